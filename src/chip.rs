@@ -1,0 +1,93 @@
+//! The three chips and what differs between them outside the instruction set.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A code generation target.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Chip {
+    /// Fermi, compute capability 2.0.
+    Gf100,
+    /// Kepler, compute capability 3.0: Fermi's word layout with scheduling words.
+    Gk104,
+    /// Kepler, compute capability 3.5 and 3.7: a layout of its own, 255 registers.
+    Gk110,
+}
+
+impl Chip {
+    pub const ALL: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
+
+    /// The name used on the command line, in fixtures and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Chip::Gf100 => "gf100",
+            Chip::Gk104 => "gk104",
+            Chip::Gk110 => "gk110",
+        }
+    }
+
+    /// General registers that an instruction can name, without RZ. Source: envytools `isa.rst`, Mesa
+    /// `nv50_ir_target_nvc0.cpp` (`getFileSize`).
+    pub fn gprs(self) -> u32 {
+        match self {
+            Chip::Gf100 | Chip::Gk104 => 63,
+            Chip::Gk110 => 255,
+        }
+    }
+
+    /// 32-bit registers of a multiprocessor, shared by its resident threads. Source: CUDA programming guide.
+    pub fn register_file(self) -> u32 {
+        match self {
+            Chip::Gf100 => 32768,
+            Chip::Gk104 | Chip::Gk110 => 65536,
+        }
+    }
+
+    /// Threads assumed for a block whose size the program does not declare (INTERFACE section 3).
+    pub fn default_block_threads(self) -> u32 {
+        match self {
+            Chip::Gf100 => 512,
+            Chip::Gk104 | Chip::Gk110 => 1024,
+        }
+    }
+
+    /// The largest block that can be launched, in threads.
+    pub fn max_block_threads(self) -> u32 {
+        1024
+    }
+
+    /// Whether every eighth word of the code is a scheduling word.
+    pub fn has_sched_words(self) -> bool {
+        self != Chip::Gf100
+    }
+
+    /// The bound on general registers for blocks of `threads` threads (`None`: not declared), at least 1.
+    pub fn register_limit(self, threads: Option<u32>) -> u32 {
+        let threads = threads.unwrap_or(self.default_block_threads()).max(1);
+        self.gprs().min(self.register_file() / threads).max(1)
+    }
+}
+
+impl fmt::Display for Chip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The chip's name was not one of those that INTERFACE lists.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unknown chip `{0}`: use gf100, gk104 or gk110 (also nvc0, nve4, nvf0; sm_20, sm_30, sm_35)")]
+pub struct UnknownChip(pub String);
+
+impl FromStr for Chip {
+    type Err = UnknownChip;
+
+    fn from_str(s: &str) -> Result<Chip, UnknownChip> {
+        match s.to_ascii_lowercase().as_str() {
+            "gf100" | "nvc0" | "c0" | "sm_20" => Ok(Chip::Gf100),
+            "gk104" | "nve4" | "e4" | "sm_30" => Ok(Chip::Gk104),
+            "gk110" | "nvf0" | "f0" | "sm_35" | "sm_37" => Ok(Chip::Gk110),
+            _ => Err(UnknownChip(s.to_string())),
+        }
+    }
+}

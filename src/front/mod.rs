@@ -1,0 +1,4 @@
+//! Front-ends: text to IR.
+
+pub mod nir;
+pub mod tgsi;

@@ -1,0 +1,306 @@
+//! The machine instruction: what one word of code says, independent of how a generation encodes it.
+//!
+//! It mirrors SASS text, so that everybody who reads SASS reads this type: an operation, its modifiers in the
+//! order in which nvdisasm prints them, and its operands in text order, destinations first.
+//!
+//! ```text
+//! @!P0 FADD.FTZ.RM R0, |R2|, -c[0x0][0x20]
+//! guard op  mods   operands
+//! ```
+//!
+//! Invariants: a register is physical ([`Reg`]), [`Reg::Z`] reads zero and drops writes on every chip (63 on
+//! GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute byte addresses in the
+//! code section.
+
+use arrayvec::ArrayVec;
+
+/// A general register; 255 is RZ on every chip.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reg(pub u8);
+
+impl Reg {
+    /// RZ: reads as zero, writes are dropped.
+    pub const Z: Reg = Reg(255);
+}
+
+/// A predicate register, possibly negated; number 7 is PT, which is always true.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pred {
+    pub num: u8,
+    pub not: bool,
+}
+
+impl Pred {
+    /// PT.
+    pub const T: Pred = Pred { num: 7, not: false };
+
+    pub const fn new(num: u8) -> Pred {
+        Pred { num, not: false }
+    }
+
+    /// Whether this is PT without negation, the guard of an unconditional instruction.
+    pub fn is_true(self) -> bool {
+        self == Pred::T
+    }
+}
+
+impl std::ops::Not for Pred {
+    type Output = Pred;
+    fn not(self) -> Pred {
+        Pred { not: !self.not, ..self }
+    }
+}
+
+/// Modifiers on one source operand, as SASS writes them: `-R0`, `|R0|`, `-|R0|`, `~R0`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SrcMods {
+    pub neg: bool,
+    pub abs: bool,
+    /// Bitwise complement, `~R0`.
+    pub inv: bool,
+}
+
+/// A part of a register: `R0.H1`, `R0.B2`, and the byte permutations of video instructions, `R0.4444`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Sel {
+    #[default]
+    Whole,
+    B0,
+    B1,
+    B2,
+    B3,
+    H0,
+    H1,
+    /// Four selector nibbles or a named pattern of a video instruction, by its number in the row's table.
+    Video(u8),
+}
+
+/// How an immediate is written, and what the encoder may do with it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ImmKind {
+    /// A 32-bit pattern, written in hexadecimal (`0x10`, `-0x10` where the row's field is signed).
+    Int,
+    /// The bits of an f32, written as a decimal.
+    F32,
+    /// The high 32 bits of an f64 (the low are zero), written as a decimal.
+    F64,
+}
+
+/// One operand of a machine instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// A general register. A vector or pair is named by its first register; the operation says how many.
+    Reg { reg: Reg, mods: SrcMods, sel: Sel, /** `.CC` on a destination: writes the condition code too. */ cc: bool },
+    Pred(Pred),
+    /// Always 32 bits, sign-extended or shifted into place as the row says: never the raw field.
+    Imm { bits: u32, kind: ImmKind, mods: SrcMods },
+    /// `c[bank][base + offset]`, offset in bytes; `base` is RZ for a direct access.
+    Const { bank: u8, base: Reg, offset: i32, mods: SrcMods, sel: Sel },
+    /// `[base + offset]`, offset in bytes; `base` is RZ for an absolute address.
+    Mem { base: Reg, offset: i32 },
+    /// `a[base + offset]`: shader inputs and outputs.
+    Attr { base: Reg, offset: i32 },
+    /// A special register, by hardware number (`SR_TID.X` is 33).
+    Sreg(u8),
+    /// An absolute byte address in the code section.
+    Target(u32),
+    /// A condition-code test: `CC.NEU`, by hardware number; 15 (always) is not written.
+    CcTest(u8),
+    /// A word that the row names: `2D`, `ARRAY_CUBE`, `CC`, `PR`. By its number in [`super::names`]' keyword table.
+    Word(Kw),
+}
+
+impl Operand {
+    /// A plain register.
+    pub const fn reg(reg: Reg) -> Operand {
+        Operand::Reg { reg, mods: SrcMods { neg: false, abs: false, inv: false }, sel: Sel::Whole, cc: false }
+    }
+
+    pub const fn pred(num: u8) -> Operand {
+        Operand::Pred(Pred::new(num))
+    }
+
+    /// An integer immediate.
+    pub const fn imm(bits: u32) -> Operand {
+        Operand::Imm { bits, kind: ImmKind::Int, mods: SrcMods { neg: false, abs: false, inv: false } }
+    }
+
+    /// A direct constant-buffer operand; `offset` in bytes.
+    pub const fn cbuf(bank: u8, offset: i32) -> Operand {
+        Operand::Const {
+            bank,
+            base: Reg::Z,
+            offset,
+            mods: SrcMods { neg: false, abs: false, inv: false },
+            sel: Sel::Whole,
+        }
+    }
+}
+
+/// One instruction word.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct MInst {
+    pub op: Op,
+    pub guard: Pred,
+    /// `.S`: after this instruction the threads that executed it go to the reconvergence point.
+    pub sync: bool,
+    /// Suffixes in nvdisasm's order, defaults that are not printed left out.
+    pub mods: ArrayVec<Mod, 10>,
+    /// Operands in text order, destinations first.
+    pub operands: ArrayVec<Operand, 8>,
+    /// Tells apart encodings that print as the same text (don't-care bits and duplicate forms); 0 is what a
+    /// compiler writes. Only the decoder sets anything else.
+    pub form: u32,
+}
+
+impl MInst {
+    pub fn new(op: Op) -> MInst {
+        MInst { op, guard: Pred::T, sync: false, mods: ArrayVec::new(), operands: ArrayVec::new(), form: 0 }
+    }
+
+    /// Adds a modifier; the order is nvdisasm's.
+    pub fn with(mut self, m: Mod) -> MInst {
+        self.mods.push(m);
+        self
+    }
+
+    /// Adds a modifier if `on`.
+    pub fn with_if(self, on: bool, m: Mod) -> MInst {
+        if on { self.with(m) } else { self }
+    }
+
+    /// Adds an operand.
+    pub fn arg(mut self, o: Operand) -> MInst {
+        self.operands.push(o);
+        self
+    }
+
+    /// Adds a plain register operand.
+    pub fn r(self, reg: Reg) -> MInst {
+        self.arg(Operand::reg(reg))
+    }
+
+    pub fn guarded(mut self, guard: Pred) -> MInst {
+        self.guard = guard;
+        self
+    }
+
+    pub fn has(&self, m: Mod) -> bool {
+        self.mods.contains(&m)
+    }
+}
+
+/// Declares a fieldless enum whose variants have a SASS spelling each.
+macro_rules! spelled {
+    ($(#[$doc:meta])* $name:ident { $($var:ident $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u16)]
+        pub enum $name { $(#[doc = $text] $var,)* }
+
+        impl $name {
+            pub const ALL: &'static [$name] = &[$($name::$var,)*];
+
+            /// The spelling in SASS text.
+            pub const fn name(self) -> &'static str {
+                const NAMES: &[&str] = &[$($text,)*];
+                NAMES[self as usize]
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+spelled! {
+    /// Operations, by SASS mnemonic. Where GF100 or GK104 has an operation that GK110 lacks, the name is the one
+    /// that NVIDIA's disassemblers for those chips use.
+    Op {
+        // float
+        Fadd "FADD", Fadd32i "FADD32I", Fmul "FMUL", Fmul32i "FMUL32I", Ffma "FFMA", Ffma32i "FFMA32I",
+        Fmnmx "FMNMX", Fset "FSET", Fsetp "FSETP", Fcmp "FCMP", Fswz "FSWZ", Fchk "FCHK", Mufu "MUFU", Rro "RRO",
+        Dadd "DADD", Dmul "DMUL", Dfma "DFMA", Dmnmx "DMNMX", Dset "DSET", Dsetp "DSETP", Dchk "DCHK",
+        // integer
+        Iadd "IADD", Iadd32i "IADD32I", Isub "ISUB", Imul "IMUL", Imul32i "IMUL32I", Imad "IMAD", Imad32i "IMAD32I",
+        Imadsp "IMADSP", Iscadd "ISCADD", Iscadd32i "ISCADD32I", Imnmx "IMNMX", Iset "ISET", Isetp "ISETP",
+        Icmp "ICMP", Isad "ISAD", Bfe "BFE", Bfi "BFI", Shl "SHL", Shr "SHR", Shf "SHF", Lop "LOP", Lop32i "LOP32I",
+        Flo "FLO", Popc "POPC", Prmt "PRMT", Fcco "FCCO",
+        // conversions
+        F2f "F2F", F2i "F2I", I2f "I2F", I2i "I2I",
+        // video
+        Vadd "VADD", Vadd2 "VADD2", Vadd4 "VADD4", Vabsdiff "VABSDIFF", Vabsdiff2 "VABSDIFF2",
+        Vabsdiff4 "VABSDIFF4", Vmnmx "VMNMX", Vmnmx2 "VMNMX2", Vmnmx4 "VMNMX4", Vset "VSET", Vset2 "VSET2",
+        Vset4 "VSET4", Vsetp "VSETP", Vsel "VSEL", Vsel2 "VSEL2", Vsel4 "VSEL4", Vshl "VSHL", Vshr "VSHR",
+        Vmad "VMAD", Vavrg2 "VAVRG2", Vavrg4 "VAVRG4", Vadd2x "VADD2X",
+        // moves and predicates
+        Mov "MOV", Mov32i "MOV32I", Sel "SEL", S2r "S2R", P2r "P2R", R2p "R2P", B2r "B2R", R2b "R2B", Lepc "LEPC",
+        Pset "PSET", Psetp "PSETP", Cset "CSET", Csetp "CSETP", Vote "VOTE", Votevtg "VOTE.VTG", Shfl "SHFL",
+        // memory
+        Ld "LD", Ldu "LDU", Ldl "LDL", Lds "LDS", Ldslk "LDSLK", Ldc "LDC", Ldg "LDG", St "ST", Stl "STL", Sts "STS",
+        Stsul "STSUL", Stscul "STSCUL", Stp "STP", Atom "ATOM", Red "RED", Cctl "CCTL", Cctll "CCTLL",
+        Cctls "CCTLS", Membar "MEMBAR",
+        // textures and surfaces
+        Tex "TEX", Texs "TEXS", Tld "TLD", Tld4 "TLD4", Txd "TXD", Txq "TXQ", Txa "TXA", Tmml "TMML",
+        Texdepbar "TEXDEPBAR", Sulea "SULEA", Suld "SULD", Sust "SUST", Suldga "SULDGA", Sustga "SUSTGA", Sured "SURED",
+        Suq "SUQ", Subfm "SUBFM", Sueau "SUEAU", Suclamp "SUCLAMP",
+        // graphics
+        Ald "ALD", Ast "AST", Al2p "AL2P", Vild "VILD", Out "OUT", Isberd "ISBERD", Pixld "PIXLD", Ipa "IPA",
+        // control flow
+        Bra "BRA", Brx "BRX", Jmp "JMP", Jmx "JMX", Cal "CAL", Jcal "JCAL", Ret "RET", Pret "PRET", Ssy "SSY",
+        Sync "SYNC", Pbk "PBK", Brk "BRK", Pcnt "PCNT", Cont "CONT", Plongjmp "PLONGJMP", Longjmp "LONGJMP",
+        Exit "EXIT", Kil "KIL", Bpt "BPT", Rtt "RTT", Ide "IDE", Ram "RAM", Sam "SAM", Bar "BAR", Nop "NOP",
+    }
+}
+
+spelled! {
+    /// Suffixes of a mnemonic, by their SASS spelling without the point.
+    Mod {
+        // float
+        Ftz "FTZ", Fmz "FMZ", Sat "SAT", Rm "RM", Rp "RP", Rz "RZ", Rn "RN", Round "ROUND", Floor "FLOOR", Ceil "CEIL",
+        Trunc "TRUNC", D2 "D2", D4 "D4", D8 "D8", M8 "M8", M4 "M4", M2 "M2", Pass "PASS", Divide "DIVIDE",
+        // types
+        U8 "U8", S8 "S8", U16 "U16", S16 "S16", U24 "U24", S24 "S24", U32 "U32", S32 "S32", U64 "U64", S64 "S64",
+        F16 "F16", F32 "F32", F64 "F64", B32 "32", B64 "64", B96 "96", B128 "128", U128 "U.128",
+        // comparisons and logic
+        F "F", Lt "LT", Eq "EQ", Le "LE", Gt "GT", Ne "NE", Ge "GE", Num "NUM", Nan "NAN", Ltu "LTU", Equ "EQU",
+        Leu "LEU", Gtu "GTU", Neu "NEU", Geu "GEU", T "T", And "AND", Or "OR", Xor "XOR", PassB "PASS_B", Bf "BF",
+        // integer
+        X "X", Hi "HI", Lo "LO", W "W", Wrap "W_", Sh "SH", Po "PO", Cc "CC", Brev "BREV", Xlo "XLO", Xmed "XMED", Xhi "XHI",
+        F4e "F4E", B4e "B4E", Rc8 "RC8", Ecl "ECL", Ecr "ECR", Rc16 "RC16",
+        // special functions
+        Cos "COS", Sin "SIN", Ex2 "EX2", Lg2 "LG2", Rcp "RCP", Rsq "RSQ", Rcp64h "RCP64H", Rsq64h "RSQ64H",
+        Sincos "SINCOS",
+        // memory
+        E "E", Cg "CG", Cs "CS", Cv "CV", Ca "CA", Lu "LU", Wb "WB", Wt "WT", Ign "IGN", Nc "NC",
+        Add "ADD", Min "MIN", Max "MAX", Inc "INC", Dec "DEC", Safeadd "SAFEADD", Exch "EXCH", Cas "CAS",
+        Cta "CTA", Gl "GL", Sys "SYS", Il "IL", Is "IS", Isl "ISL",
+        Iv "IV", Ivall "IVALL", Qry1 "QRY1", Pf1 "PF1", Pf15 "PF1_5", Pf2 "PF2", Wball "WBALL", Rs "RS", Rslb "RSLB",
+        // lanes and barriers
+        All "ALL", Any "ANY", Idx "IDX", Up "UP", Down "DOWN", Bfly "BFLY", Arv "ARV", Red "RED", Popc "POPC",
+        Scan "SCAN", Syncall "SYNCALL", Barsync "SYNC", Result "RESULT",
+        // control flow
+        Noinc "NOINC", Lmt "LMT", U "U", Keeprefcount "KEEPREFCOUNT",
+        // textures
+        Lz "LZ", Lb "LB", Ll "LL", Lba "LBA", Lla "LLA", B "B", Dc "DC", Aoffi "AOFFI", Ptp "PTP", Ndv "NDV", Nodep "NODEP", P "P",
+        Ms "MS", Cl "CL", R "R", G "G", A "A",
+        Clamp "CLAMP",
+    }
+}
+
+spelled! {
+    /// Words that stand as operands.
+    Kw {
+        T1d "1D", Array1d "ARRAY_1D", T2d "2D", Array2d "ARRAY_2D", T3d "3D", Array3d "ARRAY_3D", Cube "CUBE",
+        ArrayCube "ARRAY_CUBE", Cc "CC", Pr "PR",
+    }
+}

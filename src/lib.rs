@@ -1,0 +1,18 @@
+//! nvir: a shader code generator for NVIDIA's Fermi and Kepler, and an emulator that runs what it makes.
+
+pub mod analysis;
+pub mod chip;
+pub mod diag;
+pub mod emu;
+#[cfg(feature = "fixture")]
+pub mod fixture;
+pub mod front;
+pub mod image;
+pub mod ir;
+pub mod isa;
+pub mod lower;
+pub mod opt;
+pub mod ra;
+pub mod sched;
+
+pub use chip::Chip;
