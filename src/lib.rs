@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod chip;
 pub mod diag;
+pub mod driver;
 pub mod emu;
 #[cfg(feature = "fixture")]
 pub mod fixture;

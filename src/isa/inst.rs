@@ -52,7 +52,7 @@ impl std::ops::Not for Pred {
 }
 
 /// Modifiers on one source operand, as SASS writes them: `-R0`, `|R0|`, `-|R0|`, `~R0`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct SrcMods {
     pub neg: bool,
     pub abs: bool,

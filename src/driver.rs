@@ -1,0 +1,64 @@
+//! What the driver puts where: INTERFACE section 3, in one place.
+//!
+//! [`Abi`] is configurable, so that another driver than Mesa's nvc0 can be served; [`Abi::nvc0`] is the default.
+
+use crate::chip::Chip;
+
+/// Constant banks and offsets (bytes) that a driver sets up and compiled code reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Abi {
+    /// Bank and offset of the kernel input (OpenCL arguments); GL's default uniforms begin at offset 0 of the same bank.
+    pub input_bank: u8,
+    pub input_offset: u16,
+    /// Bank of uniform block 0; block n follows n banks later.
+    pub first_ubo_bank: u8,
+    /// Uniform blocks that are bound to banks; further and indirectly indexed ones go through the table at
+    /// `ubo_info`, if there is one.
+    pub bound_ubos: u8,
+    /// The driver's own bank.
+    pub aux_bank: u8,
+    /// Texture handles: one 32-bit word (texture entry 19:0, sampler entry 31:20) a slot; none on GF100, where the
+    /// instruction names bound slots.
+    pub tex_handles: Option<u16>,
+    /// Eight (x, y) sample positions.
+    pub ms_info: u16,
+    /// Block size x y z, grid size x y z, grid id, work dimensions: eight words.
+    pub grid_info: u16,
+    /// Uniform block n: {address low, high, size in bytes, 0} at `ubo_info + 16 * n`.
+    pub ubo_info: Option<u16>,
+    /// Storage buffer n: the same at `buf_info + 16 * n`.
+    pub buf_info: u16,
+    /// Image n: 16 words at `su_info + 64 * n`.
+    pub su_info: u16,
+    /// Bindless images: 16 words at `bindless_info + 64 * (handle & 511)`.
+    pub bindless_info: Option<u16>,
+    /// Block and grid size are special registers rather than words of the driver's bank.
+    pub sizes_in_sregs: bool,
+}
+
+impl Abi {
+    /// Storage buffers and uniform blocks a program can have: what fits between the tables.
+    pub const MAX_BUFFERS: u32 = 32;
+    pub const MAX_UBOS: u32 = 14;
+    pub const MAX_IMAGES: u32 = 8;
+
+    /// What Mesa's nvc0 driver does for compute (Mesa 22.3.6: nvc0_context.h, nvc0_program.c, nve4_compute.c).
+    pub fn nvc0(chip: Chip) -> Abi {
+        let fermi = chip == Chip::Gf100;
+        Abi {
+            input_bank: 0,
+            input_offset: 0,
+            first_ubo_bank: 1,
+            bound_ubos: if fermi { 14 } else { 6 },
+            aux_bank: if fermi { 15 } else { 7 },
+            tex_handles: if fermi { None } else { Some(0x20) },
+            ms_info: 0xc0,
+            grid_info: 0x100,
+            ubo_info: if fermi { None } else { Some(0x120) },
+            buf_info: 0x2a0,
+            su_info: 0x4a0,
+            bindless_info: if fermi { None } else { Some(0x6b0) },
+            sizes_in_sregs: fermi,
+        }
+    }
+}

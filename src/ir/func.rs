@@ -1,0 +1,304 @@
+//! Programs, functions and blocks: the arenas, and the structure that divergence needs.
+
+use super::inst::{Edge, Inst, Loc};
+use super::types::Class;
+use super::{BlockId, FuncId, InstId, ValueId};
+use cranelift_entity::PrimaryMap;
+
+/// What defines a value. Kept by [`Function::append`] and its siblings; the verifier compares it with the code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Def {
+    Inst(InstId),
+    /// Parameter of a block.
+    Block(BlockId),
+    /// Parameter of the function.
+    Func,
+    /// Not defined (yet, or any more).
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ValueData {
+    pub class: Class,
+    pub def: Def,
+}
+
+/// How a block ends. A divergent branch is one whose condition may differ between the lanes of a warp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Term {
+    Jump(Edge),
+    /// To `then` where `cond` (a predicate) holds, negated if `not`.
+    Branch {
+        cond: ValueId,
+        not: bool,
+        then: Edge,
+        els: Edge,
+    },
+    /// Return from a function that was called, with its results; from the entry: like `Exit`.
+    Ret(Vec<ValueId>),
+    /// The thread ends.
+    Exit,
+    /// Control never gets here.
+    Unreachable,
+}
+
+impl Term {
+    /// Calls `f` with every value read: condition, edge arguments, results.
+    pub fn for_uses(&self, mut f: impl FnMut(ValueId)) {
+        match self {
+            Term::Jump(e) => e.args.iter().for_each(|&v| f(v)),
+            Term::Branch { cond, then, els, .. } => {
+                f(*cond);
+                then.args.iter().chain(&els.args).for_each(|&v| f(v));
+            }
+            Term::Ret(values) => values.iter().for_each(|&v| f(v)),
+            Term::Exit | Term::Unreachable => {}
+        }
+    }
+
+    /// Replaces every value read by `f` of it; the same places as [`Term::for_uses`].
+    pub fn map_uses(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
+        match self {
+            Term::Jump(e) => e.args.iter_mut().for_each(|v| *v = f(*v)),
+            Term::Branch { cond, then, els, .. } => {
+                *cond = f(*cond);
+                then.args.iter_mut().chain(&mut els.args).for_each(|v| *v = f(*v));
+            }
+            Term::Ret(values) => values.iter_mut().for_each(|v| *v = f(*v)),
+            Term::Exit | Term::Unreachable => {}
+        }
+    }
+
+    pub fn edges(&self) -> impl DoubleEndedIterator<Item = &Edge> {
+        let (a, b) = match self {
+            Term::Jump(e) => (Some(e), None),
+            Term::Branch { then, els, .. } => (Some(then), Some(els)),
+            _ => (None, None),
+        };
+        a.into_iter().chain(b)
+    }
+
+    pub fn edges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Edge> {
+        let (a, b) = match self {
+            Term::Jump(e) => (Some(e), None),
+            Term::Branch { then, els, .. } => (Some(then), Some(els)),
+            _ => (None, None),
+        };
+        a.into_iter().chain(b)
+    }
+
+    /// Blocks that control may go to next, in order, a block twice where both edges lead there.
+    pub fn successors(&self) -> impl DoubleEndedIterator<Item = BlockId> + '_ {
+        self.edges().map(|e| e.to)
+    }
+}
+
+/// The structure that the divergence stack is managed by. It stands on the header of the construct.
+///
+/// - `If { join }`: the block ends in a branch, and all lanes that leave its arms by falling out of them meet in
+///   `join` (machine: SSY before, `.S` at the ends of the arms).
+/// - `Loop { exit, cont }`: the block begins a loop (or a region that can be left early, if nothing jumps back).
+///   An edge to `exit` from inside is a break, an edge to `cont` a continue; `cont` jumps back to the header
+///   (it may be the header). Machine: PBK/BRK and PCNT/CONT.
+///
+/// Constructs nest: code inside one leaves it only through its join or exit, an enclosing loop's `exit` or
+/// `cont`, or by ending the thread or the function. Joins and exits are dominated by their header.
+/// A block that is loop header and ends in the branch of an `if` is not allowed: the header jumps to the latter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Merge {
+    #[default]
+    None,
+    If {
+        join: BlockId,
+    },
+    Loop {
+        exit: BlockId,
+        cont: BlockId,
+    },
+}
+
+impl Merge {
+    /// The blocks named, for renumbering.
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut BlockId> {
+        let (a, b) = match self {
+            Merge::None => (None, None),
+            Merge::If { join } => (Some(join), None),
+            Merge::Loop { exit, cont } => (Some(exit), Some(cont)),
+        };
+        a.into_iter().chain(b)
+    }
+}
+
+/// A basic block.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Block {
+    pub params: Vec<ValueId>,
+    pub body: Vec<InstId>,
+    pub term: Term,
+    pub term_loc: Loc,
+    pub merge: Merge,
+}
+
+/// A function: the kernel, or a subroutine.
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub params: Vec<ValueId>,
+    /// Classes of the values that `Ret` gives.
+    pub results: Vec<Class>,
+    pub values: PrimaryMap<ValueId, ValueData>,
+    pub insts: PrimaryMap<InstId, Inst>,
+    pub blocks: PrimaryMap<BlockId, Block>,
+    /// Blocks that exist, in emission order; the first is the entry, which nothing jumps to. Every block comes
+    /// after its immediate dominator, and the blocks of a construct are contiguous with its join or exit after them.
+    pub layout: Vec<BlockId>,
+    /// Part of the library of helper routines (division and the like), counted apart in statistics.
+    pub library: bool,
+    /// Bytes of local memory that the function's own accesses use, from 0.
+    pub local_bytes: u32,
+}
+
+impl Function {
+    pub fn new(name: impl Into<String>) -> Function {
+        Function {
+            name: name.into(),
+            params: Vec::new(),
+            results: Vec::new(),
+            values: PrimaryMap::new(),
+            insts: PrimaryMap::new(),
+            blocks: PrimaryMap::new(),
+            layout: Vec::new(),
+            library: false,
+            local_bytes: 0,
+        }
+    }
+
+    /// The entry block.
+    ///
+    /// # Panics
+    /// If the function has no block yet.
+    pub fn entry(&self) -> BlockId {
+        self.layout[0]
+    }
+
+    pub fn new_value(&mut self, class: Class) -> ValueId {
+        self.values.push(ValueData { class, def: Def::None })
+    }
+
+    pub fn class(&self, v: ValueId) -> Class {
+        self.values[v].class
+    }
+
+    /// The instruction that defines a value, if one does.
+    pub fn def_inst(&self, v: ValueId) -> Option<&Inst> {
+        match self.values[v].def {
+            Def::Inst(i) => Some(&self.insts[i]),
+            _ => None,
+        }
+    }
+
+    pub fn add_param(&mut self, class: Class) -> ValueId {
+        let v = self.values.push(ValueData { class, def: Def::Func });
+        self.params.push(v);
+        v
+    }
+
+    /// A new block without predecessors, ending in `Unreachable`, at the end of the layout.
+    pub fn new_block(&mut self) -> BlockId {
+        let b = self.detached_block();
+        self.layout.push(b);
+        b
+    }
+
+    /// A new block that is not in the layout yet.
+    pub fn detached_block(&mut self) -> BlockId {
+        self.blocks.push(Block {
+            params: Vec::new(),
+            body: Vec::new(),
+            term: Term::Unreachable,
+            term_loc: Loc::default(),
+            merge: Merge::None,
+        })
+    }
+
+    pub fn add_block_param(&mut self, b: BlockId, class: Class) -> ValueId {
+        let v = self.values.push(ValueData { class, def: Def::Block(b) });
+        self.blocks[b].params.push(v);
+        v
+    }
+
+    /// Puts an instruction into the arena and makes it the definition of its destinations; it stands in no block yet.
+    pub fn make(&mut self, inst: Inst) -> InstId {
+        let id = self.insts.next_key();
+        let values = &mut self.values;
+        inst.for_defs(|v| values[v].def = Def::Inst(id));
+        self.insts.push(inst)
+    }
+
+    /// Appends an instruction to a block.
+    pub fn append(&mut self, b: BlockId, inst: Inst) -> InstId {
+        let id = self.make(inst);
+        self.blocks[b].body.push(id);
+        id
+    }
+
+    /// Exchanges an instruction in place; destinations that it keeps stay defined by it.
+    pub fn replace(&mut self, id: InstId, inst: Inst) {
+        let values = &mut self.values;
+        self.insts[id].for_defs(|v| values[v].def = Def::None);
+        inst.for_defs(|v| values[v].def = Def::Inst(id));
+        self.insts[id] = inst;
+    }
+
+    /// Instructions in layout order.
+    pub fn insts_in_order(&self) -> impl Iterator<Item = (BlockId, InstId)> + '_ {
+        self.layout.iter().flat_map(|&b| self.blocks[b].body.iter().map(move |&i| (b, i)))
+    }
+
+    /// Instructions in all blocks, terminators not counted.
+    pub fn inst_count(&self) -> usize {
+        self.layout.iter().map(|&b| self.blocks[b].body.len()).sum()
+    }
+}
+
+/// What kind of program it is; compute kernels are what the front-ends take so far.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Stage {
+    #[default]
+    Compute,
+}
+
+/// A kernel with its subroutines, and what a launch must provide.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub stage: Stage,
+    pub funcs: PrimaryMap<FuncId, Function>,
+    /// The kernel.
+    pub entry: FuncId,
+    /// Threads of a block in x, y and z, where declared.
+    pub block_size: Option<[u32; 3]>,
+    /// Bytes of shared memory that the kernel declares.
+    pub shared_bytes: u32,
+    /// Bytes of kernel input (0: none, or not known).
+    pub input_bytes: u32,
+    /// Bytes of a thread's private memory that the program addresses itself, from 0; indirectly addressed
+    /// registers and spills lie above it.
+    pub private_bytes: u32,
+}
+
+impl Program {
+    /// A program of one function, which is its entry.
+    pub fn new(entry: Function) -> Program {
+        let mut funcs = PrimaryMap::new();
+        let entry = funcs.push(entry);
+        Program {
+            stage: Stage::Compute,
+            funcs,
+            entry,
+            block_size: None,
+            shared_bytes: 0,
+            input_bytes: 0,
+            private_bytes: 0,
+        }
+    }
+}
