@@ -144,7 +144,13 @@ impl<'f> Builder<'f> {
         self.push(Inst::new(Op::St, ty).with_mem(mem).src(data));
     }
 
-    pub fn atom(&mut self, op: AtomOp, ty: Type, mem: MemRef, data: &[Src]) -> arrayvec::ArrayVec<ValueId, 4> {
+    pub fn atom(
+        &mut self,
+        op: AtomOp,
+        ty: Type,
+        mem: MemRef,
+        data: &[Src],
+    ) -> arrayvec::ArrayVec<ValueId, 4> {
         let mut i = Inst::new(Op::Atom, ty).with_mem(mem).with_aux(Aux::Atom(op));
         i.srcs.extend(data.iter().copied());
         self.values(i)

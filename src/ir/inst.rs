@@ -113,7 +113,9 @@ impl Src {
     /// The bits of a 64-bit immediate without modifiers.
     pub fn as_imm64(&self) -> Option<u64> {
         match self.kind {
-            SrcKind::Imm64([lo, hi]) if self.mods == SrcMods::default() => Some(lo as u64 | (hi as u64) << 32),
+            SrcKind::Imm64([lo, hi]) if self.mods == SrcMods::default() => {
+                Some(lo as u64 | (hi as u64) << 32)
+            }
             _ => None,
         }
     }
@@ -435,8 +437,8 @@ impl Cond {
 
     pub const fn name(self) -> &'static str {
         [
-            "never", "lt", "eq", "le", "gt", "ne", "ge", "num", "nan", "ltu", "equ", "leu", "gtu", "neu", "geu",
-            "always",
+            "never", "lt", "eq", "le", "gt", "ne", "ge", "num", "nan", "ltu", "equ", "leu", "gtu", "neu",
+            "geu", "always",
         ][self as usize]
     }
 }

@@ -34,8 +34,8 @@ pub mod types;
 
 pub use func::{Block, Def, Function, Merge, Program, Stage, Term, ValueData};
 pub use inst::{
-    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Loc, Logic, MemRef, Order, Rnd, Scope, ShflOp,
-    Space, Src, SrcKind, SrcMods, Surf, Sv, Tex, TexOp, TexRole, VoteOp,
+    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Loc, Logic, MemRef, Order, Rnd,
+    Scope, ShflOp, Space, Src, SrcKind, SrcMods, Surf, Sv, Tex, TexOp, TexRole, VoteOp,
 };
 pub use op::Op;
 pub use types::{Class, Type};

@@ -90,16 +90,38 @@ pub enum ImmKind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A general register. A vector or pair is named by its first register; the operation says how many.
-    Reg { reg: Reg, mods: SrcMods, sel: Sel, /** `.CC` on a destination: writes the condition code too. */ cc: bool },
+    Reg {
+        reg: Reg,
+        mods: SrcMods,
+        sel: Sel,
+        /** `.CC` on a destination: writes the condition code too. */
+        cc: bool,
+    },
     Pred(Pred),
     /// Always 32 bits, sign-extended or shifted into place as the row says: never the raw field.
-    Imm { bits: u32, kind: ImmKind, mods: SrcMods },
+    Imm {
+        bits: u32,
+        kind: ImmKind,
+        mods: SrcMods,
+    },
     /// `c[bank][base + offset]`, offset in bytes; `base` is RZ for a direct access.
-    Const { bank: u8, base: Reg, offset: i32, mods: SrcMods, sel: Sel },
+    Const {
+        bank: u8,
+        base: Reg,
+        offset: i32,
+        mods: SrcMods,
+        sel: Sel,
+    },
     /// `[base + offset]`, offset in bytes; `base` is RZ for an absolute address.
-    Mem { base: Reg, offset: i32 },
+    Mem {
+        base: Reg,
+        offset: i32,
+    },
     /// `a[base + offset]`: shader inputs and outputs.
-    Attr { base: Reg, offset: i32 },
+    Attr {
+        base: Reg,
+        offset: i32,
+    },
     /// A special register, by hardware number (`SR_TID.X` is 33).
     Sreg(u8),
     /// An absolute byte address in the code section.
