@@ -12,6 +12,7 @@ pub mod image;
 pub mod ir;
 pub mod isa;
 pub mod lower;
+pub mod num;
 pub mod opt;
 pub mod ra;
 pub mod sched;

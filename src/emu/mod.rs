@@ -1,1 +1,199 @@
-//! (being written)
+//! The emulator: machine code of the three chips, executed as the hardware is documented to execute it.
+//!
+//! A [`Program`] is code decoded once; a [`Launch`] is one grid of it with its constant banks, textures and
+//! sizes; [`run`] executes it against a [`Memory`] and ends with [`Stats`] or a [`Fault`]. Faults are values:
+//! arbitrary bytes as code end in one, or at the step limit.
+//!
+//! ```no_run
+//! use nvir::{Chip, emu};
+//! let program = emu::Program::new(Chip::Gk110, &[0x18000000001c003c]); // EXIT
+//! let mut memory = emu::Memory::new();
+//! let launch = emu::Launch::new(&program);
+//! let stats = emu::run(&launch, &mut memory, &mut emu::Options::default()).unwrap();
+//! assert_eq!(stats.thread_instructions, 1);
+//! ```
+
+pub mod cuda;
+mod fault;
+pub mod image;
+mod memory;
+mod program;
+
+pub use fault::{Fault, FaultKind, Place};
+pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
+pub use memory::{MAX_BUFFER, Memory, MemoryError};
+pub use program::Program;
+
+/// Constant banks a launch can bind: c[0x0] to c[0x11].
+pub const CONST_BANKS: usize = 18;
+
+/// Bytes a constant bank can have.
+pub const CONST_BANK_BYTES: usize = 65536;
+
+/// One grid.
+#[derive(Clone, Debug)]
+pub struct Launch<'a> {
+    pub program: &'a Program,
+    /// For reports.
+    pub kernel: String,
+    /// Byte address of the first instruction.
+    pub entry: u32,
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z; their product is at most 1024.
+    pub block: [u32; 3],
+    /// General registers of a thread. A register at or above is a fault.
+    pub gprs: u32,
+    /// Shared memory of a block, bytes.
+    pub shared_bytes: u32,
+    /// Local memory of a thread, bytes.
+    pub local_bytes: u32,
+    /// c[0x0] to c[0x11]; a read at or above a bank's length is a fault.
+    pub consts: Vec<Vec<u8>>,
+    /// Textures: by the instruction's slot on GF100, by TIC index (bits 19:0 of the handle) on Kepler.
+    pub textures: Vec<Option<Image>>,
+    /// Samplers: by the instruction's slot on GF100, by TSC index (bits 31:20 of the handle) on Kepler.
+    pub samplers: Vec<Sampler>,
+    /// The constant bank in which a Kepler texture instruction with an immediate index finds its handle, and
+    /// the byte offset of handle 0 there: Mesa binds (7, 0x20); an instruction's index counts handles from
+    /// the bank's start, so that this offset is already in it.
+    pub texture_bank: u8,
+    /// Surface slots of GF100.
+    pub surfaces: Vec<Option<Image>>,
+    /// Where generic addressing finds shared memory: a 16 MiB window, high word zero.
+    pub shared_window: u32,
+    /// Where generic addressing finds local memory.
+    pub local_window: u32,
+    /// Value of `SR_GRIDID`.
+    pub grid_id: u32,
+}
+
+impl<'a> Launch<'a> {
+    /// One thread with all registers of the chip, and nothing bound.
+    pub fn new(program: &'a Program) -> Launch<'a> {
+        Launch {
+            program,
+            kernel: String::new(),
+            entry: 0,
+            grid: [1; 3],
+            block: [1; 3],
+            gprs: program.chip().gprs(),
+            shared_bytes: 0,
+            local_bytes: 0,
+            consts: vec![Vec::new(); CONST_BANKS],
+            textures: Vec::new(),
+            samplers: Vec::new(),
+            texture_bank: 7,
+            surfaces: Vec::new(),
+            shared_window: 0xfe00_0000,
+            local_window: 0xff00_0000,
+            grid_id: 0,
+        }
+    }
+
+    /// Writes `data` at byte `offset` of a constant bank, which grows as needed (up to [`CONST_BANK_BYTES`]).
+    /// Bytes that would lie beyond the largest bank are dropped.
+    pub fn set_const(&mut self, bank: usize, offset: usize, data: &[u8]) {
+        let Some(bank) = self.consts.get_mut(bank) else { return };
+        let end = (offset + data.len()).min(CONST_BANK_BYTES);
+        if offset >= end {
+            return;
+        }
+        if bank.len() < end {
+            bank.resize(end, 0);
+        }
+        bank[offset..end].copy_from_slice(&data[..end - offset]);
+    }
+
+    pub fn set_const_u32(&mut self, bank: usize, offset: usize, value: u32) {
+        self.set_const(bank, offset, &value.to_le_bytes());
+    }
+}
+
+/// What a run checks, in the spirit of compute-sanitizer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Checks {
+    /// Alignment and bounds of every access. Off: bad reads give 0, bad writes are dropped.
+    pub memory: bool,
+    /// Registers and memory that are read before anything wrote them.
+    pub init: bool,
+    /// Hazards in shared memory between barriers.
+    pub race: bool,
+    /// Barriers that only part of a warp or block reaches, and misuse of the divergence stack.
+    pub sync: bool,
+}
+
+impl Default for Checks {
+    fn default() -> Checks {
+        Checks { memory: true, init: false, race: false, sync: false }
+    }
+}
+
+impl Checks {
+    pub const ALL: Checks = Checks { memory: true, init: true, race: true, sync: true };
+}
+
+/// How to run, as opposed to what.
+pub struct Options<'a> {
+    pub checks: Checks,
+    /// Instructions of warps that the whole launch may execute.
+    pub step_limit: u64,
+    /// Threads that execute blocks; 0: as many as there are cores. The result does not depend on it.
+    pub threads: usize,
+    /// Gets a line for every instruction that a warp executes: place, active mask, text, results.
+    pub trace: Option<&'a mut dyn FnMut(&str)>,
+    /// Whether [`Stats::profile`] is filled.
+    pub profile: bool,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options { checks: Checks::default(), step_limit: 1 << 32, threads: 1, trace: None, profile: false }
+    }
+}
+
+/// What a run did.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    /// Instructions issued by warps.
+    pub warp_instructions: u64,
+    /// The same, times the threads that were active and whose guard was true.
+    pub thread_instructions: u64,
+    pub profile: Option<Profile>,
+}
+
+/// Where a run spent its instructions.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Profile {
+    /// By code address: issues, threads.
+    pub by_pc: std::collections::BTreeMap<u32, PcProfile>,
+    /// By SASS mnemonic.
+    pub by_op: std::collections::BTreeMap<&'static str, PcProfile>,
+}
+
+/// Counters of one instruction or operation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PcProfile {
+    /// Times that a warp issued it.
+    pub issues: u64,
+    /// Threads that executed it.
+    pub threads: u64,
+    /// Times that it made a warp's threads take different ways.
+    pub divergences: u64,
+    /// 128-byte segments of global memory that its requests touched.
+    pub transactions: u64,
+    /// Extra passes of shared memory for requests to the same bank.
+    pub bank_conflicts: u64,
+}
+
+/// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
+pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Fault> {
+    let _ = (launch, memory, options);
+    Err(Fault {
+        kind: FaultKind::IllegalInstruction,
+        kernel: launch.kernel.clone(),
+        place: Place::default(),
+        detail: "no instruction is executed yet".to_string(),
+        other: None,
+    })
+}

@@ -1,1 +1,3 @@
-//! (being written)
+//! What a compile gives, and the containers it comes in.
+
+pub mod cubin;

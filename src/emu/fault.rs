@@ -1,0 +1,117 @@
+//! What stops a run: the kind, the place, and the other access where there are two.
+
+use std::fmt;
+
+/// The kinds of INTERFACE section 2.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FaultKind {
+    /// An address (or a register of a pair or quad, or a code address) that is not a multiple of the access's size.
+    Misaligned,
+    /// Outside every buffer, the shared or local memory, a constant bank, or the code.
+    OutOfBounds,
+    /// A register or memory that nothing has written is read.
+    Uninitialized,
+    /// Two threads access the same shared memory, at least one writes, and no barrier orders them.
+    Race,
+    /// Threads of one warp (or of one block, for a counted barrier) disagree about a barrier.
+    DivergentBarrier,
+    /// Every warp that has not exited waits.
+    Deadlock,
+    /// A pop of an empty or differently typed divergence stack, or one that grows without bound.
+    Stack,
+    /// `BPT.TRAP`.
+    Trap,
+    /// A word that no row decodes, or an instruction that cannot run in a compute program.
+    IllegalInstruction,
+    /// More instructions than the launch allows.
+    StepLimit,
+}
+
+impl FaultKind {
+    pub const ALL: [FaultKind; 10] = [
+        FaultKind::Misaligned,
+        FaultKind::OutOfBounds,
+        FaultKind::Uninitialized,
+        FaultKind::Race,
+        FaultKind::DivergentBarrier,
+        FaultKind::Deadlock,
+        FaultKind::Stack,
+        FaultKind::Trap,
+        FaultKind::IllegalInstruction,
+        FaultKind::StepLimit,
+    ];
+
+    /// The name that fixtures use.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Misaligned => "misaligned",
+            FaultKind::OutOfBounds => "out_of_bounds",
+            FaultKind::Uninitialized => "uninitialized",
+            FaultKind::Race => "race",
+            FaultKind::DivergentBarrier => "divergent_barrier",
+            FaultKind::Deadlock => "deadlock",
+            FaultKind::Stack => "stack",
+            FaultKind::Trap => "trap",
+            FaultKind::IllegalInstruction => "illegal_instruction",
+            FaultKind::StepLimit => "step_limit",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<FaultKind> {
+        FaultKind::ALL.into_iter().find(|k| k.name() == name)
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One thread at one instruction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    pub block: [u32; 3],
+    pub thread: [u32; 3],
+    /// Byte address in the code section.
+    pub pc: u32,
+    /// SASS text.
+    pub instruction: String,
+    /// The source line, where the program carries lines.
+    pub line: Option<String>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+        write!(f, "block ({bx},{by},{bz}) thread ({tx},{ty},{tz}) at {:#06x}: {}", self.pc, self.instruction)?;
+        match &self.line {
+            Some(line) => write!(f, " [{line}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a run stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub kernel: String,
+    pub place: Place,
+    /// What was wrong: the address, its region, the barrier.
+    pub detail: String,
+    /// The earlier access of a race, or the barrier that other threads wait at.
+    pub other: Option<Place>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} (kernel {}, {}", self.kind, self.detail, self.kernel, self.place)?;
+        match &self.other {
+            Some(other) => write!(f, "; other: {other})"),
+            None => f.write_str(")"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

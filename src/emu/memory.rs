@@ -1,0 +1,171 @@
+//! Global memory: separately allocated buffers in a 40-bit address space.
+//!
+//! Every buffer lies at exactly the alignment that was asked for and no better, with unmapped gaps around it, and
+//! outside the 32-bit shared and local windows. Words are atomics, so that blocks can run on several threads
+//! without `unsafe`; [`super::conflict`] guarantees that the order of blocks never shows in a result.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Bytes that nothing maps between two buffers, and below the first.
+const GUARD: u64 = 0x1_0000;
+
+/// The first address that is handed out: above the 4 GiB in which the shared and local windows lie would
+/// break 32-bit pointers, so low memory is used first, below the windows at 0xfe000000.
+const FIRST: u64 = 0x0010_0000;
+
+/// Buffers that do not fit below this address go above 4 GiB.
+const LOW_END: u64 = 0xf000_0000;
+
+/// The end of the address space.
+const HIGH_END: u64 = 1 << 40;
+
+/// No buffer of this address space is larger.
+pub const MAX_BUFFER: u64 = 1 << 32;
+
+/// One allocation.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// Address of the first byte.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+    /// `base` rounded down to a multiple of 4: the address of `words[0]`.
+    pub origin: u64,
+    pub words: Vec<AtomicU32>,
+    /// Bit n: byte n of the memory from `origin` on has been written. Absent: all of it.
+    pub init: Option<Vec<AtomicU32>>,
+}
+
+impl Buffer {
+    /// Whether `size` bytes at `addr` lie inside.
+    #[inline]
+    pub fn contains(&self, addr: u64, size: u64) -> bool {
+        addr.wrapping_sub(self.base) < self.size && addr - self.base + size <= self.size
+    }
+
+    /// The index of the word that holds `addr`.
+    #[inline]
+    pub fn word(&self, addr: u64) -> usize {
+        ((addr - self.origin) >> 2) as usize
+    }
+}
+
+/// The global memory of a run.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// By address.
+    pub(super) buffers: Vec<Buffer>,
+    low: u64,
+    high: u64,
+}
+
+/// A request that cannot be satisfied.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MemoryError {
+    #[error("{0} bytes do not fit into the address space")]
+    TooLarge(u64),
+    #[error("alignment {0} is not a power of two between 1 and 65536")]
+    Alignment(u64),
+    #[error("{size} bytes at {addr:#x} are not inside one buffer")]
+    Unmapped { addr: u64, size: u64 },
+}
+
+impl Memory {
+    pub fn new() -> Memory {
+        Memory { buffers: Vec::new(), low: FIRST, high: 1 << 32 }
+    }
+
+    /// Allocates `size` zero bytes at an address that is a multiple of `align` but not of `2 * align`.
+    pub fn alloc(&mut self, size: u64, align: u64) -> Result<u64, MemoryError> {
+        if !align.is_power_of_two() || align > GUARD {
+            return Err(MemoryError::Alignment(align));
+        }
+        if size > MAX_BUFFER {
+            return Err(MemoryError::TooLarge(size));
+        }
+        let place = |from: u64| from.next_multiple_of(2 * GUARD) + align;
+        let mut base = place(self.low.max(FIRST));
+        if base + size + GUARD <= LOW_END {
+            self.low = base + size + GUARD;
+        } else {
+            base = place(self.high.max(1 << 32));
+            if base + size + GUARD > HIGH_END {
+                return Err(MemoryError::TooLarge(size));
+            }
+            self.high = base + size + GUARD;
+        }
+        let origin = base & !3;
+        let words = (base + size).next_multiple_of(4) - origin;
+        let words = (0..words / 4).map(|_| AtomicU32::new(0)).collect();
+        let at = self.buffers.partition_point(|b| b.base < base);
+        self.buffers.insert(at, Buffer { base, size, origin, words, init: None });
+        Ok(base)
+    }
+
+    /// Marks the buffer at `addr` as never written, for `initcheck`.
+    pub fn mark_uninitialized(&mut self, addr: u64) {
+        if let Some(b) = self.buffers.iter_mut().find(|b| b.base == addr) {
+            b.init = Some((0..b.words.len().div_ceil(8)).map(|_| AtomicU32::new(0)).collect());
+        }
+    }
+
+    /// The index of the buffer that holds `size` bytes at `addr`.
+    #[inline]
+    pub(super) fn find(&self, addr: u64, size: u64) -> Option<usize> {
+        let at = self.buffers.partition_point(|b| b.base <= addr).checked_sub(1)?;
+        self.buffers[at].contains(addr, size).then_some(at)
+    }
+
+    /// Copies `data` to `addr`.
+    pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), MemoryError> {
+        let size = data.len() as u64;
+        let at = self.find(addr, size).ok_or(MemoryError::Unmapped { addr, size })?;
+        let buffer = &mut self.buffers[at];
+        for (i, &byte) in data.iter().enumerate() {
+            let a = addr + i as u64;
+            let at = buffer.word(a);
+            let word = buffer.words[at].get_mut();
+            let shift = (a & 3) * 8;
+            *word = *word & !(0xff << shift) | u32::from(byte) << shift;
+            if let Some(init) = &mut buffer.init {
+                let bit = (a - buffer.origin) as usize;
+                *init[bit / 32].get_mut() |= 1 << (bit % 32);
+            }
+        }
+        Ok(())
+    }
+
+    /// The `size` bytes at `addr`.
+    pub fn read(&self, addr: u64, size: u64) -> Result<Vec<u8>, MemoryError> {
+        let at = self.find(addr, size).ok_or(MemoryError::Unmapped { addr, size })?;
+        let buffer = &self.buffers[at];
+        Ok((addr..addr + size).map(|a| (buffer.words[buffer.word(a)].load(Relaxed) >> ((a & 3) * 8)) as u8).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_lie_at_exactly_the_alignment_asked_for() {
+        let mut m = Memory::new();
+        for align in [1, 2, 4, 8, 16, 256, 4096] {
+            let a = m.alloc(100, align).unwrap();
+            assert_eq!(a % align, 0);
+            assert_ne!(a % (2 * align), 0);
+            m.write(a, &[1, 2, 3, 4, 5]).unwrap();
+            assert_eq!(m.read(a, 6).unwrap(), [1, 2, 3, 4, 5, 0]);
+            assert!(m.read(a + 99, 2).is_err());
+            assert!(m.read(a - 1, 1).is_err());
+        }
+    }
+
+    #[test]
+    fn large_buffers_go_above_the_windows() {
+        let mut m = Memory::new();
+        assert!(m.alloc(1 << 41, 4).is_err());
+        m.low = LOW_END - 10;
+        assert!(m.alloc(16, 4).unwrap() > 1 << 32);
+    }
+}

@@ -1,0 +1,5 @@
+//! NVIDIA's container of machine code: an ELF file per architecture.
+
+mod read;
+
+pub use read::{Cubin, CubinError, Global, Kernel, Param, Reloc, RelocKind};

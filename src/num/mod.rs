@@ -1,0 +1,1 @@
+//! Machine arithmetic, once: what instructions compute, for the emulator and for constant folding alike.
