@@ -84,7 +84,11 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
-        write!(f, "block ({bx},{by},{bz}) thread ({tx},{ty},{tz}) at {:#06x}: {}", self.pc, self.instruction)?;
+        write!(
+            f,
+            "block ({bx},{by},{bz}) thread ({tx},{ty},{tz}) at {:#06x}: {}",
+            self.pc, self.instruction
+        )?;
         match &self.line {
             Some(line) => write!(f, " [{line}]"),
             None => Ok(()),

@@ -139,7 +139,9 @@ impl Memory {
     pub fn read(&self, addr: u64, size: u64) -> Result<Vec<u8>, MemoryError> {
         let at = self.find(addr, size).ok_or(MemoryError::Unmapped { addr, size })?;
         let buffer = &self.buffers[at];
-        Ok((addr..addr + size).map(|a| (buffer.words[buffer.word(a)].load(Relaxed) >> ((a & 3) * 8)) as u8).collect())
+        Ok((addr..addr + size)
+            .map(|a| (buffer.words[buffer.word(a)].load(Relaxed) >> ((a & 3) * 8)) as u8)
+            .collect())
     }
 }
 

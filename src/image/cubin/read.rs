@@ -7,7 +7,9 @@
 
 use crate::Chip;
 use object::read::elf::{ElfFile, FileHeader, SectionHeader};
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolIndex};
+use object::{
+    Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolIndex,
+};
 
 /// `e_machine` of CUDA binaries.
 const EM_CUDA: u16 = 190;
@@ -209,7 +211,11 @@ fn kernel_info(kernel: &mut Kernel, data: &[u8]) {
         match attr {
             0x17 => {
                 let (Some(place), Some(size)) = (u32_at(payload, 4), u32_at(payload, 8)) else { continue };
-                kernel.params.push(Param { ordinal: place as u16, offset: (place >> 16) as u16, size: size >> 18 });
+                kernel.params.push(Param {
+                    ordinal: place as u16,
+                    offset: (place >> 16) as u16,
+                    size: size >> 18,
+                });
             }
             0x19 => kernel.param_bytes = payload.iter().take(2).rev().fold(0, |n, &b| n << 8 | u32::from(b)),
             _ => {}
