@@ -7,6 +7,7 @@ pub mod driver;
 pub mod emu;
 #[cfg(feature = "fixture")]
 pub mod fixture;
+pub mod format;
 pub mod front;
 pub mod image;
 pub mod ir;

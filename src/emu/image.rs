@@ -4,6 +4,7 @@
 //! ours: level by level, layer (or depth slice, or sample plane) by layer, rows padded to 64 bytes, layers to 256.
 
 use super::memory::{Memory, MemoryError};
+pub use crate::format::{Format, Kind};
 use std::str::FromStr;
 
 /// The shape of an image.
@@ -38,78 +39,6 @@ impl FromStr for Dim {
             "2d_ms" => Dim::D2Ms,
             _ => return Err(format!("unknown image type `{s}`")),
         })
-    }
-}
-
-/// How the bits of one channel are read.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
-    Unorm,
-    Snorm,
-    Uint,
-    Sint,
-    /// IEEE of 16 or 32 bits; 10 and 11 bits: the unsigned small floats.
-    Float,
-}
-
-/// A texel format: channels from the least significant bit up.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Format {
-    pub kind: Kind,
-    /// Bits of channels r, g, b, a; 0: absent.
-    pub bits: [u8; 4],
-    /// The first two bytes are blue and red exchanged (`bgra8`).
-    pub bgra: bool,
-}
-
-impl Format {
-    /// Bytes of a texel.
-    pub fn bytes(self) -> u32 {
-        self.bits.iter().map(|&b| u32::from(b)).sum::<u32>() / 8
-    }
-
-    /// Channels that are present.
-    pub fn channels(self) -> usize {
-        self.bits.iter().filter(|&&b| b != 0).count()
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    /// GL's names in lower case: `rgba8`, `rgba8_snorm`, `r32f`, `rg16i`, `r11f_g11f_b10f`, `rgb10_a2ui`, `bgra8`.
-    fn from_str(s: &str) -> Result<Format, String> {
-        let special = |kind, bits| Ok(Format { kind, bits, bgra: false });
-        match s {
-            "r11f_g11f_b10f" => return special(Kind::Float, [11, 11, 10, 0]),
-            "rgb10_a2" => return special(Kind::Unorm, [10, 10, 10, 2]),
-            "rgb10_a2ui" => return special(Kind::Uint, [10, 10, 10, 2]),
-            "bgra8" => return Ok(Format { kind: Kind::Unorm, bits: [8; 4], bgra: true }),
-            _ => {}
-        }
-        let bad = || format!("unknown image format `{s}`");
-        let letters = s.find(|c: char| c.is_ascii_digit()).ok_or_else(bad)?;
-        let channels = match &s[..letters] {
-            "r" => 1,
-            "rg" => 2,
-            "rgb" => 3,
-            "rgba" => 4,
-            _ => return Err(bad()),
-        };
-        let rest = &s[letters..];
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let bits: u8 = rest[..digits].parse().map_err(|_| bad())?;
-        let kind = match (&rest[digits..], bits) {
-            ("", 8 | 16) => Kind::Unorm,
-            ("_snorm", 8 | 16) => Kind::Snorm,
-            ("ui", 8 | 16 | 32) => Kind::Uint,
-            ("i", 8 | 16 | 32) => Kind::Sint,
-            ("f", 16 | 32) => Kind::Float,
-            _ => return Err(bad()),
-        };
-        let mut all = [0; 4];
-        all[..channels].fill(bits);
-        special(kind, all)
     }
 }
 

@@ -4,6 +4,7 @@ use super::op::Op;
 use super::types::Type;
 use super::{BlockId, FuncId, ValueId};
 use crate::diag::Span;
+use crate::format::Format;
 pub use crate::isa::SrcMods;
 use arrayvec::ArrayVec;
 
@@ -678,8 +679,8 @@ pub struct Surf {
     /// Image number, plus the dynamic `index`.
     pub image: u16,
     pub index: Option<ValueId>,
-    /// GL's name of the declared format in lower case (`rgba8`), empty where none is declared.
-    pub format: &'static str,
+    /// The declared format, where there is one.
+    pub format: Option<Format>,
     /// Components; one destination (load) or data value (store) each.
     pub mask: u8,
     /// How the components are read: f32, u32, s32; raw words for `Type::B128`.
