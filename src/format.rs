@@ -102,7 +102,17 @@ mod tests {
 
     #[test]
     fn every_name_reads_back_as_its_format() {
-        for name in ["rgba8", "rgba8_snorm", "r32f", "rg16i", "r11f_g11f_b10f", "rgb10_a2", "rgb10_a2ui", "bgra8", "rgba32ui"] {
+        for name in [
+            "rgba8",
+            "rgba8_snorm",
+            "r32f",
+            "rg16i",
+            "r11f_g11f_b10f",
+            "rgb10_a2",
+            "rgb10_a2ui",
+            "bgra8",
+            "rgba32ui",
+        ] {
             let format: Format = name.parse().expect("a known name");
             assert_eq!(format.to_string(), name);
         }
