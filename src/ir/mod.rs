@@ -30,6 +30,8 @@ pub mod build;
 pub mod func;
 pub mod inst;
 pub mod op;
+pub mod parse;
+pub mod print;
 pub mod types;
 
 pub use func::{Block, Def, Function, Merge, Program, Stage, Term, ValueData};
