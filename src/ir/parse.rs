@@ -94,14 +94,16 @@ impl<'a> Parser<'a> {
     /// The word (letters, digits, `_`, `.`) that comes next, not consumed.
     fn peek_word(&mut self) -> &'a str {
         let rest = self.rest();
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').unwrap_or(rest.len());
         &rest[..end]
     }
 
     fn error(&mut self, expected: &str) -> Diagnostic {
         let rest = self.rest();
         let len = self.peek_word().len().max(rest.chars().next().map_or(0, char::len_utf8));
-        let found = if rest.is_empty() { "the end of the text".into() } else { format!("`{}`", &rest[..len]) };
+        let found =
+            if rest.is_empty() { "the end of the text".into() } else { format!("`{}`", &rest[..len]) };
         Diagnostic::error(format!("IR text: found {found}"))
             .at(Span::new(self.at, self.at + len), format!("expected {expected}"))
     }
@@ -250,9 +252,9 @@ impl<'a> Parser<'a> {
             let at = self.at;
             for c in self.word("result classes")?.chars() {
                 let class = [Class::Gpr, Class::Pred, Class::Carry].into_iter().find(|k| k.letter() == c);
-                body.func.results.push(
-                    class.ok_or_else(|| self.error_at(at, "result classes are letters r, p, c", "not one of them"))?,
-                );
+                body.func.results.push(class.ok_or_else(|| {
+                    self.error_at(at, "result classes are letters r, p, c", "not one of them")
+                })?);
             }
         }
         if self.eat("local") {
@@ -290,7 +292,8 @@ impl<'a> Parser<'a> {
         self.skip();
         let at = self.at;
         let b = self.block_id(body)?;
-        if std::mem::replace(&mut body.func.blocks[b].term_loc, Loc(Some(Span::new(at, self.at)))).0.is_some() {
+        if std::mem::replace(&mut body.func.blocks[b].term_loc, Loc(Some(Span::new(at, self.at)))).0.is_some()
+        {
             return Err(self.error_at(at, "a block is defined twice", "second definition"));
         }
         body.func.layout.push(b);
@@ -378,7 +381,9 @@ impl<'a> Parser<'a> {
             .copied()
             .filter(|o| word.strip_prefix(o.name()).is_some_and(|r| r.is_empty() || r.starts_with('.')))
             .max_by_key(|o| o.name().len())
-            .ok_or_else(|| self.error_at(at, &format!("no operation `{word}`"), "see ir/op.rs for the list"))?;
+            .ok_or_else(|| {
+                self.error_at(at, &format!("no operation `{word}`"), "see ir/op.rs for the list")
+            })?;
         let mut i = Inst::new(op, Type::U32);
         i.guard = guard;
         self.modifiers(&mut i, &word[op.name().len()..], at)?;
@@ -399,7 +404,8 @@ impl<'a> Parser<'a> {
             self.expect_char('[')?;
             let at = self.at;
             let name = self.word("a system value")?;
-            let sv = Sv::from_name(name).ok_or_else(|| self.error_at(at, "no such system value", "unknown name"))?;
+            let sv = Sv::from_name(name)
+                .ok_or_else(|| self.error_at(at, "no such system value", "unknown name"))?;
             i.aux = Aux::Sv(sv);
             self.expect_char(']')?;
         }
@@ -493,7 +499,8 @@ impl<'a> Parser<'a> {
             .ok_or_else(|| self.error_at(at, "no such memory space", "one of g s l c b x u"))?;
         let mut m = MemRef::new(space);
         if !number.is_empty() {
-            m.buffer = number.parse().map_err(|_| self.error_at(at, "no such buffer", "a number up to 65535"))?;
+            m.buffer =
+                number.parse().map_err(|_| self.error_at(at, "no such buffer", "a number up to 65535"))?;
         } else if self.eat_char('(') {
             m.index = Some(self.value(body)?);
             self.expect_char('+')?;
@@ -543,13 +550,13 @@ impl<'a> Parser<'a> {
     fn src(&mut self, body: &mut Body) -> Result<Option<Src>> {
         let rest = self.rest();
         let first = rest.trim_start_matches(['-', '~', '|']).chars().next();
-        let constant = rest.trim_start_matches(['-', '~', '|']).strip_prefix('c').and_then(|r| r.chars().next());
+        let constant =
+            rest.trim_start_matches(['-', '~', '|']).strip_prefix('c').and_then(|r| r.chars().next());
         let is_src = matches!(first, Some('%' | '{')) || first.is_some_and(|c| c.is_ascii_digit());
         if !is_src && !constant.is_some_and(|c| c.is_ascii_digit()) {
             return Ok(None);
         }
-        let mods =
-            SrcMods { neg: self.eat_char('-'), inv: self.eat_char('~'), abs: self.eat_char('|') };
+        let mods = SrcMods { neg: self.eat_char('-'), inv: self.eat_char('~'), abs: self.eat_char('|') };
         let kind = if matches!(self.rest().chars().next(), Some('%' | '{')) {
             let at = self.at;
             let list = self.group(body)?;
@@ -571,7 +578,9 @@ impl<'a> Parser<'a> {
                 SrcKind::Imm64([n as u32, (n >> 32) as u32])
             } else {
                 let n = u32::try_from(n);
-                SrcKind::Imm(n.map_err(|_| self.error_at(at, "a 32-bit immediate is too large", "write `:64`"))?)
+                SrcKind::Imm(
+                    n.map_err(|_| self.error_at(at, "a 32-bit immediate is too large", "write `:64`"))?,
+                )
             }
         };
         if mods.abs {
@@ -731,11 +740,14 @@ b0:
 
     #[test]
     fn errors_name_the_place_and_what_was_expected() {
-        let e = program("program\nkernel main() {\nb0:\n    frob u32 # %r0\n    exit\n}\n").expect_err("no such operation");
+        let e = program("program\nkernel main() {\nb0:\n    frob u32 # %r0\n    exit\n}\n")
+            .expect_err("no such operation");
         assert_eq!(e.message, "IR text: no operation `frob`");
-        let e = program("program\nkernel main() {\nb0:\n    mov u32 %r99999999 0x0\n").expect_err("number too large");
+        let e = program("program\nkernel main() {\nb0:\n    mov u32 %r99999999 0x0\n")
+            .expect_err("number too large");
         assert_eq!(e.message, "IR text: value numbers stay below 4194304");
-        let e = program("program\nkernel main() {\nb0:\n mov u32 %r1 0x0\n mov u32 %r1 0x0\n exit\n}").expect_err("twice");
+        let e = program("program\nkernel main() {\nb0:\n mov u32 %r1 0x0\n mov u32 %r1 0x0\n exit\n}")
+            .expect_err("twice");
         assert_eq!(e.message, "IR text: %r1 is defined twice");
     }
 

@@ -196,9 +196,12 @@ fn surf(f: &mut Formatter<'_>, func: &Function, s: &Surf) -> fmt::Result {
         write!(f, " machine {:#x}", s.machine)?;
     }
     let one = |v: &Option<ValueId>| v.iter().copied().collect::<Vec<_>>();
-    for (name, list) in
-        [("index", one(&s.index)), ("coords", s.coords.clone()), ("sample", one(&s.sample)), ("data", s.data.clone())]
-    {
+    for (name, list) in [
+        ("index", one(&s.index)),
+        ("coords", s.coords.clone()),
+        ("sample", one(&s.sample)),
+        ("data", s.data.clone()),
+    ] {
         if !list.is_empty() {
             write!(f, " {name}=")?;
             braces(f, func, &list)?;
@@ -337,7 +340,8 @@ impl Display for Program {
         if let Some([x, y, z]) = self.block_size {
             write!(f, " block {x} {y} {z}")?;
         }
-        for (name, n) in [("shared", self.shared_bytes), ("input", self.input_bytes), ("private", self.private_bytes)]
+        for (name, n) in
+            [("shared", self.shared_bytes), ("input", self.input_bytes), ("private", self.private_bytes)]
         {
             if n != 0 {
                 write!(f, " {name} {n}")?;
