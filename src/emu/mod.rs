@@ -187,13 +187,13 @@ pub struct PcProfile {
 }
 
 /// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
-pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Fault> {
+pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
     let _ = (launch, memory, options);
-    Err(Fault {
+    Err(Box::new(Fault {
         kind: FaultKind::IllegalInstruction,
         kernel: launch.kernel.clone(),
         place: Place::default(),
         detail: "no instruction is executed yet".to_string(),
         other: None,
-    })
+    }))
 }

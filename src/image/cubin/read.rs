@@ -284,7 +284,7 @@ fn bytes<'d>(section: &impl ObjectSection<'d>) -> Result<Vec<u8>, CubinError> {
 
 fn elf_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
     match section.flags() {
-        object::SectionFlags::Elf { sh_flags, .. } => sh_flags.0.into(),
+        object::SectionFlags::Elf { sh_flags, .. } => sh_flags.0,
         _ => 0,
     }
 }

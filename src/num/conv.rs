@@ -1,0 +1,165 @@
+//! Conversions between integers and floats of all widths.
+
+use super::Round;
+use super::float::{NAN32, NAN64};
+use super::soft::{Class, F16, F32, F64, Format, Num, unpack};
+
+/// A float's width.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Float {
+    F16,
+    F32,
+    F64,
+}
+
+impl Float {
+    pub const fn format(self) -> Format {
+        match self {
+            Float::F16 => F16,
+            Float::F32 => F32,
+            Float::F64 => F64,
+        }
+    }
+
+    /// The NaN that conversions make.
+    pub const fn nan(self) -> u64 {
+        match self {
+            Float::F16 => 0x7fff,
+            Float::F32 => NAN32 as u64,
+            Float::F64 => NAN64,
+        }
+    }
+}
+
+/// An integer's width and signedness.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Int {
+    /// 8, 16, 32 or 64.
+    pub bits: u32,
+    pub signed: bool,
+}
+
+impl Int {
+    pub const fn new(bits: u32, signed: bool) -> Int {
+        Int { bits, signed }
+    }
+
+    /// The value of the low bits of `raw`.
+    pub fn extend(self, raw: u64) -> i128 {
+        let up = 128 - self.bits;
+        let wide = u128::from(raw) << up;
+        if self.signed { wide as i128 >> up } else { (wide >> up) as i128 }
+    }
+
+    pub const fn min(self) -> i128 {
+        if self.signed { -(1 << (self.bits - 1)) } else { 0 }
+    }
+
+    pub const fn max(self) -> i128 {
+        (1 << (self.bits - self.signed as u32)) - 1
+    }
+}
+
+/// F2I: rounded, then clamped to the integer's range; NaN gives 0. The result is extended to 64 bits by its sign.
+/// Source: PTX ISA, `cvt`.
+pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
+    let f = from.format();
+    let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
+    match unpack(f, a) {
+        Class::Nan => 0,
+        Class::Inf(neg) => (if neg { to.min() } else { to.max() }) as u64,
+        Class::Num(n) => {
+            let magnitude = n.round_int(round).min(1 << 100) as i128;
+            (if n.neg { -magnitude } else { magnitude }).clamp(to.min(), to.max()) as u64
+        }
+    }
+}
+
+/// I2F.
+pub fn i2f(from: Int, a: u64, to: Float, round: Round) -> u64 {
+    let v = from.extend(a);
+    Num::from_int(v < 0, v.unsigned_abs()).pack(to.format(), round)
+}
+
+/// I2I: the value of one type in another, cut or (`sat`) clamped, extended to 64 bits by the target's sign.
+pub fn i2i(from: Int, a: u64, to: Int, sat: bool) -> u64 {
+    let v = from.extend(a);
+    if sat { v.clamp(to.min(), to.max()) as u64 } else { to.extend(v as u64) as u64 }
+}
+
+/// F2F between widths.
+pub fn f2f(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
+    let (f, t) = (from.format(), to.format());
+    let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
+    let bits = match unpack(f, a) {
+        Class::Nan => to.nan(),
+        Class::Inf(neg) => t.inf() | if neg { t.sign_bit() } else { 0 },
+        Class::Num(n) => n.pack(t, round),
+    };
+    if ftz && to == Float::F32 { t.flush(bits) } else { bits }
+}
+
+/// F2F with a rounding to an integer (`.ROUND` is [`Round::Rn`], `.FLOOR`, `.CEIL`, `.TRUNC`); keeps the sign of zero.
+pub fn round_int(fmt: Float, a: u64, round: Round, ftz: bool) -> u64 {
+    let f = fmt.format();
+    let a = if ftz && fmt == Float::F32 { f.flush(a) } else { a };
+    match unpack(f, a) {
+        Class::Nan => fmt.nan(),
+        Class::Num(n) if n.exp < 0 => Num::from_int(n.neg, n.round_int(round)).pack(f, Round::Rz),
+        _ => a,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const I32: Int = Int::new(32, true);
+    const U8: Int = Int::new(8, false);
+
+    fn f32b(f: f32) -> u64 {
+        f.to_bits().into()
+    }
+
+    #[test]
+    fn floats_become_integers_by_rounding_then_clamping() {
+        assert_eq!(f2i(Float::F32, f32b(2.5), I32, Round::Rn, false), 2);
+        assert_eq!(f2i(Float::F32, f32b(-2.5), I32, Round::Rm, false) as i64, -3);
+        assert_eq!(f2i(Float::F32, f32b(-2.5), I32, Round::Rz, false) as i64, -2);
+        assert_eq!(f2i(Float::F32, f32b(1e30), I32, Round::Rz, false), i32::MAX as u64);
+        assert_eq!(f2i(Float::F32, f32b(-1.0), U8, Round::Rz, false), 0);
+        assert_eq!(f2i(Float::F32, f32b(f32::NAN), I32, Round::Rz, false), 0);
+        assert_eq!(f2i(Float::F64, 1e18f64.to_bits(), Int::new(64, true), Round::Rz, false), 1_000_000_000_000_000_000);
+        assert_eq!(f2i(Float::F32, 1, U8, Round::Rp, false), 1);
+        assert_eq!(f2i(Float::F32, 1, U8, Round::Rp, true), 0);
+        assert_eq!(f2i(Float::F64, f64::MAX.to_bits(), Int::new(64, false), Round::Rz, false), u64::MAX);
+    }
+
+    #[test]
+    fn integers_become_floats_with_every_rounding() {
+        let odd = 0x0100_0001;
+        assert_eq!(i2f(I32, odd, Float::F32, Round::Rn), f32b(16_777_216.0));
+        assert_eq!(i2f(I32, odd, Float::F32, Round::Rp), f32b(16_777_218.0));
+        assert_eq!(i2f(Int::new(64, false), u64::MAX, Float::F64, Round::Rn), 2f64.powi(64).to_bits());
+        assert_eq!(i2f(Int::new(8, true), 0xff, Float::F16, Round::Rn), 0xbc00);
+        assert_eq!(i2f(I32, 70000, Float::F16, Round::Rn), 0x7c00);
+    }
+
+    #[test]
+    fn widths_of_floats_change_with_rounding_and_flushing() {
+        assert_eq!(f2f(Float::F32, f32b(65520.0), Float::F16, Round::Rn, false), 0x7c00);
+        assert_eq!(f2f(Float::F32, f32b(65520.0), Float::F16, Round::Rz, false), 0x7bff);
+        assert_eq!(f2f(Float::F16, 1, Float::F32, Round::Rn, false), f32b(5.960_464_5e-8));
+        assert_eq!(f2f(Float::F64, 1e-40f64.to_bits(), Float::F32, Round::Rn, true), 0);
+        assert_eq!(round_int(Float::F32, f32b(-0.4), Round::Rn, false), f32b(-0.0));
+        assert_eq!(round_int(Float::F32, f32b(2.5), Round::Rn, false), f32b(2.0));
+        assert_eq!(round_int(Float::F64, 1e300f64.to_bits(), Round::Rm, false), 1e300f64.to_bits());
+    }
+
+    #[test]
+    fn integers_are_cut_or_clamped() {
+        assert_eq!(i2i(I32, 300, U8, true), 255);
+        assert_eq!(i2i(I32, 300, U8, false), 44);
+        assert_eq!(i2i(I32, 0xffff_ff80, Int::new(16, true), true) as i64, -128);
+        assert_eq!(i2i(Int::new(32, false), 0xffff_ffff, I32, true), i32::MAX as u64);
+    }
+}
