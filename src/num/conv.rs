@@ -128,7 +128,10 @@ mod tests {
         assert_eq!(f2i(Float::F32, f32b(1e30), I32, Round::Rz, false), i32::MAX as u64);
         assert_eq!(f2i(Float::F32, f32b(-1.0), U8, Round::Rz, false), 0);
         assert_eq!(f2i(Float::F32, f32b(f32::NAN), I32, Round::Rz, false), 0);
-        assert_eq!(f2i(Float::F64, 1e18f64.to_bits(), Int::new(64, true), Round::Rz, false), 1_000_000_000_000_000_000);
+        assert_eq!(
+            f2i(Float::F64, 1e18f64.to_bits(), Int::new(64, true), Round::Rz, false),
+            1_000_000_000_000_000_000
+        );
         assert_eq!(f2i(Float::F32, 1, U8, Round::Rp, false), 1);
         assert_eq!(f2i(Float::F32, 1, U8, Round::Rp, true), 0);
         assert_eq!(f2i(Float::F64, f64::MAX.to_bits(), Int::new(64, false), Round::Rz, false), u64::MAX);

@@ -156,7 +156,13 @@ pub fn min32(a: u32, b: u32) -> u32 {
         (true, false) => b,
         (false, true) => a,
         _ if x == y => a | b,
-        _ => if x < y { a } else { b },
+        _ => {
+            if x < y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -168,7 +174,13 @@ pub fn max32(a: u32, b: u32) -> u32 {
         (true, false) => b,
         (false, true) => a,
         _ if x == y => a & b,
-        _ => if x > y { a } else { b },
+        _ => {
+            if x > y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -180,7 +192,13 @@ pub fn min64(a: u64, b: u64) -> u64 {
         (true, false) => b,
         (false, true) => a,
         _ if x == y => a | b,
-        _ => if x < y { a } else { b },
+        _ => {
+            if x < y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
@@ -192,7 +210,13 @@ pub fn max64(a: u64, b: u64) -> u64 {
         (true, false) => b,
         (false, true) => a,
         _ if x == y => a & b,
-        _ => if x > y { a } else { b },
+        _ => {
+            if x > y {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 
