@@ -1,4 +1,57 @@
-//! Front-ends: text to IR.
+//! Front-ends: text to IR in its first phase.
+//!
+//! Each front-end has a `parse` (text to syntax tree) and a `program` (a [`Request`] to IR). Both find several
+//! errors at once.
 
 pub mod nir;
 pub mod tgsi;
+
+use crate::chip::Chip;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::driver::Abi;
+use crate::ir::Program;
+use std::path::Path;
+
+/// The languages that are read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    Tgsi,
+    Nir,
+}
+
+impl Language {
+    /// By a file name's ending.
+    pub fn of(path: &Path) -> Option<Language> {
+        match path.extension()?.to_str()? {
+            "tgsi" => Some(Language::Tgsi),
+            "nir" => Some(Language::Nir),
+            _ => None,
+        }
+    }
+}
+
+/// What a front-end needs to know to make a program.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    pub text: &'a str,
+    pub chip: Chip,
+    pub abi: &'a Abi,
+    /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB. None: TGSI's main code, else
+    /// its only uncalled subroutine; NIR's entry point.
+    pub entry: Option<&'a str>,
+    /// What may be assumed of the address of a buffer argument in the kernel input, in bytes: a power of two.
+    pub pointer_align: u32,
+    /// Bytes of private memory that a TGSI program addresses itself.
+    pub private_bytes: u32,
+}
+
+/// Reads a text and makes its kernel's program.
+pub fn program(language: Language, request: &Request<'_>) -> Result<Program, Diagnostics> {
+    if request.text.len() > u32::MAX as usize / 2 {
+        return Err(Diagnostic::error("the text is longer than 2 GiB").into());
+    }
+    match language {
+        Language::Tgsi => tgsi::program(request),
+        Language::Nir => nir::program(request),
+    }
+}
