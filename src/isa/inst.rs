@@ -15,7 +15,7 @@
 use arrayvec::ArrayVec;
 
 /// A general register; 255 is RZ on every chip.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reg(pub u8);
 
 impl Reg {
@@ -24,7 +24,7 @@ impl Reg {
 }
 
 /// A predicate register, possibly negated; number 7 is PT, which is always true.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pred {
     pub num: u8,
     pub not: bool,
@@ -52,7 +52,7 @@ impl std::ops::Not for Pred {
 }
 
 /// Modifiers on one source operand, as SASS writes them: `-R0`, `|R0|`, `-|R0|`, `~R0`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct SrcMods {
     pub neg: bool,
     pub abs: bool,
@@ -61,7 +61,7 @@ pub struct SrcMods {
 }
 
 /// A part of a register: `R0.H1`, `R0.B2`, and the byte permutations of video instructions, `R0.4444`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Sel {
     #[default]
     Whole,
@@ -75,8 +75,34 @@ pub enum Sel {
     Video(u8),
 }
 
+impl Sel {
+    /// The spelling after the point; none for the whole register.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Sel::Whole => return None,
+            Sel::B0 => "B0",
+            Sel::B1 => "B1",
+            Sel::B2 => "B2",
+            Sel::B3 => "B3",
+            Sel::H0 => "H0",
+            Sel::H1 => "H1",
+            Sel::Video(n) => return VIDEO_SELECTORS.get(n as usize).copied(),
+        })
+    }
+
+    /// The inverse of [`Sel::name`].
+    pub fn from_name(name: &str) -> Option<Sel> {
+        const PLAIN: [Sel; 6] = [Sel::B0, Sel::B1, Sel::B2, Sel::B3, Sel::H0, Sel::H1];
+        let video = || VIDEO_SELECTORS.iter().position(|&n| n == name).map(|n| Sel::Video(n as u8));
+        PLAIN.into_iter().find(|s| s.name() == Some(name)).or_else(video)
+    }
+}
+
+/// The named byte and half-word patterns of video instructions.
+const VIDEO_SELECTORS: &[&str] = &[];
+
 /// How an immediate is written, and what the encoder may do with it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImmKind {
     /// A 32-bit pattern, written in hexadecimal (`0x10`, `-0x10` where the row's field is signed).
     Int,
@@ -87,7 +113,7 @@ pub enum ImmKind {
 }
 
 /// One operand of a machine instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A general register. A vector or pair is named by its first register; the operation says how many.
     Reg {
@@ -160,7 +186,7 @@ impl Operand {
 }
 
 /// One instruction word.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MInst {
     pub op: Op,
     pub guard: Pred,

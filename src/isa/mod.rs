@@ -1,5 +1,35 @@
 //! The instruction sets: one table of rows a generation, and everything that reads it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`inst`] | the machine instruction, which mirrors SASS text |
+//! | [`row`] | what a table is made of |
+//! | `gf100/`, `gk110/` | the tables: GF100 and GK104 share a layout, GK110 has its own |
+//! | [`table`] | the rows of a chip with the indexes that make them fast |
+//! | [`codec`] | words to instructions and back; which operands fit |
+//! | [`text`] | SASS text |
+//! | [`names`] | special registers and condition-code tests |
+//! | [`latency`], [`sched_word`] | timing |
+//!
+//! ```
+//! use nvir::{Chip, isa};
+//! let m = isa::decode(Chip::Gk110, 0xe2c0000001000002, 0).unwrap();
+//! assert_eq!(isa::text::print(Chip::Gk110, &m), "@P0 FADD R0, R0, R2");
+//! assert_eq!(isa::encode(Chip::Gk110, &m, 0), Ok(0xe2c0000001000002));
+//! ```
 
+pub mod codec;
 pub mod inst;
+pub mod latency;
+pub mod names;
+pub mod row;
+pub mod sched_word;
+pub mod table;
+pub mod text;
 
+mod gf100;
+mod gk110;
+
+pub use codec::{EncodeError, Misfit, decode, decode_row, encode, fits};
 pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
+pub use table::Table;

@@ -1,0 +1,515 @@
+//! Words to instructions and back, over the rows.
+
+use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
+use super::table::Table;
+use super::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods};
+use crate::Chip;
+
+/// Rows are numbered with 16 bits.
+pub(super) const MAX_ROWS_PER_TABLE: usize = 1 << 16;
+
+/// Why an instruction cannot be encoded. The operand is counted from 0 in text order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Misfit {
+    #[error("this chip has no such operation")]
+    Op,
+    #[error("no form of the operation takes these kinds of operands")]
+    Operands,
+    #[error("the operation cannot have these suffixes, or not in this order")]
+    Mods,
+    #[error("this form cannot be predicated")]
+    Guard,
+    #[error("this form cannot have the suffix .S")]
+    Sync,
+    #[error("operand {}: the register does not exist", .0 + 1)]
+    Register(u8),
+    #[error("operand {}: the number does not fit its field", .0 + 1)]
+    Range(u8),
+    #[error("operand {}: a modifier that this operand cannot have", .0 + 1)]
+    Modifier(u8),
+    #[error("operand {}: this name cannot stand here", .0 + 1)]
+    Name(u8),
+    #[error("no word stands for this combination")]
+    Combination,
+}
+
+/// What [`encode`] refuses.
+pub type EncodeError = Misfit;
+
+/// Operand kinds, four bits each from the first operand up; the top bits stay zero.
+pub(super) fn shape(m: &MInst) -> u64 {
+    m.operands.iter().enumerate().fold(0, |s, (i, o)| s | (operand_kind(o) << (4 * i)))
+}
+
+fn operand_kind(o: &Operand) -> u64 {
+    match o {
+        Operand::Reg { .. } => 1,
+        Operand::Pred(_) => 2,
+        Operand::Imm { .. } => 3,
+        Operand::Const { .. } => 4,
+        Operand::Mem { .. } => 5,
+        Operand::Attr { .. } => 6,
+        Operand::Sreg(_) => 7,
+        Operand::Target(_) => 8,
+        Operand::CcTest(_) => 9,
+        Operand::Word(_) => 10,
+    }
+}
+
+/// The same for a row.
+pub(super) fn row_shape(row: &Row) -> u64 {
+    row.slots.iter().enumerate().fold(0, |s, (i, slot)| s | (slot_kind(slot) << (4 * i)))
+}
+
+fn slot_kind(slot: &Slot) -> u64 {
+    match slot.kind {
+        Kind::Reg(_) => 1,
+        Kind::Pred { .. } => 2,
+        Kind::Imm { .. } => 3,
+        Kind::Const { .. } | Kind::ConstInd { .. } => 4,
+        Kind::Mem { .. } => 5,
+        Kind::Attr { .. } => 6,
+        Kind::Sreg(_) => 7,
+        Kind::TargetRel(_) | Kind::TargetAbs(_) => 8,
+        Kind::CcTest(_) => 9,
+        Kind::Word { .. } => 10,
+    }
+}
+
+/// The row that encodes an instruction, whatever its branch target and whatever register stands for a value that
+/// has none yet (R0 does on every chip). This is the back end's question "may this operand stand here?".
+pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
+    select(chip, m, None).map(|(row, _)| row)
+}
+
+/// The word of an instruction at byte address `pc` of the code.
+pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
+    select(chip, m, Some(pc)).map(|(_, word)| word)
+}
+
+fn select(chip: Chip, m: &MInst, pc: Option<u32>) -> Result<(&'static Row, u64), Misfit> {
+    let rows = Table::of(chip).of_op(m.op);
+    if rows.is_empty() {
+        return Err(Misfit::Op);
+    }
+    let wanted = shape(m);
+    // The misfit of the row that came closest says most.
+    let mut worst = Misfit::Operands;
+    for row in rows {
+        if row.shape != wanted {
+            continue;
+        }
+        match encode_row(row, m, pc) {
+            Ok(word) => return Ok((row, word)),
+            Err(e) => worst = worst.worse(e),
+        }
+    }
+    Err(worst)
+}
+
+impl Misfit {
+    /// The one of two rows' misfits that came closer to an encoding.
+    pub(super) fn worse(self, other: Misfit) -> Misfit {
+        if other.closeness() > self.closeness() { other } else { self }
+    }
+
+    /// The operand at fault, if it is one.
+    pub fn operand(self) -> Option<u8> {
+        match self {
+            Misfit::Register(i) | Misfit::Range(i) | Misfit::Modifier(i) | Misfit::Name(i) => Some(i),
+            _ => None,
+        }
+    }
+
+    fn closeness(self) -> u8 {
+        match self {
+            Misfit::Op => 0,
+            Misfit::Operands => 1,
+            Misfit::Mods => 2,
+            Misfit::Name(_) => 3,
+            Misfit::Modifier(_) => 4,
+            Misfit::Register(_) | Misfit::Range(_) => 5,
+            Misfit::Guard | Misfit::Sync => 6,
+            Misfit::Combination => 7,
+        }
+    }
+}
+
+/// The word of an instruction whose row is chosen already.
+pub(super) fn encode_as(row: &Row, m: &MInst, pc: u32) -> Result<u64, Misfit> {
+    if row.shape != shape(m) {
+        return Err(Misfit::Operands);
+    }
+    encode_row(row, m, Some(pc))
+}
+
+fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
+    let (mut word, form) = encode_groups(row, &m.mods, m.form & FORM_BITS)?;
+    if m.form >> VARIANT_SHIFT != u32::from(row.variant) {
+        return Err(Misfit::Combination);
+    }
+    for (i, (slot, o)) in row.slots.iter().zip(&m.operands).enumerate() {
+        word |= encode_operand(slot, o, i as u8, pc)?;
+    }
+    match row.guard {
+        Some(guard) => word |= encode_pred(guard, m.guard).ok_or(Misfit::Guard)?,
+        None if m.guard.is_true() => {}
+        None => return Err(Misfit::Guard),
+    }
+    if m.sync {
+        if !row.sync.exists() {
+            return Err(Misfit::Sync);
+        }
+        word |= row.sync.mask();
+    }
+    let free = deposit(form, row.free).ok_or(Misfit::Combination)?;
+    word |= row.bits | (free ^ row.free_default);
+    if row.matches(word) { Ok(word) } else { Err(Misfit::Combination) }
+}
+
+const VARIANT_SHIFT: u32 = 28;
+const FORM_BITS: u32 = (1 << VARIANT_SHIFT) - 1;
+
+/// Field bits of the suffixes, and the form that is left after the values with the same name are told apart.
+///
+/// Each group takes the longest name that stands next; the form counts, group by group, which of the values with
+/// that name is meant.
+fn encode_groups(row: &Row, mods: &[Mod], mut form: u32) -> Result<(u64, u32), Misfit> {
+    let mut rest = mods;
+    let mut word = 0;
+    for g in &row.groups {
+        let (value, len, same) = longest_name(g, rest).ok_or(Misfit::Mods)?;
+        let value = if same > 1 {
+            let which = form % same;
+            form /= same;
+            nth_same(g, value, which)
+        } else {
+            value
+        };
+        rest = &rest[len..];
+        word |= g.at.put(value);
+    }
+    if rest.is_empty() { Ok((word, form)) } else { Err(Misfit::Mods) }
+}
+
+/// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
+fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u32)> {
+    let mut best: Option<(u64, usize, u32)> = None;
+    for (value, name) in g.names.iter().enumerate() {
+        let Some(name) = name else { continue };
+        if !mods.starts_with(name) {
+            continue;
+        }
+        match &mut best {
+            Some((_, len, same)) if *len == name.len() => *same += 1,
+            Some((_, len, _)) if *len > name.len() => {}
+            _ => best = Some((value as u64, name.len(), 1)),
+        }
+    }
+    best
+}
+
+/// The `which`th value with the same name as `first`.
+fn nth_same(g: &Group, first: u64, which: u32) -> u64 {
+    let name = g.name(first);
+    (first..g.names.len() as u64).filter(|&v| g.name(v) == name).nth(which as usize).unwrap_or(first)
+}
+
+fn encode_pred(kind: Kind, p: Pred) -> Option<u64> {
+    let Kind::Pred { at, not } = kind else { return None };
+    if p.num > 7 || (p.not && !not.exists()) {
+        return None;
+    }
+    Some(at.put(u64::from(p.num)) | if p.not { not.mask() } else { 0 })
+}
+
+fn encode_reg(at: Bits, reg: Reg) -> Option<u64> {
+    let rz = at.max();
+    let n = if reg == Reg::Z { rz } else { u64::from(reg.0) };
+    ((n < rz) || reg == Reg::Z).then(|| at.put(n))
+}
+
+fn encode_mods(bits: SrcBits, mods: SrcMods) -> Option<u64> {
+    let mut word = 0;
+    for (on, bit) in [(mods.neg, bits.neg), (mods.abs, bits.abs), (mods.inv, bits.inv)] {
+        if on {
+            if !bit.exists() {
+                return None;
+            }
+            word |= bit.mask();
+        }
+    }
+    Some(word)
+}
+
+fn encode_sel(slot: &Slot, sel: Sel) -> Option<u64> {
+    match slot.sel {
+        None => (sel == Sel::Whole).then_some(0),
+        Some((at, names)) => {
+            let value = names.iter().position(|&n| n == Some(sel))?;
+            Some(at.put(value as u64))
+        }
+    }
+}
+
+fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u64, Misfit> {
+    let range = Misfit::Range(i);
+    let register = Misfit::Register(i);
+    match (slot.kind, *o) {
+        (Kind::Reg(at), Operand::Reg { reg, mods, sel, cc }) => {
+            if cc && !slot.cc.exists() {
+                return Err(Misfit::Modifier(i));
+            }
+            let flags = encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))?;
+            let part = encode_sel(slot, sel).ok_or(Misfit::Modifier(i))?;
+            let reg = encode_reg(at, reg).ok_or(register)?;
+            Ok(reg | flags | part | if cc { slot.cc.mask() } else { 0 })
+        }
+        (Kind::Pred { .. }, Operand::Pred(p)) => encode_pred(slot.kind, p).ok_or(Misfit::Modifier(i)),
+        (Kind::Imm { at, enc }, Operand::Imm { bits, kind, mods }) => {
+            if kind != imm_kind(enc) {
+                return Err(Misfit::Operands);
+            }
+            let flags = encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))?;
+            Ok(encode_imm(at, enc, bits).ok_or(range)? | flags)
+        }
+        (Kind::Const { bank, offset, shift }, Operand::Const { bank: n, base, offset: bytes, mods, sel }) => {
+            if base != Reg::Z {
+                return Err(Misfit::Operands);
+            }
+            let flags = encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))?;
+            let part = encode_sel(slot, sel).ok_or(Misfit::Modifier(i))?;
+            let bank = put_checked(bank, u64::from(n)).ok_or(range)?;
+            Ok(bank | encode_scaled(offset, bytes, shift, false).ok_or(range)? | flags | part)
+        }
+        (
+            Kind::ConstInd { bank, base, offset },
+            Operand::Const { bank: n, base: r, offset: bytes, mods, sel },
+        ) => {
+            if mods != SrcMods::default() || sel != Sel::Whole {
+                return Err(Misfit::Modifier(i));
+            }
+            let bank = put_checked(bank, u64::from(n)).ok_or(range)?;
+            let base = encode_reg(base, r).ok_or(register)?;
+            Ok(bank | base | encode_scaled(offset, bytes, 0, true).ok_or(range)?)
+        }
+        (Kind::Mem { base, offset, shift, signed }, Operand::Mem { base: r, offset: bytes }) => {
+            Ok(encode_base(base, r).ok_or(register)?
+                | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
+        }
+        (Kind::Attr { base, offset, shift }, Operand::Attr { base: r, offset: bytes }) => {
+            Ok(encode_base(base, r).ok_or(register)?
+                | encode_scaled(offset, bytes, shift, false).ok_or(range)?)
+        }
+        (Kind::Sreg(at), Operand::Sreg(n)) | (Kind::CcTest(at), Operand::CcTest(n)) => {
+            put_checked(at, u64::from(n)).ok_or(Misfit::Name(i))
+        }
+        (Kind::TargetRel(at), Operand::Target(t)) => {
+            let Some(pc) = pc else { return Ok(0) };
+            let distance = i64::from(t.wrapping_sub(pc.wrapping_add(8)) as i32);
+            if !at.fits_signed(distance) {
+                return Err(range);
+            }
+            Ok(at.put(distance as u64 & at.max()))
+        }
+        (Kind::TargetAbs(at), Operand::Target(t)) => put_checked(at, u64::from(t)).ok_or(range),
+        (Kind::Word { at, words }, Operand::Word(w)) => {
+            let value = words.iter().position(|&x| x == Some(w)).ok_or(Misfit::Name(i))?;
+            Ok(at.put(value as u64))
+        }
+        _ => Err(Misfit::Operands),
+    }
+}
+
+fn put_checked(at: Bits, value: u64) -> Option<u64> {
+    at.fits(value).then(|| at.put(value))
+}
+
+fn encode_base(at: Bits, reg: Reg) -> Option<u64> {
+    if at.width() == 0 { (reg == Reg::Z).then_some(0) } else { encode_reg(at, reg) }
+}
+
+fn encode_scaled(at: Bits, bytes: i32, shift: u8, signed: bool) -> Option<u64> {
+    if bytes & ((1 << shift) - 1) != 0 {
+        return None;
+    }
+    if at.width() == 0 {
+        return (bytes == 0).then_some(0);
+    }
+    if signed {
+        let units = i64::from(bytes >> shift);
+        at.fits_signed(units).then(|| at.put(units as u64 & at.max()))
+    } else {
+        // A 32-bit unsigned field covers every pattern; a narrower one only what is not negative.
+        put_checked(at, u64::from(bytes as u32 >> shift))
+    }
+}
+
+/// How an immediate with this encoding is written.
+pub(super) fn imm_kind(enc: ImmEnc) -> ImmKind {
+    match enc {
+        ImmEnc::F32 => ImmKind::F32,
+        ImmEnc::F64 => ImmKind::F64,
+        _ => ImmKind::Int,
+    }
+}
+
+fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
+    match enc {
+        ImmEnc::Unsigned | ImmEnc::Decimal => put_checked(at, u64::from(bits)),
+        ImmEnc::Signed | ImmEnc::SignedAsHex => {
+            let v = i64::from(bits as i32);
+            at.fits_signed(v).then(|| at.put(v as u64 & at.max()))
+        }
+        ImmEnc::F32 | ImmEnc::F64 => {
+            let low = 32 - u32::from(at.width());
+            (u64::from(bits) & ((1u64 << low) - 1) == 0).then(|| at.put(u64::from(bits) >> low))
+        }
+        ImmEnc::Scaled(shift) => {
+            (bits & ((1 << shift) - 1) == 0).then_some(())?;
+            put_checked(at, u64::from(bits >> shift))
+        }
+    }
+}
+
+/// The instruction that a word at byte address `pc` stands for, with its row; none if any bit of it has no meaning.
+pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row)> {
+    let row = Table::of(chip).find(chip, word)?;
+    let mut m = MInst::new(row.op);
+    if let Some(Kind::Pred { at, not }) = row.guard {
+        m.guard = Pred { num: at.get(word) as u8, not: not.get(word) };
+    }
+    m.sync = row.sync.get(word);
+    let mut digits = [(0u32, 1u32); 16];
+    for (g, digit) in row.groups.iter().zip(&mut digits) {
+        let value = g.at.get(word);
+        let name = g.name(value)?;
+        m.mods.try_extend_from_slice(name).ok()?;
+        *digit = same_name(g, value, name);
+    }
+    for slot in &row.slots {
+        m.operands.try_push(decode_slot(slot, word, pc)?).ok()?;
+    }
+    let mut form = extract(word ^ row.free_default, row.free);
+    for &(which, same) in digits[..row.groups.len()].iter().rev() {
+        form = form * same + which;
+    }
+    m.form = form | (u32::from(row.variant) << VARIANT_SHIFT);
+    Some((m, row))
+}
+
+/// The instruction that a word at byte address `pc` stands for.
+pub fn decode(chip: Chip, word: u64, pc: u32) -> Option<MInst> {
+    decode_row(chip, word, pc).map(|(m, _)| m)
+}
+
+/// Which of the values with its name this one is, and how many there are.
+fn same_name(g: &Group, value: u64, name: &[Mod]) -> (u32, u32) {
+    let (mut before, mut all) = (0, 0);
+    for (v, n) in g.names.iter().enumerate() {
+        if *n == Some(name) {
+            all += 1;
+            before += u32::from((v as u64) < value);
+        }
+    }
+    (before, all)
+}
+
+fn decode_reg(at: Bits, word: u64) -> Reg {
+    let n = at.get(word);
+    if n == at.max() { Reg::Z } else { Reg(n as u8) }
+}
+
+fn decode_base(at: Bits, word: u64) -> Reg {
+    if at.width() == 0 { Reg::Z } else { decode_reg(at, word) }
+}
+
+fn decode_scaled(at: Bits, word: u64, shift: u8, signed: bool) -> i32 {
+    if at.width() == 0 {
+        0
+    } else if signed {
+        (at.get_signed(word) << shift) as i32
+    } else {
+        (at.get(word) << shift) as i32
+    }
+}
+
+fn decode_sel(slot: &Slot, word: u64) -> Option<Sel> {
+    match slot.sel {
+        None => Some(Sel::Whole),
+        Some((at, names)) => names.get(at.get(word) as usize).copied().flatten(),
+    }
+}
+
+fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
+    let mods =
+        SrcMods { neg: slot.mods.neg.get(word), abs: slot.mods.abs.get(word), inv: slot.mods.inv.get(word) };
+    Some(match slot.kind {
+        Kind::Reg(at) => Operand::Reg {
+            reg: decode_reg(at, word),
+            mods,
+            sel: decode_sel(slot, word)?,
+            cc: slot.cc.get(word),
+        },
+        Kind::Pred { at, not } => Operand::Pred(Pred { num: at.get(word) as u8, not: not.get(word) }),
+        Kind::Imm { at, enc } => {
+            let bits = match enc {
+                ImmEnc::Unsigned | ImmEnc::Decimal => at.get(word) as u32,
+                ImmEnc::Signed | ImmEnc::SignedAsHex => at.get_signed(word) as u32,
+                ImmEnc::F32 | ImmEnc::F64 => (at.get(word) as u32) << (32 - at.width()),
+                ImmEnc::Scaled(shift) => (at.get(word) as u32) << shift,
+            };
+            Operand::Imm { bits, kind: imm_kind(enc), mods }
+        }
+        Kind::Const { bank, offset, shift } => Operand::Const {
+            bank: bank.get(word) as u8,
+            base: Reg::Z,
+            offset: decode_scaled(offset, word, shift, false),
+            mods,
+            sel: decode_sel(slot, word)?,
+        },
+        Kind::ConstInd { bank, base, offset } => Operand::Const {
+            bank: bank.get(word) as u8,
+            base: decode_reg(base, word),
+            offset: decode_scaled(offset, word, 0, true),
+            mods,
+            sel: Sel::Whole,
+        },
+        Kind::Mem { base, offset, shift, signed } => {
+            Operand::Mem { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, signed) }
+        }
+        Kind::Attr { base, offset, shift } => {
+            Operand::Attr { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, false) }
+        }
+        Kind::Sreg(at) => Operand::Sreg(at.get(word) as u8),
+        Kind::TargetRel(at) => Operand::Target(pc.wrapping_add(8).wrapping_add(at.get_signed(word) as u32)),
+        Kind::TargetAbs(at) => Operand::Target(at.get(word) as u32),
+        Kind::CcTest(at) => Operand::CcTest(at.get(word) as u8),
+        Kind::Word { at, words } => Operand::Word(words.get(at.get(word) as usize).copied().flatten()?),
+    })
+}
+
+/// Packs the bits of `word` under `mask`, lowest first.
+fn extract(word: u64, mut mask: u64) -> u32 {
+    let (mut out, mut k) = (0, 0);
+    while mask != 0 {
+        out |= ((word >> mask.trailing_zeros() & 1) as u32) << k;
+        k += 1;
+        mask &= mask - 1;
+    }
+    out
+}
+
+/// The inverse of [`extract`]; none if `packed` has more bits than the mask.
+fn deposit(packed: u32, mut mask: u64) -> Option<u64> {
+    if packed >> mask.count_ones().min(31) > 0 {
+        return None;
+    }
+    let (mut out, mut k) = (0, 0);
+    while mask != 0 {
+        out |= u64::from(packed >> k & 1) << mask.trailing_zeros();
+        k += 1;
+        mask &= mask - 1;
+    }
+    Some(out)
+}

@@ -1,0 +1,444 @@
+//! What a generation's table is made of: one [`Row`] for each shape of text that a word can have.
+//!
+//! A row says which bits of the word are fixed, where the modifiers and the operands stand, and which bits mean
+//! nothing. Everything else (encoder, decoder, printer, parser, operand legality, the reference page) reads it.
+//!
+//! Invariants, which tests check over every table:
+//! - every bit of the word is fixed, or belongs to exactly one field, or is free;
+//! - no word matches two rows; where two shapes share opcode bits, [`Row::except`] says which values of a field
+//!   belong to the other one;
+//! - a field value without a name is refused by the decoder, never dropped.
+
+use super::{Kw, Mod, Op, Sel};
+use crate::Chip;
+
+/// A field: up to two runs of bits, the low part first. Width 0 is a field that is always zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bits {
+    pub lo: u8,
+    pub n: u8,
+    pub lo2: u8,
+    pub n2: u8,
+}
+
+/// A run of `n` bits from bit `lo` on.
+pub const fn b(lo: u8, n: u8) -> Bits {
+    Bits { lo, n, lo2: 0, n2: 0 }
+}
+
+/// A field in two parts: `n` bits from `lo` on are its low part, `n2` from `lo2` on its high part.
+pub const fn b2(lo: u8, n: u8, lo2: u8, n2: u8) -> Bits {
+    Bits { lo, n, lo2, n2 }
+}
+
+const fn ones(n: u8) -> u64 {
+    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
+}
+
+impl Bits {
+    /// No bits at all: the field of a modifier that the opcode implies.
+    pub const NONE: Bits = b(0, 0);
+
+    pub const fn width(self) -> u8 {
+        self.n + self.n2
+    }
+
+    /// The bits of the word that the field covers.
+    pub const fn mask(self) -> u64 {
+        (ones(self.n) << self.lo) | (ones(self.n2) << self.lo2)
+    }
+
+    pub const fn max(self) -> u64 {
+        ones(self.width())
+    }
+
+    pub const fn get(self, word: u64) -> u64 {
+        ((word >> self.lo) & ones(self.n)) | (((word >> self.lo2) & ones(self.n2)) << self.n)
+    }
+
+    /// The field's value as a two's complement number.
+    pub const fn get_signed(self, word: u64) -> i64 {
+        let shift = 64 - self.width() as u32;
+        ((self.get(word) << shift) as i64) >> shift
+    }
+
+    /// The word bits of a value, which must fit.
+    pub const fn put(self, value: u64) -> u64 {
+        ((value & ones(self.n)) << self.lo) | (((value >> self.n) & ones(self.n2)) << self.lo2)
+    }
+
+    pub const fn fits(self, value: u64) -> bool {
+        value <= self.max()
+    }
+
+    pub const fn fits_signed(self, value: i64) -> bool {
+        let half = 1i64 << (self.width() - 1);
+        value >= -half && value < half
+    }
+}
+
+/// A single bit by its number, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bit(pub u8);
+
+impl Bit {
+    pub const NO: Bit = Bit(255);
+
+    pub const fn exists(self) -> bool {
+        self.0 < 64
+    }
+
+    pub const fn mask(self) -> u64 {
+        if self.exists() { 1 << self.0 } else { 0 }
+    }
+
+    pub const fn get(self, word: u64) -> bool {
+        word & self.mask() != 0
+    }
+}
+
+/// What the values of a modifier field are called, by value: no entry or `None` is no legal value, an empty list
+/// is the default that is not printed. Write them with [`names!`](crate::names).
+pub type Names = &'static [Option<&'static [Mod]>];
+
+/// Builds [`Names`]: `_` is the value that prints nothing, `!` a value that no instruction has, `[A B]` a value
+/// that prints as two suffixes.
+#[macro_export]
+macro_rules! names {
+    ($($t:tt),* $(,)?) => { &[$($crate::names!(@ $t)),*] };
+    (@ _) => { Some(&[] as &[$crate::isa::Mod]) };
+    (@ !) => { None };
+    (@ [$($m:ident)*]) => { Some(&[$($crate::isa::Mod::$m),*] as &[$crate::isa::Mod]) };
+    (@ $m:ident) => { Some(&[$crate::isa::Mod::$m] as &[$crate::isa::Mod]) };
+}
+
+/// One position in the list of suffixes.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    pub at: Bits,
+    pub names: Names,
+}
+
+impl Group {
+    /// The suffixes that stand for a value, if it is legal.
+    pub fn name(&self, value: u64) -> Option<&'static [Mod]> {
+        self.names.get(value as usize).copied().flatten()
+    }
+}
+
+/// Where a source operand's modifiers stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SrcBits {
+    pub neg: Bit,
+    pub abs: Bit,
+    pub inv: Bit,
+}
+
+impl SrcBits {
+    pub const NONE: SrcBits = SrcBits { neg: Bit::NO, abs: Bit::NO, inv: Bit::NO };
+}
+
+/// How an immediate field stands for 32 bits, and how it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImmEnc {
+    /// Zero-extended, hexadecimal.
+    Unsigned,
+    /// Sign-extended, hexadecimal with a sign.
+    Signed,
+    /// Sign-extended, hexadecimal of the 32-bit pattern.
+    SignedAsHex,
+    /// The high bits of an f32; the low ones are zero.
+    F32,
+    /// The high bits of the high word of an f64; the low ones are zero.
+    F64,
+    /// Zero-extended, decimal.
+    Decimal,
+    /// Left-shifted by the amount, hexadecimal.
+    Scaled(u8),
+}
+
+/// What stands at one place of the operand list.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A general register; all ones is RZ.
+    Reg(Bits),
+    Pred {
+        at: Bits,
+        not: Bit,
+    },
+    Imm {
+        at: Bits,
+        enc: ImmEnc,
+    },
+    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes.
+    Const {
+        bank: Bits,
+        offset: Bits,
+        shift: u8,
+    },
+    /// `c[bank][base + offset]`, the offset signed.
+    ConstInd {
+        bank: Bits,
+        base: Bits,
+        offset: Bits,
+    },
+    /// `[base + offset]`: offset in units of `1 << shift` bytes; without a base field the address is absolute.
+    Mem {
+        base: Bits,
+        offset: Bits,
+        shift: u8,
+        signed: bool,
+    },
+    /// `a[base + offset]`.
+    Attr {
+        base: Bits,
+        offset: Bits,
+        shift: u8,
+    },
+    Sreg(Bits),
+    /// Signed offset from the next word.
+    TargetRel(Bits),
+    /// Absolute byte address.
+    TargetAbs(Bits),
+    CcTest(Bits),
+    /// A keyword by field value; `None` is no legal value.
+    Word {
+        at: Bits,
+        words: &'static [Option<Kw>],
+    },
+}
+
+/// One operand of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub kind: Kind,
+    pub mods: SrcBits,
+    /// The part of the register that is used: its field, and the meaning of every value.
+    pub sel: Option<(Bits, &'static [Option<Sel>])>,
+    /// `.CC` on a destination.
+    pub cc: Bit,
+}
+
+impl Slot {
+    pub const fn new(kind: Kind) -> Slot {
+        Slot { kind, mods: SrcBits::NONE, sel: None, cc: Bit::NO }
+    }
+
+    pub const fn neg(mut self, bit: u8) -> Slot {
+        self.mods.neg = Bit(bit);
+        self
+    }
+
+    pub const fn abs(mut self, bit: u8) -> Slot {
+        self.mods.abs = Bit(bit);
+        self
+    }
+
+    pub const fn inv(mut self, bit: u8) -> Slot {
+        self.mods.inv = Bit(bit);
+        self
+    }
+
+    pub const fn cc(mut self, bit: u8) -> Slot {
+        self.cc = Bit(bit);
+        self
+    }
+
+    pub const fn sel(mut self, at: Bits, names: &'static [Option<Sel>]) -> Slot {
+        self.sel = Some((at, names));
+        self
+    }
+
+    /// Every field of the slot with what it is, for the overlap test and the reference page.
+    pub fn fields(&self) -> Vec<(&'static str, Bits)> {
+        let mut out = match self.kind {
+            Kind::Reg(at) => vec![("reg", at)],
+            Kind::Pred { at, not } => vec![("pred", at), ("not", bit(not))],
+            Kind::Imm { at, .. } => vec![("imm", at)],
+            Kind::Const { bank, offset, .. } => vec![("bank", bank), ("offset", offset)],
+            Kind::ConstInd { bank, base, offset } => vec![("bank", bank), ("base", base), ("offset", offset)],
+            Kind::Mem { base, offset, .. } | Kind::Attr { base, offset, .. } => {
+                vec![("base", base), ("offset", offset)]
+            }
+            Kind::Sreg(at) => vec![("special", at)],
+            Kind::TargetRel(at) | Kind::TargetAbs(at) => vec![("target", at)],
+            Kind::CcTest(at) => vec![("cc test", at)],
+            Kind::Word { at, .. } => vec![("word", at)],
+        };
+        out.push(("neg", bit(self.mods.neg)));
+        out.push(("abs", bit(self.mods.abs)));
+        out.push(("inv", bit(self.mods.inv)));
+        out.push(("cc", bit(self.cc)));
+        if let Some((at, _)) = self.sel {
+            out.push(("part", at));
+        }
+        out.retain(|(_, at)| at.width() > 0);
+        out
+    }
+}
+
+fn bit(b: Bit) -> Bits {
+    if b.exists() { self::b(b.0, 1) } else { Bits::NONE }
+}
+
+/// The functional unit that executes an operation, which is what its latency goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unit {
+    /// Integer and float arithmetic, moves, conversions, selections.
+    Alu,
+    /// Double precision.
+    Double,
+    /// Comparisons whose result is a predicate.
+    Compare,
+    /// Transcendentals.
+    Sfu,
+    /// Shared memory and lane exchange.
+    Shared,
+    /// Global and local memory, atomics, surfaces.
+    Memory,
+    /// Constant memory through LDC.
+    Constant,
+    /// Textures: results are waited for with TEXDEPBAR on Kepler.
+    Texture,
+    /// Shader inputs and outputs.
+    Attribute,
+    /// Control flow and barriers.
+    Flow,
+}
+
+/// One shape of instruction word.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub op: Op,
+    /// The chip that has it first; the Fermi layout ends with GK104.
+    pub since: Chip,
+    /// Bits that every word of this row has the same.
+    pub mask: u64,
+    /// Their values.
+    pub bits: u64,
+    /// Where the guard predicate stands; without it the instruction is unconditional.
+    pub guard: Option<Kind>,
+    /// `.S`.
+    pub sync: Bit,
+    pub groups: Vec<Group>,
+    pub slots: Vec<Slot>,
+    /// Bits that mean nothing; their difference from `free_default` becomes [`super::MInst::form`].
+    pub free: u64,
+    /// What a compiler writes into the free bits.
+    pub free_default: u64,
+    /// Field values that belong to another row.
+    pub except: Vec<(Bits, u64)>,
+    /// Tells apart rows with the same text; 0 is what a compiler writes.
+    pub variant: u8,
+    pub unit: Unit,
+    /// Kinds of the operands, for a quick comparison with an instruction's; see [`super::codec::shape`].
+    pub(super) shape: u64,
+}
+
+impl Row {
+    /// A row with these opcode bits fixed and everything else zero.
+    pub fn new(op: Op, mask: u64, bits: u64) -> Row {
+        Row {
+            op,
+            since: Chip::Gf100,
+            mask,
+            bits,
+            guard: None,
+            sync: Bit::NO,
+            groups: Vec::new(),
+            slots: Vec::new(),
+            free: 0,
+            free_default: 0,
+            except: Vec::new(),
+            variant: 0,
+            unit: super::latency::unit(op),
+            shape: 0,
+        }
+    }
+
+    /// A modifier field.
+    pub fn m(mut self, at: Bits, names: Names) -> Row {
+        self.groups.push(Group { at, names });
+        self
+    }
+
+    /// A modifier of one bit: printed when set.
+    pub fn flag(self, at: u8, names: Names) -> Row {
+        self.m(b(at, 1), names)
+    }
+
+    /// A suffix that every word of the row has.
+    pub fn always(self, names: Names) -> Row {
+        self.m(Bits::NONE, names)
+    }
+
+    /// An operand.
+    pub fn s(mut self, slot: Slot) -> Row {
+        self.slots.push(slot);
+        self
+    }
+
+    /// Fixes a field.
+    pub fn fix(mut self, at: Bits, value: u64) -> Row {
+        self.mask |= at.mask();
+        self.bits = (self.bits & !at.mask()) | at.put(value);
+        self
+    }
+
+    /// Bits without a meaning, normally zero.
+    pub fn free(self, at: Bits) -> Row {
+        self.free_as(at, 0)
+    }
+
+    /// Bits without a meaning, and what compilers write there.
+    pub fn free_as(mut self, at: Bits, default: u64) -> Row {
+        self.free |= at.mask();
+        self.free_default = (self.free_default & !at.mask()) | at.put(default);
+        self
+    }
+
+    /// The value of a field that another row has.
+    pub fn except(mut self, at: Bits, value: u64) -> Row {
+        self.except.push((at, value));
+        self
+    }
+
+    /// Marks a second encoding of the same text.
+    pub fn variant(mut self, n: u8) -> Row {
+        self.variant = n;
+        self
+    }
+
+    pub fn since(mut self, chip: Chip) -> Row {
+        self.since = chip;
+        self
+    }
+
+    pub fn unit(mut self, unit: Unit) -> Row {
+        self.unit = unit;
+        self
+    }
+
+    /// Whether the word is one of this row's, apart from field values that have no name.
+    pub fn matches(&self, word: u64) -> bool {
+        word & self.mask == self.bits && self.except.iter().all(|&(at, v)| at.get(word) != v)
+    }
+
+    /// Bits covered by fields.
+    pub fn field_mask(&self) -> u64 {
+        let guard = match self.guard {
+            Some(Kind::Pred { at, not }) => at.mask() | not.mask(),
+            _ => 0,
+        };
+        let groups = self.groups.iter().fold(0, |m, g| m | g.at.mask());
+        let slots = self.slots.iter().flat_map(|s| s.fields()).fold(0, |m, (_, at)| m | at.mask());
+        guard | self.sync.mask() | groups | slots
+    }
+
+    /// Completes the row: what no field covers and is not free must be zero.
+    pub(super) fn finish(mut self) -> Row {
+        self.mask |= !(self.field_mask() | self.free);
+        self.shape = super::codec::row_shape(&self);
+        self
+    }
+}

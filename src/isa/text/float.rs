@@ -1,0 +1,75 @@
+//! Numbers as nvdisasm writes float immediates: C's `%.20g`, with names for what is not finite.
+
+use std::fmt::Write;
+
+const DIGITS: usize = 20;
+
+/// Writes a float immediate.
+pub fn write(out: &mut String, value: f64) {
+    if value.is_nan() {
+        out.push_str(if value.is_sign_negative() { "-QNAN " } else { "+QNAN " });
+    } else if value.is_infinite() {
+        out.push_str(if value < 0.0 { "-INF " } else { "+INF " });
+    } else if value == 0.0 {
+        out.push_str(if value.is_sign_negative() { "-0.0 " } else { "0" });
+    } else {
+        write_general(out, value);
+    }
+}
+
+/// `%.20g`: twenty significant digits without trailing zeros, an exponent where it is below -4 or above 19.
+fn write_general(out: &mut String, value: f64) {
+    let text = format!("{:.*e}", DIGITS - 1, value);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(m) => ("-", m),
+        None => ("", mantissa),
+    };
+    let digits: String = mantissa.chars().filter(|&c| c != '.').collect();
+    let digits = digits.trim_end_matches('0');
+    out.push_str(sign);
+    if !(-4..DIGITS as i32).contains(&exponent) {
+        out.push_str(&digits[..1]);
+        if digits.len() > 1 {
+            out.push('.');
+            out.push_str(&digits[1..]);
+        }
+        let _ = write!(out, "e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+    } else if exponent < 0 {
+        out.push_str("0.");
+        out.extend(std::iter::repeat_n('0', (-exponent - 1) as usize));
+        out.push_str(digits);
+    } else {
+        let whole = exponent as usize + 1;
+        if digits.len() <= whole {
+            out.push_str(digits);
+            out.extend(std::iter::repeat_n('0', whole - digits.len()));
+        } else {
+            out.push_str(&digits[..whole]);
+            out.push('.');
+            out.push_str(&digits[whole..]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    fn text(v: f64) -> String {
+        let mut s = String::new();
+        super::write(&mut s, v);
+        s
+    }
+
+    #[test]
+    fn floats_are_written_as_by_printf_20g() {
+        assert_eq!(text(0.5), "0.5");
+        assert_eq!(text(-2.0), "-2");
+        assert_eq!(text(f64::from(f32::from_bits(8))), "1.1210387714598536567e-44");
+        assert_eq!(text(f64::from(f32::from_bits(0x800000))), "1.175494350822287508e-38");
+        assert_eq!(text(1e20), "1e+20");
+        assert_eq!(text(123456789.0), "123456789");
+        assert_eq!(text(0.0001), "0.00010000000000000000479");
+        assert_eq!(text(-0.0), "-0.0 ");
+    }
+}

@@ -1,0 +1,489 @@
+//! SASS text to instructions.
+//!
+//! Operands are read first as what they look like; the row that takes them then says what a bare number is (an
+//! integer, a float, a branch target).
+
+use super::FORM;
+use crate::Chip;
+use crate::isa::codec::{Misfit, encode_as};
+use crate::isa::row::{Kind, Row};
+use crate::isa::table::Table;
+use crate::isa::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// What is wrong with a line of SASS, and where: a byte offset and length in the text.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ParseError {
+    pub at: usize,
+    pub len: usize,
+    pub message: String,
+}
+
+/// Reads one instruction that stands at byte address `pc`. A closing semicolon is allowed; `label` gives the
+/// address of a name that stands where a branch target may.
+pub fn parse(
+    chip: Chip,
+    text: &str,
+    pc: u32,
+    label: &dyn Fn(&str) -> Option<u32>,
+) -> Result<MInst, ParseError> {
+    Parser { text, at: 0, label }.instruction(chip, pc)
+}
+
+/// An operand as it is written.
+enum Raw<'t> {
+    /// Nothing but this operand can be meant.
+    Known(Operand),
+    /// A number, with the suffixes `.NEG`, `.ABS`, `.INV`.
+    Number(&'t str, SrcMods),
+    Label(&'t str),
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    label: &'t dyn Fn(&str) -> Option<u32>,
+}
+
+type Operands<'t> = ArrayVec<(Raw<'t>, usize, usize), 8>;
+
+static OPS: LazyLock<FxHashMap<&'static str, Op>> =
+    LazyLock::new(|| Op::ALL.iter().map(|&o| (o.name(), o)).collect());
+static MODS: LazyLock<FxHashMap<&'static str, Mod>> =
+    LazyLock::new(|| Mod::ALL.iter().map(|&m| (m.name(), m)).collect());
+static WORDS: LazyLock<FxHashMap<&'static str, Kw>> =
+    LazyLock::new(|| Kw::ALL.iter().map(|&k| (k.name(), k)).collect());
+
+impl<'t> Parser<'t> {
+    fn instruction(mut self, chip: Chip, pc: u32) -> Result<MInst, ParseError> {
+        self.space();
+        let guard = self.guard()?;
+        let start = self.at;
+        let mnemonic = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+        let mut m = self.mnemonic(mnemonic, start)?;
+        let mnemonic_len = self.at - start;
+        m.guard = guard;
+        let operands = self.operands()?;
+        m.form = self.form()?;
+        self.space();
+        if self.rest() == ";" {
+            self.at += 1;
+        }
+        if !self.rest().is_empty() {
+            return Err(self.error(self.at, self.rest().len(), "expected `,` or the end of the instruction"));
+        }
+        self.resolve(chip, m, &operands, pc).map_err(|(misfit, operand)| {
+            let (at, len) = match operand.and_then(|i| operands.get(i as usize)) {
+                Some(&(_, at, len)) => (at, len),
+                None => (start, mnemonic_len),
+            };
+            self.error(at, len, &misfit.to_string())
+        })
+    }
+
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn error(&self, at: usize, len: usize, message: &str) -> ParseError {
+        ParseError { at, len: len.max(1), message: message.to_string() }
+    }
+
+    fn expected(&self, what: &str) -> ParseError {
+        let rest = self.rest();
+        let len = rest.find([',', ' ', ';', '\t']).unwrap_or(rest.len());
+        self.error(self.at, len, &format!("expected {what}"))
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn take(&mut self, accept: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let len = rest.find(|c| !accept(c)).unwrap_or(rest.len());
+        self.at += len;
+        &rest[..len]
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn guard(&mut self) -> Result<Pred, ParseError> {
+        if !self.eat("@") {
+            return Ok(Pred::T);
+        }
+        let p = self.pred().ok_or_else(|| self.expected("a predicate, P0 to P6 or PT"))?;
+        self.space();
+        Ok(p)
+    }
+
+    fn pred(&mut self) -> Option<Pred> {
+        let start = self.at;
+        let not = self.eat("!");
+        let num = match self.take(|c| c.is_ascii_alphanumeric() || c == '_').strip_prefix('P') {
+            Some("T") => Some(7),
+            Some(n) if n.len() == 1 => n.parse().ok().filter(|&n: &u8| n < 7),
+            _ => None,
+        };
+        if num.is_none() {
+            self.at = start;
+        }
+        num.map(|num| Pred { num, not })
+    }
+
+    /// The operation is the longest name that the text begins with; the rest are its suffixes.
+    fn mnemonic(&self, text: &str, start: usize) -> Result<MInst, ParseError> {
+        let mut end = text.len();
+        let op = loop {
+            if let Some(&op) = OPS.get(&text[..end]) {
+                break op;
+            }
+            match text[..end].rfind('.') {
+                Some(dot) => end = dot,
+                None => {
+                    let len = text.find('.').unwrap_or(text.len());
+                    return Err(self.error(start, len, "expected the name of an operation"));
+                }
+            }
+        };
+        let mut m = MInst::new(op);
+        let mut at = start + end;
+        for suffix in text[end..].split('.').skip(1) {
+            at += 1;
+            if m.sync {
+                return Err(self.error(at, suffix.len(), "no suffix can follow .S"));
+            }
+            match MODS.get(suffix) {
+                _ if suffix == "S" => m.sync = true,
+                Some(&md) => m
+                    .mods
+                    .try_push(md)
+                    .map_err(|_| self.error(at, suffix.len(), "no operation has so many suffixes"))?,
+                None => return Err(self.error(at, suffix.len(), "this is no suffix of any operation")),
+            }
+            at += suffix.len();
+        }
+        Ok(m)
+    }
+
+    fn operands(&mut self) -> Result<Operands<'t>, ParseError> {
+        let mut out = Operands::new();
+        self.space();
+        while !self.rest().is_empty() && self.rest() != ";" && !self.rest().starts_with(FORM) {
+            let start = self.at;
+            let raw = self.operand()?;
+            let len = self.at - start;
+            out.try_push((raw, start, len))
+                .map_err(|_| self.error(start, len, "no operation has so many operands"))?;
+            self.space();
+            if !self.eat(",") {
+                break;
+            }
+            self.space();
+        }
+        Ok(out)
+    }
+
+    fn form(&mut self) -> Result<u32, ParseError> {
+        self.space();
+        if !self.eat(FORM) {
+            return Ok(0);
+        }
+        let digits = self.take(|c| c.is_ascii_alphanumeric());
+        let form =
+            int(digits).and_then(|n| u32::try_from(n).ok()).ok_or_else(|| self.expected("a number"))?;
+        if self.eat("}") { Ok(form) } else { Err(self.expected("`}`")) }
+    }
+
+    fn operand(&mut self) -> Result<Raw<'t>, ParseError> {
+        const WHAT: &str = "an operand: a register, predicate, number, c[bank][offset] or [address]";
+        let rest = self.rest();
+        let word_len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let word = &rest[..word_len];
+        if let Some(&kw) = WORDS.get(word).filter(|_| !rest[word_len..].starts_with('.')) {
+            self.at += word_len;
+            return Ok(Raw::Known(Operand::Word(kw)));
+        }
+        if let Some(p) = self.pred() {
+            return Ok(Raw::Known(Operand::Pred(p)));
+        }
+        if self.eat("CC.") {
+            let name = self.take(|c| c.is_ascii_alphanumeric() || c == '_');
+            let n = names::cc_test(name).ok_or_else(|| self.expected("a condition-code test"))?;
+            return Ok(Raw::Known(Operand::CcTest(n)));
+        }
+        if rest.starts_with("SR") {
+            let name = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+            let n = names::special_number(name)
+                .ok_or_else(|| self.error(self.at - name.len(), name.len(), "expected a special register"))?;
+            return Ok(Raw::Known(Operand::Sreg(n)));
+        }
+        if rest.starts_with("a[") {
+            self.at += 1;
+            let (base, offset) = self.address()?;
+            return Ok(Raw::Known(Operand::Attr { base, offset }));
+        }
+        if rest.starts_with('[') {
+            let (base, offset) = self.address()?;
+            return Ok(Raw::Known(Operand::Mem { base, offset }));
+        }
+        if let Some(number) = self.number() {
+            let mut mods = SrcMods::default();
+            mods.neg = self.eat(".NEG");
+            mods.abs = self.eat(".ABS");
+            mods.inv = self.eat(".INV");
+            return Ok(Raw::Number(number, mods));
+        }
+        if let Some(source) = self.source()? {
+            return Ok(Raw::Known(source));
+        }
+        let quoted = self.eat("`(");
+        let name = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$'));
+        if name.is_empty() || (quoted && !self.eat(")")) {
+            Err(self.expected(WHAT))
+        } else {
+            Ok(Raw::Label(name))
+        }
+    }
+
+    /// A number at this place: `-0x10`, `0.5`, `1e-5`, `+INF`.
+    fn number(&mut self) -> Option<&'t str> {
+        let rest = self.rest();
+        let unsigned = rest.trim_start_matches(['-', '+']);
+        let sign = rest.len() - unsigned.len();
+        if sign > 1 {
+            return None;
+        }
+        let len = if unsigned.starts_with("INF") {
+            3
+        } else if unsigned.starts_with("QNAN") || unsigned.starts_with("SNAN") {
+            4
+        } else if let Some(hex) = unsigned.strip_prefix("0x") {
+            2 + hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len())
+        } else {
+            decimal_len(unsigned)
+        };
+        if len == 0 {
+            return None;
+        }
+        self.at += sign + len;
+        let number = &rest[..sign + len];
+        // nvdisasm puts a space after INF, QNAN and -0.0.
+        if self.rest().starts_with(" .") {
+            self.at += 1;
+        }
+        Some(number)
+    }
+
+    /// A register or constant with its modifiers; none if this is something else.
+    fn source(&mut self) -> Result<Option<Operand>, ParseError> {
+        let start = self.at;
+        let mut mods = SrcMods::default();
+        mods.neg = self.eat("-");
+        mods.inv = self.eat("~");
+        mods.abs = self.eat("|");
+        if self.eat("c[") {
+            let bank = self.take(|c| c.is_ascii_alphanumeric());
+            let bank = int(bank)
+                .and_then(|n| u8::try_from(n).ok())
+                .ok_or_else(|| self.expected("a constant bank"))?;
+            if !self.eat("]") {
+                return Err(self.expected("`]`"));
+            }
+            self.space();
+            let (base, offset) = self.address()?;
+            let sel = self.part()?;
+            self.close_abs(mods)?;
+            return Ok(Some(Operand::Const { bank, base, offset, mods, sel }));
+        }
+        let Some(reg) = self.reg() else {
+            self.at = start;
+            return Ok(None);
+        };
+        let sel = self.part()?;
+        self.close_abs(mods)?;
+        let cc = self.eat(".CC");
+        Ok(Some(Operand::Reg { reg, mods, sel, cc }))
+    }
+
+    fn close_abs(&mut self, mods: SrcMods) -> Result<(), ParseError> {
+        if mods.abs && !self.eat("|") { Err(self.expected("`|`")) } else { Ok(()) }
+    }
+
+    fn reg(&mut self) -> Option<Reg> {
+        let start = self.at;
+        let reg = match self.take(|c| c.is_ascii_alphanumeric() || c == '_').strip_prefix('R') {
+            Some("Z") => Some(Reg::Z),
+            Some(n) if n.bytes().all(|c| c.is_ascii_digit()) => n.parse().ok().filter(|&n| n < 255).map(Reg),
+            _ => None,
+        };
+        if reg.is_none() {
+            self.at = start;
+        }
+        reg
+    }
+
+    fn part(&mut self) -> Result<Sel, ParseError> {
+        if !self.rest().starts_with('.') || self.rest().starts_with(".CC") {
+            return Ok(Sel::Whole);
+        }
+        let start = self.at;
+        self.at += 1;
+        let name = self.take(|c| c.is_ascii_alphanumeric());
+        Sel::from_name(name).ok_or_else(|| self.error(start, name.len() + 1, "this is no part of a register"))
+    }
+
+    fn address(&mut self) -> Result<(Reg, i32), ParseError> {
+        if !self.eat("[") {
+            return Err(self.expected("`[`"));
+        }
+        let base = self.reg();
+        let mut offset = 0;
+        if base.is_none() || self.eat("+") || self.rest().starts_with('-') {
+            let negative = self.eat("-");
+            let digits = self.take(|c| c.is_ascii_alphanumeric());
+            let value = int(digits)
+                .map(|n| if negative { -n } else { n })
+                .filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))
+                .ok_or_else(|| self.expected("an offset"))?;
+            offset = value as i32;
+        }
+        if !self.eat("]") {
+            return Err(self.expected("`]`"));
+        }
+        Ok((base.unwrap_or(Reg::Z), offset))
+    }
+
+    /// Finds the first row that the operands fit, and gives the numbers the meaning that it has for them.
+    fn resolve(
+        &self,
+        chip: Chip,
+        m: MInst,
+        operands: &Operands<'_>,
+        pc: u32,
+    ) -> Result<MInst, (Misfit, Option<u8>)> {
+        let rows = Table::of(chip).of_op(m.op);
+        if rows.is_empty() {
+            return Err((Misfit::Op, None));
+        }
+        let mut worst = Misfit::Operands;
+        for row in rows.iter().filter(|r| r.slots.len() == operands.len()) {
+            let Some(candidate) = self.as_row(&m, operands, row) else { continue };
+            match encode_as(row, &candidate, pc) {
+                Ok(_) => return Ok(candidate),
+                Err(e) => worst = worst.worse(e),
+            }
+        }
+        Err((worst, worst.operand()))
+    }
+
+    fn as_row(&self, m: &MInst, operands: &Operands<'_>, row: &Row) -> Option<MInst> {
+        let mut m = m.clone();
+        for ((raw, _, _), slot) in operands.iter().zip(&row.slots) {
+            let o = match *raw {
+                Raw::Known(o) => o,
+                Raw::Number(text, mods) => number_as(text, mods, slot.kind)?,
+                Raw::Label(name) => match slot.kind {
+                    Kind::TargetRel(_) | Kind::TargetAbs(_) => Operand::Target((self.label)(name)?),
+                    _ => return None,
+                },
+            };
+            m.operands.try_push(o).ok()?;
+        }
+        Some(m)
+    }
+}
+
+fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {
+    match kind {
+        Kind::Imm { enc, .. } => {
+            let kind = crate::isa::codec::imm_kind(enc);
+            let bits = match kind {
+                ImmKind::Int => {
+                    int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))? as u32
+                }
+                ImmKind::F32 => f32_bits(text)?,
+                ImmKind::F64 => f64_high(text)?,
+            };
+            Some(Operand::Imm { bits, kind, mods })
+        }
+        Kind::TargetRel(_) | Kind::TargetAbs(_) if mods == SrcMods::default() => {
+            Some(Operand::Target(u32::try_from(int(text)?).ok()?))
+        }
+        _ => None,
+    }
+}
+
+/// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an exponent.
+fn decimal_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut len = digits(0);
+    if len == 0 {
+        return 0;
+    }
+    if bytes.get(len) == Some(&b'.') {
+        let fraction = digits(len + 1);
+        if fraction > 0 {
+            len += 1 + fraction;
+        }
+    }
+    if bytes.get(len) == Some(&b'e') {
+        let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
+        let exponent = digits(len + 1 + sign);
+        if exponent > 0 {
+            len += 1 + sign + exponent;
+        }
+    }
+    len
+}
+
+fn int(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(d) => (true, d),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let value = match digits.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+        None if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
+        None => None,
+    }?;
+    Some(if negative { -value } else { value })
+}
+
+fn f32_bits(text: &str) -> Option<u32> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u32::from_str_radix(hex, 16).ok();
+    }
+    Some((special_float(text)? as f32).to_bits())
+}
+
+fn f64_high(text: &str) -> Option<u32> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u32::from_str_radix(hex, 16).ok();
+    }
+    Some((special_float(text)?.to_bits() >> 32) as u32)
+}
+
+fn special_float(text: &str) -> Option<f64> {
+    let (negative, name) = match text.strip_prefix('-') {
+        Some(n) => (true, n),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let value: f64 = match name {
+        "INF" => f64::INFINITY,
+        "QNAN" => f64::NAN,
+        digits => digits.parse().ok()?,
+    };
+    Some(if negative { -value } else { value })
+}

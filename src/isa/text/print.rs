@@ -1,0 +1,162 @@
+//! Instructions to SASS text.
+
+use super::float;
+use crate::Chip;
+use crate::isa::row::{ImmEnc, Kind, Row};
+use crate::isa::{ImmKind, MInst, Operand, Pred, Reg, Sel, SrcMods, names};
+use std::fmt::Write;
+
+/// The text of an instruction, without the closing semicolon.
+///
+/// Spelling depends on the row (a signed immediate or not), so an instruction that no row encodes is written as
+/// if every immediate were unsigned.
+pub fn print(chip: Chip, m: &MInst) -> String {
+    let mut out = String::new();
+    print_row(&mut out, m, crate::isa::fits(chip, m).ok());
+    out
+}
+
+/// Appends the text of an instruction whose row is known.
+pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
+    if !m.guard.is_true() {
+        out.push('@');
+        pred(out, m.guard);
+        out.push(' ');
+    }
+    out.push_str(m.op.name());
+    for md in &m.mods {
+        out.push('.');
+        out.push_str(md.name());
+    }
+    if m.sync {
+        out.push_str(".S");
+    }
+    for (i, o) in m.operands.iter().enumerate() {
+        out.push_str(if i == 0 { " " } else { ", " });
+        operand(out, o, row.and_then(|r| r.slots.get(i)).map(|s| s.kind));
+    }
+}
+
+fn operand(out: &mut String, o: &Operand, kind: Option<Kind>) {
+    match *o {
+        Operand::Reg { reg: r, mods, sel, cc } => {
+            source(out, mods, |out| {
+                reg(out, r);
+                part(out, sel);
+            });
+            if cc {
+                out.push_str(".CC");
+            }
+        }
+        Operand::Pred(p) => pred(out, p),
+        Operand::Imm { bits, kind: k, mods } => {
+            immediate(out, bits, k, kind);
+            for (on, name) in [(mods.neg, ".NEG"), (mods.abs, ".ABS"), (mods.inv, ".INV")] {
+                if on {
+                    out.push_str(name);
+                }
+            }
+        }
+        Operand::Const { bank, base, offset, mods, sel } => source(out, mods, |out| {
+            let _ = write!(out, "c[{bank:#x}] ");
+            address(out, base, offset);
+            part(out, sel);
+        }),
+        Operand::Mem { base, offset } => address(out, base, offset),
+        Operand::Attr { base, offset } => {
+            out.push('a');
+            address(out, base, offset);
+        }
+        Operand::Sreg(n) => match names::special(n) {
+            Some(name) => out.push_str(name),
+            None => {
+                let _ = write!(out, "SR{n}");
+            }
+        },
+        Operand::Target(t) => {
+            let _ = write!(out, "{t:#x}");
+        }
+        Operand::CcTest(n) => {
+            let _ = write!(out, "CC.{}", names::CC_TESTS.get(n as usize).unwrap_or(&"?"));
+        }
+        Operand::Word(w) => out.push_str(w.name()),
+    }
+}
+
+fn reg(out: &mut String, r: Reg) {
+    if r == Reg::Z {
+        out.push_str("RZ");
+    } else {
+        let _ = write!(out, "R{}", r.0);
+    }
+}
+
+fn pred(out: &mut String, p: Pred) {
+    if p.not {
+        out.push('!');
+    }
+    if p.num == 7 {
+        out.push_str("PT");
+    } else {
+        let _ = write!(out, "P{}", p.num);
+    }
+}
+
+fn source(out: &mut String, mods: SrcMods, inner: impl FnOnce(&mut String)) {
+    if mods.neg {
+        out.push('-');
+    }
+    if mods.inv {
+        out.push('~');
+    }
+    if mods.abs {
+        out.push('|');
+    }
+    inner(out);
+    if mods.abs {
+        out.push('|');
+    }
+}
+
+fn part(out: &mut String, sel: Sel) {
+    if let Some(name) = sel.name() {
+        out.push('.');
+        out.push_str(name);
+    }
+}
+
+/// `[R0+0x4]`, `[R0+-0x4]`, `[R0]`, `[0x4]`.
+fn address(out: &mut String, base: Reg, offset: i32) {
+    out.push('[');
+    if base != Reg::Z {
+        reg(out, base);
+        if offset != 0 {
+            out.push('+');
+        }
+    }
+    if offset != 0 || base == Reg::Z {
+        signed(out, offset);
+    }
+    out.push(']');
+}
+
+fn signed(out: &mut String, v: i32) {
+    let sign = if v < 0 { "-" } else { "" };
+    let _ = write!(out, "{sign}{:#x}", v.unsigned_abs());
+}
+
+fn immediate(out: &mut String, bits: u32, kind: ImmKind, slot: Option<Kind>) {
+    match kind {
+        ImmKind::F32 => float::write(out, f64::from(f32::from_bits(bits))),
+        ImmKind::F64 => float::write(out, f64::from_bits(u64::from(bits) << 32)),
+        ImmKind::Int => match slot {
+            Some(Kind::Imm { enc: ImmEnc::Signed, .. }) => signed(out, bits as i32),
+            Some(Kind::Imm { enc: ImmEnc::Decimal, .. }) => {
+                let _ = write!(out, "{bits}");
+            }
+            _ => {
+                let _ = write!(out, "{bits:#x}");
+            }
+        },
+    }
+}
