@@ -724,6 +724,10 @@ pub struct Inst {
     /// The result must be exactly what the operations as written give: no contraction, no reassociation.
     pub exact: bool,
     pub aux: Aux,
+    /// On a load of one word: what is proven of the value loaded, `value mod 2^log2 == rest`. A front-end puts it on
+    /// the load of a pointer argument whose alignment the user promised; nothing guesses it. Listing: `align(16)`,
+    /// `align(16:4)` where the rest is not 0, after the address.
+    pub known: Align,
     pub guard: Option<Guard>,
     pub dsts: ArrayVec<ValueId, 5>,
     pub srcs: ArrayVec<Src, 4>,
@@ -745,6 +749,7 @@ impl Inst {
             ftz: false,
             exact: false,
             aux: Aux::None,
+            known: Align::ANY,
             guard: None,
             dsts: ArrayVec::new(),
             srcs: ArrayVec::new(),
