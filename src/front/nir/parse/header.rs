@@ -1,0 +1,164 @@
+//! Declarations: the shader's properties, variables, structures, functions, registers.
+
+use super::super::ast::*;
+use super::super::cursor::Result;
+use super::Parser;
+use crate::diag::Span;
+
+impl<'s> Parser<'s> {
+    /// `key: value`. Properties that say nothing about the code's meaning are passed over.
+    pub(super) fn header_line(&mut self, shader: &mut Shader<'s>) -> Result<()> {
+        let line = self.cur.rest_of_line();
+        let Some((key, value)) = line.split_once(':') else {
+            return Err(self
+                .cur
+                .expected("a property (`key: value`), `decl_var`, `decl_function` or `impl`"));
+        };
+        let value_at = self.cur.pos + key.len() + 1;
+        let value = value.trim();
+        match key.trim() {
+            "shader" => shader.stage = value,
+            "name" => shader.name = value,
+            "workgroup-size" | "workgroup_size" => {
+                self.cur.pos = value_at;
+                let mut size = [0; 3];
+                for (i, axis) in size.iter_mut().enumerate() {
+                    if i > 0 {
+                        self.cur.expect(b',')?;
+                    }
+                    *axis = self.cur.number32()?;
+                }
+                shader.workgroup_size = (!value.ends_with("(variable)") && size != [0; 3]).then_some(size);
+            }
+            "shared-size" | "shared_size" | "shared" => shader.shared_size = self.property(value_at)?,
+            "scratch" | "scratch_size" => shader.scratch_size = self.property(value_at)?,
+            "constants" | "constant_data_size" => shader.constants = self.property(value_at)?,
+            _ => {}
+        }
+        self.cur.skip_line();
+        Ok(())
+    }
+
+    fn property(&mut self, at: usize) -> Result<u32> {
+        self.cur.pos = at;
+        self.cur.number32()
+    }
+
+    /// After `decl_var`: `[qualifiers] MODE INTERP_MODE_… [qualifiers] TYPE NAME [(location, …)] [= …]`.
+    pub(super) fn variable(&mut self, start: usize) -> Result<Variable<'s>> {
+        let line = self.cur.rest_of_line();
+        let line_at = self.cur.pos;
+        let (head, init) = match line.split_once(" = ") {
+            Some((head, init)) => (head, Some(init.trim())),
+            None => (line, None),
+        };
+        let head = head.trim_end();
+        // A location's list is the last thing before the initialiser; names may hold parentheses of their own.
+        let open = head.rfind(" (").filter(|&at| head[at..].contains(')'));
+        let (words, place) = match open {
+            Some(at) => (&head[..at], Some(&head[at + 2..])),
+            None => (head, None),
+        };
+        let place = place.and_then(|list| {
+            let mut numbers = list.split(')').next()?.split(',').skip(1).map(|n| n.trim().parse().ok());
+            Some((numbers.next()??, numbers.next()??))
+        });
+        let Some((rest, name)) = words.trim_end().rsplit_once(' ') else {
+            return Err(self.cur.expected("a variable's mode, type and name"));
+        };
+        let Some((qualifiers, ty)) = rest.trim_end().rsplit_once(' ') else {
+            self.cur.pos = line_at;
+            return Err(self.cur.expected("a variable's mode, type and name"));
+        };
+        // The mode is the word before the interpolation mode; temporaries have none.
+        let (before, after) = match qualifiers.find("INTERP_MODE_") {
+            Some(at) => {
+                let after = &qualifiers[at..];
+                (&qualifiers[..at], after.split_once(' ').map_or("", |(_, rest)| rest))
+            }
+            None => (qualifiers, ""),
+        };
+        let mode = before.split_whitespace().last().unwrap_or("");
+        self.cur.skip_line();
+        Ok(Variable {
+            mode,
+            qualifiers: after.trim(),
+            ty,
+            name,
+            place,
+            init,
+            span: Span::new(start, line_at + line.trim_end().len()),
+        })
+    }
+
+    /// After `struct`: `NAME {`, a line `TYPE FIELD;` a field, `}`.
+    pub(super) fn structure(&mut self) -> Result<Struct<'s>> {
+        self.cur.space();
+        let name = self.cur.until(b"{");
+        self.cur.expect(b'{')?;
+        let mut fields = Vec::new();
+        loop {
+            self.cur.next_line();
+            if self.cur.eat(b'}') {
+                return Ok(Struct { name, fields });
+            }
+            let field = self.cur.until(b";");
+            let Some((ty, name)) = field.rsplit_once(' ') else {
+                return Err(self.cur.expected("a field (`TYPE NAME;`) or `}`"));
+            };
+            fields.push((ty.trim(), name));
+            self.cur.expect(b';')?;
+        }
+    }
+
+    /// After `decl_function`: `NAME (N params)`, or `NAME (32 x, 64x3) (entrypoint)`.
+    pub(super) fn function_decl(&mut self, start: usize) -> Result<Function<'s>> {
+        self.cur.space();
+        let name = self.cur.until(b" \t\r(");
+        if name.is_empty() {
+            return Err(self.cur.expected("a function's name"));
+        }
+        let mut f = Function::new(name, Span::new(start, self.cur.pos));
+        self.cur.expect(b'(')?;
+        let list = self.cur.until(b")");
+        if let Some(count) = list.strip_suffix(" params") {
+            f.params = count.trim().parse().map_err(|_| self.cur.expected("the number of parameters"))?;
+        } else {
+            for param in list.split(',').filter(|p| !p.trim().is_empty()) {
+                let shape = param.split_whitespace().next().and_then(shape);
+                f.param_shapes.push(shape.ok_or_else(|| self.cur.expected("parameters such as `32x4`"))?);
+            }
+            f.params = f.param_shapes.len() as u32;
+        }
+        self.cur.expect(b')')?;
+        f.entrypoint = self.cur.rest_of_line().contains("(entrypoint)");
+        self.cur.skip_line();
+        Ok(f)
+    }
+
+    /// After `decl_reg`: `vec4 32 r0[8]`, `32x4 r0[8]`.
+    pub(super) fn register(&mut self, start: usize) -> Result<RegDecl> {
+        let shape = self.shape()?;
+        self.cur.eat_word("div");
+        self.cur.eat_word("con");
+        let index = self.prefixed("r", "a register such as `r0`")?;
+        let mut elems = 0;
+        if self.cur.eat(b'[') {
+            elems = self.cur.number32()?;
+            self.cur.expect(b']')?;
+        }
+        Ok(RegDecl { index, shape, elems, span: Span::new(start, self.cur.pos) })
+    }
+}
+
+/// `32`, `32x4`.
+pub(super) fn shape(text: &str) -> Option<Shape> {
+    let (bits, comps) = text.split_once('x').unwrap_or((text, "1"));
+    let shape = Shape { bits: bits.parse().ok()?, comps: comps.parse().ok()? };
+    valid(shape).then_some(shape)
+}
+
+/// The shapes that NIR knows.
+pub(super) fn valid(shape: Shape) -> bool {
+    matches!(shape.bits, 1 | 8 | 16 | 32 | 64) && matches!(shape.comps, 1..=5 | 8 | 16)
+}

@@ -1,0 +1,420 @@
+//! Instructions.
+
+use super::super::alu;
+use super::super::ast::*;
+use super::super::cursor::Result;
+use super::Parser;
+use crate::diag::{Diagnostic, Span};
+use arrayvec::ArrayVec;
+
+impl<'s> Parser<'s> {
+    /// After `block`: `block_3:` or `b3:`, and in later texts a comment.
+    pub(super) fn block_label(&mut self) -> Result<u32> {
+        let label = self.label()?;
+        self.cur.expect(b':')?;
+        Ok(label)
+    }
+
+    fn label(&mut self) -> Result<u32> {
+        self.cur.space();
+        let prefix = if self.cur.rest().starts_with(b"block_") { "block_" } else { "b" };
+        self.prefixed(prefix, "a block's label such as `block_3` or `b3`")
+    }
+
+    /// Lines that begin with a destination.
+    pub(super) fn assignment(&mut self, f: &mut Function<'s>) -> Result<Node<'s>> {
+        self.cur.space();
+        let start = self.cur.pos;
+        let dest = self.dest(f)?;
+        let dest_end = self.cur.pos;
+        self.cur.expect(b'=')?;
+        self.cur.space();
+        match self.cur.peek() {
+            b'(' => return self.tex(f, dest),
+            b'@' => {
+                self.cur.pos += 1;
+                return self.intrinsic(f, Some(dest));
+            }
+            _ => {}
+        }
+        if self.at_source() {
+            return self.parallel_copy(f, dest);
+        }
+        let at = self.cur.pos;
+        let word = self.cur.word();
+        let dest_span = Span::new(start, dest_end);
+        match word {
+            "load_const" => {
+                let def = ssa(dest, dest_span)?;
+                self.load_const(f, def)
+            }
+            "intrinsic" => self.intrinsic(f, Some(dest)),
+            "undefined" => Ok(Node::Undef(ssa(dest, dest_span)?)),
+            "phi" => self.phi(f, dest),
+            "deref_var" | "deref_array" | "deref_struct" | "deref_cast" | "deref_ptr_as_array" => {
+                self.deref(f, dest, word)
+            }
+            _ => self.alu(f, dest, word, at),
+        }
+    }
+
+    /// `(0x00000001, 0x00000002) = (0.000000, 0.000000)`: the bits are in the first list.
+    fn load_const(&mut self, f: &mut Function<'s>, def: Def) -> Result<Node<'s>> {
+        self.cur.expect(b'(')?;
+        let mut values: ArrayVec<u64, 16> = ArrayVec::new();
+        for i in 0..def.shape.comps {
+            if i > 0 {
+                self.cur.expect(b',')?;
+            }
+            let value = if self.cur.eat_word("true") {
+                1
+            } else if self.cur.eat_word("false") {
+                0
+            } else {
+                self.cur.number()?
+            };
+            values.push(value);
+        }
+        self.cur.space();
+        if !matches!(self.cur.peek(), b')' | b'=') {
+            return Err(self.cur.expected(&format!("the end of {} values", def.shape.comps)));
+        }
+        self.cur.skip_line();
+        Ok(Node::Const { def, values: f.push_consts(values) })
+    }
+
+    fn alu(&mut self, f: &mut Function<'s>, dest: Dest, name: &'s str, at: usize) -> Result<Node<'s>> {
+        let Some(info) = alu::lookup(name) else {
+            if name.is_empty() {
+                return Err(self.cur.expected("an opcode"));
+            }
+            return Err(Box::new(
+                Diagnostic::error(format!("unknown opcode `{name}`"))
+                    .at(Span::new(at, at + name.len()), "not one of NIR's"),
+            ));
+        };
+        let mut node = Alu {
+            info,
+            dest,
+            exact: false,
+            saturate: false,
+            nsw: false,
+            nuw: false,
+            srcs: Range::default(),
+        };
+        loop {
+            match self.cur.peek() {
+                b'!' => {
+                    node.exact = true;
+                    self.cur.pos += 1;
+                }
+                b'.' => {
+                    self.cur.pos += 1;
+                    match self.cur.word() {
+                        "sat" => node.saturate = true,
+                        "nsw" => node.nsw = true,
+                        "nuw" => node.nuw = true,
+                        _ => return Err(self.cur.expected("`sat`, `nsw` or `nuw`")),
+                    }
+                }
+                _ => break,
+            }
+        }
+        let mut srcs: ArrayVec<Src, 16> = ArrayVec::new();
+        for i in 0..info.srcs.len() {
+            if i > 0 {
+                self.cur.expect(b',')?;
+            }
+            srcs.push(self.alu_src(f)?);
+        }
+        node.srcs = f.push_srcs(srcs);
+        Ok(Node::Alu(node))
+    }
+
+    /// After `intrinsic` or `@`: `NAME (sources) (indices)`, either list absent if empty in later texts.
+    pub(super) fn intrinsic(&mut self, f: &mut Function<'s>, dest: Option<Dest>) -> Result<Node<'s>> {
+        let name = self.cur.expect_word("an intrinsic's name")?;
+        let (mut srcs, mut indices) = (Range::default(), Range::default());
+        for _ in 0..2 {
+            if !self.cur.eat(b'(') {
+                break;
+            }
+            if self.cur.eat(b')') {
+            } else if self.at_source() {
+                let mut list: ArrayVec<Src, 16> = ArrayVec::new();
+                loop {
+                    if list.is_full() {
+                        return Err(self.cur.expected("fewer sources"));
+                    }
+                    list.push(self.src(f)?);
+                    if !self.cur.eat(b',') {
+                        break;
+                    }
+                }
+                self.cur.expect(b')')?;
+                srcs = f.push_srcs(list);
+            } else {
+                indices = self.indices(f)?;
+            }
+        }
+        Ok(Node::Intrinsic(Intrinsic { name, dest, srcs, indices }))
+    }
+
+    /// `base=0, access=none, io location=4 slots=1)`.
+    fn indices(&mut self, f: &mut Function<'s>) -> Result<Range> {
+        let mut list: ArrayVec<Index<'s>, 32> = ArrayVec::new();
+        loop {
+            self.cur.space();
+            let start = self.cur.pos;
+            let name = self.cur.until(b"=,()");
+            let value = if self.cur.peek() == b'=' {
+                self.cur.pos += 1;
+                self.index_value()
+            } else {
+                self.index_value();
+                ""
+            };
+            let span = Span::new(start, self.cur.pos);
+            if name.is_empty() || list.try_push(Index { name, value, span }).is_err() {
+                return Err(self.cur.expected("an index such as `base=0`"));
+            }
+            self.cur.space();
+            if !self.cur.eat(b',') {
+                break;
+            }
+        }
+        self.cur.expect(b')')?;
+        Ok(f.push_indices(list))
+    }
+
+    /// Up to the `,` or `)` that ends it, parentheses inside balanced, without the comment that gives its number.
+    fn index_value(&mut self) -> &'s str {
+        let rest = self.cur.rest();
+        let mut depth = 0u32;
+        let mut end = rest.len();
+        for (i, &b) in rest.iter().enumerate() {
+            match b {
+                b'(' => depth += 1,
+                b')' if depth > 0 => depth -= 1,
+                b',' if depth > 0 => {}
+                b',' | b')' | b'\n' => {
+                    end = i;
+                    break;
+                }
+                b'/' if rest.get(i + 1) == Some(&b'*') => {
+                    end = i;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let start = self.cur.pos;
+        self.cur.pos += end;
+        self.cur.text[start..start + end].trim()
+    }
+
+    /// After `=`: `(float32)txl ssa_1 (coord), ssa_2 (lod), 0 (texture), 0 (sampler)`.
+    fn tex(&mut self, f: &mut Function<'s>, dest: Dest) -> Result<Node<'s>> {
+        self.cur.expect(b'(')?;
+        let ty = self.cur.expect_word("a type such as `float32`")?;
+        self.cur.expect(b')')?;
+        let op = self.cur.expect_word("a texture operation")?;
+        if op == "tex" && self.cur.peek_at(1) == b'(' {
+            self.cur.until(b")");
+            self.cur.expect(b')')?;
+        }
+        let mut args: ArrayVec<TexArg<'s>, 32> = ArrayVec::new();
+        loop {
+            let arg = self.tex_arg(f)?;
+            if args.try_push(arg).is_err() {
+                return Err(self.cur.expected("fewer operands"));
+            }
+            if !self.cur.eat(b',') {
+                break;
+            }
+        }
+        Ok(Node::Tex(Tex { op, ty, dest, args: f.push_tex_args(args) }))
+    }
+
+    fn tex_arg(&mut self, f: &mut Function<'s>) -> Result<TexArg<'s>> {
+        self.cur.space();
+        let start = self.cur.pos;
+        let value = if self.at_source() {
+            TexValue::Src(self.src(f)?)
+        } else if self.cur.peek() == b'{' {
+            self.cur.pos += 1;
+            let mut pairs = [(0, 0); 4];
+            for (i, pair) in pairs.iter_mut().enumerate() {
+                if i > 0 {
+                    self.cur.expect(b',')?;
+                }
+                self.cur.expect(b'(')?;
+                pair.0 = self.cur.signed()? as i32;
+                self.cur.expect(b',')?;
+                pair.1 = self.cur.signed()? as i32;
+                self.cur.expect(b')')?;
+            }
+            self.cur.expect(b'}')?;
+            TexValue::Offsets(pairs)
+        } else {
+            // A number has a kind after it; a bare word, such as the dimension `2D`, has none.
+            let word = self.cur.until(b",(");
+            match word.parse() {
+                Ok(n) if self.cur.peek() == b'(' => TexValue::Int(n),
+                _ if !word.is_empty() && self.cur.peek() != b'(' => {
+                    // `until` runs on into a comment; what a flag is called ends before it.
+                    let kind = word.split(" /").next().unwrap_or(word).trim();
+                    return Ok(TexArg {
+                        kind,
+                        value: TexValue::Flag,
+                        span: Span::new(start, start + kind.len()),
+                    });
+                }
+                _ => {
+                    self.cur.pos = start;
+                    return Err(self.cur.expected("an operand such as `ssa_1 (coord)`"));
+                }
+            }
+        };
+        self.cur.expect(b'(')?;
+        let kind = self.cur.expect_word("an operand's kind such as `coord`")?;
+        self.cur.expect(b')')?;
+        Ok(TexArg { kind, value, span: Span::new(start, self.cur.pos) })
+    }
+
+    /// `block_0: ssa_1, block_3: ssa_9`.
+    fn phi(&mut self, f: &mut Function<'s>, dest: Dest) -> Result<Node<'s>> {
+        // A block behind several breaks has as many sources, so there is no small bound here.
+        let mut list = Vec::new();
+        self.cur.space();
+        if !self.cur.at_line_end() {
+            loop {
+                let label = self.label()?;
+                self.cur.expect(b':')?;
+                list.push((label, self.src(f)?));
+                if !self.cur.eat(b',') {
+                    break;
+                }
+            }
+        }
+        Ok(Node::Phi { dest, srcs: f.push_phi_srcs(list) })
+    }
+
+    /// After the first `=`: `ssa_1; r2 = ssa_3`.
+    fn parallel_copy(&mut self, f: &mut Function<'s>, first: Dest) -> Result<Node<'s>> {
+        let mut list = Vec::new();
+        let mut dest = first;
+        loop {
+            list.push((dest, self.src(f)?));
+            if !self.cur.eat(b';') {
+                break;
+            }
+            self.cur.space();
+            dest = self.dest(f)?;
+            self.cur.expect(b'=')?;
+        }
+        Ok(Node::ParallelCopy(f.push_copies(list)))
+    }
+
+    /// After `call`: `NAME ssa_1, ssa_2`, with parameter names before the values in later texts.
+    pub(super) fn call(&mut self, f: &mut Function<'s>) -> Result<Node<'s>> {
+        self.cur.space();
+        let callee = self.cur.until(b" \t\r");
+        if callee.is_empty() {
+            return Err(self.cur.expected("a function's name"));
+        }
+        let mut list = Vec::new();
+        self.cur.space();
+        if self.cur.peek() == b'(' {
+            return Err(self.cur.expected("a call of a named function"));
+        }
+        while !self.cur.at_line_end() {
+            if !self.at_source() {
+                self.cur.expect_word("an argument")?;
+            }
+            list.push(self.src(f)?);
+            if !self.cur.eat(b',') {
+                break;
+            }
+        }
+        Ok(Node::Call { callee, args: f.push_srcs(list) })
+    }
+
+    /// `&name (shared uint)`, `&(*ssa_1)[ssa_2] (ssbo float)`, `&ssa_1->field (…)`, `(int *)ssa_1 (…)`.
+    fn deref(&mut self, f: &mut Function<'s>, dest: Dest, op: &str) -> Result<Node<'s>> {
+        let mut kind = match op {
+            "deref_var" => {
+                self.cur.expect(b'&')?;
+                let line = self.cur.rest_of_line();
+                let len = line.find(" (").unwrap_or(line.len());
+                self.cur.pos += len;
+                DerefKind::Var(line[..len].trim())
+            }
+            "deref_struct" => {
+                self.cur.expect(b'&')?;
+                let parent = self.src(f)?;
+                self.cur.expect(b'-')?;
+                self.cur.expect(b'>')?;
+                DerefKind::Struct { parent, field: self.cur.until(b" \t\r") }
+            }
+            "deref_cast" => {
+                self.cur.expect(b'(')?;
+                self.cur.until(b"*");
+                self.cur.expect(b'*')?;
+                self.cur.expect(b')')?;
+                let parent = self.src(f)?;
+                DerefKind::Cast { parent, stride: 0, align_mul: 0, align_offset: 0 }
+            }
+            _ => {
+                self.cur.expect(b'&')?;
+                self.cur.expect(b'(')?;
+                self.cur.expect(b'*')?;
+                let parent = self.src(f)?;
+                self.cur.expect(b')')?;
+                self.cur.expect(b'[')?;
+                let index = if self.cur.eat(b'*') {
+                    ArrayIndex::Wildcard
+                } else if self.at_source() {
+                    ArrayIndex::Src(self.src(f)?)
+                } else {
+                    ArrayIndex::Const(self.cur.signed()?)
+                };
+                self.cur.expect(b']')?;
+                DerefKind::Array { parent, index, pointer: op == "deref_ptr_as_array" }
+            }
+        };
+        self.cur.expect(b'(')?;
+        let inside = self.cur.until(b")");
+        self.cur.expect(b')')?;
+        let (modes, ty) = inside.split_once(' ').unwrap_or((inside, ""));
+        let ty = ["highp ", "mediump ", "lowp "].iter().find_map(|p| ty.strip_prefix(p)).unwrap_or(ty);
+        // A cast's stride and alignment stand in a comment before 23.1, in parentheses from then on.
+        if let DerefKind::Cast { stride, align_mul, align_offset, .. } = &mut kind {
+            let facts = self.cur.rest_of_line();
+            *stride = fact(facts, "ptr_stride=");
+            *align_mul = fact(facts, "align_mul=");
+            *align_offset = fact(facts, "align_offset=");
+        }
+        self.cur.skip_line();
+        Ok(Node::Deref(Deref { dest, kind, modes, ty: ty.trim() }))
+    }
+}
+
+/// The definition that only a value can be, never a register.
+fn ssa(dest: Dest, span: Span) -> Result<Def> {
+    match dest {
+        Dest::Ssa(def) => Ok(def),
+        Dest::Reg(..) => Err(Box::new(
+            Diagnostic::error("this instruction cannot write a register")
+                .at(span, "expected a value such as `ssa_5`"),
+        )),
+    }
+}
+
+/// The number after `key`; 0 where there is none.
+fn fact(text: &str, key: &str) -> u32 {
+    let Some(at) = text.find(key) else { return 0 };
+    let digits = &text[at + key.len()..];
+    let len = digits.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..len].parse().unwrap_or(0)
+}

@@ -1,0 +1,233 @@
+//! Definitions and sources.
+
+use super::super::ast::*;
+use super::super::cursor::Result;
+use super::Parser;
+use super::header::valid;
+use crate::diag::{Diagnostic, Span};
+
+/// How deep registers may index registers (`r0[r1[…]]`): deeper than any printer goes.
+const INDEX_DEPTH: u32 = 4;
+
+impl<'s> Parser<'s> {
+    /// `vec4 32` or `32x4` or `32`.
+    pub(super) fn shape(&mut self) -> Result<Shape> {
+        self.cur.space();
+        let start = self.cur.pos;
+        let word = self.cur.word();
+        let shape = if let Some(comps) = word.strip_prefix("vec") {
+            let bits = self.cur.number32().unwrap_or(0);
+            Some(Shape { bits: u8::try_from(bits).unwrap_or(0), comps: comps.parse().unwrap_or(0) })
+        } else {
+            let (bits, comps) = word.split_once('x').unwrap_or((word, "1"));
+            bits.parse().ok().zip(comps.parse().ok()).map(|(bits, comps)| Shape { bits, comps })
+        };
+        match shape {
+            Some(shape) if valid(shape) => Ok(shape),
+            Some(_) => Err(Box::new(Diagnostic::error("no such size in NIR").at(
+                Span::new(start, self.cur.pos),
+                "components have 1, 8, 16, 32 or 64 bits, vectors 1 to 5, 8 or 16 components",
+            ))),
+            None => {
+                self.cur.pos = start;
+                Err(self.cur.expected("an instruction"))
+            }
+        }
+    }
+
+    /// A number right after `prefix`.
+    pub(super) fn prefixed(&mut self, prefix: &str, what: &str) -> Result<u32> {
+        self.cur.space();
+        let rest = self.cur.rest();
+        if rest.starts_with(prefix.as_bytes()) && rest.get(prefix.len()).is_some_and(u8::is_ascii_digit) {
+            self.cur.pos += prefix.len();
+            self.cur.number32()
+        } else {
+            Err(self.cur.expected(what))
+        }
+    }
+
+    /// Whether an SSA value comes next, and the length of its prefix.
+    fn ssa_prefix(&self) -> Option<&'static str> {
+        if self.cur.peek() == b'%' && self.cur.peek_at(1).is_ascii_digit() {
+            Some("%")
+        } else if self.cur.rest().starts_with(b"ssa_") {
+            Some("ssa_")
+        } else {
+            None
+        }
+    }
+
+    fn at_register(&self) -> bool {
+        self.cur.peek() == b'r' && self.cur.peek_at(1).is_ascii_digit()
+    }
+
+    /// Whether a source without modifiers comes next.
+    pub(super) fn at_source(&mut self) -> bool {
+        self.cur.space();
+        self.ssa_prefix().is_some() || self.at_register()
+    }
+
+    /// The destination before a `=`.
+    pub(super) fn dest(&mut self, f: &mut Function<'s>) -> Result<Dest> {
+        while self.cur.eat_word("div") || self.cur.eat_word("con") {}
+        if self.at_register() {
+            let reg = self.reg_ref(f, 0)?;
+            let mask = if self.cur.peek() == b'.' { self.mask()? } else { u16::MAX };
+            return Ok(Dest::Reg(reg, mask));
+        }
+        let shape = self.shape()?;
+        while self.cur.eat_word("div") || self.cur.eat_word("con") {}
+        self.cur.space();
+        let Some(prefix) = self.ssa_prefix() else {
+            return Err(self.cur.expected("a value such as `ssa_5` or `%5`"));
+        };
+        let index = self.prefixed(prefix, "a value's number")?;
+        // The newer printer may append the name of a variable.
+        if self.cur.peek() == b'.' {
+            self.cur.until(b" \t=");
+        }
+        Ok(Dest::Ssa(Def { index, shape }))
+    }
+
+    fn mask(&mut self) -> Result<u16> {
+        let start = self.cur.pos;
+        let letters = self.swizzle()?;
+        let mut mask = 0;
+        for i in 0..letters.len() {
+            mask |= 1 << letters.get(i).unwrap_or(0);
+        }
+        if mask == 0 {
+            self.cur.pos = start;
+            return Err(self.cur.expected("components"));
+        }
+        Ok(mask)
+    }
+
+    /// After a `.`: letters of `xyzw` or of `a` to `p`.
+    fn swizzle(&mut self) -> Result<Swizzle> {
+        self.cur.pos += 1;
+        let start = self.cur.pos;
+        let letters = self.cur.word();
+        let mut swizzle = Swizzle::EMPTY;
+        for letter in letters.bytes() {
+            match component(letter) {
+                Some(c) if swizzle.len() < 16 => swizzle.push(c),
+                _ => {
+                    self.cur.pos = start;
+                    return Err(self.cur.expected("at most 16 components of `xyzw` or `a` to `p`"));
+                }
+            }
+        }
+        if swizzle.is_empty() {
+            return Err(self.cur.expected("components"));
+        }
+        Ok(swizzle)
+    }
+
+    /// `r3`, `r3[2]`, `r3[2 + ssa_7]`.
+    fn reg_ref(&mut self, f: &mut Function<'s>, depth: u32) -> Result<RegRef> {
+        let index = self.prefixed("r", "a register")?;
+        let (mut base, mut indirect) = (0, None);
+        if self.cur.peek() == b'[' {
+            self.cur.pos += 1;
+            base = self.cur.number32()?;
+            if self.cur.eat(b'+') {
+                if depth == INDEX_DEPTH {
+                    return Err(self.cur.expected("an index that nests less"));
+                }
+                let src = self.plain_src(f, depth + 1)?;
+                indirect = Some(SrcId(f.push_srcs([src]).start));
+            }
+            self.cur.expect(b']')?;
+        }
+        Ok(RegRef { index, base, indirect })
+    }
+
+    /// A value or register, with the constant that the newer printer repeats after it.
+    fn plain_src(&mut self, f: &mut Function<'s>, depth: u32) -> Result<Src> {
+        self.cur.space();
+        let start = self.cur.pos;
+        let place = if let Some(prefix) = self.ssa_prefix() {
+            Place::Ssa(self.prefixed(prefix, "a value's number")?)
+        } else if self.at_register() {
+            Place::Reg(self.reg_ref(f, depth)?)
+        } else {
+            return Err(self.cur.expected("a value such as `ssa_5` or `%5`"));
+        };
+        let span = Span::new(start, self.cur.pos);
+        self.repeated_constant();
+        Ok(Src { place, neg: false, abs: false, swizzle: None, span })
+    }
+
+    /// ` (0x3, 0x4)`, ` (true)`, ` (1.000000)`, ` (-inf)` after a use; other parentheses are left alone.
+    fn repeated_constant(&mut self) {
+        if self.cur.peek() != b' ' || self.cur.peek_at(1) != b'(' {
+            return;
+        }
+        let inside = &self.cur.rest()[2..];
+        let number = inside.first().is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+'));
+        let word = |w: &[u8]| {
+            inside.starts_with(w) && inside.get(w.len()).is_some_and(|b| matches!(b, b',' | b')'))
+        };
+        if number || word(b"true") || word(b"false") || word(b"inf") || word(b"nan") {
+            self.cur.until(b")");
+            self.cur.eat(b')');
+        }
+    }
+
+    /// A source without modifiers, as intrinsics and textures have.
+    pub(super) fn src(&mut self, f: &mut Function<'s>) -> Result<Src> {
+        let src = self.plain_src(f, 0)?;
+        if self.cur.peek() == b'.' {
+            self.cur.until(b" \t\r,;)]{");
+            self.repeated_constant();
+        }
+        Ok(src)
+    }
+
+    /// `-abs(ssa_5.xy)`.
+    pub(super) fn alu_src(&mut self, f: &mut Function<'s>) -> Result<Src> {
+        self.cur.space();
+        let start = self.cur.pos;
+        let neg = self.cur.eat(b'-');
+        let abs = self.cur.rest().starts_with(b"abs(");
+        self.cur.pos += if abs { 4 } else { 0 };
+        let mut src = self.plain_src(f, 0)?;
+        if self.cur.peek() == b'.' {
+            self.debug_name();
+        }
+        if self.cur.peek() == b'.' {
+            src.swizzle = Some(self.swizzle()?);
+        }
+        if abs {
+            self.cur.expect(b')')?;
+        }
+        Ok(Src { neg, abs, span: Span::new(start, self.cur.pos), ..src })
+    }
+
+    /// Passes over `.name` that the newer printer puts between a value and its components: what has letters
+    /// other than components', or has components after it.
+    fn debug_name(&mut self) {
+        let rest = &self.cur.rest()[1..];
+        let len = rest.iter().position(|&b| !super::super::cursor::is_word(b)).unwrap_or(rest.len());
+        let name = &rest[..len];
+        let components = len <= 16 && name.iter().all(|&b| component(b).is_some());
+        if !name.is_empty() && (!components || rest.get(len) == Some(&b'.')) {
+            self.cur.pos += 1 + len;
+            self.repeated_constant();
+        }
+    }
+}
+
+/// Index of a component's letter.
+pub(super) fn component(letter: u8) -> Option<u8> {
+    match letter {
+        b'x' => Some(0),
+        b'y' => Some(1),
+        b'z' => Some(2),
+        b'w' => Some(3),
+        b'a'..=b'p' => Some(letter - b'a'),
+        _ => None,
+    }
+}
