@@ -75,8 +75,10 @@ fn structure_becomes_a_flat_list_with_matching_ends() {
         .collect();
     assert_eq!(
         text,
-        ["Block", "Loop", "Block", "If", "Jump", "Else", "Block", "End", "Continue", "Block", "End", "If",
-            "Else", "End"]
+        [
+            "Block", "Loop", "Block", "If", "Jump", "Else", "Block", "End", "Continue", "Block", "End", "If",
+            "Else", "End"
+        ]
     );
 }
 
@@ -136,10 +138,22 @@ fn textures_keep_every_operand() {
     let kinds: Vec<_> = args(0).iter().map(|a| a.kind).collect();
     assert_eq!(
         kinds,
-        ["coord", "comparator", "gather_component", "offsets", "texture", "sampler", "texture non-uniform", "sparse"]
+        [
+            "coord",
+            "comparator",
+            "gather_component",
+            "offsets",
+            "texture",
+            "sampler",
+            "texture non-uniform",
+            "sparse"
+        ]
     );
     assert!(matches!(args(0)[3].value, TexValue::Offsets([(0, -1), _, _, (-8, 7)])));
-    assert_eq!(args(1).iter().map(|a| a.kind).collect::<Vec<_>>(), ["coord", "lod", "texture", "sampler", "2D"]);
+    assert_eq!(
+        args(1).iter().map(|a| a.kind).collect::<Vec<_>>(),
+        ["coord", "lod", "texture", "sampler", "2D"]
+    );
 }
 
 #[test]
@@ -161,8 +175,14 @@ fn variables_name_mode_type_and_place() {
 #[test]
 fn errors_say_what_was_expected_and_where() {
     let at = |line: &str| error(&body(line));
-    assert_eq!(at("\tvec1 32 ssa_1 = frobnicate ssa_0"), ("unknown opcode `frobnicate`".into(), "5:18".into()));
-    assert_eq!(at("vec1 32 ssa_1 = iadd ssa_0"), ("expected `,`, found the end of the line".into(), "5:27".into()));
+    assert_eq!(
+        at("\tvec1 32 ssa_1 = frobnicate ssa_0"),
+        ("unknown opcode `frobnicate`".into(), "5:18".into())
+    );
+    assert_eq!(
+        at("vec1 32 ssa_1 = iadd ssa_0"),
+        ("expected `,`, found the end of the line".into(), "5:27".into())
+    );
     assert_eq!(at("vec7 32 ssa_1 = undefined"), ("no such size in NIR".into(), "5:1".into()));
     assert_eq!(at("if ssa_0 {").0, "the text ends inside a function");
     assert_eq!(at("} else {\n").0, "expected the end of the line, found `else`");

@@ -264,7 +264,12 @@ static TABLE: LazyLock<FxHashMap<String, AluInfo>> = LazyLock::new(|| {
             if dest == "b" {
                 rows.push(info(format!("b{before}{comps}{after}"), op, "b1x1", &srcs));
                 for bits in [8, 16, 32] {
-                    rows.push(info(format!("b{bits}{before}{comps}{after}"), op, &format!("b{bits}x1"), &srcs));
+                    rows.push(info(
+                        format!("b{bits}{before}{comps}{after}"),
+                        op,
+                        &format!("b{bits}x1"),
+                        &srcs,
+                    ));
                 }
             } else {
                 rows.push(info(format!("{before}{comps}{after}"), op, dest, &srcs));

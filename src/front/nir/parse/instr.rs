@@ -93,15 +93,8 @@ impl<'s> Parser<'s> {
                     .at(Span::new(at, at + name.len()), "not one of NIR's"),
             ));
         };
-        let mut node = Alu {
-            info,
-            dest,
-            exact: false,
-            saturate: false,
-            nsw: false,
-            nuw: false,
-            srcs: Range::default(),
-        };
+        let mut node =
+            Alu { info, dest, exact: false, saturate: false, nsw: false, nuw: false, srcs: Range::default() };
         loop {
             match self.cur.peek() {
                 b'!' => {

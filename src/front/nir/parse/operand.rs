@@ -167,9 +167,8 @@ impl<'s> Parser<'s> {
         }
         let inside = &self.cur.rest()[2..];
         let number = inside.first().is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+'));
-        let word = |w: &[u8]| {
-            inside.starts_with(w) && inside.get(w.len()).is_some_and(|b| matches!(b, b',' | b')'))
-        };
+        let word =
+            |w: &[u8]| inside.starts_with(w) && inside.get(w.len()).is_some_and(|b| matches!(b, b',' | b')'));
         if number || word(b"true") || word(b"false") || word(b"inf") || word(b"nan") {
             self.cur.until(b")");
             self.cur.eat(b')');
