@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod chip;
+pub mod compile;
 pub mod diag;
 pub mod driver;
 pub mod emu;
@@ -11,6 +12,7 @@ pub mod format;
 pub mod front;
 pub mod image;
 pub mod ir;
+pub mod isel;
 pub mod isa;
 pub mod lower;
 pub mod num;

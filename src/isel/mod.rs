@@ -1,0 +1,1 @@
+//! IR instructions to machine instructions.
