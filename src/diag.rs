@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
 /// A half-open range of byte offsets into a source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
 pub struct Span {
@@ -133,4 +135,107 @@ pub fn line_column(source: &str, offset: u32) -> (usize, usize) {
     let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
     let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
     (line, source[start..at].chars().count() + 1)
+}
+
+/// The text of all findings: for each one its message, `file:line:column`, the line, a caret and labels, then help.
+///
+/// Of a long line a window around the place is shown.
+pub fn render(diags: &Diagnostics, file: &str, source: &str, color: bool) -> String {
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for d in &diags.list {
+        out.push_str(&renderer.render(&[group(d, file, source)]));
+        out.push('\n');
+    }
+    if diags.dropped > 0 {
+        out.push_str(&format!("and {} more\n", diags.dropped));
+    }
+    out
+}
+
+fn group<'a>(d: &'a Diagnostic, file: &'a str, source: &str) -> Group<'a> {
+    let level = match d.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let mut group = level.primary_title(d.message.as_str()).elements(std::iter::empty::<Origin<'_>>());
+    if let Some((span, text)) = &d.primary {
+        let (line, column) = line_column(source, span.start);
+        group = group.element(Origin::path(file).line(line).char_column(column));
+        group = group.element(snippet(*span, text, AnnotationKind::Primary, source, line));
+    } else {
+        group = group.element(Origin::path(file));
+    }
+    for (span, text) in &d.labels {
+        let (line, column) = line_column(source, span.start);
+        group = group.element(Origin::path(file).line(line).char_column(column));
+        group = group.element(snippet(*span, text, AnnotationKind::Context, source, line));
+    }
+    group.elements(d.helps.iter().map(|h| Level::HELP.message(h.as_str())))
+}
+
+/// How much of a line is shown before and after the place, in bytes.
+const BEFORE: usize = 80;
+const AFTER: usize = 120;
+
+/// The line that `span` begins on, or a window of it.
+fn snippet<'a>(
+    span: Span,
+    label: &'a str,
+    kind: AnnotationKind,
+    source: &str,
+    line: usize,
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let start = floor(source, span.start as usize);
+    let from = floor(source, start.saturating_sub(BEFORE));
+    let to = floor(source, (start + AFTER).min(source.len()));
+    let begin = source[from..start].rfind('\n').map_or(from, |n| from + n + 1);
+    let end = source[start..to].find('\n').map_or(to, |n| start + n);
+    let mut text = String::new();
+    if begin == from && begin > 0 && source.as_bytes()[begin - 1] != b'\n' {
+        text.push_str("...");
+    }
+    let shift = text.len();
+    // One byte for one byte, so that places stay where they are.
+    text.extend(source[begin..end].chars().map(|c| if c.is_ascii_control() { ' ' } else { c }));
+    if end == to && end < source.len() && source.as_bytes()[end] != b'\n' {
+        text.push_str("...");
+    }
+    let at = start - begin + shift;
+    let stop = floor(source, (span.end as usize).clamp(start, end.max(start))) - begin + shift;
+    let annotation = kind.span(at..stop.max(at));
+    let annotation = if label.is_empty() { annotation } else { annotation.label(label) };
+    Snippet::source(text).line_start(line).annotation(annotation)
+}
+
+/// The last character boundary at or before `at`.
+fn floor(source: &str, at: usize) -> usize {
+    source.floor_char_boundary(at.min(source.len()))
+}
+
+/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant.
+pub fn closest<'a>(word: &str, all: &[&'a str]) -> Option<&'a str> {
+    const LONGEST: usize = 40;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let limit = 1 + word.len() / 4;
+    all.iter()
+        .map(|w| (edit_distance(word.as_bytes(), w.as_bytes()), *w))
+        .min()
+        .filter(|m| m.0 <= limit)
+        .map(|m| m.1)
+}
+
+/// How many bytes must be added, removed or changed to make one word the other.
+fn edit_distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let here = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], here);
+        }
+    }
+    row[b.len()]
 }

@@ -1,4 +1,16 @@
-//! TGSI text.
+//! The TGSI front-end: text to syntax tree to IR.
+//!
+//! [`parse()`] reads all three dialects (Mesa 22.3's dumps, the 2016 dialect with `MEMORY[n]` and immediates between
+//! subroutines, the 2011 dialect with `RES[n]`) into one [`ast::Program`].
+
+pub mod ast;
+mod flow;
+mod lexer;
+mod names;
+mod opcode;
+mod parser;
+
+pub use parser::parse;
 
 use super::Request;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -6,6 +18,6 @@ use crate::ir::Program;
 
 /// The program of the kernel that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
-    let _ = request;
+    parse(request.text)?;
     Err(Diagnostic::error("this front-end makes no IR yet").into())
 }

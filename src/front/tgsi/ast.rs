@@ -1,0 +1,184 @@
+//! The syntax tree of a TGSI program, as written: nothing is resolved but labels and nesting.
+//!
+//! Registers are vectors of four 32-bit components. An instruction's number is its index in [`Program::code`];
+//! numbers printed in the text are decoration, labels (`:12`) count instructions.
+
+use arrayvec::ArrayVec;
+
+pub use super::names::*;
+pub use super::opcode::{Opcode, Shape, Ty};
+use crate::diag::Span;
+
+/// A whole program. Made by [`super::parse()`], which guarantees what the fields say.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    pub stage: Stage,
+    pub decls: Vec<Decl>,
+    pub imms: Vec<Imm>,
+    pub props: Vec<(Property, u32)>,
+    pub code: Vec<Inst>,
+    /// For each instruction, the one that it is tied to (itself, where there is none):
+    /// IF, UIF: its ELSE or ENDIF. ELSE: its ENDIF. BGNLOOP: its ENDLOOP, and back. SWITCH, CASE, DEFAULT: the next
+    /// CASE or DEFAULT of the same switch, or its ENDSWITCH. BRK, BREAKC: the ENDLOOP or ENDSWITCH that it leaves to.
+    /// CONT: its ENDLOOP. BGNSUB: its ENDSUB, and back. CAL, CALLNZ: the BGNSUB that is called.
+    pub partner: Vec<u32>,
+}
+
+impl Program {
+    /// The value of a property, if it is set.
+    pub fn property(&self, p: Property) -> Option<u32> {
+        self.props.iter().rev().find(|(name, _)| *name == p).map(|&(_, v)| v)
+    }
+
+    /// The declaration of a register.
+    pub fn decl(&self, file: File, index: u32) -> Option<&Decl> {
+        self.decls.iter().find(|d| d.file == file && d.first <= index && index <= d.last)
+    }
+
+    /// The subroutines: the numbers of their BGNSUBs.
+    pub fn subs(&self) -> impl Iterator<Item = u32> + '_ {
+        self.code.iter().enumerate().filter(|(_, i)| i.op == Opcode::BGNSUB).map(|(i, _)| i as u32)
+    }
+
+    /// Whether there is code outside subroutines.
+    pub fn has_main(&self) -> bool {
+        self.code.first().is_some_and(|i| i.op != Opcode::BGNSUB)
+    }
+}
+
+/// `DCL file[dim][first..last].mask, ...`
+#[derive(Clone, PartialEq, Debug)]
+pub struct Decl {
+    pub file: File,
+    /// The first index of a two-dimensional register, e.g. the constant buffer.
+    pub dim: Option<u32>,
+    pub first: u32,
+    pub last: u32,
+    /// Bit i: component i is used.
+    pub mask: u8,
+    /// `ARRAY(n)`; 0 where it is none.
+    pub array: u32,
+    pub semantic: Option<(Semantic, u32)>,
+    /// `STREAM(x, y, z, w)`
+    pub streams: [u8; 4],
+    pub local: bool,
+    pub invariant: bool,
+    pub interpolate: Option<Interpolate>,
+    pub location: Option<Location>,
+    pub kind: DeclKind,
+    pub span: Span,
+}
+
+/// What only some files' declarations say.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DeclKind {
+    Plain,
+    Image {
+        target: Target,
+        format: Option<Box<str>>,
+        writable: bool,
+        raw: bool,
+    },
+    View {
+        target: Target,
+        returns: [ReturnType; 4],
+    },
+    Buffer {
+        atomic: bool,
+    },
+    Memory(MemoryKind),
+    /// A resource of the 2011 dialect.
+    Res {
+        target: Target,
+        writable: bool,
+        raw: bool,
+    },
+}
+
+/// An immediate: four components. A 64-bit one fills two, low word first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Imm {
+    pub ty: ImmType,
+    pub words: [u32; 4],
+    pub span: Span,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Inst {
+    pub op: Opcode,
+    pub saturate: bool,
+    pub precise: bool,
+    pub dsts: ArrayVec<Dst, 2>,
+    pub srcs: ArrayVec<Src, 5>,
+    pub texture: Option<Box<Texture>>,
+    pub memory: Option<Box<Memory>>,
+    /// `:n`, as written.
+    pub label: Option<u32>,
+    pub span: Span,
+}
+
+/// What follows the operands of a texture instruction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Texture {
+    pub target: Target,
+    pub offsets: ArrayVec<Src, 4>,
+}
+
+/// What follows the operands of a memory instruction.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Memory {
+    pub coherent: bool,
+    pub restrict: bool,
+    pub volatile: bool,
+    pub streaming: bool,
+    pub target: Option<Target>,
+    pub format: Option<Box<str>>,
+}
+
+/// The register that an index is added to: `ADDR[0].x` in `TEMP[ADDR[0].x+4](2)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Indirect {
+    pub file: File,
+    pub index: u32,
+    pub comp: u8,
+    /// The array that is accessed, `(2)`; 0 where it is not said.
+    pub array: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Index {
+    pub offset: i32,
+    pub indirect: Option<Indirect>,
+}
+
+/// `FILE[dim][index]`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reg {
+    pub file: File,
+    pub dim: Option<Index>,
+    pub index: Index,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dst {
+    pub reg: Reg,
+    /// Bit i: component i is written.
+    pub mask: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Src {
+    pub reg: Reg,
+    pub swizzle: [u8; 4],
+    pub neg: bool,
+    pub abs: bool,
+}
+
+impl Dst {
+    /// The components that are written.
+    pub fn comps(&self) -> impl Iterator<Item = usize> + use<> {
+        let mask = self.mask;
+        (0..4).filter(move |c| mask >> c & 1 != 0)
+    }
+}

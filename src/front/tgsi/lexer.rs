@@ -1,0 +1,119 @@
+//! Words, numbers and punctuation of TGSI text.
+//!
+//! Words are runs of letters, digits and `_`, so `2D_ARRAY` and `12` are words alike; the parser knows which it wants.
+//! Skipped between tokens: white space, comments (`//`, `/* */`, `;` to the end of the line) and lines that begin
+//! with `#`, which the C preprocessor leaves behind. The numbers of an immediate are read by [`Lexer::number`],
+//! because only there can `.`, `-` and `+` be part of one.
+
+use crate::diag::Span;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Word,
+    /// One of `.,[](){}+-|:`
+    Punct(u8),
+    /// `..`
+    Dots,
+    /// A byte that no token begins with.
+    Bad,
+    End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token {
+    pub kind: Kind,
+    pub span: Span,
+    /// It is the first of its line.
+    pub first: bool,
+}
+
+pub struct Lexer<'s> {
+    text: &'s str,
+    pos: usize,
+}
+
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+impl<'s> Lexer<'s> {
+    pub fn new(text: &'s str) -> Lexer<'s> {
+        Lexer { text, pos: 0 }
+    }
+
+    pub fn text(&self, span: Span) -> &'s str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// Advances to the next `\n`, or the end.
+    fn skip_line(&mut self) {
+        let rest = &self.text.as_bytes()[self.pos..];
+        self.pos += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+    }
+
+    /// Skips what separates tokens. Returns whether a line began meanwhile.
+    fn skip(&mut self) -> bool {
+        let mut first = self.pos == 0;
+        while let Some(b) = self.byte(self.pos) {
+            match b {
+                b'\n' => {
+                    first = true;
+                    self.pos += 1;
+                }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
+                b'#' if first => self.skip_line(),
+                b';' => self.skip_line(),
+                b'/' if self.byte(self.pos + 1) == Some(b'/') => self.skip_line(),
+                b'/' if self.byte(self.pos + 1) == Some(b'*') => {
+                    let end =
+                        self.text[self.pos + 2..].find("*/").map_or(self.text.len(), |n| self.pos + n + 4);
+                    first |= self.text[self.pos..end].contains('\n');
+                    self.pos = end;
+                }
+                _ => break,
+            }
+        }
+        first
+    }
+
+    pub fn next(&mut self) -> Token {
+        let first = self.skip();
+        let start = self.pos;
+        let kind = match self.byte(start) {
+            None => Kind::End,
+            Some(b) if is_word(b) => {
+                let rest = &self.text.as_bytes()[start..];
+                self.pos += rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
+                Kind::Word
+            }
+            Some(b'.') if self.byte(start + 1) == Some(b'.') => {
+                self.pos += 2;
+                Kind::Dots
+            }
+            Some(b) if b".,[](){}+-|:".contains(&b) => {
+                self.pos += 1;
+                Kind::Punct(b)
+            }
+            Some(_) => {
+                self.pos += self.text[start..].chars().next().map_or(1, char::len_utf8);
+                Kind::Bad
+            }
+        };
+        Token { kind, span: Span::new(start, self.pos), first }
+    }
+
+    /// Reads a number that begins at or after `from`: everything up to `,`, `}`, white space or a foreign character.
+    pub fn number(&mut self, from: u32) -> Span {
+        self.pos = from as usize;
+        self.skip();
+        let start = self.pos;
+        while self.byte(self.pos).is_some_and(|b| is_word(b) || b".+-#".contains(&b)) {
+            self.pos += 1;
+        }
+        Span::new(start, self.pos)
+    }
+}
