@@ -159,17 +159,19 @@ fn group<'a>(d: &'a Diagnostic, file: &'a str, source: &str) -> Group<'a> {
         Severity::Warning => Level::WARNING,
     };
     let mut group = level.primary_title(d.message.as_str()).elements(std::iter::empty::<Origin<'_>>());
-    if let Some((span, text)) = &d.primary {
+    let primary = d.primary.iter().map(|p| (p, AnnotationKind::Primary));
+    for ((span, text), kind) in primary.chain(d.labels.iter().map(|l| (l, AnnotationKind::Context))) {
         let (line, column) = line_column(source, span.start);
-        group = group.element(Origin::path(file).line(line).char_column(column));
-        group = group.element(snippet(*span, text, AnnotationKind::Primary, source, line));
-    } else {
-        group = group.element(Origin::path(file));
+        let (snippet, cut) = snippet(*span, text, kind, source, line);
+        if cut {
+            // The renderer would count columns from where the window begins.
+            group = group.element(Origin::path(file).line(line).char_column(column)).element(snippet);
+        } else {
+            group = group.element(snippet.path(file));
+        }
     }
-    for (span, text) in &d.labels {
-        let (line, column) = line_column(source, span.start);
-        group = group.element(Origin::path(file).line(line).char_column(column));
-        group = group.element(snippet(*span, text, AnnotationKind::Context, source, line));
+    if d.primary.is_none() {
+        group = group.element(Origin::path(file));
     }
     group.elements(d.helps.iter().map(|h| Level::HELP.message(h.as_str())))
 }
@@ -178,14 +180,14 @@ fn group<'a>(d: &'a Diagnostic, file: &'a str, source: &str) -> Group<'a> {
 const BEFORE: usize = 80;
 const AFTER: usize = 120;
 
-/// The line that `span` begins on, or a window of it.
+/// The line that `span` begins on, or a window of it; the flag says that its beginning was cut off.
 fn snippet<'a>(
     span: Span,
     label: &'a str,
     kind: AnnotationKind,
     source: &str,
     line: usize,
-) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+) -> (Snippet<'a, annotate_snippets::Annotation<'a>>, bool) {
     let start = floor(source, span.start as usize);
     let from = floor(source, start.saturating_sub(BEFORE));
     let to = floor(source, (start + AFTER).min(source.len()));
@@ -205,7 +207,7 @@ fn snippet<'a>(
     let stop = floor(source, (span.end as usize).clamp(start, end.max(start))) - begin + shift;
     let annotation = kind.span(at..stop.max(at));
     let annotation = if label.is_empty() { annotation } else { annotation.label(label) };
-    Snippet::source(text).line_start(line).annotation(annotation)
+    (Snippet::source(text).line_start(line).annotation(annotation), shift > 0)
 }
 
 /// The last character boundary at or before `at`.

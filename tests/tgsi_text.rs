@@ -26,7 +26,7 @@ fn a_report_shows_place_line_caret_and_what_was_expected() {
         report(text),
         "\
 error: expected `,`, found `TEMP`
- --> k.tgsi:3:34
+ --> k.tgsi:3:35
   |
 3 |   0: UADD TEMP[0].x, TEMP[0].xxxx TEMP[0].yyyy
   |                                   ^^^^ expected `,`
@@ -36,7 +36,7 @@ error: expected `,`, found `TEMP`
 
 #[test]
 fn several_errors_are_reported_at_once_with_the_nearest_name() {
-    let text = "COMP\nDCL SV[0], THREADID\n  0: UDAD TEMP[0], TEMP[0], TEMP[0]\n  1: MOV TEMP[0], TMP[1]\n  2: END\n";
+    let text = "COMP\nDCL SV[0], THREADID\n  0: UADDD TEMP[0], TEMP[0], TEMP[0]\n  1: MOV TEMP[0], TMP[1]\n  2: END\n";
     let r = report(text);
     for part in [
         "k.tgsi:2:12",
@@ -53,7 +53,7 @@ fn several_errors_are_reported_at_once_with_the_nearest_name() {
 #[test]
 fn an_operand_missing_at_the_end_of_a_line_is_missed_there() {
     let r = report("COMP\n0: MOV TEMP[0],\n1: END\n");
-    assert!(r.contains("k.tgsi:2:16"), "{r}");
+    assert!(r.contains("k.tgsi:2:15"), "{r}");
 }
 
 #[test]

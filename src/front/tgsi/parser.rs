@@ -102,6 +102,7 @@ impl<'s> Parser<'s> {
                 self.advance();
                 Ok(v)
             }
+            None if self.token.first && self.prev.end > 0 => Err(self.unexpected(what)),
             None => Err(self.unknown(what, &word, all)),
         }
     }
