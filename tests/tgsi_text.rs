@@ -53,7 +53,7 @@ fn several_errors_are_reported_at_once_with_the_nearest_name() {
 #[test]
 fn an_operand_missing_at_the_end_of_a_line_is_missed_there() {
     let r = report("COMP\n0: MOV TEMP[0],\n1: END\n");
-    assert!(r.contains("k.tgsi:2:15"), "{r}");
+    assert!(r.contains("k.tgsi:2:16"), "{r}");
 }
 
 #[test]
