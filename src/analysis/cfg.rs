@@ -1,0 +1,419 @@
+//! The control-flow graph: predecessors, reverse postorder, dominators, dominance frontiers, loops.
+//!
+//! [`Cfg::new`] is near-linear in blocks and edges. Nothing is kept up to date: whoever changes edges computes it
+//! again.
+//!
+//! Blocks that cannot be reached from the entry are in no list here and have no dominator; [`Cfg::reachable`]
+//! tells them. Where an edge of a branch leads to the same block as the other, the block occurs twice among the
+//! predecessors, once for each edge.
+
+use crate::ir::{BlockId, Function};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+
+/// What is known of one block.
+#[derive(Clone, Default)]
+struct Node {
+    preds: Vec<BlockId>,
+    /// Position in reverse postorder, `u32::MAX` if not reachable.
+    order: u32,
+    idom: PackedOption<BlockId>,
+    children: Vec<BlockId>,
+    /// Entry and exit times of a walk of the dominator tree.
+    pre: u32,
+    post: u32,
+    /// Header of the innermost loop around the block.
+    header: PackedOption<BlockId>,
+    /// Of a header: header of the next loop around it.
+    parent: PackedOption<BlockId>,
+    /// Loops around the block.
+    depth: u32,
+}
+
+/// The graph of a function's blocks.
+#[derive(Clone)]
+pub struct Cfg {
+    nodes: SecondaryMap<BlockId, Node>,
+    rpo: Vec<BlockId>,
+}
+
+impl Cfg {
+    pub fn new(f: &Function) -> Cfg {
+        let unreached = Node { order: u32::MAX, ..Node::default() };
+        let mut cfg = Cfg { nodes: SecondaryMap::with_default(unreached), rpo: Vec::new() };
+        if f.layout.is_empty() {
+            return cfg;
+        }
+        cfg.order(f);
+        cfg.dominators(f);
+        cfg.number_tree(f.entry());
+        cfg.loops();
+        cfg
+    }
+
+    /// Reachable blocks, each before its successors but for back edges; every block after its dominators.
+    pub fn rpo(&self) -> &[BlockId] {
+        &self.rpo
+    }
+
+    pub fn reachable(&self, b: BlockId) -> bool {
+        self.nodes[b].order != u32::MAX
+    }
+
+    /// Position in [`Cfg::rpo`]; `u32::MAX` for a block that is not reachable.
+    pub fn order_of(&self, b: BlockId) -> u32 {
+        self.nodes[b].order
+    }
+
+    /// Reachable predecessors, once for each edge.
+    pub fn preds(&self, b: BlockId) -> &[BlockId] {
+        &self.nodes[b].preds
+    }
+
+    /// The immediate dominator; none for the entry and for blocks that are not reachable.
+    pub fn idom(&self, b: BlockId) -> Option<BlockId> {
+        self.nodes[b].idom.expand()
+    }
+
+    /// Blocks whose immediate dominator `b` is, in reverse postorder.
+    pub fn dom_children(&self, b: BlockId) -> &[BlockId] {
+        &self.nodes[b].children
+    }
+
+    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In constant time.
+    pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
+        self.reachable(a)
+            && self.reachable(b)
+            && self.nodes[a].pre <= self.nodes[b].pre
+            && self.nodes[b].post <= self.nodes[a].post
+    }
+
+    /// Blocks in a preorder walk of the dominator tree.
+    pub fn dom_preorder(&self) -> Vec<BlockId> {
+        let mut order = self.rpo.clone();
+        order.sort_by_key(|&b| self.nodes[b].pre);
+        order
+    }
+
+    /// Header of the innermost natural loop that contains `b` (itself, if it is a header).
+    pub fn loop_header(&self, b: BlockId) -> Option<BlockId> {
+        self.nodes[b].header.expand()
+    }
+
+    pub fn is_loop_header(&self, b: BlockId) -> bool {
+        self.loop_header(b) == Some(b)
+    }
+
+    /// Natural loops around `b`.
+    pub fn loop_depth(&self, b: BlockId) -> u32 {
+        self.nodes[b].depth
+    }
+
+    /// Header of the loop that encloses the loop of header `h`.
+    pub fn parent_loop(&self, h: BlockId) -> Option<BlockId> {
+        self.nodes[h].parent.expand()
+    }
+
+    /// Whether `b` lies in the loop of header `h`.
+    pub fn in_loop(&self, b: BlockId, h: BlockId) -> bool {
+        let mut at = self.loop_header(b);
+        while let Some(x) = at {
+            if x == h {
+                return true;
+            }
+            if self.nodes[x].depth <= self.nodes[h].depth {
+                return false;
+            }
+            at = self.parent_loop(x);
+        }
+        false
+    }
+
+    /// Whether the edge goes back to the header of a loop that contains its source.
+    pub fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
+        self.dominates(to, from)
+    }
+
+    /// The dominance frontier of every block: blocks that it does not strictly dominate, of which it dominates a
+    /// predecessor. Its total size can exceed the graph's, so it is computed only on demand.
+    pub fn frontiers(&self) -> SecondaryMap<BlockId, Vec<BlockId>> {
+        let mut frontiers: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+        for &b in &self.rpo {
+            if self.preds(b).len() < 2 {
+                continue;
+            }
+            let stop = self.idom(b);
+            for &p in self.preds(b) {
+                let mut at = Some(p);
+                while at != stop {
+                    let Some(x) = at else { break };
+                    if frontiers[x].last() == Some(&b) {
+                        break;
+                    }
+                    frontiers[x].push(b);
+                    at = self.idom(x);
+                }
+            }
+        }
+        frontiers
+    }
+
+    /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest deeply.
+    fn order(&mut self, f: &Function) {
+        let entry = f.entry();
+        let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::new();
+        seen[entry] = true;
+        let mut stack = vec![(entry, f.blocks[entry].term.successors().collect::<Vec<_>>())];
+        while let Some((b, rest)) = stack.last_mut() {
+            match rest.pop() {
+                Some(s) => {
+                    if !seen[s] {
+                        seen[s] = true;
+                        stack.push((s, f.blocks[s].term.successors().collect()));
+                    }
+                }
+                None => {
+                    self.rpo.push(*b);
+                    stack.pop();
+                }
+            }
+        }
+        self.rpo.reverse();
+        for (i, &b) in self.rpo.iter().enumerate() {
+            self.nodes[b].order = i as u32;
+        }
+        for i in 0..self.rpo.len() {
+            let b = self.rpo[i];
+            for s in f.blocks[b].term.successors() {
+                self.nodes[s].preds.push(b);
+            }
+        }
+    }
+
+    /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for dominators and
+    /// related problems", 2005) over depth-first numbers.
+    fn dominators(&mut self, f: &Function) {
+        let entry = f.entry();
+        let mut number: SecondaryMap<BlockId, u32> = SecondaryMap::with_default(u32::MAX);
+        let mut blocks: Vec<BlockId> = Vec::new();
+        let mut parent: Vec<u32> = Vec::new();
+        let mut stack = vec![(entry, 0)];
+        while let Some((b, from)) = stack.pop() {
+            if number[b] != u32::MAX {
+                continue;
+            }
+            number[b] = blocks.len() as u32;
+            stack.extend(f.blocks[b].term.successors().map(|s| (s, blocks.len() as u32)));
+            blocks.push(b);
+            parent.push(from);
+        }
+        let n = blocks.len();
+        let mut idom = parent.clone();
+        let mut semi: Vec<u32> = (0..n as u32).collect();
+        // Forest of finished vertices: the ancestor, and the vertex of least semidominator on the way to it.
+        let mut ancestor = parent;
+        let mut label: Vec<u32> = (0..n as u32).collect();
+        let mut path = Vec::new();
+        for w in (1..n as u32).rev() {
+            let mut least = w;
+            for &p in &self.nodes[blocks[w as usize]].preds {
+                let v = number[p];
+                let u = if v <= w { v } else { compress(v, w, &mut ancestor, &mut label, &semi, &mut path) };
+                least = least.min(semi[u as usize]);
+            }
+            semi[w as usize] = least;
+            label[w as usize] = w;
+        }
+        for w in 1..n {
+            let mut d = idom[w];
+            while d > semi[w] {
+                d = idom[d as usize];
+            }
+            idom[w] = d;
+            self.nodes[blocks[w]].idom = blocks[d as usize].into();
+        }
+        for i in 1..self.rpo.len() {
+            let b = self.rpo[i];
+            if let Some(d) = self.idom(b) {
+                self.nodes[d].children.push(b);
+            }
+        }
+    }
+
+    fn number_tree(&mut self, entry: BlockId) {
+        let mut time = 0;
+        let mut stack = vec![(entry, 0)];
+        while let Some((b, child)) = stack.pop() {
+            if child == 0 {
+                self.nodes[b].pre = time;
+                time += 1;
+            }
+            match self.nodes[b].children.get(child).copied() {
+                Some(c) => {
+                    stack.push((b, child + 1));
+                    stack.push((c, 0));
+                }
+                None => {
+                    self.nodes[b].post = time;
+                    time += 1;
+                }
+            }
+        }
+    }
+
+    /// Natural loops, inner ones before outer ones: their headers come later in reverse postorder.
+    fn loops(&mut self) {
+        for i in (0..self.rpo.len()).rev() {
+            let h = self.rpo[i];
+            let latches = self.nodes[h].preds.iter().copied().filter(|&p| self.dominates(h, p));
+            let mut work: Vec<BlockId> = latches.collect();
+            if work.is_empty() {
+                continue;
+            }
+            self.nodes[h].header = h.into();
+            while let Some(b) = work.pop() {
+                let Some(mut inner) = self.loop_header(b) else {
+                    self.nodes[b].header = h.into();
+                    work.extend_from_slice(&self.nodes[b].preds);
+                    continue;
+                };
+                while let Some(outer) = self.parent_loop(inner) {
+                    inner = outer;
+                }
+                if inner != h {
+                    self.nodes[inner].parent = h.into();
+                    work.extend_from_slice(&self.nodes[inner].preds);
+                }
+            }
+        }
+        for i in 0..self.rpo.len() {
+            let b = self.rpo[i];
+            self.nodes[b].depth = match self.loop_header(b) {
+                Some(h) if h == b => self.parent_loop(h).map_or(0, |p| self.nodes[p].depth) + 1,
+                Some(h) => self.nodes[h].depth,
+                None => 0,
+            };
+        }
+    }
+}
+
+/// The vertex of least semidominator on the path from `v` up to the finished vertices above `w`, which it shortens.
+fn compress(v: u32, w: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32], path: &mut Vec<u32>) -> u32 {
+    let mut at = v;
+    while ancestor[at as usize] > w {
+        path.push(at);
+        at = ancestor[at as usize];
+    }
+    while let Some(x) = path.pop() {
+        let a = ancestor[x as usize] as usize;
+        if semi[label[a] as usize] < semi[label[x as usize] as usize] {
+            label[x as usize] = label[a];
+        }
+        ancestor[x as usize] = ancestor[a];
+    }
+    label[v as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Class, Edge, Term};
+
+    /// A function of empty blocks with the given successors (two: a branch).
+    fn graph(edges: &[&[usize]]) -> (Function, Vec<BlockId>) {
+        let mut f = Function::new("g");
+        let p = f.add_param(Class::Pred);
+        let blocks: Vec<BlockId> = edges.iter().map(|_| f.new_block()).collect();
+        for (i, succ) in edges.iter().enumerate() {
+            f.blocks[blocks[i]].term = match **succ {
+                [] => Term::Exit,
+                [a] => Term::Jump(Edge::to(blocks[a])),
+                [a, b, ..] => {
+                    Term::Branch { cond: p, not: false, then: Edge::to(blocks[a]), els: Edge::to(blocks[b]) }
+                }
+            };
+        }
+        (f, blocks)
+    }
+
+    #[test]
+    fn a_join_is_dominated_by_the_branch_and_is_the_frontier_of_its_arms() {
+        let (f, b) = graph(&[&[1, 2], &[3], &[3], &[]]);
+        let cfg = Cfg::new(&f);
+        assert_eq!(cfg.idom(b[3]), Some(b[0]));
+        assert!(cfg.dominates(b[0], b[3]) && !cfg.dominates(b[1], b[3]) && cfg.dominates(b[3], b[3]));
+        let df = cfg.frontiers();
+        assert_eq!((&df[b[1]], &df[b[2]], &df[b[0]]), (&vec![b[3]], &vec![b[3]], &vec![]));
+        assert_eq!(cfg.preds(b[3]).len(), 2);
+    }
+
+    #[test]
+    fn nested_loops_have_their_headers_parents_and_depths() {
+        // 0 -> 1(outer) -> 2(inner) -> 3 -> 2 | 4 -> 1 | 5
+        let (f, b) = graph(&[&[1], &[2], &[3], &[2, 4], &[1, 5], &[]]);
+        let cfg = Cfg::new(&f);
+        let depths: Vec<u32> = b.iter().map(|&x| cfg.loop_depth(x)).collect();
+        assert_eq!(depths, [0, 1, 2, 2, 1, 0]);
+        assert_eq!(cfg.parent_loop(b[2]), Some(b[1]));
+        assert_eq!(cfg.loop_header(b[4]), Some(b[1]));
+        assert!(cfg.in_loop(b[3], b[1]) && cfg.in_loop(b[3], b[2]) && !cfg.in_loop(b[4], b[2]));
+        assert!(cfg.is_back_edge(b[3], b[2]) && !cfg.is_back_edge(b[3], b[4]));
+        assert_eq!(cfg.frontiers()[b[3]], [b[1], b[2]]);
+    }
+
+    #[test]
+    fn unreachable_blocks_and_double_edges_are_told() {
+        let (f, b) = graph(&[&[2, 2], &[2], &[]]);
+        let cfg = Cfg::new(&f);
+        assert!(!cfg.reachable(b[1]) && cfg.reachable(b[2]));
+        assert_eq!(cfg.preds(b[2]), [b[0], b[0]]);
+        assert_eq!(cfg.idom(b[2]), Some(b[0]));
+    }
+
+    /// Dominators by definition: `a` dominates `b` if `b` cannot be reached without it.
+    fn dominates_by_definition(f: &Function, a: BlockId, b: BlockId) -> bool {
+        let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::new();
+        let mut work = vec![f.entry()];
+        while let Some(x) = work.pop() {
+            if x != a && !std::mem::replace(&mut seen[x], true) {
+                work.extend(f.blocks[x].term.successors());
+            }
+        }
+        !seen[b]
+    }
+
+    #[test]
+    fn dominators_of_random_graphs_are_those_of_the_definition() {
+        arbtest::arbtest(|u| {
+            let n: usize = u.int_in_range(1..=9)?;
+            let mut edges: Vec<Vec<usize>> = Vec::new();
+            for _ in 0..n {
+                let k = u.int_in_range(0..=2)?;
+                // Nothing jumps to the entry.
+                let succ: Vec<usize> =
+                    if n == 1 { vec![] } else { (0..k).map(|_| u.int_in_range(1..=n - 1)).collect::<Result<_, _>>()? };
+                edges.push(succ);
+            }
+            let edges: Vec<&[usize]> = edges.iter().map(|e| &e[..]).collect();
+            let (f, b) = graph(&edges);
+            let cfg = Cfg::new(&f);
+            for &x in b.iter().filter(|&&x| cfg.reachable(x)) {
+                for &y in b.iter().filter(|&&y| cfg.reachable(y)) {
+                    assert_eq!(cfg.dominates(x, y), dominates_by_definition(&f, x, y), "{x} {y} {edges:?}");
+                }
+            }
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_hundred_thousand_nested_branches_do_not_overflow_the_stack() {
+        let n = 100_000;
+        let edges: Vec<Vec<usize>> = (0..n).map(|i| if i + 1 < n { vec![i + 1, n - 1] } else { vec![] }).collect();
+        let edges: Vec<&[usize]> = edges.iter().map(|e| &e[..]).collect();
+        let (f, b) = graph(&edges);
+        let cfg = Cfg::new(&f);
+        assert_eq!(cfg.idom(b[n - 1]), Some(b[0]));
+        assert_eq!(cfg.idom(b[n - 2]), Some(b[n - 3]));
+    }
+}
