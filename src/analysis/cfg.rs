@@ -298,7 +298,14 @@ impl Cfg {
 }
 
 /// The vertex of least semidominator on the path from `v` up to the finished vertices above `w`, which it shortens.
-fn compress(v: u32, w: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32], path: &mut Vec<u32>) -> u32 {
+fn compress(
+    v: u32,
+    w: u32,
+    ancestor: &mut [u32],
+    label: &mut [u32],
+    semi: &[u32],
+    path: &mut Vec<u32>,
+) -> u32 {
     let mut at = v;
     while ancestor[at as usize] > w {
         path.push(at);
@@ -390,8 +397,11 @@ mod tests {
             for _ in 0..n {
                 let k = u.int_in_range(0..=2)?;
                 // Nothing jumps to the entry.
-                let succ: Vec<usize> =
-                    if n == 1 { vec![] } else { (0..k).map(|_| u.int_in_range(1..=n - 1)).collect::<Result<_, _>>()? };
+                let succ: Vec<usize> = if n == 1 {
+                    vec![]
+                } else {
+                    (0..k).map(|_| u.int_in_range(1..=n - 1)).collect::<Result<_, _>>()?
+                };
                 edges.push(succ);
             }
             let edges: Vec<&[usize]> = edges.iter().map(|e| &e[..]).collect();
@@ -409,7 +419,8 @@ mod tests {
     #[test]
     fn a_hundred_thousand_nested_branches_do_not_overflow_the_stack() {
         let n = 100_000;
-        let edges: Vec<Vec<usize>> = (0..n).map(|i| if i + 1 < n { vec![i + 1, n - 1] } else { vec![] }).collect();
+        let edges: Vec<Vec<usize>> =
+            (0..n).map(|i| if i + 1 < n { vec![i + 1, n - 1] } else { vec![] }).collect();
         let edges: Vec<&[usize]> = edges.iter().map(|e| &e[..]).collect();
         let (f, b) = graph(&edges);
         let cfg = Cfg::new(&f);
