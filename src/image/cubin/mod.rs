@@ -1,5 +1,6 @@
 //! NVIDIA's container of machine code: an ELF file per architecture.
 
-mod read;
+pub mod link;
+pub mod read;
 
 pub use read::{Cubin, CubinError, Global, Kernel, Param, Reloc, RelocKind};
