@@ -1,0 +1,203 @@
+//! `nvir run`: one fixture, shown.
+
+use super::common;
+use nvir::Chip;
+use nvir::emu;
+use nvir::fixture::run::{Loaded, Outcome, Settings};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Compile a fixture's kernel, run it on the emulator and compare what it leaves
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  nvir run tgsi/get-num-groups.toml                       on every chip that the fixture allows
+  nvir run k.toml --test small -t gk104 --dump out        and show a buffer
+  nvir run k.toml --test small -t gk110 --trace 2>trace   every instruction with mask and results
+  nvir run k.toml --profile                               where the time goes
+  nvir run k.toml --check all                             all four checkers")]
+pub struct Args {
+    /// A fixture: .toml or .json
+    fixture: PathBuf,
+    /// Only this test
+    #[arg(long, value_name = "NAME")]
+    test: Option<String>,
+    /// Only on this chip
+    #[arg(short, long, value_name = "CHIP")]
+    target: Vec<Chip>,
+    #[command(flatten)]
+    how: How,
+    /// Print this buffer after the run (32-bit words)
+    #[arg(long, value_name = "BUFFER")]
+    dump: Vec<String>,
+    /// Print every instruction that a warp executes to standard error
+    #[arg(long)]
+    trace: bool,
+    /// Count executed instructions by operation, address and source line
+    #[arg(long)]
+    profile: bool,
+}
+
+/// How kernels are compiled and run; shared with `test`.
+#[derive(clap::Args)]
+pub struct How {
+    /// Optimisation level
+    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
+    pub opt: u8,
+    /// Lower the register limit, spilling as needed
+    #[arg(long, value_name = "N")]
+    pub max_gprs: Option<u32>,
+    /// Registers read before any write: see `compile --help`
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "0|1|2|3")]
+    pub init_regs: u8,
+    /// Run only these passes of the pipeline
+    #[arg(long, value_name = "PASSES")]
+    pub passes: Option<String>,
+    /// Stop optimising after so many pass runs
+    #[arg(long, value_name = "N")]
+    pub bisect_limit: Option<u32>,
+    /// Verify the IR after each pass
+    #[arg(long)]
+    pub verify_each: bool,
+    /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas
+    #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
+    pub check: String,
+    /// Warp instructions that one launch may execute
+    #[arg(long, default_value_t = 1 << 28, value_name = "N")]
+    pub step_limit: u64,
+}
+
+impl How {
+    pub fn settings(&self) -> Result<Settings, String> {
+        let mut checks = emu::Checks { memory: false, init: false, race: false, sync: false };
+        for name in self.check.split(',').map(str::trim) {
+            match name {
+                "memcheck" => checks.memory = true,
+                "initcheck" => checks.init = true,
+                "racecheck" => checks.race = true,
+                "synccheck" => checks.sync = true,
+                "all" => checks = emu::Checks::ALL,
+                "none" | "" => {}
+                _ => return Err(format!("no checker `{name}`: memcheck, initcheck, racecheck, synccheck, all, none")),
+            }
+        }
+        Ok(Settings {
+            opt_level: self.opt,
+            max_gprs: self.max_gprs,
+            init_regs: self.init_regs,
+            passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
+            bisect_limit: self.bisect_limit,
+            verify_each: self.verify_each,
+            checks,
+            step_limit: self.step_limit,
+            ..Settings::default()
+        })
+    }
+}
+
+pub fn run(a: Args) -> ExitCode {
+    let mut settings = match a.how.settings() {
+        Ok(s) => s,
+        Err(e) => return common::usage(e),
+    };
+    settings.profile = a.profile;
+    settings.threads = if a.trace { 1 } else { 0 };
+    let loaded = match Loaded::read(&a.fixture) {
+        Ok(l) => l,
+        Err(e) => {
+            eprintln!("error: {e}");
+            return common::input_error();
+        }
+    };
+    let allowed = match loaded.chips() {
+        Ok(c) => c,
+        Err(e) => {
+            eprintln!("error: {e}");
+            return common::input_error();
+        }
+    };
+    if let Some(name) = &a.test
+        && !loaded.fixture.tests.iter().any(|t| &t.name == name)
+    {
+        let all = loaded.fixture.tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
+        return common::usage(format!("no test `{name}`; there are {all}"));
+    }
+    let chips: Vec<Chip> = if a.target.is_empty() {
+        allowed
+    } else if let Some(chip) = a.target.iter().find(|c| !allowed.contains(c)) {
+        return common::usage(format!("the fixture does not run on {chip}"));
+    } else {
+        a.target.clone()
+    };
+    let (mut passed, mut failed) = (0, 0);
+    for chip in chips {
+        let mut print = |line: &str| eprintln!("{line}");
+        let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
+        let dump = |test: &nvir::fixture::format::Test, env: &nvir::fixture::env::Env| {
+            for name in &a.dump {
+                dump_buffer(name, &test.name, env);
+            }
+        };
+        for r in loaded.run(chip, a.test.as_deref(), &settings, &mut trace, dump) {
+            let work = format!("{} thread instructions", r.stats.thread_instructions);
+            match &r.outcome {
+                Outcome::Passed => {
+                    passed += 1;
+                    println!("ok {chip} {}: {work}", r.name);
+                }
+                Outcome::Skipped(why) => println!("skipped {chip} {}: {why}", r.name),
+                Outcome::Failed(why) => {
+                    failed += 1;
+                    println!("FAILED {chip} {}: {why}", r.name);
+                }
+            }
+            if let Some(profile) = &r.stats.profile {
+                print!("{}", profile_text(profile));
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
+}
+
+fn dump_buffer(name: &str, test: &str, env: &nvir::fixture::env::Env) {
+    let bytes = env.buffer(name).and_then(|b| env.read(&b));
+    match bytes {
+        Ok(bytes) => {
+            println!("{name} after {test}:");
+            for (i, row) in bytes.chunks(32).enumerate() {
+                let words: Vec<String> = row
+                    .chunks(4)
+                    .map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>())
+                    .collect();
+                println!("  {:06x}: {}", i * 32, words.join(" "));
+            }
+        }
+        Err(e) => eprintln!("error: {e}"),
+    }
+}
+
+/// Tables by operation and by address.
+fn profile_text(p: &emu::Profile) -> String {
+    use std::fmt::Write;
+    let mut t = String::new();
+    let mut row = |name: &str, c: &emu::PcProfile| {
+        let _ = writeln!(
+            t,
+            "  {name:<40} {:>10} {:>12} {:>10} {:>12} {:>10}",
+            c.issues, c.threads, c.divergences, c.transactions, c.bank_conflicts
+        );
+    };
+    row("operation", &emu::PcProfile::default());
+    for (op, c) in &p.by_op {
+        row(op, c);
+    }
+    for (pc, c) in &p.by_pc {
+        row(&format!("{pc:#06x}"), c);
+    }
+    let head = format!(
+        "  {:<40} {:>10} {:>12} {:>10} {:>12} {:>10}\n",
+        "", "issues", "threads", "diverged", "transactions", "conflicts"
+    );
+    let body = t.split_once('\n').map_or("", |(_, rest)| rest);
+    head + body
+}

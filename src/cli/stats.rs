@@ -1,0 +1,195 @@
+//! `nvir stats`: sizes and compile times of many inputs, as shader-db reports them.
+
+use super::common::{self, TextKind};
+use nvir::Chip;
+use nvir::compile::{self, Options};
+use nvir::image::Image;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Compile every .tgsi and .nir below the paths and print their sizes and compile times
+///
+/// An input that does not compile is a row with its error.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files, or folders of them
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
+    target: Chip,
+    /// Optimisation level
+    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
+    opt: u8,
+    /// Lower the register limit, spilling as needed
+    #[arg(long, value_name = "N")]
+    max_gprs: Option<u32>,
+    /// For scripts
+    #[arg(long)]
+    json: bool,
+    /// Compile each input so often; the time shown is the median
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    repeat: usize,
+    /// Inputs compiled at once; 0: one a core
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    jobs: usize,
+    /// Verify the IR after each pass
+    #[arg(long)]
+    verify_each: bool,
+}
+
+struct Row {
+    input: String,
+    result: Result<Image, String>,
+    /// Microseconds.
+    time: f64,
+}
+
+pub fn run(a: Args) -> ExitCode {
+    let wanted = |f: &Path| f.extension().is_some_and(|e| e == "tgsi" || e == "nir");
+    let files = match common::find(&a.paths, &wanted) {
+        Ok(f) => f,
+        Err(code) => return code,
+    };
+    let bar = common::progress(files.len());
+    let rows = common::in_parallel(a.jobs, &files, |file| {
+        let row = measure(file, &a);
+        bar.inc(1);
+        row
+    });
+    bar.finish_and_clear();
+    let text = if a.json { json(&rows, a.target) } else { table(&rows) };
+    common::write_output(None, text.as_bytes())
+}
+
+fn measure(file: &Path, a: &Args) -> Row {
+    let input = file.to_string_lossy().into_owned();
+    let failed = |why: String| Row { input: input.clone(), result: Err(why), time: 0.0 };
+    let text = match std::fs::read_to_string(file) {
+        Ok(t) => t,
+        Err(e) => return failed(e.to_string()),
+    };
+    let Some(kind) = TextKind::of(file, None) else { return failed("neither .tgsi nor .nir".into()) };
+    let mut options = Options::new(a.target);
+    options.opt_level = a.opt;
+    options.max_gprs = a.max_gprs;
+    options.verify_each = a.verify_each;
+    let mut times = Vec::with_capacity(a.repeat);
+    let mut result = Err(String::new());
+    for _ in 0..a.repeat.max(1) {
+        let start = Instant::now();
+        let image = common::program(kind, &text, None, a.target, &options)
+            .and_then(|p| compile::compile(p, a.target, &options));
+        times.push(start.elapsed().as_secs_f64() * 1e6);
+        result = image.map_err(|d| {
+            let place = d.list.first().and_then(|d| d.primary.as_ref()).map_or(String::new(), |(span, _)| {
+                let (line, column) = nvir::diag::line_column(&text, span.start);
+                format!("{line}:{column}: ")
+            });
+            format!("{place}{}", d.to_string().replace('\n', "; "))
+        });
+    }
+    times.sort_by(f64::total_cmp);
+    Row { input, result, time: times[times.len() / 2] }
+}
+
+fn json(rows: &[Row], chip: Chip) -> String {
+    let values: Vec<_> = rows
+        .iter()
+        .map(|r| match &r.result {
+            Ok(i) => serde_json::json!({
+                "input": r.input, "chip": chip.name(), "ok": true, "error": null, "instructions": i.instructions,
+                "gprs": i.gprs, "local": i.local_bytes, "shared": i.shared_bytes, "code_bytes": i.code_bytes(),
+                "spills": i.spills, "fills": i.fills, "cycles": i.cycles, "compile_us": r.time, "library": i.library,
+            }),
+            Err(e) => serde_json::json!({
+                "input": r.input, "chip": chip.name(), "ok": false, "error": e, "instructions": 0, "gprs": 0,
+                "local": 0, "shared": 0, "code_bytes": 0, "spills": 0, "fills": 0, "cycles": 0, "compile_us": r.time,
+                "library": 0,
+            }),
+        })
+        .collect();
+    let t = Totals::of(rows);
+    let totals = serde_json::json!({
+        "inputs": rows.len(), "ok": t.ok, "instructions": t.instructions, "gprs": t.gprs, "local": t.local,
+        "code_bytes": t.code_bytes, "spills": t.spills, "fills": t.fills, "cycles": t.cycles, "compile_us": t.time,
+    });
+    format!("{}\n", serde_json::json!({ "rows": values, "totals": totals }))
+}
+
+#[derive(Default)]
+struct Totals {
+    ok: usize,
+    instructions: u64,
+    gprs: u64,
+    local: u64,
+    code_bytes: u64,
+    spills: u64,
+    fills: u64,
+    cycles: u64,
+    time: f64,
+}
+
+impl Totals {
+    fn of(rows: &[Row]) -> Totals {
+        let mut t = Totals::default();
+        for r in rows {
+            t.time += r.time;
+            if let Ok(i) = &r.result {
+                t.ok += 1;
+                t.instructions += u64::from(i.instructions);
+                t.gprs += u64::from(i.gprs);
+                t.local += u64::from(i.local_bytes);
+                t.code_bytes += u64::from(i.code_bytes());
+                t.spills += u64::from(i.spills);
+                t.fills += u64::from(i.fills);
+                t.cycles += i.cycles;
+            }
+        }
+        t
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = ["input", "instrs", "gprs", "local", "shared", "bytes", "spills", "fills", "cycles", "us"];
+    let line = |cells: [String; 10]| {
+        let mut s = format!("{:<60}", cells[0]);
+        for c in &cells[1..] {
+            s += &format!(" {c:>8}");
+        }
+        s.trim_end().to_string() + "\n"
+    };
+    let mut out = line(head.map(String::from));
+    for r in rows {
+        let name = Path::new(&r.input).file_name().map_or(r.input.clone(), |n| n.to_string_lossy().into_owned());
+        out += &match &r.result {
+            Ok(i) => line([
+                name,
+                i.instructions.to_string(),
+                i.gprs.to_string(),
+                i.local_bytes.to_string(),
+                i.shared_bytes.to_string(),
+                i.code_bytes().to_string(),
+                i.spills.to_string(),
+                i.fills.to_string(),
+                i.cycles.to_string(),
+                format!("{:.0}", r.time),
+            ]),
+            Err(e) => format!("{name:<60} error: {e}\n"),
+        };
+    }
+    let t = Totals::of(rows);
+    out += &line([
+        format!("total: {} of {} compiled", t.ok, rows.len()),
+        t.instructions.to_string(),
+        t.gprs.to_string(),
+        t.local.to_string(),
+        String::new(),
+        t.code_bytes.to_string(),
+        t.spills.to_string(),
+        t.fills.to_string(),
+        t.cycles.to_string(),
+        format!("{:.0}", t.time),
+    ]);
+    out
+}

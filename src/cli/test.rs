@@ -1,0 +1,106 @@
+//! `nvir test`: every fixture below some paths, on every chip.
+
+use super::common;
+use super::run::How;
+use nvir::Chip;
+use nvir::fixture::run::{Loaded, Outcome, TestReport};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run every fixture below the paths on every chip that it allows
+///
+/// Prints a line `ok NAME` or `FAILED NAME: why` for each test and chip, and last `N passed, N failed, N skipped`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Fixtures, or folders of them
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Only on these chips
+    #[arg(short, long, value_name = "CHIP")]
+    target: Vec<Chip>,
+    #[command(flatten)]
+    how: How,
+    /// Fixtures run at once; 0: one a core
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    jobs: usize,
+    /// Print failures only
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(a: Args) -> ExitCode {
+    let settings = match a.how.settings() {
+        Ok(s) => s,
+        Err(e) => return common::usage(e),
+    };
+    let is_fixture = |f: &std::path::Path| f.extension().is_some_and(|e| e == "toml" || e == "json");
+    let files = match common::find(&a.paths, &is_fixture) {
+        Ok(f) => f,
+        Err(code) => return code,
+    };
+    let targets = if a.target.is_empty() { Chip::ALL.to_vec() } else { a.target.clone() };
+    let bar = common::progress(files.len());
+    let results = common::in_parallel(a.jobs, &files, |file| {
+        let reports = one(file, &targets, &settings);
+        bar.inc(1);
+        reports
+    });
+    bar.finish_and_clear();
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut out = String::new();
+    for (file, result) in files.iter().zip(results) {
+        let stem = file.file_stem().map_or_else(|| file.to_string_lossy(), |s| s.to_string_lossy());
+        match result {
+            Err(why) => {
+                failed += 1;
+                out += &format!("FAILED {stem}: {}\n", one_line(&why));
+            }
+            Ok(reports) => {
+                for r in reports {
+                    let name = format!("{stem}/{} {}", r.name, r.chip);
+                    match &r.outcome {
+                        Outcome::Passed => {
+                            passed += 1;
+                            if !a.quiet {
+                                out += &format!("ok {name}\n");
+                            }
+                        }
+                        Outcome::Failed(why) => {
+                            failed += 1;
+                            out += &format!("FAILED {name}: {}\n", one_line(why));
+                        }
+                        Outcome::Skipped(_) => skipped += 1,
+                    }
+                }
+            }
+        }
+    }
+    out += &format!("{passed} passed, {failed} failed, {skipped} skipped\n");
+    common::write_output(None, out.as_bytes());
+    if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
+}
+
+/// A reason on one line.
+fn one_line(why: &str) -> String {
+    why.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn one(file: &std::path::Path, targets: &[Chip], settings: &nvir::fixture::Settings) -> Result<Vec<TestReport>, String> {
+    let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
+    let allowed = loaded.chips().map_err(|e| e.to_string())?;
+    let mut reports = Vec::new();
+    for &chip in targets {
+        if allowed.contains(&chip) {
+            reports.extend(loaded.run(chip, None, settings, &mut None, |_, _| ()));
+        } else {
+            let outcome = || Outcome::Skipped(format!("not for {chip}"));
+            reports.extend(loaded.fixture.tests.iter().map(|t| TestReport {
+                name: t.name.clone(),
+                chip,
+                outcome: outcome(),
+                stats: Default::default(),
+            }));
+        }
+    }
+    Ok(reports)
+}
