@@ -37,6 +37,8 @@ pub struct Options {
     pub abi: Abi,
     /// What may be assumed of the address of a buffer argument, in bytes.
     pub pointer_align: u32,
+    /// Bytes of private memory that a TGSI program addresses itself.
+    pub private_bytes: u32,
     /// Threads of the largest block that will be launched, where the program does not declare it.
     pub threads: Option<u32>,
 }
@@ -55,6 +57,7 @@ impl Options {
             time_passes: false,
             abi: Abi::nvc0(chip),
             pointer_align: 4,
+            private_bytes: 0,
             threads: None,
         }
     }
@@ -77,4 +80,15 @@ pub fn compile_with_report(
 ) -> Result<Image, Diagnostics> {
     let _ = (program, chip, options, report);
     Err(Diagnostic::error("code generation is not complete").into())
+}
+
+/// The program after all optimisation, before registers are assigned.
+pub fn optimised(
+    program: Program,
+    chip: Chip,
+    options: &Options,
+    report: &mut Report,
+) -> Result<Program, Diagnostics> {
+    let _ = (chip, options, report);
+    Ok(program)
 }

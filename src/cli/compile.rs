@@ -81,8 +81,6 @@ enum Form {
     Hex,
     /// The code as it lies in memory
     Bin,
-    /// NVIDIA's container
-    Cubin,
     /// The optimised intermediate representation
     Ir,
     /// Its control flow graph for Graphviz
@@ -98,7 +96,7 @@ pub fn run(a: Args) -> ExitCode {
     if !a.pointer_align.is_power_of_two() {
         return common::usage("--pointer-align is a power of two");
     }
-    if matches!(a.emit, Form::Bin | Form::Cubin) && a.output.is_none() && std::io::stdout().is_terminal() {
+    if a.emit == Form::Bin && a.output.is_none() && std::io::stdout().is_terminal() {
         return common::usage("binary forms are not written to a terminal: give --output");
     }
     let text = match common::read_text(&a.input) {
@@ -145,9 +143,8 @@ fn emit(form: Form, image: &Image) -> Vec<u8> {
     match form {
         Form::Hex => image.code.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes(),
         Form::Bin => image.bytes(),
-        Form::Cubin => nvir::image::cubin::write(image),
         Form::Json => json(image).into_bytes(),
-        _ => nvir::isa::text::listing(image.chip, &image.code).into_bytes(),
+        _ => listing(image).into_bytes(),
     }
 }
 
@@ -169,4 +166,16 @@ fn json(image: &Image) -> String {
             .map(|b| serde_json::json!({"kind": b.kind.name(), "slot": b.slot, "count": b.count})).collect::<Vec<_>>(),
     });
     format!("{value}\n")
+}
+
+/// One instruction a line.
+fn listing(image: &Image) -> String {
+    let mut out = String::new();
+    for (i, &word) in image.code.iter().enumerate() {
+        let pc = i as u64 * 8;
+        if let Some(m) = nvir::isa::decode(image.chip, word, pc as u32) {
+            out += &format!("/*{pc:04x}*/ {};\n", nvir::isa::text::print(image.chip, &m));
+        }
+    }
+    out
 }

@@ -35,6 +35,8 @@ pub struct Image {
     /// Instructions that store registers to local memory, and that load them again.
     pub spills: u32,
     pub fills: u32,
+    /// Estimated cycles that one warp takes, by the latency model, loops counted a fixed number of times.
+    pub cycles: u64,
     /// Threads of a block, where the program declares them.
     pub block_size: Option<[u32; 3]>,
     /// Bytes of kernel input (0: none, or not known).

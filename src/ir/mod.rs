@@ -27,6 +27,7 @@
 //! Builders ([`build::Builder`]) make it, [`print`] and [`parse`] convert it to text and back, [`verify`] checks it.
 
 pub mod build;
+pub mod dot;
 pub mod func;
 pub mod inst;
 pub mod op;
