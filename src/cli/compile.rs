@@ -119,14 +119,19 @@ pub fn run(a: Args) -> ExitCode {
 
     let name = a.input.to_string_lossy();
     let mut notes = Report::new();
-    let result = common::program(kind, &text, a.entry.as_deref(), a.target, &options).and_then(|program| match a.emit {
-        Form::Ir => Ok(compile::optimised(program, a.target, &options, &mut notes)?.to_string().into_bytes()),
-        Form::Dot => {
-            Ok(nvir::ir::dot::program(&compile::optimised(program, a.target, &options, &mut notes)?).into_bytes())
-        }
-        form => {
-            let image = compile::compile_with_report(program, a.target, &options, &mut notes)?;
-            Ok(emit(form, &image))
+    let result = common::program(kind, &text, a.entry.as_deref(), a.target, &options).and_then(|program| {
+        match a.emit {
+            Form::Ir => {
+                Ok(compile::optimised(program, a.target, &options, &mut notes)?.to_string().into_bytes())
+            }
+            Form::Dot => {
+                Ok(nvir::ir::dot::program(&compile::optimised(program, a.target, &options, &mut notes)?)
+                    .into_bytes())
+            }
+            form => {
+                let image = compile::compile_with_report(program, a.target, &options, &mut notes)?;
+                Ok(emit(form, &image))
+            }
         }
     });
     eprint!("{notes}");

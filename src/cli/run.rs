@@ -77,7 +77,11 @@ impl How {
                 "synccheck" => checks.sync = true,
                 "all" => checks = emu::Checks::ALL,
                 "none" | "" => {}
-                _ => return Err(format!("no checker `{name}`: memcheck, initcheck, racecheck, synccheck, all, none")),
+                _ => {
+                    return Err(format!(
+                        "no checker `{name}`: memcheck, initcheck, racecheck, synccheck, all, none"
+                    ));
+                }
             }
         }
         Ok(Settings {

@@ -161,7 +161,8 @@ fn table(rows: &[Row]) -> String {
     };
     let mut out = line(head.map(String::from));
     for r in rows {
-        let name = Path::new(&r.input).file_name().map_or(r.input.clone(), |n| n.to_string_lossy().into_owned());
+        let name =
+            Path::new(&r.input).file_name().map_or(r.input.clone(), |n| n.to_string_lossy().into_owned());
         out += &match &r.result {
             Ok(i) => line([
                 name,

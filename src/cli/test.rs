@@ -85,7 +85,11 @@ fn one_line(why: &str) -> String {
     why.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn one(file: &std::path::Path, targets: &[Chip], settings: &nvir::fixture::Settings) -> Result<Vec<TestReport>, String> {
+fn one(
+    file: &std::path::Path,
+    targets: &[Chip],
+    settings: &nvir::fixture::Settings,
+) -> Result<Vec<TestReport>, String> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
     let allowed = loaded.chips().map_err(|e| e.to_string())?;
     let mut reports = Vec::new();

@@ -16,9 +16,11 @@ pub fn program(p: &Program) -> String {
                 text += "\\l";
             }
             let _ = writeln!(out, "        f{n}b{} [label=\"{text}\"]", b.as_u32());
-            let labels: &[&str] = if matches!(f.blocks[b].term, Term::Branch { .. }) { &["then", "else"] } else { &[""] };
+            let labels: &[&str] =
+                if matches!(f.blocks[b].term, Term::Branch { .. }) { &["then", "else"] } else { &[""] };
             for (to, label) in f.blocks[b].term.successors().zip(labels) {
-                let _ = writeln!(out, "        f{n}b{} -> f{n}b{} [label=\"{label}\"]", b.as_u32(), to.as_u32());
+                let _ =
+                    writeln!(out, "        f{n}b{} -> f{n}b{} [label=\"{label}\"]", b.as_u32(), to.as_u32());
             }
         }
         out.push_str("    }\n");
@@ -40,7 +42,9 @@ mod tests {
         )
         .expect("valid text");
         let dot = super::program(&p);
-        for part in ["f0b0 -> f0b1 [label=\"then\"]", "f0b0 -> f0b2 [label=\"else\"]", "f0b1 -> f0b2", "set.lt pred"] {
+        for part in
+            ["f0b0 -> f0b1 [label=\"then\"]", "f0b0 -> f0b2 [label=\"else\"]", "f0b1 -> f0b2", "set.lt pred"]
+        {
             assert!(dot.contains(part), "{part} is missing in {dot}");
         }
     }
