@@ -1,1 +1,209 @@
-//! (being written)
+//! Register allocation: from values to physical registers.
+//!
+//! [`allocate_program`] takes a program in the Legal phase and gives an [`Allocation`] for each function, callees
+//! before their callers. The IR stays in SSA form and keeps its operands; where everything is stands beside it:
+//!
+//! - [`Allocation::reg`]: the register of a value *at an instruction*. A value may live in different registers at
+//!   different places, or in no register for a while; the moves between are explicit.
+//! - [`Allocation::before`], [`Allocation::after`]: machine-level [`Move`]s to carry out, in order, right before and
+//!   after an instruction: copies, exchanges, spills, reloads, rematerialisations.
+//! - [`Allocation::block_start`], [`Allocation::block_end`] (before the terminator): the same for the edges of the
+//!   control-flow graph. Critical edges that need moves have been split, so there is always a place for them, and a
+//!   block that ends in a branch has no moves at its end.
+//!
+//! So selection goes through a function like this:
+//!
+//! ```text
+//! for each block of the layout:
+//!     moves of block_start(b)
+//!     for each instruction i of its body:
+//!         moves of before(i);  i itself, each value v as reg(i, v);  moves of after(i)
+//!     moves of block_end(b);  the terminator (its condition is term_reg(b, cond))
+//! ```
+//!
+//! What allocation guarantees, and [`checker`] proves:
+//! - Every operand that is a tuple, and every instruction's two to four destinations of class GPR, are consecutive
+//!   registers; pairs start at even numbers, triples and quads at multiples of four. [`operands`] is the one place
+//!   that knows which values of an instruction form tuples (an address of two words is one, too, and the two
+//!   sources of a compare-and-swap).
+//! - Moves never touch the condition code, nor a predicate that holds a value (but to move it on purpose).
+//! - A call's arguments are in the registers that the callee's [`Summary::params`] name, its results in
+//!   [`Summary::results`]; edge arguments and returned values have been moved to where they must be.
+//!
+//! What selection must do for its part: an instruction without a destination of class carry leaves the condition
+//! code alone; a destination that nobody reads has a register of its own and may be written or dropped; a `mov`
+//! whose source and destination are the same register is nothing; `undef` is nothing; the immediate 0 is RZ.
+//!
+//! Local memory is static, since there is no recursion: every function's spill slots have absolute addresses above
+//! those of the functions that it calls, all of them above what the program's own accesses use.
+
+pub mod operands;
+pub mod regs;
+
+use crate::chip::Chip;
+use crate::ir::{BlockId, FuncId, InstId, Program, Sv, ValueId};
+use crate::isa::Reg;
+use cranelift_entity::SecondaryMap;
+pub use regs::{Phys, RegSet};
+
+/// What is allocated for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub chip: Chip,
+    /// General registers that may be used, without RZ: at least [`Target::MIN_GPRS`].
+    pub gpr_limit: u32,
+    /// Run the checker on the result (debug builds always do).
+    pub verify: bool,
+}
+
+impl Target {
+    /// The instruction with most operands fits into that many general registers.
+    pub const MIN_GPRS: u32 = 16;
+}
+
+/// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`] on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RaError {
+    #[error("a limit of {0} registers is too low: at least {min} are needed", min = Target::MIN_GPRS)]
+    Limit(u32),
+    #[error("the function `{0}` calls itself, directly or through others")]
+    Recursion(String),
+    #[error("the function `{func}` needs more registers than the {limit} there are")]
+    Pressure { func: String, limit: u32 },
+    /// A fault of the allocator, found by its checker.
+    #[error("register allocation of `{func}` is wrong: {what}")]
+    Check { func: String, what: String },
+}
+
+/// One machine-level move. Offsets are bytes in local memory, absolute and naturally aligned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Move {
+    /// Registers of one class, not the carry.
+    Copy { dst: Phys, src: Phys },
+    /// Exchanges two registers of one class: three exclusive ors, for predicates too.
+    Swap(Phys, Phys),
+    /// `words` (1, 2 or 4) registers from local memory.
+    Load { dst: u8, words: u8, offset: u32 },
+    /// `words` (1, 2 or 4) registers to local memory.
+    Store { src: u8, words: u8, offset: u32 },
+    /// A constant.
+    Imm { dst: u8, bits: u32 },
+    /// `c[bank][offset]`.
+    Cbuf { dst: u8, bank: u8, offset: u16 },
+    /// A special register.
+    Sreg { dst: u8, sv: Sv },
+}
+
+/// What callers must know of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// Where the parameters are expected, in order.
+    pub params: Vec<Phys>,
+    /// Where the results are left, in order.
+    pub results: Vec<Phys>,
+    /// Everything that the function and those it calls may write, parameters and results included.
+    pub clobbers: RegSet,
+    /// End of the local memory that the function and those it calls use.
+    pub frame_end: u32,
+}
+
+/// A range of a pool.
+type Span = (u32, u32);
+
+/// Where everything of a function is.
+#[derive(Clone, Debug, Default)]
+pub struct Allocation {
+    pub summary: Summary,
+    /// General registers used, as the highest number + 1, callees included.
+    pub gprs: u32,
+    /// Memory instructions inserted: stores to and loads from spill slots.
+    pub spills: u32,
+    pub fills: u32,
+    regs: Vec<(ValueId, Phys)>,
+    inst_regs: SecondaryMap<InstId, Span>,
+    term_regs: SecondaryMap<BlockId, Span>,
+    moves: Vec<Move>,
+    before: SecondaryMap<InstId, Span>,
+    after: SecondaryMap<InstId, Span>,
+    start: SecondaryMap<BlockId, Span>,
+    end: SecondaryMap<BlockId, Span>,
+}
+
+impl Allocation {
+    fn find(&self, span: Span, v: ValueId) -> Option<Phys> {
+        self.regs[span.0 as usize..span.1 as usize].iter().find(|r| r.0 == v).map(|r| r.1)
+    }
+
+    /// The register of a value that the instruction reads or writes; none for a value that it has nothing to do with.
+    pub fn reg(&self, at: InstId, v: ValueId) -> Option<Phys> {
+        self.find(self.inst_regs[at], v)
+    }
+
+    /// The register of the condition of a block's branch, or of a returned value.
+    pub fn term_reg(&self, b: BlockId, v: ValueId) -> Option<Phys> {
+        self.find(self.term_regs[b], v)
+    }
+
+    /// The general register of an instruction's operand.
+    ///
+    /// # Panics
+    /// If the value is not a general operand of the instruction.
+    pub fn gpr(&self, at: InstId, v: ValueId) -> Reg {
+        match self.reg(at, v) {
+            Some(Phys::Gpr(r)) => Reg(r),
+            r => panic!("verified: {v} is a general operand of {at}, not {r:?}"),
+        }
+    }
+
+    /// The number of the predicate register of an instruction's operand.
+    ///
+    /// # Panics
+    /// If the value is not a predicate operand of the instruction.
+    pub fn pred(&self, at: InstId, v: ValueId) -> u8 {
+        match self.reg(at, v) {
+            Some(Phys::Pred(p)) => p,
+            r => panic!("verified: {v} is a predicate operand of {at}, not {r:?}"),
+        }
+    }
+
+    fn moves(&self, span: Span) -> &[Move] {
+        &self.moves[span.0 as usize..span.1 as usize]
+    }
+
+    /// Moves right before an instruction.
+    pub fn before(&self, at: InstId) -> &[Move] {
+        self.moves(self.before[at])
+    }
+
+    /// Moves right after an instruction.
+    pub fn after(&self, at: InstId) -> &[Move] {
+        self.moves(self.after[at])
+    }
+
+    /// Moves at the beginning of a block.
+    pub fn block_start(&self, b: BlockId) -> &[Move] {
+        self.moves(self.start[b])
+    }
+
+    /// Moves at the end of a block, before its terminator.
+    pub fn block_end(&self, b: BlockId) -> &[Move] {
+        self.moves(self.end[b])
+    }
+}
+
+/// The allocations of a program's functions.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramAllocation {
+    pub funcs: SecondaryMap<FuncId, Allocation>,
+    /// General registers of the kernel, as the highest number + 1.
+    pub gprs: u32,
+    /// Bytes of local memory, the program's own included.
+    pub local_bytes: u32,
+}
+
+/// Assigns registers to all functions of a program, callees first. Splits edges and, where an instruction reads a
+/// value in two places that cannot be the same register, inserts copies; otherwise the code is left as it is.
+pub fn allocate_program(program: &mut Program, target: &Target) -> Result<ProgramAllocation, RaError> {
+    let _ = program;
+    Err(RaError::Limit(target.gpr_limit))
+}

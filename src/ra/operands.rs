@@ -1,0 +1,55 @@
+//! Which values of an instruction must stand in consecutive registers: the one place that knows.
+//!
+//! ```text
+//! st b128 # g[%r1:%r2+0x10] %r3:%r4:%r5:%r6     windows read: [r1 r2], [r3 r4 r5 r6]
+//! ld u64 %r7:%r8 l[%r1]                         window written: [r7 r8]
+//! ```
+//!
+//! A window of two starts at an even register, one of three or four at a multiple of four.
+
+use crate::ir::{Aux, AtomOp, Class, Function, Inst, ValueId};
+use arrayvec::ArrayVec;
+
+/// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
+/// compare-and-swap.
+pub type Window = ArrayVec<ValueId, 4>;
+
+/// Registers that a window's first one must be a multiple of.
+pub const fn alignment(words: usize) -> usize {
+    match words {
+        0 | 1 => 1,
+        2 => 2,
+        _ => 4,
+    }
+}
+
+/// The windows that an instruction reads. A value may occur twice: preparation puts copies in before.
+pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
+    let mut windows = ArrayVec::new();
+    if let Some(m) = &inst.mem {
+        let base = m.base();
+        if base.len() > 1 {
+            windows.push(base.iter().copied().collect());
+        }
+    }
+    if inst.aux == Aux::Atom(AtomOp::Cas) {
+        let all: Window = inst.srcs.iter().flat_map(|s| s.values()).copied().take(4).collect();
+        windows.push(all);
+        return windows;
+    }
+    for s in &inst.srcs {
+        if s.values().len() > 1 {
+            windows.push(s.values().iter().copied().collect());
+        }
+    }
+    windows
+}
+
+/// The window that an instruction writes: its general destinations, if there are several.
+pub fn written_window(f: &Function, inst: &Inst) -> Option<Window> {
+    if inst.call().is_some() || inst.op == crate::ir::Op::Pcopy {
+        return None;
+    }
+    let gprs: Window = inst.dsts.iter().copied().filter(|&d| f.class(d) == Class::Gpr).take(4).collect();
+    (gprs.len() > 1).then_some(gprs)
+}
