@@ -7,7 +7,7 @@
 //!
 //! A window of two starts at an even register, one of three or four at a multiple of four.
 
-use crate::ir::{Aux, AtomOp, Class, Function, Inst, ValueId};
+use crate::ir::{AtomOp, Aux, Class, Function, Inst, ValueId};
 use arrayvec::ArrayVec;
 
 /// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
