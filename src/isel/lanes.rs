@@ -1,0 +1,110 @@
+//! Special registers, barriers, and what lanes exchange.
+
+use super::operand::args;
+use super::{Cx, Result, Unencodable};
+use crate::ir::{Aux, BarOp, Inst, ShflOp, Src, Sv, Type, VoteOp};
+use crate::isa::{self, MInst, Mod, Operand, Pred};
+
+/// The hardware number of a special register. Source: envytools, nvdisasm.
+pub fn special_register(sv: Sv) -> Option<u8> {
+    Some(match sv {
+        Sv::Laneid => 0,
+        Sv::Virtid => 3,
+        Sv::TidX => 33,
+        Sv::TidY => 34,
+        Sv::TidZ => 35,
+        Sv::CtaidX => 37,
+        Sv::CtaidY => 38,
+        Sv::CtaidZ => 39,
+        Sv::NtidX => 41,
+        Sv::NtidY => 42,
+        Sv::NtidZ => 43,
+        Sv::Gridid => 44,
+        Sv::NctaidX => 45,
+        Sv::NctaidY => 46,
+        Sv::NctaidZ => 47,
+        Sv::SharedWindow => 48,
+        Sv::LocalWindow => 52,
+        Sv::LanemaskEq => 56,
+        Sv::LanemaskLt => 57,
+        Sv::LanemaskLe => 58,
+        Sv::LanemaskGt => 59,
+        Sv::LanemaskGe => 60,
+        Sv::ClockLo => 80,
+        Sv::ClockHi => 81,
+        Sv::WorkDim | Sv::WarpId | Sv::NumWarps => return None,
+    })
+}
+
+impl Cx<'_> {
+    pub fn s2r(&self, i: &Inst) -> Result<MInst> {
+        let Aux::Sv(sv) = i.aux else { return Err(Unencodable::Operand) };
+        let n = special_register(sv).ok_or(Unencodable::Operation)?;
+        Ok(args(MInst::new(isa::Op::S2r), [self.dst(i), Operand::Sreg(n)]))
+    }
+
+    /// Sources: barrier, then count of threads, both as registers or immediates; reductions end in a predicate.
+    pub fn bar(&self, i: &Inst) -> Result<MInst> {
+        let Aux::Bar(op) = i.aux else { return Err(Unencodable::Operand) };
+        let number = |s: &Src| -> Result<Operand> {
+            Ok(match s.as_imm() {
+                Some(x) => Operand::imm(x),
+                None => self.src(s, Type::U32)?,
+            })
+        };
+        let m = match op {
+            BarOp::Sync => MInst::new(isa::Op::Bar).with(Mod::Barsync),
+            BarOp::Arrive => MInst::new(isa::Op::Bar).with(Mod::Arv),
+            BarOp::RedPopc => MInst::new(isa::Op::Bar).with(Mod::Red).with(Mod::Popc),
+            BarOp::RedAnd => MInst::new(isa::Op::Bar).with(Mod::Red).with(Mod::And),
+            BarOp::RedOr => MInst::new(isa::Op::Bar).with(Mod::Red).with(Mod::Or),
+        };
+        let m = m.arg(match i.srcs.first() {
+            Some(s) => number(s)?,
+            None => Operand::imm(0),
+        });
+        match op {
+            BarOp::Sync | BarOp::Arrive => i.srcs.get(1).map_or(Ok(m.clone()), |s| Ok(m.arg(number(s)?))),
+            _ => {
+                let count = i.srcs.get(1).map_or(Ok(Operand::imm(0)), number)?;
+                Ok(args(m, [count, self.pred_or_true(i, 2)?]))
+            }
+        }
+    }
+
+    pub fn vote(&self, i: &Inst) -> Result<MInst> {
+        let Aux::Vote(op) = i.aux else { return Err(Unencodable::Operand) };
+        let m = MInst::new(isa::Op::Vote).with(match op {
+            VoteOp::All => Mod::All,
+            VoteOp::Any => Mod::Any,
+            VoteOp::Uni => Mod::Eq,
+        });
+        let p = Operand::Pred(self.pred(&i.srcs[0])?);
+        let m = if self.has_gpr_dst(i) { m.arg(self.dst(i)) } else { m };
+        Ok(args(m, [self.pdst(i), p]))
+    }
+
+    pub fn shfl(&self, i: &Inst) -> Result<MInst> {
+        let Aux::Shfl(op) = i.aux else { return Err(Unencodable::Operand) };
+        let m = MInst::new(isa::Op::Shfl).with(match op {
+            ShflOp::Idx => Mod::Idx,
+            ShflOp::Up => Mod::Up,
+            ShflOp::Down => Mod::Down,
+            ShflOp::Bfly => Mod::Bfly,
+        });
+        // The lane and the clamp word are written as immediates even where they are zero.
+        let number = |s: &Src| -> Result<Operand> {
+            Ok(match s.as_imm() {
+                Some(x) => Operand::imm(x),
+                None => self.src(s, Type::U32)?,
+            })
+        };
+        let (b, c) = (number(&i.srcs[1])?, number(&i.srcs[2])?);
+        Ok(args(m, [self.pdst(i), self.dst(i), self.arg(i, 0, Type::U32)?, b, c]))
+    }
+
+    pub fn quadop(&self, i: &Inst) -> Result<MInst> {
+        let _ = (i, Pred::T);
+        Err(Unencodable::Operation)
+    }
+}

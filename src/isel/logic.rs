@@ -1,0 +1,176 @@
+//! Moves, bit operations, comparisons and predicates.
+
+use super::operand::{args, cond, is_reg, wide_imm};
+use super::{Cx, Result, Unencodable};
+use crate::ir::{Aux, Inst, Logic, Op, Src, SrcKind, SrcMods, Type};
+use crate::isa::{self, MInst, Mod, Operand, Pred, Reg};
+
+fn logic(l: Logic) -> Mod {
+    match l {
+        Logic::And => Mod::And,
+        Logic::Or => Mod::Or,
+        Logic::Xor => Mod::Xor,
+    }
+}
+
+fn logic_op(op: Op) -> Mod {
+    match op {
+        Op::And => Mod::And,
+        Op::Or => Mod::Or,
+        _ => Mod::Xor,
+    }
+}
+
+const NOT: SrcMods = SrcMods { neg: false, abs: false, inv: true };
+
+impl Cx<'_> {
+    pub fn mov(&self, i: &Inst) -> Result<MInst> {
+        if i.ty == Type::Pred {
+            let p = Operand::Pred(self.pred(&i.srcs[0])?);
+            let m = MInst::new(isa::Op::Psetp).with(Mod::And).with(Mod::And);
+            return Ok(args(m, [self.pdst(i), Operand::Pred(Pred::T), p, Operand::Pred(Pred::T), Operand::Pred(Pred::T)]));
+        }
+        if i.ty.words() != 1 {
+            return Err(Unencodable::Operation);
+        }
+        let s = self.arg(i, 0, Type::U32)?;
+        match i.srcs[0] {
+            Src { kind: SrcKind::Imm(_), .. } if !is_reg(&s) => {
+                Ok(args(MInst::new(isa::Op::Mov32i), [self.dst(i), s]))
+            }
+            Src { mods: NOT, .. } => self.complement(i, s),
+            Src { mods, .. } if mods != SrcMods::default() && !is_reg(&s) => Err(Unencodable::Operand),
+            _ => Ok(args(MInst::new(isa::Op::Mov), [self.dst(i), s])),
+        }
+    }
+
+    /// `~s`, where the operand carries the complement already.
+    fn complement(&self, i: &Inst, s: Operand) -> Result<MInst> {
+        Ok(args(MInst::new(isa::Op::Lop).with(Mod::PassB), [self.dst(i), Operand::reg(Reg::Z), s]))
+    }
+
+    pub fn not(&self, i: &Inst) -> Result<MInst> {
+        let flipped = i.srcs[0].inv();
+        if i.ty == Type::Pred {
+            let p = Operand::Pred(self.pred(&flipped)?);
+            let t = Operand::Pred(Pred::T);
+            let m = MInst::new(isa::Op::Psetp).with(Mod::And).with(Mod::And);
+            return Ok(args(m, [self.pdst(i), t, p, t, t]));
+        }
+        self.complement(i, self.src(&flipped, Type::U32)?)
+    }
+
+    pub fn lop(&self, i: &Inst) -> Result<MInst> {
+        if i.ty.words() != 1 {
+            return Err(Unencodable::Operation);
+        }
+        let (a, b) = self.commuted(i, Type::U32)?;
+        let op = if wide_imm(&b) { isa::Op::Lop32i } else { isa::Op::Lop };
+        Ok(args(MInst::new(op).with(logic_op(i.op)), [self.dst(i), a, b]))
+    }
+
+    /// Logic on predicates.
+    pub fn psetp(&self, i: &Inst) -> Result<MInst> {
+        let (a, b) = (self.pred(&i.srcs[0])?, self.pred(&i.srcs[1])?);
+        let m = MInst::new(isa::Op::Psetp).with(logic_op(i.op)).with(Mod::And);
+        let t = Operand::Pred(Pred::T);
+        Ok(args(m, [self.pdst(i), t, Operand::Pred(a), Operand::Pred(b), t]))
+    }
+
+    pub fn shift(&self, i: &Inst) -> Result<MInst> {
+        let left = i.op == Op::Shl;
+        if !matches!(i.ty, Type::U32 | Type::S32) {
+            return Err(Unencodable::Operation);
+        }
+        let m = MInst::new(if left { isa::Op::Shl } else { isa::Op::Shr })
+            .with_if(!left && i.ty == Type::U32, Mod::U32)
+            .with_if(i.aux == Aux::Wrap, Mod::W);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
+    }
+
+    pub fn shf(&self, i: &Inst) -> Result<MInst> {
+        let m = MInst::new(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(Mod::W);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]))
+    }
+
+    pub fn bfe(&self, i: &Inst) -> Result<MInst> {
+        let m = MInst::new(isa::Op::Bfe).with_if(i.ty == Type::U32, Mod::U32);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
+    }
+
+    pub fn bfi(&self, i: &Inst) -> Result<MInst> {
+        let m = MInst::new(isa::Op::Bfi);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]))
+    }
+
+    /// The whole word, extracted in reverse.
+    pub fn brev(&self, i: &Inst) -> Result<MInst> {
+        let m = MInst::new(isa::Op::Bfe).with(Mod::U32).with(Mod::Brev);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, Operand::imm(32 << 8)]))
+    }
+
+    /// The machine counts the ones of `a & b`.
+    pub fn popc(&self, i: &Inst) -> Result<MInst> {
+        let a = self.arg(i, 0, Type::U32)?;
+        let b = if i.srcs.len() > 1 { self.arg(i, 1, Type::U32)? } else { a };
+        Ok(args(MInst::new(isa::Op::Popc), [self.dst(i), a, b]))
+    }
+
+    pub fn flo(&self, i: &Inst) -> Result<MInst> {
+        let m = MInst::new(isa::Op::Flo)
+            .with_if(i.ty == Type::U32, Mod::U32)
+            .with_if(i.aux == Aux::Shift, Mod::Sh);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?]))
+    }
+
+    pub fn prmt(&self, i: &Inst) -> Result<MInst> {
+        let m = MInst::new(isa::Op::Prmt);
+        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]))
+    }
+
+    /// A comparison: into a predicate (`xSETP`) or a register (`xSET`).
+    pub fn set(&self, i: &Inst) -> Result<MInst> {
+        if i.sty == Type::Pred {
+            return self.set_pred(i);
+        }
+        let (mut a, mut b) = (self.arg(i, 0, i.sty)?, self.arg(i, 1, i.sty)?);
+        let mut c = i.cond;
+        if !is_reg(&a) && is_reg(&b) {
+            std::mem::swap(&mut a, &mut b);
+            c = c.swap();
+        }
+        let to_pred = i.ty == Type::Pred;
+        let op = match (i.sty, to_pred) {
+            (Type::F32, true) => isa::Op::Fsetp,
+            (Type::F32, false) => isa::Op::Fset,
+            (Type::F64, true) => isa::Op::Dsetp,
+            (Type::F64, false) => isa::Op::Dset,
+            (Type::U32 | Type::S32, true) => isa::Op::Isetp,
+            (Type::U32 | Type::S32, false) => isa::Op::Iset,
+            _ => return Err(Unencodable::Operation),
+        };
+        let carry = self.carry_in(i);
+        let m = MInst::new(op)
+            .with_if(!to_pred && i.ty == Type::F32, Mod::Bf)
+            .with(cond(c))
+            .with_if(i.sty == Type::U32, Mod::U32)
+            .with_if(i.sty == Type::F32 && i.ftz, Mod::Ftz)
+            .with_if(carry, Mod::X)
+            .with(logic(i.logic));
+        let third = match i.srcs.get(2) {
+            Some(s) if !(carry && i.srcs.len() == 3) => Operand::Pred(self.pred(s)?),
+            _ => Operand::Pred(Pred::T),
+        };
+        Ok(if to_pred {
+            args(m, [self.pdst(i), Operand::Pred(Pred::T), a, b, third])
+        } else {
+            args(m, [self.dst(i), a, b, third])
+        })
+    }
+
+    /// A comparison of predicates for equality, or difference.
+    fn set_pred(&self, i: &Inst) -> Result<MInst> {
+        let _ = i;
+        Err(Unencodable::Operation)
+    }
+}

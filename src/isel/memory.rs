@@ -1,0 +1,191 @@
+//! Loads, stores, atomics and their ordering.
+
+use super::operand::args;
+use super::{Cx, Result, Unencodable};
+use crate::chip::Chip;
+use crate::ir::{AtomOp, Aux, Inst, MemRef, Order, Scope, Space, Type};
+use crate::isa::{self, MInst, Mod, Operand, Reg, Sel, SrcMods};
+
+/// The suffix for the size of an access, none for 32 bits.
+fn size(ty: Type) -> Result<Option<Mod>> {
+    Ok(match ty {
+        Type::U8 => Some(Mod::U8),
+        Type::S8 => Some(Mod::S8),
+        Type::U16 | Type::F16 => Some(Mod::U16),
+        Type::S16 => Some(Mod::S16),
+        Type::U32 | Type::S32 | Type::F32 => None,
+        Type::U64 | Type::S64 | Type::F64 => Some(Mod::B64),
+        Type::B128 => Some(Mod::B128),
+        Type::B96 | Type::Pred => return Err(Unencodable::Operation),
+    })
+}
+
+impl Cx<'_> {
+    fn base(&self, mem: &MemRef) -> Reg {
+        mem.base().first().map_or(Reg::Z, |&v| Reg((self.reg)(v)))
+    }
+
+    fn address(&self, mem: &MemRef) -> Operand {
+        Operand::Mem { base: self.base(mem), offset: mem.offset }
+    }
+
+    fn mem<'i>(&self, i: &'i Inst) -> Result<&'i MemRef> {
+        i.mem.as_ref().ok_or(Unencodable::Operand)
+    }
+
+    pub fn ld(&self, i: &Inst) -> Result<MInst> {
+        let mem = self.mem(i)?;
+        let size = size(i.ty)?;
+        let op = match mem.space {
+            Space::Global | Space::Generic => isa::Op::Ld,
+            Space::Shared => isa::Op::Lds,
+            Space::Local => isa::Op::Ldl,
+            Space::Const => return self.ldc(i, mem),
+            Space::Buffer | Space::Uniform => return Err(Unencodable::Operation),
+        };
+        let mut m = MInst::new(op);
+        if op == isa::Op::Ld {
+            m = m.with_if(mem.base().len() == 2, Mod::E);
+            m = match mem.order {
+                Order::Weak => m,
+                Order::Coherent => m.with(Mod::Cg),
+                Order::Volatile => m.with(Mod::Cv),
+            };
+        }
+        let m = size.into_iter().fold(m, MInst::with);
+        Ok(args(m, [self.dst(i), self.address(mem)]))
+    }
+
+    /// With a dynamic bank, its number stands in the high half of the index register.
+    fn ldc(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
+        let bank = u8::try_from(mem.buffer).map_err(|_| Unencodable::Operand)?;
+        if mem.index.is_some() {
+            return Err(Unencodable::Operand);
+        }
+        let m = size(i.ty)?.into_iter().fold(MInst::new(isa::Op::Ldc), MInst::with);
+        let c = Operand::Const {
+            bank,
+            base: self.base(mem),
+            offset: mem.offset,
+            mods: SrcMods::default(),
+            sel: Sel::Whole,
+        };
+        Ok(args(m, [self.dst(i), c]))
+    }
+
+    pub fn st(&self, i: &Inst) -> Result<MInst> {
+        let mem = self.mem(i)?;
+        let size = match i.ty {
+            Type::S8 => Some(Mod::U8),
+            Type::S16 => Some(Mod::U16),
+            ty => size(ty)?,
+        };
+        let op = match mem.space {
+            Space::Global | Space::Generic => isa::Op::St,
+            Space::Shared => isa::Op::Sts,
+            Space::Local => isa::Op::Stl,
+            Space::Const | Space::Buffer | Space::Uniform => return Err(Unencodable::Operation),
+        };
+        let mut m = MInst::new(op);
+        if op == isa::Op::St {
+            m = m.with_if(mem.base().len() == 2, Mod::E);
+            m = match mem.order {
+                Order::Weak => m,
+                Order::Coherent => m.with(Mod::Cg),
+                Order::Volatile => m.with(Mod::Wt),
+            };
+        }
+        let m = size.into_iter().fold(m, MInst::with);
+        Ok(args(m, [self.address(mem), self.arg(i, 0, Type::U32)?]))
+    }
+
+    /// Global atomics; without a destination the reduction, which returns nothing.
+    pub fn atom(&self, i: &Inst) -> Result<MInst> {
+        let mem = self.mem(i)?;
+        let Aux::Atom(op) = i.aux else { return Err(Unencodable::Operand) };
+        if !matches!(mem.space, Space::Global | Space::Generic) {
+            return Err(Unencodable::Operation);
+        }
+        let function = match op {
+            AtomOp::Add => Mod::Add,
+            AtomOp::Min => Mod::Min,
+            AtomOp::Max => Mod::Max,
+            AtomOp::Inc => Mod::Inc,
+            AtomOp::Dec => Mod::Dec,
+            AtomOp::And => Mod::And,
+            AtomOp::Or => Mod::Or,
+            AtomOp::Xor => Mod::Xor,
+            AtomOp::Exch => Mod::Exch,
+            AtomOp::Cas => Mod::Cas,
+            AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax => return Err(Unencodable::Operation),
+        };
+        let returns = self.has_gpr_dst(i) || matches!(op, AtomOp::Exch | AtomOp::Cas);
+        let m = MInst::new(if returns { isa::Op::Atom } else { isa::Op::Red })
+            .with_if(mem.base().len() == 2, Mod::E)
+            .with(function);
+        // The bitwise operations and inc, dec, exch and cas have no sign.
+        let signed = matches!(op, AtomOp::Min | AtomOp::Max);
+        let m = match i.ty {
+            Type::S32 if signed => m.with(Mod::S32),
+            Type::U32 | Type::S32 => m,
+            Type::S64 if signed => m.with(Mod::S64),
+            Type::U64 | Type::S64 => m.with(if op == AtomOp::Cas { Mod::B64 } else { Mod::U64 }),
+            Type::F32 if op == AtomOp::Add => m.with(Mod::F32).with(Mod::Ftz).with(Mod::Rn),
+            Type::F32 if matches!(op, AtomOp::Exch | AtomOp::Cas) => m,
+            Type::F64 if op == AtomOp::Exch => m.with(Mod::U64),
+            _ => return Err(Unencodable::Operation),
+        };
+        let address = self.address(mem);
+        let data = self.arg(i, 0, Type::U32)?;
+        let m = if returns { m.arg(self.dst(i)) } else { m };
+        if op != AtomOp::Cas {
+            return Ok(args(m, [address, data]));
+        }
+        // Compare and new value are one aligned tuple; the machine names both halves.
+        let half = i.srcs[0].values().get(i.ty.words()).copied().ok_or(Unencodable::Operand)?;
+        if i.srcs.len() != 1 {
+            return Err(Unencodable::Operand);
+        }
+        let first = (self.reg)(i.srcs[0].values()[0]);
+        let _ = half;
+        Ok(args(m, [address, data, Operand::reg(Reg(first.wrapping_add(i.ty.words() as u8)))]))
+    }
+
+    /// Load a word of shared memory and lock it: value and success.
+    pub fn ldslk(&self, i: &Inst) -> Result<MInst> {
+        let mem = self.mem(i)?;
+        let m = size(i.ty)?.into_iter().fold(MInst::new(isa::Op::Ldslk), MInst::with);
+        Ok(args(m, [self.pdst(i), self.dst(i), self.address(mem)]))
+    }
+
+    /// Store and unlock; on Kepler with a success that may fail.
+    pub fn stul(&self, i: &Inst) -> Result<MInst> {
+        let mem = self.mem(i)?;
+        let fermi = self.chip == Chip::Gf100;
+        let op = if fermi { isa::Op::Stsul } else { isa::Op::Stscul };
+        let mut m = size(i.ty)?.into_iter().fold(MInst::new(op), MInst::with);
+        if !fermi {
+            m = m.arg(self.pdst(i));
+        }
+        Ok(args(m, [self.address(mem), self.arg(i, 0, Type::U32)?]))
+    }
+
+    pub fn membar(&self, i: &Inst) -> Result<MInst> {
+        let scope = match i.aux {
+            Aux::Scope(Scope::Cta) => Mod::Cta,
+            Aux::Scope(Scope::Gpu) => Mod::Gl,
+            Aux::Scope(Scope::System) => Mod::Sys,
+            _ => return Err(Unencodable::Operand),
+        };
+        Ok(MInst::new(isa::Op::Membar).with(scope))
+    }
+
+    pub fn cctl(&self, i: &Inst) -> Result<MInst> {
+        let mem = self.mem(i)?;
+        let m = MInst::new(isa::Op::Cctl);
+        if mem.base().is_empty() && mem.offset == 0 {
+            return Ok(m.with(Mod::Ivall).arg(Operand::Mem { base: Reg::Z, offset: 0 }));
+        }
+        Ok(m.with_if(mem.base().len() == 2, Mod::E).with(Mod::Iv).arg(self.address(mem)))
+    }
+}
