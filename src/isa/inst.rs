@@ -340,7 +340,7 @@ spelled! {
         Noinc "NOINC", Lmt "LMT", U "U", Keeprefcount "KEEPREFCOUNT",
         // textures
         Lz "LZ", Lb "LB", Ll "LL", Lba "LBA", Lla "LLA", B "B", Dc "DC", Aoffi "AOFFI", Ptp "PTP", Ndv "NDV", Nodep "NODEP", P "P",
-        Ms "MS", Cl "CL", R "R", G "G", A "A",
+        L "L", Ms "MS", Cl "CL", R "R", G "G", A "A",
         Clamp "CLAMP",
     }
 }

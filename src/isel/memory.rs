@@ -141,14 +141,8 @@ impl Cx<'_> {
         if op != AtomOp::Cas {
             return Ok(args(m, [address, data]));
         }
-        // Compare and new value are one aligned tuple; the machine names both halves.
-        let half = i.srcs[0].values().get(i.ty.words()).copied().ok_or(Unencodable::Operand)?;
-        if i.srcs.len() != 1 {
-            return Err(Unencodable::Operand);
-        }
-        let first = (self.reg)(i.srcs[0].values()[0]);
-        let _ = half;
-        Ok(args(m, [address, data, Operand::reg(Reg(first.wrapping_add(i.ty.words() as u8)))]))
+        // Compare and new value stand in consecutive registers.
+        Ok(args(m, [address, data, self.arg(i, 1, Type::U32)?]))
     }
 
     /// Load a word of shared memory and lock it: value and success.
