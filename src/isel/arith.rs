@@ -17,7 +17,8 @@ impl Cx<'_> {
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
         let neg_a = take_neg(&mut a);
         let neg_b = take_neg(&mut b) != (i.op == Op::Sub);
-        if mods_of(&mut a).is_some_and(|m| m.abs || m.inv) || mods_of(&mut b).is_some_and(|m| m.abs || m.inv) {
+        if mods_of(&mut a).is_some_and(|m| m.abs || m.inv) || mods_of(&mut b).is_some_and(|m| m.abs || m.inv)
+        {
             return Err(Unencodable::Operand);
         }
         let carries = self.carry_in(i) || i.dsts.len() > 1;

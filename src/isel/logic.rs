@@ -28,7 +28,10 @@ impl Cx<'_> {
         if i.ty == Type::Pred {
             let p = Operand::Pred(self.pred(&i.srcs[0])?);
             let m = MInst::new(isa::Op::Psetp).with(Mod::And).with(Mod::And);
-            return Ok(args(m, [self.pdst(i), Operand::Pred(Pred::T), p, Operand::Pred(Pred::T), Operand::Pred(Pred::T)]));
+            return Ok(args(
+                m,
+                [self.pdst(i), Operand::Pred(Pred::T), p, Operand::Pred(Pred::T), Operand::Pred(Pred::T)],
+            ));
         }
         if i.ty.words() != 1 {
             return Err(Unencodable::Operation);
@@ -90,7 +93,10 @@ impl Cx<'_> {
 
     pub fn shf(&self, i: &Inst) -> Result<MInst> {
         let m = MInst::new(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(Mod::W);
-        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]))
+        Ok(args(
+            m,
+            [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?],
+        ))
     }
 
     pub fn bfe(&self, i: &Inst) -> Result<MInst> {
@@ -100,7 +106,10 @@ impl Cx<'_> {
 
     pub fn bfi(&self, i: &Inst) -> Result<MInst> {
         let m = MInst::new(isa::Op::Bfi);
-        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]))
+        Ok(args(
+            m,
+            [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?],
+        ))
     }
 
     /// The whole word, extracted in reverse.
@@ -125,7 +134,10 @@ impl Cx<'_> {
 
     pub fn prmt(&self, i: &Inst) -> Result<MInst> {
         let m = MInst::new(isa::Op::Prmt);
-        Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]))
+        Ok(args(
+            m,
+            [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?],
+        ))
     }
 
     /// A comparison: into a predicate (`xSETP`) or a register (`xSET`).

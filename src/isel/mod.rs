@@ -78,7 +78,9 @@ impl Cx<'_> {
             Op::Mul if i.ty == Type::F32 => self.fmul(i, isa::Op::Fmul, isa::Op::Fmul32i),
             Op::Mad if i.ty == Type::F32 => self.ffma(i, isa::Op::Ffma),
             Op::Min | Op::Max if i.ty == Type::F32 => self.fminmax(i, isa::Op::Fmnmx),
-            Op::Rcp | Op::Rsq | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Rcp64h | Op::Rsq64h => self.mufu(i),
+            Op::Rcp | Op::Rsq | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Rcp64h | Op::Rsq64h => {
+                self.mufu(i)
+            }
             Op::PreSin | Op::PreEx2 => self.rro(i),
 
             Op::Add | Op::Sub => self.iadd(i),
