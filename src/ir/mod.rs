@@ -34,6 +34,7 @@ pub mod op;
 pub mod parse;
 pub mod print;
 pub mod types;
+pub mod verify;
 
 pub use func::{Block, Def, Function, Merge, Program, Stage, Term, ValueData};
 pub use inst::{
