@@ -50,7 +50,8 @@ pub fn program(p: &Program, phase: Phase) -> Result<(), Violation> {
                 values.len() == classes.len() && values.iter().zip(classes).all(|(&v, k)| f.class(v) == k)
             };
             let ok = callee.is_some_and(|g| {
-                same(&c.args, g.params.iter().map(|&v| g.class(v)).collect()) && same(&c.results, g.results.clone())
+                same(&c.args, g.params.iter().map(|&v| g.class(v)).collect())
+                    && same(&c.results, g.results.clone())
             });
             if !ok {
                 let v = Verifier { f, phase, at: Some((b, Some(i))) };
@@ -106,7 +107,11 @@ fn source_shape(i: &Inst, n: usize) -> Option<(Class, usize)> {
         (Op::Set, _) | (Op::Cvt, _) | (Op::Slct, 2) => whole(i.sty),
         (Op::Shl | Op::Shr | Op::ShfL | Op::ShfR | Op::Ext | Op::Ins | Op::Ldexp, 1) => Some((Class::Gpr, 1)),
         (Op::ShlAdd, 1) | (Op::Shfl, _) | (Op::Popc | Op::Flo | Op::Brev, _) => {
-            if i.sty.words() == 2 { whole(i.sty) } else { Some((Class::Gpr, 1)) }
+            if i.sty.words() == 2 {
+                whole(i.sty)
+            } else {
+                Some((Class::Gpr, 1))
+            }
         }
         _ => whole(ty),
     }
@@ -159,7 +164,12 @@ impl Verifier<'_> {
             for e in term.edges() {
                 let params = &self.f.blocks[e.to].params;
                 if e.args.len() != params.len() {
-                    return self.fail(format!("{} arguments for {} parameters of {}", e.args.len(), params.len(), e.to));
+                    return self.fail(format!(
+                        "{} arguments for {} parameters of {}",
+                        e.args.len(),
+                        params.len(),
+                        e.to
+                    ));
                 }
                 for (&a, &p) in e.args.iter().zip(params) {
                     if self.f.values.get(a).is_none_or(|d| d.class != self.f.class(p)) {
@@ -168,7 +178,9 @@ impl Verifier<'_> {
                 }
             }
             match term {
-                Term::Branch { cond, .. } if self.f.values.get(*cond).is_none_or(|d| d.class != Class::Pred) => {
+                Term::Branch { cond, .. }
+                    if self.f.values.get(*cond).is_none_or(|d| d.class != Class::Pred) =>
+                {
                     return self.fail("the condition is no predicate");
                 }
                 Term::Ret(values) => {
@@ -263,7 +275,12 @@ impl Verifier<'_> {
             srcs = &srcs[..srcs.len() - 1];
         }
         if srcs.len() < info.srcs.0.into() || srcs.len() > info.srcs.1.into() {
-            return self.fail(format!("{} sources; {} to {} are right", srcs.len(), info.srcs.0, info.srcs.1));
+            return self.fail(format!(
+                "{} sources; {} to {} are right",
+                srcs.len(),
+                info.srcs.0,
+                info.srcs.1
+            ));
         }
         for (n, s) in srcs.iter().enumerate() {
             let Some((class, words)) = source_shape(i, n) else { continue };
@@ -302,8 +319,12 @@ impl Verifier<'_> {
                 return self.fail("this operation is removed by lowering");
             }
             let wide = matches!(i.ty, Type::U64 | Type::S64);
-            let arithmetic = !matches!(i.op, Op::Ld | Op::St | Op::Atom | Op::Cvt | Op::Mov | Op::Set | Op::Pcopy);
-            if wide && arithmetic && !i.op.is(op::MEMORY) && !matches!(i.op, Op::Tex | Op::Suld | Op::Sust | Op::Sured)
+            let arithmetic =
+                !matches!(i.op, Op::Ld | Op::St | Op::Atom | Op::Cvt | Op::Mov | Op::Set | Op::Pcopy);
+            if wide
+                && arithmetic
+                && !i.op.is(op::MEMORY)
+                && !matches!(i.op, Op::Tex | Op::Suld | Op::Sust | Op::Sured)
             {
                 return self.fail("64-bit integer arithmetic is removed by lowering");
             }
@@ -314,12 +335,24 @@ impl Verifier<'_> {
     fn destinations(&self, i: &Inst) -> Result<(), Violation> {
         let f = self.f;
         let main = match i.op {
-            Op::Call | Op::Pcopy | Op::Bar | Op::Suld | Op::Sured | Op::Suq | Op::Suclamp | Op::Subfm | Op::Sueau => {
+            Op::Call
+            | Op::Pcopy
+            | Op::Bar
+            | Op::Suld
+            | Op::Sured
+            | Op::Suq
+            | Op::Suclamp
+            | Op::Subfm
+            | Op::Sueau => {
                 return Ok(());
             }
             Op::Tex => {
                 let n = i.tex().map_or(0, |t| t.mask.count_ones() as usize);
-                return if i.dsts.len() == n { Ok(()) } else { self.fail(format!("{n} destinations are right")) };
+                return if i.dsts.len() == n {
+                    Ok(())
+                } else {
+                    self.fail(format!("{n} destinations are right"))
+                };
             }
             Op::St | Op::StUnlock | Op::Membar | Op::Cctl | Op::Texbar | Op::Sust => 0,
             Op::Atom | Op::Vote if i.dsts.is_empty() => 0,
@@ -351,7 +384,8 @@ impl Verifier<'_> {
                 inst.for_uses(|v| bad |= self.f.class(v) == Class::Carry && live != Some(v));
                 if bad {
                     self.at = Some((b, Some(i)));
-                    return self.fail("the carry it reads is of another block, or another one was defined since");
+                    return self
+                        .fail("the carry it reads is of another block, or another one was defined since");
                 }
                 inst.for_defs(|v| {
                     if self.f.class(v) == Class::Carry {
@@ -414,7 +448,8 @@ impl Verifier<'_> {
             if let Some(new) = new {
                 let within = open.last().is_none_or(|o| position[new.end] < position[o.end]);
                 if position[new.end] <= n as u32 || !within {
-                    return self.fail(format!("the construct's end {} is not inside the one around it", new.end));
+                    return self
+                        .fail(format!("the construct's end {} is not inside the one around it", new.end));
                 }
                 if new.cont.is_some() {
                     loops.push(open.len());
@@ -431,7 +466,9 @@ impl Verifier<'_> {
                     innermost.is_some_and(|l| l.header == s && (l.cont == Some(b) || l.cont == Some(s)))
                 };
                 if !ok {
-                    return self.fail(format!("the edge to {s} leaves its construct other than by its end, a break or a continue"));
+                    return self.fail(format!(
+                        "the edge to {s} leaves its construct other than by its end, a break or a continue"
+                    ));
                 }
             }
         }
@@ -501,8 +538,16 @@ b5:
     #[test]
     fn operands_must_fit_their_operation() {
         refuses("b0:\n add u32 %r1 0x1\n exit", Phase::Front, "1 sources");
-        refuses("b0:\n mov u32 %r0 0x0\n add u32 %p1 %r0 %r0\n exit", Phase::Front, "destinations of the type");
-        refuses("b0:\n mov u32 %r0 0x0\n add u64 {%r1 %r2} %r0 0x0\n exit", Phase::Front, "1 words instead of 2");
+        refuses(
+            "b0:\n mov u32 %r0 0x0\n add u32 %p1 %r0 %r0\n exit",
+            Phase::Front,
+            "destinations of the type",
+        );
+        refuses(
+            "b0:\n mov u32 %r0 0x0\n add u64 {%r1 %r2} %r0 0x0\n exit",
+            Phase::Front,
+            "1 words instead of 2",
+        );
         refuses("b0:\n mov u32 %r0 0x0\n sel u32 %r1 %r0 %r0 %r0\n exit", Phase::Front, "wrong class");
         refuses("b0:\n ld u32 %r0 b0[0x0]\n exit", Phase::Ssa, "removed by lowering");
         refuses("b0:\n mov u32 %r0 0x0\n div u32 %r1 %r0 %r0\n exit", Phase::Ssa, "removed by lowering");
