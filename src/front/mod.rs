@@ -4,6 +4,7 @@
 //! errors at once.
 
 pub mod nir;
+pub mod ssa;
 pub mod tgsi;
 
 use crate::chip::Chip;
