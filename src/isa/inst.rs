@@ -90,6 +90,18 @@ impl Sel {
         })
     }
 
+    /// The pattern of lanes with this spelling, for tables of rows.
+    pub const fn video(name: &str) -> Option<Sel> {
+        let mut i = 0;
+        while i < VIDEO_SELECTORS.len() {
+            if same_text(VIDEO_SELECTORS[i], name) {
+                return Some(Sel::Video(i as u8));
+            }
+            i += 1;
+        }
+        None
+    }
+
     /// The inverse of [`Sel::name`].
     pub fn from_name(name: &str) -> Option<Sel> {
         const PLAIN: [Sel; 6] = [Sel::B0, Sel::B1, Sel::B2, Sel::B3, Sel::H0, Sel::H1];
@@ -98,8 +110,26 @@ impl Sel {
     }
 }
 
-/// The named byte and half-word patterns of video instructions.
-const VIDEO_SELECTORS: &[&str] = &[];
+const fn same_text(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len()
+}
+
+/// The patterns of lanes in video instructions, the highest lane first. Halves 0 and 1 or bytes 0 to 3 are those of
+/// the first source, the others those of the second.
+#[rustfmt::skip]
+const VIDEO_SELECTORS: &[&str] = &[
+    "00", "01", "02", "03", "10", "11", "12", "13", "20", "21", "22", "23", "30", "31", "32", "33",
+    "0000", "1111", "2222", "3333", "4444", "5555", "6666", "7777", "3210", "7654", "4321", "5432", "6543", "3201",
+    "3012", "0213", "3120", "1230", "2310", "4567", "6745", "5476",
+];
 
 /// How an immediate is written, and what the encoder may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -290,11 +320,12 @@ spelled! {
         Vabsdiff4 "VABSDIFF4", Vmnmx "VMNMX", Vmnmx2 "VMNMX2", Vmnmx4 "VMNMX4", Vset "VSET", Vset2 "VSET2",
         Vset4 "VSET4", Vsetp "VSETP", Vsel "VSEL", Vsel2 "VSEL2", Vsel4 "VSEL4", Vshl "VSHL", Vshr "VSHR",
         Vmad "VMAD", Vavrg2 "VAVRG2", Vavrg4 "VAVRG4", Vadd2x "VADD2X",
+        Vshl2 "VSHL2", Vshl4 "VSHL4", Vshr2 "VSHR2", Vshr4 "VSHR4",
         // moves and predicates
         Mov "MOV", Mov32i "MOV32I", Sel "SEL", S2r "S2R", P2r "P2R", R2p "R2P", B2r "B2R", R2b "R2B", Lepc "LEPC",
         Pset "PSET", Psetp "PSETP", Cset "CSET", Csetp "CSETP", Vote "VOTE", Votevtg "VOTE.VTG", Shfl "SHFL",
         // memory
-        Ld "LD", Ldu "LDU", Ldl "LDL", Lds "LDS", Ldslk "LDSLK", Ldc "LDC", Ldg "LDG", St "ST", Stl "STL", Sts "STS",
+        Ld "LD", Ldu "LDU", Ldl "LDL", Lds "LDS", Ldslk "LDSLK", Ldlk "LDLK", Stul "STUL", Ldc "LDC", Ldg "LDG", St "ST", Stl "STL", Sts "STS",
         Stsul "STSUL", Stscul "STSCUL", Stp "STP", Atom "ATOM", Red "RED", Cctl "CCTL", Cctll "CCTLL",
         Cctls "CCTLS", Membar "MEMBAR",
         // textures and surfaces
@@ -341,7 +372,27 @@ spelled! {
         // textures
         Lz "LZ", Lb "LB", Ll "LL", Lba "LBA", Lla "LLA", B "B", Dc "DC", Aoffi "AOFFI", Ptp "PTP", Ndv "NDV", Nodep "NODEP", P "P",
         L "L", Ms "MS", Cl "CL", R "R", G "G", A "A",
-        Clamp "CLAMP",
+        Clamp "CLAMP", Lod "LOD",
+        // condition codes, predicates, breakpoints, counters
+        Off "OFF", Sff "SFF", Ls "LS", Sft "SFT", Hs "HS", Oft "OFT", CsmTa "CSM_TA", CsmTr "CSM_TR", CsmMx "CSM_MX",
+        FcsmTa "FCSM_TA", FcsmTr "FCSM_TR", FcsmMx "FCSM_MX", Rle "RLE", Rgt "RGT", H1 "H1",
+        Terminate "TERMINATE", Drain "DRAIN", Cal "CAL", Pause "PAUSE", Trap "TRAP", Trig "TRIG",
+        // parts of registers in IMADSP, quads in FSWZ
+        Sd "SD", U16h0 "U16H0", U16h1 "U16H1", S16h0 "S16H0", S16h1 "S16H1", C "C", I "I",
+        Q0000 "0000", Q1111 "1111", Q2222 "2222", Q3333 "3333", Q1032 "1032", Q2301 "2301",
+        // attributes and pixels
+        O "O", Phys "PHYS", Emit "EMIT", Cut "CUT", EmitThenCut "EMIT_THEN_CUT", Constant "CONSTANT", Sc "SC",
+        Centroid "CENTROID", Offset "OFFSET", Covmask "COVMASK", Covered "COVERED",
+        CentroidOffset "CENTROID_OFFSET", MyIndex "MY_INDEX",
+        // surfaces
+        Z "Z", Sdcl "SDCL", D1 "1D", D3 "3D", Bl "BL", Pl "PL", R1 "R1", R2 "R2", R4 "R4", R8 "R8", R16 "R16",
+        Rg "RG", Rb "RB", Gb "GB", Rgb "RGB", Ra "RA", Ga "GA", Rga "RGA", Ba "BA", Rba "RBA", Gba "GBA",
+        Rank "RANK", PixelFormat "PIXEL_FORMAT", SampleSize "SAMPLE_SIZE", Dimension "DIMENSION", Rgba "RGBA",
+        BlockSize "BLOCK_SIZE",
+        // video
+        Ud "UD", Mx "MX", Avrg "AVRG", Acc "ACC", Mrg16h "MRG_16H", Mrg16l "MRG_16L", Mrg8b0 "MRG_8B0",
+        Mrg8b2 "MRG_8B2", Shr7 "SHR_7", Shr15 "SHR_15", SimdMin "SIMD_MIN", SimdMax "SIMD_MAX", Y "Y", Xy "XY",
+        Xz "XZ", Yz "YZ", Xyz "XYZ", Xw "XW", Yw "YW", Xyw "XYW", Zw "ZW", Xzw "XZW", Yzw "YZW", NoLanes "NONE",
     }
 }
 
@@ -349,6 +400,10 @@ spelled! {
     /// Words that stand as operands.
     Kw {
         T1d "1D", Array1d "ARRAY_1D", T2d "2D", Array2d "ARRAY_2D", T3d "3D", Array3d "ARRAY_3D", Cube "CUBE",
-        ArrayCube "ARRAY_CUBE", Cc "CC", Pr "PR",
+        ArrayCube "ARRAY_CUBE", E2d "E2D", Cc "CC", Pr "PR",
+        TexHeaderDimension "TEX_HEADER_DIMENSION", TexHeaderTextureType "TEX_HEADER_TEXTURE_TYPE",
+        TexHeaderSamplerPos "TEX_HEADER_SAMPLER_POS", TexSamplerFilter "TEX_SAMPLER_FILTER",
+        TexSamplerLod "TEX_SAMPLER_LOD", TexSamplerWrap "TEX_SAMPLER_WRAP",
+        TexSamplerBorderColor "TEX_SAMPLER_BORDER_COLOR",
     }
 }

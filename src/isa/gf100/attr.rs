@@ -1,0 +1,48 @@
+//! Shader inputs and outputs, interpolation and pixel information: class 6, and IPA of class 0.
+
+use super::forms::*;
+use crate::Chip;
+use crate::isa::Op;
+use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
+use crate::names;
+
+/// `a[base + offset]`.
+const ATTR: Slot = Slot::new(Kind::Attr { base: b(20, 6), offset: b(32, 10), shift: 0 });
+const PATCH: Names = names!(_, P);
+/// Outputs of other threads of the patch.
+const OUTPUT: Names = names!(_, O);
+/// Bit 57 clear: the address is one that AL2P gave.
+const PHYSICAL: Names = names!(Phys, _);
+const SIZE: Names = names!(_, B64, B96, B128);
+const SIZE_BITS: Bits = b(5, 2);
+
+pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
+    let ald = op6(Op::Ald, 6, 0x04).flag(9, OUTPUT).flag(8, PATCH).flag(57, PHYSICAL).m(SIZE_BITS, SIZE);
+    push_register(out, ald.s(DST).s(ATTR), B);
+    let ast = op6(Op::Ast, 6, 0x08).flag(8, PATCH).flag(57, PHYSICAL).m(SIZE_BITS, SIZE);
+    push_register(out, ast.s(ATTR).s(B), C);
+    const STYLE: Names = names!(!, Emit, Cut, EmitThenCut);
+    push_b(out, op6(Op::Out, 6, 0x1c).m(b(5, 2), STYLE).s(DST).s(A), Short::Int, plain, &[]);
+    const INFO: Names = names!(_, Covmask, Covered, Offset, CentroidOffset, MyIndex);
+    let pixld = op6(Op::Pixld, 6, 0x10).m(b(5, 3), INFO).s(DST).s(pred_dst(53));
+    out.push(pixld.s(memory(b(26, 8))));
+    if chip != Chip::Gf100 {
+        let al2p = op6(Op::Al2p, 6, 0x0c).since(Chip::Gk104).flag(9, OUTPUT).s(DST).s(A);
+        out.push(al2p.s(Slot::new(Kind::Imm { at: b(32, 11), enc: ImmEnc::Signed })));
+    }
+    let ipa = op5(Op::Ipa, 0, 0xc0)
+        .m(b(6, 2), names!(Pass, _, Constant, Sc))
+        .m(b(8, 2), names!(_, Centroid, Offset))
+        .flag(5, SAT)
+        .s(DST)
+        .s(ATTR)
+        .s(B);
+    push_register(out, ipa, C);
+}
+
+/// A register that is not written where it is RZ.
+fn push_register(out: &mut Vec<Row>, r: Row, slot: Slot) {
+    let Kind::Reg(at) = slot.kind else { unreachable!("a register slot") };
+    out.push(r.clone().fix(at, at.max()));
+    out.push(r.except(at, at.max()).s(slot));
+}
