@@ -1,0 +1,143 @@
+//! Global value numbering: of two computations of the same thing, the dominated one becomes a copy of the other.
+//!
+//! ```text
+//! b0: shl u32 %r1 %r0 0x2
+//!     branch %p0 b1 b2
+//! b1: shl u32 %r2 %r0 0x2     ->  mov u32 %r2 %r1
+//! ```
+//!
+//! One hash table for the whole function; blocks are visited in layout order, in which dominators come first. An
+//! entry that does not dominate the place where it is found again is replaced by the newcomer. Operands are looked
+//! up through the copies found so far, and commutative operations are also hashed with exchanged operands, so a
+//! chain of equal computations collapses in one run.
+//!
+//! Only pure operations, and loads from memory that cannot change during the launch. An instruction that gives or
+//! takes a carry stays where it is. Guarded instructions stay: their result is undefined where the guard fails.
+
+use super::Ctx;
+use super::edit::touches_carry;
+use crate::analysis::cfg::{Cfg, Dominators};
+use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let single = f.layout.len() == 1;
+    let dom = (!single).then(|| Dominators::compute(f, &Cfg::compute(f)));
+    let mut table: FxHashMap<u64, (BlockId, InstId)> = FxHashMap::default();
+    table.reserve(f.inst_count());
+    let mut same: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
+    same.resize(f.values.len());
+    let mut found = 0;
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        for k in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[k];
+            if found > 0 {
+                f.insts[i].map_uses(|v| same[v].expand().unwrap_or(v));
+            }
+            let inst = &f.insts[i];
+            if !is_candidate(f, inst) {
+                continue;
+            }
+            let key = hash(inst);
+            let Some(&(lb, leader)) = table.get(&key) else {
+                table.insert(key, (b, i));
+                continue;
+            };
+            let dominates = lb == b || dom.as_ref().is_some_and(|d| d.dominates(lb, b));
+            if !dominates || !equal(&f.insts[leader], inst) {
+                table.insert(key, (b, i));
+                continue;
+            }
+            found += 1;
+            let strongest = f.insts[leader].known.strongest(inst.known);
+            for (&d, &l) in f.insts[i].dsts.iter().zip(&f.insts[leader].dsts) {
+                same[d] = l.into();
+            }
+            f.insts[leader].known = strongest;
+            make_copy(f, leader, i);
+        }
+        if found > 0 {
+            f.blocks[b].term.map_uses(|v| same[v].expand().unwrap_or(v));
+        }
+    }
+    ctx.count("gvn: replaced", found);
+    found > 0
+}
+
+/// The redundant instruction stays as a copy, for dead code elimination to remove: all its readers read the leader.
+fn make_copy(f: &mut Function, leader: InstId, i: InstId) {
+    let from: arrayvec::ArrayVec<ValueId, 5> = f.insts[leader].dsts.clone();
+    let old = &f.insts[i];
+    let mut copy = Inst::new(if from.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
+    if from.len() == 1 && f.values[from[0]].class == Class::Pred {
+        copy = Inst::new(Op::Mov, Type::Pred);
+    }
+    copy.dsts = old.dsts.clone();
+    copy.loc = old.loc;
+    if from.len() > 4 {
+        return;
+    }
+    copy.srcs.extend(from.iter().map(|&v| Src::val(v)));
+    f.replace(i, copy);
+}
+
+fn is_candidate(f: &Function, inst: &Inst) -> bool {
+    if inst.guard.is_some() || inst.ext.is_some() || inst.dsts.is_empty() {
+        return false;
+    }
+    let constant_load = inst.op == Op::Ld
+        && inst.mem.is_some_and(|m| m.order == Order::Weak && (m.space.is_constant() || m.readonly));
+    // Copies are copy propagation's business; constants stay near their uses.
+    (constant_load || inst.is_pure() && !matches!(inst.op, Op::Mov | Op::Pcopy)) && !touches_carry(f, inst)
+}
+
+fn exchanges(inst: &Inst) -> bool {
+    inst.op.is(op::COMMUTES) && inst.srcs.len() >= 2
+}
+
+fn hash(inst: &Inst) -> u64 {
+    let mut h = FxHasher::default();
+    (inst.op, inst.ty, inst.sty, inst.cond, inst.srcs.len()).hash(&mut h);
+    inst.aux.hash(&mut h);
+    let one = |s: &Src| {
+        let mut h = FxHasher::default();
+        s.hash(&mut h);
+        h.finish()
+    };
+    if exchanges(inst) {
+        one(&inst.srcs[0]).wrapping_add(one(&inst.srcs[1])).hash(&mut h);
+        inst.srcs[2..].hash(&mut h);
+    } else {
+        inst.srcs.hash(&mut h);
+    }
+    if let Some(m) = &inst.mem {
+        (m.space, m.buffer, m.index, m.base(), m.offset).hash(&mut h);
+    }
+    h.finish()
+}
+
+fn equal(a: &Inst, b: &Inst) -> bool {
+    let same_srcs = a.srcs == b.srcs
+        || exchanges(a)
+            && a.srcs.len() == b.srcs.len()
+            && a.srcs[0] == b.srcs[1]
+            && a.srcs[1] == b.srcs[0]
+            && a.srcs[2..] == b.srcs[2..];
+    let same_mem = match (&a.mem, &b.mem) {
+        (None, None) => true,
+        (Some(m), Some(n)) => {
+            (m.space, m.order, m.buffer, m.index, m.base(), m.offset)
+                == (n.space, n.order, n.buffer, n.index, n.base(), n.offset)
+        }
+        _ => false,
+    };
+    same_srcs
+        && same_mem
+        && (a.op, a.ty, a.sty, a.cond, a.logic, a.rnd, a.sat, a.ftz, a.exact, a.aux)
+            == (b.op, b.ty, b.sty, b.cond, b.logic, b.rnd, b.sat, b.ftz, b.exact, b.aux)
+        && a.dsts.len() == b.dsts.len()
+}
