@@ -137,3 +137,16 @@ pub fn emit(f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
     out.push(id);
     d
 }
+
+/// Exchanges an instruction and keeps the use counts exact.
+pub fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: Inst) {
+    new.for_uses(|v| uses[v] += 1);
+    f.insts[i].for_uses(|v| uses[v] -= 1);
+    f.replace(i, new);
+}
+
+/// [`emit`], keeping the use counts exact.
+pub fn emit_counted(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
+    inst.for_uses(|v| uses[v] += 1);
+    emit(f, out, inst)
+}

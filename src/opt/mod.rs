@@ -1,1 +1,262 @@
-//! (being written)
+//! The optimiser: a pass manager and one file a pass.
+//!
+//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which run in which
+//! [`Stage`], in which order. The manager, once for all passes, verifies the IR after each (debug builds, tests,
+//! `--verify-each`), prints it before or after, stops after a number of runs (`--bisect-limit`), counts and times.
+//!
+//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates stand in any
+//! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
+//! every instruction encodes, and what changes one asks [`crate::isel::legal`] whether the new one does.
+//!
+//! A pass returns whether it changed anything. A function pass sees one function and [`Ctx`]; a program pass sees
+//! all functions (inlining, parameters that nobody needs).
+
+pub mod address;
+pub mod algebra;
+pub mod copy_prop;
+pub mod dce;
+pub mod dead_params;
+pub mod edit;
+pub mod flow;
+pub mod fold;
+pub mod fuse;
+pub mod gvn;
+pub mod mem_combine;
+pub mod mods;
+pub mod operand;
+
+use crate::analysis::known_bits::Launch;
+use crate::chip::Chip;
+use crate::compile::Options;
+use crate::ir::verify::{self, Phase};
+use crate::ir::{Function, Program};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// Where in the pipeline passes run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Stage {
+    /// On what the front-end made.
+    Front,
+    /// After lowering to operations of the chip.
+    Ssa,
+    /// After legalisation, before scheduling and register assignment.
+    Legal,
+}
+
+impl Stage {
+    fn phase(self) -> Phase {
+        match self {
+            Stage::Front => Phase::Front,
+            Stage::Ssa => Phase::Ssa,
+            Stage::Legal => Phase::Legal,
+        }
+    }
+}
+
+/// What a pass works on. Both kinds return whether they changed anything.
+#[derive(Clone, Copy)]
+pub enum Run {
+    Function(fn(&mut Function, &mut Ctx<'_>) -> bool),
+    Program(fn(&mut Program, &mut Ctx<'_>) -> bool),
+}
+
+/// A pass by its name.
+pub struct Pass {
+    pub name: &'static str,
+    pub run: Run,
+}
+
+const fn on_function(name: &'static str, run: fn(&mut Function, &mut Ctx<'_>) -> bool) -> Pass {
+    Pass { name, run: Run::Function(run) }
+}
+
+const fn on_program(name: &'static str, run: fn(&mut Program, &mut Ctx<'_>) -> bool) -> Pass {
+    Pass { name, run: Run::Program(run) }
+}
+
+/// All passes.
+pub static PASSES: &[Pass] = &[
+    on_function("address", address::run),
+    on_function("algebra", algebra::run),
+    on_function("copy_prop", copy_prop::run),
+    on_function("dce", dce::run),
+    on_program("dead_params", dead_params::run),
+    on_function("flow", flow::run),
+    on_function("fold", fold::run),
+    on_function("fuse", fuse::run),
+    on_function("gvn", gvn::run),
+    on_function("mem_combine", mem_combine::run),
+    on_function("mods", mods::run),
+    on_function("operand", operand::run),
+];
+
+/// The passes of a stage at an optimisation level, in order. The same name may come several times.
+pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
+    match (stage, level) {
+        // What later stages rely on being gone.
+        (Stage::Front, 0) => &["flow"],
+        (_, 0) => &[],
+        (Stage::Front, _) => &[
+            "dead_params", "flow", "copy_prop", "fold", "algebra", "copy_prop", "gvn", "address", "dce",
+        ],
+        (Stage::Ssa, _) => &[
+            "copy_prop", "fold", "algebra", "copy_prop", "gvn", "address", "mods", "fuse", "mem_combine", "flow", "dce",
+        ],
+        (Stage::Legal, _) => &["gvn", "copy_prop", "operand", "dce"],
+    }
+}
+
+/// Looks a pass up by its name.
+pub fn find(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|p| p.name == name)
+}
+
+/// What a pass may know besides the function, and where it counts what it does.
+pub struct Ctx<'a> {
+    pub chip: Chip,
+    pub stage: Stage,
+    pub launch: Launch,
+    pub options: &'a Options,
+    stats: &'a mut Vec<(&'static str, u64)>,
+}
+
+impl Ctx<'_> {
+    /// Adds to a counter of the report; by convention `pass: what`.
+    pub fn count(&mut self, what: &'static str, n: impl TryInto<u64>) {
+        let n = n.try_into().unwrap_or(0);
+        if n == 0 {
+            return;
+        }
+        match self.stats.iter_mut().find(|(w, _)| *w == what) {
+            Some((_, total)) => *total += n,
+            None => self.stats.push((what, n)),
+        }
+    }
+}
+
+/// A compile's runs of the optimiser, one for each stage: counters and text live across them.
+#[derive(Default)]
+pub struct Session {
+    /// Pass runs so far, for `--bisect-limit`.
+    runs: u32,
+    times: Vec<(&'static str, Duration)>,
+    stats: Vec<(&'static str, u64)>,
+    /// IR listings that were asked for.
+    pub text: String,
+}
+
+/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
+#[derive(Debug, thiserror::Error)]
+#[error("after pass `{pass}` ({stage:?}): {findings}\n--- before:\n{before}\n--- after:\n{after}")]
+pub struct Broken {
+    pub pass: &'static str,
+    pub stage: Stage,
+    pub findings: String,
+    pub before: String,
+    pub after: String,
+}
+
+impl Session {
+    pub fn new() -> Session {
+        Session::default()
+    }
+
+    /// Runs the passes of a stage: the pipeline's, or those of [`Options::passes`] that it contains.
+    pub fn run(
+        &mut self,
+        stage: Stage,
+        program: &mut Program,
+        chip: Chip,
+        options: &Options,
+    ) -> Result<(), Box<Broken>> {
+        for &name in pipeline(stage, options.opt_level) {
+            if options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == name)) {
+                continue;
+            }
+            if let Some(pass) = find(name) {
+                self.run_pass(pass, stage, program, chip, options)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one pass, with everything around it.
+    pub fn run_pass(
+        &mut self,
+        pass: &'static Pass,
+        stage: Stage,
+        program: &mut Program,
+        chip: Chip,
+        options: &Options,
+    ) -> Result<(), Box<Broken>> {
+        if options.bisect_limit.is_some_and(|limit| self.runs >= limit) {
+            return Ok(());
+        }
+        self.runs += 1;
+        let wanted = |list: &[String]| list.iter().any(|p| p == pass.name || p == "all");
+        if wanted(&options.print_before) {
+            let _ = writeln!(self.text, "; before {} ({stage:?})\n{program}", pass.name);
+        }
+        let verifying = options.verify_each || cfg!(debug_assertions);
+        let before = verifying.then(|| program.clone());
+        let start = options.time_passes.then(Instant::now);
+        let mut ctx = Ctx {
+            chip,
+            stage,
+            launch: Launch { block_size: program.block_size },
+            options,
+            stats: &mut self.stats,
+        };
+        match pass.run {
+            Run::Program(run) => {
+                run(program, &mut ctx);
+            }
+            Run::Function(run) => {
+                for f in program.funcs.values_mut() {
+                    run(f, &mut ctx);
+                }
+            }
+        }
+        if let Some(start) = start {
+            let took = start.elapsed();
+            match self.times.iter_mut().find(|(p, _)| *p == pass.name) {
+                Some((_, total)) => *total += took,
+                None => self.times.push((pass.name, took)),
+            }
+        }
+        if wanted(&options.print_after) {
+            let _ = writeln!(self.text, "; after {} ({stage:?})\n{program}", pass.name);
+        }
+        if let Some(before) = before
+            && let Err(findings) = verify::program(program, stage.phase())
+        {
+            return Err(Box::new(Broken {
+                pass: pass.name,
+                stage,
+                findings: findings.to_string(),
+                before: before.to_string(),
+                after: program.to_string(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Times of the passes and what they did, for `--time-passes`.
+    pub fn report(&self) -> String {
+        let mut text = String::new();
+        let total: Duration = self.times.iter().map(|t| t.1).sum();
+        let mut times = self.times.clone();
+        times.sort_by_key(|t| std::cmp::Reverse(t.1));
+        for (pass, time) in &times {
+            let share = 100.0 * time.as_secs_f64() / total.as_secs_f64().max(1e-9);
+            let _ = writeln!(text, "{:10.1} us {share:5.1} %  {pass}", time.as_secs_f64() * 1e6);
+        }
+        let mut stats = self.stats.clone();
+        stats.sort_unstable();
+        for (what, n) in &stats {
+            let _ = writeln!(text, "{n:10}  {what}");
+        }
+        text
+    }
+}

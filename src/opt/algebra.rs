@@ -1,0 +1,583 @@
+//! Algebraic simplification: identities, canonical forms, and booleans as predicates.
+//!
+//! ```text
+//! add u32 %r1 0x4 %r0         ->  add u32 %r1 %r0 0x4          constants second
+//! add u32 %r2 %r1 0x8         ->  add u32 %r2 %r0 0xc          sums of constants
+//! mul u32 %r3 %r0 0x8         ->  shl u32 %r3 %r0 0x3
+//! set.lt u32 s32 %r4 %r0 %r5
+//! set.ge u32 s32 %r6 %r0 %r7
+//! and u32 %r8 %r4 %r6
+//! set.ne pred u32 %p9 %r8 0x0 ->  set.lt pred s32 %p10 %r0 %r5
+//!                                 set.ge.and pred s32 %p9 %r0 %r7 %p10
+//! ```
+//!
+//! Each rewrite makes the instruction cheaper or leaves its cost and helps another; none adds an instruction that is
+//! not paid for by one that loses its last reader. Rules for floats hold bit by bit (NaN payloads excepted), and
+//! where an instruction flushes denormals, only those apply that flush as well.
+
+use super::Ctx;
+use super::edit::*;
+use crate::ir::*;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut uses = count_uses(f);
+    let mut rewritten = 0;
+    rewrite_each(f, |f, out, i| {
+        let mut changed = false;
+        // A rewrite may enable another; a canonical form is reached in a few steps.
+        for _ in 0..6 {
+            if !is_scalar(f, &f.insts[i]) {
+                break;
+            }
+            let Some(new) = simplify(f, &mut uses, out, i) else { break };
+            replace_counted(f, &mut uses, i, new);
+            rewritten += 1;
+            changed = true;
+        }
+        changed
+    });
+    ctx.count("algebra: rewritten", rewritten);
+    rewritten > 0
+}
+
+fn simplify(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+    let inst = &f.insts[i];
+    canonical(inst)
+        .or_else(|| match inst.ty {
+            Type::U32 | Type::S32 => integer(f, uses, inst),
+            Type::F32 => float(inst),
+            Type::Pred => predicate(f, inst),
+            _ => None,
+        })
+        .or_else(|| choice(f, inst))
+        .or_else(|| boolean(f, uses, out, i))
+        .or_else(|| outward(f, uses, out, i))
+}
+
+fn is_imm(s: &Src) -> bool {
+    matches!(s.kind, SrcKind::Imm(_))
+}
+
+/// Constants second.
+fn canonical(inst: &Inst) -> Option<Inst> {
+    if inst.srcs.len() < 2 || !is_imm(&inst.srcs[0]) || is_imm(&inst.srcs[1]) {
+        return None;
+    }
+    let mut new = inst.clone();
+    match inst.op {
+        Op::Set => new.cond = inst.cond.swap(),
+        op if op.is(op::COMMUTES) && inst.ty != Type::Pred => {}
+        _ => return None,
+    }
+    new.srcs.swap(0, 1);
+    Some(new)
+}
+
+fn with(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
+    let mut new = Inst::new(op, inst.ty);
+    new.dsts = inst.dsts.clone();
+    new.loc = inst.loc;
+    new.srcs.extend(srcs.iter().copied());
+    new
+}
+
+fn mov_imm(inst: &Inst, x: u32) -> Option<Inst> {
+    Some(as_mov(inst, Src::imm(x)))
+}
+
+/// A copy of an operand, if it is a plain value.
+fn copy(inst: &Inst, s: Src) -> Option<Inst> {
+    (s.mods == SrcMods::default()).then(|| as_mov(inst, s))
+}
+
+fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
+    if inst.sat {
+        return None;
+    }
+    let s = &inst.srcs;
+    let imm = |n: usize| s.get(n).and_then(Src::as_imm);
+    let plain = |n: usize| s.get(n).is_some_and(|s| s.is_plain_val());
+    let same = s.len() == 2 && plain(0) && s[0] == s[1];
+    // The instruction that computes operand 0, if this is its only reader or it can be looked through for free.
+    let def = s.first().and_then(|s| scalar_def(f, s)).filter(|d| !d.sat && plain(0) && is_int(d.ty));
+    let inner = |op: Op| def.filter(|d| d.op == op);
+    match inst.op {
+        Op::Add if s.len() == 2 => match imm(1) {
+            Some(0) => copy(inst, s[0]),
+            Some(x) => {
+                let d = inner(Op::Add).filter(|d| d.srcs.len() == 2)?;
+                let y = d.srcs[1].as_imm()?;
+                Some(with(inst, Op::Add, &[d.srcs[0], Src::imm(x.wrapping_add(y))]))
+            }
+            None => {
+                // a + -(a2) and the like; a negated constant operand was folded already.
+                let neg = |n: usize| scalar_def(f, &s[n]).filter(|d| d.op == Op::Neg && is_int(d.ty) && plain(n));
+                if let Some(d) = neg(1).filter(|d| d.srcs[0].is_plain_val()) {
+                    return Some(with(inst, Op::Sub, &[s[0], d.srcs[0]]));
+                }
+                let d = neg(0).filter(|d| d.srcs[0].is_plain_val() && s[1].is_plain_val())?;
+                Some(with(inst, Op::Sub, &[s[1], d.srcs[0]]))
+            }
+        },
+        Op::Sub if s.len() == 2 => {
+            if same {
+                return mov_imm(inst, 0);
+            }
+            match imm(1) {
+                Some(x) if s[0].mods == SrcMods::default() => {
+                    Some(with(inst, Op::Add, &[s[0], Src::imm(x.wrapping_neg())]))
+                }
+                _ if imm(0) == Some(0) && plain(1) => Some(with(inst, Op::Neg, &[s[1]])),
+                _ => None,
+            }
+        }
+        Op::Neg => {
+            let d = inner(Op::Neg)?;
+            copy(inst, d.srcs[0])
+        }
+        Op::Not => {
+            let d = inner(Op::Not)?;
+            copy(inst, d.srcs[0])
+        }
+        Op::Abs => match def?.op {
+            Op::Abs => copy(inst, s[0]),
+            Op::Neg => Some(with(inst, Op::Abs, &[def?.srcs[0]])),
+            _ => None,
+        },
+        Op::Mul => match imm(1)? {
+            0 => mov_imm(inst, 0),
+            1 => copy(inst, s[0]),
+            u32::MAX if plain(0) => Some(with(inst, Op::Neg, &[s[0]])),
+            x if x.is_power_of_two() && plain(0) => {
+                Some(with(inst, Op::Shl, &[s[0], Src::imm(x.trailing_zeros())]))
+            }
+            x => {
+                let d = def?;
+                match (d.op, d.srcs.get(1).and_then(Src::as_imm)) {
+                    (Op::Mul, Some(y)) => Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x.wrapping_mul(y))])),
+                    (Op::Shl, Some(y)) if y < 32 && d.srcs[0].is_plain_val() => {
+                        Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x << y)]))
+                    }
+                    _ => None,
+                }
+            }
+        },
+        Op::MulHi if imm(1) == Some(0) => mov_imm(inst, 0),
+        Op::Mad if s.len() == 3 => match (imm(1), imm(2)) {
+            (Some(0), _) => copy(inst, s[2]),
+            (Some(1), _) => Some(with(inst, Op::Add, &[s[0], s[2]])),
+            (_, Some(0)) => Some(with(inst, Op::Mul, &[s[0], s[1]])).filter(|_| !s[0].mods.neg && !s[1].mods.neg),
+            (Some(x), None) if x.is_power_of_two() && plain(0) && plain(2) => {
+                Some(with(inst, Op::ShlAdd, &[s[0], Src::imm(x.trailing_zeros()), s[2]]))
+            }
+            _ => None,
+        },
+        Op::ShlAdd if imm(1) == Some(0) => Some(with(inst, Op::Add, &[s[0], s[2]])),
+        Op::ShlAdd if imm(2) == Some(0) && plain(0) => Some(with(inst, Op::Shl, &[s[0], s[1]])),
+        Op::And => match imm(1) {
+            _ if same => copy(inst, s[0]),
+            Some(0) => mov_imm(inst, 0),
+            Some(u32::MAX) => copy(inst, s[0]),
+            Some(x) => {
+                let d = def?;
+                let by = |d: &Inst| d.srcs.get(1).and_then(Src::as_imm);
+                match d.op {
+                    Op::And => Some(with(inst, Op::And, &[d.srcs[0], Src::imm(x & by(d)?)])),
+                    // A field of low bits: one instruction where the shift has no other reader.
+                    Op::Shr if (x + 1).is_power_of_two() && uses[s[0].as_val()?] == 1 => {
+                        let (pos, len) = (by(d).filter(|&n| n < 32)?, x.trailing_ones());
+                        if pos + len > 32 && d.ty == Type::S32 || !d.srcs[0].is_plain_val() {
+                            return None;
+                        }
+                        let mut new = with(inst, Op::Ext, &[d.srcs[0], Src::imm(pos | len << 8)]);
+                        (new.ty, new.sty) = (Type::U32, Type::U32);
+                        Some(new)
+                    }
+                    // The mask of a comparison and the number one, of either kind.
+                    Op::Set if d.ty != Type::F32 && x == 1f32.to_bits() => {
+                        let mut new = d.clone();
+                        new.ty = Type::F32;
+                        new.dsts = inst.dsts.clone();
+                        Some(new)
+                    }
+                    _ => None,
+                }
+            }
+            None => None,
+        },
+        Op::Or => match imm(1) {
+            _ if same => copy(inst, s[0]),
+            Some(0) => copy(inst, s[0]),
+            Some(u32::MAX) => mov_imm(inst, u32::MAX),
+            Some(x) => {
+                let d = inner(Op::Or)?;
+                Some(with(inst, Op::Or, &[d.srcs[0], Src::imm(x | d.srcs[1].as_imm()?)]))
+            }
+            None => None,
+        },
+        Op::Xor => match imm(1) {
+            _ if same => mov_imm(inst, 0),
+            Some(0) => copy(inst, s[0]),
+            Some(u32::MAX) if plain(0) => Some(with(inst, Op::Not, &[s[0]])),
+            Some(x) => {
+                let d = inner(Op::Xor)?;
+                Some(with(inst, Op::Xor, &[d.srcs[0], Src::imm(x ^ d.srcs[1].as_imm()?)]))
+            }
+            None => None,
+        },
+        Op::Shl | Op::Shr => {
+            let by = match imm(1)? {
+                n if inst.aux == Aux::Wrap => n & 31,
+                n => n,
+            };
+            let signed = inst.op == Op::Shr && inst.ty == Type::S32;
+            match by {
+                0 => return copy(inst, s[0]),
+                32.. if !signed => return mov_imm(inst, 0),
+                _ if inst.aux == Aux::Wrap => return Some(with(inst, inst.op, &[s[0], Src::imm(by)])),
+                _ => {}
+            }
+            let d = def.filter(|d| d.aux != Aux::Wrap)?;
+            let n = d.srcs.get(1).and_then(Src::as_imm).filter(|&n| n < 32)?;
+            let base = d.srcs.first().filter(|s| s.is_plain_val())?;
+            match (inst.op, d.op) {
+                (Op::Shl, Op::Shl) => Some(with(inst, Op::Shl, &[*base, Src::imm((n + by).min(32))])),
+                (Op::Shr, Op::Shr) if d.ty == inst.ty => {
+                    let total = if signed { (n + by).min(31) } else { (n + by).min(32) };
+                    Some(with(inst, Op::Shr, &[*base, Src::imm(total)]))
+                }
+                // Sign or zero extension of a field.
+                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses[s[0].as_val()?] == 1 => {
+                    if by == n && !signed {
+                        return Some(with(inst, Op::And, &[*base, Src::imm(u32::MAX >> n)]));
+                    }
+                    Some(with(inst, Op::Ext, &[*base, Src::imm((by - n) | (32 - by) << 8)]))
+                }
+                // Clearing low bits.
+                (Op::Shl, Op::Shr) if by == n => Some(with(inst, Op::And, &[*base, Src::imm(u32::MAX << n)])),
+                _ => None,
+            }
+        }
+        Op::Min | Op::Max if same => copy(inst, s[0]),
+        Op::Sel if s[0] == s[1] => copy(inst, s[0]),
+        Op::Popc if s.len() == 2 && imm(1) == Some(u32::MAX) => Some(with(inst, Op::Popc, &[s[0]])),
+        _ => None,
+    }
+}
+
+fn is_int(ty: Type) -> bool {
+    matches!(ty, Type::U32 | Type::S32)
+}
+
+fn float(inst: &Inst) -> Option<Inst> {
+    let s = &inst.srcs;
+    let imm = |n: usize| imm_src(inst, n).map(f32::from_bits);
+    let quiet = !inst.sat && !inst.ftz && inst.rnd == Rnd::Near && !inst.exact;
+    match inst.op {
+        // -0 is neutral for every x; +0 would turn -0 into +0.
+        Op::Add if quiet && imm(1).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => copy(inst, s[0]),
+        Op::Sub if quiet && imm(1).is_some_and(|x| x == 0.0 && x.is_sign_positive()) => copy(inst, s[0]),
+        Op::Mul if imm(1) == Some(1.0) && quiet => copy(inst, s[0]),
+        Op::Mul if imm(1) == Some(-1.0) && !inst.ftz && s[0].is_plain_val() && !inst.sat => {
+            Some(with(inst, Op::Neg, &[s[0]]))
+        }
+        Op::Mad if imm(1) == Some(1.0) => Some(like(inst, Op::Add, &[s[0], s[2]])),
+        Op::Mad if imm(1) == Some(-1.0) => Some(like(inst, Op::Add, &[s[0].neg(), s[2]])),
+        Op::Mad if imm(2).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => {
+            Some(like(inst, Op::Mul, &[s[0], s[1]]))
+        }
+        Op::Min | Op::Max if s[0] == s[1] && quiet => copy(inst, s[0]),
+        // A multiple of two is a sum: neither rounds differently.
+        Op::Mul if imm(1) == Some(2.0) => Some(like(inst, Op::Add, &[s[0], s[0]])),
+        Op::Sel if s[0] == s[1] => copy(inst, s[0]),
+        _ => None,
+    }
+}
+
+/// The same kind of arithmetic with another operation.
+fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
+    let mut new = with(inst, op, srcs);
+    (new.rnd, new.sat, new.ftz, new.exact) = (inst.rnd, inst.sat, inst.ftz, inst.exact);
+    new
+}
+
+/// Logic on predicates.
+fn predicate(f: &Function, inst: &Inst) -> Option<Inst> {
+    let s = &inst.srcs;
+    let imm = |n: usize| imm_src(inst, n);
+    match inst.op {
+        Op::And | Op::Or | Op::Xor => {
+            let n = if imm(0).is_some() { 0 } else { 1 };
+            let other = s[1 - n];
+            match (inst.op, imm(n)) {
+                (Op::And, Some(0)) => mov_imm(inst, 0),
+                (Op::Or, Some(1)) => mov_imm(inst, 1),
+                (Op::And, Some(_)) | (Op::Or | Op::Xor, Some(0)) => Some(as_mov(inst, other)),
+                (Op::Xor, Some(_)) => Some(as_mov(inst, other.inv())),
+                _ if s[0] == s[1] && inst.op != Op::Xor => Some(as_mov(inst, s[0])),
+                // `and p q` of two comparisons: one that takes the other along.
+                _ => None,
+            }
+        }
+        Op::Not => {
+            let mut new = as_mov(inst, s[0].inv());
+            new.ty = Type::Pred;
+            Some(new)
+        }
+        // The negation of a comparison whose result is not a number of its own.
+        Op::Mov if s[0].mods.inv => {
+            let d = scalar_def(f, &s[0])?;
+            if d.op != Op::Set || d.srcs.len() != 2 {
+                return None;
+            }
+            let mut new = d.clone();
+            new.cond = negated(d);
+            new.dsts = inst.dsts.clone();
+            Some(new)
+        }
+        Op::Set if inst.srcs.len() == 3 => {
+            let c = imm(2)?;
+            match (inst.logic, c != 0) {
+                (Logic::And, true) | (Logic::Or | Logic::Xor, false) => {
+                    let mut new = inst.clone();
+                    new.srcs.truncate(2);
+                    new.logic = Logic::And;
+                    Some(new)
+                }
+                (Logic::And, false) => mov_imm(inst, 0),
+                (Logic::Or, true) => mov_imm(inst, 1),
+                (Logic::Xor, true) => {
+                    let mut new = inst.clone();
+                    new.srcs.truncate(2);
+                    new.logic = Logic::And;
+                    new.cond = negated(inst);
+                    Some(new)
+                }
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The condition under which a comparison does not hold.
+fn negated(inst: &Inst) -> Cond {
+    if inst.sty.is_float() { inst.cond.negate() } else { inst.cond.negate().ordered() }
+}
+
+/// Choices whose condition is known or whose arms are those of a comparison.
+fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
+    let s = &inst.srcs;
+    match inst.op {
+        Op::Sel => {
+            if let Some(c) = imm_src(inst, 2) {
+                return Some(as_mov(inst, if c != 0 { s[0] } else { s[1] })).filter(|m| mods_ok(&m.srcs[0]));
+            }
+            // c ? a : b through a negated predicate.
+            if s[2].mods.inv {
+                let mut new = inst.clone();
+                new.srcs.swap(0, 1);
+                new.srcs[2].mods.inv = false;
+                return Some(new);
+            }
+            if inst.ty == Type::Pred {
+                return None;
+            }
+            // The mask or the number that a comparison gives by itself.
+            let d = scalar_def(f, &s[2]).filter(|d| d.op == Op::Set)?;
+            let (a, b) = (s[0].as_imm()?, s[1].as_imm()?);
+            let (ty, negate) = match (a, b) {
+                (u32::MAX, 0) => (Type::U32, false),
+                (0, u32::MAX) => (Type::U32, true),
+                (0x3f80_0000, 0) => (Type::F32, false),
+                (0, 0x3f80_0000) => (Type::F32, true),
+                _ => return None,
+            };
+            if negate && d.srcs.len() != 2 {
+                return None;
+            }
+            let mut new = d.clone();
+            new.ty = ty;
+            new.dsts = inst.dsts.clone();
+            new.loc = inst.loc;
+            if negate {
+                new.cond = negated(d);
+            }
+            Some(new)
+        }
+        _ => None,
+    }
+}
+
+fn mods_ok(s: &Src) -> bool {
+    !s.mods.neg && !s.mods.abs
+}
+
+/// A test of a boolean that is a 32-bit mask (or 1.0): the comparison behind it, as a predicate. Conjunctions become
+/// the third operand of a comparison.
+fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+    let inst = &f.insts[i];
+    match inst.op {
+        Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 2 => {
+            let zero = imm_src(inst, 1)? & 0x7fff_ffff == 0;
+            let test = match inst.cond.ordered() {
+                Cond::Ne => true,
+                Cond::Eq => false,
+                _ => return None,
+            };
+            if !zero || !inst.srcs[0].is_plain_val() || !matches!(inst.sty, Type::U32 | Type::S32 | Type::F32) {
+                return None;
+            }
+            if imm_src(inst, 1)? != 0 && inst.sty != Type::F32 {
+                return None;
+            }
+            let v = inst.srcs[0].as_val()?;
+            let float = inst.sty == Type::F32;
+            if !is_boolean(f, v, float, 4) {
+                return None;
+            }
+            let (dsts, loc) = (inst.dsts.clone(), inst.loc);
+            let mut new = as_predicate(f, uses, out, v, !test);
+            new.dsts = dsts;
+            new.loc = loc;
+            Some(new)
+        }
+        Op::Slct if inst.srcs[2].is_plain_val() && matches!(inst.sty, Type::U32 | Type::S32) => {
+            let v = inst.srcs[2].as_val()?;
+            let negate = match inst.cond {
+                Cond::Ne => false,
+                Cond::Eq => true,
+                // A mask is -1 or 0.
+                Cond::Lt if inst.sty == Type::S32 => false,
+                Cond::Ge if inst.sty == Type::S32 => true,
+                _ => return None,
+            };
+            if !is_boolean(f, v, false, 4) {
+                return None;
+            }
+            let mut new = inst.clone();
+            new.op = Op::Sel;
+            new.sty = new.ty;
+            new.cond = Cond::default();
+            let p = as_predicate(f, uses, out, v, false);
+            let p = emit_counted(f, uses, out, p);
+            new.srcs[2] = Src::val(p);
+            if negate {
+                new.srcs.swap(0, 1);
+            }
+            Some(new)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value is a mask (or, for `float`, 0.0 or 1.0) by construction: a comparison, or logic on such, up to a depth.
+fn is_boolean(f: &Function, v: ValueId, float: bool, depth: u32) -> bool {
+    let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
+    match d.op {
+        Op::Set => (d.ty == Type::F32) == float && d.ty != Type::Pred,
+        Op::And | Op::Or | Op::Xor if depth > 0 && !float => {
+            d.srcs.iter().all(|s| s.is_plain_val() && s.as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1)))
+        }
+        Op::Not if depth > 0 && !float => {
+            d.srcs[0].is_plain_val() && d.srcs[0].as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked for; what it needs
+/// besides is emitted before it. Its destination is still to be set.
+fn as_predicate(
+    f: &mut Function,
+    uses: &mut UseCounts,
+    out: &mut Vec<InstId>,
+    v: ValueId,
+    negate: bool,
+) -> Inst {
+    let d = f.def_inst(v).expect("a boolean has a defining instruction").clone();
+    let operand = |n: usize| d.srcs[n].as_val().expect("a boolean's operands are values");
+    match d.op {
+        Op::Set => {
+            let mut set = d;
+            set.ty = Type::Pred;
+            set.dsts.clear();
+            if !negate {
+                return set;
+            }
+            if set.srcs.len() == 2 {
+                set.cond = negated(&set);
+                return set;
+            }
+            let p = emit_counted(f, uses, out, set);
+            Inst::new(Op::Mov, Type::Pred).src(Src::val(p).inv())
+        }
+        Op::Not => as_predicate(f, uses, out, operand(0), !negate),
+        op => {
+            // De Morgan: the negation of a conjunction is the disjunction of the negations.
+            let (a, b) = (operand(0), operand(1));
+            let (na, nb, logic) = match op {
+                Op::And if negate => (true, true, Logic::Or),
+                Op::Or if negate => (true, true, Logic::And),
+                Op::And => (false, false, Logic::And),
+                Op::Or => (false, false, Logic::Or),
+                _ => (negate, false, Logic::Xor),
+            };
+            let first = as_predicate(f, uses, out, a, na);
+            let p = emit_counted(f, uses, out, first);
+            let mut second = as_predicate(f, uses, out, b, nb);
+            if second.op == Op::Set && second.srcs.len() == 2 {
+                second.srcs.push(Src::val(p));
+                second.logic = logic;
+                return second;
+            }
+            let q = emit_counted(f, uses, out, second);
+            let op = match logic {
+                Logic::And => Op::And,
+                Logic::Or => Op::Or,
+                Logic::Xor => Op::Xor,
+            };
+            Inst::new(op, Type::Pred).src(p).src(q)
+        }
+    }
+}
+
+/// Moves an added constant outwards, where it can meet another or an address: `(x + c) + y` to `(x + y) + c`,
+/// `(x + c) << n` to `(x << n) + (c << n)`, `(x + c) * k` likewise. Only where the inner sum has no other reader,
+/// so that the number of instructions stays.
+fn outward(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+    let inst = &f.insts[i];
+    if !is_int(inst.ty) || inst.sat || inst.aux == Aux::Wrap || inst.srcs.len() != 2 {
+        return None;
+    }
+    let sum = |n: usize| -> Option<(ValueId, u32)> {
+        let s = &inst.srcs[n];
+        let d = scalar_def(f, s).filter(|d| d.op == Op::Add && is_int(d.ty) && !d.sat && d.srcs.len() == 2)?;
+        if uses[s.as_val()?] != 1 || !s.is_plain_val() || !d.srcs[0].is_plain_val() {
+            return None;
+        }
+        Some((d.srcs[0].as_val()?, d.srcs[1].as_imm()?))
+    };
+    let (x, c, other) = match inst.op {
+        Op::Add if inst.srcs.iter().all(|s| s.is_plain_val()) => match (sum(0), sum(1)) {
+            (Some((x, c)), _) => (x, c, inst.srcs[1]),
+            (_, Some((x, c))) => (x, c, inst.srcs[0]),
+            _ => return None,
+        },
+        Op::Shl => {
+            let n = inst.srcs[1].as_imm().filter(|&n| n < 32)?;
+            let (x, c) = sum(0)?;
+            (x, c << n, inst.srcs[1])
+        }
+        Op::Mul => {
+            let k = inst.srcs[1].as_imm()?;
+            let (x, c) = sum(0)?;
+            (x, c.wrapping_mul(k), inst.srcs[1])
+        }
+        _ => return None,
+    };
+    let mut core = Inst::new(inst.op, Type::U32).src(x).src(other);
+    core.loc = inst.loc;
+    let new = with(inst, Op::Add, &[]);
+    let v = emit_counted(f, uses, out, core);
+    Some(new.src(v).src(c))
+}

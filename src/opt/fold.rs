@@ -1,0 +1,218 @@
+//! Constant folding: an operation on constants becomes its result.
+//!
+//! ```text
+//! mul u32 %r1 0x3 0x4     ->  mov u32 %r1 0xc
+//! ```
+//!
+//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a result. Special
+//! functions are left to the machine: its tables are not known to the last bit.
+
+use super::Ctx;
+use super::edit::{as_mov, imm_src, is_scalar, rewrite_each};
+use crate::ir::*;
+use crate::num::{Round, conv, float, int};
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut folded = 0;
+    rewrite_each(f, |f, _, i| {
+        let inst = &f.insts[i];
+        if !is_scalar(f, inst) || inst.op == Op::Mov && inst.srcs[0].mods == SrcMods::default() {
+            return false;
+        }
+        let Some(x) = eval(inst) else { return false };
+        let mov = as_mov(inst, Src::imm(x));
+        f.replace(i, mov);
+        folded += 1;
+        true
+    });
+    ctx.count("fold: folded", folded);
+    folded > 0
+}
+
+/// The result of an instruction all of whose operands are immediates; a predicate as 0 or 1.
+pub fn eval(inst: &Inst) -> Option<u32> {
+    if inst.srcs.is_empty() || inst.srcs.len() > 3 || !inst.is_pure() {
+        return None;
+    }
+    let mut x = [0; 3];
+    for n in 0..inst.srcs.len() {
+        x[n] = imm_src(inst, n)?;
+    }
+    let [a, b, c] = x;
+    match (inst.op, inst.ty) {
+        (Op::Set, _) => set(inst, a, b, c),
+        (Op::Mov, _) => Some(a),
+        (Op::Sel, _) => Some(if c != 0 { a } else { b }),
+        (Op::Slct, _) => Some(if compare(inst.cond, inst.sty, c, 0, inst.ftz)? { a } else { b }),
+        (Op::Cvt, _) => convert(inst, a),
+        (_, Type::F32) => eval_f32(inst, a, b, c),
+        (_, Type::U32 | Type::S32) => eval_int(inst, a, b, c),
+        (_, Type::Pred) => match inst.op {
+            Op::And => Some(a & b),
+            Op::Or => Some(a | b),
+            Op::Xor => Some(a ^ b),
+            Op::Not => Some(a ^ 1),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub fn rounding(r: Rnd) -> Round {
+    match r {
+        Rnd::Near => Round::Rn,
+        Rnd::Down => Round::Rm,
+        Rnd::Up => Round::Rp,
+        Rnd::Zero => Round::Rz,
+    }
+}
+
+fn eval_f32(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
+    let flush = |x| if inst.ftz { float::ftz32(x) } else { x };
+    let (a, b, c) = (flush(a), flush(b), flush(c));
+    let round = rounding(inst.rnd);
+    let minus = |x: u32| x ^ 0x8000_0000;
+    let x = match inst.op {
+        Op::Add => float::add32(a, b, round),
+        Op::Sub => float::add32(a, minus(b), round),
+        Op::Mul => float::mul32(a, b, 0, round),
+        Op::Mad => float::fma32(a, b, c, round),
+        Op::Min => float::min32(a, b),
+        Op::Max => float::max32(a, b),
+        Op::Neg => minus(a),
+        Op::Abs => a & 0x7fff_ffff,
+        _ => return None,
+    };
+    let x = flush(x);
+    Some(if inst.sat { float::sat32(x) } else { x })
+}
+
+fn eval_int(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
+    let signed = inst.ty == Type::S32;
+    if inst.sat {
+        return None;
+    }
+    let by = |n: u32| if inst.aux == Aux::Wrap { n & 31 } else { n };
+    let high = |a, b| (int::mul_wide(a, b, signed, signed) >> 32) as u32;
+    let (sa, sb) = (a as i32, b as i32);
+    Some(match inst.op {
+        Op::Add if inst.srcs.len() == 2 => a.wrapping_add(b),
+        Op::Sub if inst.srcs.len() == 2 => a.wrapping_sub(b),
+        Op::Mul => a.wrapping_mul(b),
+        Op::MulHi => high(a, b),
+        Op::Mad => a.wrapping_mul(b).wrapping_add(c),
+        Op::MadHi => high(a, b).wrapping_add(c),
+        Op::ShlAdd => int::shl(a, b).wrapping_add(c),
+        Op::Sad if signed => sa.abs_diff(sb).wrapping_add(c),
+        Op::Sad => a.abs_diff(b).wrapping_add(c),
+        Op::Div if b == 0 || signed && sa == i32::MIN && sb == -1 => return None,
+        Op::Mod if b == 0 || signed && sa == i32::MIN && sb == -1 => return None,
+        Op::Div if signed => (sa / sb) as u32,
+        Op::Mod if signed => (sa % sb) as u32,
+        Op::Div => a / b,
+        Op::Mod => a % b,
+        Op::Neg => a.wrapping_neg(),
+        Op::Abs => sa.unsigned_abs(),
+        Op::Min if signed => sa.min(sb) as u32,
+        Op::Max if signed => sa.max(sb) as u32,
+        Op::Min => a.min(b),
+        Op::Max => a.max(b),
+        Op::And => a & b,
+        Op::Or => a | b,
+        Op::Xor => a ^ b,
+        Op::Not => !a,
+        Op::Shl => int::shl(a, by(b)),
+        Op::Shr if signed => int::shr_s(a, by(b)),
+        Op::Shr => int::shr_u(a, by(b)),
+        Op::ShfL => {
+            let n = b & 31;
+            ((u64::from(c) << 32 | u64::from(a)) << n >> 32) as u32
+        }
+        Op::ShfR => ((u64::from(c) << 32 | u64::from(a)) >> (b & 31)) as u32,
+        Op::Ext => int::bfe(a, b, signed),
+        Op::Ins => int::bfi(a, b, c),
+        Op::Popc if inst.srcs.len() == 2 => (a & b).count_ones(),
+        Op::Popc => a.count_ones(),
+        Op::Flo => int::flo(a, signed, inst.aux == Aux::Shift),
+        Op::Brev => a.reverse_bits(),
+        Op::Prmt => int::prmt(a, b, c, int::Permute::Index),
+        _ => return None,
+    })
+}
+
+/// Whether `a cond b` holds, compared as `ty`.
+pub fn compare(cond: Cond, ty: Type, a: u32, b: u32, ftz: bool) -> Option<bool> {
+    let test = cond as u8;
+    Some(match ty {
+        Type::F32 => {
+            let flush = |x| if ftz { float::ftz32(x) } else { x };
+            float::test32(test, flush(a), flush(b))
+        }
+        Type::U32 | Type::S32 => {
+            let order = if ty == Type::S32 { (a as i32).cmp(&(b as i32)) } else { a.cmp(&b) };
+            test & (1 << (order as i8 + 1)) != 0
+        }
+        _ => return None,
+    })
+}
+
+fn set(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
+    let mut holds = compare(inst.cond, inst.sty, a, b, inst.ftz)?;
+    if inst.srcs.len() == 3 {
+        let c = c != 0;
+        holds = match inst.logic {
+            Logic::And => holds & c,
+            Logic::Or => holds | c,
+            Logic::Xor => holds ^ c,
+        };
+    }
+    Some(match inst.ty {
+        Type::Pred => holds as u32,
+        Type::F32 => {
+            if holds {
+                1f32.to_bits()
+            } else {
+                0
+            }
+        }
+        _ => {
+            if holds {
+                u32::MAX
+            } else {
+                0
+            }
+        }
+    })
+}
+
+fn convert(inst: &Inst, a: u32) -> Option<u32> {
+    let int_of = |t: Type| match t {
+        Type::U8 | Type::S8 | Type::U16 | Type::S16 | Type::U32 | Type::S32 => {
+            Some(conv::Int::new(t.bits(), t.is_signed()))
+        }
+        _ => None,
+    };
+    let float_of = |t: Type| match t {
+        Type::F16 => Some(conv::Float::F16),
+        Type::F32 => Some(conv::Float::F32),
+        _ => None,
+    };
+    let round = rounding(inst.rnd);
+    let raw = match inst.aux {
+        Aux::None | Aux::Integral => u64::from(a),
+        Aux::Byte(n) => u64::from(a >> (inst.sty.bits() * u32::from(n)).min(31)),
+        _ => return None,
+    };
+    let x = match (int_of(inst.sty), float_of(inst.sty), int_of(inst.ty), float_of(inst.ty)) {
+        (Some(from), _, Some(to), _) => conv::i2i(from, raw, to, inst.sat),
+        (Some(from), _, _, Some(to)) => conv::i2f(from, raw, to, round),
+        (_, Some(from), Some(to), _) => conv::f2i(from, raw, to, round, inst.ftz),
+        (_, Some(from), _, Some(to)) if inst.aux == Aux::Integral && from == to => {
+            conv::round_int(from, raw, round, inst.ftz)
+        }
+        (_, Some(from), _, Some(to)) if inst.aux == Aux::None => conv::f2f(from, raw, to, round, inst.ftz),
+        _ => return None,
+    };
+    let x = x as u32;
+    Some(if inst.sat && inst.ty == Type::F32 { float::sat32(x) } else { x })
+}

@@ -1,0 +1,112 @@
+//! Two operations in one instruction: multiply-add, shift-add.
+//!
+//! ```text
+//! mul u32 %r2 %r0 %r1
+//! add u32 %r3 %r2 %r4         ->  mad u32 %r3 %r0 %r1 %r4
+//! shl u32 %r5 %r0 0x2
+//! add u32 %r6 %r5 %r4         ->  shladd u32 %r6 %r0 0x2 %r4
+//! ```
+//!
+//! The inner operation must have no other reader (then it dies), except that a shift may be duplicated into its only
+//! two readers: shifts run at a fifth of an addition's rate, and the shift-add at the addition's.
+//!
+//! Safe for integers because both are computed modulo 2^32. For floats one rounding disappears, which is only done
+//! where neither operation is marked exact and both round and flush alike.
+
+use super::Ctx;
+use super::edit::{UseCounts, count_uses, is_scalar, replace_counted, rewrite_each, scalar_def};
+use crate::ir::*;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut uses = count_uses(f);
+    let mut fused = 0;
+    rewrite_each(f, |f, _, i| {
+        let inst = &f.insts[i];
+        if !is_scalar(f, inst) || !matches!(inst.op, Op::Add | Op::Sub) || inst.srcs.len() != 2 {
+            return false;
+        }
+        let new = fuse(f, inst, &uses, 1).or_else(|| fuse(f, inst, &uses, 0));
+        let Some((new, inner)) = new else { return false };
+        replace_counted(f, &mut uses, i, new);
+        if uses[inner] == 0
+            && let Some(dead) = f.def_inst(inner)
+        {
+            dead.for_uses(|v| uses[v] -= 1);
+        }
+        fused += 1;
+        true
+    });
+    ctx.count("fuse: fused", fused);
+    fused > 0
+}
+
+/// The fused form with source `n` of the addition as the inner operation.
+fn fuse(f: &Function, inst: &Inst, uses: &UseCounts, n: usize) -> Option<(Inst, ValueId)> {
+    let s = inst.srcs[n];
+    let inner_value = s.as_val()?;
+    let inner = scalar_def(f, &s)?;
+    if inner.sat || s.mods.abs || s.mods.inv {
+        return None;
+    }
+    let mut other = inst.srcs[1 - n];
+    let mut neg = s.mods.neg;
+    if inst.op == Op::Sub {
+        if n == 1 {
+            neg = !neg;
+        } else {
+            other.mods.neg = !other.mods.neg;
+        }
+    }
+    let single = uses[inner_value] == 1;
+    let float = inst.ty == Type::F32;
+    let mut new = Inst::new(Op::Mad, inst.ty);
+    new.loc = inst.loc;
+    new.dsts = inst.dsts.clone();
+    match inner.op {
+        Op::Mul if float && inner.ty == Type::F32 => {
+            let same = (inner.rnd, inner.ftz) == (inst.rnd, inst.ftz);
+            if !single || inner.exact || inst.exact || !same {
+                return None;
+            }
+            (new.rnd, new.ftz, new.sat) = (inst.rnd, inst.ftz, inst.sat);
+            new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
+            if neg {
+                new.srcs[0].mods.neg = !new.srcs[0].mods.neg;
+            }
+        }
+        Op::Mul if is_int(inner.ty) && is_int(inst.ty) => {
+            let plain = |s: &Src| s.mods == SrcMods::default();
+            if !single || inst.sat || !inner.srcs.iter().all(plain) || other.mods.abs || other.mods.inv {
+                return None;
+            }
+            // The machine negates the product or the addend, not both.
+            if neg && other.mods.neg {
+                return None;
+            }
+            new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
+            new.srcs[0].mods.neg = neg;
+        }
+        Op::Shl if is_int(inner.ty) && is_int(inst.ty) => {
+            let by = inner.srcs[1].as_imm().filter(|&by| by < 32)?;
+            if uses[inner_value] > 2 || inst.sat || !inner.srcs[0].is_plain_val() {
+                return None;
+            }
+            if other.mods.abs || other.mods.inv || neg && other.mods.neg {
+                return None;
+            }
+            // A constant addend would need a register or the long form: leave it to the address of an access.
+            if matches!(other.kind, SrcKind::Imm(_)) {
+                return None;
+            }
+            new.op = Op::ShlAdd;
+            new.srcs.extend([inner.srcs[0], Src::imm(by), other]);
+            new.srcs[0].mods.neg = neg;
+        }
+        _ => return None,
+    }
+    Some((new, inner_value))
+}
+
+fn is_int(ty: Type) -> bool {
+    matches!(ty, Type::U32 | Type::S32)
+}

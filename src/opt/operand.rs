@@ -1,0 +1,144 @@
+//! Constants into operands: immediates and direct constant-buffer words where the instruction encodes them.
+//!
+//! ```text
+//! ld u32 %r1 c0[0x10]
+//! mov u32 %r2 0x7
+//! add u32 %r3 %r0 %r1         ->  add u32 %r3 %r0 c0[0x10]
+//! and u32 %r4 %r0 %r2         ->  and u32 %r4 %r0 0x7
+//! ```
+//!
+//! Operands of commutative operations and comparisons change places where that makes the constant encodable.
+//! [`crate::isel::legal`] is asked about every instruction made, so code that is legal stays so.
+//!
+//! Safe because constant buffers do not change during a launch, and a direct access to one cannot fault.
+
+use super::Ctx;
+use super::edit::{UseCounts, count_uses};
+use crate::ir::*;
+use crate::isel;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut uses = count_uses(f);
+    let mut folded = 0;
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        for k in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[k];
+            if f.insts[i].ext.is_some() || f.insts[i].srcs.is_empty() {
+                continue;
+            }
+            folded += fold_into(f, i, ctx, &mut uses);
+        }
+    }
+    ctx.count("operand: folded", folded);
+    folded > 0
+}
+
+fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut UseCounts) -> usize {
+    let mut folded = 0;
+    // The constant that nobody else needs first: its load disappears.
+    let mut order: arrayvec::ArrayVec<usize, 4> = (0..f.insts[i].srcs.len()).collect();
+    order.sort_by_key(|&n| f.insts[i].srcs[n].values().first().map_or(u32::MAX, |&v| uses[v]));
+    for n in order {
+        let inst = &f.insts[i];
+        let Some(constant) = constant_of(f, &inst.srcs[n]) else { continue };
+        // A load into a register is one: nothing is gained by a move of a constant operand.
+        if inst.op == Op::Mov && matches!(constant.kind, SrcKind::Const { .. }) && inst.ty == Type::Pred {
+            continue;
+        }
+        if inst.srcs.iter().enumerate().any(|(k, s)| k != n && matches!(s.kind, SrcKind::Const { .. }))
+            && matches!(constant.kind, SrcKind::Const { .. })
+        {
+            continue;
+        }
+        let mut new = inst.clone();
+        new.srcs[n] = constant;
+        if !isel::legal(ctx.chip, f, &new) {
+            if !exchange(&mut new) || !isel::legal(ctx.chip, f, &new) {
+                continue;
+            }
+        }
+        for &v in f.insts[i].srcs[n].values() {
+            uses[v] -= 1;
+        }
+        let moved = new.srcs[n] != constant;
+        f.insts[i] = new;
+        folded += 1;
+        if moved {
+            // The places have changed: the rest is looked at anew.
+            return folded + fold_into(f, i, ctx, uses);
+        }
+    }
+    folded
+}
+
+/// Exchanges sources 0 and 1 where the operation allows it.
+fn exchange(inst: &mut Inst) -> bool {
+    if inst.srcs.len() < 2 {
+        return false;
+    }
+    match inst.op {
+        Op::Set => inst.cond = inst.cond.swap(),
+        _ if inst.op.is(op::COMMUTES) => {}
+        _ => return false,
+    }
+    inst.srcs.swap(0, 1);
+    true
+}
+
+/// The constant that an operand's value is, with the operand's modifiers.
+fn constant_of(f: &Function, s: &Src) -> Option<Src> {
+    match s.kind {
+        SrcKind::Val(v) => {
+            let def = f.def_inst(v)?;
+            if def.guard.is_some() {
+                return None;
+            }
+            let mut c = word(def, def.dsts.iter().position(|&d| d == v)?)?;
+            c.mods = s.mods;
+            Some(c)
+        }
+        SrcKind::Pair([lo, hi]) => {
+            let def = f.def_inst(lo)?;
+            let (dh, at) = (f.def_inst(hi)?, |d: &Inst, v| d.dsts.iter().position(|&x| x == v));
+            let (a, b) = (word(def, at(def, lo)?)?, word(dh, at(dh, hi)?)?);
+            let kind = match (a.kind, b.kind) {
+                (SrcKind::Imm(x), SrcKind::Imm(y)) => SrcKind::Imm64([x, y]),
+                (SrcKind::Const { bank, offset }, SrcKind::Const { bank: b2, offset: o2 })
+                    if bank == b2 && o2 == offset.wrapping_add(4) && offset % 8 == 0 =>
+                {
+                    a.kind
+                }
+                _ => return None,
+            };
+            Some(Src { kind, mods: s.mods })
+        }
+        _ => None,
+    }
+}
+
+/// Destination number `n` of an instruction as a constant operand.
+fn word(def: &Inst, n: usize) -> Option<Src> {
+    if def.guard.is_some() {
+        return None;
+    }
+    match def.op {
+        Op::Mov if def.dsts.len() == 1 && def.ty != Type::Pred => {
+            let s = def.srcs[0];
+            let constant = matches!(s.kind, SrcKind::Imm(_) | SrcKind::Const { .. });
+            (constant && s.mods == SrcMods::default()).then_some(s)
+        }
+        Op::Ld => {
+            let m = def.mem.as_ref()?;
+            let words = matches!(def.ty.bytes(), 4 | 8 | 12 | 16);
+            let direct = m.space == Space::Const && m.index.is_none() && m.base().is_empty();
+            if !words || !direct || m.order != Order::Weak {
+                return None;
+            }
+            let offset = m.offset.checked_add(4 * n as i32)?;
+            let offset = u16::try_from(offset).ok().filter(|o| o % 4 == 0)?;
+            Some(Src::cbuf(u8::try_from(m.buffer).ok()?, offset))
+        }
+        _ => None,
+    }
+}
