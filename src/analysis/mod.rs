@@ -1,4 +1,6 @@
 //! Facts about functions that passes compute when they need them; nothing here is stored in the IR.
 
+pub mod alias;
 pub mod cfg;
+pub mod known_bits;
 pub mod liveness;

@@ -16,7 +16,7 @@
 
 use super::Ctx;
 use super::edit::touches_carry;
-use crate::analysis::cfg::{Cfg, Dominators};
+use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -25,7 +25,7 @@ use std::hash::{Hash, Hasher};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let single = f.layout.len() == 1;
-    let dom = (!single).then(|| Dominators::compute(f, &Cfg::compute(f)));
+    let cfg = (!single).then(|| Cfg::new(f));
     let mut table: FxHashMap<u64, (BlockId, InstId)> = FxHashMap::default();
     table.reserve(f.inst_count());
     let mut same: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
@@ -47,7 +47,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 table.insert(key, (b, i));
                 continue;
             };
-            let dominates = lb == b || dom.as_ref().is_some_and(|d| d.dominates(lb, b));
+            let dominates = lb == b || cfg.as_ref().is_some_and(|c| c.dominates(lb, b));
             if !dominates || !equal(&f.insts[leader], inst) {
                 table.insert(key, (b, i));
                 continue;

@@ -1,0 +1,175 @@
+//! Memory combining: neighbouring accesses become one of 64 or 128 bits.
+//!
+//! ```text
+//! st u32 # g[%r2+0x0 align 8] %r3
+//! st u32 # g[%r2+0x4] %r4     ->  st u64 # g[%r2+0x0 align 8] {%r3 %r4}
+//! ```
+//!
+//! Two accesses combine if they are of one kind, space, buffer, base and guard, in one block; lie side by side; and
+//! the lower one's address is proven to be a multiple of the width of both (from the fact on the access, or from the
+//! known bits of the base). Four words combine in two steps, so that each width is aligned by itself. A load moves up
+//! to the earlier one, so nothing in between may write what it reads; a store moves down to the later one, so
+//! nothing in between may read or write its bytes. Barriers, calls, atomics and accesses that are not weak let nothing
+//! past. Constant memory is exempt from these, not from alignment. Direct constant-buffer words stay alone: an
+//! instruction reads them as an operand.
+
+use super::Ctx;
+use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
+use crate::analysis::known_bits::KnownBits;
+use crate::ir::*;
+use crate::isel;
+
+/// An access that a later one may combine with.
+struct Open {
+    inst: InstId,
+    /// Position in the block's body.
+    at: usize,
+}
+
+/// How many accesses are kept open at a time, newest first: bounds the work for each access.
+const WINDOW: usize = 32;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut known = None;
+    let mut combined = 0;
+    let mut open: Vec<Open> = Vec::with_capacity(WINDOW);
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        open.clear();
+        let mut removed = false;
+        let mut body = std::mem::take(&mut f.blocks[b].body);
+        for at in 0..body.len() {
+            let i = body[at];
+            let inst = &f.insts[i];
+            if !is_candidate(inst) {
+                interfere(f, inst, &mut open);
+                continue;
+            }
+            interfere(f, inst, &mut open);
+            open.push(Open { inst: i, at });
+            // Combining may make a neighbour of another open access.
+            while let Some(k) = partner(f, &open, ctx, &mut known) {
+                let newest = open.pop().expect("just pushed");
+                let other = open.remove(k);
+                let wide = combine(f, other.inst, newest.inst);
+                // Loads stand at the earlier place, stores at the later.
+                let (at, gone) =
+                    if f.insts[newest.inst].op == Op::Ld { (other.at, newest.at) } else { (newest.at, other.at) };
+                let id = body[at];
+                retire(f, &mut body, gone);
+                f.replace(id, wide);
+                open.push(Open { inst: id, at });
+                removed = true;
+                combined += 1;
+            }
+            if open.len() > WINDOW {
+                open.remove(0);
+            }
+        }
+        if removed {
+            body.retain(|&i| !is_retired(&f.insts[i]));
+        }
+        f.blocks[b].body = body;
+    }
+    ctx.count("mem_combine: combined", combined);
+    combined > 0
+}
+
+/// Marks an instruction whose work another one does, to be dropped from the body.
+fn retire(f: &mut Function, body: &mut [InstId], at: usize) {
+    f.replace(body[at], Inst::new(Op::Undef, Type::U32));
+}
+
+fn is_retired(inst: &Inst) -> bool {
+    inst.op == Op::Undef && inst.dsts.is_empty()
+}
+
+fn is_candidate(inst: &Inst) -> bool {
+    let Some(m) = &inst.mem else { return false };
+    let direct_constant = m.space == Space::Const && m.index.is_none() && m.base().is_empty();
+    matches!(inst.op, Op::Ld | Op::St)
+        && m.order == Order::Weak
+        && matches!(inst.ty.bytes(), 4 | 8)
+        && !inst.ty.is_float()
+        && !direct_constant
+        // Robust accesses are checked one by one against the buffer's size.
+        && !matches!(m.space, Space::Buffer | Space::Uniform)
+        && inst.dsts.len() + inst.srcs.iter().map(|s| s.values().len()).sum::<usize>() == inst.ty.words()
+}
+
+/// Drops open accesses that the instruction keeps from moving past it.
+fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
+    let stays = |o: &Open| {
+        let other = &f.insts[o.inst];
+        let m = other.mem.as_ref().expect("an open access has a memory operand");
+        let bytes = access_bytes(other);
+        if m.space.is_constant() {
+            return true;
+        }
+        match (inst.op, &inst.mem) {
+            (Op::Ld, Some(l)) if l.order == Order::Weak => {
+                other.op == Op::Ld || !may_clobber(m, bytes, l, access_bytes(inst))
+            }
+            (Op::St, Some(s)) if s.order == Order::Weak => match other.op {
+                Op::Ld => !may_clobber(s, access_bytes(inst), m, bytes),
+                _ => !may_alias(s, access_bytes(inst), m, bytes),
+            },
+            // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.
+            _ => !inst.op.is(op::EFFECT | op::READS) || inst.op == Op::Vote || inst.op == Op::Shfl,
+        }
+    };
+    open.retain(stays);
+}
+
+/// The open access that the newest one combines with, if any.
+fn partner(f: &Function, open: &[Open], ctx: &Ctx<'_>, known: &mut Option<KnownBits>) -> Option<usize> {
+    let (newest, rest) = open.split_last()?;
+    let new = &f.insts[newest.inst];
+    let m = new.mem.as_ref()?;
+    let width = access_bytes(new);
+    for (k, o) in rest.iter().enumerate().rev() {
+        let other = &f.insts[o.inst];
+        let om = other.mem.as_ref()?;
+        if other.op != new.op || other.guard != new.guard || access_bytes(other) != width || !same_base(m, om) {
+            continue;
+        }
+        let lower = if om.offset.checked_add(width as i32) == Some(m.offset) {
+            om
+        } else if m.offset.checked_add(width as i32) == Some(om.offset) {
+            m
+        } else {
+            continue;
+        };
+        let known = known.get_or_insert_with(|| KnownBits::new(f, &ctx.launch));
+        if known.align(lower).bytes() < 2 * width {
+            continue;
+        }
+        if isel::legal(ctx.chip, f, &combine(f, o.inst, newest.inst)) {
+            return Some(k);
+        }
+    }
+    None
+}
+
+/// One access in place of two neighbours.
+fn combine(f: &Function, a: InstId, b: InstId) -> Inst {
+    let (a, b) = (&f.insts[a], &f.insts[b]);
+    let offset = |i: &Inst| i.mem.as_ref().map_or(0, |m| m.offset);
+    let (lo, hi) = if offset(a) < offset(b) { (a, b) } else { (b, a) };
+    let ty = Type::of_words(lo.ty.words() + hi.ty.words()).expect("two or four words");
+    let mut wide = Inst::new(lo.op, ty);
+    wide.guard = lo.guard;
+    wide.loc = a.loc;
+    wide.mem = lo.mem;
+    if let (Some(m), Some(other)) = (&mut wide.mem, &hi.mem) {
+        m.readonly &= other.readonly;
+        m.align = m.align.strongest(other.align.plus(m.offset.wrapping_sub(other.offset)));
+    }
+    wide.dsts.extend(lo.dsts.iter().chain(&hi.dsts).copied());
+    if lo.op == Op::St {
+        let values: arrayvec::ArrayVec<ValueId, 4> =
+            lo.srcs.iter().chain(&hi.srcs).flat_map(|s| s.values()).copied().collect();
+        wide.srcs.push(Src::tuple(&values));
+    }
+    wide
+}

@@ -1,0 +1,138 @@
+//! Source modifiers and saturation, folded into the instructions that can carry them.
+//!
+//! ```text
+//! neg f32 %r1 %r0
+//! add f32 %r2 %r1 %r3         ->  add f32 %r2 -%r0 %r3
+//! mul f32 %r4 %r2 %r2
+//! mov.sat f32 %r5 %r4         ->  mul.sat f32 %r4 %r2 %r2 ; mov u32 %r5 %r4
+//! not u32 %r6 %r0
+//! and u32 %r7 %r6 %r1         ->  and u32 %r7 ~%r0 %r1
+//! ```
+//!
+//! What an instruction can carry is asked of [`crate::isel::legal`], with registers in place of the constants that
+//! legalisation may still move out. Negation and absolute value on a float operand only touch the sign bit, as the
+//! operations do. Saturation moves to the producer only if nobody else reads the unsaturated value.
+
+use super::Ctx;
+use super::edit::*;
+use crate::ir::*;
+use crate::isel;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut uses = count_uses(f);
+    let chip = ctx.chip;
+    let mut folded = 0;
+    rewrite_each(f, |f, _, i| {
+        let mut changed = false;
+        let inst = &f.insts[i];
+        if inst.ext.is_some() || !inst.op.is(op::FMODS | op::INEG | op::NOT) {
+            return false;
+        }
+        for n in 0..inst.srcs.len() {
+            // A chain of modifiers is as long as the source has operations; two are common.
+            for _ in 0..4 {
+                let inst = &f.insts[i];
+                let Some(s) = through(f, inst, n) else { break };
+                let mut new = inst.clone();
+                new.srcs[n] = s;
+                if !encodes(chip, f, &new) {
+                    break;
+                }
+                replace_counted(f, &mut uses, i, new);
+                changed = true;
+                folded += 1;
+            }
+        }
+        if let Some((producer, new)) = saturated(f, &uses, i)
+            && encodes(chip, f, &new)
+        {
+            let copy = as_mov(&f.insts[i], f.insts[i].srcs[0]);
+            f.replace(i, copy);
+            f.replace(producer, new);
+            changed = true;
+            folded += 1;
+        }
+        changed
+    });
+    ctx.count("mods: folded", folded);
+    folded > 0
+}
+
+/// Whether an instruction is one machine instruction once its constants are in registers.
+fn encodes(chip: crate::Chip, f: &Function, inst: &Inst) -> bool {
+    if isel::legal(chip, f, inst) {
+        return true;
+    }
+    let Some(any) = inst.srcs.iter().find_map(|s| s.as_val().filter(|&v| f.class(v) == Class::Gpr)) else {
+        return false;
+    };
+    let mut bare = inst.clone();
+    for s in &mut bare.srcs {
+        if matches!(s.kind, SrcKind::Imm(_) | SrcKind::Const { .. }) {
+            *s = Src::val(any);
+        }
+    }
+    bare.srcs != inst.srcs && isel::legal(chip, f, &bare)
+}
+
+/// Operand `n` read through the operation that computes it, if that only changes its sign or complements it.
+fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
+    let s = inst.srcs[n];
+    let ty = src_type(inst, n);
+    let v = s.as_val()?;
+    let d = f.def_inst(v).filter(|d| d.guard.is_none() && d.dsts.len() == 1 && !d.sat && d.srcs.len() == 1)?;
+    let inner = d.srcs[0];
+    inner.as_val()?;
+    if f.class(inner.as_val()?) != f.class(v) {
+        return None;
+    }
+    let mut new = Src { kind: inner.kind, mods: s.mods };
+    match (d.op, d.ty, ty) {
+        (Op::Neg | Op::Abs, Type::F32, Type::F32) if inst.op.is(op::FMODS) => {
+            // A flushing negation flushes what it reads; the reader must do the same.
+            if d.ftz && !inst.ftz || inner.mods.inv || s.mods.inv {
+                return None;
+            }
+            let inner = Src { kind: inner.kind, mods: inner.mods };
+            let inner = if d.op == Op::Neg { inner.neg() } else { inner.abs() };
+            if !s.mods.abs {
+                new.mods.neg ^= inner.mods.neg;
+                new.mods.abs = inner.mods.abs;
+            }
+        }
+        (Op::Neg, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::INEG) => {
+            if inner.mods != SrcMods::default() || s.mods.abs || s.mods.inv || inst.srcs.len() < 2 && inst.op != Op::Cvt {
+                return None;
+            }
+            new.mods.neg = !s.mods.neg;
+        }
+        (Op::Not, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::NOT) => {
+            if s.mods.neg || s.mods.abs || inner.mods.neg || inner.mods.abs {
+                return None;
+            }
+            new.mods.inv = !(s.mods.inv ^ inner.mods.inv);
+        }
+        (Op::Mov, Type::Pred, Type::Pred) => new.mods.inv = s.mods.inv ^ inner.mods.inv,
+        _ => return None,
+    }
+    Some(new)
+}
+
+/// For a saturating copy whose operand nobody else reads: the operand's producer, and what it becomes.
+fn saturated(f: &Function, uses: &UseCounts, i: InstId) -> Option<(InstId, Inst)> {
+    let inst = &f.insts[i];
+    let copies = matches!(inst.op, Op::Mov | Op::Cvt) && inst.ty == Type::F32 && inst.sty == Type::F32;
+    if !copies || !inst.sat || inst.aux != Aux::None || !inst.srcs[0].is_plain_val() || inst.guard.is_some() {
+        return None;
+    }
+    let v = inst.srcs[0].as_val()?;
+    let Def::Inst(producer) = f.values[v].def else { return None };
+    let d = &f.insts[producer];
+    let arithmetic = matches!(d.op, Op::Add | Op::Sub | Op::Mul | Op::Mad) && d.ty == Type::F32;
+    if !arithmetic || uses[v] != 1 || d.guard.is_some() || inst.ftz && !d.ftz {
+        return None;
+    }
+    let mut new = d.clone();
+    new.sat = true;
+    Some((producer, new))
+}
