@@ -388,7 +388,9 @@ impl KnownBits {
                         Aux::Byte(n) => a.shr(16 * u32::from(n)).and(Bits::constant(0xffff)),
                         _ => a.and(Bits::constant(0xffff)),
                     },
-                    (Type::U32, Type::U32) | (Type::S32, Type::S32) if inst.aux == Aux::None && !inst.sat => a,
+                    (Type::U32, Type::U32) | (Type::S32, Type::S32) if inst.aux == Aux::None && !inst.sat => {
+                        a
+                    }
                     _ => Bits::ANY,
                 }
             }

@@ -5,6 +5,7 @@
 
 mod common;
 mod compile;
+mod opt;
 mod run;
 mod stats;
 mod test;
@@ -33,6 +34,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Subcommand)]
 enum Command {
     Compile(compile::Args),
+    Opt(opt::Args),
     Run(run::Args),
     Test(test::Args),
     Stats(stats::Args),
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
     match Cli::parse().command {
         Command::Compile(a) => compile::run(a),
+        Command::Opt(a) => opt::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),

@@ -725,8 +725,8 @@ pub struct Inst {
     pub exact: bool,
     pub aux: Aux,
     /// On a load of one word: what is proven of the value loaded, `value mod 2^log2 == rest`. A front-end puts it on
-    /// the load of a pointer argument whose alignment the user promised; nothing guesses it. Listing: `align(16)`,
-    /// `align(16:4)` where the rest is not 0, after the address.
+    /// the load of a pointer argument whose alignment the user promised; nothing guesses it. Listing: `known 16`,
+    /// `known 16+4` where the rest is not 0, after the address.
     pub known: Align,
     pub guard: Option<Guard>,
     pub dsts: ArrayVec<ValueId, 5>,

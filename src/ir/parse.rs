@@ -411,6 +411,9 @@ impl<'a> Parser<'a> {
         }
         if op.is(op::MEMORY) {
             i.mem = Some(self.mem(body)?);
+            if self.eat("known") {
+                i.known = self.align()?;
+            }
         }
         match op {
             Op::Tex => i.ext = Some(Box::new(Ext::Tex(self.tex(body)?))),
@@ -489,6 +492,17 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// `16`, or `16+4`: modulus and rest.
+    fn align(&mut self) -> Result<Align> {
+        let at = self.at;
+        let mul: u64 = self.number()?;
+        if !mul.is_power_of_two() || mul > 1 << 32 {
+            return Err(self.error_at(at, "an alignment is a power of two up to 2^32", "not one"));
+        }
+        let rest = if self.eat_char('+') { self.number()? } else { 0 };
+        Ok(Align { log2: mul.trailing_zeros() as u8, rest })
+    }
+
     fn mem(&mut self, body: &mut Body) -> Result<MemRef> {
         let at = self.at;
         let word = self.word("a memory operand (`g[..]`)")?;
@@ -526,13 +540,7 @@ impl<'a> Parser<'a> {
         }
         while !self.eat_char(']') {
             if self.eat("align") {
-                let at = self.at;
-                let mul: u64 = self.number()?;
-                if !mul.is_power_of_two() || mul > 1 << 32 {
-                    return Err(self.error_at(at, "an alignment is a power of two up to 2^32", "not one"));
-                }
-                let rest = if self.eat_char('+') { self.number()? } else { 0 };
-                m.align = Align { log2: mul.trailing_zeros() as u8, rest };
+                m.align = self.align()?;
             } else if self.eat("coherent") {
                 m.order = Order::Coherent;
             } else if self.eat("volatile") {

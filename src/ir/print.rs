@@ -81,6 +81,11 @@ fn src(f: &mut Formatter<'_>, func: &Function, s: &Src) -> fmt::Result {
     Ok(())
 }
 
+fn align(f: &mut Formatter<'_>, a: Align) -> fmt::Result {
+    write!(f, "{}", 1u64 << a.log2)?;
+    if a.rest != 0 { write!(f, "+{}", a.rest) } else { Ok(()) }
+}
+
 fn mem(f: &mut Formatter<'_>, func: &Function, m: &MemRef) -> fmt::Result {
     f.write_str(m.space.name())?;
     if let Some(index) = m.index {
@@ -98,10 +103,8 @@ fn mem(f: &mut Formatter<'_>, func: &Function, m: &MemRef) -> fmt::Result {
         write!(f, "{sign}{:#x}", m.offset.unsigned_abs())?;
     }
     if m.align != Align::ANY {
-        write!(f, " align {}", 1u64 << m.align.log2)?;
-        if m.align.rest != 0 {
-            write!(f, "+{}", m.align.rest)?;
-        }
+        f.write_str(" align ")?;
+        align(f, m.align)?;
     }
     match m.order {
         Order::Weak => {}
@@ -236,6 +239,10 @@ impl Display for InstText<'_> {
         if let Some(m) = &i.mem {
             f.write_char(' ')?;
             mem(f, func, m)?;
+        }
+        if i.known != Align::ANY {
+            f.write_str(" known ")?;
+            align(f, i.known)?;
         }
         match i.ext.as_deref() {
             None => {}

@@ -111,7 +111,8 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             }
             None => {
                 // a + -(a2) and the like; a negated constant operand was folded already.
-                let neg = |n: usize| scalar_def(f, &s[n]).filter(|d| d.op == Op::Neg && is_int(d.ty) && plain(n));
+                let neg =
+                    |n: usize| scalar_def(f, &s[n]).filter(|d| d.op == Op::Neg && is_int(d.ty) && plain(n));
                 if let Some(d) = neg(1).filter(|d| d.srcs[0].is_plain_val()) {
                     return Some(with(inst, Op::Sub, &[s[0], d.srcs[0]]));
                 }
@@ -154,7 +155,9 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             x => {
                 let d = def?;
                 match (d.op, d.srcs.get(1).and_then(Src::as_imm)) {
-                    (Op::Mul, Some(y)) => Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x.wrapping_mul(y))])),
+                    (Op::Mul, Some(y)) => {
+                        Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x.wrapping_mul(y))]))
+                    }
                     (Op::Shl, Some(y)) if y < 32 && d.srcs[0].is_plain_val() => {
                         Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x << y)]))
                     }
@@ -166,7 +169,9 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
         Op::Mad if s.len() == 3 => match (imm(1), imm(2)) {
             (Some(0), _) => copy(inst, s[2]),
             (Some(1), _) => Some(with(inst, Op::Add, &[s[0], s[2]])),
-            (_, Some(0)) => Some(with(inst, Op::Mul, &[s[0], s[1]])).filter(|_| !s[0].mods.neg && !s[1].mods.neg),
+            (_, Some(0)) => {
+                Some(with(inst, Op::Mul, &[s[0], s[1]])).filter(|_| !s[0].mods.neg && !s[1].mods.neg)
+            }
             (Some(x), None) if x.is_power_of_two() && plain(0) && plain(2) => {
                 Some(with(inst, Op::ShlAdd, &[s[0], Src::imm(x.trailing_zeros()), s[2]]))
             }
@@ -424,7 +429,8 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
                 Cond::Eq => false,
                 _ => return None,
             };
-            if !zero || !inst.srcs[0].is_plain_val() || !matches!(inst.sty, Type::U32 | Type::S32 | Type::F32) {
+            if !zero || !inst.srcs[0].is_plain_val() || !matches!(inst.sty, Type::U32 | Type::S32 | Type::F32)
+            {
                 return None;
             }
             if imm_src(inst, 1)? != 0 && inst.sty != Type::F32 {
@@ -475,9 +481,10 @@ fn is_boolean(f: &Function, v: ValueId, float: bool, depth: u32) -> bool {
     let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
     match d.op {
         Op::Set => (d.ty == Type::F32) == float && d.ty != Type::Pred,
-        Op::And | Op::Or | Op::Xor if depth > 0 && !float => {
-            d.srcs.iter().all(|s| s.is_plain_val() && s.as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1)))
-        }
+        Op::And | Op::Or | Op::Xor if depth > 0 && !float => d
+            .srcs
+            .iter()
+            .all(|s| s.is_plain_val() && s.as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1))),
         Op::Not if depth > 0 && !float => {
             d.srcs[0].is_plain_val() && d.srcs[0].as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1))
         }
@@ -551,7 +558,8 @@ fn outward(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
     }
     let sum = |n: usize| -> Option<(ValueId, u32)> {
         let s = &inst.srcs[n];
-        let d = scalar_def(f, s).filter(|d| d.op == Op::Add && is_int(d.ty) && !d.sat && d.srcs.len() == 2)?;
+        let d =
+            scalar_def(f, s).filter(|d| d.op == Op::Add && is_int(d.ty) && !d.sat && d.srcs.len() == 2)?;
         if uses[s.as_val()?] != 1 || !s.is_plain_val() || !d.srcs[0].is_plain_val() {
             return None;
         }

@@ -54,7 +54,8 @@ impl Copies {
                 }
             }
             SrcKind::Pair([lo, hi]) => {
-                if let (true, Origin::Imm(lo), Origin::Imm(hi)) = (self.immediates, self.of[lo], self.of[hi]) {
+                if let (true, Origin::Imm(lo), Origin::Imm(hi)) = (self.immediates, self.of[lo], self.of[hi])
+                {
                     s.kind = SrcKind::Imm64([lo, hi]);
                     self.found += 1;
                 }

@@ -93,7 +93,10 @@ pub fn is_scalar(f: &Function, inst: &Inst) -> bool {
 pub fn touches_carry(f: &Function, inst: &Inst) -> bool {
     inst.op.is(op::CARRY)
         && (inst.dsts.iter().any(|&d| f.values[d].class == Class::Carry)
-            || inst.srcs.iter().any(|s| matches!(s.kind, SrcKind::Val(v) if f.values[v].class == Class::Carry)))
+            || inst
+                .srcs
+                .iter()
+                .any(|s| matches!(s.kind, SrcKind::Val(v) if f.values[v].class == Class::Carry)))
 }
 
 /// The defining instruction of a plain value operand, if it is a scalar computation (see [`is_scalar`]).
@@ -102,9 +105,8 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     is_scalar(f, inst).then_some(inst)
 }
 
-/// Runs `visit` over all instructions in layout order, each taken out of the arena while it is looked at, so that
-/// `visit` may read the function and append new instructions, which stand before it. Returns whether any visit did
-/// something.
+/// Runs `visit` over all instructions in layout order. `visit` may append new instructions, which will stand before
+/// the one that it looks at; until the block is done they stand in no body. Returns whether any visit did something.
 pub fn rewrite_each(
     f: &mut Function,
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
@@ -113,18 +115,16 @@ pub fn rewrite_each(
     let mut out = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        let body = std::mem::take(&mut f.blocks[b].body);
         out.clear();
-        let mut here = false;
-        for &i in &body {
-            here |= visit(f, &mut out, i);
+        for k in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[k];
+            changed |= visit(f, &mut out, i);
             out.push(i);
         }
-        changed |= here;
-        f.blocks[b].body = body;
-        if out.len() != f.blocks[b].body.len() {
-            f.blocks[b].body.clear();
-            f.blocks[b].body.extend_from_slice(&out);
+        let body = &mut f.blocks[b].body;
+        if out.len() != body.len() {
+            body.clear();
+            body.extend_from_slice(&out);
         }
     }
     changed

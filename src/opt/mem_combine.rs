@@ -37,9 +37,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let b = f.layout[n];
         open.clear();
         let mut removed = false;
-        let mut body = std::mem::take(&mut f.blocks[b].body);
-        for at in 0..body.len() {
-            let i = body[at];
+        for at in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
             if !is_candidate(inst) {
                 interfere(f, inst, &mut open);
@@ -53,10 +52,13 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 let other = open.remove(k);
                 let wide = combine(f, other.inst, newest.inst);
                 // Loads stand at the earlier place, stores at the later.
-                let (at, gone) =
-                    if f.insts[newest.inst].op == Op::Ld { (other.at, newest.at) } else { (newest.at, other.at) };
-                let id = body[at];
-                retire(f, &mut body, gone);
+                let (at, gone) = if f.insts[newest.inst].op == Op::Ld {
+                    (other.at, newest.at)
+                } else {
+                    (newest.at, other.at)
+                };
+                let id = f.blocks[b].body[at];
+                retire(f, f.blocks[b].body[gone]);
                 f.replace(id, wide);
                 open.push(Open { inst: id, at });
                 removed = true;
@@ -67,17 +69,17 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
         }
         if removed {
-            body.retain(|&i| !is_retired(&f.insts[i]));
+            let insts = &f.insts;
+            f.blocks[b].body.retain(|&i| !is_retired(&insts[i]));
         }
-        f.blocks[b].body = body;
     }
     ctx.count("mem_combine: combined", combined);
     combined > 0
 }
 
 /// Marks an instruction whose work another one does, to be dropped from the body.
-fn retire(f: &mut Function, body: &mut [InstId], at: usize) {
-    f.replace(body[at], Inst::new(Op::Undef, Type::U32));
+fn retire(f: &mut Function, i: InstId) {
+    f.replace(i, Inst::new(Op::Undef, Type::U32));
 }
 
 fn is_retired(inst: &Inst) -> bool {
@@ -130,7 +132,8 @@ fn partner(f: &Function, open: &[Open], ctx: &Ctx<'_>, known: &mut Option<KnownB
     for (k, o) in rest.iter().enumerate().rev() {
         let other = &f.insts[o.inst];
         let om = other.mem.as_ref()?;
-        if other.op != new.op || other.guard != new.guard || access_bytes(other) != width || !same_base(m, om) {
+        if other.op != new.op || other.guard != new.guard || access_bytes(other) != width || !same_base(m, om)
+        {
             continue;
         }
         let lower = if om.offset.checked_add(width as i32) == Some(m.offset) {

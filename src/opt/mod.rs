@@ -97,11 +97,21 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
         // What later stages rely on being gone.
         (Stage::Front, 0) => &["flow"],
         (_, 0) => &[],
-        (Stage::Front, _) => &[
-            "dead_params", "flow", "copy_prop", "fold", "algebra", "copy_prop", "gvn", "address", "dce",
-        ],
+        (Stage::Front, _) => {
+            &["dead_params", "flow", "copy_prop", "fold", "algebra", "copy_prop", "gvn", "address", "dce"]
+        }
         (Stage::Ssa, _) => &[
-            "copy_prop", "fold", "algebra", "copy_prop", "gvn", "address", "mods", "fuse", "mem_combine", "flow", "dce",
+            "copy_prop",
+            "fold",
+            "algebra",
+            "copy_prop",
+            "gvn",
+            "address",
+            "mods",
+            "fuse",
+            "mem_combine",
+            "flow",
+            "dce",
         ],
         (Stage::Legal, _) => &["gvn", "copy_prop", "operand", "dce"],
     }

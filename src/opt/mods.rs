@@ -80,7 +80,8 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     let s = inst.srcs[n];
     let ty = src_type(inst, n);
     let v = s.as_val()?;
-    let d = f.def_inst(v).filter(|d| d.guard.is_none() && d.dsts.len() == 1 && !d.sat && d.srcs.len() == 1)?;
+    let d =
+        f.def_inst(v).filter(|d| d.guard.is_none() && d.dsts.len() == 1 && !d.sat && d.srcs.len() == 1)?;
     let inner = d.srcs[0];
     inner.as_val()?;
     if f.class(inner.as_val()?) != f.class(v) {
@@ -101,7 +102,11 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
             }
         }
         (Op::Neg, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::INEG) => {
-            if inner.mods != SrcMods::default() || s.mods.abs || s.mods.inv || inst.srcs.len() < 2 && inst.op != Op::Cvt {
+            if inner.mods != SrcMods::default()
+                || s.mods.abs
+                || s.mods.inv
+                || inst.srcs.len() < 2 && inst.op != Op::Cvt
+            {
                 return None;
             }
             new.mods.neg = !s.mods.neg;

@@ -1,0 +1,97 @@
+//! `nvir opt`: single optimiser passes on IR text.
+
+use super::common;
+use nvir::Chip;
+use nvir::compile::Options;
+use nvir::ir::parse;
+use nvir::ir::verify;
+use nvir::opt::{self, Session, Stage};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run optimiser passes on IR text
+///
+/// Reads a program in the IR listing, runs the passes named (or a stage's whole pipeline) and prints the result.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  nvir opt k.ir --passes=gvn,dce                 two passes
+  nvir compile k.tgsi --emit ir | nvir opt - --stage legal --passes operand")]
+pub struct Args {
+    /// IR text; `-` is standard input
+    input: PathBuf,
+    /// Passes to run, in this order; default: the stage's pipeline
+    #[arg(long, value_delimiter = ',', value_name = "PASSES")]
+    passes: Vec<String>,
+    /// The phase that the program is in
+    #[arg(long, default_value = "front", value_name = "STAGE")]
+    stage: StageName,
+    /// gf100, gk104 or gk110; also nvc0, nve4, nvf0; sm_20, sm_30, sm_35
+    #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
+    target: Chip,
+    /// Optimisation level of the pipeline
+    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
+    opt: u8,
+    /// Print how long each pass took, and what it did, to standard error
+    #[arg(long)]
+    time_passes: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum StageName {
+    /// As front-ends make it
+    Front,
+    /// After lowering for the chip
+    Ssa,
+    /// Each instruction encodes
+    Legal,
+}
+
+pub fn run(args: Args) -> ExitCode {
+    let text = match common::read_text(&args.input) {
+        Ok(text) => text,
+        Err(code) => return code,
+    };
+    let name = args.input.display().to_string();
+    let mut program = match parse::program(&text) {
+        Ok(p) => p,
+        Err(d) => {
+            common::report(&d.into(), &name, &text);
+            return common::input_error();
+        }
+    };
+    let (stage, phase) = match args.stage {
+        StageName::Front => (Stage::Front, verify::Phase::Front),
+        StageName::Ssa => (Stage::Ssa, verify::Phase::Ssa),
+        StageName::Legal => (Stage::Legal, verify::Phase::Legal),
+    };
+    if let Err(violation) = verify::program(&program, phase) {
+        eprintln!("error: {name}: {violation}");
+        return common::input_error();
+    }
+    let mut options = Options::new(args.target);
+    options.opt_level = args.opt;
+    options.verify_each = true;
+    options.time_passes = args.time_passes;
+    let mut session = Session::new();
+    let done = if args.passes.is_empty() {
+        session.run(stage, &mut program, args.target, &options)
+    } else {
+        let mut done = Ok(());
+        for wanted in &args.passes {
+            let Some(pass) = opt::find(wanted) else {
+                let names: Vec<&str> = opt::PASSES.iter().map(|p| p.name).collect();
+                return common::usage(format!("no pass `{wanted}`: there are {}", names.join(", ")));
+            };
+            done = done.and_then(|()| session.run_pass(pass, stage, &mut program, args.target, &options));
+        }
+        done
+    };
+    if let Err(broken) = done {
+        eprintln!("error: {name}: {broken}");
+        return common::input_error();
+    }
+    if args.time_passes {
+        eprint!("{}", session.report());
+    }
+    common::write_output(None, program.to_string().as_bytes())
+}
