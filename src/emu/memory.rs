@@ -116,6 +116,21 @@ impl Memory {
         self.buffers[at].contains(addr, size).then_some(at)
     }
 
+    /// Where an address lies relative to the nearest buffer, for reports.
+    pub(super) fn nearest(&self, addr: u64) -> String {
+        let distance = |b: &&Buffer| {
+            let end = b.base + b.size;
+            if addr < b.base { b.base - addr } else { (addr + 1).saturating_sub(end) }
+        };
+        match self.buffers.iter().min_by_key(distance) {
+            None => String::new(),
+            Some(b) if addr < b.base => {
+                format!(", {} bytes before the one of {} bytes at {:#x}", b.base - addr, b.size, b.base)
+            }
+            Some(b) => format!(" (byte {} of the one of {} bytes at {:#x})", addr - b.base, b.size, b.base),
+        }
+    }
+
     /// Copies `data` to `addr`.
     pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), MemoryError> {
         let size = data.len() as u64;

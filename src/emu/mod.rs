@@ -4,7 +4,7 @@
 //! sizes; [`run`] executes it against a [`Memory`] and ends with [`Stats`] or a [`Fault`]. Faults are values:
 //! arbitrary bytes as code end in one, or at the step limit.
 //!
-//! ```no_run
+//! ```
 //! use nvir::{Chip, emu};
 //! let program = emu::Program::new(Chip::Gk110, &[0x18000000001c003c]); // EXIT
 //! let mut memory = emu::Memory::new();
@@ -13,13 +13,28 @@
 //! assert_eq!(stats.thread_instructions, 1);
 //! ```
 
+mod access;
+mod block;
+mod check;
+mod conflict;
 pub mod cuda;
+mod exec;
 mod fault;
+mod grid;
 pub mod image;
+mod inst;
+pub(crate) mod lanes;
 mod memory;
 mod program;
+mod resolve;
+mod surface;
+mod texture;
+mod trace;
+mod trap;
+mod warp;
 
 pub use fault::{Fault, FaultKind, Place};
+pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError};
 pub use program::Program;
@@ -169,6 +184,8 @@ pub struct Profile {
     pub by_pc: std::collections::BTreeMap<u32, PcProfile>,
     /// By SASS mnemonic.
     pub by_op: std::collections::BTreeMap<&'static str, PcProfile>,
+    /// By source line, where the program carries lines.
+    pub by_line: std::collections::BTreeMap<String, PcProfile>,
 }
 
 /// Counters of one instruction or operation.
@@ -186,14 +203,12 @@ pub struct PcProfile {
     pub bank_conflicts: u64,
 }
 
-/// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
-pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
-    let _ = (launch, memory, options);
-    Err(Box::new(Fault {
-        kind: FaultKind::IllegalInstruction,
-        kernel: launch.kernel.clone(),
-        place: Place::default(),
-        detail: "no instruction is executed yet".to_string(),
-        other: None,
-    }))
+impl PcProfile {
+    fn add(&mut self, other: &PcProfile) {
+        self.issues += other.issues;
+        self.threads += other.threads;
+        self.divergences += other.divergences;
+        self.transactions += other.transactions;
+        self.bank_conflicts += other.bank_conflicts;
+    }
 }

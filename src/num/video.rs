@@ -40,7 +40,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    fn clamp(self, v: i64) -> i64 {
+    pub fn clamp(self, v: i64) -> i64 {
         let (lo, hi) = if self.signed {
             (-(1i64 << (self.bits - 1)), (1i64 << (self.bits - 1)) - 1)
         } else {

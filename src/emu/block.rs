@@ -1,0 +1,614 @@
+//! A block: its warps, shared memory and barriers, and the loop that executes them.
+//!
+//! Warps run in turn, each until it waits, exits, or has used its slice; so the order is the same in every run.
+
+use super::access;
+use super::check::{self, Shadow};
+use super::conflict::Tracker;
+use super::exec::{self, Scratch};
+use super::fault::{Fault, FaultKind, Place};
+use super::inst::{AtomOp, AtomTy, BarMode, Body, Flow, Inst, PSrc, Space, Width};
+use super::lanes::{LANES, Mask, Row, Src, lanes};
+use super::memory::Memory;
+use super::trap::{Other, Trap};
+use super::warp::{State as WarpState, Wait, Warp};
+use super::{Checks, Launch, PcProfile, Program, surface, texture};
+use rustc_hash::FxHashMap;
+
+/// Instructions a warp executes before the next one's turn.
+const SLICE: u64 = 2048;
+
+/// What all blocks of a launch share.
+pub(super) struct Env<'a> {
+    pub launch: &'a Launch<'a>,
+    pub program: &'a Program,
+    pub insts: &'a [Inst],
+    /// The values of the program's uniforms.
+    pub pool: Vec<Row>,
+    pub memory: &'a Memory,
+    pub checks: Checks,
+    /// Every global access must be looked at on its own.
+    pub observed: bool,
+    pub tracker: Option<&'a Tracker>,
+    pub profile: bool,
+}
+
+impl Env<'_> {
+    pub fn track_read(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
+        self.tracker.map_or(Ok(()), |t| t.read(buffer, word, st.number))
+    }
+
+    pub fn track_write(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
+        self.tracker.map_or(Ok(()), |t| t.write(buffer, word, st.number))
+    }
+
+    pub fn track_atomic(
+        &self,
+        buffer: usize,
+        word: usize,
+        st: &State,
+        reduction: Option<(AtomOp, AtomTy)>,
+    ) -> Result<(), Trap> {
+        match (self.tracker, reduction) {
+            (None, _) => Ok(()),
+            (Some(t), Some((op, ty))) => t.reduce(buffer, word, st.number, op, ty),
+            (Some(t), None) => t.write(buffer, word, st.number),
+        }
+    }
+}
+
+/// A barrier.
+#[derive(Clone, Debug, Default)]
+struct Barrier {
+    /// Threads, whole warps counted.
+    arrived: u32,
+    /// Threads it waits for; none: all of the block.
+    expected: Option<u32>,
+    waiting: Vec<u32>,
+    popc: u32,
+    any: bool,
+    some_false: bool,
+    mode: Option<BarMode>,
+    first: Option<Other>,
+    clocks: Vec<u32>,
+}
+
+/// What the warps of a block share.
+pub(super) struct State {
+    pub ctaid: [u32; 3],
+    /// The block's number in the grid.
+    pub number: u32,
+    pub shared: Vec<u32>,
+    /// Shared-memory locks: address to thread.
+    pub locks: FxHashMap<u32, u32>,
+    /// The buffer of the last access.
+    pub last_buffer: usize,
+    /// Instructions issued by all warps: also the clock.
+    pub steps: u64,
+    pub thread_steps: u64,
+    pub shadow: Option<Box<Shadow>>,
+    pub profile: Option<Vec<PcProfile>>,
+    /// What the current instruction's requests cost, with a profile.
+    transactions: u64,
+    conflicts: u64,
+    warp_states: Vec<WarpState>,
+    reductions: Vec<u32>,
+    barriers: Vec<Barrier>,
+    scratch: Scratch,
+}
+
+impl State {
+    /// Counts a memory request for the profile.
+    pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
+        if self.profile.is_none() {
+            return;
+        }
+        if space == Space::Shared {
+            // 32 banks of 4 bytes; lanes that read the same word are served together.
+            let mut words: Vec<u64> = lanes(mask).map(|l| a[l] / 4).collect();
+            words.sort_unstable();
+            words.dedup();
+            let mut banks = [0u64; 32];
+            words.iter().for_each(|w| banks[(w % 32) as usize] += 1);
+            let passes = banks.iter().copied().max().unwrap_or(0);
+            self.conflicts += passes.saturating_sub(1);
+        } else {
+            let size = u64::from(width.bytes());
+            let mut segments: Vec<u64> =
+                lanes(mask).flat_map(|l| [a[l] / 128, (a[l] + size - 1) / 128]).collect();
+            segments.sort_unstable();
+            segments.dedup();
+            self.transactions += segments.len() as u64;
+        }
+    }
+}
+
+/// How a slice of a block ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Progress {
+    Done,
+    Running,
+}
+
+/// Receives the lines of a trace.
+pub(super) type Trace<'a> = Option<&'a mut dyn FnMut(&str)>;
+
+/// A block in execution.
+pub(super) struct Block {
+    warps: Vec<Warp>,
+    pub st: State,
+    next: usize,
+}
+
+impl Block {
+    pub fn new(env: &Env<'_>, number: u64) -> Block {
+        let l = env.launch;
+        let [gx, gy] = [l.grid[0], l.grid[1]].map(u64::from);
+        let ctaid = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
+        let threads = l.block.iter().product::<u32>();
+        let count = (threads as usize).div_ceil(LANES);
+        let warps = (0..count).map(|i| {
+            let left = threads as usize - i * LANES;
+            let live = if left >= LANES { Mask::MAX } else { (1 << left) - 1 };
+            Warp::new(i as u32, live, l.entry, l.gprs.max(1) as usize, env.checks.init)
+        });
+        let (race, init) = (env.checks.race, env.checks.init);
+        let shadow =
+            (race || init).then(|| Box::new(Shadow::new(l.shared_bytes as usize, count, race, init)));
+        Block {
+            warps: warps.collect(),
+            st: State {
+                ctaid,
+                number: number as u32,
+                shared: vec![0; (l.shared_bytes as usize).div_ceil(4)],
+                locks: FxHashMap::default(),
+                last_buffer: 0,
+                steps: 0,
+                thread_steps: 0,
+                shadow,
+                profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
+                transactions: 0,
+                conflicts: 0,
+                warp_states: vec![WarpState::Ready; count],
+                reductions: vec![0; count],
+                barriers: vec![Barrier::default(); 16],
+                scratch: Scratch::default(),
+            },
+            next: 0,
+        }
+    }
+
+    /// Runs until the block is done or has executed about `quantum` instructions, at most up to `limit` since its start.
+    pub fn run(
+        &mut self,
+        env: &Env<'_>,
+        quantum: u64,
+        limit: u64,
+        trace: &mut Trace<'_>,
+    ) -> Result<Progress, Stop> {
+        let end = self.st.steps.saturating_add(quantum);
+        let count = self.warps.len();
+        let mut idle = 0;
+        while self.st.steps < end {
+            if idle == count {
+                if self.st.warp_states.iter().all(|s| *s == WarpState::Done) {
+                    return Ok(Progress::Done);
+                }
+                return Err(self.deadlock(env));
+            }
+            let i = self.next;
+            self.next = (i + 1) % count;
+            if self.st.warp_states[i] != WarpState::Ready {
+                idle += 1;
+                continue;
+            }
+            idle = 0;
+            let warp = &mut self.warps[i];
+            warp.reduction = self.st.reductions[i];
+            let mut pc = warp.pc;
+            let slice = (self.st.steps + SLICE).min(limit);
+            if let Err(trap) = run_warp(env, &mut self.st, warp, slice, &mut pc, trace) {
+                if trap.0.conflict {
+                    return Err(Stop::Conflict);
+                }
+                return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
+            }
+            if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
+                let trap = Trap::new(
+                    FaultKind::StepLimit,
+                    first_lane(&self.warps[i]),
+                    "the launch's limit is reached",
+                );
+                return Err(Stop::Fault(self.fault(env, i as u32, self.warps[i].pc, &trap)));
+            }
+        }
+        Ok(Progress::Running)
+    }
+
+    fn place(&self, env: &Env<'_>, warp: u32, lane: usize, pc: u32) -> Place {
+        let linear = warp * LANES as u32 + lane as u32;
+        let [bx, by, _] = env.launch.block;
+        Place {
+            block: self.st.ctaid,
+            thread: [linear % bx, linear / bx % by, linear / bx / by],
+            pc,
+            instruction: env.program.text(pc),
+            line: env.program.line(pc).map(str::to_string),
+        }
+    }
+
+    fn fault(&self, env: &Env<'_>, warp: u32, pc: u32, trap: &Trap) -> Box<Fault> {
+        let t = &trap.0;
+        Box::new(Fault {
+            kind: t.kind,
+            kernel: env.launch.kernel.clone(),
+            place: self.place(env, warp, t.lane, pc),
+            detail: t.detail.clone(),
+            other: t.other.map(|o| self.place(env, o.warp, o.lane, o.pc)),
+        })
+    }
+
+    fn deadlock(&self, env: &Env<'_>) -> Stop {
+        let waits = |i: usize| match self.st.warp_states[i] {
+            WarpState::Barrier(id) => Some((i, id)),
+            _ => None,
+        };
+        let mut waiting = (0..self.warps.len()).filter_map(waits);
+        let Some((i, id)) = waiting.next() else { return Stop::Conflict };
+        let b = &self.st.barriers[id as usize & 15];
+        let detail = match b.expected {
+            Some(n) => {
+                format!("barrier {id} waits for {n} threads, {} arrived, and no warp can run", b.arrived)
+            }
+            None => format!("barrier {id} waits for all threads, {} arrived, and no warp can run", b.arrived),
+        };
+        let mut trap = Trap::new(FaultKind::Deadlock, first_lane(&self.warps[i]), detail);
+        if let Some((j, _)) = waiting.find(|&(_, other)| other != id) {
+            let w = &self.warps[j];
+            trap = trap.with_other(Other { warp: w.index, lane: first_lane(w), pc: w.pc.wrapping_sub(8) });
+        }
+        Stop::Fault(self.fault(env, i as u32, self.warps[i].pc.wrapping_sub(8), &trap))
+    }
+}
+
+/// Why a block stopped before its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    Fault(Box<Fault>),
+    /// Another block touches the same memory.
+    Conflict,
+}
+
+fn first_lane(w: &Warp) -> usize {
+    lanes(if w.active != 0 { w.active } else { w.live }).next().unwrap_or(0)
+}
+
+/// Runs a warp until it waits, exits, or the block has executed `end` instructions. On a fault `at` is its address.
+fn run_warp(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    end: u64,
+    at: &mut u32,
+    trace: &mut Trace<'_>,
+) -> Result<(), Trap> {
+    let observed = env.checks.init || trace.is_some() || env.profile;
+    while st.steps < end {
+        let pc = w.pc;
+        *at = pc;
+        let Some(inst) = env.insts.get(pc as usize / 8).filter(|_| pc % 8 == 0) else {
+            return Err(bad_pc(w, pc));
+        };
+        w.pc = pc.wrapping_add(8);
+        if matches!(inst.body, Body::Sched) {
+            continue;
+        }
+        let mut mask = w.active & w.pred(inst.guard);
+        if inst.quad != 15 {
+            mask &= Mask::from(inst.quad) * 0x1111_1111;
+        }
+        st.steps += 1;
+        st.thread_steps += u64::from(mask.count_ones());
+        if env.checks.init {
+            check::registers_written(w, inst, mask)?;
+        }
+        let depth = w.stack.len();
+        if mask != 0 || matches!(inst.body, Body::Illegal(_)) {
+            if !exec::execute(w, &env.pool, &mut st.scratch, inst, mask) {
+                special(env, st, w, inst, pc, mask)?;
+            }
+            if inst.sync {
+                w.wait(Wait::Ssy, mask & w.active)?;
+            }
+        }
+        if observed {
+            observe(env, st, w, inst, pc, mask, depth, trace);
+        }
+        if w.active == 0 {
+            w.unwind()?;
+        }
+        if w.state == WarpState::Done {
+            st.warp_states[w.index as usize] = WarpState::Done;
+            st.warp_exits();
+        }
+        if st.warp_states[w.index as usize] != WarpState::Ready {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn observe(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    inst: &Inst,
+    pc: u32,
+    mask: Mask,
+    depth: usize,
+    trace: &mut Trace<'_>,
+) {
+    check::mark_registers(w, inst, mask);
+    if let Some(profile) = &mut st.profile {
+        let p = &mut profile[pc as usize / 8];
+        p.issues += 1;
+        p.threads += u64::from(mask.count_ones());
+        let branch = matches!(inst.body, Body::Flow(Flow::Bra { .. } | Flow::Brx { .. }));
+        p.divergences += u64::from(branch && w.stack.len() > depth);
+        p.transactions += std::mem::take(&mut st.transactions);
+        p.bank_conflicts += std::mem::take(&mut st.conflicts);
+    }
+    if let Some(sink) = trace {
+        sink(&super::trace::line(env, st, w, inst, pc, mask));
+    }
+}
+
+fn bad_pc(w: &Warp, pc: u32) -> Trap {
+    let lane = first_lane(w);
+    if pc % 8 != 0 {
+        Trap::new(FaultKind::Misaligned, lane, format!("code address {pc:#x} is not a multiple of 8"))
+    } else {
+        Trap::new(FaultKind::OutOfBounds, lane, format!("code address {pc:#x} is outside the code"))
+    }
+}
+
+/// Everything that is not confined to registers.
+fn special(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    inst: &Inst,
+    pc: u32,
+    mask: Mask,
+) -> Result<(), Trap> {
+    let lane = lanes(mask).next().unwrap_or(0);
+    match &inst.body {
+        Body::Load { space, width, dst, addr } => {
+            access::load(env, st, w, mask, (*space, *width), *dst, addr)
+        }
+        Body::Store { space, width, src, addr } => {
+            access::store(env, st, w, mask, (*space, *width), *src, addr)
+        }
+        Body::LoadConst { bank, width, dst, base, offset, indexed } => {
+            access::load_const(env, w, mask, (*bank, *width), *dst, (*base, *offset, *indexed))
+        }
+        Body::LoadLock { width, dst, pdst, addr } => {
+            access::load_lock(env, st, w, mask, *width, (*dst, *pdst), addr)
+        }
+        Body::StoreUnlock { width, src, pdst, addr, cond } => {
+            access::store_unlock(env, st, w, mask, (*width, *cond), (*src, *pdst), addr)
+        }
+        Body::Atom { op, ty, dst, addr, src } => {
+            access::atomic(env, st, w, mask, (*op, *ty), (*dst, *src), addr)
+        }
+        Body::S2r { dst, reg } => {
+            let mut row = Row::ZERO;
+            for (l, v) in row.0.iter_mut().enumerate() {
+                *v = special_register(env, st, w, *reg, l);
+            }
+            if *dst != super::inst::SINK {
+                w.regs[*dst as usize].blend(mask, &row);
+            }
+            Ok(())
+        }
+        Body::Bar { mode, id, count, pred } => st.barrier(env, w, pc, mask, *mode, (*id, *count), *pred),
+        Body::Flow(f) => flow(env, w, *f, mask),
+        Body::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),
+        Body::Illegal(why) => Err(Trap::new(FaultKind::IllegalInstruction, lane, *why)),
+        Body::OutOfBounds(why) => Err(Trap::new(FaultKind::OutOfBounds, lane, *why)),
+        Body::Tex(op) => texture::execute(env, st, w, op, mask),
+        Body::Surface(op) => surface::execute(env, st, w, op, mask),
+        _ => Ok(()),
+    }
+}
+
+fn flow(env: &Env<'_>, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
+    let next = w.pc;
+    let holds = |w: &Warp, cc: u8| match w.cc.test(cc) {
+        Some(m) => Ok(m & mask),
+        None => Err(Trap::new(FaultKind::IllegalInstruction, first_lane(w), "no such condition-code test")),
+    };
+    match f {
+        Flow::Bra { target, cc } => {
+            let taken = holds(w, cc)?;
+            w.branch(taken, target)?;
+        }
+        Flow::Brx { reg, base, cc } => {
+            let mut rest = holds(w, cc)?;
+            let targets: Vec<u32> =
+                (0..LANES).map(|l| (base + i64::from(reg.lane(&w.regs, &env.pool, l))) as u32).collect();
+            while let Some(l) = lanes(rest).next() {
+                let same = lanes(rest).filter(|&i| targets[i] == targets[l]).fold(0, |m, i| m | 1 << i);
+                rest &= !same;
+                w.branch(same, targets[l])?;
+            }
+        }
+        Flow::Ssy(pc) => w.push(Wait::Ssy, w.active, pc)?,
+        Flow::Pbk(pc) => w.push(Wait::Pbk, w.active, pc)?,
+        Flow::Pcnt(pc) => w.push(Wait::Pcnt, w.active, pc)?,
+        Flow::Pret(pc) => w.push(Wait::Ret, w.active, pc)?,
+        Flow::Plongjmp(pc) => w.push(Wait::Jmp, w.active, pc)?,
+        Flow::Cal(target) => {
+            let others = w.active & !mask;
+            if others != 0 {
+                w.push(Wait::Div, others, next)?;
+                w.active = mask;
+            }
+            w.push(Wait::Ret, mask, next)?;
+            w.pc = target;
+        }
+        Flow::Brk(cc) => w.wait(Wait::Pbk, holds(w, cc)?)?,
+        Flow::Cont(cc) => w.wait(Wait::Pcnt, holds(w, cc)?)?,
+        Flow::Ret(cc) => w.wait(Wait::Ret, holds(w, cc)?)?,
+        Flow::Longjmp(cc) => w.wait(Wait::Jmp, holds(w, cc)?)?,
+        Flow::Exit(cc) | Flow::Kil(cc) => {
+            let gone = holds(w, cc)?;
+            w.exit(gone);
+        }
+    }
+    Ok(())
+}
+
+/// The value of a special register. Numbers: envytools and nvdisasm.
+fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -> u32 {
+    let l = env.launch;
+    let linear = w.index * LANES as u32 + lane as u32;
+    let [bx, by, _] = l.block;
+    let tid = [linear % bx, linear / bx % by, linear / bx / by];
+    let one = 1u32 << lane;
+    match reg {
+        0 => lane as u32,
+        1 | 80 => st.steps as u32,
+        81 => (st.steps >> 32) as u32,
+        // One multiprocessor with 64 warps.
+        2 => 1 << 20 | 64 << 8,
+        3 => (w.index & 63) << 8,
+        32 => tid[0] & 0xffff | (tid[1] & 0x3ff) << 16 | tid[2] << 26,
+        33..=35 => tid[reg as usize - 33],
+        37..=39 => st.ctaid[reg as usize - 37],
+        40 => l.block[0] & 0xffff | (l.block[1] & 0x3ff) << 16 | l.block[2] << 26,
+        41..=43 => l.block[reg as usize - 41],
+        44 => l.grid_id,
+        45..=47 => l.grid[reg as usize - 45],
+        48 => l.shared_window,
+        49 | 51 => 1 << 24,
+        50 => l.shared_bytes,
+        52 => l.local_window,
+        53 => 1 << 24,
+        56 => one,
+        57 => one - 1,
+        58 => one | (one - 1),
+        59 => !(one | (one - 1)),
+        60 => !(one - 1),
+        82 => st.steps as u32,
+        83 => (st.steps >> 32) as u32,
+        _ => 0,
+    }
+}
+
+impl State {
+    #[allow(clippy::too_many_arguments)]
+    fn barrier(
+        &mut self,
+        env: &Env<'_>,
+        w: &mut Warp,
+        pc: u32,
+        mask: Mask,
+        mode: BarMode,
+        (id, count): (Src, Option<Src>),
+        pred: PSrc,
+    ) -> Result<(), Trap> {
+        let lane = lanes(mask).next().unwrap_or(0);
+        let value = |s: Src| s.lane(&w.regs, &env.pool, lane);
+        let id_value = value(id);
+        if id_value > 15 {
+            let detail = format!("barrier {id_value}: there are 16");
+            return Err(Trap::new(FaultKind::IllegalInstruction, lane, detail));
+        }
+        let expected = count.map(value).filter(|&n| n != 0);
+        if expected.is_some_and(|n| n % LANES as u32 != 0) {
+            let detail = format!("{} threads, which is not a multiple of 32", expected.unwrap_or(0));
+            return Err(Trap::new(FaultKind::DivergentBarrier, lane, detail));
+        }
+        let b = &mut self.barriers[id_value as usize];
+        if env.checks.sync {
+            let differs = |s: Src| lanes(mask).find(|&l| s.lane(&w.regs, &env.pool, l) != value(s));
+            if let Some(l) = differs(id).or(count.and_then(differs)) {
+                return Err(Trap::new(
+                    FaultKind::DivergentBarrier,
+                    l,
+                    "threads of one warp name different barriers",
+                ));
+            }
+            if mask != w.live {
+                let missing = w.live & !mask;
+                let detail = format!(
+                    "{} of the warp's {} threads arrive at barrier {id_value}",
+                    mask.count_ones(),
+                    w.live.count_ones()
+                );
+                let other = lanes(missing).next().unwrap_or(0);
+                let pc = w.stack.iter().rev().find(|e| e.mask >> other & 1 != 0).map_or(pc, |e| e.pc);
+                let other = Other { warp: w.index, lane: other, pc };
+                return Err(Trap::new(FaultKind::DivergentBarrier, lane, detail).with_other(other));
+            }
+            if b.arrived != 0 && b.expected != expected {
+                let detail = format!("barrier {id_value} is used with different thread counts");
+                let trap = Trap::new(FaultKind::DivergentBarrier, lane, detail);
+                return Err(match b.first {
+                    Some(other) => trap.with_other(other),
+                    None => trap,
+                });
+            }
+        }
+        let votes = w.pred(pred) & mask;
+        b.arrived += LANES as u32;
+        b.expected = expected;
+        b.popc += votes.count_ones();
+        b.any |= votes != 0;
+        b.some_false |= votes != mask;
+        b.first.get_or_insert(Other { warp: w.index, lane, pc });
+        if let Some(shadow) = &mut self.shadow {
+            shadow.arrive(w.index, &mut b.clocks);
+        }
+        if mode != BarMode::Arrive {
+            b.mode = Some(mode);
+            b.waiting.push(w.index);
+            self.warp_states[w.index as usize] = WarpState::Barrier(id_value as u8);
+        }
+        self.complete(id_value as usize);
+        Ok(())
+    }
+
+    /// Releases a barrier's warps if enough have arrived.
+    fn complete(&mut self, id: usize) {
+        let live = self.warp_states.iter().filter(|s| **s != WarpState::Done).count() as u32 * LANES as u32;
+        let b = &mut self.barriers[id];
+        if b.arrived == 0 || b.arrived < b.expected.unwrap_or(live) {
+            return;
+        }
+        let b = std::mem::take(b);
+        let result = match b.mode {
+            Some(BarMode::Popc) => b.popc,
+            Some(BarMode::And) => u32::from(!b.some_false),
+            _ => u32::from(b.any),
+        };
+        for &w in &b.waiting {
+            self.warp_states[w as usize] = WarpState::Ready;
+            self.reductions[w as usize] = result;
+            if let Some(shadow) = &mut self.shadow {
+                shadow.leave(w, &b.clocks);
+            }
+        }
+    }
+
+    /// A warp has exited: barriers for all threads no longer wait for it.
+    fn warp_exits(&mut self) {
+        for id in 0..self.barriers.len() {
+            if self.barriers[id].expected.is_none() && self.barriers[id].arrived != 0 {
+                self.complete(id);
+            }
+        }
+    }
+}

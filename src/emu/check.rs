@@ -1,0 +1,291 @@
+//! The checkers of memory that need a record of every access: `initcheck` and `racecheck`.
+//!
+//! Races are found by vector clocks over warps: a barrier, or an atomic on the same address, orders what came
+//! before it in one warp with what comes after it in another. Instructions of one warp are ordered by lockstep;
+//! two of its lanes race only if one instruction writes different values to one place.
+
+use super::block::{Env, State};
+use super::fault::FaultKind;
+use super::inst::{Inst, Width};
+use super::lanes::{Mask, lanes};
+use super::trap::{Other, Trap};
+use super::warp::Warp;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Read,
+    /// The value tells whether two lanes that write the same place agree.
+    Write(u32),
+    AtomicRead,
+    AtomicWrite,
+}
+
+/// Where an access goes: a buffer and its word, or a byte offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Where {
+    Global(usize, usize),
+    Shared(usize),
+    Local(usize),
+}
+
+/// One recorded access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Access {
+    warp: u32,
+    lane: usize,
+    pc: u32,
+    /// The warp's own clock.
+    clock: u32,
+    /// The step it happened in.
+    stamp: u64,
+    value: u32,
+}
+
+/// What is known of one byte of shared memory.
+#[derive(Clone, Default, Debug)]
+struct Cell {
+    written: bool,
+    write: Option<Access>,
+    /// The last read of each warp since the last write.
+    reads: Vec<Access>,
+}
+
+/// The record of a block.
+#[derive(Debug)]
+pub struct Shadow {
+    shared: Vec<Cell>,
+    /// By warp: the clock of every warp that it has synchronised with.
+    clocks: Vec<Vec<u32>>,
+    /// By address of an atomic: the clocks that its last writer had.
+    atomics: FxHashMap<usize, Vec<u32>>,
+    race: bool,
+    init: bool,
+}
+
+fn join(to: &mut [u32], from: &[u32]) {
+    for (t, f) in to.iter_mut().zip(from) {
+        *t = (*t).max(*f);
+    }
+}
+
+impl Shadow {
+    pub fn new(shared: usize, warps: usize, race: bool, init: bool) -> Shadow {
+        let clocks = (0..warps).map(|w| (0..warps).map(|i| u32::from(i == w)).collect()).collect();
+        Shadow { shared: vec![Cell::default(); shared], clocks, atomics: FxHashMap::default(), race, init }
+    }
+
+    /// A warp arrives at a barrier: what it did is published in `barrier`.
+    pub fn arrive(&mut self, warp: u32, barrier: &mut Vec<u32>) {
+        let mine = &mut self.clocks[warp as usize];
+        if barrier.is_empty() {
+            barrier.resize(mine.len(), 0);
+        }
+        join(barrier, mine);
+        mine[warp as usize] += 1;
+    }
+
+    /// A warp leaves a barrier.
+    pub fn leave(&mut self, warp: u32, barrier: &[u32]) {
+        join(&mut self.clocks[warp as usize], barrier);
+    }
+
+    fn shared(
+        &mut self,
+        w: &Warp,
+        lane: usize,
+        pc: u32,
+        stamp: u64,
+        at: usize,
+        size: usize,
+        kind: Kind,
+    ) -> Result<(), Trap> {
+        let warp = w.index as usize;
+        if kind == Kind::AtomicRead {
+            if let Some(seen) = self.atomics.get(&at) {
+                join(&mut self.clocks[warp], seen);
+            }
+        }
+        let value = if let Kind::Write(v) = kind { v } else { 0 };
+        let reads = matches!(kind, Kind::Read | Kind::AtomicRead);
+        let me = Access { warp: w.index, lane, pc, clock: self.clocks[warp][warp], stamp, value };
+        for byte in at..(at + size).min(self.shared.len()) {
+            let cell = &mut self.shared[byte];
+            if self.init && reads && !cell.written {
+                let detail = format!("shared memory at {byte:#x}, which nothing has written");
+                return Err(Trap::new(FaultKind::Uninitialized, lane, detail));
+            }
+            if self.race {
+                let clocks = &self.clocks[warp];
+                let ordered = |a: &Access| a.warp == me.warp || a.clock <= clocks[a.warp as usize];
+                let same = |a: &&Access| {
+                    !reads
+                        && a.warp == me.warp
+                        && a.stamp == me.stamp
+                        && a.lane != me.lane
+                        && a.value != me.value
+                };
+                let bad_write = cell.write.as_ref().filter(|a| !ordered(a) || same(a));
+                let bad_read = if reads { None } else { cell.reads.iter().find(|a| !ordered(a)) };
+                if let Some(other) = bad_write.or(bad_read) {
+                    let (mine, theirs) = (
+                        if reads { "read" } else { "write" },
+                        if bad_write.is_some() { "written" } else { "read" },
+                    );
+                    let detail = format!(
+                        "{mine} of shared memory at {byte:#x}, {theirs} by another thread without a barrier between"
+                    );
+                    let other = Other { warp: other.warp, lane: other.lane, pc: other.pc };
+                    return Err(Trap::new(FaultKind::Race, lane, detail).with_other(other));
+                }
+            }
+            if reads {
+                match cell.reads.iter_mut().find(|a| a.warp == me.warp) {
+                    Some(a) => *a = me,
+                    None if self.race => cell.reads.push(me),
+                    None => {}
+                }
+            } else {
+                cell.written = true;
+                cell.write = Some(me);
+                cell.reads.clear();
+            }
+        }
+        if kind == Kind::AtomicWrite {
+            let n = self.clocks.len();
+            join(self.atomics.entry(at).or_insert_with(|| vec![0; n]), &self.clocks[warp]);
+            self.clocks[warp][warp] += 1;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Checks and records one lane's access.
+    #[inline]
+    pub(super) fn check(
+        &mut self,
+        env: &Env<'_>,
+        w: &mut Warp,
+        lane: usize,
+        at: Where,
+        addr: u64,
+        width: Width,
+        kind: Kind,
+    ) -> Result<(), Trap> {
+        if self.shadow.is_none() {
+            return Ok(());
+        }
+        self.check_slow(env, w, lane, at, addr, width, kind)
+    }
+
+    #[cold]
+    fn check_slow(
+        &mut self,
+        env: &Env<'_>,
+        w: &mut Warp,
+        lane: usize,
+        at: Where,
+        addr: u64,
+        width: Width,
+        kind: Kind,
+    ) -> Result<(), Trap> {
+        let size = width.bytes() as usize;
+        let reads = matches!(kind, Kind::Read | Kind::AtomicRead);
+        let unwritten = |what: &str| {
+            let detail = format!("{what} at {addr:#x}, which nothing has written");
+            Err(Trap::new(FaultKind::Uninitialized, lane, detail))
+        };
+        match at {
+            Where::Shared(at) => {
+                let (pc, stamp) = (w.pc.wrapping_sub(8), self.steps);
+                match &mut self.shadow {
+                    Some(shadow) => shadow.shared(w, lane, pc, stamp, at, size, kind),
+                    None => Ok(()),
+                }
+            }
+            Where::Local(at) => {
+                let Some(init) = &mut w.init else { return Ok(()) };
+                if init.local.len() < at + size {
+                    init.local.resize(at + size, 0);
+                }
+                let bytes = &mut init.local[at..at + size];
+                if reads && bytes.iter().any(|b| b >> lane & 1 == 0) {
+                    return unwritten("local memory");
+                }
+                if !reads {
+                    bytes.iter_mut().for_each(|b| *b |= 1 << lane);
+                }
+                Ok(())
+            }
+            Where::Global(b, _) => {
+                let buffer = &env.memory.buffers[b];
+                let Some(init) = buffer.init.as_ref().filter(|_| env.checks.init) else { return Ok(()) };
+                for i in 0..size {
+                    let bit = (addr - buffer.origin) as usize + i;
+                    let (word, bit) = (&init[bit / 32], 1 << (bit % 32));
+                    if !reads {
+                        word.fetch_or(bit, Relaxed);
+                    } else if word.load(Relaxed) & bit == 0 {
+                        return unwritten("global memory");
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether everything that an instruction reads has been written, in the lanes that execute it.
+pub(super) fn registers_written(w: &Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    let Some(init) = &w.init else { return Ok(()) };
+    let first = |bad: Mask| lanes(bad).next().unwrap_or(0);
+    // The guard decides about all threads that run.
+    let guard = w.active & !init.preds[inst.guard.num as usize & 7];
+    if guard != 0 {
+        let detail = format!("P{}, which nothing has written", inst.guard.num);
+        return Err(Trap::new(FaultKind::Uninitialized, first(guard), detail));
+    }
+    for p in (0..7).filter(|p| inst.pred_reads >> p & 1 != 0) {
+        let bad = mask & !init.preds[p as usize];
+        // P2R copies all predicates, written or not.
+        if bad != 0 && inst.pred_reads != 0x7f {
+            let detail = format!("P{p}, which nothing has written");
+            return Err(Trap::new(FaultKind::Uninitialized, first(bad), detail));
+        }
+    }
+    if inst.reads_cc && mask & !init.cc != 0 {
+        let detail = "the condition code, which nothing has written";
+        return Err(Trap::new(FaultKind::Uninitialized, first(mask & !init.cc), detail));
+    }
+    for &(first_reg, n) in &inst.reads {
+        for r in u32::from(first_reg)..u32::from(first_reg) + u32::from(n) {
+            let bad = mask & !init.regs.get(r as usize).copied().unwrap_or(0);
+            if bad != 0 {
+                let detail = format!("R{r}, which nothing has written");
+                return Err(Trap::new(FaultKind::Uninitialized, first(bad), detail));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Records what an instruction wrote.
+pub(super) fn mark_registers(w: &mut Warp, inst: &Inst, mask: Mask) {
+    let Some(init) = &mut w.init else { return };
+    for p in (0..7).filter(|p| inst.pred_writes >> p & 1 != 0) {
+        init.preds[p as usize] |= mask;
+    }
+    if inst.cc {
+        init.cc |= mask;
+    }
+    for &(first, n) in &inst.writes {
+        for r in usize::from(first)..usize::from(first) + usize::from(n) {
+            if let Some(m) = init.regs.get_mut(r) {
+                *m |= mask;
+            }
+        }
+    }
+}

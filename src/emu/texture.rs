@@ -1,0 +1,20 @@
+//! Texture instructions.
+
+use super::block::{Env, State};
+use super::lanes::Mask;
+use super::trap::Trap;
+use super::warp::Warp;
+
+/// A texture instruction.
+#[derive(Clone, Debug)]
+pub struct TexOp {}
+
+pub(super) fn execute(
+    _env: &Env<'_>,
+    _st: &mut State,
+    _w: &mut Warp,
+    _op: &TexOp,
+    _mask: Mask,
+) -> Result<(), Trap> {
+    Ok(())
+}

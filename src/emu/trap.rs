@@ -1,0 +1,48 @@
+//! A fault as seen from inside a warp, before anybody looked up names.
+
+use super::fault::FaultKind;
+
+/// What went wrong in one lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trap(pub Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inner {
+    pub kind: FaultKind,
+    pub lane: usize,
+    pub detail: String,
+    pub other: Option<Other>,
+    /// Blocks touched the same memory: the launch must run again in order. Never seen by a caller.
+    pub conflict: bool,
+}
+
+/// The other thread of a pair, and where it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Other {
+    pub warp: u32,
+    pub lane: usize,
+    pub pc: u32,
+}
+
+impl Trap {
+    pub fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
+        Trap(Box::new(Inner { kind, lane, detail: detail.into(), other: None, conflict: false }))
+    }
+
+    pub fn with_other(mut self, other: Other) -> Trap {
+        self.0.other = Some(other);
+        self
+    }
+
+    pub fn conflict() -> Trap {
+        let mut t = Trap::new(FaultKind::Race, 0, "blocks touch the same memory");
+        t.0.conflict = true;
+        t
+    }
+}
+
+impl From<super::warp::StackError> for Trap {
+    fn from((kind, detail): super::warp::StackError) -> Trap {
+        Trap::new(kind, 0, detail)
+    }
+}

@@ -1,0 +1,327 @@
+//! The state of a warp, and its divergence stack.
+//!
+//! Threads that left the running set wait at an entry of the stack: for their turn (`Div`), or for the others at
+//! a reconvergence point (`.S` at the nearest `Ssy`, BRK at the nearest `Pbk`, CONT at `Pcnt`, RET at `Ret`,
+//! LONGJMP at `Jmp`). When no thread runs, entries are popped from the top: a `Div` runs its threads, another
+//! entry resumes, at its address, all threads of its mask that have not exited and do not wait further below.
+//! Source: envytools (control flow of Tesla and Fermi), shapes of ptxas's and Mesa's code.
+//!
+//! ```text
+//! SSY L          push Ssy(mask 1111, L)
+//! @P0 BRA E      divergent: push Div(mask of P0, E), run the others
+//! ...  NOP.S     they wait at Ssy; nobody runs: pop Div, run E
+//! E: ... NOP.S   they wait at Ssy too; pop Ssy, all run L
+//! ```
+
+use super::fault::FaultKind;
+use super::inst::PSrc;
+use super::lanes::{Mask, Row};
+
+/// Entries a stack may have; hardware spills it to memory of this order.
+const MAX_STACK: usize = 1 << 16;
+
+/// What an entry of the divergence stack waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    Div,
+    Ssy,
+    Pbk,
+    Pcnt,
+    Ret,
+    Jmp,
+}
+
+impl Wait {
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Wait::Div => ("a divergent branch", "a divergent branch"),
+            Wait::Ssy => (".S", "SSY"),
+            Wait::Pbk => ("BRK", "PBK"),
+            Wait::Pcnt => ("CONT", "PCNT"),
+            Wait::Ret => ("RET", "CAL"),
+            Wait::Jmp => ("LONGJMP", "PLONGJMP"),
+        }
+    }
+}
+
+/// One entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub wait: Wait,
+    pub mask: Mask,
+    pub pc: u32,
+    /// Threads that wait here.
+    pub waiting: Mask,
+}
+
+/// Flags of the condition code, one bit a lane each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cc {
+    pub zero: Mask,
+    pub sign: Mask,
+    pub carry: Mask,
+    pub overflow: Mask,
+}
+
+impl Cc {
+    /// Lanes for which a condition-code test holds. Source: envytools, Tesla condition codes; the order of the
+    /// numbers is that of the tests' names in SASS.
+    pub fn test(self, test: u8) -> Option<Mask> {
+        let Cc { zero: z, sign: s, carry: c, overflow: o } = self;
+        let less = s ^ o;
+        Some(match test {
+            0 => 0,
+            1 => (s & !z) ^ o,
+            2 => z & !s,
+            3 => s ^ (z | o),
+            4 => !z & !less,
+            5 => !z & !(z & s),
+            6 => !less,
+            7 => !z | !s,
+            8 => z & s,
+            9 => less,
+            10 => z,
+            11 => z | less,
+            12 => !(s ^ (z | o)),
+            13 => !z | s,
+            14 => (!s | z) ^ o,
+            15 => Mask::MAX,
+            16 => !o,
+            17 => !c,
+            18 => !s,
+            19 => !c | z,
+            20 => c & !z,
+            21 => s,
+            22 => c,
+            23 => o,
+            _ => return None,
+        })
+    }
+
+    /// Takes over the lanes of `mask`.
+    pub fn blend(&mut self, mask: Mask, from: Cc) {
+        for (to, from) in [
+            (&mut self.zero, from.zero),
+            (&mut self.sign, from.sign),
+            (&mut self.carry, from.carry),
+            (&mut self.overflow, from.overflow),
+        ] {
+            *to = (*to & !mask) | (from & mask);
+        }
+    }
+}
+
+/// What a warp waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Ready,
+    /// At this barrier.
+    Barrier(u8),
+    Done,
+}
+
+/// A warp.
+#[derive(Debug)]
+pub struct Warp {
+    /// Its number in the block.
+    pub index: u32,
+    pub pc: u32,
+    /// Threads that run.
+    pub active: Mask,
+    /// Threads that exist and have not exited.
+    pub live: Mask,
+    pub state: State,
+    pub stack: Vec<Entry>,
+    pub regs: Vec<Row>,
+    /// P0 to P6; the last is always true.
+    pub preds: [Mask; 8],
+    pub cc: Cc,
+    /// Words of local memory of all lanes, grown on demand.
+    pub local: Vec<Row>,
+    /// The result of the last BAR.RED.
+    pub reduction: u32,
+    /// What has been written, with `initcheck`.
+    pub init: Option<Box<Init>>,
+}
+
+/// What a warp has written.
+#[derive(Debug)]
+pub struct Init {
+    /// Lanes of each register.
+    pub regs: Vec<Mask>,
+    pub preds: [Mask; 8],
+    pub cc: Mask,
+    /// Lanes of each byte of local memory.
+    pub local: Vec<Mask>,
+}
+
+/// Misuse of the stack.
+pub type StackError = (FaultKind, String);
+
+impl Warp {
+    pub fn new(index: u32, live: Mask, entry: u32, gprs: usize, init: bool) -> Warp {
+        let mut preds = [0; 8];
+        preds[7] = Mask::MAX;
+        let init = init.then(|| {
+            Box::new(Init {
+                regs: vec![0; gprs],
+                preds: [0, 0, 0, 0, 0, 0, 0, Mask::MAX],
+                cc: 0,
+                local: Vec::new(),
+            })
+        });
+        Warp {
+            index,
+            pc: entry,
+            active: live,
+            live,
+            state: State::Ready,
+            stack: Vec::new(),
+            regs: vec![Row::ZERO; gprs],
+            preds,
+            cc: Cc::default(),
+            local: Vec::new(),
+            reduction: 0,
+            init,
+        }
+    }
+
+    #[inline]
+    pub fn pred(&self, p: PSrc) -> Mask {
+        let m = self.preds[p.num as usize & 7];
+        if p.not { !m } else { m }
+    }
+
+    pub fn set_pred(&mut self, num: u8, mask: Mask, value: Mask) {
+        if num < 7 {
+            let p = &mut self.preds[num as usize];
+            *p = (*p & !mask) | (value & mask);
+        }
+    }
+
+    pub fn push(&mut self, wait: Wait, mask: Mask, pc: u32) -> Result<(), StackError> {
+        if self.stack.len() >= MAX_STACK {
+            return Err((FaultKind::Stack, format!("the divergence stack exceeds {MAX_STACK} entries")));
+        }
+        self.stack.push(Entry { wait, mask, pc, waiting: 0 });
+        Ok(())
+    }
+
+    /// The threads of `mask` stop running and wait at the nearest entry of this kind. An entry of a caller is
+    /// out of reach, except for LONGJMP.
+    pub fn wait(&mut self, wait: Wait, mask: Mask) -> Result<(), StackError> {
+        for entry in self.stack.iter_mut().rev() {
+            if entry.wait == wait && entry.mask & mask == mask {
+                entry.waiting |= mask;
+                self.active &= !mask;
+                return Ok(());
+            }
+            if entry.wait == Wait::Ret && wait != Wait::Jmp {
+                break;
+            }
+        }
+        let (leave, push) = wait.names();
+        Err((FaultKind::Stack, format!("{leave} without a matching {push} on the divergence stack")))
+    }
+
+    /// The threads of `mask` exit.
+    pub fn exit(&mut self, mask: Mask) {
+        self.live &= !mask;
+        self.active &= !mask;
+    }
+
+    /// Makes threads run again if none does; a warp without any is done.
+    pub fn unwind(&mut self) -> Result<(), StackError> {
+        while self.active == 0 {
+            let Some(top) = self.stack.pop() else {
+                if self.live != 0 {
+                    return Err((
+                        FaultKind::Stack,
+                        "threads wait, but the divergence stack is empty".to_string(),
+                    ));
+                }
+                self.state = State::Done;
+                return Ok(());
+            };
+            let below = self.stack.iter().fold(0, |m, e| m | e.waiting);
+            self.active = top.mask & self.live & !below;
+            self.pc = top.pc;
+        }
+        Ok(())
+    }
+
+    /// Branches: `taken` of the running threads go to `target`, the others on to the next instruction first.
+    pub fn branch(&mut self, taken: Mask, target: u32) -> Result<(), StackError> {
+        if taken == 0 {
+            return Ok(());
+        }
+        if taken != self.active {
+            self.push(Wait::Div, taken, target)?;
+            self.active &= !taken;
+        } else {
+            self.pc = target;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warp() -> Warp {
+        Warp::new(0, 0xff, 0, 4, false)
+    }
+
+    #[test]
+    fn both_sides_of_a_branch_meet_at_the_join() {
+        let mut w = warp();
+        w.push(Wait::Ssy, w.active, 100).unwrap();
+        w.branch(0x0f, 50).unwrap();
+        assert_eq!((w.active, w.pc), (0xf0, 0));
+        w.wait(Wait::Ssy, 0xf0).unwrap();
+        w.unwind().unwrap();
+        assert_eq!((w.active, w.pc), (0x0f, 50));
+        w.wait(Wait::Ssy, 0x0f).unwrap();
+        w.unwind().unwrap();
+        assert_eq!((w.active, w.pc, w.stack.len()), (0xff, 100, 0));
+    }
+
+    #[test]
+    fn a_break_inside_a_join_region_does_not_come_back_at_the_join() {
+        let mut w = warp();
+        w.push(Wait::Pbk, w.active, 200).unwrap();
+        w.push(Wait::Ssy, w.active, 100).unwrap();
+        w.wait(Wait::Pbk, 0x03).unwrap();
+        w.wait(Wait::Ssy, 0xfc).unwrap();
+        w.unwind().unwrap();
+        assert_eq!((w.active, w.pc), (0xfc, 100));
+        w.exit(0x80);
+        w.wait(Wait::Pbk, 0x7c).unwrap();
+        w.unwind().unwrap();
+        assert_eq!((w.active, w.pc), (0x7f, 200));
+    }
+
+    #[test]
+    fn exits_of_all_threads_end_the_warp_whatever_is_on_the_stack() {
+        let mut w = warp();
+        w.push(Wait::Ssy, w.active, 100).unwrap();
+        w.branch(0x0f, 50).unwrap();
+        w.exit(0xf0);
+        w.unwind().unwrap();
+        assert_eq!(w.active, 0x0f);
+        w.exit(0x0f);
+        w.unwind().unwrap();
+        assert_eq!(w.state, State::Done);
+    }
+
+    #[test]
+    fn popping_what_was_not_pushed_is_a_stack_fault() {
+        let mut w = warp();
+        assert_eq!(w.wait(Wait::Ssy, 0xff).unwrap_err().0, FaultKind::Stack);
+        w.push(Wait::Ssy, 0xff, 0).unwrap();
+        w.push(Wait::Ret, 0xff, 8).unwrap();
+        assert_eq!(w.wait(Wait::Ssy, 0xff).unwrap_err().0, FaultKind::Stack);
+        assert_eq!(w.wait(Wait::Pbk, 0xff).unwrap_err().0, FaultKind::Stack);
+    }
+}
