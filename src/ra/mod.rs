@@ -37,13 +37,29 @@
 //! Local memory is static, since there is no recursion: every function's spill slots have absolute addresses above
 //! those of the functions that it calls, all of them above what the program's own accesses use.
 
+pub mod calls;
+pub mod checker;
+mod colour;
+mod edges;
+mod file;
+mod hints;
 pub mod operands;
-pub mod regs;
+pub mod pcopy;
+mod plan;
+mod prepare;
+mod regs;
+mod remat;
+mod windows;
 
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
-use crate::ir::{BlockId, FuncId, InstId, Program, Sv, ValueId};
+use crate::ir::{BlockId, FuncId, Function, InstId, Program, Sv, ValueId};
 use crate::isa::Reg;
+use colour::Colour;
 use cranelift_entity::SecondaryMap;
+pub use pcopy::Place;
+use plan::Plan;
 pub use regs::{Phys, RegSet};
 
 /// What is allocated for.
@@ -127,9 +143,16 @@ pub struct Allocation {
     after: SecondaryMap<InstId, Span>,
     start: SecondaryMap<BlockId, Span>,
     end: SecondaryMap<BlockId, Span>,
+    /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled ones in slots.
+    params: SecondaryMap<BlockId, Vec<Option<Place>>>,
 }
 
 impl Allocation {
+    /// Where each parameter of a block is on entry; none for those that nobody reads.
+    pub fn block_params(&self, b: BlockId) -> &[Option<Place>] {
+        &self.params[b]
+    }
+
     fn find(&self, span: Span, v: ValueId) -> Option<Phys> {
         self.regs[span.0 as usize..span.1 as usize].iter().find(|r| r.0 == v).map(|r| r.1)
     }
@@ -204,6 +227,162 @@ pub struct ProgramAllocation {
 /// Assigns registers to all functions of a program, callees first. Splits edges and, where an instruction reads a
 /// value in two places that cannot be the same register, inserts copies; otherwise the code is left as it is.
 pub fn allocate_program(program: &mut Program, target: &Target) -> Result<ProgramAllocation, RaError> {
-    let _ = program;
-    Err(RaError::Limit(target.gpr_limit))
+    if target.gpr_limit < Target::MIN_GPRS {
+        return Err(RaError::Limit(target.gpr_limit));
+    }
+    let limit = target.gpr_limit.min(target.chip.gprs());
+    let order = calls::callees_first(program)?;
+    let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
+    let frame_base = own.max(program.private_bytes).next_multiple_of(16);
+    let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
+    let mut result = ProgramAllocation::default();
+    for id in order {
+        let allocation = allocate(&mut program.funcs[id], limit, frame_base, &summaries)?;
+        if target.verify || cfg!(debug_assertions) {
+            checker::check(&program.funcs[id], &allocation, limit, &summaries)
+                .map_err(|what| RaError::Check { func: program.funcs[id].name.clone(), what })?;
+        }
+        summaries[id] = Some(allocation.summary.clone());
+        result.gprs = result.gprs.max(allocation.gprs);
+        result.funcs[id] = allocation;
+    }
+    let end = result.funcs.values().map(|a| a.summary.frame_end).max().unwrap_or(0);
+    result.local_bytes = if end > frame_base { end } else { own.max(program.private_bytes) };
+    Ok(result)
+}
+
+/// Assigns registers in one function, whose callees have theirs.
+fn allocate(
+    f: &mut Function,
+    limit: u32,
+    frame_base: u32,
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+) -> Result<Allocation, RaError> {
+    prepare::clear_unreachable(f, &Cfg::new(f));
+    prepare::expand_copies(f);
+    prepare::separate_window_values(f);
+    let split = prepare::split_critical_edges(f, &Cfg::new(f));
+    let cfg = Cfg::new(f);
+    let live = Liveness::new(f, &cfg);
+    let base = calls::callees(f)
+        .filter_map(|c| summaries[c].as_ref())
+        .map(|s| s.frame_end)
+        .fold(frame_base, u32::max);
+    let plan = Plan { frame_end: base, ..Plan::default() };
+    let mut colour = Colour::new(f, &cfg, &live, &plan, summaries, limit);
+    colour.run()?;
+    colour.edges();
+    let allocation = colour.finish_function();
+    prepare::join_split_edges(f, &split, |b| {
+        allocation.block_start(b).is_empty() && allocation.block_end(b).is_empty()
+    });
+    Ok(allocation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::build::Builder;
+    use crate::ir::{Call, Class, Cond, Edge, Ext, Inst, MemRef, Op, Space, Src, Term, Type};
+
+    fn target(limit: u32) -> Target {
+        Target { chip: Chip::Gk110, gpr_limit: limit, verify: true }
+    }
+
+    #[test]
+    fn windows_are_aligned_around_values_in_their_way() {
+        let mut f = Function::new("k");
+        let entry = f.new_block();
+        let mut b = Builder::new(&mut f, entry);
+        let v: Vec<ValueId> = (0..7).map(|k| b.mov(k)).collect();
+        b.st(
+            Type::B128,
+            MemRef::new(Space::Global).with_base(&[v[0], v[1]]),
+            Src::tuple(&[v[3], v[5], v[1], v[0]]),
+        );
+        b.st(
+            Type::B128,
+            MemRef::new(Space::Global).with_base(&[v[1]]),
+            Src::tuple(&[v[2], v[4], v[3], v[6]]),
+        );
+        let q = b.ld(Type::B128, MemRef::new(Space::Global).with_base(&[v[4], v[5]]));
+        b.st(Type::U64, MemRef::new(Space::Global), Src::tuple(&[q[2], q[1]]));
+        b.st(Type::U32, MemRef::new(Space::Global), v[6]);
+        b.terminate(Term::Exit);
+        let mut p = Program::new(f);
+        let a = allocate_program(&mut p, &target(16)).unwrap();
+        assert!(a.gprs <= 16);
+    }
+
+    #[test]
+    fn loop_parameters_that_change_places_are_exchanged_on_the_back_edge() {
+        let mut f = Function::new("k");
+        let (entry, head, exit) = (f.new_block(), f.new_block(), f.new_block());
+        let (x, y) = (f.add_block_param(head, Class::Gpr), f.add_block_param(head, Class::Gpr));
+        let mut b = Builder::new(&mut f, entry);
+        let (one, two) = (b.mov(1), b.mov(2));
+        b.terminate(Term::Jump(Edge { to: head, args: vec![one, two] }));
+        b.block = head;
+        let more = b.setp(Cond::Lt, Type::U32, x, y);
+        b.terminate(Term::Branch {
+            cond: more,
+            not: false,
+            then: Edge { to: head, args: vec![y, x] },
+            els: Edge::to(exit),
+        });
+        b.block = exit;
+        b.st(Type::U64, MemRef::new(Space::Global), [x, y]);
+        b.terminate(Term::Exit);
+        let mut p = Program::new(f);
+        let a = allocate_program(&mut p, &target(63)).unwrap();
+        let moves: usize = p.funcs[p.entry].layout.iter().map(|&b| a.funcs[p.entry].block_end(b).len()).sum();
+        assert!(moves <= 3, "{a:?}");
+    }
+
+    #[test]
+    fn values_that_live_through_a_call_keep_out_of_its_way() {
+        let mut callee = Function::new("f");
+        let (a, b) = (callee.add_param(Class::Gpr), callee.add_param(Class::Gpr));
+        callee.results = vec![Class::Gpr, Class::Pred];
+        let e = callee.new_block();
+        let mut bd = Builder::new(&mut callee, e);
+        let s = bd.add(Type::U32, a, b);
+        let q = bd.setp(Cond::Eq, Type::U32, s, b);
+        bd.terminate(Term::Ret(vec![s, q]));
+        let mut f = Function::new("k");
+        let e = f.new_block();
+        let mut p = Program::new(callee);
+        let callee = p.entry;
+        let mut bd = Builder::new(&mut f, e);
+        let v: Vec<ValueId> = (0..6).map(|k| bd.mov(k)).collect();
+        let flag = bd.setp(Cond::Lt, Type::U32, v[0], v[1]);
+        let (r, ok) = (bd.gpr(), bd.pred());
+        let mut call = Inst::new(Op::Call, Type::U32);
+        call.ext =
+            Some(Box::new(Ext::Call(Call { func: callee, args: vec![v[3], v[3]], results: vec![r, ok] })));
+        bd.push(call);
+        for x in v.iter().copied().chain([r]) {
+            bd.st(Type::U32, MemRef::new(Space::Global), x);
+        }
+        let all = bd.sel(flag, v[0], v[1]);
+        let some = bd.sel(ok, all, v[1]);
+        bd.st(Type::U32, MemRef::new(Space::Global), some);
+        bd.terminate(Term::Exit);
+        p.entry = p.funcs.push(f);
+        allocate_program(&mut p, &target(20)).unwrap();
+    }
+
+    #[test]
+    fn too_low_a_limit_and_recursion_are_refused() {
+        let mut f = Function::new("k");
+        let e = f.new_block();
+        let mut call = Inst::new(Op::Call, Type::U32);
+        let own = FuncId::from_u32(0);
+        call.ext = Some(Box::new(Ext::Call(Call { func: own, args: vec![], results: vec![] })));
+        f.append(e, call);
+        f.blocks[e].term = Term::Exit;
+        let mut p = Program::new(f);
+        assert_eq!(allocate_program(&mut p, &target(15)).unwrap_err(), RaError::Limit(15));
+        assert_eq!(allocate_program(&mut p, &target(63)).unwrap_err(), RaError::Recursion("k".into()));
+    }
 }

@@ -7,7 +7,7 @@
 //!
 //! A window of two starts at an even register, one of three or four at a multiple of four.
 
-use crate::ir::{AtomOp, Aux, Class, Function, Inst, ValueId};
+use crate::ir::{AtomOp, Aux, Class, Function, Inst, Op, SrcKind, ValueId};
 use arrayvec::ArrayVec;
 
 /// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
@@ -47,9 +47,19 @@ pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
 
 /// The window that an instruction writes: its general destinations, if there are several.
 pub fn written_window(f: &Function, inst: &Inst) -> Option<Window> {
-    if inst.call().is_some() || inst.op == crate::ir::Op::Pcopy {
+    if inst.call().is_some() || inst.op == Op::Pcopy {
         return None;
     }
     let gprs: Window = inst.dsts.iter().copied().filter(|&d| f.class(d) == Class::Gpr).take(4).collect();
     (gprs.len() > 1).then_some(gprs)
+}
+
+/// A destination and a source that had better be the same register: the forms of a multiply-add with a 32-bit
+/// immediate have one field for the addend and the result.
+pub fn tied(inst: &Inst) -> Option<(ValueId, ValueId)> {
+    let immediate = |k: usize| inst.srcs.get(k).is_some_and(|s| matches!(s.kind, SrcKind::Imm(x) if x != 0));
+    if inst.op != Op::Mad || !(immediate(0) || immediate(1)) || inst.srcs.len() < 3 {
+        return None;
+    }
+    Some((*inst.dsts.first()?, inst.srcs[2].as_val()?))
 }

@@ -1,0 +1,586 @@
+//! Colouring: every value that is in a register gets one, block by block in reverse postorder.
+//!
+//! The values alive at any place fit into the registers (spilling saw to that), so a free one is always found.
+//! Where an instruction wants values side by side ([`super::windows`]) or a call wants them elsewhere, occupants
+//! move. Where blocks meet, each edge gets the moves from where values are to where the block expects them
+//! ([`super::edges`]).
+
+use super::file::File;
+use super::hints::{Hints, NONE};
+use super::operands;
+use super::pcopy::{self, Place, Scratch};
+use super::plan::{Action, Home, Plan};
+use super::{Allocation, Move, Phys, RaError, RegSet, Span, Summary};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::Liveness;
+use crate::ir::{BlockId, Call, Class, FuncId, Function, Inst, InstId, Term, ValueId};
+use cranelift_entity::SecondaryMap;
+
+/// Predicate registers that can be assigned.
+pub const PREDS: usize = 7;
+
+/// What a block's values are doing at its instructions.
+#[derive(Default)]
+pub struct Deaths {
+    /// Values that are read for the last time, or defined for nobody, with the index of the instruction.
+    list: Vec<ValueId>,
+    /// End of each instruction's part of the list.
+    ends: Vec<usize>,
+    /// Parameters that nobody reads.
+    pub params: Vec<ValueId>,
+}
+
+impl Deaths {
+    pub fn at(&self, n: usize) -> &[ValueId] {
+        let start = if n == 0 { 0 } else { self.ends[n - 1] };
+        &self.list[start..self.ends[n]]
+    }
+}
+
+/// Where values were at some place: sorted by value.
+pub type Where = Vec<(ValueId, u8)>;
+
+/// The state of colouring one function.
+pub struct Colour<'a> {
+    pub f: &'a Function,
+    pub cfg: &'a Cfg,
+    pub live: &'a Liveness,
+    pub plan: &'a Plan,
+    pub summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+    pub hints: Hints,
+    pub loc: SecondaryMap<ValueId, u8>,
+    pub gprs: File,
+    pub preds: File,
+    pub out: Allocation,
+    /// Values in registers at the end of a block that somebody needs, edge arguments included.
+    pub exits: SecondaryMap<BlockId, Where>,
+    /// Values in registers where a block begins, its parameters included.
+    pub entries: SecondaryMap<BlockId, Where>,
+    /// Stores of parameters that have slots, at the beginning of blocks.
+    pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
+    stamp: SecondaryMap<ValueId, u32>,
+    copies: Vec<(Place, Place)>,
+    /// What the functions that are called may write.
+    pub clobbers: RegSet,
+    pub limit: u32,
+    pub scratch_slots_used: bool,
+}
+
+impl<'a> Colour<'a> {
+    pub fn new(
+        f: &'a Function,
+        cfg: &'a Cfg,
+        live: &'a Liveness,
+        plan: &'a Plan,
+        summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+        limit: u32,
+    ) -> Colour<'a> {
+        let hints = Hints::new(f, cfg, |func| summaries[func].clone());
+        Colour {
+            f,
+            cfg,
+            live,
+            plan,
+            summaries,
+            hints,
+            loc: SecondaryMap::with_default(NONE),
+            gprs: File::new(limit as usize),
+            preds: File::new(PREDS),
+            out: Allocation::default(),
+            exits: SecondaryMap::new(),
+            entries: SecondaryMap::new(),
+            entry_stores: SecondaryMap::new(),
+            stamp: SecondaryMap::new(),
+            copies: Vec::new(),
+            clobbers: RegSet::default(),
+            limit,
+            scratch_slots_used: false,
+        }
+    }
+
+    /// Assigns registers in all blocks; the moves on edges are still missing.
+    pub fn run(&mut self) -> Result<(), RaError> {
+        for n in 0..self.cfg.rpo().len() {
+            let b = self.cfg.rpo()[n];
+            let deaths = self.deaths(b, n as u32 + 1);
+            self.enter(b, &deaths)?;
+            for (n, &i) in self.f.blocks[b].body.iter().enumerate() {
+                self.instruction(i, deaths.at(n))?;
+            }
+            self.leave(b);
+        }
+        Ok(())
+    }
+
+    /// What dies where in a block, by a walk from its end.
+    fn deaths(&mut self, b: BlockId, stamp: u32) -> Deaths {
+        let block = &self.f.blocks[b];
+        let alive = &mut self.stamp;
+        self.live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
+        block.term.for_uses(|v| alive[v] = stamp);
+        let mut d = Deaths::default();
+        for &i in block.body.iter().rev() {
+            let inst = &self.f.insts[i];
+            inst.for_defs(|v| {
+                if alive[v] != stamp {
+                    d.list.push(v);
+                }
+            });
+            inst.for_uses(|v| {
+                if alive[v] != stamp {
+                    alive[v] = stamp;
+                    d.list.push(v);
+                }
+            });
+            d.ends.push(d.list.len());
+        }
+        // Turn it round: the list was made from the end.
+        let total = d.list.len();
+        d.list.reverse();
+        let mut ends = vec![total; block.body.len()];
+        for (k, e) in d.ends.iter().rev().skip(1).enumerate() {
+            ends[k] = total - e;
+        }
+        d.ends = ends;
+        let params: &[ValueId] = if b == self.f.entry() { &self.f.params } else { &[] };
+        d.params = params.iter().chain(&block.params).copied().filter(|&p| alive[p] != stamp).collect();
+        d
+    }
+
+    pub fn file(&mut self, class: Class) -> &mut File {
+        if class == Class::Pred { &mut self.preds } else { &mut self.gprs }
+    }
+
+    /// Puts a value into a register.
+    pub fn put(&mut self, v: ValueId, r: u8) {
+        let class = self.f.class(v);
+        if class == Class::Carry {
+            self.loc[v] = 0;
+            return;
+        }
+        self.loc[v] = r;
+        self.hints.got(v, r);
+        self.file(class).put(r, v);
+    }
+
+    /// Gives up a value's register, if it has one.
+    pub fn release(&mut self, v: ValueId) {
+        let r = std::mem::replace(&mut self.loc[v], NONE);
+        let class = self.f.class(v);
+        if r != NONE && class != Class::Carry {
+            self.file(class).take(r);
+        }
+    }
+
+    pub fn pressure(&self) -> RaError {
+        RaError::Pressure { func: self.f.name.clone(), limit: self.limit }
+    }
+
+    /// A free register for a value: the one that saves copies, if it can be had.
+    pub fn pick(&mut self, v: ValueId) -> Result<u8, RaError> {
+        let class = self.f.class(v);
+        if class == Class::Carry {
+            return Ok(0);
+        }
+        let wanted = self.hints.wanted(v);
+        let seat = if class == Class::Gpr { self.hints.seat(v) } else { None };
+        if let Some(seat) = seat {
+            let window = self.hints.windows[seat.window as usize].clone();
+            if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted) {
+                return Ok(r);
+            }
+        }
+        let file = self.file(class);
+        if file.open(wanted, seat.map(|s| s.window)) {
+            return Ok(wanted);
+        }
+        let open = file.free.lowest_without(&[&file.kept_mask]).or_else(|| file.free.lowest_without(&[]));
+        open.ok_or_else(|| self.pressure())
+    }
+
+    /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window.
+    fn seat_register(
+        &mut self,
+        window: &operands::Window,
+        number: u32,
+        place: usize,
+        wanted: u8,
+    ) -> Option<u8> {
+        let align = operands::alignment(window.len());
+        let file = &mut self.gprs;
+        for (k, &other) in window.iter().enumerate().filter(|&(k, _)| k != place) {
+            let at = self.loc[other];
+            if at == NONE || (at as usize) < k || !(at as usize - k).is_multiple_of(align) {
+                continue;
+            }
+            let r = at as usize - k + place;
+            if r < file.n && file.open(r as u8, Some(number)) {
+                return Some(r as u8);
+            }
+        }
+        let fits = |file: &File, base: usize| {
+            base + window.len() <= file.n
+                && (0..window.len()).all(|k| file.open((base + k) as u8, Some(number)))
+        };
+        let mut base = None;
+        if wanted != NONE && wanted as usize >= place {
+            let at = wanted as usize - place;
+            if at.is_multiple_of(align) && fits(file, at) {
+                base = Some(at);
+            }
+        }
+        let base = base.or_else(|| (0..file.n).step_by(align).find(|&at| fits(file, at)))?;
+        for k in (0..window.len()).filter(|&k| k != place) {
+            file.keep((base + k) as u8, number);
+        }
+        Some((base + place) as u8)
+    }
+
+    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one that would raise
+    /// the number of registers past the next step of eight.
+    fn scratch(&self, class: Class) -> Option<u8> {
+        let file = if class == Class::Pred { &self.preds } else { &self.gprs };
+        let mut taken = super::file::Mask::default();
+        for &(d, s) in &self.copies {
+            for p in [d, s] {
+                if let Place::Reg(r) = p {
+                    if r.class() == class {
+                        taken.set(r.number());
+                    }
+                }
+            }
+        }
+        let bound = file.used.end().next_multiple_of(8);
+        file.free.lowest_without(&[&taken]).filter(|&r| (r as u32) < bound)
+    }
+
+    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before the copies.
+    pub fn flush_copies(&mut self) {
+        if self.copies.is_empty() {
+            return;
+        }
+        let scratch = Scratch {
+            gpr: self.scratch(Class::Gpr),
+            pred: self.scratch(Class::Pred),
+            slots: self.plan.frame_end,
+        };
+        let start = self.out.moves.len();
+        self.scratch_slots_used |= pcopy::sequentialise(&self.copies, scratch, &mut self.out.moves);
+        for m in &self.out.moves[start..] {
+            if let Move::Copy { dst, .. } = *m {
+                match dst {
+                    Phys::Gpr(r) => self.gprs.used.set(r),
+                    Phys::Pred(r) => self.preds.used.set(r),
+                    Phys::Carry => {}
+                }
+            }
+        }
+        self.copies.clear();
+    }
+
+    pub fn queue(&mut self, dst: Phys, src: Phys) {
+        self.copies.push((Place::Reg(dst), Place::Reg(src)));
+    }
+
+    /// Appends the move that brings a value from its home into a register.
+    pub fn reload(&mut self, v: ValueId, dst: u8) {
+        match self.plan.homes[v] {
+            Home::Slot(offset) => self.out.moves.push(Move::Load { dst, words: 1, offset }),
+            Home::Remat(r) => self.out.moves.extend(r.to(dst)),
+            Home::None => {}
+        }
+        self.gprs.used.set(dst);
+    }
+
+    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes together.
+    fn enter(&mut self, b: BlockId, deaths: &Deaths) -> Result<(), RaError> {
+        self.gprs.clear();
+        self.preds.clear();
+        let f = self.f;
+        let of_func: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
+        let in_register = |v: ValueId| {
+            !self.plan.active || f.class(v) != Class::Gpr || self.plan.entry[b].binary_search(&v).is_ok()
+        };
+        let through: Vec<ValueId> =
+            self.live.live_in(b).iter().copied().filter(|&v| in_register(v)).collect();
+        let params: Vec<(usize, ValueId)> =
+            f.blocks[b].params.iter().copied().enumerate().filter(|&(_, v)| in_register(v)).collect();
+        let of_func: Vec<ValueId> = of_func.iter().copied().filter(|&v| in_register(v)).collect();
+
+        // Predecessors that were visited, those in the innermost loop first.
+        let order = self.cfg.order_of(b);
+        let mut preds: Vec<BlockId> =
+            self.cfg.preds(b).iter().copied().filter(|&p| self.cfg.order_of(p) < order).collect();
+        preds.sort_by_key(|&p| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
+        preds.dedup();
+        let mut rest = Vec::new();
+        for &v in &through {
+            let found = preds.iter().find_map(|&p| self.open_at_exit(p, v));
+            match found {
+                Some(r) => self.put(v, r),
+                None => rest.push(v),
+            }
+        }
+        for &(k, v) in &params {
+            let argument = |p: BlockId| f.blocks[p].term.edges().find(|e| e.to == b).map(|e| e.args[k]);
+            let found = preds.iter().find_map(|&p| self.open_at_exit(p, argument(p)?));
+            match found {
+                Some(r) => self.put(v, r),
+                None => rest.push(v),
+            }
+        }
+        for v in rest.into_iter().chain(of_func.iter().copied()) {
+            let r = self.pick(v)?;
+            self.put(v, r);
+        }
+        let params = params.iter().map(|p| p.1).chain(of_func.iter().copied());
+        let mut entry: Where =
+            through.iter().copied().chain(params.clone()).map(|v| (v, self.loc[v])).collect();
+        entry.sort_unstable();
+        self.entries[b] = entry;
+        let store = |v| match self.plan.homes[v] {
+            Home::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),
+            _ => None,
+        };
+        self.entry_stores[b] = params.filter_map(store).collect();
+        if b == f.entry() {
+            self.out.summary.params = of_func.iter().map(|&v| Phys::new(f.class(v), self.loc[v])).collect();
+        }
+        deaths.params.iter().for_each(|&v| self.release(v));
+        Ok(())
+    }
+
+    /// The register in which a predecessor left a value, if it is free here.
+    fn open_at_exit(&mut self, p: BlockId, v: ValueId) -> Option<u8> {
+        let r = lookup(&self.exits[p], v)?;
+        let class = self.f.class(v);
+        self.file(class).free.has(r).then_some(r)
+    }
+
+    fn leave(&mut self, b: BlockId) {
+        let start = self.out.regs.len() as u32;
+        let mut needed: Vec<ValueId> = self.live.live_out(b).to_vec();
+        self.f.blocks[b].term.for_uses(|v| needed.push(v));
+        if let Term::Branch { cond, .. } = self.f.blocks[b].term {
+            self.out.regs.push((cond, Phys::Pred(self.loc[cond])));
+        }
+        self.out.term_regs[b] = (start, self.out.regs.len() as u32);
+        needed.sort_unstable();
+        needed.dedup();
+        self.exits[b] = needed.iter().filter(|&&v| self.loc[v] != NONE).map(|&v| (v, self.loc[v])).collect();
+        // Nothing of this block stays behind in the table.
+        let left: Vec<ValueId> = (0..self.gprs.n)
+            .filter_map(|r| self.gprs.at(r as u8))
+            .chain((0..self.preds.n).filter_map(|r| self.preds.at(r as u8)))
+            .collect();
+        left.iter().for_each(|&v| self.loc[v] = NONE);
+    }
+
+    fn instruction(&mut self, i: InstId, dying: &[ValueId]) -> Result<(), RaError> {
+        let f = self.f;
+        let inst = &f.insts[i];
+        let start = self.out.moves.len() as u32;
+        let mut reloads = Vec::new();
+        let mut drops = Vec::new();
+        let plan = self.plan;
+        for &a in plan.at(i) {
+            match a {
+                Action::DropBefore(v) => self.release(v),
+                Action::Reload(v) => reloads.push(v),
+                Action::DropAfter(v) => drops.push(v),
+            }
+        }
+        if let Some(call) = inst.call() {
+            drops.extend_from_slice(dying);
+            return self.call(i, call, inst, &reloads, &drops);
+        }
+        let dies = |v: ValueId| dying.contains(&v) || drops.contains(&v);
+        let reads = operands::read_windows(inst);
+        let write = operands::written_window(f, inst);
+        let base = if reads.is_empty() && write.is_none() {
+            for &v in &reloads {
+                let r = self.pick(v)?;
+                self.put(v, r);
+                self.reload(v, r);
+            }
+            None
+        } else {
+            self.windows(&reads, write.as_ref(), &reloads, &dies)?
+        };
+        self.out.before[i] = (start, self.out.moves.len() as u32);
+
+        let regs = self.out.regs.len() as u32;
+        inst.for_uses(|v| self.out.regs.push((v, Phys::new(f.class(v), self.loc[v]))));
+        inst.for_uses(|v| {
+            if dies(v) {
+                self.release(v);
+            }
+        });
+        if let (Some(base), Some(w)) = (base, &write) {
+            for (k, &d) in w.iter().enumerate() {
+                self.put(d, base + k as u8);
+            }
+        }
+        for &d in &inst.dsts {
+            if self.loc[d] == NONE {
+                let r = self.pick(d)?;
+                self.put(d, r);
+            }
+        }
+        self.finish(i, inst, regs, dying);
+        Ok(())
+    }
+
+    /// Records destinations, stores those that have slots, and drops those that nobody reads.
+    fn finish(&mut self, i: InstId, inst: &Inst, regs: u32, dying: &[ValueId]) {
+        let start = self.out.moves.len() as u32;
+        inst.for_defs(|d| {
+            let r = self.loc[d];
+            self.out.regs.push((d, Phys::new(self.f.class(d), r)));
+            if let Home::Slot(offset) = self.plan.homes[d] {
+                self.out.moves.push(Move::Store { src: r, words: 1, offset });
+            }
+        });
+        self.out.inst_regs[i] = (regs, self.out.regs.len() as u32);
+        self.out.after[i] = (start, self.out.moves.len() as u32);
+        inst.for_defs(|d| {
+            if dying.contains(&d) {
+                self.release(d);
+            }
+        });
+    }
+
+    /// A call: values that live through it leave the registers it may write, arguments go where it reads them.
+    fn call(
+        &mut self,
+        i: InstId,
+        call: &Call,
+        inst: &Inst,
+        reloads: &[ValueId],
+        dying: &[ValueId],
+    ) -> Result<(), RaError> {
+        let start = self.out.moves.len() as u32;
+        let summaries = self.summaries;
+        let Some(callee) = summaries[call.func].as_ref() else {
+            return Err(RaError::Recursion(self.f.name.clone()));
+        };
+        let guard = inst.guard.map(|g| g.pred);
+        let stays = |v: ValueId| !dying.contains(&v) || guard == Some(v);
+        // Moves out of the callee's registers.
+        let mut moved: Vec<(ValueId, u8, u8)> = Vec::new();
+        for class in [Class::Gpr, Class::Pred] {
+            let file = if class == Class::Pred { &self.preds } else { &self.gprs };
+            let n = file.n as u8;
+            let mut safe = (0..n).filter(|&r| {
+                !callee.clobbers.contains(Phys::new(class, r)) && file.at(r).is_none_or(|o| !stays(o))
+            });
+            for r in 0..n {
+                let Some(v) = file.at(r).filter(|&v| stays(v)) else { continue };
+                if callee.clobbers.contains(Phys::new(class, r)) {
+                    let Some(to) = safe.next() else { return Err(self.pressure()) };
+                    moved.push((v, r, to));
+                }
+            }
+        }
+        for &(v, from, to) in &moved {
+            let class = self.f.class(v);
+            self.queue(Phys::new(class, to), Phys::new(class, from));
+        }
+        let mut late = Vec::new();
+        for (&a, &param) in call.args.iter().zip(&callee.params) {
+            let from = self.loc[a];
+            if from != NONE {
+                self.queue(param, Phys::new(self.f.class(a), from));
+            } else {
+                late.push((a, param.number()));
+            }
+        }
+        self.flush_copies();
+        for &(a, r) in &late {
+            self.reload(a, r);
+        }
+        dying.iter().filter(|&&v| stays_not(v, guard)).for_each(|&v| self.release(v));
+        moved.iter().for_each(|m| self.release(m.0));
+        moved.iter().for_each(|m| self.put(m.0, m.2));
+        for &v in reloads.iter().filter(|&&v| stays(v)) {
+            let taken = &callee.clobbers;
+            let r = (0..self.gprs.n as u8)
+                .find(|&r| self.gprs.free.has(r) && !taken.contains(Phys::Gpr(r)))
+                .ok_or_else(|| self.pressure())?;
+            self.put(v, r);
+            self.reload(v, r);
+        }
+        self.out.before[i] = (start, self.out.moves.len() as u32);
+        let regs = self.out.regs.len() as u32;
+        for (&a, &p) in call.args.iter().zip(&callee.params) {
+            self.out.regs.push((a, p));
+        }
+        if let Some(g) = guard {
+            self.out.regs.push((g, Phys::Pred(self.loc[g])));
+            if dying.contains(&g) {
+                self.release(g);
+            }
+        }
+        for (&v, &r) in call.results.iter().zip(&callee.results) {
+            self.put(v, r.number());
+        }
+        self.clobbers.union(&callee.clobbers);
+        self.finish(i, inst, regs, dying);
+        Ok(())
+    }
+
+    /// Puts the allocation together.
+    pub fn finish_function(mut self) -> Allocation {
+        let plan = self.plan;
+        for &b in self.cfg.rpo() {
+            let place = |&p: &ValueId| match (lookup(&self.entries[b], p), plan.homes[p]) {
+                (Some(r), _) => Some(Place::Reg(Phys::new(self.f.class(p), r))),
+                (None, Home::Slot(offset)) => Some(Place::Slot(offset)),
+                _ => None,
+            };
+            self.out.params[b] = self.f.blocks[b].params.iter().map(place).collect();
+        }
+        let mut clobbers = self.clobbers;
+        for r in 0..self.gprs.n as u8 {
+            if self.gprs.used.has(r) {
+                clobbers.insert(Phys::Gpr(r));
+            }
+        }
+        for r in 0..self.preds.n as u8 {
+            if self.preds.used.has(r) {
+                clobbers.insert(Phys::Pred(r));
+            }
+        }
+        clobbers.insert(Phys::Carry);
+        self.out.gprs = clobbers
+            .iter()
+            .filter_map(|r| if let Phys::Gpr(n) = r { Some(n as u32 + 1) } else { None })
+            .max()
+            .unwrap_or(0);
+        for m in &self.out.moves {
+            match m {
+                Move::Load { .. } => self.out.fills += 1,
+                Move::Store { .. } => self.out.spills += 1,
+                _ => {}
+            }
+        }
+        self.out.summary.clobbers = clobbers;
+        self.out.summary.frame_end = plan.frame_end + if self.scratch_slots_used { 8 } else { 0 };
+        self.out
+    }
+
+    /// Ends a span of moves that began at `start`.
+    pub fn span_from(&self, start: usize) -> Span {
+        (start as u32, self.out.moves.len() as u32)
+    }
+}
+
+/// Whether a value is given up at a call: all that die but its guard.
+fn stays_not(v: ValueId, guard: Option<ValueId>) -> bool {
+    guard != Some(v)
+}
+
+/// The register of a value in a sorted list.
+pub fn lookup(list: &Where, v: ValueId) -> Option<u8> {
+    list.binary_search_by_key(&v, |e| e.0).ok().map(|k| list[k].1)
+}

@@ -1,0 +1,120 @@
+//! One class's registers during colouring: who is where, and which are kept for a window if possible.
+
+use super::hints::NONE;
+use crate::ir::ValueId;
+use cranelift_entity::packed_option::PackedOption;
+
+/// A set of up to 256 register numbers.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mask(pub [u64; 4]);
+
+impl Mask {
+    pub fn set(&mut self, r: u8) {
+        self.0[r as usize / 64] |= 1 << (r % 64);
+    }
+
+    pub fn clear(&mut self, r: u8) {
+        self.0[r as usize / 64] &= !(1 << (r % 64));
+    }
+
+    pub fn has(&self, r: u8) -> bool {
+        self.0[r as usize / 64] >> (r % 64) & 1 != 0
+    }
+
+    /// The lowest member that is in none of the others.
+    pub fn lowest_without(&self, others: &[&Mask]) -> Option<u8> {
+        (0..4).find_map(|k| {
+            let w = others.iter().fold(self.0[k], |w, o| w & !o.0[k]);
+            (w != 0).then(|| (64 * k as u32 + w.trailing_zeros()) as u8)
+        })
+    }
+
+    /// The highest member + 1.
+    pub fn end(&self) -> u32 {
+        (0..4).rev().find(|&k| self.0[k] != 0).map_or(0, |k| 64 * k as u32 + 64 - self.0[k].leading_zeros())
+    }
+
+    pub fn union(&self, other: &Mask) -> Mask {
+        let mut m = *self;
+        m.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
+        m
+    }
+}
+
+/// The registers of one class.
+pub struct File {
+    /// How many there are.
+    pub n: usize,
+    occ: [PackedOption<ValueId>; 256],
+    pub free: Mask,
+    /// Kept for a window (its number + 1), not strictly.
+    kept: [u32; 256],
+    pub kept_mask: Mask,
+    /// Every register that ever held something.
+    pub used: Mask,
+}
+
+impl File {
+    pub fn new(n: usize) -> File {
+        let mut f = File {
+            n,
+            occ: [None.into(); 256],
+            free: Mask::default(),
+            kept: [0; 256],
+            kept_mask: Mask::default(),
+            used: Mask::default(),
+        };
+        f.clear();
+        f
+    }
+
+    pub fn clear(&mut self) {
+        self.occ.fill(None.into());
+        self.free = Mask::default();
+        (0..self.n).for_each(|r| self.free.set(r as u8));
+        self.clear_kept();
+    }
+
+    pub fn clear_kept(&mut self) {
+        self.kept.fill(0);
+        self.kept_mask = Mask::default();
+    }
+
+    pub fn at(&self, r: u8) -> Option<ValueId> {
+        self.occ[r as usize].expand()
+    }
+
+    pub fn put(&mut self, r: u8, v: ValueId) {
+        debug_assert!(self.occ[r as usize].is_none(), "register {r} is taken");
+        self.occ[r as usize] = v.into();
+        self.free.clear(r);
+        self.used.set(r);
+        self.kept[r as usize] = 0;
+        self.kept_mask.clear(r);
+    }
+
+    pub fn take(&mut self, r: u8) {
+        self.occ[r as usize] = None.into();
+        self.free.set(r);
+    }
+
+    /// Keeps a register for a window.
+    pub fn keep(&mut self, r: u8, window: u32) {
+        self.kept[r as usize] = window + 1;
+        self.kept_mask.set(r);
+    }
+
+    /// Whether a register is free and not kept for another window.
+    pub fn open(&self, r: u8, window: Option<u32>) -> bool {
+        let kept = self.kept[r as usize];
+        r != NONE
+            && (r as usize) < self.n
+            && self.free.has(r)
+            && (kept == 0 || window.is_some_and(|w| kept == w + 1))
+    }
+
+    /// Whether a register is kept for a window other than `window`.
+    pub fn kept_for_other(&self, r: u8, window: u32) -> bool {
+        !matches!(self.kept[r as usize], 0) && self.kept[r as usize] != window + 1
+    }
+}

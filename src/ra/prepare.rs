@@ -1,0 +1,209 @@
+//! What has to be done to the code before registers are assigned:
+//!
+//! - Blocks that cannot be reached lose their code: nothing is assigned there.
+//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes back those
+//!   that needed none.
+//! - A value that an instruction reads at two places of windows (or twice in one) gets copies: it cannot be in two
+//!   registers. Constants are made anew instead.
+
+use super::operands::{self, Window};
+use crate::analysis::cfg::Cfg;
+use crate::ir::{AtomOp, Aux, BlockId, Class, Def, Edge, Function, Inst, InstId, Op, Term, Type, ValueId};
+use cranelift_entity::SecondaryMap;
+
+/// Empties unreachable blocks.
+pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) {
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        if !cfg.reachable(b) {
+            let block = &mut f.blocks[b];
+            block.body.clear();
+            block.params.clear();
+            block.term = Term::Unreachable;
+        }
+    }
+}
+
+/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
+pub fn expand_copies(f: &mut Function) {
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        if !f.blocks[b].body.iter().any(|&i| f.insts[i].op == Op::Pcopy) {
+            continue;
+        }
+        let mut body = Vec::new();
+        for i in std::mem::take(&mut f.blocks[b].body) {
+            if f.insts[i].op != Op::Pcopy {
+                body.push(i);
+                continue;
+            }
+            let copies = f.insts[i].clone();
+            for (&d, &s) in copies.dsts.iter().zip(&copies.srcs) {
+                let ty = if f.class(d) == Class::Pred { Type::Pred } else { Type::U32 };
+                let mut mov = Inst::new(Op::Mov, ty).src(s).dst(d);
+                mov.loc = copies.loc;
+                body.push(f.make(mov));
+            }
+        }
+        f.blocks[b].body = body;
+    }
+}
+
+/// Puts an empty block into every edge that leaves a branch for a block with other predecessors. They are returned.
+pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
+    let mut made = Vec::new();
+    let mut layout = Vec::with_capacity(f.layout.len());
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        layout.push(b);
+        if !matches!(f.blocks[b].term, Term::Branch { .. }) {
+            continue;
+        }
+        let critical: Vec<bool> = f.blocks[b].term.successors().map(|s| cfg.preds(s).len() > 1).collect();
+        for (k, _) in critical.iter().enumerate().filter(|c| *c.1) {
+            let x = f.detached_block();
+            let loc = f.blocks[b].term_loc;
+            let edge = f.blocks[b].term.edges_mut().nth(k);
+            let old = edge.map(|e| std::mem::replace(e, Edge::to(x)));
+            f.blocks[x].term = old.map_or(Term::Unreachable, Term::Jump);
+            f.blocks[x].term_loc = loc;
+            layout.push(x);
+            made.push(x);
+        }
+    }
+    f.layout = layout;
+    made
+}
+
+/// Takes those of the split edges' blocks out again for which `empty` holds.
+pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
+    let mut gone: SecondaryMap<BlockId, bool> = SecondaryMap::new();
+    for &x in split {
+        gone[x] = empty(x);
+    }
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        let targets: Vec<BlockId> = f.blocks[b].term.successors().collect();
+        for (k, x) in targets.into_iter().enumerate().filter(|t| gone[t.1]) {
+            let Term::Jump(onward) = std::mem::replace(&mut f.blocks[x].term, Term::Unreachable) else {
+                continue;
+            };
+            if let Some(edge) = f.blocks[b].term.edges_mut().nth(k) {
+                *edge = onward;
+            }
+        }
+    }
+    f.layout.retain(|&b| !gone[b]);
+}
+
+/// Makes every value occur at one place of an instruction's windows only.
+pub fn separate_window_values(f: &mut Function) {
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        if !f.blocks[b].body.iter().any(|&i| repeats(f, i)) {
+            continue;
+        }
+        let old = std::mem::take(&mut f.blocks[b].body);
+        let mut body = Vec::with_capacity(old.len() + 4);
+        for i in old {
+            if repeats(f, i) {
+                separate(f, i, &mut body);
+            }
+            body.push(i);
+        }
+        f.blocks[b].body = body;
+    }
+}
+
+/// Whether a value occurs at several places of different windows, or of one.
+fn repeats(f: &Function, i: InstId) -> bool {
+    let windows = operands::read_windows(&f.insts[i]);
+    windows.iter().enumerate().any(|(n, w)| {
+        let before = &windows[..n];
+        !before.contains(w)
+            && w.iter().enumerate().any(|(k, v)| w[..k].contains(v) || before.iter().any(|x| x.contains(v)))
+    })
+}
+
+fn separate(f: &mut Function, i: InstId, body: &mut Vec<InstId>) {
+    let mut inst = f.insts[i].clone();
+    let mut done: Vec<Window> = Vec::new();
+    let mut taken: Vec<ValueId> = Vec::new();
+    let mut fix = |values: &mut [ValueId]| {
+        let original: Window = values.iter().copied().collect();
+        // An equal window is the same registers, whatever became of it.
+        if let Some(n) = done.iter().step_by(2).position(|w| *w == original) {
+            values.copy_from_slice(&done[2 * n + 1]);
+            return;
+        }
+        for v in values.iter_mut() {
+            if taken.contains(v) {
+                *v = copy(f, *v, body);
+            }
+            taken.push(*v);
+        }
+        done.push(original);
+        done.push(values.iter().copied().collect());
+    };
+    if let Some(m) = &mut inst.mem {
+        let mut base = m.base();
+        if base.len() > 1 {
+            fix(&mut base);
+            m.set_base(&base);
+        }
+    }
+    if inst.aux == Aux::Atom(AtomOp::Cas) {
+        let mut all: Window = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
+        fix(&mut all);
+        let mut rest = all.into_iter();
+        inst.srcs.iter_mut().flat_map(|s| s.values_mut()).for_each(|v| *v = rest.next().unwrap_or(*v));
+    } else {
+        inst.srcs.iter_mut().filter(|s| s.values().len() > 1).for_each(|s| fix(s.values_mut()));
+    }
+    f.replace(i, inst);
+}
+
+/// A copy of a value, made by an instruction that is put into `body`.
+fn copy(f: &mut Function, v: ValueId, body: &mut Vec<InstId>) -> ValueId {
+    let class = f.class(v);
+    let d = f.new_value(class);
+    let again = match f.values[v].def {
+        Def::Inst(i) if super::remat::is_constant(&f.insts[i]) && f.insts[i].dsts.len() == 1 => {
+            let mut inst = f.insts[i].clone();
+            inst.dsts[0] = d;
+            inst
+        }
+        _ => {
+            let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
+            Inst::new(Op::Mov, ty).src(v).dst(d)
+        }
+    };
+    body.push(f.make(again));
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::build::Builder;
+    use crate::ir::{MemRef, Space, Src};
+
+    #[test]
+    fn a_value_twice_in_a_window_is_copied_and_an_equal_window_is_not() {
+        let mut f = Function::new("f");
+        let (a, b) = (f.add_param(Class::Gpr), f.add_param(Class::Gpr));
+        let entry = f.new_block();
+        let mut e = Builder::new(&mut f, entry);
+        e.st(Type::B128, MemRef::new(Space::Global), Src::tuple(&[a, b, a, a]));
+        e.pair(Inst::new(Op::Mul, Type::F64).src([a, b]).src([a, b]));
+        e.terminate(Term::Exit);
+        separate_window_values(&mut f);
+        let body = &f.blocks[entry].body;
+        assert_eq!(body.len(), 4);
+        let store = &f.insts[body[2]];
+        let values = store.srcs[0].values();
+        assert_eq!(values[..2], [a, b]);
+        assert!(values[2] != a && values[3] != a && values[2] != values[3]);
+        assert_eq!(f.insts[body[3]].srcs[0], f.insts[body[3]].srcs[1]);
+    }
+}

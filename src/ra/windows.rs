@@ -1,0 +1,206 @@
+//! Instructions that want values in consecutive registers: where their windows go, and who has to move.
+//!
+//! ```text
+//! R0: a  R1: x  R2: b  R3: -      st u64 # g[..] %a:%b
+//! the window [a b] goes to R0; x moves to R3; b moves to R1
+//! ```
+//!
+//! The largest windows choose first, each the aligned place that costs fewest moves. Then there is always a place
+//! left for the next: a window takes one aligned place of its own size, and spilling has made sure that windows
+//! and the values that live through the instruction fit side by side ([`super::pressure`]).
+
+use super::colour::Colour;
+use super::file::Mask;
+use super::hints::NONE;
+use super::operands::{self, Window};
+use super::{Phys, RaError};
+use crate::ir::ValueId;
+use arrayvec::ArrayVec;
+
+/// What a window asks of its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Read,
+    Written,
+}
+
+/// Cost of a move that a choice of place entails.
+const MOVE: u32 = 4;
+/// Cost of missing the wish of a value.
+const WISH: u32 = 1;
+
+/// The places taken by an instruction's windows so far.
+struct Claims {
+    read: [Option<ValueId>; 256],
+    written: Mask,
+    read_mask: Mask,
+}
+
+impl Colour<'_> {
+    /// Brings the windows that an instruction reads into place, with moves; gives the first register of the window
+    /// that it writes. `reloads` are brought into registers, too.
+    pub fn windows(
+        &mut self,
+        reads: &[Window],
+        write: Option<&Window>,
+        reloads: &[ValueId],
+        dies: &dyn Fn(ValueId) -> bool,
+    ) -> Result<Option<u8>, RaError> {
+        let mut distinct: ArrayVec<&Window, 6> = ArrayVec::new();
+        reads.iter().for_each(|w| {
+            if !distinct.contains(&w) {
+                distinct.push(w);
+            }
+        });
+        let mut order: ArrayVec<(Kind, &Window), 8> = distinct.iter().map(|w| (Kind::Read, *w)).collect();
+        order.extend(write.map(|w| (Kind::Written, w)));
+        order.sort_by_key(|(k, w)| (std::cmp::Reverse(operands::alignment(w.len())), *k == Kind::Written));
+
+        let elements: ArrayVec<ValueId, 24> = distinct.iter().flat_map(|w| w.iter().copied()).collect();
+        let mut claims = Claims { read: [None; 256], written: Mask::default(), read_mask: Mask::default() };
+        let mut base_written = None;
+        for &(kind, w) in &order {
+            let base = self.place(kind, w, &elements, &claims, dies)?;
+            for (k, &v) in w.iter().enumerate() {
+                let r = base + k as u8;
+                match kind {
+                    Kind::Read => {
+                        claims.read[r as usize] = Some(v);
+                        claims.read_mask.set(r);
+                    }
+                    Kind::Written => claims.written.set(r),
+                }
+            }
+            if kind == Kind::Written {
+                base_written = Some(base);
+            }
+        }
+        self.move_to_claims(&claims, &elements, reloads, dies)?;
+        Ok(base_written)
+    }
+
+    /// The cheapest place of a window beside those that have theirs.
+    fn place(
+        &mut self,
+        kind: Kind,
+        w: &Window,
+        elements: &[ValueId],
+        claims: &Claims,
+        dies: &dyn Fn(ValueId) -> bool,
+    ) -> Result<u8, RaError> {
+        let mut best: Option<(u32, u8)> = None;
+        // The window of a value read here was known as a seat before: it may use what is kept for it.
+        let number = w.iter().find_map(|&v| self.hints.seat(v)).map_or(u32::MAX - 1, |s| s.window);
+        let wishes: ArrayVec<u8, 4> = w.iter().map(|&v| self.wish(v)).collect();
+        let align = operands::alignment(w.len());
+        for base in (0..=self.gprs.n.saturating_sub(w.len())).step_by(align) {
+            let mut cost = 0;
+            let mut possible = true;
+            for (k, &v) in w.iter().enumerate() {
+                let r = (base + k) as u8;
+                let claimed = claims.read[r as usize];
+                let occupant = self.gprs.at(r).filter(|&o| o != v);
+                match kind {
+                    Kind::Read => {
+                        possible &= claimed.is_none() && !(claims.written.has(r) && !dies(v));
+                        cost += if self.loc[v] != r && self.loc[v] != NONE { MOVE } else { 0 };
+                        cost += if occupant.is_some_and(|o| !elements.contains(&o)) { MOVE } else { 0 };
+                    }
+                    Kind::Written => {
+                        possible &= claimed.is_none_or(dies);
+                        let stays = occupant.is_some_and(|o| !elements.contains(&o) && !dies(o));
+                        cost += if stays { MOVE } else { 0 };
+                    }
+                }
+                if !possible {
+                    break;
+                }
+                cost += if wishes[k] != NONE && wishes[k] != r { WISH } else { 0 };
+                cost += if self.gprs.kept_for_other(r, number) { WISH } else { 0 };
+            }
+            if possible && best.is_none_or(|b| cost < b.0) {
+                best = Some((cost, base as u8));
+                if cost == 0 {
+                    break;
+                }
+            }
+        }
+        best.map(|b| b.1).ok_or_else(|| self.pressure())
+    }
+
+    /// The register that a value would like to have, from its web or its neighbours in the window that it is read
+    /// in next.
+    fn wish(&mut self, v: ValueId) -> u8 {
+        let wanted = self.hints.wanted(v);
+        if wanted != NONE {
+            return wanted;
+        }
+        let Some(seat) = self.hints.seat(v) else { return NONE };
+        let window = &self.hints.windows[seat.window as usize];
+        for (k, &other) in window.iter().enumerate() {
+            let at = self.loc[other] as usize;
+            if other != v && at != NONE as usize && at + seat.place as usize >= k {
+                return (at + seat.place as usize - k) as u8;
+            }
+        }
+        NONE
+    }
+
+    /// Moves values to the places claimed, and others out of them.
+    fn move_to_claims(
+        &mut self,
+        claims: &Claims,
+        elements: &[ValueId],
+        reloads: &[ValueId],
+        dies: &dyn Fn(ValueId) -> bool,
+    ) -> Result<(), RaError> {
+        let n = self.gprs.n;
+        let mut target: Vec<(ValueId, u8)> = Vec::new();
+        let mut leaving: Vec<ValueId> = Vec::new();
+        // Registers that nobody may be moved into.
+        let mut taken = claims.read_mask;
+        for r in 0..n as u8 {
+            if let Some(v) = claims.read[r as usize] {
+                if self.loc[v] != r {
+                    target.push((v, r));
+                }
+            }
+            let Some(o) = self.gprs.at(r) else { continue };
+            if elements.contains(&o) {
+                continue;
+            }
+            let evicted = claims.read_mask.has(r) || (claims.written.has(r) && !dies(o));
+            if evicted { leaving.push(o) } else { taken.set(r) }
+        }
+        leaving.extend(reloads.iter().copied().filter(|v| !elements.contains(v)));
+        // Those that live on first: they have less choice, since they must keep off what will be written.
+        leaving.sort_by_key(|&v| dies(v));
+        for &v in &leaving {
+            let mut barred = taken;
+            if !dies(v) {
+                barred = barred.union(&claims.written);
+            }
+            let wanted = self.wish(v);
+            let fits = |r: u8| (r as usize) < n && !barred.has(r);
+            let kept = self.gprs.kept_mask;
+            let r = Some(wanted)
+                .filter(|&r| r != NONE && fits(r))
+                .or_else(|| (0..n as u8).find(|&r| fits(r) && !kept.has(r) && self.gprs.used.has(r)))
+                .or_else(|| (0..n as u8).find(|&r| fits(r)))
+                .ok_or_else(|| self.pressure())?;
+            taken.set(r);
+            target.push((v, r));
+        }
+        for &(v, r) in &target {
+            if self.loc[v] != NONE {
+                self.queue(Phys::Gpr(r), Phys::Gpr(self.loc[v]));
+            }
+        }
+        self.flush_copies();
+        let fresh: Vec<(ValueId, u8)> = target.iter().copied().filter(|t| self.loc[t.0] == NONE).collect();
+        target.iter().for_each(|t| self.release(t.0));
+        target.iter().for_each(|t| self.put(t.0, t.1));
+        fresh.iter().for_each(|t| self.reload(t.0, t.1));
+        Ok(())
+    }
+}
