@@ -63,7 +63,7 @@ pub(super) fn row_shape(row: &Row) -> u64 {
 
 fn slot_kind(slot: &Slot) -> u64 {
     match slot.kind {
-        Kind::Reg(_) => 1,
+        Kind::Reg(_) | Kind::Tied { .. } => 1,
         Kind::Pred { .. } => 2,
         Kind::Imm { .. } => 3,
         Kind::Const { .. } | Kind::ConstInd { .. } => 4,
@@ -145,7 +145,7 @@ pub(super) fn encode_as(row: &Row, m: &MInst, pc: u32) -> Result<u64, Misfit> {
 
 fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
     let (mut word, form) = encode_groups(row, &m.mods, m.form & FORM_BITS)?;
-    if m.form >> VARIANT_SHIFT != u32::from(row.variant) {
+    if m.form >> VARIANT_SHIFT != u64::from(row.variant) {
         return Err(Misfit::Combination);
     }
     for (i, (slot, o)) in row.slots.iter().zip(&m.operands).enumerate() {
@@ -164,17 +164,32 @@ fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
     }
     let free = deposit(form, row.free).ok_or(Misfit::Combination)?;
     word |= row.bits | (free ^ row.free_default);
-    if row.matches(word) { Ok(word) } else { Err(Misfit::Combination) }
+    if row.matches(word) && tied_registers_agree(row, m, word) { Ok(word) } else { Err(Misfit::Combination) }
 }
 
-const VARIANT_SHIFT: u32 = 28;
-const FORM_BITS: u32 = (1 << VARIANT_SHIFT) - 1;
+fn tied_registers_agree(row: &Row, m: &MInst, word: u64) -> bool {
+    row.slots.iter().zip(&m.operands).all(|(slot, o)| match (slot.kind, o) {
+        (Kind::Tied { at, plus }, Operand::Reg { reg, .. }) => *reg == tied_reg(at, plus, word),
+        _ => true,
+    })
+}
+
+/// The register `plus` after a field's; RZ has no successor.
+fn tied_reg(at: Bits, plus: u8, word: u64) -> Reg {
+    match decode_reg(at, word) {
+        Reg::Z => Reg::Z,
+        Reg(n) => Reg(n.saturating_add(plus)),
+    }
+}
+
+const VARIANT_SHIFT: u32 = 60;
+const FORM_BITS: u64 = (1 << VARIANT_SHIFT) - 1;
 
 /// Field bits of the suffixes, and the form that is left after the values with the same name are told apart.
 ///
 /// Each group takes the longest name that stands next; the form counts, group by group, which of the values with
 /// that name is meant.
-fn encode_groups(row: &Row, mods: &[Mod], mut form: u32) -> Result<(u64, u32), Misfit> {
+fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), Misfit> {
     let mut rest = mods;
     let mut word = 0;
     for g in &row.groups {
@@ -193,8 +208,8 @@ fn encode_groups(row: &Row, mods: &[Mod], mut form: u32) -> Result<(u64, u32), M
 }
 
 /// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
-fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u32)> {
-    let mut best: Option<(u64, usize, u32)> = None;
+fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
+    let mut best: Option<(u64, usize, u64)> = None;
     for (value, name) in g.names.iter().enumerate() {
         let Some(name) = name else { continue };
         if !mods.starts_with(name) {
@@ -210,7 +225,7 @@ fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u32)> {
 }
 
 /// The `which`th value with the same name as `first`.
-fn nth_same(g: &Group, first: u64, which: u32) -> u64 {
+fn nth_same(g: &Group, first: u64, which: u64) -> u64 {
     let name = g.name(first);
     (first..g.names.len() as u64).filter(|&v| g.name(v) == name).nth(which as usize).unwrap_or(first)
 }
@@ -265,6 +280,9 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             let reg = encode_reg(at, reg).ok_or(register)?;
             Ok(reg | flags | part | if cc { slot.cc.mask() } else { 0 })
         }
+        (Kind::Tied { .. }, Operand::Reg { mods, sel: Sel::Whole, cc: false, .. }) => {
+            encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))
+        }
         (Kind::Pred { .. }, Operand::Pred(p)) => encode_pred(slot.kind, p).ok_or(Misfit::Modifier(i)),
         (Kind::Imm { at, enc }, Operand::Imm { bits, kind, mods }) => {
             if kind != imm_kind(enc) {
@@ -273,7 +291,7 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             let flags = encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))?;
             Ok(encode_imm(at, enc, bits).ok_or(range)? | flags)
         }
-        (Kind::Const { bank, offset, shift }, Operand::Const { bank: n, base, offset: bytes, mods, sel }) => {
+        (Kind::Const { bank, offset, shift, .. }, Operand::Const { bank: n, base, offset: bytes, mods, sel }) => {
             if base != Reg::Z {
                 return Err(Misfit::Operands);
             }
@@ -297,9 +315,9 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             Ok(encode_base(base, r).ok_or(register)?
                 | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
         }
-        (Kind::Attr { base, offset, shift }, Operand::Attr { base: r, offset: bytes }) => {
+        (Kind::Attr { base, offset, shift, signed }, Operand::Attr { base: r, offset: bytes }) => {
             Ok(encode_base(base, r).ok_or(register)?
-                | encode_scaled(offset, bytes, shift, false).ok_or(range)?)
+                | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
         }
         (Kind::Sreg(at), Operand::Sreg(n)) | (Kind::CcTest(at), Operand::CcTest(n)) => {
             put_checked(at, u64::from(n)).ok_or(Misfit::Name(i))
@@ -380,7 +398,7 @@ pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row
         m.guard = Pred { num: at.get(word) as u8, not: not.get(word) };
     }
     m.sync = row.sync.get(word);
-    let mut digits = [(0u32, 1u32); 16];
+    let mut digits = [(0u64, 1u64); 16];
     for (g, digit) in row.groups.iter().zip(&mut digits) {
         let value = g.at.get(word);
         let name = g.name(value)?;
@@ -394,7 +412,7 @@ pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row
     for &(which, same) in digits[..row.groups.len()].iter().rev() {
         form = form * same + which;
     }
-    m.form = form | (u32::from(row.variant) << VARIANT_SHIFT);
+    m.form = form | (u64::from(row.variant) << VARIANT_SHIFT);
     Some((m, row))
 }
 
@@ -404,12 +422,12 @@ pub fn decode(chip: Chip, word: u64, pc: u32) -> Option<MInst> {
 }
 
 /// Which of the values with its name this one is, and how many there are.
-fn same_name(g: &Group, value: u64, name: &[Mod]) -> (u32, u32) {
+fn same_name(g: &Group, value: u64, name: &[Mod]) -> (u64, u64) {
     let (mut before, mut all) = (0, 0);
     for (v, n) in g.names.iter().enumerate() {
         if *n == Some(name) {
             all += 1;
-            before += u32::from((v as u64) < value);
+            before += u64::from((v as u64) < value);
         }
     }
     (before, all)
@@ -451,6 +469,9 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
             sel: decode_sel(slot, word)?,
             cc: slot.cc.get(word),
         },
+        Kind::Tied { at, plus } => {
+            Operand::Reg { reg: tied_reg(at, plus, word), mods, sel: Sel::Whole, cc: false }
+        }
         Kind::Pred { at, not } => Operand::Pred(Pred { num: at.get(word) as u8, not: not.get(word) }),
         Kind::Imm { at, enc } => {
             let bits = match enc {
@@ -461,7 +482,7 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
             };
             Operand::Imm { bits, kind: imm_kind(enc), mods }
         }
-        Kind::Const { bank, offset, shift } => Operand::Const {
+        Kind::Const { bank, offset, shift, .. } => Operand::Const {
             bank: bank.get(word) as u8,
             base: Reg::Z,
             offset: decode_scaled(offset, word, shift, false),
@@ -478,8 +499,8 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
         Kind::Mem { base, offset, shift, signed } => {
             Operand::Mem { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, signed) }
         }
-        Kind::Attr { base, offset, shift } => {
-            Operand::Attr { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, false) }
+        Kind::Attr { base, offset, shift, signed } => {
+            Operand::Attr { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, signed) }
         }
         Kind::Sreg(at) => Operand::Sreg(at.get(word) as u8),
         Kind::TargetRel(at) => Operand::Target(pc.wrapping_add(8).wrapping_add(at.get_signed(word) as u32)),
@@ -490,10 +511,10 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
 }
 
 /// Packs the bits of `word` under `mask`, lowest first.
-fn extract(word: u64, mut mask: u64) -> u32 {
+fn extract(word: u64, mut mask: u64) -> u64 {
     let (mut out, mut k) = (0, 0);
     while mask != 0 {
-        out |= ((word >> mask.trailing_zeros() & 1) as u32) << k;
+        out |= (word >> mask.trailing_zeros() & 1) << k;
         k += 1;
         mask &= mask - 1;
     }
@@ -501,13 +522,13 @@ fn extract(word: u64, mut mask: u64) -> u32 {
 }
 
 /// The inverse of [`extract`]; none if `packed` has more bits than the mask.
-fn deposit(packed: u32, mut mask: u64) -> Option<u64> {
-    if packed >> mask.count_ones().min(31) > 0 {
+fn deposit(packed: u64, mut mask: u64) -> Option<u64> {
+    if packed >> mask.count_ones().min(63) > 0 {
         return None;
     }
     let (mut out, mut k) = (0, 0);
     while mask != 0 {
-        out |= u64::from(packed >> k & 1) << mask.trailing_zeros();
+        out |= (packed >> k & 1) << mask.trailing_zeros();
         k += 1;
         mask &= mask - 1;
     }

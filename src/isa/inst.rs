@@ -228,7 +228,7 @@ pub struct MInst {
     pub operands: ArrayVec<Operand, 8>,
     /// Tells apart encodings that print as the same text (don't-care bits and duplicate forms); 0 is what a
     /// compiler writes. Only the decoder sets anything else.
-    pub form: u32,
+    pub form: u64,
 }
 
 impl MInst {
@@ -338,6 +338,7 @@ spelled! {
         Bra "BRA", Brx "BRX", Jmp "JMP", Jmx "JMX", Cal "CAL", Jcal "JCAL", Ret "RET", Pret "PRET", Ssy "SSY",
         Sync "SYNC", Pbk "PBK", Brk "BRK", Pcnt "PCNT", Cont "CONT", Plongjmp "PLONGJMP", Longjmp "LONGJMP",
         Exit "EXIT", Kil "KIL", Bpt "BPT", Rtt "RTT", Ide "IDE", Ram "RAM", Sam "SAM", Bar "BAR", Nop "NOP",
+        Getcrsptr "GETCRSPTR", Getlmembase "GETLMEMBASE", Setcrsptr "SETCRSPTR", Setlmembase "SETLMEMBASE",
     }
 }
 
@@ -354,7 +355,7 @@ spelled! {
         F "F", Lt "LT", Eq "EQ", Le "LE", Gt "GT", Ne "NE", Ge "GE", Num "NUM", Nan "NAN", Ltu "LTU", Equ "EQU",
         Leu "LEU", Gtu "GTU", Neu "NEU", Geu "GEU", T "T", And "AND", Or "OR", Xor "XOR", PassB "PASS_B", Bf "BF",
         // integer
-        X "X", Hi "HI", Lo "LO", W "W", Wrap "W_", Sh "SH", Po "PO", Cc "CC", Brev "BREV", Xlo "XLO", Xmed "XMED", Xhi "XHI",
+        X "X", Hi "HI", Lo "LO", W "W", Sh "SH", Po "PO", Cc "CC", Brev "BREV", Xlo "XLO", Xmed "XMED", Xhi "XHI",
         F4e "F4E", B4e "B4E", Rc8 "RC8", Ecl "ECL", Ecr "ECR", Rc16 "RC16",
         // special functions
         Cos "COS", Sin "SIN", Ex2 "EX2", Lg2 "LG2", Rcp "RCP", Rsq "RSQ", Rcp64h "RCP64H", Rsq64h "RSQ64H",
@@ -363,7 +364,7 @@ spelled! {
         E "E", Cg "CG", Cs "CS", Cv "CV", Ca "CA", Lu "LU", Wb "WB", Wt "WT", Ign "IGN", Nc "NC",
         Add "ADD", Min "MIN", Max "MAX", Inc "INC", Dec "DEC", Safeadd "SAFEADD", Exch "EXCH", Cas "CAS",
         Cta "CTA", Gl "GL", Sys "SYS", Il "IL", Is "IS", Isl "ISL",
-        Iv "IV", Ivall "IVALL", Qry1 "QRY1", Pf1 "PF1", Pf15 "PF1_5", Pf2 "PF2", Wball "WBALL", Rs "RS", Rslb "RSLB",
+        Iv "IV", Ivall "IVALL", Qry1 "QRY1", Pf1 "PF1", Pf15 "PF1.5", Pf2 "PF2", Wball "WBALL", Rs "RS", Rslb "RSLB",
         // lanes and barriers
         All "ALL", Any "ANY", Idx "IDX", Up "UP", Down "DOWN", Bfly "BFLY", Arv "ARV", Red "RED", Popc "POPC",
         Scan "SCAN", Syncall "SYNCALL", Barsync "SYNC", Result "RESULT",
@@ -389,6 +390,9 @@ spelled! {
         Rg "RG", Rb "RB", Gb "GB", Rgb "RGB", Ra "RA", Ga "GA", Rga "RGA", Ba "BA", Rba "RBA", Gba "GBA",
         Rank "RANK", PixelFormat "PIXEL_FORMAT", SampleSize "SAMPLE_SIZE", Dimension "DIMENSION", Rgba "RGBA",
         BlockSize "BLOCK_SIZE",
+        // carry-outs, results, steering
+        Sp "SP", Dp0z "DP0Z", Dp1xy "DP1XY", Dp1z "DP1Z", Warp "WARP", Wait "WAIT", Crs "CRS", En "EN", Int "INT",
+        DrainIllegal "DRAIN_ILLEGAL", Fallthrough "FALLTHROUGH", Preempted "PREEMPTED",
         // video
         Ud "UD", Mx "MX", Avrg "AVRG", Acc "ACC", Mrg16h "MRG_16H", Mrg16l "MRG_16L", Mrg8b0 "MRG_8B0",
         Mrg8b2 "MRG_8B2", Shr7 "SHR_7", Shr15 "SHR_15", SimdMin "SIMD_MIN", SimdMax "SIMD_MAX", Y "Y", Xy "XY",

@@ -170,11 +170,18 @@ pub enum Kind {
         at: Bits,
         enc: ImmEnc,
     },
-    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes.
+    /// A register that is already another operand: the field's register, `plus` further.
+    Tied {
+        at: Bits,
+        plus: u8,
+    },
+    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes. Offsets from 0x8000 on are written as
+    /// negative 16-bit numbers where nvdisasm does so.
     Const {
         bank: Bits,
         offset: Bits,
         shift: u8,
+        signed_text: bool,
     },
     /// `c[bank][base + offset]`, the offset signed.
     ConstInd {
@@ -194,6 +201,7 @@ pub enum Kind {
         base: Bits,
         offset: Bits,
         shift: u8,
+        signed: bool,
     },
     Sreg(Bits),
     /// Signed offset from the next word.
@@ -217,11 +225,31 @@ pub struct Slot {
     pub sel: Option<(Bits, &'static [Option<Sel>])>,
     /// `.CC` on a destination.
     pub cc: Bit,
+    pub style: Style,
+}
+
+/// Peculiarities of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Style {
+    Plain,
+    /// `c[0x0] [0x4]`.
+    Spaced,
+    /// No comma before the operand: `BRX R0 -0x8`.
+    Gap,
+    /// `v[R0+0x4]`: vertex data.
+    Vertex,
+    /// An immediate as eight letters, `PPNNZZPP`: what FSWZ does with each lane of a quad.
+    Swizzle,
 }
 
 impl Slot {
     pub const fn new(kind: Kind) -> Slot {
-        Slot { kind, mods: SrcBits::NONE, sel: None, cc: Bit::NO }
+        Slot { kind, mods: SrcBits::NONE, sel: None, cc: Bit::NO, style: Style::Plain }
+    }
+
+    pub const fn style(mut self, style: Style) -> Slot {
+        self.style = style;
+        self
     }
 
     pub const fn neg(mut self, bit: u8) -> Slot {
@@ -253,6 +281,7 @@ impl Slot {
     pub fn fields(&self) -> Vec<(&'static str, Bits)> {
         let mut out = match self.kind {
             Kind::Reg(at) => vec![("reg", at)],
+            Kind::Tied { .. } => vec![],
             Kind::Pred { at, not } => vec![("pred", at), ("not", bit(not))],
             Kind::Imm { at, .. } => vec![("imm", at)],
             Kind::Const { bank, offset, .. } => vec![("bank", bank), ("offset", offset)],
@@ -326,8 +355,8 @@ pub struct Row {
     pub free: u64,
     /// What a compiler writes into the free bits.
     pub free_default: u64,
-    /// Field values that belong to another row.
-    pub except: Vec<(Bits, u64)>,
+    /// Words that belong to another row, as mask and value.
+    pub except: Vec<(u64, u64)>,
     /// Tells apart rows with the same text; 0 is what a compiler writes.
     pub variant: u8,
     pub unit: Unit,
@@ -399,7 +428,20 @@ impl Row {
 
     /// The value of a field that another row has.
     pub fn except(mut self, at: Bits, value: u64) -> Row {
-        self.except.push((at, value));
+        self.except.push((at.mask(), at.put(value)));
+        self
+    }
+
+    /// The values of several fields together that another row has.
+    pub fn except_all(mut self, fields: &[(Bits, u64)]) -> Row {
+        let word = fields.iter().fold((0, 0), |(m, v), &(at, x)| (m | at.mask(), v | at.put(x)));
+        self.except.push(word);
+        self
+    }
+
+    /// Makes every bit that has no other role free.
+    pub fn rest_free(mut self) -> Row {
+        self.free |= !(self.mask | self.field_mask());
         self
     }
 
@@ -421,7 +463,7 @@ impl Row {
 
     /// Whether the word is one of this row's, apart from field values that have no name.
     pub fn matches(&self, word: u64) -> bool {
-        word & self.mask == self.bits && self.except.iter().all(|&(at, v)| at.get(word) != v)
+        word & self.mask == self.bits && self.except.iter().all(|&(m, v)| word & m != v)
     }
 
     /// Bits covered by fields.

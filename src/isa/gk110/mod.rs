@@ -1,13 +1,28 @@
 //! GK110: 64-bit words, 8-bit register fields, opcode bits 63:52 and 1:0.
+//!
+//! Derived from what nvdisasm shows when single bits of a word change. It looks at fewer bits than the hardware may:
+//! whatever it ignores is free in these rows.
 
 use super::row::Row;
 
-mod alu;
+mod control;
+mod convert;
 mod field;
+mod float;
+mod int;
+mod memory;
+mod moves;
+mod texture;
 
 /// The rows of GK110.
 pub fn rows() -> Vec<Row> {
     let mut t = Vec::new();
-    alu::rows(&mut t);
-    t
+    float::rows(&mut t);
+    int::rows(&mut t);
+    convert::rows(&mut t);
+    moves::rows(&mut t);
+    memory::rows(&mut t);
+    texture::rows(&mut t);
+    control::rows(&mut t);
+    t.into_iter().map(Row::rest_free).collect()
 }

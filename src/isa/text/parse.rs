@@ -4,6 +4,7 @@
 //! integer, a float, a branch target).
 
 use super::FORM;
+use super::print::SWIZZLE;
 use crate::Chip;
 use crate::isa::codec::{Misfit, encode_as};
 use crate::isa::row::{Kind, Row};
@@ -158,8 +159,15 @@ impl<'t> Parser<'t> {
         };
         let mut m = MInst::new(op);
         let mut at = start + end;
-        for suffix in text[end..].split('.').skip(1) {
+        let mut rest = &text[end..];
+        while let Some(suffixes) = rest.strip_prefix('.') {
             at += 1;
+            // A name may have a point in it, so two pieces are tried before one.
+            let mut ends = suffixes.match_indices('.').map(|(i, _)| i).chain([suffixes.len()]);
+            let one = ends.next().unwrap_or(0);
+            let len = ends.next().filter(|&two| MODS.contains_key(&suffixes[..two])).unwrap_or(one);
+            let suffix = &suffixes[..len];
+            rest = &suffixes[len..];
             if m.sync {
                 return Err(self.error(at, suffix.len(), "no suffix can follow .S"));
             }
@@ -186,22 +194,26 @@ impl<'t> Parser<'t> {
             out.try_push((raw, start, len))
                 .map_err(|_| self.error(start, len, "no operation has so many operands"))?;
             self.space();
-            if !self.eat(",") {
+            if self.eat(",") {
+                self.space();
+            } else if !self.rest().starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+                // Some operations have a number without a comma before it.
                 break;
             }
-            self.space();
         }
         Ok(out)
     }
 
-    fn form(&mut self) -> Result<u32, ParseError> {
+    fn form(&mut self) -> Result<u64, ParseError> {
         self.space();
         if !self.eat(FORM) {
             return Ok(0);
         }
         let digits = self.take(|c| c.is_ascii_alphanumeric());
-        let form =
-            int(digits).and_then(|n| u32::try_from(n).ok()).ok_or_else(|| self.expected("a number"))?;
+        let form = digits
+            .strip_prefix("0x")
+            .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+            .ok_or_else(|| self.expected("a hexadecimal number"))?;
         if self.eat("}") { Ok(form) } else { Err(self.expected("`}`")) }
     }
 
@@ -233,15 +245,17 @@ impl<'t> Parser<'t> {
             let (base, offset) = self.address()?;
             return Ok(Raw::Known(Operand::Attr { base, offset }));
         }
-        if rest.starts_with('[') {
+        if let Some(bits) = swizzle(word) {
+            self.at += word_len;
+            return Ok(Raw::Known(Operand::imm(bits)));
+        }
+        if rest.starts_with('[') || rest.starts_with("v[") {
+            self.eat("v");
             let (base, offset) = self.address()?;
             return Ok(Raw::Known(Operand::Mem { base, offset }));
         }
         if let Some(number) = self.number() {
-            let mut mods = SrcMods::default();
-            mods.neg = self.eat(".NEG");
-            mods.abs = self.eat(".ABS");
-            mods.inv = self.eat(".INV");
+            let mods = SrcMods { neg: self.eat(".NEG"), abs: self.eat(".ABS"), inv: self.eat(".INV") };
             return Ok(Raw::Number(number, mods));
         }
         if let Some(source) = self.source()? {
@@ -288,10 +302,7 @@ impl<'t> Parser<'t> {
     /// A register or constant with its modifiers; none if this is something else.
     fn source(&mut self) -> Result<Option<Operand>, ParseError> {
         let start = self.at;
-        let mut mods = SrcMods::default();
-        mods.neg = self.eat("-");
-        mods.inv = self.eat("~");
-        mods.abs = self.eat("|");
+        let mods = SrcMods { neg: self.eat("-"), inv: self.eat("~"), abs: self.eat("|") };
         if self.eat("c[") {
             let bank = self.take(|c| c.is_ascii_alphanumeric());
             let bank = int(bank)
@@ -391,6 +402,11 @@ impl<'t> Parser<'t> {
         let mut m = m.clone();
         for ((raw, _, _), slot) in operands.iter().zip(&row.slots) {
             let o = match *raw {
+                Raw::Known(Operand::Const { bank, base, offset, mods, sel }) if offset < 0 => {
+                    // A negative text of a 16-bit offset.
+                    let wraps = matches!(slot.kind, Kind::Const { signed_text: true, .. });
+                    Operand::Const { bank, base, offset: if wraps { offset & 0xffff } else { offset }, mods, sel }
+                }
                 Raw::Known(o) => o,
                 Raw::Number(text, mods) => number_as(text, mods, slot.kind)?,
                 Raw::Label(name) => match slot.kind {
@@ -402,6 +418,17 @@ impl<'t> Parser<'t> {
         }
         Some(m)
     }
+}
+
+/// The eight letters of FSWZ.
+fn swizzle(word: &str) -> Option<u32> {
+    if word.len() != 8 || !word.is_ascii() {
+        return None;
+    }
+    (0..4).try_fold(0, |bits, i| {
+        let pair = SWIZZLE.iter().position(|&s| s == &word[2 * i..2 * i + 2])?;
+        Some(bits << 2 | pair as u32)
+    })
 }
 
 fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {

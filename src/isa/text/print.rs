@@ -2,8 +2,8 @@
 
 use super::float;
 use crate::Chip;
-use crate::isa::row::{ImmEnc, Kind, Row};
-use crate::isa::{ImmKind, MInst, Operand, Pred, Reg, Sel, SrcMods, names};
+use crate::isa::row::{ImmEnc, Kind, Row, Slot, Style};
+use crate::isa::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods, names};
 use std::fmt::Write;
 
 /// The text of an instruction, without the closing semicolon.
@@ -32,12 +32,20 @@ pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
         out.push_str(".S");
     }
     for (i, o) in m.operands.iter().enumerate() {
-        out.push_str(if i == 0 { " " } else { ", " });
-        operand(out, o, row.and_then(|r| r.slots.get(i)).map(|s| s.kind));
+        let slot = row.and_then(|r| r.slots.get(i));
+        out.push_str(match slot.map(|s| s.style) {
+            // nvdisasm leaves the space out before the address of a cache query.
+            _ if i == 0 && m.mods.last() == Some(&Mod::Qry1) && !m.sync => "",
+            _ if i == 0 => " ",
+            Some(Style::Gap) => " ",
+            _ => ", ",
+        });
+        operand(out, o, slot);
     }
 }
 
-fn operand(out: &mut String, o: &Operand, kind: Option<Kind>) {
+fn operand(out: &mut String, o: &Operand, slot: Option<&Slot>) {
+    let style = slot.map_or(Style::Plain, |s| s.style);
     match *o {
         Operand::Reg { reg: r, mods, sel, cc } => {
             source(out, mods, |out| {
@@ -49,8 +57,9 @@ fn operand(out: &mut String, o: &Operand, kind: Option<Kind>) {
             }
         }
         Operand::Pred(p) => pred(out, p),
-        Operand::Imm { bits, kind: k, mods } => {
-            immediate(out, bits, k, kind);
+        Operand::Imm { bits, .. } if style == Style::Swizzle => swizzle(out, bits),
+        Operand::Imm { bits, kind, mods } => {
+            immediate(out, bits, kind, slot.map(|s| s.kind));
             for (on, name) in [(mods.neg, ".NEG"), (mods.abs, ".ABS"), (mods.inv, ".INV")] {
                 if on {
                     out.push_str(name);
@@ -58,11 +67,26 @@ fn operand(out: &mut String, o: &Operand, kind: Option<Kind>) {
             }
         }
         Operand::Const { bank, base, offset, mods, sel } => source(out, mods, |out| {
-            let _ = write!(out, "c[{bank:#x}] ");
-            address(out, base, offset);
+            let _ = write!(out, "c[{bank:#x}]");
+            if style == Style::Spaced {
+                out.push(' ');
+            }
+            let negative = matches!(slot.map(|s| s.kind), Some(Kind::Const { signed_text: true, .. }));
+            if base == Reg::Z {
+                out.push('[');
+                signed(out, if negative { i32::from(offset as i16) } else { offset });
+                out.push(']');
+            } else {
+                address(out, base, offset);
+            }
             part(out, sel);
         }),
-        Operand::Mem { base, offset } => address(out, base, offset),
+        Operand::Mem { base, offset } => {
+            if style == Style::Vertex {
+                out.push('v');
+            }
+            address(out, base, offset);
+        }
         Operand::Attr { base, offset } => {
             out.push('a');
             address(out, base, offset);
@@ -125,20 +149,30 @@ fn part(out: &mut String, sel: Sel) {
     }
 }
 
-/// `[R0+0x4]`, `[R0+-0x4]`, `[R0]`, `[0x4]`.
+/// `[R0+0x4]`, `[R0+-0x4]`, `[R0]`, `[0x4]`, `[RZ]`.
 fn address(out: &mut String, base: Reg, offset: i32) {
     out.push('[');
-    if base != Reg::Z {
+    if base != Reg::Z || offset == 0 {
         reg(out, base);
         if offset != 0 {
             out.push('+');
         }
     }
-    if offset != 0 || base == Reg::Z {
+    if offset != 0 {
         signed(out, offset);
     }
     out.push(']');
 }
+
+/// Two letters for each two bits, the highest first.
+fn swizzle(out: &mut String, bits: u32) {
+    for pair in [6, 4, 2, 0] {
+        out.push_str(SWIZZLE[(bits >> pair & 3) as usize]);
+    }
+}
+
+/// What FSWZ does with the two sources in one lane: adds, negates one, or takes zero.
+pub(super) const SWIZZLE: [&str; 4] = ["PP", "NP", "PN", "ZP"];
 
 fn signed(out: &mut String, v: i32) {
     let sign = if v < 0 { "-" } else { "" };

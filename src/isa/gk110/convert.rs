@@ -1,0 +1,91 @@
+//! Conversions. nvdisasm writes their constant operands with a space, and shows the part of the source that is
+//! converted by its type: bytes of an 8- or 32-bit source, halves of a 16-bit one.
+
+use super::field::*;
+use crate::isa::row::{Bits, Names, Row, Slot, Style, b, b2};
+use crate::isa::{Op, Sel};
+use crate::names;
+
+const INT: Names = names![U8, U16, U32, U64, S8, S16, S32, S64];
+const INT_8_32_64: Names = names![U8, !, U32, U64, S8, !, S32, S64];
+const INT_16: Names = names![U16, S16];
+const FLOAT: Names = names![!, F16, F32, F64];
+const BYTES: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::B1), Some(Sel::B2), Some(Sel::B3)];
+const HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H1)];
+const LOW_HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H0)];
+const HIGH_HALF: &[Option<Sel>] = &[Some(Sel::H1)];
+const TO_INTEGER: Names = names![_, Pass, Pass, Pass, Round, Floor, Ceil, Trunc];
+
+pub fn rows(t: &mut Vec<Row>) {
+    for f in Form::TWO {
+        float_to_float(t, f);
+        float_to_int(t, f);
+        from_int(t, f);
+    }
+}
+
+fn source(f: Form, imm: Slot) -> Slot {
+    f.second(imm).neg(48).abs(52).style(Style::Spaced)
+}
+
+fn parts(f: Form, imm: Slot, at: Bits, names: &'static [Option<Sel>]) -> Slot {
+    source(f, imm).sel(at, names)
+}
+
+fn float_to_float(t: &mut Vec<Row>, f: Form) {
+    let types = b(10, 4);
+    let mut other = f
+        .row(Op::F2f, 0x3fc, 0x254)
+        .flag(47, FTZ)
+        .m(b(10, 2), FLOAT)
+        .m(b(12, 2), FLOAT)
+        .m(b(42, 2), ROUND)
+        .flag(53, SAT);
+    // Between equal types the rounding is to an integer.
+    for (same, names) in [(5, names![[F16 F16]] as Names), (10, names![[F32 F32]]), (15, names![[F64 F64]])] {
+        other = other.except(types, same);
+        t.push(
+            f.row(Op::F2f, 0x3fc, 0x254)
+                .fix(types, same)
+                .flag(47, FTZ)
+                .always(names)
+                .m(b2(42, 2, 45, 1), TO_INTEGER)
+                .flag(53, SAT)
+                .s(D.cc(50))
+                .s(parts(f, F20, b(44, 1), HALF)),
+        );
+    }
+    t.push(other.s(D.cc(50)).s(parts(f, F20, b(44, 1), HALF)));
+}
+
+fn float_to_int(t: &mut Vec<Row>, f: Form) {
+    t.push(
+        f.row(Op::F2i, 0x3fc, 0x258)
+            .flag(47, FTZ)
+            .m(b2(10, 2, 14, 1), INT)
+            .m(b(12, 2), FLOAT)
+            .m(b(42, 2), names![_, Floor, Ceil, Trunc])
+            .s(D.cc(50))
+            .s(parts(f, F20, b(44, 1), HALF)),
+    );
+}
+
+/// I2F and I2I: the same source, in three shapes by its type.
+fn from_int(t: &mut Vec<Row>, f: Form) {
+    let i2f = || f.row(Op::I2f, 0x3fc, 0x25c).m(b(10, 2), FLOAT);
+    let i2i = || f.row(Op::I2i, 0x3fc, 0x260).m(b2(10, 2, 14, 1), INT);
+    let finish_f = |r: Row| r.m(b(42, 2), ROUND).s(D.cc(50));
+    let finish_i = |r: Row| r.flag(53, SAT).s(D.cc(50));
+    let width = b(12, 2);
+    let bytes = |r: Row| r.except(width, 1).m(b2(12, 2, 15, 1), INT_8_32_64);
+    let halves = |r: Row| r.fix(width, 1).flag(15, INT_16);
+    let byte = || parts(f, I20, b(44, 2), BYTES);
+    let low = || parts(f, I20, b(44, 1), LOW_HALF);
+    let high = || parts(f, I20, Bits::NONE, HIGH_HALF);
+    t.push(finish_f(bytes(i2f())).s(byte()));
+    t.push(finish_i(bytes(i2i())).s(byte()));
+    t.push(finish_f(halves(i2f()).fix(b(45, 1), 0)).s(low()));
+    t.push(finish_i(halves(i2i()).fix(b(45, 1), 0)).s(low()));
+    t.push(finish_f(halves(i2f()).fix(b(45, 1), 1)).s(high()));
+    t.push(finish_i(halves(i2i()).fix(b(45, 1), 1)).s(high()));
+}

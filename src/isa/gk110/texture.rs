@@ -1,0 +1,128 @@
+//! Textures: every operation once with the texture in the instruction, and bindless (`.B`) where it exists.
+
+use super::field::*;
+use crate::isa::row::{Bits, Kind, Names, Row, Slot, b};
+use crate::isa::{Kw, Op};
+use crate::names;
+
+pub fn rows(t: &mut Vec<Row>) {
+    sample(t);
+    gather(t);
+    fetch(t);
+    gradients(t);
+    queries(t);
+    t.push(
+        row(Op::Stp, 0xffc, 0x750, 2).flag(34, names![_, Wait]).m(b(32, 2), PHASE).s(imm(b(23, 8))),
+    );
+}
+
+const PHASE: Names = names![_, T, P];
+const NDV: Names = names![_, Ndv];
+const NODEP: Names = names![_, Nodep];
+const AOFFI: Names = names![_, Aoffi];
+const DC: Names = names![_, Dc];
+const KIND: Slot = Slot::new(Kind::Word { at: b(38, 3), words: TEXTURE_KINDS });
+const MASK: Slot = imm(b(34, 4));
+
+/// Dependency flags, which close every list of suffixes.
+fn closing(r: Row) -> Row {
+    r.flag(31, NODEP).m(b(32, 2), PHASE)
+}
+
+/// The operands of an operation with coordinates and a further vector.
+fn two_vectors(r: Row, texture: Slot) -> Row {
+    r.s(D).s(A).s(B).s(texture).s(KIND).s(MASK)
+}
+
+/// Bindless operations have no texture number, but still a zero in the text.
+const NO_TEXTURE: Slot = imm(Bits::NONE);
+
+fn sample(t: &mut Vec<Row>) {
+    const LOD_MODE: Names = names![_, Lz, Lb, Ll, !, !, Lba, Lla];
+    let suffixes = |r: Row| {
+        closing(r.m(b(44, 3), LOD_MODE).flag(43, AOFFI).flag(42, DC).flag(41, NDV))
+    };
+    let number = b(47, 13);
+    // A texture load through the read-only cache is this encoding: level zero of a two-dimensional texture 0..6.
+    // nvdisasm shows it as LDG.
+    let ldg_fields = |kind, mask, size| {
+        [
+            (b(23, 9), 255),
+            (b(34, 4), mask),
+            (b(38, 3), kind),
+            (b(41, 3), 0),
+            (b(44, 3), 1),
+            (number, size),
+        ]
+    };
+    const SIZES: [(u64, Names); 7] = [
+        (1, names![U8]),
+        (1, names![S8]),
+        (1, names![U16]),
+        (1, names![S16]),
+        (1, names![_]),
+        (3, names![B64]),
+        (15, names![B128]),
+    ];
+    let mut tex = suffixes(row(Op::Tex, 0xf00, 0x600, 1));
+    for (kind, e) in [(0, names![_] as Names), (2, names![E])] {
+        for (size, (mask, name)) in SIZES.into_iter().enumerate() {
+            let fields = ldg_fields(kind, mask, size as u64);
+            tex = tex.except_all(&fields);
+            let ldg = fields.into_iter().fold(row(Op::Ldg, 0xf00, 0x600, 1), |r, (at, v)| r.fix(at, v));
+            t.push(ldg.always(e).always(name).m(b(32, 2), PHASE).s(D).s(mem(Bits::NONE)));
+        }
+    }
+    t.push(two_vectors(tex, imm(number)));
+    t.push(two_vectors(suffixes(row(Op::Tex, 0xffc, 0x7d8, 2).always(names![B])), NO_TEXTURE));
+}
+
+fn gather(t: &mut Vec<Row>) {
+    const COMPONENT: Names = names![R, G, B, A];
+    let gather = |r: Row, bindless: Names| {
+        closing(
+            r.m(b(45, 2), COMPONENT)
+                .always(bindless)
+                .m(b(43, 2), names![_, Aoffi, Ptp])
+                .flag(42, DC)
+                .flag(41, NDV),
+        )
+    };
+    t.push(two_vectors(gather(row(Op::Tld4, 0xf00, 0x700, 1), names![_]), imm(b(47, 13))));
+    t.push(two_vectors(gather(row(Op::Tld4, 0xffc, 0x7dc, 2), names![B]), NO_TEXTURE));
+}
+
+fn fetch(t: &mut Vec<Row>) {
+    const LEVEL: Names = names![Lz, Ll];
+    const MS: Names = names![_, Ms];
+    const CL: Names = names![_, Cl];
+    let suffixes = |r: Row| closing(r.flag(44, LEVEL).flag(41, AOFFI).flag(43, MS).flag(42, CL));
+    t.push(two_vectors(suffixes(row(Op::Tld, 0xf40, 0x700, 2).flag(59, names![_, B])), imm(b(45, 13))));
+    t.push(two_vectors(suffixes(row(Op::Tld, 0xffc, 0x780, 2).always(names![B])), NO_TEXTURE));
+}
+
+fn gradients(t: &mut Vec<Row>) {
+    let suffixes = |r: Row| closing(r.flag(54, AOFFI));
+    t.push(two_vectors(suffixes(row(Op::Txd, 0xff8, 0x760, 2)), imm(b(41, 13))));
+    t.push(two_vectors(suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B])), NO_TEXTURE));
+}
+
+fn queries(t: &mut Vec<Row>) {
+    let texture = imm(b(41, 13));
+    let tmml = |r: Row| closing(r.always(names![Lod]).flag(30, NDV)).s(D).s(A);
+    t.push(tmml(row(Op::Tmml, 0xffc, 0x768, 2)).s(texture).s(KIND).s(MASK));
+    t.push(tmml(row(Op::Tmml, 0xffc, 0x7e8, 2).always(names![B])).s(NO_TEXTURE).s(KIND).s(MASK));
+    t.push(closing(row(Op::Txa, 0xffc, 0x76c, 2).flag(30, NDV)).s(D).s(A).s(texture).s(MASK));
+    const WHAT: &[Option<Kw>] = &[
+        None,
+        Some(Kw::TexHeaderDimension),
+        Some(Kw::TexHeaderTextureType),
+        None,
+        None,
+        Some(Kw::TexHeaderSamplerPos),
+    ];
+    let what = Slot::new(Kind::Word { at: b(25, 6), words: WHAT });
+    let txq = |r: Row| closing(r).s(D).s(A).s(what);
+    t.push(txq(row(Op::Txq, 0xffc, 0x754, 2)).s(texture).s(MASK));
+    t.push(txq(row(Op::Txq, 0xffc, 0x7d4, 2).always(names![B])).s(NO_TEXTURE).s(MASK));
+}
