@@ -156,3 +156,12 @@ pub fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) ->
         Err(_) => items.iter().map(f).collect(),
     }
 }
+
+/// A number on the command line, decimal or hexadecimal.
+pub fn number(text: &str) -> Result<u32, String> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => text.parse(),
+    }
+    .map_err(|e| e.to_string())
+}

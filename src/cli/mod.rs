@@ -3,9 +3,11 @@
 //! A file for each command, with its `Args` and `run`. Standard output holds only the result; diagnostics and
 //! logging go to standard error. Exit status: 0 done, 1 the input is at fault, 2 wrong usage.
 
+mod asm;
 mod common;
 mod compile;
 mod opt;
+mod disasm;
 mod run;
 mod stats;
 mod test;
@@ -35,6 +37,8 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     Compile(compile::Args),
     Opt(opt::Args),
+    Asm(asm::Args),
+    Disasm(disasm::Args),
     Run(run::Args),
     Test(test::Args),
     Stats(stats::Args),
@@ -45,6 +49,8 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Compile(a) => compile::run(a),
         Command::Opt(a) => opt::run(a),
+        Command::Asm(a) => asm::run(a),
+        Command::Disasm(a) => disasm::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),

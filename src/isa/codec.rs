@@ -291,7 +291,10 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             let flags = encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))?;
             Ok(encode_imm(at, enc, bits).ok_or(range)? | flags)
         }
-        (Kind::Const { bank, offset, shift, .. }, Operand::Const { bank: n, base, offset: bytes, mods, sel }) => {
+        (
+            Kind::Const { bank, offset, shift, .. },
+            Operand::Const { bank: n, base, offset: bytes, mods, sel },
+        ) => {
             if base != Reg::Z {
                 return Err(Misfit::Operands);
             }
@@ -383,6 +386,7 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
             let low = 32 - u32::from(at.width());
             (u64::from(bits) & ((1u64 << low) - 1) == 0).then(|| at.put(u64::from(bits) >> low))
         }
+        ImmEnc::Negated => put_checked(at, u64::from(bits.wrapping_neg())),
         ImmEnc::Scaled(shift) => {
             (bits & ((1 << shift) - 1) == 0).then_some(())?;
             put_checked(at, u64::from(bits >> shift))
@@ -478,6 +482,7 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
                 ImmEnc::Unsigned | ImmEnc::Decimal => at.get(word) as u32,
                 ImmEnc::Signed | ImmEnc::SignedAsHex => at.get_signed(word) as u32,
                 ImmEnc::F32 | ImmEnc::F64 => (at.get(word) as u32) << (32 - at.width()),
+                ImmEnc::Negated => (at.get(word) as u32).wrapping_neg(),
                 ImmEnc::Scaled(shift) => (at.get(word) as u32) << shift,
             };
             Operand::Imm { bits, kind: imm_kind(enc), mods }
@@ -497,11 +502,13 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
             sel: Sel::Whole,
         },
         Kind::Mem { base, offset, shift, signed } => {
-            Operand::Mem { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, signed) }
+            let base = decode_base(base, word);
+            Operand::Mem { base, offset: decode_scaled(offset, word, shift, signed && base != Reg::Z) }
         }
-        Kind::Attr { base, offset, shift, signed } => {
-            Operand::Attr { base: decode_base(base, word), offset: decode_scaled(offset, word, shift, signed) }
-        }
+        Kind::Attr { base, offset, shift, signed } => Operand::Attr {
+            base: decode_base(base, word),
+            offset: decode_scaled(offset, word, shift, signed),
+        },
         Kind::Sreg(at) => Operand::Sreg(at.get(word) as u8),
         Kind::TargetRel(at) => Operand::Target(pc.wrapping_add(8).wrapping_add(at.get_signed(word) as u32)),
         Kind::TargetAbs(at) => Operand::Target(at.get(word) as u32),

@@ -350,7 +350,7 @@ spelled! {
         Trunc "TRUNC", D2 "D2", D4 "D4", D8 "D8", M8 "M8", M4 "M4", M2 "M2", Pass "PASS", Divide "DIVIDE",
         // types
         U8 "U8", S8 "S8", U16 "U16", S16 "S16", U24 "U24", S24 "S24", U32 "U32", S32 "S32", U64 "U64", S64 "S64",
-        F16 "F16", F32 "F32", F64 "F64", B32 "32", B64 "64", B96 "96", B128 "128", U128 "U.128",
+        F16 "F16", F32 "F32", F64 "F64", B32 "32", B64 "64", B96 "96", B128 "128", U128 "U128",
         // comparisons and logic
         F "F", Lt "LT", Eq "EQ", Le "LE", Gt "GT", Ne "NE", Ge "GE", Num "NUM", Nan "NAN", Ltu "LTU", Equ "EQU",
         Leu "LEU", Gtu "GTU", Neu "NEU", Geu "GEU", T "T", And "AND", Or "OR", Xor "XOR", PassB "PASS_B", Bf "BF",

@@ -153,6 +153,8 @@ pub enum ImmEnc {
     F64,
     /// Zero-extended, decimal.
     Decimal,
+    /// The field is the absolute value of a negative number.
+    Negated,
     /// Left-shifted by the amount, hexadecimal.
     Scaled(u8),
 }

@@ -7,7 +7,7 @@ use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
 use crate::names;
 
 /// `a[base + offset]`.
-const ATTR: Slot = Slot::new(Kind::Attr { base: b(20, 6), offset: b(32, 10), shift: 0 });
+const ATTR: Slot = Slot::new(Kind::Attr { base: b(20, 6), offset: b(32, 10), shift: 0, signed: false });
 const PATCH: Names = names!(_, P);
 /// Outputs of other threads of the patch.
 const OUTPUT: Names = names!(_, O);

@@ -10,7 +10,8 @@ use crate::names;
 const NEAR: Slot = Slot::new(Kind::TargetRel(b(26, 24)));
 const FAR: Slot = Slot::new(Kind::TargetAbs(b(26, 32)));
 /// A target address in constant memory, chosen by bit 14.
-const TABLE: Slot = Slot::new(Kind::Const { bank: b(42, 5), offset: b(26, 16), shift: 0 });
+const TABLE: Slot =
+    Slot::new(Kind::Const { bank: b(42, 5), offset: b(26, 16), shift: 0, signed_text: false });
 const FROM_TABLE: crate::isa::row::Bits = b(14, 1);
 
 /// A control-flow word with a guard; the class has no `.S`.

@@ -40,7 +40,8 @@ pub(super) const DST_CC_LONG: Slot = DST.cc(58);
 /// The predicate that a comparison is combined with, and that SEL and MNMX select by.
 pub(super) const P_SRC: Slot = pred(49, 52);
 /// A constant with a word offset. The bank's fifth bit lies apart; compilers use banks below 16.
-pub(super) const CONST: Slot = Slot::new(Kind::Const { bank: b2(42, 4, 26, 1), offset: b(28, 14), shift: 2 });
+pub(super) const CONST: Slot =
+    Slot::new(Kind::Const { bank: b2(42, 4, 26, 1), offset: b(28, 14), shift: 2, signed_text: false });
 
 /// What operand B is, and [`REGISTER`], [`CONSTANT`], [`CONSTANT_C`] and [`IMMEDIATE`] are its values.
 pub(super) const WHICH: Bits = b(46, 2);

@@ -87,7 +87,7 @@ fn by_address(out: &mut Vec<Row>) {
     const FORMAT_BITS: Bits = b(45, 2);
     const FORMAT: Names = names!(U32, S32, U8, S8);
     const COMPONENTS: Bits = b(54, 4);
-    let constant = Kind::Const { bank: b(40, 4), offset: b(26, 14), shift: 2 };
+    let constant = Kind::Const { bank: b(40, 4), offset: b(26, 14), shift: 2, signed_text: false };
     let formats = [B, Slot::new(constant)];
     for (i, format) in formats.into_iter().enumerate() {
         let new = |op, opcode| op6(op, 5, opcode).since(Chip::Gk104).fix(b(53, 1), i as u64);

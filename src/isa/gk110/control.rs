@@ -1,8 +1,8 @@
 //! Control flow, barriers, and what steers the multiprocessor.
 
 use super::field::*;
-use crate::isa::row::{Bits, Kind, Names, Row, Slot, Style, b};
 use crate::isa::Op;
+use crate::isa::row::{Bits, Kind, Names, Row, Slot, Style, b};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
@@ -48,7 +48,8 @@ fn branches(t: &mut Vec<Row>) {
         tested(t, || make().fix(FROM_CONST, 0).except(offset, 0), &[A, simm(offset).style(Style::Gap)]);
     }
     const NOINC: Names = names![Noinc, _];
-    for (op, code, target) in [(Op::Cal, 0x130, RELATIVE), (Op::Jcal, 0x110, ABSOLUTE), (Op::Pret, 0x138, RELATIVE)]
+    for (op, code, target) in
+        [(Op::Cal, 0x130, RELATIVE), (Op::Jcal, 0x110, ABSOLUTE), (Op::Pret, 0x138, RELATIVE)]
     {
         for (from_const, target) in [(0, target), (1, CONST_TARGET)] {
             t.push(bare(op, 0xff8, code, 0).fix(FROM_CONST, from_const).flag(8, NOINC).s(target));
@@ -66,7 +67,8 @@ fn stack(t: &mut Vec<Row>) {
 }
 
 fn ends(t: &mut Vec<Row>) {
-    for (op, code) in [(Op::Longjmp, 0x188), (Op::Ret, 0x190), (Op::Kil, 0x198), (Op::Brk, 0x1a0), (Op::Cont, 0x1a8)]
+    for (op, code) in
+        [(Op::Longjmp, 0x188), (Op::Ret, 0x190), (Op::Kil, 0x198), (Op::Brk, 0x1a0), (Op::Cont, 0x1a8)]
     {
         tested(t, || guarded(op, 0xff8, code, 0), &[]);
     }
@@ -74,9 +76,7 @@ fn ends(t: &mut Vec<Row>) {
     t.push(bare(Op::Rtt, 0xff8, 0x1b0, 0).m(b(2, 2), names![_, Terminate, Fallthrough, Preempted]));
     t.push(bare(Op::Sam, 0xff8, 0x1b8, 0));
     t.push(bare(Op::Ram, 0xff8, 0x1c0, 0));
-    let nop = || {
-        row(Op::Nop, 0xffc, 0x858, 2).flag(15, names![_, Trig])
-    };
+    let nop = || row(Op::Nop, 0xffc, 0x858, 2).flag(15, names![_, Trig]);
     let test = Slot::new(Kind::CcTest(b(10, 5)));
     let number = b(23, 16);
     t.push(nop().fix(b(10, 5), ALWAYS).fix(number, 0));

@@ -142,7 +142,8 @@ pub const SAT: Names = names![_, Sat];
 pub const HI: Names = names![_, Hi];
 pub const X: Names = names![_, X];
 pub const BF: Names = names![_, Bf];
-pub const SIGN: Names = names![U32, S32];
+/// Types of two factors; signed ones are the default.
+pub const SIGNS: Names = names![[U32 U32], [S32 U32], [U32 S32], _];
 pub const SIGN_DEFAULT: Names = names![U32, _];
 /// Integer comparisons.
 pub const COMPARE: Names = names![F, Lt, Eq, Le, Gt, Ne, Ge, T];

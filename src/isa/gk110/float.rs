@@ -42,16 +42,14 @@ fn multiply(t: &mut Vec<Row>) {
         t.push(
             f.row(Op::Fmul, 0x3fc, 0x234)
                 .m(b(47, 2), FTZ_FMZ)
-                .m(b(42, 2), ROUND)
                 .m(b(44, 3), SCALE)
+                .m(b(42, 2), ROUND)
                 .flag(53, SAT)
                 .s(D.cc(50))
                 .s(A.neg(51))
                 .s(f.second(F20)),
         );
-        t.push(
-            f.row(Op::Dmul, 0x3fc, 0x240).m(b(42, 2), ROUND).s(D.cc(50)).s(A.neg(51)).s(f.second(D20)),
-        );
+        t.push(f.row(Op::Dmul, 0x3fc, 0x240).m(b(42, 2), ROUND).s(D.cc(50)).s(A.neg(51)).s(f.second(D20)));
     }
 }
 
@@ -166,9 +164,17 @@ fn compare(t: &mut Vec<Row>) {
                 .s(f.third()),
         );
         const PART: crate::isa::row::Names = names![Sp, Dp0z, Dp1xy, Dp1z];
-        let fcco = || f.row(Op::Fcco, 0x3f8, 0x1c8).m(b(8, 2), PART);
-        t.push(fcco().fix(b(2, 3), 0).s(PD).s(A).s(f.second(F20)).s(f.third()));
-        t.push(fcco().except(b(2, 3), 0).s(PD2).s(PD).s(A).s(f.second(F20)).s(f.third()));
+        // P0 as the second result and RZ as the third source are not written.
+        let fcco = || f.row(Op::Fcco, 0x3f8, 0x1c8).m(b(8, 2), PART).s(PD);
+        for r in [fcco().fix(b(2, 3), 0), fcco().except(b(2, 3), 0).s(PD2)] {
+            let r = r.s(A).s(f.second(F20));
+            if f == Form::ConstC {
+                t.push(r.s(CB));
+            } else {
+                t.push(r.clone().fix(b(42, 8), 255));
+                t.push(r.except(b(42, 8), 255).s(C));
+            }
+        }
     }
 }
 
@@ -182,10 +188,7 @@ fn special(t: &mut Vec<Row>) {
     );
     for f in Form::TWO {
         t.push(
-            f.row(Op::Rro, 0x3fc, 0x248)
-                .flag(42, names![Sincos, Ex2])
-                .s(D)
-                .s(f.second(F20).neg(48).abs(52)),
+            f.row(Op::Rro, 0x3fc, 0x248).flag(42, names![Sincos, Ex2]).s(D).s(f.second(F20).neg(48).abs(52)),
         );
     }
     t.push(
@@ -210,14 +213,7 @@ fn long_immediates(t: &mut Vec<Row>) {
             .s(A.neg(59).abs(57))
             .s(F32.neg(56).abs(60)),
     );
-    t.push(
-        row(Op::Fmul32i, 0xf80, 0x200, 2)
-            .m(b(56, 2), FTZ_FMZ)
-            .flag(58, SAT)
-            .s(D.cc(55))
-            .s(A)
-            .s(F32),
-    );
+    t.push(row(Op::Fmul32i, 0xf80, 0x200, 2).m(b(56, 2), FTZ_FMZ).flag(58, SAT).s(D.cc(55)).s(A).s(F32));
     t.push(
         row(Op::Ffma32i, 0xe00, 0x600, 0)
             .m(b(56, 2), FTZ_FMZ)

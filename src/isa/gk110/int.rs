@@ -1,7 +1,7 @@
 //! Integer arithmetic, logic, shifts, bit fields, integer comparisons.
 
 use super::field::*;
-use crate::isa::row::{ImmEnc, Kind, Names, Row, Slot, b};
+use crate::isa::row::{ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::isa::{Mod, Op};
 use crate::names;
 
@@ -22,9 +22,13 @@ fn add(t: &mut Vec<Row>) {
         let rest = |r: Row| r.flag(53, SAT).flag(46, X);
         let b = f.second(I20);
         let signs = crate::isa::row::b(51, 2);
-        t.push(rest(base(Op::Iadd).fix(signs, 0)).s(D.cc(50)).s(A).s(b));
         t.push(rest(base(Op::Isub).fix(signs, 1)).s(D.cc(50)).s(A).s(b));
-        t.push(rest(base(Op::Isub).fix(signs, 2)).variant(1).s(D.cc(50)).s(b).s(A));
+        if f == Form::Reg {
+            t.push(rest(base(Op::Iadd).fix(crate::isa::row::b(51, 1), 0)).s(D.cc(50)).s(A.neg(52)).s(b));
+        } else {
+            t.push(rest(base(Op::Iadd).fix(signs, 0)).s(D.cc(50)).s(A).s(b));
+            t.push(rest(base(Op::Isub).fix(signs, 2)).s(D.cc(50)).s(b).s(A));
+        }
         t.push(rest(base(Op::Iadd).fix(signs, 3).always(names![Po])).s(D.cc(50)).s(A).s(b));
         let shift = imm(crate::isa::row::b(42, 5));
         let scaled = || f.row(Op::Iscadd, 0x3fc, 0x20c);
@@ -57,25 +61,15 @@ fn add(t: &mut Vec<Row>) {
 fn multiply(t: &mut Vec<Row>) {
     for f in Form::TWO {
         t.push(
-            f.row(Op::Imul, 0x3fc, 0x21c)
-                .flag(43, SIGN)
-                .flag(44, SIGN)
-                .flag(42, HI)
-                .s(D.cc(50))
-                .s(A)
-                .s(f.second(I20)),
+            f.row(Op::Imul, 0x3fc, 0x21c).m(b(43, 2), SIGNS).flag(42, HI).s(D.cc(50)).s(A).s(f.second(I20)),
         );
     }
     for f in Form::THREE {
         let signs = b(54, 2);
-        let mad = || f.row(Op::Imad, 0x3c0, 0x100).flag(51, SIGN).flag(56, SIGN).flag(57, HI);
+        let mad = || f.row(Op::Imad, 0x3c0, 0x100).m(b2(51, 1, 56, 1), SIGNS).flag(57, HI);
         let rest = |r: Row| r.flag(53, SAT).flag(52, X);
-        t.push(
-            rest(mad()).except(signs, 3).s(D.cc(50)).s(A.neg(55)).s(f.second(I20)).s(f.third().neg(54)),
-        );
-        t.push(
-            rest(mad()).fix(signs, 3).always(names![Po]).s(D.cc(50)).s(A).s(f.second(I20)).s(f.third()),
-        );
+        t.push(rest(mad()).except(signs, 3).s(D.cc(50)).s(A.neg(55)).s(f.second(I20)).s(f.third().neg(54)));
+        t.push(rest(mad().fix(signs, 3).always(names![Po])).s(D.cc(50)).s(A).s(f.second(I20)).s(f.third()));
         imadsp(t, f);
     }
 }
@@ -174,12 +168,7 @@ fn logic(t: &mut Vec<Row>) {
 fn shift(t: &mut Vec<Row>) {
     for f in Form::TWO {
         t.push(
-            f.row(Op::Shl, 0x3fc, 0x224)
-                .flag(42, names![_, W])
-                .flag(46, X)
-                .s(D.cc(50))
-                .s(A)
-                .s(f.second(I20)),
+            f.row(Op::Shl, 0x3fc, 0x224).flag(42, names![_, W]).flag(46, X).s(D.cc(50)).s(A).s(f.second(I20)),
         );
         t.push(
             f.row(Op::Shr, 0x3fc, 0x214)
@@ -248,34 +237,16 @@ fn bits(t: &mut Vec<Row>) {
 
 /// Forms with a 32-bit immediate.
 fn long_immediates(t: &mut Vec<Row>) {
-    t.push(
-        row(Op::Iadd32i, 0xf00, 0x400, 1)
-            .flag(57, SAT)
-            .flag(56, X)
-            .flag(58, names![_])
-            .s(D.cc(55))
-            .s(A.neg(59))
-            .s(I32),
-    );
-    t.push(
-        row(Op::Imul32i, 0xf80, 0x280, 2)
-            .flag(57, SIGN)
-            .flag(58, SIGN)
-            .flag(56, HI)
-            .s(D.cc(55))
-            .s(A)
-            .s(I32),
-    );
-    t.push(
-        row(Op::Imad32i, 0xe00, 0x800, 0)
-            .flag(57, SIGN)
-            .flag(60, SIGN)
-            .flag(56, HI)
-            .s(D.cc(55))
-            .s(A.neg(59))
-            .s(I32)
-            .s(tied(b(2, 8)).neg(58)),
-    );
+    let signs = b(58, 2);
+    let add = || row(Op::Iadd32i, 0xf00, 0x400, 1);
+    let rest = |r: Row| r.flag(57, SAT).flag(56, X).s(D.cc(55));
+    t.push(rest(add().fix(b(58, 1), 0)).s(A.neg(59)).s(I32));
+    t.push(rest(add().fix(signs, 3).always(names![Po])).s(A).s(I32));
+    t.push(row(Op::Imul32i, 0xf80, 0x280, 2).m(b(57, 2), SIGNS).flag(56, HI).s(D.cc(55)).s(A).s(I32));
+    let mad = || row(Op::Imad32i, 0xe00, 0x800, 0).m(b2(57, 1, 60, 1), SIGNS).flag(56, HI);
+    let sum = tied(b(2, 8));
+    t.push(mad().except(signs, 3).s(D.cc(55)).s(A.neg(59)).s(I32).s(sum.neg(58)));
+    t.push(mad().fix(signs, 3).always(names![Po]).s(D.cc(55)).s(A).s(I32).s(sum));
     t.push(row(Op::Iscadd32i, 0xe00, 0xa00, 0).s(D.cc(55)).s(A).s(I32).s(imm(b(56, 5))));
     t.push(
         row(Op::Mov32i, 0xff8, 0x740, 2)

@@ -17,7 +17,7 @@ pub fn rows(t: &mut Vec<Row>) {
 const E: Names = names![_, E];
 
 fn global(t: &mut Vec<Row>) {
-    const LOAD: Names = names![U8, S8, U16, S16, _, B64, B128, U128];
+    const LOAD: Names = names![U8, S8, U16, S16, _, B64, B128, [U B128]];
     t.push(
         row(Op::Ld, 0xe00, 0xc00, 0)
             .flag(55, E)
@@ -41,9 +41,7 @@ fn windows(t: &mut Vec<Row>) {
     let at = mem(b(23, 24));
     let size = b(51, 3);
     let locked = pred(48);
-    t.push(
-        row(Op::Ldl, 0xffc, 0x7a0, 2).m(b(47, 2), names![_, Cg, Lu, Cv]).m(size, SIZE).s(D).s(at),
-    );
+    t.push(row(Op::Ldl, 0xffc, 0x7a0, 2).m(b(47, 2), names![_, Cg, Lu, Cv]).m(size, SIZE).s(D).s(at));
     t.push(row(Op::Stl, 0xffc, 0x7a8, 2).m(b(47, 2), STORE_CACHE).m(size, SIZE).s(at).s(D));
     t.push(row(Op::Lds, 0xffc, 0x7a4, 2).m(size, SIZE).s(D).s(at));
     t.push(row(Op::Sts, 0xffc, 0x7ac, 2).m(size, SIZE).s(at).s(D));
@@ -89,9 +87,8 @@ fn atomics(t: &mut Vec<Row>) {
 
 fn caches(t: &mut Vec<Row>) {
     const WHAT: Names = names![Qry1, Pf1, Pf15, Pf2, Wb, Iv, Ivall, Rs, Wball, Rslb];
-    let line = |n: u8, low: u8| {
-        Slot::new(Kind::Mem { base: b(10, 8), offset: b(low, n), shift: 2, signed: true })
-    };
+    let line =
+        |n: u8, low: u8| Slot::new(Kind::Mem { base: b(10, 8), offset: b(low, n), shift: 2, signed: true });
     t.push(
         row(Op::Cctl, 0xff0, 0x7b0, 2)
             .flag(55, E)
@@ -129,9 +126,9 @@ fn surfaces(t: &mut Vec<Row>) {
         ];
         t.push(
             f.row(Op::Suclamp, 0x3e0, 0x180)
-                .m(b(52, 4), CLAMP)
                 .flag(56, names![D1, _])
                 .flag(51, SIGN_DEFAULT)
+                .m(b(52, 4), CLAMP)
                 .s(pred(48))
                 .s(D)
                 .s(A)
@@ -146,7 +143,7 @@ fn surfaces(t: &mut Vec<Row>) {
 fn surface_load(t: &mut Vec<Row>) {
     let load = |r: Row, cache, size, bounds, coordinate| {
         r.always(names![B])
-            .m(b(cache, 2), names![Ca, Cg, Cs, Cv])
+            .m(b(cache, 2), names![Ca, _, Cs, Cv])
             .m(b(size, 3), SIZE_NAMED)
             .m(b(bounds, 2), LOAD_BOUNDS)
             .m(b(coordinate, 2), COORDINATE)
@@ -159,18 +156,18 @@ fn surface_load(t: &mut Vec<Row>) {
 
 fn surface_store(t: &mut Vec<Row>) {
     // Bytes (`.B`) have a size, pixels (`.P`) a mask of channels.
-    const CHANNELS: Names =
-        names![!, R, G, Rg, B, Rb, Gb, Rgb, A, Ra, Ga, Rga, Ba, Rba, Gba, _];
-    const CACHE: Names = names![Wb, Cg, Cs, Wt];
+    const CHANNELS: Names = names![!, R, G, Rg, B, Rb, Gb, Rgb, A, Ra, Ga, Rga, Ba, Rba, Gba, _];
+    const CACHE: Names = names![Wb, _, Cs, Wt];
+    const PIXEL_BOUNDS: Names = names![Ign, Trap, !, _];
+    const PIXEL_COORDINATE: Names = names![_, S32, U8, S8];
     let long = |op| row(op, 0xf80, 0x380, 2);
     let short = |op| row(op, 0xffc, 0x79c, 2);
     let bound = |low: u8| (b(low, 2), b(low + 2, 4), b(low + 6, 2));
     let predicate = pred_not(50, 53);
     let address = mem(Bits::NONE);
-    for (make, source, low, cache, size) in [
-        (&long as &dyn Fn(Op) -> Row, CB, 2, b(54, 2), b(56, 3)),
-        (&short, B, 23, b(31, 2), b(33, 3)),
-    ] {
+    for (make, source, low, cache, size) in
+        [(&long as &dyn Fn(Op) -> Row, CB, 2, b(54, 2), b(56, 3)), (&short, B, 23, b(31, 2), b(33, 3))]
+    {
         let source = if low == 2 { source } else { reg(2) };
         let (bounds, channels, coordinate) = bound(low);
         t.push(
@@ -192,8 +189,8 @@ fn surface_store(t: &mut Vec<Row>) {
                 .always(names![P])
                 .m(cache, CACHE)
                 .m(channels, CHANNELS)
-                .m(bounds, STORE_BOUNDS)
-                .m(coordinate, COORDINATE)
+                .m(bounds, PIXEL_BOUNDS)
+                .m(coordinate, PIXEL_COORDINATE)
                 .s(address)
                 .s(source)
                 .s(C)

@@ -13,6 +13,7 @@ mod int;
 mod memory;
 mod moves;
 mod texture;
+mod video;
 
 /// The rows of GK110.
 pub fn rows() -> Vec<Row> {
@@ -23,6 +24,7 @@ pub fn rows() -> Vec<Row> {
     moves::rows(&mut t);
     memory::rows(&mut t);
     texture::rows(&mut t);
+    video::rows(&mut t);
     control::rows(&mut t);
     t.into_iter().map(Row::rest_free).collect()
 }

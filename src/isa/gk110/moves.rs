@@ -66,13 +66,7 @@ fn predicates(t: &mut Vec<Row>) {
             .s(PC),
     );
     t.push(
-        row(Op::Csetp, 0xffc, 0x850, 2)
-            .m(b(10, 5), CC_TEST)
-            .m(b(48, 2), COMBINE)
-            .s(PD)
-            .s(PD2)
-            .s(CC)
-            .s(PC),
+        row(Op::Csetp, 0xffc, 0x850, 2).m(b(10, 5), CC_TEST).m(b(48, 2), COMBINE).s(PD).s(PD2).s(CC).s(PC),
     );
 }
 
@@ -84,7 +78,10 @@ const CC_TEST: Names = names![
 
 fn lanes(t: &mut Vec<Row>) {
     let vote = || row(Op::Vote, 0xffc, 0x86c, 2).m(b(51, 2), names![All, Any, Eq]);
-    t.push(vote().s(D).s(pred(48)).s(PC));
+    t.push(vote().fix(b(2, 8), 255).s(pred(48)).s(PC));
+    t.push(vote().except(b(2, 8), 255).s(D).s(pred(48)).s(PC));
+    let vertices = names![R, A, Ra];
+    t.push(row(Op::Votevtg, 0xffc, 0x870, 2).m(b(51, 2), vertices).s(imm(b(23, 28))));
     let lane = [(0, B), (1, imm(b(23, 5)))];
     let bound = [(0, C), (1, imm(b(37, 13)))];
     for (lane_imm, lane) in lane {

@@ -11,9 +11,7 @@ pub fn rows(t: &mut Vec<Row>) {
     fetch(t);
     gradients(t);
     queries(t);
-    t.push(
-        row(Op::Stp, 0xffc, 0x750, 2).flag(34, names![_, Wait]).m(b(32, 2), PHASE).s(imm(b(23, 8))),
-    );
+    t.push(row(Op::Stp, 0xffc, 0x750, 2).flag(34, names![_, Wait]).m(b(32, 2), PHASE).s(imm(b(23, 8))));
 }
 
 const PHASE: Names = names![_, T, P];
@@ -29,9 +27,11 @@ fn closing(r: Row) -> Row {
     r.flag(31, NODEP).m(b(32, 2), PHASE)
 }
 
-/// The operands of an operation with coordinates and a further vector.
-fn two_vectors(r: Row, texture: Slot) -> Row {
-    r.s(D).s(A).s(B).s(texture).s(KIND).s(MASK)
+/// The operands of an operation with coordinates and a further vector, which is not written when it is RZ.
+fn two_vectors(t: &mut Vec<Row>, r: Row, texture: Slot) {
+    let (second, r) = (b(23, 8), r.s(D).s(A));
+    t.push(r.clone().fix(second, 255).s(texture).s(KIND).s(MASK));
+    t.push(r.except(second, 255).s(B).s(texture).s(KIND).s(MASK));
 }
 
 /// Bindless operations have no texture number, but still a zero in the text.
@@ -39,21 +39,12 @@ const NO_TEXTURE: Slot = imm(Bits::NONE);
 
 fn sample(t: &mut Vec<Row>) {
     const LOD_MODE: Names = names![_, Lz, Lb, Ll, !, !, Lba, Lla];
-    let suffixes = |r: Row| {
-        closing(r.m(b(44, 3), LOD_MODE).flag(43, AOFFI).flag(42, DC).flag(41, NDV))
-    };
+    let suffixes = |r: Row| closing(r.m(b(44, 3), LOD_MODE).flag(43, AOFFI).flag(42, DC).flag(41, NDV));
     let number = b(47, 13);
     // A texture load through the read-only cache is this encoding: level zero of a two-dimensional texture 0..6.
     // nvdisasm shows it as LDG.
     let ldg_fields = |kind, mask, size| {
-        [
-            (b(23, 9), 255),
-            (b(34, 4), mask),
-            (b(38, 3), kind),
-            (b(41, 3), 0),
-            (b(44, 3), 1),
-            (number, size),
-        ]
+        [(b(23, 9), 255), (b(34, 4), mask), (b(38, 3), kind), (b(41, 3), 0), (b(44, 3), 1), (number, size)]
     };
     const SIZES: [(u64, Names); 7] = [
         (1, names![U8]),
@@ -73,8 +64,8 @@ fn sample(t: &mut Vec<Row>) {
             t.push(ldg.always(e).always(name).m(b(32, 2), PHASE).s(D).s(mem(Bits::NONE)));
         }
     }
-    t.push(two_vectors(tex, imm(number)));
-    t.push(two_vectors(suffixes(row(Op::Tex, 0xffc, 0x7d8, 2).always(names![B])), NO_TEXTURE));
+    two_vectors(t, tex, imm(number));
+    two_vectors(t, suffixes(row(Op::Tex, 0xffc, 0x7d8, 2).always(names![B])), NO_TEXTURE);
 }
 
 fn gather(t: &mut Vec<Row>) {
@@ -88,8 +79,8 @@ fn gather(t: &mut Vec<Row>) {
                 .flag(41, NDV),
         )
     };
-    t.push(two_vectors(gather(row(Op::Tld4, 0xf00, 0x700, 1), names![_]), imm(b(47, 13))));
-    t.push(two_vectors(gather(row(Op::Tld4, 0xffc, 0x7dc, 2), names![B]), NO_TEXTURE));
+    two_vectors(t, gather(row(Op::Tld4, 0xf00, 0x700, 1), names![_]), imm(b(47, 13)));
+    two_vectors(t, gather(row(Op::Tld4, 0xffc, 0x7dc, 2), names![B]), NO_TEXTURE);
 }
 
 fn fetch(t: &mut Vec<Row>) {
@@ -97,14 +88,14 @@ fn fetch(t: &mut Vec<Row>) {
     const MS: Names = names![_, Ms];
     const CL: Names = names![_, Cl];
     let suffixes = |r: Row| closing(r.flag(44, LEVEL).flag(41, AOFFI).flag(43, MS).flag(42, CL));
-    t.push(two_vectors(suffixes(row(Op::Tld, 0xf40, 0x700, 2).flag(59, names![_, B])), imm(b(45, 13))));
-    t.push(two_vectors(suffixes(row(Op::Tld, 0xffc, 0x780, 2).always(names![B])), NO_TEXTURE));
+    two_vectors(t, suffixes(row(Op::Tld, 0xfc0, 0x700, 2)), imm(b(45, 13)));
+    two_vectors(t, suffixes(row(Op::Tld, 0xffc, 0x780, 2).always(names![B])), NO_TEXTURE);
 }
 
 fn gradients(t: &mut Vec<Row>) {
     let suffixes = |r: Row| closing(r.flag(54, AOFFI));
-    t.push(two_vectors(suffixes(row(Op::Txd, 0xff8, 0x760, 2)), imm(b(41, 13))));
-    t.push(two_vectors(suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B])), NO_TEXTURE));
+    two_vectors(t, suffixes(row(Op::Txd, 0xff8, 0x760, 2)), imm(b(41, 13)));
+    two_vectors(t, suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B])), NO_TEXTURE);
 }
 
 fn queries(t: &mut Vec<Row>) {

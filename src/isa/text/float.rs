@@ -1,4 +1,4 @@
-//! Numbers as nvdisasm writes float immediates: C's `%.20g`, with names for what is not finite.
+//! Numbers as nvdisasm writes float immediates: C's `%.20g`, from 10^9 on `%.20e`, with names for what is not finite.
 
 use std::fmt::Write;
 
@@ -12,6 +12,10 @@ pub fn write(out: &mut String, value: f64) {
         out.push_str(if value < 0.0 { "-INF " } else { "+INF " });
     } else if value == 0.0 {
         out.push_str(if value.is_sign_negative() { "-0.0 " } else { "0" });
+    } else if value.abs() >= 1e9 {
+        let text = format!("{value:.DIGITS$e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let _ = write!(out, "{mantissa}e+{exponent:0>2}");
     } else {
         write_general(out, value);
     }
@@ -67,9 +71,16 @@ mod tests {
         assert_eq!(text(-2.0), "-2");
         assert_eq!(text(f64::from(f32::from_bits(8))), "1.1210387714598536567e-44");
         assert_eq!(text(f64::from(f32::from_bits(0x800000))), "1.175494350822287508e-38");
-        assert_eq!(text(1e20), "1e+20");
+        assert_eq!(text(998244352.0), "998244352");
         assert_eq!(text(123456789.0), "123456789");
         assert_eq!(text(0.0001), "0.00010000000000000000479");
         assert_eq!(text(-0.0), "-0.0 ");
+    }
+
+    #[test]
+    fn large_floats_are_written_with_all_digits() {
+        assert_eq!(text(1e9), "1.00000000000000000000e+09");
+        assert_eq!(text(f64::from(-1e10f32)), "-1.00000000000000000000e+10");
+        assert_eq!(text(18446744073709551616.0), "1.84467440737095516160e+19");
     }
 }

@@ -405,7 +405,13 @@ impl<'t> Parser<'t> {
                 Raw::Known(Operand::Const { bank, base, offset, mods, sel }) if offset < 0 => {
                     // A negative text of a 16-bit offset.
                     let wraps = matches!(slot.kind, Kind::Const { signed_text: true, .. });
-                    Operand::Const { bank, base, offset: if wraps { offset & 0xffff } else { offset }, mods, sel }
+                    Operand::Const {
+                        bank,
+                        base,
+                        offset: if wraps { offset & 0xffff } else { offset },
+                        mods,
+                        sel,
+                    }
                 }
                 Raw::Known(o) => o,
                 Raw::Number(text, mods) => number_as(text, mods, slot.kind)?,

@@ -158,7 +158,9 @@ fn address(out: &mut String, base: Reg, offset: i32) {
             out.push('+');
         }
     }
-    if offset != 0 {
+    if offset != 0 && base == Reg::Z {
+        let _ = write!(out, "{:#x}", offset as u32);
+    } else if offset != 0 {
         signed(out, offset);
     }
     out.push(']');
@@ -184,7 +186,7 @@ fn immediate(out: &mut String, bits: u32, kind: ImmKind, slot: Option<Kind>) {
         ImmKind::F32 => float::write(out, f64::from(f32::from_bits(bits))),
         ImmKind::F64 => float::write(out, f64::from_bits(u64::from(bits) << 32)),
         ImmKind::Int => match slot {
-            Some(Kind::Imm { enc: ImmEnc::Signed, .. }) => signed(out, bits as i32),
+            Some(Kind::Imm { enc: ImmEnc::Signed | ImmEnc::Negated, .. }) => signed(out, bits as i32),
             Some(Kind::Imm { enc: ImmEnc::Decimal, .. }) => {
                 let _ = write!(out, "{bits}");
             }
