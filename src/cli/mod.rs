@@ -6,8 +6,8 @@
 mod asm;
 mod common;
 mod compile;
-mod opt;
 mod disasm;
+mod opt;
 mod run;
 mod stats;
 mod test;

@@ -287,7 +287,7 @@ impl Cx<'_> {
             // The part of a multi-word shift that takes its neighbour's bits from CC has no documented meaning.
             return Err("shifts with .X");
         }
-        let wrap = self.has(Mod::W) || self.has(Mod::Wrap);
+        let wrap = self.has(Mod::W);
         let f: LaneFn = match (self.m.op, signed, wrap, self.has(Mod::Brev)) {
             (Op::Shl, _, false, _) => lane_fn!(|a, b, _c| int::shl(a, b)),
             (Op::Shl, _, true, _) => lane_fn!(|a, b, _c| a << (b & 31)),
@@ -308,7 +308,7 @@ impl Cx<'_> {
     fn funnel(&mut self) -> Res<Body> {
         let left = self.named("L");
         let (wide, signed) = (self.has(Mod::U64) || self.has(Mod::S64), self.has(Mod::S64));
-        let wrap = self.has(Mod::W) || self.has(Mod::Wrap);
+        let wrap = self.has(Mod::W);
         let dst = self.dst()?;
         let src = [self.int()?, self.int()?, self.int()?];
         let bits = [left, wide, signed, wrap, self.has(Mod::Hi)];
