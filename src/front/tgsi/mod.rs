@@ -6,6 +6,7 @@
 pub mod ast;
 mod flow;
 mod lexer;
+mod lower;
 mod names;
 mod opcode;
 mod parser;
@@ -13,11 +14,10 @@ mod parser;
 pub use parser::parse;
 
 use super::Request;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::Diagnostics;
 use crate::ir::Program;
 
 /// The program of the kernel that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
-    parse(request.text)?;
-    Err(Diagnostic::error("this front-end makes no IR yet").into())
+    lower::lower(&parse(request.text)?, request)
 }

@@ -1,0 +1,217 @@
+//! Images: loads, stores, atomics and sizes. What the machine makes of formats and layouts is a lowering pass's.
+
+use super::memory::Resource;
+use super::{Body, Parsed};
+use crate::diag::Diagnostic;
+use crate::format::{Format, Kind};
+use crate::front::tgsi::ast::*;
+use crate::ir::{self, AtomOp, Dim, Ext, Inst as IrInst, Op, Order, Surf, Type, ValueId};
+
+/// The shape of a target.
+pub fn dim(target: Target) -> Dim {
+    use Target::*;
+    match target {
+        Buffer => Dim::Buffer,
+        D1 | Shadow1D | D1Array | Shadow1DArray => Dim::D1,
+        D3 => Dim::D3,
+        Cube | ShadowCube | CubeArray | ShadowCubeArray => Dim::Cube,
+        D2Msaa | D2ArrayMsaa => Dim::Ms,
+        D2 | Rect | Shadow2D | ShadowRect | D2Array | Shadow2DArray | Unknown => Dim::D2,
+    }
+}
+
+/// The format that a `PIPE_FORMAT_...` name means, if images can have it.
+fn format(name: &str) -> Option<Format> {
+    let name = name.strip_prefix("PIPE_FORMAT_")?;
+    let (channels, kind) = name.rsplit_once('_')?;
+    let kind = match kind {
+        "UNORM" => Kind::Unorm,
+        "SNORM" => Kind::Snorm,
+        "UINT" => Kind::Uint,
+        "SINT" => Kind::Sint,
+        "FLOAT" => Kind::Float,
+        _ => return None,
+    };
+    let bgra = channels == "B8G8R8A8";
+    let mut bits = [0; 4];
+    let mut rest = channels;
+    let order = if bgra { "BGRA" } else { "RGBA" };
+    for (letter, bits) in order.chars().zip(&mut bits) {
+        let Some(after) = rest.strip_prefix(letter) else { break };
+        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        *bits = after[..digits].parse().ok()?;
+        rest = &after[digits..];
+    }
+    (rest.is_empty() && bits[0] != 0).then_some(Format { kind, bits, bgra })
+}
+
+impl Body<'_> {
+    /// The declaration of an image operand.
+    fn image_decl(&self, reg: &Reg) -> Option<(Target, Option<&str>)> {
+        if reg.file != File::Image && reg.file != File::Res {
+            return None;
+        }
+        match &self.cx.ast.decl(reg.file, reg.index.offset.max(0) as u32)?.kind {
+            DeclKind::Image { target, format, .. } => Some((*target, format.as_deref())),
+            DeclKind::Res { target, .. } => Some((*target, None)),
+            _ => None,
+        }
+    }
+
+    /// The common part of an image instruction; `address` is its coordinate operand.
+    fn surface(&mut self, inst: &Inst, reg: &Reg, image: Resource, address: Option<&Src>) -> Parsed<Surf> {
+        let Resource::Image { number, index, handle, raw } = image else {
+            return Err(self.error("this is no image", ""));
+        };
+        let memory = inst.memory.as_deref().cloned().unwrap_or_default();
+        let decl = self.image_decl(reg);
+        let target = memory.target.or(decl.map(|d| d.0)).filter(|&t| t != Target::Unknown);
+        let Some(target) = target else {
+            return Err(self.error("the image's target is not known", "expected a target, e.g. `2D`"));
+        };
+        let name = memory.format.as_deref().or(decl.and_then(|d| d.1));
+        let known = match name {
+            None => None,
+            Some(n) => match format(n) {
+                Some(f) => Some(f),
+                None => {
+                    return Err(Box::new(
+                        Diagnostic::error(format!("{n} is no format that images can have")).at(self.span, ""),
+                    ));
+                }
+            },
+        };
+        let mut coords = Vec::new();
+        let mut sample = None;
+        if let Some(address) = address {
+            // The layer of an array follows the coordinates; a cube's third is its face.
+            let array = target.is_array() && !target.is_cube();
+            for c in 0..target.dims() + usize::from(array) {
+                let s = self.operand(address, c, Ty::I32)?;
+                coords.push(self.value(s));
+            }
+            if target.is_msaa() {
+                let s = self.operand(address, 3, Ty::I32)?;
+                sample = Some(self.value(s));
+            }
+        }
+        let ty = match known.map(|f| f.kind) {
+            _ if raw => Type::B128,
+            Some(Kind::Uint) => Type::U32,
+            Some(Kind::Sint) => Type::S32,
+            _ => Type::F32,
+        };
+        let order = match (memory.volatile, memory.coherent) {
+            (true, _) => Order::Volatile,
+            (_, true) => Order::Coherent,
+            _ => Order::Weak,
+        };
+        Ok(Surf {
+            dim: dim(target),
+            array: target.is_array(),
+            image: number,
+            index,
+            handle,
+            format: known,
+            mask: 0,
+            ty,
+            atom: None,
+            coords,
+            sample,
+            data: Vec::new(),
+            order,
+            machine: 0,
+        })
+    }
+
+    fn surface_inst(&mut self, op: Op, surf: Surf, results: usize) -> Vec<ValueId> {
+        // The type of the instruction is that of one component.
+        let ty = if surf.ty == Type::B128 { Type::U32 } else { surf.ty };
+        let mut i = IrInst::new(op, ty);
+        let dsts: Vec<ValueId> = (0..results).map(|_| self.b().gpr()).collect();
+        i.dsts.extend(dsts.iter().copied());
+        i.ext = Some(Box::new(Ext::Surf(surf)));
+        self.b().push(i);
+        dsts
+    }
+
+    pub fn image_load(&mut self, inst: &Inst, image: Resource) -> Parsed<()> {
+        let (dst, res) = (inst.dsts[0], inst.srcs[0]);
+        let mut surf = self.surface(inst, &res.reg, image, Some(&inst.srcs[1]))?;
+        surf.mask = dst.comps().fold(0, |m, c| m | 1 << res.swizzle[c]);
+        // A handle's swizzle says where the handle is, not what is loaded.
+        let swizzle = if surf.handle.is_some() { [0, 1, 2, 3] } else { res.swizzle };
+        if surf.handle.is_some() {
+            surf.mask = dst.mask;
+        }
+        let comps: Vec<u8> = (0..4).filter(|c| surf.mask >> c & 1 != 0).collect();
+        let values = self.surface_inst(Op::Suld, surf, comps.len());
+        for c in dst.comps() {
+            if let Some(n) = comps.iter().position(|&x| x == swizzle[c]) {
+                self.write(&dst.reg, c, values[n])?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn image_store(&mut self, inst: &Inst, image: Resource) -> Parsed<()> {
+        let dst = inst.dsts[0];
+        let mut surf = self.surface(inst, &dst.reg, image, Some(&inst.srcs[0]))?;
+        // A formatted store writes whole texels; a raw one as many words as its mask has.
+        surf.mask = if surf.ty == Type::B128 { dst.mask } else { 0xf };
+        for c in (0..4).filter(|c| surf.mask >> c & 1 != 0) {
+            let s = self.operand(&inst.srcs[1], c, Ty::Any)?;
+            surf.data.push(self.value(s));
+        }
+        self.surface_inst(Op::Sust, surf, 0);
+        Ok(())
+    }
+
+    pub fn image_atomic(&mut self, inst: &Inst, image: Resource, op: AtomOp, data: &[ir::Src]) -> Parsed<ValueId> {
+        let reg = inst.srcs[0].reg;
+        let mut surf = self.surface(inst, &reg, image, Some(&inst.srcs[1]))?;
+        surf.atom = Some(op);
+        surf.mask = 1;
+        surf.ty = match inst.op {
+            Opcode::ATOMIMIN | Opcode::ATOMIMAX => Type::S32,
+            Opcode::ATOMFADD => Type::F32,
+            _ => Type::U32,
+        };
+        surf.data = data.iter().filter_map(|s| s.as_val()).collect();
+        Ok(self.surface_inst(Op::Sured, surf, 1)[0])
+    }
+
+    pub fn image_size(&mut self, inst: &Inst, image: Resource) -> Parsed<()> {
+        let (dst, reg) = (inst.dsts[0], inst.srcs[0].reg);
+        let mut surf = self.surface(inst, &reg, image, None)?;
+        surf.mask = dst.mask;
+        surf.ty = Type::U32;
+        let n = dst.mask.count_ones() as usize;
+        let values = self.surface_inst(Op::Suq, surf, n);
+        for (c, v) in dst.comps().zip(values) {
+            self.write(&dst.reg, c, v)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipe_formats_have_gl_names() {
+        for (pipe, gl) in [
+            ("PIPE_FORMAT_R8G8B8A8_UNORM", "rgba8"),
+            ("PIPE_FORMAT_R32_UINT", "r32ui"),
+            ("PIPE_FORMAT_R16G16_SINT", "rg16i"),
+            ("PIPE_FORMAT_R11G11B10_FLOAT", "r11f_g11f_b10f"),
+            ("PIPE_FORMAT_R10G10B10A2_UNORM", "rgb10_a2"),
+            ("PIPE_FORMAT_B8G8R8A8_UNORM", "bgra8"),
+            ("PIPE_FORMAT_R8G8B8A8_SNORM", "rgba8_snorm"),
+        ] {
+            assert_eq!(format(pipe).map(|f| f.to_string()).as_deref(), Some(gl));
+        }
+        assert_eq!(format("PIPE_FORMAT_DXT1_RGB"), None);
+    }
+}

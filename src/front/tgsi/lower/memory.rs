@@ -1,0 +1,441 @@
+//! LOAD, STORE, atomics and size queries on buffers and memories; barriers; communication in a warp.
+//!
+//! A buffer access is of space `b`: its bounds check is a lowering pass's. Accesses of several components are single
+//! words here; where alignment allows it the optimiser makes them wide again.
+
+use super::{Body, Failed, Parsed};
+use crate::diag::Diagnostic;
+use crate::front::tgsi::ast::*;
+use crate::ir::{
+    self, Align, AtomOp, Aux, BarOp, Cond, Inst as IrInst, MemRef, Op, Order, Scope, ShflOp, Space, Sv, Type,
+    ValueId, VoteOp,
+};
+
+/// The memories that the 2011 dialect addresses as resources.
+const RES_GLOBAL: i32 = 32767;
+const RES_SHARED: i32 = 32766;
+const RES_PRIVATE: i32 = 32765;
+const RES_INPUT: i32 = 32764;
+
+/// What a resource operand names.
+pub enum Resource {
+    /// Byte-addressed; the address is added to the reference.
+    Bytes(MemRef),
+    /// An image by number, or by a handle.
+    Image { number: u16, index: Option<ValueId>, handle: Option<ValueId>, raw: bool },
+}
+
+impl Body<'_> {
+    pub fn memory(&mut self, inst: &Inst) -> Parsed<()> {
+        match inst.op {
+            Opcode::STORE => self.store(inst),
+            Opcode::LOAD => self.load(inst),
+            Opcode::RESQ => self.size_query(inst),
+            op if op.is_atomic() => self.atomic(inst),
+            _ => Err(self.error(format!("{} is not supported", inst.op.name()), "")),
+        }
+    }
+
+    /// What a resource operand names, with the ordering that the instruction asks for.
+    pub fn resource_operand(&mut self, inst: &Inst, reg: &Reg, swizzle: [u8; 4]) -> Parsed<Resource> {
+        let order = match &inst.memory {
+            Some(m) if m.volatile => Order::Volatile,
+            Some(m) if m.coherent => Order::Coherent,
+            _ => Order::Weak,
+        };
+        let bytes = |space: Space| {
+            let mut m = MemRef::new(space);
+            m.order = order;
+            m
+        };
+        match reg.file {
+            File::Memory => Ok(Resource::Bytes(self.memory_of(reg.index.offset, order))),
+            File::Buffer => {
+                let (number, index) = self.resource(&reg.index)?;
+                let mut m = bytes(Space::Buffer).with_buffer(number);
+                m.index = index;
+                Ok(Resource::Bytes(m))
+            }
+            File::HwAtomic => {
+                // Counter buffers come after the storage buffers; counters are words.
+                let decls = &self.cx.ast.decls;
+                let after = decls.iter().filter(|d| d.file == File::Buffer).map(|d| d.last + 1).max().unwrap_or(0);
+                let dim = reg.dim.unwrap_or(Index { offset: 0, indirect: None });
+                let (number, index) = self.resource(&dim)?;
+                let mut m = bytes(Space::Buffer).with_buffer(number.saturating_add(after as u16));
+                m.index = index;
+                let (offset, dynamic) = self.index(&reg.index)?;
+                m.offset = offset * 4;
+                if let Some(v) = dynamic {
+                    let scaled = self.b().op2(Op::Shl, Type::U32, v, 2u32);
+                    m.set_base(&[scaled]);
+                }
+                Ok(Resource::Bytes(m))
+            }
+            File::Res => self.res_operand(reg, bytes(Space::Buffer)),
+            File::Image => {
+                let (number, index) = self.resource(&reg.index)?;
+                Ok(Resource::Image { number, index, handle: None, raw: false })
+            }
+            File::Const | File::Temp | File::Imm | File::ConstBuf => {
+                let handle = self.bits(reg, swizzle[0] as usize)?;
+                let handle = Some(self.value(handle));
+                Ok(Resource::Image { number: 0, index: None, handle, raw: false })
+            }
+            _ => Err(self.no_resource(reg)),
+        }
+    }
+
+    fn no_resource(&self, reg: &Reg) -> Failed {
+        Box::new(
+            Diagnostic::error(format!("{} is no memory", reg.file.name()))
+                .at(reg.span, "expected BUFFER, IMAGE, MEMORY, HWATOMIC or RES"),
+        )
+    }
+
+    /// `MEMORY[n]`. Where n is not declared: the only memory that is, else by the order of the kinds.
+    fn memory_of(&self, n: i32, order: Order) -> MemRef {
+        let ast = self.cx.ast;
+        let mut memories = ast.decls.iter().filter(|d| d.file == File::Memory);
+        let kind = |d: &Decl| if let DeclKind::Memory(k) = d.kind { k } else { MemoryKind::Global };
+        let declared = ast.decl(File::Memory, n as u32).map(kind);
+        let only = memories.next().filter(|_| memories.next().is_none()).map(kind);
+        let numbered = || match n {
+            1 => MemoryKind::Shared,
+            2 => MemoryKind::Private,
+            3 => MemoryKind::Input,
+            _ => MemoryKind::Global,
+        };
+        let kind = declared.or(only).unwrap_or_else(numbered);
+        self.memory_kind(kind, order)
+    }
+
+    fn memory_kind(&self, kind: MemoryKind, order: Order) -> MemRef {
+        let abi = self.cx.req.abi;
+        let mut m = MemRef::new(match kind {
+            MemoryKind::Global => Space::Global,
+            MemoryKind::Shared => Space::Shared,
+            MemoryKind::Private => Space::Local,
+            MemoryKind::Input => Space::Const,
+        });
+        if kind == MemoryKind::Input {
+            m.buffer = abi.input_bank.into();
+            m.offset = abi.input_offset.into();
+            m.readonly = true;
+        } else {
+            m.order = order;
+        }
+        m
+    }
+
+    /// A resource of the 2011 dialect.
+    fn res_operand(&mut self, reg: &Reg, buffer: MemRef) -> Parsed<Resource> {
+        let kind = match (reg.index.offset, reg.index.indirect) {
+            (RES_GLOBAL, None) => Some(MemoryKind::Global),
+            (RES_SHARED, None) => Some(MemoryKind::Shared),
+            (RES_PRIVATE, None) => Some(MemoryKind::Private),
+            (RES_INPUT, None) => Some(MemoryKind::Input),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            return Ok(Resource::Bytes(self.memory_kind(kind, buffer.order)));
+        }
+        let decl = self.cx.ast.decl(File::Res, reg.index.offset.max(0) as u32);
+        let (target, raw) = match decl.map(|d| &d.kind) {
+            Some(&DeclKind::Res { target, raw, .. }) => (target, raw),
+            _ => {
+                return Err(Box::new(
+                    Diagnostic::error(format!("RES[{}] is not declared", reg.index.offset))
+                        .at(reg.span, "expected a declared resource"),
+                ));
+            }
+        };
+        let (number, index) = self.resource(&reg.index)?;
+        if target == Target::Buffer {
+            let mut m = buffer.with_buffer(number);
+            m.index = index;
+            return Ok(Resource::Bytes(m));
+        }
+        Ok(Resource::Image { number, index, handle: None, raw })
+    }
+
+    /// Adds a byte address to a reference.
+    fn addressed(&mut self, mut m: MemRef, address: &Src) -> Parsed<MemRef> {
+        let s = self.operand(address, 0, Ty::U32)?;
+        match (s.as_imm(), m.base32()) {
+            (Some(x), _) if m.space != Space::Global || m.base32().is_some() => {
+                m.offset = m.offset.wrapping_add(x as i32);
+            }
+            (_, None) => {
+                let v = self.value(s);
+                m.set_base(&[v]);
+            }
+            (_, Some(base)) => {
+                let sum = self.b().add(Type::U32, base, s);
+                m.set_base(&[sum]);
+            }
+        }
+        Ok(m.with_align(Align::multiple_of(4)))
+    }
+
+    /// The address of a counter: the operand counts words.
+    fn counter(&mut self, mut m: MemRef, address: &Src) -> Parsed<MemRef> {
+        let s = self.operand(address, 0, Ty::U32)?;
+        match s.as_imm() {
+            Some(x) => m.offset = m.offset.wrapping_add((x as i32).wrapping_mul(4)),
+            None => {
+                let scaled = self.b().op2(Op::Shl, Type::U32, s, 2u32);
+                let base = match m.base32() {
+                    Some(base) => self.b().add(Type::U32, base, scaled),
+                    None => scaled,
+                };
+                m.set_base(&[base]);
+            }
+        }
+        Ok(m.with_align(Align::multiple_of(4)))
+    }
+
+    fn place(&mut self, m: MemRef, reg: &Reg, address: &Src) -> Parsed<MemRef> {
+        if reg.file == File::HwAtomic { self.counter(m, address) } else { self.addressed(m, address) }
+    }
+
+    fn load(&mut self, inst: &Inst) -> Parsed<()> {
+        let (dst, res) = (inst.dsts[0], inst.srcs[0]);
+        let m = match self.resource_operand(inst, &res.reg, res.swizzle)? {
+            Resource::Bytes(m) => m,
+            image => return self.image_load(inst, image),
+        };
+        let m = self.place(m, &res.reg, &inst.srcs[1])?;
+        // The resource's swizzle chooses among the words at the address.
+        let mut words: [Option<ValueId>; 4] = [None; 4];
+        for c in dst.comps() {
+            let w = res.swizzle[c] as usize;
+            if words[w].is_none() {
+                words[w] = Some(self.b().ld(Type::U32, word(m, w))[0]);
+            }
+        }
+        for c in dst.comps() {
+            if let Some(v) = words[res.swizzle[c] as usize] {
+                self.write(&dst.reg, c, v)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, inst: &Inst) -> Parsed<()> {
+        let dst = inst.dsts[0];
+        let m = match self.resource_operand(inst, &dst.reg, [0, 1, 2, 3])? {
+            Resource::Bytes(m) => m,
+            image => return self.image_store(inst, image),
+        };
+        if m.space == Space::Const {
+            return Err(self.error("the kernel input cannot be written", "this is a store"));
+        }
+        let m = self.place(m, &dst.reg, &inst.srcs[0])?;
+        for c in dst.comps() {
+            let s = self.operand(&inst.srcs[1], c, Ty::Any)?;
+            let v = self.value(s);
+            self.b().st(Type::U32, word(m, c), v);
+        }
+        Ok(())
+    }
+
+    fn atomic(&mut self, inst: &Inst) -> Parsed<()> {
+        let (op, ty) = atomic(inst.op);
+        let res = inst.srcs[0];
+        let target = self.resource_operand(inst, &res.reg, res.swizzle)?;
+        let mut data = Vec::new();
+        for (s, &t) in inst.srcs[2..].iter().zip(&inst.op.info().srcs[2..]) {
+            let s = self.operand(s, 0, t)?;
+            data.push(ir::Src::val(self.value(s)));
+        }
+        let old = match target {
+            Resource::Bytes(m) => {
+                if m.space == Space::Const {
+                    return Err(self.error("the kernel input cannot be written", "this is an atomic"));
+                }
+                let m = self.place(m, &res.reg, &inst.srcs[1])?;
+                if m.space == Space::Local {
+                    self.private_atomic(op, ty, m, &data)
+                } else {
+                    self.b().atom(op, ty, m, &data)[0]
+                }
+            }
+            image => self.image_atomic(inst, image, op, &data)?,
+        };
+        for c in inst.dsts[0].comps() {
+            self.write(&inst.dsts[0].reg, c, old)?;
+        }
+        Ok(())
+    }
+
+    /// No other thread sees private memory, so that a load and a store are an atomic operation there.
+    fn private_atomic(&mut self, op: AtomOp, ty: Type, m: MemRef, data: &[ir::Src]) -> ValueId {
+        let old = self.b().ld(Type::U32, m)[0];
+        let a = data.first().copied().unwrap_or(ir::Src::imm(0));
+        let new = match op {
+            AtomOp::Add => self.b().add(ty, old, a),
+            AtomOp::Min => self.b().op2(Op::Min, ty, old, a),
+            AtomOp::Max => self.b().op2(Op::Max, ty, old, a),
+            AtomOp::And => self.b().op2(Op::And, ty, old, a),
+            AtomOp::Or => self.b().op2(Op::Or, ty, old, a),
+            AtomOp::Xor => self.b().op2(Op::Xor, ty, old, a),
+            AtomOp::Cas => {
+                let same = self.b().setp(Cond::Eq, Type::U32, old, a);
+                self.b().sel(same, data[1], old)
+            }
+            AtomOp::Inc => {
+                let next = self.b().add(Type::U32, old, 1u32);
+                let wraps = self.b().setp(Cond::Ge, Type::U32, old, a);
+                self.b().sel(wraps, 0u32, next)
+            }
+            AtomOp::Dec => {
+                let next = self.b().add(Type::U32, old, u32::MAX);
+                let zero = self.b().setp(Cond::Eq, Type::U32, old, 0u32);
+                let above = self.b().setp(Cond::Gt, Type::U32, old, a);
+                let wraps = self.b().op2(Op::Or, Type::Pred, zero, above);
+                self.b().sel(wraps, a, next)
+            }
+            _ => self.value(a),
+        };
+        self.b().st(Type::U32, m, new);
+        old
+    }
+
+    fn size_query(&mut self, inst: &Inst) -> Parsed<()> {
+        let (dst, res) = (inst.dsts[0], inst.srcs[0]);
+        match self.resource_operand(inst, &res.reg, res.swizzle)? {
+            Resource::Bytes(m) if m.space == Space::Buffer => {
+                let size = self.b().value(IrInst::new(Op::BufSize, Type::U32).with_mem(m));
+                for c in dst.comps() {
+                    self.write(&dst.reg, c, size)?;
+                }
+                Ok(())
+            }
+            Resource::Bytes(_) => Err(self.error("this memory has no size", "expected BUFFER, IMAGE or RES")),
+            image => self.image_size(inst, image),
+        }
+    }
+
+    pub fn sync(&mut self, inst: &Inst) -> Parsed<()> {
+        /// Bits of MEMBAR's operand that concern the block alone: shared memory, thread group.
+        const BLOCK_BITS: u32 = 0x18;
+        const SHARED_ONLY: u32 = 0x8;
+        let scope = match inst.op {
+            Opcode::BARRIER => {
+                self.b().push(IrInst::new(Op::Bar, Type::U32).with_aux(Aux::Bar(BarOp::Sync)));
+                return Ok(());
+            }
+            Opcode::MEMBAR => match self.operand(&inst.srcs[0], 0, Ty::U32)?.as_imm() {
+                Some(bits) if bits == SHARED_ONLY || bits & BLOCK_BITS & !SHARED_ONLY != 0 => Scope::Cta,
+                _ => Scope::Gpu,
+            },
+            _ => {
+                let reg = inst.srcs[0].reg;
+                match self.resource_operand(inst, &reg, [0; 4])? {
+                    Resource::Bytes(m) if m.space == Space::Shared => Scope::Cta,
+                    _ => Scope::Gpu,
+                }
+            }
+        };
+        self.b().push(IrInst::new(Op::Membar, Type::U32).with_aux(Aux::Scope(scope)));
+        Ok(())
+    }
+
+    pub fn lane(&mut self, inst: &Inst) -> Parsed<()> {
+        let dst = inst.dsts[0];
+        match inst.op {
+            Opcode::CLOCK => {
+                let words = [self.b().sv(Sv::ClockLo), self.b().sv(Sv::ClockHi)];
+                for c in dst.comps() {
+                    self.write(&dst.reg, c, words[c & 1])?;
+                }
+            }
+            Opcode::BALLOT => {
+                let p = self.truth(inst)?;
+                let lanes = self.ballot(p);
+                let none = self.b().mov(0u32);
+                for c in dst.comps() {
+                    self.write(&dst.reg, c, if c & 1 == 0 { lanes } else { none })?;
+                }
+            }
+            Opcode::VOTE_ANY | Opcode::VOTE_ALL | Opcode::VOTE_EQ => {
+                let p = self.truth(inst)?;
+                let mode = match inst.op {
+                    Opcode::VOTE_ANY => VoteOp::Any,
+                    Opcode::VOTE_ALL => VoteOp::All,
+                    _ => VoteOp::Uni,
+                };
+                let yes = self.b().value(IrInst::new(Op::Vote, Type::Pred).src(p).with_aux(Aux::Vote(mode)));
+                let v = self.b().sel(yes, u32::MAX, 0u32);
+                for c in dst.comps() {
+                    self.write(&dst.reg, c, v)?;
+                }
+            }
+            _ => {
+                self.needs_kepler("shuffle instruction, which reads other threads' registers")?;
+                let lane = match inst.op {
+                    Opcode::READ_INVOC => {
+                        let s = self.operand(&inst.srcs[1], 0, Ty::U32)?;
+                        self.value(s)
+                    }
+                    _ => {
+                        // The lowest active lane.
+                        let all = self.b().op1(Op::Mov, Type::Pred, 1u32);
+                        let lanes = self.ballot(all);
+                        let reversed = self.b().op1(Op::Brev, Type::U32, lanes);
+                        self.b().value(IrInst::new(Op::Flo, Type::U32).src(reversed).with_aux(Aux::Shift))
+                    }
+                };
+                let mut results = [None; 4];
+                for c in dst.comps() {
+                    let s = self.operand(&inst.srcs[0], c, Ty::Any)?;
+                    let v = self.value(s);
+                    let read = IrInst::new(Op::Shfl, Type::U32).src(v).src(lane).src(0x1fu32);
+                    results[c] = Some(self.b().value(read.with_aux(Aux::Shfl(ShflOp::Idx))));
+                }
+                for c in dst.comps() {
+                    if let Some(v) = results[c] {
+                        self.write(&dst.reg, c, v)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first operand as a truth value: any bit is set.
+    fn truth(&mut self, inst: &Inst) -> Parsed<ValueId> {
+        let s = self.operand(&inst.srcs[0], 0, Ty::U32)?;
+        Ok(self.b().setp(Cond::Ne, Type::U32, s, 0u32))
+    }
+
+    /// The lanes where a predicate holds.
+    fn ballot(&mut self, p: ValueId) -> ValueId {
+        self.b().value(IrInst::new(Op::Vote, Type::U32).src(p).with_aux(Aux::Vote(VoteOp::Any)))
+    }
+}
+
+/// The reference to word `n` after a place.
+fn word(mut m: MemRef, n: usize) -> MemRef {
+    m.offset = m.offset.wrapping_add(4 * n as i32);
+    m
+}
+
+fn atomic(op: Opcode) -> (AtomOp, Type) {
+    match op {
+        Opcode::ATOMUADD => (AtomOp::Add, Type::U32),
+        Opcode::ATOMFADD => (AtomOp::Add, Type::F32),
+        Opcode::ATOMCAS => (AtomOp::Cas, Type::U32),
+        Opcode::ATOMAND => (AtomOp::And, Type::U32),
+        Opcode::ATOMOR => (AtomOp::Or, Type::U32),
+        Opcode::ATOMXOR => (AtomOp::Xor, Type::U32),
+        Opcode::ATOMUMIN => (AtomOp::Min, Type::U32),
+        Opcode::ATOMUMAX => (AtomOp::Max, Type::U32),
+        Opcode::ATOMIMIN => (AtomOp::Min, Type::S32),
+        Opcode::ATOMIMAX => (AtomOp::Max, Type::S32),
+        Opcode::ATOMINC_WRAP => (AtomOp::Inc, Type::U32),
+        Opcode::ATOMDEC_WRAP => (AtomOp::Dec, Type::U32),
+        _ => (AtomOp::Exch, Type::U32),
+    }
+}

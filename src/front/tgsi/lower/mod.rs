@@ -1,0 +1,253 @@
+//! TGSI to IR: one function for the kernel and one for each subroutine it calls.
+//!
+//! Vectors become scalars: each component of a register is a variable of [`ssa`](crate::front::ssa), 64-bit values are
+//! tuples of two. What the machine lacks is left to the lowering passes: division is one `div`, a texture operation
+//! one `tex`, a buffer access one `ld` of space `b`. What a subroutine takes and gives is found out by [`calls`].
+//!
+//! Code that cannot be reached makes no instructions.
+
+mod alu;
+mod bits;
+mod calls;
+mod flow;
+mod image;
+mod memory;
+mod operands;
+mod pointers;
+mod storage;
+mod texture;
+mod wide;
+
+use rustc_hash::FxHashMap;
+
+use super::ast::*;
+use crate::chip::Chip;
+use crate::diag::{Diagnostic, Diagnostics, Span};
+use crate::front::Request;
+use crate::front::ssa::{Ssa, Var};
+use crate::ir::build::Builder;
+use crate::ir::{self, BlockId, FuncId, Function, Loc, Term};
+use calls::{Binding, Calls};
+use storage::Storage;
+
+type Failed = Box<Diagnostic>;
+type Parsed<T> = Result<T, Failed>;
+
+/// What all functions of a program share.
+struct Context<'a> {
+    ast: &'a Program,
+    req: &'a Request<'a>,
+    storage: Storage,
+    /// Threads of a block by the program's properties; 0 where they are not declared.
+    block_size: [u32; 3],
+    /// The functions of subroutines, by the number of their BGNSUB.
+    funcs: FxHashMap<u32, FuncId>,
+    calls: Calls,
+    /// What system values mean.
+    svs: FxHashMap<u32, Semantic>,
+}
+
+/// A function while it is made.
+struct Body<'a> {
+    cx: &'a Context<'a>,
+    f: Function,
+    ssa: Ssa,
+    vars: FxHashMap<(File, u32, u8), Var>,
+    /// Where instructions go; meaningless while not `live`.
+    block: BlockId,
+    /// Control can get here.
+    live: bool,
+    open: Vec<flow::Open>,
+    /// What the function gives its callers; the kernel nothing.
+    binding: Option<&'a Binding>,
+    /// The instruction at hand.
+    span: Span,
+}
+
+/// Makes the program of the kernel that is asked for.
+pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostics> {
+    if ast.stage != Stage::Compute {
+        let d = Diagnostic::error(format!("{} programs cannot be compiled", ast.stage.name()));
+        return Err(d.help("compute programs begin with COMP").into());
+    }
+    let entry = entry(ast, req.entry)?;
+    let calls = Calls::new(ast, entry)?;
+    let fixed = |p| ast.property(p).unwrap_or(0);
+    let block_size = [Property::CsFixedBlockWidth, Property::CsFixedBlockHeight, Property::CsFixedBlockDepth].map(fixed);
+    let funcs = calls.order().iter().enumerate().map(|(n, &sub)| (sub, FuncId::from_u32(n as u32 + 1))).collect();
+    let storage = Storage::new(ast, req.private_bytes);
+    let svs = ast.decls.iter().filter(|d| d.file == File::Sv);
+    let svs = svs.flat_map(|d| (d.first..=d.last).filter_map(|n| Some((n, d.semantic?.0)))).collect();
+    let cx = Context { ast, req, storage, block_size, funcs, calls, svs };
+    let mut diags = Diagnostics::default();
+    let kernel = Body::new(&cx, kernel_name(ast, entry), None).make(entry, &mut diags);
+    let mut program = ir::Program::new(kernel);
+    for &sub in cx.calls.order() {
+        let binding = cx.calls.binding(sub);
+        let f = Body::new(&cx, format!("sub{sub}"), binding).make(sub, &mut diags);
+        program.funcs.push(f);
+    }
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    if block_size.iter().all(|&n| n != 0) {
+        program.block_size = Some(block_size);
+    }
+    program.private_bytes = req.private_bytes;
+    for f in program.funcs.values_mut() {
+        f.local_bytes = cx.storage.end;
+        pointers::mark(f, req);
+    }
+    Ok(program)
+}
+
+fn kernel_name(ast: &Program, entry: u32) -> String {
+    if ast.code[entry as usize].op == Opcode::BGNSUB { format!("kernel{entry}") } else { "main".to_owned() }
+}
+
+/// The instruction that the kernel begins with.
+fn entry(ast: &Program, name: Option<&str>) -> Result<u32, Diagnostics> {
+    let subs: Vec<u32> = ast.subs().collect();
+    let known = || {
+        let list: Vec<String> = subs.iter().take(20).map(u32::to_string).collect();
+        if list.is_empty() { "the program has no subroutines".to_owned() } else { format!("there are {}", list.join(", ")) }
+    };
+    if let Some(name) = name {
+        let at = name.parse().ok().filter(|n| subs.contains(n) || *n == 0 && ast.has_main());
+        let at = at.or_else(|| (name == "main" && ast.has_main()).then_some(0));
+        return at.ok_or_else(|| {
+            let d = Diagnostic::error(format!("no kernel `{name}`"));
+            d.help(format!("a kernel is named by the instruction number of its BGNSUB: {}", known())).into()
+        });
+    }
+    if ast.has_main() {
+        return Ok(0);
+    }
+    let called: Vec<u32> = ast
+        .code
+        .iter()
+        .enumerate()
+        .filter(|(_, i)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ))
+        .map(|(n, _)| ast.partner[n])
+        .collect();
+    let uncalled: Vec<u32> = subs.iter().copied().filter(|s| !called.contains(s)).collect();
+    match *uncalled {
+        [one] => Ok(one),
+        _ => Err(Diagnostic::error("which subroutine is the kernel is not said")
+            .help(format!("name it by the instruction number of its BGNSUB: {}", known()))
+            .into()),
+    }
+}
+
+impl<'a> Body<'a> {
+    fn new(cx: &'a Context<'a>, name: String, binding: Option<&'a Binding>) -> Body<'a> {
+        let mut f = Function::new(name);
+        let mut ssa = Ssa::new();
+        let block = f.new_block();
+        ssa.seal(&mut f, block);
+        Body {
+            cx,
+            f,
+            ssa,
+            vars: FxHashMap::default(),
+            block,
+            live: true,
+            open: Vec::new(),
+            binding,
+            span: Span::default(),
+        }
+    }
+
+    /// Lowers the code from `start` to the end of the main code or the subroutine.
+    fn make(mut self, start: u32, diags: &mut Diagnostics) -> Function {
+        let ast = self.cx.ast;
+        if let Some(b) = self.binding {
+            for &(file, index, comp) in &b.params {
+                let v = self.f.add_param(ir::Class::Gpr);
+                self.write_var(file, index, comp.into(), v);
+            }
+            self.f.results = vec![ir::Class::Gpr; b.results.len()];
+        }
+        let is_sub = ast.code[start as usize].op == Opcode::BGNSUB;
+        let mut at = start as usize + usize::from(is_sub);
+        while let Some(inst) = ast.code.get(at) {
+            if matches!(inst.op, Opcode::BGNSUB | Opcode::ENDSUB) {
+                break;
+            }
+            self.span = inst.span;
+            if let Err(d) = self.instruction(at as u32, inst) {
+                diags.push(*d);
+                if diags.list.len() >= Diagnostics::LIMIT {
+                    break;
+                }
+            }
+            at += 1;
+        }
+        // After an error constructs may be open; the function is not used then.
+        if !diags.has_errors() {
+            if self.live {
+                self.leave();
+            }
+            self.ssa.finish(&mut self.f);
+        }
+        self.f
+    }
+
+    /// A builder at the current place.
+    fn b(&mut self) -> Builder<'_> {
+        let mut b = Builder::new(&mut self.f, self.block);
+        b.loc = Loc(Some(self.span));
+        b
+    }
+
+    /// An error about the instruction at hand.
+    fn error(&self, message: impl Into<String>, label: &str) -> Failed {
+        Box::new(Diagnostic::error(message).at(self.span, label))
+    }
+
+    /// Returns from the function.
+    fn leave(&mut self) {
+        let term = match self.binding {
+            Some(b) => {
+                Term::Ret(b.results.iter().map(|&(file, i, c)| self.read_var(file, i, c.into())).collect())
+            }
+            None => Term::Exit,
+        };
+        self.end(term);
+    }
+
+    /// Ends the block; nothing after it is reached.
+    fn end(&mut self, term: Term) {
+        self.b().terminate(term);
+        self.live = false;
+    }
+
+    fn instruction(&mut self, at: u32, inst: &Inst) -> Parsed<()> {
+        if inst.op.info().shape == Shape::Flow {
+            return self.flow(at, inst);
+        }
+        if !self.live {
+            return Ok(());
+        }
+        match inst.op.info().shape {
+            Shape::Comp | Shape::Scalar | Shape::Dot(_) | Shape::Vec => self.alu(inst),
+            Shape::Tex | Shape::Sample => self.texture(inst),
+            Shape::Mem => self.memory(inst),
+            Shape::Sync => self.sync(inst),
+            Shape::Lane => self.lane(inst),
+            Shape::Flow => Ok(()),
+            Shape::Graphics => {
+                Err(self.error(format!("{} does not exist in a compute program", inst.op.name()), ""))
+            }
+        }
+    }
+
+    /// An error where the chip cannot do something.
+    fn needs_kepler(&self, what: &str) -> Parsed<()> {
+        if self.cx.req.chip == Chip::Gf100 {
+            let d = Diagnostic::error(format!("{} has no {what}", self.cx.req.chip));
+            return Err(Box::new(d.at(self.span, "needs gk104 or gk110")));
+        }
+        Ok(())
+    }
+}

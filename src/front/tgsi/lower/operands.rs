@@ -1,0 +1,307 @@
+//! Reading and writing operands, a component at a time.
+
+use super::{Body, Failed, Parsed};
+use crate::diag::Diagnostic;
+use crate::driver::Abi;
+use crate::front::tgsi::ast::*;
+use crate::ir::{self, Align, Class, Cond, MemRef, Op, Space, Sv, Type, ValueId};
+
+/// Bit patterns of the float operations that modifiers are made of.
+const SIGN: u32 = 0x8000_0000;
+
+impl Body<'_> {
+    /// A general value with the bits of an operand.
+    pub fn value(&mut self, s: ir::Src) -> ValueId {
+        if s.is_plain_val()
+            && let Some(v) = s.as_val()
+        {
+            return v;
+        }
+        self.b().mov(s)
+    }
+
+    /// The variable of a register's component.
+    fn var(&mut self, file: File, index: u32, comp: usize) -> crate::front::ssa::Var {
+        let ssa = &mut self.ssa;
+        *self.vars.entry((file, index, comp as u8)).or_insert_with(|| ssa.var(Class::Gpr))
+    }
+
+    /// The current value of a register's component that is no memory.
+    pub fn read_var(&mut self, file: File, index: u32, comp: usize) -> ValueId {
+        let var = self.var(file, index, comp);
+        self.ssa.read(&mut self.f, self.block, var)
+    }
+
+    pub fn write_var(&mut self, file: File, index: u32, comp: usize, v: ValueId) {
+        let var = self.var(file, index, comp);
+        self.ssa.write(self.block, var, v);
+    }
+
+    /// The value that is added to an index.
+    fn indirect(&mut self, i: &Indirect) -> Parsed<ValueId> {
+        let reg = Reg {
+            file: i.file,
+            dim: None,
+            index: Index { offset: i.index as i32, indirect: None },
+            span: self.span,
+        };
+        let s = self.bits(&reg, i.comp as usize)?;
+        Ok(self.value(s))
+    }
+
+    /// An index as a constant part and a dynamic part.
+    pub fn index(&mut self, index: &Index) -> Parsed<(i32, Option<ValueId>)> {
+        let dynamic = match &index.indirect {
+            Some(i) => Some(self.indirect(i)?),
+            None => None,
+        };
+        Ok((index.offset, dynamic))
+    }
+
+    /// The number of a resource: a constant below 65536, and what is added to it.
+    pub fn resource(&mut self, index: &Index) -> Parsed<(u16, Option<ValueId>)> {
+        let (offset, dynamic) = self.index(index)?;
+        match (offset, dynamic) {
+            (0.., _) => Ok((offset as u16, dynamic)),
+            // A negative constant part: the sum is what counts.
+            (_, Some(v)) => Ok((0, Some(self.b().add(Type::U32, v, offset as u32)))),
+            (_, None) => Err(self.error("a resource number is negative", "expected 0 or more")),
+        }
+    }
+
+    /// A place in the local memory that holds an array.
+    fn array_place(&mut self, reg: &Reg, comp: usize) -> Parsed<Option<MemRef>> {
+        let at = |offset: i64| {
+            let m = MemRef::new(Space::Local).with_offset(offset as i32);
+            m.with_align(Align::new(16, 4 * comp as u32))
+        };
+        let (index, dynamic) = self.index(&reg.index)?;
+        let Some(v) = dynamic else {
+            return Ok(self.cx.storage.find(reg.file, index.max(0) as u32).map(|a| {
+                at(i64::from(a.base) + 16 * (i64::from(index) - i64::from(a.first)) + 4 * comp as i64)
+            }));
+        };
+        let Some(a) = self.cx.storage.dynamic(self.cx.ast, reg) else {
+            return Err(self.error("this register file cannot be indexed dynamically", ""));
+        };
+        let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
+        let offset = i64::from(a.base) + 16 * (i64::from(index) - i64::from(a.first)) + 4 * comp as i64;
+        Ok(Some(at(offset).with_base(&[scaled])))
+    }
+
+    /// The 32 bits of a register's component, without modifiers: a value or an immediate.
+    pub fn bits(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+        match reg.file {
+            File::Temp | File::Addr => {
+                if let Some(place) = self.array_place(reg, comp)? {
+                    return Ok(self.b().ld(Type::U32, place)[0].into());
+                }
+                Ok(self.read_var(reg.file, reg.index.offset as u32, comp).into())
+            }
+            File::Imm => self.immediate(reg, comp),
+            File::Const | File::ConstBuf => self.constant(reg, comp),
+            File::Sv => self.system_value(reg, comp),
+            File::Null => Ok(0u32.into()),
+            _ => Err(Box::new(
+                Diagnostic::error(format!("{} cannot be read like this in a compute program", reg.file.name()))
+                    .at(reg.span, "expected TEMP, ADDR, IMM, CONST or SV"),
+            )),
+        }
+    }
+
+    fn immediate(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+        let imms = &self.cx.ast.imms;
+        let (index, dynamic) = self.index(&reg.index)?;
+        let Some(v) = dynamic else {
+            return match usize::try_from(index).ok().and_then(|i| imms.get(i)) {
+                Some(imm) => Ok(imm.words[comp].into()),
+                None => Err(Box::new(
+                    Diagnostic::error(format!("there is no IMM[{index}]"))
+                        .at(reg.span, format!("the program has {} immediates", imms.len())),
+                )),
+            };
+        };
+        // A chain of choices: immediates are few.
+        let mut choice = self.b().mov(0u32);
+        for (n, imm) in imms.iter().enumerate() {
+            let hit = self.b().setp(Cond::Eq, Type::U32, v, (n as i32).wrapping_sub(index) as u32);
+            choice = self.b().sel(hit, imm.words[comp], choice);
+        }
+        Ok(choice.into())
+    }
+
+    fn constant(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+        let buffer = match &reg.dim {
+            Some(d) => *d,
+            None => Index { offset: 0, indirect: None },
+        };
+        let (index, dynamic) = self.index(&reg.index)?;
+        let offset = index.wrapping_mul(16).wrapping_add(4 * comp as i32);
+        let (n, which) = self.index(&buffer)?;
+        let m = match which {
+            None if n == 0 => MemRef::new(Space::Const).with_buffer(self.cx.req.abi.input_bank.into()),
+            None if n < 0 || n as u32 > Abi::MAX_UBOS => {
+                return Err(Box::new(
+                    Diagnostic::error(format!("there is no constant buffer {n}"))
+                        .at(reg.span, format!("expected 0 to {}", Abi::MAX_UBOS)),
+                ));
+            }
+            None => MemRef::new(Space::Uniform).with_buffer(n as u16 - 1),
+            Some(v) => {
+                // Buffer n is uniform block n - 1.
+                let mut m = MemRef::new(Space::Uniform);
+                if n >= 1 {
+                    m.buffer = n as u16 - 1;
+                    m.index = Some(v);
+                } else {
+                    m.index = Some(self.b().add(Type::U32, v, (n - 1) as u32));
+                }
+                m
+            }
+        };
+        let mut m = m.with_offset(offset).with_align(Align::new(16, 4 * comp as u32));
+        m.readonly = true;
+        if let Some(v) = dynamic {
+            let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
+            m.set_base(&[scaled]);
+        }
+        Ok(self.b().ld(Type::U32, m)[0].into())
+    }
+
+    fn system_value(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+        let (index, dynamic) = self.index(&reg.index)?;
+        if let Some(v) = dynamic {
+            let mut all: Vec<u32> = self.cx.svs.keys().copied().collect();
+            all.sort_unstable();
+            let mut choice = self.b().mov(0u32);
+            for n in all {
+                let one = Reg { index: Index { offset: n as i32, indirect: None }, ..*reg };
+                let s = self.system_value(&one, comp)?;
+                let hit = self.b().setp(Cond::Eq, Type::U32, v, (n as i32).wrapping_sub(index) as u32);
+                choice = self.b().sel(hit, s, choice);
+            }
+            return Ok(choice.into());
+        }
+        let Some(&semantic) = self.cx.svs.get(&(index as u32)) else {
+            return Err(Box::new(
+                Diagnostic::error(format!("SV[{index}] is not declared"))
+                    .at(reg.span, "expected a system value that is declared with its meaning"),
+            ));
+        };
+        self.semantic(semantic, comp, reg)
+    }
+
+    fn semantic(&mut self, semantic: Semantic, comp: usize, reg: &Reg) -> Parsed<ir::Src> {
+        use Semantic::*;
+        let fixed = |c: usize| self.cx.block_size[c];
+        let sv = match (semantic, comp) {
+            (BlockId | ThreadId, 3) => return Ok(0u32.into()),
+            (GridSize | BlockSize, 3) => return Ok(1u32.into()),
+            (BlockSize, c) if fixed(c) != 0 => return Ok(fixed(c).into()),
+            (ThreadId, c) if fixed(c) == 1 => return Ok(0u32.into()),
+            (BlockId, c) => [Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ][c],
+            (ThreadId, c) => [Sv::TidX, Sv::TidY, Sv::TidZ][c],
+            (BlockSize, c) => [Sv::NtidX, Sv::NtidY, Sv::NtidZ][c],
+            (GridSize, c) => [Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ][c],
+            (WorkDim, _) => Sv::WorkDim,
+            (SubgroupSize, _) => return Ok(32u32.into()),
+            (SubgroupInvocation, _) => Sv::Laneid,
+            // Masks have 64 bits.
+            (SubgroupEqMask | SubgroupGeMask | SubgroupGtMask | SubgroupLeMask | SubgroupLtMask, 1 | 3) => {
+                return Ok(0u32.into());
+            }
+            (SubgroupEqMask, _) => Sv::LanemaskEq,
+            (SubgroupGeMask, _) => Sv::LanemaskGe,
+            (SubgroupGtMask, _) => Sv::LanemaskGt,
+            (SubgroupLeMask, _) => Sv::LanemaskLe,
+            (SubgroupLtMask, _) => Sv::LanemaskLt,
+            (HelperInvocation, _) => return Ok(0u32.into()),
+            _ => {
+                return Err(Box::new(
+                    Diagnostic::error(format!("{} does not exist in a compute program", semantic.name()))
+                        .at(reg.span, ""),
+                ));
+            }
+        };
+        Ok(self.b().sv(sv).into())
+    }
+
+    /// A 32-bit operand of type `ty` (float modifiers stand on the result, others are carried out).
+    pub fn operand(&mut self, src: &Src, comp: usize, ty: Ty) -> Parsed<ir::Src> {
+        let mut s = self.bits(&src.reg, src.swizzle[comp] as usize)?;
+        if let (Some(bits), Ty::F32 | Ty::Any) = (s.as_imm(), ty) {
+            let bits = if src.abs { bits & !SIGN } else { bits };
+            return Ok(if src.neg { bits ^ SIGN } else { bits }.into());
+        }
+        match ty {
+            Ty::F32 => {
+                s = if src.abs { s.abs() } else { s };
+                Ok(if src.neg { s.neg() } else { s })
+            }
+            Ty::Any => {
+                if src.abs {
+                    s = self.b().op2(Op::And, Type::U32, s, !SIGN).into();
+                }
+                if src.neg {
+                    s = self.b().op2(Op::Xor, Type::U32, s, SIGN).into();
+                }
+                Ok(s)
+            }
+            _ => {
+                if src.abs {
+                    s = self.b().op1(Op::Abs, Type::S32, s).into();
+                }
+                if src.neg {
+                    s = match s.as_imm() {
+                        Some(x) => x.wrapping_neg().into(),
+                        None => self.b().op1(Op::Neg, Type::S32, s).into(),
+                    };
+                }
+                Ok(s)
+            }
+        }
+    }
+
+    /// A 64-bit operand: pair 0 (`.xy`) or 1 (`.zw`) after the swizzle.
+    pub fn operand64(&mut self, src: &Src, pair: usize, ty: Ty) -> Parsed<ir::Src> {
+        let lo = self.bits(&src.reg, src.swizzle[2 * pair] as usize)?;
+        let hi = self.bits(&src.reg, src.swizzle[2 * pair + 1] as usize)?;
+        let mut s = match (lo.as_imm(), hi.as_imm()) {
+            (Some(lo), Some(hi)) => ir::Src::imm64(u64::from(lo) | u64::from(hi) << 32),
+            _ => [self.value(lo), self.value(hi)].into(),
+        };
+        if ty == Ty::F64 {
+            s = if src.abs { s.abs() } else { s };
+            return Ok(if src.neg { s.neg() } else { s });
+        }
+        for (on, op) in [(src.abs, Op::Abs), (src.neg, Op::Neg)] {
+            if on {
+                s = self.b().pair(ir::Inst::new(op, Type::S64).src(s)).into();
+            }
+        }
+        Ok(s)
+    }
+
+    /// Writes one component of a destination.
+    pub fn write(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
+        match reg.file {
+            File::Temp | File::Addr => {
+                if let Some(place) = self.array_place(reg, comp)? {
+                    self.b().st(Type::U32, place, v);
+                } else {
+                    self.write_var(reg.file, reg.index.offset as u32, comp, v);
+                }
+                Ok(())
+            }
+            File::Null => Ok(()),
+            _ => Err(self.not_writable(reg)),
+        }
+    }
+
+    fn not_writable(&self, reg: &Reg) -> Failed {
+        Box::new(
+            Diagnostic::error(format!("{} cannot be written in a compute program", reg.file.name()))
+                .at(reg.span, "expected TEMP or ADDR"),
+        )
+    }
+}

@@ -1,0 +1,103 @@
+//! Where registers live: as variables, or, when they are indexed dynamically, in the thread's local memory.
+//!
+//! A declared array `TEMP[2..9], ARRAY(1)` goes to memory as a whole as soon as anything indexes it dynamically, and
+//! so does the whole file when an access does not say which array it is for. A component of a register in memory is
+//! at `base + 16 * (index - first) + 4 * component`; all functions of the program share these places.
+
+use rustc_hash::FxHashMap;
+
+use super::super::ast::*;
+
+/// A run of registers in local memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    pub first: u32,
+    pub last: u32,
+    /// Byte address of the first register, a multiple of 16.
+    pub base: u32,
+}
+
+/// The registers in memory.
+#[derive(Default)]
+pub struct Storage {
+    arrays: Vec<(File, Array)>,
+    /// The array that a register is in.
+    of: FxHashMap<(File, u32), usize>,
+    /// The first byte after the arrays.
+    pub end: u32,
+}
+
+/// Files whose registers are the program's to write and can be indexed.
+const FILES: [File; 2] = [File::Temp, File::Addr];
+
+impl Storage {
+    /// Places what must be in memory from address `start` on.
+    pub fn new(ast: &Program, start: u32) -> Storage {
+        let mut s = Storage { end: start.next_multiple_of(16), ..Storage::default() };
+        for file in FILES {
+            s.place_file(ast, file);
+        }
+        s
+    }
+
+    fn place_file(&mut self, ast: &Program, file: File) {
+        let arrays: Vec<&Decl> = ast.decls.iter().filter(|d| d.file == file && d.array != 0).collect();
+        let mut used = vec![false; arrays.len()];
+        let mut whole = false;
+        let mut top = ast.decls.iter().filter(|d| d.file == file).map(|d| d.last).max();
+        for_regs(ast, |reg| {
+            if reg.file != file {
+                return;
+            }
+            match reg.index.indirect {
+                None => top = top.max(Some(reg.index.offset.max(0) as u32)),
+                Some(i) => match arrays.iter().position(|d| d.array == i.array) {
+                    Some(n) => used[n] = true,
+                    None => whole = true,
+                },
+            }
+        });
+        if whole {
+            self.place(file, 0, top.unwrap_or(0));
+            return;
+        }
+        for (d, _) in arrays.iter().zip(used).filter(|(_, used)| *used) {
+            self.place(file, d.first, d.last);
+        }
+    }
+
+    fn place(&mut self, file: File, first: u32, last: u32) {
+        let n = self.arrays.len();
+        self.arrays.push((file, Array { first, last, base: self.end }));
+        self.end += (last - first + 1) * 16;
+        for index in first..=last {
+            self.of.insert((file, index), n);
+        }
+    }
+
+    /// The array that holds a register, if it is in memory.
+    pub fn find(&self, file: File, index: u32) -> Option<Array> {
+        self.of.get(&(file, index)).map(|&n| self.arrays[n].1)
+    }
+
+    /// The array that a dynamic index goes into.
+    pub fn dynamic(&self, ast: &Program, reg: &Reg) -> Option<Array> {
+        let array = reg.index.indirect?.array;
+        let decl = ast.decls.iter().find(|d| d.file == reg.file && d.array == array && array != 0);
+        match decl {
+            Some(d) => self.find(reg.file, d.first),
+            None => self.arrays.iter().find(|(f, _)| *f == reg.file).map(|(_, a)| *a),
+        }
+    }
+}
+
+/// Calls `f` with every register operand of the program.
+pub fn for_regs(ast: &Program, mut f: impl FnMut(&Reg)) {
+    for inst in &ast.code {
+        inst.dsts.iter().for_each(|d| f(&d.reg));
+        inst.srcs.iter().for_each(|s| f(&s.reg));
+        if let Some(t) = &inst.texture {
+            t.offsets.iter().for_each(|s| f(&s.reg));
+        }
+    }
+}
