@@ -679,11 +679,14 @@ pub struct Surf {
     /// Image number, plus the dynamic `index`.
     pub image: u16,
     pub index: Option<ValueId>,
+    /// A bindless handle instead of an image number (Kepler).
+    pub handle: Option<ValueId>,
     /// The declared format, where there is one.
     pub format: Option<Format>,
     /// Components; one destination (load) or data value (store) each.
     pub mask: u8,
-    /// How the components are read: f32, u32, s32; raw words for `Type::B128`.
+    /// How the components are read: f32, u32, s32; raw words for `Type::B128`, where the first coordinate
+    /// counts bytes.
     pub ty: Type,
     pub atom: Option<AtomOp>,
     pub coords: Vec<ValueId>,
@@ -826,9 +829,14 @@ impl Inst {
             None => {}
             Some(Ext::Call(c)) => c.args.iter().for_each(|&v| f(v)),
             Some(Ext::Tex(t)) => t.operands.iter().flat_map(|(_, v)| v).for_each(|&v| f(v)),
-            Some(Ext::Surf(s)) => {
-                s.coords.iter().chain(&s.data).chain(&s.index).chain(&s.sample).for_each(|&v| f(v))
-            }
+            Some(Ext::Surf(s)) => s
+                .coords
+                .iter()
+                .chain(&s.data)
+                .chain(&s.index)
+                .chain(&s.handle)
+                .chain(&s.sample)
+                .for_each(|&v| f(v)),
         }
     }
 
@@ -850,6 +858,7 @@ impl Inst {
                 .iter_mut()
                 .chain(&mut s.data)
                 .chain(&mut s.index)
+                .chain(&mut s.handle)
                 .chain(&mut s.sample)
                 .for_each(|v| *v = f(*v)),
         }

@@ -658,6 +658,7 @@ impl<'a> Parser<'a> {
             array,
             image,
             index: None,
+            handle: None,
             format: None,
             mask,
             ty,
@@ -681,6 +682,8 @@ impl<'a> Parser<'a> {
                 s.machine = self.number()?;
             } else if self.eat("index") {
                 s.index = self.braced(body)?.first().copied();
+            } else if self.eat("handle") {
+                s.handle = self.braced(body)?.first().copied();
             } else if self.eat("sample") {
                 s.sample = self.braced(body)?.first().copied();
             } else if self.eat("coords") {

@@ -201,6 +201,7 @@ fn surf(f: &mut Formatter<'_>, func: &Function, s: &Surf) -> fmt::Result {
     let one = |v: &Option<ValueId>| v.iter().copied().collect::<Vec<_>>();
     for (name, list) in [
         ("index", one(&s.index)),
+        ("handle", one(&s.handle)),
         ("coords", s.coords.clone()),
         ("sample", one(&s.sample)),
         ("data", s.data.clone()),

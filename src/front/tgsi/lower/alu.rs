@@ -292,7 +292,11 @@ impl Body<'_> {
                 let reversed = self.b().op1(Op::Brev, Type::U32, s[0]);
                 self.b().value(IrInst::new(Op::Flo, Type::U32).src(reversed).with_aux(Aux::Shift))
             }
-            _ => return Err(self.error(format!("{} is not supported in compute programs", inst.op.name()), "")),
+            _ => {
+                return Err(
+                    self.error(format!("{} is not supported in compute programs", inst.op.name()), "")
+                );
+            }
         };
         Ok(Values::from_iter([one]))
     }

@@ -176,7 +176,11 @@ impl Body<'_> {
                 let w = self.operand(&inst.srcs[1], 3, f)?;
                 self.b().add(Type::F32, dot, w)
             }
-            _ => return Err(self.error(format!("{} is not supported in compute programs", inst.op.name()), "")),
+            _ => {
+                return Err(
+                    self.error(format!("{} is not supported in compute programs", inst.op.name()), "")
+                );
+            }
         })
     }
 

@@ -111,7 +111,9 @@ fn reached(ast: &Program, entry: u32) -> Result<Vec<u32>, Diagnostics> {
                         let d = Diagnostic::error("subroutines call each other recursively")
                             .at(ast.code[call as usize].span, "this call closes the circle")
                             .label(ast.code[to as usize].span, "this subroutine is being called");
-                        return Err(d.help("there is no stack for registers, so every subroutine runs once at a time").into());
+                        return Err(d
+                            .help("there is no stack for registers, so every subroutine runs once at a time")
+                            .into());
                     }
                 }
             }
@@ -154,7 +156,10 @@ impl Bits {
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(i, w)| (0..64).filter(move |b| w >> b & 1 != 0).map(move |b| i * 64 + b))
+        self.0
+            .iter()
+            .enumerate()
+            .flat_map(|(i, w)| (0..64).filter(move |b| w >> b & 1 != 0).map(move |b| i * 64 + b))
     }
 }
 
@@ -307,7 +312,8 @@ impl<'a> Analysis<'a> {
         let range = body(self.ast, f);
         let flow = |at: u32| self.ast.code[at as usize].op.info().shape == Shape::Flow;
         // Every flow instruction ends a run, and begins one where something jumps to it.
-        let mut starts: Vec<u32> = range.clone().filter(|&at| at == range.start || flow(at) || flow(at - 1)).collect();
+        let mut starts: Vec<u32> =
+            range.clone().filter(|&at| at == range.start || flow(at) || flow(at - 1)).collect();
         starts.dedup();
         let find = |at: u32| starts.binary_search(&at).ok();
         let mut runs = Vec::with_capacity(starts.len());
@@ -418,7 +424,9 @@ mod tests {
     fn binding(text: &str, sub: u32) -> (Vec<String>, Vec<String>) {
         let ast = parse(text).expect("valid text");
         let calls = Calls::new(&ast, 0).expect("no recursion");
-        let show = |v: &[Comp]| v.iter().map(|(f, i, c)| format!("{}[{i}].{}", f.name(), b"xyzw"[*c as usize] as char)).collect();
+        let show = |v: &[Comp]| {
+            v.iter().map(|(f, i, c)| format!("{}[{i}].{}", f.name(), b"xyzw"[*c as usize] as char)).collect()
+        };
         let b = calls.binding(sub).expect("it is called");
         (show(&b.params), show(&b.results))
     }
@@ -472,7 +480,8 @@ mod tests {
 
     #[test]
     fn recursion_is_refused() {
-        let ast = parse("COMP\nCAL :2\nEND\nBGNSUB\nCAL :5\nENDSUB\nBGNSUB\nCAL :2\nENDSUB").expect("valid text");
+        let ast =
+            parse("COMP\nCAL :2\nEND\nBGNSUB\nCAL :5\nENDSUB\nBGNSUB\nCAL :2\nENDSUB").expect("valid text");
         let d = Calls::new(&ast, 0).err().expect("it is recursive");
         assert!(d.to_string().contains("recursively"));
     }

@@ -293,7 +293,9 @@ impl Body<'_> {
 
     fn call(&mut self, at: u32) {
         let sub = self.cx.ast.partner[at as usize];
-        let (Some(binding), Some(&func)) = (self.cx.calls.binding(sub), self.cx.funcs.get(&sub)) else { return };
+        let (Some(binding), Some(&func)) = (self.cx.calls.binding(sub), self.cx.funcs.get(&sub)) else {
+            return;
+        };
         let args = binding.params.iter().map(|&(f, i, c)| self.read_var(f, i, c.into())).collect();
         let results: Vec<ValueId> = binding.results.iter().map(|_| self.f.new_value(Class::Gpr)).collect();
         let mut call = IrInst::new(Op::Call, Type::U32);

@@ -167,7 +167,13 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub fn image_atomic(&mut self, inst: &Inst, image: Resource, op: AtomOp, data: &[ir::Src]) -> Parsed<ValueId> {
+    pub fn image_atomic(
+        &mut self,
+        inst: &Inst,
+        image: Resource,
+        op: AtomOp,
+        data: &[ir::Src],
+    ) -> Parsed<ValueId> {
         let reg = inst.srcs[0].reg;
         let mut surf = self.surface(inst, &reg, image, Some(&inst.srcs[1]))?;
         surf.atom = Some(op);

@@ -59,7 +59,8 @@ impl Body<'_> {
             File::HwAtomic => {
                 // Counter buffers come after the storage buffers; counters are words.
                 let decls = &self.cx.ast.decls;
-                let after = decls.iter().filter(|d| d.file == File::Buffer).map(|d| d.last + 1).max().unwrap_or(0);
+                let after =
+                    decls.iter().filter(|d| d.file == File::Buffer).map(|d| d.last + 1).max().unwrap_or(0);
                 let dim = reg.dim.unwrap_or(Index { offset: 0, indirect: None });
                 let (number, index) = self.resource(&dim)?;
                 let mut m = bytes(Space::Buffer).with_buffer(number.saturating_add(after as u16));

@@ -73,8 +73,10 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
     let entry = entry(ast, req.entry)?;
     let calls = Calls::new(ast, entry)?;
     let fixed = |p| ast.property(p).unwrap_or(0);
-    let block_size = [Property::CsFixedBlockWidth, Property::CsFixedBlockHeight, Property::CsFixedBlockDepth].map(fixed);
-    let funcs = calls.order().iter().enumerate().map(|(n, &sub)| (sub, FuncId::from_u32(n as u32 + 1))).collect();
+    let block_size =
+        [Property::CsFixedBlockWidth, Property::CsFixedBlockHeight, Property::CsFixedBlockDepth].map(fixed);
+    let funcs =
+        calls.order().iter().enumerate().map(|(n, &sub)| (sub, FuncId::from_u32(n as u32 + 1))).collect();
     let storage = Storage::new(ast, req.private_bytes);
     let svs = ast.decls.iter().filter(|d| d.file == File::Sv);
     let svs = svs.flat_map(|d| (d.first..=d.last).filter_map(|n| Some((n, d.semantic?.0)))).collect();
@@ -110,7 +112,11 @@ fn entry(ast: &Program, name: Option<&str>) -> Result<u32, Diagnostics> {
     let subs: Vec<u32> = ast.subs().collect();
     let known = || {
         let list: Vec<String> = subs.iter().take(20).map(u32::to_string).collect();
-        if list.is_empty() { "the program has no subroutines".to_owned() } else { format!("there are {}", list.join(", ")) }
+        if list.is_empty() {
+            "the program has no subroutines".to_owned()
+        } else {
+            format!("there are {}", list.join(", "))
+        }
     };
     if let Some(name) = name {
         let at = name.parse().ok().filter(|n| subs.contains(n) || *n == 0 && ast.has_main());

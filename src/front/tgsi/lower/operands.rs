@@ -103,8 +103,11 @@ impl Body<'_> {
             File::Sv => self.system_value(reg, comp),
             File::Null => Ok(0u32.into()),
             _ => Err(Box::new(
-                Diagnostic::error(format!("{} cannot be read like this in a compute program", reg.file.name()))
-                    .at(reg.span, "expected TEMP, ADDR, IMM, CONST or SV"),
+                Diagnostic::error(format!(
+                    "{} cannot be read like this in a compute program",
+                    reg.file.name()
+                ))
+                .at(reg.span, "expected TEMP, ADDR, IMM, CONST or SV"),
             )),
         }
     }

@@ -13,12 +13,19 @@ impl Body<'_> {
     pub fn texture(&mut self, inst: &Inst) -> Parsed<()> {
         let sample = inst.op.info().shape == Shape::Sample;
         let written = inst.texture.as_deref().map_or(Target::Unknown, |t| t.target);
-        let resources: Vec<&Src> =
-            inst.srcs.iter().zip(inst.op.info().srcs).filter(|(_, t)| **t == Ty::Res).map(|(s, _)| s).collect();
+        let resources: Vec<&Src> = inst
+            .srcs
+            .iter()
+            .zip(inst.op.info().srcs)
+            .filter(|(_, t)| **t == Ty::Res)
+            .map(|(s, _)| s)
+            .collect();
         let view = resources[0];
         let target = if written == Target::Unknown { self.view_target(&view.reg) } else { Some(written) };
         let Some(target) = target else {
-            return Err(self.error("the texture's target is not known", "expected a declared SVIEW, or a target"));
+            return Err(
+                self.error("the texture's target is not known", "expected a declared SVIEW, or a target")
+            );
         };
         let mut tex = Tex {
             op: TexOp::Sample,
@@ -82,9 +89,14 @@ impl Body<'_> {
         match s.reg.file {
             File::Samp | File::Sview => {
                 let (number, dynamic) = self.resource(&s.reg.index)?;
-                if sampler { tex.sampler = number } else { tex.texture = number }
+                if sampler {
+                    tex.sampler = number
+                } else {
+                    tex.texture = number
+                }
                 if let Some(v) = dynamic {
-                    tex.operands.push((if sampler { TexRole::SamplerIndex } else { TexRole::Index }, vec![v]));
+                    tex.operands
+                        .push((if sampler { TexRole::SamplerIndex } else { TexRole::Index }, vec![v]));
                     if !sampler && s.reg.file == File::Samp {
                         tex.operands.push((TexRole::SamplerIndex, vec![v]));
                     }
@@ -179,7 +191,9 @@ impl Body<'_> {
                     } else if let Some(c) = s.as_imm() {
                         tex.component = (c & 3) as u8;
                     } else if !tex.shadow {
-                        return Err(self.error("the component of a gather is not constant", "expected an immediate"));
+                        return Err(
+                            self.error("the component of a gather is not constant", "expected an immediate")
+                        );
                     }
                 }
             }
@@ -303,8 +317,10 @@ impl Body<'_> {
                 all.push(self.operand(src, c, Ty::I32)?);
             }
         }
-        let constant: Option<Vec<i8>> =
-            all.iter().map(|s| s.as_imm().map(|x| x as i32).filter(|x| (-8..8).contains(x)).map(|x| x as i8)).collect();
+        let constant: Option<Vec<i8>> = all
+            .iter()
+            .map(|s| s.as_imm().map(|x| x as i32).filter(|x| (-8..8).contains(x)).map(|x| x as i8))
+            .collect();
         match constant {
             Some(list) if texture.offsets.len() == 1 => {
                 let mut offset = [0; 3];
