@@ -98,8 +98,8 @@ impl Term {
 /// - `If { join }`: the block ends in a branch, and all lanes that leave its arms by falling out of them meet in
 ///   `join` (machine: SSY before, `.S` at the ends of the arms).
 /// - `Loop { exit, cont }`: the block begins a loop (or a region that can be left early, if nothing jumps back).
-///   An edge to `exit` from inside is a break, an edge to `cont` a continue; `cont` jumps back to the header
-///   (it may be the header). Machine: PBK/BRK and PCNT/CONT.
+///   An edge to `exit` from inside is a break, an edge to `cont` a continue. What stands from `cont` on to the exit
+///   ends in the jump back to the header (`cont` may be the header itself). Machine: PBK/BRK and PCNT/CONT.
 ///
 /// Constructs nest: code inside one leaves it only through its join or exit, an enclosing loop's `exit` or
 /// `cont`, or by ending the thread or the function. Joins and exits are dominated by their header.

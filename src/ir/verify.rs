@@ -463,7 +463,9 @@ impl Verifier<'_> {
                     open.last().is_none_or(|o| to <= position[o.end])
                         || innermost.is_some_and(|l| l.end == s || l.cont == Some(s))
                 } else {
-                    innermost.is_some_and(|l| l.header == s && (l.cont == Some(b) || l.cont == Some(s)))
+                    innermost.is_some_and(|l| {
+                        l.header == s && l.cont.is_some_and(|c| c == s || position[c] <= n as u32)
+                    })
                 };
                 if !ok {
                     return self.fail(format!(

@@ -4,13 +4,17 @@
 //! are routines of the [`library`], linked in once and called. Routines may use whatever later steps lower, so
 //! the order in [`arithmetic`] matters.
 
+pub mod atomics;
+pub mod blocks;
 pub mod expand;
 pub mod f64;
 pub mod float;
 pub mod int64;
 pub mod int_div;
 pub mod library;
+pub mod split;
 
+use crate::chip::Chip;
 use crate::ir::Program;
 
 /// Lowers arithmetic:
@@ -32,9 +36,74 @@ pub fn arithmetic(p: &mut Program) {
     }
 }
 
+/// Lowers memory accesses, after buffers have become global memory: `split` takes apart what alignment does not
+/// allow, `atomics` makes loops of the operations that the chip lacks.
+pub fn memory(p: &mut Program, chip: Chip) {
+    for (_, f) in p.funcs.iter_mut() {
+        split::run(f, MAX_CONST_BYTES);
+        atomics::run(f, chip);
+    }
+}
+
+/// The widest read of a constant bank: ptxas and Mesa never use more (facts of Kepler's LDC).
+const MAX_CONST_BYTES: u32 = 8;
+
 #[cfg(test)]
 mod tests {
+    use crate::chip::Chip;
     use crate::ir::{parse, verify};
+    use pretty_assertions::assert_eq;
+
+    /// The text of a program after memory accesses were lowered.
+    fn memory(text: &str, chip: Chip) -> String {
+        let mut p = match parse::program(text) {
+            Ok(p) => p,
+            Err(d) => panic!("{d:?}"),
+        };
+        verify::program(&p, verify::Phase::Front).expect("valid before");
+        super::memory(&mut p, chip);
+        verify::program(&p, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
+        p.to_string()
+    }
+
+    #[test]
+    fn accesses_are_split_as_far_as_alignment_demands_and_no_further() {
+        let loads = |align: &str| {
+            let text = format!(
+                "program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n ld b128 {{%r1 %r2 %r3 %r4}} g[%r0+0x10{align}]\n exit\n}}"
+            );
+            let p = memory(&text, Chip::Gk110);
+            p.lines().filter(|l| l.contains(" ld ")).map(|l| l.trim().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(loads(" align 16"), ["ld b128 {%r1 %r2 %r3 %r4} g[%r0+0x10 align 16]"]);
+        assert_eq!(
+            loads(" align 16+8"),
+            ["ld u64 {%r1 %r2} g[%r0+0x10 align 16+8]", "ld u64 {%r3 %r4} g[%r0+0x18 align 16]"]
+        );
+        assert_eq!(loads(" align 4").len(), 4);
+        assert_eq!(loads(" align 2").len(), 8);
+        assert_eq!(loads("").len(), 16);
+    }
+
+    #[test]
+    fn shared_and_missing_atomics_become_valid_loops() {
+        for chip in Chip::ALL {
+            for (op, ty, place, dst, data) in [
+                ("add", "u32", "s[%r0+0x4 align 4]", "%r9", "%r0"),
+                ("cas", "u64", "s[%r0+0x8 align 8]", "{%r9 %r10}", "{%r0 %r0} {%r0 %r0}"),
+                ("fmin", "f32", "g[%r0+0x0 align 4]", "%r9", "%r0"),
+            ] {
+                for guard in ["", "@!%p1 "] {
+                    let text = format!(
+                        "program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n set.lt pred u32 %p1 %r0 0x3\n if %p1 b1 b2 join b2\nb1:\n {guard}atom.{op} {ty} {dst} {place} {data}\n st u32 # g[%r0+0x0 align 4] %r9\n jump b2\nb2:\n exit\n}}"
+                    );
+                    let p = memory(&text, chip);
+                    assert!(!p.contains(&format!("atom.{op}")), "{p}");
+                    assert!(p.contains("loop exit"), "{p}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn lowered_arithmetic_is_valid_and_has_no_64_bit_operations_left() {
