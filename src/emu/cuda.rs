@@ -18,13 +18,17 @@ impl Program {
     }
 }
 
+/// Local memory of a thread is at most this, bytes. Source: CUDA programming guide, compute capabilities.
+const MAX_LOCAL: u32 = 512 << 10;
+
 /// Byte offset of the parameters in c[0x0].
 pub fn param_base(chip: Chip) -> usize {
     if chip == Chip::Gf100 { 0x20 } else { 0x140 }
 }
 
 /// Sets up a launch of a cubin's kernel. `params` is the parameter block, laid out by the kernel's own offsets.
-/// Local memory gets what the kernel's frames need and 1 KiB of stack on top, as CUDA's default limit is.
+/// Local memory gets what the kernel's frames need and 1 KiB of stack on top, as CUDA's default limit is; 16 KiB
+/// where recursion leaves the need unknown.
 pub fn launch<'a>(
     program: &'a Program,
     kernel: &Kernel,
@@ -40,7 +44,8 @@ pub fn launch<'a>(
     l.block = block;
     l.gprs = kernel.gprs.clamp(1, chip.gprs());
     l.shared_bytes = kernel.shared.saturating_add(shared_dynamic);
-    l.local_bytes = kernel.stack.saturating_add(1024).next_multiple_of(16).min(512 << 10);
+    let frames = if kernel.stack <= MAX_LOCAL - 1024 { kernel.stack } else { 15 << 10 };
+    l.local_bytes = (frames + 1024).next_multiple_of(16);
     for (bank, data) in &kernel.banks {
         l.set_const(*bank as usize, 0, data);
     }

@@ -9,7 +9,7 @@ use super::resolve::type_bits;
 use super::warp::{Cc, Warp};
 use crate::num::conv::{self, Float};
 use crate::num::float::{self, ftz32, sat32};
-use crate::num::video::{self, Primary, Secondary};
+use crate::num::video::{self, Secondary};
 use crate::num::{int, mufu};
 
 /// Rows that operands with modifiers and results pass through.
@@ -48,7 +48,12 @@ pub(super) fn execute(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, 
                 flags(w, inst, mask, &s.out);
             }
         }
-        Body::Set { dst, cmp, with, bop } => set(w, pool, s, mask, *dst, cmp, *with, *bop),
+        Body::Set { dst, cmp, with, bop } => {
+            set(w, pool, s, mask, *dst, cmp, *with, *bop);
+            if inst.cc {
+                flags(w, inst, mask, &s.out);
+            }
+        }
         _ => return execute_rare(w, pool, s, inst, mask),
     }
     true
@@ -130,8 +135,14 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
             let mut cc = Cc::default();
             for l in lanes(mask) {
                 let p = int::mul_wide(get(w, src[0], l), get(w, src[1], l), signed[0], signed[1]);
-                let p = if neg[0] { p.wrapping_neg() } else { p };
-                let part = if *hi { (p >> 32) as u32 } else { p as u32 };
+                // A negated low half is a complement and a carry; a high half takes the carry of its low one.
+                let (part, carry) = match (neg[0], *hi) {
+                    (false, false) => (p as u32, carry),
+                    (false, true) => ((p >> 32) as u32, carry),
+                    (true, true) => ((p.wrapping_neg() >> 32) as u32, carry),
+                    (true, false) if carry == CarryIn::Zero => (!(p as u32), CarryIn::One),
+                    (true, false) => (!(p as u32), carry),
+                };
                 let c = get(w, src[2], l);
                 let c = if neg[1] { !c } else { c };
                 let (sum, cout, o) = int::add_carry(part, c, carry_in(w, carry, l));
@@ -452,7 +463,7 @@ fn video_lane(op: &VideoOp, a: u32, b: u32, c: u32) -> u32 {
     let read = |src: &super::inst::VideoSrc, bits: u32, at: u32, word: u64| {
         let v = (word >> at) as u32;
         let v = if bits == 32 { v } else { v & ((1 << bits) - 1) };
-        if src.signed { i64::from(int::sext(v, bits)) } else { i64::from(v) }
+        if src.signed { i64::from(int::sext(v, bits) as i32) } else { i64::from(v) }
     };
     if op.lanes == 1 {
         let x = read(&op.a, op.a.bits.into(), op.a.pick[0].into(), a.into());
@@ -498,6 +509,7 @@ mod tests {
     use super::*;
     use crate::num::Round;
     use crate::num::conv::Int;
+    use crate::num::video::Primary;
 
     fn conversion(from: NumType, to: NumType) -> Conv {
         Conv {
