@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 
 pub use super::names::*;
 pub use super::opcode::{Opcode, Shape, Ty};
-use crate::diag::Span;
+use crate::diag::{Diagnostic, Diagnostics, Span};
 
 /// A whole program. Made by [`super::parse()`], which guarantees what the fields say.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,6 +38,85 @@ impl Program {
     /// The subroutines: the numbers of their BGNSUBs.
     pub fn subs(&self) -> impl Iterator<Item = u32> + '_ {
         self.code.iter().enumerate().filter(|(_, i)| i.op == Opcode::BGNSUB).map(|(i, _)| i as u32)
+    }
+
+    /// Which memory `MEMORY[n]` is: as declared; where n is not, the only one that is; else by the order of the kinds.
+    /// (Mesa's own dumps declare `MEMORY[1], SHARED` and access `MEMORY[0]`.)
+    pub fn memory_kind(&self, n: u32) -> MemoryKind {
+        let kind = |d: &Decl| if let DeclKind::Memory(k) = d.kind { k } else { MemoryKind::Global };
+        let mut declared = self.decls.iter().filter(|d| d.file == File::Memory);
+        if let Some(d) = self.decl(File::Memory, n) {
+            return kind(d);
+        }
+        match (declared.next(), declared.next(), n) {
+            (Some(only), None, _) => kind(only),
+            (_, _, 1) => MemoryKind::Shared,
+            (_, _, 2) => MemoryKind::Private,
+            (_, _, 3) => MemoryKind::Input,
+            _ => MemoryKind::Global,
+        }
+    }
+
+    /// The memory that the 2011 dialect calls `RES[n]`, if n is one of its special numbers.
+    pub fn res_memory(index: &Index) -> Option<MemoryKind> {
+        match (index.offset, index.indirect) {
+            (32767, None) => Some(MemoryKind::Global),
+            (32766, None) => Some(MemoryKind::Shared),
+            (32765, None) => Some(MemoryKind::Private),
+            (32764, None) => Some(MemoryKind::Input),
+            _ => None,
+        }
+    }
+
+    /// Where the buffers of hardware counters begin: after the storage buffers.
+    pub fn counter_buffers(&self) -> u32 {
+        self.decls.iter().filter(|d| d.file == File::Buffer).map(|d| d.last + 1).max().unwrap_or(0)
+    }
+
+    /// Threads of a block in x, y and z as the properties declare them; 0 where they do not.
+    pub fn block_size(&self) -> [u32; 3] {
+        use Property::*;
+        [CsFixedBlockWidth, CsFixedBlockHeight, CsFixedBlockDepth].map(|p| self.property(p).unwrap_or(0))
+    }
+
+    /// The instruction that a kernel begins with. `name`: the number of its BGNSUB, or `main`; none: the main code,
+    /// else the only subroutine that is not called.
+    pub fn entry(&self, name: Option<&str>) -> Result<u32, Diagnostics> {
+        let subs: Vec<u32> = self.subs().collect();
+        let known = || {
+            let list: Vec<String> = subs.iter().take(20).map(u32::to_string).collect();
+            if list.is_empty() {
+                "the program has no subroutines".to_owned()
+            } else {
+                format!("there are {}", list.join(", "))
+            }
+        };
+        if let Some(name) = name {
+            let at = name.parse().ok().filter(|n| subs.contains(n) || *n == 0 && self.has_main());
+            let at = at.or_else(|| (name == "main" && self.has_main()).then_some(0));
+            return at.ok_or_else(|| {
+                let d = Diagnostic::error(format!("no kernel `{name}`"));
+                d.help(format!("a kernel is named by the instruction number of its BGNSUB: {}", known()))
+                    .into()
+            });
+        }
+        if self.has_main() {
+            return Ok(0);
+        }
+        let called: Vec<u32> = self
+            .code
+            .iter()
+            .enumerate()
+            .filter(|(_, i)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ))
+            .map(|(n, _)| self.partner[n])
+            .collect();
+        let uncalled: Vec<u32> = subs.iter().copied().filter(|s| !called.contains(s)).collect();
+        match *uncalled {
+            [one] => Ok(one),
+            _ => Err(Diagnostic::error("which subroutine is the kernel is not said")
+                .help(format!("name it by the instruction number of its BGNSUB: {}", known()))
+                .into()),
+        }
     }
 
     /// Whether there is code outside subroutines.

@@ -525,16 +525,8 @@ impl<'s> Parser<'s> {
                 let offsets = self.offsets()?;
                 inst.texture = Some(Box::new(Texture { target: Target::Unknown, offsets }));
             }
-            Shape::Mem => {
-                if self.at(b',') {
-                    inst.memory = Some(Box::new(self.qualifiers()?));
-                }
-            }
-            Shape::Flow => {
-                if self.eat(b':') {
-                    inst.label = Some(self.uint("a label")?);
-                }
-            }
+            Shape::Mem if self.at(b',') => inst.memory = Some(Box::new(self.qualifiers()?)),
+            Shape::Flow if self.eat(b':') => inst.label = Some(self.uint("a label")?),
             _ => {}
         }
         inst.span = start.to(self.prev);

@@ -8,7 +8,7 @@ impl Body<'_> {
     /// Position and length of a bit field, as `ext` and `ins` take them.
     pub fn field(&mut self, position: ir::Src, length: ir::Src) -> ValueId {
         match (position.as_imm(), length.as_imm()) {
-            (Some(p), Some(n)) => self.b().mov(p & 0xff | (n & 0xff) << 8),
+            (Some(p), Some(n)) => self.b().mov((p & 0xff) | ((n & 0xff) << 8)),
             _ => self.b().op3(Op::Ins, Type::U32, length, 0x0808u32, position),
         }
     }
@@ -29,7 +29,7 @@ impl Body<'_> {
 
     /// `field` into the low end of `width` bits at `position` of `into`.
     fn insert(&mut self, field: ValueId, position: u32, width: u32, into: ValueId) -> ValueId {
-        self.b().op3(Op::Ins, Type::U32, field, position | width << 8, into)
+        self.b().op3(Op::Ins, Type::U32, field, position | (width << 8), into)
     }
 
     /// Packs components 0 to `n` of a float vector into fields of `32 / n` bits.
@@ -61,7 +61,7 @@ impl Body<'_> {
 
     /// Field `c` of a word of fields of `width` bits, as a normalised float.
     fn unpack(&mut self, word: ir::Src, c: u32, width: u32, signed: bool) -> ValueId {
-        let position = c * width | width << 8;
+        let position = (c * width) | (width << 8);
         let (ty, one) = if signed {
             (Type::S32, ((1u32 << (width - 1)) - 1) as f32)
         } else {

@@ -11,12 +11,6 @@ use crate::ir::{
     ValueId, VoteOp,
 };
 
-/// The memories that the 2011 dialect addresses as resources.
-const RES_GLOBAL: i32 = 32767;
-const RES_SHARED: i32 = 32766;
-const RES_PRIVATE: i32 = 32765;
-const RES_INPUT: i32 = 32764;
-
 /// What a resource operand names.
 pub enum Resource {
     /// Byte-addressed; the address is added to the reference.
@@ -49,7 +43,9 @@ impl Body<'_> {
             m
         };
         match reg.file {
-            File::Memory => Ok(Resource::Bytes(self.memory_of(reg.index.offset, order))),
+            File::Memory => {
+                Ok(Resource::Bytes(self.memory_kind(self.cx.ast.memory_kind(reg.index.offset as u32), order)))
+            }
             File::Buffer => {
                 let (number, index) = self.resource(&reg.index)?;
                 let mut m = bytes(Space::Buffer).with_buffer(number);
@@ -58,9 +54,7 @@ impl Body<'_> {
             }
             File::HwAtomic => {
                 // Counter buffers come after the storage buffers; counters are words.
-                let decls = &self.cx.ast.decls;
-                let after =
-                    decls.iter().filter(|d| d.file == File::Buffer).map(|d| d.last + 1).max().unwrap_or(0);
+                let after = self.cx.ast.counter_buffers();
                 let dim = reg.dim.unwrap_or(Index { offset: 0, indirect: None });
                 let (number, index) = self.resource(&dim)?;
                 let mut m = bytes(Space::Buffer).with_buffer(number.saturating_add(after as u16));
@@ -94,23 +88,6 @@ impl Body<'_> {
         )
     }
 
-    /// `MEMORY[n]`. Where n is not declared: the only memory that is, else by the order of the kinds.
-    fn memory_of(&self, n: i32, order: Order) -> MemRef {
-        let ast = self.cx.ast;
-        let mut memories = ast.decls.iter().filter(|d| d.file == File::Memory);
-        let kind = |d: &Decl| if let DeclKind::Memory(k) = d.kind { k } else { MemoryKind::Global };
-        let declared = ast.decl(File::Memory, n as u32).map(kind);
-        let only = memories.next().filter(|_| memories.next().is_none()).map(kind);
-        let numbered = || match n {
-            1 => MemoryKind::Shared,
-            2 => MemoryKind::Private,
-            3 => MemoryKind::Input,
-            _ => MemoryKind::Global,
-        };
-        let kind = declared.or(only).unwrap_or_else(numbered);
-        self.memory_kind(kind, order)
-    }
-
     fn memory_kind(&self, kind: MemoryKind, order: Order) -> MemRef {
         let abi = self.cx.req.abi;
         let mut m = MemRef::new(match kind {
@@ -131,14 +108,7 @@ impl Body<'_> {
 
     /// A resource of the 2011 dialect.
     fn res_operand(&mut self, reg: &Reg, buffer: MemRef) -> Parsed<Resource> {
-        let kind = match (reg.index.offset, reg.index.indirect) {
-            (RES_GLOBAL, None) => Some(MemoryKind::Global),
-            (RES_SHARED, None) => Some(MemoryKind::Shared),
-            (RES_PRIVATE, None) => Some(MemoryKind::Private),
-            (RES_INPUT, None) => Some(MemoryKind::Input),
-            _ => None,
-        };
-        if let Some(kind) = kind {
+        if let Some(kind) = Program::res_memory(&reg.index) {
             return Ok(Resource::Bytes(self.memory_kind(kind, buffer.order)));
         }
         let decl = self.cx.ast.decl(File::Res, reg.index.offset.max(0) as u32);

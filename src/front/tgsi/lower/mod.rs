@@ -70,11 +70,9 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
         let d = Diagnostic::error(format!("{} programs cannot be compiled", ast.stage.name()));
         return Err(d.help("compute programs begin with COMP").into());
     }
-    let entry = entry(ast, req.entry)?;
+    let entry = ast.entry(req.entry)?;
     let calls = Calls::new(ast, entry)?;
-    let fixed = |p| ast.property(p).unwrap_or(0);
-    let block_size =
-        [Property::CsFixedBlockWidth, Property::CsFixedBlockHeight, Property::CsFixedBlockDepth].map(fixed);
+    let block_size = ast.block_size();
     let funcs =
         calls.order().iter().enumerate().map(|(n, &sub)| (sub, FuncId::from_u32(n as u32 + 1))).collect();
     let storage = Storage::new(ast, req.private_bytes);
@@ -105,44 +103,6 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
 
 fn kernel_name(ast: &Program, entry: u32) -> String {
     if ast.code[entry as usize].op == Opcode::BGNSUB { format!("kernel{entry}") } else { "main".to_owned() }
-}
-
-/// The instruction that the kernel begins with.
-fn entry(ast: &Program, name: Option<&str>) -> Result<u32, Diagnostics> {
-    let subs: Vec<u32> = ast.subs().collect();
-    let known = || {
-        let list: Vec<String> = subs.iter().take(20).map(u32::to_string).collect();
-        if list.is_empty() {
-            "the program has no subroutines".to_owned()
-        } else {
-            format!("there are {}", list.join(", "))
-        }
-    };
-    if let Some(name) = name {
-        let at = name.parse().ok().filter(|n| subs.contains(n) || *n == 0 && ast.has_main());
-        let at = at.or_else(|| (name == "main" && ast.has_main()).then_some(0));
-        return at.ok_or_else(|| {
-            let d = Diagnostic::error(format!("no kernel `{name}`"));
-            d.help(format!("a kernel is named by the instruction number of its BGNSUB: {}", known())).into()
-        });
-    }
-    if ast.has_main() {
-        return Ok(0);
-    }
-    let called: Vec<u32> = ast
-        .code
-        .iter()
-        .enumerate()
-        .filter(|(_, i)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ))
-        .map(|(n, _)| ast.partner[n])
-        .collect();
-    let uncalled: Vec<u32> = subs.iter().copied().filter(|s| !called.contains(s)).collect();
-    match *uncalled {
-        [one] => Ok(one),
-        _ => Err(Diagnostic::error("which subroutine is the kernel is not said")
-            .help(format!("name it by the instruction number of its BGNSUB: {}", known()))
-            .into()),
-    }
 }
 
 impl<'a> Body<'a> {
