@@ -7,6 +7,7 @@
 
 use super::alu::AluInfo;
 use crate::diag::Span;
+use rustc_hash::FxHashSet;
 
 /// A run of a pool of [`Function`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -111,6 +112,40 @@ impl<'s> Function<'s> {
     pool!(tex_args, push_tex_args, tex_args, TexArg<'s>);
     pool!(phi_srcs, push_phi_srcs, phis, (u32, Src));
     pool!(copies, push_copies, copies, (Dest, Src));
+
+    /// Source `i` of a run.
+    pub fn src_id(&self, range: Range, i: u32) -> SrcId {
+        SrcId(range.start + i)
+    }
+
+    /// Registers that are indexed by a value somewhere in the body.
+    pub fn indexed_registers(&self) -> FxHashSet<u32> {
+        let dests = self.body.iter().filter_map(|(node, _)| match node {
+            Node::Alu(Alu { dest, .. }) | Node::Tex(Tex { dest, .. }) | Node::Phi { dest, .. } => Some(dest),
+            Node::Deref(Deref { dest, .. }) => Some(dest),
+            Node::Intrinsic(i) => i.dest.as_ref(),
+            _ => None,
+        });
+        let written = dests.chain(self.copies.iter().map(|(d, _)| d)).filter_map(|d| match d {
+            Dest::Reg(reg, _) => Some(*reg),
+            Dest::Ssa(_) => None,
+        });
+        let nodes = self.body.iter().filter_map(|(node, _)| match node {
+            Node::If(src) => Some(src),
+            _ => None,
+        });
+        let tex = self.tex_args.iter().filter_map(|a| match &a.value {
+            TexValue::Src(src) => Some(src),
+            _ => None,
+        });
+        let srcs = self.srcs.iter().chain(self.phis.iter().map(|(_, s)| s));
+        let srcs = srcs.chain(self.copies.iter().map(|(_, s)| s)).chain(nodes).chain(tex);
+        let read = srcs.filter_map(|s| match s.place {
+            Place::Reg(reg) => Some(reg),
+            Place::Ssa(_) => None,
+        });
+        written.chain(read).filter(|r| r.indirect.is_some()).map(|r| r.index).collect()
+    }
 
     /// The source that a register's index is added from.
     pub fn src(&self, id: SrcId) -> &Src {

@@ -1,18 +1,23 @@
 //! NIR text as a front-end: what Mesa's `nir_print_shader` writes.
+//!
+//! [`parse`] makes an [`ast`], [`program`] lowers the kernel that is asked for. What NIR has of opcodes and
+//! intrinsics stands in two tables, [`alu`] and [`intrinsics`].
 
 pub mod alu;
 pub mod ast;
 mod cursor;
+pub mod intrinsics;
+mod lower;
 mod parse;
 
 pub use parse::parse;
 
 use super::Request;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::Diagnostics;
 use crate::ir::Program;
 
 /// The program of the kernel that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
-    parse(request.text)?;
-    Err(Diagnostic::error("this front-end makes no IR yet").into())
+    let shader = parse(request.text)?;
+    lower::program(&shader, request)
 }

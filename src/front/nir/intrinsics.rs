@@ -1,0 +1,293 @@
+//! The table of intrinsics: for each name what it does and how many sources it takes.
+//!
+//! Indices (`base=`, `access=`, …) are in the text by name, so the table need not list them; which ones an
+//! intrinsic has is Mesa's matter (`nir_intrinsics.py`, 22.3 and later). What has no row is not known to the
+//! lowering, and the text says so where it is used.
+
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// Where a load, store or atomic goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mem {
+    /// 64-bit address.
+    Global,
+    /// The same, as two components of 32 bits.
+    Global2x32,
+    /// 64-bit address, never written.
+    GlobalConstant,
+    /// 64-bit address and an offset, never written.
+    GlobalConstantOffset,
+    /// Storage buffer number and byte offset.
+    Ssbo,
+    /// Uniform block number and byte offset.
+    Ubo,
+    /// Uniform block number and offset in vec4s.
+    UboVec4,
+    Shared,
+    Scratch,
+    /// Default uniforms: `base` and offset in vec4s.
+    Uniform,
+    KernelInput,
+    PushConstant,
+    /// The shader's constant data.
+    Constant,
+    /// Through a deref.
+    Deref,
+}
+
+/// Atomic operations, by both generations' names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[rustfmt::skip]
+pub enum Atomic {
+    Add, Sub, Imin, Umin, Imax, Umax, And, Or, Xor, Exchange, CompSwap, Fadd, Fmin, Fmax, FcompSwap, IncWrap, DecWrap,
+}
+
+/// How an image is named.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ImageRef {
+    Index,
+    Bindless,
+    Deref,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ImageOp {
+    Load,
+    Store,
+    /// With `None`: the operation is in the index `atomic_op`.
+    Atomic(Option<Atomic>),
+    AtomicSwap,
+    Size,
+    Samples,
+}
+
+/// System values; vectors give their components in order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[rustfmt::skip]
+pub enum System {
+    WorkgroupId, WorkgroupIdZeroBase, LocalInvocationId, LocalInvocationIndex, WorkgroupSize, NumWorkgroups,
+    GlobalInvocationId, GlobalInvocationIndex, WorkDim, SubgroupInvocation, SubgroupSize, SubgroupId, NumSubgroups,
+    EqMask, GeMask, GtMask, LeMask, LtMask, WorkgroupIndex, Zero,
+}
+
+/// Operations between the lanes of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[rustfmt::skip]
+pub enum Subgroup {
+    Ballot, InverseBallot, BallotBitfieldExtract, BallotBitCountReduce, BallotBitCountInclusive, BallotBitCountExclusive,
+    BallotFindLsb, BallotFindMsb, Elect, FirstInvocation, LastInvocation, VoteAll, VoteAny, VoteIeq, VoteFeq,
+    ReadInvocation, ReadFirstInvocation, Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast,
+    QuadSwapHorizontal, QuadSwapVertical, QuadSwapDiagonal, Reduce, InclusiveScan, ExclusiveScan,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Barrier {
+    Execution,
+    /// Memory, for the whole device.
+    Device,
+    /// Memory, for the block.
+    Workgroup,
+    /// Of the scopes in the indices.
+    Scoped,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    Load(Mem),
+    Store(Mem),
+    /// With `None`: the operation is in the index `atomic_op`.
+    Atomic(Mem, Option<Atomic>),
+    AtomicSwap(Mem),
+    Image(ImageRef, ImageOp),
+    System(System),
+    Subgroup(Subgroup),
+    Barrier(Barrier),
+    SsboSize,
+    UboSize,
+    CopyDeref,
+    MemcpyDeref,
+    DerefModeIs,
+    Param,
+    ShaderClock,
+    LoadReg,
+    LoadRegIndirect,
+    StoreReg,
+    StoreRegIndirect,
+    DeclReg,
+    ConvertAluTypes,
+    /// Has no effect in compute.
+    Nothing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IntrinsicInfo {
+    pub kind: Kind,
+    pub srcs: u8,
+}
+
+#[rustfmt::skip]
+const ROWS: &[(&str, Kind, u8)] = &[
+    ("load_global", Kind::Load(Mem::Global), 1), ("load_global_2x32", Kind::Load(Mem::Global2x32), 1),
+    ("load_global_constant", Kind::Load(Mem::GlobalConstant), 1),
+    ("load_global_constant_offset", Kind::Load(Mem::GlobalConstantOffset), 2),
+    ("load_ssbo", Kind::Load(Mem::Ssbo), 2), ("load_ubo", Kind::Load(Mem::Ubo), 2),
+    ("load_ubo_vec4", Kind::Load(Mem::UboVec4), 2), ("load_shared", Kind::Load(Mem::Shared), 1),
+    ("load_scratch", Kind::Load(Mem::Scratch), 1), ("load_uniform", Kind::Load(Mem::Uniform), 1),
+    ("load_kernel_input", Kind::Load(Mem::KernelInput), 1), ("load_push_constant", Kind::Load(Mem::PushConstant), 1),
+    ("load_constant", Kind::Load(Mem::Constant), 1), ("load_deref", Kind::Load(Mem::Deref), 1),
+    ("store_global", Kind::Store(Mem::Global), 2), ("store_global_2x32", Kind::Store(Mem::Global2x32), 2),
+    ("store_ssbo", Kind::Store(Mem::Ssbo), 3), ("store_shared", Kind::Store(Mem::Shared), 2),
+    ("store_scratch", Kind::Store(Mem::Scratch), 2), ("store_deref", Kind::Store(Mem::Deref), 2),
+    ("get_ssbo_size", Kind::SsboSize, 1), ("ssbo_size", Kind::SsboSize, 1), ("get_ubo_size", Kind::UboSize, 1),
+    ("copy_deref", Kind::CopyDeref, 2), ("memcpy_deref", Kind::MemcpyDeref, 3), ("load_param", Kind::Param, 0),
+    ("deref_mode_is", Kind::DerefModeIs, 1), ("addr_mode_is", Kind::DerefModeIs, 1),
+    ("decl_reg", Kind::DeclReg, 0), ("load_reg", Kind::LoadReg, 1), ("load_reg_indirect", Kind::LoadRegIndirect, 2),
+    ("store_reg", Kind::StoreReg, 2), ("store_reg_indirect", Kind::StoreRegIndirect, 3),
+    ("convert_alu_types", Kind::ConvertAluTypes, 1),
+    // system values
+    ("load_workgroup_id", Kind::System(System::WorkgroupId), 0),
+    ("load_workgroup_id_zero_base", Kind::System(System::WorkgroupIdZeroBase), 0),
+    ("load_local_invocation_id", Kind::System(System::LocalInvocationId), 0),
+    ("load_local_invocation_index", Kind::System(System::LocalInvocationIndex), 0),
+    ("load_workgroup_size", Kind::System(System::WorkgroupSize), 0),
+    ("load_num_workgroups", Kind::System(System::NumWorkgroups), 0),
+    ("load_global_invocation_id", Kind::System(System::GlobalInvocationId), 0),
+    ("load_global_invocation_id_zero_base", Kind::System(System::GlobalInvocationId), 0),
+    ("load_global_invocation_index", Kind::System(System::GlobalInvocationIndex), 0),
+    ("load_workgroup_index", Kind::System(System::WorkgroupIndex), 0),
+    ("load_work_dim", Kind::System(System::WorkDim), 0),
+    ("load_base_global_invocation_id", Kind::System(System::Zero), 0),
+    ("load_base_workgroup_id", Kind::System(System::Zero), 0),
+    ("load_subgroup_invocation", Kind::System(System::SubgroupInvocation), 0),
+    ("load_subgroup_size", Kind::System(System::SubgroupSize), 0),
+    ("load_subgroup_id", Kind::System(System::SubgroupId), 0),
+    ("load_num_subgroups", Kind::System(System::NumSubgroups), 0),
+    ("load_subgroup_eq_mask", Kind::System(System::EqMask), 0), ("load_subgroup_ge_mask", Kind::System(System::GeMask), 0),
+    ("load_subgroup_gt_mask", Kind::System(System::GtMask), 0), ("load_subgroup_le_mask", Kind::System(System::LeMask), 0),
+    ("load_subgroup_lt_mask", Kind::System(System::LtMask), 0), ("shader_clock", Kind::ShaderClock, 0),
+    ("load_helper_invocation", Kind::System(System::Zero), 0), ("is_helper_invocation", Kind::System(System::Zero), 0),
+    ("load_shared_base_ptr", Kind::System(System::Zero), 0), ("load_scratch_base_ptr", Kind::System(System::Zero), 0),
+    // subgroups
+    ("ballot", Kind::Subgroup(Subgroup::Ballot), 1), ("ballot_relaxed", Kind::Subgroup(Subgroup::Ballot), 1),
+    ("inverse_ballot", Kind::Subgroup(Subgroup::InverseBallot), 1),
+    ("ballot_bitfield_extract", Kind::Subgroup(Subgroup::BallotBitfieldExtract), 2),
+    ("ballot_bit_count_reduce", Kind::Subgroup(Subgroup::BallotBitCountReduce), 1),
+    ("ballot_bit_count_inclusive", Kind::Subgroup(Subgroup::BallotBitCountInclusive), 1),
+    ("ballot_bit_count_exclusive", Kind::Subgroup(Subgroup::BallotBitCountExclusive), 1),
+    ("ballot_find_lsb", Kind::Subgroup(Subgroup::BallotFindLsb), 1),
+    ("ballot_find_msb", Kind::Subgroup(Subgroup::BallotFindMsb), 1), ("elect", Kind::Subgroup(Subgroup::Elect), 0),
+    ("first_invocation", Kind::Subgroup(Subgroup::FirstInvocation), 0),
+    ("last_invocation", Kind::Subgroup(Subgroup::LastInvocation), 0),
+    ("vote_all", Kind::Subgroup(Subgroup::VoteAll), 1), ("vote_any", Kind::Subgroup(Subgroup::VoteAny), 1),
+    ("vote_ieq", Kind::Subgroup(Subgroup::VoteIeq), 1), ("vote_feq", Kind::Subgroup(Subgroup::VoteFeq), 1),
+    ("read_invocation", Kind::Subgroup(Subgroup::ReadInvocation), 2),
+    ("read_first_invocation", Kind::Subgroup(Subgroup::ReadFirstInvocation), 1),
+    ("shuffle", Kind::Subgroup(Subgroup::Shuffle), 2), ("shuffle_xor", Kind::Subgroup(Subgroup::ShuffleXor), 2),
+    ("shuffle_up", Kind::Subgroup(Subgroup::ShuffleUp), 2), ("shuffle_down", Kind::Subgroup(Subgroup::ShuffleDown), 2),
+    ("quad_broadcast", Kind::Subgroup(Subgroup::QuadBroadcast), 2),
+    ("quad_swap_horizontal", Kind::Subgroup(Subgroup::QuadSwapHorizontal), 1),
+    ("quad_swap_vertical", Kind::Subgroup(Subgroup::QuadSwapVertical), 1),
+    ("quad_swap_diagonal", Kind::Subgroup(Subgroup::QuadSwapDiagonal), 1),
+    ("reduce", Kind::Subgroup(Subgroup::Reduce), 1), ("inclusive_scan", Kind::Subgroup(Subgroup::InclusiveScan), 1),
+    ("exclusive_scan", Kind::Subgroup(Subgroup::ExclusiveScan), 1),
+    // barriers
+    ("control_barrier", Kind::Barrier(Barrier::Execution), 0), ("memory_barrier", Kind::Barrier(Barrier::Device), 0),
+    ("memory_barrier_buffer", Kind::Barrier(Barrier::Device), 0),
+    ("memory_barrier_image", Kind::Barrier(Barrier::Device), 0),
+    ("memory_barrier_atomic_counter", Kind::Barrier(Barrier::Device), 0),
+    ("memory_barrier_shared", Kind::Barrier(Barrier::Workgroup), 0),
+    ("group_memory_barrier", Kind::Barrier(Barrier::Workgroup), 0),
+    ("scoped_barrier", Kind::Barrier(Barrier::Scoped), 0), ("barrier", Kind::Barrier(Barrier::Scoped), 0),
+    ("memory_barrier_tcs_patch", Kind::Nothing, 0), ("nop", Kind::Nothing, 0),
+    ("begin_invocation_interlock", Kind::Nothing, 0), ("end_invocation_interlock", Kind::Nothing, 0),
+];
+
+/// Memories with atomics: prefix of the name, sources before the data.
+const ATOMIC_MEMS: &[(&str, Mem, u8)] = &[
+    ("ssbo", Mem::Ssbo, 2),
+    ("global", Mem::Global, 1),
+    ("shared", Mem::Shared, 1),
+    ("deref", Mem::Deref, 1),
+];
+
+/// Names of the operations in the older generation (part of the intrinsic's name) and the newer (`atomic_op=`).
+const ATOMICS: &[(&str, &str, Atomic)] = &[
+    ("add", "iadd", Atomic::Add),
+    ("sub", "isub", Atomic::Sub),
+    ("imin", "imin", Atomic::Imin),
+    ("umin", "umin", Atomic::Umin),
+    ("imax", "imax", Atomic::Imax),
+    ("umax", "umax", Atomic::Umax),
+    ("and", "iand", Atomic::And),
+    ("or", "ior", Atomic::Or),
+    ("xor", "ixor", Atomic::Xor),
+    ("exchange", "xchg", Atomic::Exchange),
+    ("comp_swap", "cmpxchg", Atomic::CompSwap),
+    ("fadd", "fadd", Atomic::Fadd),
+    ("fmin", "fmin", Atomic::Fmin),
+    ("fmax", "fmax", Atomic::Fmax),
+    ("fcomp_swap", "fcmpxchg", Atomic::FcompSwap),
+    ("inc_wrap", "inc_wrap", Atomic::IncWrap),
+    ("dec_wrap", "dec_wrap", Atomic::DecWrap),
+];
+
+const IMAGES: &[(&str, ImageRef)] =
+    &[("image", ImageRef::Index), ("bindless_image", ImageRef::Bindless), ("image_deref", ImageRef::Deref)];
+
+/// The operation that an index `atomic_op` names.
+pub fn atomic_op(name: &str) -> Option<Atomic> {
+    ATOMICS.iter().find(|(_, new, _)| *new == name).map(|(_, _, op)| *op)
+}
+
+static TABLE: LazyLock<FxHashMap<String, IntrinsicInfo>> = LazyLock::new(|| {
+    let mut table = FxHashMap::default();
+    let mut row = |name: String, kind, srcs| table.insert(name, IntrinsicInfo { kind, srcs });
+    for &(name, kind, srcs) in ROWS {
+        row(name.into(), kind, srcs);
+    }
+    let two = |op| u8::from(matches!(op, Atomic::CompSwap | Atomic::FcompSwap));
+    for &(prefix, mem, srcs) in ATOMIC_MEMS {
+        for &(old, _, op) in ATOMICS {
+            row(format!("{prefix}_atomic_{old}"), Kind::Atomic(mem, Some(op)), srcs + 1 + two(op));
+        }
+        row(format!("{prefix}_atomic"), Kind::Atomic(mem, None), srcs + 1);
+        row(format!("{prefix}_atomic_swap"), Kind::AtomicSwap(mem), srcs + 2);
+    }
+    for &(prefix, image) in IMAGES {
+        for &(old, _, op) in ATOMICS {
+            let kind = Kind::Image(image, ImageOp::Atomic(Some(op)));
+            row(format!("{prefix}_atomic_{old}"), kind, 4 + two(op));
+        }
+        row(format!("{prefix}_atomic"), Kind::Image(image, ImageOp::Atomic(None)), 4);
+        row(format!("{prefix}_atomic_swap"), Kind::Image(image, ImageOp::AtomicSwap), 5);
+        row(format!("{prefix}_load"), Kind::Image(image, ImageOp::Load), 4);
+        row(format!("{prefix}_store"), Kind::Image(image, ImageOp::Store), 5);
+        row(format!("{prefix}_size"), Kind::Image(image, ImageOp::Size), 2);
+        row(format!("{prefix}_samples"), Kind::Image(image, ImageOp::Samples), 1);
+    }
+    table
+});
+
+/// The row of an intrinsic.
+pub fn lookup(name: &str) -> Option<&'static IntrinsicInfo> {
+    TABLE.get(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_generations_of_atomics_are_known() {
+        let row = |name| lookup(name).map(|r| (r.kind, r.srcs));
+        assert_eq!(row("ssbo_atomic_comp_swap"), Some((Kind::Atomic(Mem::Ssbo, Some(Atomic::CompSwap)), 4)));
+        assert_eq!(row("shared_atomic"), Some((Kind::Atomic(Mem::Shared, None), 2)));
+        assert_eq!(row("global_atomic_swap"), Some((Kind::AtomicSwap(Mem::Global), 3)));
+        assert_eq!(
+            row("bindless_image_atomic_add"),
+            Some((Kind::Image(ImageRef::Bindless, ImageOp::Atomic(Some(Atomic::Add))), 4))
+        );
+        assert_eq!(atomic_op("xchg"), Some(Atomic::Exchange));
+    }
+}

@@ -1,0 +1,665 @@
+//! ALU opcodes, component by component. Integers and booleans are here; [`super::float`], [`super::bits`] have the rest.
+
+use super::super::alu::{Base, Op as N};
+use super::super::ast;
+use super::value::{Comp, Pred, Word, mask};
+use super::{Lower, Shape};
+use crate::ir::{Aux, Cond, Inst, Op, Rnd, Type};
+use arrayvec::ArrayVec;
+
+/// One component of an instruction: sources as they are after modifiers, and the sizes.
+pub(super) struct Lane<'a> {
+    pub op: N,
+    /// Bits of the result's components.
+    pub bits: u8,
+    /// Bits of the first source's components (for selections: of the second's).
+    pub sbits: u8,
+    pub exact: bool,
+    /// Bits of the parts that an integer dot product multiplies.
+    pub part: u8,
+    pub srcs: &'a [Comp],
+}
+
+impl Lane<'_> {
+    pub fn src(&self, i: usize) -> Comp {
+        self.srcs.get(i).copied().unwrap_or(Comp::Word(Word::Imm(0)))
+    }
+}
+
+/// What an opcode without meaning here gives.
+pub(super) type Lowered = Option<Comp>;
+
+pub(super) fn int_type(bits: u8, signed: bool) -> Type {
+    match (bits, signed) {
+        (64, true) => Type::S64,
+        (64, false) => Type::U64,
+        (_, true) => Type::S32,
+        (_, false) => Type::U32,
+    }
+}
+
+impl Lower<'_, '_> {
+    pub(super) fn alu(&mut self, alu: &ast::Alu) {
+        let srcs = self.fun.srcs(alu.srcs);
+        let sizes: ArrayVec<Shape, 16> = srcs.iter().map(|s| self.src_shape(s)).collect();
+        let dest = self.dest_shape(&alu.dest);
+        let info = alu.info;
+        let comps = if info.dest.comps != 0 { info.dest.comps } else { dest.comps };
+        for (i, (src, ty)) in srcs.iter().zip(&info.srcs).enumerate() {
+            if ty.bits != 0 && ty.bits != sizes[i].bits {
+                self.error(
+                    src.span,
+                    format!("`{}` reads {} bits here, not {}", info.name, ty.bits, sizes[i].bits),
+                );
+                return self.define_undef(&alu.dest);
+            }
+        }
+        if info.dest.bits != 0 && info.dest.bits != dest.bits {
+            let message = format!("`{}` gives {} bits, not {}", info.name, info.dest.bits, dest.bits);
+            self.error(self.span, message);
+            return self.define_undef(&alu.dest);
+        }
+        let sbits = match info.op {
+            N::Bcsel => sizes[1].bits,
+            _ => sizes.first().map_or(dest.bits, |s| s.bits),
+        };
+        let mut result: ArrayVec<Comp, 16> = ArrayVec::new();
+        if info.srcs.iter().any(|ty| ty.comps > 1) || info.dest.comps > 1 {
+            let gather: ArrayVec<ArrayVec<Comp, 16>, 4> = srcs
+                .iter()
+                .zip(&info.srcs)
+                .take(4)
+                .map(|(s, ty)| {
+                    let n = if ty.comps != 0 { ty.comps } else { comps };
+                    (0..usize::from(n)).map(|c| self.alu_src(s, ty.base, c)).collect()
+                })
+                .collect();
+            if info.op == N::Vec {
+                result.extend(srcs.iter().map(|s| self.alu_src(s, Base::Uint, 0)));
+            } else {
+                let vectors: ArrayVec<&[Comp], 4> = gather.iter().map(|v| &v[..]).collect();
+                match self.horizontal(info.op, dest.bits, sbits, comps, alu.exact, &vectors) {
+                    Some(r) => result = r,
+                    None => return self.unsupported_op(alu),
+                }
+            }
+        } else {
+            for c in 0..usize::from(comps) {
+                let lane_srcs: ArrayVec<Comp, 16> =
+                    srcs.iter().zip(&info.srcs).map(|(s, ty)| self.alu_src(s, ty.base, c)).collect();
+                let part = if info.name.contains("4x8") { 8 } else { 16 };
+                let lane =
+                    Lane { op: info.op, bits: dest.bits, sbits, exact: alu.exact, part, srcs: &lane_srcs };
+                match self.lane(&lane) {
+                    Some(r) => result.push(r),
+                    None => return self.unsupported_op(alu),
+                }
+            }
+        }
+        if alu.saturate {
+            for r in &mut result {
+                *r = self.saturate(*r, dest.bits);
+            }
+        }
+        // Replicated results, and a mask over registers, may be wider than what was computed.
+        if let Some(&last) = result.last() {
+            while result.len() < usize::from(dest.comps) {
+                result.push(last);
+            }
+        }
+        self.define(&alu.dest, &result);
+    }
+
+    fn unsupported_op(&mut self, alu: &ast::Alu) {
+        let message = format!("`{}` has no meaning on this hardware with these sizes", alu.info.name);
+        self.error(self.span, message);
+        self.define_undef(&alu.dest);
+    }
+
+    /// A component of a source, modifiers applied.
+    fn alu_src(&mut self, src: &ast::Src, base: Base, component: usize) -> Comp {
+        let at = match src.swizzle {
+            Some(s) => match s.get(component).or_else(|| s.get(s.len() - 1)) {
+                Some(c) => c,
+                None => component,
+            },
+            None => component,
+        };
+        let mut value = self.src_comp(src, at);
+        let bits = self.src_shape(src).bits;
+        if src.abs {
+            let op = if base == Base::Float { N::Fabs } else { N::Iabs };
+            value = self.unary(op, bits, value);
+        }
+        if src.neg {
+            let op = if base == Base::Float { N::Fneg } else { N::Ineg };
+            value = self.unary(op, bits, value);
+        }
+        value
+    }
+
+    pub(super) fn unary(&mut self, op: N, bits: u8, value: Comp) -> Comp {
+        self.lane(&Lane { op, bits, sbits: bits, exact: false, part: 0, srcs: &[value] }).unwrap_or(value)
+    }
+
+    /// A conversion of one component.
+    pub(super) fn convert_one(&mut self, op: N, sbits: u8, bits: u8, value: Comp) -> Comp {
+        self.lane(&Lane { op, bits, sbits, exact: false, part: 0, srcs: &[value] }).unwrap_or(value)
+    }
+
+    /// One component of a result.
+    pub(super) fn lane(&mut self, l: &Lane<'_>) -> Lowered {
+        match l.op {
+            N::Mov => Some(l.src(0)),
+            N::Bcsel => {
+                let p = self.e.truth(l.src(0), 32);
+                Some(self.e.select_comp(p, l.src(1), l.src(2)))
+            }
+            _ => self
+                .compare(l)
+                .or_else(|| self.logic(l))
+                .or_else(|| self.int(l))
+                .or_else(|| self.float(l))
+                .or_else(|| self.bits(l))
+                .or_else(|| self.convert(l)),
+        }
+    }
+
+    /// A condition as a boolean of the given width.
+    pub(super) fn boolean(&self, p: Pred, bits: u8) -> Comp {
+        if bits == 1 { Comp::Bool(p) } else { Comp::Word(Word::Mask(p)) }
+    }
+
+    /// Both operands of a comparison or the like, integers of less than 32 bits extended.
+    fn ints(&mut self, a: Comp, b: Comp, bits: u8, signed: bool) -> (Comp, Comp) {
+        (self.int_src(a, bits, signed), self.int_src(b, bits, signed))
+    }
+
+    pub(super) fn int_src(&mut self, c: Comp, bits: u8, signed: bool) -> Comp {
+        if bits < 32 { Comp::Word(self.e.extend(c.word(), bits, signed)) } else { c }
+    }
+
+    fn compare(&mut self, l: &Lane<'_>) -> Lowered {
+        let (cond, float, signed) = match l.op {
+            N::Feq => (Cond::Eq, true, false),
+            N::Fneu => (Cond::Neu, true, false),
+            N::Flt => (Cond::Lt, true, false),
+            N::Fge => (Cond::Ge, true, false),
+            N::Fequ => (Cond::Equ, true, false),
+            N::Fneo => (Cond::Ne, true, false),
+            N::Fltu => (Cond::Ltu, true, false),
+            N::Fgeu => (Cond::Geu, true, false),
+            N::Funord => (Cond::Nan, true, false),
+            N::Ford => (Cond::Num, true, false),
+            N::Ieq => (Cond::Eq, false, false),
+            N::Ine => (Cond::Ne, false, false),
+            N::Ilt => (Cond::Lt, false, true),
+            N::Ige => (Cond::Ge, false, true),
+            N::Ult => (Cond::Lt, false, false),
+            N::Uge => (Cond::Ge, false, false),
+            N::Bitz | N::Bitnz => {
+                let one = Comp::constant(l.sbits, 1);
+                let bit = self.shift(Op::Shl, l.sbits, false, one, l.src(1));
+                let and = self.bitwise(Op::And, l.sbits, l.src(0), bit);
+                let p = self.e.truth(and, l.sbits);
+                let p = if l.op == N::Bitz { p.not() } else { p };
+                return Some(self.boolean(p, l.bits));
+            }
+            N::Seq | N::Sne | N::Slt | N::Sge => {
+                let op = match l.op {
+                    N::Seq => N::Feq,
+                    N::Sne => N::Fneu,
+                    N::Slt => N::Flt,
+                    _ => N::Fge,
+                };
+                let c = self.compare(&Lane { op, bits: 1, ..*l })?;
+                let Comp::Bool(p) = c else { return None };
+                return Some(self.from_bool(p, l.bits, true));
+            }
+            _ => return None,
+        };
+        let p = if float {
+            let (ty, a, b) = self.float_pair(l.src(0), l.src(1), l.sbits);
+            let (a, b) = (self.e.operand(a), self.e.operand(b));
+            self.e.setp(cond, ty, a, b)
+        } else {
+            self.compare_ints(cond, signed, l.src(0), l.src(1), l.sbits)
+        };
+        Some(self.boolean(p, l.bits))
+    }
+
+    pub(super) fn compare_ints(&mut self, cond: Cond, signed: bool, a: Comp, b: Comp, bits: u8) -> Pred {
+        if let (Comp::Bool(x), Comp::Bool(y)) = (a, b) {
+            // As numbers of one bit: true is 1, or -1 where they are signed.
+            let (x, y) = if signed { (y, x) } else { (x, y) };
+            return match cond {
+                Cond::Eq => self.e.xor(x, y).not(),
+                Cond::Ne => self.e.xor(x, y),
+                Cond::Lt => self.e.and(x.not(), y),
+                _ => self.e.or(x, y.not()),
+            };
+        }
+        // A mask compared with a constant is the condition itself.
+        if let (Comp::Word(Word::Mask(p)), Comp::Word(Word::Imm(k)))
+        | (Comp::Word(Word::Imm(k)), Comp::Word(Word::Mask(p))) = (a, b)
+            && matches!(cond, Cond::Eq | Cond::Ne)
+            && (k == 0 || k == mask(bits))
+        {
+            return if (k == 0) == (cond == Cond::Eq) { p.not() } else { p };
+        }
+        let (a, b) = self.ints(a, b, bits, signed);
+        let (a, b) = (self.e.operand(a), self.e.operand(b));
+        self.e.setp(cond, int_type(bits, signed), a, b)
+    }
+
+    /// 1 (or 1.0) where the condition holds, else 0.
+    pub(super) fn from_bool(&mut self, p: Pred, bits: u8, float: bool) -> Comp {
+        let one = match (float, bits) {
+            (false, _) => 1,
+            (true, 16) => 0x3c00,
+            (true, 64) => 0x3ff0_0000,
+            (true, _) => 0x3f80_0000,
+        };
+        let w = self.e.select(p, Word::Imm(one), Word::Imm(0));
+        match (bits, float) {
+            (1, _) => Comp::Bool(p),
+            (64, true) => Comp::Wide(Word::Imm(0), w),
+            (64, false) => Comp::Wide(w, Word::Imm(0)),
+            _ => Comp::Word(w),
+        }
+    }
+
+    /// A bitwise operation of any width; on masks and booleans, logic.
+    pub(super) fn bitwise(&mut self, op: Op, bits: u8, a: Comp, b: Comp) -> Comp {
+        match (a, b) {
+            (Comp::Wide(al, ah), Comp::Wide(bl, bh)) => {
+                Comp::Wide(self.bitwise_word(op, al, bl), self.bitwise_word(op, ah, bh))
+            }
+            (Comp::Bool(a), Comp::Bool(b)) => Comp::Bool(self.bitwise_pred(op, a, b)),
+            (a, b) => {
+                let full = |w: Word| if w == Word::Imm(mask(bits)) { Word::Imm(u32::MAX) } else { w };
+                Comp::Word(self.bitwise_word(op, full(a.word()), full(b.word())))
+            }
+        }
+    }
+
+    fn bitwise_pred(&mut self, op: Op, a: Pred, b: Pred) -> Pred {
+        match op {
+            Op::And => self.e.and(a, b),
+            Op::Or => self.e.or(a, b),
+            _ => self.e.xor(a, b),
+        }
+    }
+
+    fn bitwise_word(&mut self, op: Op, a: Word, b: Word) -> Word {
+        match (a, b) {
+            (Word::Mask(a), Word::Mask(b)) => Word::Mask(self.bitwise_pred(op, a, b)),
+            (Word::Mask(p), w) | (w, Word::Mask(p)) => match (op, w) {
+                (_, Word::Imm(k)) if k == 0 || k == u32::MAX => {
+                    Word::Mask(self.bitwise_pred(op, p, Pred::Const(k != 0)))
+                }
+                (Op::And, w) => self.e.select(p, w, Word::Imm(0)),
+                (Op::Or, w) => self.e.select(p, Word::Imm(u32::MAX), w),
+                _ => self.e.op2(op, Type::U32, a, b),
+            },
+            _ => self.e.op2(op, Type::U32, a, b),
+        }
+    }
+
+    fn logic(&mut self, l: &Lane<'_>) -> Lowered {
+        let (a, b) = (l.src(0), l.src(1));
+        Some(match l.op {
+            N::Iand => self.bitwise(Op::And, l.bits, a, b),
+            N::Ior => self.bitwise(Op::Or, l.bits, a, b),
+            N::Ixor => self.bitwise(Op::Xor, l.bits, a, b),
+            N::Inot => self.not(a),
+            N::BitfieldSelect => {
+                let x = self.bitwise(Op::And, l.bits, a, b);
+                let na = self.not(a);
+                let y = self.bitwise(Op::And, l.bits, na, l.src(2));
+                self.bitwise(Op::Or, l.bits, x, y)
+            }
+            _ => return None,
+        })
+    }
+
+    pub(super) fn not(&mut self, a: Comp) -> Comp {
+        match a {
+            Comp::Bool(p) => Comp::Bool(p.not()),
+            Comp::Word(w) => Comp::Word(self.not_word(w)),
+            Comp::Wide(lo, hi) => Comp::Wide(self.not_word(lo), self.not_word(hi)),
+        }
+    }
+
+    fn not_word(&mut self, w: Word) -> Word {
+        match w {
+            Word::Mask(p) => Word::Mask(p.not()),
+            Word::Imm(x) => Word::Imm(!x),
+            w => self.e.op1(Op::Not, Type::U32, w),
+        }
+    }
+
+    /// A shift by an amount modulo the width.
+    pub(super) fn shift(&mut self, op: Op, bits: u8, signed: bool, a: Comp, by: Comp) -> Comp {
+        let by = match by.word() {
+            Word::Imm(n) => Word::Imm(n & (u32::from(bits) - 1)),
+            w => w,
+        };
+        match a {
+            Comp::Wide(lo, hi) => {
+                let (a, n) = (self.e.wide(lo, hi), self.e.src(by));
+                let mut i = Inst::new(op, int_type(64, signed)).src(a).src(n);
+                i.aux = if matches!(by, Word::Imm(_)) { Aux::None } else { Aux::Wrap };
+                self.e.comp(i)
+            }
+            Comp::Bool(_) => a,
+            Comp::Word(w) => {
+                let w = if op == Op::Shr { self.e.extend(w, bits, signed) } else { w };
+                let ty = int_type(32, signed);
+                if let Word::Imm(_) = by {
+                    return Comp::Word(self.e.op2(op, ty, w, by));
+                }
+                if bits < 32 {
+                    let n = self.e.op2(Op::And, Type::U32, by, u32::from(bits) - 1);
+                    return Comp::Word(self.e.op2(op, ty, w, n));
+                }
+                let (a, n) = (self.e.src(w), self.e.src(by));
+                Comp::Word(self.e.inst(Inst::new(op, ty).src(a).src(n).with_aux(Aux::Wrap)))
+            }
+        }
+    }
+
+    /// A generic operation of two integers as wide as a register or two.
+    pub(super) fn int2(&mut self, op: Op, signed: bool, bits: u8, a: Comp, b: Comp) -> Comp {
+        let ty = int_type(bits, signed);
+        match (a, b) {
+            (Comp::Wide(..), _) | (_, Comp::Wide(..)) => {
+                let (a, b) = (self.e.operand(a), self.e.operand(b));
+                self.e.comp(Inst::new(op, ty).src(a).src(b))
+            }
+            _ => Comp::Word(self.e.op2(op, ty, a.word(), b.word())),
+        }
+    }
+
+    fn int1(&mut self, op: Op, signed: bool, bits: u8, a: Comp) -> Comp {
+        let a = self.e.operand(a);
+        self.e.comp(Inst::new(op, int_type(bits, signed)).src(a))
+    }
+
+    fn zero(&self, bits: u8) -> Comp {
+        Comp::constant(bits, 0)
+    }
+
+    fn int(&mut self, l: &Lane<'_>) -> Lowered {
+        let (a, b, bits) = (l.src(0), l.src(1), l.bits);
+        if bits == 1 {
+            return match l.op {
+                // Arithmetic modulo 2, and orders of 0 and 1 (or of 0 and -1).
+                N::Iadd | N::Isub => Some(self.bitwise(Op::Xor, 1, a, b)),
+                N::Imul | N::Umin | N::Imax => Some(self.bitwise(Op::And, 1, a, b)),
+                N::Umax | N::Imin => Some(self.bitwise(Op::Or, 1, a, b)),
+                N::Ineg | N::Iabs | N::Isign => Some(a),
+                _ => None,
+            };
+        }
+        Some(match l.op {
+            N::Iadd => self.int2(Op::Add, false, bits, a, b),
+            N::Iadd3 => {
+                let ab = self.int2(Op::Add, false, bits, a, b);
+                self.int2(Op::Add, false, bits, ab, l.src(2))
+            }
+            N::Isub => self.int2(Op::Sub, false, bits, a, b),
+            N::Imul => self.int2(Op::Mul, false, bits, a, b),
+            N::Imad => {
+                let ab = self.int2(Op::Mul, false, bits, a, b);
+                self.int2(Op::Add, false, bits, ab, l.src(2))
+            }
+            N::Ineg => match a {
+                Comp::Word(Word::Mask(p)) => self.from_bool(p, 32, false),
+                Comp::Word(Word::Imm(x)) => Comp::Word(Word::Imm(x.wrapping_neg() & mask(bits))),
+                a => self.int1(Op::Neg, true, bits, a),
+            },
+            N::Iabs => {
+                let a = self.int_src(a, bits, true);
+                self.int1(Op::Abs, true, bits, a)
+            }
+            N::Isign => {
+                let a = self.int_src(a, bits, true);
+                let minus = Comp::constant(bits.max(32), u64::MAX);
+                let one = Comp::constant(bits.max(32), 1);
+                let a = self.int2(Op::Max, true, bits, a, minus);
+                self.int2(Op::Min, true, bits, a, one)
+            }
+            N::Imin => self.extended2(Op::Min, true, bits, a, b),
+            N::Imax => self.extended2(Op::Max, true, bits, a, b),
+            N::Umin => self.extended2(Op::Min, false, bits, a, b),
+            N::Umax => self.extended2(Op::Max, false, bits, a, b),
+            N::Idiv => self.extended2(Op::Div, true, bits, a, b),
+            N::Udiv => self.extended2(Op::Div, false, bits, a, b),
+            N::Umod => self.extended2(Op::Mod, false, bits, a, b),
+            N::Irem => self.extended2(Op::Mod, true, bits, a, b),
+            N::Imod => {
+                // The remainder takes the divisor's sign: one divisor more where the signs differ.
+                let (a, b) = self.ints(a, b, bits, true);
+                let wide = bits.max(32);
+                let r = self.int2(Op::Mod, true, wide, a, b);
+                let x = self.bitwise(Op::Xor, wide, r, b);
+                let zero = self.zero(wide);
+                let differ = self.compare_ints(Cond::Lt, true, x, zero, wide);
+                let some = self.compare_ints(Cond::Ne, false, r, zero, wide);
+                let more = self.int2(Op::Add, false, wide, r, b);
+                let p = self.e.and(differ, some);
+                self.e.select_comp(p, more, r)
+            }
+            N::ImulHigh => self.mul_high(true, bits, a, b),
+            N::UmulHigh => self.mul_high(false, bits, a, b),
+            N::ImulWide | N::UmulWide => {
+                let signed = l.op == N::ImulWide;
+                let lo = self.e.op2(Op::Mul, Type::U32, a.word(), b.word());
+                let hi = self.e.op2(Op::MulHi, int_type(32, signed), a.word(), b.word());
+                Comp::Wide(lo, hi)
+            }
+            N::UmulLow | N::Umul16x16 => self.mul_parts(16, 16, false, a, b),
+            N::Imul16x16 => self.mul_parts(16, 16, true, a, b),
+            N::Imul32x16 => self.mul_parts(32, 16, true, a, b),
+            N::Umul32x16 => self.mul_parts(32, 16, false, a, b),
+            N::Imul24 => self.mul_parts(24, 24, true, a, b),
+            N::Umul24 => self.mul_parts(24, 24, false, a, b),
+            N::Umad24 => {
+                let ab = self.mul_parts(24, 24, false, a, b);
+                self.int2(Op::Add, false, 32, ab, l.src(2))
+            }
+            N::UaddCarry => {
+                let (a, b) = self.ints(a, b, bits, false);
+                let sum = self.int2(Op::Add, false, bits.max(32), a, b);
+                let p = if bits < 32 {
+                    self.compare_ints(Cond::Gt, false, sum, Comp::constant(32, mask(bits).into()), 32)
+                } else {
+                    self.compare_ints(Cond::Lt, false, sum, a, bits)
+                };
+                self.from_bool(p, bits, false)
+            }
+            N::UsubBorrow => {
+                let p = self.compare_ints(Cond::Lt, false, a, b, bits);
+                self.from_bool(p, bits, false)
+            }
+            N::UaddSat if bits < 32 => {
+                let (a, b) = self.ints(a, b, bits, false);
+                let sum = self.int2(Op::Add, false, 32, a, b);
+                self.int2(Op::Min, false, 32, sum, Comp::constant(32, mask(bits).into()))
+            }
+            N::UaddSat => {
+                let sum = self.int2(Op::Add, false, bits, a, b);
+                let p = self.compare_ints(Cond::Lt, false, sum, a, bits);
+                self.e.select_comp(p, Comp::constant(bits, u64::MAX), sum)
+            }
+            N::UsubSat => {
+                let (a, b) = self.ints(a, b, bits, false);
+                let max = self.int2(Op::Max, false, bits.max(32), a, b);
+                self.int2(Op::Sub, false, bits.max(32), max, b)
+            }
+            N::IaddSat | N::IsubSat => {
+                let op = if l.op == N::IaddSat { Op::Add } else { Op::Sub };
+                if bits < 32 {
+                    let (a, b) = self.ints(a, b, bits, true);
+                    let sum = self.int2(op, true, 32, a, b);
+                    let top = u64::from(mask(bits) >> 1);
+                    let sum = self.int2(Op::Min, true, 32, sum, Comp::constant(32, top));
+                    self.int2(Op::Max, true, 32, sum, Comp::constant(32, !top))
+                } else {
+                    // It overflowed where the result's sign is neither operand's (of a difference: unlike a's
+                    // though the operands' differ); then the limit is on a's side.
+                    let sum = self.int2(op, false, bits, a, b);
+                    let x = self.bitwise(Op::Xor, bits, a, sum);
+                    let y = if op == Op::Add {
+                        self.bitwise(Op::Xor, bits, b, sum)
+                    } else {
+                        self.bitwise(Op::Xor, bits, a, b)
+                    };
+                    let both = self.bitwise(Op::And, bits, x, y);
+                    let zero = self.zero(bits);
+                    let over = self.compare_ints(Cond::Lt, true, both, zero, bits);
+                    let sign = self.shift(Op::Shr, bits, true, a, Comp::constant(32, u64::from(bits) - 1));
+                    let limit = self.bitwise(
+                        Op::Xor,
+                        bits,
+                        sign,
+                        Comp::constant(bits, u64::MAX >> (65 - u32::from(bits))),
+                    );
+                    self.e.select_comp(over, limit, sum)
+                }
+            }
+            N::Ihadd | N::Uhadd | N::Irhadd | N::Urhadd => {
+                let signed = matches!(l.op, N::Ihadd | N::Irhadd);
+                let up = matches!(l.op, N::Irhadd | N::Urhadd);
+                let (a, b) = self.ints(a, b, bits, signed);
+                let wide = bits.max(32);
+                let x = self.bitwise(Op::Xor, wide, a, b);
+                let half = self.shift(Op::Shr, wide, signed, x, Comp::constant(32, 1));
+                let both = self.bitwise(if up { Op::Or } else { Op::And }, wide, a, b);
+                self.int2(if up { Op::Sub } else { Op::Add }, false, wide, both, half)
+            }
+            N::UabsIsub | N::UabsUsub => {
+                let signed = l.op == N::UabsIsub;
+                let (a, b) = self.ints(a, b, bits, signed);
+                let wide = bits.max(32);
+                let max = self.int2(Op::Max, signed, wide, a, b);
+                let min = self.int2(Op::Min, signed, wide, a, b);
+                self.int2(Op::Sub, false, wide, max, min)
+            }
+            N::Ishl => self.shift(Op::Shl, bits, false, a, b),
+            N::Ishr => self.shift(Op::Shr, bits, true, a, b),
+            N::Ushr => self.shift(Op::Shr, bits, false, a, b),
+            N::Urol | N::Uror => {
+                let (there, back) = if l.op == N::Urol { (Op::Shl, Op::Shr) } else { (Op::Shr, Op::Shl) };
+                let x = self.shift(there, bits, false, a, b);
+                let width = u32::from(bits);
+                let rest = match b.word() {
+                    Word::Imm(n) => Word::Imm(width.wrapping_sub(n & (width - 1)) & (width - 1)),
+                    n => self.e.op1(Op::Neg, Type::S32, n),
+                };
+                let y = self.shift(back, bits, false, a, Comp::Word(rest));
+                self.bitwise(Op::Or, bits, x, y)
+            }
+            N::IcselGt | N::IcselGe => {
+                let cond = if l.op == N::IcselGt { Cond::Gt } else { Cond::Ge };
+                let zero = self.zero(32);
+                let p = self.compare_ints(cond, true, a, zero, 32);
+                self.e.select_comp(p, b, l.src(2))
+            }
+            _ => return None,
+        })
+    }
+
+    fn extended2(&mut self, op: Op, signed: bool, bits: u8, a: Comp, b: Comp) -> Comp {
+        let (a, b) = self.ints(a, b, bits, signed);
+        self.int2(op, signed, bits.max(32), a, b)
+    }
+
+    fn mul_high(&mut self, signed: bool, bits: u8, a: Comp, b: Comp) -> Comp {
+        if bits < 32 {
+            let product = self.extended2(Op::Mul, signed, bits, a, b);
+            return self.shift(Op::Shr, 32, signed, product, Comp::constant(32, bits.into()));
+        }
+        self.int2(Op::MulHi, signed, bits, a, b)
+    }
+
+    /// The product of the low bits of both operands.
+    fn mul_parts(&mut self, a_bits: u8, b_bits: u8, signed: bool, a: Comp, b: Comp) -> Comp {
+        let a = self.e.extend(a.word(), a_bits, signed);
+        let b = self.e.extend(b.word(), b_bits, signed);
+        Comp::Word(self.e.op2(Op::Mul, Type::U32, a, b))
+    }
+
+    /// Conversions between integers and booleans; those of floats are with the floats.
+    fn convert(&mut self, l: &Lane<'_>) -> Lowered {
+        let (a, from, to) = (l.src(0), l.sbits, l.bits);
+        Some(match l.op {
+            N::I2I => self.resize(a, from, to, true),
+            N::U2U => self.resize(a, from, to, false),
+            N::B2B => {
+                let p = self.e.truth(a, from);
+                self.boolean(p, to)
+            }
+            N::I2B => {
+                let p = self.e.truth(a, from);
+                self.boolean(p, to)
+            }
+            N::B2I | N::B2F => {
+                let p = self.e.truth(a, from);
+                self.from_bool(p, to, l.op == N::B2F)
+            }
+            _ => return None,
+        })
+    }
+
+    /// An integer in another width.
+    pub(super) fn resize(&mut self, a: Comp, from: u8, to: u8, signed: bool) -> Comp {
+        if to == 1 {
+            // The lowest bit.
+            return match a {
+                Comp::Bool(p) => Comp::Bool(p),
+                a => {
+                    let low = self.e.op2(Op::And, Type::U32, a.word(), 1);
+                    Comp::Bool(self.e.cmp(Cond::Ne, Type::U32, low, 0))
+                }
+            };
+        }
+        if let Comp::Bool(p) = a {
+            let w = if signed { Word::Mask(p) } else { self.e.select(p, Word::Imm(1), Word::Imm(0)) };
+            return match (to, signed) {
+                (64, true) => Comp::Wide(w, w),
+                (64, false) => Comp::Wide(w, Word::Imm(0)),
+                _ => Comp::Word(w),
+            };
+        }
+        if to < from || to == from {
+            return match (a, to) {
+                (Comp::Wide(lo, _), 8 | 16 | 32) => Comp::Word(self.narrow_const(lo, to)),
+                (Comp::Word(w), _) => Comp::Word(self.narrow_const(w, to)),
+                _ => a,
+            };
+        }
+        let w = self.e.extend(a.word(), from, signed);
+        if to < 64 {
+            return Comp::Word(self.narrow_const(w, to));
+        }
+        let high = match (w, signed) {
+            (_, false) => Word::Imm(0),
+            (Word::Mask(_), true) => w,
+            (w, true) => self.e.op2(Op::Shr, Type::S32, w, 31),
+        };
+        Comp::Wide(w, high)
+    }
+
+    /// Constants keep only the bits that they have.
+    fn narrow_const(&self, w: Word, bits: u8) -> Word {
+        if let Word::Imm(x) = w { Word::Imm(x & mask(bits)) } else { w }
+    }
+
+    /// A conversion of an integer of 32 or 64 bits to a float type.
+    pub(super) fn int_to_float(&mut self, a: Comp, bits: u8, signed: bool, ty: Type) -> Comp {
+        let a = self.int_src(a, bits, signed);
+        self.e.cvt(ty, int_type(bits, signed), Rnd::Near, a)
+    }
+}

@@ -1,0 +1,403 @@
+//! Chains of derefs: variables, elements, members, casts, and the accesses through them.
+//!
+//! Each deref is a [`Pointer`] that later derefs and accesses look up by its SSA number; as a value (passed to a
+//! function, stored) it is an address: 64 bits for global memory, an offset for shared and private memory, buffer
+//! number and offset for storage buffers.
+
+use super::super::ast::{ArrayIndex, Deref, DerefKind, Dest, Place, Src, Variable};
+use super::memory::Indices;
+use super::types::{Kind, Layout};
+use super::value::{Comp, Word};
+use super::{Lower, Shape};
+use crate::ir::{Align, MemRef, Op, Space, Type};
+use std::rc::Rc;
+
+/// What a deref leads to.
+#[derive(Clone)]
+pub(super) enum Pointer<'a> {
+    Memory {
+        mem: MemRef,
+        layout: Rc<Layout>,
+        /// Bytes from one to the next where a pointer is stepped as an array.
+        stride: u32,
+    },
+    /// An image or sampler: its first number, the index into an array of them, its type.
+    Opaque { binding: u32, index: Word, ty: &'a str },
+}
+
+/// Most bytes that a copy of a whole variable unrolls to.
+const COPY_LIMIT: u32 = 1024;
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn deref(&mut self, d: &'a Deref<'a>) {
+        match self.pointer_of(d) {
+            Some(pointer) => {
+                let comps = self.pointer_value(&pointer, &d.dest);
+                self.define(&d.dest, &comps);
+                if let Dest::Ssa(def) = d.dest {
+                    self.places.insert(def.index, pointer);
+                }
+            }
+            None => self.define_undef(&d.dest),
+        }
+    }
+
+    /// What a source points to, if it came from a deref.
+    pub(super) fn pointer(&self, src: &Src) -> Option<Pointer<'a>> {
+        match src.place {
+            Place::Ssa(index) => self.places.get(&index).cloned(),
+            Place::Reg(_) => None,
+        }
+    }
+
+    fn pointer_of(&mut self, d: &'a Deref<'a>) -> Option<Pointer<'a>> {
+        match &d.kind {
+            DerefKind::Var(name) => self.variable(name),
+            DerefKind::Array { parent, index, pointer } => self.element(parent, index, *pointer),
+            DerefKind::Struct { parent, field } => {
+                let Some(Pointer::Memory { mem, layout, .. }) = self.pointer(parent) else {
+                    self.error(parent.span, "this is not a pointer");
+                    return None;
+                };
+                let Kind::Struct(members) = &layout.kind else {
+                    self.error(self.span, "the layout of this structure is not in the text");
+                    return None;
+                };
+                let Some((_, offset, member)) = members.iter().find(|(name, ..)| name == field) else {
+                    self.error(self.span, format!("there is no member `{field}`"));
+                    return None;
+                };
+                let mem = forward(mem, *offset);
+                Some(Pointer::Memory { mem, layout: member.clone(), stride: member.size })
+            }
+            DerefKind::Cast { parent, stride, align_mul, align_offset } => {
+                let layout = self.layout(d.ty)?;
+                let mut mem = match self.pointer(parent) {
+                    Some(Pointer::Memory { mem, .. }) => mem,
+                    Some(opaque) => return Some(opaque),
+                    None => self.raw_pointer(parent, d.modes)?,
+                };
+                let said = match align_mul {
+                    0 => Align::multiple_of(scalar_align(&layout)),
+                    m if m.is_power_of_two() => Align::new(*m, *align_offset),
+                    _ => Align::ANY,
+                };
+                mem.align = mem.align.strongest(said);
+                let stride = if *stride != 0 { *stride } else { layout.size };
+                Some(Pointer::Memory { mem, layout, stride })
+            }
+        }
+    }
+
+    fn layout(&mut self, ty: &str) -> Option<Rc<Layout>> {
+        let layout = Layout::parse(ty, self.module.shader);
+        if layout.is_none() {
+            self.error(self.span, format!("the layout of type `{ty}` is not in the text"));
+        }
+        layout
+    }
+
+    /// A value used as a pointer, by what its modes say.
+    fn raw_pointer(&mut self, src: &Src, modes: &str) -> Option<MemRef> {
+        let comps = self.src_comps(src);
+        let first = *comps.first()?;
+        let has = |mode: &str| modes.split('|').any(|m| m == mode);
+        let many = modes.contains('|') || has("generic");
+        let space = match first {
+            _ if has("ssbo") && comps.len() >= 2 => Space::Buffer,
+            _ if has("ubo") && comps.len() >= 2 => Space::Uniform,
+            Comp::Wide(..) if many => Space::Generic,
+            _ if has("shared") => Space::Shared,
+            _ if has("function_temp") || has("shader_temp") => Space::Local,
+            Comp::Wide(..) => Space::Global,
+            _ => {
+                self.error(src.span, format!("a pointer to `{modes}` is not supported"));
+                return None;
+            }
+        };
+        let mem = MemRef::new(space);
+        Some(match space {
+            Space::Buffer | Space::Uniform => {
+                let mem = self.numbered_by(mem, first.word());
+                let base = self.e.val(comps[1].word());
+                mem.with_base(&[base])
+            }
+            Space::Shared | Space::Local => {
+                let base = self.e.val(first.word());
+                mem.with_base(&[base])
+            }
+            _ => {
+                let (lo, hi) = self.e.words64(first);
+                let base = [self.e.val(lo), self.e.val(hi)];
+                mem.with_base(&base)
+            }
+        })
+    }
+
+    fn variable(&mut self, name: &str) -> Option<Pointer<'a>> {
+        let fun = self.fun;
+        let shader = self.module.shader;
+        let local = fun.vars.iter().find(|v| v.name == name);
+        let Some(var) = local.or_else(|| shader.vars.iter().find(|v| v.name == name)) else {
+            self.error(self.span, format!("there is no variable `{name}`"));
+            return None;
+        };
+        let (driver, binding) = var.place.unwrap_or((0, 0));
+        let layout = self.layout(var.ty)?;
+        if opaque(&layout) {
+            return Some(Pointer::Opaque { binding, index: Word::Imm(0), ty: var.ty });
+        }
+        let align = Align::multiple_of(layout.align.clamp(1, 16));
+        let mem = match var.mode {
+            "shared" => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
+            "" | "function_temp" | "shader_temp" => {
+                MemRef::new(Space::Local).with_offset(self.private_variable(var, &layout) as i32)
+            }
+            "ssbo" => MemRef::new(Space::Buffer).with_buffer(binding as u16),
+            "ubo" => MemRef::new(Space::Uniform).with_buffer(binding as u16),
+            "uniform" => {
+                let kernel = shader.stage == "MESA_SHADER_KERNEL";
+                let offset = if kernel { driver } else { driver.wrapping_mul(16) };
+                let abi = self.module.request.abi;
+                MemRef::new(Space::Const)
+                    .with_buffer(abi.input_bank.into())
+                    .with_offset(offset.wrapping_add(abi.input_offset.into()) as i32)
+            }
+            mode => {
+                self.error(self.span, format!("variables of mode `{mode}` are not supported"));
+                return None;
+            }
+        };
+        let stride = layout.size;
+        Some(Pointer::Memory { mem: mem.with_align(align), layout, stride })
+    }
+
+    fn shared_variable(&mut self, var: &Variable<'a>, layout: &Layout) -> u32 {
+        if let Some(&at) = self.module.shared_vars.get(var.name) {
+            return at;
+        }
+        let at = self.module.shared_bytes.next_multiple_of(layout.align.max(16));
+        match at.checked_add(layout.size).filter(|&end| end <= 48 << 10) {
+            Some(end) => self.module.shared_bytes = end,
+            None => self.error(var.span, "more shared memory is used than a block can have (48 KiB)"),
+        }
+        self.module.shared_vars.insert(var.name, at);
+        at
+    }
+
+    fn private_variable(&mut self, var: &Variable<'a>, layout: &Layout) -> u32 {
+        if let Some(&at) = self.local_vars.get(var.name) {
+            return at;
+        }
+        if var.init.is_some() {
+            self.error(var.span, "initialised variables are not supported");
+        }
+        let at = self.private(layout.size, layout.align.max(16));
+        self.local_vars.insert(var.name, at);
+        at
+    }
+
+    fn element(&mut self, parent: &Src, index: &ArrayIndex, as_array: bool) -> Option<Pointer<'a>> {
+        let index = match index {
+            ArrayIndex::Const(n) => Comp::constant(64, *n as u64),
+            ArrayIndex::Src(src) => {
+                let bits = self.src_shape(src).bits;
+                let c = self.src_comp(src, 0);
+                self.resize(c, bits, bits.max(32), true)
+            }
+            ArrayIndex::Wildcard => {
+                self.error(self.span, "wildcards in derefs are not supported");
+                return None;
+            }
+        };
+        match self.pointer(parent) {
+            Some(Pointer::Opaque { binding, index: outer, ty }) => {
+                let index = self.e.op2(Op::Add, Type::U32, outer, index.word());
+                Some(Pointer::Opaque { binding, index, ty })
+            }
+            Some(Pointer::Memory { mem, layout, stride }) => {
+                let (element, stride) = match &layout.kind {
+                    _ if as_array => (layout.clone(), stride),
+                    Kind::Array { element, stride } => (element.clone(), *stride),
+                    // A component of a vector.
+                    Kind::Value(shape) => {
+                        let scalar = Layout::value(Shape { comps: 1, ..*shape });
+                        let size = scalar.size;
+                        (Rc::new(scalar), size)
+                    }
+                    _ => {
+                        self.error(parent.span, "this is not an array");
+                        return None;
+                    }
+                };
+                let mem = self.stepped(mem, index, stride);
+                Some(Pointer::Memory { mem, layout: element, stride })
+            }
+            None => {
+                self.error(parent.span, "this is not a pointer");
+                None
+            }
+        }
+    }
+
+    /// An address moved by a number of strides.
+    fn stepped(&mut self, mem: MemRef, index: Comp, stride: u32) -> MemRef {
+        if let Some(n) = index.as_const() {
+            return forward(mem, (n as u32).wrapping_mul(stride));
+        }
+        let align = weakened(mem.align, stride);
+        let base = mem.base();
+        let wide = matches!(mem.space, Space::Global | Space::Generic);
+        let mut r = mem;
+        if wide {
+            let index = match index {
+                Comp::Wide(..) => index,
+                c => self.resize(c, 32, 64, true),
+            };
+            let bytes = self.int2(Op::Mul, false, 64, index, Comp::constant(64, stride.into()));
+            let old = match base[..] {
+                [lo, hi] => Comp::Wide(lo.into(), hi.into()),
+                _ => Comp::constant(64, 0),
+            };
+            let sum = self.int2(Op::Add, false, 64, old, bytes);
+            let values = self.e.values(sum);
+            r.set_base(&values);
+        } else {
+            let bytes = self.e.op2(Op::Mul, Type::U32, index.word(), stride);
+            let sum = match base[..] {
+                [v] => self.e.op2(Op::Add, Type::U32, Word::Val(v), bytes),
+                _ => bytes,
+            };
+            let v = self.e.val(sum);
+            r.set_base(&[v]);
+        }
+        r.align = align;
+        r
+    }
+
+    /// The address as a value of the destination's shape.
+    fn pointer_value(&mut self, pointer: &Pointer<'a>, dest: &Dest) -> arrayvec::ArrayVec<Comp, 16> {
+        let shape = self.dest_shape(dest);
+        let mut comps = arrayvec::ArrayVec::new();
+        match pointer {
+            Pointer::Opaque { binding, index, .. } => {
+                let n = self.e.op2(Op::Add, Type::U32, *index, *binding);
+                comps.push(self.resize(Comp::Word(n), 32, shape.bits.max(8), false));
+            }
+            Pointer::Memory { mem, .. } => {
+                let base = mem.base();
+                let offset = mem.offset as u32;
+                let word = match base[..] {
+                    [v] => self.e.op2(Op::Add, Type::U32, Word::Val(v), offset),
+                    _ => Word::Imm(offset),
+                };
+                if let [lo, hi] = base[..] {
+                    let wide = Comp::Wide(lo.into(), hi.into());
+                    let offset = Comp::constant(64, mem.offset as i64 as u64);
+                    comps.push(if mem.offset == 0 {
+                        wide
+                    } else {
+                        self.int2(Op::Add, false, 64, wide, offset)
+                    });
+                } else {
+                    if matches!(mem.space, Space::Buffer | Space::Uniform) && shape.comps >= 2 {
+                        let number = match mem.index {
+                            Some(v) => self.e.op2(Op::Add, Type::U32, Word::Val(v), u32::from(mem.buffer)),
+                            None => Word::Imm(mem.buffer.into()),
+                        };
+                        comps.push(self.resize(Comp::Word(number), 32, shape.bits.max(8), false));
+                    }
+                    comps.push(self.resize(Comp::Word(word), 32, shape.bits.max(8), false));
+                }
+            }
+        }
+        comps
+    }
+
+    /// The memory that an access goes to.
+    pub(super) fn deref_memory(&mut self, srcs: &[Src], ix: Indices<'_>) -> Option<MemRef> {
+        let src = srcs.first()?;
+        match self.pointer(src) {
+            Some(Pointer::Memory { mut mem, .. }) => {
+                mem.order = ix.order();
+                Some(mem)
+            }
+            _ => {
+                self.error(src.span, "this is not a pointer to memory");
+                None
+            }
+        }
+    }
+
+    pub(super) fn load_deref(&mut self, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+        let shape = self.dest_shape(dest);
+        match self.deref_memory(srcs, ix) {
+            Some(mem) => {
+                let comps = self.load(mem, shape);
+                self.define(dest, &comps);
+            }
+            None => self.define_undef(dest),
+        }
+    }
+
+    pub(super) fn store_deref(&mut self, srcs: &[Src], ix: Indices<'_>) {
+        let (Some(mem), Some(data)) = (self.deref_memory(srcs, ix), srcs.get(1)) else { return };
+        let shape = self.src_shape(data);
+        let comps = self.src_comps(data);
+        self.store(mem, shape, &comps, Self::deref_write_mask(ix));
+    }
+
+    /// Copies what one pointer leads to (or `bytes` of it) to another.
+    pub(super) fn copy_deref(&mut self, srcs: &[Src], bytes: Option<u32>) {
+        let (Some(Pointer::Memory { mem: to, layout, .. }), Some(Pointer::Memory { mem: from, .. })) =
+            (srcs.first().and_then(|s| self.pointer(s)), srcs.get(1).and_then(|s| self.pointer(s)))
+        else {
+            return self.error(self.span, "this is not a pointer to memory");
+        };
+        let size = bytes.unwrap_or(layout.size);
+        if size > COPY_LIMIT {
+            return self.error(self.span, format!("a copy of more than {COPY_LIMIT} bytes is not supported"));
+        }
+        let unit = to.align.bytes().min(from.align.bytes()).min(4);
+        let mut at = 0;
+        while at < size {
+            let bytes = unit.min(1 << (size - at).ilog2());
+            let shape = Shape { bits: bytes as u8 * 8, comps: 1 };
+            let comps = self.load(forward(from, at), shape);
+            self.store(forward(to, at), shape, &comps, 1);
+            at += bytes;
+        }
+    }
+}
+
+fn opaque(layout: &Layout) -> bool {
+    match &layout.kind {
+        Kind::Opaque => true,
+        Kind::Array { element, .. } => opaque(element),
+        _ => false,
+    }
+}
+
+/// The alignment of a type's scalars: what an unaligned vector still has.
+fn scalar_align(layout: &Layout) -> u32 {
+    match &layout.kind {
+        Kind::Value(shape) => u32::from(shape.bits.max(8)) / 8,
+        Kind::Array { element, .. } => scalar_align(element),
+        Kind::Struct(members) => members.iter().map(|(.., m)| scalar_align(m)).max().unwrap_or(1),
+        Kind::Opaque => 1,
+    }
+}
+
+/// The same memory a constant number of bytes further on.
+fn forward(mem: MemRef, by: u32) -> MemRef {
+    let mut r = mem;
+    r.offset = mem.offset.wrapping_add(by as i32);
+    r.align = mem.align.plus(by as i32);
+    r
+}
+
+/// What stays true of an address after a multiple of `stride` has been added.
+fn weakened(align: Align, stride: u32) -> Align {
+    let log2 = align.log2.min(stride.trailing_zeros() as u8);
+    Align { log2, rest: align.rest & ((1u64 << log2) - 1) as u32 }
+}

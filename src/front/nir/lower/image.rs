@@ -1,0 +1,227 @@
+//! Image instructions: loads, stores, atomics, sizes.
+
+use super::super::ast::{Dest, Src};
+use super::super::intrinsics::{self, Atomic, ImageOp, ImageRef};
+use super::Lower;
+use super::deref::Pointer;
+use super::memory::Indices;
+use super::texture::{coordinates, dimension};
+use super::value::{Comp, Word};
+use crate::format::{Format, Kind};
+use crate::ir::{Dim, Ext, Inst, Op, Surf, Type, ValueId};
+use arrayvec::ArrayVec;
+
+/// A format by the name that Gallium gives it: `r32_float`, `r8g8b8a8_unorm`, `r11g11b10_float`; none of `none`.
+fn format(name: &str) -> Option<Format> {
+    let (channels, kind) = name.rsplit_once('_')?;
+    let kind = match kind {
+        "unorm" => Kind::Unorm,
+        "snorm" => Kind::Snorm,
+        "uint" => Kind::Uint,
+        "sint" => Kind::Sint,
+        "float" => Kind::Float,
+        _ => return None,
+    };
+    let bgra = channels == "b8g8r8a8";
+    let mut bits = [0; 4];
+    let mut rest = channels;
+    for (i, slot) in bits.iter_mut().enumerate() {
+        if rest.is_empty() {
+            break;
+        }
+        let letter = if bgra { ["b", "g", "r", "a"][i] } else { ["r", "g", "b", "a"][i] };
+        rest = rest.strip_prefix(letter)?;
+        let len = rest.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+        *slot = rest[..len].parse().ok()?;
+        rest = &rest[len..];
+    }
+    rest.is_empty().then_some(Format { kind, bits, bgra })
+}
+
+impl Lower<'_, '_> {
+    pub(super) fn image(
+        &mut self,
+        image: ImageRef,
+        op: ImageOp,
+        dest: Option<&Dest>,
+        srcs: &[Src],
+        ix: Indices<'_>,
+    ) {
+        let result = self.image_inst(image, op, dest, srcs, ix);
+        match (dest, result) {
+            (Some(dest), Some(comps)) => self.define(dest, &comps),
+            (Some(dest), None) => self.define_undef(dest),
+            _ => {}
+        }
+    }
+
+    fn image_inst(
+        &mut self,
+        image: ImageRef,
+        op: ImageOp,
+        dest: Option<&Dest>,
+        srcs: &[Src],
+        ix: Indices<'_>,
+    ) -> Option<ArrayVec<Comp, 16>> {
+        let Some(dim) = ix.text("image_dim").and_then(dimension) else {
+            self.error(self.span, "the image's dimension is not known");
+            return None;
+        };
+        let array = ix.text("image_array") == Some("true");
+        let mut s = Surf {
+            dim,
+            array,
+            image: 0,
+            index: None,
+            format: ix.text("format").and_then(format),
+            mask: 0,
+            ty: Type::U32,
+            atom: None,
+            coords: Vec::new(),
+            sample: None,
+            data: Vec::new(),
+            order: ix.order(),
+            machine: 0,
+        };
+        self.image_number(image, &srcs[0], &mut s)?;
+        let shape = dest.map(|d| self.dest_shape(d));
+        let comps = shape.map_or(0, |s| s.comps);
+        let all = ((1u16 << comps.min(4)) - 1) as u8;
+        let float = |name: &str| match ix.text(name).map(|t| t.trim_end_matches(|c: char| c.is_ascii_digit()))
+        {
+            Some("float") => Some(Type::F32),
+            Some("int") => Some(Type::S32),
+            Some("uint") => Some(Type::U32),
+            _ => None,
+        };
+        // Where the access names no type, the format does.
+        let by_format = match s.format.map(|f| f.kind) {
+            Some(Kind::Sint) => Type::S32,
+            Some(Kind::Uint) => Type::U32,
+            _ => Type::F32,
+        };
+        match op {
+            ImageOp::Size | ImageOp::Samples => {
+                let lod = srcs.get(1).map(|l| self.src_comp(l, 0).word());
+                if lod.is_some_and(|w| w != Word::Imm(0)) {
+                    self.error(self.span, "an image has one level only");
+                    return None;
+                }
+                if op == ImageOp::Samples {
+                    self.error(self.span, "the number of an image's samples cannot be asked for");
+                    return None;
+                }
+                s.mask = all;
+                return Some(self.surface(Op::Suq, Type::U32, s, usize::from(comps)));
+            }
+            _ => {}
+        }
+        let n = coordinates(dim) + usize::from(array && dim != Dim::Cube);
+        let coords = self.src_comps(srcs.get(1)?);
+        s.coords = coords.iter().take(n).map(|c| self.e.val(c.word())).collect();
+        if dim == Dim::Ms {
+            let sample = self.src_comp(srcs.get(2)?, 0).word();
+            s.sample = Some(self.e.val(sample));
+        }
+        match op {
+            ImageOp::Load => {
+                s.ty = float("dest_type").unwrap_or(by_format);
+                s.mask = all;
+                let ty = s.ty;
+                Some(self.surface(Op::Suld, ty, s, usize::from(comps)))
+            }
+            ImageOp::Store => {
+                s.ty = float("src_type").unwrap_or(by_format);
+                let data = self.src_comps(srcs.get(3)?);
+                let channels = s.format.map_or(4, Format::channels).min(data.len()).min(4);
+                s.mask = ((1u16 << channels) - 1) as u8;
+                s.data = data.iter().take(channels).map(|c| self.e.val(c.word())).collect();
+                let ty = s.ty;
+                Some(self.surface(Op::Sust, ty, s, 0))
+            }
+            ImageOp::Atomic(_) | ImageOp::AtomicSwap => {
+                let named = match op {
+                    ImageOp::Atomic(Some(op)) => Some(op),
+                    _ => ix.text("atomic_op").and_then(intrinsics::atomic_op),
+                };
+                let Some(named) = named else {
+                    self.error(self.span, "the atomic operation is not known");
+                    return None;
+                };
+                let bits = shape.map_or(32, |s| s.bits);
+                let (atom, ty) = self.atomic_op(named, bits)?;
+                let count = if matches!(named, Atomic::CompSwap | Atomic::FcompSwap) { 2 } else { 1 };
+                let mut data: Vec<ValueId> = Vec::new();
+                for src in srcs.get(3..3 + count)? {
+                    let c = self.src_comp(src, 0);
+                    data.extend(self.e.values(c));
+                }
+                s.atom = Some(atom);
+                s.ty = ty;
+                s.mask = 1;
+                s.data = data;
+                Some(self.surface(Op::Sured, ty, s, ty.words()))
+            }
+            _ => None,
+        }
+    }
+
+    fn image_number(&mut self, image: ImageRef, src: &Src, s: &mut Surf) -> Option<()> {
+        let number = match image {
+            ImageRef::Index => self.src_comp(src, 0).word(),
+            ImageRef::Bindless => {
+                // The table of bindless images is indexed by the low bits of the handle.
+                let handle = self.src_comp(src, 0).word();
+                s.index = Some(self.e.val(handle));
+                s.image = Surf::BINDLESS;
+                return Some(());
+            }
+            ImageRef::Deref => match self.pointer(src) {
+                Some(Pointer::Opaque { binding, index, .. }) => {
+                    self.e.op2(Op::Add, Type::U32, index, binding)
+                }
+                _ => {
+                    self.error(src.span, "this is not a pointer to an image");
+                    return None;
+                }
+            },
+        };
+        match number {
+            Word::Imm(n) => s.image = n as u16,
+            w => s.index = Some(self.e.val(w)),
+        }
+        Some(())
+    }
+
+    fn surface(&mut self, op: Op, ty: Type, s: Surf, results: usize) -> ArrayVec<Comp, 16> {
+        let wide = op == Op::Sured && ty.words() == 2;
+        let mut inst = Inst::new(op, ty);
+        let mut values: ArrayVec<ValueId, 4> = ArrayVec::new();
+        for _ in 0..results.min(4) {
+            let d = self.e.b.gpr();
+            inst.dsts.push(d);
+            values.push(d);
+        }
+        inst.ext = Some(Box::new(Ext::Surf(s)));
+        self.e.b.push(inst);
+        if let (true, [lo, hi]) = (wide, &values[..]) {
+            return [Comp::Wide((*lo).into(), (*hi).into())].into_iter().collect();
+        }
+        values.iter().map(|&v| Comp::Word(v.into())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gallium_names_are_read() {
+        assert_eq!(format("r32_float"), "r32f".parse().ok());
+        assert_eq!(format("r8g8b8a8_unorm"), "rgba8".parse().ok());
+        assert_eq!(format("r11g11b10_float"), "r11f_g11f_b10f".parse().ok());
+        assert_eq!(format("r10g10b10a2_unorm"), "rgb10_a2".parse().ok());
+        assert_eq!(format("b8g8r8a8_unorm"), "bgra8".parse().ok());
+        assert_eq!(format("none"), None);
+    }
+}

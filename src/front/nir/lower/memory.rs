@@ -1,0 +1,410 @@
+//! Loads, stores and atomics: from NIR's vectors to accesses as wide as their alignment allows.
+//!
+//! NIR says of every access what is known of its address (`align_mul`, `align_offset`); the front-end splits it into
+//! the widest accesses that this proves aligned and asserts no more. Bounds of storage buffers and the places of
+//! uniform blocks are `lower/buffers`' business, by memory space.
+
+use super::super::ast::{Dest, Index, Src};
+use super::super::intrinsics::{Atomic, Mem};
+use super::value::{Comp, Word};
+use super::{Lower, Shape};
+use crate::ir::{Align, AtomOp, Inst, MemRef, Op, Order, Space, Src as Operand, Type};
+use arrayvec::ArrayVec;
+
+/// The bits of `access=`, as 22.3 numbers them.
+const COHERENT: u32 = 1;
+const VOLATILE: u32 = 4;
+
+/// The indices of an intrinsic, by name.
+#[derive(Clone, Copy)]
+pub(super) struct Indices<'a>(pub &'a [Index<'a>]);
+
+impl<'a> Indices<'a> {
+    pub(super) fn text(self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|i| i.name == name).map(|i| i.value)
+    }
+
+    pub(super) fn int(self, name: &str) -> Option<i64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// An unsigned number, 0 where it is absent or out of range.
+    pub(super) fn uint(self, name: &str) -> u32 {
+        self.int(name).and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
+    }
+
+    pub(super) fn order(self) -> Order {
+        let access = self.text("access").unwrap_or("0");
+        let has = |bit: u32, word: &str| match access.parse::<u32>() {
+            Ok(bits) => bits & bit != 0,
+            Err(_) => access.split('|').any(|w| w == word),
+        };
+        if has(VOLATILE, "volatile") {
+            Order::Volatile
+        } else if has(COHERENT, "coherent") || has(0, "atomic") {
+            Order::Coherent
+        } else {
+            Order::Weak
+        }
+    }
+
+    /// Components written; `all` where the text names none.
+    fn write_mask(self, all: u16) -> u16 {
+        let Some(letters) = self.text("wrmask").or_else(|| self.text("write_mask")) else { return all };
+        // `x` to `w` in vectors of up to four components, `a` to `p` in longer ones.
+        letters.bytes().fold(0, |mask, letter| match letter {
+            b'x'..=b'z' => mask | 1 << (letter - b'x'),
+            b'w' => mask | 8,
+            b'a'..=b'p' => mask | 1 << (letter - b'a'),
+            _ => mask,
+        })
+    }
+
+    /// What is said of the address of an access to components of `bits` bits.
+    fn align(self, bits: u8) -> Align {
+        match self.uint("align_mul") {
+            0 => Align::multiple_of(u32::from(bits.max(8)) / 8),
+            mul if mul.is_power_of_two() => Align::new(mul, self.uint("align_offset")),
+            _ => Align::ANY,
+        }
+    }
+}
+
+/// A piece of memory that has been loaded: byte offset, bytes (at most 4), bits.
+type Piece = (u32, u32, Word);
+
+impl<'a> Lower<'a, '_> {
+    /// An address of 32 bits; constants go into the offset.
+    fn at(&mut self, mem: MemRef, address: Word, plus: u32) -> MemRef {
+        match address {
+            Word::Imm(x) => mem.with_offset(x.wrapping_add(plus) as i32),
+            w => {
+                let base = self.e.val(w);
+                mem.with_base(&[base]).with_offset(plus as i32)
+            }
+        }
+    }
+
+    fn at64(&mut self, mem: MemRef, c: Comp) -> MemRef {
+        let (lo, hi) = self.e.words64(c);
+        let base = [self.e.val(lo), self.e.val(hi)];
+        mem.with_base(&base)
+    }
+
+    /// A buffer's number: constant, or a value.
+    fn numbered(&mut self, mem: MemRef, src: &Src) -> MemRef {
+        let number = self.src_comp(src, 0).word();
+        self.numbered_by(mem, number)
+    }
+
+    pub(super) fn numbered_by(&mut self, mut mem: MemRef, number: Word) -> MemRef {
+        match number {
+            Word::Imm(n) if n < 1 << 16 => mem.with_buffer(n as u16),
+            w => {
+                mem.index = Some(self.e.val(w));
+                mem
+            }
+        }
+    }
+
+    /// The place that the sources (without a store's data) and indices of an intrinsic name.
+    fn place(&mut self, mem: Mem, srcs: &[Src], ix: Indices<'_>, bits: u8) -> Option<MemRef> {
+        let abi = self.module.request.abi;
+        let first = srcs.first()?;
+        let base = ix.uint("base");
+        let space = match mem {
+            Mem::Global | Mem::Global2x32 | Mem::GlobalConstant | Mem::GlobalConstantOffset => Space::Global,
+            Mem::Ssbo => Space::Buffer,
+            Mem::Ubo | Mem::UboVec4 => Space::Uniform,
+            Mem::Shared => Space::Shared,
+            Mem::Scratch => Space::Local,
+            Mem::Uniform | Mem::KernelInput | Mem::PushConstant => Space::Const,
+            Mem::Constant | Mem::Deref => return None,
+        };
+        let mut r = MemRef::new(space).with_align(ix.align(bits));
+        r.order = ix.order();
+        Some(match mem {
+            Mem::Global | Mem::GlobalConstant => {
+                let a = self.src_comp(first, 0);
+                self.at64(r, a)
+            }
+            Mem::Global2x32 => {
+                let (lo, hi) = (self.src_comp(first, 0).word(), self.src_comp(first, 1).word());
+                self.at64(r, Comp::Wide(lo, hi))
+            }
+            Mem::GlobalConstantOffset => {
+                let (a, n) = (self.src_comp(first, 0), self.src_comp(srcs.get(1)?, 0).word());
+                let sum = self.int2(Op::Add, false, 64, a, Comp::Wide(n, Word::Imm(0)));
+                self.at64(r, sum)
+            }
+            Mem::Ssbo | Mem::Ubo => {
+                let r = self.numbered(r, first);
+                let offset = self.src_comp(srcs.get(1)?, 0).word();
+                self.at(r, offset, 0)
+            }
+            Mem::UboVec4 => {
+                let r = self
+                    .numbered(r, first)
+                    .with_align(Align::new(16, ix.uint("component") * u32::from(bits) / 8));
+                let slot = self.src_comp(srcs.get(1)?, 0).word();
+                let offset = self.e.op2(Op::Shl, Type::U32, slot, 4);
+                self.at(r, offset, base.wrapping_mul(16).wrapping_add(r.align.rest))
+            }
+            Mem::Shared | Mem::Scratch => {
+                let offset = self.src_comp(first, 0).word();
+                self.at(r, offset, base)
+            }
+            Mem::Uniform => {
+                let r = r.with_buffer(abi.input_bank.into()).with_align(Align::multiple_of(16));
+                let slot = self.src_comp(first, 0).word();
+                let offset = self.e.op2(Op::Shl, Type::U32, slot, 4);
+                self.at(r, offset, base.wrapping_mul(16))
+            }
+            _ => {
+                let start = u32::from(abi.input_offset);
+                let mut r = r.with_buffer(abi.input_bank.into());
+                r.align = r.align.plus(start as i32);
+                let offset = self.src_comp(first, 0).word();
+                self.at(r, offset, base.wrapping_add(start))
+            }
+        })
+    }
+
+    pub(super) fn load_intrinsic(&mut self, mem: Mem, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+        let shape = self.dest_shape(dest);
+        if mem == Mem::Deref {
+            return self.load_deref(dest, srcs, ix);
+        }
+        if mem == Mem::Constant {
+            self.error(self.span, "constant data is not part of the text, so it cannot be loaded");
+            return self.define_undef(dest);
+        }
+        match self.place(mem, srcs, ix, shape.bits) {
+            Some(r) => {
+                let comps = self.load(r, shape);
+                self.define(dest, &comps);
+            }
+            None => self.define_undef(dest),
+        }
+    }
+
+    pub(super) fn store_intrinsic(&mut self, mem: Mem, srcs: &[Src], ix: Indices<'_>) {
+        if mem == Mem::Deref {
+            return self.store_deref(srcs, ix);
+        }
+        let Some((data, rest)) = srcs.split_first() else { return };
+        let shape = self.src_shape(data);
+        if let Some(r) = self.place(mem, rest, ix, shape.bits) {
+            let comps = self.src_comps(data);
+            self.store(r, shape, &comps, ix.write_mask(u16::MAX));
+        }
+    }
+
+    pub(super) fn deref_write_mask(ix: Indices<'_>) -> u16 {
+        ix.write_mask(u16::MAX)
+    }
+
+    /// Loads components that lie one after another.
+    pub(super) fn load(&mut self, mem: MemRef, shape: Shape) -> ArrayVec<Comp, 16> {
+        // Booleans in memory are 32 bits.
+        let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
+        let total = size * u32::from(shape.comps);
+        let mut pieces: ArrayVec<Piece, 128> = ArrayVec::new();
+        let mut at = 0;
+        while at < total {
+            let bytes = chunk(mem, at, total - at);
+            let r = self.moved(mem, at);
+            match bytes {
+                1 | 2 => {
+                    let ty = if bytes == 1 { Type::U8 } else { Type::U16 };
+                    let v = self.e.b.ld(ty, r)[0];
+                    self.e.note_extended(v, bytes as u8 * 8, false);
+                    pieces.push((at, bytes, v.into()));
+                }
+                _ => {
+                    let ty = Type::of_words(bytes as usize / 4).unwrap_or(Type::U32);
+                    let values = self.e.b.ld(ty, r);
+                    for (i, &v) in values.iter().enumerate() {
+                        pieces.push((at + 4 * i as u32, 4, v.into()));
+                    }
+                }
+            }
+            at += bytes;
+        }
+        (0..u32::from(shape.comps))
+            .map(|i| {
+                let at = i * size;
+                match shape.bits {
+                    64 => {
+                        let lo = self.assemble(&pieces, at, 4);
+                        Comp::Wide(lo, self.assemble(&pieces, at + 4, 4))
+                    }
+                    1 => {
+                        let w = self.assemble(&pieces, at, 4);
+                        Comp::Bool(self.e.truth(Comp::Word(w), 32))
+                    }
+                    _ => Comp::Word(self.assemble(&pieces, at, size)),
+                }
+            })
+            .collect()
+    }
+
+    /// The bytes from `at` on, out of what was loaded: part of a piece, or several pieces.
+    fn assemble(&mut self, pieces: &[Piece], at: u32, bytes: u32) -> Word {
+        let first = pieces.partition_point(|&(start, len, _)| start + len <= at);
+        let Some(&(start, len, w)) = pieces.get(first) else { return Word::Imm(0) };
+        if len == bytes {
+            return w;
+        }
+        if len > bytes {
+            return self.unpack_part(w, (at - start) / bytes, bytes as u8 * 8);
+        }
+        let parts: ArrayVec<Word, 4> =
+            pieces[first..].iter().take((bytes / len) as usize).map(|&(.., w)| w).collect();
+        self.pack_word(&parts, len as u8 * 8)
+    }
+
+    fn moved(&self, mem: MemRef, by: u32) -> MemRef {
+        let mut r = mem;
+        r.offset = mem.offset.wrapping_add(by as i32);
+        r.align = mem.align.plus(by as i32);
+        r
+    }
+
+    /// Stores the components of the mask.
+    pub(super) fn store(&mut self, mem: MemRef, shape: Shape, comps: &[Comp], write: u16) {
+        let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
+        // Words with booleans as memory has them.
+        let words: ArrayVec<Comp, 16> = comps
+            .iter()
+            .take(16)
+            .map(|&c| match c {
+                Comp::Bool(p) => Comp::Word(self.e.select(p, Word::Imm(1), Word::Imm(0))),
+                c => c,
+            })
+            .collect();
+        let n = words.len().min(shape.comps.into()) as u32;
+        let mut first = 0;
+        while first < n {
+            if write >> first & 1 == 0 {
+                first += 1;
+                continue;
+            }
+            let mut end = first;
+            while end < n && write >> end & 1 != 0 {
+                end += 1;
+            }
+            let (mut at, stop) = (first * size, end * size);
+            while at < stop {
+                let bytes = chunk(mem, at, stop - at);
+                let parts: ArrayVec<Word, 4> = (0..bytes.div_ceil(4))
+                    .map(|i| self.bytes(&words, size, at + 4 * i, bytes.min(4)))
+                    .collect();
+                let ty = match bytes {
+                    1 => Type::U8,
+                    2 => Type::U16,
+                    _ => Type::of_words(parts.len()).unwrap_or(Type::U32),
+                };
+                let data = match parts[..] {
+                    [w] => self.e.src(w),
+                    [lo, hi] => self.e.wide(lo, hi),
+                    _ => {
+                        let values: ArrayVec<_, 4> = parts.iter().map(|&w| self.e.val(w)).collect();
+                        Operand::tuple(&values)
+                    }
+                };
+                let r = self.moved(mem, at);
+                self.e.b.st(ty, r, data);
+                at += bytes;
+            }
+            first = end;
+        }
+    }
+
+    /// Bytes of a vector as they lie in memory: a part of a component, or several components.
+    fn bytes(&mut self, comps: &[Comp], size: u32, at: u32, bytes: u32) -> Word {
+        let c = comps[(at / size) as usize];
+        if bytes > size {
+            let parts: ArrayVec<Word, 4> =
+                (0..bytes / size).map(|i| comps[(at / size + i) as usize].word()).collect();
+            return self.pack_word(&parts, size as u8 * 8);
+        }
+        let within = at % size;
+        let w = match c {
+            Comp::Wide(_, hi) if within >= 4 => hi,
+            c => c.word(),
+        };
+        let parts = size.min(4) / bytes;
+        if parts == 1 { w } else { self.unpack_part(w, within % 4 / bytes, bytes as u8 * 8) }
+    }
+
+    // ---- atomics
+
+    pub(super) fn atomic_intrinsic(
+        &mut self,
+        mem: Mem,
+        op: Atomic,
+        dest: &Dest,
+        srcs: &[Src],
+        ix: Indices<'_>,
+    ) {
+        let bits = self.dest_shape(dest).bits;
+        let data = if matches!(op, Atomic::CompSwap | Atomic::FcompSwap) { 2 } else { 1 };
+        let Some(split) = srcs.len().checked_sub(data) else { return self.define_undef(dest) };
+        let (address, data) = srcs.split_at(split);
+        let place = match mem {
+            Mem::Deref => self.deref_memory(address, ix),
+            mem => self.place(mem, address, ix, bits),
+        };
+        let Some(mut r) = place else { return self.define_undef(dest) };
+        r.order = Order::Weak;
+        let data: ArrayVec<Comp, 2> = data.iter().map(|s| self.src_comp(s, 0)).collect();
+        let Some((op, ty)) = self.atomic_op(op, bits) else { return self.define_undef(dest) };
+        let mut inst = Inst::new(Op::Atom, ty).with_mem(r).with_aux(crate::ir::Aux::Atom(op));
+        for c in data {
+            let c = self.e.operand(c);
+            inst.srcs.push(c);
+        }
+        let old = self.e.comp(inst);
+        self.define(dest, &[old]);
+    }
+
+    /// The machine's operation and type.
+    pub(super) fn atomic_op(&mut self, op: Atomic, bits: u8) -> Option<(AtomOp, Type)> {
+        let int = |signed| super::alu::int_type(bits, signed);
+        let float = if bits == 64 { Type::F64 } else { Type::F32 };
+        if !matches!(bits, 32 | 64) {
+            self.error(self.span, format!("there are no atomics of {bits} bits"));
+            return None;
+        }
+        Some(match op {
+            Atomic::Add => (AtomOp::Add, int(false)),
+            Atomic::Sub => (AtomOp::Sub, int(false)),
+            Atomic::Imin => (AtomOp::Min, int(true)),
+            Atomic::Umin => (AtomOp::Min, int(false)),
+            Atomic::Imax => (AtomOp::Max, int(true)),
+            Atomic::Umax => (AtomOp::Max, int(false)),
+            Atomic::And => (AtomOp::And, int(false)),
+            Atomic::Or => (AtomOp::Or, int(false)),
+            Atomic::Xor => (AtomOp::Xor, int(false)),
+            Atomic::Exchange => (AtomOp::Exch, int(false)),
+            // Floats are compared by their bits: zeros of both signs differ, a NaN equals itself.
+            Atomic::CompSwap | Atomic::FcompSwap => (AtomOp::Cas, int(false)),
+            Atomic::Fadd => (AtomOp::Add, float),
+            Atomic::Fmin => (AtomOp::Fmin, float),
+            Atomic::Fmax => (AtomOp::Fmax, float),
+            Atomic::IncWrap => (AtomOp::Inc, int(false)),
+            Atomic::DecWrap => (AtomOp::Dec, int(false)),
+        })
+    }
+}
+
+/// Bytes of the next access: a power of two that the address is a multiple of, and so is the distance from the
+/// start for the parts of a word. Constant buffers are read a word at a time, which operands can do.
+fn chunk(mem: MemRef, at: u32, rest: u32) -> u32 {
+    let most = if mem.space.is_constant() { 4 } else { 16 };
+    let aligned = mem.align.plus(at as i32).bytes().min(most);
+    let inner = if at == 0 { 4 } else { 1 << at.trailing_zeros().min(2) };
+    let bytes = aligned.min(1 << rest.ilog2());
+    if bytes > inner && inner < 4 { inner } else { bytes }
+}

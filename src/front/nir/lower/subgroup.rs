@@ -1,0 +1,298 @@
+//! Operations between the lanes of a warp.
+//!
+//! A shuffle is SHFL where the chip has it. GF100 has none; there a value goes by votes: one ballot a bit, of
+//! which each lane takes the bit of the lane that it reads. Reductions and scans visit the active lanes one by
+//! one in a loop that is uniform: lanes that do not take part do not disturb it, whatever the control flow was.
+
+use super::super::alu::Op as N;
+use super::super::ast::{Dest, Src};
+use super::super::intrinsics::Subgroup;
+use super::alu::Lane;
+use super::memory::Indices;
+use super::value::{Comp, Pred, Word};
+use super::{Lower, class, words};
+use crate::chip::Chip;
+use crate::ir::{Aux, Class, Cond, Inst, Merge, Op, ShflOp, Sv, Type, VoteOp};
+use arrayvec::ArrayVec;
+
+impl Lower<'_, '_> {
+    pub(super) fn subgroup(&mut self, op: Subgroup, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+        let shape = self.dest_shape(dest);
+        let bits = srcs.first().map_or(32, |s| self.src_shape(s).bits);
+        let values: ArrayVec<Comp, 16> = srcs.first().map(|s| self.src_comps(s)).unwrap_or_default();
+        let first = values.first().copied().unwrap_or(Comp::Word(Word::Imm(0)));
+        let second = srcs.get(1).map_or(Word::Imm(0), |s| self.src_comp(s, 0).word());
+        let lane = |this: &mut Self| Word::Val(this.e.b.sv(Sv::Laneid));
+        let mut result: ArrayVec<Comp, 16> = ArrayVec::new();
+        match op {
+            Subgroup::Ballot => {
+                let p = self.e.truth(first, bits);
+                let b = self.ballot(p);
+                result.push(self.resize(Comp::Word(b), 32, shape.bits, false));
+                while result.len() < shape.comps.into() {
+                    result.push(Comp::constant(shape.bits, 0));
+                }
+            }
+            Subgroup::InverseBallot => {
+                let bit = self.e.b.sv(Sv::LanemaskEq);
+                let at = self.e.op2(Op::And, Type::U32, first.word(), bit);
+                let p = self.e.cmp(Cond::Ne, Type::U32, at, 0);
+                result.push(self.boolean(p, shape.bits));
+            }
+            Subgroup::BallotBitfieldExtract => {
+                let moved = self.shift(Op::Shr, 32, false, Comp::Word(first.word()), Comp::Word(second));
+                let bit = self.e.op2(Op::And, Type::U32, moved.word(), 1);
+                let p = self.e.cmp(Cond::Ne, Type::U32, bit, 0);
+                result.push(self.boolean(p, shape.bits));
+            }
+            Subgroup::BallotBitCountReduce => {
+                result.push(Comp::Word(self.e.op1(Op::Popc, Type::U32, first.word())));
+            }
+            Subgroup::BallotBitCountInclusive | Subgroup::BallotBitCountExclusive => {
+                let up_to = op == Subgroup::BallotBitCountInclusive;
+                let below = self.e.b.sv(if up_to { Sv::LanemaskLe } else { Sv::LanemaskLt });
+                let bits = self.e.op2(Op::And, Type::U32, first.word(), below);
+                result.push(Comp::Word(self.e.op1(Op::Popc, Type::U32, bits)));
+            }
+            Subgroup::BallotFindLsb => result.push(Comp::Word(self.lsb(first.word()))),
+            Subgroup::BallotFindMsb => {
+                result.push(Comp::Word(self.e.op1(Op::Flo, Type::U32, first.word())));
+            }
+            Subgroup::Elect => {
+                let leader = self.first_lane();
+                let me = lane(self);
+                let p = self.e.cmp(Cond::Eq, Type::U32, leader, me);
+                result.push(self.boolean(p, shape.bits));
+            }
+            Subgroup::FirstInvocation => result.push(Comp::Word(self.first_lane())),
+            Subgroup::LastInvocation => {
+                let active = self.ballot(Pred::Const(true));
+                result.push(Comp::Word(self.e.op1(Op::Flo, Type::U32, active)));
+            }
+            Subgroup::VoteAll | Subgroup::VoteAny => {
+                let p = self.e.truth(first, bits);
+                let p = self.vote(if op == Subgroup::VoteAll { VoteOp::All } else { VoteOp::Any }, p);
+                result.push(self.boolean(p, shape.bits));
+            }
+            Subgroup::VoteIeq | Subgroup::VoteFeq => {
+                let mut all = Pred::Const(true);
+                for &c in &values {
+                    let p = self.equal_everywhere(c, bits, op == Subgroup::VoteFeq);
+                    all = self.e.and(all, p);
+                }
+                result.push(self.boolean(all, shape.bits));
+            }
+            Subgroup::ReadFirstInvocation | Subgroup::ReadInvocation | Subgroup::Shuffle => {
+                let from = if op == Subgroup::ReadFirstInvocation { self.first_lane() } else { second };
+                for &c in &values {
+                    result.push(self.shuffle(c, ShflOp::Idx, from));
+                }
+            }
+            Subgroup::ShuffleXor | Subgroup::ShuffleUp | Subgroup::ShuffleDown => {
+                let how = match op {
+                    Subgroup::ShuffleXor => ShflOp::Bfly,
+                    Subgroup::ShuffleUp => ShflOp::Up,
+                    _ => ShflOp::Down,
+                };
+                for &c in &values {
+                    result.push(self.shuffle(c, how, second));
+                }
+            }
+            Subgroup::QuadSwapHorizontal | Subgroup::QuadSwapVertical | Subgroup::QuadSwapDiagonal => {
+                let with = match op {
+                    Subgroup::QuadSwapHorizontal => 1,
+                    Subgroup::QuadSwapVertical => 2,
+                    _ => 3,
+                };
+                for &c in &values {
+                    result.push(self.shuffle(c, ShflOp::Bfly, Word::Imm(with)));
+                }
+            }
+            Subgroup::QuadBroadcast => {
+                let me = lane(self);
+                let quad = self.e.op2(Op::And, Type::U32, me, 28);
+                let from = self.e.op2(Op::Or, Type::U32, quad, second);
+                for &c in &values {
+                    result.push(self.shuffle(c, ShflOp::Idx, from));
+                }
+            }
+            Subgroup::Reduce | Subgroup::InclusiveScan | Subgroup::ExclusiveScan => {
+                for &c in &values {
+                    match self.reduce(op, c, bits, ix) {
+                        Some(r) => result.push(r),
+                        None => return self.define_undef(dest),
+                    }
+                }
+            }
+        }
+        self.define(dest, &result);
+    }
+
+    fn ballot(&mut self, p: Pred) -> Word {
+        let p = self.e.pred_src(p);
+        self.e.inst(Inst::new(Op::Vote, Type::U32).src(p).with_aux(Aux::Vote(VoteOp::Any)))
+    }
+
+    fn vote(&mut self, how: VoteOp, p: Pred) -> Pred {
+        let p = self.e.pred_src(p);
+        Pred::Val(self.e.b.value(Inst::new(Op::Vote, Type::Pred).src(p).with_aux(Aux::Vote(how))), false)
+    }
+
+    /// The lowest active lane.
+    fn first_lane(&mut self) -> Word {
+        let active = self.ballot(Pred::Const(true));
+        self.lsb(active)
+    }
+
+    /// Whether all active lanes have the same value.
+    fn equal_everywhere(&mut self, c: Comp, bits: u8, float: bool) -> Pred {
+        if let Comp::Bool(p) | Comp::Word(Word::Mask(p)) = c {
+            return self.vote(VoteOp::Uni, p);
+        }
+        let leader = self.first_lane();
+        let theirs = self.shuffle(c, ShflOp::Idx, leader);
+        let same = if float {
+            self.float_equal(c, theirs, bits)
+        } else {
+            self.compare_ints(Cond::Eq, false, c, theirs, bits)
+        };
+        self.vote(VoteOp::All, same)
+    }
+
+    /// A component of another lane.
+    fn shuffle(&mut self, c: Comp, how: ShflOp, by: Word) -> Comp {
+        match c {
+            Comp::Bool(p) => {
+                let w = self.e.select(p, Word::Imm(1), Word::Imm(0));
+                let w = self.shuffle_word(w, how, by);
+                Comp::Bool(self.e.cmp(Cond::Ne, Type::U32, w, 0))
+            }
+            Comp::Word(w) => Comp::Word(self.shuffle_word(w, how, by)),
+            Comp::Wide(lo, hi) => Comp::Wide(self.shuffle_word(lo, how, by), self.shuffle_word(hi, how, by)),
+        }
+    }
+
+    fn shuffle_word(&mut self, w: Word, how: ShflOp, by: Word) -> Word {
+        if let Word::Imm(_) = w {
+            return w;
+        }
+        if self.module.request.chip == Chip::Gf100 {
+            return self.shuffle_by_votes(w, how, by);
+        }
+        let a = self.e.src(w);
+        let b = self.e.src(by);
+        // The clamp word: lanes 0 to 31 make up one segment; `up` is bounded from below.
+        let clamp = if how == ShflOp::Up { 0 } else { 31 };
+        self.e.inst(Inst::new(Op::Shfl, Type::U32).src(a).src(b).src(clamp).with_aux(Aux::Shfl(how)))
+    }
+
+    fn shuffle_by_votes(&mut self, w: Word, how: ShflOp, by: Word) -> Word {
+        let me = Word::Val(self.e.b.sv(Sv::Laneid));
+        let from = match how {
+            ShflOp::Idx => by,
+            ShflOp::Bfly => self.e.op2(Op::Xor, Type::U32, me, by),
+            ShflOp::Down => self.e.op2(Op::Add, Type::U32, me, by),
+            ShflOp::Up => self.e.op2(Op::Sub, Type::U32, me, by),
+        };
+        let mut value = Word::Imm(0);
+        for bit in 0..32 {
+            let mine = self.e.op2(Op::And, Type::U32, w, 1 << bit);
+            let p = self.e.cmp(Cond::Ne, Type::U32, mine, 0);
+            let all = self.ballot(p);
+            let theirs = self.shift(Op::Shr, 32, false, Comp::Word(all), Comp::Word(from)).word();
+            value = self.e.op3(Op::Ins, Type::U32, theirs, bit | 1 << 8, value);
+        }
+        value
+    }
+
+    /// Over the active lanes of the lane's cluster, or over those before it.
+    fn reduce(&mut self, op: Subgroup, c: Comp, bits: u8, ix: Indices<'_>) -> Option<Comp> {
+        let name = ix.text("reduction_op").unwrap_or("");
+        let Some((n, identity)) = reduction(name, bits) else {
+            self.error(self.span, format!("a reduction by `{name}` of {bits} bits is not supported"));
+            return None;
+        };
+        let cluster = match ix.uint("cluster_size") {
+            0 => 32,
+            size if size.is_power_of_two() && size <= 32 => size,
+            _ => {
+                self.error(self.span, "clusters have 1, 2, 4, 8, 16 or 32 lanes");
+                return None;
+            }
+        };
+        let shape = super::Shape { bits, comps: 1 };
+        let acc: Vec<_> = (0..words(shape)).map(|_| self.ssa.var(class(shape))).collect();
+        let rest = self.ssa.var(Class::Gpr);
+        let start = Comp::constant(bits, identity);
+        self.write_vars(&acc, start);
+        let active = self.ballot(Pred::Const(true));
+        self.write_vars(&[rest], Comp::Word(active));
+        let me = Word::Val(self.e.b.sv(Sv::Laneid));
+
+        let func = &mut *self.e.b.func;
+        let [header, body, next, exit] = [(); 4].map(|()| func.detached_block());
+        func.blocks[header].merge = Merge::Loop { exit, cont: next };
+        self.go(header);
+        self.begin(header);
+        self.go(body);
+        self.ssa.seal(self.e.b.func, body);
+        self.begin(body);
+        let left = self.read_vars(&[rest], 32).word();
+        let lane = self.lsb(left);
+        let theirs = self.shuffle(c, ShflOp::Idx, lane);
+        let take = match op {
+            Subgroup::Reduce if cluster == 32 => Pred::Const(true),
+            Subgroup::Reduce => {
+                let differ = self.e.op2(Op::Xor, Type::U32, lane, me);
+                self.e.cmp(Cond::Lt, Type::U32, differ, cluster)
+            }
+            Subgroup::InclusiveScan => self.e.cmp(Cond::Le, Type::U32, lane, me),
+            _ => self.e.cmp(Cond::Lt, Type::U32, lane, me),
+        };
+        let sum = self.read_vars(&acc, bits);
+        let more =
+            self.lane(&Lane { op: n, bits, sbits: bits, exact: true, part: 0, srcs: &[sum, theirs] })?;
+        let sum = self.e.select_comp(take, more, sum);
+        self.write_vars(&acc, sum);
+        let minus = self.e.op2(Op::Add, Type::U32, left, u32::MAX);
+        let left = self.e.op2(Op::And, Type::U32, left, minus);
+        self.write_vars(&[rest], Comp::Word(left));
+        let done = self.e.cmp(Cond::Eq, Type::U32, left, 0);
+        let done = self.e.pred_val(done);
+        let from = self.e.b.block;
+        self.ssa.branch(self.e.b.func, from, done, exit, next);
+        self.ssa.seal(self.e.b.func, next);
+        self.begin(next);
+        self.go(header);
+        self.ssa.seal(self.e.b.func, header);
+        self.ssa.seal(self.e.b.func, exit);
+        self.begin(exit);
+        Some(self.read_vars(&acc, bits))
+    }
+}
+
+/// The opcode of a reduction, and what it begins with.
+fn reduction(name: &str, bits: u8) -> Option<(N, u64)> {
+    let ones = u64::MAX >> (64 - u32::from(bits.max(1)));
+    let float = |x: f64| match bits {
+        64 => x.to_bits(),
+        16 => half::f16::from_f64(x).to_bits().into(),
+        _ => (x as f32).to_bits().into(),
+    };
+    Some(match name {
+        "iadd" => (N::Iadd, 0),
+        "imul" => (N::Imul, 1),
+        "imin" => (N::Imin, ones >> 1),
+        "imax" => (N::Imax, ones ^ ones >> 1),
+        "umin" => (N::Umin, ones),
+        "umax" => (N::Umax, 0),
+        "iand" => (N::Iand, ones),
+        "ior" => (N::Ior, 0),
+        "ixor" => (N::Ixor, 0),
+        "fadd" if bits > 8 => (N::Fadd, float(-0.0)),
+        "fmul" if bits > 8 => (N::Fmul, float(1.0)),
+        "fmin" if bits > 8 => (N::Fmin, float(f64::INFINITY)),
+        "fmax" if bits > 8 => (N::Fmax, float(f64::NEG_INFINITY)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,125 @@
+//! System values.
+
+use super::super::ast::Dest;
+use super::super::intrinsics::System;
+use super::Lower;
+use super::value::{Comp, Word};
+use crate::ir::{Op, Sv, Type};
+use arrayvec::ArrayVec;
+
+impl Lower<'_, '_> {
+    pub(super) fn system(&mut self, value: System, dest: &Dest) {
+        let shape = self.dest_shape(dest);
+        let words = self.system_words(value);
+        let comps: ArrayVec<Comp, 16> = (0..usize::from(shape.comps))
+            .map(|i| {
+                let w = words.get(i).copied().unwrap_or(Word::Imm(0));
+                match shape.bits {
+                    1 => Comp::Bool(self.e.truth(Comp::Word(w), 32)),
+                    bits => self.resize(Comp::Word(w), 32, bits, false),
+                }
+            })
+            .collect();
+        self.define(dest, &comps);
+    }
+
+    fn sv(&mut self, sv: Sv) -> Word {
+        self.e.b.sv(sv).into()
+    }
+
+    fn svs<const N: usize>(&mut self, list: [Sv; N]) -> [Word; N] {
+        list.map(|sv| self.sv(sv))
+    }
+
+    /// Threads of a block in each direction.
+    fn block_size(&mut self) -> [Word; 3] {
+        match self.module.shader.workgroup_size {
+            Some(size) => size.map(Word::Imm),
+            None => self.svs([Sv::NtidX, Sv::NtidY, Sv::NtidZ]),
+        }
+    }
+
+    /// `x + size.x * (y + size.y * z)`
+    fn linear(&mut self, at: [Word; 3], size: [Word; 3]) -> Word {
+        let mut index = at[2];
+        for axis in [1, 0] {
+            let row = self.e.op2(Op::Mul, Type::U32, index, size[axis]);
+            index = self.e.op2(Op::Add, Type::U32, row, at[axis]);
+        }
+        index
+    }
+
+    pub(super) fn local_index(&mut self) -> Word {
+        let size = self.block_size();
+        // Directions with one thread only need no register.
+        let mut at = self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]);
+        for (w, n) in at.iter_mut().zip(size) {
+            if n == Word::Imm(1) {
+                *w = Word::Imm(0);
+            }
+        }
+        self.linear(at, size)
+    }
+
+    fn global_id(&mut self) -> [Word; 3] {
+        let size = self.block_size();
+        let block = self.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]);
+        let thread = self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]);
+        let mut id = thread;
+        for i in 0..3 {
+            let first = self.e.op2(Op::Mul, Type::U32, block[i], size[i]);
+            id[i] = self.e.op2(Op::Add, Type::U32, first, thread[i]);
+        }
+        id
+    }
+
+    fn system_words(&mut self, value: System) -> ArrayVec<Word, 3> {
+        let one = |w: Word| [w].into_iter().collect();
+        match value {
+            System::WorkgroupId | System::WorkgroupIdZeroBase => {
+                self.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]).into()
+            }
+            System::LocalInvocationId => self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]).into(),
+            System::WorkgroupSize => self.block_size().into(),
+            System::NumWorkgroups => self.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]).into(),
+            System::LocalInvocationIndex => one(self.local_index()),
+            System::GlobalInvocationId => self.global_id().into(),
+            System::GlobalInvocationIndex => {
+                let id = self.global_id();
+                let block = self.block_size();
+                let blocks = self.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]);
+                let mut size = block;
+                for i in 0..3 {
+                    size[i] = self.e.op2(Op::Mul, Type::U32, block[i], blocks[i]);
+                }
+                one(self.linear(id, size))
+            }
+            System::WorkgroupIndex => {
+                let id = self.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]);
+                let size = self.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]);
+                one(self.linear(id, size))
+            }
+            System::WorkDim => one(self.sv(Sv::WorkDim)),
+            System::SubgroupInvocation => one(self.sv(Sv::Laneid)),
+            System::SubgroupSize => one(Word::Imm(32)),
+            // Warps are made of the threads of a block in the order of their linear index.
+            System::SubgroupId => {
+                let index = self.local_index();
+                one(self.e.op2(Op::Shr, Type::U32, index, 5))
+            }
+            System::NumSubgroups => {
+                let [x, y, z] = self.block_size();
+                let xy = self.e.op2(Op::Mul, Type::U32, x, y);
+                let threads = self.e.op2(Op::Mul, Type::U32, xy, z);
+                let up = self.e.op2(Op::Add, Type::U32, threads, 31);
+                one(self.e.op2(Op::Shr, Type::U32, up, 5))
+            }
+            System::EqMask => one(self.sv(Sv::LanemaskEq)),
+            System::GeMask => one(self.sv(Sv::LanemaskGe)),
+            System::GtMask => one(self.sv(Sv::LanemaskGt)),
+            System::LeMask => one(self.sv(Sv::LanemaskLe)),
+            System::LtMask => one(self.sv(Sv::LanemaskLt)),
+            System::Zero => [Word::Imm(0); 3].into(),
+        }
+    }
+}
