@@ -676,7 +676,7 @@ pub struct Tex {
 pub struct Surf {
     pub dim: Dim,
     pub array: bool,
-    /// Image number, plus the dynamic `index`; [`Surf::BINDLESS`]: `index` is a handle.
+    /// Image number, plus the dynamic `index`.
     pub image: u16,
     pub index: Option<ValueId>,
     /// A bindless handle instead of an image number (Kepler).
@@ -695,11 +695,6 @@ pub struct Surf {
     pub order: Order,
     /// After lowering: the machine mode that the generation's selection understands.
     pub machine: u32,
-}
-
-impl Surf {
-    /// The image number of an image that a handle names (Kepler: `Abi::bindless_info`).
-    pub const BINDLESS: u16 = u16::MAX;
 }
 
 /// Rare, large details of an instruction.

@@ -73,6 +73,7 @@ impl Lower<'_, '_> {
             array,
             image: 0,
             index: None,
+            handle: None,
             format: ix.text("format").and_then(format),
             mask: 0,
             ty: Type::U32,
@@ -172,8 +173,7 @@ impl Lower<'_, '_> {
             ImageRef::Bindless => {
                 // The table of bindless images is indexed by the low bits of the handle.
                 let handle = self.src_comp(src, 0).word();
-                s.index = Some(self.e.val(handle));
-                s.image = Surf::BINDLESS;
+                s.handle = Some(self.e.val(handle));
                 return Some(());
             }
             ImageRef::Deref => match self.pointer(src) {
