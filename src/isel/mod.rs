@@ -20,6 +20,7 @@ mod lanes;
 mod logic;
 mod memory;
 mod operand;
+mod texture;
 
 use crate::chip::Chip;
 use crate::ir::{Aux, Function, Inst, Op, Type, ValueId};
@@ -118,6 +119,7 @@ impl Cx<'_> {
             Op::Vote => self.vote(i),
             Op::Shfl => self.shfl(i),
             Op::Quadop => self.quadop(i),
+            Op::Tex => self.tex(i),
             Op::Texbar => match i.aux {
                 Aux::Count(n) => Ok(MInst::new(isa::Op::Texdepbar).arg(isa::Operand::imm(n.into()))),
                 _ => Err(Unencodable::Operand),
@@ -132,7 +134,6 @@ impl Cx<'_> {
             | Op::Ldexp
             | Op::BufSize
             | Op::Suq
-            | Op::Tex
             | Op::Suld
             | Op::Sust
             | Op::Sured

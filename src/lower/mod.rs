@@ -13,6 +13,7 @@ pub mod int64;
 pub mod int_div;
 pub mod library;
 pub mod split;
+pub mod textures;
 
 use crate::chip::Chip;
 use crate::ir::Program;

@@ -21,7 +21,7 @@ pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
     push_register(out, ald.s(DST).s(ATTR), B);
     let ast = op6(Op::Ast, 6, 0x08).flag(8, PATCH).flag(57, PHYSICAL).m(SIZE_BITS, SIZE);
     push_register(out, ast.s(ATTR).s(B), C);
-    const STYLE: Names = names!(!, Emit, Cut, EmitThenCut);
+    const STYLE: Names = names!(_, Emit, Cut, EmitThenCut);
     push_b(out, op6(Op::Out, 6, 0x1c).m(b(5, 2), STYLE).s(DST).s(A), Short::Int, plain, &[]);
     const INFO: Names = names!(_, Covmask, Covered, Offset, CentroidOffset, MyIndex);
     let pixld = op6(Op::Pixld, 6, 0x10).m(b(5, 3), INFO).s(DST).s(pred_dst(53));
