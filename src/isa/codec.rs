@@ -315,6 +315,8 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             Ok(bank | base | encode_scaled(offset, bytes, 0, true).ok_or(range)?)
         }
         (Kind::Mem { base, offset, shift, signed }, Operand::Mem { base: r, offset: bytes }) => {
+            // Without a base register the address is a number, not a distance.
+            let signed = signed && r != Reg::Z;
             Ok(encode_base(base, r).ok_or(register)?
                 | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
         }

@@ -396,7 +396,7 @@ spelled! {
         // video
         Ud "UD", Mx "MX", Avrg "AVRG", Acc "ACC", Mrg16h "MRG_16H", Mrg16l "MRG_16L", Mrg8b0 "MRG_8B0",
         Mrg8b2 "MRG_8B2", Shr7 "SHR_7", Shr15 "SHR_15", SimdMin "SIMD_MIN", SimdMax "SIMD_MAX", Y "Y", Xy "XY",
-        Xz "XZ", Yz "YZ", Xyz "XYZ", Xw "XW", Yw "YW", Xyw "XYW", Zw "ZW", Xzw "XZW", Yzw "YZW", NoLanes "NONE",
+        Xz "XZ", Yz "YZ", Xyz "XYZ", Xw "XW", Yw "YW", Xyw "XYW", Zw "ZW", Xzw "XZW", Yzw "YZW", NoLanes "NONE", Wrap "WRAP",
     }
 }
 

@@ -298,10 +298,9 @@ impl Cx<'_> {
     /// Whether the machine's TXD takes the operands.
     fn has_txd(&self, t: &Tex) -> bool {
         let offsets = t.offset.is_some() || !of(t, TexRole::Offset).is_empty();
-        let indirect = [TexRole::Index, TexRole::SamplerIndex, TexRole::Handle]
-            .iter()
-            .any(|&r| !of(t, r).is_empty())
-            || (self.chip != Chip::Gf100 && t.texture != t.sampler);
+        let indirect =
+            [TexRole::Index, TexRole::SamplerIndex, TexRole::Handle].iter().any(|&r| !of(t, r).is_empty())
+                || (self.chip != Chip::Gf100 && t.texture != t.sampler);
         let extra = if self.chip == Chip::Gf100 {
             usize::from(offsets) + usize::from(t.array || indirect)
         } else {
@@ -350,7 +349,8 @@ impl Cx<'_> {
     fn query(&self, b: &mut Builder<'_>, t: &Tex, op: TexOp, mask: u8, level: &[ValueId]) -> Vec<ValueId> {
         let mut q = Tex { op, mask, shadow: false, offset: None, level_zero: false, ..t.clone() };
         q.operands.retain(|(r, _)| matches!(r, TexRole::Index | TexRole::SamplerIndex | TexRole::Handle));
-        let head = if self.chip == Chip::Gf100 { self.slots(b, &mut q, None) } else { self.handle(b, &mut q) };
+        let head =
+            if self.chip == Chip::Gf100 { self.slots(b, &mut q, None) } else { self.handle(b, &mut q) };
         let run: Vec<ValueId> = head.into_iter().chain(level.iter().copied()).collect();
         q.operands.clear();
         let dsts: Vec<ValueId> = (0..mask.count_ones()).map(|_| b.gpr()).collect();

@@ -3,7 +3,7 @@
 use super::forms::*;
 use crate::Chip;
 use crate::isa::Op;
-use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
+use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, Style, b};
 use crate::names;
 
 /// `a[base + offset]`.
@@ -21,11 +21,14 @@ pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
     push_register(out, ald.s(DST).s(ATTR), B);
     let ast = op6(Op::Ast, 6, 0x08).flag(8, PATCH).flag(57, PHYSICAL).m(SIZE_BITS, SIZE);
     push_register(out, ast.s(ATTR).s(B), C);
+    out.push(op6(Op::Vild, 6, 0x00).s(DST).s(memory(b(26, 16)).style(Style::Vertex)));
     const STYLE: Names = names!(_, Emit, Cut, EmitThenCut);
     push_b(out, op6(Op::Out, 6, 0x1c).m(b(5, 2), STYLE).s(DST).s(A), Short::Int, plain, &[]);
     const INFO: Names = names!(_, Covmask, Covered, Offset, CentroidOffset, MyIndex);
-    let pixld = op6(Op::Pixld, 6, 0x10).m(b(5, 3), INFO).s(DST).s(pred_dst(53));
-    out.push(pixld.s(memory(b(26, 8))));
+    let pixld = op6(Op::Pixld, 6, 0x10).m(b(5, 3), INFO).s(DST);
+    let at = memory(b(26, 8));
+    out.push(pixld.clone().fix(b(53, 3), 7).s(at));
+    out.push(pixld.except(b(53, 3), 7).s(pred_dst(53)).s(at));
     if chip != Chip::Gf100 {
         let al2p = op6(Op::Al2p, 6, 0x0c).since(Chip::Gk104).flag(9, OUTPUT).s(DST).s(A);
         out.push(al2p.s(Slot::new(Kind::Imm { at: b(32, 11), enc: ImmEnc::Signed })));

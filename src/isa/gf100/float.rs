@@ -2,7 +2,7 @@
 
 use super::forms::*;
 use crate::isa::Op;
-use crate::isa::row::{Row, Slot, b};
+use crate::isa::row::{Row, Slot, Style, b};
 use crate::names;
 
 fn neg_abs_a(s: Slot) -> Slot {
@@ -21,7 +21,7 @@ pub(super) fn rows(out: &mut Vec<Row>) {
     single(out);
     double(out);
     special(out);
-    // FSWZ
+    out.push(fswz());
 }
 
 fn single(out: &mut Vec<Row>) {
@@ -68,4 +68,17 @@ fn special(out: &mut Vec<Row>) {
     out.push(mufu.s(DST).s(neg_abs_a(A)));
     let rro = op5(Op::Rro, 0, 0x60).m(b(5, 1), names!(Sincos, Ex2)).s(DST);
     push_b(out, rro, Short::F32, neg_abs_b, &[]);
+}
+
+/// Adds, for each lane of a quad, its own operand B and a lane's operand A with the signs that the last operand says.
+fn fswz() -> Row {
+    op5(Op::Fswz, 0, 0x48)
+        .m(b(6, 3), names!(Q0000, Q1111, Q2222, Q3333, Q1032, Q2301))
+        .flag(5, FTZ)
+        .m(b(55, 2), ROUND)
+        .flag(9, names!(_, Ndv))
+        .s(DST_CC)
+        .s(A)
+        .s(B)
+        .s(number(b(32, 8)).style(Style::Swizzle))
 }

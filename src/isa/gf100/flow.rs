@@ -3,7 +3,7 @@
 use super::forms::*;
 use crate::Chip;
 use crate::isa::Op;
-use crate::isa::row::{Bit, Kind, Row, Slot, b};
+use crate::isa::row::{Bit, ImmEnc, Kind, Row, Slot, Style, b};
 use crate::names;
 
 /// A branch target of 24 bits.
@@ -57,9 +57,13 @@ fn branches(out: &mut Vec<Row>) {
     push_cc(out, branch(Op::Jmp, 0x00, 0), &[FAR]);
     push_cc(out, branch(Op::Jmp, 0x00, 1), &[TABLE]);
     let indexed = Slot::new(Kind::ConstInd { bank: b(42, 5), base: b(20, 6), offset: b(26, 16) });
-    for (op, opcode) in [(Op::Brx, 0x48), (Op::Jmx, 0x08)] {
+    for (op, opcode, offset) in [(Op::Brx, 0x48, b(26, 24)), (Op::Jmx, 0x08, b(26, 32))] {
         let r = guarded(op, opcode).flag(16, names!(_, Lmt));
-        push_cc(out, r.fix(FROM_TABLE, 1), &[indexed]);
+        push_cc(out, r.clone().fix(FROM_TABLE, 1), &[indexed]);
+        let in_register = r.fix(FROM_TABLE, 0);
+        push_cc(out, in_register.clone().fix(offset, 0), &[A]);
+        let distance = Slot::new(Kind::Imm { at: offset, enc: ImmEnc::Signed }).style(Style::Gap);
+        push_cc(out, in_register.except(offset, 0), &[A, distance]);
     }
 }
 

@@ -258,7 +258,8 @@ fn vector(out: &mut Vec<Row>, lanes: Lanes, first: u64, ops: [Op; 7]) {
     push_vector(out, &compare, lanes, |r| r, [plain, plain], C);
     for (op, i) in [(shr, 4), (shl, 5)] {
         let shift = new(op, i).flag(DST_SIGN, UNSIGNED).flag(6, lanes.type_of_a());
-        let wrap = |r: Row| sat(r.flag(WRAP_BIT, WRAP));
+        // W is a lane here.
+        let wrap = |r: Row| sat(r.flag(WRAP_BIT, names!(_, Wrap)));
         push_vector(out, &shift, lanes, wrap, [plain, plain], C);
     }
     push_vector(out, &typed(new(sel, 6).flag(DST_SIGN, UNSIGNED)), lanes, sat, [plain, plain], P_SRC);

@@ -35,7 +35,13 @@ pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
         let slot = row.and_then(|r| r.slots.get(i));
         out.push_str(match slot.map(|s| s.style) {
             // nvdisasm leaves the space out before the address of a cache query.
-            _ if i == 0 && m.mods.last() == Some(&Mod::Qry1) && !m.sync => "",
+            _ if i == 0
+                && m.mods.last() == Some(&Mod::Qry1)
+                && matches!(o, Operand::Mem { .. })
+                && !m.sync =>
+            {
+                ""
+            }
             _ if i == 0 => " ",
             Some(Style::Gap) => " ",
             _ => ", ",
