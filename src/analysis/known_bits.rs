@@ -95,7 +95,7 @@ impl Bits {
         Bits { zero: self.one, one: self.zero, min: !self.max, max: !self.min }
     }
 
-    pub fn add(self, o: Bits) -> Bits {
+    fn plus(self, o: Bits) -> Bits {
         let most = (!self.zero).wrapping_add(!o.zero);
         let least = self.one.wrapping_add(o.one);
         let carry_zero = !(most ^ self.zero ^ o.zero);
@@ -109,10 +109,10 @@ impl Bits {
     }
 
     fn neg(self) -> Bits {
-        self.not().add(Bits::constant(1)).bits_only()
+        self.not().plus(Bits::constant(1)).bits_only()
     }
 
-    pub fn mul(self, o: Bits) -> Bits {
+    fn times(self, o: Bits) -> Bits {
         if let (Some(a), Some(b)) = (self.as_constant(), o.as_constant()) {
             return Bits::constant(a.wrapping_mul(b));
         }
@@ -329,11 +329,11 @@ impl KnownBits {
             Op::Mov if inst.srcs[0].mods == SrcMods::default() => s(0)?,
             Op::Sel => s(0)?.meet(s(1)?),
             Op::Slct if !float => s(0)?.meet(s(1)?),
-            Op::Add if !float && inst.srcs.len() == 2 && !inst.sat => s(0)?.add(s(1)?),
-            Op::Sub if !float && inst.srcs.len() == 2 && !inst.sat => s(0)?.add(s(1)?.neg()),
-            Op::Mul if !float => s(0)?.mul(s(1)?),
-            Op::Mad if !float && inst.srcs.len() == 3 && !inst.sat => s(0)?.mul(s(1)?).add(s(2)?),
-            Op::ShlAdd => s(0)?.shl(inst.srcs[1].as_imm().unwrap_or(0)).add(s(2)?),
+            Op::Add if !float && inst.srcs.len() == 2 && !inst.sat => s(0)?.plus(s(1)?),
+            Op::Sub if !float && inst.srcs.len() == 2 && !inst.sat => s(0)?.plus(s(1)?.neg()),
+            Op::Mul if !float => s(0)?.times(s(1)?),
+            Op::Mad if !float && inst.srcs.len() == 3 && !inst.sat => s(0)?.times(s(1)?).plus(s(2)?),
+            Op::ShlAdd => s(0)?.shl(inst.srcs[1].as_imm().unwrap_or(0)).plus(s(2)?),
             Op::And => s(0)?.and(s(1)?),
             Op::Or => s(0)?.or(s(1)?),
             Op::Xor => s(0)?.xor(s(1)?),
@@ -369,7 +369,7 @@ impl KnownBits {
             Op::Max if inst.ty == Type::U32 => s(0)?.umax(s(1)?),
             Op::Div if inst.ty == Type::U32 => {
                 let (a, b) = (s(0)?, s(1)?);
-                if b.min > 0 { Bits::range(a.min / b.max, a.max / b.min) } else { Bits::ANY }
+                a.max.checked_div(b.min).map_or(Bits::ANY, |max| Bits::range(a.min / b.max, max))
             }
             Op::Mod if inst.ty == Type::U32 => {
                 let (a, b) = (s(0)?, s(1)?);
@@ -422,8 +422,8 @@ impl KnownBits {
             Op::And => both(Bits::and),
             Op::Or => both(Bits::or),
             Op::Xor => both(Bits::xor),
-            Op::Add => low(both(Bits::add).0),
-            Op::Mul => low(both(Bits::mul).0),
+            Op::Add => low(both(Bits::plus).0),
+            Op::Mul => low(both(Bits::times).0),
             Op::Cvt if inst.sty == Type::U32 => (self.src(&inst.srcs[0], 0), Some(Bits::constant(0))),
             Op::Cvt if inst.sty == Type::S32 => low(self.src(&inst.srcs[0], 0)),
             Op::Shl => match inst.srcs[1].as_imm() {

@@ -2,5 +2,6 @@
 
 pub mod alias;
 pub mod cfg;
+pub mod divergence;
 pub mod known_bits;
 pub mod liveness;

@@ -13,15 +13,21 @@
 
 pub mod address;
 pub mod algebra;
+pub mod bits;
 pub mod copy_prop;
 pub mod dce;
 pub mod dead_params;
+pub mod divmod;
 pub mod edit;
 pub mod flow;
 pub mod fold;
 pub mod fuse;
 pub mod gvn;
+pub mod if_convert;
+pub mod inline;
+pub mod licm;
 pub mod mem_combine;
+pub mod mem_forward;
 pub mod mods;
 pub mod operand;
 
@@ -79,41 +85,45 @@ const fn on_program(name: &'static str, run: fn(&mut Program, &mut Ctx<'_>) -> b
 pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
+    on_function("bits", bits::run),
     on_function("copy_prop", copy_prop::run),
     on_function("dce", dce::run),
     on_program("dead_params", dead_params::run),
+    on_function("divmod", divmod::run),
     on_function("flow", flow::run),
     on_function("fold", fold::run),
     on_function("fuse", fuse::run),
     on_function("gvn", gvn::run),
+    on_function("if_convert", if_convert::run),
+    on_program("inline", inline::run),
+    on_function("licm", licm::run),
     on_function("mem_combine", mem_combine::run),
+    on_function("mem_forward", mem_forward::run),
     on_function("mods", mods::run),
     on_function("operand", operand::run),
 ];
 
+/// Splits a list of names at compile time, for [`pipeline`].
+macro_rules! passes {
+    ($($name:ident)*) => { &[$(stringify!($name)),*] };
+}
+
 /// The passes of a stage at an optimisation level, in order. The same name may come several times.
 pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
     match (stage, level) {
-        // What later stages rely on being gone.
-        (Stage::Front, 0) => &["flow"],
+        // Blocks that cannot be reached are in the way of everybody.
+        (Stage::Front, 0) => passes!(flow),
         (_, 0) => &[],
-        (Stage::Front, _) => {
-            &["dead_params", "flow", "copy_prop", "fold", "algebra", "copy_prop", "gvn", "address", "dce"]
-        }
-        (Stage::Ssa, _) => &[
-            "copy_prop",
-            "fold",
-            "algebra",
-            "copy_prop",
-            "gvn",
-            "address",
-            "mods",
-            "fuse",
-            "mem_combine",
-            "flow",
-            "dce",
-        ],
-        (Stage::Legal, _) => &["gvn", "copy_prop", "operand", "dce"],
+        (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
+        (Stage::Front, _) => passes!(
+            inline dead_params flow copy_prop fold algebra copy_prop mem_forward if_convert copy_prop
+            gvn bits divmod algebra copy_prop address dce
+        ),
+        (Stage::Ssa, _) => passes!(
+            copy_prop fold algebra copy_prop gvn address mods fuse licm mem_combine if_convert
+            copy_prop flow dce
+        ),
+        (Stage::Legal, _) => passes!(gvn copy_prop operand dce),
     }
 }
 

@@ -1,0 +1,369 @@
+//! Which branches all active lanes of a warp take alike.
+//!
+//! ```text
+//! rdsv u32 %r0 sv[ctaid.x]            the same in all lanes: uniform
+//! rdsv u32 %r1 sv[tid.x]              divergent
+//! set.lt pred u32 %p2 %r0 0x10        uniform, and so is a branch on it: no lane waits for another
+//! set.lt pred u32 %p3 %r1 0x10        divergent
+//! ```
+//!
+//! A value is divergent if lanes that are active together may hold different bits of it:
+//! - it comes from what differs by nature (thread and lane numbers, atomics, the thread's own memory, arguments);
+//! - an operand is divergent;
+//! - it is a parameter of a block where lanes meet that took different ways;
+//! - it is computed in a loop that lanes leave in different iterations, and read outside.
+//!
+//! Everything counts as uniform until shown otherwise, and the function is gone through until nothing changes. Where
+//! lanes may meet is read off the layout, which keeps constructs together: behind a divergent branch, up to its
+//! join (or the end of the loop around it, or of the function), every block with several incoming edges, and the exit
+//! and continue block of the loop around it.
+
+use crate::ir::*;
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+/// Blocks whose branch is uniform, for each function.
+pub type UniformBranches = SecondaryMap<FuncId, Option<EntitySet<BlockId>>>;
+
+/// Uniform branches of all functions of a program.
+pub fn of_program(p: &Program) -> UniformBranches {
+    let mut all = UniformBranches::new();
+    for (id, f) in p.funcs.iter() {
+        all[id] = Some(uniform_branches(f));
+    }
+    all
+}
+
+/// Blocks of a function that end in a branch which all active lanes take alike.
+pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
+    let mut uniform = EntitySet::with_capacity(f.blocks.len());
+    let is_branch = |b: BlockId| matches!(f.blocks[b].term, Term::Branch { .. });
+    if !f.layout.iter().any(|&b| is_branch(b)) {
+        return uniform;
+    }
+    let mut d = Divergence::new(f);
+    if d.solve() {
+        for &b in &f.layout {
+            if is_branch(b) && !d.branches.contains(b) {
+                uniform.insert(b);
+            }
+        }
+    }
+    uniform
+}
+
+/// Rounds after which everything is given up as divergent: deeper chains of loops than occur.
+const ROUNDS: usize = 16;
+
+/// A loop construct.
+struct Loop {
+    header: BlockId,
+    exit: BlockId,
+    cont: BlockId,
+    /// Layout positions of header and exit.
+    start: u32,
+    end: u32,
+    parent: Option<usize>,
+    /// Positions of blocks with an edge to the exit, ascending.
+    breaks: Vec<u32>,
+    /// Lanes may leave it in different iterations.
+    divergent_exit: bool,
+}
+
+struct Divergence<'f> {
+    f: &'f Function,
+    values: EntitySet<ValueId>,
+    branches: EntitySet<BlockId>,
+    /// Blocks in which lanes meet that came by different ways.
+    meeting: EntitySet<BlockId>,
+    position: SecondaryMap<BlockId, u32>,
+    edges_in: SecondaryMap<BlockId, u32>,
+    loops: Vec<Loop>,
+    /// Innermost loop around a block, plus one.
+    inside: SecondaryMap<BlockId, u32>,
+    /// The loop in which a value is defined, plus one.
+    home: SecondaryMap<ValueId, u32>,
+    changed: bool,
+}
+
+impl<'f> Divergence<'f> {
+    fn new(f: &'f Function) -> Divergence<'f> {
+        let mut d = Divergence {
+            f,
+            values: EntitySet::with_capacity(f.values.len()),
+            branches: EntitySet::with_capacity(f.blocks.len()),
+            meeting: EntitySet::with_capacity(f.blocks.len()),
+            position: SecondaryMap::new(),
+            edges_in: SecondaryMap::new(),
+            loops: Vec::new(),
+            inside: SecondaryMap::new(),
+            home: SecondaryMap::new(),
+            changed: false,
+        };
+        for (n, &b) in f.layout.iter().enumerate() {
+            d.position[b] = n as u32;
+            for s in f.blocks[b].term.successors() {
+                d.edges_in[s] += 1;
+            }
+        }
+        let mut open: Vec<usize> = Vec::new();
+        for (n, &b) in f.layout.iter().enumerate() {
+            while open.last().is_some_and(|&l| d.loops[l].exit == b) {
+                open.pop();
+            }
+            if let Merge::Loop { exit, cont } = f.blocks[b].merge {
+                let (start, end) = (n as u32, d.position[exit]);
+                let parent = open.last().copied();
+                open.push(d.loops.len());
+                let header = b;
+                d.loops.push(Loop {
+                    header,
+                    exit,
+                    cont,
+                    start,
+                    end,
+                    parent,
+                    breaks: Vec::new(),
+                    divergent_exit: false,
+                });
+            }
+            let innermost = open.last().map_or(0, |&l| l as u32 + 1);
+            d.inside[b] = innermost;
+            if innermost == 0 {
+                continue;
+            }
+            let l = &mut d.loops[innermost as usize - 1];
+            if f.blocks[b].term.successors().any(|s| s == l.exit) {
+                l.breaks.push(n as u32);
+            }
+            let home = &mut d.home;
+            f.blocks[b].params.iter().for_each(|&p| home[p] = innermost);
+            for &i in &f.blocks[b].body {
+                f.insts[i].for_defs(|v| home[v] = innermost);
+            }
+        }
+        for &p in &f.params {
+            d.values.insert(p);
+        }
+        d
+    }
+
+    /// Whether it came to an end.
+    fn solve(&mut self) -> bool {
+        for _ in 0..ROUNDS {
+            self.changed = false;
+            for n in 0..self.f.layout.len() {
+                self.block(self.f.layout[n]);
+            }
+            if !self.changed {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn mark(&mut self, v: ValueId) {
+        self.changed |= self.values.insert(v);
+    }
+
+    /// Whether lanes active in block `b` may see different bits of a value.
+    fn differs(&self, v: ValueId, b: BlockId) -> bool {
+        if self.values.contains(v) {
+            return true;
+        }
+        let mut home = self.home[v];
+        let at = self.position[b];
+        while home != 0 {
+            let l = &self.loops[home as usize - 1];
+            if (l.start..l.end).contains(&at) {
+                return false;
+            }
+            if l.divergent_exit {
+                return true;
+            }
+            home = l.parent.map_or(0, |p| p as u32 + 1);
+        }
+        false
+    }
+
+    fn block(&mut self, b: BlockId) {
+        let f = self.f;
+        let block = &f.blocks[b];
+        for &i in &block.body {
+            let inst = &f.insts[i];
+            let mut divergent = by_nature(inst);
+            if !divergent && inst.op != Op::Vote {
+                inst.for_uses(|v| divergent |= self.differs(v, b));
+            }
+            if divergent {
+                inst.for_defs(|v| self.mark(v));
+            }
+        }
+        for e in block.term.edges() {
+            let met = self.meeting.contains(e.to);
+            for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
+                if met || self.differs(a, b) {
+                    self.mark(p);
+                }
+            }
+        }
+        if let Term::Branch { cond, .. } = block.term
+            && !self.branches.contains(b)
+            && self.differs(cond, b)
+        {
+            self.branches.insert(b);
+            self.changed = true;
+            self.part(b);
+        }
+    }
+
+    /// Lanes part at the end of `b`: where may they meet again?
+    fn part(&mut self, b: BlockId) {
+        let start = self.position[b];
+        let innermost = self.inside[b].checked_sub(1).map(|l| l as usize);
+        let end = match (self.f.blocks[b].merge, innermost) {
+            (Merge::If { join }, _) => self.position[join],
+            (_, Some(l)) => self.loops[l].end,
+            _ => self.f.layout.len() as u32 - 1,
+        };
+        for n in start + 1..=end {
+            let t = self.f.layout[n as usize];
+            if self.edges_in[t] > 1 && self.meeting.insert(t) {
+                self.changed = true;
+            }
+        }
+        let Some(l) = innermost else { return };
+        let (exit, cont, header) = (self.loops[l].exit, self.loops[l].cont, self.loops[l].header);
+        for t in [exit, cont] {
+            // Lanes come to the header from the continue block together.
+            if t != header && self.edges_in[t] > 1 && self.meeting.insert(t) {
+                self.changed = true;
+            }
+        }
+        // A header that is its own continue block: lanes that continue early wait for nobody there.
+        if cont == header && self.meeting.insert(header) {
+            self.changed = true;
+        }
+        let breaks = &self.loops[l].breaks;
+        let first = breaks.partition_point(|&n| n < start);
+        let leaves = breaks.get(first).is_some_and(|&n| n == start || n < end);
+        if leaves && !self.loops[l].divergent_exit {
+            self.loops[l].divergent_exit = true;
+            self.changed = true;
+        }
+    }
+}
+
+/// Whether an instruction's results may differ between lanes though its operands do not.
+fn by_nature(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Rdsv => match inst.aux {
+            Aux::Sv(sv) => !matches!(
+                sv,
+                Sv::CtaidX
+                    | Sv::CtaidY
+                    | Sv::CtaidZ
+                    | Sv::NtidX
+                    | Sv::NtidY
+                    | Sv::NtidZ
+                    | Sv::NctaidX
+                    | Sv::NctaidY
+                    | Sv::NctaidZ
+                    | Sv::Gridid
+                    | Sv::WorkDim
+                    | Sv::SharedWindow
+                    | Sv::LocalWindow
+            ),
+            _ => true,
+        },
+        // One instruction reads one address once for all lanes; the thread's own memory is another for each.
+        Op::Ld => !inst.mem.is_some_and(|m| {
+            m.order == Order::Weak
+                && matches!(m.space, Space::Const | Space::Uniform | Space::Global | Space::Shared)
+        }),
+        Op::Vote => false,
+        Op::Undef | Op::Call => true,
+        op => op.is(op::READS | op::CROSS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uniform(body: &str) -> Vec<u32> {
+        let p = parse::program(&format!("program\nkernel k() {{\n{body}\n}}\n")).expect("valid text");
+        verify::program(&p, verify::Phase::Front).expect("valid program");
+        let f = &p.funcs[p.entry];
+        let set = uniform_branches(f);
+        f.layout.iter().filter(|&&b| set.contains(b)).map(|b| b.as_u32()).collect()
+    }
+
+    #[test]
+    fn thread_numbers_diverge_and_block_numbers_do_not() {
+        let text = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    rdsv u32 %r1 sv[ctaid.x]
+    set.lt pred u32 %p2 %r0 0x4
+    set.lt pred u32 %p3 %r1 0x4
+    if %p2 b1 b2 join b2
+b1:
+    jump b2
+b2:
+    if %p3 b3 b4 join b4
+b3:
+    jump b4
+b4:
+    exit";
+        assert_eq!(uniform(text), [2]);
+    }
+
+    #[test]
+    fn a_choice_by_a_divergent_branch_diverges_though_both_values_are_uniform() {
+        let text = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    rdsv u32 %r1 sv[ctaid.x]
+    rdsv u32 %r9 sv[ctaid.y]
+    set.lt pred u32 %p2 %r0 0x4
+    if %p2 b1 b2 join b3
+b1:
+    jump b3(%r1)
+b2:
+    jump b3(%r9)
+b3(%r3):
+    set.lt pred u32 %p4 %r3 0x4
+    if %p4 b4 b5 join b5
+b4:
+    jump b5
+b5:
+    exit";
+        assert_eq!(uniform(text), [] as [u32; 0]);
+    }
+
+    const LOOP: &str = "b0:
+    rdsv u32 %r0 sv[LIMIT]
+    mov u32 %r1 0x0
+    jump b1(%r1)
+b1(%r2): loop exit b5 cont b4
+    set.ge pred u32 %p3 %r2 %r0
+    jump b2
+b2:
+    if %p3 b5 b3 join b3
+b3:
+    jump b4
+b4:
+    add u32 %r4 %r2 0x1
+    jump b1(%r4)
+b5:
+    set.lt pred u32 %p6 %r2 0x4
+    if %p6 b6 b7 join b7
+b6:
+    jump b7
+b7:
+    exit";
+
+    #[test]
+    fn a_counter_is_uniform_after_a_loop_only_if_all_lanes_leave_together() {
+        assert_eq!(uniform(&LOOP.replace("LIMIT", "nctaid.x")), [2, 5]);
+        assert_eq!(uniform(&LOOP.replace("LIMIT", "tid.x")), [] as [u32; 0]);
+    }
+}

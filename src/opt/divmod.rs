@@ -1,0 +1,262 @@
+//! Division and remainder by constants, as multiplications and shifts.
+//!
+//! ```text
+//! div u32 %r1 %r0 0xa         ->  mulhi u32 %r2 %r0 0xcccccccd
+//!                                 shr u32 %r1 %r2 0x3
+//! mod u32 %r3 %r0 0x8         ->  and u32 %r3 %r0 0x7
+//! ```
+//!
+//! Unsigned: `x / d == (x * m) >> (32 + s)` for all x up to `max` exactly if `m = ceil(2^(32+s) / d)` and
+//! `max * (m * d - 2^(32+s)) < 2^(32+s)` (Granlund and Montgomery 1994). The least `s` is taken; where no 32-bit `m`
+//! does for the values that the dividend can have, the 33-bit multiplier is split off as an addition that cannot
+//! overflow. Signed division rounds towards zero: the high product, corrected by the sign.
+//!
+//! The remainder is `x - (x / d) * d`. A dividend known not to be negative divides as unsigned. Division by zero is
+//! left as it is.
+
+use super::Ctx;
+use super::edit::{emit, is_scalar, rewrite_each};
+use crate::analysis::known_bits::KnownBits;
+use crate::ir::*;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut known = None;
+    let mut replaced = 0;
+    let launch = ctx.launch;
+    rewrite_each(f, |f, out, i| {
+        let inst = &f.insts[i];
+        let int = matches!(inst.ty, Type::U32 | Type::S32);
+        if !matches!(inst.op, Op::Div | Op::Mod) || !int || !is_scalar(f, inst) {
+            return false;
+        }
+        let Some(d) = inst.srcs[1].as_imm().filter(|&d| d != 0) else { return false };
+        let max = known.get_or_insert_with(|| KnownBits::new(f, &launch)).of_src(&inst.srcs[0]).max;
+        let inst = inst.clone();
+        let last = Sequence { f, out, loc: inst.loc }.divide(&inst, d, max);
+        f.replace(i, last);
+        replaced += 1;
+        true
+    });
+    ctx.count("divmod: replaced", replaced);
+    replaced > 0
+}
+
+/// Where the instructions of one division go.
+struct Sequence<'a> {
+    f: &'a mut Function,
+    out: &'a mut Vec<InstId>,
+    loc: Loc,
+}
+
+impl Sequence<'_> {
+    fn op(&mut self, op: Op, ty: Type, srcs: &[Src]) -> Src {
+        let mut inst = Inst::new(op, ty);
+        inst.loc = self.loc;
+        inst.srcs.extend(srcs.iter().copied());
+        Src::val(emit(self.f, self.out, inst))
+    }
+
+    /// Everything but the last instruction, which takes the place of the division and is returned.
+    fn divide(&mut self, inst: &Inst, d: u32, max: u32) -> Inst {
+        let x = inst.srcs[0];
+        let signed = inst.ty == Type::S32 && (max > i32::MAX as u32 || d > i32::MAX as u32);
+        let mut last = Inst::new(Op::Mov, Type::U32);
+        last.dsts = inst.dsts.clone();
+        last.loc = inst.loc;
+        let finish = |mut last: Inst, op: Op, ty: Type, srcs: &[Src]| {
+            (last.op, last.ty, last.sty) = (op, ty, ty);
+            last.srcs.extend(srcs.iter().copied());
+            last
+        };
+        if inst.op == Op::Mod && !signed && d.is_power_of_two() {
+            return finish(last, Op::And, Type::U32, &[x, Src::imm(d - 1)]);
+        }
+        let q = if signed { self.signed(x, d as i32) } else { self.unsigned(x, d, max) };
+        if inst.op == Op::Div {
+            return finish(last, Op::Mov, Type::U32, &[q]);
+        }
+        let m = self.op(Op::Mul, Type::U32, &[q, Src::imm(d.wrapping_neg())]);
+        finish(last, Op::Add, Type::U32, &[m, x])
+    }
+
+    fn unsigned(&mut self, x: Src, d: u32, max: u32) -> Src {
+        let shr = |seq: &mut Self, x: Src, n: u32| {
+            if n == 0 { x } else { seq.op(Op::Shr, Type::U32, &[x, Src::imm(n)]) }
+        };
+        if d == 1 {
+            return x;
+        }
+        if d > max {
+            return Src::imm(0);
+        }
+        if d.is_power_of_two() {
+            return shr(self, x, d.trailing_zeros());
+        }
+        for s in 0..32 {
+            let power = 1u128 << (32 + s);
+            let m = power.div_ceil(d.into());
+            if m > u32::MAX.into() {
+                break;
+            }
+            if u128::from(max) * (m * u128::from(d) - power) < power {
+                let high = self.op(Op::MulHi, Type::U32, &[x, Src::imm(m as u32)]);
+                return shr(self, high, s);
+            }
+        }
+        // An even divisor: halve both first, and one bit less is enough.
+        let even = d.trailing_zeros();
+        if even > 0 {
+            let half = self.op(Op::Shr, Type::U32, &[x, Src::imm(even)]);
+            return self.unsigned(half, d >> even, max >> even);
+        }
+        // m = 2^32 + m': x * m >> 32 is x + high(x * m'), one bit too wide; their mean is not.
+        let s = 32 - d.leading_zeros();
+        let m = ((1u128 << (32 + s)).div_ceil(d.into()) - (1 << 32)) as u32;
+        let high = self.op(Op::MulHi, Type::U32, &[x, Src::imm(m)]);
+        let rest = self.op(Op::Sub, Type::U32, &[x, high]);
+        let half = self.op(Op::Shr, Type::U32, &[rest, Src::imm(1)]);
+        let mean = self.op(Op::Add, Type::U32, &[half, high]);
+        shr(self, mean, s - 1)
+    }
+
+    fn signed(&mut self, x: Src, d: i32) -> Src {
+        let ad = d.unsigned_abs();
+        let q = if ad == 1 {
+            x
+        } else if ad.is_power_of_two() {
+            // Rounds towards zero: d - 1 is added to what is negative.
+            let k = ad.trailing_zeros();
+            let sign = if k == 1 { x } else { self.op(Op::Shr, Type::S32, &[x, Src::imm(31)]) };
+            let bias = self.op(Op::Shr, Type::U32, &[sign, Src::imm(32 - k)]);
+            let sum = self.op(Op::Add, Type::U32, &[x, bias]);
+            self.op(Op::Shr, Type::S32, &[sum, Src::imm(k)])
+        } else {
+            // The least s for which ceil(2^(32+s) / d) is exact enough for |x| <= 2^31 (Hacker's Delight, 10-1).
+            let (mut s, mut m) = (0, 0);
+            for n in 0..31 {
+                let power = 1u128 << (32 + n);
+                let candidate = power / u128::from(ad) + 1;
+                s = n;
+                m = candidate;
+                if (candidate * u128::from(ad) - power) << 31 <= power {
+                    break;
+                }
+            }
+            let m = m as u32;
+            let mut high = self.op(Op::MulHi, Type::S32, &[x, Src::imm(m)]);
+            if m > i32::MAX as u32 {
+                // The multiplier was read as negative: 2^32 * x is missing.
+                high = self.op(Op::Add, Type::U32, &[high, x]);
+            }
+            if s > 0 {
+                high = self.op(Op::Shr, Type::S32, &[high, Src::imm(s)]);
+            }
+            // Floor to truncation: one more for a negative dividend.
+            let sign = self.op(Op::Shr, Type::U32, &[x, Src::imm(31)]);
+            self.op(Op::Add, Type::U32, &[high, sign])
+        };
+        if d < 0 { self.op(Op::Neg, Type::S32, &[q]) } else { q }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chip;
+    use crate::compile::Options;
+    use crate::opt::{Session, Stage, fold};
+    use rustc_hash::FxHashMap;
+
+    /// What the sequence for `x op d` computes for a dividend.
+    fn run_on(op: Op, ty: Type, x: u32, d: u32) -> u32 {
+        let mut f = Function::new("k");
+        let b = f.new_block();
+        let input = f.new_value(Class::Gpr);
+        f.append(b, Inst::new(Op::Rdsv, Type::U32).with_aux(Aux::Sv(Sv::Gridid)).dst(input));
+        let result = f.new_value(Class::Gpr);
+        f.append(b, Inst::new(op, ty).dst(result).src(input).src(d));
+        f.blocks[b].term = Term::Exit;
+        let mut p = Program::new(f);
+        let options = Options::new(Chip::Gk110);
+        let pass = crate::opt::find("divmod").expect("it exists");
+        Session::new().run_pass(pass, Stage::Front, &mut p, Chip::Gk110, &options).expect("valid");
+        let f = &p.funcs[p.entry];
+        let mut value: FxHashMap<ValueId, u32> = FxHashMap::default();
+        for (_, i) in f.insts_in_order() {
+            let mut inst = f.insts[i].clone();
+            assert!(!matches!(inst.op, Op::Div | Op::Mod), "it is replaced");
+            if inst.op == Op::Rdsv {
+                value.insert(input, x);
+                continue;
+            }
+            for s in &mut inst.srcs {
+                if let Some(v) = s.as_val() {
+                    s.kind = SrcKind::Imm(value[&v]);
+                }
+            }
+            value.insert(inst.dsts[0], fold::eval(&inst).expect("integer operations"));
+        }
+        value[&result]
+    }
+
+    #[test]
+    fn quotients_and_remainders_by_constants_are_exact() {
+        let edges = [
+            0,
+            1,
+            2,
+            6,
+            7,
+            9,
+            10,
+            99,
+            100,
+            0x7ffffffe,
+            0x7fffffff,
+            0x80000000,
+            0x80000001,
+            0xfffffffe,
+            u32::MAX,
+        ];
+        let divisors = [
+            1,
+            2,
+            3,
+            5,
+            6,
+            7,
+            9,
+            10,
+            12,
+            14,
+            25,
+            28,
+            60,
+            64,
+            100,
+            115,
+            125,
+            641,
+            1000,
+            0x10000,
+            0x10001,
+            0x7fffffff,
+            0x80000000,
+            0x80000001,
+            0xfffffff0,
+            0xfffffff9,
+            0xfffffffe,
+            u32::MAX,
+        ];
+        for d in divisors {
+            let near = [d, d.wrapping_sub(1), d.wrapping_mul(2), d.wrapping_mul(3).wrapping_sub(1)];
+            for x in edges.into_iter().chain(near) {
+                assert_eq!(run_on(Op::Div, Type::U32, x, d), x / d, "{x} / {d}");
+                assert_eq!(run_on(Op::Mod, Type::U32, x, d), x % d, "{x} % {d}");
+                let (sx, sd) = (x as i32, d as i32);
+                assert_eq!(run_on(Op::Div, Type::S32, x, d) as i32, sx.wrapping_div(sd), "{sx} / {sd}");
+                assert_eq!(run_on(Op::Mod, Type::S32, x, d) as i32, sx.wrapping_rem(sd), "{sx} % {sd}");
+            }
+        }
+    }
+}

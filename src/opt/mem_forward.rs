@@ -1,0 +1,154 @@
+//! Store-to-load forwarding, repeated loads and dead stores in shared and local memory; repeated loads elsewhere.
+//!
+//! ```text
+//! st u32 # l[%r1+0x8] %r2
+//! ld u32 %r3 l[%r1+0x8]       ->  mov u32 %r3 %r2
+//! st u32 # l[%r1+0x8] %r4         the first store is gone: nothing reads it in between
+//! ```
+//!
+//! Within a block: what was stored to or loaded from a place is known until something may write there. Places are
+//! compared by space, buffer, base and offset; widths must agree. Other threads can write shared and global memory,
+//! which only counts across barriers, atomics and calls: weak accesses promise no order in between. A store to local
+//! memory is dead if the same place is stored again with nothing that may read it in between, or if the thread
+//! ends: nobody else sees local memory. A store to shared or global memory is never removed.
+//!
+//! Only weak, unguarded accesses take part; guarded stores end what is known of places that they may touch.
+
+use super::Ctx;
+use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
+use crate::ir::*;
+use arrayvec::ArrayVec;
+use cranelift_entity::EntitySet;
+
+/// What a place in memory holds.
+struct Held {
+    mem: MemRef,
+    bytes: u32,
+    /// The register words; a store's immediate cannot be held.
+    words: ArrayVec<ValueId, 4>,
+    /// The store that put it there, if nothing has read it since.
+    unread_store: Option<InstId>,
+}
+
+/// Places remembered at a time: bounds the work for each access.
+const WINDOW: usize = 32;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let mut forwarded = 0;
+    let mut dead: Vec<InstId> = Vec::new();
+    let mut held: Vec<Held> = Vec::new();
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        held.clear();
+        for k in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[k];
+            let inst = &f.insts[i];
+            let Some(m) = inst.mem.filter(|_| matches!(inst.op, Op::Ld | Op::St)) else {
+                clobber_all(inst, &mut held);
+                continue;
+            };
+            let bytes = access_bytes(inst);
+            let simple = m.order == Order::Weak && inst.guard.is_none() && bytes >= 4;
+            if m.space.is_constant() {
+                continue;
+            }
+            if inst.op == Op::Ld {
+                if simple && let Some(words) = load(&held, &m, bytes) {
+                    let dsts = inst.dsts.clone();
+                    let loc = inst.loc;
+                    let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
+                    copy.srcs.extend(words.iter().map(|&v| Src::val(v)));
+                    copy.dsts = dsts;
+                    copy.loc = loc;
+                    f.replace(i, copy);
+                    forwarded += 1;
+                    continue;
+                }
+                // It may read what stores have left.
+                for h in &mut held {
+                    if may_alias(&h.mem, h.bytes, &m, bytes) {
+                        h.unread_store = None;
+                    }
+                }
+                if m.order != Order::Weak {
+                    clobber_all(inst, &mut held);
+                } else if simple && m.space != Space::Buffer {
+                    let words = inst.dsts.iter().copied().take(4).collect();
+                    remember(&mut held, Held { mem: m, bytes, words, unread_store: None });
+                }
+                continue;
+            }
+            if m.order != Order::Weak {
+                held.clear();
+                continue;
+            }
+            // A store over exactly the same place makes an unread one before it pointless.
+            if simple && m.space == Space::Local {
+                for h in &held {
+                    if same_base(&h.mem, &m)
+                        && h.mem.offset == m.offset
+                        && h.bytes <= bytes
+                        && let Some(old) = h.unread_store
+                    {
+                        dead.push(old);
+                    }
+                }
+            }
+            held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
+            let words: ArrayVec<ValueId, 4> = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
+            let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
+            if simple && plain && words.len() as u32 * 4 == bytes && m.space != Space::Buffer {
+                let unread_store = (m.space == Space::Local).then_some(i);
+                remember(&mut held, Held { mem: m, bytes, words, unread_store });
+            }
+        }
+        if f.blocks[b].term == Term::Exit {
+            dead.extend(held.iter().filter_map(|h| h.unread_store));
+        }
+    }
+    let removed = dead.len();
+    if removed > 0 {
+        let mut gone = EntitySet::with_capacity(f.insts.len());
+        dead.iter().for_each(|&i| {
+            gone.insert(i);
+        });
+        for n in 0..f.layout.len() {
+            let b = f.layout[n];
+            f.blocks[b].body.retain(|&i| !gone.contains(i));
+        }
+    }
+    ctx.count("mem_forward: loads", forwarded);
+    ctx.count("mem_forward: dead stores", removed);
+    forwarded + removed > 0
+}
+
+fn remember(held: &mut Vec<Held>, new: Held) {
+    if held.len() == WINDOW {
+        held.remove(0);
+    }
+    held.push(new);
+}
+
+/// The words that a load would give, if they are known.
+fn load(held: &[Held], m: &MemRef, bytes: u32) -> Option<ArrayVec<ValueId, 4>> {
+    let h = held.iter().rev().find(|h| {
+        let start = m.offset.wrapping_sub(h.mem.offset);
+        same_base(&h.mem, m) && start >= 0 && start % 4 == 0 && start as u32 + bytes <= h.bytes
+    })?;
+    let first = (m.offset.wrapping_sub(h.mem.offset) / 4) as usize;
+    h.words.get(first..first + bytes as usize / 4).map(|w| w.iter().copied().collect())
+}
+
+/// Everything else that touches memory, orders accesses, or hands control away.
+fn clobber_all(inst: &Inst, held: &mut Vec<Held>) {
+    let lanes_only = matches!(inst.op, Op::Vote | Op::Shfl | Op::Quadop | Op::Rdsv | Op::Tex);
+    if lanes_only || !inst.op.is(op::EFFECT | op::READS) {
+        return;
+    }
+    if inst.call().is_some() {
+        held.clear();
+        return;
+    }
+    // Nothing but this thread's own accesses reaches its local memory.
+    held.retain(|h| h.mem.space == Space::Local && inst.mem.is_none_or(|m| m.space != Space::Generic));
+}
