@@ -5,3 +5,4 @@ pub mod cfg;
 pub mod divergence;
 pub mod known_bits;
 pub mod liveness;
+pub mod must_init;

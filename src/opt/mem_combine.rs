@@ -10,10 +10,10 @@
 //! known bits of the base). Four words combine in two steps, so that each width is aligned by itself. A load moves up
 //! to the earlier one, so nothing in between may write what it reads; a store moves down to the later one, so
 //! nothing in between may read or write its bytes. Barriers, calls, atomics and accesses that are not weak let nothing
-//! past. Constant memory is exempt from these, not from alignment. Direct constant-buffer words stay alone: an
-//! instruction reads them as an operand.
+//! past. Constant memory is exempt from these, not from alignment. Direct constant-buffer words stay alone until
+//! those are left that no instruction takes as an operand; then two of them combine.
 
-use super::Ctx;
+use super::{Ctx, Stage};
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
@@ -40,7 +40,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         for at in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
-            if !is_candidate(inst) {
+            if !is_candidate(inst, ctx.stage) {
                 interfere(f, inst, &mut open);
                 continue;
             }
@@ -86,14 +86,14 @@ fn is_retired(inst: &Inst) -> bool {
     inst.op == Op::Undef && inst.dsts.is_empty()
 }
 
-fn is_candidate(inst: &Inst) -> bool {
+fn is_candidate(inst: &Inst, stage: Stage) -> bool {
     let Some(m) = &inst.mem else { return false };
     let direct_constant = m.space == Space::Const && m.index.is_none() && m.base().is_empty();
     matches!(inst.op, Op::Ld | Op::St)
         && m.order == Order::Weak
         && matches!(inst.ty.bytes(), 4 | 8)
         && !inst.ty.is_float()
-        && !direct_constant
+        && (!direct_constant || stage == Stage::Legal && inst.ty.bytes() == 4)
         // Robust accesses are checked one by one against the buffer's size.
         && !matches!(m.space, Space::Buffer | Space::Uniform)
         && inst.dsts.len() + inst.srcs.iter().map(|s| s.values().len()).sum::<usize>() == inst.ty.words()
@@ -132,6 +132,10 @@ fn partner(f: &Function, open: &[Open], ctx: &Ctx<'_>, known: &mut Option<KnownB
     for (k, o) in rest.iter().enumerate().rev() {
         let other = &f.insts[o.inst];
         let om = other.mem.as_ref()?;
+        // The constant cache gives 64 bits at most.
+        if m.space == Space::Const && width > 4 {
+            return None;
+        }
         if other.op != new.op || other.guard != new.guard || access_bytes(other) != width || !same_base(m, om)
         {
             continue;

@@ -24,12 +24,15 @@ pub mod fold;
 pub mod fuse;
 pub mod gvn;
 pub mod if_convert;
+pub mod init_regs;
 pub mod inline;
 pub mod licm;
 pub mod mem_combine;
 pub mod mem_forward;
 pub mod mods;
 pub mod operand;
+pub mod sink;
+pub mod strength;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
@@ -95,12 +98,15 @@ pub static PASSES: &[Pass] = &[
     on_function("fuse", fuse::run),
     on_function("gvn", gvn::run),
     on_function("if_convert", if_convert::run),
+    on_function("init_regs", init_regs::run),
     on_program("inline", inline::run),
     on_function("licm", licm::run),
     on_function("mem_combine", mem_combine::run),
     on_function("mem_forward", mem_forward::run),
     on_function("mods", mods::run),
     on_function("operand", operand::run),
+    on_function("sink", sink::run),
+    on_function("strength", strength::run),
 ];
 
 /// Splits a list of names at compile time, for [`pipeline`].
@@ -113,17 +119,18 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
         (Stage::Front, 0) => passes!(flow),
-        (_, 0) => &[],
+        (Stage::Ssa, 0) => passes!(init_regs),
+        (Stage::Legal, 0) => &[],
         (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
         (Stage::Front, _) => passes!(
             inline dead_params flow copy_prop fold algebra copy_prop mem_forward if_convert copy_prop
             gvn bits divmod algebra copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra copy_prop gvn address mods fuse licm mem_combine if_convert
-            copy_prop flow dce
+            copy_prop fold algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
+            copy_prop flow dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn copy_prop operand dce),
+        (Stage::Legal, _) => passes!(gvn copy_prop mods operand dce sink mem_combine),
     }
 }
 
@@ -139,9 +146,16 @@ pub struct Ctx<'a> {
     pub launch: Launch,
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
+    notes: &'a mut Vec<String>,
 }
 
 impl Ctx<'_> {
+    /// A line about one thing done, for the log and for `--print-after`.
+    pub fn note(&mut self, line: String) {
+        log::debug!("{line}");
+        self.notes.push(line);
+    }
+
     /// Adds to a counter of the report; by convention `pass: what`.
     pub fn count(&mut self, what: &'static str, n: impl TryInto<u64>) {
         let n = n.try_into().unwrap_or(0);
@@ -221,12 +235,14 @@ impl Session {
         let verifying = options.verify_each || cfg!(debug_assertions);
         let before = verifying.then(|| program.clone());
         let start = options.time_passes.then(Instant::now);
+        let mut notes = Vec::new();
         let mut ctx = Ctx {
             chip,
             stage,
             launch: Launch { block_size: program.block_size },
             options,
             stats: &mut self.stats,
+            notes: &mut notes,
         };
         match pass.run {
             Run::Program(run) => {
@@ -246,6 +262,9 @@ impl Session {
             }
         }
         if wanted(&options.print_after) {
+            for note in &notes {
+                let _ = writeln!(self.text, "; {note}");
+            }
             let _ = writeln!(self.text, "; after {} ({stage:?})\n{program}", pass.name);
         }
         if let Some(before) = before
