@@ -65,7 +65,7 @@ pub enum Op {
 #[rustfmt::skip]
 const ROWS: &[(&str, Op, &str)] = &[
     ("mov", Op::Mov, "u=u"),
-    ("bcsel", Op::Bcsel, "u=buu"), ("b8csel", Op::Bcsel, "u=b8uu"), ("b16csel", Op::Bcsel, "u=b16uu"),
+    ("bcsel", Op::Bcsel, "u=b1uu"), ("b8csel", Op::Bcsel, "u=b8uu"), ("b16csel", Op::Bcsel, "u=b16uu"),
     ("b32csel", Op::Bcsel, "u=b32uu"),
     ("fcsel", Op::Fcsel, "f32=f32f32f32"), ("fcsel_gt", Op::FcselGt, "f32=f32f32f32"),
     ("fcsel_ge", Op::FcselGe, "f32=f32f32f32"),
@@ -84,8 +84,8 @@ const ROWS: &[(&str, Op, &str)] = &[
     ("fround_even", Op::FroundEven, "f=f"), ("ffract", Op::Ffract, "f=f"), ("fmod", Op::Fmod, "f=ff"),
     ("frem", Op::Frem, "f=ff"), ("ldexp", Op::Ldexp, "f=fi32"), ("frexp_exp", Op::FrexpExp, "i32=f"),
     ("frexp_sig", Op::FrexpSig, "f=f"), ("fquantize2f16", Op::Fquantize2F16, "f=f"),
-    ("fisfinite", Op::Fisfinite, "b=f"), ("fisfinite32", Op::Fisfinite, "b32=f"),
-    ("fisnormal", Op::Fisnormal, "b=f"), ("fcanonicalize", Op::Fcanonicalize, "f=f"),
+    ("fisfinite", Op::Fisfinite, "b1=f"), ("fisfinite32", Op::Fisfinite, "b32=f"),
+    ("fisnormal", Op::Fisnormal, "b1=f"), ("fcanonicalize", Op::Fcanonicalize, "f=f"),
     ("seq", Op::Seq, "f=ff"), ("sne", Op::Sne, "f=ff"), ("slt", Op::Slt, "f=ff"), ("sge", Op::Sge, "f=ff"),
     // integer
     ("iadd", Op::Iadd, "i=ii"), ("isub", Op::Isub, "i=ii"), ("imul", Op::Imul, "i=ii"), ("amul", Op::Imul, "i=ii"),

@@ -1,6 +1,6 @@
 //! ALU opcodes, component by component. Integers and booleans are here; [`super::float`], [`super::bits`] have the rest.
 
-use super::super::alu::{Base, Op as N};
+use super::super::alu::{AluInfo, Base, Op as N};
 use super::super::ast;
 use super::value::{Comp, Pred, Word, mask};
 use super::{Lower, Shape};
@@ -38,6 +38,22 @@ pub(super) fn int_type(bits: u8, signed: bool) -> Type {
     }
 }
 
+/// Operands of a fixed size have it; all others, the result among them, have one size.
+fn check_sizes(info: &AluInfo, srcs: &[Shape], dest: u8) -> Result<(), String> {
+    let mut common = None;
+    for (shape, ty) in srcs.iter().zip(&info.srcs) {
+        let want = if ty.bits != 0 { ty.bits } else { *common.get_or_insert(shape.bits) };
+        if shape.bits != want {
+            return Err(format!("`{}` reads {want} bits here, not {}", info.name, shape.bits));
+        }
+    }
+    let want = if info.dest.bits != 0 { info.dest.bits } else { common.unwrap_or(dest) };
+    if dest != want {
+        return Err(format!("`{}` gives {want} bits here, not {dest}", info.name));
+    }
+    Ok(())
+}
+
 impl Lower<'_, '_> {
     pub(super) fn alu(&mut self, alu: &ast::Alu) {
         let srcs = self.fun.srcs(alu.srcs);
@@ -45,17 +61,7 @@ impl Lower<'_, '_> {
         let dest = self.dest_shape(&alu.dest);
         let info = alu.info;
         let comps = if info.dest.comps != 0 { info.dest.comps } else { dest.comps };
-        for (i, (src, ty)) in srcs.iter().zip(&info.srcs).enumerate() {
-            if ty.bits != 0 && ty.bits != sizes[i].bits {
-                self.error(
-                    src.span,
-                    format!("`{}` reads {} bits here, not {}", info.name, ty.bits, sizes[i].bits),
-                );
-                return self.define_undef(&alu.dest);
-            }
-        }
-        if info.dest.bits != 0 && info.dest.bits != dest.bits {
-            let message = format!("`{}` gives {} bits, not {}", info.name, info.dest.bits, dest.bits);
+        if let Err(message) = check_sizes(info, &sizes, dest.bits) {
             self.error(self.span, message);
             return self.define_undef(&alu.dest);
         }
@@ -214,7 +220,7 @@ impl Lower<'_, '_> {
                 };
                 let c = self.compare(&Lane { op, bits: 1, ..*l })?;
                 let Comp::Bool(p) = c else { return None };
-                return Some(self.from_bool(p, l.bits, true));
+                return Some(self.number_of(p, l.bits, true));
             }
             _ => return None,
         };
@@ -253,7 +259,7 @@ impl Lower<'_, '_> {
     }
 
     /// 1 (or 1.0) where the condition holds, else 0.
-    pub(super) fn from_bool(&mut self, p: Pred, bits: u8, float: bool) -> Comp {
+    pub(super) fn number_of(&mut self, p: Pred, bits: u8, float: bool) -> Comp {
         let one = match (float, bits) {
             (false, _) => 1,
             (true, 16) => 0x3c00,
@@ -415,7 +421,7 @@ impl Lower<'_, '_> {
                 self.int2(Op::Add, false, bits, ab, l.src(2))
             }
             N::Ineg => match a {
-                Comp::Word(Word::Mask(p)) => self.from_bool(p, 32, false),
+                Comp::Word(Word::Mask(p)) => self.number_of(p, 32, false),
                 Comp::Word(Word::Imm(x)) => Comp::Word(Word::Imm(x.wrapping_neg() & mask(bits))),
                 a => self.int1(Op::Neg, true, bits, a),
             },
@@ -477,11 +483,11 @@ impl Lower<'_, '_> {
                 } else {
                     self.compare_ints(Cond::Lt, false, sum, a, bits)
                 };
-                self.from_bool(p, bits, false)
+                self.number_of(p, bits, false)
             }
             N::UsubBorrow => {
                 let p = self.compare_ints(Cond::Lt, false, a, b, bits);
-                self.from_bool(p, bits, false)
+                self.number_of(p, bits, false)
             }
             N::UaddSat if bits < 32 => {
                 let (a, b) = self.ints(a, b, bits, false);
@@ -607,7 +613,7 @@ impl Lower<'_, '_> {
             }
             N::B2I | N::B2F => {
                 let p = self.e.truth(a, from);
-                self.from_bool(p, to, l.op == N::B2F)
+                self.number_of(p, to, l.op == N::B2F)
             }
             _ => return None,
         })
@@ -633,7 +639,7 @@ impl Lower<'_, '_> {
                 _ => Comp::Word(w),
             };
         }
-        if to < from || to == from {
+        if to <= from {
             return match (a, to) {
                 (Comp::Wide(lo, _), 8 | 16 | 32) => Comp::Word(self.narrow_const(lo, to)),
                 (Comp::Word(w), _) => Comp::Word(self.narrow_const(w, to)),

@@ -128,7 +128,7 @@ impl Lower<'_, '_> {
             N::UnpackHalfY => return Some(self.half_to_float(a.word(), 1)),
             N::PackHalfSplit | N::PackHalfSplitRtz => {
                 let rnd = if l.op == N::PackHalfSplit { Rnd::Near } else { Rnd::Zero };
-                let (x, y) = (self.to_half(a, rnd), self.to_half(b, rnd));
+                let (x, y) = (self.half_of(a, rnd), self.half_of(b, rnd));
                 self.pack_word(&[x, y], 16)
             }
             N::SadU8x4 => {
@@ -335,7 +335,7 @@ impl Lower<'_, '_> {
             }
             N::PackHalf | N::PackHalfRtz => {
                 let rnd = if op == N::PackHalf { Rnd::Near } else { Rnd::Zero };
-                let (x, y) = (self.to_half(first, rnd), self.to_half(*a.get(1)?, rnd));
+                let (x, y) = (self.half_of(first, rnd), self.half_of(*a.get(1)?, rnd));
                 one(Comp::Word(self.pack_word(&[x, y], 16)))
             }
             N::UnpackHalf => (0..2).map(|i| self.half_to_float(first.word(), i)).collect(),
@@ -344,7 +344,7 @@ impl Lower<'_, '_> {
                 let size = 32 / a.len() as u8;
                 let scale = (mask(size) >> u32::from(signed)) as f32;
                 let parts: ArrayVec<Word, 4> =
-                    a.iter().take(4).map(|&c| self.to_norm(c, signed, scale)).collect();
+                    a.iter().take(4).map(|&c| self.quantised(c, signed, scale)).collect();
                 one(Comp::Word(self.pack_word(&parts, size)))
             }
             N::UnpackSnorm | N::UnpackUnorm => {
@@ -355,7 +355,7 @@ impl Lower<'_, '_> {
                     .map(|i| {
                         let part = self.unpack_part(first.word(), i, size);
                         let part = self.e.extend(part, size, signed);
-                        self.from_norm(part, signed, scale)
+                        self.dequantised(part, signed, scale)
                     })
                     .collect()
             }

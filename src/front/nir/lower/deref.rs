@@ -43,9 +43,12 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// What a source points to, if it came from a deref.
-    pub(super) fn pointer(&self, src: &Src) -> Option<Pointer<'a>> {
+    pub(super) fn pointer(&mut self, src: &Src) -> Option<Pointer<'a>> {
         match src.place {
-            Place::Ssa(index) => self.places.get(&index).cloned(),
+            Place::Ssa(index) => {
+                self.def_run(index, src.span);
+                self.places.get(&index).cloned()
+            }
             Place::Reg(_) => None,
         }
     }

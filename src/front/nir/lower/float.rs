@@ -198,7 +198,7 @@ impl Lower<'_, '_> {
                 return Some(self.through_f32(a, bits, |this, x| this.fop(op, Type::F32, false, &[x])));
             }
             N::Fpow => {
-                let y = self.to_f32(l.src(1), bits);
+                let y = self.as_f32(l.src(1), bits);
                 return Some(self.through_f32(a, bits, |this, x| {
                     let log = this.fop(Op::Lg2, Type::F32, false, &[x]);
                     let p = this.fop(Op::Mul, Type::F32, false, &[log, y]);
@@ -265,13 +265,13 @@ impl Lower<'_, '_> {
         Some(self.float_result(r, l.bits))
     }
 
-    fn to_f32(&mut self, a: Comp, bits: u8) -> Comp {
+    fn as_f32(&mut self, a: Comp, bits: u8) -> Comp {
         if bits == 64 { self.e.cvt(Type::F32, Type::F64, Rnd::Near, a) } else { self.float_src(a, bits) }
     }
 
     /// A function that the machine has in 32 bits only, as NIR defines it for the others.
     fn through_f32(&mut self, a: Comp, bits: u8, f: impl FnOnce(&mut Self, Comp) -> Comp) -> Comp {
-        let x = self.to_f32(a, bits);
+        let x = self.as_f32(a, bits);
         let r = f(self, x);
         if bits == 64 { self.e.cvt(Type::F64, Type::F32, Rnd::Near, r) } else { self.float_result(r, bits) }
     }
@@ -416,7 +416,7 @@ impl Lower<'_, '_> {
     }
 
     /// A normalised integer of one float: `scale` is its largest value.
-    pub(super) fn to_norm(&mut self, a: Comp, signed: bool, scale: f32) -> Word {
+    pub(super) fn quantised(&mut self, a: Comp, signed: bool, scale: f32) -> Word {
         let x = if signed {
             let x = self.fop(Op::Max, Type::F32, false, &[a, constant(Type::F32, -1.0)]);
             self.fop(Op::Min, Type::F32, false, &[x, constant(Type::F32, 1.0)])
@@ -428,13 +428,13 @@ impl Lower<'_, '_> {
     }
 
     /// The float of a normalised integer in 32 bits.
-    pub(super) fn from_norm(&mut self, w: Word, signed: bool, scale: f32) -> Comp {
+    pub(super) fn dequantised(&mut self, w: Word, signed: bool, scale: f32) -> Comp {
         let x = self.e.cvt(Type::F32, int_type(32, signed), Rnd::Near, Comp::Word(w));
         let x = self.fop(Op::Mul, Type::F32, false, &[x, constant(Type::F32, (1.0 / scale).into())]);
         if signed { self.fop(Op::Max, Type::F32, false, &[x, constant(Type::F32, -1.0)]) } else { x }
     }
 
-    pub(super) fn to_half(&mut self, a: Comp, rnd: Rnd) -> Word {
+    pub(super) fn half_of(&mut self, a: Comp, rnd: Rnd) -> Word {
         match a {
             Comp::Word(Word::Imm(x)) if rnd == Rnd::Near => {
                 Word::Imm(half::f16::from_f32(f32::from_bits(x)).to_bits().into())

@@ -360,6 +360,10 @@ impl<'a> Lower<'a, '_> {
         r.order = Order::Weak;
         let data: ArrayVec<Comp, 2> = data.iter().map(|s| self.src_comp(s, 0)).collect();
         let Some((op, ty)) = self.atomic_op(op, bits) else { return self.define_undef(dest) };
+        if !data.iter().all(|c| c.fits(bits)) {
+            self.error(self.span, format!("the operands do not have {bits} bits"));
+            return self.define_undef(dest);
+        }
         let mut inst = Inst::new(Op::Atom, ty).with_mem(r).with_aux(crate::ir::Aux::Atom(op));
         for c in data {
             let c = self.e.operand(c);

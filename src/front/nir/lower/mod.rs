@@ -15,6 +15,7 @@
 mod alu;
 mod bits;
 mod deref;
+mod dominance;
 mod float;
 mod image;
 mod intrinsic;
@@ -180,9 +181,10 @@ impl<'a> Module<'a> {
             regs: FxHashMap::default(),
             local_vars: FxHashMap::default(),
             moves: FxHashMap::default(),
-            phis: FxHashMap::default(),
+            phis: Vec::new(),
             label: u32::MAX,
             reachable: true,
+            scope: dominance::Scope::new(block),
             is_entry,
             signature,
             span: source.span,
@@ -238,11 +240,12 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Components of a definition: a run of [`Lower::comps`].
+/// Components of a definition: a run of [`Lower::comps`], and the block that they are made in.
 #[derive(Clone, Copy, Default)]
 struct DefRun {
     start: u32,
     shape: Shape,
+    block: Option<BlockId>,
 }
 
 /// Where a NIR register lives.
@@ -288,11 +291,13 @@ struct Lower<'a, 'f> {
     local_vars: FxHashMap<&'a str, u32>,
     /// By label of a predecessor: phis of its successors, by number, with what to write to them.
     moves: FxHashMap<u32, Vec<(usize, Src)>>,
-    /// By SSA index or register of the destination (in the order of the text): variables of a phi.
-    phis: FxHashMap<usize, Vec<Var>>,
+    /// Shape and variables of each phi, in the order of the text.
+    phis: Vec<(Shape, Vec<Var>)>,
     /// The NIR block that is being lowered.
     label: u32,
     reachable: bool,
+    /// Which blocks dominate the one that is being filled.
+    scope: dominance::Scope,
     is_entry: bool,
     signature: Signature,
     span: Span,
@@ -375,6 +380,11 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn define(&mut self, dest: &Dest, comps: &[Comp]) {
+        let bits = self.dest_shape(dest).bits;
+        if !comps.iter().all(|c| c.fits(bits)) {
+            self.error(self.span, format!("the result does not have {bits} bits"));
+            return self.define_undef(dest);
+        }
         match dest {
             Dest::Ssa(def) => {
                 if def.index >= MAX_SSA {
@@ -394,7 +404,7 @@ impl<'a> Lower<'a, '_> {
                     let undef = self.e.undef(def.shape.bits);
                     self.comps.extend(std::iter::repeat_n(undef, missing));
                 }
-                self.defs[at] = DefRun { start, shape: def.shape };
+                self.defs[at] = DefRun { start, shape: def.shape, block: Some(self.e.b.block) };
             }
             Dest::Reg(reg, mask) => self.write_reg(reg, *mask, comps),
         }
@@ -415,23 +425,22 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn def_run(&mut self, index: u32, span: Span) -> DefRun {
-        match self.defs.get(index as usize) {
-            Some(run) if run.shape.comps != 0 => *run,
-            _ => {
-                self.error(span, format!("value {index} is not defined before this"));
-                let shape = Shape { bits: 32, comps: 16 };
-                let undef = self.e.undef(32);
-                let start = self.comps.len() as u32;
-                self.comps.extend(std::iter::repeat_n(undef, 16));
-                if index < MAX_SSA {
-                    if self.defs.len() <= index as usize {
-                        self.defs.resize(index as usize + 1, DefRun::default());
-                    }
-                    self.defs[index as usize] = DefRun { start, shape };
-                }
-                DefRun { start, shape }
-            }
+        let known = self.defs.get(index as usize).copied().unwrap_or_default();
+        match known.block {
+            Some(block) if self.scope.holds(block) => known,
+            _ => self.undefined(index, span, known),
         }
+    }
+
+    /// Something to go on with where a value is not defined, or not on every way to here.
+    #[cold]
+    fn undefined(&mut self, index: u32, span: Span, known: DefRun) -> DefRun {
+        self.error(span, format!("value {index} is not defined on every way to here"));
+        let shape = if known.block.is_some() { known.shape } else { Shape { bits: 32, comps: 16 } };
+        let undef = self.e.undef(shape.bits);
+        let start = self.comps.len() as u32;
+        self.comps.extend(std::iter::repeat_n(undef, shape.comps.into()));
+        DefRun { start, shape, block: Some(self.e.b.block) }
     }
 
     /// Component `i` of a source, without its modifiers.
@@ -523,6 +532,9 @@ impl<'a> Lower<'a, '_> {
         let mut next = comps.iter();
         for i in (0..usize::from(shape.comps)).filter(|i| mask >> i & 1 != 0) {
             let Some(&c) = next.next() else { return };
+            if !c.fits(shape.bits) {
+                return self.error(self.span, "the register is of another size");
+            }
             match self.regs.get(&reg.index) {
                 Some((decl, Reg::Vars(vars))) => {
                     let per = words(shape) / usize::from(shape.comps);
@@ -582,42 +594,37 @@ impl<'a> Lower<'a, '_> {
 
     // ---- phis
 
-    /// Notes for every predecessor what phis of its successors get from it. Phis are numbered as they come.
+    /// Makes variables for phis, and notes for every predecessor what they get from it.
     fn find_phis(&mut self) {
-        let mut number = 0;
         for (node, _) in &self.fun.body {
-            if let Node::Phi { srcs, .. } = node {
+            if let Node::Phi { dest, srcs } = node {
                 for (label, src) in self.fun.phi_srcs(*srcs) {
-                    self.moves.entry(*label).or_default().push((number, *src));
+                    self.moves.entry(*label).or_default().push((self.phis.len(), *src));
                 }
-                number += 1;
+                let shape = self.dest_shape(dest);
+                let vars = (0..words(shape)).map(|_| self.ssa.var(class(shape))).collect();
+                self.phis.push((shape, vars));
             }
         }
     }
 
     fn phi(&mut self, dest: &Dest, number: usize) {
-        let shape = self.dest_shape(dest);
-        let vars = self.phi_vars(number, shape);
+        let (shape, vars) = self.phis[number].clone();
         let per = words(shape) / usize::from(shape.comps);
         let comps: ArrayVec<Comp, 16> =
             vars.chunks(per).take(16).map(|list| self.read_vars(list, shape.bits)).collect();
         self.define(dest, &comps);
     }
 
-    fn phi_vars(&mut self, number: usize, shape: Shape) -> Vec<Var> {
-        let ssa = &mut self.ssa;
-        self.phis
-            .entry(number)
-            .or_insert_with(|| (0..words(shape)).map(|_| ssa.var(class(shape))).collect())
-            .clone()
-    }
-
     /// At the end of a NIR block, before control leaves it.
     fn end_of_block(&mut self) {
         let Some(moves) = self.moves.remove(&self.label) else { return };
         for (number, src) in moves {
-            let shape = self.src_shape(&src);
-            let vars = self.phi_vars(number, shape);
+            let (shape, vars) = self.phis[number].clone();
+            if self.src_shape(&src) != shape {
+                self.error(src.span, "the phi is of another size");
+                continue;
+            }
             let per = words(shape) / usize::from(shape.comps);
             for (i, list) in vars.chunks(per).enumerate() {
                 let c = self.src_comp(&src, i);
@@ -629,6 +636,7 @@ impl<'a> Lower<'a, '_> {
     // ---- control flow
 
     fn begin(&mut self, block: BlockId) {
+        self.scope.enter(block);
         self.e.b.func.layout.push(block);
         self.e.b.block = block;
         self.reachable = true;
@@ -636,9 +644,23 @@ impl<'a> Lower<'a, '_> {
 
     fn go(&mut self, to: BlockId) {
         let from = self.e.b.block;
+        self.scope.edge(from, to);
         self.ssa.jump(self.e.b.func, from, to);
         self.e.b.func.blocks[from].term_loc = self.e.b.loc;
         self.reachable = false;
+    }
+
+    /// Ends the block with a branch.
+    fn fork(&mut self, p: Pred, then: BlockId, els: BlockId) {
+        let from = self.e.b.block;
+        let (v, then, els) = match p {
+            Pred::Val(v, true) => (v, els, then),
+            p => (self.e.pred_val(p), then, els),
+        };
+        self.scope.edge(from, then);
+        self.scope.edge(from, els);
+        self.ssa.branch(self.e.b.func, from, v, then, els);
+        self.e.b.func.blocks[from].term_loc = self.e.b.loc;
     }
 
     fn begin_if(&mut self, frames: &mut Vec<Frame>, cond: &Src) {
@@ -652,15 +674,8 @@ impl<'a> Lower<'a, '_> {
         let header = self.e.b.block;
         let func = &mut *self.e.b.func;
         let [then, els, join] = [(); 3].map(|()| func.detached_block());
-        match p {
-            Pred::Val(v, true) => self.ssa.branch(func, header, v, els, then),
-            p => {
-                let v = self.e.pred_val(p);
-                self.ssa.branch(self.e.b.func, header, v, then, els);
-            }
-        }
+        self.fork(p, then, els);
         let func = &mut *self.e.b.func;
-        func.blocks[header].term_loc = self.e.b.loc;
         self.ssa.seal(func, then);
         self.ssa.seal(func, els);
         frames.push(Frame::If { header, els, join });

@@ -258,9 +258,7 @@ impl Lower<'_, '_> {
         let left = self.e.op2(Op::And, Type::U32, left, minus);
         self.write_vars(&[rest], Comp::Word(left));
         let done = self.e.cmp(Cond::Eq, Type::U32, left, 0);
-        let done = self.e.pred_val(done);
-        let from = self.e.b.block;
-        self.ssa.branch(self.e.b.func, from, done, exit, next);
+        self.fork(done, exit, next);
         self.ssa.seal(self.e.b.func, next);
         self.begin(next);
         self.go(header);

@@ -42,7 +42,7 @@ impl<'a> Lower<'a, '_> {
                 let comps: ArrayVec<Comp, 16> = match shape.bits {
                     32 => comps,
                     16 if tex.ty.starts_with("float") => {
-                        comps.into_iter().map(|c| Comp::Word(self.to_half(c, crate::ir::Rnd::Near))).collect()
+                        comps.into_iter().map(|c| Comp::Word(self.half_of(c, crate::ir::Rnd::Near))).collect()
                     }
                     _ => comps,
                 };

@@ -57,6 +57,15 @@ impl Comp {
         }
     }
 
+    /// Whether it is a component of that many bits.
+    pub fn fits(self, bits: u8) -> bool {
+        match self {
+            Comp::Bool(_) => bits == 1,
+            Comp::Word(_) => matches!(bits, 8 | 16 | 32),
+            Comp::Wide(..) => bits == 64,
+        }
+    }
+
     /// The low word: what an operand of at most 32 bits reads.
     pub fn word(self) -> Word {
         match self {

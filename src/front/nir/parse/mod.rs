@@ -50,8 +50,8 @@ impl Open {
 
 impl<'s> Parser<'s> {
     /// Notes an error and leaves the line.
-    fn recover(&mut self, error: Box<Diagnostic>) {
-        self.diags.push(*error);
+    fn recover(&mut self, error: Diagnostic) {
+        self.diags.push(error);
         self.cur.skip_line();
     }
 
@@ -59,7 +59,7 @@ impl<'s> Parser<'s> {
         match result {
             Ok(value) => Some(value),
             Err(error) => {
-                self.recover(error);
+                self.recover(*error);
                 None
             }
         }
