@@ -4,6 +4,7 @@
 //! first word of every 64 bytes is a scheduling word.
 
 pub mod cubin;
+pub mod layout;
 
 use crate::chip::Chip;
 use crate::ir::Loc;

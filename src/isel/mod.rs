@@ -14,8 +14,11 @@
 //! immediate too wide for the short form selects the form with 32 bits, where there is one.
 
 mod arith;
+pub mod code;
 mod convert;
+pub mod emit;
 mod float;
+pub mod flow;
 mod lanes;
 mod logic;
 mod memory;

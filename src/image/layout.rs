@@ -1,0 +1,89 @@
+//! Addresses and words: from blocks with labels to the code section.
+
+use crate::chip::Chip;
+use crate::ir::Loc;
+use crate::isa::sched_word::{self, Issue, SLOTS};
+use crate::isa::{self, MInst, Operand};
+use crate::isel::code::Code;
+use crate::sched::issue;
+
+/// The code section with its line table.
+pub struct Section {
+    pub words: Vec<u64>,
+    pub lines: Vec<(u32, Loc)>,
+    /// Instructions, and those of the library apart.
+    pub instructions: u32,
+    pub library: u32,
+}
+
+/// An instruction that has no encoding where it stands: a branch too far, or a defect of selection.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("no encoding for `{inst}` at {pc:#x}: {why}")]
+pub struct LayoutError {
+    pub inst: String,
+    pub pc: u32,
+    pub why: isa::EncodeError,
+    pub loc: Loc,
+}
+
+/// The address of the `n`th instruction.
+pub fn address(chip: Chip, n: u32) -> u32 {
+    let slots = SLOTS as u32;
+    if chip.has_sched_words() { (n / slots * (slots + 1) + 1 + n % slots) * 8 } else { n * 8 }
+}
+
+/// Lays the code out from address 0.
+pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
+    // The number of the first instruction at or after the start of each block.
+    let mut first = Vec::with_capacity(code.blocks.len() + 1);
+    let mut count = 0u32;
+    let mut library = 0;
+    for b in &code.blocks {
+        first.push(count);
+        let n = (b.body.len() + b.tail.len()) as u32;
+        count += n;
+        library += if b.library { n } else { 0 };
+    }
+    first.push(count);
+    let label_address = |label: u32| -> u32 {
+        let block = code.labels.get(label as usize).copied().unwrap_or(u32::MAX);
+        address(chip, first.get(block as usize).copied().unwrap_or(count))
+    };
+
+    let all = || code.blocks.iter().flat_map(|b| b.lines());
+    let issues = if chip.has_sched_words() { issue::control(all().map(|l| &l.inst)) } else { Vec::new() };
+    let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
+    let mut lines: Vec<(u32, Loc)> = Vec::new();
+    for (n, line) in all().enumerate() {
+        if chip.has_sched_words() && n % SLOTS == 0 {
+            let slots = std::array::from_fn(|k| issues.get(n + k).copied().unwrap_or(Issue::UNKNOWN));
+            words.extend(sched_word::encode(chip, slots));
+        }
+        let pc = address(chip, n as u32);
+        let resolved;
+        let inst = match line.inst.operands.first() {
+            Some(&Operand::Target(label)) => {
+                resolved = with_target(&line.inst, label_address(label));
+                &resolved
+            }
+            _ => &line.inst,
+        };
+        let word = isa::encode(chip, inst, pc).map_err(|why| LayoutError {
+            inst: isa::text::print(chip, inst),
+            pc,
+            why,
+            loc: line.loc,
+        })?;
+        words.push(word);
+        if lines.last().is_none_or(|l| l.1 != line.loc) {
+            lines.push((pc, line.loc));
+        }
+    }
+    Ok(Section { words, lines, instructions: count - library, library })
+}
+
+fn with_target(m: &MInst, address: u32) -> MInst {
+    let mut m = m.clone();
+    m.operands[0] = Operand::Target(address);
+    m
+}

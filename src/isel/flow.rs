@@ -1,0 +1,466 @@
+//! Control flow: from structured blocks to the divergence stack.
+//!
+//! ```text
+//! if (p) A else B             loop { A; if (p) break; B }
+//!
+//!     SSY join                    PBK exit
+//!     @!P0 BRA else           again:
+//!     A                           A
+//!     NOP.S                       @P0 BRK
+//! else:                           B
+//!     B                           BRA again
+//!     NOP.S                   exit:
+//! join:
+//! ```
+//!
+//! Every way out of a block becomes a [`Way`]. Empty blocks are looked through, so that `if (p) break` is one
+//! predicated instruction, and what can never be reached is not emitted.
+//!
+//! A construct uses the stack only where lanes may part in it:
+//! - an `if` pushes its join (`SSY`) when its condition is divergent, unless one of its ways just leaves (then no two
+//!   sides run apart), or the join does nothing but leave by itself (then each side does that);
+//! - a loop pushes its exit (`PBK`) when some way to it is taken by a part of the lanes, and its continue block
+//!   (`PCNT`, in every iteration) likewise. When it does, every way there is a `BRK` or `CONT`; when it does not, a
+//!   plain branch, and there is nothing to pop.
+//!
+//! The back edge goes behind the `PBK`.
+
+use super::code::{Code, Label, Line, MBlock};
+use crate::ir::{BlockId, Function, Merge, Term};
+use crate::isa::{MInst, Op, Operand, Pred};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+/// What is asked of the code generator about a function.
+pub trait Body {
+    /// Whether the block holds no machine instruction but its way out, moves for edges included.
+    fn is_empty(&self, b: BlockId) -> bool;
+    /// Whether the branch that ends the block may part the lanes of a warp.
+    fn is_divergent(&self, b: BlockId) -> bool;
+    /// The predicate register of the condition of a block's branch.
+    fn condition(&self, b: BlockId) -> u8;
+    /// Appends the instructions of a block.
+    fn emit(&self, b: BlockId, out: &mut Vec<Line>);
+}
+
+/// Where control goes from a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Goto(BlockId),
+    /// From inside a loop to its header.
+    Again(BlockId),
+    /// To the join of the innermost `if` that pushed one.
+    Sync,
+    Break,
+    Continue,
+    Exit,
+    Return,
+}
+
+impl Way {
+    /// Whether it takes the lanes off this path for good, or until everything inside the construct is done.
+    fn leaves(self) -> bool {
+        matches!(self, Way::Break | Way::Continue | Way::Exit | Way::Return)
+    }
+}
+
+const NONE: u32 = u32::MAX;
+
+/// An `if` or a loop.
+#[derive(Clone, Copy, Debug)]
+struct Construct {
+    header: BlockId,
+    kind: Merge,
+    /// The construct around it.
+    parent: u32,
+    /// `If`: pushes its join. `Loop`: pushes its exit.
+    stacked: bool,
+    /// `Loop`: pushes its continue block.
+    stacked_cont: bool,
+}
+
+impl Construct {
+    /// The block where the lanes meet again.
+    fn end(&self) -> BlockId {
+        match self.kind {
+            Merge::If { join } => join,
+            Merge::Loop { exit, .. } => exit,
+            Merge::None => self.header,
+        }
+    }
+}
+
+struct Flow<'a, B> {
+    f: &'a Function,
+    body: &'a B,
+    entry_function: bool,
+    constructs: Vec<Construct>,
+    /// The innermost construct that a block is inside of. A header is inside its own loop, not its own `if`.
+    inside: SecondaryMap<BlockId, u32>,
+    /// The construct whose header a block is.
+    heads: SecondaryMap<BlockId, u32>,
+    /// Blocks of the layout.
+    placed: EntitySet<BlockId>,
+}
+
+/// Emits a function. `labels`: where the function begins, as calls name it.
+pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code: &mut Code) {
+    let mut flow = Flow {
+        f,
+        body,
+        entry_function: is_entry,
+        constructs: Vec::new(),
+        inside: SecondaryMap::with_default(NONE),
+        heads: SecondaryMap::with_default(NONE),
+        placed: EntitySet::with_capacity(f.blocks.len()),
+    };
+    flow.find_constructs();
+    flow.decide_loops();
+    flow.decide_ifs();
+    flow.write(start, code);
+}
+
+impl<B: Body> Flow<'_, B> {
+    /// Blocks of a construct are contiguous in the layout, up to its join or exit. One whose end is not in the layout
+    /// (nobody gets there) reaches as far as the construct around it.
+    fn find_constructs(&mut self) {
+        let mut stack: Vec<u32> = Vec::new();
+        // How many constructs on the stack end at a block.
+        let mut ends: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+        for &b in &self.f.layout {
+            while ends[b] > 0
+                && let Some(top) = stack.pop()
+            {
+                ends[self.constructs[top as usize].end()] -= 1;
+            }
+            let parent = stack.last().copied().unwrap_or(NONE);
+            self.inside[b] = parent;
+            self.placed.insert(b);
+            let kind = self.f.blocks[b].merge;
+            if kind == Merge::None {
+                continue;
+            }
+            let n = self.constructs.len() as u32;
+            let c = Construct { header: b, kind, parent, stacked: false, stacked_cont: false };
+            ends[c.end()] += 1;
+            self.constructs.push(c);
+            self.heads[b] = n;
+            if matches!(kind, Merge::Loop { .. }) {
+                self.inside[b] = n;
+            }
+            stack.push(n);
+        }
+    }
+
+    fn construct(&self, n: u32) -> Option<&Construct> {
+        self.constructs.get(n as usize)
+    }
+
+    /// The constructs around a block, innermost first.
+    fn around(&self, b: BlockId) -> impl Iterator<Item = &Construct> {
+        let mut n = self.inside[b];
+        std::iter::from_fn(move || {
+            let c = self.construct(n)?;
+            n = c.parent;
+            Some(c)
+        })
+    }
+
+    fn innermost_loop(&self, b: BlockId) -> Option<&Construct> {
+        self.around(b).find(|c| matches!(c.kind, Merge::Loop { .. }))
+    }
+
+    fn is_inside(&self, b: BlockId, header: BlockId) -> bool {
+        self.around(b).any(|c| c.header == header)
+    }
+
+    /// The way from block `from` to block `to`, looking through empty blocks.
+    fn way(&self, from: BlockId, to: BlockId) -> Way {
+        let (mut from, mut to) = (from, to);
+        // Empty blocks could form a ring; nobody leaves that, so where the search stops does not matter.
+        for _ in 0..=self.f.layout.len() {
+            let direct = self.direct(from, to);
+            if direct != Way::Goto(to) || !self.body.is_empty(to) || self.heads[to] != NONE {
+                return direct;
+            }
+            match &self.f.blocks[to].term {
+                Term::Jump(e) => (from, to) = (to, e.to),
+                Term::Exit | Term::Unreachable => return Way::Exit,
+                Term::Ret(_) => return self.ret(),
+                Term::Branch { .. } => return direct,
+            }
+        }
+        Way::Goto(to)
+    }
+
+    fn ret(&self) -> Way {
+        if self.entry_function { Way::Exit } else { Way::Return }
+    }
+
+    /// The way along one edge.
+    fn direct(&self, from: BlockId, to: BlockId) -> Way {
+        if let Some(c) = self.innermost_loop(from)
+            && let Merge::Loop { exit, cont } = c.kind
+        {
+            if to == exit && c.stacked {
+                return Way::Break;
+            }
+            if to == cont && c.stacked_cont {
+                return Way::Continue;
+            }
+        }
+        if self.heads[to] != NONE && self.is_inside(from, to) {
+            return Way::Again(to);
+        }
+        if self.around(from).any(|c| c.stacked && c.kind == (Merge::If { join: to })) {
+            return Way::Sync;
+        }
+        Way::Goto(to)
+    }
+
+    /// Whether an arm of a branch does nothing but leave the loop or end the thread or function, whether or not the
+    /// loop uses the stack.
+    fn arm_just_leaves(&self, from: BlockId, to: BlockId) -> bool {
+        let (mut from, mut to) = (from, to);
+        for _ in 0..=self.f.layout.len() {
+            if let Some(c) = self.innermost_loop(from)
+                && let Merge::Loop { exit, cont } = c.kind
+                && (to == exit || to == cont)
+            {
+                return true;
+            }
+            if !self.body.is_empty(to) || self.heads[to] != NONE {
+                return false;
+            }
+            match &self.f.blocks[to].term {
+                Term::Jump(e) => (from, to) = (to, e.to),
+                Term::Exit | Term::Unreachable | Term::Ret(_) => return true,
+                Term::Branch { .. } => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether the branch that ends `b` lets lanes run apart on two sides.
+    fn parts(&self, b: BlockId) -> bool {
+        match &self.f.blocks[b].term {
+            Term::Branch { then, els, .. } => {
+                self.body.is_divergent(b)
+                    && !self.arm_just_leaves(b, then.to)
+                    && !self.arm_just_leaves(b, els.to)
+            }
+            _ => false,
+        }
+    }
+
+    /// A loop pushes its exit or its continue block where only some of the lanes that run may go there.
+    fn decide_loops(&mut self) {
+        for &b in &self.f.layout {
+            let Some(n) = self.loop_of(b) else { continue };
+            let c = self.constructs[n as usize];
+            let Merge::Loop { exit, cont } = c.kind else { continue };
+            let term = &self.f.blocks[b].term;
+            if !term.successors().any(|to| to == exit || to == cont) {
+                continue;
+            }
+            let branches = matches!(term, Term::Branch { .. }) && self.body.is_divergent(b);
+            let apart = self
+                .around(b)
+                .take_while(|i| i.header != c.header)
+                .any(|i| matches!(i.kind, Merge::If { .. }) && self.body.is_divergent(i.header));
+            // A branch that closes the loop: the lanes that go on need not wait for those that leave.
+            let closing = term.successors().all(|to| to == exit || (to == cont && cont == c.header));
+            for to in term.successors() {
+                let c = &mut self.constructs[n as usize];
+                c.stacked |= to == exit && (apart || branches);
+                c.stacked_cont |= to == cont && (apart || (branches && !closing));
+            }
+        }
+        // Lanes that wait at the continue block are on the stack, so nobody may leave by a plain branch.
+        for c in &mut self.constructs {
+            c.stacked |= c.stacked_cont;
+        }
+        for c in &mut self.constructs {
+            c.stacked &= self.placed.contains(c.end());
+        }
+    }
+
+    fn loop_of(&self, b: BlockId) -> Option<u32> {
+        let mut n = self.inside[b];
+        while let Some(c) = self.construct(n) {
+            if matches!(c.kind, Merge::Loop { .. }) {
+                return Some(n);
+            }
+            n = c.parent;
+        }
+        None
+    }
+
+    fn decide_ifs(&mut self) {
+        for n in 0..self.constructs.len() {
+            let c = self.constructs[n];
+            let Merge::If { join } = c.kind else { continue };
+            if !self.placed.contains(join) || !self.parts(c.header) {
+                continue;
+            }
+            // Seen from the header, which is outside: what the join does when everybody is there.
+            let onward = self.way(c.header, join);
+            self.constructs[n].stacked = matches!(onward, Way::Goto(_) | Way::Again(_));
+        }
+    }
+
+    fn write(&self, start: Label, code: &mut Code) {
+        let reachable = self.reachable();
+        let order: Vec<BlockId> = self.f.layout.iter().copied().filter(|&b| reachable.contains(b)).collect();
+        let mut labels: SecondaryMap<BlockId, Option<Label>> = SecondaryMap::new();
+        let mut again: SecondaryMap<BlockId, Option<Label>> = SecondaryMap::new();
+        for &b in &order {
+            labels[b] = Some(code.new_label());
+            again[b] = if matches!(self.f.blocks[b].merge, Merge::Loop { .. }) {
+                Some(code.new_label())
+            } else {
+                labels[b]
+            };
+        }
+        let target = |l: &SecondaryMap<BlockId, Option<Label>>, b: BlockId| {
+            Operand::Target(l[b].map_or(NONE, |l| l.0))
+        };
+        code.bind(start);
+        for (k, &b) in order.iter().enumerate() {
+            let block = &self.f.blocks[b];
+            let loc = block.term_loc;
+            let line = |inst: MInst| Line { inst, loc };
+            if let Some(l) = labels[b] {
+                code.bind(l);
+            }
+            let head = self.construct(self.heads[b]);
+            if let Some(&Construct { kind: Merge::Loop { exit, cont }, stacked, stacked_cont, .. }) = head {
+                let push = |inst: MInst| MBlock {
+                    tail: vec![line(inst)],
+                    falls: true,
+                    library: self.f.library,
+                    ..MBlock::default()
+                };
+                if stacked {
+                    code.blocks.push(push(MInst::new(Op::Pbk).arg(target(&labels, exit))));
+                }
+                if let Some(l) = again[b] {
+                    code.bind(l);
+                }
+                if stacked_cont {
+                    let cont = if cont == b { target(&again, b) } else { target(&labels, cont) };
+                    code.blocks.push(push(MInst::new(Op::Pcnt).arg(cont)));
+                }
+            }
+            let mut out = MBlock { library: self.f.library, ..Default::default() };
+            self.body.emit(b, &mut out.body);
+            if let Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) = head {
+                let join = match self.way(b, join) {
+                    Way::Again(to) => target(&again, to),
+                    Way::Goto(to) => target(&labels, to),
+                    _ => target(&labels, join),
+                };
+                out.tail.push(line(MInst::new(Op::Ssy).arg(join)));
+            }
+            let next = order.get(k + 1).copied();
+            let jump = |way: Way, guard: Pred| -> MInst {
+                match way {
+                    Way::Goto(to) => MInst::new(Op::Bra).arg(target(&labels, to)),
+                    Way::Again(to) => MInst::new(Op::Bra).arg(target(&again, to)),
+                    Way::Sync => {
+                        let mut m = MInst::new(Op::Nop);
+                        m.sync = true;
+                        m
+                    }
+                    Way::Break => MInst::new(Op::Brk),
+                    Way::Continue => MInst::new(Op::Cont),
+                    Way::Exit => MInst::new(Op::Exit),
+                    Way::Return => MInst::new(Op::Ret),
+                }
+                .guarded(guard)
+            };
+            let falls_to = |way: Way| matches!(way, Way::Goto(to) if Some(to) == next);
+            let (first, rest) = self.ways(b);
+            let rest = match first {
+                None => rest,
+                Some((cond, way)) => {
+                    // The predicated instruction is the one that does not fall through.
+                    let (guard, way, rest) =
+                        if falls_to(way) || (!special(way) && special(rest)) { (!cond, rest, way) } else { (cond, way, rest) };
+                    out.tail.push(line(jump(way, guard)));
+                    rest
+                }
+            };
+            if falls_to(rest) {
+                out.falls = true;
+            } else {
+                out.tail.push(line(jump(rest, Pred::T)));
+            }
+            code.blocks.push(out);
+        }
+    }
+
+    /// The conditional way out of a block, if there is one, and the unconditional one.
+    fn ways(&self, b: BlockId) -> (Option<(Pred, Way)>, Way) {
+        match &self.f.blocks[b].term {
+            Term::Jump(e) => (None, self.way_from(b, e.to)),
+            Term::Exit | Term::Unreachable => (None, Way::Exit),
+            Term::Ret(_) => (None, self.ret()),
+            Term::Branch { not, then, els, .. } => {
+                let (t, e) = (self.way_from(b, then.to), self.way_from(b, els.to));
+                if t == e {
+                    return (None, t);
+                }
+                (Some((Pred { num: self.body.condition(b), not: *not }, t)), e)
+            }
+        }
+    }
+
+    /// The way from a block, which for the branch of an `if` lies inside of it.
+    fn way_from(&self, b: BlockId, to: BlockId) -> Way {
+        if let Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) = self.construct(self.heads[b])
+            && join == to
+        {
+            return Way::Sync;
+        }
+        // Through empty blocks inside the construct to its join.
+        self.way(b, to)
+    }
+
+    fn reachable(&self) -> EntitySet<BlockId> {
+        let mut seen = EntitySet::with_capacity(self.f.blocks.len());
+        let mut work = vec![self.f.entry()];
+        while let Some(b) = work.pop() {
+            if !seen.insert(b) {
+                continue;
+            }
+            let (first, rest) = self.ways(b);
+            for way in first.map(|(_, w)| w).into_iter().chain([rest]) {
+                if let Way::Goto(to) | Way::Again(to) = way {
+                    work.push(to);
+                }
+            }
+            match self.construct(self.heads[b]) {
+                Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) => {
+                    if let Way::Goto(to) | Way::Again(to) = self.way(b, join) {
+                        work.push(to);
+                    }
+                }
+                Some(&Construct { kind: Merge::Loop { exit, cont }, stacked, stacked_cont, .. }) => {
+                    if stacked {
+                        work.push(exit);
+                    }
+                    if stacked_cont {
+                        work.push(cont);
+                    }
+                }
+                _ => {}
+            }
+        }
+        seen
+    }
+}
+
+/// Whether a way is one instruction that needs no target block: better predicated than jumped over.
+fn special(way: Way) -> bool {
+    way.leaves() || way == Way::Sync
+}

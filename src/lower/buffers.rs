@@ -1,0 +1,172 @@
+//! Storage buffers and uniform blocks as global and constant memory.
+//!
+//! The driver's constant bank describes storage buffer `n` as {address low, high, size, 0}. An access is checked
+//! against the size: outside, loads give 0 and stores and atomics do nothing.
+//!
+//! ```text
+//! ld u32 %r2 b1[%r0]          add u32 %r3 %r0 0x3                      last byte of the access
+//!                             set pred %p4 ge u32 %r3 c7[0x2b8]
+//!                             add u32 {%r5 %c6} %r0 c7[0x2b0]; add u32 %r7 0x0 c7[0x2b4] %c6
+//!                             @!%p4 ld u32 %r8 g[{%r5 %r7}]
+//!                             sel u32 %r2 0x0 %r8 %p4
+//! ```
+//!
+//! Uniform blocks are constant banks as far as they are bound to one and the number is known; others go through
+//! the table that describes them like storage buffers.
+
+use super::expand::expand;
+use crate::driver::Abi;
+use crate::ir::build::Builder;
+use crate::ir::*;
+
+/// Lowers all accesses to storage buffers and uniform blocks of a function.
+/// `start_align`: what is known of the address where a buffer begins, a power of two.
+pub fn run(f: &mut Function, abi: &Abi, start_align: u32) -> bool {
+    expand(f, |b, i| {
+        let Some(mem) = i.mem else { return false };
+        match (i.op, mem.space) {
+            (Op::BufSize, _) => {
+                let table = Table::of(b, &mem, abi);
+                let size = table.word(b, 2);
+                b.push(Inst::new(Op::Mov, Type::U32).src(size).dst(i.dsts[0]));
+            }
+            (_, Space::Buffer) => {
+                let table = Table::of(b, &mem, abi);
+                guarded(b, i, &mem, &table, start_align);
+            }
+            (_, Space::Uniform) => uniform(b, i, &mem, abi, start_align),
+            _ => return false,
+        }
+        true
+    })
+}
+
+/// Where a buffer is described: `c[bank][offset + index]`.
+struct Table {
+    bank: u8,
+    offset: u16,
+    index: Option<ValueId>,
+}
+
+impl Table {
+    /// The entry of the buffer that a memory operand names.
+    fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
+        let (start, count) = match (mem.space, abi.ubo_info) {
+            (Space::Uniform, Some(table)) => (table, Abi::MAX_UBOS),
+            _ => (abi.buf_info, Abi::MAX_BUFFERS),
+        };
+        Table::entry(b, mem, abi, start, count)
+    }
+
+    fn entry(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi, start: u16, count: u32) -> Table {
+        let offset = start + 16 * mem.buffer.min(count as u16 - 1);
+        // A dynamic number is clamped, so that it reads a description in any case.
+        let index = mem.index.map(|n| {
+            let last = count - 1 - u32::from(mem.buffer).min(count - 1);
+            let n = b.op2(Op::Min, Type::U32, n, last);
+            b.op2(Op::Shl, Type::U32, n, 4u32)
+        });
+        Table { bank: abi.aux_bank, offset, index }
+    }
+
+    /// Word `n` of the description.
+    fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
+        match self.index {
+            None => Src::cbuf(self.bank, self.offset + 4 * n),
+            Some(index) => {
+                let m = MemRef::new(Space::Const)
+                    .with_buffer(self.bank.into())
+                    .with_base(&[index])
+                    .with_offset((self.offset + 4 * n).into())
+                    .with_align(Align::multiple_of(4));
+                b.ld(Type::U32, m)[0].into()
+            }
+        }
+    }
+}
+
+/// An access through a description, with the bounds check.
+fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_align: u32) {
+    let words = [0, 1, 2].map(|n| table.word(b, n));
+    let (base, offset, outside) = checked(b, mem, i.ty.bytes(), words);
+
+    let outer = i.guard.map(|g| {
+        // Both conditions: the access's own, and inside.
+        let own = Src { mods: SrcMods { inv: g.not, ..SrcMods::default() }, ..Src::val(g.pred) };
+        b.value(Inst::new(Op::And, Type::Pred).src(own).src(Src::val(outside).inv()))
+    });
+    let guard = match outer {
+        Some(both) => Guard { pred: both, not: false },
+        None => Guard { pred: outside, not: true },
+    };
+
+    let log2 = mem.align.log2.min(start_align.trailing_zeros() as u8);
+    let align = Align { log2, rest: mem.align.rest & ((1 << log2) - 1) };
+    let mut global = MemRef::new(Space::Global).with_base(&base).with_offset(offset).with_align(align);
+    global.order = mem.order;
+    global.readonly = mem.readonly;
+    let mut access = i.clone();
+    access.mem = Some(global);
+    access.guard = Some(guard);
+    if i.dsts.is_empty() {
+        b.push(access);
+        return;
+    }
+    access.dsts = i.dsts.iter().map(|&d| b.func.new_value(b.func.class(d))).collect();
+    let loaded = access.dsts.clone();
+    b.push(access);
+    let failed = if guard.not { Src::val(guard.pred) } else { Src::val(guard.pred).inv() };
+    for (&d, v) in i.dsts.iter().zip(loaded) {
+        b.push(Inst::new(Op::Sel, Type::U32).src(0u32).src(v).src(failed).dst(d));
+    }
+}
+
+/// The address of an access and whether it lies beyond `size`.
+///
+/// Offsets into a buffer are 32-bit numbers that wrap around, so a constant part may not be added to the 64-bit
+/// address unless it is known not to wrap. The last byte of the access serves for both: it is what is compared,
+/// and, inside the buffer, as far above the first as the access is wide.
+fn checked(b: &mut Builder<'_>, mem: &MemRef, bytes: u32, [lo, hi, size]: [Src; 3]) -> ([ValueId; 2], i32, ValueId) {
+    let reach = bytes - 1;
+    let Some(base) = mem.base32() else {
+        let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).wrapping_add(reach));
+        return ([b.mov(lo), b.mov(hi)], mem.offset, outside);
+    };
+    let last = b.add(Type::U32, base, (mem.offset as u32).wrapping_add(reach));
+    let outside = b.setp(Cond::Ge, Type::U32, last, size);
+    if mem.offset == 0 {
+        (add_wide(b, base.into(), lo, hi), 0, outside)
+    } else {
+        (add_wide(b, last.into(), lo, hi), -(reach as i32), outside)
+    }
+}
+
+/// `{lo, hi} + zero-extended offset`.
+fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
+    let (low, carry) = (b.func.new_value(Class::Gpr), b.func.new_value(Class::Carry));
+    b.push(Inst::new(Op::Add, Type::U32).src(offset).src(lo).dst(low).dst(carry));
+    let high = b.value(Inst::new(Op::Add, Type::U32).src(hi).src(0u32).src(carry));
+    [low, high]
+}
+
+/// A read of a uniform block.
+fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: u32) {
+    let bound = mem.buffer < u16::from(abi.bound_ubos);
+    let dynamic = mem.index.is_some();
+    match abi.ubo_info {
+        Some(start) if dynamic || !bound => {
+            let table = Table::entry(b, mem, abi, start, Abi::MAX_UBOS);
+            let mut mem = *mem;
+            mem.readonly = true;
+            guarded(b, i, &mem, &table, start_align);
+        }
+        _ => {
+            let mut access = i.clone();
+            let mut bank = *mem;
+            bank.space = Space::Const;
+            bank.buffer = mem.buffer.saturating_add(abi.first_ubo_bank.into());
+            access.mem = Some(bank);
+            b.push(access);
+        }
+    }
+}

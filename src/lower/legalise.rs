@@ -1,0 +1,420 @@
+//! From phase `Ssa` to phase `Legal`: every instruction becomes one machine instruction.
+//!
+//! What a machine instruction can take is [`isel::legal`]'s to say. Here operands are moved into registers, one
+//! after the other, until it says yes:
+//!
+//! ```text
+//! add u32 %r2 c0[0x0] c0[0x4]       mov u32 %r3 c0[0x4]
+//!                                   add u32 %r2 c0[0x0] %r3
+//! ```
+//!
+//! Before that, the few operations that are written in another form than the machine's take that form: `neg` and
+//! `abs`, logic on predicates through `sel` and `set`, widening and narrowing of integers, moves of tuples.
+//!
+//! Critical edges with arguments are split, so that register assignment has a place for moves.
+
+use crate::chip::Chip;
+use crate::ir::build::Builder;
+use crate::ir::*;
+use crate::isel;
+use cranelift_entity::SecondaryMap;
+
+/// An instruction that no sequence of moves makes encodable.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("the chip has no instruction for `{what}`")]
+pub struct Illegal {
+    pub what: String,
+    pub loc: Loc,
+}
+
+/// Legalises a function.
+pub fn run(f: &mut Function, chip: Chip) -> Result<(), Illegal> {
+    for n in 0..f.layout.len() {
+        let block = f.layout[n];
+        let body = std::mem::take(&mut f.blocks[block].body);
+        f.blocks[block].body.reserve(body.len());
+        for id in body {
+            instruction(f, chip, block, id)?;
+        }
+    }
+    split_critical_edges(f);
+    Ok(())
+}
+
+/// Operations that are no machine instruction and stay: register assignment knows them.
+fn stays(i: &Inst) -> bool {
+    matches!(i.op, Op::Undef | Op::Call | Op::Pcopy)
+}
+
+fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Result<(), Illegal> {
+    if stays(&f.insts[id]) || isel::legal(chip, f, &f.insts[id]) {
+        f.blocks[block].body.push(id);
+        return Ok(());
+    }
+    let inst = f.insts[id].clone();
+    let mut b = Builder::new(f, block);
+    b.loc = inst.loc;
+    let mut rewritten = inst.clone();
+    let before = b.func.blocks[block].body.len();
+    if rephrase(&mut b, &mut rewritten) {
+        // What stands there instead is nearer to the machine, but may want registers too.
+        let parts = f.blocks[block].body.split_off(before);
+        return parts.into_iter().try_for_each(|part| instruction(f, chip, block, part));
+    }
+    if !operands(&mut b, chip, &mut rewritten) {
+        return Err(Illegal { what: describe(&inst), loc: inst.loc });
+    }
+    f.insts[id] = rewritten;
+    f.blocks[block].body.push(id);
+    Ok(())
+}
+
+fn describe(i: &Inst) -> String {
+    let mut text = format!("{} {}", i.op, i.ty);
+    if i.sty != i.ty {
+        text += &format!(" {}", i.sty);
+    }
+    text
+}
+
+/// Puts an operation into the machine's form. True if the instruction has been replaced altogether; otherwise
+/// `i` may have been changed.
+fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
+    match (i.op, i.ty) {
+        (Op::Mov, ty) if ty.words() > 1 => {
+            for (n, &d) in i.dsts.clone().iter().enumerate() {
+                let s = super::expand::word(&i.srcs[0], n);
+                b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
+            }
+            true
+        }
+        (Op::Sel, ty) if ty.words() > 1 => {
+            for (n, &d) in i.dsts.clone().iter().enumerate() {
+                let (x, y) = (super::expand::word(&i.srcs[0], n), super::expand::word(&i.srcs[1], n));
+                b.push(Inst::new(Op::Sel, Type::U32).src(x).src(y).src(i.srcs[2]).dst(d));
+            }
+            true
+        }
+        // Modifiers of a move of floats: x + -0 is x, with its sign changed.
+        (Op::Mov, _) if i.srcs[0].mods.abs || i.srcs[0].mods.neg => {
+            i.op = Op::Add;
+            i.ty = if i.ty.is_float() { i.ty } else { Type::F32 };
+            i.sty = i.ty;
+            i.srcs.push(zero_of(i.ty).neg());
+            false
+        }
+        (Op::Neg | Op::Abs, Type::F32 | Type::F64) => {
+            let s = i.srcs[0];
+            i.srcs[0] = if i.op == Op::Neg { s.neg() } else { s.abs() };
+            i.srcs.push(zero_of(i.ty).neg());
+            i.op = Op::Add;
+            false
+        }
+        (Op::Neg, _) => {
+            i.op = Op::Sub;
+            i.srcs.insert(0, Src::imm(0));
+            false
+        }
+        (Op::Abs, _) => {
+            i.op = Op::Cvt;
+            i.ty = Type::S32;
+            i.sty = Type::S32;
+            i.srcs[0] = i.srcs[0].abs();
+            false
+        }
+        // c ? a : b on predicates.
+        (Op::Sel, Type::Pred) => {
+            let (x, y, c) = (i.srcs[0], i.srcs[1], i.srcs[2]);
+            let logic = |op, x: Src, y: Src| Inst::new(op, Type::Pred).src(x).src(y);
+            let taken = b.value(logic(Op::And, c, x));
+            let other = b.value(logic(Op::And, c.inv(), y));
+            b.push(logic(Op::Or, taken.into(), other.into()).dst(i.dsts[0]));
+            true
+        }
+        (Op::Set, ty) if i.sty == Type::Pred => {
+            let (x, y) = (i.srcs[0], i.srcs[1]);
+            let (op, flip) = match i.cond {
+                Cond::Eq | Cond::Equ => (Op::Xor, true),
+                _ => (Op::Xor, false),
+            };
+            let differ = Inst::new(op, Type::Pred).src(if flip { x.inv() } else { x }).src(y);
+            if ty == Type::Pred {
+                b.push(differ.dst(i.dsts[0]));
+            } else {
+                let p = b.value(differ);
+                let one = if ty == Type::F32 { Src::f32(1.0) } else { Src::imm(!0) };
+                b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(p).dst(i.dsts[0]));
+            }
+            true
+        }
+        (Op::Cvt, _) => convert(b, i),
+        // An access of three words is two.
+        (Op::Ld, Type::B96) => {
+            let Some(mem) = i.mem else { return false };
+            for (ty, first, n) in [(Type::U64, 0, 2), (Type::U32, 2, 1)] {
+                let mut part = part_of(i, &mem, ty, 4 * first as i32);
+                part.dsts = i.dsts.iter().copied().skip(first).take(n).collect();
+                b.push(part);
+            }
+            true
+        }
+        (Op::St, Type::B96) => {
+            let Some(mem) = i.mem else { return false };
+            let words: Vec<Src> = (0..3).map(|n| super::expand::word(&i.srcs[0], n)).collect();
+            if let Some(pair) = as_pair(&words) {
+                let mut part = part_of(i, &mem, Type::U64, 0);
+                part.srcs.push(pair);
+                b.push(part);
+            }
+            let mut part = part_of(i, &mem, Type::U32, 8);
+            part.srcs.push(words[2]);
+            b.push(part);
+            true
+        }
+        // A word of constant memory at a fixed place is an operand.
+        (Op::Ld, ty) => {
+            let Some(m) = i.mem else { return false };
+            let fixed = m.space == Space::Const && m.base().is_empty() && m.index.is_none();
+            let (Ok(offset), Ok(bank)) = (u16::try_from(m.offset), u8::try_from(m.buffer)) else { return false };
+            if !fixed || ty.bytes() < 4 || offset % 4 != 0 || i.guard.is_some() {
+                return false;
+            }
+            for (n, &d) in i.dsts.clone().iter().enumerate() {
+                let s = Src::cbuf(bank, offset + 4 * n as u16);
+                b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// An access like `i`, of another type and further on, without data.
+fn part_of(i: &Inst, mem: &MemRef, ty: Type, delta: i32) -> Inst {
+    let mut further = *mem;
+    further.offset = mem.offset.wrapping_add(delta);
+    further.align = mem.align.plus(delta);
+    let mut part = Inst::new(i.op, ty).with_mem(further);
+    part.guard = i.guard;
+    part.loc = i.loc;
+    part
+}
+
+fn as_pair(words: &[Src]) -> Option<Src> {
+    Some(Src::tuple(&[words[0].as_val()?, words[1].as_val()?]))
+}
+
+fn zero_of(ty: Type) -> Src {
+    if ty == Type::F64 { Src::f64(0.0) } else { Src::f32(0.0) }
+}
+
+/// Conversions between integers are extractions of a field; floats of one type that do not round are moves.
+fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
+    if i.sty == Type::Pred {
+        let one = match i.ty {
+            Type::F32 => Src::f32(1.0),
+            _ => Src::imm(1),
+        };
+        b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(i.dsts[0]));
+        return true;
+    }
+    if i.ty.is_float() || i.sty.is_float() {
+        if i.ty == i.sty && i.aux != Aux::Integral {
+            i.op = Op::Add;
+            i.srcs.push(zero_of(i.ty).neg());
+            i.aux = Aux::None;
+        }
+        return false;
+    }
+    false
+}
+
+/// Moves operands into registers until the instruction is legal; false if that does not help.
+fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
+    if isel::legal(chip, b.func, i) {
+        return true;
+    }
+    // An address out of the field's range.
+    if let Some(m) = &i.mem
+        && (m.offset != 0 || m.space == Space::Const)
+    {
+        let mut near = i.clone();
+        if let Some(m) = &mut near.mem {
+            m.offset = 0;
+        }
+        // Only if the offset is at fault: try the others first.
+        if movable(i).next().is_none() || !can_move_all(b, chip, i) {
+            rebase(b, i);
+            if isel::legal(chip, b.func, i) {
+                return true;
+            }
+        }
+    }
+    // The fewest moves that help: one operand, from the last to the first, then all together.
+    let candidates: arrayvec::ArrayVec<usize, 4> = movable(i).collect();
+    for &n in candidates.iter().rev() {
+        if would_be_legal(b, chip, i, &[n]) {
+            materialise(b, i, n);
+            return true;
+        }
+    }
+    for skip in candidates.iter().copied() {
+        let rest: arrayvec::ArrayVec<usize, 4> = candidates.iter().copied().filter(|&n| n != skip).collect();
+        if rest.len() > 1 && would_be_legal(b, chip, i, &rest) {
+            rest.iter().for_each(|&n| materialise(b, i, n));
+            return true;
+        }
+    }
+    if would_be_legal(b, chip, i, &candidates) {
+        candidates.iter().for_each(|&n| materialise(b, i, n));
+        return true;
+    }
+    // A result clamped by an instruction of its own.
+    if i.sat && i.ty == Type::F32 && i.dsts.len() == 1 {
+        let d = i.dsts[0];
+        i.sat = false;
+        let whole = b.gpr();
+        let mut first = i.clone();
+        first.dsts[0] = whole;
+        if !operands(b, chip, &mut first) {
+            return false;
+        }
+        b.push(first);
+        let mut clamp = Inst::new(Op::Add, Type::F32).src(whole).src(Src::f32(0.0).neg()).dst(d);
+        clamp.sat = true;
+        clamp.guard = i.guard;
+        clamp.loc = i.loc;
+        *i = clamp;
+        return isel::legal(chip, b.func, i);
+    }
+    false
+}
+
+/// Operands that a move could change: immediates, constants, and registers with modifiers.
+fn movable(i: &Inst) -> impl Iterator<Item = usize> {
+    i.srcs.iter().enumerate().filter(|(_, s)| s.values().is_empty() || s.mods != SrcMods::default()).map(|(n, _)| n)
+}
+
+fn can_move_all(b: &Builder<'_>, chip: Chip, i: &Inst) -> bool {
+    let all: arrayvec::ArrayVec<usize, 4> = movable(i).collect();
+    would_be_legal(b, chip, i, &all)
+}
+
+/// Whether the instruction would be legal with these operands in registers. Which values stand there does not
+/// matter, only their class: any general value does.
+fn would_be_legal(b: &Builder<'_>, chip: Chip, i: &Inst, moved: &[usize]) -> bool {
+    let Some(some) = general_value(b.func, i) else { return false };
+    let mut trial = i.clone();
+    for &n in moved {
+        let words = operand_type(i, n).words();
+        if operand_type(i, n) == Type::Pred {
+            return false;
+        }
+        trial.srcs[n] = Src::tuple(&[some; 4][..words]);
+    }
+    isel::legal(chip, b.func, &trial)
+}
+
+fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {
+    let mut found = None;
+    i.for_defs(|v| {
+        if f.class(v) == Class::Gpr {
+            found = Some(v);
+        }
+    });
+    i.for_uses(|v| {
+        if f.class(v) == Class::Gpr {
+            found = Some(v);
+        }
+    });
+    found.or_else(|| f.values.iter().find(|(_, d)| d.class == Class::Gpr).map(|(v, _)| v))
+}
+
+/// The type that source `n` is read as.
+fn operand_type(i: &Inst, n: usize) -> Type {
+    match i.op {
+        Op::Cvt | Op::Set if n < 2 => i.sty,
+        Op::Set | Op::Vote => Type::Pred,
+        Op::Sel if n == 2 => Type::Pred,
+        Op::Slct if n == 2 => i.sty,
+        Op::Bar if n == 2 => Type::Pred,
+        Op::Shl | Op::Shr if n == 1 => Type::U32,
+        _ => i.ty,
+    }
+}
+
+/// Puts the value of operand `n`, with its modifiers, into a register of its own.
+fn materialise(b: &mut Builder<'_>, i: &mut Inst, n: usize) {
+    let ty = operand_type(i, n);
+    let s = i.srcs[n];
+    let plain = s.mods == SrcMods::default();
+    i.srcs[n] = if plain || s.mods.inv {
+        let words: arrayvec::ArrayVec<ValueId, 4> =
+            (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, super::expand::word(&s, k))).collect();
+        Src::tuple(&words)
+    } else if ty.is_float() {
+        let copy = Inst::new(Op::Add, ty).src(s).src(zero_of(ty).neg());
+        Src::tuple(&b.values(copy))
+    } else if s.mods.abs {
+        let mut copy = Inst::new(Op::Cvt, Type::S32).src(Src { mods: SrcMods { abs: true, ..SrcMods::default() }, ..s });
+        copy.sty = Type::S32;
+        let magnitude = b.value(copy);
+        if s.mods.neg { b.op2(Op::Sub, Type::U32, 0u32, magnitude).into() } else { magnitude.into() }
+    } else {
+        let value = Src { mods: SrcMods::default(), ..s };
+        b.op2(Op::Sub, Type::U32, 0u32, value).into()
+    };
+}
+
+/// Adds the offset of an address to its base.
+fn rebase(b: &mut Builder<'_>, i: &mut Inst) {
+    let Some(m) = &mut i.mem else { return };
+    let offset = m.offset;
+    match *m.base() {
+        [] => {
+            let base = b.mov(offset as u32);
+            m.rebase(&[base], -offset);
+        }
+        [base] => {
+            let base = b.add(Type::U32, base, offset as u32);
+            m.rebase(&[base], -offset);
+        }
+        [lo, hi, ..] => {
+            let (low, carry) = (b.gpr(), b.func.new_value(Class::Carry));
+            b.push(Inst::new(Op::Add, Type::U32).src(lo).src(offset as u32).dst(low).dst(carry));
+            let high = if offset < 0 { !0u32 } else { 0 };
+            let high = b.value(Inst::new(Op::Add, Type::U32).src(hi).src(high).src(carry));
+            m.rebase(&[low, high], -offset);
+        }
+    }
+}
+
+/// Gives every edge with arguments from a branch to a block with several predecessors a block of its own.
+fn split_critical_edges(f: &mut Function) {
+    let mut preds: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+    for &b in &f.layout {
+        f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
+    }
+    let mut layout = Vec::with_capacity(f.layout.len());
+    for b in std::mem::take(&mut f.layout) {
+        layout.push(b);
+        if !matches!(f.blocks[b].term, Term::Branch { .. }) {
+            continue;
+        }
+        let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
+        let loc = f.blocks[b].term_loc;
+        for e in term.edges_mut() {
+            if e.args.is_empty() || preds[e.to] < 2 {
+                continue;
+            }
+            let middle = f.detached_block();
+            let onward = Edge { to: e.to, args: std::mem::take(&mut e.args) };
+            f.blocks[middle].term = Term::Jump(onward);
+            f.blocks[middle].term_loc = loc;
+            e.to = middle;
+            layout.push(middle);
+        }
+        f.blocks[b].term = term;
+    }
+    f.layout = layout;
+}

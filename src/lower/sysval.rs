@@ -1,0 +1,78 @@
+//! System values that the chip has no special register for.
+//!
+//! On Kepler the sizes of block and grid are words of the driver's constant bank; a declared block size is a
+//! constant everywhere. The number of a warp, and how many there are, follow from the thread's coordinates: the
+//! hardware packs threads into warps in x, then y, then z.
+
+use super::expand::expand;
+use crate::driver::Abi;
+use crate::ir::build::Builder;
+use crate::ir::*;
+
+/// Lowers all reads of system values of a function to special registers, constant memory and arithmetic.
+pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>) -> bool {
+    expand(f, |b, i| {
+        let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };
+        let Some(&d) = i.dsts.first() else { return false };
+        let place = Place { abi, block_size };
+        let value = match sv {
+            Sv::WarpId => warp_id(b, &place),
+            Sv::NumWarps => warp_count(b, &place),
+            _ => match place.of(sv) {
+                Some(s) => s,
+                None => return false,
+            },
+        };
+        b.push(Inst::new(Op::Mov, Type::U32).src(value).dst(d));
+        true
+    })
+}
+
+/// Where sizes are.
+struct Place<'a> {
+    abi: &'a Abi,
+    block_size: Option<[u32; 3]>,
+}
+
+impl Place<'_> {
+    /// An operand for a system value that is not in a special register.
+    fn of(&self, sv: Sv) -> Option<Src> {
+        let word = match sv {
+            Sv::NtidX => 0,
+            Sv::NtidY => 1,
+            Sv::NtidZ => 2,
+            Sv::NctaidX => 3,
+            Sv::NctaidY => 4,
+            Sv::NctaidZ => 5,
+            Sv::Gridid => 6,
+            Sv::WorkDim => 7,
+            _ => return None,
+        };
+        if let (Some(size), 0..3) = (self.block_size, word) {
+            return Some(Src::imm(size[word]));
+        }
+        if self.abi.sizes_in_sregs && sv != Sv::WorkDim {
+            return None;
+        }
+        Some(Src::cbuf(self.abi.aux_bank, self.abi.grid_info + 4 * word as u16))
+    }
+
+    fn read(&self, b: &mut Builder<'_>, sv: Sv) -> Src {
+        self.of(sv).unwrap_or_else(|| b.sv(sv).into())
+    }
+}
+
+fn warp_id(b: &mut Builder<'_>, place: &Place<'_>) -> Src {
+    let (nx, ny) = (place.read(b, Sv::NtidX), place.read(b, Sv::NtidY));
+    let (x, y, z) = (b.sv(Sv::TidX), b.sv(Sv::TidY), b.sv(Sv::TidZ));
+    let row = b.op3(Op::Mad, Type::U32, z, ny, y);
+    let thread = b.op3(Op::Mad, Type::U32, row, nx, x);
+    b.op2(Op::Shr, Type::U32, thread, 5u32).into()
+}
+
+fn warp_count(b: &mut Builder<'_>, place: &Place<'_>) -> Src {
+    let [x, y, z] = [Sv::NtidX, Sv::NtidY, Sv::NtidZ].map(|sv| place.read(b, sv));
+    let plane = b.mul(Type::U32, x, y);
+    let threads = b.op3(Op::Mad, Type::U32, plane, z, 31u32);
+    b.op2(Op::Shr, Type::U32, threads, 5u32).into()
+}

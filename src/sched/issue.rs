@@ -1,0 +1,87 @@
+//! Issue control for Kepler: after how many cycles the next instruction may issue.
+//!
+//! Operations of fixed latency are waited for by these counts alone; loads and other long ones also have the
+//! hardware's scoreboard, so the counts only keep up with it as far as the table of latencies goes. A control transfer waits long
+//! enough for every fixed latency, hence what is pending is known along straight code and nothing is at labels that
+//! are branched to.
+
+use super::effects::{Resource, reads, writes};
+use crate::isa::sched_word::Issue;
+use crate::isa::{MInst, Op, latency};
+
+/// Cycles after which every result of fixed latency is there.
+const DRAIN: u32 = 16;
+
+/// When results are there, in cycles from the start of the code as issued.
+pub struct Pending {
+    ready: [u32; Resource::COUNT],
+    now: u32,
+}
+
+impl Default for Pending {
+    fn default() -> Pending {
+        Pending { ready: [0; Resource::COUNT], now: 0 }
+    }
+}
+
+impl Pending {
+    /// The first cycle at which the instruction may issue.
+    pub fn earliest(&self, m: &MInst) -> u32 {
+        let mut at = self.now;
+        reads(m, |r| at = at.max(self.ready[r.index()]));
+        writes(m, |r| {
+            // The earlier of two writes must not come last.
+            at = at.max(self.ready[r.index()].saturating_sub(latency_of(m, r) - 1));
+        });
+        at
+    }
+
+    /// Issues it at cycle `at`.
+    pub fn issue(&mut self, m: &MInst, at: u32) {
+        self.now = at;
+        writes(m, |r| self.ready[r.index()] = at + latency_of(m, r));
+    }
+}
+
+/// Cycles until what the instruction writes may be read.
+pub fn latency_of(m: &MInst, r: Resource) -> u32 {
+    match r {
+        Resource::Gpr(_) => latency::result(m.op),
+        Resource::Pred(_) => latency::predicate(m.op),
+        Resource::Carry => latency::CARRY,
+    }
+}
+
+/// Whether control may go elsewhere after the instruction.
+pub fn transfers(m: &MInst) -> bool {
+    use Op::*;
+    m.sync || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
+}
+
+/// The issue control of instructions in the order of the code. `starts` tells which of them branches lead to.
+pub fn control<'m>(code: impl Iterator<Item = &'m MInst>) -> Vec<Issue> {
+    let mut out: Vec<Issue> = Vec::new();
+    let mut state = Pending::default();
+    // The cycle of the previous instruction, and the fewest cycles after it.
+    let mut previous: Option<(u32, u32)> = None;
+    for m in code {
+        let at = match previous {
+            None => 0,
+            Some((issued, gap)) => {
+                let at = state.earliest(m).max(issued + gap).min(issued + 32);
+                out.push(Issue::after(at - issued));
+                at
+            }
+        };
+        state.issue(m, at);
+        let mut gap = latency::issue(m.op).max(1);
+        if transfers(m) {
+            gap = gap.max(DRAIN);
+        }
+        previous = Some((at, gap));
+    }
+    if let Some((_, gap)) = previous {
+        out.push(Issue::after(gap));
+    }
+    out
+}
