@@ -10,8 +10,15 @@
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
-use crate::image::Image;
-use crate::ir::Program;
+use crate::image::{Binding, BindingKind, Image, layout};
+use crate::ir::verify::{self, Phase};
+use crate::ir::{Loc, Op, Program};
+use crate::isa::Operand;
+use crate::isel::code::Code;
+use crate::isel::emit::{self, Divergence};
+use crate::opt::{self, Stage};
+use crate::{lower, ra};
+use std::time::Instant;
 
 /// Choices of one compile. [`Options::new`] gives the defaults of a chip.
 #[derive(Clone, Debug)]
@@ -73,22 +80,155 @@ pub fn compile(program: Program, chip: Chip, options: &Options) -> Result<Image,
 
 /// The same, with what the options ask to print.
 pub fn compile_with_report(
-    program: Program,
+    mut program: Program,
     chip: Chip,
     options: &Options,
     report: &mut Report,
 ) -> Result<Image, Diagnostics> {
-    let _ = (program, chip, options, report);
-    Err(Diagnostic::error("code generation is not complete").into())
+    reporting(options, report, |session| {
+        optimise(&mut program, chip, options, session)?;
+        generate(&mut program, chip, options, session)
+    })
 }
 
-/// The program after all optimisation, before registers are assigned.
+/// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.
 pub fn optimised(
-    program: Program,
+    mut program: Program,
     chip: Chip,
     options: &Options,
     report: &mut Report,
 ) -> Result<Program, Diagnostics> {
-    let _ = (chip, options, report);
+    reporting(options, report, |session| optimise(&mut program, chip, options, session))?;
     Ok(program)
+}
+
+fn reporting<T>(
+    options: &Options,
+    report: &mut Report,
+    work: impl FnOnce(&mut opt::Session) -> Result<T, Box<Diagnostic>>,
+) -> Result<T, Diagnostics> {
+    let mut session = opt::Session::new();
+    let result = work(&mut session);
+    report.push_str(&session.text);
+    if options.time_passes {
+        report.push_str(&session.report());
+    }
+    result.map_err(Into::into)
+}
+
+fn optimise(
+    program: &mut Program,
+    chip: Chip,
+    options: &Options,
+    session: &mut opt::Session,
+) -> Result<(), Box<Diagnostic>> {
+    let check = |program: &Program, phase, stage: &str| {
+        if !(options.verify_each || cfg!(debug_assertions)) {
+            return Ok(());
+        }
+        verify::for_chip(program, phase, chip).map_err(|v| defect(format!("after {stage}: {v}")))
+    };
+    check(program, Phase::Front, "the front-end")?;
+    session.run(Stage::Front, program, chip, options).map_err(|b| defect(b.to_string()))?;
+    timed(session, "lower", || lower::run(program, chip, options));
+    check(program, Phase::Ssa, "lowering")?;
+    session.run(Stage::Ssa, program, chip, options).map_err(|b| defect(b.to_string()))?;
+    timed(session, "legalise", || {
+        program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
+    })
+    .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
+    check(program, Phase::Legal, "legalisation")?;
+    session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))
+}
+
+/// Registers, machine code, words.
+fn generate(
+    program: &mut Program,
+    chip: Chip,
+    options: &Options,
+    session: &mut opt::Session,
+) -> Result<Image, Box<Diagnostic>> {
+    let threads = program.block_size.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)).or(options.threads);
+    let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
+    let target = ra::Target { chip, gpr_limit: limit, verify: options.verify_each };
+    let alloc = timed(session, "registers", || ra::allocate_program(program, &target))
+        .map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
+
+    let uniform = Divergence::new();
+    let code = timed(session, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
+        .map_err(|e| located(*defect(e.to_string()), e.loc))?;
+    let section = timed(session, "layout", || layout::section(chip, &code))
+        .map_err(|e| located(*defect(e.to_string()), e.loc))?;
+    Ok(Image {
+        chip,
+        entry_name: program.funcs[program.entry].name.clone(),
+        entry: 0,
+        gprs: alloc.gprs,
+        local_bytes: alloc.local_bytes,
+        shared_bytes: program.shared_bytes,
+        barriers: barriers(program),
+        instructions: section.instructions,
+        library: section.library,
+        cycles: section.cycles,
+        spills: alloc.funcs.values().map(|a| a.spills).sum(),
+        fills: alloc.funcs.values().map(|a| a.fills).sum(),
+        block_size: program.block_size,
+        input_bytes: program.input_bytes,
+        bindings: bindings(&code),
+        relocations: Vec::new(),
+        code: section.words,
+        lines: section.lines,
+    })
+}
+
+fn timed<T>(session: &mut opt::Session, name: &'static str, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    session.time(name, start.elapsed());
+    result
+}
+
+/// A defect of the compiler itself: never the input's fault, but better told than died of.
+fn defect(what: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(format!("internal error: {what}")))
+}
+
+fn located(d: Diagnostic, loc: Loc) -> Box<Diagnostic> {
+    Box::new(match loc.0 {
+        Some(span) => d.at(span, "this needs it"),
+        None => d,
+    })
+}
+
+/// The highest barrier number used, plus one; all sixteen where a number is not known.
+fn barriers(program: &Program) -> u32 {
+    let mut count = 0;
+    for f in program.funcs.values() {
+        for (_, i) in f.insts_in_order() {
+            let inst = &f.insts[i];
+            if inst.op == Op::Bar {
+                count = count.max(match inst.srcs.first() {
+                    None => 1,
+                    Some(s) => s.as_imm().map_or(16, |n| n.saturating_add(1).min(16)),
+                });
+            }
+        }
+    }
+    count
+}
+
+/// The banks of constant memory that the code reads.
+fn bindings(code: &Code) -> Vec<Binding> {
+    let mut banks = [false; 32];
+    for line in code.blocks.iter().flat_map(|b| b.lines()) {
+        for o in &line.inst.operands {
+            if let &Operand::Const { bank, .. } = o
+                && let Some(used) = banks.get_mut(usize::from(bank))
+            {
+                *used = true;
+            }
+        }
+    }
+    let used = banks.iter().enumerate().filter(|(_, used)| **used);
+    used.map(|(n, _)| Binding { kind: BindingKind::Constant, slot: n as u32, count: 1 }).collect()
 }

@@ -110,6 +110,12 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
+impl From<Box<Diagnostic>> for Diagnostics {
+    fn from(d: Box<Diagnostic>) -> Diagnostics {
+        Diagnostics::from(*d)
+    }
+}
+
 impl fmt::Display for Diagnostics {
     /// The messages alone, one a line, for callers that have no source at hand.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

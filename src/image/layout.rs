@@ -14,6 +14,8 @@ pub struct Section {
     /// Instructions, and those of the library apart.
     pub instructions: u32,
     pub library: u32,
+    /// Cycles from the first issue to the last, if every instruction is executed once.
+    pub cycles: u64,
 }
 
 /// An instruction that has no encoding where it stands: a branch too far, or a defect of selection.
@@ -51,7 +53,8 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     };
 
     let all = || code.blocks.iter().flat_map(|b| b.lines());
-    let issues = if chip.has_sched_words() { issue::control(all().map(|l| &l.inst)) } else { Vec::new() };
+    let issues = issue::control(all().map(|l| &l.inst));
+    let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
     let mut lines: Vec<(u32, Loc)> = Vec::new();
     for (n, line) in all().enumerate() {
@@ -79,7 +82,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
             lines.push((pc, line.loc));
         }
     }
-    Ok(Section { words, lines, instructions: count - library, library })
+    Ok(Section { words, lines, instructions: count - library, library, cycles })
 }
 
 fn with_target(m: &MInst, address: u32) -> MInst {

@@ -66,7 +66,18 @@ pub fn emit_program(
         }
     }
     code.remove_idle_branches();
+    code.fold_syncs(|m| can_sync(chip, m));
     Ok(code)
+}
+
+/// Whether an instruction may carry `.S`. Compilers never put it on what is predicated, goes through the texture
+/// unit, moves several registers, or transfers control itself.
+fn can_sync(chip: Chip, m: &MInst) -> bool {
+    use isa::row::Unit;
+    let plain = matches!(isa::latency::unit(m.op), Unit::Alu | Unit::Compare | Unit::Sfu | Unit::Shared | Unit::Memory);
+    let wide = m.mods.iter().any(|k| matches!(k, Mod::B64 | Mod::B128 | Mod::U64 | Mod::S64 | Mod::F64));
+    let surface = matches!(m.op, Op::Suld | Op::Sust | Op::Suldga | Op::Sustga | Op::Sured | Op::Membar | Op::Cctl);
+    plain && !wide && !surface && m.guard.is_true() && isa::fits(chip, m).is_ok()
 }
 
 struct Emitter<'a> {

@@ -6,17 +6,31 @@
 
 pub mod atomics;
 pub mod blocks;
+pub mod buffers;
 pub mod expand;
 pub mod f64;
 pub mod float;
 pub mod int64;
 pub mod int_div;
+pub mod legalise;
 pub mod library;
 pub mod split;
+pub mod sysval;
 pub mod textures;
 
 use crate::chip::Chip;
+use crate::compile::Options;
 use crate::ir::Program;
+
+/// From phase `Front` to phase `Ssa`.
+pub fn run(p: &mut Program, chip: Chip, options: &Options) {
+    let _ = chip;
+    for f in p.funcs.values_mut() {
+        sysval::run(f, &options.abi, p.block_size);
+        buffers::run(f, &options.abi, options.pointer_align);
+    }
+    arithmetic(p);
+}
 
 /// Lowers arithmetic:
 ///

@@ -281,6 +281,14 @@ impl Session {
         Ok(())
     }
 
+    /// Adds to the time of a step of the pipeline that is no pass.
+    pub fn time(&mut self, step: &'static str, took: Duration) {
+        match self.times.iter_mut().find(|(p, _)| *p == step) {
+            Some((_, total)) => *total += took,
+            None => self.times.push((step, took)),
+        }
+    }
+
     /// Times of the passes and what they did, for `--time-passes`.
     pub fn report(&self) -> String {
         let mut text = String::new();

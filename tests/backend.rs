@@ -1,0 +1,341 @@
+//! Kernels in IR, through the whole back end and the emulator: the values that they leave must be right on every
+//! chip, at every level, and with few registers.
+
+use nvir::compile::{self, Options};
+use nvir::ir::parse;
+use nvir::{Chip, emu, isa};
+
+/// Buffer words that a launch leaves. The kernel's parameters are the addresses of `out` and of `input`, 32 bits each.
+struct Run<'a> {
+    body: &'a str,
+    threads: u32,
+    words: usize,
+    input: &'a [u32],
+    shared: u32,
+}
+
+impl Run<'_> {
+    fn text(&self) -> String {
+        if self.body.starts_with("program") {
+            self.body.to_string()
+        } else {
+            format!("program\nkernel k() {{\n{}\n}}\n", self.body)
+        }
+    }
+
+    fn on(&self, chip: Chip, options: &Options) -> (Vec<u32>, String) {
+        let mut program = parse::program(&self.text()).unwrap_or_else(|d| panic!("{d:?}"));
+        program.shared_bytes = self.shared;
+        let image = compile::compile(program, chip, options).unwrap_or_else(|d| panic!("{chip}: {d}"));
+        let listing = listing(chip, &image.code);
+        let mut memory = emu::Memory::new();
+        let out = memory.alloc(4 * self.words as u64, 4).expect("small");
+        let input = memory.alloc(4 * self.input.len().max(1) as u64, 4).expect("small");
+        let bytes: Vec<u8> = self.input.iter().flat_map(|w| w.to_le_bytes()).collect();
+        memory.write(input, &bytes).expect("mapped");
+        let code = emu::Program::new(chip, &image.code);
+        let mut launch = emu::Launch::new(&code);
+        launch.block = [self.threads, 1, 1];
+        launch.gprs = image.gprs;
+        launch.local_bytes = image.local_bytes;
+        launch.shared_bytes = image.shared_bytes;
+        launch.set_const_u32(0, 0, out as u32);
+        launch.set_const_u32(0, 4, input as u32);
+        let abi = &options.abi;
+        for (n, size) in [self.threads, 1, 1, 1, 1, 1, 0, 1].into_iter().enumerate() {
+            launch.set_const_u32(abi.aux_bank.into(), usize::from(abi.grid_info) + 4 * n, size);
+        }
+        for (n, (at, len)) in [(out, self.words), (input, self.input.len())].into_iter().enumerate() {
+            let entry = usize::from(abi.buf_info) + 16 * n;
+            launch.set_const(abi.aux_bank.into(), entry, &at.to_le_bytes());
+            launch.set_const_u32(abi.aux_bank.into(), entry + 8, 4 * len as u32);
+        }
+        let mut run = emu::Options { step_limit: 1 << 22, ..Default::default() };
+        if let Err(fault) = emu::run(&launch, &mut memory, &mut run) {
+            panic!("{chip}: {fault:?}\n{listing}");
+        }
+        let bytes = memory.read(out, 4 * self.words as u64).expect("mapped");
+        (bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect(), listing)
+    }
+
+    fn gives(&self, want: impl Fn(usize) -> u32) {
+        let want: Vec<u32> = (0..self.words).map(want).collect();
+        for chip in Chip::ALL {
+            for (level, max_gprs) in [(0, None), (3, None), (3, Some(18))] {
+                let options = Options { opt_level: level, max_gprs, pointer_align: 4, ..Options::new(chip) };
+                let (got, listing) = self.on(chip, &options);
+                assert!(
+                    got == want,
+                    "{chip} -O{level}, {max_gprs:?} registers\n got {got:x?}\nwant {want:x?}\n{listing}"
+                );
+            }
+        }
+    }
+}
+
+fn listing(chip: Chip, words: &[u64]) -> String {
+    let line = |(n, &w): (usize, &u64)| {
+        let pc = 8 * n as u32;
+        let text = isa::decode(chip, w, pc).map(|m| isa::text::print(chip, &m));
+        format!("{pc:5x} {w:016x} {}\n", text.unwrap_or_default())
+    };
+    words.iter().enumerate().map(line).collect()
+}
+
+fn run(body: &str) -> Run<'_> {
+    Run { body, threads: 64, words: 64, input: &[], shared: 0 }
+}
+
+/// Stores `%r9` to word `tid` of the output.
+const STORE: &str = "
+    rdsv u32 %r100 sv[tid.x]
+    ld u32 %r101 c0[0x0]
+    shladd u32 %r102 %r100 0x2 %r101
+    st u32 # g[%r102+0x0] %r9
+    exit";
+
+fn with_store(body: &str) -> String {
+    format!("{body}{STORE}")
+}
+
+#[test]
+fn sums_of_system_values_are_stored() {
+    let body = with_store(
+        "b0:
+    rdsv u32 %r0 sv[tid.x]
+    rdsv u32 %r1 sv[ntid.x]
+    mad u32 %r9 %r0 %r1 0x12345",
+    );
+    run(&body).gives(|t| t as u32 * 64 + 0x12345);
+}
+
+#[test]
+fn both_arms_of_a_divergent_if_run_and_meet_again() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    and u32 %r1 %r0 0x1
+    set.eq pred u32 %p2 %r1 0x0
+    if %p2 b1 b2 join b3
+b1:
+    mul u32 %r3 %r0 0x7
+    jump b3(%r3)
+b2:
+    add u32 %r4 %r0 0x64
+    jump b3(%r4)
+b3(%r9):";
+    run(&with_store(body)).gives(|t| if t % 2 == 0 { 7 * t as u32 } else { t as u32 + 100 });
+}
+
+#[test]
+fn an_if_without_else_keeps_the_old_value_elsewhere() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    set.lt pred u32 %p2 %r0 0xa
+    mov u32 %r5 0x3e7
+    if %p2 b1 b3(%r5) join b3
+b1:
+    mul u32 %r3 %r0 %r0
+    jump b3(%r3)
+b3(%r9):";
+    run(&with_store(body)).gives(|t| if t < 10 { (t * t) as u32 } else { 999 });
+}
+
+#[test]
+fn nested_ifs_end_at_a_common_place() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    set.lt pred u32 %p1 %r0 0x20
+    set.lt pred u32 %p2 %r0 0x8
+    mov u32 %r3 0x1
+    mov u32 %r4 0x2
+    mov u32 %r5 0x3
+    if %p1 b1 b4(%r5) join b4
+b1:
+    if %p2 b2 b3(%r4) join b3
+b2:
+    jump b3(%r3)
+b3(%r6):
+    jump b4(%r6)
+b4(%r9):";
+    run(&with_store(body)).gives(|t| if t < 8 { 1 } else if t < 32 { 2 } else { 3 });
+}
+
+/// Collatz steps of the thread number: every lane leaves the loop at another time.
+#[test]
+fn lanes_leave_a_loop_at_different_times() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    add u32 %r1 %r0 0x1
+    mov u32 %r2 0x0
+    jump b1(%r1 %r2)
+b1(%r3 %r4): loop exit b6 cont b5
+    set.le pred u32 %p5 %r3 0x1
+    if %p5 b6(%r4) b2
+b2:
+    add u32 %r6 %r4 0x1
+    and u32 %r7 %r3 0x1
+    set.ne pred u32 %p8 %r7 0x0
+    if %p8 b3 b4 join b7
+b3:
+    mad u32 %r10 %r3 0x3 0x1
+    jump b7(%r10)
+b4:
+    shr u32 %r11 %r3 0x1
+    jump b7(%r11)
+b7(%r12):
+    jump b5
+b5:
+    jump b1(%r12 %r6)
+b6(%r9):";
+    let steps = |t: usize| {
+        let (mut n, mut k) = (t as u32 + 1, 0);
+        while n > 1 {
+            n = if n % 2 == 1 { 3 * n + 1 } else { n / 2 };
+            k += 1;
+        }
+        k
+    };
+    run(&with_store(body)).gives(steps);
+}
+
+#[test]
+fn breaks_and_continues_inside_ifs_take_only_their_lanes() {
+    // for (i = 0; ; i++) { if (i & 1) { if (tid & 1) continue; } s += i; if (i > tid) { if (s > 5) break; } }
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    mov u32 %r1 0x0
+    and u32 %r50 %r0 0x1
+    set.ne pred u32 %p51 %r50 0x0
+    jump b1(%r1 %r1)
+b1(%r2 %r3): loop exit b8 cont b7
+    and u32 %r4 %r2 0x1
+    set.ne pred u32 %p5 %r4 0x0
+    if %p5 b2 b3 join b3
+b2:
+    if %p51 b7(%r3) b3
+b3:
+    add u32 %r6 %r3 %r2
+    set.gt pred u32 %p7 %r2 %r0
+    if %p7 b4 b6 join b6
+b4:
+    set.gt pred u32 %p8 %r6 0x5
+    if %p8 b8(%r6) b6
+b6:
+    jump b7(%r6)
+b7(%r10):
+    add u32 %r11 %r2 0x1
+    jump b1(%r11 %r10)
+b8(%r9):";
+    let want = |t: usize| {
+        let (t, mut s, mut i) = (t as u32, 0u32, 0u32);
+        loop {
+            if i & 1 == 1 && t & 1 == 1 {
+                i += 1;
+                continue;
+            }
+            s += i;
+            if i > t && s > 5 {
+                return s;
+            }
+            i += 1;
+        }
+    };
+    run(&with_store(body)).gives(want);
+}
+
+#[test]
+fn lanes_that_end_in_a_branch_do_not_hold_up_the_others() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    and u32 %r1 %r0 0x3
+    set.eq pred u32 %p2 %r1 0x3
+    if %p2 b1 b2 join b2
+b1:
+    exit
+b2:
+    mov u32 %r9 0x5";
+    run(&with_store(body)).gives(|t| if t % 4 == 3 { 0 } else { 5 });
+}
+
+#[test]
+fn a_function_may_return_early_under_divergence() {
+    let text = "program
+kernel k() {
+b0:
+    rdsv u32 %r0 sv[tid.x]
+    call u32 {%r9} f1{%r0}
+    rdsv u32 %r100 sv[tid.x]
+    ld u32 %r101 c0[0x0]
+    shladd u32 %r102 %r100 0x2 %r101
+    st u32 # g[%r102+0x0] %r9
+    exit
+}
+
+sub helper(%r0) -> r {
+b0:
+    set.lt pred u32 %p1 %r0 0x14
+    if %p1 b1 b2 join b2
+b1:
+    add u32 %r2 %r0 0x1
+    ret {%r2}
+b2:
+    mul u32 %r3 %r0 0x2
+    ret {%r3}
+}
+";
+    run(text).gives(|t| if t < 20 { t as u32 + 1 } else { 2 * t as u32 });
+}
+
+#[test]
+fn buffer_accesses_out_of_bounds_read_zero_and_write_nothing() {
+    // Buffer 1 has 40 words; buffer 0 is the output, of 64 words. Thread t reads word t - 4 and writes word t + 2.
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    shl u32 %r1 %r0 0x2
+    ld u32 %r2 b1[%r1-0x10]
+    st u32 # b0[%r1+0x8] %r2
+    exit";
+    let input: Vec<u32> = (0..40).map(|n| n + 1000).collect();
+    let r = Run { input: &input, ..run(body) };
+    r.gives(|w| match w.checked_sub(6) {
+        Some(n) if n < 40 => n as u32 + 1000,
+        _ => 0,
+    });
+}
+
+#[test]
+fn the_size_of_a_buffer_can_be_asked() {
+    let input = [0; 17];
+    let body = with_store("b0:\n    bufsize u32 %r9 b1[0x0]");
+    Run { input: &input, ..run(&body) }.gives(|_| 68);
+}
+
+#[test]
+fn warps_are_numbered_by_their_threads() {
+    let body = with_store(
+        "b0:
+    rdsv u32 %r0 sv[warpid]
+    rdsv u32 %r1 sv[nwarps]
+    shladd u32 %r9 %r1 0x8 %r0",
+    );
+    run(&body).gives(|t| 0x200 + t as u32 / 32);
+}
+
+#[test]
+fn operands_that_no_instruction_takes_are_moved_into_registers() {
+    let body = with_store(
+        "b0:
+    rdsv u32 %r0 sv[tid.x]
+    add u32 %r1 c0[0x0] c0[0x4]
+    sub u32 %r2 0x12345678 %r0
+    mad u32 %r3 0x7654321 0x1234567 %r2
+    xor u32 %r4 0xffff0000 ~%r3
+    sub u32 %r5 %r4 %r1
+    add u32 %r6 %r5 %r1
+    sel u32 %r9 %r6 0x5 0x1",
+    );
+    run(&body).gives(|t| {
+        let r2 = 0x12345678u32.wrapping_sub(t as u32);
+        0xffff0000 ^ !(0x7654321u32.wrapping_mul(0x1234567).wrapping_add(r2))
+    });
+}
