@@ -89,9 +89,9 @@ fn run(body: &str) -> Run<'_> {
 /// Stores `%r9` to word `tid` of the output.
 const STORE: &str = "
     rdsv u32 %r100 sv[tid.x]
-    ld u32 %r101 c0[0x0]
+    ld u32 %r101 c0[0x0 align 4]
     shladd u32 %r102 %r100 0x2 %r101
-    st u32 # g[%r102+0x0] %r9
+    st u32 # g[%r102+0x0 align 4] %r9
     exit";
 
 fn with_store(body: &str) -> String {
@@ -265,9 +265,9 @@ b0:
     rdsv u32 %r0 sv[tid.x]
     call u32 {%r9} f1{%r0}
     rdsv u32 %r100 sv[tid.x]
-    ld u32 %r101 c0[0x0]
+    ld u32 %r101 c0[0x0 align 4]
     shladd u32 %r102 %r100 0x2 %r101
-    st u32 # g[%r102+0x0] %r9
+    st u32 # g[%r102+0x0 align 4] %r9
     exit
 }
 
@@ -292,8 +292,8 @@ fn buffer_accesses_out_of_bounds_read_zero_and_write_nothing() {
     let body = "b0:
     rdsv u32 %r0 sv[tid.x]
     shl u32 %r1 %r0 0x2
-    ld u32 %r2 b1[%r1-0x10]
-    st u32 # b0[%r1+0x8] %r2
+    ld u32 %r2 b1[%r1-0x10 align 4]
+    st u32 # b0[%r1+0x8 align 4] %r2
     exit";
     let input: Vec<u32> = (0..40).map(|n| n + 1000).collect();
     let r = Run { input: &input, ..run(body) };
@@ -306,7 +306,7 @@ fn buffer_accesses_out_of_bounds_read_zero_and_write_nothing() {
 #[test]
 fn the_size_of_a_buffer_can_be_asked() {
     let input = [0; 17];
-    let body = with_store("b0:\n    bufsize u32 %r9 b1[0x0]");
+    let body = with_store("b0:\n    bufsize u32 %r9 b1[0x0 align 4]");
     Run { input: &input, ..run(&body) }.gives(|_| 68);
 }
 

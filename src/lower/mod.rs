@@ -24,11 +24,11 @@ use crate::ir::Program;
 
 /// From phase `Front` to phase `Ssa`.
 pub fn run(p: &mut Program, chip: Chip, options: &Options) {
-    let _ = chip;
     for f in p.funcs.values_mut() {
         sysval::run(f, &options.abi, p.block_size);
         buffers::run(f, &options.abi, options.pointer_align);
     }
+    memory(p, chip);
     arithmetic(p);
 }
 
