@@ -28,6 +28,7 @@ pub fn run(p: &mut Program, chip: Chip, options: &Options) {
         sysval::run(f, &options.abi, p.block_size);
         buffers::run(f, &options.abi, options.pointer_align);
     }
+    textures::run(p, chip, &options.abi);
     memory(p, chip);
     arithmetic(p);
 }
