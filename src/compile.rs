@@ -133,10 +133,8 @@ fn optimise(
     timed(session, "lower", || lower::run(program, chip, options));
     check(program, Phase::Ssa, "lowering")?;
     session.run(Stage::Ssa, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    timed(session, "legalise", || {
-        program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
-    })
-    .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
+    timed(session, "legalise", || program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip)))
+        .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
     check(program, Phase::Legal, "legalisation")?;
     session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))
 }
@@ -148,7 +146,8 @@ fn generate(
     options: &Options,
     session: &mut opt::Session,
 ) -> Result<Image, Box<Diagnostic>> {
-    let threads = program.block_size.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)).or(options.threads);
+    let threads =
+        program.block_size.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)).or(options.threads);
     let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
     let target = ra::Target { chip, gpr_limit: limit, verify: options.verify_each };
     let alloc = timed(session, "registers", || ra::allocate_program(program, &target))

@@ -157,7 +157,15 @@ b2:
 b3(%r6):
     jump b4(%r6)
 b4(%r9):";
-    run(&with_store(body)).gives(|t| if t < 8 { 1 } else if t < 32 { 2 } else { 3 });
+    run(&with_store(body)).gives(|t| {
+        if t < 8 {
+            1
+        } else if t < 32 {
+            2
+        } else {
+            3
+        }
+    });
 }
 
 /// Collatz steps of the thread number: every lane leaves the loop at another time.

@@ -63,8 +63,8 @@ impl Code {
             }
             if let Some(Operand::Target(l)) = last.inst.operands.first() {
                 let target = self.labels[*l as usize] as usize;
-                let between_empty =
-                    target > n && self.blocks[n + 1..target].iter().all(|b| b.body.is_empty() && b.tail.is_empty());
+                let between_empty = target > n
+                    && self.blocks[n + 1..target].iter().all(|b| b.body.is_empty() && b.tail.is_empty());
                 if between_empty {
                     let block = &mut self.blocks[n];
                     block.tail.pop();

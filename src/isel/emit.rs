@@ -5,7 +5,9 @@ use super::flow::{self, Body};
 use super::lanes::special_register;
 use super::{Unencodable, select};
 use crate::chip::Chip;
-use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Term, Type, ValueId};
+use crate::ir::{
+    BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Term, Type, ValueId,
+};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -74,9 +76,13 @@ pub fn emit_program(
 /// unit, moves several registers, or transfers control itself.
 fn can_sync(chip: Chip, m: &MInst) -> bool {
     use isa::row::Unit;
-    let plain = matches!(isa::latency::unit(m.op), Unit::Alu | Unit::Compare | Unit::Sfu | Unit::Shared | Unit::Memory);
+    let plain = matches!(
+        isa::latency::unit(m.op),
+        Unit::Alu | Unit::Compare | Unit::Sfu | Unit::Shared | Unit::Memory
+    );
     let wide = m.mods.iter().any(|k| matches!(k, Mod::B64 | Mod::B128 | Mod::U64 | Mod::S64 | Mod::F64));
-    let surface = matches!(m.op, Op::Suld | Op::Sust | Op::Suldga | Op::Sustga | Op::Sured | Op::Membar | Op::Cctl);
+    let surface =
+        matches!(m.op, Op::Suld | Op::Sust | Op::Suldga | Op::Sustga | Op::Sured | Op::Membar | Op::Cctl);
     plain && !wide && !surface && m.guard.is_true() && isa::fits(chip, m).is_ok()
 }
 
@@ -119,7 +125,11 @@ impl Body for Emitter<'_> {
 
     fn emit(&self, b: BlockId, out: &mut Vec<Line>) {
         let block = &self.f.blocks[b];
-        self.moves(self.alloc.block_start(b), block.body.first().map_or(block.term_loc, |&i| self.f.insts[i].loc), out);
+        self.moves(
+            self.alloc.block_start(b),
+            block.body.first().map_or(block.term_loc, |&i| self.f.insts[i].loc),
+            out,
+        );
         for &i in &block.body {
             let inst = &self.f.insts[i];
             self.moves(self.alloc.before(i), inst.loc, out);
@@ -135,10 +145,9 @@ impl Body for Emitter<'_> {
 impl Emitter<'_> {
     fn reg(&self, i: InstId, v: ValueId) -> u8 {
         // A value without a register is a destination that nobody reads.
-        self.alloc.reg(i, v).map_or_else(
-            || if self.f.class(v) == crate::ir::Class::Pred { 7 } else { Reg::Z.0 },
-            number,
-        )
+        self.alloc
+            .reg(i, v)
+            .map_or_else(|| if self.f.class(v) == crate::ir::Class::Pred { 7 } else { Reg::Z.0 }, number)
     }
 
     /// `undef`, and a `mov` of a register to itself.
@@ -192,14 +201,18 @@ fn each_move(m: Move, out: &mut dyn FnMut(MInst)) {
         MInst::new(Op::Psetp).with(op).with(Mod::And).arg(Operand::pred(d)).arg(pt).arg(a).arg(b).arg(pt)
     };
     let xor = |d: u8, a: u8, b: u8| MInst::new(Op::Lop).with(Mod::Xor).r(Reg(d)).r(Reg(a)).r(Reg(b));
-    let width = |words: u8| Type::of_words(words.into()).and_then(|t| match t {
-        Type::U64 => Some(Mod::B64),
-        Type::B128 => Some(Mod::B128),
-        _ => None,
-    });
+    let width = |words: u8| {
+        Type::of_words(words.into()).and_then(|t| match t {
+            Type::U64 => Some(Mod::B64),
+            Type::B128 => Some(Mod::B128),
+            _ => None,
+        })
+    };
     let local = |offset: u32| Operand::Mem { base: Reg::Z, offset: offset as i32 };
     match m {
-        Move::Copy { dst: Phys::Pred(d), src: Phys::Pred(s) } => out(psetp(Mod::And, d, pt, Operand::pred(s))),
+        Move::Copy { dst: Phys::Pred(d), src: Phys::Pred(s) } => {
+            out(psetp(Mod::And, d, pt, Operand::pred(s)))
+        }
         Move::Copy { dst, src } => out(MInst::new(Op::Mov).r(Reg(number(dst))).r(Reg(number(src)))),
         Move::Swap(Phys::Pred(a), Phys::Pred(b)) => {
             for (d, x, y) in [(a, a, b), (b, a, b), (a, a, b)] {

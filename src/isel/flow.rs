@@ -384,8 +384,11 @@ impl<B: Body> Flow<'_, B> {
                 None => rest,
                 Some((cond, way)) => {
                     // The predicated instruction is the one that does not fall through.
-                    let (guard, way, rest) =
-                        if falls_to(way) || (!special(way) && special(rest)) { (!cond, rest, way) } else { (cond, way, rest) };
+                    let (guard, way, rest) = if falls_to(way) || (!special(way) && special(rest)) {
+                        (!cond, rest, way)
+                    } else {
+                        (cond, way, rest)
+                    };
                     out.tail.push(line(jump(way, guard)));
                     rest
                 }
@@ -417,7 +420,8 @@ impl<B: Body> Flow<'_, B> {
 
     /// The way from a block, which for the branch of an `if` lies inside of it.
     fn way_from(&self, b: BlockId, to: BlockId) -> Way {
-        if let Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) = self.construct(self.heads[b])
+        if let Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) =
+            self.construct(self.heads[b])
             && join == to
         {
             return Way::Sync;

@@ -126,7 +126,12 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
 /// Offsets into a buffer are 32-bit numbers that wrap around, so a constant part may not be added to the 64-bit
 /// address unless it is known not to wrap. The last byte of the access serves for both: it is what is compared,
 /// and, inside the buffer, as far above the first as the access is wide.
-fn checked(b: &mut Builder<'_>, mem: &MemRef, bytes: u32, [lo, hi, size]: [Src; 3]) -> ([ValueId; 2], i32, ValueId) {
+fn checked(
+    b: &mut Builder<'_>,
+    mem: &MemRef,
+    bytes: u32,
+    [lo, hi, size]: [Src; 3],
+) -> ([ValueId; 2], i32, ValueId) {
     let reach = bytes - 1;
     let Some(base) = mem.base32() else {
         let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).wrapping_add(reach));

@@ -175,7 +175,9 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         (Op::Ld, ty) => {
             let Some(m) = i.mem else { return false };
             let fixed = m.space == Space::Const && m.base().is_empty() && m.index.is_none();
-            let (Ok(offset), Ok(bank)) = (u16::try_from(m.offset), u8::try_from(m.buffer)) else { return false };
+            let (Ok(offset), Ok(bank)) = (u16::try_from(m.offset), u8::try_from(m.buffer)) else {
+                return false;
+            };
             if !fixed || ty.bytes() < 4 || offset % 4 != 0 || i.guard.is_some() {
                 return false;
             }
@@ -292,7 +294,11 @@ fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
 
 /// Operands that a move could change: immediates, constants, and registers with modifiers.
 fn movable(i: &Inst) -> impl Iterator<Item = usize> {
-    i.srcs.iter().enumerate().filter(|(_, s)| s.values().is_empty() || s.mods != SrcMods::default()).map(|(n, _)| n)
+    i.srcs
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| s.values().is_empty() || s.mods != SrcMods::default())
+        .map(|(n, _)| n)
 }
 
 fn can_move_all(b: &Builder<'_>, chip: Chip, i: &Inst) -> bool {
@@ -356,7 +362,8 @@ fn materialise(b: &mut Builder<'_>, i: &mut Inst, n: usize) {
         let copy = Inst::new(Op::Add, ty).src(s).src(zero_of(ty).neg());
         Src::tuple(&b.values(copy))
     } else if s.mods.abs {
-        let mut copy = Inst::new(Op::Cvt, Type::S32).src(Src { mods: SrcMods { abs: true, ..SrcMods::default() }, ..s });
+        let mut copy =
+            Inst::new(Op::Cvt, Type::S32).src(Src { mods: SrcMods { abs: true, ..SrcMods::default() }, ..s });
         copy.sty = Type::S32;
         let magnitude = b.value(copy);
         if s.mods.neg { b.op2(Op::Sub, Type::U32, 0u32, magnitude).into() } else { magnitude.into() }

@@ -37,9 +37,9 @@ pub enum MemoryEffect {
 fn destinations(m: &MInst) -> usize {
     use Op::*;
     match m.op {
-        St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga | Nop | Bar | Ast
-        | Kil | Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Pret | Ssy | Sync | Pbk | Brk | Pcnt | Cont | Plongjmp
-        | Longjmp | Exit | Bpt | Rtt | Ide | Ram | Sam | Stp => 0,
+        St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga | Nop
+        | Bar | Ast | Kil | Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Pret | Ssy | Sync | Pbk | Brk
+        | Pcnt | Cont | Plongjmp | Longjmp | Exit | Bpt | Rtt | Ide | Ram | Sam | Stp => 0,
         Isetp | Fsetp | Dsetp | Psetp | Csetp | Vsetp | Ldslk | Shfl | Suclamp | Subfm => 2,
         Vote => 1 + usize::from(matches!(m.operands.first(), Some(Operand::Reg { .. }))),
         B2r => m.operands.len().min(2),
@@ -78,12 +78,15 @@ fn width(m: &MInst, n: usize, is_dst: bool) -> u8 {
             let (to, from) = conversion_widths(m);
             if is_dst { to } else { from }
         }
-        Ld | Ldl | Lds | Ldc | Ldu | Ldslk | Ldg | St | Stl | Sts | Stsul | Stscul | Atom | Red | Ald | Ast => {
-            access_width(m)
-        }
+        Ld | Ldl | Lds | Ldc | Ldu | Ldslk | Ldg | St | Stl | Sts | Stsul | Stscul | Atom | Red | Ald
+        | Ast => access_width(m),
         Shf => 1,
         Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Suld | Sust | Suldga | Sustga | Sured | Suq => {
-            if is_dst && n == 0 { texture_width(m) } else { 4 }
+            if is_dst && n == 0 {
+                texture_width(m)
+            } else {
+                4
+            }
         }
         _ => 1,
     }
@@ -167,7 +170,9 @@ pub fn memory(m: &MInst) -> MemoryEffect {
             }
         }
         St | Stl | Sts | Sust | Sustga => MemoryEffect::Write,
-        Atom | Red | Ldslk | Stsul | Stscul | Sured | Membar | Bar | Cctl | Cctll | Cctls | B2r => MemoryEffect::Barrier,
+        Atom | Red | Ldslk | Stsul | Stscul | Sured | Membar | Bar | Cctl | Cctll | Cctls | B2r => {
+            MemoryEffect::Barrier
+        }
         _ => MemoryEffect::None,
     }
 }
@@ -197,7 +202,10 @@ mod tests {
         let m = MInst::new(Op::Dsetp).with(Mod::Lt).with(Mod::And);
         let m = m.arg(Operand::pred(0)).arg(Operand::pred(7)).r(Reg(2)).r(Reg(4)).arg(Operand::pred(1));
         let (r, w) = sets(&m);
-        assert_eq!(r, [2, 3, 4, 5].map(Resource::Gpr).into_iter().chain([Resource::Pred(1)]).collect::<Vec<_>>());
+        assert_eq!(
+            r,
+            [2, 3, 4, 5].map(Resource::Gpr).into_iter().chain([Resource::Pred(1)]).collect::<Vec<_>>()
+        );
         assert_eq!(w, [Resource::Pred(0)]);
     }
 

@@ -55,7 +55,8 @@ pub fn latency_of(m: &MInst, r: Resource) -> u32 {
 /// Whether control may go elsewhere after the instruction.
 pub fn transfers(m: &MInst) -> bool {
     use Op::*;
-    m.sync || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
+    m.sync
+        || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
 }
 
 /// The issue control of instructions in the order of the code. `starts` tells which of them branches lead to.
