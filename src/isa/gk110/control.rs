@@ -107,12 +107,17 @@ fn barriers(t: &mut Vec<Row>) {
                 t.push(sync().s(id).s(number));
                 t.push(reduce().s(id).s(number).s(PC));
             }
-            t.push(at(1).always(names![Arv]).s(id).s(number));
+            t.push(at(1).free_as(b(42, 3), 7).always(names![Arv]).s(id).s(number));
             t.push(at(3).always(names![Scan]).s(id).s(number).s(PC));
         }
     }
-    t.push(base(4).always(names![Syncall]));
-    t.push(row(Op::B2r, 0xffc, 0x85c, 2).fix(b(35, 2), 0).s(D).s(imm(b(10, 8))));
+    t.push(bare(Op::Bar, 0xffc, 0x854, 2).fix(mode, 4).always(names![Syncall]));
+    let b2r = |mode| row(Op::B2r, 0xffc, 0x85c, 2).fix(b(35, 2), mode);
+    t.push(b2r(2).fix(b(10, 8), 255).always(names![Warp]).s(D));
+    let result = || b2r(1).fix(b(10, 8), 255).always(names![Result]).s(D);
+    t.push(b2r(0).s(D).s(imm(b(10, 8))));
+    t.push(result().fix(b(48, 3), 7));
+    t.push(result().except(b(48, 3), 7).s(pred(48)));
     t.push(row(Op::R2b, 0xffc, 0x860, 2).m(b(35, 2), names![_, Result, Warp]).s(imm(b(31, 4))).s(B));
     t.push(row(Op::Membar, 0xffc, 0x7cc, 2).m(b(10, 2), names![Cta, Gl, Sys]));
     t.push(row(Op::Texdepbar, 0xffc, 0x770, 2).s(imm(b(23, 6))));

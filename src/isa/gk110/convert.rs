@@ -14,7 +14,7 @@ const BYTES: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::B1), Some(Sel::B2), 
 const HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H1)];
 const LOW_HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H0)];
 const HIGH_HALF: &[Option<Sel>] = &[Some(Sel::H1)];
-const TO_INTEGER: Names = names![_, Pass, Pass, Pass, Round, Floor, Ceil, Trunc];
+const TO_INTEGER: Names = names![_, !, !, Pass, Round, Floor, Ceil, Trunc];
 
 pub fn rows(t: &mut Vec<Row>) {
     for f in Form::TWO {
@@ -44,16 +44,13 @@ fn float_to_float(t: &mut Vec<Row>, f: Form) {
     // Between equal types the rounding is to an integer.
     for (same, names) in [(5, names![[F16 F16]] as Names), (10, names![[F32 F32]]), (15, names![[F64 F64]])] {
         other = other.except(types, same);
-        t.push(
-            f.row(Op::F2f, 0x3fc, 0x254)
-                .fix(types, same)
-                .flag(47, FTZ)
-                .always(names)
-                .m(b2(42, 2, 45, 1), TO_INTEGER)
-                .flag(53, SAT)
-                .s(D.cc(50))
-                .s(parts(f, F20, b(44, 1), HALF)),
-        );
+        let rounding = b2(42, 2, 45, 1);
+        let start = || f.row(Op::F2f, 0x3fc, 0x254).fix(types, same).flag(47, FTZ).always(names);
+        let finish = |r: Row| r.flag(53, SAT).s(D.cc(50)).s(parts(f, F20, b(44, 1), HALF));
+        t.push(finish(start().except(rounding, 1).except(rounding, 2).m(rounding, TO_INTEGER)));
+        for (alias, value) in [(1, 1), (2, 2)] {
+            t.push(finish(start().fix(rounding, value).variant(alias).always(names![Pass])));
+        }
     }
     t.push(other.s(D.cc(50)).s(parts(f, F20, b(44, 1), HALF)));
 }

@@ -10,20 +10,30 @@ use crate::names;
 /// A row whose bits 63:52 and 1:0 are the opcode, as far as `mask` (12 bits) covers the upper ones; guarded, with
 /// `.S` at bit 22.
 pub fn row(op: Op, mask: u64, high: u64, low: u64) -> Row {
-    let mut r = bare(op, mask, high, low);
-    r.guard = Some(Kind::Pred { at: b(18, 3), not: Bit(21) });
+    let mut r = guarded(op, mask, high, low);
     r.sync = Bit(22);
     r
 }
 
-/// The same without guard and `.S`.
+/// The same without guard and `.S`; compilers still write the guard PT.
 pub fn bare(op: Op, mask: u64, high: u64, low: u64) -> Row {
+    opcode(op, mask, high, low).free_as(b(18, 3), 7)
+}
+
+fn opcode(op: Op, mask: u64, high: u64, low: u64) -> Row {
     Row::new(op, (mask << 52) | 3, (high << 52) | low)
+}
+
+/// The same with `.S` only.
+pub fn synced(op: Op, mask: u64, high: u64, low: u64) -> Row {
+    let mut r = bare(op, mask, high, low);
+    r.sync = Bit(22);
+    r
 }
 
 /// The same with a guard only.
 pub fn guarded(op: Op, mask: u64, high: u64, low: u64) -> Row {
-    let mut r = bare(op, mask, high, low);
+    let mut r = opcode(op, mask, high, low);
     r.guard = Some(Kind::Pred { at: b(18, 3), not: Bit(21) });
     r
 }

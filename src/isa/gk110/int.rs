@@ -248,10 +248,11 @@ fn long_immediates(t: &mut Vec<Row>) {
     t.push(mad().except(signs, 3).s(D.cc(55)).s(A.neg(59)).s(I32).s(sum.neg(58)));
     t.push(mad().fix(signs, 3).always(names![Po]).s(D.cc(55)).s(A).s(I32).s(sum));
     t.push(row(Op::Iscadd32i, 0xe00, 0xa00, 0).s(D.cc(55)).s(A).s(I32).s(imm(b(56, 5))));
-    t.push(
-        row(Op::Mov32i, 0xff8, 0x740, 2)
-            .s(D)
-            .s(Slot::new(Kind::Imm { at: b(23, 32), enc: ImmEnc::Unsigned }))
-            .s(imm(b(14, 4))),
-    );
+    let lanes = b(14, 4);
+    let mov = || {
+        let pattern = Slot::new(Kind::Imm { at: b(23, 32), enc: ImmEnc::Unsigned });
+        row(Op::Mov32i, 0xff8, 0x740, 2).s(D).s(pattern)
+    };
+    t.push(mov().fix(lanes, 15));
+    t.push(mov().except(lanes, 15).s(imm(lanes)));
 }

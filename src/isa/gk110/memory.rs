@@ -49,8 +49,8 @@ fn windows(t: &mut Vec<Row>) {
     t.push(row(Op::Stscul, 0xffc, 0x784, 2).m(size, SIZE).s(locked).s(at).s(D));
     t.push(
         row(Op::Ldc, 0xffc, 0x7c8, 2)
-            .m(b(47, 2), names![_, Il, Is, Isl])
             .m(size, SIZE)
+            .m(b(47, 2), names![_, Il, Is, Isl])
             .s(D)
             .s(Slot::new(Kind::ConstInd { bank: b(39, 5), base: b(10, 8), offset: b(23, 16) })),
     );
@@ -142,7 +142,8 @@ fn surfaces(t: &mut Vec<Row>) {
 
 fn surface_load(t: &mut Vec<Row>) {
     let load = |r: Row, cache, size, bounds, coordinate| {
-        r.always(names![B])
+        r.fix(b(48, 4), 0)
+            .always(names![B])
             .m(b(cache, 2), names![Ca, _, Cs, Cv])
             .m(b(size, 3), SIZE_NAMED)
             .m(b(bounds, 2), LOAD_BOUNDS)
@@ -170,6 +171,7 @@ fn surface_store(t: &mut Vec<Row>) {
     {
         let source = if low == 2 { source } else { reg(2) };
         let (bounds, channels, coordinate) = bound(low);
+        let reserved = b(size.lo, 2);
         t.push(
             make(Op::Sustga)
                 .fix(channels, 0)
@@ -186,6 +188,7 @@ fn surface_store(t: &mut Vec<Row>) {
         t.push(
             make(Op::Sustga)
                 .except(channels, 0)
+                .fix(reserved, 0)
                 .always(names![P])
                 .m(cache, CACHE)
                 .m(channels, CHANNELS)

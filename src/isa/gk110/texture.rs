@@ -11,7 +11,7 @@ pub fn rows(t: &mut Vec<Row>) {
     fetch(t);
     gradients(t);
     queries(t);
-    t.push(row(Op::Stp, 0xffc, 0x750, 2).flag(34, names![_, Wait]).m(b(32, 2), PHASE).s(imm(b(23, 8))));
+    t.push(synced(Op::Stp, 0xffc, 0x750, 2).flag(34, names![_, Wait]).m(b(32, 2), PHASE).s(imm(b(23, 8))));
 }
 
 const PHASE: Names = names![_, T, P];
@@ -100,10 +100,14 @@ fn gradients(t: &mut Vec<Row>) {
 
 fn queries(t: &mut Vec<Row>) {
     let texture = imm(b(41, 13));
-    let tmml = |r: Row| closing(r.always(names![Lod]).flag(30, NDV)).s(D).s(A);
-    t.push(tmml(row(Op::Tmml, 0xffc, 0x768, 2)).s(texture).s(KIND).s(MASK));
-    t.push(tmml(row(Op::Tmml, 0xffc, 0x7e8, 2).always(names![B])).s(NO_TEXTURE).s(KIND).s(MASK));
-    t.push(closing(row(Op::Txa, 0xffc, 0x76c, 2).flag(30, NDV)).s(D).s(A).s(texture).s(MASK));
+    // The rest of the second source's field; compilers write RZ into all of it.
+    let unused = b(23, 7);
+    let level = |r: Row, ndv| closing(r.always(names![Lod]).flag(ndv, NDV));
+    let tmml = level(row(Op::Tmml, 0xffc, 0x768, 2), 30).free_as(unused, 0x7f);
+    t.push(tmml.s(D).s(A).s(texture).s(KIND).s(MASK));
+    two_vectors(t, level(row(Op::Tmml, 0xffc, 0x7e8, 2).always(names![B]), 41), NO_TEXTURE);
+    let txa = closing(row(Op::Txa, 0xffc, 0x76c, 2).flag(30, NDV)).free_as(unused, 0x7f);
+    t.push(txa.s(D).s(A).s(texture).s(MASK));
     const WHAT: &[Option<Kw>] = &[
         None,
         Some(Kw::TexHeaderDimension),

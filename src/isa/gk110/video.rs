@@ -100,6 +100,10 @@ fn combinations(make: impl Fn() -> Row, signs: Signs, mut done: impl FnMut(Row, 
                     row.m(b(51, 2), names![[U32 U32], [S32 U32], [U32 S32], _])
                 }
                 Signs::Both => row.flag(51, part.sign).flag(52, names.sign),
+                // A signed word shifted by a word likewise.
+                Signs::Amount if part.is_word() && word => {
+                    row.flag(51, names![[U32 U32], _]).flag(52, names![_, W])
+                }
                 Signs::Amount => row.flag(51, part.sign).always(names.types[0]).flag(52, names![_, W]),
             };
             done(row, a, source);
