@@ -4,6 +4,7 @@ use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
 use super::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods};
 use crate::Chip;
+use half::f16;
 
 /// Rows are numbered with 16 bits.
 pub(super) const MAX_ROWS_PER_TABLE: usize = 1 << 16;
@@ -371,7 +372,7 @@ fn encode_scaled(at: Bits, bytes: i32, shift: u8, signed: bool) -> Option<u64> {
 /// How an immediate with this encoding is written.
 pub(super) fn imm_kind(enc: ImmEnc) -> ImmKind {
     match enc {
-        ImmEnc::F32 => ImmKind::F32,
+        ImmEnc::F16 | ImmEnc::F32 => ImmKind::F32,
         ImmEnc::F64 => ImmKind::F64,
         _ => ImmKind::Int,
     }
@@ -387,6 +388,10 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
         ImmEnc::F32 | ImmEnc::F64 => {
             let low = 32 - u32::from(at.width());
             (u64::from(bits) & ((1u64 << low) - 1) == 0).then(|| at.put(u64::from(bits) >> low))
+        }
+        ImmEnc::F16 => {
+            let half = f16::from_f32(f32::from_bits(bits));
+            (half.to_f32().to_bits() == bits).then(|| at.put(u64::from(half.to_bits())))
         }
         ImmEnc::Negated => put_checked(at, u64::from(bits.wrapping_neg())),
         ImmEnc::Scaled(shift) => {
@@ -409,7 +414,9 @@ pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row
         let value = g.at.get(word);
         let name = g.name(value)?;
         m.mods.try_extend_from_slice(name).ok()?;
-        *digit = same_name(g, value, name);
+        if g.ambiguous {
+            *digit = same_name(g, value, name);
+        }
     }
     for slot in &row.slots {
         m.operands.try_push(decode_slot(slot, word, pc)?).ok()?;
@@ -484,6 +491,7 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
                 ImmEnc::Unsigned | ImmEnc::Decimal => at.get(word) as u32,
                 ImmEnc::Signed | ImmEnc::SignedAsHex => at.get_signed(word) as u32,
                 ImmEnc::F32 | ImmEnc::F64 => (at.get(word) as u32) << (32 - at.width()),
+                ImmEnc::F16 => f16::from_bits(at.get(word) as u16).to_f32().to_bits(),
                 ImmEnc::Negated => (at.get(word) as u32).wrapping_neg(),
                 ImmEnc::Scaled(shift) => (at.get(word) as u32) << shift,
             };

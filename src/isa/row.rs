@@ -117,6 +117,8 @@ macro_rules! names {
 pub struct Group {
     pub at: Bits,
     pub names: Names,
+    /// Several values have the same name, so that [`super::MInst::form`] must tell them apart.
+    pub ambiguous: bool,
 }
 
 impl Group {
@@ -147,6 +149,8 @@ pub enum ImmEnc {
     Signed,
     /// Sign-extended, hexadecimal of the 32-bit pattern.
     SignedAsHex,
+    /// The bits of an f16; the instruction holds the same value as an f32.
+    F16,
     /// The high bits of an f32; the low ones are zero.
     F32,
     /// The high bits of the high word of an f64; the low ones are zero.
@@ -389,7 +393,8 @@ impl Row {
 
     /// A modifier field.
     pub fn m(mut self, at: Bits, names: Names) -> Row {
-        self.groups.push(Group { at, names });
+        let ambiguous = names.iter().enumerate().any(|(i, n)| n.is_some() && names[..i].contains(n));
+        self.groups.push(Group { at, names, ambiguous });
         self
     }
 

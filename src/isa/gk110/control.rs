@@ -52,7 +52,9 @@ fn branches(t: &mut Vec<Row>) {
         [(Op::Cal, 0x130, RELATIVE), (Op::Jcal, 0x110, ABSOLUTE), (Op::Pret, 0x138, RELATIVE)]
     {
         for (from_const, target) in [(0, target), (1, CONST_TARGET)] {
-            t.push(bare(op, 0xff8, code, 0).fix(FROM_CONST, from_const).flag(8, NOINC).s(target));
+            let call = bare(op, 0xff8, code, 0).fix(FROM_CONST, from_const).flag(8, NOINC).s(target);
+            // ptxas writes the guard PT into calls, nobody does into the others.
+            t.push(if op == Op::Cal { call.free_as(b(18, 3), 7) } else { call });
         }
     }
 }

@@ -32,39 +32,51 @@ fn parts(f: Form, imm: Slot, at: Bits, names: &'static [Option<Sel>]) -> Slot {
     source(f, imm).sel(at, names)
 }
 
+/// The float types a source can have: the field's value, its names, and what an immediate is then.
+const SOURCES: [(u64, Names, Slot); 3] =
+    [(1, names![F16], H16), (2, names![F32], F20), (3, names![F64], D20)];
+
+/// The source of a conversion from a float type. As the type only matters to the spelling of an immediate, the
+/// other forms have one row for all.
+fn float_sources(f: Form, mut done: impl FnMut(&dyn Fn(Row) -> Row, Slot)) {
+    let kind = b(12, 2);
+    let part = |imm| parts(f, imm, b(44, 1), HALF);
+    if f != Form::Imm {
+        return done(&|r: Row| r.m(kind, FLOAT), part(F20));
+    }
+    for (value, name, imm) in SOURCES {
+        done(&|r: Row| r.fix(kind, value).fix(b(44, 1), 0).always(name), source(f, imm));
+    }
+}
+
 fn float_to_float(t: &mut Vec<Row>, f: Form) {
     let types = b(10, 4);
-    let mut other = f
-        .row(Op::F2f, 0x3fc, 0x254)
-        .flag(47, FTZ)
-        .m(b(10, 2), FLOAT)
-        .m(b(12, 2), FLOAT)
-        .m(b(42, 2), ROUND)
-        .flag(53, SAT);
+    float_sources(f, |source_type, source| {
+        let start = f.row(Op::F2f, 0x3fc, 0x254).flag(47, FTZ).m(b(10, 2), FLOAT);
+        let different = [5, 10, 15].iter().fold(source_type(start), |r, &same| r.except(types, same));
+        t.push(different.m(b(42, 2), ROUND).flag(53, SAT).s(D.cc(50)).s(source));
+    });
     // Between equal types the rounding is to an integer.
-    for (same, names) in [(5, names![[F16 F16]] as Names), (10, names![[F32 F32]]), (15, names![[F64 F64]])] {
-        other = other.except(types, same);
+    for ((value, _, imm), names) in
+        SOURCES.into_iter().zip([names![[F16 F16]] as Names, names![[F32 F32]], names![[F64 F64]]])
+    {
         let rounding = b2(42, 2, 45, 1);
-        let start = || f.row(Op::F2f, 0x3fc, 0x254).fix(types, same).flag(47, FTZ).always(names);
-        let finish = |r: Row| r.flag(53, SAT).s(D.cc(50)).s(parts(f, F20, b(44, 1), HALF));
+        let start = || f.row(Op::F2f, 0x3fc, 0x254).fix(types, value * 5).flag(47, FTZ).always(names);
+        let start = || if f == Form::Imm { start().fix(b(44, 1), 0) } else { start() };
+        let source = if f == Form::Imm { source(f, imm) } else { parts(f, imm, b(44, 1), HALF) };
+        let finish = |r: Row| r.flag(53, SAT).s(D.cc(50)).s(source);
         t.push(finish(start().except(rounding, 1).except(rounding, 2).m(rounding, TO_INTEGER)));
-        for (alias, value) in [(1, 1), (2, 2)] {
-            t.push(finish(start().fix(rounding, value).variant(alias).always(names![Pass])));
+        for alias in [1, 2] {
+            t.push(finish(start().fix(rounding, alias.into()).variant(alias).always(names![Pass])));
         }
     }
-    t.push(other.s(D.cc(50)).s(parts(f, F20, b(44, 1), HALF)));
 }
 
 fn float_to_int(t: &mut Vec<Row>, f: Form) {
-    t.push(
-        f.row(Op::F2i, 0x3fc, 0x258)
-            .flag(47, FTZ)
-            .m(b2(10, 2, 14, 1), INT)
-            .m(b(12, 2), FLOAT)
-            .m(b(42, 2), names![_, Floor, Ceil, Trunc])
-            .s(D.cc(50))
-            .s(parts(f, F20, b(44, 1), HALF)),
-    );
+    float_sources(f, |source_type, source| {
+        let start = f.row(Op::F2i, 0x3fc, 0x258).flag(47, FTZ).m(b2(10, 2, 14, 1), INT);
+        t.push(source_type(start).m(b(42, 2), names![_, Floor, Ceil, Trunc]).s(D.cc(50)).s(source));
+    });
 }
 
 /// I2F and I2I: the same source, in three shapes by its type.
@@ -79,6 +91,15 @@ fn from_int(t: &mut Vec<Row>, f: Form) {
     let byte = || parts(f, I20, b(44, 2), BYTES);
     let low = || parts(f, I20, b(44, 1), LOW_HALF);
     let high = || parts(f, I20, Bits::NONE, HIGH_HALF);
+    if f == Form::Imm {
+        // The part of an immediate would be written after it; no compiler has a use for it.
+        let whole = |r: Row| r.fix(b(44, 2), 0);
+        t.push(finish_f(whole(bytes(i2f()))).s(source(f, I20)));
+        t.push(finish_i(whole(bytes(i2i()))).s(source(f, I20)));
+        t.push(finish_f(whole(halves(i2f()))).s(source(f, I20)));
+        t.push(finish_i(whole(halves(i2i()))).s(source(f, I20)));
+        return;
+    }
     t.push(finish_f(bytes(i2f())).s(byte()));
     t.push(finish_i(bytes(i2i())).s(byte()));
     t.push(finish_f(halves(i2f()).fix(b(45, 1), 0)).s(low()));

@@ -15,12 +15,8 @@ pub fn row(op: Op, mask: u64, high: u64, low: u64) -> Row {
     r
 }
 
-/// The same without guard and `.S`; compilers still write the guard PT.
+/// The same without guard and `.S`.
 pub fn bare(op: Op, mask: u64, high: u64, low: u64) -> Row {
-    opcode(op, mask, high, low).free_as(b(18, 3), 7)
-}
-
-fn opcode(op: Op, mask: u64, high: u64, low: u64) -> Row {
     Row::new(op, (mask << 52) | 3, (high << 52) | low)
 }
 
@@ -33,7 +29,7 @@ pub fn synced(op: Op, mask: u64, high: u64, low: u64) -> Row {
 
 /// The same with a guard only.
 pub fn guarded(op: Op, mask: u64, high: u64, low: u64) -> Row {
-    let mut r = opcode(op, mask, high, low);
+    let mut r = bare(op, mask, high, low);
     r.guard = Some(Kind::Pred { at: b(18, 3), not: Bit(21) });
     r
 }
@@ -104,6 +100,8 @@ const IMM20: Bits = b2(23, 19, 59, 1);
 pub const I20: Slot = Slot::new(Kind::Imm { at: IMM20, enc: ImmEnc::Signed });
 /// The high 20 bits of an f32.
 pub const F20: Slot = Slot::new(Kind::Imm { at: IMM20, enc: ImmEnc::F32 });
+/// An f16 in the low 16 bits of the field.
+pub const H16: Slot = Slot::new(Kind::Imm { at: b(23, 16), enc: ImmEnc::F16 });
 /// The high 20 bits of an f64.
 pub const D20: Slot = Slot::new(Kind::Imm { at: IMM20, enc: ImmEnc::F64 });
 /// A 32-bit integer.

@@ -16,8 +16,9 @@ pub fn rows(t: &mut Vec<Row>) {
 
 const E: Names = names![_, E];
 
+const LOAD: Names = names![U8, S8, U16, S16, _, B64, B128, [U B128]];
+
 fn global(t: &mut Vec<Row>) {
-    const LOAD: Names = names![U8, S8, U16, S16, _, B64, B128, [U B128]];
     t.push(
         row(Op::Ld, 0xe00, 0xc00, 0)
             .flag(55, E)
@@ -43,7 +44,7 @@ fn windows(t: &mut Vec<Row>) {
     let locked = pred(48);
     t.push(row(Op::Ldl, 0xffc, 0x7a0, 2).m(b(47, 2), names![_, Cg, Lu, Cv]).m(size, SIZE).s(D).s(at));
     t.push(row(Op::Stl, 0xffc, 0x7a8, 2).m(b(47, 2), STORE_CACHE).m(size, SIZE).s(at).s(D));
-    t.push(row(Op::Lds, 0xffc, 0x7a4, 2).m(size, SIZE).s(D).s(at));
+    t.push(row(Op::Lds, 0xffc, 0x7a4, 2).m(size, LOAD).s(D).s(at));
     t.push(row(Op::Sts, 0xffc, 0x7ac, 2).m(size, SIZE).s(at).s(D));
     t.push(row(Op::Ldslk, 0xffc, 0x774, 2).m(size, SIZE).s(locked).s(D).s(at));
     t.push(row(Op::Stscul, 0xffc, 0x784, 2).m(size, SIZE).s(locked).s(at).s(D));
@@ -79,9 +80,12 @@ fn atomics(t: &mut Vec<Row>) {
                 .s(D)
                 .s(at)
         };
-        t.push(cas(0).s(B).s(Slot::new(Kind::Tied { at: b(23, 8), plus })));
+        // The successor must be a register.
+        let value = b(23, 8);
+        let pair = (255 - u64::from(plus)..=255).fold(cas(0), |r, last| r.except(value, last));
+        t.push(pair.s(B).s(Slot::new(Kind::Tied { at: value, plus })));
         t.push(cas(1).s(B).s(rz));
-        t.push(cas(2).s(rz).s(B));
+        t.push(cas(2).except(value, 255).s(rz).s(B));
     }
 }
 
@@ -239,7 +243,7 @@ fn attributes(t: &mut Vec<Row>) {
     let al2p = || row(Op::Al2p, 0xffc, 0x7d0, 2).flag(35, names![_, O]).m(width, WIDTH).s(D);
     t.push(al2p().fix(offset, 0).fix(b(10, 8), 255));
     t.push(al2p().fix(offset, 0).except(b(10, 8), 255).s(A));
-    t.push(al2p().except(offset, 0).fix(b(10, 8), 255).s(simm(offset)));
+    t.push(al2p().except(offset, 0).fix(b(10, 8), 255).s(imm(b(23, 10))));
     t.push(al2p().except(offset, 0).except(b(10, 8), 255).s(A).s(simm(offset)));
     let ipa = || {
         row(Op::Ipa, 0xff8, 0x748, 2)
@@ -252,7 +256,7 @@ fn attributes(t: &mut Vec<Row>) {
         t.push(r.clone().fix(vertex, 255).s(at).s(B));
         t.push(r.except(vertex, 255).s(at).s(B).s(C));
     }
-    let vertex_data = Slot::new(Kind::Mem { base: b(10, 8), offset: b(23, 8), shift: 0, signed: false });
+    let vertex_data = Slot::new(Kind::Mem { base: b(10, 8), offset: b(23, 8), shift: 0, signed: true });
     t.push(row(Op::Vild, 0xffc, 0x7f8, 2).s(D).s(vertex_data.style(Style::Vertex)));
     let pixld = || {
         const WHAT: Names = names![_, Covmask, Covered, Offset, CentroidOffset, MyIndex];

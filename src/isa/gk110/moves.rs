@@ -28,8 +28,8 @@ fn moves(t: &mut Vec<Row>) {
         t.push(mov().except(b(42, 4), 15).s(imm(b(42, 4))));
         t.push(f.row(Op::Sel, 0x3fc, 0x250).s(D).s(A).s(f.second(I20)).s(PC));
         let half: Names = names![_, H1];
+        t.push(f.row(Op::P2r, 0x3fc, 0x264).flag(42, half).s(D).s(PR).s(A).s(f.second(I20)));
         let mask = f.second(imm(b2(23, 19, 59, 1)));
-        t.push(f.row(Op::P2r, 0x3fc, 0x264).flag(42, half).s(D).s(PR).s(A).s(mask));
         t.push(f.row(Op::R2p, 0x3fc, 0x268).flag(42, half).s(PR).s(A).s(mask));
     }
 }

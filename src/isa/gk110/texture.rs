@@ -1,7 +1,7 @@
 //! Textures: every operation once with the texture in the instruction, and bindless (`.B`) where it exists.
 
 use super::field::*;
-use crate::isa::row::{Bits, Kind, Names, Row, Slot, b};
+use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
 use crate::isa::{Kw, Op};
 use crate::names;
 
@@ -37,15 +37,16 @@ fn two_vectors(t: &mut Vec<Row>, r: Row, texture: Slot) {
 /// Bindless operations have no texture number, but still a zero in the text.
 const NO_TEXTURE: Slot = imm(Bits::NONE);
 
-fn sample(t: &mut Vec<Row>) {
-    const LOD_MODE: Names = names![_, Lz, Lb, Ll, !, !, Lba, Lla];
-    let suffixes = |r: Row| closing(r.m(b(44, 3), LOD_MODE).flag(43, AOFFI).flag(42, DC).flag(41, NDV));
-    let number = b(47, 13);
-    // A texture load through the read-only cache is this encoding: level zero of a two-dimensional texture 0..6.
-    // nvdisasm shows it as LDG.
-    let ldg_fields = |kind, mask, size| {
-        [(b(23, 9), 255), (b(34, 4), mask), (b(38, 3), kind), (b(41, 3), 0), (b(44, 3), 1), (number, size)]
-    };
+/// Loads through the read-only cache are textures 0 to 6 sampled or fetched with these `fields`, one-dimensional
+/// or two-dimensional (`.E`), without a second vector. nvdisasm shows them as LDG. Adds those rows and takes their
+/// words away from `texture`.
+fn leave_loads(
+    t: &mut Vec<Row>,
+    texture: Row,
+    fields: &[(Bits, u64)],
+    number: Bits,
+    cache: impl Fn(Row) -> Row,
+) -> Row {
     const SIZES: [(u64, Names); 7] = [
         (1, names![U8]),
         (1, names![S8]),
@@ -55,15 +56,32 @@ fn sample(t: &mut Vec<Row>) {
         (3, names![B64]),
         (15, names![B128]),
     ];
-    let mut tex = suffixes(row(Op::Tex, 0xf00, 0x600, 1));
+    let opcode = Row::new(Op::Ldg, texture.mask, texture.bits);
+    let mut rest = texture;
     for (kind, e) in [(0, names![_] as Names), (2, names![E])] {
         for (size, (mask, name)) in SIZES.into_iter().enumerate() {
-            let fields = ldg_fields(kind, mask, size as u64);
-            tex = tex.except_all(&fields);
-            let ldg = fields.into_iter().fold(row(Op::Ldg, 0xf00, 0x600, 1), |r, (at, v)| r.fix(at, v));
-            t.push(ldg.always(e).always(name).m(b(32, 2), PHASE).s(D).s(mem(Bits::NONE)));
+            let mut all = fields.to_vec();
+            all.extend([(b(23, 9), 255), (b(34, 4), mask), (b(38, 3), kind), (number, size as u64)]);
+            let mut ldg = all.iter().fold(opcode.clone(), |r, &(at, v)| r.fix(at, v));
+            (ldg.guard, ldg.sync) = (rest.guard, rest.sync);
+            rest = rest.except_all(&all);
+            t.push(cache(ldg.always(e)).always(name).m(b(32, 2), PHASE).s(D).s(mem(Bits::NONE)));
         }
     }
+    rest
+}
+
+fn sample(t: &mut Vec<Row>) {
+    const LOD_MODE: Names = names![_, Lz, Lb, Ll, !, !, Lba, Lla];
+    let suffixes = |r: Row| closing(r.m(b(44, 3), LOD_MODE).flag(43, AOFFI).flag(42, DC).flag(41, NDV));
+    let number = b(47, 13);
+    let tex = leave_loads(
+        t,
+        suffixes(row(Op::Tex, 0xf00, 0x600, 1)),
+        &[(b(41, 3), 0), (b(44, 3), 1)],
+        number,
+        |r| r,
+    );
     two_vectors(t, tex, imm(number));
     two_vectors(t, suffixes(row(Op::Tex, 0xffc, 0x7d8, 2).always(names![B])), NO_TEXTURE);
 }
@@ -88,14 +106,23 @@ fn fetch(t: &mut Vec<Row>) {
     const MS: Names = names![_, Ms];
     const CL: Names = names![_, Cl];
     let suffixes = |r: Row| closing(r.flag(44, LEVEL).flag(41, AOFFI).flag(43, MS).flag(42, CL));
-    two_vectors(t, suffixes(row(Op::Tld, 0xfc0, 0x700, 2)), imm(b(45, 13)));
+    let number = b(45, 13);
+    let tld = leave_loads(
+        t,
+        suffixes(row(Op::Tld, 0xfc0, 0x700, 2)),
+        &[(b(41, 1), 0), (b(43, 2), 0)],
+        number,
+        |r| r.flag(42, names![Cg, Cs]),
+    );
+    two_vectors(t, tld, imm(number));
     two_vectors(t, suffixes(row(Op::Tld, 0xffc, 0x780, 2).always(names![B])), NO_TEXTURE);
 }
 
 fn gradients(t: &mut Vec<Row>) {
     let suffixes = |r: Row| closing(r.flag(54, AOFFI));
     two_vectors(t, suffixes(row(Op::Txd, 0xff8, 0x760, 2)), imm(b(41, 13)));
-    two_vectors(t, suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B])), NO_TEXTURE);
+    let bindless = suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B]));
+    t.push(bindless.s(D).s(A).s(B).s(NO_TEXTURE).s(KIND).s(MASK));
 }
 
 fn queries(t: &mut Vec<Row>) {
@@ -115,9 +142,39 @@ fn queries(t: &mut Vec<Row>) {
         None,
         None,
         Some(Kw::TexHeaderSamplerPos),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        Some(Kw::TexSamplerFilter),
+        None,
+        Some(Kw::TexSamplerLod),
+        None,
+        Some(Kw::TexSamplerWrap),
+        None,
+        Some(Kw::TexSamplerBorderColor),
     ];
+    // Queries without a name are written as numbers, half the field's value.
+    const UNNAMED: Bits = b(26, 5);
+    let nameless = |r: Row| {
+        let numbered = [0, 1, 2, 8, 9, 10, 11].iter().fold(r.fix(b(25, 1), 0), |r, &v| r.except(UNNAMED, v));
+        closing(numbered).s(D).s(A).s(Slot::new(Kind::Imm { at: UNNAMED, enc: ImmEnc::Decimal }))
+    };
     let what = Slot::new(Kind::Word { at: b(25, 6), words: WHAT });
-    let txq = |r: Row| closing(r).s(D).s(A).s(what);
-    t.push(txq(row(Op::Txq, 0xffc, 0x754, 2)).s(texture).s(MASK));
-    t.push(txq(row(Op::Txq, 0xffc, 0x7d4, 2).always(names![B])).s(NO_TEXTURE).s(MASK));
+    let named = |r: Row| {
+        let unnamed = [0, 4].into_iter().chain((6..16).step_by(2)).chain((24..64).step_by(2));
+        closing(unnamed.fold(r, |r, v| r.except(b(25, 6), v))).s(D).s(A).s(what)
+    };
+    let bindless = || row(Op::Txq, 0xffc, 0x7d4, 2).always(names![B]);
+    let numbered = || row(Op::Txq, 0xffc, 0x754, 2);
+    for make in [&named as &dyn Fn(Row) -> Row, &nameless] {
+        t.push(make(numbered()).s(texture).s(MASK));
+        t.push(make(bindless()).s(NO_TEXTURE).s(MASK));
+    }
 }

@@ -4,11 +4,30 @@ use std::fmt::Write;
 
 const DIGITS: usize = 20;
 
-/// Writes a float immediate.
-pub fn write(out: &mut String, value: f64) {
+/// Writes an f32 immediate; nvdisasm widens it first, which makes every NaN quiet.
+pub fn write_f32(out: &mut String, bits: u32) {
+    let value = f32::from_bits(bits);
     if value.is_nan() {
         out.push_str(if value.is_sign_negative() { "-QNAN " } else { "+QNAN " });
-    } else if value.is_infinite() {
+    } else {
+        write(out, f64::from(value));
+    }
+}
+
+/// Writes an f64 immediate.
+pub fn write_f64(out: &mut String, bits: u64) {
+    const QUIET: u64 = 1 << 51;
+    let value = f64::from_bits(bits);
+    if value.is_nan() {
+        out.push(if value.is_sign_negative() { '-' } else { '+' });
+        out.push_str(if bits & QUIET != 0 { "QNAN " } else { "SNAN " });
+    } else {
+        write(out, value);
+    }
+}
+
+fn write(out: &mut String, value: f64) {
+    if value.is_infinite() {
         out.push_str(if value < 0.0 { "-INF " } else { "+INF " });
     } else if value == 0.0 {
         out.push_str(if value.is_sign_negative() { "-0.0 " } else { "0" });
@@ -21,7 +40,8 @@ pub fn write(out: &mut String, value: f64) {
     }
 }
 
-/// `%.20g`: twenty significant digits without trailing zeros, an exponent where it is below -4 or above 19.
+/// `%.20g` of what is below 10^9: twenty significant digits without trailing zeros, an exponent where it is below
+/// -4.
 fn write_general(out: &mut String, value: f64) {
     let text = format!("{:.*e}", DIGITS - 1, value);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -33,13 +53,13 @@ fn write_general(out: &mut String, value: f64) {
     let digits: String = mantissa.chars().filter(|&c| c != '.').collect();
     let digits = digits.trim_end_matches('0');
     out.push_str(sign);
-    if !(-4..DIGITS as i32).contains(&exponent) {
+    if exponent < -4 {
         out.push_str(&digits[..1]);
         if digits.len() > 1 {
             out.push('.');
             out.push_str(&digits[1..]);
         }
-        let _ = write!(out, "e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+        let _ = write!(out, "e-{:02}", -exponent);
     } else if exponent < 0 {
         out.push_str("0.");
         out.extend(std::iter::repeat_n('0', (-exponent - 1) as usize));
@@ -61,7 +81,7 @@ fn write_general(out: &mut String, value: f64) {
 mod tests {
     fn text(v: f64) -> String {
         let mut s = String::new();
-        super::write(&mut s, v);
+        super::write_f64(&mut s, v.to_bits());
         s
     }
 

@@ -234,7 +234,7 @@ impl<'t> Parser<'t> {
             let n = names::cc_test(name).ok_or_else(|| self.expected("a condition-code test"))?;
             return Ok(Raw::Known(Operand::CcTest(n)));
         }
-        if rest.starts_with("SR") {
+        if rest.starts_with("SR") || rest.starts_with("SM_") {
             let name = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
             let n = names::special_number(name)
                 .ok_or_else(|| self.error(self.at - name.len(), name.len(), "expected a special register"))?;
@@ -451,7 +451,8 @@ fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {
             Some(Operand::Imm { bits, kind, mods })
         }
         Kind::TargetRel(_) | Kind::TargetAbs(_) if mods == SrcMods::default() => {
-            Some(Operand::Target(u32::try_from(int(text)?).ok()?))
+            let address = int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))?;
+            Some(Operand::Target(address as u32))
         }
         _ => None,
     }
@@ -502,6 +503,12 @@ fn f32_bits(text: &str) -> Option<u32> {
 }
 
 fn f64_high(text: &str) -> Option<u32> {
+    const SIGNALLING: u32 = 0x7ff4_0000;
+    match text {
+        "+SNAN" => return Some(SIGNALLING),
+        "-SNAN" => return Some(SIGNALLING | 1 << 31),
+        _ => {}
+    }
     if let Some(hex) = text.strip_prefix("0x") {
         return u32::from_str_radix(hex, 16).ok();
     }

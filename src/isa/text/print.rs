@@ -35,13 +35,7 @@ pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
         let slot = row.and_then(|r| r.slots.get(i));
         out.push_str(match slot.map(|s| s.style) {
             // nvdisasm leaves the space out before the address of a cache query.
-            _ if i == 0
-                && m.mods.last() == Some(&Mod::Qry1)
-                && matches!(o, Operand::Mem { .. })
-                && !m.sync =>
-            {
-                ""
-            }
+            _ if i == 0 && m.mods.last() == Some(&Mod::Qry1) && matches!(o, Operand::Mem { .. }) => "",
             _ if i == 0 => " ",
             Some(Style::Gap) => " ",
             _ => ", ",
@@ -104,7 +98,11 @@ fn operand(out: &mut String, o: &Operand, slot: Option<&Slot>) {
             }
         },
         Operand::Target(t) => {
-            let _ = write!(out, "{t:#x}");
+            if matches!(slot.map(|s| s.kind), Some(Kind::TargetAbs(_))) {
+                let _ = write!(out, "{t:#x}");
+            } else {
+                signed(out, t as i32);
+            }
         }
         Operand::CcTest(n) => {
             let _ = write!(out, "CC.{}", names::CC_TESTS.get(n as usize).unwrap_or(&"?"));
@@ -189,8 +187,8 @@ fn signed(out: &mut String, v: i32) {
 
 fn immediate(out: &mut String, bits: u32, kind: ImmKind, slot: Option<Kind>) {
     match kind {
-        ImmKind::F32 => float::write(out, f64::from(f32::from_bits(bits))),
-        ImmKind::F64 => float::write(out, f64::from_bits(u64::from(bits) << 32)),
+        ImmKind::F32 => float::write_f32(out, bits),
+        ImmKind::F64 => float::write_f64(out, u64::from(bits) << 32),
         ImmKind::Int => match slot {
             Some(Kind::Imm { enc: ImmEnc::Signed | ImmEnc::Negated, .. }) => signed(out, bits as i32),
             Some(Kind::Imm { enc: ImmEnc::Decimal, .. }) => {
