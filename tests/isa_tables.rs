@@ -65,6 +65,25 @@ fn every_field_value_has_room_in_its_name_table() {
     }
 }
 
+/// Tries every value of the bits by which the rows leave words to each other.
+fn share_no_word(a: &Row, b: &Row) -> bool {
+    let deciding = a.except.iter().chain(&b.except).fold(0, |m, e| m | e.0) & !(a.mask | b.mask);
+    if deciding.count_ones() > 16 {
+        return false;
+    }
+    let mut subset = 0u64;
+    loop {
+        let word = a.bits | b.bits | subset;
+        if a.matches(word) && b.matches(word) {
+            return false;
+        }
+        subset = subset.wrapping_sub(deciding) & deciding;
+        if subset == 0 {
+            return true;
+        }
+    }
+}
+
 #[test]
 fn no_word_matches_two_rows() {
     for chip in Chip::ALL {
@@ -79,7 +98,12 @@ fn no_word_matches_two_rows() {
                 let apart = |x: &Row, y: &Row| {
                     x.except.iter().any(|&(mask, value)| y.mask & mask == mask && y.bits & mask == value)
                 };
-                assert!(apart(a, b) || apart(b, a), "{chip}: {} and {}", describe(a), describe(b));
+                assert!(
+                    apart(a, b) || apart(b, a) || share_no_word(a, b),
+                    "{chip}: {} and {}",
+                    describe(a),
+                    describe(b)
+                );
             }
         }
     }

@@ -390,8 +390,8 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
             (u64::from(bits) & ((1u64 << low) - 1) == 0).then(|| at.put(u64::from(bits) >> low))
         }
         ImmEnc::F16 => {
-            let half = f16::from_f32(f32::from_bits(bits));
-            (half.to_f32().to_bits() == bits).then(|| at.put(u64::from(half.to_bits())))
+            let half = half_bits(bits);
+            (f32_of_half(half) == bits).then(|| at.put(u64::from(half)))
         }
         ImmEnc::Negated => put_checked(at, u64::from(bits.wrapping_neg())),
         ImmEnc::Scaled(shift) => {
@@ -491,7 +491,7 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
                 ImmEnc::Unsigned | ImmEnc::Decimal => at.get(word) as u32,
                 ImmEnc::Signed | ImmEnc::SignedAsHex => at.get_signed(word) as u32,
                 ImmEnc::F32 | ImmEnc::F64 => (at.get(word) as u32) << (32 - at.width()),
-                ImmEnc::F16 => f16::from_bits(at.get(word) as u16).to_f32().to_bits(),
+                ImmEnc::F16 => f32_of_half(at.get(word) as u16),
                 ImmEnc::Negated => (at.get(word) as u32).wrapping_neg(),
                 ImmEnc::Scaled(shift) => (at.get(word) as u32) << shift,
             };
@@ -525,6 +525,25 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
         Kind::CcTest(at) => Operand::CcTest(at.get(word) as u8),
         Kind::Word { at, words } => Operand::Word(words.get(at.get(word) as usize).copied().flatten()?),
     })
+}
+
+/// The f32 with the value of an f16; a NaN keeps its payload.
+fn f32_of_half(half: u16) -> u32 {
+    if f16::from_bits(half).is_nan() {
+        (u32::from(half & 0x8000) << 16) | 0x7f80_0000 | (u32::from(half & 0x3ff) << 13)
+    } else {
+        f16::from_bits(half).to_f32().to_bits()
+    }
+}
+
+/// The nearest f16; of a NaN the high bits of the payload.
+fn half_bits(bits: u32) -> u16 {
+    let value = f32::from_bits(bits);
+    if value.is_nan() {
+        (bits >> 16 & 0x8000) as u16 | 0x7c00 | (bits >> 13 & 0x3ff) as u16
+    } else {
+        f16::from_f32(value).to_bits()
+    }
 }
 
 /// Packs the bits of `word` under `mask`, lowest first.

@@ -241,9 +241,10 @@ fn attributes(t: &mut Vec<Row>) {
         finish(t, physical, plain);
     }
     let al2p = || row(Op::Al2p, 0xffc, 0x7d0, 2).flag(35, names![_, O]).m(width, WIDTH).s(D);
-    t.push(al2p().fix(offset, 0).fix(b(10, 8), 255));
+    let absolute = b(23, 10);
+    t.push(al2p().fix(absolute, 0).fix(b(10, 8), 255));
     t.push(al2p().fix(offset, 0).except(b(10, 8), 255).s(A));
-    t.push(al2p().except(offset, 0).fix(b(10, 8), 255).s(imm(b(23, 10))));
+    t.push(al2p().except(absolute, 0).fix(b(10, 8), 255).s(imm(absolute)));
     t.push(al2p().except(offset, 0).except(b(10, 8), 255).s(A).s(simm(offset)));
     let ipa = || {
         row(Op::Ipa, 0xff8, 0x748, 2)
