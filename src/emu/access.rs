@@ -165,6 +165,7 @@ pub(super) fn load(
     let a = addresses(env, w, space, addr);
     st.request(space, &a, mask, width);
     let n = width.regs() as usize;
+    let pc = w.pc.wrapping_sub(8);
     let mut rows = [Row::ZERO; 4];
     if space == Space::Generic && !env.observed {
         if let Some(b) = one_buffer(env, st, &a, mask, width) {
@@ -198,6 +199,12 @@ pub(super) fn load(
         }
         if n == 1 {
             rows[0].0[l] = narrow(width, rows[0].0[l], a[l]);
+        }
+        if let (Some(u), Place::Local(at)) = (&mut w.undef, place) {
+            for k in 0..n {
+                let bits = u.local.get(at / 4 + k).map_or(u32::MAX, |row| row.0[l]);
+                u.set_word(dst, k, l, if n == 1 { narrow(width, bits, a[l]) } else { bits }, pc);
+            }
         }
     }
     put(w, dst, n, mask, &rows);
@@ -263,8 +270,41 @@ pub(super) fn store(
             let v = value(w, src, k, l) << shift;
             write(env, st, w, l, place, k, bits, v)?;
         }
+        store_undefined(st, w, l, place, width, a[l], src);
     }
     Ok(())
+}
+
+/// Memory of a block takes over which bits are undefined (of shared memory: which bytes).
+fn store_undefined(
+    st: &mut BlockState,
+    w: &mut Warp,
+    lane: usize,
+    place: Place,
+    width: Width,
+    a: u64,
+    src: u8,
+) {
+    let Some(u) = &mut w.undef else { return };
+    for k in 0..width.regs() as usize {
+        let (bits, shift) = narrow_mask(width, a);
+        let undefined = u.word(src, k, lane) << shift & bits;
+        match place {
+            Place::Local(at) => {
+                if u.local.len() <= at / 4 + k {
+                    u.local.resize(at / 4 + k + 1, Row::splat(u32::MAX));
+                }
+                let cell = &mut u.local[at / 4 + k].0[lane];
+                *cell = (*cell & !bits) | undefined;
+            }
+            Place::Shared(at) => {
+                let Some(shadow) = &mut st.shadow else { return };
+                let first = at / 4 * 4 + 4 * k;
+                (0..4).filter(|b| undefined >> (8 * b) & 0xff != 0).for_each(|b| shadow.unwrite(first + b));
+            }
+            Place::Global(..) => {}
+        }
+    }
 }
 
 fn value(w: &Warp, src: u8, k: usize, lane: usize) -> u32 {
@@ -307,9 +347,9 @@ fn write(
 impl From<Place> for super::check::Where {
     fn from(p: Place) -> Self {
         match p {
-            Place::Global(b, word) => super::check::Where::Global(b, word),
+            Place::Global(b, _) => super::check::Where::Global(b),
             Place::Shared(at) => super::check::Where::Shared(at),
-            Place::Local(at) => super::check::Where::Local(at),
+            Place::Local(_) => super::check::Where::Local,
         }
     }
 }

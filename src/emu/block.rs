@@ -3,7 +3,7 @@
 //! Warps run in turn, each until it waits, exits, or has used its slice; so the order is the same in every run.
 
 use super::access;
-use super::check::{self, Shadow};
+use super::check::Shadow;
 use super::conflict::Tracker;
 use super::exec::{self, Scratch};
 use super::fault::{Fault, FaultKind, Place};
@@ -12,7 +12,7 @@ use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{Checks, Launch, PcProfile, Program, surface, texture};
+use super::{Checks, Launch, PcProfile, Program, surface, texture, undef};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes before the next one's turn.
@@ -242,7 +242,7 @@ impl Block {
         Box::new(Fault {
             kind: t.kind,
             kernel: env.launch.kernel.clone(),
-            place: self.place(env, warp, t.lane, pc),
+            place: self.place(env, warp, t.lane, t.pc.unwrap_or(pc)),
             detail: t.detail.clone(),
             other: t.other.map(|o| self.place(env, o.warp, o.lane, o.pc)),
         })
@@ -292,7 +292,7 @@ fn run_warp(
     at: &mut u32,
     trace: &mut Trace<'_>,
 ) -> Result<(), Trap> {
-    let observed = env.checks.init || trace.is_some() || env.profile;
+    let observed = trace.is_some() || env.profile;
     while st.steps < end {
         let pc = w.pc;
         *at = pc;
@@ -310,7 +310,7 @@ fn run_warp(
         st.steps += 1;
         st.thread_steps += u64::from(mask.count_ones());
         if env.checks.init {
-            check::registers_written(w, inst, mask)?;
+            undef::before(env, &mut st.scratch, w, inst, pc, mask)?;
         }
         let depth = w.stack.len();
         if mask != 0 || matches!(inst.body, Body::Illegal(_)) {
@@ -349,7 +349,6 @@ fn observe(
     depth: usize,
     trace: &mut Trace<'_>,
 ) {
-    check::mark_registers(w, inst, mask);
     if let Some(profile) = &mut st.profile {
         let p = &mut profile[pc as usize / 8];
         p.issues += 1;

@@ -6,8 +6,7 @@
 
 use super::block::{Env, State};
 use super::fault::FaultKind;
-use super::inst::{Inst, Width};
-use super::lanes::{Mask, lanes};
+use super::inst::Width;
 use super::trap::{Other, Trap};
 use super::warp::Warp;
 use rustc_hash::FxHashMap;
@@ -23,12 +22,12 @@ pub enum Kind {
     AtomicWrite,
 }
 
-/// Where an access goes: a buffer and its word, or a byte offset.
+/// Where an access goes: a buffer, or a byte offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Where {
-    Global(usize, usize),
+    Global(usize),
     Shared(usize),
-    Local(usize),
+    Local,
 }
 
 /// One recorded access.
@@ -42,6 +41,7 @@ struct Access {
     /// The step it happened in.
     stamp: u64,
     value: u32,
+    atomic: bool,
 }
 
 /// What is known of one byte of shared memory.
@@ -110,7 +110,8 @@ impl Shadow {
         }
         let value = if let Kind::Write(v) = kind { v } else { 0 };
         let reads = matches!(kind, Kind::Read | Kind::AtomicRead);
-        let me = Access { warp: w.index, lane, pc, clock: self.clocks[warp][warp], stamp, value };
+        let atomic = matches!(kind, Kind::AtomicRead | Kind::AtomicWrite);
+        let me = Access { warp: w.index, lane, pc, clock: self.clocks[warp][warp], stamp, value, atomic };
         for byte in at..(at + size).min(self.shared.len()) {
             let cell = &mut self.shared[byte];
             if self.init && reads && !cell.written {
@@ -119,6 +120,7 @@ impl Shadow {
             }
             if self.race {
                 let clocks = &self.clocks[warp];
+                // A plain read beside an atomic is how loops around compare-and-swap begin.
                 let ordered = |a: &Access| a.warp == me.warp || a.clock <= clocks[a.warp as usize];
                 let same = |a: &&Access| {
                     !reads
@@ -127,8 +129,8 @@ impl Shadow {
                         && a.lane != me.lane
                         && a.value != me.value
                 };
-                let bad_write = cell.write.as_ref().filter(|a| !ordered(a) || same(a));
-                let bad_read = if reads { None } else { cell.reads.iter().find(|a| !ordered(a)) };
+                let bad_write = cell.write.as_ref().filter(|a| !(ordered(a) || reads && a.atomic) || same(a));
+                let bad_read = if reads || atomic { None } else { cell.reads.iter().find(|a| !ordered(a)) };
                 if let Some(other) = bad_write.or(bad_read) {
                     let (mine, theirs) = (
                         if reads { "read" } else { "write" },
@@ -159,6 +161,15 @@ impl Shadow {
             self.clocks[warp][warp] += 1;
         }
         Ok(())
+    }
+}
+
+impl Shadow {
+    /// A byte was written with bits that are undefined.
+    pub fn unwrite(&mut self, byte: usize) {
+        if let Some(cell) = self.shared.get_mut(byte) {
+            cell.written = false;
+        }
     }
 }
 
@@ -206,21 +217,8 @@ impl State {
                     None => Ok(()),
                 }
             }
-            Where::Local(at) => {
-                let Some(init) = &mut w.init else { return Ok(()) };
-                if init.local.len() < at + size {
-                    init.local.resize(at + size, 0);
-                }
-                let bytes = &mut init.local[at..at + size];
-                if reads && bytes.iter().any(|b| b >> lane & 1 == 0) {
-                    return unwritten("local memory");
-                }
-                if !reads {
-                    bytes.iter_mut().for_each(|b| *b |= 1 << lane);
-                }
-                Ok(())
-            }
-            Where::Global(b, _) => {
+            Where::Local => Ok(()),
+            Where::Global(b) => {
                 let buffer = &env.memory.buffers[b];
                 let Some(init) = buffer.init.as_ref().filter(|_| env.checks.init) else { return Ok(()) };
                 for i in 0..size {
@@ -233,58 +231,6 @@ impl State {
                     }
                 }
                 Ok(())
-            }
-        }
-    }
-}
-
-/// Whether everything that an instruction reads has been written, in the lanes that execute it.
-pub(super) fn registers_written(w: &Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
-    let Some(init) = &w.init else { return Ok(()) };
-    let first = |bad: Mask| lanes(bad).next().unwrap_or(0);
-    // The guard decides about all threads that run.
-    let guard = w.active & !init.preds[inst.guard.num as usize & 7];
-    if guard != 0 {
-        let detail = format!("P{}, which nothing has written", inst.guard.num);
-        return Err(Trap::new(FaultKind::Uninitialized, first(guard), detail));
-    }
-    for p in (0..7).filter(|p| inst.pred_reads >> p & 1 != 0) {
-        let bad = mask & !init.preds[p as usize];
-        // P2R copies all predicates, written or not.
-        if bad != 0 && inst.pred_reads != 0x7f {
-            let detail = format!("P{p}, which nothing has written");
-            return Err(Trap::new(FaultKind::Uninitialized, first(bad), detail));
-        }
-    }
-    if inst.reads_cc && mask & !init.cc != 0 {
-        let detail = "the condition code, which nothing has written";
-        return Err(Trap::new(FaultKind::Uninitialized, first(mask & !init.cc), detail));
-    }
-    for &(first_reg, n) in &inst.reads {
-        for r in u32::from(first_reg)..u32::from(first_reg) + u32::from(n) {
-            let bad = mask & !init.regs.get(r as usize).copied().unwrap_or(0);
-            if bad != 0 {
-                let detail = format!("R{r}, which nothing has written");
-                return Err(Trap::new(FaultKind::Uninitialized, first(bad), detail));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Records what an instruction wrote.
-pub(super) fn mark_registers(w: &mut Warp, inst: &Inst, mask: Mask) {
-    let Some(init) = &mut w.init else { return };
-    for p in (0..7).filter(|p| inst.pred_writes >> p & 1 != 0) {
-        init.preds[p as usize] |= mask;
-    }
-    if inst.cc {
-        init.cc |= mask;
-    }
-    for &(first, n) in &inst.writes {
-        for r in usize::from(first)..usize::from(first) + usize::from(n) {
-            if let Some(m) = init.regs.get_mut(r) {
-                *m |= mask;
             }
         }
     }

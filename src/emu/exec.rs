@@ -280,25 +280,12 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
             write(w, *dst, mask, &Row::splat(ballot));
             w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
         }
-        Body::Shfl { mode, dst, pdst, src } => {
+        Body::Shfl { dst, pdst, src, .. } => {
+            let from = shuffle_sources(w, pool, inst);
             let mut inside = 0;
             for l in lanes(mask) {
-                let lane = l as u32;
-                let (by, c) = (get(w, src[1], l) & 31, get(w, src[2], l));
-                let (clamp, segment) = (c & 31, c >> 8 & 31);
-                let (low, high) = (lane & segment, lane & segment | clamp & !segment);
-                let (j, ok) = match mode {
-                    ShflMode::Idx => {
-                        let j = low | by & !segment;
-                        (j, j <= high)
-                    }
-                    ShflMode::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32),
-                    ShflMode::Down => (lane + by, lane + by <= high),
-                    ShflMode::Bfly => (lane ^ by, lane ^ by <= high),
-                };
-                let from = if ok { (j & 31) as usize } else { l };
-                s.out.0[l] = get(w, src[0], from);
-                inside |= u32::from(ok) << l;
+                s.out.0[l] = get(w, src[0], from[l].0);
+                inside |= u32::from(from[l].1) << l;
             }
             write(w, *dst, mask, &s.out);
             w.set_pred(*pdst, mask, inside);
@@ -309,6 +296,33 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
         flags(w, inst, mask, &s.out);
     }
     true
+}
+
+/// For each lane of a SHFL: the lane it reads, and whether that is in range. Source: PTX ISA, `shfl`.
+fn shuffle_sources(w: &Warp, pool: &[Row], inst: &Inst) -> [(usize, bool); LANES] {
+    let Body::Shfl { mode, src, .. } = &inst.body else { return std::array::from_fn(|l| (l, true)) };
+    std::array::from_fn(|l| {
+        let lane = l as u32;
+        let (by, c) = (src[1].lane(&w.regs, pool, l) & 31, src[2].lane(&w.regs, pool, l));
+        let (clamp, segment) = (c & 31, c >> 8 & 31);
+        let (low, high) = (lane & segment, lane & segment | clamp & !segment);
+        let (j, ok) = match mode {
+            ShflMode::Idx => {
+                let j = low | by & !segment;
+                (j, j <= high)
+            }
+            ShflMode::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32),
+            ShflMode::Down => (lane + by, lane + by <= high),
+            ShflMode::Bfly => (lane ^ by, lane ^ by <= high),
+        };
+        (if ok { (j & 31) as usize } else { l }, ok)
+    })
+}
+
+/// What a SHFL brings to each lane, of any property of its operand.
+pub(super) fn shuffled(w: &Warp, pool: &[Row], inst: &Inst, of: impl Fn(Src, usize) -> u32) -> Row {
+    let Body::Shfl { src, .. } = &inst.body else { return Row::ZERO };
+    Row(shuffle_sources(w, pool, inst).map(|(from, _)| of(src[0], from)))
 }
 
 fn write_wide(w: &mut Warp, s: &Scratch, dst: u8, wide: bool, mask: Mask) {
@@ -344,18 +358,9 @@ fn finish_sum(w: &mut Warp, s: &Scratch, inst: &Inst, dst: u8, mask: Mask, mut c
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn set(
-    w: &mut Warp,
-    pool: &[Row],
-    s: &mut Scratch,
-    mask: Mask,
-    dst: SetDst,
-    cmp: &Cmp,
-    with: PSrc,
-    bop: Bop,
-) {
-    let hit = match *cmp {
+/// The lanes for which a comparison holds.
+pub(super) fn hit(w: &Warp, pool: &[Row], s: &mut Scratch, mask: Mask, cmp: &Cmp) -> Mask {
+    match *cmp {
         Cmp::Rows { f, a, b } => f(a.get(&w.regs, pool, &mut s.a), b.get(&w.regs, pool, &mut s.b)),
         Cmp::IntX { test, signed, a, b } => {
             let mut m = 0;
@@ -377,7 +382,21 @@ fn set(
         }),
         Cmp::Preds { a, b, bop } => bop.of(w.pred(a), w.pred(b)),
         Cmp::Cc(test) => w.cc.test(test).unwrap_or(0),
-    };
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn set(
+    w: &mut Warp,
+    pool: &[Row],
+    s: &mut Scratch,
+    mask: Mask,
+    dst: SetDst,
+    cmp: &Cmp,
+    with: PSrc,
+    bop: Bop,
+) {
+    let hit = hit(w, pool, s, mask, cmp);
     let with = w.pred(with);
     match dst {
         SetDst::Preds(p, q) => {

@@ -2,6 +2,7 @@
 
 use super::lanes::{LaneFn, Mask, Row, Src};
 use super::texture::TexOp;
+use super::undef::Route;
 use crate::num::conv::{Float, Int};
 use crate::num::video::{Primary, Secondary};
 use crate::num::{Round, mufu};
@@ -562,6 +563,8 @@ pub struct Inst {
     pub pred_reads: u8,
     pub pred_writes: u8,
     pub reads_cc: bool,
+    /// How undefined bits pass through it.
+    pub route: Route,
     /// Entries of the program's pool that it reads.
     pub uniforms: ArrayVec<u16, 8>,
 }
@@ -580,6 +583,7 @@ impl Inst {
             pred_reads: 0,
             pred_writes: 0,
             reads_cc: false,
+            route: Route::Mix,
             uniforms: ArrayVec::new(),
         }
     }

@@ -31,6 +31,7 @@ mod surface;
 mod texture;
 mod trace;
 mod trap;
+mod undef;
 mod warp;
 
 pub use fault::{Fault, FaultKind, Place};

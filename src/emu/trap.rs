@@ -12,6 +12,8 @@ pub struct Inner {
     pub lane: usize,
     pub detail: String,
     pub other: Option<Other>,
+    /// The place, where it is not the instruction that stopped.
+    pub pc: Option<u32>,
     /// Blocks touched the same memory: the launch must run again in order. Never seen by a caller.
     pub conflict: bool,
 }
@@ -26,7 +28,7 @@ pub struct Other {
 
 impl Trap {
     pub fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
-        Trap(Box::new(Inner { kind, lane, detail: detail.into(), other: None, conflict: false }))
+        Trap(Box::new(Inner { kind, lane, detail: detail.into(), other: None, pc: None, conflict: false }))
     }
 
     pub fn with_other(mut self, other: Other) -> Trap {

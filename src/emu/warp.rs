@@ -16,6 +16,7 @@
 use super::fault::FaultKind;
 use super::inst::PSrc;
 use super::lanes::{Mask, Row};
+use super::undef::Undef;
 
 /// Entries a stack may have; hardware spills it to memory of this order.
 const MAX_STACK: usize = 1 << 16;
@@ -140,19 +141,8 @@ pub struct Warp {
     pub local: Vec<Row>,
     /// The result of the last BAR.RED.
     pub reduction: u32,
-    /// What has been written, with `initcheck`.
-    pub init: Option<Box<Init>>,
-}
-
-/// What a warp has written.
-#[derive(Debug)]
-pub struct Init {
-    /// Lanes of each register.
-    pub regs: Vec<Mask>,
-    pub preds: [Mask; 8],
-    pub cc: Mask,
-    /// Lanes of each byte of local memory.
-    pub local: Vec<Mask>,
+    /// Bits that nothing has written, with `initcheck`.
+    pub undef: Option<Box<Undef>>,
 }
 
 /// Misuse of the stack.
@@ -162,14 +152,6 @@ impl Warp {
     pub fn new(index: u32, live: Mask, entry: u32, gprs: usize, init: bool) -> Warp {
         let mut preds = [0; 8];
         preds[7] = Mask::MAX;
-        let init = init.then(|| {
-            Box::new(Init {
-                regs: vec![0; gprs],
-                preds: [0, 0, 0, 0, 0, 0, 0, Mask::MAX],
-                cc: 0,
-                local: Vec::new(),
-            })
-        });
         Warp {
             index,
             pc: entry,
@@ -182,7 +164,7 @@ impl Warp {
             cc: Cc::default(),
             local: Vec::new(),
             reduction: 0,
-            init,
+            undef: init.then(|| Box::new(Undef::new(gprs))),
         }
     }
 

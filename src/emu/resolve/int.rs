@@ -3,6 +3,7 @@
 use super::{Cx, Res};
 use crate::emu::inst::{Body, Bop, CarryIn, Cmp, MinMaxPart, ShflMode, VoteMode};
 use crate::emu::lanes::{LaneFn, Mask, Row, Src, Tweak};
+use crate::emu::undef::Route;
 use crate::isa::{Kw, Mod, Op, Operand};
 use crate::num::int::{self, Permute};
 use crate::{lane_fn, mask_fn};
@@ -209,6 +210,7 @@ impl Cx<'_> {
             Op::Bfe => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, z];
+                self.inst.route = Route::Move(1);
                 let f: LaneFn = match (signed, self.has(Mod::Brev)) {
                     (true, false) => lane_fn!(|a, b, _c| int::bfe(a, b, true)),
                     (false, false) => lane_fn!(|a, b, _c| int::bfe(a, b, false)),
@@ -220,6 +222,7 @@ impl Cx<'_> {
             Op::Bfi => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
+                self.inst.route = Route::Move(5);
                 Ok(Body::Map { f: lane_fn!(|a, b, c| int::bfi(a, b, c)), dst, src })
             }
             Op::Shl | Op::Shr => self.shift(signed),
@@ -229,15 +232,16 @@ impl Cx<'_> {
                 let src = [self.int()?, self.int()?, z];
                 self.inst.chain = self.has(Mod::X);
                 self.inst.reads_cc = self.inst.chain;
-                let f: LaneFn = if self.has(Mod::PassB) {
-                    lane_fn!(|_a, b, _c| b)
+                let (f, route): (LaneFn, Route) = if self.has(Mod::PassB) {
+                    (lane_fn!(|_a, b, _c| b), Route::Move(2))
                 } else {
                     match self.bops().next() {
-                        Some(Bop::Or) => lane_fn!(|a, b, _c| a | b),
-                        Some(Bop::Xor) => lane_fn!(|a, b, _c| a ^ b),
-                        _ => lane_fn!(|a, b, _c| a & b),
+                        Some(Bop::Or) => (lane_fn!(|a, b, _c| a | b), Route::Or),
+                        Some(Bop::Xor) => (lane_fn!(|a, b, _c| a ^ b), Route::Xor),
+                        _ => (lane_fn!(|a, b, _c| a & b), Route::And),
                     }
                 };
+                self.inst.route = route;
                 Ok(Body::Map { f, dst, src })
             }
             Op::Flo => {
@@ -260,6 +264,7 @@ impl Cx<'_> {
             _ => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
+                self.inst.route = Route::Move(5);
                 let f: LaneFn = if self.has(Mod::F4e) {
                     lane_fn!(|a, b, c| int::prmt(a, b, c, Permute::F4e))
                 } else if self.has(Mod::B4e) {
@@ -288,6 +293,7 @@ impl Cx<'_> {
             return Err("shifts with .X");
         }
         let wrap = self.has(Mod::W);
+        self.inst.route = Route::Move(1);
         let f: LaneFn = match (self.m.op, signed, wrap, self.has(Mod::Brev)) {
             (Op::Shl, _, false, _) => lane_fn!(|a, b, _c| int::shl(a, b)),
             (Op::Shl, _, true, _) => lane_fn!(|a, b, _c| a << (b & 31)),
@@ -312,6 +318,7 @@ impl Cx<'_> {
         let dst = self.dst()?;
         let src = [self.int()?, self.int()?, self.int()?];
         let bits = [left, wide, signed, wrap, self.has(Mod::Hi)];
+        self.inst.route = Route::Move(5);
         let param = bits.iter().enumerate().fold(0, |p, (i, &b)| p | u64::from(b) << i);
         Ok(Body::Scalar { f: funnel, param, dst, src })
     }
@@ -325,6 +332,7 @@ impl Cx<'_> {
                 if self.left() > 0 {
                     self.inst.quad = self.imm_value()? as u8 & 15;
                 }
+                self.inst.route = Route::Move(1);
                 Ok(Body::Map { f: lane_fn!(|a, _b, _c| a), dst, src: [a, z, z] })
             }
             Op::Sel => {
