@@ -18,6 +18,8 @@ use crate::isel::code::Code;
 use crate::isel::emit::{self, Divergence};
 use crate::opt::{self, Stage};
 use crate::{lower, ra};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Choices of one compile. [`Options::new`] gives the defaults of a chip.
@@ -108,7 +110,8 @@ fn reporting<T>(
     work: impl FnOnce(&mut opt::Session) -> Result<T, Box<Diagnostic>>,
 ) -> Result<T, Diagnostics> {
     let mut session = opt::Session::new();
-    let result = work(&mut session);
+    // A violated invariant must not take the caller down with it: a driver goes on without this kernel.
+    let result = catch_unwind(AssertUnwindSafe(|| work(&mut session))).unwrap_or_else(|panic| Err(died(&*panic)));
     report.push_str(&session.text);
     if options.time_passes {
         report.push_str(&session.report());
@@ -189,7 +192,16 @@ fn timed<T>(session: &mut opt::Session, name: &'static str, work: impl FnOnce() 
 
 /// A defect of the compiler itself: never the input's fault, but better told than died of.
 fn defect(what: String) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(format!("internal error: {what}")))
+    Box::new(
+        Diagnostic::error(format!("internal error: {what}"))
+            .help("this is a bug in nvir: please report it with the input and the command line"),
+    )
+}
+
+/// What a panic said, as a defect.
+fn died(panic: &(dyn Any + Send)) -> Box<Diagnostic> {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    defect(message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("panic").to_string())
 }
 
 fn located(d: Diagnostic, loc: Loc) -> Box<Diagnostic> {

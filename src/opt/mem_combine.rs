@@ -132,8 +132,8 @@ fn partner(f: &Function, open: &[Open], ctx: &Ctx<'_>, known: &mut Option<KnownB
     for (k, o) in rest.iter().enumerate().rev() {
         let other = &f.insts[o.inst];
         let om = other.mem.as_ref()?;
-        // The constant cache gives 64 bits at most.
-        if m.space == Space::Const && width > 4 {
+        // No access is wider than 128 bits; the constant cache gives 64 at most.
+        if width > if m.space == Space::Const { 4 } else { 8 } {
             return None;
         }
         if other.op != new.op || other.guard != new.guard || access_bytes(other) != width || !same_base(m, om)
