@@ -111,7 +111,8 @@ fn reporting<T>(
 ) -> Result<T, Diagnostics> {
     let mut session = opt::Session::new();
     // A violated invariant must not take the caller down with it: a driver goes on without this kernel.
-    let result = catch_unwind(AssertUnwindSafe(|| work(&mut session))).unwrap_or_else(|panic| Err(died(&*panic)));
+    let result =
+        catch_unwind(AssertUnwindSafe(|| work(&mut session))).unwrap_or_else(|panic| Err(died(&*panic)));
     report.push_str(&session.text);
     if options.time_passes {
         report.push_str(&session.report());
@@ -165,7 +166,8 @@ fn generate(
         chip,
         entry_name: program.funcs[program.entry].name.clone(),
         entry: 0,
-        gprs: alloc.gprs,
+        // A thread has one register at least.
+        gprs: alloc.gprs.max(1),
         local_bytes: alloc.local_bytes,
         shared_bytes: program.shared_bytes,
         barriers: barriers(program),
