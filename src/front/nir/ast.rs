@@ -118,6 +118,26 @@ impl<'s> Function<'s> {
         SrcId(range.start + i)
     }
 
+    /// Whether scratch memory is accessed at addresses that are not constants.
+    pub fn indexes_scratch(&self) -> bool {
+        let constants: FxHashSet<u32> = self
+            .body
+            .iter()
+            .filter_map(|(node, _)| match node {
+                Node::Const { def, .. } => Some(def.index),
+                _ => None,
+            })
+            .collect();
+        self.body.iter().any(|(node, _)| {
+            let Node::Intrinsic(i) = node else { return false };
+            matches!(i.name, "load_scratch" | "store_scratch")
+                && self.srcs(i.srcs).last().is_none_or(|s| match s.place {
+                    Place::Ssa(index) => !constants.contains(&index),
+                    Place::Reg(_) => true,
+                })
+        })
+    }
+
     /// Registers that are indexed by a value somewhere in the body.
     pub fn indexed_registers(&self) -> FxHashSet<u32> {
         let dests = self.body.iter().filter_map(|(node, _)| match node {

@@ -150,9 +150,16 @@ impl<'a> Lower<'a, '_> {
                 let offset = self.e.op2(Op::Shl, Type::U32, slot, 4);
                 self.at(r, offset, base.wrapping_mul(16).wrapping_add(r.align.rest))
             }
-            Mem::Shared | Mem::Scratch => {
+            Mem::Shared => {
                 let offset = self.src_comp(first, 0).word();
                 self.at(r, offset, base)
+            }
+            Mem::Scratch => {
+                let start = self.module.scratch;
+                let mut r = r;
+                r.align = r.align.plus(start as i32);
+                let offset = self.src_comp(first, 0).word();
+                self.at(r, offset, base.wrapping_add(start))
             }
             Mem::Uniform => {
                 let r = r.with_buffer(abi.input_bank.into()).with_align(Align::multiple_of(16));

@@ -115,6 +115,10 @@ fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostic
     }
 }
 
+/// Bytes before and after scratch memory that is indexed. Mesa's passes move loads out of the conditions that
+/// guard them, so an index may be just outside (-1, or the length) where nobody reads the value.
+const SCRATCH_MARGIN: u32 = 16;
+
 /// What the functions of a program share.
 struct Module<'a> {
     shader: &'a Shader<'a>,
@@ -130,6 +134,8 @@ struct Module<'a> {
     calls: Vec<(usize, usize, Span)>,
     shared_bytes: u32,
     private_bytes: u32,
+    /// Where the shader's scratch memory begins in the private memory.
+    scratch: u32,
     /// Where shared variables lie.
     shared_vars: FxHashMap<&'a str, u32>,
 }
@@ -137,6 +143,11 @@ struct Module<'a> {
 impl<'a> Module<'a> {
     fn new(shader: &'a Shader<'a>, request: &'a Request<'a>) -> Module<'a> {
         let by_name = shader.functions.iter().enumerate().filter(|(_, f)| f.defined);
+        // Start of the scratch memory, and what is left free on both sides of it.
+        let scratch = (shader.scratch_size > 0).then(|| {
+            let indexed = shader.functions.iter().any(Function::indexes_scratch);
+            if indexed { (SCRATCH_MARGIN, SCRATCH_MARGIN) } else { (0, 0) }
+        });
         Module {
             shader,
             request,
@@ -148,7 +159,8 @@ impl<'a> Module<'a> {
             done: Vec::new(),
             calls: Vec::new(),
             shared_bytes: shader.shared_size,
-            private_bytes: shader.scratch_size,
+            private_bytes: scratch.map_or(0, |(start, pad)| start + shader.scratch_size + pad),
+            scratch: scratch.map_or(0, |(start, _)| start),
             shared_vars: FxHashMap::default(),
         }
     }
