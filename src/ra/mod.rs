@@ -42,13 +42,17 @@ pub mod checker;
 mod colour;
 mod edges;
 mod file;
+mod frame;
 mod hints;
+mod next_use;
 pub mod operands;
 pub mod pcopy;
 mod plan;
 mod prepare;
 mod regs;
+mod pressure;
 mod remat;
+mod spill;
 mod windows;
 
 use crate::analysis::cfg::Cfg;
@@ -268,7 +272,13 @@ fn allocate(
         .filter_map(|c| summaries[c].as_ref())
         .map(|s| s.frame_end)
         .fold(frame_base, u32::max);
-    let plan = Plan { frame_end: base, ..Plan::default() };
+    let k = limit as usize;
+    let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
+    let plan = if most > k {
+        spill::spill(f, &cfg, &live, summaries, k, base, &by_block)?
+    } else {
+        Plan { frame_end: base, ..Plan::default() }
+    };
     let mut colour = Colour::new(f, &cfg, &live, &plan, summaries, limit);
     colour.run()?;
     colour.edges();

@@ -1,0 +1,50 @@
+//! How many general registers an instruction needs at once.
+//!
+//! Before it, everything that is in a register is; after it, what lives on and its destinations. Where it has
+//! windows, colouring also wants what it reads side by side, what it writes side by side, and the values that live
+//! through beside both: then it always finds a place for everything. A written window may stand where a window
+//! that is read for the last time stood.
+
+use super::operands;
+use crate::ir::{Class, Function, Inst, ValueId};
+use arrayvec::ArrayVec;
+
+/// The windows of an instruction in numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Demand {
+    /// Registers that its windows take, besides the values that live through it.
+    pub windows: usize,
+    /// The values in windows that it reads.
+    pub elements: ArrayVec<ValueId, 24>,
+}
+
+/// What an instruction's windows take; `dies` tells which values it reads for the last time.
+pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Demand {
+    let mut d = Demand::default();
+    let reads = operands::read_windows(inst);
+    let write = operands::written_window(f, inst);
+    let mut room = 0;
+    for (k, w) in reads.iter().enumerate() {
+        if reads[..k].contains(w) {
+            continue;
+        }
+        d.windows += w.len();
+        d.elements.extend(w.iter().copied());
+        if w.iter().all(|&v| dies(v)) {
+            room = room.max(w.len());
+        }
+    }
+    if let Some(w) = write {
+        if room < w.len() {
+            d.windows += w.len();
+        }
+    }
+    d
+}
+
+/// General destinations of an instruction.
+pub fn general_defs(f: &Function, inst: &Inst) -> usize {
+    let mut n = 0;
+    inst.for_defs(|d| n += (f.class(d) == Class::Gpr) as usize);
+    n
+}

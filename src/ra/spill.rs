@@ -1,0 +1,417 @@
+//! Spilling: which values are in registers where, so that they always fit.
+//!
+//! After Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (2009): blocks are
+//! walked in reverse postorder with the set of values in registers; when it is full, the value whose next use is
+//! furthest away leaves. A loop begins with what is used inside it, so that reloads happen before the loop and not
+//! in it. Since a value never changes, its slot is written once, where it is defined, and every later move between
+//! slot and register is a load; constants are made again instead.
+//!
+//! The result is a [`Plan`]: no code is changed, and no SSA form needs repair.
+
+use super::colour::PREDS;
+use super::frame;
+use super::next_use::{BlockUses, LOOP_EXIT, NEVER, NextUse};
+use super::plan::{Action, Home, Plan};
+use super::pressure::{self, Demand};
+use super::remat::{self, Remat};
+use super::{Phys, RaError, Summary};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::Liveness;
+use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, InstId, ValueId};
+use cranelift_entity::SecondaryMap;
+
+/// The registers' contents during the walk.
+#[derive(Default)]
+struct Window {
+    list: Vec<ValueId>,
+    inside: SecondaryMap<ValueId, bool>,
+}
+
+impl Window {
+    fn set(&mut self, values: &[ValueId]) {
+        self.list.drain(..).for_each(|v| self.inside[v] = false);
+        values.iter().for_each(|&v| self.add(v));
+    }
+
+    fn has(&self, v: ValueId) -> bool {
+        self.inside[v]
+    }
+
+    fn add(&mut self, v: ValueId) {
+        if !std::mem::replace(&mut self.inside[v], true) {
+            self.list.push(v);
+        }
+    }
+
+    fn remove(&mut self, v: ValueId) {
+        if std::mem::replace(&mut self.inside[v], false) {
+            self.list.retain(|&x| x != v);
+        }
+    }
+}
+
+struct Spiller<'a> {
+    f: &'a Function,
+    cfg: &'a Cfg,
+    live: &'a Liveness,
+    summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+    k: usize,
+    next_use: NextUse,
+    uses: BlockUses,
+    now: Window,
+    plan: Plan,
+    exits: SecondaryMap<BlockId, Vec<ValueId>>,
+    /// Values read for the last time at the instruction in question.
+    dying: SecondaryMap<ValueId, u32>,
+    /// The most general values alive at once in each loop, by header.
+    loop_pressure: SecondaryMap<BlockId, usize>,
+    stamp: u32,
+}
+
+/// General values alive at once, at most; more than the limit if an instruction or call needs more than there is.
+/// The second figure is by block.
+pub fn max_pressure(
+    f: &Function,
+    cfg: &Cfg,
+    live: &Liveness,
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    k: usize,
+) -> (usize, SecondaryMap<BlockId, usize>) {
+    let mut most = 0;
+    let mut by_block = SecondaryMap::new();
+    let mut alive: SecondaryMap<ValueId, bool> = SecondaryMap::new();
+    let mut list: Vec<ValueId> = Vec::new();
+    for &b in cfg.rpo() {
+        list.drain(..).for_each(|v| alive[v] = false);
+        let mut count = 0;
+        let mut enter = |v: ValueId, alive: &mut SecondaryMap<ValueId, bool>, count: &mut usize| {
+            if f.class(v) == Class::Gpr && !std::mem::replace(&mut alive[v], true) {
+                list.push(v);
+                *count += 1;
+                true
+            } else {
+                false
+            }
+        };
+        let block = &f.blocks[b];
+        live.live_out(b).iter().for_each(|&v| {
+            enter(v, &mut alive, &mut count);
+        });
+        block.term.for_uses(|v| {
+            enter(v, &mut alive, &mut count);
+        });
+        let mut here = count;
+        for &i in block.body.iter().rev() {
+            let inst = &f.insts[i];
+            let mut dead = 0;
+            inst.for_defs(|v| {
+                if f.class(v) == Class::Gpr {
+                    if std::mem::replace(&mut alive[v], false) { count -= 1 } else { dead += 1 }
+                }
+            });
+            let through = count;
+            here = here.max(count + dead + pressure::general_defs(f, inst) - dead);
+            let mut dying: arrayvec::ArrayVec<ValueId, 32> = Default::default();
+            inst.for_uses(|v| {
+                if enter(v, &mut alive, &mut count) {
+                    let _ = dying.try_push(v);
+                }
+            });
+            here = here.max(count);
+            if let Some(call) = inst.call() {
+                if through > safe_registers(summaries, call, k) {
+                    here = here.max(k + 1);
+                }
+            } else {
+                let d = pressure::demand(f, inst, |v| dying.contains(&v));
+                if d.windows > 0 {
+                    let beside = through - d.elements.iter().filter(|v| !dying.contains(v)).count();
+                    here = here.max(beside + d.windows);
+                }
+            }
+        }
+        let entering = block.params.iter().filter(|&&p| f.class(p) == Class::Gpr && !alive[p]).count();
+        here = here.max(count + entering);
+        if b == f.entry() {
+            let entering = f.params.iter().filter(|&&p| f.class(p) == Class::Gpr && !alive[p]).count();
+            here = here.max(count + entering);
+        }
+        by_block[b] = here;
+        most = most.max(here);
+    }
+    (most, by_block)
+}
+
+/// Registers below the limit that a call leaves alone.
+fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call, k: usize) -> usize {
+    let Some(s) = &summaries[call.func] else { return k };
+    (0..k as u8).filter(|&r| !s.clobbers.contains(Phys::Gpr(r))).count()
+}
+
+/// Decides for a function whose values fit only partly into `k` registers.
+pub fn spill(
+    f: &Function,
+    cfg: &Cfg,
+    live: &Liveness,
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    k: usize,
+    frame_base: u32,
+    by_block: &SecondaryMap<BlockId, usize>,
+) -> Result<Plan, RaError> {
+    let mut loop_pressure: SecondaryMap<BlockId, usize> = SecondaryMap::new();
+    for &b in cfg.rpo().iter().rev() {
+        if let Some(h) = cfg.loop_header(b) {
+            loop_pressure[h] = loop_pressure[h].max(by_block[b]);
+            if h == b {
+                if let Some(outer) = cfg.parent_loop(h) {
+                    loop_pressure[outer] = loop_pressure[outer].max(loop_pressure[h]);
+                }
+            }
+        }
+    }
+    let mut s = Spiller {
+        f,
+        cfg,
+        live,
+        summaries,
+        k,
+        next_use: NextUse::new(f, cfg, live),
+        uses: BlockUses::new(),
+        now: Window::default(),
+        plan: Plan { active: true, frame_end: frame_base, ..Plan::default() },
+        exits: SecondaryMap::new(),
+        dying: SecondaryMap::new(),
+        loop_pressure,
+        stamp: 0,
+    };
+    for &b in cfg.rpo() {
+        s.block(b)?;
+    }
+    let mut plan = s.plan;
+    frame::assign_slots(f, cfg, live, &mut plan);
+    debug_assert!(PREDS > 0);
+    Ok(plan)
+}
+
+impl Spiller<'_> {
+    fn general(&self, v: ValueId) -> bool {
+        self.f.class(v) == Class::Gpr
+    }
+
+    /// The value will be wanted where it is in no register.
+    fn need_home(&mut self, v: ValueId) {
+        if self.plan.homes[v] == Home::None {
+            // The offset is found when all are known.
+            self.plan.homes[v] = match remat::of(self.f, v) {
+                Some(r) => Home::Remat(r),
+                None => Home::Slot(u32::MAX),
+            };
+        }
+    }
+
+    fn block(&mut self, b: BlockId) -> Result<(), RaError> {
+        let f = self.f;
+        self.uses.enter(f, self.cfg, self.live, &self.next_use, b);
+        let mut entry = self.entry_set(b);
+        entry.sort_unstable();
+        self.now.set(&entry);
+        self.plan.entry[b] = entry;
+        for &v in self.live.live_in(b) {
+            if self.general(v) && !self.now.has(v) {
+                self.need_home(v);
+            }
+        }
+        let length = f.blocks[b].body.len() as u32;
+        for &p in &f.blocks[b].params {
+            if self.general(p) {
+                if self.uses.distance(p, 0, length) >= NEVER {
+                    // Nobody reads it: it has no place.
+                    self.now.remove(p);
+                } else if !self.now.has(p) {
+                    self.need_home(p);
+                }
+            }
+        }
+        if b == f.entry() {
+            for &p in &f.params {
+                if self.general(p) && self.uses.distance(p, 0, length) >= NEVER {
+                    self.now.remove(p);
+                }
+            }
+        }
+        for (n, &i) in f.blocks[b].body.iter().enumerate() {
+            let start = self.plan.actions.len() as u32;
+            self.instruction(i, n as u32, length)?;
+            self.plan.spans[i] = (start, self.plan.actions.len() as u32);
+        }
+        self.exits[b] = self.now.list.clone();
+        Ok(())
+    }
+
+    /// The values in registers where a block begins.
+    fn entry_set(&mut self, b: BlockId) -> Vec<ValueId> {
+        let f = self.f;
+        if b == f.entry() {
+            return f.params.iter().copied().filter(|&p| self.general(p)).collect();
+        }
+        let length = f.blocks[b].body.len() as u32;
+        let mut wishes: Vec<(u32, u32, ValueId)> = Vec::new();
+        let order = self.cfg.order_of(b);
+        let preds: Vec<BlockId> =
+            self.cfg.preds(b).iter().copied().filter(|&p| self.cfg.order_of(p) < order).collect();
+        // In how many predecessors each value is in a register.
+        let mut held: rustc_hash::FxHashMap<ValueId, u32> = Default::default();
+        for &p in &preds {
+            for &v in &self.exits[p] {
+                *held.entry(v).or_default() += 1;
+            }
+        }
+        let held_by = |v: ValueId| held.get(&v).copied().unwrap_or(0);
+        let header = self.cfg.is_loop_header(b);
+        let mut through_loop = Vec::new();
+        let mut live_through = 0;
+        for &v in self.live.live_in(b).iter().filter(|&&v| self.general(v)) {
+            let d = self.uses.distance(v, 0, length);
+            let missing = preds.len() as u32 - held_by(v);
+            if header && d >= LOOP_EXIT {
+                live_through += 1;
+                if missing == 0 {
+                    through_loop.push((0, d, v));
+                }
+            } else if header {
+                // A constant that is nowhere in a register had better be made where it is used.
+                if missing == 0 || remat::of(f, v).is_none() || d < 2 {
+                    wishes.push((0, d, v));
+                }
+            } else if missing < preds.len() as u32 {
+                wishes.push((missing.min(1), d, v));
+            }
+        }
+        for (k, &p) in f.blocks[b].params.iter().enumerate().filter(|&(_, &p)| self.general(p)) {
+            let d = self.uses.distance(p, 0, length);
+            if d >= NEVER {
+                continue;
+            }
+            let arg = |q: BlockId| f.blocks[q].term.edges().find(|e| e.to == b).map(|e| e.args[k]);
+            let ready = |v: ValueId| {
+                held_by(v) > 0 || matches!(self.plan.homes[v], Home::Remat(_)) || remat::of(f, v).is_some()
+            };
+            let missing = preds.iter().filter(|&&q| arg(q).is_none_or(|v| !ready(v))).count() as u32;
+            if header && d >= LOOP_EXIT {
+                live_through += 1;
+                through_loop.push((0, d, p));
+            } else {
+                wishes.push((if header { 0 } else { missing.min(1) }, d, p));
+            }
+        }
+        wishes.sort_unstable();
+        wishes.truncate(self.k);
+        if header {
+            let inside = self.loop_pressure[b].saturating_sub(live_through);
+            let room = self.k.saturating_sub(inside.max(wishes.len()));
+            through_loop.sort_unstable();
+            through_loop.truncate(room);
+            wishes.extend(through_loop);
+        }
+        wishes.into_iter().map(|w| w.2).collect()
+    }
+
+    /// The value in registers, but for those that `keep` holds, that will be missed least.
+    fn victim(&self, at: u32, length: u32, keep: impl Fn(ValueId) -> bool) -> Option<ValueId> {
+        let price = |v: ValueId| {
+            let d = self.uses.distance(v, at + 1, length).min(NEVER) as u64;
+            match self.plan.homes[v] {
+                // Making a constant is cheap; a value that has its slot needs no store.
+                Home::Remat(Remat::Undef) => u64::MAX,
+                Home::Remat(_) => d * 16,
+                Home::Slot(_) => d * 2,
+                Home::None if self.is_constant(v) => d * 16,
+                Home::None => d,
+            }
+        };
+        self.now.list.iter().copied().filter(|&v| !keep(v)).max_by_key(|&v| (price(v), v))
+    }
+
+    fn is_constant(&self, v: ValueId) -> bool {
+        matches!(self.f.values[v].def, Def::Inst(_)) && remat::of(self.f, v).is_some()
+    }
+
+    fn instruction(&mut self, i: InstId, at: u32, length: u32) -> Result<(), RaError> {
+        let f = self.f;
+        let inst = &f.insts[i];
+        let mut used: Vec<ValueId> = Vec::new();
+        inst.for_uses(|v| {
+            if f.class(v) == Class::Gpr && !used.contains(&v) {
+                used.push(v);
+            }
+        });
+        used.iter().for_each(|&v| self.uses.pass(v, at));
+        self.stamp += 1;
+        let stamp = self.stamp;
+        for &v in &used {
+            if self.uses.distance(v, at + 1, length) >= NEVER {
+                self.dying[v] = stamp;
+            }
+        }
+        if let Some(call) = inst.call() {
+            self.call(call, &used, at, length);
+        } else {
+            let demand = pressure::demand(f, inst, |v| self.dying[v] == stamp);
+            self.make_room(&used, &demand, at, length)?;
+            let defs = pressure::general_defs(f, inst);
+            used.iter().filter(|&&v| self.dying[v] == stamp).for_each(|&v| self.now.remove(v));
+            while self.now.list.len() + defs > self.k {
+                let v = self.victim(at, length, |_| false).ok_or_else(|| self.too_much())?;
+                self.evict(v, used.contains(&v));
+            }
+        }
+        inst.for_defs(|d| {
+            if f.class(d) == Class::Gpr && self.uses.distance(d, at + 1, length) < NEVER {
+                self.now.add(d);
+            }
+        });
+        Ok(())
+    }
+
+    fn too_much(&self) -> RaError {
+        RaError::Pressure { func: self.f.name.clone(), limit: self.k as u32 }
+    }
+
+    fn evict(&mut self, v: ValueId, read_here: bool) {
+        self.need_home(v);
+        self.now.remove(v);
+        self.plan.actions.push(if read_here { Action::DropAfter(v) } else { Action::DropBefore(v) });
+    }
+
+    /// Brings what an instruction reads into registers, and others out where they would be in its way.
+    fn make_room(&mut self, used: &[ValueId], demand: &Demand, at: u32, length: u32) -> Result<(), RaError> {
+        let reloads: Vec<ValueId> = used.iter().copied().filter(|&v| !self.now.has(v)).collect();
+        reloads.iter().for_each(|&v| self.now.add(v));
+        let stamp = self.stamp;
+        loop {
+            let all = self.now.list.len();
+            let ends = |v: &ValueId| self.dying[*v] == stamp;
+            let beside = all - used.iter().filter(|v| ends(v)).count()
+                - demand.elements.iter().filter(|v| !ends(v)).count();
+            if all <= self.k && (demand.windows == 0 || beside + demand.windows <= self.k) {
+                break;
+            }
+            let v = self.victim(at, length, |v| used.contains(&v)).ok_or_else(|| self.too_much())?;
+            self.evict(v, false);
+        }
+        self.plan.actions.extend(reloads.into_iter().map(Action::Reload));
+        Ok(())
+    }
+
+    /// Arguments are copied to the callee's registers from wherever they are; what lives through must fit beside
+    /// what the callee writes.
+    fn call(&mut self, call: &Call, used: &[ValueId], at: u32, length: u32) {
+        let stamp = self.stamp;
+        used.iter().filter(|&&v| self.dying[v] == stamp).for_each(|&v| self.now.remove(v));
+        let safe = safe_registers(self.summaries, call, self.k);
+        while self.now.list.len() > safe {
+            let Some(v) = self.victim(at, length, |_| false) else { break };
+            self.evict(v, used.contains(&v));
+        }
+    }
+}
