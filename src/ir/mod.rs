@@ -28,11 +28,13 @@
 
 pub mod build;
 pub mod dot;
+pub mod eval;
 pub mod func;
 pub mod inst;
 pub mod op;
 pub mod parse;
 pub mod print;
+pub mod random;
 pub mod types;
 pub mod verify;
 

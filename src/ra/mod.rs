@@ -37,6 +37,7 @@
 //! Local memory is static, since there is no recursion: every function's spill slots have absolute addresses above
 //! those of the functions that it calls, all of them above what the program's own accesses use.
 
+mod abi;
 pub mod calls;
 pub mod checker;
 mod colour;
@@ -48,10 +49,12 @@ mod next_use;
 pub mod operands;
 pub mod pcopy;
 mod plan;
+mod predicates;
 mod prepare;
-mod regs;
 mod pressure;
+mod regs;
 mod remat;
+pub mod simulate;
 mod spill;
 mod windows;
 
@@ -241,7 +244,12 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
     let mut result = ProgramAllocation::default();
     for id in order {
-        let allocation = allocate(&mut program.funcs[id], limit, frame_base, &summaries)?;
+        let below = calls::callees(&program.funcs[id])
+            .filter_map(|c| summaries[c].as_ref())
+            .map(|s| s.frame_end)
+            .fold(frame_base, u32::max);
+        let base = abi::demote(program, id, limit as usize / 2, below);
+        let allocation = allocate(&mut program.funcs[id], limit, base, &summaries)?;
         if target.verify || cfg!(debug_assertions) {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
                 .map_err(|what| RaError::Check { func: program.funcs[id].name.clone(), what })?;
@@ -255,7 +263,7 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     Ok(result)
 }
 
-/// Assigns registers in one function, whose callees have theirs.
+/// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
     limit: u32,
@@ -267,17 +275,16 @@ fn allocate(
     prepare::separate_window_values(f);
     let split = prepare::split_critical_edges(f, &Cfg::new(f));
     let cfg = Cfg::new(f);
-    let live = Liveness::new(f, &cfg);
-    let base = calls::callees(f)
-        .filter_map(|c| summaries[c].as_ref())
-        .map(|s| s.frame_end)
-        .fold(frame_base, u32::max);
+    let mut live = Liveness::new(f, &cfg);
+    if predicates::limit(f, &cfg, &live, summaries) {
+        live = Liveness::new(f, &cfg);
+    }
     let k = limit as usize;
     let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
     let plan = if most > k {
-        spill::spill(f, &cfg, &live, summaries, k, base, &by_block)?
+        spill::spill(f, &cfg, &live, summaries, k, frame_base, &by_block)?
     } else {
-        Plan { frame_end: base, ..Plan::default() }
+        Plan { frame_end: frame_base, ..Plan::default() }
     };
     let mut colour = Colour::new(f, &cfg, &live, &plan, summaries, limit);
     colour.run()?;

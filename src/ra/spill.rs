@@ -391,7 +391,8 @@ impl Spiller<'_> {
         loop {
             let all = self.now.list.len();
             let ends = |v: &ValueId| self.dying[*v] == stamp;
-            let beside = all - used.iter().filter(|v| ends(v)).count()
+            let beside = all
+                - used.iter().filter(|v| ends(v)).count()
                 - demand.elements.iter().filter(|v| !ends(v)).count();
             if all <= self.k && (demand.windows == 0 || beside + demand.windows <= self.k) {
                 break;

@@ -1,0 +1,59 @@
+//! Register allocation on random programs: it never fails, its checker finds nothing, and the allocated program
+//! computes what the program computes.
+//!
+//! `RA_PROGRAMS` sets how many programs each test takes (default 200), `RA_SEED` the first one's number.
+
+use nvir::Chip;
+use nvir::ir::eval::{self, Machine};
+use nvir::ir::random::{self, Seed, Size};
+use nvir::ir::verify::{self, Phase};
+use nvir::ir::{Program, Space};
+use nvir::ra::{self, Target, simulate};
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
+}
+
+const STEPS: u64 = 2_000_000;
+
+/// What a program leaves in memory that is not its own private.
+fn visible(m: &Machine) -> Vec<((Space, u64), u32)> {
+    let mut words: Vec<_> = m.words.iter().filter(|w| w.0.0 != Space::Local).map(|(&k, &x)| (k, x)).collect();
+    words.sort_unstable_by_key(|w| (w.0.1, w.0.0));
+    words
+}
+
+fn check(p: &Program, limit: u32, what: &str) {
+    let mut machine = Machine::new(STEPS);
+    eval::run(p, &mut machine).unwrap_or_else(|e| panic!("{what}: evaluation: {e}"));
+    let mut q = p.clone();
+    let chip = if limit > 63 { Chip::Gk110 } else { Chip::Gf100 };
+    let target = Target { chip, gpr_limit: limit, verify: true };
+    let a = ra::allocate_program(&mut q, &target).unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert!(a.gprs <= limit, "{what}: {} registers", a.gprs);
+    let mut after = Machine::new(2 * STEPS);
+    simulate::run(&q, &a, &mut after).unwrap_or_else(|e| panic!("{what}: simulation: {e}"));
+    assert!(visible(&machine) == visible(&after), "{what}: different results");
+}
+
+fn run(size: Size, limits: &[u32]) {
+    let (first, count) = (number("RA_SEED", 0), number("RA_PROGRAMS", 200));
+    for seed in first..first + count {
+        let p = random::program(&mut Seed::new(seed), size);
+        if let Err(e) = verify::program(&p, Phase::Legal) {
+            panic!("seed {seed}: {e}\n{p}");
+        }
+        let limit = limits[seed as usize % limits.len()];
+        check(&p, limit, &format!("seed {seed}, {size:?}, {limit} registers"));
+    }
+}
+
+#[test]
+fn small_programs_keep_their_results() {
+    run(Size::SMALL, &[16, 18, 24, 63]);
+}
+
+#[test]
+fn large_programs_keep_their_results() {
+    run(Size::LARGE, &[16, 255, 18, 63, 24, 32]);
+}
