@@ -409,12 +409,20 @@ impl Lower<'_, '_> {
             };
         }
         Some(match l.op {
+            N::Iadd if bits == 64 => self.add64(a, b),
             N::Iadd => self.int2(Op::Add, false, bits, a, b),
             N::Iadd3 => {
                 let ab = self.int2(Op::Add, false, bits, a, b);
                 self.int2(Op::Add, false, bits, ab, l.src(2))
             }
             N::Isub => self.int2(Op::Sub, false, bits, a, b),
+            N::Imul if bits == 64 && (a.as_const().is_some() || b.as_const().is_some()) => {
+                match (a.as_const(), b.as_const()) {
+                    (_, Some(n)) => self.mul64(a, n),
+                    (Some(n), _) => self.mul64(b, n),
+                    _ => return None,
+                }
+            }
             N::Imul => self.int2(Op::Mul, false, bits, a, b),
             N::Imad => {
                 let ab = self.int2(Op::Mul, false, bits, a, b);
@@ -553,7 +561,10 @@ impl Lower<'_, '_> {
                 let min = self.int2(Op::Min, signed, wide, a, b);
                 self.int2(Op::Sub, false, wide, max, min)
             }
-            N::Ishl => self.shift(Op::Shl, bits, false, a, b),
+            N::Ishl => match (bits, b.as_const()) {
+                (64, Some(n)) => self.mul64(a, 1 << (n & 63)),
+                _ => self.shift(Op::Shl, bits, false, a, b),
+            },
             N::Ishr => self.shift(Op::Shr, bits, true, a, b),
             N::Ushr => self.shift(Op::Shr, bits, false, a, b),
             N::Urol | N::Uror => {
@@ -655,7 +666,11 @@ impl Lower<'_, '_> {
             (Word::Mask(_), true) => w,
             (w, true) => self.e.op2(Op::Shr, Type::S32, w, 31),
         };
-        Comp::Wide(w, high)
+        let wide = Comp::Wide(w, high);
+        if signed {
+            self.note_sign_extended(wide, w);
+        }
+        wide
     }
 
     /// Constants keep only the bits that they have.

@@ -86,9 +86,14 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn at64(&mut self, mem: MemRef, c: Comp) -> MemRef {
-        let (lo, hi) = self.e.words64(c);
+        let (base, offset) = match self.split_offset(c) {
+            // What an offset can be is the instructions' matter; 24 bits, signed, is the least of them.
+            (base, n) if (-(1 << 23)..1 << 23).contains(&(n as i64)) => (base, n as i32),
+            _ => (c, 0),
+        };
+        let (lo, hi) = self.e.words64(base);
         let base = [self.e.val(lo), self.e.val(hi)];
-        mem.with_base(&base)
+        mem.with_base(&base).with_offset(offset)
     }
 
     /// A buffer's number: constant, or a value.

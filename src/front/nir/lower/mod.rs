@@ -5,7 +5,7 @@
 //! registers, and phis, whose sources are written at the ends of the predecessors that they name. So no phi needs
 //! to know how the blocks between were made.
 //!
-//! - `value`: components and operands; `alu`, `float`, `bits`: opcodes
+//! - `value`: components and operands; `alu`, `float`, `bits`: opcodes; `wide`: sums of 64 bits
 //! - `memory`: loads, stores, atomics; `deref`: variables and pointers; `types`: their layout
 //! - `intrinsic`: the dispatch by the table of intrinsics; `sysval`, `subgroup`, `texture`, `image`
 //!
@@ -25,6 +25,7 @@ mod sysval;
 mod texture;
 mod types;
 mod value;
+mod wide;
 
 use super::ast::{self, Dest, Function, Jump, Node, Place, Shader, Shape, Src};
 use crate::diag::{Diagnostic, Diagnostics, Span};
@@ -197,6 +198,7 @@ impl<'a> Module<'a> {
             label: u32::MAX,
             reachable: true,
             scope: dominance::Scope::new(block),
+            wide: wide::Wide::default(),
             is_entry,
             signature,
             span: source.span,
@@ -310,6 +312,7 @@ struct Lower<'a, 'f> {
     reachable: bool,
     /// Which blocks dominate the one that is being filled.
     scope: dominance::Scope,
+    wide: wide::Wide,
     is_entry: bool,
     signature: Signature,
     span: Span,
