@@ -3,39 +3,95 @@
 use super::common;
 use nvir::Chip;
 use nvir::diag::{Diagnostic, Diagnostics, Span};
-use nvir::isa;
+use nvir::image::{cubin, listing};
+use nvir::isa::{self, text::ParseError};
 use std::fmt::Write;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Assemble SASS text
 #[derive(clap::Args)]
+#[command(after_help = "\
+The text is what `nvir disasm` prints: an instruction a line, labels, and directives such as .kernel, .registers,
+.shared, .param and .sched; only the instructions are needed.")]
 pub struct Args {
     /// SASS text; `-` is standard input
     input: PathBuf,
-    /// The chip to assemble for
+    /// The chip to assemble for, where the text has no .chip
     #[arg(short, long, default_value = "gk110")]
     target: Chip,
     /// Where the result goes; default is standard output
     #[arg(short, long)]
     output: Option<PathBuf>,
+    /// Form of the result; default by the output's ending, hex otherwise
+    #[arg(long, value_enum, conflicts_with = "words")]
+    emit: Option<Emit>,
     /// One instruction a line in, one hexadecimal word a line out
     #[arg(long)]
     words: bool,
     /// The address of every instruction with --words
-    #[arg(long, default_value = "0", value_parser = common::number)]
+    #[arg(long, default_value = "0", value_parser = common::number, requires = "words")]
     base: u32,
 }
 
-pub fn run(args: Args) -> ExitCode {
-    if args.words { words(&args) } else { ExitCode::from(2) }
+/// Forms of machine code.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    /// A hexadecimal word a line
+    Hex,
+    /// Little-endian words
+    Bin,
+    /// NVIDIA's container
+    Cubin,
 }
 
-fn words(args: &Args) -> ExitCode {
+pub fn run(args: Args) -> ExitCode {
     let text = match common::read_text(&args.input) {
         Ok(t) => t,
-        Err(e) => return e,
+        Err(code) => return code,
     };
+    let result = if args.words { words(&args, &text).map(String::into_bytes) } else { code(&args, &text) };
+    match result {
+        Ok(data) => {
+            let binary = !args.words && emit(&args) != Emit::Hex;
+            if binary && args.output.is_none() && std::io::stdout().is_terminal() {
+                return common::usage("machine code is not for a terminal: give --output FILE");
+            }
+            common::write_output(args.output.as_deref(), &data)
+        }
+        Err(found) => {
+            common::report(&found, &args.input.display().to_string(), &text);
+            common::input_error()
+        }
+    }
+}
+
+fn emit(args: &Args) -> Emit {
+    let ending = args.output.as_ref().and_then(|o| o.extension()).and_then(|e| e.to_str());
+    args.emit.unwrap_or(match ending {
+        Some("cubin") => Emit::Cubin,
+        Some("bin") => Emit::Bin,
+        _ => Emit::Hex,
+    })
+}
+
+fn code(args: &Args, text: &str) -> Result<Vec<u8>, Diagnostics> {
+    let assembly = listing::assemble(text, args.target, &common::stem(&args.input))?;
+    let words = assembly.kernels.iter().flat_map(|k| &k.code);
+    Ok(match emit(args) {
+        Emit::Cubin => cubin::write(assembly.chip, &assembly.kernels),
+        Emit::Bin => words.flat_map(|w| w.to_le_bytes()).collect(),
+        Emit::Hex => words
+            .fold(String::new(), |mut out, w| {
+                let _ = writeln!(out, "{w:016x}");
+                out
+            })
+            .into_bytes(),
+    })
+}
+
+fn words(args: &Args, text: &str) -> Result<String, Diagnostics> {
     let mut out = String::new();
     let mut found = Diagnostics::default();
     let mut start = 0;
@@ -51,23 +107,19 @@ fn words(args: &Args) -> ExitCode {
         }
         start += line.len();
     }
-    if found.is_empty() {
-        return common::write_output(args.output.as_deref(), out.as_bytes());
-    }
-    common::report(&found, &args.input.display().to_string(), &text);
-    common::input_error()
+    if found.is_empty() { Ok(out) } else { Err(found) }
 }
 
-fn word(args: &Args, line: &str) -> Result<u64, isa::text::ParseError> {
+fn word(args: &Args, line: &str) -> Result<u64, ParseError> {
     if let Some(digits) = line.strip_prefix("<unknown 0x").and_then(|l| l.strip_suffix('>')) {
-        return u64::from_str_radix(digits, 16).map_err(|_| isa::text::ParseError {
-            at: 11,
+        return u64::from_str_radix(digits, 16).map_err(|_| ParseError {
+            at: "<unknown 0x".len(),
             len: digits.len(),
             message: "expected 16 hexadecimal digits".to_string(),
         });
     }
     let m = isa::text::parse(args.target, line, args.base, &|_| None)?;
-    isa::encode(args.target, &m, args.base).map_err(|e| isa::text::ParseError {
+    isa::encode(args.target, &m, args.base).map_err(|e| ParseError {
         at: 0,
         len: line.len(),
         message: e.to_string(),

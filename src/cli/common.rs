@@ -165,3 +165,9 @@ pub fn number(text: &str) -> Result<u32, String> {
     }
     .map_err(|e| e.to_string())
 }
+
+/// A name for what has none of its own: the file's, without folder and ending.
+pub fn stem(path: &Path) -> String {
+    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("kernel");
+    if stem == "-" { "kernel".to_string() } else { stem.to_string() }
+}

@@ -2,6 +2,8 @@
 
 use super::common;
 use nvir::Chip;
+use nvir::image::cubin::{Cubin, Kernel};
+use nvir::image::listing;
 use nvir::isa;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -9,8 +11,11 @@ use std::process::ExitCode;
 
 /// Show machine code as SASS text
 #[derive(clap::Args)]
+#[command(after_help = "\
+The input is a cubin, hexadecimal text (words between white space), or little-endian words in binary; which of them
+it is shows in its first bytes. The output has labels and directives and can be given to `nvir asm`.")]
 pub struct Args {
-    /// Words in binary, hexadecimal text, or a cubin; `-` is standard input
+    /// Machine code; `-` is standard input
     input: PathBuf,
     /// The chip that the words are for; a cubin says its own
     #[arg(short, long, default_value = "gk110")]
@@ -18,31 +23,33 @@ pub struct Args {
     /// One hexadecimal word a line in, one instruction a line out
     #[arg(long)]
     words: bool,
-    /// The address of every word with --words, and of the first one without
-    #[arg(long, default_value = "0", value_parser = common::number)]
+    /// The address of every word with --words
+    #[arg(long, default_value = "0", value_parser = common::number, requires = "words")]
     base: u32,
+    /// Only this kernel of a cubin
+    #[arg(short, long, conflicts_with = "words")]
+    kernel: Option<String>,
+    /// Show addresses and words beside the instructions
+    #[arg(short = 'x', long, conflicts_with = "words")]
+    hex: bool,
+    /// Where the result goes; default is standard output
+    #[arg(short, long)]
+    output: Option<PathBuf>,
 }
 
 pub fn run(args: Args) -> ExitCode {
-    if args.words { words(&args) } else { ExitCode::from(2) }
+    let text = if args.words { words(&args) } else { listing(&args) };
+    match text {
+        Ok(text) => common::write_output(args.output.as_deref(), text.as_bytes()),
+        Err(code) => code,
+    }
 }
 
-fn words(args: &Args) -> ExitCode {
-    let text = match common::read_text(&args.input) {
-        Ok(t) => t,
-        Err(e) => return e,
-    };
+fn words(args: &Args) -> Result<String, ExitCode> {
+    let text = common::read_text(&args.input)?;
     let mut out = String::new();
     for (n, line) in text.lines().enumerate() {
-        let digits = line.trim();
-        let Ok(word) = u64::from_str_radix(digits.trim_start_matches("0x"), 16) else {
-            eprintln!(
-                "error: {}:{}:1: expected a word of up to 16 hexadecimal digits",
-                args.input.display(),
-                n + 1
-            );
-            return common::input_error();
-        };
+        let word = word(line).ok_or_else(|| not_a_word(args, n))?;
         match isa::decode_row(args.target, word, args.base) {
             Some((m, row)) => isa::text::print_row(&mut out, &m, Some(row)),
             None => {
@@ -51,5 +58,66 @@ fn words(args: &Args) -> ExitCode {
         }
         out.push('\n');
     }
-    common::write_output(None, out.as_bytes())
+    Ok(out)
+}
+
+fn word(text: &str) -> Option<u64> {
+    let digits = text.trim();
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let only_digits = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit());
+    only_digits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+}
+
+fn not_a_word(args: &Args, line: usize) -> ExitCode {
+    eprintln!(
+        "error: {}:{}:1: expected a word of up to 16 hexadecimal digits",
+        args.input.display(),
+        line + 1
+    );
+    common::input_error()
+}
+
+fn listing(args: &Args) -> Result<String, ExitCode> {
+    let data = common::read_bytes(&args.input)?;
+    let options = listing::Options { words: args.hex };
+    if data.starts_with(b"\x7fELF") {
+        let fault = |e: &dyn std::fmt::Display| {
+            eprintln!("error: {}: {e}", args.input.display());
+            common::input_error()
+        };
+        let cubin = Cubin::read(&data).map_err(|e| fault(&e))?;
+        let kernels = match &args.kernel {
+            Some(name) => vec![cubin.kernel(name).map_err(|e| fault(&e))?.clone()],
+            None => cubin.kernels,
+        };
+        return Ok(listing::print(cubin.chip, &kernels, options));
+    }
+    let code = match std::str::from_utf8(&data)
+        .ok()
+        .filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace()))
+    {
+        Some(text) => hexadecimal(args, text)?,
+        None if data.len() % 8 == 0 => data.chunks(8).map(little_endian).collect(),
+        None => {
+            eprintln!(
+                "error: {}: {} bytes are no words of 8; expected a cubin, hexadecimal text or raw words",
+                args.input.display(),
+                data.len()
+            );
+            return Err(common::input_error());
+        }
+    };
+    let name = common::stem(&args.input);
+    Ok(listing::print(args.target, &[Kernel { name, code, ..Kernel::default() }], options))
+}
+
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
+}
+
+fn hexadecimal(args: &Args, text: &str) -> Result<Vec<u64>, ExitCode> {
+    let lines = text.lines().enumerate();
+    lines
+        .flat_map(|(n, l)| l.split_whitespace().map(move |w| word(w).ok_or_else(|| not_a_word(args, n))))
+        .collect()
 }

@@ -7,6 +7,7 @@ mod asm;
 mod common;
 mod compile;
 mod disasm;
+mod isa;
 mod opt;
 mod run;
 mod stats;
@@ -39,6 +40,7 @@ enum Command {
     Opt(opt::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Isa(isa::Args),
     Run(run::Args),
     Test(test::Args),
     Stats(stats::Args),
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
         Command::Disasm(a) => disasm::run(a),
+        Command::Isa(a) => isa::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),

@@ -5,6 +5,7 @@
 
 pub mod cubin;
 pub mod layout;
+pub mod listing;
 
 use crate::chip::Chip;
 use crate::ir::Loc;

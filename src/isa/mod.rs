@@ -10,6 +10,7 @@
 //! | [`text`] | SASS text |
 //! | [`names`] | special registers and condition-code tests |
 //! | [`latency`], [`sched_word`] | timing |
+//! | [`reference`] | the reference page, written from the rows |
 //!
 //! ```
 //! use nvir::{Chip, isa};
@@ -22,6 +23,7 @@ pub mod codec;
 pub mod inst;
 pub mod latency;
 pub mod names;
+pub mod reference;
 pub mod row;
 pub mod sched_word;
 pub mod table;

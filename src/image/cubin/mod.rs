@@ -2,5 +2,7 @@
 
 pub mod link;
 pub mod read;
+pub mod write;
 
 pub use read::{Cubin, CubinError, Global, Kernel, Param, Reloc, RelocKind};
+pub use write::write;

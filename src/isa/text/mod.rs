@@ -5,7 +5,7 @@ mod parse;
 mod print;
 
 pub use parse::{ParseError, parse};
-pub use print::{print, print_row};
+pub use print::{print, print_labelled, print_row};
 
 /// What introduces the encoding number after an instruction whose word has bits that the text does not show:
 /// `NOP {form 0x1}`.

@@ -68,6 +68,13 @@ impl<'t> Parser<'t> {
         let mnemonic_len = self.at - start;
         m.guard = guard;
         let operands = self.operands()?;
+        for (raw, at, len) in &operands {
+            if let Raw::Label(name) = raw
+                && (self.label)(name).is_none()
+            {
+                return Err(self.error(*at, *len, "no label, register or keyword has this name"));
+            }
+        }
         m.form = self.form()?;
         self.space();
         if self.rest() == ";" {

@@ -18,6 +18,11 @@ pub fn print(chip: Chip, m: &MInst) -> String {
 
 /// Appends the text of an instruction whose row is known.
 pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
+    print_labelled(out, m, row, &|_| None);
+}
+
+/// The same with names for branch targets where `label` has one.
+pub fn print_labelled(out: &mut String, m: &MInst, row: Option<&Row>, label: &dyn Fn(u32) -> Option<String>) {
     if !m.guard.is_true() {
         out.push('@');
         pred(out, m.guard);
@@ -40,7 +45,13 @@ pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
             Some(Style::Gap) => " ",
             _ => ", ",
         });
-        operand(out, o, slot);
+        match *o {
+            Operand::Target(t) => match label(t) {
+                Some(name) => out.push_str(&name),
+                None => operand(out, o, slot),
+            },
+            _ => operand(out, o, slot),
+        }
     }
 }
 

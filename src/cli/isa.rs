@@ -1,0 +1,33 @@
+//! `nvir isa`: the instruction set reference.
+
+use super::common;
+use nvir::Chip;
+use nvir::isa::{Op, reference};
+use std::process::ExitCode;
+
+/// Show the instruction set of a chip, from the tables that encode it
+#[derive(clap::Args)]
+pub struct Args {
+    /// The chip
+    #[arg(short, long, default_value = "gk110")]
+    target: Chip,
+    /// An operation: its forms with every field; without one, the list of all
+    mnemonic: Option<String>,
+}
+
+pub fn run(args: Args) -> ExitCode {
+    let Some(name) = args.mnemonic else {
+        return common::write_output(None, reference::index(args.target).as_bytes());
+    };
+    let op = Op::ALL.iter().find(|o| o.name().eq_ignore_ascii_case(&name));
+    match op.and_then(|&op| reference::page(args.target, op)) {
+        Some(page) => common::write_output(None, page.as_bytes()),
+        None => {
+            eprintln!(
+                "error: {} has no operation `{name}`; `nvir isa -t {}` lists all",
+                args.target, args.target
+            );
+            common::input_error()
+        }
+    }
+}

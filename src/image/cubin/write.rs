@@ -1,0 +1,296 @@
+//! Writing cubins that NVIDIA's tools read: an executable ELF64 file with a `.text.K` and its companions for each
+//! kernel, as ptxas 11.8 writes them for sm_35.
+//!
+//! Not written: relocations and global variables.
+
+use super::Kernel;
+use crate::Chip;
+
+/// The compute capability that a chip's code is marked with.
+fn architecture(chip: Chip) -> u32 {
+    match chip {
+        Chip::Gf100 => 20,
+        Chip::Gk104 => 30,
+        Chip::Gk110 => 35,
+    }
+}
+
+/// Where parameters start in constant bank 0.
+fn param_base(chip: Chip) -> u32 {
+    match chip {
+        Chip::Gf100 => 0x20,
+        Chip::Gk104 | Chip::Gk110 => 0x140,
+    }
+}
+
+const PROGBITS: u32 = 1;
+const SYMTAB: u32 = 2;
+const STRTAB: u32 = 3;
+const NOBITS: u32 = 8;
+/// Attribute records.
+const NV_INFO: u32 = 0x7000_0000;
+
+const WRITE: u64 = 1;
+const ALLOC: u64 = 2;
+const EXEC: u64 = 4;
+
+const HEADER_BYTES: usize = 64;
+const SECTION_BYTES: usize = 64;
+const SYMBOL_BYTES: usize = 24;
+
+/// A section before it has a place in the file.
+struct Section {
+    name: String,
+    kind: u32,
+    flags: u64,
+    data: Vec<u8>,
+    /// Size in memory of a NOBITS section.
+    size: u64,
+    link: u32,
+    info: u32,
+    align: u64,
+    entry: u64,
+}
+
+impl Section {
+    fn new(name: &str, kind: u32, align: u64, data: Vec<u8>) -> Section {
+        let size = data.len() as u64;
+        Section { name: name.to_string(), kind, flags: 0, data, size, link: 0, info: 0, align, entry: 0 }
+    }
+}
+
+/// The sections before those of the kernels.
+const SHSTRTAB: u32 = 1;
+const STRINGS: u32 = 2;
+const SYMBOLS: u32 = 3;
+const FIRST_OF_KERNELS: u32 = 5;
+
+/// A file with these kernels.
+pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
+    let mut strings = Strings::new();
+    let mut symbols = Vec::new();
+    let mut of_kernels: Vec<Section> = Vec::new();
+    let mut global_info = Vec::new();
+    // Symbol 0 is nobody's; the kernels follow it.
+    symbol(&mut symbols, 0, 0, 0, 0, 0);
+    for (n, k) in kernels.iter().enumerate() {
+        let number = n as u32 + 1;
+        let first = FIRST_OF_KERNELS + of_kernels.len() as u32;
+        let sections = kernel_sections(chip, k, number, first);
+        let text = first
+            + sections.iter().position(|s| s.kind == PROGBITS && s.flags & EXEC != 0).unwrap_or(0) as u32;
+        of_kernels.extend(sections);
+        // A global function; 0x10 marks a kernel.
+        symbol(&mut symbols, strings.add(&k.name), 0x12, 0x10, text as u16, k.code.len() as u64 * 8);
+        sized(&mut global_info, 0x2f, &[number, k.gprs]);
+        sized(&mut global_info, 0x23, &[number, k.stack]);
+        sized(&mut global_info, 0x12, &[number, k.stack]);
+        sized(&mut global_info, 0x11, &[number, k.stack]);
+    }
+    let mut symtab = Section::new(".symtab", SYMTAB, 8, symbols);
+    (symtab.link, symtab.info, symtab.entry) = (STRINGS, 1, SYMBOL_BYTES as u64);
+    let mut info = Section::new(".nv.info", NV_INFO, 4, global_info);
+    info.link = SYMBOLS;
+    let mut sections = vec![
+        Section::new("", 0, 0, Vec::new()),
+        Section::new(".shstrtab", STRTAB, 1, Vec::new()),
+        Section::new(".strtab", STRTAB, 1, strings.data),
+        symtab,
+        info,
+    ];
+    sections.extend(of_kernels);
+    assemble(chip, sections)
+}
+
+fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32) -> Vec<Section> {
+    let mut out = Vec::new();
+    let mut info = Section::new(&format!(".nv.info.{}", k.name), NV_INFO, 4, Vec::new());
+    info.link = SYMBOLS;
+    out.push(info);
+    let base = param_base(chip);
+    let mut banks = k.banks.clone();
+    if !banks.iter().any(|b| b.0 == 0) {
+        banks.insert(0, (0, vec![0; (base + k.param_bytes) as usize]));
+    }
+    let text = first + 1 + banks.len() as u32;
+    let mut bank0 = 0;
+    for (bank, data) in banks {
+        let name = format!(".nv.constant{bank}.{}", k.name);
+        let mut s = Section::new(&name, PROGBITS, 4, data);
+        (s.flags, s.info) = (ALLOC, text);
+        if bank == 0 {
+            bank0 = first + out.len() as u32;
+        }
+        out.push(s);
+    }
+    let code = k.code.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let mut s = Section::new(&format!(".text.{}", k.name), PROGBITS, 64, code);
+    s.flags = ALLOC | EXEC | u64::from(k.barriers) << 20;
+    (s.link, s.info) = (SYMBOLS, k.gprs << 24 | symbol);
+    out.push(s);
+    if k.shared > 0 {
+        let mut s = Section::new(&format!(".nv.shared.{}", k.name), NOBITS, 16, Vec::new());
+        (s.flags, s.size, s.info) = (ALLOC | WRITE, k.shared.into(), text);
+        out.push(s);
+    }
+    out[0].info = text;
+    out[0].data = kernel_info(chip, k, base, bank0);
+    out[0].size = out[0].data.len() as u64;
+    out
+}
+
+/// The attribute records of a kernel. Source: ptxas's output.
+fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
+    let mut out = Vec::new();
+    sized(&mut out, 0x37, &[0x76]);
+    sized(&mut out, 0x0a, &[bank0, base | k.param_bytes << 16]);
+    inline(&mut out, 0x19, k.param_bytes as u16);
+    for p in k.params.iter().rev() {
+        let place = u32::from(p.ordinal) | u32::from(p.offset) << 16;
+        sized(&mut out, 0x17, &[0, place, p.size << 18 | 0x0001_f000]);
+    }
+    inline(&mut out, 0x1b, 0xff);
+    // Where the kernel ends.
+    let is_exit =
+        |pc: u32, w: u64| crate::isa::decode(chip, w, pc).is_some_and(|m| m.op == crate::isa::Op::Exit);
+    let words = k.code.iter().enumerate().map(|(n, &w)| (n as u32 * 8, w));
+    let exits: Vec<u32> = words.filter(|&(pc, w)| is_exit(pc, w)).map(|(pc, _)| pc).collect();
+    if !exits.is_empty() && exits.len() < 0x3fff {
+        sized(&mut out, 0x1c, &exits);
+    }
+    out
+}
+
+/// A record with a list of words.
+fn sized(out: &mut Vec<u8>, attribute: u8, words: &[u32]) {
+    out.extend([4, attribute]);
+    out.extend((words.len() as u16 * 4).to_le_bytes());
+    out.extend(words.iter().flat_map(|w| w.to_le_bytes()));
+}
+
+/// A record with 16 bits in place.
+fn inline(out: &mut Vec<u8>, attribute: u8, value: u16) {
+    out.extend([3, attribute]);
+    out.extend(value.to_le_bytes());
+}
+
+fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size: u64) {
+    out.extend(name.to_le_bytes());
+    out.extend([info, other]);
+    out.extend(section.to_le_bytes());
+    out.extend(0u64.to_le_bytes());
+    out.extend(size.to_le_bytes());
+}
+
+/// A string table.
+struct Strings {
+    data: Vec<u8>,
+}
+
+impl Strings {
+    fn new() -> Strings {
+        Strings { data: vec![0] }
+    }
+
+    fn add(&mut self, text: &str) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        let at = self.data.len() as u32;
+        self.data.extend(text.as_bytes());
+        self.data.push(0);
+        at
+    }
+}
+
+/// Header, contents, section headers.
+fn assemble(chip: Chip, mut sections: Vec<Section>) -> Vec<u8> {
+    let mut names = Strings::new();
+    let name_of: Vec<u32> = sections.iter().map(|s| names.add(&s.name)).collect();
+    sections[SHSTRTAB as usize].size = names.data.len() as u64;
+    sections[SHSTRTAB as usize].data = names.data;
+    let mut out = vec![0; HEADER_BYTES];
+    let mut offsets = Vec::with_capacity(sections.len());
+    for s in &sections {
+        pad(&mut out, s.align.max(1) as usize);
+        offsets.push(out.len() as u64);
+        out.extend(&s.data);
+    }
+    pad(&mut out, 8);
+    let table = out.len() as u64;
+    for ((s, name), offset) in sections.iter().zip(name_of).zip(offsets) {
+        let offset = if s.kind == 0 { 0 } else { offset };
+        out.extend(name.to_le_bytes());
+        out.extend(s.kind.to_le_bytes());
+        for v in [s.flags, 0, offset, s.size] {
+            out.extend(v.to_le_bytes());
+        }
+        out.extend(s.link.to_le_bytes());
+        out.extend(s.info.to_le_bytes());
+        out.extend(s.align.to_le_bytes());
+        out.extend(s.entry.to_le_bytes());
+    }
+    out[..HEADER_BYTES].copy_from_slice(&header(chip, table, sections.len() as u16));
+    out
+}
+
+fn pad(out: &mut Vec<u8>, align: usize) {
+    out.resize(out.len().next_multiple_of(align), 0);
+}
+
+fn header(chip: Chip, table: u64, sections: u16) -> [u8; HEADER_BYTES] {
+    let mut h = [0; HEADER_BYTES];
+    // 64 bits, little-endian; the system and version are NVIDIA's.
+    h[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0x33, 7]);
+    let sm = architecture(chip);
+    // 64-bit addresses (0x400), one namespace for textures and samplers (0x100).
+    let flags = sm << 16 | 0x500 | sm;
+    let fields: [(usize, &[u8]); 9] = [
+        (16, &2u16.to_le_bytes()),
+        (18, &190u16.to_le_bytes()),
+        (20, &0x76u32.to_le_bytes()),
+        (40, &table.to_le_bytes()),
+        (48, &flags.to_le_bytes()),
+        (52, &(HEADER_BYTES as u16).to_le_bytes()),
+        (58, &(SECTION_BYTES as u16).to_le_bytes()),
+        (60, &sections.to_le_bytes()),
+        (62, &(SHSTRTAB as u16).to_le_bytes()),
+    ];
+    for (at, bytes) in fields {
+        h[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+    h
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cubin, Kernel, Param};
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let kernel = Kernel {
+            name: "k".to_string(),
+            code: vec![0x0880_8080_8080_8080, 0x1800_0000_001c_003c],
+            gprs: 12,
+            barriers: 2,
+            shared: 256,
+            stack: 16,
+            param_bytes: 12,
+            params: vec![Param { ordinal: 0, offset: 0, size: 8 }, Param { ordinal: 1, offset: 8, size: 4 }],
+            banks: vec![(2, vec![1, 2, 3, 4])],
+            relocs: Vec::new(),
+        };
+        for chip in Chip::ALL {
+            let file = Cubin::read(&write(chip, std::slice::from_ref(&kernel))).expect("a cubin");
+            assert_eq!(file.chip, chip);
+            let back = file.kernel("k").expect("the kernel");
+            assert_eq!(back.code, kernel.code);
+            assert_eq!((back.gprs, back.barriers, back.shared, back.stack), (12, 2, 256, 16));
+            assert_eq!((back.param_bytes, &back.params), (12, &kernel.params));
+            assert!(back.banks.contains(&(2, vec![1, 2, 3, 4])));
+            let bank0 = back.banks.iter().find(|b| b.0 == 0).map(|b| b.1.len());
+            assert_eq!(bank0, Some(param_base(chip) as usize + 12));
+        }
+    }
+}

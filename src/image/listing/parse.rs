@@ -1,0 +1,364 @@
+//! Listings to machine code, in two passes: the first gives every line its address, the second encodes.
+
+use crate::Chip;
+use crate::diag::{Diagnostic, Diagnostics, Span};
+use crate::image::cubin::{Kernel, Param};
+use crate::image::layout;
+use crate::isa::sched_word::{self, Issue, SLOTS};
+use crate::isa::{self, MInst, Op, Operand};
+use crate::sched::{effects, issue};
+use rustc_hash::FxHashMap;
+
+/// What a listing says.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    pub chip: Chip,
+    pub kernels: Vec<Kernel>,
+}
+
+/// Assembles a listing. `chip` and `name` hold where the text does not say them.
+pub fn assemble(text: &str, chip: Chip, name: &str) -> Result<Assembly, Diagnostics> {
+    let mut reader = Reader { text, chip, drafts: Vec::new(), found: Diagnostics::default() };
+    reader.lines(name);
+    let chip = reader.chip;
+    let mut kernels = Vec::new();
+    for draft in std::mem::take(&mut reader.drafts) {
+        kernels.push(reader.finish(draft));
+    }
+    if kernels.is_empty() {
+        reader.found.push(Diagnostic::error("the listing has no instruction"));
+    }
+    if reader.found.has_errors() { Err(reader.found) } else { Ok(Assembly { chip, kernels }) }
+}
+
+/// A word of the code before it has one.
+enum Item<'t> {
+    Inst(&'t str),
+    Sched([Issue; SLOTS]),
+    Word(u64),
+}
+
+/// A kernel as far as the first pass knows it.
+struct Draft<'t> {
+    kernel: Kernel,
+    registers: Option<u32>,
+    barriers: Option<u32>,
+    raw: bool,
+    items: Vec<(Item<'t>, Span)>,
+    labels: FxHashMap<&'t str, usize>,
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    chip: Chip,
+    drafts: Vec<Draft<'t>>,
+    found: Diagnostics,
+}
+
+impl<'t> Reader<'t> {
+    fn lines(&mut self, name: &str) {
+        let mut start = 0;
+        let text = self.text;
+        for line in text.split_inclusive('\n') {
+            self.line(without_comment(line), start, name);
+            start += line.len();
+        }
+    }
+
+    fn line(&mut self, line: &'t str, start: usize, name: &str) {
+        // A comment may stand before the text: the address in a listing with words.
+        let mut rest = line;
+        loop {
+            rest = rest.trim_start();
+            match rest.strip_prefix("/*").and_then(|r| r.split_once("*/")) {
+                Some((_, after)) => rest = after,
+                None => break,
+            }
+        }
+        let rest = rest.trim_end();
+        let at = start + (rest.as_ptr() as usize - line.as_ptr() as usize);
+        if rest.is_empty() {
+            return;
+        }
+        let span = Span::new(at, at + rest.len());
+        if let Some((label, after)) = label(rest) {
+            let draft = self.draft(name);
+            let here = draft.items.len();
+            if draft.labels.insert(label, here).is_some() {
+                let twice = Span::new(at, at + label.len());
+                self.found.push(
+                    Diagnostic::error("a label stands twice").at(twice, "already defined in this kernel"),
+                );
+            }
+            return self.line(after, at + rest.len() - after.len(), name);
+        }
+        if let Some(directive) = rest.strip_prefix('.') {
+            if let Err(why) = self.directive(directive, span, name) {
+                self.found.push(Diagnostic::error("a directive that cannot be used").at(span, why));
+            }
+            return;
+        }
+        self.draft(name).items.push((Item::Inst(rest), span));
+    }
+
+    /// The kernel that lines belong to now.
+    fn draft(&mut self, name: &str) -> &mut Draft<'t> {
+        if self.drafts.is_empty() {
+            self.begin(name);
+        }
+        let last = self.drafts.len() - 1;
+        &mut self.drafts[last]
+    }
+
+    fn begin(&mut self, name: &str) {
+        self.drafts.push(Draft {
+            kernel: Kernel { name: name.to_string(), ..Kernel::default() },
+            registers: None,
+            barriers: None,
+            raw: false,
+            items: Vec::new(),
+            labels: FxHashMap::default(),
+        });
+    }
+
+    fn directive(&mut self, text: &'t str, span: Span, name: &str) -> Result<(), String> {
+        let mut words = text.split_ascii_whitespace();
+        let what = words.next().unwrap_or_default();
+        let args: Vec<&str> = words.collect();
+        let exactly = |n: usize| -> Result<(), String> {
+            if args.len() == n {
+                Ok(())
+            } else {
+                Err(format!("`.{what}` takes {n} values, found {}", args.len()))
+            }
+        };
+        match what {
+            "chip" => {
+                exactly(1)?;
+                self.chip = args[0].parse().map_err(|e: crate::chip::UnknownChip| e.to_string())?;
+            }
+            "kernel" => {
+                exactly(1)?;
+                self.begin(args[0]);
+            }
+            "registers" | "barriers" | "shared" | "stack" | "param_bytes" => {
+                exactly(1)?;
+                let value = number(args[0], u32::MAX.into())? as u32;
+                let draft = self.draft(name);
+                match what {
+                    "registers" => draft.registers = Some(value),
+                    "barriers" => draft.barriers = Some(value),
+                    "shared" => draft.kernel.shared = value,
+                    "stack" => draft.kernel.stack = value,
+                    _ => draft.kernel.param_bytes = value,
+                }
+            }
+            "param" => {
+                exactly(3)?;
+                let param = Param {
+                    ordinal: number(args[0], 0xffff)? as u16,
+                    offset: number(args[1], 0xffff)? as u16,
+                    size: number(args[2], 0x3fff)? as u32,
+                };
+                self.draft(name).kernel.params.push(param);
+            }
+            "constant" => {
+                exactly(2)?;
+                let (bank, size) = (number(args[0], 31)? as u8, number(args[1], 0x1_0000)? as usize);
+                self.draft(name).kernel.banks.push((bank, vec![0; size]));
+            }
+            "data" => {
+                exactly(3)?;
+                let (bank, offset) = (number(args[0], 31)? as u8, number(args[1], 0x1_0000)? as usize);
+                let bytes = hex(args[2])?;
+                let banks = &mut self.draft(name).kernel.banks;
+                let Some((_, data)) = banks.iter_mut().find(|b| b.0 == bank) else {
+                    return Err(format!("`.constant {bank} BYTES` must stand before it"));
+                };
+                match data.get_mut(offset..offset + bytes.len()) {
+                    Some(place) => place.copy_from_slice(&bytes),
+                    None => return Err(format!("bank {bank} has only {} bytes", data.len())),
+                }
+            }
+            "sched" => {
+                exactly(SLOTS)?;
+                let mut slots = [Issue::UNKNOWN; SLOTS];
+                for (slot, byte) in slots.iter_mut().zip(&args) {
+                    *slot = Issue::from_bits(number(byte, 0xff)? as u8);
+                }
+                self.draft(name).items.push((Item::Sched(slots), span));
+            }
+            "raw" => {
+                exactly(0)?;
+                self.draft(name).raw = true;
+            }
+            "word" => {
+                exactly(1)?;
+                let word = args[0].trim_end_matches(';');
+                let value = word.strip_prefix("0x").and_then(|h| u64::from_str_radix(h, 16).ok());
+                let value = value.ok_or("expected 0x and up to 16 hexadecimal digits")?;
+                self.draft(name).items.push((Item::Word(value), span));
+            }
+            _ => {
+                return Err("unknown: there are .chip .kernel .registers .barriers .shared .stack .param_bytes .param \
+                            .constant .data .sched .raw .word, and labels end with a colon"
+                    .to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// The second pass over a kernel.
+    fn finish(&mut self, draft: Draft<'t>) -> Kernel {
+        let chip = self.chip;
+        let explicit = draft.raw
+            || !chip.has_sched_words()
+            || draft.items.iter().any(|(i, _)| matches!(i, Item::Sched(_)));
+        let address = |n: usize| if explicit { n as u32 * 8 } else { layout::address(chip, n as u32) };
+        let label = |name: &str| draft.labels.get(name).map(|&n| address(n));
+        let mut usage = Usage::default();
+        let mut words = Vec::with_capacity(draft.items.len());
+        let mut insts: Vec<MInst> = Vec::new();
+        for (n, (item, span)) in draft.items.iter().enumerate() {
+            let pc = address(n);
+            let word = match item {
+                Item::Inst(text) => match self.instruction(text, *span, pc, &label) {
+                    Some((m, word)) => {
+                        usage.add(&m);
+                        insts.push(m);
+                        word
+                    }
+                    None => 0,
+                },
+                Item::Word(w) => {
+                    insts.push(isa::decode(chip, *w, pc).unwrap_or(MInst::new(Op::Nop)));
+                    *w
+                }
+                Item::Sched(slots) => {
+                    if pc % sched_word::GROUP_BYTES != 0 {
+                        let why = format!("it would be at {pc:#x}; put it before every seven instructions");
+                        self.found.push(
+                            Diagnostic::error("a scheduling word must be at a multiple of 64").at(*span, why),
+                        );
+                    }
+                    match sched_word::encode(chip, *slots) {
+                        Some(word) => word,
+                        None => {
+                            let why = format!("{chip} has no scheduling words");
+                            self.found
+                                .push(Diagnostic::error("a directive that cannot be used").at(*span, why));
+                            0
+                        }
+                    }
+                }
+            };
+            words.push(word);
+        }
+        let mut kernel = draft.kernel;
+        kernel.code = if explicit { words } else { scheduled(chip, &words, &insts) };
+        kernel.gprs = draft.registers.unwrap_or(usage.registers);
+        kernel.barriers = draft.barriers.unwrap_or(usage.barriers);
+        let end = kernel.params.iter().map(|p| u32::from(p.offset) + p.size).max().unwrap_or(0);
+        kernel.param_bytes = kernel.param_bytes.max(end);
+        kernel
+    }
+
+    fn instruction(
+        &mut self,
+        text: &str,
+        span: Span,
+        pc: u32,
+        label: &dyn Fn(&str) -> Option<u32>,
+    ) -> Option<(MInst, u64)> {
+        let problem = |at: usize, len: usize, why: String| {
+            let start = span.start as usize + at;
+            Diagnostic::error("this is no instruction").at(Span::new(start, start + len), why)
+        };
+        let m = match isa::text::parse(self.chip, text, pc, label) {
+            Ok(m) => m,
+            Err(e) => {
+                self.found.push(problem(e.at, e.len, e.message));
+                return None;
+            }
+        };
+        match isa::encode(self.chip, &m, pc) {
+            Ok(word) => Some((m, word)),
+            Err(e) => {
+                self.found.push(problem(0, text.len(), e.to_string()));
+                None
+            }
+        }
+    }
+}
+
+/// Puts scheduling words with safe distances before every seven instructions.
+fn scheduled(chip: Chip, words: &[u64], insts: &[MInst]) -> Vec<u64> {
+    let issues = issue::control(insts.iter());
+    let mut out = Vec::with_capacity(words.len() + words.len() / SLOTS + 1);
+    for (words, issues) in words.chunks(SLOTS).zip(issues.chunks(SLOTS)) {
+        let slots = std::array::from_fn(|k| issues.get(k).copied().unwrap_or(Issue::UNKNOWN));
+        out.extend(sched_word::encode(chip, slots));
+        out.extend_from_slice(words);
+    }
+    out
+}
+
+/// What the instructions of a kernel show about its needs.
+#[derive(Default)]
+struct Usage {
+    registers: u32,
+    barriers: u32,
+}
+
+impl Usage {
+    fn add(&mut self, m: &MInst) {
+        let mut register = |r| {
+            if let effects::Resource::Gpr(n) = r {
+                self.registers = self.registers.max(u32::from(n) + 1);
+            }
+        };
+        effects::reads(m, &mut register);
+        effects::writes(m, &mut register);
+        if m.op == Op::Bar {
+            // A barrier whose number is in a register can be any of the sixteen.
+            let highest = match m.operands.first() {
+                Some(&Operand::Imm { bits, .. }) => bits.min(15),
+                Some(Operand::Reg { .. }) => 15,
+                _ => 0,
+            };
+            self.barriers = self.barriers.max(highest + 1);
+        }
+    }
+}
+
+/// The text before `//`, and before a `/*` that only a comment follows.
+fn without_comment(line: &str) -> &str {
+    let line = line.split_once("//").map_or(line, |(before, _)| before);
+    match line.rfind("/*") {
+        Some(at) if line[at..].trim_end().ends_with("*/") && !line[..at].trim().is_empty() => &line[..at],
+        _ => line,
+    }
+}
+
+/// A label at the start of a line, and what follows its colon.
+fn label(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$'));
+    (plain && !name.is_empty()).then_some((name, rest))
+}
+
+fn number(text: &str, max: u64) -> Result<u64, String> {
+    let value = match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    };
+    value.filter(|&v| v <= max).ok_or_else(|| format!("expected a number up to {max}, found `{text}`"))
+}
+
+fn hex(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect();
+    match digits {
+        Some(d) if d.len() % 2 == 0 => Ok(d.chunks(2).map(|p| p[0] << 4 | p[1]).collect()),
+        _ => Err("expected two hexadecimal digits a byte".to_string()),
+    }
+}

@@ -1,0 +1,152 @@
+//! Machine code to listings.
+
+use crate::Chip;
+use crate::image::cubin::Kernel;
+use crate::isa::{self, MInst, Operand, sched_word};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What a listing shows besides the text that assembles to the same code.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Options {
+    /// The address and the word of every instruction, as comments.
+    pub words: bool,
+}
+
+/// The listing of some kernels.
+pub fn print(chip: Chip, kernels: &[Kernel], options: Options) -> String {
+    let mut out = format!(".chip {chip}\n");
+    for k in kernels {
+        out.push('\n');
+        directives(&mut out, k);
+        code(&mut out, chip, &k.code, options);
+    }
+    out
+}
+
+fn directives(out: &mut String, k: &Kernel) {
+    let _ = writeln!(out, ".kernel {}\n.registers {}", k.name, k.gprs);
+    for (name, value) in
+        [("barriers", k.barriers), ("shared", k.shared), ("stack", k.stack), ("param_bytes", k.param_bytes)]
+    {
+        if value != 0 {
+            let _ = writeln!(out, ".{name} {value}");
+        }
+    }
+    for p in &k.params {
+        let _ = writeln!(out, ".param {} {:#x} {}", p.ordinal, p.offset, p.size);
+    }
+    for (bank, data) in &k.banks {
+        let _ = writeln!(out, ".constant {bank} {}", data.len());
+        for (n, line) in data.chunks(32).enumerate() {
+            if line.iter().any(|&b| b != 0) {
+                let _ = write!(out, ".data {bank} {:#x} ", n * 32);
+                line.iter().for_each(|b| {
+                    let _ = write!(out, "{b:02x}");
+                });
+                out.push('\n');
+            }
+        }
+    }
+    for r in &k.relocs {
+        let place = r.bank.map_or("code".to_string(), |b| format!("bank {b}"));
+        let _ = writeln!(
+            out,
+            "// relocation {:?} in {place} at {:#x}: {}+{:#x}",
+            r.kind, r.offset, r.section, r.value
+        );
+    }
+}
+
+/// One word of the code.
+enum Line {
+    Sched([sched_word::Issue; sched_word::SLOTS]),
+    Inst(Box<MInst>, &'static isa::row::Row),
+    Word,
+}
+
+fn code(out: &mut String, chip: Chip, words: &[u64], options: Options) {
+    let lines: Vec<Line> = words.iter().enumerate().map(|(n, &w)| line(chip, w, n as u32 * 8)).collect();
+    let labels = labels(&lines, words.len() as u32 * 8);
+    let label = |t: u32| labels.get(&t).cloned();
+    if chip.has_sched_words() && !lines.iter().any(|l| matches!(l, Line::Sched(_))) {
+        out.push_str(".raw\n");
+    }
+    for (n, (l, &word)) in lines.iter().zip(words).enumerate() {
+        let pc = n as u32 * 8;
+        if let Some(name) = labels.get(&pc) {
+            let _ = writeln!(out, "{name}:");
+        }
+        if options.words {
+            let _ = write!(out, "/*{pc:04x}*/ ");
+        }
+        let start = out.len();
+        match l {
+            Line::Sched(slots) => {
+                out.push_str(".sched");
+                for s in slots {
+                    let _ = write!(out, " {:#04x}", s.into_bits());
+                }
+            }
+            Line::Inst(m, row) => instruction(out, m, row, &label),
+            Line::Word => {
+                let _ = write!(out, ".word {word:#018x}");
+            }
+        }
+        if options.words {
+            let width = out.len() - start;
+            let _ = write!(out, "{:pad$} /* {word:#018x} */", "", pad = 60usize.saturating_sub(width));
+        }
+        out.push('\n');
+    }
+}
+
+/// Names of the addresses that branches lead to. One past the end has no line that could carry a label.
+fn labels(lines: &[Line], end: u32) -> BTreeMap<u32, String> {
+    let targets = lines.iter().filter_map(|l| match l {
+        Line::Inst(m, _) => m.operands.iter().find_map(|o| match *o {
+            Operand::Target(t) if t % 8 == 0 && t < end => Some(t),
+            _ => None,
+        }),
+        _ => None,
+    });
+    targets.map(|t| (t, format!(".L_{t:04x}"))).collect()
+}
+
+fn line(chip: Chip, word: u64, pc: u32) -> Line {
+    if pc % sched_word::GROUP_BYTES == 0
+        && let Some(slots) = sched_word::decode(chip, word)
+    {
+        return Line::Sched(slots);
+    }
+    match isa::decode_row(chip, word, pc) {
+        Some((m, row)) if survives(chip, &m, row, word, pc) => Line::Inst(Box::new(m), row),
+        _ => Line::Word,
+    }
+}
+
+/// Whether the text assembles to the same word: the payload of a NaN, for one, is not written.
+fn survives(chip: Chip, m: &MInst, row: &'static isa::row::Row, word: u64, pc: u32) -> bool {
+    let mut text = String::new();
+    instruction(&mut text, m, row, &|_| None);
+    isa::text::parse(chip, &text, pc, &|_| None).and_then(|back| {
+        isa::encode(chip, &back, pc).map_err(|e| isa::text::ParseError {
+            at: 0,
+            len: 0,
+            message: e.to_string(),
+        })
+    }) == Ok(word)
+}
+
+fn instruction(out: &mut String, m: &MInst, row: &isa::row::Row, label: &dyn Fn(u32) -> Option<String>) {
+    if m.guard.is_true() {
+        out.push_str("        ");
+    } else {
+        out.push_str(if m.guard.not { "   " } else { "    " });
+    }
+    isa::text::print_labelled(out, m, Some(row), label);
+    if m.form != 0 {
+        let _ = write!(out, " {{form {:#x}}}", m.form);
+    }
+    out.push(';');
+}
