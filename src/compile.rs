@@ -7,6 +7,7 @@
 //! Errors are the input's: something that the chip cannot do, or too few registers. Each carries the place in the
 //! source where that is known.
 
+use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
@@ -15,7 +16,7 @@ use crate::ir::verify::{self, Phase};
 use crate::ir::{Loc, Op, Program};
 use crate::isa::Operand;
 use crate::isel::code::Code;
-use crate::isel::emit::{self, Divergence};
+use crate::isel::emit;
 use crate::opt::{self, Stage};
 use crate::{lower, ra};
 use std::any::Any;
@@ -157,7 +158,11 @@ fn generate(
     let alloc = timed(session, "registers", || ra::allocate_program(program, &target))
         .map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
 
-    let uniform = Divergence::new();
+    let uniform = if options.opt_level > 0 {
+        timed(session, "divergence", || divergence::of_program(program))
+    } else {
+        UniformBranches::new()
+    };
     let code = timed(session, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
     let section = timed(session, "layout", || layout::section(chip, &code))

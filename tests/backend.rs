@@ -216,6 +216,8 @@ fn breaks_and_continues_inside_ifs_take_only_their_lanes() {
     set.ne pred u32 %p51 %r50 0x0
     jump b1(%r1 %r1)
 b1(%r2 %r3): loop exit b8 cont b7
+    jump b9
+b9:
     and u32 %r4 %r2 0x1
     set.ne pred u32 %p5 %r4 0x0
     if %p5 b2 b3 join b3

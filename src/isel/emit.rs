@@ -4,6 +4,7 @@ use super::code::{Code, Label, Line};
 use super::flow::{self, Body};
 use super::lanes::special_register;
 use super::{Unencodable, select};
+use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
 use crate::ir::{
     BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Term, Type, ValueId,
@@ -23,16 +24,13 @@ pub struct EmitError {
     pub loc: Loc,
 }
 
-/// The branches whose condition may differ between the lanes of a warp, a set a function.
-pub type Divergence = SecondaryMap<FuncId, Option<EntitySet<BlockId>>>;
-
 /// Emits the kernel, then every function that it calls, directly or through others, in the order of first calls.
 /// Functions without an entry in `uniform` have divergent branches only.
 pub fn emit_program(
     chip: Chip,
     program: &Program,
     alloc: &ProgramAllocation,
-    uniform: &Divergence,
+    uniform: &UniformBranches,
 ) -> Result<Code, EmitError> {
     let mut code = Code::default();
     let mut starts: SecondaryMap<FuncId, Option<Label>> = SecondaryMap::new();
