@@ -12,7 +12,7 @@ use crate::ir::{Class, Cond, Inst, Op, Rnd, Src, Type, ValueId};
 use rustc_hash::FxHashMap;
 
 /// A condition: known, or a predicate and whether it is negated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pred {
     Const(bool),
     Val(ValueId, bool),
@@ -28,7 +28,7 @@ impl Pred {
 }
 
 /// Up to 32 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Word {
     Val(ValueId),
     Imm(u32),
@@ -37,7 +37,7 @@ pub enum Word {
 }
 
 /// One component.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Comp {
     /// 1 bit.
     Bool(Pred),

@@ -14,7 +14,7 @@
 
 use super::Lower;
 use super::value::{Comp, Word};
-use crate::ir::{Class, Inst, Op, Type, ValueId};
+use crate::ir::{BlockId, Class, Inst, Op, Type, ValueId};
 use rustc_hash::FxHashMap;
 
 /// What a value of 64 bits is besides its two words.
@@ -30,6 +30,8 @@ enum Shape {
 #[derive(Default)]
 pub(super) struct Wide {
     shapes: FxHashMap<ValueId, (ValueId, Shape)>,
+    /// Sums that exist already, and where: instructions with carries are not found equal later.
+    sums: FxHashMap<(Comp, Comp), (Comp, BlockId)>,
 }
 
 impl Wide {
@@ -95,8 +97,20 @@ impl Lower<'_, '_> {
         sum
     }
 
-    /// A sum without constants, the product in it multiplied and added at once.
+    /// A sum without constants.
     fn sum64(&mut self, x: Comp, y: Comp) -> Comp {
+        match self.wide.sums.get(&(x, y)) {
+            Some(&(sum, block)) if self.scope.holds(block) => sum,
+            _ => {
+                let sum = self.new_sum64(x, y);
+                self.wide.sums.insert((x, y), (sum, self.e.b.block));
+                sum
+            }
+        }
+    }
+
+    /// The product in a sum is multiplied and added at once.
+    fn new_sum64(&mut self, x: Comp, y: Comp) -> Comp {
         // A product by one is an extension, which a plain addition takes as it is.
         let product = |this: &Self, c| this.as_product(c).filter(|p| p.2 > 1);
         let (p, other) = match (product(self, x), product(self, y)) {
