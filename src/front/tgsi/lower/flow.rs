@@ -37,8 +37,10 @@ pub struct Switch {
     fell: Var,
     /// Where the body of the case at hand ends.
     join: Option<BlockId>,
-    /// All ones where a CONT left the switch; made when the first one comes.
-    continues: Option<Var>,
+    /// All ones where a CONT left the switch.
+    continues: Var,
+    /// There is such a CONT.
+    has_continue: bool,
 }
 
 impl Body<'_> {
@@ -189,8 +191,8 @@ impl Body<'_> {
                 self.jump(cont);
             }
             Open::Switch(s) => {
-                let exit = s.exit;
-                let flag = *s.continues.get_or_insert_with(|| self.ssa.var(Class::Gpr));
+                let (exit, flag) = (s.exit, s.continues);
+                s.has_continue = true;
                 let yes = self.b().mov(u32::MAX);
                 self.ssa.write(self.block, flag, yes);
                 self.jump(exit);
@@ -233,9 +235,10 @@ impl Body<'_> {
             };
         }
         let [header, start, exit] = [(); 3].map(|()| self.new_block());
-        let fell = self.ssa.var(Class::Gpr);
+        let (fell, continues) = (self.ssa.var(Class::Gpr), self.ssa.var(Class::Gpr));
         let no = self.b().mov(0u32);
         self.ssa.write(self.block, fell, no);
+        self.ssa.write(self.block, continues, no);
         self.jump(header);
         self.f.blocks[header].merge = Merge::Loop { exit, cont: header };
         self.enter(header);
@@ -243,7 +246,8 @@ impl Body<'_> {
         self.enter(start);
         // Code before the first CASE is never executed.
         self.live = false;
-        self.open.push(Open::Switch(Switch { exit, hits, next: 0, fell, join: None, continues: None }));
+        let switch = Switch { exit, hits, next: 0, fell, join: None, continues, has_continue: false };
+        self.open.push(Open::Switch(switch));
         Ok(())
     }
 
@@ -276,14 +280,10 @@ impl Body<'_> {
             // A switch without cases.
             None => self.live = true,
         }
-        if let (true, Some(flag)) = (self.live, s.continues) {
-            let no = self.b().mov(0u32);
-            self.ssa.write(self.block, flag, no);
-        }
         self.jump(s.exit);
         self.enter(s.exit);
-        if let (true, Some(flag)) = (self.live, s.continues) {
-            let v = self.ssa.read(&mut self.f, self.block, flag);
+        if self.live && s.has_continue {
+            let v = self.ssa.read(&mut self.f, self.block, s.continues);
             let cond = self.b().setp(Cond::Ne, Type::U32, v, 0u32);
             let join = self.open_if(cond, None);
             self.leave_to_next();

@@ -9,6 +9,12 @@ use crate::ir::{self, Align, Class, Cond, MemRef, Op, Space, Sv, Type, ValueId};
 /// Bit patterns of the float operations that modifiers are made of.
 const SIGN: u32 = 0x8000_0000;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
 impl Body<'_> {
     /// A general value with the bits of an operand.
     pub fn value(&mut self, s: ir::Src) -> ValueId {
@@ -69,8 +75,9 @@ impl Body<'_> {
         }
     }
 
-    /// A place in the local memory that holds an array.
-    fn array_place(&mut self, reg: &Reg, comp: usize) -> Parsed<Option<MemRef>> {
+    /// A place in the local memory that holds an array. What is read is inside the array whatever the index:
+    /// compilers read an element before they test the index.
+    fn array_place(&mut self, reg: &Reg, comp: usize, access: Access) -> Parsed<Option<MemRef>> {
         let at = |offset: i64| {
             let m = MemRef::new(Space::Local).with_offset(offset as i32);
             m.with_align(Align::new(16, 4 * comp as u32))
@@ -84,16 +91,23 @@ impl Body<'_> {
         let Some(a) = self.cx.storage.dynamic(self.cx.ast, reg) else {
             return Err(self.error("this register file cannot be indexed dynamically", ""));
         };
+        let skip = index.wrapping_sub(a.first as i32);
+        if access == Access::Write {
+            let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
+            let offset = i64::from(a.base) + 16 * i64::from(skip) + 4 * comp as i64;
+            return Ok(Some(at(offset).with_base(&[scaled])));
+        }
+        let v = if skip == 0 { v } else { self.b().add(Type::U32, v, skip as u32) };
+        let v = self.b().op2(Op::Min, Type::U32, v, a.last - a.first);
         let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
-        let offset = i64::from(a.base) + 16 * (i64::from(index) - i64::from(a.first)) + 4 * comp as i64;
-        Ok(Some(at(offset).with_base(&[scaled])))
+        Ok(Some(at(i64::from(a.base) + 4 * comp as i64).with_base(&[scaled])))
     }
 
     /// The 32 bits of a register's component, without modifiers: a value or an immediate.
     pub fn bits(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         match reg.file {
             File::Temp | File::Addr => {
-                if let Some(place) = self.array_place(reg, comp)? {
+                if let Some(place) = self.array_place(reg, comp, Access::Read)? {
                     return Ok(self.b().ld(Type::U32, place)[0].into());
                 }
                 Ok(self.read_var(reg.file, reg.index.offset as u32, comp).into())
@@ -289,7 +303,7 @@ impl Body<'_> {
     pub fn write(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
         match reg.file {
             File::Temp | File::Addr => {
-                if let Some(place) = self.array_place(reg, comp)? {
+                if let Some(place) = self.array_place(reg, comp, Access::Write)? {
                     self.b().st(Type::U32, place, v);
                 } else {
                     self.write_var(reg.file, reg.index.offset as u32, comp, v);

@@ -12,6 +12,7 @@ use super::super::ast::*;
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
     pub first: u32,
+    pub last: u32,
     /// Byte address of the first register, a multiple of 16.
     pub base: u32,
 }
@@ -67,7 +68,7 @@ impl Storage {
 
     fn place(&mut self, file: File, first: u32, last: u32) {
         let n = self.arrays.len();
-        self.arrays.push((file, Array { first, base: self.end }));
+        self.arrays.push((file, Array { first, last, base: self.end }));
         self.end += (last - first + 1) * 16;
         for index in first..=last {
             self.of.insert((file, index), n);
