@@ -411,7 +411,11 @@ fn special(
             }
             Ok(())
         }
-        Body::Bar { mode, id, count, pred } => st.barrier(env, w, pc, mask, *mode, (*id, *count), *pred),
+        Body::Bar { mode, id, count, pred } => {
+            st.barrier(env, w, pc, mask, *mode, (*id, *count), *pred)?;
+            w.reduction = st.reductions[w.index as usize];
+            Ok(())
+        }
         Body::Flow(f) => flow(env, w, *f, mask),
         Body::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),
         Body::Illegal(why) => Err(Trap::new(FaultKind::IllegalInstruction, lane, *why)),

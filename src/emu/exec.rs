@@ -6,6 +6,7 @@ use super::inst::{
 use super::inst::{ShflMode, Src2, VideoOp, VoteMode};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::resolve::type_bits;
+use super::surface;
 use super::warp::{Cc, Warp};
 use crate::num::conv::{self, Float};
 use crate::num::float::{self, ftz32, sat32};
@@ -279,6 +280,33 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
             };
             write(w, *dst, mask, &Row::splat(ballot));
             w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
+        }
+        Body::SuClamp { dst, pdst, src, signed, plain } => {
+            let mut outside = 0;
+            for l in lanes(mask) {
+                let bias = get(w, src[2], l) as i32;
+                let (v, out) = surface::clamp(get(w, src[0], l), get(w, src[1], l), bias, *signed, *plain);
+                s.out.0[l] = v;
+                outside |= u32::from(out) << l;
+            }
+            write(w, *dst, mask, &s.out);
+            w.set_pred(*pdst, mask, outside);
+        }
+        Body::SuBfm { dst, pdst, src } => {
+            let mut outside = 0;
+            for l in lanes(mask) {
+                let (v, out) = surface::low_byte(get(w, src[0], l), get(w, src[1], l), get(w, src[2], l));
+                s.out.0[l] = v;
+                outside |= u32::from(out) << l;
+            }
+            write(w, *dst, mask, &s.out);
+            w.set_pred(*pdst, mask, outside);
+        }
+        Body::SuEau { dst, src } => {
+            for l in lanes(mask) {
+                s.out.0[l] = surface::upper_address(get(w, src[0], l), get(w, src[2], l));
+            }
+            write(w, *dst, mask, &s.out);
         }
         Body::Shfl { dst, pdst, src, .. } => {
             let from = shuffle_sources(w, pool, inst);

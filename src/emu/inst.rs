@@ -314,13 +314,6 @@ pub enum Flow {
     Kil(u8),
 }
 
-/// A surface instruction of GF100.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SurfaceSlot {
-    pub slot: Src,
-    pub dims: u8,
-}
-
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum Body {
@@ -519,20 +512,9 @@ pub enum Body {
     Trap,
     Flow(Flow),
     Tex(Box<TexOp>),
-    SuClamp {
-        dst: u8,
-        pdst: u8,
-        src: [Src; 3],
-        mode: u8,
-        signed: bool,
-        one_d: bool,
-    },
-    SuBfm {
-        dst: u8,
-        pdst: u8,
-        src: [Src; 3],
-        three_d: bool,
-    },
+    /// Coordinate, extent word, bias.
+    SuClamp { dst: u8, pdst: u8, src: [Src; 3], signed: bool, plain: bool },
+    SuBfm { dst: u8, pdst: u8, src: [Src; 3] },
     SuEau {
         dst: u8,
         src: [Src; 3],
