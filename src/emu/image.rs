@@ -411,7 +411,8 @@ pub fn texture_handle(texture: u32, sampler: u32) -> u32 {
 }
 
 /// Where samples 0 to 7 lie in the grid of a pixel (Mesa's driver writes this table at byte 0xc0 of its bank).
-pub const SAMPLE_POSITIONS: [(u32, u32); 8] = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)];
+pub const SAMPLE_POSITIONS: [(u32, u32); 8] =
+    [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)];
 
 #[cfg(test)]
 mod tests {
@@ -427,7 +428,9 @@ mod tests {
 
     #[test]
     fn texels_come_back_as_they_were_uploaded() {
-        for (dim, size) in [(Dim::D2, [5, 3, 1]), (Dim::D3, [4, 4, 4]), (Dim::D2Ms, [3, 2, 4]), (Dim::CubeArray, [2, 2, 12])] {
+        for (dim, size) in
+            [(Dim::D2, [5, 3, 1]), (Dim::D3, [4, 4, 4]), (Dim::D2Ms, [3, 2, 4]), (Dim::CubeArray, [2, 2, 12])]
+        {
             let mut memory = Memory::new();
             let desc = ImageDesc { dim, format: "rg16i".parse().unwrap(), size, levels: 2 };
             let image = Image::alloc(&mut memory, desc).unwrap();

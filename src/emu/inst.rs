@@ -513,8 +513,18 @@ pub enum Body {
     Flow(Flow),
     Tex(Box<TexOp>),
     /// Coordinate, extent word, bias.
-    SuClamp { dst: u8, pdst: u8, src: [Src; 3], signed: bool, plain: bool },
-    SuBfm { dst: u8, pdst: u8, src: [Src; 3] },
+    SuClamp {
+        dst: u8,
+        pdst: u8,
+        src: [Src; 3],
+        signed: bool,
+        plain: bool,
+    },
+    SuBfm {
+        dst: u8,
+        pdst: u8,
+        src: [Src; 3],
+    },
     SuEau {
         dst: u8,
         src: [Src; 3],

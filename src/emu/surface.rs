@@ -65,7 +65,10 @@ pub enum Access {
     /// Through the format, these channels.
     StoreTexel(u8),
     /// The address of a texel, and whether it is outside.
-    Address { width: Width, pdst: u8 },
+    Address {
+        width: Width,
+        pdst: u8,
+    },
 }
 
 /// Where a surface access goes.
@@ -87,7 +90,13 @@ pub struct SurfaceOp {
     pub trap: bool,
 }
 
-pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, op: &SurfaceOp, mask: Mask) -> Result<(), Trap> {
+pub(super) fn execute(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    op: &SurfaceOp,
+    mask: Mask,
+) -> Result<(), Trap> {
     let mut rows = [Row::ZERO; 4];
     let mut outside_lanes = 0;
     for l in lanes(mask) {
@@ -117,7 +126,8 @@ pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, op: &SurfaceO
             continue;
         };
         let missing = |size: u32| {
-            let detail = format!("{size} bytes at {address:#x}, outside every buffer{}", env.memory.nearest(address));
+            let detail =
+                format!("{size} bytes at {address:#x}, outside every buffer{}", env.memory.nearest(address));
             Err(Trap::new(FaultKind::OutOfBounds, l, detail))
         };
         match op.access {
@@ -140,7 +150,11 @@ pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, op: &SurfaceO
             }
             Access::StoreTexel(_) => {
                 let Some(format) = format else {
-                    return Err(Trap::new(FaultKind::IllegalInstruction, l, "the surface's format is unknown"));
+                    return Err(Trap::new(
+                        FaultKind::IllegalInstruction,
+                        l,
+                        "the surface's format is unknown",
+                    ));
                 };
                 let v = texel::encode(format, std::array::from_fn(|k| reg(op.data, k)));
                 if !texel::store(env, st, address, format.bytes(), v)? {
@@ -208,8 +222,13 @@ mod tests {
                 let desc = ImageDesc { dim, format: format.parse().unwrap(), size, levels: 1 };
                 let image = Image::alloc(&mut memory, desc).unwrap();
                 let info = surface_info(crate::Chip::Gk110, &image);
-                for at in [[0, 0, 0], [size[0] - 1, size[1] - 1, size[2] - 1], [size[0] / 2, size[1] / 2, 0]] {
-                    assert_eq!(address(&info, at), image.texel(0, at).map(|o| image.address + o), "{dim:?} {at:?}");
+                for at in [[0, 0, 0], [size[0] - 1, size[1] - 1, size[2] - 1], [size[0] / 2, size[1] / 2, 0]]
+                {
+                    assert_eq!(
+                        address(&info, at),
+                        image.texel(0, at).map(|o| image.address + o),
+                        "{dim:?} {at:?}"
+                    );
                 }
                 assert_eq!(address(&info, [size[0], 0, 0]), None);
                 assert_eq!(address(&info, [0, u32::MAX, 0]), None);

@@ -37,7 +37,9 @@ pub fn decode(f: Format, words: [u32; 4]) -> Channels {
             Kind::Snorm => (sext(v, bits) as i32 as f32 / max(bits - 1)).max(-1.0).to_bits(),
             Kind::Float if bits == 32 => v,
             // The small floats are halves without sign and low mantissa bits.
-            Kind::Float => f2f(Float::F16, u64::from(v) << (15 - bits.min(15)), Float::F32, Round::Rn, false) as u32,
+            Kind::Float => {
+                f2f(Float::F16, u64::from(v) << (15 - bits.min(15)), Float::F32, Round::Rn, false) as u32
+            }
         };
         if f.kind == Kind::Float && bits == 16 {
             out[c] = f2f(Float::F16, v.into(), Float::F32, Round::Rn, false) as u32;

@@ -28,9 +28,15 @@ pub enum Lod {
 pub enum TexKind {
     Sample(Lod),
     /// The level is an operand, or zero.
-    Fetch { level: bool, ms: bool },
+    Fetch {
+        level: bool,
+        ms: bool,
+    },
     /// The component; four pairs of offsets.
-    Gather { component: u8, four: bool },
+    Gather {
+        component: u8,
+        four: bool,
+    },
     Grad,
     /// Width, height, depth or layers, levels.
     QuerySize,
@@ -148,7 +154,13 @@ impl TexOp {
     }
 }
 
-pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
+pub(super) fn execute(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    op: &TexOp,
+    mask: Mask,
+) -> Result<(), Trap> {
     let mut rows = [Row::ZERO; 4];
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
@@ -336,7 +348,11 @@ impl Lookup<'_> {
         }
         let b = self.sampler.border;
         let edge = if self.integer() { b.map(|v| v as i64 as u32) } else { b.map(f32::to_bits) };
-        let t = if border { edge } else { texel::fetch(self.env, st, self.image, level, place)?.unwrap_or([0; 4]) };
+        let t = if border {
+            edge
+        } else {
+            texel::fetch(self.env, st, self.image, level, place)?.unwrap_or([0; 4])
+        };
         if !self.op.shadow {
             return Ok(t);
         }

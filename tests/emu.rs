@@ -1,0 +1,273 @@
+//! The emulator as its users see it: programs in SASS, memory, faults by kind and place, and the same result for
+//! any number of threads and any bytes as code.
+
+use nvir::emu::{Checks, FaultKind, Launch, Memory, Options, Program, run};
+use nvir::{Chip, isa};
+
+/// Assembles GK110 code with empty scheduling words.
+fn assemble(lines: &[&str]) -> Vec<u64> {
+    let mut words: Vec<u64> = Vec::new();
+    for line in lines {
+        if words.len() % 8 == 0 {
+            words.push(0x0800_0000_0000_0000);
+        }
+        let pc = words.len() as u32 * 8;
+        let m = isa::text::parse(Chip::Gk110, line, pc, &|_| None).unwrap_or_else(|e| panic!("{line}: {e}"));
+        words.push(isa::encode(Chip::Gk110, &m, pc).unwrap_or_else(|e| panic!("{line}: {e:?}")));
+    }
+    words
+}
+
+/// Puts the address of the buffer that c[0x0][0x0] names into R2, R3.
+const ADDRESS: [&str; 2] = ["MOV R2, c[0x0][0x0]", "MOV R3, c[0x0][0x4]"];
+
+struct Setup {
+    block: u32,
+    grid: u32,
+    checks: Checks,
+    threads: usize,
+    step_limit: u64,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup { block: 1, grid: 1, checks: Checks::ALL, threads: 1, step_limit: 1_000_000 }
+    }
+}
+
+/// Runs code on a 4 KiB buffer; gives the fault's kind and place, or the buffer's first words.
+fn execute(words: &[u64], chip: Chip, s: &Setup) -> Result<Vec<u32>, nvir::emu::Fault> {
+    let program = Program::new(chip, words);
+    let mut memory = Memory::new();
+    let buffer = memory.alloc(4096, 16).expect("it fits");
+    let mut launch = Launch::new(&program);
+    launch.kernel = "test".to_string();
+    launch.block = [s.block, 1, 1];
+    launch.grid = [s.grid, 1, 1];
+    launch.shared_bytes = 1024;
+    launch.local_bytes = 256;
+    launch.set_const(0, 0, &buffer.to_le_bytes());
+    let mut options =
+        Options { checks: s.checks, threads: s.threads, step_limit: s.step_limit, ..Options::default() };
+    run(&launch, &mut memory, &mut options).map_err(|f| *f)?;
+    let bytes = memory.read(buffer, 4096).expect("it is there");
+    Ok(bytes.chunks(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect())
+}
+
+fn run_sass(lines: &[&str], s: &Setup) -> Result<Vec<u32>, nvir::emu::Fault> {
+    execute(&assemble(&[&ADDRESS[..], lines].concat()), Chip::Gk110, s)
+}
+
+/// The fault of code that follows [`ADDRESS`].
+fn fault(lines: &[&str], s: &Setup) -> nvir::emu::Fault {
+    run_sass(lines, s).expect_err("it must fault")
+}
+
+/// The address of instruction `n` (from 0) after [`ADDRESS`].
+fn address_of(n: u32) -> u32 {
+    let n = n + 2;
+    (n / 7 * 8 + n % 7 + 1) * 8
+}
+
+#[test]
+fn a_misaligned_pair_is_a_fault_at_the_store() {
+    let f = fault(&["MOV R4, RZ", "MOV R5, RZ", "ST.E.64 [R2+0x4], R4", "EXIT"], &Setup::default());
+    assert_eq!((f.kind, f.place.pc), (FaultKind::Misaligned, address_of(2)));
+    assert_eq!(f.place.instruction, "ST.E.64 [R2+0x4], R4");
+}
+
+#[test]
+fn the_thread_beyond_the_buffer_is_named() {
+    let code = [
+        "S2R R0, SR_TID.X",
+        "SHL R1, R0, 0x7",
+        "IADD R2.CC, R2, R1",
+        "IADD.X R3, R3, RZ",
+        "ST.E [R2], R0",
+        "EXIT",
+    ];
+    let f = fault(&code, &Setup { block: 64, ..Setup::default() });
+    assert_eq!((f.kind, f.place.thread, f.place.pc), (FaultKind::OutOfBounds, [32, 0, 0], address_of(4)));
+}
+
+#[test]
+fn without_memcheck_bad_writes_are_dropped() {
+    let checks = Checks { memory: false, ..Checks::default() };
+    let out = run_sass(
+        &["MOV32I R0, 0x7", "ST.E [R2+0x8000], R0", "ST.E [R2], R0", "EXIT"],
+        &Setup { checks, ..Setup::default() },
+    );
+    assert_eq!(out.unwrap()[0], 7);
+}
+
+#[test]
+fn an_unwritten_register_is_reported_where_it_was_first_read() {
+    let code = ["IADD R5, R4, 0x1", "MOV R6, R5", "ST.E [R2], R6", "EXIT"];
+    let f = fault(&code, &Setup::default());
+    assert_eq!((f.kind, f.place.pc), (FaultKind::Uninitialized, address_of(0)));
+    assert_eq!(f.other.expect("the store").pc, address_of(2));
+}
+
+#[test]
+fn undefined_bits_that_are_masked_off_are_fine() {
+    let code = [
+        "LOP32I.AND R5, R4, 0x0",
+        "PRMT R6, RZ, 0x7610, R4",
+        "BFE.U32 R6, R6, 0x1000",
+        "ST.E [R2], R5",
+        "EXIT",
+    ];
+    assert!(run_sass(&code, &Setup::default()).is_ok());
+}
+
+#[test]
+fn a_barrier_that_half_a_warp_reaches_is_divergent() {
+    let code = ["S2R R0, SR_TID.X", "ISETP.LT.AND P0, PT, R0, 0x10, PT", "@P0 BAR.SYNC 0x0", "EXIT"];
+    let f = fault(&code, &Setup { block: 32, ..Setup::default() });
+    assert_eq!((f.kind, f.place.pc), (FaultKind::DivergentBarrier, address_of(2)));
+}
+
+#[test]
+fn warps_at_different_barriers_are_deadlocked() {
+    let code = [
+        "S2R R0, SR_TID.X",
+        "ISETP.LT.AND P0, PT, R0, 0x20, PT",
+        "@P0 BAR.SYNC 0x1, 0x40",
+        "@!P0 BAR.SYNC 0x2, 0x40",
+        "EXIT",
+    ];
+    let f = fault(&code, &Setup { block: 64, ..Setup::default() });
+    assert_eq!((f.kind, f.place.pc), (FaultKind::Deadlock, address_of(2)));
+    assert_eq!(f.other.expect("the other warp").pc, address_of(3));
+}
+
+#[test]
+fn a_barrier_orders_what_would_race() {
+    let race = [
+        "S2R R0, SR_TID.X",
+        "SHL R1, R0, 0x2",
+        "STS [R1], R0",
+        "LOP32I.XOR R1, R1, 0x80",
+        "LDS R4, [R1]",
+        "ST.E [R2], R4",
+        "EXIT",
+    ];
+    let s = Setup { block: 64, checks: Checks { init: false, ..Checks::ALL }, ..Setup::default() };
+    let f = fault(&race, &s);
+    assert_eq!((f.kind, f.place.pc), (FaultKind::Race, address_of(2)));
+    assert_eq!(f.other.expect("the read").pc, address_of(4));
+    let mut fine = race.to_vec();
+    fine.insert(3, "BAR.SYNC 0x0");
+    fine[6] = "NOP";
+    assert!(run_sass(&fine, &s).is_ok());
+}
+
+#[test]
+fn misuse_of_the_divergence_stack_is_a_fault() {
+    assert_eq!(fault(&["NOP.S", "EXIT"], &Setup::default()).kind, FaultKind::Stack);
+    assert_eq!(fault(&["RET"], &Setup::default()).kind, FaultKind::Stack);
+    assert_eq!(fault(&["CAL 0x8"], &Setup::default()).kind, FaultKind::Stack);
+}
+
+#[test]
+fn traps_endless_loops_and_bad_words_stop() {
+    assert_eq!(fault(&["BPT.TRAP", "EXIT"], &Setup::default()).kind, FaultKind::Trap);
+    assert_eq!(fault(&["BRA 0x18"], &Setup::default()).kind, FaultKind::StepLimit);
+    assert_eq!(
+        execute(&[u64::MAX], Chip::Gk110, &Setup::default()).unwrap_err().kind,
+        FaultKind::IllegalInstruction
+    );
+    assert_eq!(fault(&["NOP"], &Setup::default()).kind, FaultKind::OutOfBounds);
+}
+
+#[test]
+fn sums_over_blocks_do_not_depend_on_the_number_of_threads() {
+    // Each thread takes a ticket and leaves its block's number there: the order of blocks shows.
+    let code = [
+        "S2R R0, SR_CTAID.X",
+        "MOV32I R4, 0x1",
+        "ATOM.E.ADD R5, [R2], R4",
+        "SHL R5, R5, 0x2",
+        "IADD R6.CC, R2, R5",
+        "IADD.X R7, R3, RZ",
+        "ST.E [R6+0x10], R0",
+        "RED.E.ADD [R2+0x4], R0",
+        "EXIT",
+    ];
+    let result =
+        |threads| run_sass(&code, &Setup { block: 8, grid: 40, threads, ..Setup::default() }).unwrap();
+    let one = result(1);
+    assert_eq!((one[0], one[1]), (320, 8 * (39 * 40 / 2)));
+    for threads in [2, 3, 8] {
+        assert_eq!(result(threads), one);
+    }
+}
+
+#[test]
+fn any_bytes_as_code_end_in_a_fault_or_normally() {
+    for chip in Chip::ALL {
+        arbtest::arbtest(|u| {
+            let words: Vec<u64> = u.arbitrary()?;
+            let words: Vec<u64> = words.into_iter().take(64).collect();
+            let s = Setup { block: 40, grid: 3, step_limit: 2000, ..Setup::default() };
+            let _ = execute(&words, chip, &s);
+            let _ = execute(
+                &words,
+                chip,
+                &Setup { checks: Checks { memory: false, ..Checks::default() }, threads: 2, ..s },
+            );
+            Ok(())
+        })
+        .budget_ms(400);
+    }
+}
+
+/// Words that decode are rare among random ones: bits of real instructions are flipped instead.
+#[test]
+fn damaged_instructions_end_in_a_fault_or_normally() {
+    let code = assemble(&[
+        "S2R R0, SR_TID.X",
+        "SSY 0x50",
+        "ISETP.LT.AND P0, PT, R0, 0x5, PT",
+        "@P0 BRA 0x48",
+        "LD.E.64 R4, [R2]",
+        "NOP.S",
+        "DFMA R4, R4, R6, R8",
+        "STS.64 [R1], R4",
+        "BAR.RED.POPC 0x0, P0",
+        "SHFL.IDX PT, R0, R0, R6, 0x1f",
+        "LDC.64 R4, c[0x1][R0+0x30]",
+        "TEX.LZ.P R4, R2, 0x0, 2D, 0xf",
+        "ATOM.E.ADD.U64 R4, [R8], R4",
+        "BRX R0",
+        "F2I.S64.F64 R4, R6",
+        "I2F.F64.U64 R4, R6",
+        "VADD.U8.U16.SAT R0, R0, R6, R7",
+        "PBK 0x40",
+        "BRK",
+        "PCNT 0x8",
+        "CONT",
+        "CAL 0x30",
+        "RET",
+        "LDSLK P0, R5, [R6]",
+        "STSCUL P0, [R6], R5",
+        "PRMT R0, R0, R5, R1",
+        "EXIT",
+    ]);
+    let mut seed = 0x1234_5678_9abc_def1u64;
+    let mut random = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    for _ in 0..3000 {
+        let mut words = code.clone();
+        for _ in 0..1 + random() % 4 {
+            let at = random() as usize % words.len();
+            words[at] ^= 1 << (random() % 64);
+        }
+        let s = Setup { block: 33, grid: 2, step_limit: 3000, ..Setup::default() };
+        let _ = execute(&words, Chip::Gk110, &s);
+    }
+}
