@@ -15,13 +15,16 @@
 //! the table that describes them like storage buffers.
 
 use super::expand::expand;
+use crate::analysis::known_bits::{KnownBits, Launch};
 use crate::driver::Abi;
 use crate::ir::build::Builder;
 use crate::ir::*;
+use rustc_hash::FxHashMap;
 
 /// Lowers all accesses to storage buffers and uniform blocks of a function.
 /// `start_align`: what is known of the address where a buffer begins, a power of two.
-pub fn run(f: &mut Function, abi: &Abi, start_align: u32) -> bool {
+pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bool {
+    let sums = Sums::new(f, launch);
     expand(f, |b, i| {
         let Some(mem) = i.mem else { return false };
         match (i.op, mem.space) {
@@ -32,9 +35,9 @@ pub fn run(f: &mut Function, abi: &Abi, start_align: u32) -> bool {
             }
             (_, Space::Buffer) => {
                 let table = Table::of(b, &mem, abi);
-                guarded(b, i, &mem, &table, start_align);
+                guarded(b, i, &mem, &table, start_align, &sums);
             }
-            (_, Space::Uniform) => uniform(b, i, &mem, abi, start_align),
+            (_, Space::Uniform) => uniform(b, i, &mem, abi, start_align, &sums),
             _ => return false,
         }
         true
@@ -86,9 +89,9 @@ impl Table {
 }
 
 /// An access through a description, with the bounds check.
-fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_align: u32) {
+fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_align: u32, sums: &Sums) {
     let words = [0, 1, 2].map(|n| table.word(b, n));
-    let (base, offset, outside) = checked(b, mem, i.ty.bytes(), words);
+    let (base, offset, outside) = checked(b, mem, i.ty.bytes(), words, sums);
 
     let outer = i.guard.map(|g| {
         // Both conditions: the access's own, and inside.
@@ -121,26 +124,75 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
     }
 }
 
+/// What is known of the sums of base and offset that accesses to buffers use.
+struct Sums {
+    known: Option<KnownBits>,
+    /// Accesses through each buffer and base.
+    count: FxHashMap<(Space, u16, Option<ValueId>, ValueId), u32>,
+}
+
+impl Sums {
+    fn new(f: &Function, launch: &Launch) -> Sums {
+        let mut count = FxHashMap::default();
+        for (_, i) in f.insts_in_order() {
+            if let Some(m) = f.insts[i].mem.filter(|m| matches!(m.space, Space::Buffer | Space::Uniform))
+                && let Some(base) = m.base32()
+            {
+                *count.entry((m.space, m.buffer, m.index, base)).or_insert(0) += 1;
+            }
+        }
+        let known = (!count.is_empty()).then(|| KnownBits::new(f, launch));
+        Sums { known, count }
+    }
+
+    /// Whether the last byte of an access of `bytes` is not below its base: the sum does not wrap around.
+    fn grows(&self, base: ValueId, offset: i32, bytes: u32) -> bool {
+        let Some(known) = &self.known else { return false };
+        u32::try_from(offset)
+            .ok()
+            .and_then(|o| o.checked_add(bytes - 1))
+            .is_some_and(|reach| known.of(base).max.checked_add(reach).is_some())
+    }
+
+    /// Whether several accesses share the comparison of their base with the size.
+    fn shared(&self, mem: &MemRef, base: ValueId) -> bool {
+        self.count.get(&(mem.space, mem.buffer, mem.index, base)).is_some_and(|&n| n > 2)
+    }
+}
+
 /// The address of an access and whether it lies beyond `size`.
 ///
 /// Offsets into a buffer are 32-bit numbers that wrap around, so a constant part may not be added to the 64-bit
-/// address unless it is known not to wrap. The last byte of the access serves for both: it is what is compared,
-/// and, inside the buffer, as far above the first as the access is wide.
+/// address unless it is known not to wrap. The last byte of the access serves for both otherwise: it is what is
+/// compared, and, inside the buffer, as far above the first as the access is wide.
+///
+/// Several accesses through one base that does not wrap share what they have in common: an access of `n` bytes at
+/// `base + k` is inside if `base < size` and `size - base >= k + n`, one comparison for each access.
 fn checked(
     b: &mut Builder<'_>,
     mem: &MemRef,
     bytes: u32,
     [lo, hi, size]: [Src; 3],
+    sums: &Sums,
 ) -> ([ValueId; 2], i32, ValueId) {
     let reach = bytes - 1;
     let Some(base) = mem.base32() else {
         let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).wrapping_add(reach));
         return ([b.mov(lo), b.mov(hi)], mem.offset, outside);
     };
+    let grows = sums.grows(base, mem.offset, bytes);
+    if grows && sums.shared(mem, base) {
+        let beyond = b.setp(Cond::Ge, Type::U32, base, size);
+        let left = b.op2(Op::Sub, Type::U32, size, base);
+        let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(mem.offset as u32 + bytes).src(beyond);
+        (short.cond, short.sty, short.logic) = (Cond::Lt, Type::U32, Logic::Or);
+        let outside = b.value(short);
+        return (add_wide(b, base.into(), lo, hi), mem.offset, outside);
+    }
     let last = b.add(Type::U32, base, (mem.offset as u32).wrapping_add(reach));
     let outside = b.setp(Cond::Ge, Type::U32, last, size);
-    if mem.offset == 0 {
-        (add_wide(b, base.into(), lo, hi), 0, outside)
+    if grows || mem.offset == 0 {
+        (add_wide(b, base.into(), lo, hi), mem.offset, outside)
     } else {
         (add_wide(b, last.into(), lo, hi), -(reach as i32), outside)
     }
@@ -155,7 +207,7 @@ fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] 
 }
 
 /// A read of a uniform block.
-fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: u32) {
+fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: u32, sums: &Sums) {
     let bound = mem.buffer < u16::from(abi.bound_ubos);
     let dynamic = mem.index.is_some();
     match abi.ubo_info {
@@ -163,7 +215,7 @@ fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: 
             let table = Table::entry(b, mem, abi, start, Abi::MAX_UBOS);
             let mut mem = *mem;
             mem.readonly = true;
-            guarded(b, i, &mem, &table, start_align);
+            guarded(b, i, &mem, &table, start_align, sums);
         }
         _ => {
             let mut access = i.clone();

@@ -18,15 +18,18 @@ pub mod split;
 pub mod sysval;
 pub mod textures;
 
+use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
 use crate::ir::Program;
 
 /// From phase `Front` to phase `Ssa`.
 pub fn run(p: &mut Program, chip: Chip, options: &Options) {
+    let launch = Launch { block_size: p.block_size };
     for f in p.funcs.values_mut() {
+        // Before system values become loads, of which less is known.
+        buffers::run(f, &options.abi, options.pointer_align, &launch);
         sysval::run(f, &options.abi, p.block_size);
-        buffers::run(f, &options.abi, options.pointer_align);
     }
     textures::run(p, chip, &options.abi);
     memory(p, chip);

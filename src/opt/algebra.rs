@@ -46,7 +46,7 @@ fn simplify(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: In
         .or_else(|| match inst.ty {
             Type::U32 | Type::S32 => integer(f, uses, inst),
             Type::F32 => float(inst),
-            Type::Pred => predicate(f, inst),
+            Type::Pred => predicate(f, uses, inst),
             _ => None,
         })
         .or_else(|| choice(f, inst))
@@ -307,7 +307,7 @@ fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
 }
 
 /// Logic on predicates.
-fn predicate(f: &Function, inst: &Inst) -> Option<Inst> {
+fn predicate(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
     let imm = |n: usize| imm_src(inst, n);
     match inst.op {
@@ -320,8 +320,25 @@ fn predicate(f: &Function, inst: &Inst) -> Option<Inst> {
                 (Op::And, Some(_)) | (Op::Or | Op::Xor, Some(0)) => Some(as_mov(inst, other)),
                 (Op::Xor, Some(_)) => Some(as_mov(inst, other.inv())),
                 _ if s[0] == s[1] && inst.op != Op::Xor => Some(as_mov(inst, s[0])),
-                // `and p q` of two comparisons: one that takes the other along.
-                _ => None,
+                // `and p q` of a comparison without another reader: it takes the other operand along.
+                _ => (0..2).rev().find_map(|n| {
+                    let d = scalar_def(f, &s[n]).filter(|d| d.op == Op::Set && d.srcs.len() == 2)?;
+                    if uses[s[n].as_val()?] != 1 || d.sty.words() > 1 || !later(f, &s[n], &s[1 - n]) {
+                        return None;
+                    }
+                    let mut new = d.clone();
+                    if s[n].mods.inv {
+                        new.cond = negated(d);
+                    }
+                    new.logic = match inst.op {
+                        Op::And => Logic::And,
+                        Op::Or => Logic::Or,
+                        _ => Logic::Xor,
+                    };
+                    new.srcs.push(s[1 - n]);
+                    new.dsts = inst.dsts.clone();
+                    Some(new)
+                }),
             }
         }
         Op::Not => {
@@ -362,6 +379,13 @@ fn predicate(f: &Function, inst: &Inst) -> Option<Inst> {
         }
         _ => None,
     }
+}
+
+/// Whether a comparison may be put off: one of its operands would live longer, so only if the other predicate is a
+/// comparison too, or the comparison is with a constant.
+fn later(f: &Function, this: &Src, other: &Src) -> bool {
+    let constant = scalar_def(f, this).is_some_and(|d| !matches!(d.srcs[1].kind, SrcKind::Val(_)));
+    constant || scalar_def(f, other).is_some_and(|d| d.op == Op::Set)
 }
 
 /// The condition under which a comparison does not hold.
@@ -438,11 +462,11 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
             }
             let v = inst.srcs[0].as_val()?;
             let float = inst.sty == Type::F32;
-            if !is_boolean(f, v, float, 4) {
+            if !is_boolean(f, uses, v, float, 8) {
                 return None;
             }
             let (dsts, loc) = (inst.dsts.clone(), inst.loc);
-            let mut new = as_predicate(f, uses, out, v, !test);
+            let mut new = as_predicate(f, uses, out, v, !test, None);
             new.dsts = dsts;
             new.loc = loc;
             Some(new)
@@ -457,14 +481,14 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
                 Cond::Ge if inst.sty == Type::S32 => true,
                 _ => return None,
             };
-            if !is_boolean(f, v, false, 4) {
+            if !is_boolean(f, uses, v, false, 8) {
                 return None;
             }
             let mut new = inst.clone();
             new.op = Op::Sel;
             new.sty = new.ty;
             new.cond = Cond::default();
-            let p = as_predicate(f, uses, out, v, false);
+            let p = as_predicate(f, uses, out, v, false, None);
             let p = emit_counted(f, uses, out, p);
             new.srcs[2] = Src::val(p);
             if negate {
@@ -476,75 +500,106 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
     }
 }
 
-/// Whether a value is a mask (or, for `float`, 0.0 or 1.0) by construction: a comparison, or logic on such, up to a depth.
-fn is_boolean(f: &Function, v: ValueId, float: bool, depth: u32) -> bool {
+/// Whether a value is a mask (or, for `float`, 0.0 or 1.0) by construction: a comparison, or logic on such that has no
+/// other reader, up to a depth.
+fn is_boolean(f: &Function, uses: &UseCounts, v: ValueId, float: bool, depth: u32) -> bool {
     let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
+    let operands = || {
+        d.srcs.iter().all(|s| {
+            let inner = s.as_val().filter(|_| s.is_plain_val());
+            inner.is_some_and(|v| {
+                let mine = uses[v] == 1 || f.def_inst(v).is_some_and(|d| d.op == Op::Set);
+                mine && is_boolean(f, uses, v, float, depth - 1)
+            })
+        })
+    };
     match d.op {
         Op::Set => (d.ty == Type::F32) == float && d.ty != Type::Pred,
-        Op::And | Op::Or | Op::Xor if depth > 0 && !float => d
-            .srcs
-            .iter()
-            .all(|s| s.is_plain_val() && s.as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1))),
-        Op::Not if depth > 0 && !float => {
-            d.srcs[0].is_plain_val() && d.srcs[0].as_val().is_some_and(|v| is_boolean(f, v, float, depth - 1))
-        }
+        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && !float && operands(),
         _ => false,
     }
 }
 
-/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked for; what it needs
-/// besides is emitted before it. Its destination is still to be set.
+/// A predicate that is still to be combined with the next one.
+type Pending = Option<(ValueId, Logic)>;
+
+/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked for, combined with
+/// `with`; what it needs besides is emitted before it. Its destination is still to be set. A conjunction of n
+/// comparisons takes n instructions, each but the first with the result of the one before as its third operand.
 fn as_predicate(
     f: &mut Function,
     uses: &mut UseCounts,
     out: &mut Vec<InstId>,
     v: ValueId,
     negate: bool,
+    with: Pending,
 ) -> Inst {
     let d = f.def_inst(v).expect("a boolean has a defining instruction").clone();
     let operand = |n: usize| d.srcs[n].as_val().expect("a boolean's operands are values");
+    let combine =
+        |f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, inst: Inst, invert: bool| {
+            if with.is_none() && !invert {
+                return inst;
+            }
+            let p = Src::val(emit_counted(f, uses, out, inst));
+            let p = if invert { p.inv() } else { p };
+            match with {
+                None => Inst::new(Op::Mov, Type::Pred).src(p),
+                Some((q, logic)) => Inst::new(logic_op(logic), Type::Pred).src(p).src(q),
+            }
+        };
     match d.op {
         Op::Set => {
             let mut set = d;
             set.ty = Type::Pred;
             set.dsts.clear();
-            if !negate {
-                return set;
+            if set.srcs.len() > 2 {
+                return combine(f, uses, out, set, negate);
             }
-            if set.srcs.len() == 2 {
+            if negate {
                 set.cond = negated(&set);
-                return set;
             }
-            let p = emit_counted(f, uses, out, set);
-            Inst::new(Op::Mov, Type::Pred).src(Src::val(p).inv())
+            if let Some((q, logic)) = with {
+                set.srcs.push(Src::val(q));
+                set.logic = logic;
+            }
+            set
         }
-        Op::Not => as_predicate(f, uses, out, operand(0), !negate),
+        Op::Not => as_predicate(f, uses, out, operand(0), !negate, with),
         op => {
             // De Morgan: the negation of a conjunction is the disjunction of the negations.
-            let (a, b) = (operand(0), operand(1));
-            let (na, nb, logic) = match op {
-                Op::And if negate => (true, true, Logic::Or),
-                Op::Or if negate => (true, true, Logic::And),
-                Op::And => (false, false, Logic::And),
-                Op::Or => (false, false, Logic::Or),
-                _ => (negate, false, Logic::Xor),
+            let (mut a, mut b) = ((operand(0), negate), (operand(1), negate));
+            let logic = match (op, negate) {
+                (Op::And, false) | (Op::Or, true) => Logic::And,
+                (Op::Or, false) | (Op::And, true) => Logic::Or,
+                _ => {
+                    b.1 = false;
+                    Logic::Xor
+                }
             };
-            let first = as_predicate(f, uses, out, a, na);
-            let p = emit_counted(f, uses, out, first);
-            let mut second = as_predicate(f, uses, out, b, nb);
-            if second.op == Op::Set && second.srcs.len() == 2 {
-                second.srcs.push(Src::val(p));
-                second.logic = logic;
-                return second;
+            if with.is_some_and(|(_, outer)| outer != logic) {
+                let whole = as_predicate(f, uses, out, v, negate, None);
+                return combine(f, uses, out, whole, false);
             }
-            let q = emit_counted(f, uses, out, second);
-            let op = match logic {
-                Logic::And => Op::And,
-                Logic::Or => Op::Or,
-                Logic::Xor => Op::Xor,
+            // Logic of another kind goes first: it cannot take what comes before it along.
+            let other_kind = |v: ValueId| {
+                f.def_inst(v).is_some_and(|d| matches!(d.op, Op::And | Op::Or | Op::Xor) && d.op != op)
             };
-            Inst::new(op, Type::Pred).src(p).src(q)
+            if other_kind(b.0) && !other_kind(a.0) {
+                std::mem::swap(&mut a, &mut b);
+            }
+            let first = as_predicate(f, uses, out, a.0, a.1, with);
+            let p = emit_counted(f, uses, out, first);
+            as_predicate(f, uses, out, b.0, b.1, Some((p, logic)))
         }
+    }
+}
+
+fn logic_op(logic: Logic) -> Op {
+    match logic {
+        Logic::And => Op::And,
+        Logic::Or => Op::Or,
+        Logic::Xor => Op::Xor,
     }
 }
 

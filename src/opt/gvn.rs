@@ -11,11 +11,12 @@
 //! up through the copies found so far, and commutative operations are also hashed with exchanged operands, so a
 //! chain of equal computations collapses in one run.
 //!
-//! Only pure operations, and loads from memory that cannot change during the launch. An instruction that gives or
-//! takes a carry stays where it is. Guarded instructions stay: their result is undefined where the guard fails.
+//! Only pure operations, and loads from memory that cannot change during the launch. Carries are compared but not
+//! shared: of two equal additions of 64 bits, the second's low word becomes the first's, its high word a copy of the
+//! first's, and the addition that gave its carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
 
-use super::Ctx;
 use super::edit::touches_carry;
+use super::{Ctx, Stage};
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
@@ -25,11 +26,13 @@ use std::hash::{Hash, Hasher};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let single = f.layout.len() == 1;
+    let constants = ctx.stage == Stage::Legal;
     let cfg = (!single).then(|| Cfg::new(f));
     let mut table: FxHashMap<u64, (BlockId, InstId)> = FxHashMap::default();
     table.reserve(f.inst_count());
     let mut same: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
     same.resize(f.values.len());
+    let mut carries: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
     let mut found = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
@@ -39,9 +42,16 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 f.insts[i].map_uses(|v| same[v].expand().unwrap_or(v));
             }
             let inst = &f.insts[i];
-            if !is_candidate(f, inst) {
+            if !is_candidate(inst, constants) {
                 continue;
             }
+            let chained = touches_carry(f, inst);
+            let renamed = chained.then(|| {
+                let mut renamed = inst.clone();
+                renamed.map_uses(|v| carries[v].expand().unwrap_or(v));
+                renamed
+            });
+            let inst = renamed.as_ref().unwrap_or(inst);
             let key = hash(inst);
             let Some(&(lb, leader)) = table.get(&key) else {
                 table.insert(key, (b, i));
@@ -54,11 +64,19 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
             found += 1;
             let strongest = f.insts[leader].known.strongest(inst.known);
+            let mut gives_carry = false;
             for (&d, &l) in f.insts[i].dsts.iter().zip(&f.insts[leader].dsts) {
-                same[d] = l.into();
+                if f.values[d].class == Class::Carry {
+                    carries[d] = l.into();
+                    gives_carry = true;
+                } else {
+                    same[d] = l.into();
+                }
             }
             f.insts[leader].known = strongest;
-            make_copy(f, leader, i);
+            if !gives_carry {
+                make_copy(f, leader, i);
+            }
         }
         if found > 0 {
             f.blocks[b].term.map_uses(|v| same[v].expand().unwrap_or(v));
@@ -85,14 +103,15 @@ fn make_copy(f: &mut Function, leader: InstId, i: InstId) {
     f.replace(i, copy);
 }
 
-fn is_candidate(f: &Function, inst: &Inst) -> bool {
+fn is_candidate(inst: &Inst, constants: bool) -> bool {
     if inst.guard.is_some() || inst.ext.is_some() || inst.dsts.is_empty() {
         return false;
     }
     let constant_load = inst.op == Op::Ld
         && inst.mem.is_some_and(|m| m.order == Order::Weak && (m.space.is_constant() || m.readonly));
-    // Copies are copy propagation's business; constants stay near their uses.
-    (constant_load || inst.is_pure() && !matches!(inst.op, Op::Mov | Op::Pcopy)) && !touches_carry(f, inst)
+    let constant = constants && inst.op == Op::Mov && matches!(inst.srcs[0].kind, SrcKind::Imm(_));
+    // Copies are copy propagation's business, and constants are operands until legalisation.
+    constant_load || constant || inst.is_pure() && !matches!(inst.op, Op::Mov | Op::Pcopy)
 }
 
 fn exchanges(inst: &Inst) -> bool {

@@ -15,7 +15,6 @@ fn simple(op: Opcode) -> Option<(Op, Type)> {
         ADD => (Op::Add, Type::F32),
         MUL => (Op::Mul, Type::F32),
         MAD | FMA => (Op::Mad, Type::F32),
-        DIV => (Op::Div, Type::F32),
         MIN => (Op::Min, Type::F32),
         MAX => (Op::Max, Type::F32),
         ABS => (Op::Abs, Type::F32),
@@ -205,6 +204,15 @@ impl Body<'_> {
     fn component(&mut self, inst: &Inst, n: usize) -> Parsed<Values> {
         let s = self.operands(inst, n)?;
         let exact = inst.precise;
+        if inst.op == Opcode::DIV {
+            // GLSL asks for 2.5 units in the last place where the divisor's reciprocal is a normal number, and for
+            // nothing beyond: the rounded reciprocal is good enough.
+            let r = self.b().op1(Op::Rcp, Type::F32, s[1]);
+            let mut i = IrInst::new(Op::Mul, Type::F32).src(s[0]).src(r);
+            i.exact = exact;
+            i.sat = inst.saturate && saturates(inst.op);
+            return Ok(self.b().values(i));
+        }
         if let Some((op, ty)) = simple(inst.op).or_else(|| Self::simple64(inst.op)) {
             let mut i = IrInst::new(op, ty);
             i.srcs.extend(s.iter().copied());
