@@ -11,7 +11,7 @@
 //! to the earlier one, so nothing in between may write what it reads; a store moves down to the later one, so
 //! nothing in between may read or write its bytes. Barriers, calls, atomics and accesses that are not weak let nothing
 //! past. Constant memory is exempt from these, not from alignment. Direct constant-buffer words stay alone until
-//! those are left that no instruction takes as an operand; then two of them combine.
+//! those are left that no instruction takes as an operand, which are copied into registers; then two of them combine.
 
 use super::{Ctx, Stage};
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
@@ -37,6 +37,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let b = f.layout[n];
         open.clear();
         let mut removed = false;
+        if ctx.stage == Stage::Legal {
+            expose_constant_pairs(f, b);
+        }
         for at in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
@@ -75,6 +78,37 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     ctx.count("mem_combine: combined", combined);
     combined > 0
+}
+
+/// Turns copies of neighbouring words of a constant bank into loads, which can be combined. Whatever could be an
+/// operand of its user is one by now, so these words need registers in any case.
+fn expose_constant_pairs(f: &mut Function, b: BlockId) {
+    let word = |inst: &Inst| match (inst.op, inst.srcs.first()) {
+        (Op::Mov, Some(&Src { kind: SrcKind::Const { bank, offset }, mods }))
+            if inst.ty.bytes() == 4 && inst.guard.is_none() && mods == SrcMods::default() =>
+        {
+            Some((bank, offset))
+        }
+        _ => None,
+    };
+    let mut words: Vec<(u8, u16)> = f.blocks[b].body.iter().filter_map(|&i| word(&f.insts[i])).collect();
+    words.sort_unstable();
+    for n in 0..f.blocks[b].body.len() {
+        let i = f.blocks[b].body[n];
+        let Some((bank, offset)) = word(&f.insts[i]) else { continue };
+        if words.binary_search(&(bank, offset ^ 4)).is_err() {
+            continue;
+        }
+        let mut load = Inst::new(Op::Ld, Type::U32);
+        load.loc = f.insts[i].loc;
+        load.dsts = f.insts[i].dsts.clone();
+        // An offset in a bank is the whole address.
+        let align = Align { log2: 16, rest: offset.into() };
+        let m =
+            MemRef::new(Space::Const).with_buffer(bank.into()).with_offset(offset.into()).with_align(align);
+        load.mem = Some(m);
+        f.replace(i, load);
+    }
 }
 
 /// Marks an instruction whose work another one does, to be dropped from the body.
