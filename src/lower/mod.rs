@@ -15,6 +15,7 @@ pub mod int_div;
 pub mod legalise;
 pub mod library;
 pub mod split;
+pub mod surfaces;
 pub mod sysval;
 pub mod textures;
 
