@@ -283,7 +283,8 @@ pub struct MemRef {
     pub order: Order,
     /// Constant bank, buffer or uniform block number; 0 elsewhere.
     pub buffer: u16,
-    /// Dynamic part of the buffer number.
+    /// Dynamic part of the buffer number. In phase `Ssa`, only constant banks have one: as the high half of a register
+    /// whose low half is the address; there is no base then.
     pub index: Option<ValueId>,
     /// Address: none (absolute), one value (32 bits) or two (64 bits, low word first).
     base: [Option<ValueId>; 2],

@@ -267,8 +267,8 @@ impl<B: Body> Flow<'_, B> {
                 .around(b)
                 .take_while(|i| i.header != c.header)
                 .any(|i| matches!(i.kind, Merge::If { .. }) && self.body.is_divergent(i.header));
-            // A branch that closes the loop: the lanes that go on need not wait for those that leave.
-            let closing = term.successors().all(|to| to == exit || (to == cont && cont == c.header));
+            // When one side of a branch leaves, all who remain take the other together.
+            let closing = term.successors().all(|to| to == cont || self.arm_just_leaves(b, to));
             for to in term.successors() {
                 let c = &mut self.constructs[n as usize];
                 c.stacked |= to == exit && (apart || branches);
@@ -347,7 +347,8 @@ impl<B: Body> Flow<'_, B> {
                     code.bind(l);
                 }
                 if stacked_cont {
-                    let cont = if cont == b { target(&again, b) } else { target(&labels, cont) };
+                    let cont =
+                        if self.only_repeats(cont, b) { target(&again, b) } else { target(&labels, cont) };
                     code.blocks.push(push(MInst::new(Op::Pcnt).arg(cont)));
                 }
             }
@@ -402,6 +403,12 @@ impl<B: Body> Flow<'_, B> {
         }
     }
 
+    /// Whether a loop's continue block does nothing but begin the next iteration.
+    fn only_repeats(&self, cont: BlockId, header: BlockId) -> bool {
+        let jumps_back = matches!(&self.f.blocks[cont].term, Term::Jump(e) if e.to == header);
+        cont == header || jumps_back && self.body.is_empty(cont) && self.heads[cont] == NONE
+    }
+
     /// The conditional way out of a block, if there is one, and the unconditional one.
     fn ways(&self, b: BlockId) -> (Option<(Pred, Way)>, Way) {
         match &self.f.blocks[b].term {
@@ -453,7 +460,7 @@ impl<B: Body> Flow<'_, B> {
                     if stacked {
                         work.push(exit);
                     }
-                    if stacked_cont {
+                    if stacked_cont && !self.only_repeats(cont, b) {
                         work.push(cont);
                     }
                 }

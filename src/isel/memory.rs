@@ -56,20 +56,17 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.address(mem)]))
     }
 
-    /// With a dynamic bank, its number stands in the high half of the index register.
+    /// With a dynamic bank, its number stands in the high half of the register that gives the offset: lower/buffers has
+    /// made [`MemRef::index`] that register.
     fn ldc(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
         let bank = u8::try_from(mem.buffer).map_err(|_| Unencodable::Operand)?;
-        if mem.index.is_some() {
-            return Err(Unencodable::Operand);
-        }
         let m = size(i.ty)?.into_iter().fold(MInst::new(isa::Op::Ldc), MInst::with);
-        let c = Operand::Const {
-            bank,
-            base: self.base(mem),
-            offset: mem.offset,
-            mods: SrcMods::default(),
-            sel: Sel::Whole,
+        let (m, base) = match mem.index {
+            None => (m, self.base(mem)),
+            Some(_) if !mem.base().is_empty() => return Err(Unencodable::Operand),
+            Some(both) => (m.with(Mod::Is), Reg((self.reg)(both))),
         };
+        let c = Operand::Const { bank, base, offset: mem.offset, mods: SrcMods::default(), sel: Sel::Whole };
         Ok(args(m, [self.dst(i), c]))
     }
 
@@ -141,8 +138,14 @@ impl Cx<'_> {
         if op != AtomOp::Cas {
             return Ok(args(m, [address, data]));
         }
-        // Compare and new value stand in consecutive registers.
-        Ok(args(m, [address, data, self.arg(i, 1, Type::U32)?]))
+        // Compare and new value stand in consecutive registers, but for an RZ.
+        let new = match (data, self.arg(i, 1, Type::U32)?) {
+            (Operand::Reg { reg, .. }, Operand::Reg { reg: new, .. }) if reg != Reg::Z && new != Reg::Z => {
+                Operand::reg(Reg(reg.0.wrapping_add(i.ty.words() as u8)))
+            }
+            (_, new) => new,
+        };
+        Ok(args(m, [address, data, new]))
     }
 
     /// Load a word of shared memory and lock it: value and success.

@@ -222,6 +222,12 @@ fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: 
             let mut bank = *mem;
             bank.space = Space::Const;
             bank.buffer = mem.buffer.saturating_add(abi.first_ubo_bank.into());
+            // The machine takes the dynamic part of a bank's number from the high half of the offset's register.
+            if let Some(index) = mem.index {
+                let offset = mem.base32().map_or(Src::imm(0), Src::val);
+                bank.set_base(&[]);
+                bank.index = Some(b.op3(Op::Ins, Type::U32, index, 0x1010u32, offset));
+            }
             access.mem = Some(bank);
             b.push(access);
         }
