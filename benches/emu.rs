@@ -15,7 +15,7 @@ fn main() {
 fn assemble(lines: &[&str]) -> Vec<u64> {
     let mut words: Vec<u64> = Vec::new();
     for line in lines {
-        if words.len() % 8 == 0 {
+        if words.len().is_multiple_of(8) {
             words.push(0x0800_0000_0000_0000);
         }
         let pc = words.len() as u32 * 8;

@@ -8,7 +8,7 @@ use nvir::{Chip, isa};
 fn assemble(lines: &[&str]) -> Vec<u64> {
     let mut words: Vec<u64> = Vec::new();
     for line in lines {
-        if words.len() % 8 == 0 {
+        if words.len().is_multiple_of(8) {
             words.push(0x0800_0000_0000_0000);
         }
         let pc = words.len() as u32 * 8;
@@ -36,7 +36,7 @@ impl Default for Setup {
 }
 
 /// Runs code on a 4 KiB buffer; gives the fault's kind and place, or the buffer's first words.
-fn execute(words: &[u64], chip: Chip, s: &Setup) -> Result<Vec<u32>, nvir::emu::Fault> {
+fn execute(words: &[u64], chip: Chip, s: &Setup) -> Result<Vec<u32>, Box<nvir::emu::Fault>> {
     let program = Program::new(chip, words);
     let mut memory = Memory::new();
     let buffer = memory.alloc(4096, 16).expect("it fits");
@@ -49,18 +49,18 @@ fn execute(words: &[u64], chip: Chip, s: &Setup) -> Result<Vec<u32>, nvir::emu::
     launch.set_const(0, 0, &buffer.to_le_bytes());
     let mut options =
         Options { checks: s.checks, threads: s.threads, step_limit: s.step_limit, ..Options::default() };
-    run(&launch, &mut memory, &mut options).map_err(|f| *f)?;
+    run(&launch, &mut memory, &mut options)?;
     let bytes = memory.read(buffer, 4096).expect("it is there");
     Ok(bytes.chunks(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect())
 }
 
-fn run_sass(lines: &[&str], s: &Setup) -> Result<Vec<u32>, nvir::emu::Fault> {
+fn run_sass(lines: &[&str], s: &Setup) -> Result<Vec<u32>, Box<nvir::emu::Fault>> {
     execute(&assemble(&[&ADDRESS[..], lines].concat()), Chip::Gk110, s)
 }
 
 /// The fault of code that follows [`ADDRESS`].
 fn fault(lines: &[&str], s: &Setup) -> nvir::emu::Fault {
-    run_sass(lines, s).expect_err("it must fault")
+    *run_sass(lines, s).expect_err("it must fault")
 }
 
 /// The address of instruction `n` (from 0) after [`ADDRESS`].

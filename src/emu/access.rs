@@ -4,7 +4,7 @@
 //! are looked at lane by lane, so that a fault names the first thread at fault.
 
 use super::block::{Env, State as BlockState};
-use super::check::Kind;
+use super::check::{Kind, Request};
 use super::fault::FaultKind;
 use super::inst::{Addr, AtomOp, AtomTy, SINK, Space, Width};
 use super::lanes::{LANES, Mask, Row, lanes};
@@ -35,16 +35,16 @@ fn addresses(env: &Env<'_>, w: &Warp, space: Space, addr: &Addr) -> [u64; LANES]
         Some(hi) => {
             let mut scratch = Row::ZERO;
             let hi = hi.get(&w.regs, &env.pool, &mut scratch);
-            for i in 0..LANES {
-                let a = u64::from(base.0[i]) | u64::from(hi.0[i]) << 32;
-                out[i] = a.wrapping_add(addr.offset as u64);
+            for (out, (lo, hi)) in out.iter_mut().zip(base.0.iter().zip(&hi.0)) {
+                let a = u64::from(*lo) | u64::from(*hi) << 32;
+                *out = a.wrapping_add(addr.offset as u64);
             }
         }
         None => {
             // Addresses in the windowed spaces wrap at 24 bits, others at 32.
             let mask = if space == Space::Generic { u32::MAX } else { 0x00ff_ffff };
-            for i in 0..LANES {
-                out[i] = (base.0[i].wrapping_add(addr.offset as u32) & mask).into();
+            for (out, base) in out.iter_mut().zip(&base.0) {
+                *out = (base.wrapping_add(addr.offset as u32) & mask).into();
             }
         }
     }
@@ -122,6 +122,19 @@ fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
     }
 }
 
+/// The lowest and the highest address, if all are aligned.
+fn span(a: &[u64; LANES], mask: Mask, width: Width) -> Option<(u64, u64)> {
+    let first = a[mask.trailing_zeros() as usize & 31];
+    let (mut lo, mut hi, mut low_bits) = (first, first, 0);
+    for (i, &a) in a.iter().enumerate() {
+        let v = if mask & (1 << i) != 0 { a } else { first };
+        lo = lo.min(v);
+        hi = hi.max(v);
+        low_bits |= v;
+    }
+    (low_bits & (u64::from(width.align()) - 1) == 0).then_some((lo, hi))
+}
+
 /// Whether all lanes' accesses are aligned and inside one buffer: its index.
 fn one_buffer(
     env: &Env<'_>,
@@ -130,18 +143,8 @@ fn one_buffer(
     mask: Mask,
     width: Width,
 ) -> Option<usize> {
-    let first = a[mask.trailing_zeros() as usize & 31];
-    let (mut lo, mut hi, mut low_bits) = (first, first, 0);
-    for i in 0..LANES {
-        let v = if mask & (1 << i) != 0 { a[i] } else { first };
-        lo = lo.min(v);
-        hi = hi.max(v);
-        low_bits |= v;
-    }
+    let (lo, hi) = span(a, mask, width)?;
     let size = u64::from(width.bytes());
-    if low_bits & (u64::from(width.align()) - 1) != 0 {
-        return None;
-    }
     let inside =
         |b: usize| env.memory.buffers.get(b).is_some_and(|b| b.contains(lo, size) && b.contains(hi, size));
     if !inside(st.last_buffer) {
@@ -151,6 +154,31 @@ fn one_buffer(
         }
     }
     Some(st.last_buffer)
+}
+
+/// Where all lanes' accesses can go without a look at each of them.
+enum Fast {
+    Global(usize),
+    Shared,
+    Local,
+}
+
+fn fast(
+    env: &Env<'_>,
+    st: &mut BlockState,
+    w: &Warp,
+    a: &[u64; LANES],
+    mask: Mask,
+    (space, width): (Space, Width),
+) -> Option<Fast> {
+    let inside =
+        |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
+    match space {
+        Space::Generic if !env.observed => one_buffer(env, st, a, mask, width).map(Fast::Global),
+        Space::Shared if st.shadow.is_none() => inside(env.launch.shared_bytes).map(|_| Fast::Shared),
+        Space::Local if w.undef.is_none() => inside(env.launch.local_bytes).map(|_| Fast::Local),
+        _ => None,
+    }
 }
 
 pub(super) fn load(
@@ -167,33 +195,33 @@ pub(super) fn load(
     let n = width.regs() as usize;
     let pc = w.pc.wrapping_sub(8);
     let mut rows = [Row::ZERO; 4];
-    if space == Space::Generic && !env.observed {
-        if let Some(b) = one_buffer(env, st, &a, mask, width) {
-            let buffer = &env.memory.buffers[b];
-            for (k, row) in rows.iter_mut().enumerate().take(n) {
-                if mask == Mask::MAX {
+    if let Some(fast) = fast(env, st, w, &a, mask, (space, width)) {
+        for (k, row) in rows.iter_mut().enumerate().take(n) {
+            let mut gather = |read: &dyn Fn(usize) -> u32| lanes(mask).for_each(|i| row.0[i] = read(i));
+            match fast {
+                Fast::Global(b) if mask == Mask::MAX => {
+                    let buffer = &env.memory.buffers[b];
                     let at = a.map(|a| buffer.word(a) + k);
-                    for i in 0..LANES {
-                        row.0[i] = buffer.words[at[i]].load(Relaxed);
-                    }
-                } else {
-                    for i in lanes(mask) {
-                        row.0[i] = buffer.words[buffer.word(a[i]) + k].load(Relaxed);
-                    }
+                    row.0 = at.map(|at| buffer.words[at].load(Relaxed));
                 }
-            }
-            if width.bytes() < 4 {
-                for i in 0..LANES {
-                    rows[0].0[i] = narrow(width, rows[0].0[i], a[i]);
+                Fast::Global(b) => {
+                    let buffer = &env.memory.buffers[b];
+                    gather(&|i| buffer.words[buffer.word(a[i]) + k].load(Relaxed));
                 }
+                Fast::Shared if mask == Mask::MAX => row.0 = a.map(|a| st.shared[(a / 4) as usize + k]),
+                Fast::Shared => gather(&|i| st.shared[(a[i] / 4) as usize + k]),
+                Fast::Local => gather(&|i| w.local.get((a[i] / 4) as usize + k).map_or(0, |row| row.0[i])),
             }
-            put(w, dst, n, mask, &rows);
-            return Ok(());
         }
+        if width.bytes() < 4 {
+            rows[0].0.iter_mut().zip(&a).for_each(|(v, a)| *v = narrow(width, *v, *a));
+        }
+        put(w, dst, n, mask, &rows);
+        return Ok(());
     }
     for l in lanes(mask) {
         let Some(place) = place(env, st, space, a[l], width, l)? else { continue };
-        st.check(env, w, l, place.into(), a[l], width, Kind::Read)?;
+        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Read })?;
         for (k, row) in rows.iter_mut().enumerate().take(n) {
             row.0[l] = read(env, st, w, l, place, k)?;
         }
@@ -250,21 +278,36 @@ pub(super) fn store(
     let a = addresses(env, w, space, addr);
     st.request(space, &a, mask, width);
     let n = width.regs() as usize;
-    if space == Space::Generic && !env.observed && width.bytes() >= 4 {
-        if let Some(b) = one_buffer(env, st, &a, mask, width) {
-            let buffer = &env.memory.buffers[b];
-            for k in 0..n {
-                let row = if src == SINK { &Row::ZERO } else { &w.regs[src as usize + k] };
-                for i in lanes(mask) {
-                    buffer.words[buffer.word(a[i]) + k].store(row.0[i], Relaxed);
+    if let Some(fast) = fast(env, st, w, &a, mask, (space, width)).filter(|_| width.bytes() >= 4) {
+        if matches!(fast, Fast::Local) {
+            let top = span(&a, mask, width).map_or(0, |(_, hi)| hi as usize / 4 + n);
+            if w.local.len() < top {
+                w.local.resize(top, Row::ZERO);
+            }
+        }
+        for k in 0..n {
+            let row = if src == SINK { Row::ZERO } else { w.regs[src as usize + k] };
+            for i in lanes(mask) {
+                let at = (a[i] / 4) as usize + k;
+                match fast {
+                    Fast::Global(b) => {
+                        let buffer = &env.memory.buffers[b];
+                        buffer.words[buffer.word(a[i]) + k].store(row.0[i], Relaxed);
+                    }
+                    Fast::Shared => st.shared[at] = row.0[i],
+                    Fast::Local => w.local[at].0[i] = row.0[i],
                 }
             }
-            return Ok(());
         }
+        return Ok(());
     }
     for l in lanes(mask) {
         let Some(place) = place(env, st, space, a[l], width, l)? else { continue };
-        st.check(env, w, l, place.into(), a[l], width, Kind::Write(value(w, src, 0, l)))?;
+        st.check(
+            env,
+            w,
+            Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Write(value(w, src, 0, l)) },
+        )?;
         for k in 0..n {
             let (bits, shift) = narrow_mask(width, a[l]);
             let v = value(w, src, k, l) << shift;
@@ -375,7 +418,11 @@ pub(super) fn load_lock(
         let holder = *st.locks.entry(a[l] as u32).or_insert(me);
         if holder == me {
             got |= 1 << l;
-            st.check(env, w, l, place.into(), a[l], width, Kind::AtomicRead)?;
+            st.check(
+                env,
+                w,
+                Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::AtomicRead },
+            )?;
         }
         for (k, row) in rows.iter_mut().enumerate().take(n) {
             row.0[l] = read(env, st, w, l, place, k)?;
@@ -413,7 +460,7 @@ pub(super) fn store_unlock(
             st.locks.remove(&(a[l] as u32));
         }
         done |= 1 << l;
-        st.check(env, w, l, place.into(), a[l], width, Kind::AtomicWrite)?;
+        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::AtomicWrite })?;
         let (bits, shift) = narrow_mask(width, a[l]);
         for k in 0..width.regs() as usize {
             let v = value(w, src, k, l) << shift;
@@ -492,7 +539,7 @@ pub(super) fn atomic(
             let detail = format!("an atomic at {:#x}, which is not global memory", a[l]);
             return Err(Trap::new(FaultKind::OutOfBounds, l, detail));
         };
-        st.check(env, w, l, place.into(), a[l], width, Kind::AtomicRead)?;
+        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::AtomicRead })?;
         env.track_atomic(b, word, st, if dst == SINK { Some((op, ty)) } else { None })?;
         let words = &env.memory.buffers[b].words;
         let get = |w: &Warp, s: u8| {

@@ -296,7 +296,7 @@ fn run_warp(
     while st.steps < end {
         let pc = w.pc;
         *at = pc;
-        let Some(inst) = env.insts.get(pc as usize / 8).filter(|_| pc % 8 == 0) else {
+        let Some(inst) = env.insts.get(pc as usize / 8).filter(|_| pc.is_multiple_of(8)) else {
             return Err(bad_pc(w, pc));
         };
         w.pc = pc.wrapping_add(8);
@@ -365,7 +365,7 @@ fn observe(
 
 fn bad_pc(w: &Warp, pc: u32) -> Trap {
     let lane = first_lane(w);
-    if pc % 8 != 0 {
+    if !pc.is_multiple_of(8) {
         Trap::new(FaultKind::Misaligned, lane, format!("code address {pc:#x} is not a multiple of 8"))
     } else {
         Trap::new(FaultKind::OutOfBounds, lane, format!("code address {pc:#x} is outside the code"))
@@ -530,7 +530,7 @@ impl State {
             return Err(Trap::new(FaultKind::IllegalInstruction, lane, detail));
         }
         let expected = count.map(value).filter(|&n| n != 0);
-        if expected.is_some_and(|n| n % LANES as u32 != 0) {
+        if expected.is_some_and(|n| !n.is_multiple_of(LANES as u32)) {
             let detail = format!("{} threads, which is not a multiple of 32", expected.unwrap_or(0));
             return Err(Trap::new(FaultKind::DivergentBarrier, lane, detail));
         }

@@ -30,6 +30,16 @@ pub enum Where {
     Local,
 }
 
+/// One lane's access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    pub lane: usize,
+    pub at: Where,
+    pub addr: u64,
+    pub width: Width,
+    pub kind: Kind,
+}
+
 /// One recorded access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Access {
@@ -92,21 +102,14 @@ impl Shadow {
         join(&mut self.clocks[warp as usize], barrier);
     }
 
-    fn shared(
-        &mut self,
-        w: &Warp,
-        lane: usize,
-        pc: u32,
-        stamp: u64,
-        at: usize,
-        size: usize,
-        kind: Kind,
-    ) -> Result<(), Trap> {
+    fn shared(&mut self, w: &Warp, pc: u32, stamp: u64, at: usize, r: Request) -> Result<(), Trap> {
+        let Request { lane, width, kind, .. } = r;
+        let size = width.bytes() as usize;
         let warp = w.index as usize;
-        if kind == Kind::AtomicRead {
-            if let Some(seen) = self.atomics.get(&at) {
-                join(&mut self.clocks[warp], seen);
-            }
+        if kind == Kind::AtomicRead
+            && let Some(seen) = self.atomics.get(&at)
+        {
+            join(&mut self.clocks[warp], seen);
         }
         let value = if let Kind::Write(v) = kind { v } else { 0 };
         let reads = matches!(kind, Kind::Read | Kind::AtomicRead);
@@ -176,33 +179,16 @@ impl Shadow {
 impl State {
     /// Checks and records one lane's access.
     #[inline]
-    pub(super) fn check(
-        &mut self,
-        env: &Env<'_>,
-        w: &mut Warp,
-        lane: usize,
-        at: Where,
-        addr: u64,
-        width: Width,
-        kind: Kind,
-    ) -> Result<(), Trap> {
+    pub(super) fn check(&mut self, env: &Env<'_>, w: &Warp, r: Request) -> Result<(), Trap> {
         if self.shadow.is_none() {
             return Ok(());
         }
-        self.check_slow(env, w, lane, at, addr, width, kind)
+        self.check_slow(env, w, r)
     }
 
     #[cold]
-    fn check_slow(
-        &mut self,
-        env: &Env<'_>,
-        w: &mut Warp,
-        lane: usize,
-        at: Where,
-        addr: u64,
-        width: Width,
-        kind: Kind,
-    ) -> Result<(), Trap> {
+    fn check_slow(&mut self, env: &Env<'_>, w: &Warp, r: Request) -> Result<(), Trap> {
+        let Request { lane, at, addr, width, kind } = r;
         let size = width.bytes() as usize;
         let reads = matches!(kind, Kind::Read | Kind::AtomicRead);
         let unwritten = |what: &str| {
@@ -213,7 +199,7 @@ impl State {
             Where::Shared(at) => {
                 let (pc, stamp) = (w.pc.wrapping_sub(8), self.steps);
                 match &mut self.shadow {
-                    Some(shadow) => shadow.shared(w, lane, pc, stamp, at, size, kind),
+                    Some(shadow) => shadow.shared(w, pc, stamp, at, r),
                     None => Ok(()),
                 }
             }

@@ -67,7 +67,7 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
 
     let (insts, pool) = link(launch);
     let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-    let in_order_only = blocks < 2 || blocks > MAX_BLOCKS || cores < 2 || options.trace.is_some();
+    let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks) || cores < 2 || options.trace.is_some();
     let mut tally = None;
     if !in_order_only {
         let snapshot = Snapshot::take(memory);

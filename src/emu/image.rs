@@ -386,9 +386,9 @@ pub fn surface_info(chip: crate::Chip, image: &Image) -> [u32; 16] {
     }
     let code = FORMATS.iter().position(|f| *f == desc.format).unwrap_or(0xff) as u32;
     info[1] = code | log2 << 16;
-    info[2] = ((w << ms_x) - 1) & 0x003f_ffff | (TEXEL_WIDTH | log2) << 22;
+    info[2] = (((w << ms_x) - 1) & 0x003f_ffff) | ((TEXEL_WIDTH | log2) << 22);
     if !buffer {
-        info[3] = 0x88 << 24 | level.pitch / 64;
+        info[3] = (0x88 << 24) | (level.pitch / 64);
         info[4] = (h << ms_y) - 1;
         info[6] = depth.max(1) - 1;
         info[7] = if desc.dim == Dim::D3 { h } else { 0 };
@@ -401,7 +401,7 @@ pub fn surface_info(chip: crate::Chip, image: &Image) -> [u32; 16] {
         };
     }
     info[12] = cpp;
-    info[13] = RAW << 22 | (((w << ms_x) << log2) - 1) & 0x003f_ffff;
+    info[13] = (RAW << 22) | ((((w << ms_x) << log2) - 1) & 0x003f_ffff);
     info
 }
 

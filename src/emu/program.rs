@@ -26,7 +26,9 @@ impl Program {
         let mut insts = Vec::with_capacity(words.len());
         for (i, &word) in words.iter().enumerate() {
             let pc = (i as u32).wrapping_mul(8);
-            if pc % isa::sched_word::GROUP_BYTES == 0 && isa::sched_word::decode(chip, word).is_some() {
+            if pc.is_multiple_of(isa::sched_word::GROUP_BYTES)
+                && isa::sched_word::decode(chip, word).is_some()
+            {
                 decoded.push(None);
                 insts.push(Inst::new(Body::Sched));
                 continue;

@@ -61,7 +61,7 @@ fn fma_soft(f: Format, a: u64, b: u64, c: u64, scale: i32, round: Round) -> Opti
                 _ => inf(x != n.neg),
             };
         }
-        (Class::Num(x), Class::Num(y)) => Some(x.mul(y).scale(scale)),
+        (Class::Num(x), Class::Num(y)) => Some(x.times(y).scale(scale)),
     };
     match (product, unpack(f, c)) {
         (_, Class::Nan) | (None, _) => None,
@@ -73,7 +73,7 @@ fn fma_soft(f: Format, a: u64, b: u64, c: u64, scale: i32, round: Round) -> Opti
 /// `a * b` with the product scaled by `2^scale`, of a format; `None` for a NaN result.
 fn mul_soft(f: Format, a: u64, b: u64, scale: i32, round: Round) -> Option<u64> {
     match (unpack(f, a), unpack(f, b)) {
-        (Class::Num(x), Class::Num(y)) => Some(x.mul(y).scale(scale).pack(f, round)),
+        (Class::Num(x), Class::Num(y)) => Some(x.times(y).scale(scale).pack(f, round)),
         _ => {
             // An addend of the product's own sign changes no infinity and no NaN.
             let zero = (a ^ b) & f.sign_bit();

@@ -114,7 +114,7 @@ impl Num {
     }
 
     /// The exact product; the operands have at most 64 significant bits.
-    pub fn mul(self, b: Num) -> Num {
+    pub fn times(self, b: Num) -> Num {
         Num { neg: self.neg != b.neg, man: self.man * b.man, exp: self.exp + b.exp }
     }
 
@@ -217,7 +217,7 @@ mod tests {
                 0 => s,
                 1 => s & 0x800f_ffff_ffff_ffff | 0x3ff0_0000_0000_0000,
                 2 => s & 0x803f_ffff_0000_00ff,
-                _ => s & 0x800f_0000_0000_000f | 0x3fe0_0000_0000_0000 + (s & 0x7) * 0x0010_0000_0000_0000,
+                _ => s & 0x800f_0000_0000_000f | (0x3fe0_0000_0000_0000 + (s & 0x7) * 0x0010_0000_0000_0000),
             }
         })
     }
@@ -243,8 +243,8 @@ mod tests {
             }
             let (x, y, z) = (num(a), num(b), num(c));
             assert_eq!(x.add(y, Round::Rn).pack(F64, Round::Rn), (a + b).to_bits(), "{a:e} + {b:e}");
-            assert_eq!(x.mul(y).pack(F64, Round::Rn), (a * b).to_bits(), "{a:e} * {b:e}");
-            let fma = x.mul(y).add(z, Round::Rn).pack(F64, Round::Rn);
+            assert_eq!(x.times(y).pack(F64, Round::Rn), (a * b).to_bits(), "{a:e} * {b:e}");
+            let fma = x.times(y).add(z, Round::Rn).pack(F64, Round::Rn);
             assert_eq!(fma, a.mul_add(b, c).to_bits(), "{a:e} * {b:e} + {c:e}");
             assert_eq!(x.pack(F32, Round::Rn) as u32, (a as f32).to_bits(), "{a:e}");
         }

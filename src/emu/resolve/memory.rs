@@ -43,7 +43,11 @@ impl Cx<'_> {
     /// The alignment of a vector's first register.
     fn aligned(reg: u8, n: u32) -> Res<u8> {
         let align = n.next_power_of_two().min(4) as u8;
-        if reg != 255 && reg % align != 0 { Err("a register vector is not aligned") } else { Ok(reg) }
+        if reg != 255 && !reg.is_multiple_of(align) {
+            Err("a register vector is not aligned")
+        } else {
+            Ok(reg)
+        }
     }
 
     fn vector_dst(&mut self, width: Width) -> Res<u8> {
