@@ -434,6 +434,13 @@ pub fn decode(chip: Chip, word: u64, pc: u32) -> Option<MInst> {
     decode_row(chip, word, pc).map(|(m, _)| m)
 }
 
+impl Row {
+    /// What [`MInst::form`] holds for instructions of this row beside free bits.
+    pub(super) fn variant_form(&self) -> u64 {
+        u64::from(self.variant) << VARIANT_SHIFT
+    }
+}
+
 /// Which of the values with its name this one is, and how many there are.
 fn same_name(g: &Group, value: u64, name: &[Mod]) -> (u64, u64) {
     let (mut before, mut all) = (0, 0);

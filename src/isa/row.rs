@@ -244,6 +244,9 @@ pub enum Style {
     Gap,
     /// `v[R0+0x4]`: vertex data.
     Vertex,
+    /// An immediate of which this part is meant: `0x1234.H1`. The instruction does not hold it; rows that differ
+    /// in it are variants.
+    Part(Sel),
     /// An immediate as eight letters, `PPNNZZPP`: what FSWZ does with each lane of a quad.
     Swizzle,
 }

@@ -45,8 +45,16 @@ fn float_sources(f: Form, mut done: impl FnMut(&dyn Fn(Row) -> Row, Slot)) {
         return done(&|r: Row| r.m(kind, FLOAT), part(F20));
     }
     for (value, name, imm) in SOURCES {
-        done(&|r: Row| r.fix(kind, value).fix(b(44, 1), 0).always(name), source(f, imm));
+        for (n, source) in immediate_halves(f, imm) {
+            let half = b(44, 1);
+            done(&|r: Row| r.fix(kind, value).fix(half, n.into()).always(name).variant(n), source);
+        }
     }
+}
+
+/// An immediate and its high half.
+fn immediate_halves(f: Form, imm: Slot) -> [(u8, Slot); 2] {
+    [(0, Sel::Whole), (1, Sel::H1)].map(|(n, part)| (n, source(f, imm).style(Style::Part(part))))
 }
 
 fn float_to_float(t: &mut Vec<Row>, f: Form) {
@@ -61,13 +69,23 @@ fn float_to_float(t: &mut Vec<Row>, f: Form) {
         SOURCES.into_iter().zip([names![[F16 F16]] as Names, names![[F32 F32]], names![[F64 F64]]])
     {
         let rounding = b2(42, 2, 45, 1);
-        let start = || f.row(Op::F2f, 0x3fc, 0x254).fix(types, value * 5).flag(47, FTZ).always(names);
-        let start = || if f == Form::Imm { start().fix(b(44, 1), 0) } else { start() };
-        let source = if f == Form::Imm { source(f, imm) } else { parts(f, imm, b(44, 1), HALF) };
-        let finish = |r: Row| r.flag(53, SAT).s(D.cc(50)).s(source);
-        t.push(finish(start().except(rounding, 1).except(rounding, 2).m(rounding, TO_INTEGER)));
-        for alias in [1, 2] {
-            t.push(finish(start().fix(rounding, alias.into()).variant(alias).always(names![Pass])));
+        let mut push = |shape: &dyn Fn(Row) -> Row, part: u8, source: Slot| {
+            let start =
+                || shape(f.row(Op::F2f, 0x3fc, 0x254).fix(types, value * 5).flag(47, FTZ).always(names));
+            let finish = |r: Row| r.flag(53, SAT).s(D.cc(50)).s(source);
+            let named = start().except(rounding, 1).except(rounding, 2).m(rounding, TO_INTEGER);
+            t.push(finish(named.variant(part)));
+            for alias in [1, 2] {
+                let row = start().fix(rounding, alias.into()).variant(alias * 2 + part);
+                t.push(finish(row.always(names![Pass])));
+            }
+        };
+        if f == Form::Imm {
+            for (n, source) in immediate_halves(f, imm) {
+                push(&|r: Row| r.fix(b(44, 1), n.into()), n, source);
+            }
+        } else {
+            push(&|r: Row| r, 0, parts(f, imm, b(44, 1), HALF));
         }
     }
 }
@@ -92,12 +110,20 @@ fn from_int(t: &mut Vec<Row>, f: Form) {
     let low = || parts(f, I20, b(44, 1), LOW_HALF);
     let high = || parts(f, I20, Bits::NONE, HIGH_HALF);
     if f == Form::Imm {
-        // The part of an immediate would be written after it; no compiler has a use for it.
-        let whole = |r: Row| r.fix(b(44, 2), 0);
-        t.push(finish_f(whole(bytes(i2f()))).s(source(f, I20)));
-        t.push(finish_i(whole(bytes(i2i()))).s(source(f, I20)));
-        t.push(finish_f(whole(halves(i2f()))).s(source(f, I20)));
-        t.push(finish_i(whole(halves(i2i()))).s(source(f, I20)));
+        let source = |part: Option<Sel>| source(f, I20).style(Style::Part(part.unwrap_or_default()));
+        for (n, &part) in BYTES.iter().enumerate() {
+            let row = |r: Row| bytes(r).fix(b(44, 2), n as u64).variant(n as u8);
+            t.push(finish_f(row(i2f())).s(source(part)));
+            t.push(finish_i(row(i2i())).s(source(part)));
+        }
+        for (n, part) in [(0, LOW_HALF[0]), (1, LOW_HALF[1]), (2, HIGH_HALF[0])] {
+            let row = |r: Row| match n {
+                2 => halves(r).fix(b(45, 1), 1).variant(2),
+                _ => halves(r).fix(b(44, 2), n.into()).variant(n),
+            };
+            t.push(finish_f(row(i2f())).s(source(part)));
+            t.push(finish_i(row(i2i())).s(source(part)));
+        }
         return;
     }
     t.push(finish_f(bytes(i2f())).s(byte()));

@@ -120,9 +120,10 @@ fn fetch(t: &mut Vec<Row>) {
 
 fn gradients(t: &mut Vec<Row>) {
     let suffixes = |r: Row| closing(r.flag(54, AOFFI));
-    two_vectors(t, suffixes(row(Op::Txd, 0xff8, 0x760, 2)), imm(b(41, 13)));
-    let bindless = suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B]));
-    t.push(bindless.s(D).s(A).s(B).s(NO_TEXTURE).s(KIND).s(MASK));
+    // The second vector is written even if it is RZ.
+    let operands = |r: Row, texture: Slot| r.s(D).s(A).s(B).s(texture).s(KIND).s(MASK);
+    t.push(operands(suffixes(row(Op::Txd, 0xff8, 0x760, 2)), imm(b(41, 13))));
+    t.push(operands(suffixes(row(Op::Txd, 0xff8, 0x7e0, 2).always(names![B])), NO_TEXTURE));
 }
 
 fn queries(t: &mut Vec<Row>) {

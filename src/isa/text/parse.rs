@@ -7,7 +7,7 @@ use super::FORM;
 use super::print::SWIZZLE;
 use crate::Chip;
 use crate::isa::codec::{Misfit, encode_as};
-use crate::isa::row::{Kind, Row};
+use crate::isa::row::{Kind, Row, Style};
 use crate::isa::table::Table;
 use crate::isa::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
 use arrayvec::ArrayVec;
@@ -38,8 +38,8 @@ pub fn parse(
 enum Raw<'t> {
     /// Nothing but this operand can be meant.
     Known(Operand),
-    /// A number, with the suffixes `.NEG`, `.ABS`, `.INV`.
-    Number(&'t str, SrcMods),
+    /// A number, with the suffixes `.NEG`, `.ABS`, `.INV`, and the part that is meant.
+    Number(&'t str, SrcMods, Sel),
     Label(&'t str),
 }
 
@@ -263,7 +263,7 @@ impl<'t> Parser<'t> {
         }
         if let Some(number) = self.number() {
             let mods = SrcMods { neg: self.eat(".NEG"), abs: self.eat(".ABS"), inv: self.eat(".INV") };
-            return Ok(Raw::Number(number, mods));
+            return Ok(Raw::Number(number, mods, self.part()?));
         }
         if let Some(source) = self.source()? {
             return Ok(Raw::Known(source));
@@ -421,7 +421,16 @@ impl<'t> Parser<'t> {
                     }
                 }
                 Raw::Known(o) => o,
-                Raw::Number(text, mods) => number_as(text, mods, slot.kind)?,
+                Raw::Number(text, mods, part) => {
+                    let shown = if let Style::Part(sel) = slot.style { sel } else { Sel::Whole };
+                    if part != shown {
+                        return None;
+                    }
+                    if shown != Sel::Whole {
+                        m.form |= row.variant_form();
+                    }
+                    number_as(text, mods, slot.kind)?
+                }
                 Raw::Label(name) => match slot.kind {
                     Kind::TargetRel(_) | Kind::TargetAbs(_) => Operand::Target((self.label)(name)?),
                     _ => return None,

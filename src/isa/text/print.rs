@@ -76,6 +76,9 @@ fn operand(out: &mut String, o: &Operand, slot: Option<&Slot>) {
                     out.push_str(name);
                 }
             }
+            if let Style::Part(sel) = style {
+                part(out, sel);
+            }
         }
         Operand::Const { bank, base, offset, mods, sel } => source(out, mods, |out| {
             let _ = write!(out, "c[{bank:#x}]");
