@@ -1,8 +1,8 @@
 //! What must hold for every row of every table, whatever it says.
 
 use nvir::Chip;
-use nvir::isa::row::{Bits, Kind, Row};
-use nvir::isa::{self, ImmKind, MInst, Operand, Table};
+use nvir::isa::row::{Bits, ImmEnc, Kind, Row, Slot};
+use nvir::isa::{self, ImmKind, Kw, MInst, Operand, Pred, Reg, Sel, SrcMods, Table};
 
 /// A small deterministic generator (xorshift64*).
 struct Rng(u64);
@@ -120,6 +120,133 @@ fn forget_nan_payloads(m: &mut MInst) {
             };
             if nan {
                 *bits |= 0x7fff_ffff;
+            }
+        }
+    }
+}
+
+/// A random operand for a slot, as a compiler might write it.
+fn operand(rng: &mut Rng, chip: Chip, slot: &Slot) -> Operand {
+    let r = rng.next();
+    let flag = |n: u32, exists: bool| exists && r >> n & 3 == 0;
+    let mods = SrcMods {
+        neg: flag(0, slot.mods.neg.exists()),
+        abs: flag(2, slot.mods.abs.exists()),
+        inv: flag(4, slot.mods.inv.exists()),
+    };
+    let reg = |n: u64| if n % 5 == 0 { Reg::Z } else { Reg((n % u64::from(chip.gprs())) as u8) };
+    let sel = match slot.sel {
+        Some((_, names)) => names[(r >> 8) as usize % names.len()].unwrap_or_default(),
+        None => Sel::Whole,
+    };
+    let scaled = |at: Bits, shift: u8| {
+        let half = at.max() / 2;
+        (((r >> 16) & half) << shift) as i32
+    };
+    match slot.kind {
+        Kind::Reg(_) | Kind::Tied { .. } => {
+            Operand::Reg { reg: reg(r >> 16), mods, sel, cc: flag(6, slot.cc.exists()) }
+        }
+        Kind::Pred { not, .. } => {
+            Operand::Pred(Pred { num: (r >> 16 & 7) as u8, not: flag(6, not.exists()) })
+        }
+        Kind::Imm { at, enc } => {
+            let field = r >> 8 & at.max();
+            let (bits, kind) = match enc {
+                ImmEnc::F32 => ((field << (32 - at.width())) as u32, ImmKind::F32),
+                ImmEnc::F64 => ((field << (32 - at.width())) as u32, ImmKind::F64),
+                ImmEnc::F16 => (f32::from((r >> 8 & 0x3ff) as u16).to_bits(), ImmKind::F32),
+                ImmEnc::Negated => ((field as u32).wrapping_neg(), ImmKind::Int),
+                ImmEnc::Scaled(shift) => ((field << shift) as u32, ImmKind::Int),
+                ImmEnc::Signed | ImmEnc::SignedAsHex if at.width() > 0 => {
+                    (at.get_signed(at.put(field)) as u32, ImmKind::Int)
+                }
+                _ => (field as u32, ImmKind::Int),
+            };
+            Operand::Imm { bits, kind, mods }
+        }
+        Kind::Const { bank, offset, shift, .. } => Operand::Const {
+            bank: (r >> 40 & bank.max()) as u8,
+            base: Reg::Z,
+            offset: scaled(offset, shift),
+            mods,
+            sel,
+        },
+        Kind::ConstInd { bank, offset, .. } => Operand::Const {
+            bank: (r >> 40 & bank.max()) as u8,
+            base: reg(r >> 48),
+            offset: scaled(offset, 0),
+            mods,
+            sel,
+        },
+        Kind::Mem { base, offset, shift, .. } => {
+            let base = if base.width() > 0 { reg(r >> 48) } else { Reg::Z };
+            Operand::Mem { base, offset: scaled(offset, shift) }
+        }
+        Kind::Attr { base, offset, shift, .. } => {
+            let base = if base.width() > 0 { reg(r >> 48) } else { Reg::Z };
+            Operand::Attr { base, offset: scaled(offset, shift) }
+        }
+        Kind::Sreg(at) => Operand::Sreg((r >> 16 & at.max()) as u8),
+        Kind::TargetRel(_) => Operand::Target(0x10008 + (r >> 16 & 0xfff8) as u32),
+        Kind::TargetAbs(_) => Operand::Target((r >> 16 & 0xfff8) as u32),
+        Kind::CcTest(at) => Operand::CcTest((r >> 16 & at.max()) as u8),
+        Kind::Word { words, .. } => {
+            let legal: Vec<Kw> = words.iter().flatten().copied().collect();
+            Operand::Word(legal[(r >> 16) as usize % legal.len()])
+        }
+    }
+}
+
+/// A random instruction of a row, in the encoding that a compiler chooses.
+fn instruction(rng: &mut Rng, chip: Chip, row: &Row) -> MInst {
+    let mut m = MInst::new(row.op);
+    for g in &row.groups {
+        let legal = g.names.iter().flatten().count();
+        let n = rng.next() as usize % legal.max(1);
+        m.mods.extend(g.names.iter().flatten().nth(n).copied().unwrap_or_default().iter().copied());
+    }
+    m.operands.extend(row.slots.iter().map(|s| operand(rng, chip, s)));
+    if row.guard.is_some() {
+        m.guard = Pred { num: (rng.next() & 7) as u8, not: rng.next() & 1 == 1 };
+    }
+    m.sync = row.sync.exists() && rng.next() & 3 == 0;
+    m
+}
+
+/// The other direction: what encodes must decode to the same instruction, whichever row the encoder took.
+#[test]
+fn instructions_of_every_row_survive_encoding() {
+    let mut rng = Rng(0x0123_4567_89ab_cdef);
+    let pc = 0x10008;
+    let mut encoded = 0u32;
+    for chip in Chip::ALL {
+        for row in Table::of(chip).rows() {
+            for _ in 0..1000 {
+                let m = instruction(&mut rng, chip, row);
+                let Ok(word) = isa::encode(chip, &m, pc) else { continue };
+                assert_eq!(
+                    isa::decode(chip, word, pc).as_ref(),
+                    Some(&m),
+                    "{chip} {word:016x} {}",
+                    describe(row)
+                );
+                encoded += 1;
+            }
+        }
+    }
+    assert!(encoded > 1_000_000, "only {encoded} instructions had an encoding");
+}
+
+/// Random words: nothing panics, and what decodes is encoded again.
+#[test]
+fn random_words_decode_to_what_encodes_to_them_or_not_at_all() {
+    let mut rng = Rng(0xfeed_f00d_dead_beef);
+    for chip in Chip::ALL {
+        for _ in 0..300_000 {
+            let word = rng.next();
+            if let Some(m) = isa::decode(chip, word, 0) {
+                assert_eq!(isa::encode(chip, &m, 0), Ok(word), "{chip} {m:?}");
             }
         }
     }
