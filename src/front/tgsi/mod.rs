@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod flow;
+pub mod interp;
 mod lexer;
 mod lower;
 mod names;
