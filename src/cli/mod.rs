@@ -7,6 +7,7 @@ mod asm;
 mod common;
 mod compile;
 mod disasm;
+mod interp;
 mod isa;
 mod opt;
 mod run;
@@ -40,6 +41,7 @@ enum Command {
     Opt(opt::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Interp(interp::Args),
     Isa(isa::Args),
     Run(run::Args),
     Test(test::Args),
@@ -53,6 +55,7 @@ pub fn main() -> ExitCode {
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
         Command::Disasm(a) => disasm::run(a),
+        Command::Interp(a) => interp::run(a),
         Command::Isa(a) => isa::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),

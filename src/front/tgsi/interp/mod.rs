@@ -92,7 +92,8 @@ struct Block<'a> {
     id: [u32; 3],
 }
 
-/// Instructions that a thread runs at a stretch.
+/// The most instructions that a thread runs at a stretch. Turns differ in length, without a pattern that loops could
+/// fall into step with.
 const TURN: u32 = 256;
 
 /// Lanes of a warp.
@@ -134,6 +135,7 @@ impl Block<'_> {
                 }
             }
         }
+        let mut random = 1u32;
         loop {
             let mut moved = false;
             for t in &mut threads {
@@ -141,7 +143,8 @@ impl Block<'_> {
                     continue;
                 }
                 moved = true;
-                for _ in 0..TURN {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                for _ in 0..=(random >> 16) % TURN {
                     if *steps == 0 {
                         return Err(
                             self.fault(t, Trap(FaultKind::StepLimit, "the launch runs too long".into()))

@@ -1,0 +1,57 @@
+//! `nvir interp`: TGSI fixtures under the reference interpreter.
+
+use super::common;
+use nvir::fixture::run::{Loaded, Outcome, find};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Run TGSI fixtures on the reference interpreter, without compiling them
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  nvir interp tgsi/crc32.toml           one fixture
+  nvir interp tgsi --test random        tests of that name in every fixture below a folder")]
+pub struct Args {
+    /// Fixtures, and folders of them
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Only this test
+    #[arg(long, value_name = "NAME")]
+    test: Option<String>,
+    /// Instructions that one launch may execute, over all threads
+    #[arg(long, default_value_t = 1 << 30, value_name = "N")]
+    step_limit: u64,
+}
+
+pub fn run(a: Args) -> ExitCode {
+    let fixtures = match find(&a.paths) {
+        Ok(f) => f,
+        Err(e) => return common::usage(e),
+    };
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    for path in fixtures {
+        let loaded = match Loaded::read(&path) {
+            Ok(l) => l,
+            Err(e) => {
+                failed += 1;
+                println!("FAILED {}: {e}", path.display());
+                continue;
+            }
+        };
+        let name = path.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        for (test, outcome) in loaded.interpret(a.test.as_deref(), a.step_limit) {
+            match outcome {
+                Outcome::Passed => {
+                    passed += 1;
+                    println!("ok {name}/{test}");
+                }
+                Outcome::Skipped(_) => skipped += 1,
+                Outcome::Failed(why) => {
+                    failed += 1;
+                    println!("FAILED {name}/{test}: {}", why.trim_end());
+                }
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
+}
