@@ -181,7 +181,7 @@ ops! {
     /// [`super::Surf`] load
     Suld "suld" 0 3 READS;
     /// [`super::Surf`] store
-    Sust "sust" 0 3 EFFECT;
+    Sust "sust" 0 4 EFFECT;
     /// [`super::Surf`] atomic
     Sured "sured" 0 3 EFFECT | READS;
     /// [`super::Surf`] query (lower/surfaces)

@@ -23,6 +23,7 @@ mod lanes;
 mod logic;
 mod memory;
 mod operand;
+mod surface;
 mod texture;
 
 use crate::chip::Chip;
@@ -123,6 +124,12 @@ impl Cx<'_> {
             Op::Shfl => self.shfl(i),
             Op::Quadop => self.quadop(i),
             Op::Tex => self.tex(i),
+            Op::Suld => self.surface_load(i),
+            Op::Sust => self.surface_store(i),
+            Op::Suclamp => self.suclamp(i),
+            Op::Subfm => self.subfm(i),
+            Op::Sueau => self.sueau(i),
+            Op::Madsp => self.madsp(i),
             Op::Texbar => match i.aux {
                 Aux::Count(n) => Ok(MInst::new(isa::Op::Texdepbar).arg(isa::Operand::imm(n.into()))),
                 _ => Err(Unencodable::Operand),
@@ -137,13 +144,7 @@ impl Cx<'_> {
             | Op::Ldexp
             | Op::BufSize
             | Op::Suq
-            | Op::Suld
-            | Op::Sust
             | Op::Sured
-            | Op::Suclamp
-            | Op::Subfm
-            | Op::Sueau
-            | Op::Madsp
             | Op::Call
             | Op::Pcopy => Err(Unencodable::Operation),
         }

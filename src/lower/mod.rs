@@ -33,6 +33,7 @@ pub fn run(p: &mut Program, chip: Chip, options: &Options) {
         sysval::run(f, &options.abi, p.block_size);
     }
     textures::run(p, chip, &options.abi);
+    surfaces::run(p, chip, &options.abi);
     memory(p, chip);
     arithmetic(p);
 }

@@ -1,2 +1,521 @@
-//! Image instructions to what the chips have: formatted stores and raw loads by byte address on GF100, addresses
-//! computed with the surface units (SUCLAMP, SUBFM, SUEAU) on Kepler.
+//! Image instructions to what the chips have.
+//!
+//! - Kepler computes the address itself: SUCLAMP packs a clamped coordinate, SUBFM and SUEAU make the low byte and
+//!   the rest of the address of them, IMADSP the offsets between. SULDGA loads raw bytes there, SUSTGA stores
+//!   through the format. The predicate of SUBFM says that a coordinate is outside, and suppresses the access.
+//! - GF100 names a bound slot: SULD loads raw bytes by a coordinate in bytes, SUST stores through the format,
+//!   SULEA gives an address. Slices of three-dimensional images are tiled by hand onto two dimensions.
+//!
+//! What is loaded raw is taken apart by the declared format. Atomics go to global memory. The words that describe
+//! an image stand in the driver's constant buffer ([`Abi::su_info`]); the sequences are those that Mesa's nvc0
+//! driver is written for (facts: driver-abi, envytools `isa`).
+
+use super::expand::expand;
+use crate::chip::Chip;
+use crate::driver::Abi;
+use crate::format::{Format, Kind};
+use crate::ir::build::Builder;
+use crate::ir::*;
+
+/// Bytes of the words that describe an image (Mesa `nvc0_program.h`).
+mod info {
+    pub const ADDRESS: u32 = 0x00;
+    pub const FORMAT: u32 = 0x04;
+    pub const PITCH: u32 = 0x0c;
+    pub const ARRAY: u32 = 0x14;
+    pub const LAYER: u32 = 0x1c;
+    pub const SIZE: u32 = 0x20;
+    /// Bytes of a texel; on GF100 their logarithm.
+    pub const TEXEL: u32 = 0x30;
+    pub const MS_X: u32 = 0x38;
+    pub const MS_Y: u32 = 0x3c;
+
+    /// Clamping (Kepler) or tiling (GF100) of a coordinate.
+    pub const fn dim(axis: usize) -> u32 {
+        [0x08, 0x10, 0x18][axis]
+    }
+}
+
+/// Takes image instructions of all functions apart.
+pub fn run(p: &mut Program, chip: Chip, abi: &Abi) {
+    let cx = Cx { chip, abi };
+    for (_, f) in p.funcs.iter_mut() {
+        expand(f, |b, i| {
+            let surf = match i.surf() {
+                Some(s) if i.srcs.is_empty() => s.clone(),
+                _ => return false,
+            };
+            cx.lower(b, i, &surf)
+        });
+    }
+}
+
+struct Cx<'a> {
+    chip: Chip,
+    abi: &'a Abi,
+}
+
+/// Coordinates as the hardware counts them: samples are texels of a larger image.
+struct Place {
+    coords: Vec<ValueId>,
+    /// Without the layer.
+    dims: usize,
+    layered: bool,
+}
+
+/// Where an access goes, and whether it must not happen.
+struct Target {
+    srcs: Vec<Src>,
+    outside: ValueId,
+}
+
+impl Cx<'_> {
+    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) -> bool {
+        match i.op {
+            Op::Suq => self.size(b, i, s),
+            Op::Suld => self.load(b, i, s),
+            Op::Sust => self.store(b, i, s),
+            Op::Sured => self.atomic(b, i, s),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A word of the image's description.
+    fn info(&self, b: &mut Builder<'_>, s: &Surf, offset: u32) -> ValueId {
+        let mem =
+            MemRef::new(Space::Const).with_buffer(self.abi.aux_bank.into()).with_align(Align::multiple_of(4));
+        let (base, at) = match (s.handle, s.index) {
+            (Some(handle), _) => {
+                let table = self.abi.bindless_info.unwrap_or(self.abi.su_info);
+                let entry = b.op2(Op::And, Type::U32, handle, 511);
+                (Some(b.op2(Op::Shl, Type::U32, entry, 6)), u32::from(table))
+            }
+            (None, Some(index)) => {
+                let n = b.add(Type::U32, index, u32::from(s.image));
+                let n = b.op2(Op::And, Type::U32, n, Abi::MAX_IMAGES - 1);
+                (Some(b.op2(Op::Shl, Type::U32, n, 6)), u32::from(self.abi.su_info))
+            }
+            (None, None) => (None, u32::from(self.abi.su_info) + 64 * u32::from(s.image)),
+        };
+        let mem = mem.with_offset((at + offset) as i32);
+        let mem = match base {
+            Some(v) => mem.with_base(&[v]),
+            None => mem,
+        };
+        b.ld(Type::U32, mem)[0]
+    }
+
+    fn size(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
+        let cube = s.dim == Dim::Cube;
+        let mut dsts = i.dsts.iter();
+        for axis in 0..3usize {
+            if s.mask >> axis & 1 == 0 {
+                continue;
+            }
+            let Some(&dst) = dsts.next() else { return };
+            // Layers stand in the third place always.
+            let at = if axis == 1 && s.dim == Dim::D1 && s.array { 2 } else { axis };
+            let v = self.info(b, s, info::SIZE + 4 * at as u32);
+            let mut inst = Inst::new(Op::Mov, Type::U32).src(v);
+            if axis == 2 && cube {
+                inst = Inst::new(Op::Div, Type::U32).src(v).src(6);
+            }
+            if s.dim == Dim::Ms && axis < 2 {
+                let shift = self.info(b, s, [info::MS_X, info::MS_Y][axis]);
+                inst = Inst::new(Op::Shr, Type::U32).src(v).src(shift);
+            }
+            b.push(inst.dst(dst));
+        }
+        if let (true, Some(&dst)) = (s.mask & 8 != 0, dsts.next()) {
+            let inst = if s.dim == Dim::Ms {
+                let (x, y) = (self.info(b, s, info::MS_X), self.info(b, s, info::MS_Y));
+                let both = b.add(Type::U32, x, y);
+                Inst::new(Op::Shl, Type::U32).src(1).src(both)
+            } else {
+                Inst::new(Op::Mov, Type::U32).src(1)
+            };
+            b.push(inst.dst(dst));
+        }
+    }
+
+    fn place(&self, b: &mut Builder<'_>, s: &Surf) -> Place {
+        let dims = match s.dim {
+            Dim::Buffer | Dim::D1 => 1,
+            Dim::D2 | Dim::Ms | Dim::Cube => 2,
+            Dim::D3 => 3,
+        };
+        let layered = s.array || s.dim == Dim::Cube;
+        let mut coords: Vec<ValueId> = s.coords.clone();
+        while coords.len() < dims + usize::from(layered) {
+            coords.push(b.mov(0));
+        }
+        if let (Dim::Ms, Some(sample)) = (s.dim, s.sample) {
+            let sample = b.op2(Op::And, Type::U32, sample, 7);
+            let at = b.op2(Op::Shl, Type::U32, sample, 3);
+            for (axis, word) in [(0, info::MS_X), (1, info::MS_Y)] {
+                let shift = self.info(b, s, word);
+                let first = b.op2(Op::Shl, Type::U32, coords[axis], shift);
+                let table = MemRef::new(Space::Const)
+                    .with_buffer(self.abi.aux_bank.into())
+                    .with_base(&[at])
+                    .with_offset(i32::from(self.abi.ms_info) + 4 * axis as i32)
+                    .with_align(Align::multiple_of(4));
+                let delta = b.ld(Type::U32, table)[0];
+                coords[axis] = b.add(Type::U32, first, delta);
+            }
+        }
+        Place { coords, dims, layered }
+    }
+
+    /// Whether no image is bound, or one with texels of another size.
+    fn unbound(&self, b: &mut Builder<'_>, s: &Surf, format: Option<Format>) -> ValueId {
+        let address = self.info(b, s, info::ADDRESS);
+        let none = b.setp(Cond::Eq, Type::U32, address, 0);
+        let Some(format) = format else { return none };
+        let bytes = format.bytes();
+        let want = if self.chip == Chip::Gf100 { bytes.trailing_zeros() } else { bytes };
+        let size = self.info(b, s, info::TEXEL);
+        let other = b.setp(Cond::Ne, Type::U32, size, want);
+        b.op2(Op::Or, Type::Pred, none, other)
+    }
+
+    fn target(&self, b: &mut Builder<'_>, s: &Surf, raw: bool, format: Option<Format>) -> Target {
+        let place = self.place(b, s);
+        let unbound = self.unbound(b, s, format);
+        if self.chip == Chip::Gf100 {
+            return Target { srcs: self.slot(b, s, place, raw), outside: unbound };
+        }
+        let (address, outside) = self.address(b, s, &place, raw);
+        let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
+        let format = if raw { b.mov(0) } else { self.info(b, s, info::FORMAT) };
+        Target { srcs: vec![address.into(), format.into()], outside }
+    }
+
+    // ---- Kepler
+
+    /// A clamped coordinate, and whether it was outside.
+    fn clamp(
+        &self,
+        b: &mut Builder<'_>,
+        s: &Surf,
+        v: ValueId,
+        axis: usize,
+        mode: (u8, bool),
+    ) -> (ValueId, ValueId) {
+        let limit = self.info(b, s, info::dim(axis));
+        let (dst, out) = (b.gpr(), b.pred());
+        let aux = Aux::Suclamp { mode: mode.0, two_d: mode.1, signed: true, imm: 0 };
+        b.push(Inst::new(Op::Suclamp, Type::S32).src(v).src(limit).src(0).dst(dst).dst(out).with_aux(aux));
+        (dst, out)
+    }
+
+    fn madsp(b: &mut Builder<'_>, parts: u16, x: Src, y: Src, z: Src) -> ValueId {
+        b.value(Inst::new(Op::Madsp, Type::U32).src(x).src(y).src(z).with_aux(Aux::Madsp(parts)))
+    }
+
+    /// Low byte and the rest of the address as a pair, and whether it is outside.
+    fn address(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, raw: bool) -> ([ValueId; 2], ValueId) {
+        const SD: u8 = 0;
+        const PL: u8 = 5;
+        const BL: u8 = 10;
+        if s.dim == Dim::Buffer {
+            // Linear: the low word is an offset in bytes.
+            let size = self.info(b, s, info::SIZE);
+            let out = b.setp(Cond::Ge, Type::U32, place.coords[0], size);
+            let bytes = match s.format {
+                Some(f) => b.mul(Type::U32, place.coords[0], f.bytes()),
+                None => {
+                    let texel = self.info(b, s, info::TEXEL);
+                    b.mul(Type::U32, place.coords[0], texel)
+                }
+            };
+            let low = b.op2(Op::And, Type::U32, bytes, 0xff);
+            let rest = b.op2(Op::Shr, Type::U32, bytes, 8);
+            let base = self.info(b, s, info::ADDRESS);
+            return ([low, b.add(Type::U32, base, rest)], out);
+        }
+        let _ = raw;
+        let block_linear = matches!(s.dim, Dim::D2 | Dim::Ms | Dim::D3) && !place.layered;
+        let mode = |axis: usize| match (block_linear, place.dims, axis) {
+            (true, ..) => (BL, true),
+            (_, 1, 1) => (PL, true),
+            _ => (SD, true),
+        };
+        let zero = Src::imm(0);
+        let mut packed: Vec<Src> = Vec::new();
+        let mut layer_out = None;
+        for (n, &v) in place.coords.iter().enumerate() {
+            // The layer of a one-dimensional image is bounded by the third word.
+            let axis = if n == 1 && place.dims == 1 { 2 } else { n };
+            let (c, out) = self.clamp(b, s, v, axis, mode(n));
+            packed.push(c.into());
+            if n == place.dims {
+                layer_out = Some(out);
+            }
+        }
+        if place.dims == 2 && !place.layered {
+            // A slice of a three-dimensional image may be bound.
+            let word = self.info(b, s, info::LAYER);
+            let z = b.op2(Op::Shr, Type::U32, word, 16);
+            let (z, _) = self.clamp(b, s, z, 2, (SD, true));
+            packed.push(z.into());
+        }
+        while packed.len() < 3 {
+            packed.push(zero);
+        }
+        let [x, y, z] = [packed[0], packed[1], packed[2]];
+        let (offset, fm) = if place.dims == 1 {
+            let offset = b.op2(Op::And, Type::U32, x, 0xffff);
+            (offset, [x, zero, zero])
+        } else {
+            let layout = self.info(b, s, info::LAYER);
+            let rows = Self::madsp(b, madsp::H0_H0_H0, z, layout.into(), y);
+            let pitch = self.info(b, s, info::PITCH);
+            let parts = if place.layered { madsp::SD } else { madsp::U32_H0_H0 };
+            let offset = Self::madsp(b, parts, rows.into(), pitch.into(), x);
+            (offset, [x, y, if place.layered { offset.into() } else { z }])
+        };
+        let (low, mut outside) = (b.gpr(), b.pred());
+        let three_d = place.dims == 3 || place.dims == 2 && !place.layered;
+        let subfm = Inst::new(Op::Subfm, Type::U32).src(fm[0]).src(fm[1]).src(fm[2]);
+        b.push(subfm.dst(low).dst(outside).with_aux(Aux::Subfm { three_d }));
+        let base = self.info(b, s, info::ADDRESS);
+        let mut high = b.value(Inst::new(Op::Sueau, Type::U32).src(offset).src(low).src(base));
+        if place.layered {
+            let stride = self.info(b, s, info::ARRAY);
+            high = if place.dims == 1 {
+                Self::madsp(b, madsp::H0_U24_U32, y, stride.into(), high.into())
+            } else {
+                Self::madsp(b, madsp::U32_U24_U32, stride.into(), z, high.into())
+            };
+        }
+        if let Some(out) = layer_out {
+            outside = b.op2(Op::Or, Type::Pred, outside, out);
+        }
+        ([low, high], outside)
+    }
+
+    // ---- GF100
+
+    /// The slot and the coordinates: x in bytes where bytes are loaded.
+    fn slot(&self, b: &mut Builder<'_>, s: &Surf, place: Place, raw: bool) -> Vec<Src> {
+        let number: Src = match s.index {
+            Some(index) => {
+                let n = b.add(Type::U32, index, u32::from(s.image));
+                b.op2(Op::And, Type::U32, n, Abi::MAX_IMAGES - 1).into()
+            }
+            None => Src::imm(s.image.into()),
+        };
+        let mut c = place.coords;
+        if raw {
+            let shift = self.info(b, s, info::TEXEL);
+            c[0] = b.op2(Op::Shl, Type::U32, c[0], shift);
+        }
+        if place.layered {
+            if place.dims == 1 {
+                let zero = b.mov(0);
+                c.insert(1, zero);
+            }
+            let stride = self.info(b, s, info::ARRAY);
+            c[2] = b.mul(Type::U32, c[2], stride);
+        } else if place.dims >= 2 {
+            c = self.tiled(b, s, &c, raw);
+        }
+        vec![number, Src::tuple(&c)]
+    }
+
+    /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of: tiles of all
+    /// slices of a tile's depth stand side by side, and those of deeper tiles below (envytools, `g80-surface`).
+    fn tiled(&self, b: &mut Builder<'_>, s: &Surf, c: &[ValueId], raw: bool) -> Vec<ValueId> {
+        let first = self.info(b, s, info::LAYER);
+        let z = match c.get(2) {
+            Some(&z) => b.add(Type::U32, first, z),
+            None => first,
+        };
+        let at = [c[0], c[1], z];
+        let (mut inside, mut tile, mut shift) = ([z; 3], [z; 3], [z; 3]);
+        for axis in 0..3 {
+            let (field, by) = if axis == 0 && raw {
+                // Tiles are 64 bytes wide.
+                (b.mov(0x600), b.mov(6))
+            } else {
+                let word = self.info(b, s, info::dim(axis));
+                (b.op2(Op::Shr, Type::U32, word, 16), b.op2(Op::Shr, Type::U32, word, 24))
+            };
+            shift[axis] = by;
+            inside[axis] = b.op2(Op::Ext, Type::U32, at[axis], field);
+            tile[axis] = b.op2(Op::Shr, Type::U32, at[axis], by);
+        }
+        let deep = b.add(Type::U32, shift[2], shift[0]);
+        let x_tiles = b.op2(Op::Shl, Type::U32, tile[0], deep);
+        let x_slice = b.op2(Op::Shl, Type::U32, inside[2], shift[0]);
+        let x = b.add(Type::U32, inside[0], x_tiles);
+        let x = b.add(Type::U32, x, x_slice);
+        let word = self.info(b, s, info::dim(1));
+        let rows = b.op2(Op::And, Type::U32, word, 0xffff);
+        let y_slices = b.mul(Type::U32, tile[2], rows);
+        let y_tiles = b.op2(Op::Shl, Type::U32, tile[1], shift[1]);
+        let y = b.add(Type::U32, inside[1], y_tiles);
+        vec![x, b.add(Type::U32, y, y_slices)]
+    }
+
+    // ---- accesses
+
+    fn machine(&self, op: Op, ty: Type, s: &Surf, place: usize) -> Inst {
+        let mut inst = Inst::new(op, ty);
+        let mut ext = s.clone();
+        ext.coords.clear();
+        ext.data.clear();
+        (ext.index, ext.handle, ext.sample) = (None, None, None);
+        ext.machine = place as u32;
+        inst.ext = Some(Box::new(Ext::Surf(ext)));
+        inst
+    }
+
+    /// What the machine calls the shape: number of coordinates, and 4 for layers on GF100.
+    fn shape(s: &Surf) -> usize {
+        match (s.dim, s.array) {
+            (Dim::Cube, _) | (_, true) => 4,
+            (Dim::Buffer | Dim::D1, _) => 1,
+            _ => 2,
+        }
+    }
+
+    fn load(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
+        let words = s.format.map_or(4, |f| f.bytes().div_ceil(4) as usize);
+        let ty = match s.format.map_or(16, Format::bytes) {
+            1 => Type::U8,
+            2 => Type::U16,
+            4 => Type::U32,
+            8 => Type::U64,
+            _ => Type::B128,
+        };
+        let t = self.target(b, s, true, s.format);
+        let mut inst = self.machine(Op::Suld, ty, s, Self::shape(s));
+        inst.srcs.extend(t.srcs);
+        if self.chip != Chip::Gf100 {
+            inst.srcs.push(t.outside.into());
+        }
+        let mut raw: Vec<ValueId> = Vec::new();
+        for _ in 0..words {
+            let d = b.gpr();
+            inst.dsts.push(d);
+            raw.push(d);
+        }
+        b.push(inst);
+        if self.chip == Chip::Gf100 {
+            // What is not there reads as zeros; the hardware sees to coordinates that are outside.
+            raw = raw.iter().map(|&v| b.sel(t.outside, 0, v)).collect();
+        }
+        let mut dsts = i.dsts.iter();
+        for channel in 0..4 {
+            if s.mask >> channel & 1 == 0 {
+                continue;
+            }
+            let Some(&dst) = dsts.next() else { return };
+            let v = match s.format {
+                Some(f) => unpack(b, f, &raw, channel),
+                None => raw[channel.min(raw.len() - 1)].into(),
+            };
+            b.push(Inst::new(Op::Mov, Type::U32).src(v).dst(dst));
+        }
+    }
+
+    fn store(&self, b: &mut Builder<'_>, _i: &Inst, s: &Surf) {
+        let mut data: Vec<ValueId> = s.data.iter().copied().take(4).collect();
+        while data.len() < 4 {
+            data.push(b.mov(0));
+        }
+        let t = self.target(b, s, false, None);
+        let mut inst = self.machine(Op::Sust, Type::U32, s, Self::shape(s));
+        inst.srcs.extend(t.srcs);
+        inst.srcs.push(Src::tuple(&data));
+        if self.chip == Chip::Gf100 {
+            inst.guard = Some(Guard { pred: t.outside, not: true });
+        } else {
+            inst.srcs.push(t.outside.into());
+        }
+        b.push(inst);
+    }
+
+    /// An atomic on a texel of 32 bits, as one of global memory.
+    fn atomic(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
+        let t = self.target(b, s, true, s.format);
+        let (address, outside) = if self.chip == Chip::Gf100 {
+            let (lo, hi, out) = (b.gpr(), b.gpr(), b.pred());
+            let mut inst = self.machine(Op::Suld, Type::U32, s, Self::shape(s) | LEA);
+            inst.srcs.extend(t.srcs);
+            b.push(inst.dst(lo).dst(hi).dst(out));
+            ([lo, hi], b.op2(Op::Or, Type::Pred, t.outside, out))
+        } else {
+            // The pair counts bytes and units of 256.
+            let [low, high] = [t.srcs[0].values()[0], t.srcs[0].values()[1]];
+            let lo = b.op3(Op::Prmt, Type::U32, low, 0x6540, high);
+            let hi = b.op2(Op::Shr, Type::U32, high, 24);
+            ([lo, hi], t.outside)
+        };
+        let mem = MemRef::new(Space::Global).with_base(&address).with_align(Align::multiple_of(i.ty.bytes()));
+        let mut atom = Inst::new(Op::Atom, i.ty).with_mem(mem);
+        atom.aux = Aux::Atom(s.atom.unwrap_or(AtomOp::Load));
+        let words = i.ty.words();
+        for operand in s.data.chunks(words) {
+            atom.srcs.push(Src::tuple(operand));
+        }
+        atom.guard = Some(Guard { pred: outside, not: true });
+        let old = b.values(atom);
+        for (&dst, &v) in i.dsts.iter().zip(&old) {
+            b.push(Inst::new(Op::Sel, Type::U32).src(0).src(v).src(outside).dst(dst));
+        }
+    }
+}
+
+/// In [`Surf::machine`]: the address is wanted, not the texel.
+pub const LEA: usize = 8;
+
+/// Operand formats of `madsp`, as [`Aux::Madsp`] has them: those of a, b and c, two bits each.
+pub mod madsp {
+    pub const U32_U24_U32: u16 = 0;
+    pub const H0_H0_H0: u16 = 2 | 1 << 2 | 2 << 4;
+    pub const U32_H0_H0: u16 = 1 << 2 | 2 << 4;
+    pub const H0_U24_U32: u16 = 2;
+    /// As the second operand says itself.
+    pub const SD: u16 = u16::MAX;
+}
+
+/// A channel of a texel as the shader sees it.
+fn unpack(b: &mut Builder<'_>, f: Format, raw: &[ValueId], channel: usize) -> Src {
+    let channel = match (f.bgra, channel) {
+        (true, 0) => 2,
+        (true, 2) => 0,
+        (_, c) => c,
+    };
+    let bits = u32::from(f.bits[channel]);
+    let float = matches!(f.kind, Kind::Float | Kind::Unorm | Kind::Snorm);
+    if bits == 0 {
+        let one = if float { 1.0f32.to_bits() } else { 1 };
+        return Src::imm(if channel == 3 { one } else { 0 });
+    }
+    let at: u32 = f.bits[..channel].iter().map(|&n| u32::from(n)).sum();
+    let word = raw[(at / 32) as usize];
+    if bits == 32 {
+        return word.into();
+    }
+    let signed = matches!(f.kind, Kind::Sint | Kind::Snorm);
+    let ty = if signed { Type::S32 } else { Type::U32 };
+    let field = b.op2(Op::Ext, ty, word, at % 32 | bits << 8);
+    match f.kind {
+        Kind::Uint | Kind::Sint => field.into(),
+        Kind::Unorm | Kind::Snorm => {
+            let most = (1u32 << (bits - u32::from(signed))) - 1;
+            let x = b.cvt(Type::F32, ty, field);
+            let x = b.mul(Type::F32, x, Src::f32(1.0 / most as f32));
+            if signed { b.op2(Op::Max, Type::F32, x, Src::f32(-1.0)).into() } else { x.into() }
+        }
+        Kind::Float => {
+            // Small floats have a half's exponent and less of its mantissa.
+            let half = if bits < 16 { b.op2(Op::Shl, Type::U32, field, 15 - bits) } else { field };
+            b.cvt(Type::F32, Type::F16, half).into()
+        }
+    }
+}
