@@ -24,10 +24,16 @@
 //!   plain branch, and there is nothing to pop.
 //!
 //! The back edge goes behind the `PBK`.
+//!
+//! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
+//! executed under the branch's condition ([`Flow::decide_flat`]).
 
 use super::code::{Code, Label, Line, MBlock};
 use crate::ir::{BlockId, Function, Merge, Term};
+use crate::isa::latency::unit;
+use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, Pred};
+use crate::sched::effects::{Resource, writes};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What is asked of the code generator about a function.
@@ -100,6 +106,8 @@ struct Flow<'a, B> {
     heads: SecondaryMap<BlockId, u32>,
     /// Blocks of the layout.
     placed: EntitySet<BlockId>,
+    /// Blocks whose instructions stand, predicated, in the block before.
+    flat: SecondaryMap<BlockId, Option<Vec<Line>>>,
 }
 
 /// Emits a function. `labels`: where the function begins, as calls name it.
@@ -112,8 +120,10 @@ pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code:
         inside: SecondaryMap::with_default(NONE),
         heads: SecondaryMap::with_default(NONE),
         placed: EntitySet::with_capacity(f.blocks.len()),
+        flat: SecondaryMap::new(),
     };
     flow.find_constructs();
+    flow.decide_flat();
     flow.decide_loops();
     flow.decide_ifs();
     flow.write(start, code);
@@ -245,10 +255,71 @@ impl<B: Body> Flow<'_, B> {
         match &self.f.blocks[b].term {
             Term::Branch { then, els, .. } => {
                 self.body.is_divergent(b)
+                    && self.flat[then.to].is_none()
+                    && self.flat[els.to].is_none()
                     && !self.arm_just_leaves(b, then.to)
                     && !self.arm_just_leaves(b, els.to)
             }
             _ => false,
+        }
+    }
+
+    /// Most instructions that are predicated rather than branched around, where lanes may part and where not.
+    const FLAT_DIVERGENT: usize = 6;
+    const FLAT_UNIFORM: usize = 2;
+
+    /// Decides which arms are executed under their condition instead of being branched to.
+    fn decide_flat(&mut self) {
+        let mut preds: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+        for &b in &self.f.layout {
+            self.f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
+        }
+        let mut lines = Vec::new();
+        for &b in &self.f.layout {
+            let Term::Branch { then, els, .. } = &self.f.blocks[b].term else { continue };
+            let (t, e) = (then.to, els.to);
+            let limit = if self.body.is_divergent(b) { Self::FLAT_DIVERGENT } else { Self::FLAT_UNIFORM };
+            let leaves = |arm: BlockId| match &self.f.blocks[arm].term {
+                Term::Jump(onward) => self.arm_just_leaves(arm, onward.to),
+                Term::Exit | Term::Ret(_) => true,
+                _ => false,
+            };
+            let goes_to = |arm: BlockId, to: BlockId| matches!(&self.f.blocks[arm].term, Term::Jump(onward) if onward.to == to);
+            let condition = self.body.condition(b);
+            let mut short = |arm: BlockId| {
+                let simple = preds[arm] == 1
+                    && self.heads[arm] == NONE
+                    && self.f.blocks[arm].body.len() <= limit
+                    && !self.body.is_empty(arm);
+                if !simple {
+                    return None;
+                }
+                lines.clear();
+                self.body.emit(arm, &mut lines);
+                let ok = lines.len() <= limit && lines.iter().all(|l| can_predicate(&l.inst, condition));
+                ok.then(|| std::mem::take(&mut lines))
+            };
+            // One arm that leaves, or that meets the other side right after; or both, which meet.
+            let arms = if leaves(t) {
+                [short(t), None]
+            } else if leaves(e) {
+                [None, short(e)]
+            } else if goes_to(t, e) {
+                [short(t), None]
+            } else if goes_to(e, t) {
+                [None, short(e)]
+            } else {
+                let meet = matches!(&self.f.blocks[t].term, Term::Jump(onward) if goes_to(e, onward.to));
+                match if meet { (short(t), short(e)) } else { (None, None) } {
+                    (Some(x), Some(y)) if x.len() + y.len() <= limit => [Some(x), Some(y)],
+                    _ => [None, None],
+                }
+            };
+            for (arm, lines) in [t, e].into_iter().zip(arms) {
+                if lines.is_some() {
+                    self.flat[arm] = lines;
+                }
+            }
         }
     }
 
@@ -362,6 +433,14 @@ impl<B: Body> Flow<'_, B> {
                 };
                 out.tail.push(line(MInst::new(Op::Ssy).arg(join)));
             }
+            if let Term::Branch { not, then, els, .. } = &block.term {
+                let condition = Pred { num: self.body.condition(b), not: *not };
+                for (arm, guard) in [(then.to, condition), (els.to, !condition)] {
+                    for l in self.flat[arm].iter().flatten() {
+                        out.body.push(Line { inst: l.inst.clone().guarded(guard), loc: l.loc });
+                    }
+                }
+            }
             let next = order.get(k + 1).copied();
             let jump = |way: Way, guard: Pred| -> MInst {
                 match way {
@@ -433,6 +512,9 @@ impl<B: Body> Flow<'_, B> {
         {
             return Way::Sync;
         }
+        if self.flat[to].is_some() {
+            return self.ways(to).1;
+        }
         // Through empty blocks inside the construct to its join.
         self.way(b, to)
     }
@@ -469,6 +551,14 @@ impl<B: Body> Flow<'_, B> {
         }
         seen
     }
+}
+
+/// Whether an instruction may be executed under a predicate, which it leaves alone.
+fn can_predicate(m: &MInst, condition: u8) -> bool {
+    let mut writes_it = false;
+    writes(m, |r| writes_it |= r == Resource::Pred(condition));
+    let flow = matches!(unit(m.op), Unit::Flow | Unit::Texture);
+    m.guard.is_true() && !m.sync && !writes_it && !flow && !matches!(m.op, Op::Vote | Op::Shfl | Op::Fswz)
 }
 
 /// Whether a way is one instruction that needs no target block: better predicated than jumped over.

@@ -252,9 +252,12 @@ fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
             }
         }
     }
-    // The fewest moves that help: one operand, from the last to the first, then all together.
+    // The fewest moves that help: one operand, from the last to the first, then all together. Constant memory before
+    // immediates: the same word is wanted more often than the same number.
     let candidates: arrayvec::ArrayVec<usize, 4> = movable(i).collect();
-    for &n in candidates.iter().rev() {
+    let from_memory = |n: &&usize| matches!(i.srcs[**n].kind, SrcKind::Const { .. });
+    let (memory, others): (Vec<usize>, Vec<usize>) = candidates.iter().rev().partition(from_memory);
+    for n in memory.into_iter().chain(others) {
         if would_be_legal(b, chip, i, &[n]) {
             materialise(b, i, n);
             return true;
