@@ -405,33 +405,43 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
 pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row)> {
     let row = Table::of(chip).find(chip, word)?;
     let mut m = MInst::new(row.op);
-    if let Some(Kind::Pred { at, not }) = row.guard {
-        m.guard = Pred { num: at.get(word) as u8, not: not.get(word) };
-    }
-    m.sync = row.sync.get(word);
-    let mut digits = [(0u64, 1u64); 16];
-    for (g, digit) in row.groups.iter().zip(&mut digits) {
-        let value = g.at.get(word);
-        let name = g.name(value)?;
-        m.mods.try_extend_from_slice(name).ok()?;
-        if g.ambiguous {
-            *digit = same_name(g, value, name);
-        }
-    }
-    for slot in &row.slots {
-        m.operands.try_push(decode_slot(slot, word, pc)?).ok()?;
-    }
-    let mut form = extract(word ^ row.free_default, row.free);
-    for &(which, same) in digits[..row.groups.len()].iter().rev() {
-        form = form * same + which;
-    }
-    m.form = form | (u64::from(row.variant) << VARIANT_SHIFT);
+    decode_fields(row, word, pc, &mut m)?;
     Some((m, row))
 }
 
 /// The instruction that a word at byte address `pc` stands for.
 pub fn decode(chip: Chip, word: u64, pc: u32) -> Option<MInst> {
-    decode_row(chip, word, pc).map(|(m, _)| m)
+    let row = Table::of(chip).find(chip, word)?;
+    let mut m = MInst::new(row.op);
+    decode_fields(row, word, pc, &mut m)?;
+    Some(m)
+}
+
+fn decode_fields(row: &Row, word: u64, pc: u32, m: &mut MInst) -> Option<()> {
+    if let Some(Kind::Pred { at, not }) = row.guard {
+        m.guard = Pred { num: at.get(word) as u8, not: not.get(word) };
+    }
+    m.sync = row.sync.get(word);
+    // The form is a number with a digit for each ambiguous group, the first one lowest, and the free bits on top.
+    let (mut form, mut weight) = (0, 1);
+    for g in &row.groups {
+        let value = g.at.get(word);
+        let name = g.name(value)?;
+        for &suffix in name {
+            m.mods.try_push(suffix).ok()?;
+        }
+        if g.ambiguous {
+            let (which, same) = same_name(g, value, name);
+            form += which * weight;
+            weight *= same;
+        }
+    }
+    for slot in &row.slots {
+        m.operands.try_push(decode_slot(slot, word, pc)?).ok()?;
+    }
+    form += extract(word ^ row.free_default, row.free) * weight;
+    m.form = form | row.variant_form();
+    Some(())
 }
 
 impl Row {
@@ -557,11 +567,19 @@ fn half_bits(bits: u32) -> u16 {
 fn extract(word: u64, mut mask: u64) -> u64 {
     let (mut out, mut k) = (0, 0);
     while mask != 0 {
-        out |= (word >> mask.trailing_zeros() & 1) << k;
-        k += 1;
-        mask &= mask - 1;
+        let (low, n) = lowest_run(mask);
+        let ones = u64::MAX >> (64 - n);
+        out |= (word >> low & ones) << k;
+        k += n;
+        mask &= !(ones << low);
     }
     out
+}
+
+/// The first bit and the length of the lowest run of ones.
+fn lowest_run(mask: u64) -> (u32, u32) {
+    let low = mask.trailing_zeros();
+    (low, (mask >> low).trailing_ones())
 }
 
 /// The inverse of [`extract`]; none if `packed` has more bits than the mask.
@@ -571,9 +589,11 @@ fn deposit(packed: u64, mut mask: u64) -> Option<u64> {
     }
     let (mut out, mut k) = (0, 0);
     while mask != 0 {
-        out |= (packed >> k & 1) << mask.trailing_zeros();
-        k += 1;
-        mask &= mask - 1;
+        let (low, n) = lowest_run(mask);
+        let ones = u64::MAX >> (64 - n);
+        out |= (packed >> k & ones) << low;
+        k += n;
+        mask &= !(ones << low);
     }
     Some(out)
 }

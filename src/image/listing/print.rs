@@ -25,10 +25,14 @@ pub fn print(chip: Chip, kernels: &[Kernel], options: Options) -> String {
 }
 
 fn directives(out: &mut String, k: &Kernel) {
-    let _ = writeln!(out, ".kernel {}\n.registers {}", k.name, k.gprs);
-    for (name, value) in
-        [("barriers", k.barriers), ("shared", k.shared), ("stack", k.stack), ("param_bytes", k.param_bytes)]
-    {
+    let _ = writeln!(out, ".kernel {}", k.name);
+    for (name, value) in [
+        ("registers", k.gprs),
+        ("barriers", k.barriers),
+        ("shared", k.shared),
+        ("stack", k.stack),
+        ("param_bytes", k.param_bytes),
+    ] {
         if value != 0 {
             let _ = writeln!(out, ".{name} {value}");
         }
