@@ -4,6 +4,16 @@
 use nvir::emu::{Checks, FaultKind, Launch, Memory, Options, Program, run};
 use nvir::{Chip, isa};
 
+/// Assembles GF100 code.
+fn assemble_gf100(lines: &[&str]) -> Vec<u64> {
+    let word = |(i, line): (usize, &&str)| {
+        let pc = i as u32 * 8;
+        let m = isa::text::parse(Chip::Gf100, line, pc, &|_| None).unwrap_or_else(|e| panic!("{line}: {e}"));
+        isa::encode(Chip::Gf100, &m, pc).unwrap_or_else(|e| panic!("{line}: {e:?}"))
+    };
+    lines.iter().enumerate().map(word).collect()
+}
+
 /// Assembles GK110 code with empty scheduling words.
 fn assemble(lines: &[&str]) -> Vec<u64> {
     let mut words: Vec<u64> = Vec::new();
@@ -160,6 +170,33 @@ fn a_barrier_orders_what_would_race() {
     fine.insert(3, "BAR.SYNC 0x0");
     fine[6] = "NOP";
     assert!(run_sass(&fine, &s).is_ok());
+}
+
+#[test]
+fn reductions_at_barriers_reach_every_warp() {
+    let s = Setup { block: 96, ..Setup::default() };
+    let gk110 = [
+        "S2R R0, SR_TID.X",
+        "ISETP.GT.AND P0, PT, R0, 0x5, PT",
+        "BAR.RED.POPC 0x0, P0",
+        "B2R.RESULT R4",
+        "ISCADD R2.CC, R0, R2, 0x2",
+        "IADD.X R3, R3, RZ",
+        "ST.E [R2], R4",
+        "EXIT",
+    ];
+    assert_eq!(run_sass(&gk110, &s).unwrap()[..96], [90; 96]);
+    let gf100 = [
+        "S2R R0, SR_TID.X",
+        "ISETP.GT.AND P0, PT, R0, 0x5, PT",
+        "BAR.RED.POPC PT, R4, 0x0, RZ, P0",
+        "ISCADD R2.CC, R0, R2, 0x2",
+        "IADD.X R3, R3, RZ",
+        "ST.E [R2], R4",
+        "EXIT",
+    ];
+    let words = assemble_gf100(&[&ADDRESS[..], &gf100].concat());
+    assert_eq!(execute(&words, Chip::Gf100, &s).unwrap()[..96], [90; 96]);
 }
 
 #[test]

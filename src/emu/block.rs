@@ -1,6 +1,8 @@
 //! A block: its warps, shared memory and barriers, and the loop that executes them.
 //!
-//! Warps run in turn, each until it waits, exits, or has used its slice; so the order is the same in every run.
+//! Warps run in turn, each until it waits, exits, or has used its slice; so the order is the same in every run. Slices
+//! have different lengths, by a fixed sequence: warps that watch each other's memory would else see it at the same
+//! point of a loop for ever.
 
 use super::access;
 use super::check::Shadow;
@@ -15,8 +17,11 @@ use super::warp::{State as WarpState, Wait, Warp};
 use super::{Checks, Launch, PcProfile, Program, surface, texture, undef};
 use rustc_hash::FxHashMap;
 
-/// Instructions a warp executes before the next one's turn.
-const SLICE: u64 = 2048;
+/// Instructions a warp executes at least before the next one's turn.
+const SLICE: u64 = 128;
+
+/// What a slice can have on top, less one.
+const SLICE_VARIES: u64 = 1023;
 
 /// What all blocks of a launch share.
 pub(super) struct Env<'a> {
@@ -138,6 +143,8 @@ pub(super) struct Block {
     warps: Vec<Warp>,
     pub st: State,
     next: usize,
+    /// The state of the sequence of slices.
+    slices: u64,
 }
 
 impl Block {
@@ -175,6 +182,7 @@ impl Block {
                 scratch: Scratch::default(),
             },
             next: 0,
+            slices: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
@@ -204,9 +212,13 @@ impl Block {
             }
             idle = 0;
             let warp = &mut self.warps[i];
-            warp.reduction = self.st.reductions[i];
+            warp.reduced(self.st.reductions[i]);
             let mut pc = warp.pc;
-            let slice = (self.st.steps + SLICE).min(limit);
+            // Marsaglia's xorshift.
+            self.slices ^= self.slices << 13;
+            self.slices ^= self.slices >> 7;
+            self.slices ^= self.slices << 17;
+            let slice = (self.st.steps + SLICE + (self.slices & SLICE_VARIES)).min(limit);
             if let Err(trap) = run_warp(env, &mut self.st, warp, slice, &mut pc, trace) {
                 if trap.0.conflict {
                     return Err(Stop::Conflict);
@@ -411,9 +423,12 @@ fn special(
             }
             Ok(())
         }
-        Body::Bar { mode, id, count, pred } => {
+        Body::Bar { mode, id, count, pred, dst, pdst } => {
+            w.awaits = Some((*dst, *pdst, mask));
             st.barrier(env, w, pc, mask, *mode, (*id, *count), *pred)?;
-            w.reduction = st.reductions[w.index as usize];
+            if st.warp_states[w.index as usize] == WarpState::Ready {
+                w.reduced(st.reductions[w.index as usize]);
+            }
             Ok(())
         }
         Body::Flow(f) => flow(env, w, *f, mask),

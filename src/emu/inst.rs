@@ -503,11 +503,14 @@ pub enum Body {
         addr: Addr,
         src: [u8; 2],
     },
+    /// The result of a reduction goes to `dst` and `pdst` once the barrier is complete.
     Bar {
         mode: BarMode,
         id: Src,
         count: Option<Src>,
         pred: PSrc,
+        dst: u8,
+        pdst: u8,
     },
     Trap,
     Flow(Flow),

@@ -68,6 +68,14 @@ impl Program {
         self.decoded.get(pc as usize / 8)?.as_ref()
     }
 
+    /// Why the word at a code address cannot run in a compute program, if it cannot.
+    pub fn illegal(&self, pc: u32) -> Option<&'static str> {
+        match self.insts.get(pc as usize / 8)?.body {
+            Body::Illegal(why) => Some(why),
+            _ => None,
+        }
+    }
+
     /// The SASS text at a code address, for reports.
     pub fn text(&self, pc: u32) -> String {
         match (self.instruction(pc), self.words.get(pc as usize / 8)) {

@@ -141,6 +141,8 @@ pub struct Warp {
     pub local: Vec<Row>,
     /// The result of the last BAR.RED.
     pub reduction: u32,
+    /// Where a reduction's result is to go when the barrier is complete: register, predicate, lanes.
+    pub awaits: Option<(u8, u8, Mask)>,
     /// Bits that nothing has written, with `initcheck`.
     pub undef: Option<Box<Undef>>,
 }
@@ -164,6 +166,7 @@ impl Warp {
             cc: Cc::default(),
             local: Vec::new(),
             reduction: 0,
+            awaits: None,
             undef: init.then(|| Box::new(Undef::new(gprs))),
         }
     }
@@ -178,6 +181,17 @@ impl Warp {
         if num < 7 {
             let p = &mut self.preds[num as usize];
             *p = (*p & !mask) | (value & mask);
+        }
+    }
+
+    /// A barrier that it waited for is complete.
+    pub fn reduced(&mut self, result: u32) {
+        self.reduction = result;
+        if let Some((dst, pdst, mask)) = self.awaits.take() {
+            if let Some(row) = self.regs.get_mut(dst as usize) {
+                row.blend(mask, &Row::splat(result));
+            }
+            self.set_pred(pdst, mask, if result != 0 { Mask::MAX } else { 0 });
         }
     }
 

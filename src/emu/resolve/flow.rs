@@ -70,12 +70,18 @@ impl Cx<'_> {
         } else {
             BarMode::Sync
         };
+        // GF100 and GK104 name where a reduction's result goes; GK110 reads it with B2R.
+        let (mut dst, mut pdst) = (super::super::inst::SINK, 7);
+        if matches!(self.peek(), Some(Operand::Pred(_))) {
+            pdst = self.pdst()?;
+            dst = self.dst()?;
+        }
         let id = self.int()?;
         let count = match self.peek() {
             Some(Operand::Reg { .. } | Operand::Imm { .. }) => Some(self.int()?),
             _ => None,
         };
         let pred = if self.left() > 0 { self.psrc()? } else { PSrc::TRUE };
-        Ok(Body::Bar { mode, id, count, pred })
+        Ok(Body::Bar { mode, id, count, pred, dst, pdst })
     }
 }
