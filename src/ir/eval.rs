@@ -130,10 +130,10 @@ impl Machine {
     /// Evaluates an instruction that is not a call. Nothing is returned if its guard does not hold.
     pub fn step(&mut self, inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Result<Option<Results>, EvalError> {
         self.tick()?;
-        if let Some(g) = &inst.guard {
-            if (read(g.pred) != 0) == g.not {
-                return Ok(None);
-            }
+        if let Some(g) = &inst.guard
+            && (read(g.pred) != 0) == g.not
+        {
+            return Ok(None);
         }
         if inst.mem.is_some() {
             return self.memory(inst, read).map(Some);

@@ -188,7 +188,7 @@ impl Checker<'_> {
                 }
                 Move::Load { dst, words, offset } | Move::Store { src: dst, words, offset } => {
                     let w = words as u32;
-                    if !matches!(w, 1 | 2 | 4) || dst as u32 % w != 0 || offset % (4 * w) != 0 {
+                    if !matches!(w, 1 | 2 | 4) || !(dst as u32).is_multiple_of(w) || offset % (4 * w) != 0 {
                         self.fail(|| format!("{m:?} is not aligned"));
                     }
                     for k in 0..words {
@@ -265,7 +265,7 @@ impl Checker<'_> {
         for w in operands::read_windows(inst).iter().chain(&written) {
             let regs: Vec<usize> = w.iter().filter_map(|&v| a.reg(i, v)).map(Phys::index).collect();
             let apart = regs.len() != w.len() || regs.windows(2).any(|r| r[1] != r[0] + 1);
-            if apart || regs[0] % operands::alignment(w.len()) != 0 {
+            if apart || !regs[0].is_multiple_of(operands::alignment(w.len())) {
                 self.fail(|| format!("{}: {w:?} are not side by side: {regs:?}", at()));
             }
         }

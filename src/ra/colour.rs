@@ -243,10 +243,10 @@ impl<'a> Colour<'a> {
         let mut taken = super::file::Mask::default();
         for &(d, s) in &self.copies {
             for p in [d, s] {
-                if let Place::Reg(r) = p {
-                    if r.class() == class {
-                        taken.set(r.number());
-                    }
+                if let Place::Reg(r) = p
+                    && r.class() == class
+                {
+                    taken.set(r.number());
                 }
             }
         }

@@ -19,10 +19,10 @@ impl Colour<'_> {
             let b = self.cfg.rpo()[n];
             // At the beginning: edges from a branch, then stores of parameters.
             let start = self.out.moves.len();
-            if let [p] = *self.cfg.preds(b) {
-                if let Term::Branch { then, els, .. } = &self.f.blocks[p].term {
-                    self.edge(p, if then.to == b { then } else { els });
-                }
+            if let [p] = *self.cfg.preds(b)
+                && let Term::Branch { then, els, .. } = &self.f.blocks[p].term
+            {
+                self.edge(p, if then.to == b { then } else { els });
             }
             self.out.moves.extend_from_slice(&self.entry_stores[b]);
             self.out.start[b] = self.span_from(start);

@@ -75,24 +75,24 @@ impl Hints {
             }
             self.windows.push(w);
         }
-        if inst.op == Op::Mov && inst.srcs[0].is_plain_val() {
-            if let (Some(&d), Some(s)) = (inst.dsts.first(), inst.srcs[0].as_val()) {
-                if f.class(d) == f.class(s) {
-                    self.unite(d, s);
-                }
-            }
+        if inst.op == Op::Mov
+            && inst.srcs[0].is_plain_val()
+            && let (Some(&d), Some(s)) = (inst.dsts.first(), inst.srcs[0].as_val())
+            && f.class(d) == f.class(s)
+        {
+            self.unite(d, s);
         }
         if let Some((d, s)) = operands::tied(inst) {
             self.unite(d, s);
         }
-        if let Some(call) = inst.call() {
-            if let Some(s) = summary(call.func) {
-                for (&a, &r) in call.args.iter().zip(&s.params) {
-                    self.suggest(a, r);
-                }
-                for (&a, &r) in call.results.iter().zip(&s.results) {
-                    self.suggest(a, r);
-                }
+        if let Some(call) = inst.call()
+            && let Some(s) = summary(call.func)
+        {
+            for (&a, &r) in call.args.iter().zip(&s.params) {
+                self.suggest(a, r);
+            }
+            for (&a, &r) in call.results.iter().zip(&s.results) {
+                self.suggest(a, r);
             }
         }
     }

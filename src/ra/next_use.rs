@@ -60,20 +60,6 @@ impl NextUse {
         }
         n
     }
-
-    /// From the beginning of a block, for one of its live-in values.
-    pub fn at_entry(&self, live: &Liveness, b: BlockId, v: ValueId) -> u32 {
-        live.live_in(b).binary_search(&v).map_or(NEVER, |k| self.distances[b][k])
-    }
-
-    /// From the end of a block.
-    pub fn at_exit(&self, f: &Function, cfg: &Cfg, live: &Liveness, b: BlockId, v: ValueId) -> u32 {
-        let ways = f.blocks[b].term.successors();
-        ways.map(|s| self.at_entry(live, s, v).saturating_add(exit_penalty(cfg, b, s)))
-            .min()
-            .unwrap_or(NEVER)
-            .min(NEVER)
-    }
 }
 
 fn exit_penalty(cfg: &Cfg, from: BlockId, to: BlockId) -> u32 {

@@ -34,10 +34,10 @@ pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Dema
             room = room.max(w.len());
         }
     }
-    if let Some(w) = write {
-        if room < w.len() {
-            d.windows += w.len();
-        }
+    if let Some(w) = write
+        && room < w.len()
+    {
+        d.windows += w.len();
     }
     d
 }

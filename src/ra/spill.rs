@@ -8,7 +8,6 @@
 //!
 //! The result is a [`Plan`]: no code is changed, and no SSA form needs repair.
 
-use super::colour::PREDS;
 use super::frame;
 use super::next_use::{BlockUses, LOOP_EXIT, NEVER, NextUse};
 use super::plan::{Action, Home, Plan};
@@ -162,10 +161,10 @@ pub fn spill(
     for &b in cfg.rpo().iter().rev() {
         if let Some(h) = cfg.loop_header(b) {
             loop_pressure[h] = loop_pressure[h].max(by_block[b]);
-            if h == b {
-                if let Some(outer) = cfg.parent_loop(h) {
-                    loop_pressure[outer] = loop_pressure[outer].max(loop_pressure[h]);
-                }
+            if h == b
+                && let Some(outer) = cfg.parent_loop(h)
+            {
+                loop_pressure[outer] = loop_pressure[outer].max(loop_pressure[h]);
             }
         }
     }
@@ -189,7 +188,6 @@ pub fn spill(
     }
     let mut plan = s.plan;
     frame::assign_slots(f, cfg, live, &mut plan);
-    debug_assert!(PREDS > 0);
     Ok(plan)
 }
 

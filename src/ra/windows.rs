@@ -102,7 +102,7 @@ impl Colour<'_> {
                 let occupant = self.gprs.at(r).filter(|&o| o != v);
                 match kind {
                     Kind::Read => {
-                        possible &= claimed.is_none() && !(claims.written.has(r) && !dies(v));
+                        possible &= claimed.is_none() && (!claims.written.has(r) || dies(v));
                         cost += if self.loc[v] != r && self.loc[v] != NONE { MOVE } else { 0 };
                         cost += if occupant.is_some_and(|o| !elements.contains(&o)) { MOVE } else { 0 };
                     }
@@ -160,10 +160,10 @@ impl Colour<'_> {
         // Registers that nobody may be moved into.
         let mut taken = claims.read_mask;
         for r in 0..n as u8 {
-            if let Some(v) = claims.read[r as usize] {
-                if self.loc[v] != r {
-                    target.push((v, r));
-                }
+            if let Some(v) = claims.read[r as usize]
+                && self.loc[v] != r
+            {
+                target.push((v, r));
             }
             let Some(o) = self.gprs.at(r) else { continue };
             if elements.contains(&o) {
