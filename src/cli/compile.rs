@@ -3,7 +3,7 @@
 use super::common::{self, TextKind};
 use nvir::Chip;
 use nvir::compile::{self, Options, Report};
-use nvir::image::Image;
+use nvir::image::{Image, cubin, listing};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,6 +81,8 @@ enum Form {
     Hex,
     /// The code as it lies in memory
     Bin,
+    /// NVIDIA's container of machine code
+    Cubin,
     /// The optimised intermediate representation
     Ir,
     /// Its control flow graph for Graphviz
@@ -96,7 +98,7 @@ pub fn run(a: Args) -> ExitCode {
     if !a.pointer_align.is_power_of_two() {
         return common::usage("--pointer-align is a power of two");
     }
-    if a.emit == Form::Bin && a.output.is_none() && std::io::stdout().is_terminal() {
+    if matches!(a.emit, Form::Bin | Form::Cubin) && a.output.is_none() && std::io::stdout().is_terminal() {
         return common::usage("binary forms are not written to a terminal: give --output");
     }
     let text = match common::read_text(&a.input) {
@@ -148,8 +150,9 @@ fn emit(form: Form, image: &Image) -> Vec<u8> {
     match form {
         Form::Hex => image.code.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes(),
         Form::Bin => image.bytes(),
+        Form::Cubin => cubin::write(image.chip, &[image.kernel()]),
         Form::Json => json(image).into_bytes(),
-        _ => listing(image).into_bytes(),
+        _ => listing::print(image.chip, &[image.kernel()], listing::Options::default()).into_bytes(),
     }
 }
 
@@ -171,16 +174,4 @@ fn json(image: &Image) -> String {
             .map(|b| serde_json::json!({"kind": b.kind.name(), "slot": b.slot, "count": b.count})).collect::<Vec<_>>(),
     });
     format!("{value}\n")
-}
-
-/// One instruction a line.
-fn listing(image: &Image) -> String {
-    let mut out = String::new();
-    for (i, &word) in image.code.iter().enumerate() {
-        let pc = i as u64 * 8;
-        if let Some(m) = nvir::isa::decode(image.chip, word, pc as u32) {
-            out += &format!("/*{pc:04x}*/ {};\n", nvir::isa::text::print(image.chip, &m));
-        }
-    }
-    out
 }

@@ -95,6 +95,20 @@ impl Image {
         self.code.len() as u32 * 8
     }
 
+    /// The kernel as listings and cubins have it.
+    pub fn kernel(&self) -> cubin::Kernel {
+        cubin::Kernel {
+            name: self.entry_name.clone(),
+            code: self.code.clone(),
+            gprs: self.gprs,
+            barriers: self.barriers,
+            shared: self.shared_bytes,
+            stack: self.local_bytes,
+            param_bytes: self.input_bytes,
+            ..cubin::Kernel::default()
+        }
+    }
+
     /// The code section as it lies in memory.
     pub fn bytes(&self) -> Vec<u8> {
         self.code.iter().flat_map(|w| w.to_le_bytes()).collect()
