@@ -18,6 +18,7 @@ use crate::isa::Operand;
 use crate::isel::code::Code;
 use crate::isel::emit;
 use crate::opt::{self, Stage};
+use crate::sched::texbar;
 use crate::{lower, ra};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -163,8 +164,11 @@ fn generate(
     } else {
         UniformBranches::new()
     };
-    let code = timed(session, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
+    let mut code = timed(session, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
+    if chip.has_sched_words() {
+        timed(session, "texture barriers", || texbar::insert(&mut code));
+    }
     let section = timed(session, "layout", || layout::section(chip, &code))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
     Ok(Image {

@@ -65,12 +65,13 @@ pub fn control<'m>(code: impl Iterator<Item = &'m MInst>) -> Vec<Issue> {
     let mut state = Pending::default();
     // The cycle of the previous instruction, and the fewest cycles after it.
     let mut previous: Option<(u32, u32)> = None;
+    let mut last = Op::Nop;
     for m in code {
         let at = match previous {
             None => 0,
             Some((issued, gap)) => {
                 let at = state.earliest(m).max(issued + gap).min(issued + 32);
-                out.push(Issue::after(at - issued));
+                out.push(issue_of(last, at - issued));
                 at
             }
         };
@@ -80,9 +81,68 @@ pub fn control<'m>(code: impl Iterator<Item = &'m MInst>) -> Vec<Issue> {
             gap = gap.max(DRAIN);
         }
         previous = Some((at, gap));
+        last = m.op;
     }
     if let Some((_, gap)) = previous {
-        out.push(Issue::after(gap));
+        out.push(issue_of(last, gap));
     }
     out
+}
+
+fn issue_of(op: Op, cycles: u32) -> Issue {
+    if op == Op::Texdepbar { Issue::TEXTURE_BARRIER } else { Issue::after(cycles) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{Mod, Operand, Pred, Reg};
+
+    fn add(d: u8, a: u8) -> MInst {
+        MInst::new(Op::Iadd).r(Reg(d)).r(Reg(a)).r(Reg::Z)
+    }
+
+    fn cycles(code: &[MInst]) -> Vec<u32> {
+        control(code.iter()).iter().map(|i| i.cycles()).collect()
+    }
+
+    #[test]
+    fn an_independent_instruction_issues_in_the_next_cycle_and_a_reader_after_the_latency() {
+        assert_eq!(cycles(&[add(0, 10), add(1, 11), add(2, 0)])[..2], [1, 8]);
+    }
+
+    #[test]
+    fn a_guard_waits_for_its_predicate() {
+        let set = MInst::new(Op::Isetp).with(Mod::Lt).with(Mod::And);
+        let set = set.arg(Operand::pred(0)).arg(Operand::pred(7)).r(Reg(0)).r(Reg(1)).arg(Operand::pred(7));
+        let guarded = add(2, 3).guarded(Pred::new(0));
+        assert_eq!(cycles(&[set, guarded])[0], latency::predicate(Op::Isetp));
+    }
+
+    #[test]
+    fn a_carry_is_waited_for() {
+        let low = MInst::new(Op::Iadd).arg(Operand::Reg {
+            reg: Reg(0),
+            mods: Default::default(),
+            sel: Default::default(),
+            cc: true,
+        });
+        let low = low.r(Reg(2)).r(Reg(4));
+        let high = add(1, 3).with(Mod::X);
+        assert_eq!(cycles(&[low, high])[0], latency::CARRY);
+    }
+
+    #[test]
+    fn nothing_of_fixed_latency_is_pending_where_a_branch_leads() {
+        let bra = MInst::new(Op::Bra).arg(Operand::Target(0));
+        let c = cycles(&[add(0, 10), bra, add(1, 0)]);
+        assert!(c[1] >= 16, "{c:?}");
+    }
+
+    #[test]
+    fn of_two_writes_the_later_one_lasts() {
+        let load = MInst::new(Op::Lds).r(Reg(0)).arg(Operand::Mem { base: Reg(4), offset: 0 });
+        let c = cycles(&[load, add(0, 10)]);
+        assert!(c[0] + latency::result(Op::Iadd) > latency::result(Op::Lds), "{c:?}");
+    }
 }

@@ -3,7 +3,9 @@
 //! | file | what |
 //! | --- | --- |
 //! | [`effects`] | what a machine instruction reads and writes |
+//! | [`texbar`] | barriers for texture results, on Kepler |
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
 
 pub mod effects;
 pub mod issue;
+pub mod texbar;

@@ -1,0 +1,252 @@
+//! Texture barriers for Kepler: results of texture instructions are not waited for by the hardware, so `TEXDEPBAR n`,
+//! which waits until at most `n` texture instructions are outstanding, stands before the first instruction that touches
+//! one.
+//!
+//! ```text
+//! TEX R0, ..        outstanding: R0 (0 issued since)
+//! TEX R4, ..        outstanding: R0 (1 since), R4 (0 since)
+//! TEXDEPBAR 0x1
+//! FADD R8, R0, R1   R0 is complete, R4 need not be
+//! ```
+//!
+//! They complete in order, so one with `n` others issued after it is complete when at most `n` are outstanding. What is
+//! outstanding flows along control, with the fewest issued since on any way; to a reconvergence point from wherever
+//! lanes leave for one. Calls and returns wait for everything.
+
+use super::effects::{Resource, is_texture, reads, writes};
+use crate::ir::Loc;
+use crate::isa::{MInst, Op, Operand};
+use crate::isel::code::{Code, Line};
+
+/// For each register, how many texture instructions were issued after the one that writes it.
+#[derive(Clone, PartialEq)]
+struct Outstanding([u8; 256]);
+
+const COMPLETE: u8 = u8::MAX;
+/// The largest count that the instruction can hold.
+const MAX_COUNT: u8 = 63;
+
+impl Outstanding {
+    const NONE: Outstanding = Outstanding([COMPLETE; 256]);
+
+    /// Adds what another way to the same place leaves; whether that is more.
+    fn join(&mut self, other: &Outstanding) -> bool {
+        let mut more = false;
+        for (mine, &theirs) in self.0.iter_mut().zip(&other.0) {
+            more |= theirs < *mine;
+            *mine = theirs.min(*mine);
+        }
+        more
+    }
+
+    /// The count to wait for before `m`, if it touches something outstanding.
+    fn needed(&self, m: &MInst) -> Option<u8> {
+        let mut least = COMPLETE;
+        if matches!(m.op, Op::Cal | Op::Jcal | Op::Ret | Op::Brx | Op::Jmx) {
+            return self.0.iter().any(|&n| n != COMPLETE).then_some(0);
+        }
+        let mut touch = |r| {
+            if let Resource::Gpr(n) = r {
+                least = least.min(self.0[usize::from(n)]);
+            }
+        };
+        reads(m, &mut touch);
+        writes(m, &mut touch);
+        (least != COMPLETE).then_some(least)
+    }
+
+    fn wait(&mut self, count: u8) {
+        for n in self.0.iter_mut().filter(|n| **n >= count) {
+            *n = COMPLETE;
+        }
+    }
+
+    fn issue(&mut self, m: &MInst) {
+        if !is_texture(m.op) {
+            return;
+        }
+        for n in self.0.iter_mut().filter(|n| **n < MAX_COUNT) {
+            *n += 1;
+        }
+        writes(m, |r| {
+            if let Resource::Gpr(n) = r {
+                self.0[usize::from(n)] = 0;
+            }
+        });
+    }
+
+    /// Goes over instructions; `wait` is told the index and count of each barrier that is needed.
+    fn run(&mut self, lines: &[Line], mut wait: impl FnMut(usize, u8)) {
+        for (k, l) in lines.iter().enumerate() {
+            if let Some(count) = self.needed(&l.inst) {
+                wait(k, count);
+                self.wait(count);
+            }
+            self.issue(&l.inst);
+        }
+    }
+}
+
+/// Puts the barriers that a program needs into its code.
+pub fn insert(code: &mut Code) {
+    let has_textures = code.blocks.iter().any(|b| b.body.iter().any(|l| is_texture(l.inst.op)));
+    if !has_textures {
+        return;
+    }
+    let entry = solve(code);
+    for (block, state) in code.blocks.iter_mut().zip(entry) {
+        let Some(mut state) = state else { continue };
+        for lines in [&mut block.body, &mut block.tail] {
+            let mut barriers = Vec::new();
+            state.run(lines, |k, count| barriers.push((k, count)));
+            if barriers.is_empty() {
+                continue;
+            }
+            let mut with = Vec::with_capacity(lines.len() + barriers.len());
+            let mut next = barriers.into_iter().peekable();
+            for (k, l) in lines.drain(..).enumerate() {
+                if let Some((_, count)) = next.next_if(|b| b.0 == k) {
+                    with.push(barrier(count, l.loc));
+                }
+                with.push(l);
+            }
+            *lines = with;
+        }
+    }
+}
+
+fn barrier(count: u8, loc: Loc) -> Line {
+    Line { inst: MInst::new(Op::Texdepbar).arg(Operand::imm(count.into())), loc }
+}
+
+/// What is outstanding at the start of each block that control reaches.
+fn solve(code: &Code) -> Vec<Option<Outstanding>> {
+    let target = |l: &Line| match l.inst.operands.first() {
+        Some(&Operand::Target(label)) => code.labels.get(label as usize).map(|&b| b as usize),
+        _ => None,
+    };
+    // Where lanes that leave by `.S`, BRK or CONT may go on.
+    let pushes = |op| matches!(op, Op::Ssy | Op::Pbk | Op::Pcnt);
+    let meeting: Vec<usize> =
+        code.blocks.iter().flat_map(|b| &b.tail).filter(|l| pushes(l.inst.op)).filter_map(target).collect();
+    let mut entry: Vec<Option<Outstanding>> = vec![None; code.blocks.len()];
+    let mut work: Vec<usize> = Vec::new();
+    // Functions begin with nothing outstanding.
+    let called = code.blocks.iter().flat_map(|b| &b.body).filter(|l| l.inst.op == Op::Cal).filter_map(target);
+    for start in called.chain([0]) {
+        if start < entry.len() {
+            entry[start] = Some(Outstanding::NONE);
+            work.push(start);
+        }
+    }
+    while let Some(n) = work.pop() {
+        let Some(mut state) = entry[n].clone() else { continue };
+        let block = &code.blocks[n];
+        state.run(&block.body, |_, _| {});
+        state.run(&block.tail, |_, _| {});
+        let mut flow = |to: usize| {
+            let Some(slot) = entry.get_mut(to) else { return };
+            let more = match slot {
+                None => {
+                    *slot = Some(state.clone());
+                    true
+                }
+                Some(s) => s.join(&state),
+            };
+            if more {
+                work.push(to);
+            }
+        };
+        if block.falls {
+            flow(n + 1);
+        }
+        for l in &block.tail {
+            match l.inst.op {
+                Op::Bra => target(l).into_iter().for_each(&mut flow),
+                Op::Brk | Op::Cont => meeting.iter().copied().for_each(&mut flow),
+                _ if l.inst.sync => meeting.iter().copied().for_each(&mut flow),
+                _ => {}
+            }
+        }
+    }
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{Kw, Mod, Reg};
+    use crate::isel::code::MBlock;
+
+    fn line(inst: MInst) -> Line {
+        Line { inst, loc: Loc::default() }
+    }
+
+    fn tex(d: u8) -> Line {
+        let m = MInst::new(Op::Tex).with(Mod::Lz).with(Mod::P).r(Reg(d)).r(Reg(40)).arg(Operand::imm(0));
+        line(m.arg(Operand::Word(Kw::T2d)).arg(Operand::imm(0xf)))
+    }
+
+    fn add(d: u8, a: u8) -> Line {
+        line(MInst::new(Op::Fadd).r(Reg(d)).r(Reg(a)).r(Reg(a)))
+    }
+
+    fn code(blocks: Vec<MBlock>, labels: Vec<u32>) -> Code {
+        Code { blocks, labels }
+    }
+
+    fn barriers(lines: &[Line]) -> Vec<(usize, u32)> {
+        let count = |l: &Line| match l.inst.operands[0] {
+            Operand::Imm { bits, .. } => bits,
+            _ => 0,
+        };
+        let found = lines.iter().enumerate().filter(|(_, l)| l.inst.op == Op::Texdepbar);
+        found.map(|(k, l)| (k, count(l))).collect()
+    }
+
+    #[test]
+    fn the_first_of_two_results_waits_for_one_outstanding_and_the_second_for_none() {
+        let body = vec![tex(0), tex(4), add(8, 3), add(9, 0), add(10, 4)];
+        let mut c = code(vec![MBlock { body, ..MBlock::default() }], vec![]);
+        insert(&mut c);
+        assert_eq!(barriers(&c.blocks[0].body), [(2, 1), (5, 0)]);
+    }
+
+    #[test]
+    fn a_write_over_an_outstanding_result_waits_too() {
+        let body = vec![tex(0), add(1, 20)];
+        let mut c = code(vec![MBlock { body, ..MBlock::default() }], vec![]);
+        insert(&mut c);
+        assert_eq!(barriers(&c.blocks[0].body), [(1, 0)]);
+    }
+
+    #[test]
+    fn results_nobody_touches_need_no_barrier() {
+        let body = vec![tex(0), add(8, 20)];
+        let mut c = code(vec![MBlock { body, ..MBlock::default() }], vec![]);
+        insert(&mut c);
+        assert_eq!(barriers(&c.blocks[0].body), []);
+    }
+
+    #[test]
+    fn what_is_outstanding_flows_to_the_point_where_lanes_meet() {
+        let ssy = line(MInst::new(Op::Ssy).arg(Operand::Target(0)));
+        let mut leave = MInst::new(Op::Nop);
+        leave.sync = true;
+        let first = MBlock { tail: vec![ssy], falls: true, ..MBlock::default() };
+        let arm = MBlock { body: vec![tex(0)], tail: vec![line(leave)], ..MBlock::default() };
+        let join = MBlock { body: vec![add(8, 0)], ..MBlock::default() };
+        let mut c = code(vec![first, arm, join], vec![2]);
+        insert(&mut c);
+        assert_eq!(barriers(&c.blocks[2].body), [(0, 0)]);
+    }
+
+    #[test]
+    fn a_loop_that_reads_what_the_iteration_before_fetched_waits_in_every_iteration() {
+        let again = line(MInst::new(Op::Bra).arg(Operand::Target(0)));
+        let body = MBlock { body: vec![add(8, 0), tex(0)], tail: vec![again], ..MBlock::default() };
+        let mut c = code(vec![body], vec![0]);
+        insert(&mut c);
+        assert_eq!(barriers(&c.blocks[0].body), [(0, 0)]);
+    }
+}
