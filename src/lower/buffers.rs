@@ -167,7 +167,7 @@ impl Sums {
 /// compared, and, inside the buffer, as far above the first as the access is wide.
 ///
 /// Several accesses through one base that does not wrap share what they have in common: an access of `n` bytes at
-/// `base + k` is inside if `base < size` and `size - base >= k + n`, one comparison for each access.
+/// `base + k` is inside if `base <= size` and `size - base >= k + n`, one comparison for each access.
 fn checked(
     b: &mut Builder<'_>,
     mem: &MemRef,
@@ -177,13 +177,16 @@ fn checked(
 ) -> ([ValueId; 2], i32, ValueId) {
     let reach = bytes - 1;
     let Some(base) = mem.base32() else {
+        // Loads, so that value numbering shares them among accesses.
+        let [lo, hi, size] = [lo, hi, size].map(|s| loaded(b, s));
         let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).wrapping_add(reach));
-        return ([b.mov(lo), b.mov(hi)], mem.offset, outside);
+        return ([lo, hi], mem.offset, outside);
     };
     let grows = sums.grows(base, mem.offset, bytes);
     if grows && sums.shared(mem, base) {
-        let beyond = b.setp(Cond::Ge, Type::U32, base, size);
         let left = b.op2(Op::Sub, Type::U32, size, base);
+        // What is left exceeds the whole if the subtraction went below zero.
+        let beyond = b.setp(Cond::Gt, Type::U32, left, size);
         let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(mem.offset as u32 + bytes).src(beyond);
         (short.cond, short.sty, short.logic) = (Cond::Lt, Type::U32, Logic::Or);
         let outside = b.value(short);
@@ -195,6 +198,21 @@ fn checked(
         (add_wide(b, base.into(), lo, hi), mem.offset, outside)
     } else {
         (add_wide(b, last.into(), lo, hi), -(reach as i32), outside)
+    }
+}
+
+/// An operand in a register.
+fn loaded(b: &mut Builder<'_>, s: Src) -> ValueId {
+    match s.kind {
+        SrcKind::Const { bank, offset } => {
+            let align = Align::new(1 << 16, offset.into());
+            let word = MemRef::new(Space::Const)
+                .with_buffer(bank.into())
+                .with_offset(offset.into())
+                .with_align(align);
+            b.ld(Type::U32, word)[0]
+        }
+        _ => b.mov(s),
     }
 }
 

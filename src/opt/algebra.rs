@@ -471,6 +471,27 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
             new.loc = loc;
             Some(new)
         }
+        // A boolean as a number: `mask & x` is x or 0.
+        Op::And if matches!(inst.ty, Type::U32 | Type::S32) && inst.srcs[0].is_plain_val() => {
+            let x = inst.srcs[1].as_imm()?;
+            let v = inst.srcs[0].as_val()?;
+            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses[v] == 1;
+            if !tree || !is_boolean(f, uses, v, false, 8) {
+                return None;
+            }
+            let (dsts, loc) = (inst.dsts.clone(), inst.loc);
+            let mut new = as_predicate(f, uses, out, v, false, None);
+            if new.op == Op::Set && matches!(x, 0x3f80_0000 | u32::MAX) {
+                new.ty = if x == u32::MAX { Type::U32 } else { Type::F32 };
+            } else {
+                let p = emit_counted(f, uses, out, new);
+                new = Inst::new(Op::Sel, Type::U32).src(x).src(0).src(p);
+            }
+            new.dsts = dsts;
+            new.loc = loc;
+            Some(new)
+        }
+        Op::And | Op::Or if inst.ty == Type::Pred => push_down(f, uses, out, i),
         Op::Slct if inst.srcs[2].is_plain_val() && matches!(inst.sty, Type::U32 | Type::S32) => {
             let v = inst.srcs[2].as_val()?;
             let negate = match inst.cond {
@@ -498,6 +519,31 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
         }
         _ => None,
     }
+}
+
+/// `p and (a < b and r)`, where r is a comparison too: p goes into r's, so that the conjunction itself disappears.
+fn push_down(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+    let inst = &f.insts[i];
+    let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
+    let sole = |s: &Src, n: usize| {
+        let d = scalar_def(f, s).filter(|d| d.op == Op::Set && d.ty == Type::Pred && d.srcs.len() == n)?;
+        (s.is_plain_val() && uses[s.as_val()?] == 1 && d.sty.words() == 1).then_some(d)
+    };
+    let (outer, inner, p) = (0..2).find_map(|n| {
+        let outer = sole(&inst.srcs[n], 3).filter(|d| d.logic == logic)?;
+        let inner = sole(&outer.srcs[2], 2)?;
+        Some((outer.clone(), inner.clone(), inst.srcs[1 - n]))
+    })?;
+    let (dsts, loc) = (inst.dsts.clone(), inst.loc);
+    let mut first = inner;
+    first.dsts.clear();
+    first.srcs.push(p);
+    first.logic = logic;
+    let mut last = outer;
+    last.srcs[2] = Src::val(emit_counted(f, uses, out, first));
+    last.dsts = dsts;
+    last.loc = loc;
+    Some(last)
 }
 
 /// Whether a value is a mask (or, for `float`, 0.0 or 1.0) by construction: a comparison, or logic on such that has no

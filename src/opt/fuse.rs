@@ -7,25 +7,29 @@
 //! add u32 %r6 %r5 %r4         ->  shladd u32 %r6 %r0 0x2 %r4
 //! ```
 //!
-//! The inner operation must have no other reader (then it dies), except that a shift may be duplicated into its only
-//! two readers: shifts run at a fifth of an addition's rate, and the shift-add at the addition's.
+//! The inner operation must have no other reader (then it dies), except that a shift may be duplicated into all its
+//! readers if they are sums, or into two: shifts run at a fifth of an addition's rate, and the shift-add at the
+//! addition's.
 //!
 //! Safe for integers because both are computed modulo 2^32. For floats one rounding disappears, which is only done
 //! where neither operation is marked exact and both round and flush alike.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses, is_scalar, replace_counted, rewrite_each, scalar_def};
+use super::edit::{UseCounts, count_uses, replace_counted, rewrite_each, scalar_def};
 use crate::ir::*;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = count_uses(f);
+    let shifts = absorbed_shifts(f, &uses);
     let mut fused = 0;
     rewrite_each(f, |f, _, i| {
         let inst = &f.insts[i];
-        if !is_scalar(f, inst) || !matches!(inst.op, Op::Add | Op::Sub) || inst.srcs.len() != 2 {
+        if !is_sum(f, inst) {
             return false;
         }
-        let new = fuse(f, inst, &uses, 1).or_else(|| fuse(f, inst, &uses, 0));
+        let absorbed = |v| shifts.contains(v);
+        let new = fuse(f, inst, &uses, absorbed, 1).or_else(|| fuse(f, inst, &uses, absorbed, 0));
         let Some((new, inner)) = new else { return false };
         replace_counted(f, &mut uses, i, new);
         if uses[inner] == 0
@@ -40,8 +44,46 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     fused > 0
 }
 
-/// The fused form with source `n` of the addition as the inner operation.
-fn fuse(f: &Function, inst: &Inst, uses: &UseCounts, n: usize) -> Option<(Inst, ValueId)> {
+/// An addition or subtraction of two operands, which may give a carry.
+fn is_sum(f: &Function, inst: &Inst) -> bool {
+    matches!(inst.op, Op::Add | Op::Sub)
+        && inst.srcs.len() == 2
+        && inst.ty.words() == 1
+        && inst.guard.is_none()
+        && f.values[inst.dsts[0]].class == Class::Gpr
+}
+
+/// Shifts by constants all of whose readers are sums that can take them in: then the shift disappears.
+fn absorbed_shifts(f: &Function, uses: &UseCounts) -> EntitySet<ValueId> {
+    let mut readers: SecondaryMap<ValueId, u32> = SecondaryMap::new();
+    let mut all = EntitySet::new();
+    for (_, i) in f.insts_in_order() {
+        let inst = &f.insts[i];
+        if !is_sum(f, inst) {
+            continue;
+        }
+        for n in 0..2 {
+            let shift = scalar_def(f, &inst.srcs[n]).is_some_and(|d| d.op == Op::Shl);
+            if shift && let Some((_, v)) = fuse(f, inst, uses, |_| true, n) {
+                readers[v] += 1;
+                if readers[v] == uses[v] {
+                    all.insert(v);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The fused form with source `n` of the addition as the inner operation. `shifts`: whether a shift may be
+/// taken into every one of its readers.
+fn fuse(
+    f: &Function,
+    inst: &Inst,
+    uses: &UseCounts,
+    shifts: impl Fn(ValueId) -> bool,
+    n: usize,
+) -> Option<(Inst, ValueId)> {
     let s = inst.srcs[n];
     let inner_value = s.as_val()?;
     let inner = scalar_def(f, &s)?;
@@ -57,7 +99,10 @@ fn fuse(f: &Function, inst: &Inst, uses: &UseCounts, n: usize) -> Option<(Inst, 
             other.mods.neg = !other.mods.neg;
         }
     }
-    let single = uses[inner_value] == 1;
+    let single = uses[inner_value] == 1 && inst.dsts.len() == 1;
+    if inst.dsts.len() > 1 && neg {
+        return None;
+    }
     let float = inst.ty == Type::F32;
     let mut new = Inst::new(Op::Mad, inst.ty);
     new.loc = inst.loc;
@@ -88,7 +133,7 @@ fn fuse(f: &Function, inst: &Inst, uses: &UseCounts, n: usize) -> Option<(Inst, 
         }
         Op::Shl if is_int(inner.ty) && is_int(inst.ty) => {
             let by = inner.srcs[1].as_imm().filter(|&by| by < 32)?;
-            if uses[inner_value] > 2 || inst.sat || !inner.srcs[0].is_plain_val() {
+            if uses[inner_value] > 2 && !shifts(inner_value) || inst.sat || !inner.srcs[0].is_plain_val() {
                 return None;
             }
             if other.mods.abs || other.mods.inv || neg && other.mods.neg {

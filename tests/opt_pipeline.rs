@@ -1,0 +1,70 @@
+//! The optimiser as a whole: what it must achieve, and that no pass is needed for, or in the way of, right values.
+
+use nvir::Chip;
+use nvir::compile::{self, Options};
+use nvir::fixture::run::{self, Loaded, Outcome, Settings};
+use nvir::front::{self, Language, Request};
+use nvir::opt::{self, Stage};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+fn tgsi() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tgsi")
+}
+
+fn compiled(file: &str, entry: &str, chip: Chip, pointer_align: u32) -> nvir::image::Image {
+    let text = std::fs::read_to_string(tgsi().join(file)).expect("readable");
+    let mut options = Options::new(chip);
+    options.pointer_align = pointer_align;
+    let request =
+        Request { text: &text, chip, abi: &options.abi, entry: Some(entry), pointer_align, private_bytes: 0 };
+    let program = front::program(Language::Tgsi, &request).expect("valid TGSI");
+    compile::compile(program, chip, &options).expect("it compiles")
+}
+
+#[test]
+fn fill3d_takes_nineteen_instructions_on_kepler() {
+    for chip in [Chip::Gk104, Chip::Gk110] {
+        let image = compiled("get-num-groups.tgsi", "25", chip, 4);
+        assert!(image.instructions <= 19, "{chip}: {}", image.instructions);
+    }
+}
+
+/// Runs every TGSI fixture on one chip; the names of tests that fail.
+fn failures(settings: &Settings, chip: Chip) -> Vec<String> {
+    let files = run::find(&[tgsi()]).expect("readable");
+    files
+        .par_iter()
+        .flat_map_iter(|file| {
+            let loaded = Loaded::read(file).unwrap_or_else(|e| panic!("{e}"));
+            let reports = if loaded.chips().is_ok_and(|c| c.contains(&chip)) {
+                loaded.run(chip, None, settings, &mut None, |_, _| ())
+            } else {
+                Vec::new()
+            };
+            reports.into_iter().filter_map(|r| match r.outcome {
+                Outcome::Failed(why) => Some(format!("{}: {why}", r.name)),
+                _ => None,
+            })
+        })
+        .collect()
+}
+
+#[test]
+fn every_fixture_gives_the_same_values_without_any_single_pass() {
+    for pass in opt::PASSES {
+        let others = opt::PASSES.iter().map(|p| p.name.to_string()).filter(|n| n != pass.name).collect();
+        let settings = Settings { passes: Some(others), ..Settings::default() };
+        assert_eq!(failures(&settings, Chip::Gk104), [] as [String; 0], "without {}", pass.name);
+    }
+}
+
+#[test]
+fn every_fixture_gives_the_same_values_for_each_prefix_of_the_pipeline() {
+    let runs: usize =
+        [Stage::Front, Stage::Ssa, Stage::Legal].iter().map(|&s| opt::pipeline(s, 3).len()).sum();
+    for limit in (0..runs as u32).step_by(3) {
+        let settings = Settings { bisect_limit: Some(limit), ..Settings::default() };
+        assert_eq!(failures(&settings, Chip::Gk110), [] as [String; 0], "with {limit} pass runs");
+    }
+}
