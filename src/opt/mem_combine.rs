@@ -30,52 +30,36 @@ struct Open {
 const WINDOW: usize = 32;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    if ctx.stage == Stage::Legal {
-        constants_as(f, Op::Ld);
-    }
     let changed = combine_all(f, ctx);
     if ctx.stage == Stage::Legal {
-        constants_as(f, Op::Mov);
+        words_as_moves(f);
     }
     changed
 }
 
-/// Direct constant-buffer words as loads, which can combine, or as moves, which are the cheaper instruction.
-fn constants_as(f: &mut Function, op: Op) {
+/// Single direct constant-buffer words become moves: the cheaper instruction, which waits for no memory unit.
+fn words_as_moves(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         for k in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[k];
             let inst = &f.insts[i];
-            if inst.op == op || inst.guard.is_some() || inst.dsts.len() != 1 || inst.ty.bytes() != 4 {
+            let Some(m) = inst.mem.filter(|m| m.space == Space::Const && m.order == Order::Weak) else {
                 continue;
-            }
-            let (bank, offset) = match (inst.op, inst.srcs.as_slice(), &inst.mem) {
-                (Op::Mov, &[Src { kind: SrcKind::Const { bank, offset }, mods }], _)
-                    if mods == SrcMods::default() =>
-                {
-                    (bank, offset)
-                }
-                (Op::Ld, _, Some(m))
-                    if m.index.is_none() && m.base().is_empty() && m.order == Order::Weak =>
-                {
-                    let place = (u8::try_from(m.buffer), u16::try_from(m.offset));
-                    let (Ok(bank), Ok(offset), Space::Const) = (place.0, place.1, m.space) else { continue };
-                    (bank, offset)
-                }
-                _ => continue,
             };
-            if offset % 4 != 0 {
+            let direct = m.index.is_none() && m.base().is_empty() && m.offset % 4 == 0;
+            if inst.op != Op::Ld
+                || !direct
+                || inst.guard.is_some()
+                || inst.dsts.len() != 1
+                || inst.ty.bytes() != 4
+            {
                 continue;
             }
-            let mut new = Inst::new(op, Type::U32).dst(inst.dsts[0]);
-            new.loc = inst.loc;
-            if op == Op::Mov {
-                new.srcs.push(Src::cbuf(bank, offset));
-            } else {
-                new.mem = Some(MemRef::new(Space::Const).with_buffer(bank.into()).with_offset(offset.into()));
-            }
-            f.replace(i, new);
+            let (Ok(bank), Ok(offset)) = (u8::try_from(m.buffer), u16::try_from(m.offset)) else { continue };
+            let mut mov = Inst::new(Op::Mov, Type::U32).src(Src::cbuf(bank, offset)).dst(inst.dsts[0]);
+            mov.loc = inst.loc;
+            f.replace(i, mov);
         }
     }
 }
