@@ -9,6 +9,7 @@ pub mod listing;
 
 use crate::chip::Chip;
 use crate::ir::Loc;
+use crate::isa::sched_word;
 
 /// A compiled kernel.
 #[derive(Clone, Debug)]
@@ -93,6 +94,34 @@ pub struct Relocation {
 impl Image {
     pub fn code_bytes(&self) -> u32 {
         self.code.len() as u32 * 8
+    }
+
+    /// The image of a kernel that was assembled: nothing is known of how it came about.
+    pub fn assembled(chip: Chip, kernel: cubin::Kernel) -> Image {
+        let is_sched = |n: usize, w: u64| {
+            (n as u32 * 8).is_multiple_of(sched_word::GROUP_BYTES) && sched_word::decode(chip, w).is_some()
+        };
+        let instructions = kernel.code.iter().enumerate().filter(|&(n, &w)| !is_sched(n, w)).count();
+        Image {
+            chip,
+            entry_name: kernel.name,
+            entry: 0,
+            code: kernel.code,
+            lines: Vec::new(),
+            gprs: kernel.gprs,
+            local_bytes: kernel.stack,
+            shared_bytes: kernel.shared,
+            barriers: kernel.barriers,
+            instructions: instructions as u32,
+            library: 0,
+            spills: 0,
+            fills: 0,
+            cycles: 0,
+            block_size: None,
+            input_bytes: kernel.param_bytes,
+            bindings: Vec::new(),
+            relocations: Vec::new(),
+        }
     }
 
     /// The kernel as listings and cubins have it.
