@@ -5,7 +5,7 @@ use super::{Cx, Result, Unencodable};
 use crate::chip::Chip;
 use crate::ir::{Aux, Inst, Order, Type};
 use crate::isa::{self, Kw, MInst, Mod, Operand, Reg};
-use crate::lower::surfaces::{LEA, madsp};
+use crate::lower::surfaces::{LEA, RAW, madsp};
 
 impl Cx<'_> {
     pub fn suclamp(&self, i: &Inst) -> Result<MInst> {
@@ -97,10 +97,21 @@ impl Cx<'_> {
         let s = i.surf().filter(|_| !i.srcs.is_empty()).ok_or(Unencodable::Operation)?;
         if self.chip == Chip::Gf100 {
             let [slot, shape, coords] = self.slot(i, s.machine as usize)?;
-            let m = MInst::new(isa::Op::Sust).with(Mod::P).with(Mod::Wb).with(Mod::Z);
+            let m = MInst::new(isa::Op::Sust);
+            let m = if s.machine as usize & RAW != 0 {
+                m.with(Mod::B).with(Mod::Wb).with(Mod::B32).with(Mod::Z)
+            } else {
+                m.with(Mod::P).with(Mod::Wb).with(Mod::Z)
+            };
             return Ok(args(m, [slot, shape, coords, self.arg(i, 2, Type::U32)?]));
         }
-        let m = MInst::new(isa::Op::Sustga).with(Mod::P).with(Mod::Wb).with(Mod::Ign).with(Mod::U8);
+        let m = MInst::new(isa::Op::Sustga);
+        let m = if s.machine as usize & RAW != 0 {
+            m.with(Mod::B).with(Mod::Wb).with(Mod::B32)
+        } else {
+            m.with(Mod::P).with(Mod::Wb)
+        };
+        let m = m.with(Mod::Ign).with(Mod::U8);
         let m = args(m, [self.pair_address(i)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]);
         Ok(m.arg(self.pred_or_true(i, 3)?))
     }

@@ -29,6 +29,8 @@ mod info {
     pub const TEXEL: u32 = 0x30;
     pub const MS_X: u32 = 0x38;
     pub const MS_Y: u32 = 0x3c;
+    /// Clamping of a first coordinate that counts bytes (Kepler).
+    pub const BYTES: u32 = 0x34;
 
     /// Clamping (Kepler) or tiling (GF100) of a coordinate.
     pub const fn dim(axis: usize) -> u32 {
@@ -73,8 +75,9 @@ impl Cx<'_> {
     fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) -> bool {
         match i.op {
             Op::Suq => self.size(b, i, s),
+            Op::Suld | Op::Sust if in_bytes(s) => self.words(b, i, s),
             Op::Suld => self.load(b, i, s),
-            Op::Sust => self.store(b, i, s),
+            Op::Sust => self.store(b, s),
             Op::Sured => self.atomic(b, i, s),
             _ => return false,
         }
@@ -186,7 +189,7 @@ impl Cx<'_> {
         if self.chip == Chip::Gf100 {
             return Target { srcs: self.slot(b, s, place, raw), outside: unbound };
         }
-        let (address, outside) = self.address(b, s, &place, raw);
+        let (address, outside) = self.address(b, s, &place);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
         let format = if raw { b.mov(0) } else { self.info(b, s, info::FORMAT) };
         Target { srcs: vec![address.into(), format.into()], outside }
@@ -203,7 +206,7 @@ impl Cx<'_> {
         axis: usize,
         mode: (u8, bool),
     ) -> (ValueId, ValueId) {
-        let limit = self.info(b, s, info::dim(axis));
+        let limit = self.info(b, s, if axis == 0 && in_bytes(s) { info::BYTES } else { info::dim(axis) });
         let (dst, out) = (b.gpr(), b.pred());
         let aux = Aux::Suclamp { mode: mode.0, two_d: mode.1, signed: true, imm: 0 };
         b.push(Inst::new(Op::Suclamp, Type::S32).src(v).src(limit).src(0).dst(dst).dst(out).with_aux(aux));
@@ -215,27 +218,28 @@ impl Cx<'_> {
     }
 
     /// Low byte and the rest of the address as a pair, and whether it is outside.
-    fn address(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, raw: bool) -> ([ValueId; 2], ValueId) {
+    fn address(&self, b: &mut Builder<'_>, s: &Surf, place: &Place) -> ([ValueId; 2], ValueId) {
         const SD: u8 = 0;
         const PL: u8 = 5;
         const BL: u8 = 10;
         if s.dim == Dim::Buffer {
-            // Linear: the low word is an offset in bytes.
-            let size = self.info(b, s, info::SIZE);
-            let out = b.setp(Cond::Ge, Type::U32, place.coords[0], size);
-            let bytes = match s.format {
-                Some(f) => b.mul(Type::U32, place.coords[0], f.bytes()),
-                None => {
-                    let texel = self.info(b, s, info::TEXEL);
-                    b.mul(Type::U32, place.coords[0], texel)
-                }
+            let mut size = self.info(b, s, info::SIZE);
+            let mut bytes = place.coords[0];
+            let texel = match s.format {
+                Some(f) if !in_bytes(s) => Src::imm(f.bytes()),
+                _ => self.info(b, s, info::TEXEL).into(),
             };
+            if in_bytes(s) {
+                size = b.mul(Type::U32, size, texel);
+            } else {
+                bytes = b.mul(Type::U32, bytes, texel);
+            }
+            let out = b.setp(Cond::Ge, Type::U32, place.coords[0], size);
             let low = b.op2(Op::And, Type::U32, bytes, 0xff);
             let rest = b.op2(Op::Shr, Type::U32, bytes, 8);
             let base = self.info(b, s, info::ADDRESS);
             return ([low, b.add(Type::U32, base, rest)], out);
         }
-        let _ = raw;
         let block_linear = matches!(s.dim, Dim::D2 | Dim::Ms | Dim::D3) && !place.layered;
         let mode = |axis: usize| match (block_linear, place.dims, axis) {
             (true, ..) => (BL, true),
@@ -308,7 +312,7 @@ impl Cx<'_> {
             None => Src::imm(s.image.into()),
         };
         let mut c = place.coords;
-        if raw {
+        if raw && !in_bytes(s) {
             let shift = self.info(b, s, info::TEXEL);
             c[0] = b.op2(Op::Shl, Type::U32, c[0], shift);
         }
@@ -422,7 +426,45 @@ impl Cx<'_> {
         }
     }
 
-    fn store(&self, b: &mut Builder<'_>, _i: &Inst, s: &Surf) {
+    /// Words as they lie in the image, one by one, since nothing is known of the coordinate's alignment.
+    fn words(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
+        let channels = (0..4).filter(|c| s.mask >> c & 1 != 0);
+        for (n, channel) in channels.enumerate() {
+            let mut one = s.clone();
+            if channel > 0 {
+                one.coords[0] = b.add(Type::U32, s.coords[0], 4 * channel);
+            }
+            let t = self.target(b, &one, true, None);
+            let store = i.op == Op::Sust;
+            let mut inst = self.machine(i.op, Type::U32, s, Self::shape(s) | RAW);
+            inst.srcs.extend(t.srcs);
+            if store {
+                let Some(&v) = s.data.get(n) else { return };
+                inst.srcs.push(v.into());
+            }
+            let fermi = self.chip == Chip::Gf100;
+            if !fermi {
+                inst.srcs.push(t.outside.into());
+            } else if store {
+                inst.guard = Some(Guard { pred: t.outside, not: true });
+            }
+            if store {
+                b.push(inst);
+                continue;
+            }
+            let Some(&dst) = i.dsts.get(n) else { return };
+            let v = b.gpr();
+            b.push(inst.dst(v));
+            let result = if fermi {
+                Inst::new(Op::Sel, Type::U32).src(0).src(v).src(t.outside)
+            } else {
+                Inst::new(Op::Mov, Type::U32).src(v)
+            };
+            b.push(result.dst(dst));
+        }
+    }
+
+    fn store(&self, b: &mut Builder<'_>, s: &Surf) {
         let mut data: Vec<ValueId> = s.data.iter().copied().take(4).collect();
         while data.len() < 4 {
             data.push(b.mov(0));
@@ -472,6 +514,14 @@ impl Cx<'_> {
 
 /// In [`Surf::machine`]: the address is wanted, not the texel.
 pub const LEA: usize = 8;
+
+/// In [`Surf::machine`]: a store writes bytes, not a texel through the format.
+pub const RAW: usize = 16;
+
+/// Whether the first coordinate counts bytes and words are accessed as they are.
+fn in_bytes(s: &Surf) -> bool {
+    s.ty == Type::B128
+}
 
 /// Operand formats of `madsp`, as [`Aux::Madsp`] has them: those of a, b and c, two bits each.
 pub mod madsp {

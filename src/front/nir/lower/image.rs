@@ -171,6 +171,7 @@ impl Lower<'_, '_> {
         let number = match image {
             ImageRef::Index => self.src_comp(src, 0).word(),
             ImageRef::Bindless => {
+                self.needs_kepler("images that a handle names")?;
                 // The table of bindless images is indexed by the low bits of the handle.
                 let handle = self.src_comp(src, 0).word();
                 s.handle = Some(self.e.val(handle));

@@ -28,6 +28,7 @@ mod value;
 mod wide;
 
 use super::ast::{self, Dest, Function, Jump, Node, Place, Shader, Shape, Src};
+use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
 use crate::front::ssa::{Ssa, Var};
@@ -324,6 +325,15 @@ const MAX_SSA: u32 = 1 << 22;
 impl<'a> Lower<'a, '_> {
     fn error(&mut self, span: Span, message: impl Into<String>) {
         self.module.diags.push(Diagnostic::error(message).at(span, ""));
+    }
+
+    /// Notes that GF100 lacks something, if that is the chip.
+    fn needs_kepler(&mut self, what: &str) -> Option<()> {
+        if self.module.request.chip == Chip::Gf100 {
+            self.error(self.span, format!("gf100 has no {what}"));
+            return None;
+        }
+        Some(())
     }
 
     fn run(&mut self) {

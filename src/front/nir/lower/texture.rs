@@ -227,6 +227,7 @@ impl<'a> Lower<'a, '_> {
             }
         }
         if let Some(s) = src("texture_handle").or(src("sampler_handle")) {
+            self.needs_kepler("textures that a handle names")?;
             let c = self.src_comp(s, 0);
             let (lo, hi) = self.e.words64(c);
             let values = vec![self.e.val(lo), self.e.val(hi)];
