@@ -349,3 +349,65 @@ fn operands_that_no_instruction_takes_are_moved_into_registers() {
         0xffff0000 ^ !(0x7654321u32.wrapping_mul(0x1234567).wrapping_add(r2))
     });
 }
+
+/// The exit of the inner loop is short and has one way in, but lanes wait for it.
+#[test]
+fn the_exit_of_a_loop_is_not_taken_for_an_arm_of_its_branch() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    mov u32 %r1 0x0
+    and u32 %r20 %r0 0x7
+    jump b1(%r1 %r1)
+b1(%r2 %r3): loop exit b6 cont b5
+    set.ge pred u32 %p4 %r2 0x3
+    if %p4 b6 b2
+b2:
+    jump b3(%r1 %r3)
+b3(%r5 %r6): loop exit b5 cont b4
+    set.ge pred u32 %p7 %r5 %r20
+    if %p7 b5 b4
+b4:
+    mad u32 %r8 %r5 %r2 %r6
+    add u32 %r9 %r5 0x1
+    jump b3(%r9 %r8)
+b5:
+    add u32 %r10 %r2 0x1
+    jump b1(%r10 %r6)
+b6:
+    add u32 %r11 %r3 0x5
+    ld u32 %r101 c0[0x0 align 4]
+    shladd u32 %r102 %r0 0x2 %r101
+    st u32 # g[%r102+0x0 align 4] %r11
+    exit";
+    run(body).gives(|t| 5 + (0..3).map(|i| (0..t as u32 % 8).map(|j| i * j).sum::<u32>()).sum::<u32>());
+}
+
+#[test]
+fn a_short_arm_that_leaves_takes_only_its_lanes() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    mov u32 %r1 0x0
+    jump b1(%r1)
+b1(%r2): loop exit b5 cont b4
+    jump b6
+b6:
+    mul u32 %r3 %r2 %r2
+    set.gt pred u32 %p4 %r3 %r0
+    if %p4 b2 b3 join b3
+b2:
+    sub u32 %r5 %r3 %r0
+    shl u32 %r6 %r5 0x8
+    jump b5(%r6 %r2)
+b3:
+    jump b4
+b4:
+    add u32 %r7 %r2 0x1
+    jump b1(%r7)
+b5(%r8 %r10):
+    or u32 %r9 %r8 %r10";
+    let want = |t: usize| {
+        let n = (0u32..).find(|n| n * n > t as u32).unwrap_or(0);
+        ((n * n - t as u32) << 8) | n
+    };
+    run(&with_store(body)).gives(want);
+}

@@ -286,8 +286,16 @@ impl<B: Body> Flow<'_, B> {
             };
             let goes_to = |arm: BlockId, to: BlockId| matches!(&self.f.blocks[arm].term, Term::Jump(onward) if onward.to == to);
             let condition = self.body.condition(b);
+            // Where control leaves the construct is no arm.
+            let region = if self.f.blocks[b].merge == Merge::None { self.inside[b] } else { self.heads[b] };
+            let ends = self.innermost_loop(b).map(|c| c.kind);
+            let is_arm = |arm: BlockId| {
+                let end = matches!(ends, Some(Merge::Loop { exit, cont }) if arm == exit || arm == cont);
+                self.inside[arm] == region && !end
+            };
             let mut short = |arm: BlockId| {
                 let simple = preds[arm] == 1
+                    && is_arm(arm)
                     && self.heads[arm] == NONE
                     && self.f.blocks[arm].body.len() <= limit
                     && !self.body.is_empty(arm);
@@ -300,7 +308,10 @@ impl<B: Body> Flow<'_, B> {
                 ok.then(|| std::mem::take(&mut lines))
             };
             // One arm that leaves, or that meets the other side right after; or both, which meet.
-            let arms = if leaves(t) {
+            // When both sides leave, a predicated way out does.
+            let arms = if self.arm_just_leaves(b, t) || self.arm_just_leaves(b, e) {
+                [None, None]
+            } else if leaves(t) {
                 [short(t), None]
             } else if leaves(e) {
                 [None, short(e)]
