@@ -134,7 +134,7 @@ fn operand(rng: &mut Rng, chip: Chip, slot: &Slot) -> Operand {
         abs: flag(2, slot.mods.abs.exists()),
         inv: flag(4, slot.mods.inv.exists()),
     };
-    let reg = |n: u64| if n % 5 == 0 { Reg::Z } else { Reg((n % u64::from(chip.gprs())) as u8) };
+    let reg = |n: u64| if n.is_multiple_of(5) { Reg::Z } else { Reg((n % u64::from(chip.gprs())) as u8) };
     let sel = match slot.sel {
         Some((_, names)) => names[(r >> 8) as usize % names.len()].unwrap_or_default(),
         None => Sel::Whole,

@@ -56,7 +56,7 @@ impl Cx<'_> {
     /// Slot, shape, coordinates.
     fn slot(&self, i: &Inst, machine: usize) -> Result<[Operand; 3]> {
         let slot = match i.srcs.first().and_then(|s| s.as_imm()) {
-            Some(n) => Operand::imm(n.into()),
+            Some(n) => Operand::imm(n),
             None => self.arg(i, 0, Type::U32)?,
         };
         let shape = match machine & 7 {

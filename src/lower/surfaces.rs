@@ -553,7 +553,7 @@ fn unpack(b: &mut Builder<'_>, f: Format, raw: &[ValueId], channel: usize) -> Sr
     }
     let signed = matches!(f.kind, Kind::Sint | Kind::Snorm);
     let ty = if signed { Type::S32 } else { Type::U32 };
-    let field = b.op2(Op::Ext, ty, word, at % 32 | bits << 8);
+    let field = b.op2(Op::Ext, ty, word, (at % 32) | (bits << 8));
     match f.kind {
         Kind::Uint | Kind::Sint => field.into(),
         Kind::Unorm | Kind::Snorm => {

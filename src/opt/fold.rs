@@ -35,8 +35,8 @@ pub fn eval(inst: &Inst) -> Option<u32> {
         return None;
     }
     let mut x = [0; 3];
-    for n in 0..inst.srcs.len() {
-        x[n] = imm_src(inst, n)?;
+    for (n, x) in x.iter_mut().enumerate().take(inst.srcs.len()) {
+        *x = imm_src(inst, n)?;
     }
     let [a, b, c] = x;
     match (inst.op, inst.ty) {

@@ -53,10 +53,8 @@ fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut UseCounts) -
         }
         let mut new = inst.clone();
         new.srcs[n] = constant;
-        if !isel::legal(ctx.chip, f, &new) {
-            if !exchange(&mut new) || !isel::legal(ctx.chip, f, &new) {
-                continue;
-            }
+        if !isel::legal(ctx.chip, f, &new) && (!exchange(&mut new) || !isel::legal(ctx.chip, f, &new)) {
+            continue;
         }
         for &v in f.insts[i].srcs[n].values() {
             uses[v] -= 1;

@@ -118,7 +118,7 @@ fn labels(lines: &[Line], end: u32) -> BTreeMap<u32, String> {
 }
 
 fn line(chip: Chip, word: u64, pc: u32) -> Line {
-    if pc % sched_word::GROUP_BYTES == 0
+    if pc.is_multiple_of(sched_word::GROUP_BYTES)
         && let Some(slots) = sched_word::decode(chip, word)
     {
         return Line::Sched(slots);

@@ -296,7 +296,9 @@ fn normalised(x: u32, width: u32, signed: bool) -> u32 {
     let x = f32::from_bits(x);
     if signed {
         let max = ((1u32 << (width - 1)) - 1) as f32;
-        ((x.max(-1.0).min(1.0) * max).round_ties_even() as i32 as u32) & ((1 << width) - 1)
+        // Not a number counts as the lowest value.
+        let x = if x > -1.0 { x.min(1.0) } else { -1.0 };
+        ((x * max).round_ties_even() as i32 as u32) & ((1 << width) - 1)
     } else {
         let x = if x > 0.0 { x.min(1.0) } else { 0.0 };
         (x * ((1u64 << width) - 1) as f32).round_ties_even() as u32

@@ -140,7 +140,7 @@ fn write_global(block: &mut Block<'_>, address: u64, v: u32) -> Result<(), Trap>
 }
 
 fn aligned(address: u64) -> Result<(), Trap> {
-    if address % 4 == 0 {
+    if address.is_multiple_of(4) {
         return Ok(());
     }
     Err(Trap(FaultKind::Misaligned, format!("4 bytes at {address:#x}")))
