@@ -238,6 +238,32 @@ fn instructions_of_every_row_survive_encoding() {
     assert!(encoded > 1_000_000, "only {encoded} instructions had an encoding");
 }
 
+/// Instructions put together from operands and suffixes of different rows: most have no encoding, and the encoder
+/// says so.
+#[test]
+fn mismatched_instructions_are_refused_or_encoded_faithfully() {
+    let mut rng = Rng(0x1357_9bdf_0246_8ace);
+    for chip in Chip::ALL {
+        let rows = Table::of(chip).rows();
+        for _ in 0..200_000 {
+            let pick = |rng: &mut Rng| &rows[rng.next() as usize % rows.len()];
+            let (a, b, c) = (pick(&mut rng), pick(&mut rng), pick(&mut rng));
+            let mut m = instruction(&mut rng, chip, a);
+            m.mods = instruction(&mut rng, chip, b).mods;
+            if rng.next() & 1 == 0 {
+                m.op = c.op;
+            }
+            if let (Some(o), Some(slot)) = (m.operands.last_mut(), c.slots.first()) {
+                *o = operand(&mut rng, chip, slot);
+            }
+            assert_eq!(isa::fits(chip, &m).is_err(), isa::encode(chip, &m, 0x8000).is_err(), "{chip} {m:?}");
+            if let Ok(word) = isa::encode(chip, &m, 0x8000) {
+                assert_eq!(isa::decode(chip, word, 0x8000), Some(m), "{chip} {word:016x}");
+            }
+        }
+    }
+}
+
 /// Random words: nothing panics, and what decodes is encoded again.
 #[test]
 fn random_words_decode_to_what_encodes_to_them_or_not_at_all() {
