@@ -5,6 +5,7 @@ use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
 use super::{Op, gf100, gk110};
 use crate::Chip;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -14,12 +15,25 @@ pub struct Table {
     rows: Vec<Row>,
     /// The rows of each operation.
     by_op: Vec<Range<u16>>,
-    /// For every value of the key bits, a range of `candidates`.
-    buckets: Vec<Range<u32>>,
+    /// For every value of the key bits, a node.
+    buckets: Vec<u32>,
+    nodes: Vec<Node>,
     candidates: Vec<Candidate>,
 }
 
-/// A row in a bucket, with its opcode bits at hand so that a mismatch costs one comparison.
+/// A step of the search for a word's row, after the key bits.
+#[derive(Clone)]
+enum Node {
+    /// Tests one more bit: the nodes for 0 and 1.
+    Bit(u8, [u32; 2]),
+    /// Few enough to try: a range of the candidates.
+    Rows(Range<u32>),
+}
+
+/// So many rows are tried one after the other.
+const FEW: usize = 4;
+
+/// A row among those to try, with its opcode bits at hand so that a mismatch costs one comparison.
 struct Candidate {
     mask: u64,
     bits: u64,
@@ -73,8 +87,8 @@ impl Table {
                 start as u16..rows.partition_point(|r| r.op <= op) as u16
             })
             .collect();
-        let (buckets, candidates) = index(&rows, Key::of(chip));
-        Table { rows, by_op, buckets, candidates }
+        let (buckets, index) = Index::build(&rows, Key::of(chip));
+        Table { by_op, buckets, nodes: index.nodes, candidates: index.candidates, rows }
     }
 
     pub fn rows(&self) -> &[Row] {
@@ -89,7 +103,13 @@ impl Table {
 
     /// The row of a word, from its opcode bits; field values are not looked at.
     pub fn find(&self, chip: Chip, word: u64) -> Option<&Row> {
-        let bucket = &self.buckets[Key::of(chip).index(word)];
+        let mut node = self.buckets[Key::of(chip).index(word)];
+        let bucket = loop {
+            match &self.nodes[node as usize] {
+                Node::Bit(bit, next) => node = next[(word >> bit & 1) as usize],
+                Node::Rows(range) => break range,
+            }
+        };
         self.candidates[bucket.start as usize..bucket.end as usize]
             .iter()
             .filter(|c| word & c.mask == c.bits)
@@ -98,34 +118,81 @@ impl Table {
     }
 }
 
-fn index(rows: &[Row], key: Key) -> (Vec<Range<u32>>, Vec<Candidate>) {
-    let key_mask = (!0u64 << (64 - Key::HIGH)) | ((1 << key.low) - 1);
-    let mut pairs: Vec<(u32, u16)> = Vec::new();
-    for (i, row) in rows.iter().enumerate() {
-        let open = key_mask & !row.mask;
-        // All subsets of the open key bits, from none to all.
-        let mut extra = 0u64;
-        loop {
-            pairs.push((key.index(row.bits | extra) as u32, i as u16));
-            extra = extra.wrapping_sub(open) & open;
-            if extra == 0 {
-                break;
+/// The search structure while it is built. Buckets with the same rows share their nodes.
+struct Index<'r> {
+    rows: &'r [Row],
+    nodes: Vec<Node>,
+    candidates: Vec<Candidate>,
+    known: FxHashMap<Vec<u16>, u32>,
+}
+
+impl<'r> Index<'r> {
+    /// The node of every bucket, and the nodes.
+    fn build(rows: &'r [Row], key: Key) -> (Vec<u32>, Index<'r>) {
+        let key_mask = (!0u64 << (64 - Key::HIGH)) | ((1 << key.low) - 1);
+        let mut buckets: Vec<Vec<u16>> = vec![Vec::new(); key.len()];
+        for (i, row) in rows.iter().enumerate() {
+            let open = key_mask & !row.mask;
+            // All subsets of the open key bits, from none to all.
+            let mut extra = 0u64;
+            loop {
+                buckets[key.index(row.bits | extra)].push(i as u16);
+                extra = extra.wrapping_sub(open) & open;
+                if extra == 0 {
+                    break;
+                }
             }
         }
+        let mut index =
+            Index { rows, nodes: Vec::new(), candidates: Vec::new(), known: FxHashMap::default() };
+        let nodes = buckets.into_iter().map(|rows| index.node(rows)).collect();
+        (nodes, index)
     }
-    pairs.sort_unstable();
-    let mut buckets = Vec::with_capacity(key.len());
-    let mut at = 0;
-    for k in 0..key.len() as u32 {
-        let start = at;
-        while pairs.get(at).is_some_and(|p| p.0 == k) {
-            at += 1;
+
+    /// The node that tells these rows apart.
+    fn node(&mut self, rows: Vec<u16>) -> u32 {
+        if let Some(&node) = self.known.get(&rows) {
+            return node;
         }
-        buckets.push(start as u32..at as u32);
+        let built = match self.splitting_bit(&rows) {
+            Some(bit) => {
+                let with = |value: u64| -> Vec<u16> {
+                    let fits = |r: &Row| r.mask >> bit & 1 == 0 || r.bits >> bit & 1 == value;
+                    rows.iter().copied().filter(|&r| fits(&self.rows[r as usize])).collect()
+                };
+                let (zero, one) = (with(0), with(1));
+                Node::Bit(bit, [self.node(zero), self.node(one)])
+            }
+            None => {
+                let start = self.candidates.len() as u32;
+                self.candidates.extend(rows.iter().map(|&row| {
+                    let r = &self.rows[row as usize];
+                    Candidate { mask: r.mask, bits: r.bits, row }
+                }));
+                Node::Rows(start..self.candidates.len() as u32)
+            }
+        };
+        let node = self.nodes.len() as u32;
+        self.nodes.push(built);
+        self.known.insert(rows, node);
+        node
     }
-    let candidate = |&(_, row): &(u32, u16)| {
-        let r = &rows[row as usize];
-        Candidate { mask: r.mask, bits: r.bits, row }
-    };
-    (buckets, pairs.iter().map(candidate).collect())
+
+    /// The bit whose larger half is smallest, if there are many rows and a bit divides them.
+    fn splitting_bit(&self, rows: &[u16]) -> Option<u8> {
+        if rows.len() <= FEW {
+            return None;
+        }
+        let larger_half = |bit: u8| {
+            let fixed = |value: u64| {
+                let is = |r: &&u16| {
+                    let r = &self.rows[**r as usize];
+                    r.mask >> bit & 1 == 1 && r.bits >> bit & 1 == value
+                };
+                rows.iter().filter(is).count()
+            };
+            rows.len() - fixed(0).min(fixed(1))
+        };
+        (0..64).min_by_key(|&bit| larger_half(bit)).filter(|&bit| larger_half(bit) < rows.len())
+    }
 }
