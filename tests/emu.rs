@@ -131,6 +131,15 @@ fn undefined_bits_that_are_masked_off_are_fine() {
 }
 
 #[test]
+fn unwritten_shared_memory_is_reported_where_it_was_loaded_if_it_matters() {
+    let code = ["MOV32I R0, 0x10", "LDS R4, [R0]", "IADD R5, R4, 0x1", "ST.E [R2], R5", "EXIT"];
+    let f = fault(&code, &Setup::default());
+    assert_eq!((f.kind, f.place.pc), (FaultKind::Uninitialized, address_of(1)));
+    let code = ["MOV32I R0, 0x10", "LDS R4, [R0]", "IADD R5, R4, 0x1", "ST.E [R2], R0", "EXIT"];
+    assert!(run_sass(&code, &Setup::default()).is_ok());
+}
+
+#[test]
 fn a_barrier_that_half_a_warp_reaches_is_divergent() {
     let code = ["S2R R0, SR_TID.X", "ISETP.LT.AND P0, PT, R0, 0x10, PT", "@P0 BAR.SYNC 0x0", "EXIT"];
     let f = fault(&code, &Setup { block: 32, ..Setup::default() });

@@ -193,7 +193,6 @@ pub(super) fn load(
     let a = addresses(env, w, space, addr);
     st.request(space, &a, mask, width);
     let n = width.regs() as usize;
-    let pc = w.pc.wrapping_sub(8);
     let mut rows = [Row::ZERO; 4];
     if let Some(fast) = fast(env, st, w, &a, mask, (space, width)) {
         for (k, row) in rows.iter_mut().enumerate().take(n) {
@@ -228,12 +227,7 @@ pub(super) fn load(
         if n == 1 {
             rows[0].0[l] = narrow(width, rows[0].0[l], a[l]);
         }
-        if let (Some(u), Place::Local(at)) = (&mut w.undef, place) {
-            for k in 0..n {
-                let bits = u.local.get(at / 4 + k).map_or(u32::MAX, |row| row.0[l]);
-                u.set_word(dst, k, l, if n == 1 { narrow(width, bits, a[l]) } else { bits }, pc);
-            }
-        }
+        load_undefined(st, w, l, place, width, a[l], dst);
     }
     put(w, dst, n, mask, &rows);
     Ok(())
@@ -316,6 +310,21 @@ pub(super) fn store(
         store_undefined(st, w, l, place, width, a[l], src);
     }
     Ok(())
+}
+
+/// Registers take over which bits of a block's memory are undefined.
+fn load_undefined(st: &BlockState, w: &mut Warp, lane: usize, place: Place, width: Width, a: u64, dst: u8) {
+    let pc = w.pc.wrapping_sub(8);
+    let Some(u) = &mut w.undef else { return };
+    let n = width.regs() as usize;
+    for k in 0..n {
+        let bits = match place {
+            Place::Global(..) => return,
+            Place::Shared(at) => st.shadow.as_ref().map_or(0, |s| s.unwritten(at / 4 + k)),
+            Place::Local(at) => u.local.get(at / 4 + k).map_or(u32::MAX, |row| row.0[lane]),
+        };
+        u.set_word(dst, k, lane, if n == 1 { narrow(width, bits, a) } else { bits }, pc);
+    }
 }
 
 /// Memory of a block takes over which bits are undefined (of shared memory: which bytes).
@@ -430,6 +439,7 @@ pub(super) fn load_lock(
         if n == 1 {
             rows[0].0[l] = narrow(width, rows[0].0[l], a[l]);
         }
+        load_undefined(st, w, l, place, width, a[l], dst);
     }
     put(w, dst, n, mask, &rows);
     w.set_pred(pdst, mask, got);
@@ -466,6 +476,7 @@ pub(super) fn store_unlock(
             let v = value(w, src, k, l) << shift;
             write(env, st, w, l, place, k, bits, v)?;
         }
+        store_undefined(st, w, l, place, width, a[l], src);
     }
     w.set_pred(pdst, mask, done);
     Ok(())
