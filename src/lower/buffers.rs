@@ -127,36 +127,48 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
 /// What is known of the sums of base and offset that accesses to buffers use.
 struct Sums {
     known: Option<KnownBits>,
-    /// Accesses through each buffer and base.
-    count: FxHashMap<(Space, u16, Option<ValueId>, ValueId), u32>,
+    /// Accesses through each buffer, base, and part of the offset that is added to the base first.
+    count: FxHashMap<(Space, u16, Option<ValueId>, ValueId, u32), u32>,
 }
 
 impl Sums {
     fn new(f: &Function, launch: &Launch) -> Sums {
-        let mut count = FxHashMap::default();
-        for (_, i) in f.insts_in_order() {
-            if let Some(m) = f.insts[i].mem.filter(|m| matches!(m.space, Space::Buffer | Space::Uniform))
-                && let Some(base) = m.base32()
-            {
-                *count.entry((m.space, m.buffer, m.index, base)).or_insert(0) += 1;
+        let accesses = || {
+            f.insts_in_order().filter_map(|(_, i)| {
+                let inst = &f.insts[i];
+                let m = inst.mem.filter(|m| matches!(m.space, Space::Buffer | Space::Uniform))?;
+                Some((m, m.base32()?, inst.ty.bytes()))
+            })
+        };
+        let known = accesses().next().is_some().then(|| KnownBits::new(f, launch));
+        let mut sums = Sums { known, count: FxHashMap::default() };
+        for (m, base, bytes) in accesses() {
+            if let Some((first, _)) = sums.split(base, m.offset, bytes) {
+                *sums.count.entry((m.space, m.buffer, m.index, base, first)).or_insert(0) += 1;
             }
         }
-        let known = (!count.is_empty()).then(|| KnownBits::new(f, launch));
-        Sums { known, count }
+        sums
     }
 
-    /// Whether the last byte of an access of `bytes` is not below its base: the sum does not wrap around.
-    fn grows(&self, base: ValueId, offset: i32, bytes: u32) -> bool {
-        let Some(known) = &self.known else { return false };
-        u32::try_from(offset)
-            .ok()
-            .and_then(|o| o.checked_add(bytes - 1))
-            .is_some_and(|reach| known.of(base).max.checked_add(reach).is_some())
+    /// Splits an offset into a part to be added to the base, which may wrap around, and the rest, with which the last
+    /// byte of the access is not below that sum: because of the base's range, or because it is a multiple of a
+    /// power of two within which the rest stays.
+    fn split(&self, base: ValueId, offset: i32, bytes: u32) -> Option<(u32, u32)> {
+        let known = self.known.as_ref()?.of(base);
+        if let Ok(offset) = u32::try_from(offset)
+            && let Some(reach) = offset.checked_add(bytes - 1)
+            && known.max.checked_add(reach).is_some()
+        {
+            return Some((0, offset));
+        }
+        let window = 1u32 << known.zero.trailing_ones().min(16);
+        let rest = offset as u32 & (window - 1);
+        (rest + bytes <= window).then_some((offset as u32 & !(window - 1), rest))
     }
 
-    /// Whether several accesses share the comparison of their base with the size.
-    fn shared(&self, mem: &MemRef, base: ValueId) -> bool {
-        self.count.get(&(mem.space, mem.buffer, mem.index, base)).is_some_and(|&n| n > 2)
+    /// Whether several accesses share a sum and its comparison with the size.
+    fn shared(&self, mem: &MemRef, base: ValueId, first: u32) -> bool {
+        self.count.get(&(mem.space, mem.buffer, mem.index, base, first)).is_some_and(|&n| n > 2)
     }
 }
 
@@ -182,16 +194,20 @@ fn checked(
         let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).wrapping_add(reach));
         return ([lo, hi], mem.offset, outside);
     };
-    let grows = sums.grows(base, mem.offset, bytes);
-    if grows && sums.shared(mem, base) {
+    let split = sums.split(base, mem.offset, bytes);
+    if let Some((first, rest)) = split
+        && sums.shared(mem, base, first)
+    {
+        let base = if first == 0 { base } else { b.add(Type::U32, base, first) };
         let left = b.op2(Op::Sub, Type::U32, size, base);
         // What is left exceeds the whole if the subtraction went below zero.
         let beyond = b.setp(Cond::Gt, Type::U32, left, size);
-        let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(mem.offset as u32 + bytes).src(beyond);
+        let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(rest + bytes).src(beyond);
         (short.cond, short.sty, short.logic) = (Cond::Lt, Type::U32, Logic::Or);
         let outside = b.value(short);
-        return (add_wide(b, base.into(), lo, hi), mem.offset, outside);
+        return (add_wide(b, base.into(), lo, hi), rest as i32, outside);
     }
+    let grows = split.is_some_and(|(first, _)| first == 0);
     let last = b.add(Type::U32, base, (mem.offset as u32).wrapping_add(reach));
     let outside = b.setp(Cond::Ge, Type::U32, last, size);
     if grows || mem.offset == 0 {

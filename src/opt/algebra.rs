@@ -292,8 +292,6 @@ fn float(inst: &Inst) -> Option<Inst> {
             Some(like(inst, Op::Mul, &[s[0], s[1]]))
         }
         Op::Min | Op::Max if s[0] == s[1] && quiet => copy(inst, s[0]),
-        // A multiple of two is a sum: neither rounds differently.
-        Op::Mul if imm(1) == Some(2.0) => Some(like(inst, Op::Add, &[s[0], s[0]])),
         Op::Sel if s[0] == s[1] => copy(inst, s[0]),
         _ => None,
     }

@@ -18,6 +18,7 @@ use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use crate::isel;
+use cranelift_entity::EntitySet;
 
 /// An access that a later one may combine with.
 struct Open {
@@ -68,17 +69,18 @@ fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
     let mut combined = 0;
     let mut open: Vec<Open> = Vec::with_capacity(WINDOW);
+    let placed = if ctx.stage == Stage::Legal { tuple_parts(f) } else { EntitySet::new() };
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         open.clear();
         let mut removed = false;
         if ctx.stage == Stage::Legal {
-            expose_constant_pairs(f, b);
+            expose_constant_pairs(f, b, &placed);
         }
         for at in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
-            if !is_candidate(inst, ctx.stage) {
+            if !is_candidate(inst, ctx.stage) || inst.dsts.iter().any(|&d| placed.contains(d)) {
                 interfere(f, inst, &mut open);
                 continue;
             }
@@ -115,12 +117,29 @@ fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     combined > 0
 }
 
+/// Values that are part of a tuple operand: it decides about their registers, and a load of two of them with another
+/// neighbourhood would be undone by copies.
+fn tuple_parts(f: &Function) -> EntitySet<ValueId> {
+    let mut parts = EntitySet::with_capacity(f.values.len());
+    for (_, i) in f.insts_in_order() {
+        for s in f.insts[i].srcs.iter().filter(|s| s.values().len() > 1) {
+            s.values().iter().for_each(|&v| {
+                parts.insert(v);
+            });
+        }
+    }
+    parts
+}
+
 /// Turns copies of neighbouring words of a constant bank into loads, which can be combined. Whatever could be an
 /// operand of its user is one by now, so these words need registers in any case.
-fn expose_constant_pairs(f: &mut Function, b: BlockId) {
+fn expose_constant_pairs(f: &mut Function, b: BlockId, placed: &EntitySet<ValueId>) {
     let word = |inst: &Inst| match (inst.op, inst.srcs.first()) {
         (Op::Mov, Some(&Src { kind: SrcKind::Const { bank, offset }, mods }))
-            if inst.ty.bytes() == 4 && inst.guard.is_none() && mods == SrcMods::default() =>
+            if inst.ty.bytes() == 4
+                && inst.guard.is_none()
+                && mods == SrcMods::default()
+                && !placed.contains(inst.dsts[0]) =>
         {
             Some((bank, offset))
         }
