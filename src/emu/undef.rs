@@ -85,14 +85,15 @@ impl Undef {
 }
 
 fn register_trap(u: &Undef, reg: usize, lane: usize, pc: u32, warp: u32) -> Trap {
-    trap(format!("R{reg}, which nothing has written"), u.origin[reg], lane, pc, warp)
+    trap(&format!("R{reg}"), u.origin[reg], lane, pc, warp)
 }
 
-fn trap(detail: String, origin: u32, lane: usize, pc: u32, warp: u32) -> Trap {
-    let t = Trap::new(FaultKind::Uninitialized, lane, detail);
+fn trap(what: &str, origin: u32, lane: usize, pc: u32, warp: u32) -> Trap {
+    let new = |detail: String| Trap::new(FaultKind::Uninitialized, lane, detail);
     if origin == NEVER || origin == pc {
-        return t;
+        return new(format!("{what}, which nothing has written"));
     }
+    let t = new(format!("reads what nothing has written, and it reaches {what} where that matters"));
     let mut t = t.with_other(Other { warp, lane, pc });
     t.0.pc = Some(origin);
     t
@@ -135,13 +136,7 @@ fn step(
     let guard = inst.guard.num as usize & 7;
     let unknown = w.active & u.preds[guard];
     if let Some(lane) = lanes(unknown).next() {
-        return Err(trap(
-            format!("P{guard}, which nothing has written"),
-            u.pred_origin[guard],
-            lane,
-            pc,
-            w.index,
-        ));
+        return Err(trap(&format!("P{guard}"), u.pred_origin[guard], lane, pc, w.index));
     }
     if mask == 0 {
         return Ok(());
@@ -390,10 +385,7 @@ fn sinks(u: &Undef, w: &Warp, inst: &Inst, pc: u32, mask: Mask) -> Result<(), Tr
         }
         Body::Flow(Flow::Brx { reg: r, .. }) => reg(*r),
         Body::Flow(_) if inst.reads_cc => match lanes(u.cc & mask).next() {
-            Some(lane) => {
-                let detail = "the condition code, which nothing has written".to_string();
-                Err(trap(detail, u.cc_origin, lane, pc, w.index))
-            }
+            Some(lane) => Err(trap("the condition code", u.cc_origin, lane, pc, w.index)),
             None => Ok(()),
         },
         Body::Tex(_) | Body::Surface(_) => {
