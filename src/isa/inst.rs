@@ -232,32 +232,38 @@ pub struct MInst {
 }
 
 impl MInst {
+    #[inline(always)]
     pub fn new(op: Op) -> MInst {
         MInst { op, guard: Pred::T, sync: false, mods: ArrayVec::new(), operands: ArrayVec::new(), form: 0 }
     }
 
     /// Adds a modifier; the order is nvdisasm's.
+    #[inline(always)]
     pub fn with(mut self, m: Mod) -> MInst {
         self.mods.push(m);
         self
     }
 
     /// Adds a modifier if `on`.
+    #[inline(always)]
     pub fn with_if(self, on: bool, m: Mod) -> MInst {
         if on { self.with(m) } else { self }
     }
 
     /// Adds an operand.
+    #[inline(always)]
     pub fn arg(mut self, o: Operand) -> MInst {
         self.operands.push(o);
         self
     }
 
     /// Adds a plain register operand.
+    #[inline(always)]
     pub fn r(self, reg: Reg) -> MInst {
         self.arg(Operand::reg(reg))
     }
 
+    #[inline(always)]
     pub fn guarded(mut self, guard: Pred) -> MInst {
         self.guard = guard;
         self

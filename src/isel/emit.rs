@@ -167,11 +167,8 @@ impl Emitter<'_> {
             return;
         }
         let m = select(self.chip, self.f, inst, &|v| self.reg(id, v));
-        let fit = |m: MInst| match isa::fits(self.chip, &m) {
-            Ok(_) => Ok(m),
-            Err(e) => Err(e.to_string()),
-        };
-        match m.map_err(|e: Unencodable| e.to_string()).and_then(fit) {
+        // Whether the operands fit is checked where the word is made.
+        match m.map_err(|e: Unencodable| e.to_string()) {
             Ok(m) => out.push(Line { inst: m, loc: inst.loc }),
             Err(why) => {
                 let mut error = self.error.borrow_mut();

@@ -179,6 +179,8 @@ pub fn cond(c: Cond) -> Mod {
 }
 
 /// Appends what a sequence of operands is.
-pub fn args(m: MInst, operands: impl IntoIterator<Item = Operand>) -> MInst {
-    operands.into_iter().fold(m, MInst::arg)
+#[inline(always)]
+pub fn args(mut m: MInst, operands: impl IntoIterator<Item = Operand>) -> MInst {
+    m.operands.extend(operands);
+    m
 }
