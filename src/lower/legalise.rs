@@ -54,7 +54,7 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
     let inst = f.insts[id].clone();
     let mut b = Builder::new(f, block);
     b.loc = inst.loc;
-    let mut rewritten = inst.clone();
+    let mut rewritten = inst;
     let before = b.func.blocks[block].body.len();
     if rephrase(&mut b, &mut rewritten) {
         // What stands there instead is nearer to the machine, but may want registers too.
@@ -62,7 +62,8 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
         return parts.into_iter().try_for_each(|part| instruction(f, chip, block, part));
     }
     if !operands(&mut b, chip, &mut rewritten) {
-        return Err(Illegal { what: describe(&inst), loc: inst.loc });
+        let inst = &f.insts[id];
+        return Err(Illegal { what: describe(inst), loc: inst.loc });
     }
     f.insts[id] = rewritten;
     f.blocks[block].body.push(id);
@@ -256,8 +257,9 @@ fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
     // immediates: the same word is wanted more often than the same number.
     let candidates: arrayvec::ArrayVec<usize, 4> = movable(i).collect();
     let from_memory = |n: &&usize| matches!(i.srcs[**n].kind, SrcKind::Const { .. });
-    let (memory, others): (Vec<usize>, Vec<usize>) = candidates.iter().rev().partition(from_memory);
-    for n in memory.into_iter().chain(others) {
+    let memory: arrayvec::ArrayVec<usize, 4> = candidates.iter().filter(from_memory).copied().collect();
+    let others = candidates.iter().filter(|n| !from_memory(n)).rev();
+    for &n in memory.iter().rev().chain(others) {
         if would_be_legal(b, chip, i, &[n]) {
             materialise(b, i, n);
             return true;
