@@ -5,9 +5,9 @@
 //! parser guarantees that they match, so readers keep a stack and never recurse, however deep a text nests.
 //! Operands lie in pools of the function; a [`Range`] names a run of them.
 
-use super::alu::AluInfo;
+use super::alu::{AluInfo, Op};
 use crate::diag::Span;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A run of a pool of [`Function`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,6 +116,38 @@ impl<'s> Function<'s> {
     /// Source `i` of a run.
     pub fn src_id(&self, range: Range, i: u32) -> SrcId {
         SrcId(range.start + i)
+    }
+
+    /// Loads of components of 8 or 16 bits whose readers take them for signed numbers rather than unsigned ones.
+    pub fn signed_loads(&self) -> FxHashSet<u32> {
+        let mut votes: FxHashMap<u32, i32> = FxHashMap::default();
+        for (node, _) in &self.body {
+            match node {
+                Node::Intrinsic(Intrinsic { dest: Some(Dest::Ssa(def)), .. })
+                    if matches!(def.shape.bits, 8 | 16) =>
+                {
+                    votes.insert(def.index, 0);
+                }
+                Node::Alu(alu) if !votes.is_empty() => {
+                    let vote = match alu.info.op {
+                        Op::I2I | Op::I2F | Op::Ilt | Op::Ige | Op::Imin | Op::Imax | Op::Ishr | Op::Iabs => {
+                            1
+                        }
+                        Op::U2U | Op::U2F | Op::Ult | Op::Uge | Op::Umin | Op::Umax | Op::Ushr => -1,
+                        _ => continue,
+                    };
+                    for src in self.srcs(alu.srcs) {
+                        if let Place::Ssa(index) = src.place
+                            && let Some(n) = votes.get_mut(&index)
+                        {
+                            *n += vote;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        votes.into_iter().filter(|(_, n)| *n > 0).map(|(index, _)| index).collect()
     }
 
     /// Whether scratch memory is accessed at addresses that are not constants.

@@ -193,7 +193,8 @@ impl<'a> Lower<'a, '_> {
         }
         match self.place(mem, srcs, ix, shape.bits) {
             Some(r) => {
-                let comps = self.load(r, shape);
+                let signed = matches!(dest, Dest::Ssa(def) if self.signed_loads.contains(&def.index));
+                let comps = self.load_as(r, shape, signed);
                 self.define(dest, &comps);
             }
             None => self.define_undef(dest),
@@ -218,6 +219,11 @@ impl<'a> Lower<'a, '_> {
 
     /// Loads components that lie one after another.
     pub(super) fn load(&mut self, mem: MemRef, shape: Shape) -> ArrayVec<Comp, 16> {
+        self.load_as(mem, shape, false)
+    }
+
+    /// The same, with the sign extended where a component of less than 32 bits is loaded alone.
+    fn load_as(&mut self, mem: MemRef, shape: Shape, signed: bool) -> ArrayVec<Comp, 16> {
         // Booleans in memory are 32 bits.
         let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
         let total = size * u32::from(shape.comps);
@@ -228,9 +234,15 @@ impl<'a> Lower<'a, '_> {
             let r = self.moved(mem, at);
             match bytes {
                 1 | 2 => {
-                    let ty = if bytes == 1 { Type::U8 } else { Type::U16 };
+                    let signed = signed && bytes == size;
+                    let ty = match (bytes, signed) {
+                        (1, false) => Type::U8,
+                        (1, true) => Type::S8,
+                        (_, false) => Type::U16,
+                        (_, true) => Type::S16,
+                    };
                     let v = self.e.b.ld(ty, r)[0];
-                    self.e.note_extended(v, bytes as u8 * 8, false);
+                    self.e.note_extended(v, bytes as u8 * 8, signed);
                     pieces.push((at, bytes, v.into()));
                 }
                 _ => {

@@ -196,6 +196,7 @@ impl<'a> Module<'a> {
             local_vars: FxHashMap::default(),
             moves: FxHashMap::default(),
             phis: Vec::new(),
+            signed_loads: source.signed_loads(),
             label: u32::MAX,
             reachable: true,
             scope: dominance::Scope::new(block),
@@ -308,6 +309,8 @@ struct Lower<'a, 'f> {
     moves: FxHashMap<u32, Vec<(usize, Src)>>,
     /// Shape and variables of each phi, in the order of the text.
     phis: Vec<(Shape, Vec<Var>)>,
+    /// Values of less than 32 bits that are loaded, and read with their sign more often than without.
+    signed_loads: FxHashSet<u32>,
     /// The NIR block that is being lowered.
     label: u32,
     reachable: bool,
