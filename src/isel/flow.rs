@@ -26,7 +26,7 @@
 //! The back edge goes behind the `PBK`.
 //!
 //! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
-//! executed under the branch's condition ([`Flow::decide_flat`]).
+//! executed under the branch's condition.
 
 use super::code::{Code, Label, Line, MBlock};
 use crate::ir::{BlockId, Function, Merge, Term};

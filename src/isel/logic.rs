@@ -142,9 +142,6 @@ impl Cx<'_> {
 
     /// A comparison: into a predicate (`xSETP`) or a register (`xSET`).
     pub fn set(&self, i: &Inst) -> Result<MInst> {
-        if i.sty == Type::Pred {
-            return self.set_pred(i);
-        }
         let (mut a, mut b) = (self.arg(i, 0, i.sty)?, self.arg(i, 1, i.sty)?);
         let mut c = i.cond;
         if !is_reg(&a) && is_reg(&b) {
@@ -178,11 +175,5 @@ impl Cx<'_> {
         } else {
             args(m, [self.dst(i), a, b, third])
         })
-    }
-
-    /// A comparison of predicates for equality, or difference.
-    fn set_pred(&self, i: &Inst) -> Result<MInst> {
-        let _ = i;
-        Err(Unencodable::Operation)
     }
 }

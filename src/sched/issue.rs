@@ -59,7 +59,7 @@ pub fn transfers(m: &MInst) -> bool {
         || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
 }
 
-/// The issue control of instructions in the order of the code. `starts` tells which of them branches lead to.
+/// The issue control of instructions in the order of the code.
 pub fn control<'m>(code: impl Iterator<Item = &'m MInst>) -> Vec<Issue> {
     let mut out: Vec<Issue> = Vec::new();
     let mut state = Pending::default();
