@@ -48,7 +48,7 @@ fn insert(base: u32, v: u32, position: u32, length: u32) -> u32 {
     (base & !mask) | (v & mask)
 }
 
-/// One component of a 32-bit operation on up to four operands.
+/// One component of a 32-bit operation (of equal floats, zeros of both signs perhaps, the smaller one has the sign) on up to four operands.
 fn scalar(op: Opcode, s: [u32; 4]) -> Option<u32> {
     use Opcode::*;
     let [a, b, c, d] = s;
@@ -78,8 +78,20 @@ fn scalar(op: Opcode, s: [u32; 4]) -> Option<u32> {
         DIV => fbits(x / y),
         MAD | FMA => fbits(x.mul_add(y, z)),
         LRP => fbits(x.mul_add(y - z, z)),
-        MIN => fbits(x.min(y)),
-        MAX => fbits(x.max(y)),
+        MIN => {
+            if x == y {
+                a | b
+            } else {
+                fbits(x.min(y))
+            }
+        }
+        MAX => {
+            if x == y {
+                a & b
+            } else {
+                fbits(x.max(y))
+            }
+        }
         ABS => a & 0x7fff_ffff,
         SSG => fbits(f32::from(u8::from(x > 0.0)) - f32::from(u8::from(x < 0.0))),
         FRC => fbits(x - x.floor()),
@@ -183,8 +195,20 @@ fn pair(op: Opcode, s: [u64; 3], w: [u32; 3]) -> Option<u64> {
         DMUL => dbits(x * y),
         DDIV => dbits(x / y),
         DMAD | DFMA => dbits(x.mul_add(y, z)),
-        DMIN => dbits(x.min(y)),
-        DMAX => dbits(x.max(y)),
+        DMIN => {
+            if x == y {
+                a | b
+            } else {
+                dbits(x.min(y))
+            }
+        }
+        DMAX => {
+            if x == y {
+                a & b
+            } else {
+                dbits(x.max(y))
+            }
+        }
         DABS => a & !(1 << 63),
         DNEG => a ^ 1 << 63,
         DRCP => dbits(1.0 / x),

@@ -265,14 +265,14 @@ impl Body<'_> {
                 Ok(s)
             }
             _ => {
-                if src.abs {
-                    s = self.b().op1(Op::Abs, Type::S32, s).into();
+                if let Some(bits) = s.as_imm() {
+                    let bits = if src.abs { (bits as i32).unsigned_abs() } else { bits };
+                    return Ok(if src.neg { bits.wrapping_neg() } else { bits }.into());
                 }
-                if src.neg {
-                    s = match s.as_imm() {
-                        Some(x) => x.wrapping_neg().into(),
-                        None => self.b().op1(Op::Neg, Type::S32, s).into(),
-                    };
+                for (on, op) in [(src.abs, Op::Abs), (src.neg, Op::Neg)] {
+                    if on {
+                        s = self.b().op1(op, Type::S32, s).into();
+                    }
                 }
                 Ok(s)
             }
@@ -283,8 +283,11 @@ impl Body<'_> {
     pub fn operand64(&mut self, src: &Src, pair: usize, ty: Ty) -> Parsed<ir::Src> {
         let lo = self.bits(&src.reg, src.swizzle[2 * pair] as usize)?;
         let hi = self.bits(&src.reg, src.swizzle[2 * pair + 1] as usize)?;
-        let mut s = match (lo.as_imm(), hi.as_imm()) {
-            (Some(lo), Some(hi)) => ir::Src::imm64(u64::from(lo) | u64::from(hi) << 32),
+        let mut s: ir::Src = match (lo.as_imm(), hi.as_imm()) {
+            (Some(lo), Some(hi)) => {
+                let bits = u64::from(lo) | u64::from(hi) << 32;
+                return Ok(ir::Src::imm64(modified64(bits, src, ty)));
+            }
             _ => [self.value(lo), self.value(hi)].into(),
         };
         if ty == Ty::F64 {
@@ -321,4 +324,15 @@ impl Body<'_> {
                 .at(reg.span, "expected TEMP or ADDR"),
         )
     }
+}
+
+/// A 64-bit immediate with an operand's modifiers carried out.
+fn modified64(bits: u64, src: &Src, ty: Ty) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    if ty == Ty::F64 {
+        let bits = if src.abs { bits & !SIGN } else { bits };
+        return if src.neg { bits ^ SIGN } else { bits };
+    }
+    let bits = if src.abs { (bits as i64).unsigned_abs() } else { bits };
+    if src.neg { bits.wrapping_neg() } else { bits }
 }
