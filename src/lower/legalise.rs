@@ -116,6 +116,12 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
             i.srcs.insert(0, Src::imm(0));
             false
         }
+        (Op::Abs, _) if i.srcs[0].as_imm().is_some() => {
+            let x = i.srcs[0].as_imm().unwrap_or(0) as i32;
+            i.op = Op::Mov;
+            i.srcs[0] = Src::imm(x.unsigned_abs());
+            false
+        }
         (Op::Abs, _) => {
             i.op = Op::Cvt;
             i.ty = Type::S32;

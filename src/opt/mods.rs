@@ -102,11 +102,9 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
             }
         }
         (Op::Neg, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::INEG) => {
-            if inner.mods != SrcMods::default()
-                || s.mods.abs
-                || s.mods.inv
-                || inst.srcs.len() < 2 && inst.op != Op::Cvt
-            {
+            // A conversion negates before it widens, without wrapping: -(-2^31) would be 2^31, and an unsigned one
+            // would become negative.
+            if inner.mods != SrcMods::default() || s.mods.abs || s.mods.inv || inst.srcs.len() < 2 {
                 return None;
             }
             new.mods.neg = !s.mods.neg;

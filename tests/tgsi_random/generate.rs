@@ -453,6 +453,12 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
         }
         let &(op, n) = self.u.choose(PAIR)?;
         let m = [".xy", ".zw", ""][self.below(3)? as usize];
-        self.emit(op, format!("TEMP[{d}]{m}"), n)
+        self.emit(op, format!("TEMP[{d}]{m}"), n)?;
+        if op.starts_with('D') || op.ends_with("2D") {
+            // Which pattern a result that is no number has is open: make it zero.
+            self.line(format!("DSEQ TEMP[{}].xz, TEMP[{d}], TEMP[{d}]", SCRATCH + 1));
+            self.line(format!("UCMP TEMP[{d}], TEMP[{}].xxzz, TEMP[{d}], IMM[0].xxxx", SCRATCH + 1));
+        }
+        Ok(())
     }
 }
