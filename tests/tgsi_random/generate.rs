@@ -335,7 +335,7 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
         self.line(format!("UADD {counter}.{comp}, {counter}.{}, IMM[0].yyyy", comp.repeat(4)));
         self.loops += 1;
         self.depth += 1;
-        let calls = std::mem::replace(&mut self.callable, (0, 0));
+        let calls = std::mem::take(&mut self.callable);
         self.body(5)?;
         self.callable = calls;
         self.depth -= 1;
