@@ -2,10 +2,10 @@
 //!
 //! | | sm_20 | sm_30, sm_35, sm_37 |
 //! |---|---|---|
-//! | parameters | c[0][0x20] | c[0][0x140] |
-//! | block, grid size | special registers | c[0][0x28], c[0][0x34] |
-//! | initial stack pointer | c[1][0x100] | c[0][0x44] |
-//! | shared, local window | c[0][0x0], c[0][0x4] | c[0][0x20], c[0][0x24] |
+//! | parameters | `c[0][0x20]` | `c[0][0x140]` |
+//! | block, grid size | special registers | `c[0][0x28]`, `c[0][0x34]` |
+//! | initial stack pointer | `c[1][0x100]` | `c[0][0x44]` |
+//! | shared, local window | `c[0][0x0]`, `c[0][0x4]` | `c[0][0x20]`, `c[0][0x24]` |
 
 use super::{Launch, Program};
 use crate::Chip;
@@ -21,7 +21,7 @@ impl Program {
 /// Local memory of a thread is at most this, bytes. Source: CUDA programming guide, compute capabilities.
 const MAX_LOCAL: u32 = 512 << 10;
 
-/// Byte offset of the parameters in c[0x0].
+/// Byte offset of the parameters in `c[0x0]`.
 pub fn param_base(chip: Chip) -> usize {
     if chip == Chip::Gf100 { 0x20 } else { 0x140 }
 }

@@ -41,7 +41,7 @@ pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap}
 pub use memory::{MAX_BUFFER, Memory, MemoryError};
 pub use program::Program;
 
-/// Constant banks a launch can bind: c[0x0] to c[0x11].
+/// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
 pub const CONST_BANKS: usize = 18;
 
 /// Bytes a constant bank can have.
@@ -65,7 +65,7 @@ pub struct Launch<'a> {
     pub shared_bytes: u32,
     /// Local memory of a thread, bytes.
     pub local_bytes: u32,
-    /// c[0x0] to c[0x11]; a read at or above a bank's length is a fault.
+    /// `c[0x0]` to `c[0x11]`; a read at or above a bank's length is a fault.
     pub consts: Vec<Vec<u8>>,
     /// Textures: by the instruction's slot on GF100, by TIC index (bits 19:0 of the handle) on Kepler.
     pub textures: Vec<Option<Image>>,

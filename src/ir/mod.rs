@@ -24,7 +24,7 @@
 //! - Phases ([`verify::Phase`]): `Front`, as front-ends make it; `Ssa`, after lowering: only operations that the chip
 //!   has; `Legal`: every instruction is one machine instruction, its operands encodable.
 //!
-//! Builders ([`build::Builder`]) make it, [`print`] and [`parse`] convert it to text and back, [`verify`] checks it.
+//! Builders ([`build::Builder`]) make it, [`mod@print`] and [`parse`] convert it to text and back, [`verify`] checks it.
 
 pub mod build;
 pub mod dot;

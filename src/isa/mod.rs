@@ -10,7 +10,7 @@
 //! | [`text`] | SASS text |
 //! | [`names`] | special registers and condition-code tests |
 //! | [`latency`], [`sched_word`] | timing |
-//! | [`reference`] | the reference page, written from the rows |
+//! | [`mod@reference`] | the reference page, written from the rows |
 //!
 //! ```
 //! use nvir::{Chip, isa};

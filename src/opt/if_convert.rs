@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A divergent branch costs about four instructions (SSY, BRA, the `.S` that is not free, the jump over the other
-//! side) and issue slots on both sides anyway, so up to [`LIMIT`] weighted operations are cheaper without it.
+//! side) and issue slots on both sides anyway, so up to `LIMIT` weighted operations are cheaper without it.
 //!
 //! Safe because what is executed speculatively are pure operations, which cannot fault, on values that dominate the
 //! branch or were computed on the same side. Loads are not speculated: a guarded load leaves its destination

@@ -8,7 +8,7 @@
 //!
 //! A pure operation whose operands are all defined outside a loop moves to the end of the block in front of its
 //! header. Inner loops come first, so that an operation climbs as far as it can. A loop keeps its constants and
-//! copies (they cost no register there until they are needed), and each loop gives up at most [`MOST`] results that
+//! copies (they cost no register there until they are needed), and each loop gives up at most `MOST` results that
 //! it reads, since each holds a register through the whole loop.
 //!
 //! Safe because pure operations cannot fault, so executing one that the loop might not have reached does no harm,
