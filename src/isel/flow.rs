@@ -13,7 +13,7 @@
 //! join:
 //! ```
 //!
-//! Every way out of a block becomes a [`Way`]. Empty blocks are looked through, so that `if (p) break` is one
+//! Every way out of a block becomes a `Way`. Empty blocks are looked through, so that `if (p) break` is one
 //! predicated instruction, and what can never be reached is not emitted.
 //!
 //! A construct uses the stack only where lanes may part in it:

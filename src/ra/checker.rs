@@ -278,7 +278,8 @@ impl Checker<'_> {
                 self.fail(|| format!("{}: {d} cannot be in {r:?}", at()));
             }
             seen.push(r);
-            state[r.index()] = Sym::Value(d);
+            // A constant is the same whether the instruction or a later move made it.
+            state[r.index()] = remat::of(self.f, d).map_or(Sym::Value(d), Sym::Constant);
         });
     }
 

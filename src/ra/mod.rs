@@ -250,7 +250,8 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
         let allocation = allocate(&mut program.funcs[id], limit, base, &summaries)?;
-        if target.verify || cfg!(debug_assertions) {
+        // Spilling moves values about most: a wrong result must not go out in silence.
+        if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
                 .map_err(|what| RaError::Check { func: program.funcs[id].name.clone(), what })?;
         }
