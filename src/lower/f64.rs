@@ -198,10 +198,26 @@ pub fn div(b: &mut Builder<'_>, x: Pair, y: Pair) -> Pair {
                 let rest = fma(b, minus(d), q, n);
                 q = fma(b, rest, r, q);
             }
+            let q = nearest(b, n, d, q);
             let rest = fma(b, minus(d), q, n);
             compose(b, q, rest, exponent, sign)
         },
     )
+}
+
+/// The double nearest to n / d, from one that is at most one unit too small. Markstein's correction is right but for
+/// divisors whose significand is all ones, where it can stop half a unit below.
+fn nearest(b: &mut Builder<'_>, n: Pair, d: Pair, q: Pair) -> Pair {
+    let one = b.mov(1u32);
+    let zero = b.mov(0u32);
+    let up = b.pair(Inst::new(Op::Add, Type::U64).src(q).src([one, zero]));
+    let unit = op2(b, Op::Add, up, minus(q));
+    let rest = fma(b, minus(d), q, n);
+    // The remainder is more than half of what a whole unit would take away: 2 rest > unit d, all exact.
+    let twice = op2(b, Op::Add, rest, rest);
+    let whole = op2(b, Op::Mul, unit, d);
+    let low = b.setp(Cond::Gt, Type::F64, twice, whole);
+    [0, 1].map(|w| b.sel(low, up[w], q[w]))
 }
 
 /// Zero, infinite or NaN.

@@ -1,0 +1,57 @@
+//! Every fixture of the project, on every chip that it allows, at the lowest and the highest optimisation level,
+//! under all checkers of the emulator; and again with few registers, where the values must be the same.
+//!
+//! One test for each fixture and way of compiling: `cargo test --test fixtures -- sort` runs those about sorting.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use nvir::emu::Checks;
+use nvir::fixture::run::{Loaded, Outcome, Settings, find};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The ways of compiling: level and register limit.
+const WAYS: [(u8, Option<u32>); 3] = [(0, None), (3, None), (3, Some(18))];
+
+fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
+    let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
+    if loaded.fixture.tests.is_empty() {
+        return Err("the fixture has no tests".into());
+    }
+    let mut wrong = String::new();
+    for chip in loaded.chips().map_err(|e| e.to_string())? {
+        for r in loaded.run(chip, None, settings, &mut None, |_, _| ()) {
+            if let Outcome::Failed(why) = r.outcome {
+                wrong += &format!("{chip}, {}: {why}\n", r.name);
+            }
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders: Vec<PathBuf> =
+        ["tgsi", "nir-fixtures"].map(|d| root.join(d)).into_iter().filter(|d| d.is_dir()).collect();
+    let files = find(&folders).expect("the fixture folders are readable");
+    assert!(files.len() >= 16, "only {} fixtures found", files.len());
+    let mut trials = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(root).unwrap_or(&file).with_extension("").to_string_lossy().into_owned();
+        for (opt_level, max_gprs) in WAYS {
+            let way = match max_gprs {
+                None => format!("O{opt_level}"),
+                Some(n) => format!("O{opt_level} {n} registers"),
+            };
+            let settings = Settings {
+                opt_level,
+                max_gprs,
+                checks: Checks::ALL,
+                verify_each: true,
+                ..Settings::default()
+            };
+            let file = file.clone();
+            trials.push(Trial::test(format!("{name} {way}"), move || run(&file, &settings)));
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
