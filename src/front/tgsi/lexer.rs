@@ -32,8 +32,42 @@ pub struct Lexer<'s> {
     pos: usize,
 }
 
+/// What a byte begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Letters, digits and `_`.
+    Word,
+    /// Blanks within a line.
+    Blank,
+    /// Line ends, and what may begin a comment.
+    Separator,
+    Punct,
+    Other,
+}
+
+/// The class of every byte.
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut b = 0;
+    while b < 256 {
+        classes[b] = match b as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Class::Word,
+            b' ' | b'\t' | b'\r' | 0x0b | 0x0c => Class::Blank,
+            b'\n' | b'#' | b';' | b'/' => Class::Separator,
+            b'.' | b',' | b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'+' | b'-' | b'|' | b':' => Class::Punct,
+            _ => Class::Other,
+        };
+        b += 1;
+    }
+    classes
+};
+
+fn class(b: u8) -> Class {
+    CLASSES[usize::from(b)]
+}
+
 fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
+    class(b) == Class::Word
 }
 
 impl<'s> Lexer<'s> {
@@ -59,12 +93,19 @@ impl<'s> Lexer<'s> {
     fn skip(&mut self) -> bool {
         let mut first = self.pos == 0;
         while let Some(b) = self.byte(self.pos) {
+            match class(b) {
+                Class::Blank => {
+                    self.pos += 1;
+                    continue;
+                }
+                Class::Separator => {}
+                _ => break,
+            }
             match b {
                 b'\n' => {
                     first = true;
                     self.pos += 1;
                 }
-                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
                 b'#' if first => self.skip_line(),
                 b';' => self.skip_line(),
                 b'/' if self.byte(self.pos + 1) == Some(b'/') => self.skip_line(),
@@ -83,22 +124,24 @@ impl<'s> Lexer<'s> {
     pub fn next(&mut self) -> Token {
         let first = self.skip();
         let start = self.pos;
-        let kind = match self.byte(start) {
-            None => Kind::End,
-            Some(b) if is_word(b) => {
+        let Some(b) = self.byte(start) else {
+            return Token { kind: Kind::End, span: Span::new(start, start), first };
+        };
+        let kind = match class(b) {
+            Class::Word => {
                 let rest = &self.text.as_bytes()[start..];
                 self.pos += rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
                 Kind::Word
             }
-            Some(b'.') if self.byte(start + 1) == Some(b'.') => {
+            Class::Punct if b == b'.' && self.byte(start + 1) == Some(b'.') => {
                 self.pos += 2;
                 Kind::Dots
             }
-            Some(b) if b".,[](){}+-|:".contains(&b) => {
+            Class::Punct => {
                 self.pos += 1;
                 Kind::Punct(b)
             }
-            Some(_) => {
+            _ => {
                 self.pos += self.text[start..].chars().next().map_or(1, char::len_utf8);
                 Kind::Bad
             }

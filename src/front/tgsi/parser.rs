@@ -5,6 +5,7 @@
 //! parser goes on with the next line, so that several errors are reported at once.
 
 use arrayvec::ArrayVec;
+use std::borrow::Cow;
 
 use super::ast::*;
 use super::flow;
@@ -68,7 +69,10 @@ impl<'s> Parser<'s> {
     }
 
     fn expect(&mut self, punct: u8) -> Parsed<()> {
-        if self.eat(punct) { Ok(()) } else { Err(self.unexpected(&format!("`{}`", punct as char))) }
+        if self.eat(punct) {
+            return Ok(());
+        }
+        Err(self.unexpected(&format!("`{}`", punct as char)))
     }
 
     /// "expected X, found Y" at the current token.
@@ -90,8 +94,12 @@ impl<'s> Parser<'s> {
     }
 
     /// The current word in upper case.
-    fn word(&self) -> Option<String> {
-        (self.token.kind == Kind::Word).then(|| self.text().to_ascii_uppercase())
+    fn word(&self) -> Option<Cow<'s, str>> {
+        (self.token.kind == Kind::Word).then(|| upper_case(self.text()))
+    }
+
+    fn at_number(&self) -> bool {
+        self.token.kind == Kind::Word && self.text().starts_with(|c: char| c.is_ascii_digit())
     }
 
     /// A word that one of the lists in [`names`](super::names) knows.
@@ -194,7 +202,7 @@ impl<'s> Parser<'s> {
         let Some(mut word) = self.word() else {
             return Err(self.unexpected("an instruction, DCL, IMM or PROPERTY"));
         };
-        if word.as_bytes()[0].is_ascii_digit() {
+        if self.at_number() {
             self.uint("an instruction number")?;
             self.expect(b':')?;
             match self.word() {
@@ -202,7 +210,7 @@ impl<'s> Parser<'s> {
                 None => return Err(self.unexpected("an instruction")),
             }
         }
-        match word.as_str() {
+        match &*word {
             "DCL" => {
                 let d = self.declaration(program.stage)?;
                 program.decls.push(d);
@@ -227,8 +235,7 @@ impl<'s> Parser<'s> {
         self.advance();
         let p = self.name("a property", Property::parse, Property::NAMES)?;
         let words = p.words();
-        let number = self.word().is_some_and(|w| w.as_bytes()[0].is_ascii_digit());
-        let value = if words.is_empty() || number {
+        let value = if words.is_empty() || self.at_number() {
             self.uint("a number")?
         } else {
             let Some(word) = self.word() else { return Err(self.unexpected("a word")) };
@@ -385,7 +392,7 @@ impl<'s> Parser<'s> {
             }
             return self.expect(b')');
         }
-        match (word.as_str(), &mut d.kind) {
+        match (&*word, &mut d.kind) {
             ("LOCAL", _) => d.local = true,
             ("INVARIANT", _) => d.invariant = true,
             ("ATOMIC", DeclKind::Buffer { atomic }) => *atomic = true,
@@ -551,7 +558,7 @@ impl<'s> Parser<'s> {
             let Some(word) = self.word() else {
                 return Err(self.unexpected("a memory qualifier, texture target or format"));
             };
-            match word.as_str() {
+            match &*word {
                 "COHERENT" => m.coherent = true,
                 "RESTRICT" => m.restrict = true,
                 "VOLATILE" => m.volatile = true,
@@ -579,17 +586,15 @@ impl<'s> Parser<'s> {
     }
 
     fn components(&mut self, what: &str) -> Parsed<ArrayVec<u8, 4>> {
-        let parsed = match self.token.kind {
-            Kind::Word => self.text().bytes().map(component).collect::<Option<Vec<u8>>>(),
-            _ => None,
-        };
-        match parsed {
-            Some(list) if list.len() <= 4 => {
-                self.advance();
-                Ok(list.into_iter().collect())
-            }
-            _ => Err(self.unexpected(what)),
+        let text = self.text();
+        if self.token.kind == Kind::Word
+            && text.len() <= 4
+            && let Some(list) = text.bytes().map(component).collect()
+        {
+            self.advance();
+            return Ok(list);
         }
+        Err(self.unexpected(what))
     }
 
     fn dst(&mut self) -> Parsed<Dst> {
@@ -626,8 +631,9 @@ impl<'s> Parser<'s> {
 
     fn reg(&mut self) -> Parsed<Reg> {
         let start = self.token.span;
-        if let Some(word) = self.word()
-            && let Some(&(_, index)) = RES_MACROS.iter().find(|(name, _)| *name == word)
+        if self.token.kind == Kind::Word
+            && let Some(&(_, index)) =
+                RES_MACROS.iter().find(|(name, _)| name.eq_ignore_ascii_case(self.text()))
         {
             self.advance();
             let index = Index { offset: index, indirect: None };
@@ -649,8 +655,7 @@ impl<'s> Parser<'s> {
     /// `[4]`, `[ADDR[0].x]`, `[ADDR[0].x+4]`, each perhaps with `(array)`.
     fn index(&mut self) -> Parsed<Index> {
         self.expect(b'[')?;
-        let digits = self.word().is_some_and(|w| w.as_bytes()[0].is_ascii_digit());
-        let mut index = if digits {
+        let mut index = if self.at_number() {
             Index { offset: self.register_index()? as i32, indirect: None }
         } else {
             self.indirect()?
@@ -721,6 +726,11 @@ fn shorten(text: &str) -> String {
     }
 }
 
+/// Text in upper case, which it mostly is already.
+fn upper_case(text: &str) -> Cow<'_, str> {
+    if text.bytes().any(|b| b.is_ascii_lowercase()) { text.to_ascii_uppercase().into() } else { text.into() }
+}
+
 /// Decimal or, after `0X`, hexadecimal.
 fn parse_uint(word: &str) -> Option<u64> {
     match word.strip_prefix("0X") {
@@ -732,7 +742,7 @@ fn parse_uint(word: &str) -> Option<u64> {
 
 /// The bits of a number; 64-bit types fill both words.
 fn parse_number(text: &str, ty: ImmType) -> Option<u64> {
-    let upper = text.to_ascii_uppercase();
+    let upper = upper_case(text);
     let (negative, digits) = match upper.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, upper.strip_prefix('+').unwrap_or(&upper)),
