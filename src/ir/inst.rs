@@ -1,12 +1,12 @@
 //! Instructions, their operands and memory references.
 
+use super::list::List;
 use super::op::Op;
 use super::types::Type;
 use super::{BlockId, FuncId, ValueId};
 use crate::diag::Span;
 use crate::format::Format;
 pub use crate::isa::SrcMods;
-use arrayvec::ArrayVec;
 
 /// What a source operand reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -141,6 +141,12 @@ impl Src {
     pub const fn inv(mut self) -> Src {
         self.mods.inv = !self.mods.inv;
         self
+    }
+}
+
+impl Default for Src {
+    fn default() -> Src {
+        Src::imm(0)
     }
 }
 
@@ -287,7 +293,7 @@ pub struct MemRef {
     /// whose low half is the address; there is no base then.
     pub index: Option<ValueId>,
     /// Address: none (absolute), one value (32 bits) or two (64 bits, low word first).
-    base: [Option<ValueId>; 2],
+    base: List<ValueId, 2>,
     /// Bytes, added to the base.
     pub offset: i32,
     /// Of base + offset.
@@ -297,13 +303,13 @@ pub struct MemRef {
 }
 
 impl MemRef {
-    pub const fn new(space: Space) -> MemRef {
+    pub fn new(space: Space) -> MemRef {
         MemRef {
             space,
             order: Order::Weak,
             buffer: 0,
             index: None,
-            base: [None; 2],
+            base: List::new(),
             offset: 0,
             align: Align::ANY,
             readonly: false,
@@ -336,17 +342,17 @@ impl MemRef {
 
     pub fn set_base(&mut self, base: &[ValueId]) {
         assert!(base.len() <= 2, "an address has at most two words");
-        self.base = [base.first().copied(), base.get(1).copied()];
+        self.base = base.iter().copied().collect();
     }
 
     /// The address values, low word first.
-    pub fn base(&self) -> ArrayVec<ValueId, 2> {
-        self.base.iter().flatten().copied().collect()
+    pub fn base(&self) -> List<ValueId, 2> {
+        self.base
     }
 
     /// The only address value, where there is just one.
     pub fn base32(&self) -> Option<ValueId> {
-        if self.base[1].is_none() { self.base[0] } else { None }
+        if let [base] = *self.base { Some(base) } else { None }
     }
 
     /// Exchanges the base for another and moves the offset by `delta`, where `old base == new base + delta`.
@@ -733,8 +739,8 @@ pub struct Inst {
     /// `known 16+4` where the rest is not 0, after the address.
     pub known: Align,
     pub guard: Option<Guard>,
-    pub dsts: ArrayVec<ValueId, 5>,
-    pub srcs: ArrayVec<Src, 4>,
+    pub dsts: List<ValueId, 5>,
+    pub srcs: List<Src, 4>,
     pub mem: Option<MemRef>,
     pub ext: Option<Box<Ext>>,
     pub loc: Loc,
@@ -755,8 +761,8 @@ impl Inst {
             aux: Aux::None,
             known: Align::ANY,
             guard: None,
-            dsts: ArrayVec::new(),
-            srcs: ArrayVec::new(),
+            dsts: List::new(),
+            srcs: List::new(),
             mem: None,
             ext: None,
             loc: Loc::default(),
@@ -821,7 +827,7 @@ impl Inst {
     pub fn for_uses(&self, mut f: impl FnMut(ValueId)) {
         self.srcs.iter().flat_map(|s| s.values()).for_each(|&v| f(v));
         if let Some(m) = &self.mem {
-            m.base.iter().flatten().chain(&m.index).for_each(|&v| f(v));
+            m.base.iter().chain(&m.index).for_each(|&v| f(v));
         }
         if let Some(g) = &self.guard {
             f(g.pred);
@@ -845,7 +851,7 @@ impl Inst {
     pub fn map_uses(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
         self.srcs.iter_mut().flat_map(|s| s.values_mut()).for_each(|v| *v = f(*v));
         if let Some(m) = &mut self.mem {
-            m.base.iter_mut().flatten().chain(&mut m.index).for_each(|v| *v = f(*v));
+            m.base.iter_mut().chain(&mut m.index).for_each(|v| *v = f(*v));
         }
         if let Some(g) = &mut self.guard {
             g.pred = f(g.pred);

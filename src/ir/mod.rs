@@ -31,6 +31,7 @@ pub mod dot;
 pub mod eval;
 pub mod func;
 pub mod inst;
+pub mod list;
 pub mod op;
 pub mod parse;
 pub mod print;
@@ -43,13 +44,14 @@ pub use inst::{
     Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Loc, Logic, MemRef, Order, Rnd,
     Scope, ShflOp, Space, Src, SrcKind, SrcMods, Surf, Sv, Tex, TexOp, TexRole, VoteOp,
 };
+pub use list::List;
 pub use op::Op;
 pub use types::{Class, Type};
 
 use cranelift_entity::entity_impl;
 
 /// A value of a function.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ValueId(u32);
 entity_impl!(ValueId, "v");
 

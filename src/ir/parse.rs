@@ -396,8 +396,10 @@ impl<'a> Parser<'a> {
             let args = self.list(body, '}')?;
             i.ext = Some(Box::new(Ext::Call(Call { func, args, results: dsts })));
         } else {
-            let too_many = self.error_at(start, "too many destinations", "at most five");
-            i.dsts = dsts.as_slice().try_into().map_err(|_| too_many)?;
+            if dsts.len() > 5 {
+                return Err(self.error_at(start, "too many destinations", "at most five"));
+            }
+            i.dsts.extend(dsts);
         }
         if op == Op::Rdsv {
             self.expect("sv")?;
@@ -421,8 +423,10 @@ impl<'a> Parser<'a> {
             _ => {}
         }
         while let Some(s) = self.src(body)? {
-            let full = self.error_at(start, "too many operands", "at most four");
-            i.srcs.try_push(s).map_err(|_| full)?;
+            if i.srcs.is_full() {
+                return Err(self.error_at(start, "too many operands", "at most four"));
+            }
+            i.srcs.push(s);
         }
         i.loc = Loc(Some(Span::new(start, self.at)));
         Ok(i)

@@ -116,7 +116,7 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
         return;
     }
     access.dsts = i.dsts.iter().map(|&d| b.func.new_value(b.func.class(d))).collect();
-    let loaded = access.dsts.clone();
+    let loaded = access.dsts;
     b.push(access);
     let failed = if guard.not { Src::val(guard.pred) } else { Src::val(guard.pred).inv() };
     for (&d, v) in i.dsts.iter().zip(loaded) {

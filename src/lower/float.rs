@@ -43,7 +43,7 @@ fn finish(b: &mut Builder<'_>, i: &Inst, mut last: Inst) {
     last.sat = i.sat;
     last.ftz = i.ftz;
     last.exact = i.exact;
-    last.dsts = i.dsts.clone();
+    last.dsts = i.dsts;
     b.push(last);
 }
 

@@ -99,7 +99,7 @@ impl Cx<'_> {
             TexOp::Grad if !self.has_txd(&t) => self.derivatives_to_level(b, &mut t),
             _ => {}
         }
-        let dsts = i.dsts.clone();
+        let dsts = i.dsts;
         self.machine(b, i, t, &dsts);
     }
 

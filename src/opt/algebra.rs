@@ -75,7 +75,7 @@ fn canonical(inst: &Inst) -> Option<Inst> {
 
 fn with(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
     let mut new = Inst::new(op, inst.ty);
-    new.dsts = inst.dsts.clone();
+    new.dsts = inst.dsts;
     new.loc = inst.loc;
     new.srcs.extend(srcs.iter().copied());
     new
@@ -202,7 +202,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                     Op::Set if d.ty != Type::F32 && x == 1f32.to_bits() => {
                         let mut new = d.clone();
                         new.ty = Type::F32;
-                        new.dsts = inst.dsts.clone();
+                        new.dsts = inst.dsts;
                         Some(new)
                     }
                     _ => None,
@@ -334,7 +334,7 @@ fn predicate(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                         _ => Logic::Xor,
                     };
                     new.srcs.push(s[1 - n]);
-                    new.dsts = inst.dsts.clone();
+                    new.dsts = inst.dsts;
                     Some(new)
                 }),
             }
@@ -352,7 +352,7 @@ fn predicate(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             }
             let mut new = d.clone();
             new.cond = negated(d);
-            new.dsts = inst.dsts.clone();
+            new.dsts = inst.dsts;
             Some(new)
         }
         Op::Set if inst.srcs.len() == 3 => {
@@ -424,7 +424,7 @@ fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
             }
             let mut new = d.clone();
             new.ty = ty;
-            new.dsts = inst.dsts.clone();
+            new.dsts = inst.dsts;
             new.loc = inst.loc;
             if negate {
                 new.cond = negated(d);
@@ -463,7 +463,7 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
             if !is_boolean(f, uses, v, float, 8) {
                 return None;
             }
-            let (dsts, loc) = (inst.dsts.clone(), inst.loc);
+            let (dsts, loc) = (inst.dsts, inst.loc);
             let mut new = as_predicate(f, uses, out, v, !test, None);
             new.dsts = dsts;
             new.loc = loc;
@@ -477,7 +477,7 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
             if !tree || !is_boolean(f, uses, v, false, 8) {
                 return None;
             }
-            let (dsts, loc) = (inst.dsts.clone(), inst.loc);
+            let (dsts, loc) = (inst.dsts, inst.loc);
             let mut new = as_predicate(f, uses, out, v, false, None);
             if new.op == Op::Set && matches!(x, 0x3f80_0000 | u32::MAX) {
                 new.ty = if x == u32::MAX { Type::U32 } else { Type::F32 };
@@ -532,7 +532,7 @@ fn push_down(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: I
         let inner = sole(&outer.srcs[2], 2)?;
         Some((outer.clone(), inner.clone(), inst.srcs[1 - n]))
     })?;
-    let (dsts, loc) = (inst.dsts.clone(), inst.loc);
+    let (dsts, loc) = (inst.dsts, inst.loc);
     let mut first = inner;
     first.dsts.clear();
     first.srcs.push(p);

@@ -61,7 +61,7 @@ impl Sequence<'_> {
         let x = inst.srcs[0];
         let signed = inst.ty == Type::S32 && (max > i32::MAX as u32 || d > i32::MAX as u32);
         let mut last = Inst::new(Op::Mov, Type::U32);
-        last.dsts = inst.dsts.clone();
+        last.dsts = inst.dsts;
         last.loc = inst.loc;
         let finish = |mut last: Inst, op: Op, ty: Type, srcs: &[Src]| {
             (last.op, last.ty, last.sty) = (op, ty, ty);

@@ -106,7 +106,7 @@ fn fuse(
     let float = inst.ty == Type::F32;
     let mut new = Inst::new(Op::Mad, inst.ty);
     new.loc = inst.loc;
-    new.dsts = inst.dsts.clone();
+    new.dsts = inst.dsts;
     match inner.op {
         Op::Mul if float && inner.ty == Type::F32 => {
             let same = (inner.rnd, inner.ftz) == (inst.rnd, inst.ftz);

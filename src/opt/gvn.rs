@@ -88,13 +88,13 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 
 /// The redundant instruction stays as a copy, for dead code elimination to remove: all its readers read the leader.
 fn make_copy(f: &mut Function, leader: InstId, i: InstId) {
-    let from: arrayvec::ArrayVec<ValueId, 5> = f.insts[leader].dsts.clone();
+    let from = f.insts[leader].dsts;
     let old = &f.insts[i];
     let mut copy = Inst::new(if from.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
     if from.len() == 1 && f.values[from[0]].class == Class::Pred {
         copy = Inst::new(Op::Mov, Type::Pred);
     }
-    copy.dsts = old.dsts.clone();
+    copy.dsts = old.dsts;
     copy.loc = old.loc;
     if from.len() > 4 {
         return;

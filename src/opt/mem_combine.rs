@@ -155,7 +155,7 @@ fn expose_constant_pairs(f: &mut Function, b: BlockId, placed: &EntitySet<ValueI
         }
         let mut load = Inst::new(Op::Ld, Type::U32);
         load.loc = f.insts[i].loc;
-        load.dsts = f.insts[i].dsts.clone();
+        load.dsts = f.insts[i].dsts;
         // An offset in a bank is the whole address.
         let align = Align { log2: 16, rest: offset.into() };
         let m =

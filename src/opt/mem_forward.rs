@@ -54,7 +54,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
             if inst.op == Op::Ld {
                 if simple && let Some(words) = load(&held, &m, bytes) {
-                    let dsts = inst.dsts.clone();
+                    let dsts = inst.dsts;
                     let loc = inst.loc;
                     let mut copy = Inst::new(if words.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
                     copy.srcs.extend(words.iter().map(|&v| Src::val(v)));

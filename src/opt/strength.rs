@@ -29,7 +29,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         }
         let (Some(x), Some(k)) = (inst.srcs[0].as_val(), inst.srcs[1].as_imm()) else { return false };
         let mut last = Inst::new(Op::ShlAdd, Type::U32);
-        last.dsts = inst.dsts.clone();
+        last.dsts = inst.dsts;
         last.loc = inst.loc;
         if inst.op == Op::Mul {
             let Some(sum) = one_shift_add(x, k) else { return false };
