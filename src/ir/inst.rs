@@ -548,6 +548,14 @@ named! {
     }
 }
 
+impl AtomOp {
+    /// Whether there is no form that only changes memory (`RED`); ptxas too keeps a register for the result of an
+    /// exchange that nobody reads.
+    pub const fn returns(self) -> bool {
+        matches!(self, AtomOp::Exch | AtomOp::Cas | AtomOp::Load)
+    }
+}
+
 named! { /** Execution barriers. */ BarOp { Sync "sync", Arrive "arv", RedPopc "popc", RedAnd "and", RedOr "or", } }
 named! { /** Whom a memory barrier orders for. */ Scope { Cta "cta", Gpu "gl", System "sys", } }
 named! { /** Vote modes. */ VoteOp { All "all", Any "any", Uni "uni", } }

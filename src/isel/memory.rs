@@ -116,7 +116,7 @@ impl Cx<'_> {
             AtomOp::Cas => Mod::Cas,
             AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax => return Err(Unencodable::Operation),
         };
-        let returns = self.has_gpr_dst(i) || matches!(op, AtomOp::Exch | AtomOp::Cas);
+        let returns = self.has_gpr_dst(i) || op.returns();
         let m = MInst::new(if returns { isa::Op::Atom } else { isa::Op::Red })
             .with_if(mem.base().len() == 2, Mod::E)
             .with(function);

@@ -7,7 +7,8 @@
 //!
 //! What has an effect is alive, and so is every definition that something alive reads. Block parameters are alive
 //! like other values, so a variable that only feeds itself around a loop goes, with its arguments on the edges.
-//! Because uses are only what `for_uses` reports, an address that was folded away leaves nothing behind.
+//! Because uses are only what `for_uses` reports, an address that was folded away leaves nothing behind. An atomic stays,
+//! but a result that nobody reads is taken from it: it needs no register, and the chip need not send it back.
 //!
 //! Safe because nothing observes a value but the instructions that read it; instructions whose operation has an
 //! effect, and volatile accesses, always stay.
@@ -70,12 +71,18 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut removed = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        let (blocks, insts, values) = (&mut f.blocks, &f.insts, &mut f.values);
+        let (blocks, insts, values) = (&mut f.blocks, &mut f.insts, &mut f.values);
         blocks[b].body.retain(|&i| {
+            let inst = &mut insts[i];
             let keep = live.insts.contains(i);
-            if !keep {
+            let reduces = matches!((inst.op, inst.aux), (Op::Atom, Aux::Atom(op)) if !op.returns());
+            let unread = reduces && !inst.dsts.iter().any(|&d| live.values.contains(d));
+            if !keep || unread && !inst.dsts.is_empty() {
                 removed += 1;
-                insts[i].for_defs(|v| values[v].def = Def::None);
+                inst.for_defs(|v| values[v].def = Def::None);
+            }
+            if unread {
+                inst.dsts.clear();
             }
             keep
         });
