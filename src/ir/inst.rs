@@ -34,7 +34,48 @@ pub struct Src {
     pub mods: SrcMods,
 }
 
+impl SrcMods {
+    /// The number that a 32-bit pattern with modifiers is, read as type `ty`; `None` where the combination has no meaning.
+    pub fn apply(self, bits: u32, ty: Type) -> Option<u32> {
+        let mut x = bits;
+        if self.inv {
+            x = if ty == Type::Pred { (x == 0) as u32 } else { !x };
+        }
+        if ty == Type::F32 {
+            if self.abs {
+                x &= 0x7fff_ffff;
+            }
+            if self.neg {
+                x ^= 0x8000_0000;
+            }
+        } else if matches!(ty, Type::U32 | Type::S32) {
+            if self.abs {
+                x = (x as i32).unsigned_abs();
+            }
+            if self.neg {
+                x = x.wrapping_neg();
+            }
+        } else if self.abs || self.neg {
+            return None;
+        }
+        Some(x)
+    }
+}
+
 impl Src {
+    /// An immediate read as type `ty`, its modifiers applied; `None` if it is none, or the combination has no meaning.
+    pub fn immediate(self, ty: Type) -> Option<Src> {
+        match self.kind {
+            SrcKind::Imm(x) => self.mods.apply(x, ty).map(Src::imm),
+            // The sign of a double is that of its high word.
+            SrcKind::Imm64([lo, hi]) if ty == Type::F64 => {
+                let kind = SrcKind::Imm64([lo, self.mods.apply(hi, Type::F32)?]);
+                Some(Src { kind, mods: SrcMods::default() })
+            }
+            _ => None,
+        }
+    }
+
     pub const fn val(v: ValueId) -> Src {
         Src { kind: SrcKind::Val(v), mods: SrcMods { neg: false, abs: false, inv: false } }
     }

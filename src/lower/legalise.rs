@@ -82,7 +82,12 @@ fn describe(i: &Inst) -> String {
 /// `i` may have been changed.
 fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
     match (i.op, i.ty) {
-        (Op::Mov, ty) if ty.words() > 1 => {
+        (Op::Mov | Op::Neg | Op::Abs, ty) if signed(i).immediate(ty).is_some() => {
+            i.srcs[0] = signed(i).immediate(ty).unwrap_or(i.srcs[0]);
+            i.op = Op::Mov;
+            ty.words() > 1 && rephrase(b, i)
+        }
+        (Op::Mov, ty) if ty.words() > 1 && i.srcs[0].mods == SrcMods::default() => {
             for (n, &d) in i.dsts.clone().iter().enumerate() {
                 let s = super::expand::word(&i.srcs[0], n);
                 b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
@@ -97,16 +102,13 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
             true
         }
         // Modifiers of a move of floats: x + -0 is x, with its sign changed.
-        (Op::Mov, _) if i.srcs[0].mods.abs || i.srcs[0].mods.neg => {
-            i.op = Op::Add;
-            i.ty = if i.ty.is_float() { i.ty } else { Type::F32 };
-            i.sty = i.ty;
-            i.srcs.push(zero_of(i.ty).neg());
+        (Op::Mov, ty) if (i.srcs[0].mods.abs || i.srcs[0].mods.neg) && !ty.is_float() => {
+            materialise(b, i, 0);
             false
         }
-        (Op::Neg | Op::Abs, Type::F32 | Type::F64) => {
-            let s = i.srcs[0];
-            i.srcs[0] = if i.op == Op::Neg { s.neg() } else { s.abs() };
+        (Op::Mov, _) if i.srcs[0].mods == SrcMods::default() => false,
+        (Op::Mov | Op::Neg | Op::Abs, Type::F32 | Type::F64) => {
+            i.srcs[0] = signed(i);
             i.srcs.push(zero_of(i.ty).neg());
             i.op = Op::Add;
             false
@@ -114,12 +116,6 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         (Op::Neg, _) => {
             i.op = Op::Sub;
             i.srcs.insert(0, Src::imm(0));
-            false
-        }
-        (Op::Abs, _) if i.srcs[0].as_imm().is_some() => {
-            let x = i.srcs[0].as_imm().unwrap_or(0) as i32;
-            i.op = Op::Mov;
-            i.srcs[0] = Src::imm(x.unsigned_abs());
             false
         }
         (Op::Abs, _) => {
@@ -195,6 +191,15 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// The source of a move, negation or absolute value, the operation as its modifier.
+fn signed(i: &Inst) -> Src {
+    match i.op {
+        Op::Neg => i.srcs[0].neg(),
+        Op::Abs => i.srcs[0].abs(),
+        _ => i.srcs[0],
     }
 }
 
@@ -363,7 +368,7 @@ fn operand_type(i: &Inst, n: usize) -> Type {
 /// Puts the value of operand `n`, with its modifiers, into a register of its own.
 fn materialise(b: &mut Builder<'_>, i: &mut Inst, n: usize) {
     let ty = operand_type(i, n);
-    let s = i.srcs[n];
+    let s = i.srcs[n].immediate(ty).unwrap_or(i.srcs[n]);
     let plain = s.mods == SrcMods::default();
     i.srcs[n] = if plain || s.mods.inv {
         let words: arrayvec::ArrayVec<ValueId, 4> =

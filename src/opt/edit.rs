@@ -31,38 +31,12 @@ pub fn src_type(inst: &Inst, n: usize) -> Type {
     }
 }
 
-/// The number that a 32-bit pattern with modifiers is, read as type `ty`; `None` where the combination has no meaning.
-pub fn apply_mods(bits: u32, mods: SrcMods, ty: Type) -> Option<u32> {
-    let mut x = bits;
-    if mods.inv {
-        x = if ty == Type::Pred { (x == 0) as u32 } else { !x };
-    }
-    if ty == Type::F32 {
-        if mods.abs {
-            x &= 0x7fff_ffff;
-        }
-        if mods.neg {
-            x ^= 0x8000_0000;
-        }
-    } else if matches!(ty, Type::U32 | Type::S32) {
-        if mods.abs {
-            x = (x as i32).unsigned_abs();
-        }
-        if mods.neg {
-            x = x.wrapping_neg();
-        }
-    } else if mods.abs || mods.neg {
-        return None;
-    }
-    Some(x)
-}
-
 /// The value of source `n` if it is an immediate of 32 bits, its modifiers applied.
 pub fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;
     match s.kind {
         SrcKind::Imm(x) if s.mods == SrcMods::default() => Some(x),
-        SrcKind::Imm(x) => apply_mods(x, s.mods, src_type(inst, n)),
+        SrcKind::Imm(x) => s.mods.apply(x, src_type(inst, n)),
         _ => None,
     }
 }

@@ -91,12 +91,10 @@ fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 let newest = open.pop().expect("just pushed");
                 let other = open.remove(k);
                 let wide = combine(f, other.inst, newest.inst);
-                // Loads stand at the earlier place, stores at the later.
-                let (at, gone) = if f.insts[newest.inst].op == Op::Ld {
-                    (other.at, newest.at)
-                } else {
-                    (newest.at, other.at)
-                };
+                // Loads stand at the earlier place, stores at the later. The newest stands early if it is combined itself.
+                let (first, last) = (other.at.min(newest.at), other.at.max(newest.at));
+                let (at, gone) =
+                    if f.insts[newest.inst].op == Op::Ld { (first, last) } else { (last, first) };
                 let id = f.blocks[b].body[at];
                 retire(f, f.blocks[b].body[gone]);
                 f.replace(id, wide);
