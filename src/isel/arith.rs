@@ -15,13 +15,18 @@ impl Cx<'_> {
     pub fn iadd(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
-        let neg_a = take_neg(&mut a);
-        let neg_b = take_neg(&mut b) != (i.op == Op::Sub);
+        let carries = self.carry_in(i) || i.dsts.len() > 1;
+        let (neg_a, neg_b) = (take_neg(&mut a), take_neg(&mut b));
+        // The machine adds the complement and one, or in place of the one the carry: that is neither the carry nor the
+        // sum of a negated operand.
+        if carries && (neg_a || neg_b) {
+            return Err(Unencodable::Operand);
+        }
+        let neg_b = neg_b != (i.op == Op::Sub);
         if mods_of(&mut a).is_some_and(|m| m.abs || m.inv) || mods_of(&mut b).is_some_and(|m| m.abs || m.inv)
         {
             return Err(Unencodable::Operand);
         }
-        let carries = self.carry_in(i) || i.dsts.len() > 1;
         let finish = |op, a: Operand, b: Operand| {
             let m = MInst::new(op).with_if(i.sat, Mod::Sat).with_if(self.carry_in(i), Mod::X);
             Ok(args(m, [self.dst(i), a, b]))

@@ -274,6 +274,7 @@ fn is_int(ty: Type) -> bool {
     matches!(ty, Type::U32 | Type::S32)
 }
 
+/// A minimum or maximum of a value with itself stays: of a NaN it makes the canonical one.
 fn float(inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
     let imm = |n: usize| imm_src(inst, n).map(f32::from_bits);
@@ -291,7 +292,6 @@ fn float(inst: &Inst) -> Option<Inst> {
         Op::Mad if imm(2).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => {
             Some(like(inst, Op::Mul, &[s[0], s[1]]))
         }
-        Op::Min | Op::Max if s[0] == s[1] && quiet => copy(inst, s[0]),
         Op::Sel if s[0] == s[1] => copy(inst, s[0]),
         _ => None,
     }

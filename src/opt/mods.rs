@@ -107,6 +107,12 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
             if inner.mods != SrcMods::default() || s.mods.abs || s.mods.inv || inst.srcs.len() < 2 {
                 return None;
             }
+            // The carry of x - y is not that of x + -y.
+            let mut carries = inst.dsts.len() > 1;
+            inst.for_uses(|v| carries |= f.class(v) == Class::Carry);
+            if carries {
+                return None;
+            }
             new.mods.neg = !s.mods.neg;
         }
         (Op::Not, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::NOT) => {
