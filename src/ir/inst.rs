@@ -761,6 +761,36 @@ pub enum Ext {
     Surf(Surf),
 }
 
+impl Ext {
+    fn for_uses(&self, mut f: impl FnMut(ValueId)) {
+        match self {
+            Ext::Call(c) => c.args.iter().for_each(|&v| f(v)),
+            Ext::Tex(t) => t.operands.iter().flat_map(|(_, v)| v).for_each(|&v| f(v)),
+            Ext::Surf(s) => {
+                let values = s.coords.iter().chain(&s.data).chain(&s.index).chain(&s.handle).chain(&s.sample);
+                values.for_each(|&v| f(v));
+            }
+        }
+    }
+
+    fn map_uses(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
+        match self {
+            Ext::Call(c) => c.args.iter_mut().for_each(|v| *v = f(*v)),
+            Ext::Tex(t) => t.operands.iter_mut().flat_map(|(_, v)| v).for_each(|v| *v = f(*v)),
+            Ext::Surf(s) => {
+                let values = s
+                    .coords
+                    .iter_mut()
+                    .chain(&mut s.data)
+                    .chain(&mut s.index)
+                    .chain(&mut s.handle)
+                    .chain(&mut s.sample);
+                values.for_each(|v| *v = f(*v));
+            }
+        }
+    }
+}
+
 /// Where in the source text an instruction comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Loc(pub Option<Span>);
@@ -873,54 +903,43 @@ impl Inst {
 
     /// Calls `f` with every value that the instruction reads: operands, address, buffer index, guard, call
     /// arguments. Together with [`Term::for_uses`](super::Term::for_uses) this is the only way that uses are found.
+    #[inline]
     pub fn for_uses(&self, mut f: impl FnMut(ValueId)) {
-        self.srcs.iter().flat_map(|s| s.values()).for_each(|&v| f(v));
+        for s in &self.srcs {
+            s.values().iter().for_each(|&v| f(v));
+        }
         if let Some(m) = &self.mem {
-            m.base.iter().chain(&m.index).for_each(|&v| f(v));
+            m.base.iter().for_each(|&v| f(v));
+            m.index.iter().for_each(|&v| f(v));
         }
         if let Some(g) = &self.guard {
             f(g.pred);
         }
-        match self.ext.as_deref() {
-            None => {}
-            Some(Ext::Call(c)) => c.args.iter().for_each(|&v| f(v)),
-            Some(Ext::Tex(t)) => t.operands.iter().flat_map(|(_, v)| v).for_each(|&v| f(v)),
-            Some(Ext::Surf(s)) => s
-                .coords
-                .iter()
-                .chain(&s.data)
-                .chain(&s.index)
-                .chain(&s.handle)
-                .chain(&s.sample)
-                .for_each(|&v| f(v)),
+        if let Some(ext) = &self.ext {
+            ext.for_uses(f);
         }
     }
 
     /// Replaces every value read by `f` of it; the same places as [`Inst::for_uses`].
+    #[inline]
     pub fn map_uses(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
-        self.srcs.iter_mut().flat_map(|s| s.values_mut()).for_each(|v| *v = f(*v));
+        for s in &mut self.srcs {
+            s.values_mut().iter_mut().for_each(|v| *v = f(*v));
+        }
         if let Some(m) = &mut self.mem {
-            m.base.iter_mut().chain(&mut m.index).for_each(|v| *v = f(*v));
+            m.base.iter_mut().for_each(|v| *v = f(*v));
+            m.index.iter_mut().for_each(|v| *v = f(*v));
         }
         if let Some(g) = &mut self.guard {
             g.pred = f(g.pred);
         }
-        match self.ext.as_deref_mut() {
-            None => {}
-            Some(Ext::Call(c)) => c.args.iter_mut().for_each(|v| *v = f(*v)),
-            Some(Ext::Tex(t)) => t.operands.iter_mut().flat_map(|(_, v)| v).for_each(|v| *v = f(*v)),
-            Some(Ext::Surf(s)) => s
-                .coords
-                .iter_mut()
-                .chain(&mut s.data)
-                .chain(&mut s.index)
-                .chain(&mut s.handle)
-                .chain(&mut s.sample)
-                .for_each(|v| *v = f(*v)),
+        if let Some(ext) = &mut self.ext {
+            ext.map_uses(f);
         }
     }
 
     /// Calls `f` with every value that the instruction defines: destinations and call results.
+    #[inline]
     pub fn for_defs(&self, mut f: impl FnMut(ValueId)) {
         self.dsts.iter().for_each(|&v| f(v));
         if let Some(Ext::Call(c)) = self.ext.as_deref() {
