@@ -165,7 +165,11 @@ fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
     }
     let free = deposit(form, row.free).ok_or(Misfit::Combination)?;
     word |= row.bits | (free ^ row.free_default);
-    if row.matches(word) && tied_registers_agree(row, m, word) { Ok(word) } else { Err(Misfit::Combination) }
+    if row.matches(word) && (!row.tied || tied_registers_agree(row, m, word)) {
+        Ok(word)
+    } else {
+        Err(Misfit::Combination)
+    }
 }
 
 fn tied_registers_agree(row: &Row, m: &MInst, word: u64) -> bool {
@@ -210,6 +214,9 @@ fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), M
 
 /// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
 fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
+    if mods.first().is_none_or(|&m| !g.begins.contains(m)) {
+        return g.unnamed.map(|(value, same)| (value, 0, same));
+    }
     let mut best: Option<(u64, usize, u64)> = None;
     for (value, name) in g.names.iter().enumerate() {
         let Some(name) = name else { continue };
@@ -584,6 +591,9 @@ fn lowest_run(mask: u64) -> (u32, u32) {
 
 /// The inverse of [`extract`]; none if `packed` has more bits than the mask.
 fn deposit(packed: u64, mut mask: u64) -> Option<u64> {
+    if packed == 0 {
+        return Some(0);
+    }
     if packed >> mask.count_ones().min(63) > 0 {
         return None;
     }

@@ -119,6 +119,24 @@ pub struct Group {
     pub names: Names,
     /// Several values have the same name, so that [`super::MInst::form`] must tell them apart.
     pub ambiguous: bool,
+    /// The suffixes that the names begin with: of any other, only the value without a name can be meant.
+    pub(super) begins: ModSet,
+    /// The first value without a name, and how many there are.
+    pub(super) unnamed: Option<(u64, u64)>,
+}
+
+/// A set of suffixes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct ModSet([u64; Mod::ALL.len().div_ceil(64)]);
+
+impl ModSet {
+    fn insert(&mut self, m: Mod) {
+        self.0[m as usize / 64] |= 1 << (m as usize % 64);
+    }
+
+    pub fn contains(&self, m: Mod) -> bool {
+        self.0[m as usize / 64] >> (m as usize % 64) & 1 == 1
+    }
 }
 
 impl Group {
@@ -371,6 +389,8 @@ pub struct Row {
     pub unit: Unit,
     /// Kinds of the operands, for a quick comparison with an instruction's; see [`super::codec::shape`].
     pub(super) shape: u64,
+    /// Some operand is [`Kind::Tied`].
+    pub(super) tied: bool,
 }
 
 impl Row {
@@ -391,13 +411,19 @@ impl Row {
             variant: 0,
             unit: super::latency::unit(op),
             shape: 0,
+            tied: false,
         }
     }
 
     /// A modifier field.
     pub fn m(mut self, at: Bits, names: Names) -> Row {
         let ambiguous = names.iter().enumerate().any(|(i, n)| n.is_some() && names[..i].contains(n));
-        self.groups.push(Group { at, names, ambiguous });
+        let mut begins = ModSet::default();
+        names.iter().flatten().filter_map(|n| n.first()).for_each(|&m| begins.insert(m));
+        let is_empty = |n: &Option<&[Mod]>| n.is_some_and(<[Mod]>::is_empty);
+        let same = names.iter().filter(|n| is_empty(n)).count() as u64;
+        let unnamed = names.iter().position(|n| is_empty(&n)).map(|first| (first as u64, same));
+        self.groups.push(Group { at, names, ambiguous, begins, unnamed });
         self
     }
 
@@ -491,6 +517,7 @@ impl Row {
     pub(super) fn finish(mut self) -> Row {
         self.mask |= !(self.field_mask() | self.free);
         self.shape = super::codec::row_shape(&self);
+        self.tied = self.slots.iter().any(|s| matches!(s.kind, Kind::Tied { .. }));
         self
     }
 }
