@@ -82,7 +82,8 @@ pub fn run(args: Args) -> ExitCode {
                 let names: Vec<&str> = opt::PASSES.iter().map(|p| p.name).collect();
                 return common::usage(format!("no pass `{wanted}`: there are {}", names.join(", ")));
             };
-            done = done.and_then(|()| session.run_pass(pass, stage, &mut program, args.target, &options));
+            done = done
+                .and_then(|()| session.run_pass(pass, stage, &mut program, args.target, &options).map(drop));
         }
         done
     };

@@ -42,6 +42,14 @@ impl Copies {
         }
     }
 
+    /// What a value is a copy of in the end.
+    fn original(&self, mut v: ValueId) -> ValueId {
+        while let Origin::Value(w) = self.of[v] {
+            v = w;
+        }
+        v
+    }
+
     fn src(&mut self, s: &mut Src) {
         for v in s.values_mut() {
             *v = self.value(*v);
@@ -127,40 +135,43 @@ fn record(f: &Function, i: InstId, copies: &mut Copies) {
     }
 }
 
-/// Parameters whose arguments are all one value (or the parameter itself) are copies of it. Arguments are looked at
-/// as they stand; a chain of such parameters is resolved in as many runs of the pass as it has links against the
-/// layout's direction, in one run along it.
+/// Parameters whose arguments are all one value (or the parameter itself) are copies of it. Arguments are read
+/// through the copies found so far: along the layout one round finds all, a loop may need another.
 fn trivial_params(f: &Function, copies: &mut Copies) {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Arg {
-        None,
-        One(ValueId),
-        Many,
+    let mut incoming: Vec<(BlockId, &Edge)> = Vec::new();
+    for &b in &f.layout {
+        incoming.extend(f.blocks[b].term.edges().filter(|e| !e.args.is_empty()).map(|e| (e.to, e)));
     }
-    if f.layout.iter().all(|&b| f.blocks[b].params.is_empty()) {
+    if incoming.is_empty() {
         return;
     }
-    let mut args: SecondaryMap<ValueId, Arg> = SecondaryMap::with_default(Arg::None);
-    for &b in &f.layout {
-        for e in f.blocks[b].term.edges() {
-            for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                args[p] = match args[p] {
-                    x if a == p => x,
-                    Arg::None => Arg::One(a),
-                    Arg::One(x) if x == a => Arg::One(x),
-                    _ => Arg::Many,
-                };
+    let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(f.blocks.len());
+    for (n, &b) in f.layout.iter().enumerate() {
+        position[b] = n as u32;
+    }
+    incoming.sort_by_key(|&(to, _)| position[to]);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for edges in incoming.chunk_by(|a, b| a.0 == b.0) {
+            for (k, &p) in f.blocks[edges[0].0].params.iter().enumerate() {
+                if copies.of[p] != Origin::Itself {
+                    continue;
+                }
+                let mut args = edges.iter().map(|(_, e)| copies.original(e.args[k])).filter(|&a| a != p);
+                if let Some(first) = args.next()
+                    && args.all(|a| a == first)
+                {
+                    copies.of[p] = Origin::Value(first);
+                    changed = true;
+                }
             }
         }
     }
-    for &b in &f.layout {
-        for &p in &f.blocks[b].params {
-            if let Arg::One(v) = args[p] {
-                copies.of[p] = match copies.of[v] {
-                    Origin::Value(w) if w != p => Origin::Value(w),
-                    Origin::Value(_) => Origin::Itself,
-                    _ => Origin::Value(v),
-                };
+    for (to, _) in incoming {
+        for &p in &f.blocks[to].params {
+            if copies.of[p] != Origin::Itself {
+                copies.of[p] = Origin::Value(copies.original(p));
             }
         }
     }

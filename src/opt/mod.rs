@@ -8,7 +8,7 @@
 //! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
 //! every instruction encodes, and what changes one asks [`crate::isel::legal`] whether the new one does.
 //!
-//! A pass returns whether it changed anything. A function pass sees one function and [`Ctx`]; a program pass sees
+//! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
 //! all functions (inlining, parameters that nobody needs).
 
 pub mod address;
@@ -127,10 +127,10 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
             gvn bits divmod algebra copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra copy_prop gvn copy_prop address mods fuse strength licm mem_combine if_convert
+            copy_prop fold algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
             copy_prop flow dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn copy_prop mods operand dce sink mem_combine),
+        (Stage::Legal, _) => passes!(gvn mods operand dce sink mem_combine),
     }
 }
 
@@ -204,18 +204,23 @@ impl Session {
         chip: Chip,
         options: &Options,
     ) -> Result<(), Box<Broken>> {
+        // A pass is not run again on what it left: for each that ran, the number of the last change by then.
+        let mut changes = 0u32;
+        let mut left: Vec<(&str, u32)> = Vec::new();
         for &name in pipeline(stage, options.opt_level) {
-            if options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == name)) {
+            let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == name));
+            if skipped || left.contains(&(name, changes)) {
                 continue;
             }
             if let Some(pass) = find(name) {
-                self.run_pass(pass, stage, program, chip, options)?;
+                changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
+                left.push((name, changes));
             }
         }
         Ok(())
     }
 
-    /// Runs one pass, with everything around it.
+    /// Runs one pass, with everything around it; tells whether it changed anything.
     pub fn run_pass(
         &mut self,
         pass: &'static Pass,
@@ -223,9 +228,9 @@ impl Session {
         program: &mut Program,
         chip: Chip,
         options: &Options,
-    ) -> Result<(), Box<Broken>> {
+    ) -> Result<bool, Box<Broken>> {
         if options.bisect_limit.is_some_and(|limit| self.runs >= limit) {
-            return Ok(());
+            return Ok(false);
         }
         self.runs += 1;
         let wanted = |list: &[String]| list.iter().any(|p| p == pass.name || p == "all");
@@ -244,16 +249,10 @@ impl Session {
             stats: &mut self.stats,
             notes: &mut notes,
         };
-        match pass.run {
-            Run::Program(run) => {
-                run(program, &mut ctx);
-            }
-            Run::Function(run) => {
-                for f in program.funcs.values_mut() {
-                    run(f, &mut ctx);
-                }
-            }
-        }
+        let changed = match pass.run {
+            Run::Program(run) => run(program, &mut ctx),
+            Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| run(f, &mut ctx) | any),
+        };
         if let Some(start) = start {
             let took = start.elapsed();
             match self.times.iter_mut().find(|(p, _)| *p == pass.name) {
@@ -267,18 +266,16 @@ impl Session {
             }
             let _ = writeln!(self.text, "; after {} ({stage:?})\n{program}", pass.name);
         }
-        if let Some(before) = before
-            && let Err(findings) = verify::program(program, stage.phase())
-        {
-            return Err(Box::new(Broken {
-                pass: pass.name,
-                stage,
-                findings: findings.to_string(),
-                before: before.to_string(),
-                after: program.to_string(),
-            }));
+        let Some(before) = before else { return Ok(changed) };
+        let broken = |findings: String| {
+            let (before, after) = (before.to_string(), program.to_string());
+            Box::new(Broken { pass: pass.name, stage, findings, before, after })
+        };
+        verify::program(program, stage.phase()).map_err(|v| broken(v.to_string()))?;
+        if !changed && before.to_string() != program.to_string() {
+            return Err(broken("it said that it changed nothing".into()));
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// Adds to the time of a step of the pipeline that is no pass.
