@@ -27,7 +27,8 @@ enum Origin {
 
 struct Copies {
     of: SecondaryMap<ValueId, Origin>,
-    immediates: bool,
+    /// Some value is a copy of something.
+    any: bool,
     found: u64,
 }
 
@@ -50,53 +51,47 @@ impl Copies {
         v
     }
 
-    fn src(&mut self, s: &mut Src) {
-        for v in s.values_mut() {
-            *v = self.value(*v);
-        }
-        match s.kind {
-            SrcKind::Val(v) => {
-                if let (true, Origin::Imm(x)) = (self.immediates, self.of[v]) {
-                    s.kind = SrcKind::Imm(x);
-                    self.found += 1;
-                }
-            }
-            SrcKind::Pair([lo, hi]) => {
-                if let (true, Origin::Imm(lo), Origin::Imm(hi)) = (self.immediates, self.of[lo], self.of[hi])
-                {
-                    s.kind = SrcKind::Imm64([lo, hi]);
-                    self.found += 1;
-                }
-            }
-            _ => {}
-        }
+    /// An operand that is a copy of an immediate becomes it.
+    fn immediate(&mut self, s: &mut Src) {
+        let kind = match s.kind {
+            SrcKind::Val(v) => match self.of[v] {
+                Origin::Imm(x) => SrcKind::Imm(x),
+                _ => return,
+            },
+            SrcKind::Pair([lo, hi]) => match (self.of[lo], self.of[hi]) {
+                (Origin::Imm(lo), Origin::Imm(hi)) => SrcKind::Imm64([lo, hi]),
+                _ => return,
+            },
+            _ => return,
+        };
+        s.kind = kind;
+        self.found += 1;
     }
 }
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut copies = Copies {
-        of: SecondaryMap::with_default(Origin::Itself),
-        immediates: ctx.stage != Stage::Legal,
-        found: 0,
-    };
+    let mut copies = Copies { of: SecondaryMap::with_default(Origin::Itself), any: false, found: 0 };
     copies.of.resize(f.values.len());
     trivial_params(f, &mut copies);
+    let immediates = ctx.stage != Stage::Legal;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         for k in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[k];
             let inst = &mut f.insts[i];
-            if takes_immediates(inst) {
-                for s in &mut inst.srcs {
-                    copies.src(s);
+            if copies.any {
+                inst.map_uses(|v| copies.value(v));
+                if immediates && takes_immediates(inst) {
+                    inst.srcs.iter_mut().for_each(|s| copies.immediate(s));
                 }
             }
-            inst.map_uses(|v| copies.value(v));
             if inst.op == Op::Mov && inst.guard.is_none() {
                 record(f, i, &mut copies);
             }
         }
-        f.blocks[b].term.map_uses(|v| copies.value(v));
+        if copies.any {
+            f.blocks[b].term.map_uses(|v| copies.value(v));
+        }
     }
     ctx.count("copy_prop: uses", copies.found);
     copies.found > 0
@@ -113,6 +108,7 @@ fn record(f: &Function, i: InstId, copies: &mut Copies) {
     if src.mods != SrcMods::default() {
         return;
     }
+    copies.any = true;
     let of_imm = |x| if inst.ty == Type::Pred { Origin::Itself } else { Origin::Imm(x) };
     match (src.kind, inst.dsts.as_slice()) {
         (SrcKind::Imm(x), &[d]) => copies.of[d] = of_imm(x),
@@ -163,6 +159,7 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
                     && args.all(|a| a == first)
                 {
                     copies.of[p] = Origin::Value(first);
+                    copies.any = true;
                     changed = true;
                 }
             }

@@ -118,23 +118,39 @@ fn exchanges(inst: &Inst) -> bool {
     inst.op.is(op::COMMUTES) && inst.srcs.len() >= 2
 }
 
+/// Equal instructions have equal hashes.
 fn hash(inst: &Inst) -> u64 {
     let mut h = FxHasher::default();
-    (inst.op, inst.ty, inst.sty, inst.cond, inst.srcs.len()).hash(&mut h);
-    inst.aux.hash(&mut h);
-    let one = |s: &Src| {
-        let mut h = FxHasher::default();
-        s.hash(&mut h);
-        h.finish()
-    };
+    let kind = [inst.op as u8, inst.ty as u8, inst.sty as u8, inst.cond as u8];
+    h.write_u32(u32::from_le_bytes(kind));
+    if inst.aux != Aux::None {
+        inst.aux.hash(&mut h);
+    }
+    let srcs = inst.srcs.iter().map(hash_operand);
     if exchanges(inst) {
-        one(&inst.srcs[0]).wrapping_add(one(&inst.srcs[1])).hash(&mut h);
-        inst.srcs[2..].hash(&mut h);
+        srcs.fold(0u64, u64::wrapping_add).hash(&mut h);
     } else {
-        inst.srcs.hash(&mut h);
+        srcs.for_each(|s| h.write_u64(s));
     }
     if let Some(m) = &inst.mem {
-        (m.space, m.buffer, m.index, m.base(), m.offset).hash(&mut h);
+        h.write_u32(m.offset as u32);
+        h.write_u32(u32::from(m.buffer) << 8 | m.space as u32);
+        m.base().iter().chain(&m.index).for_each(|v| h.write_u32(v.as_u32()));
+    }
+    h.finish()
+}
+
+fn hash_operand(s: &Src) -> u64 {
+    let mut h = FxHasher::default();
+    h.write_u8(u8::from(s.mods.neg) | u8::from(s.mods.abs) << 1 | u8::from(s.mods.inv) << 2);
+    match s.kind {
+        SrcKind::Imm(x) => h.write_u64(u64::from(x) | 1 << 32),
+        SrcKind::Imm64([lo, hi]) => {
+            h.write_u32(lo);
+            h.write_u64(u64::from(hi) | 1 << 32);
+        }
+        SrcKind::Const { bank, offset } => h.write_u64(u64::from(bank) << 16 | u64::from(offset) | 2 << 32),
+        _ => s.values().iter().for_each(|v| h.write_u32(v.as_u32())),
     }
     h.finish()
 }

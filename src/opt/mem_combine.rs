@@ -31,15 +31,13 @@ struct Open {
 const WINDOW: usize = 32;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let changed = combine_all(f, ctx);
-    if ctx.stage == Stage::Legal {
-        words_as_moves(f);
-    }
-    changed
+    let combined = combine_all(f, ctx);
+    (ctx.stage == Stage::Legal && words_as_moves(f)) | combined
 }
 
 /// Single direct constant-buffer words become moves: the cheaper instruction, which waits for no memory unit.
-fn words_as_moves(f: &mut Function) {
+fn words_as_moves(f: &mut Function) -> bool {
+    let mut changed = false;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         for k in 0..f.blocks[b].body.len() {
@@ -61,8 +59,10 @@ fn words_as_moves(f: &mut Function) {
             let mut mov = Inst::new(Op::Mov, Type::U32).src(Src::cbuf(bank, offset)).dst(inst.dsts[0]);
             mov.loc = inst.loc;
             f.replace(i, mov);
+            changed = true;
         }
     }
+    changed
 }
 
 fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
@@ -187,6 +187,9 @@ fn is_candidate(inst: &Inst, stage: Stage) -> bool {
 
 /// Drops open accesses that the instruction keeps from moving past it.
 fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
+    if inst.mem.is_none() && !inst.op.is(op::EFFECT | op::READS) {
+        return;
+    }
     let stays = |o: &Open| {
         let other = &f.insts[o.inst];
         let m = other.mem.as_ref().expect("an open access has a memory operand");
