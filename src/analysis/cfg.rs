@@ -44,6 +44,15 @@ impl Cfg {
         if f.layout.is_empty() {
             return cfg;
         }
+        cfg.nodes.resize(f.blocks.len());
+        if let [only] = *f.layout
+            && f.blocks[only].term.successors().next().is_none()
+        {
+            cfg.nodes[only].order = 0;
+            cfg.nodes[only].post = 1;
+            cfg.rpo.push(only);
+            return cfg;
+        }
         cfg.order(f);
         cfg.dominators(f);
         cfg.number_tree(f.entry());
@@ -161,16 +170,19 @@ impl Cfg {
     /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest deeply.
     fn order(&mut self, f: &Function) {
         let entry = f.entry();
-        let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::new();
+        let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::with_capacity(f.blocks.len());
+        seen.resize(f.blocks.len());
         seen[entry] = true;
-        let mut stack = vec![(entry, f.blocks[entry].term.successors().collect::<Vec<_>>())];
-        while let Some((b, rest)) = stack.last_mut() {
-            match rest.pop() {
+        // Each block with the number of its successors that were walked, the last one first.
+        let mut stack = vec![(entry, 0)];
+        while let Some((b, walked)) = stack.last_mut() {
+            let next = f.blocks[*b].term.successors().nth_back(*walked);
+            *walked += 1;
+            match next {
+                Some(s) if seen[s] => {}
                 Some(s) => {
-                    if !seen[s] {
-                        seen[s] = true;
-                        stack.push((s, f.blocks[s].term.successors().collect()));
-                    }
+                    seen[s] = true;
+                    stack.push((s, 0));
                 }
                 None => {
                     self.rpo.push(*b);

@@ -21,6 +21,7 @@ pub struct Liveness {
 /// The block that every instruction stands in; none for those in no reachable block.
 pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption<BlockId>> {
     let mut blocks = SecondaryMap::with_capacity(f.insts.len());
+    blocks.resize(f.insts.len());
     for &b in cfg.rpo() {
         for &i in &f.blocks[b].body {
             blocks[i] = b.into();
@@ -31,6 +32,10 @@ pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption
 
 impl Liveness {
     pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
+        let mut live = Liveness { ins: SecondaryMap::new(), outs: SecondaryMap::new() };
+        if cfg.rpo().len() < 2 {
+            return live;
+        }
         let blocks = inst_blocks(f, cfg);
         let def_block = |v: ValueId| match f.values[v].def {
             Def::Inst(i) => blocks[i].expand(),
@@ -41,6 +46,7 @@ impl Liveness {
         // Blocks that need a value from outside, in compressed rows: the pairs sorted by value.
         let mut needs: Vec<(ValueId, BlockId)> = Vec::new();
         let mut last: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
+        last.resize(f.values.len());
         for &b in cfg.rpo() {
             let mut need = |v: ValueId| {
                 if last[v].expand() != Some(b) && def_block(v) != Some(b) {
@@ -55,7 +61,6 @@ impl Liveness {
         }
         needs.sort_unstable_by_key(|&(v, _)| v);
 
-        let mut live = Liveness { ins: SecondaryMap::new(), outs: SecondaryMap::new() };
         let mut work = Vec::new();
         for (v, b) in needs {
             let def = def_block(v);

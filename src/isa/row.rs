@@ -422,7 +422,7 @@ impl Row {
         names.iter().flatten().filter_map(|n| n.first()).for_each(|&m| begins.insert(m));
         let is_empty = |n: &Option<&[Mod]>| n.is_some_and(<[Mod]>::is_empty);
         let same = names.iter().filter(|n| is_empty(n)).count() as u64;
-        let unnamed = names.iter().position(|n| is_empty(&n)).map(|first| (first as u64, same));
+        let unnamed = names.iter().position(is_empty).map(|first| (first as u64, same));
         self.groups.push(Group { at, names, ambiguous, begins, unnamed });
         self
     }

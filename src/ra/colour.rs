@@ -76,6 +76,10 @@ impl<'a> Colour<'a> {
         limit: u32,
     ) -> Colour<'a> {
         let hints = Hints::new(f, cfg, |func| summaries[func].clone());
+        let mut out = Allocation::default();
+        out.inst_regs.resize(f.insts.len());
+        out.before.resize(f.insts.len());
+        out.after.resize(f.insts.len());
         Colour {
             f,
             cfg,
@@ -83,14 +87,14 @@ impl<'a> Colour<'a> {
             plan,
             summaries,
             hints,
-            loc: SecondaryMap::with_default(NONE),
+            loc: per_value(f, NONE),
             gprs: File::new(limit as usize),
             preds: File::new(PREDS),
-            out: Allocation::default(),
+            out,
             exits: SecondaryMap::new(),
             entries: SecondaryMap::new(),
             entry_stores: SecondaryMap::new(),
-            stamp: SecondaryMap::new(),
+            stamp: per_value(f, 0),
             copies: Vec::new(),
             clobbers: RegSet::default(),
             limit,
@@ -369,11 +373,8 @@ impl<'a> Colour<'a> {
         needed.dedup();
         self.exits[b] = needed.iter().filter(|&&v| self.loc[v] != NONE).map(|&v| (v, self.loc[v])).collect();
         // Nothing of this block stays behind in the table.
-        let left: Vec<ValueId> = (0..self.gprs.n)
-            .filter_map(|r| self.gprs.at(r as u8))
-            .chain((0..self.preds.n).filter_map(|r| self.preds.at(r as u8)))
-            .collect();
-        left.iter().for_each(|&v| self.loc[v] = NONE);
+        let left = self.gprs.values().chain(self.preds.values());
+        left.for_each(|v| self.loc[v] = NONE);
     }
 
     fn instruction(&mut self, i: InstId, dying: &[ValueId]) -> Result<(), RaError> {
@@ -541,22 +542,10 @@ impl<'a> Colour<'a> {
             self.out.params[b] = self.f.blocks[b].params.iter().map(place).collect();
         }
         let mut clobbers = self.clobbers;
-        for r in 0..self.gprs.n as u8 {
-            if self.gprs.used.has(r) {
-                clobbers.insert(Phys::Gpr(r));
-            }
-        }
-        for r in 0..self.preds.n as u8 {
-            if self.preds.used.has(r) {
-                clobbers.insert(Phys::Pred(r));
-            }
-        }
+        self.gprs.used.iter().for_each(|r| clobbers.insert(Phys::Gpr(r)));
+        self.preds.used.iter().for_each(|r| clobbers.insert(Phys::Pred(r)));
         clobbers.insert(Phys::Carry);
-        self.out.gprs = clobbers
-            .iter()
-            .filter_map(|r| if let Phys::Gpr(n) = r { Some(n as u32 + 1) } else { None })
-            .max()
-            .unwrap_or(0);
+        self.out.gprs = clobbers.gprs_end();
         for m in &self.out.moves {
             match m {
                 Move::Load { .. } => self.out.fills += 1,
@@ -573,6 +562,13 @@ impl<'a> Colour<'a> {
     pub fn span_from(&self, start: usize) -> Span {
         (start as u32, self.out.moves.len() as u32)
     }
+}
+
+/// A table of something about every value.
+pub fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
+    let mut map = SecondaryMap::with_default(default);
+    map.resize(f.values.len());
+    map
 }
 
 /// Whether a value is given up at a call: all that die but its guard.

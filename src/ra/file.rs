@@ -9,6 +9,30 @@ use cranelift_entity::packed_option::PackedOption;
 pub struct Mask(pub [u64; 4]);
 
 impl Mask {
+    /// The registers below `n`.
+    pub fn below(n: usize) -> Mask {
+        Mask(std::array::from_fn(|k| match n.saturating_sub(64 * k) {
+            0 => 0,
+            m if m < 64 => (1 << m) - 1,
+            _ => u64::MAX,
+        }))
+    }
+
+    pub fn without(&self, other: &Mask) -> Mask {
+        Mask(std::array::from_fn(|k| self.0[k] & !other.0[k]))
+    }
+
+    /// The members, from the lowest on.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        self.0.into_iter().enumerate().flat_map(|(k, mut w)| {
+            std::iter::from_fn(move || {
+                let r = (w != 0).then(|| (64 * k as u32 + w.trailing_zeros()) as u8);
+                w &= w.wrapping_sub(1);
+                r
+            })
+        })
+    }
+
     pub fn set(&mut self, r: u8) {
         self.0[r as usize / 64] |= 1 << (r % 64);
     }
@@ -56,27 +80,38 @@ pub struct File {
 
 impl File {
     pub fn new(n: usize) -> File {
-        let mut f = File {
+        File {
             n,
             occ: [None.into(); 256],
-            free: Mask::default(),
+            free: Mask::below(n),
             kept: [0; 256],
             kept_mask: Mask::default(),
             used: Mask::default(),
-        };
-        f.clear();
-        f
+        }
     }
 
     pub fn clear(&mut self) {
-        self.occ.fill(None.into());
-        self.free = Mask::default();
-        (0..self.n).for_each(|r| self.free.set(r as u8));
+        for r in self.taken().iter() {
+            self.occ[r as usize] = None.into();
+        }
+        self.free = Mask::below(self.n);
         self.clear_kept();
     }
 
+    /// Registers that something is in.
+    pub fn taken(&self) -> Mask {
+        Mask::below(self.n).without(&self.free)
+    }
+
+    /// What is in registers, from the lowest on.
+    pub fn values(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.taken().iter().filter_map(|r| self.at(r))
+    }
+
     pub fn clear_kept(&mut self) {
-        self.kept.fill(0);
+        for r in self.kept_mask.iter() {
+            self.kept[r as usize] = 0;
+        }
         self.kept_mask = Mask::default();
     }
 

@@ -5,6 +5,7 @@
 //! - A value that is read in a window wants the register that fits those of its neighbours.
 //! - Arguments of calls and of returns want the register in which the callee or caller expects them.
 
+use super::colour::per_value;
 use super::operands::{self, Window};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
@@ -35,10 +36,10 @@ impl Hints {
     pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
         let n = f.values.len();
         let mut h = Hints {
-            web: SecondaryMap::with_capacity(n),
+            web: per_value(f, 0),
             wanted: vec![NONE; n],
             parent: (0..n as u32).collect(),
-            seats: SecondaryMap::with_capacity(n),
+            seats: per_value(f, None),
             windows: Vec::new(),
         };
         for v in f.values.keys() {

@@ -271,11 +271,16 @@ fn allocate(
     frame_base: u32,
     summaries: &SecondaryMap<FuncId, Option<Summary>>,
 ) -> Result<Allocation, RaError> {
-    prepare::clear_unreachable(f, &Cfg::new(f));
+    let mut cfg = Cfg::new(f);
+    if prepare::clear_unreachable(f, &cfg) {
+        cfg = Cfg::new(f);
+    }
     prepare::expand_copies(f);
     prepare::separate_window_values(f);
-    let split = prepare::split_critical_edges(f, &Cfg::new(f));
-    let cfg = Cfg::new(f);
+    let split = prepare::split_critical_edges(f, &cfg);
+    if !split.is_empty() {
+        cfg = Cfg::new(f);
+    }
     let mut live = Liveness::new(f, &cfg);
     if predicates::limit(f, &cfg, &live, summaries) {
         live = Liveness::new(f, &cfg);

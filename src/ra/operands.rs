@@ -7,12 +7,12 @@
 //!
 //! A window of two starts at an even register, one of three or four at a multiple of four.
 
-use crate::ir::{AtomOp, Aux, Class, Function, Inst, Op, SrcKind, ValueId};
+use crate::ir::{AtomOp, Aux, Class, Function, Inst, List, Op, SrcKind, ValueId};
 use arrayvec::ArrayVec;
 
 /// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
 /// compare-and-swap.
-pub type Window = ArrayVec<ValueId, 4>;
+pub type Window = List<ValueId, 4>;
 
 /// Registers that a window's first one must be a multiple of.
 pub const fn alignment(words: usize) -> usize {
@@ -23,9 +23,19 @@ pub const fn alignment(words: usize) -> usize {
     }
 }
 
+/// Whether an instruction reads any windows.
+pub fn has_read_windows(inst: &Inst) -> bool {
+    inst.mem.is_some_and(|m| m.base().len() > 1)
+        || inst.aux == Aux::Atom(AtomOp::Cas)
+        || inst.srcs.iter().any(|s| s.values().len() > 1)
+}
+
 /// The windows that an instruction reads. A value may occur twice: preparation puts copies in before.
 pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
     let mut windows = ArrayVec::new();
+    if !has_read_windows(inst) {
+        return windows;
+    }
     if let Some(m) = &inst.mem {
         let base = m.base();
         if base.len() > 1 {
@@ -47,7 +57,7 @@ pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
 
 /// The window that an instruction writes: its general destinations, if there are several.
 pub fn written_window(f: &Function, inst: &Inst) -> Option<Window> {
-    if inst.call().is_some() || inst.op == Op::Pcopy {
+    if inst.dsts.len() < 2 || inst.op == Op::Pcopy {
         return None;
     }
     let gprs: Window = inst.dsts.iter().copied().filter(|&d| f.class(d) == Class::Gpr).take(4).collect();

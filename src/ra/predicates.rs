@@ -7,7 +7,7 @@
 //! One walk is enough: a value chosen at some place was alive there, so its reloads need no register that it did not
 //! take before.
 
-use super::colour::PREDS;
+use super::colour::{PREDS, per_value};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
@@ -24,13 +24,15 @@ pub fn limit(
 ) -> bool {
     let mut chooser = Chooser {
         f,
-        weight: SecondaryMap::new(),
-        spilled: SecondaryMap::new(),
+        cfg,
+        weight: per_value(f, 0),
+        spilled: per_value(f, false),
         any: false,
         alive: Vec::new(),
+        later: per_value(f, 0),
+        stamp: 0,
         summaries,
     };
-    chooser.weigh(cfg);
     for &b in cfg.rpo() {
         chooser.block(live, b);
     }
@@ -44,23 +46,27 @@ pub fn limit(
 
 struct Chooser<'a> {
     f: &'a Function,
+    cfg: &'a Cfg,
     /// Uses of each predicate, those in loops counting more.
     weight: SecondaryMap<ValueId, u32>,
     spilled: SecondaryMap<ValueId, bool>,
     any: bool,
     /// Predicates in registers where the walk is.
     alive: Vec<ValueId>,
+    /// The number of the block in which the value is known to be read later on.
+    later: SecondaryMap<ValueId, u32>,
+    stamp: u32,
     summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
 }
 
 impl Chooser<'_> {
-    fn is_pred(&self, v: ValueId) -> bool {
-        self.f.class(v) == Class::Pred
-    }
-
-    fn weigh(&mut self, cfg: &Cfg) {
-        for &b in cfg.rpo() {
-            let w = 8u32.pow(cfg.loop_depth(b).min(6));
+    /// Counts the uses of each predicate, the first time that there are too many.
+    fn weigh(&mut self) {
+        if self.any {
+            return;
+        }
+        for &b in self.cfg.rpo() {
+            let w = 8u32.pow(self.cfg.loop_depth(b).min(6));
             let mut count = |v: ValueId| {
                 if self.f.class(v) == Class::Pred {
                     self.weight[v] = self.weight[v].saturating_add(w);
@@ -74,6 +80,7 @@ impl Chooser<'_> {
     /// Chooses among those alive until no more than `room` are in registers, `keep` apart.
     fn reduce(&mut self, room: usize, keep: &[ValueId]) {
         while self.alive.len() > room {
+            self.weigh();
             let weight = &self.weight;
             let victim = self
                 .alive
@@ -91,37 +98,45 @@ impl Chooser<'_> {
     fn block(&mut self, live: &Liveness, b: BlockId) {
         let f = self.f;
         let block = &f.blocks[b];
-        // Who is read for the last time where.
-        let mut later: rustc_hash::FxHashSet<ValueId> =
-            live.live_out(b).iter().copied().filter(|&v| self.is_pred(v)).collect();
-        block.term.for_uses(|v| {
-            later.insert(v);
-        });
-        let mut ends: Vec<Vec<ValueId>> = Vec::with_capacity(block.body.len());
+        // Who is read for the last time where, from the end of the block.
+        self.stamp += 1;
+        let (stamp, later) = (self.stamp, &mut self.later);
+        live.live_out(b).iter().for_each(|&v| later[v] = stamp);
+        block.term.for_uses(|v| later[v] = stamp);
+        let mut dead: Vec<ValueId> = Vec::new();
+        let mut ends: Vec<usize> = Vec::with_capacity(block.body.len() + 1);
+        ends.push(0);
         for &i in block.body.iter().rev() {
-            let mut dead = Vec::new();
             let mut note = |v: ValueId| {
-                if f.class(v) == Class::Pred && later.insert(v) {
+                if f.class(v) == Class::Pred && std::mem::replace(&mut later[v], stamp) != stamp {
                     dead.push(v);
                 }
             };
             f.insts[i].for_uses(&mut note);
             f.insts[i].for_defs(&mut note);
-            ends.push(dead);
+            ends.push(dead.len());
         }
         let entering = if b == f.entry() { &f.params[..] } else { &[] };
         self.alive = live.live_in(b).iter().chain(&block.params).chain(entering).copied().collect();
         let spilled = &self.spilled;
         self.alive.retain(|&v| f.class(v) == Class::Pred && !spilled[v]);
         self.reduce(PREDS, &[]);
-        let unread: Vec<ValueId> = self.alive.iter().copied().filter(|v| !later.contains(v)).collect();
-        self.alive.retain(|v| !unread.contains(v));
-        for &i in &block.body {
-            self.instruction(&f.insts[i], &ends.pop().unwrap_or_default());
+        let later = &self.later;
+        self.alive.retain(|&v| later[v] == stamp);
+        for (n, &i) in block.body.iter().enumerate() {
+            let n = block.body.len() - n;
+            self.instruction(&f.insts[i], &dead[ends[n - 1]..ends[n]]);
         }
     }
 
     fn instruction(&mut self, inst: &Inst, dead: &[ValueId]) {
+        let mut concerned = inst.call().is_some();
+        let mut look = |v: ValueId| concerned |= self.f.class(v) == Class::Pred;
+        inst.for_uses(&mut look);
+        inst.for_defs(&mut look);
+        if !concerned {
+            return;
+        }
         let mut used: Vec<ValueId> = Vec::new();
         inst.for_uses(|v| {
             if self.f.class(v) == Class::Pred && !used.contains(&v) {

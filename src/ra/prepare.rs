@@ -11,8 +11,8 @@ use crate::analysis::cfg::Cfg;
 use crate::ir::{AtomOp, Aux, BlockId, Class, Def, Edge, Function, Inst, InstId, Op, Term, Type, ValueId};
 use cranelift_entity::SecondaryMap;
 
-/// Empties unreachable blocks.
-pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) {
+/// Empties unreachable blocks; tells whether there were any.
+pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !cfg.reachable(b) {
@@ -22,6 +22,7 @@ pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) {
             block.term = Term::Unreachable;
         }
     }
+    cfg.rpo().len() < f.layout.len()
 }
 
 /// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
@@ -52,6 +53,9 @@ pub fn expand_copies(f: &mut Function) {
 /// Puts an empty block into every edge that leaves a branch for a block with other predecessors. They are returned.
 pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     let mut made = Vec::new();
+    if f.layout.len() == 1 {
+        return made;
+    }
     let mut layout = Vec::with_capacity(f.layout.len());
     for n in 0..f.layout.len() {
         let b = f.layout[n];
@@ -77,6 +81,9 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
 
 /// Takes those of the split edges' blocks out again for which `empty` holds.
 pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
+    if split.is_empty() {
+        return;
+    }
     let mut gone: SecondaryMap<BlockId, bool> = SecondaryMap::new();
     for &x in split {
         gone[x] = empty(x);
@@ -117,6 +124,9 @@ pub fn separate_window_values(f: &mut Function) {
 
 /// Whether a value occurs at several places of different windows, or of one.
 fn repeats(f: &Function, i: InstId) -> bool {
+    if !operands::has_read_windows(&f.insts[i]) {
+        return false;
+    }
     let windows = operands::read_windows(&f.insts[i]);
     windows.iter().enumerate().any(|(n, w)| {
         let before = &windows[..n];

@@ -21,6 +21,9 @@ pub struct Demand {
 /// What an instruction's windows take; `dies` tells which values it reads for the last time.
 pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Demand {
     let mut d = Demand::default();
+    if inst.dsts.len() < 2 && !operands::has_read_windows(inst) {
+        return d;
+    }
     let reads = operands::read_windows(inst);
     let write = operands::written_window(f, inst);
     let mut room = 0;

@@ -8,6 +8,7 @@
 //!
 //! The result is a [`Plan`]: no code is changed, and no SSA form needs repair.
 
+use super::colour::per_value;
 use super::frame;
 use super::next_use::{BlockUses, LOOP_EXIT, NEVER, NextUse};
 use super::plan::{Action, Home, Plan};
@@ -78,7 +79,7 @@ pub fn max_pressure(
 ) -> (usize, SecondaryMap<BlockId, usize>) {
     let mut most = 0;
     let mut by_block = SecondaryMap::new();
-    let mut alive: SecondaryMap<ValueId, bool> = SecondaryMap::new();
+    let mut alive = per_value(f, false);
     let mut list: Vec<ValueId> = Vec::new();
     for &b in cfg.rpo() {
         list.drain(..).for_each(|v| alive[v] = false);

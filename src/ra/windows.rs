@@ -159,7 +159,7 @@ impl Colour<'_> {
         let mut leaving: Vec<ValueId> = Vec::new();
         // Registers that nobody may be moved into.
         let mut taken = claims.read_mask;
-        for r in 0..n as u8 {
+        for r in claims.read_mask.union(&self.gprs.taken()).iter() {
             if let Some(v) = claims.read[r as usize]
                 && self.loc[v] != r
             {
