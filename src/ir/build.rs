@@ -51,12 +51,12 @@ impl<'f> Builder<'f> {
     }
 
     /// Appends with as many new general destinations as the instruction's type has words.
-    pub fn values(&mut self, mut inst: Inst) -> arrayvec::ArrayVec<ValueId, 4> {
+    pub fn values(&mut self, mut inst: Inst) -> List<ValueId, 5> {
         for _ in 0..inst.ty.words() {
             let d = self.func.new_value(inst.ty.class());
             inst.dsts.push(d);
         }
-        let all = inst.dsts.iter().copied().collect();
+        let all = inst.dsts;
         self.push(inst);
         all
     }
@@ -136,7 +136,7 @@ impl<'f> Builder<'f> {
     }
 
     /// Loads `ty.words()` values.
-    pub fn ld(&mut self, ty: Type, mem: MemRef) -> arrayvec::ArrayVec<ValueId, 4> {
+    pub fn ld(&mut self, ty: Type, mem: MemRef) -> List<ValueId, 5> {
         self.values(Inst::new(Op::Ld, ty).with_mem(mem))
     }
 
@@ -144,13 +144,7 @@ impl<'f> Builder<'f> {
         self.push(Inst::new(Op::St, ty).with_mem(mem).src(data));
     }
 
-    pub fn atom(
-        &mut self,
-        op: AtomOp,
-        ty: Type,
-        mem: MemRef,
-        data: &[Src],
-    ) -> arrayvec::ArrayVec<ValueId, 4> {
+    pub fn atom(&mut self, op: AtomOp, ty: Type, mem: MemRef, data: &[Src]) -> List<ValueId, 5> {
         let mut i = Inst::new(Op::Atom, ty).with_mem(mem).with_aux(Aux::Atom(op));
         i.srcs.extend(data.iter().copied());
         self.values(i)

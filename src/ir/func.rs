@@ -173,6 +173,12 @@ impl Function {
         }
     }
 
+    /// Makes room for so many more instructions, and a value of each.
+    pub fn reserve(&mut self, insts: usize) {
+        self.insts.reserve(insts);
+        self.values.reserve(insts);
+    }
+
     /// The entry block.
     ///
     /// # Panics

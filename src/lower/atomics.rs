@@ -80,7 +80,7 @@ fn needs_loop(i: &Inst, chip: Chip) -> bool {
     }
 }
 
-type Words = arrayvec::ArrayVec<ValueId, 4>;
+type Words = List<ValueId, 5>;
 
 /// What the operation makes of the old value.
 fn combine(b: &mut Builder<'_>, i: &Inst, old: &Words) -> Words {
@@ -100,7 +100,7 @@ fn combine(b: &mut Builder<'_>, i: &Inst, old: &Words) -> Words {
         AtomOp::And => values(b, Op::And),
         AtomOp::Or => values(b, Op::Or),
         AtomOp::Xor => values(b, Op::Xor),
-        AtomOp::Load => old.clone(),
+        AtomOp::Load => *old,
         AtomOp::Exch => super::library::words(b, &data, ty.words()).into_iter().collect(),
         AtomOp::Cas => {
             let swap = i.srcs.get(1).copied().unwrap_or(data);

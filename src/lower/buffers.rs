@@ -24,8 +24,11 @@ use rustc_hash::FxHashMap;
 /// Lowers all accesses to storage buffers and uniform blocks of a function.
 /// `start_align`: what is known of the address where a buffer begins, a power of two.
 pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bool {
+    let concerned = |i: &Inst| {
+        i.op == Op::BufSize || i.mem.is_some_and(|m| matches!(m.space, Space::Buffer | Space::Uniform))
+    };
     let sums = Sums::new(f, launch);
-    expand(f, |b, i| {
+    expand(f, concerned, |b, i| {
         let Some(mem) = i.mem else { return false };
         match (i.op, mem.space) {
             (Op::BufSize, _) => {

@@ -3,15 +3,25 @@
 use crate::ir::build::Builder;
 use crate::ir::*;
 
-/// Visits every instruction of a function in layout order. `f` either appends a replacement, which must define the
-/// instruction's destinations, and says true; or leaves it and says false.
-pub fn expand(func: &mut Function, mut f: impl FnMut(&mut Builder<'_>, &Inst) -> bool) -> bool {
+/// Visits those instructions of a function that are wanted, in layout order. `f` either appends a replacement, which
+/// must define the instruction's destinations, and says true; or leaves it and says false.
+pub fn expand(
+    func: &mut Function,
+    wanted: impl Fn(&Inst) -> bool,
+    mut f: impl FnMut(&mut Builder<'_>, &Inst) -> bool,
+) -> bool {
     let mut changed = false;
     for n in 0..func.layout.len() {
         let block = func.layout[n];
-        let body = std::mem::take(&mut func.blocks[block].body);
-        func.blocks[block].body.reserve(body.len());
-        for id in body {
+        let Some(first) = func.blocks[block].body.iter().position(|&i| wanted(&func.insts[i])) else {
+            continue;
+        };
+        let rest = func.blocks[block].body.split_off(first);
+        for id in rest {
+            if !wanted(&func.insts[id]) {
+                func.blocks[block].body.push(id);
+                continue;
+            }
             let inst = func.insts[id].clone();
             let mut b = Builder::new(func, block);
             b.loc = inst.loc;

@@ -15,10 +15,8 @@ use crate::ir::*;
 
 /// Lowers what the machine lacks of double precision.
 pub fn run(f: &mut Function, library: &mut Library) -> bool {
-    expand(f, |b, i| {
-        if i.ty != Type::F64 {
-            return false;
-        }
+    let double = |i: &Inst| i.ty == Type::F64;
+    expand(f, double, |b, i| {
         match i.op {
             Op::Div | Op::Rcp | Op::Sqrt | Op::Rsq => {
                 let (routine, args) = match i.op {

@@ -14,7 +14,8 @@ use crate::ir::*;
 
 /// Lowers a function.
 pub fn run(f: &mut Function) -> bool {
-    expand(f, lower)
+    let sequence = |i: &Inst| matches!(i.op, Op::Div | Op::Sqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Ldexp);
+    expand(f, sequence, lower)
 }
 
 fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {

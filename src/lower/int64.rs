@@ -14,20 +14,20 @@ use crate::ir::*;
 
 /// Lowers all 64-bit integer operations of a function.
 pub fn run(f: &mut Function) -> bool {
-    expand(f, lower)
+    expand(f, involved, lower)
 }
 
 fn wide(ty: Type) -> bool {
     matches!(ty, Type::U64 | Type::S64)
 }
 
-fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {
-    let involved = wide(i.ty)
+fn involved(i: &Inst) -> bool {
+    wide(i.ty)
         || wide(i.sty)
-            && matches!(i.op, Op::Set | Op::Slct | Op::Cvt | Op::Popc | Op::Flo | Op::Brev | Op::Rdsv);
-    if !involved {
-        return false;
-    }
+            && matches!(i.op, Op::Set | Op::Slct | Op::Cvt | Op::Popc | Op::Flo | Op::Brev | Op::Rdsv)
+}
+
+fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {
     let src = |n: usize| [word(&i.srcs[n], 0), word(&i.srcs[n], 1)];
     let unary = matches!(i.op, Op::Neg | Op::Abs);
     let negated = |b: &mut Builder<'_>, n: usize| {

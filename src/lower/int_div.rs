@@ -17,10 +17,8 @@ use rustc_hash::FxHashMap;
 pub fn run(f: &mut Function, library: &mut Library) -> bool {
     let mut done: FxHashMap<(Type, Src, Src), Vec<ValueId>> = FxHashMap::default();
     let mut block = None;
-    super::expand::expand(f, |b, i| {
-        if !matches!(i.op, Op::Div | Op::Mod) || i.ty.is_float() {
-            return false;
-        }
+    let division = |i: &Inst| matches!(i.op, Op::Div | Op::Mod) && !i.ty.is_float();
+    super::expand::expand(f, division, |b, i| {
         if block.replace(b.block) != Some(b.block) {
             done.clear();
         }

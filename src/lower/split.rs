@@ -15,13 +15,13 @@ use crate::ir::*;
 
 /// Splits a function's accesses. Constant banks are read in at most `const_bytes` at a time.
 pub fn run(f: &mut Function, const_bytes: u32) -> bool {
-    expand(f, |b, i| {
-        let (Op::Ld | Op::St, Some(m)) = (i.op, i.mem) else { return false };
-        let limit = if m.space == Space::Const { const_bytes } else { 16 };
-        let unit = m.align.bytes().min(limit);
-        if i.ty.bytes() <= unit && i.ty != Type::B96 {
-            return false;
-        }
+    let unit = |m: &MemRef| m.align.bytes().min(if m.space == Space::Const { const_bytes } else { 16 });
+    let too_wide = |i: &Inst| {
+        matches!(i.op, Op::Ld | Op::St) && i.mem.is_some_and(|m| i.ty.bytes() > unit(&m) || i.ty == Type::B96)
+    };
+    expand(f, too_wide, |b, i| {
+        let Some(m) = i.mem else { return false };
+        let unit = unit(&m);
         if unit >= 4 {
             by_words(b, i, &m, unit)
         } else {

@@ -42,13 +42,8 @@ mod info {
 pub fn run(p: &mut Program, chip: Chip, abi: &Abi) {
     let cx = Cx { chip, abi };
     for (_, f) in p.funcs.iter_mut() {
-        expand(f, |b, i| {
-            let surf = match i.surf() {
-                Some(s) if i.srcs.is_empty() => s.clone(),
-                _ => return false,
-            };
-            cx.lower(b, i, &surf)
-        });
+        let abstract_form = |i: &Inst| i.surf().is_some() && i.srcs.is_empty();
+        expand(f, abstract_form, |b, i| i.surf().is_some_and(|surf| cx.lower(b, i, surf)));
     }
 }
 

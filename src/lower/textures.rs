@@ -39,12 +39,10 @@ use crate::ir::*;
 pub fn run(p: &mut Program, chip: Chip, abi: &Abi) {
     let cx = Cx { chip, abi, compute: p.stage == Stage::Compute };
     for (_, f) in p.funcs.iter_mut() {
-        expand(f, |b, i| {
-            let tex = match i.tex() {
-                Some(t) if i.srcs.is_empty() => t.clone(),
-                _ => return false,
-            };
-            cx.lower(b, i, tex);
+        let abstract_form = |i: &Inst| i.tex().is_some() && i.srcs.is_empty();
+        expand(f, abstract_form, |b, i| {
+            let Some(tex) = i.tex() else { return false };
+            cx.lower(b, i, tex.clone());
             true
         });
     }

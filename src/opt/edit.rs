@@ -79,26 +79,33 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     is_scalar(f, inst).then_some(inst)
 }
 
-/// Runs `visit` over all instructions in layout order. `visit` may append new instructions, which will stand before
-/// the one that it looks at; until the block is done they stand in no body. Returns whether any visit did something.
+/// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will
+/// stand before the one that it looks at; until the block is done they stand in no body. Returns whether any visit
+/// did something.
 pub fn rewrite_each(
     f: &mut Function,
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
 ) -> bool {
     let mut changed = false;
-    let mut out = Vec::new();
+    let mut fresh = Vec::new();
+    let mut out: Vec<InstId> = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
+        // The body is made anew from the first insertion on.
         out.clear();
         for k in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[k];
-            changed |= visit(f, &mut out, i);
-            out.push(i);
+            changed |= visit(f, &mut fresh, i);
+            if out.is_empty() && !fresh.is_empty() {
+                out.extend_from_slice(&f.blocks[b].body[..k]);
+            }
+            if !out.is_empty() || !fresh.is_empty() {
+                out.append(&mut fresh);
+                out.push(i);
+            }
         }
-        let body = &mut f.blocks[b].body;
-        if out.len() != body.len() {
-            body.clear();
-            body.extend_from_slice(&out);
+        if !out.is_empty() {
+            f.blocks[b].body.clone_from(&out);
         }
     }
     changed

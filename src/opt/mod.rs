@@ -206,8 +206,9 @@ impl Session {
     ) -> Result<(), Box<Broken>> {
         // A pass is not run again on what it left: for each that ran, the number of the last change by then.
         let mut changes = 0u32;
-        let mut left: Vec<(&str, u32)> = Vec::new();
-        for &name in pipeline(stage, options.opt_level) {
+        let pipeline = pipeline(stage, options.opt_level);
+        let mut left: Vec<(&str, u32)> = Vec::with_capacity(pipeline.len());
+        for &name in pipeline {
             let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == name));
             if skipped || left.contains(&(name, changes)) {
                 continue;

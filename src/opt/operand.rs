@@ -37,7 +37,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut UseCounts) -> usize {
     let mut folded = 0;
     // The constant that nobody else needs first: its load disappears.
-    let mut order: arrayvec::ArrayVec<usize, 4> = (0..f.insts[i].srcs.len()).collect();
+    let srcs = f.insts[i].srcs.iter().enumerate();
+    let mut order: arrayvec::ArrayVec<usize, 4> =
+        srcs.filter(|(_, s)| constant_of(f, s).is_some()).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| f.insts[i].srcs[n].values().first().map_or(u32::MAX, |&v| uses[v]));
     for n in order {
         let inst = &f.insts[i];

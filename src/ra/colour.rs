@@ -189,7 +189,7 @@ impl<'a> Colour<'a> {
         let wanted = self.hints.wanted(v);
         let seat = if class == Class::Gpr { self.hints.seat(v) } else { None };
         if let Some(seat) = seat {
-            let window = self.hints.windows[seat.window as usize].clone();
+            let window = self.hints.windows[seat.window as usize];
             if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted) {
                 return Ok(r);
             }

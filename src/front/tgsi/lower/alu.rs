@@ -6,7 +6,7 @@ use super::{Body, Parsed};
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, Aux, Cond, Inst as IrInst, Op, Rnd, Type, ValueId};
 
-type Values = ArrayVec<ValueId, 4>;
+type Values = ir::List<ValueId, 5>;
 
 /// Opcodes that are one IR operation on 32-bit operands.
 fn simple(op: Opcode) -> Option<(Op, Type)> {

@@ -136,6 +136,9 @@ impl<'a> Body<'a> {
         }
         let is_sub = ast.code[start as usize].op == Opcode::BGNSUB;
         let mut at = start as usize + usize::from(is_sub);
+        let rest =
+            ast.code[at..].iter().take_while(|i| !matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB)).count();
+        self.f.reserve(4 * rest);
         while let Some(inst) = ast.code.get(at) {
             if matches!(inst.op, Opcode::BGNSUB | Opcode::ENDSUB) {
                 break;

@@ -1,12 +1,10 @@
 //! 64-bit integers and doubles: what is more than one IR operation.
 
-use arrayvec::ArrayVec;
-
 use super::Body;
 use crate::front::tgsi::ast::Opcode;
-use crate::ir::{Aux, Cond, Inst, Op, Rnd, Src, Type, ValueId};
+use crate::ir::{Aux, Cond, Inst, List, Op, Rnd, Src, Type, ValueId};
 
-type Values = ArrayVec<ValueId, 4>;
+type Values = List<ValueId, 5>;
 
 impl Body<'_> {
     pub fn pair(&mut self, inst: Inst) -> Values {
