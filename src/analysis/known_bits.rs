@@ -426,7 +426,7 @@ impl KnownBits {
             Op::Mul => low(both(Bits::times).0),
             Op::Cvt if inst.sty == Type::U32 => (self.src(&inst.srcs[0], 0), Some(Bits::constant(0))),
             Op::Cvt if inst.sty == Type::S32 => low(self.src(&inst.srcs[0], 0)),
-            Op::Shl => match inst.srcs[1].as_imm() {
+            Op::Shl => match inst.srcs[1].as_imm().map(|n| if inst.aux == Aux::Wrap { n & 63 } else { n }) {
                 Some(n) if n < 32 => low(self.src(&inst.srcs[0], 0).map(|b| b.shl(n).bits_only())),
                 Some(_) => (Some(Bits::constant(0)), Some(Bits::ANY)),
                 None => low(Some(Bits::ANY)),

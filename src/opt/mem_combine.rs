@@ -30,6 +30,9 @@ struct Open {
 /// How many accesses are kept open at a time, newest first: bounds the work for each access.
 const WINDOW: usize = 32;
 
+/// The widest access.
+const MAX_BYTES: u32 = 16;
+
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let combined = combine_all(f, ctx);
     (ctx.stage == Stage::Legal && words_as_moves(f)) | combined
@@ -202,7 +205,13 @@ fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
                 other.op == Op::Ld || !may_clobber(m, bytes, l, access_bytes(inst))
             }
             (Op::St, Some(s)) if s.order == Order::Weak => match other.op {
-                Op::Ld => !may_clobber(s, access_bytes(inst), m, bytes),
+                // A later load moves up past the store: none of what may yet join the open one may be written.
+                Op::Ld => {
+                    let reach = MAX_BYTES - bytes;
+                    let first = m.offset.saturating_sub(reach as i32);
+                    let around = m.with_offset(first).with_align(m.align.plus(first - m.offset));
+                    !may_clobber(s, access_bytes(inst), &around, bytes + 2 * reach)
+                }
                 _ => !may_alias(s, access_bytes(inst), m, bytes),
             },
             // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.

@@ -6,10 +6,11 @@
 //! NVIR_FUZZ_SECONDS=600 cargo test --release --test tgsi_random -- --nocapture
 //! ```
 //!
-//! A failure prints the program and the seed; `NVIR_FUZZ_SEED=0x...` repeats it, and with
+//! A failure prints the program, a smaller one, the first pass that matters, and the seed; `NVIR_FUZZ_SEED=0x...` repeats it, and with
 //! `NVIR_FUZZ_MINIMIZE=1` looks for a smaller program that fails.
 
 mod generate;
+mod reduce;
 
 use arbtest::arbtest;
 use generate::{THREADS, WORDS};
@@ -53,15 +54,12 @@ fn interpreted(text: &str, input: &[u8]) -> Result<Vec<u32>, String> {
     Ok(words(&m, at[1]))
 }
 
-fn compiled(text: &str, input: &[u8], chip: Chip, opt_level: u8) -> Result<Vec<u32>, String> {
+fn compiled(text: &str, input: &[u8], chip: Chip, options: &Options) -> Result<Vec<u32>, String> {
     let abi = Abi::nvc0(chip);
     let request = Request { text, chip, abi: &abi, entry: None, pointer_align: 4, private_bytes: 0 };
     let render = |d: diag::Diagnostics| diag::render(&d, "random", text, false);
     let program = nvir::front::program(Language::Tgsi, &request).map_err(render)?;
-    let mut options = Options::new(chip);
-    options.opt_level = opt_level;
-    options.threads = Some(THREADS);
-    let image = compile::compile(program, chip, &options).map_err(render)?;
+    let image = compile::compile(program, chip, options).map_err(render)?;
     let code = emu::Program::new(chip, &image.code);
     let (mut m, at) = memory(input);
     let mut launch = emu::Launch::new(&code);
@@ -84,6 +82,26 @@ fn compiled(text: &str, input: &[u8], chip: Chip, opt_level: u8) -> Result<Vec<u
     let mut run = emu::Options { step_limit: 1 << 22, ..emu::Options::default() };
     emu::run(&launch, &mut m, &mut run).map_err(|f| f.to_string())?;
     Ok(words(&m, at[1]))
+}
+
+fn options(chip: Chip, opt_level: u8) -> Options {
+    let mut options = Options::new(chip);
+    options.opt_level = opt_level;
+    options.threads = Some(THREADS);
+    options
+}
+
+/// What the compiled program does otherwise than the interpreter; nothing if the interpreter refuses the program.
+fn difference(text: &str, input: &[u8], chip: Chip, options: &Options) -> Option<String> {
+    let want = interpreted(text, input).ok()?;
+    match compiled(text, input, chip, options) {
+        Err(e) => Some(e),
+        Ok(got) => {
+            let n = (0..want.len()).find(|&n| got[n] != want[n])?;
+            let (thread, word) = (n as u32 / WORDS, n as u32 % WORDS);
+            Some(format!("thread {thread}, word {word}: {:#x}, the interpreter says {:#x}", got[n], want[n]))
+        }
+    }
 }
 
 /// Words with many special values among them.
@@ -117,16 +135,19 @@ fn input(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<Vec<u8>> {
 fn check(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<()> {
     let data = input(u)?;
     let text = generate::program(u)?;
-    let want = interpreted(&text, &data).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    interpreted(&text, &data).unwrap_or_else(|e| panic!("{text}\n{e}"));
     for chip in Chip::ALL {
         for level in [0, 3] {
-            let got = compiled(&text, &data, chip, level);
-            let got = got.unwrap_or_else(|e| panic!("{text}\n{chip} -O{level}: {e}"));
-            if let Some(n) = (0..want.len()).find(|&n| got[n] != want[n]) {
-                let (thread, word) = (n as u32 / WORDS, n as u32 % WORDS);
+            let options = options(chip, level);
+            if let Some(why) = difference(&text, &data, chip, &options) {
+                let small = reduce::reduce(&text, |t| difference(t, &data, chip, &options).is_some());
+                let smaller = difference(&small, &data, chip, &options).unwrap_or_default();
+                let pass = (0..400).find(|&n| {
+                    let limited = Options { bisect_limit: Some(n), ..options.clone() };
+                    difference(&small, &data, chip, &limited).is_some()
+                });
                 panic!(
-                    "{text}\n{chip} -O{level}: thread {thread}, word {word}: {:#x}, the interpreter says {:#x}",
-                    got[n], want[n]
+                    "{text}\n{chip} -O{level}: {why}\n\n{small}\n{smaller}\nfirst wrong with --bisect-limit {pass:?}"
                 );
             }
         }
