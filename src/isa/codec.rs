@@ -150,7 +150,15 @@ fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
         return Err(Misfit::Combination);
     }
     for (i, (slot, o)) in row.slots.iter().zip(&m.operands).enumerate() {
-        word |= encode_operand(slot, o, i as u8, pc)?;
+        word |= match (slot.kind, o) {
+            // Most operands are plain registers.
+            (Kind::Reg(at), &Operand::Reg { reg, mods, sel: Sel::Whole, cc: false })
+                if mods == SrcMods::default() && slot.sel.is_none() =>
+            {
+                encode_reg(at, reg).ok_or(Misfit::Register(i as u8))?
+            }
+            _ => encode_operand(slot, o, i as u8, pc)?,
+        };
     }
     match row.guard {
         Some(guard) => word |= encode_pred(guard, m.guard).ok_or(Misfit::Guard)?,
@@ -253,6 +261,9 @@ fn encode_reg(at: Bits, reg: Reg) -> Option<u64> {
 }
 
 fn encode_mods(bits: SrcBits, mods: SrcMods) -> Option<u64> {
+    if mods == SrcMods::default() {
+        return Some(0);
+    }
     let mut word = 0;
     for (on, bit) in [(mods.neg, bits.neg), (mods.abs, bits.abs), (mods.inv, bits.inv)] {
         if on {

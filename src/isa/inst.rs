@@ -246,8 +246,11 @@ impl MInst {
 
     /// Adds a modifier if `on`.
     #[inline(always)]
-    pub fn with_if(self, on: bool, m: Mod) -> MInst {
-        if on { self.with(m) } else { self }
+    pub fn with_if(mut self, on: bool, m: Mod) -> MInst {
+        if on {
+            self.mods.push(m);
+        }
+        self
     }
 
     /// Adds an operand.

@@ -63,8 +63,13 @@ impl Bits {
     }
 
     /// The word bits of a value, which must fit.
+    #[inline]
     pub const fn put(self, value: u64) -> u64 {
-        ((value & ones(self.n)) << self.lo) | (((value >> self.n) & ones(self.n2)) << self.lo2)
+        let low = (value & ones(self.n)) << self.lo;
+        if self.n2 == 0 {
+            return low;
+        }
+        low | (((value >> self.n) & ones(self.n2)) << self.lo2)
     }
 
     pub const fn fits(self, value: u64) -> bool {

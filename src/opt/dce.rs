@@ -15,14 +15,16 @@
 
 use super::Ctx;
 use crate::ir::*;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut live = Liveness {
-        values: EntitySet::with_capacity(f.values.len()),
-        insts: EntitySet::with_capacity(f.insts.len()),
+        values: SecondaryMap::with_capacity(f.values.len()),
+        insts: SecondaryMap::with_capacity(f.insts.len()),
         work: Vec::with_capacity(64),
     };
+    live.values.resize(f.values.len());
+    live.insts.resize(f.insts.len());
     let has_params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
     // For block parameters: the position in its block, and the edges into each block.
     let mut index: SecondaryMap<ValueId, u32> = SecondaryMap::new();
@@ -74,9 +76,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let (blocks, insts, values) = (&mut f.blocks, &mut f.insts, &mut f.values);
         blocks[b].body.retain(|&i| {
             let inst = &mut insts[i];
-            let keep = live.insts.contains(i);
+            let keep = live.insts[i];
             let reduces = matches!((inst.op, inst.aux), (Op::Atom, Aux::Atom(op)) if !op.returns());
-            let unread = reduces && !inst.dsts.iter().any(|&d| live.values.contains(d));
+            let unread = reduces && !inst.dsts.iter().any(|&d| live.values[d]);
             if !keep || unread && !inst.dsts.is_empty() {
                 removed += 1;
                 inst.for_defs(|v| values[v].def = Def::None);
@@ -88,7 +90,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         });
     }
     if has_params {
-        let dead = |f: &Function, b: BlockId| f.blocks[b].params.iter().any(|&p| !live.values.contains(p));
+        let dead = |f: &Function, b: BlockId| f.blocks[b].params.iter().any(|&p| !live.values[p]);
         for n in 0..f.layout.len() {
             let b = f.layout[n];
             let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
@@ -97,7 +99,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 let mut n = 0;
                 e.args.retain(|_| {
                     n += 1;
-                    live.values.contains(params[n - 1])
+                    live.values[params[n - 1]]
                 });
             }
             f.blocks[b].term = term;
@@ -106,7 +108,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let b = f.layout[n];
             let (blocks, values) = (&mut f.blocks, &mut f.values);
             blocks[b].params.retain(|&p| {
-                let keep = live.values.contains(p);
+                let keep = live.values[p];
                 if !keep {
                     removed += 1;
                     values[p].def = Def::None;
@@ -120,20 +122,20 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 struct Liveness {
-    values: EntitySet<ValueId>,
-    insts: EntitySet<InstId>,
+    values: SecondaryMap<ValueId, bool>,
+    insts: SecondaryMap<InstId, bool>,
     work: Vec<ValueId>,
 }
 
 impl Liveness {
     fn mark(&mut self, v: ValueId) {
-        if self.values.insert(v) {
+        if !std::mem::replace(&mut self.values[v], true) {
             self.work.push(v);
         }
     }
 
     fn mark_inst(&mut self, f: &Function, i: InstId) {
-        if self.insts.insert(i) {
+        if !std::mem::replace(&mut self.insts[i], true) {
             f.insts[i].for_uses(|v| self.mark(v));
         }
     }

@@ -22,6 +22,7 @@ use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
@@ -53,13 +54,17 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             });
             let inst = renamed.as_ref().unwrap_or(inst);
             let key = hash(inst);
-            let Some(&(lb, leader)) = table.get(&key) else {
-                table.insert(key, (b, i));
-                continue;
+            let known = match table.entry(key) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    place.insert((b, i));
+                    continue;
+                }
             };
+            let (lb, leader) = *known;
             let dominates = lb == b || cfg.as_ref().is_some_and(|c| c.dominates(lb, b));
             if !dominates || !equal(&f.insts[leader], inst) {
-                table.insert(key, (b, i));
+                *known = (b, i);
                 continue;
             }
             found += 1;

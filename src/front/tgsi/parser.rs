@@ -126,7 +126,7 @@ impl<'s> Parser<'s> {
 
     fn uint(&mut self, what: &str) -> Parsed<u32> {
         let Some(word) = self.word() else { return Err(self.unexpected(what)) };
-        match parse_uint(&word) {
+        match short_uint(&word).or_else(|| parse_uint(&word)) {
             Some(v) if v <= u64::from(u32::MAX) => {
                 self.advance();
                 Ok(v as u32)
@@ -729,6 +729,14 @@ fn shorten(text: &str) -> String {
 /// Text in upper case, which it mostly is already.
 fn upper_case(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|b| b.is_ascii_lowercase()) { text.to_ascii_uppercase().into() } else { text.into() }
+}
+
+/// A decimal number of few digits, as most are.
+fn short_uint(word: &str) -> Option<u64> {
+    if word.len() > 9 || word.is_empty() {
+        return None;
+    }
+    word.bytes().try_fold(0, |n, b| b.is_ascii_digit().then(|| 10 * n + u64::from(b - b'0')))
 }
 
 /// Decimal or, after `0X`, hexadecimal.
