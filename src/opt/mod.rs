@@ -124,7 +124,7 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
         (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
         (Stage::Front, _) => passes!(
             inline dead_params flow copy_prop fold gvn algebra copy_prop mem_forward if_convert copy_prop
-            gvn bits divmod algebra copy_prop address dce
+            bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
             copy_prop fold algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
