@@ -130,7 +130,7 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
             copy_prop fold algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
             copy_prop flow dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn mods operand dce sink mem_combine),
+        (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),
     }
 }
 
