@@ -90,7 +90,15 @@ impl<'s> Lexer<'s> {
     }
 
     /// Skips what separates tokens. Returns whether a line began meanwhile.
+    #[inline]
     fn skip(&mut self) -> bool {
+        match self.byte(self.pos).map(class) {
+            Some(Class::Word | Class::Punct) => self.pos == 0,
+            _ => self.skip_separators(),
+        }
+    }
+
+    fn skip_separators(&mut self) -> bool {
         let mut first = self.pos == 0;
         while let Some(b) = self.byte(self.pos) {
             match class(b) {
@@ -129,8 +137,8 @@ impl<'s> Lexer<'s> {
         };
         let kind = match class(b) {
             Class::Word => {
-                let rest = &self.text.as_bytes()[start..];
-                self.pos += rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
+                let rest = self.text.as_bytes()[start..].iter();
+                self.pos += rest.take_while(|&&b| is_word(b)).count();
                 Kind::Word
             }
             Class::Punct if b == b'.' && self.byte(start + 1) == Some(b'.') => {
