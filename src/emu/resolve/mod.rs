@@ -329,3 +329,82 @@ fn test_of(m: Mod) -> Option<u8> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{Table, codec};
+
+    /// What no compute program gets from a compiler, or what nothing public defines: executing it is a fault that says so.
+    const NOT_EXECUTED: &[(&str, &[Op])] = &[
+        (
+            "attributes, pixels and primitives are graphics'",
+            &[
+                Op::Ald,
+                Op::Ast,
+                Op::Al2p,
+                Op::Vild,
+                Op::Out,
+                Op::Pixld,
+                Op::Ipa,
+                Op::Fcco,
+                Op::Votevtg,
+                Op::Txa,
+            ],
+        ),
+        ("the driver's", &[Op::Getcrsptr, Op::Getlmembase, Op::Setcrsptr, Op::Setlmembase, Op::Stp]),
+        ("barrier registers, which only a trap handler saves", &[Op::B2r, Op::R2b]),
+        (
+            "the PTX ISA has no such video instruction",
+            &[Op::Vsetp, Op::Vsel2, Op::Vsel4, Op::Vshl2, Op::Vshl4, Op::Vshr2, Op::Vshr4],
+        ),
+        ("locks on global memory, which atomics do without", &[Op::Ldlk, Op::Stul]),
+        (
+            "queries and reductions of surfaces whose results nothing public defines",
+            &[Op::Sured, Op::Suq, Op::Txq],
+        ),
+        ("BAR.SCAN and BAR.SYNCALL are undocumented", &[Op::Bar]),
+        // ptxas loads the target into a register.
+        (
+            "targets in constant memory",
+            &[
+                Op::Bra,
+                Op::Brx,
+                Op::Jmp,
+                Op::Jmx,
+                Op::Cal,
+                Op::Jcal,
+                Op::Pret,
+                Op::Ssy,
+                Op::Pbk,
+                Op::Pcnt,
+                Op::Plongjmp,
+            ],
+        ),
+    ];
+
+    #[test]
+    fn every_row_is_executed_or_named_as_not() {
+        let mut state = 1u64;
+        let mut random = move || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        };
+        for chip in Chip::ALL {
+            for row in Table::of(chip).rows() {
+                let named = NOT_EXECUTED.iter().any(|(_, ops)| ops.contains(&row.op));
+                // Few bits set, so that vectors start at aligned registers often enough.
+                let executed = (0..400).any(|_| {
+                    let word = random() & random() & !row.mask | row.bits;
+                    let found = codec::decode_row(chip, word, 8).filter(|f| std::ptr::eq(f.1, row));
+                    found.is_some_and(|(m, _)| {
+                        !matches!(resolve(chip, &m, 8, &mut Pool::new()).body, Body::Illegal(_))
+                    })
+                });
+                assert!(executed || named, "{chip}: no word of {} {:016x} can be executed", row.op, row.bits);
+            }
+        }
+    }
+}
