@@ -127,6 +127,15 @@ impl Chooser<'_> {
             let n = block.body.len() - n;
             self.instruction(&f.insts[i], &dead[ends[n - 1]..ends[n]]);
         }
+        // What the terminator reads is brought back in front of it.
+        let mut used: Vec<ValueId> = Vec::new();
+        block.term.for_uses(|v| {
+            if f.class(v) == Class::Pred && !used.contains(&v) {
+                used.push(v);
+            }
+        });
+        let reloads = used.iter().filter(|&&v| self.spilled[v]).count();
+        self.reduce(PREDS.saturating_sub(reloads), &used);
     }
 
     fn instruction(&mut self, inst: &Inst, dead: &[ValueId]) {

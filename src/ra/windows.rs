@@ -59,8 +59,12 @@ impl Colour<'_> {
         let elements: ArrayVec<ValueId, 24> = distinct.iter().flat_map(|w| w.iter().copied()).collect();
         let mut claims = Claims { read: [None; 256], written: Mask::default(), read_mask: Mask::default() };
         let mut base_written = None;
+        // Registers that a written window may take besides those of windows read for the last time.
+        let lives = |v: &ValueId| !elements.contains(v) && !dies(*v);
+        let beside = self.gprs.values().filter(lives).count() + reloads.iter().copied().filter(lives).count();
+        let room = self.gprs.n.saturating_sub(beside + elements.len());
         for &(kind, w) in &order {
-            let base = self.place(kind, w, &elements, &claims, dies)?;
+            let base = self.place(kind, w, &elements, &claims, room, dies)?;
             for (k, &v) in w.iter().enumerate() {
                 let r = base + k as u8;
                 match kind {
@@ -86,6 +90,7 @@ impl Colour<'_> {
         w: &Window,
         elements: &[ValueId],
         claims: &Claims,
+        room: usize,
         dies: &dyn Fn(ValueId) -> bool,
     ) -> Result<u8, RaError> {
         let mut best: Option<(u32, u8)> = None;
@@ -96,6 +101,8 @@ impl Colour<'_> {
         for base in (0..=self.gprs.n.saturating_sub(w.len())).step_by(align) {
             let mut cost = 0;
             let mut possible = true;
+            // Registers that only this window takes.
+            let mut alone = 0;
             for (k, &v) in w.iter().enumerate() {
                 let r = (base + k) as u8;
                 let claimed = claims.read[r as usize];
@@ -107,7 +114,8 @@ impl Colour<'_> {
                         cost += if occupant.is_some_and(|o| !elements.contains(&o)) { MOVE } else { 0 };
                     }
                     Kind::Written => {
-                        possible &= claimed.is_none_or(dies);
+                        alone += claimed.is_none() as usize;
+                        possible &= claimed.is_none_or(dies) && alone <= room;
                         let stays = occupant.is_some_and(|o| !elements.contains(&o) && !dies(o));
                         cost += if stays { MOVE } else { 0 };
                     }
