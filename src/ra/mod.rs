@@ -338,6 +338,27 @@ mod tests {
     }
 
     #[test]
+    fn a_value_read_for_the_last_time_makes_way_where_the_instruction_writes() {
+        for base_first in [true, false] {
+            let mut f = Function::new("k");
+            let entry = f.new_block();
+            let mut b = Builder::new(&mut f, entry);
+            let early = if base_first { vec![b.mov(1)] } else { vec![] };
+            let mut v: Vec<ValueId> = (0..12).map(|k| b.mov(k)).collect();
+            v.iter_mut().for_each(|v| *v = b.add(Type::U32, *v, *v));
+            let base = early.first().copied().unwrap_or_else(|| b.add(Type::U32, v[0], v[1]));
+            let q = b.ld(Type::B128, MemRef::new(Space::Shared).with_base(&[base]));
+            for x in v.into_iter().chain(q) {
+                b.st(Type::U32, MemRef::new(Space::Global), x);
+            }
+            b.terminate(Term::Exit);
+            let mut p = Program::new(f);
+            let a = allocate_program(&mut p, &target(16)).unwrap();
+            assert_eq!((a.gprs, a.funcs[p.entry].spills), (16, 0));
+        }
+    }
+
+    #[test]
     fn loop_parameters_that_change_places_are_exchanged_on_the_back_edge() {
         let mut f = Function::new("k");
         let (entry, head, exit) = (f.new_block(), f.new_block(), f.new_block());

@@ -183,7 +183,9 @@ impl Colour<'_> {
         leaving.extend(reloads.iter().copied().filter(|v| !elements.contains(v)));
         // Those that live on first: they have less choice, since they must keep off what will be written.
         leaving.sort_by_key(|&v| dies(v));
-        for &v in &leaving {
+        let mut next = 0;
+        while let Some(&v) = leaving.get(next) {
+            next += 1;
             let mut barred = taken;
             if !dies(v) {
                 barred = barred.union(&claims.written);
@@ -194,8 +196,22 @@ impl Colour<'_> {
             let r = Some(wanted)
                 .filter(|&r| r != NONE && fits(r))
                 .or_else(|| (0..n as u8).find(|&r| fits(r) && !kept.has(r) && self.gprs.used.has(r)))
-                .or_else(|| (0..n as u8).find(|&r| fits(r)))
-                .ok_or_else(|| self.pressure())?;
+                .or_else(|| (0..n as u8).find(|&r| fits(r)));
+            let r = match r {
+                Some(r) => r,
+                // Its last reader is this instruction: such a value can go where the instruction writes.
+                None => {
+                    let (occupant, r) = self
+                        .gprs
+                        .values()
+                        .filter(|&o| !dies(v) && dies(o) && !elements.contains(&o) && !leaving.contains(&o))
+                        .map(|o| (o, self.loc[o]))
+                        .find(|&(_, r)| !claims.written.has(r))
+                        .ok_or_else(|| self.pressure())?;
+                    leaving.push(occupant);
+                    r
+                }
+            };
             taken.set(r);
             target.push((v, r));
         }
