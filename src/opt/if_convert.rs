@@ -189,8 +189,10 @@ fn convert(f: &mut Function, b: BlockId, plan: &Plan, counts: &mut Counts) {
     f.blocks[b].term = Term::Jump(Edge { to: plan.join, args });
     counts.preds[plan.join] = 1;
     counts.named[plan.join] -= 1;
-    // The join's code belongs to this block from now on, so that the next outer branch sees one block.
-    if counts.named[plan.join] == 0 && f.blocks[plan.join].merge == Merge::None {
+    // The join's code belongs to this block from now on, so that the next outer branch sees one block. Nobody converts
+    // a branch around more than the limit: longer code stays where it is, or each of many branches would move it.
+    let short = f.blocks[plan.join].body.len() <= 2 * LIMIT as usize;
+    if short && counts.named[plan.join] == 0 && f.blocks[plan.join].merge == Merge::None {
         absorb(f, b, plan.join);
         counts.preds[plan.join] = 0;
     }
