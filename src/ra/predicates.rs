@@ -8,7 +8,7 @@
 //! take before.
 
 use super::colour::{PREDS, per_value};
-use super::{Phys, Summary};
+use super::{Phys, Summary, pressure};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Class, Cond, Def, FuncId, Function, Inst, InstId, Op, Src, Term, Type, ValueId};
@@ -22,6 +22,9 @@ pub fn limit(
     live: &Liveness,
     summaries: &SecondaryMap<FuncId, Option<Summary>>,
 ) -> bool {
+    if pressure::few_values(f, Class::Pred, PREDS) {
+        return false;
+    }
     let mut chooser = Chooser {
         f,
         cfg,

@@ -5,8 +5,8 @@
 //! through beside both: then it always finds a place for everything. A written window may stand where a window
 //! that is read for the last time stood.
 
-use super::operands;
-use crate::ir::{Class, Function, Inst, ValueId};
+use super::{calls, operands};
+use crate::ir::{Class, Def, Function, Inst, ValueId};
 use arrayvec::ArrayVec;
 
 /// The windows of an instruction in numbers.
@@ -43,6 +43,13 @@ pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Dema
         d.windows += w.len();
     }
     d
+}
+
+/// Whether a function has so few values of a class that they fit into `room` registers wherever they live: a bound
+/// that costs less than to look. Calls want some values elsewhere, so there may be none.
+pub fn few_values(f: &Function, class: Class, room: usize) -> bool {
+    let count = f.values.values().filter(|v| v.class == class && v.def != Def::None).count();
+    count <= room && calls::callees(f).next().is_none()
 }
 
 /// General destinations of an instruction.

@@ -20,6 +20,9 @@ use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, InstId, ValueId};
 use cranelift_entity::SecondaryMap;
 
+/// Registers that the windows of one instruction take at most.
+const WINDOWS: usize = 24;
+
 /// The registers' contents during the walk.
 #[derive(Default)]
 struct Window {
@@ -79,6 +82,10 @@ pub fn max_pressure(
 ) -> (usize, SecondaryMap<BlockId, usize>) {
     let mut most = 0;
     let mut by_block = SecondaryMap::new();
+    // Beside the values, windows take the registers of their alignment.
+    if pressure::few_values(f, Class::Gpr, k.saturating_sub(WINDOWS)) {
+        return (k, by_block);
+    }
     let mut alive = per_value(f, false);
     let mut list: Vec<ValueId> = Vec::new();
     for &b in cfg.rpo() {
