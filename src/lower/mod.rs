@@ -12,6 +12,7 @@ pub mod f64;
 pub mod float;
 pub mod int64;
 pub mod int_div;
+pub mod lanes;
 pub mod legalise;
 pub mod library;
 pub mod split;
@@ -30,6 +31,7 @@ pub fn run(p: &mut Program, chip: Chip, options: &Options) {
     for f in p.funcs.values_mut() {
         // Before system values become loads, of which less is known.
         buffers::run(f, &options.abi, options.pointer_align, &launch);
+        lanes::run(f, chip);
         sysval::run(f, &options.abi, p.block_size);
     }
     textures::run(p, chip, &options.abi);

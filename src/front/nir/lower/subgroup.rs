@@ -1,8 +1,7 @@
 //! Operations between the lanes of a warp.
 //!
-//! A shuffle is SHFL where the chip has it. GF100 has none; there a value goes by votes: one ballot a bit, of
-//! which each lane takes the bit of the lane that it reads. Reductions and scans visit the active lanes one by
-//! one in a loop that is uniform: lanes that do not take part do not disturb it, whatever the control flow was.
+//! Reductions and scans visit the active lanes one by one in a loop that is uniform: lanes that do not take part do not
+//! disturb it, whatever the control flow was.
 
 use super::super::alu::Op as N;
 use super::super::ast::{Dest, Src};
@@ -11,7 +10,6 @@ use super::alu::Lane;
 use super::memory::Indices;
 use super::value::{Comp, Pred, Word};
 use super::{Lower, class, words};
-use crate::chip::Chip;
 use crate::ir::{Aux, Class, Cond, Inst, Merge, Op, ShflOp, Sv, Type, VoteOp};
 use arrayvec::ArrayVec;
 
@@ -176,33 +174,11 @@ impl Lower<'_, '_> {
         if let Word::Imm(_) = w {
             return w;
         }
-        if self.module.request.chip == Chip::Gf100 {
-            return self.shuffle_by_votes(w, how, by);
-        }
         let a = self.e.src(w);
         let b = self.e.src(by);
         // The clamp word: lanes 0 to 31 make up one segment; `up` is bounded from below.
         let clamp = if how == ShflOp::Up { 0 } else { 31 };
         self.e.inst(Inst::new(Op::Shfl, Type::U32).src(a).src(b).src(clamp).with_aux(Aux::Shfl(how)))
-    }
-
-    fn shuffle_by_votes(&mut self, w: Word, how: ShflOp, by: Word) -> Word {
-        let me = Word::Val(self.e.b.sv(Sv::Laneid));
-        let from = match how {
-            ShflOp::Idx => by,
-            ShflOp::Bfly => self.e.op2(Op::Xor, Type::U32, me, by),
-            ShflOp::Down => self.e.op2(Op::Add, Type::U32, me, by),
-            ShflOp::Up => self.e.op2(Op::Sub, Type::U32, me, by),
-        };
-        let mut value = Word::Imm(0);
-        for bit in 0..32 {
-            let mine = self.e.op2(Op::And, Type::U32, w, 1 << bit);
-            let p = self.e.cmp(Cond::Ne, Type::U32, mine, 0);
-            let all = self.ballot(p);
-            let theirs = self.shift(Op::Shr, 32, false, Comp::Word(all), Comp::Word(from)).word();
-            value = self.e.op3(Op::Ins, Type::U32, theirs, bit | 1 << 8, value);
-        }
-        value
     }
 
     /// Over the active lanes of the lane's cluster, or over those before it.

@@ -344,7 +344,6 @@ impl Body<'_> {
                 }
             }
             _ => {
-                self.needs_kepler("shuffle instruction, which reads other threads' registers")?;
                 let lane = match inst.op {
                     Opcode::READ_INVOC => {
                         let s = self.operand(&inst.srcs[1], 0, Ty::U32)?;
