@@ -123,6 +123,7 @@ impl Body for Emitter<'_> {
 
     fn emit(&self, b: BlockId, out: &mut Vec<Line>) {
         let block = &self.f.blocks[b];
+        out.reserve(block.body.len());
         self.moves(
             self.alloc.block_start(b),
             block.body.first().map_or(block.term_loc, |&i| self.f.insts[i].loc),

@@ -180,7 +180,9 @@ pub fn cond(c: Cond) -> Mod {
 
 /// Appends what a sequence of operands is.
 #[inline(always)]
-pub fn args(mut m: MInst, operands: impl IntoIterator<Item = Operand>) -> MInst {
-    m.operands.extend(operands);
+pub fn args<const N: usize>(mut m: MInst, operands: [Operand; N]) -> MInst {
+    for o in operands {
+        m.operands.push(o);
+    }
     m
 }

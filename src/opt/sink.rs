@@ -32,6 +32,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             f.insts[i].for_uses(|v| first[v] = at as u32);
         }
         places.clear();
+        places.reserve(body.len());
         for (at, &i) in body.iter().enumerate() {
             let inst = &f.insts[i];
             let place = if is_constant(inst) {

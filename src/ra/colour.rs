@@ -77,6 +77,7 @@ impl<'a> Colour<'a> {
     ) -> Colour<'a> {
         let hints = Hints::new(f, cfg, |func| summaries[func].clone());
         let mut out = Allocation::default();
+        out.regs.reserve(4 * f.inst_count());
         out.inst_regs.resize(f.insts.len());
         out.before.resize(f.insts.len());
         out.after.resize(f.insts.len());
@@ -122,9 +123,11 @@ impl<'a> Colour<'a> {
         let alive = &mut self.stamp;
         self.live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
         block.term.for_uses(|v| alive[v] = stamp);
-        let mut d = Deaths::default();
+        let n = block.body.len();
+        let mut d = Deaths { list: Vec::with_capacity(n), ends: Vec::with_capacity(n), params: Vec::new() };
         for &i in block.body.iter().rev() {
             let inst = &self.f.insts[i];
+            d.ends.push(d.list.len());
             inst.for_defs(|v| {
                 if alive[v] != stamp {
                     d.list.push(v);
@@ -136,16 +139,12 @@ impl<'a> Colour<'a> {
                     d.list.push(v);
                 }
             });
-            d.ends.push(d.list.len());
         }
-        // Turn it round: the list was made from the end.
+        // Turn it round: the list was made from the end, where each instruction's part ended with what came before it.
         let total = d.list.len();
         d.list.reverse();
-        let mut ends = vec![total; block.body.len()];
-        for (k, e) in d.ends.iter().rev().skip(1).enumerate() {
-            ends[k] = total - e;
-        }
-        d.ends = ends;
+        d.ends.iter_mut().for_each(|e| *e = total - *e);
+        d.ends.reverse();
         let params: &[ValueId] = if b == self.f.entry() { &self.f.params } else { &[] };
         d.params = params.iter().chain(&block.params).copied().filter(|&p| alive[p] != stamp).collect();
         d

@@ -75,6 +75,11 @@ impl<'s> Lexer<'s> {
         Lexer { text, pos: 0 }
     }
 
+    /// Bytes of the text.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
     pub fn text(&self, span: Span) -> &'s str {
         &self.text[span.start as usize..span.end as usize]
     }

@@ -154,7 +154,8 @@ impl<'s> Parser<'s> {
             decls: Vec::new(),
             imms: Vec::new(),
             props: Vec::new(),
-            code: Vec::new(),
+            // Instructions take about that many bytes of text.
+            code: Vec::with_capacity(self.lexer.len() / 64),
             partner: Vec::new(),
         };
         match self.name(
