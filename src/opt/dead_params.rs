@@ -20,16 +20,19 @@ use cranelift_entity::SecondaryMap;
 
 pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     let mut changed = false;
-    while p.funcs.len() > 1 && round(p, ctx) {
+    while p.funcs.len() > 1 {
+        for f in p.funcs.values_mut() {
+            changed |= super::dce::run(f, ctx);
+        }
+        if !round(p, ctx) {
+            break;
+        }
         changed = true;
     }
     changed
 }
 
 fn round(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
-    for f in p.funcs.values_mut() {
-        super::dce::run(f, ctx);
-    }
     let mut params: SecondaryMap<FuncId, Vec<bool>> = SecondaryMap::new();
     let mut results: SecondaryMap<FuncId, Vec<bool>> = SecondaryMap::new();
     for (id, f) in p.funcs.iter() {
