@@ -11,14 +11,43 @@ use crate::ir::{BlockId, Function};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
+/// A part of a list that all blocks share.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    start: u32,
+    end: u32,
+}
+
+impl Part {
+    fn of(self, list: &[BlockId]) -> &[BlockId] {
+        &list[self.start as usize..self.end as usize]
+    }
+
+    /// Turns parts that hold only their lengths, in their ends, into empty ones with room for these; gives the sum.
+    fn lay_out<'p>(parts: impl Iterator<Item = &'p mut Part>) -> usize {
+        let mut at = 0;
+        for p in parts {
+            let len = p.end;
+            *p = Part { start: at, end: at };
+            at += len;
+        }
+        at as usize
+    }
+
+    fn push(&mut self, list: &mut [BlockId], b: BlockId) {
+        list[self.end as usize] = b;
+        self.end += 1;
+    }
+}
+
 /// What is known of one block.
 #[derive(Clone, Default)]
 struct Node {
-    preds: Vec<BlockId>,
+    preds: Part,
     /// Position in reverse postorder, `u32::MAX` if not reachable.
     order: u32,
     idom: PackedOption<BlockId>,
-    children: Vec<BlockId>,
+    children: Part,
     /// Entry and exit times of a walk of the dominator tree.
     pre: u32,
     post: u32,
@@ -35,12 +64,20 @@ struct Node {
 pub struct Cfg {
     nodes: SecondaryMap<BlockId, Node>,
     rpo: Vec<BlockId>,
+    /// Predecessors, and children in the dominator tree, of all blocks.
+    preds: Vec<BlockId>,
+    children: Vec<BlockId>,
 }
 
 impl Cfg {
     pub fn new(f: &Function) -> Cfg {
         let unreached = Node { order: u32::MAX, ..Node::default() };
-        let mut cfg = Cfg { nodes: SecondaryMap::with_default(unreached), rpo: Vec::new() };
+        let mut cfg = Cfg {
+            nodes: SecondaryMap::with_default(unreached),
+            rpo: Vec::new(),
+            preds: Vec::new(),
+            children: Vec::new(),
+        };
         if f.layout.is_empty() {
             return cfg;
         }
@@ -76,7 +113,7 @@ impl Cfg {
 
     /// Reachable predecessors, once for each edge.
     pub fn preds(&self, b: BlockId) -> &[BlockId] {
-        &self.nodes[b].preds
+        self.nodes[b].preds.of(&self.preds)
     }
 
     /// The immediate dominator; none for the entry and for blocks that are not reachable.
@@ -86,7 +123,7 @@ impl Cfg {
 
     /// Blocks whose immediate dominator `b` is, in reverse postorder.
     pub fn dom_children(&self, b: BlockId) -> &[BlockId] {
-        &self.nodes[b].children
+        self.nodes[b].children.of(&self.children)
     }
 
     /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In constant time.
@@ -194,12 +231,12 @@ impl Cfg {
         for (i, &b) in self.rpo.iter().enumerate() {
             self.nodes[b].order = i as u32;
         }
-        for i in 0..self.rpo.len() {
-            let b = self.rpo[i];
-            for s in f.blocks[b].term.successors() {
-                self.nodes[s].preds.push(b);
-            }
-        }
+        let nodes = &mut self.nodes;
+        let edges = || self.rpo.iter().flat_map(|&b| f.blocks[b].term.successors().map(move |s| (b, s)));
+        edges().for_each(|(_, s)| nodes[s].preds.end += 1);
+        let count = Part::lay_out(nodes.values_mut().map(|n| &mut n.preds));
+        self.preds = vec![entry; count];
+        edges().for_each(|(b, s)| nodes[s].preds.push(&mut self.preds, b));
     }
 
     /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for dominators and
@@ -228,7 +265,7 @@ impl Cfg {
         let mut path = Vec::new();
         for w in (1..n as u32).rev() {
             let mut least = w;
-            for &p in &self.nodes[blocks[w as usize]].preds {
+            for &p in self.preds(blocks[w as usize]) {
                 let v = number[p];
                 let u = if v <= w { v } else { compress(v, w, &mut ancestor, &mut label, &semi, &mut path) };
                 least = least.min(semi[u as usize]);
@@ -244,11 +281,16 @@ impl Cfg {
             idom[w] = d;
             self.nodes[blocks[w]].idom = blocks[d as usize].into();
         }
-        for i in 1..self.rpo.len() {
-            let b = self.rpo[i];
-            if let Some(d) = self.idom(b) {
-                self.nodes[d].children.push(b);
-            }
+        let nodes = &mut self.nodes;
+        for &b in &blocks[1..] {
+            let d = nodes[b].idom.expand().unwrap_or(entry);
+            nodes[d].children.end += 1;
+        }
+        let count = Part::lay_out(nodes.values_mut().map(|n| &mut n.children));
+        self.children = vec![entry; count];
+        for &b in &self.rpo[1..] {
+            let d = nodes[b].idom.expand().unwrap_or(entry);
+            nodes[d].children.push(&mut self.children, b);
         }
     }
 
@@ -260,7 +302,7 @@ impl Cfg {
                 self.nodes[b].pre = time;
                 time += 1;
             }
-            match self.nodes[b].children.get(child).copied() {
+            match self.dom_children(b).get(child).copied() {
                 Some(c) => {
                     stack.push((b, child + 1));
                     stack.push((c, 0));
@@ -277,7 +319,7 @@ impl Cfg {
     fn loops(&mut self) {
         for i in (0..self.rpo.len()).rev() {
             let h = self.rpo[i];
-            let latches = self.nodes[h].preds.iter().copied().filter(|&p| self.dominates(h, p));
+            let latches = self.preds(h).iter().copied().filter(|&p| self.dominates(h, p));
             let mut work: Vec<BlockId> = latches.collect();
             if work.is_empty() {
                 continue;
@@ -286,7 +328,7 @@ impl Cfg {
             while let Some(b) = work.pop() {
                 let Some(mut inner) = self.loop_header(b) else {
                     self.nodes[b].header = h.into();
-                    work.extend_from_slice(&self.nodes[b].preds);
+                    work.extend_from_slice(self.preds(b));
                     continue;
                 };
                 while let Some(outer) = self.parent_loop(inner) {
@@ -294,7 +336,7 @@ impl Cfg {
                 }
                 if inner != h {
                     self.nodes[inner].parent = h.into();
-                    work.extend_from_slice(&self.nodes[inner].preds);
+                    work.extend_from_slice(self.preds(inner));
                 }
             }
         }
