@@ -135,7 +135,7 @@ impl Image {
     }
 
     /// The byte offset of a texel from the image's address; `None` outside the level.
-    pub(super) fn texel(&self, level: usize, [x, y, z]: [u32; 3]) -> Option<u64> {
+    pub(crate) fn texel(&self, level: usize, [x, y, z]: [u32; 3]) -> Option<u64> {
         let l = self.levels.get(level)?;
         if x >= l.size[0] || y >= l.size[1] || z >= l.size[2] {
             return None;

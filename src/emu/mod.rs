@@ -28,7 +28,7 @@ mod memory;
 mod program;
 mod resolve;
 mod surface;
-mod texel;
+pub(crate) mod texel;
 mod texture;
 mod trace;
 mod trap;

@@ -92,7 +92,7 @@ pub fn encode(f: Format, mut c: Channels) -> [u32; 4] {
 }
 
 /// `size` bytes (up to 16) at an address inside one buffer, as words; `None` outside.
-pub fn load(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Result<Option<[u32; 4]>, Trap> {
+pub(super) fn load(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Result<Option<[u32; 4]>, Trap> {
     let Some(b) = buffer(env, st, address, size) else { return Ok(None) };
     let buffer = &env.memory.buffers[b];
     let mut out = [0; 4];
@@ -108,7 +108,13 @@ pub fn load(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Result<Op
 }
 
 /// Stores `size` bytes; whether the address is inside a buffer.
-pub fn store(env: &Env<'_>, st: &mut State, address: u64, size: u32, words: [u32; 4]) -> Result<bool, Trap> {
+pub(super) fn store(
+    env: &Env<'_>,
+    st: &mut State,
+    address: u64,
+    size: u32,
+    words: [u32; 4],
+) -> Result<bool, Trap> {
     let Some(b) = buffer(env, st, address, size) else { return Ok(false) };
     let buffer = &env.memory.buffers[b];
     for (k, &word) in words.iter().enumerate().take(size.div_ceil(4) as usize) {
@@ -135,7 +141,7 @@ fn buffer(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Option<usiz
 }
 
 /// A texel of an image; `None` outside the level.
-pub fn fetch(
+pub(super) fn fetch(
     env: &Env<'_>,
     st: &mut State,
     image: &Image,

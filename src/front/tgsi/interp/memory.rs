@@ -16,6 +16,9 @@ impl Thread<'_> {
     pub fn memory(&mut self, block: &mut Block<'_>, inst: &Inst) -> Result<(), Trap> {
         let stores = inst.op == Opcode::STORE;
         let reg = if stores { inst.dsts[0].reg } else { inst.srcs[0].reg };
+        if is_image(block.launch.program, &reg) {
+            return self.image(block, inst, &reg);
+        }
         let (place, base) = self.place(block, &reg)?;
         if inst.op == Opcode::RESQ {
             let Place::Buffer { size, .. } = place else { return Err(illegal("this memory has no size")) };
@@ -74,12 +77,8 @@ impl Thread<'_> {
             File::Memory => (Place::Kind(program.memory_kind(index as u32)), 0),
             File::Res => match Program::res_memory(&reg.index) {
                 Some(kind) => (Place::Kind(kind), 0),
-                None => match program.decl(File::Res, index as u32).map(|d| &d.kind) {
-                    Some(DeclKind::Res { target: Target::Buffer, .. }) => (buffer(index), 0),
-                    _ => return Err(illegal("images are not interpreted")),
-                },
+                None => (buffer(index), 0),
             },
-            File::Image => return Err(illegal("images are not interpreted")),
             f => return Err(illegal(format!("{} is no memory", f.name()))),
         })
     }
@@ -133,6 +132,18 @@ impl Thread<'_> {
     }
 }
 
+/// Whether a resource operand is an image. Buffers of the 2011 dialect are declared as resources, too.
+fn is_image(program: &Program, reg: &Reg) -> bool {
+    match reg.file {
+        File::Image => true,
+        File::Res if Program::res_memory(&reg.index).is_none() => {
+            let decl = program.decl(File::Res, reg.index.offset.max(0) as u32);
+            !matches!(decl.map(|d| &d.kind), Some(DeclKind::Res { target: Target::Buffer, .. }))
+        }
+        _ => false,
+    }
+}
+
 fn write_global(block: &mut Block<'_>, address: u64, v: u32) -> Result<(), Trap> {
     aligned(address)?;
     let written = block.memory.write(address, &v.to_le_bytes());
@@ -151,7 +162,7 @@ fn outside(at: u32, size: usize) -> Trap {
 }
 
 /// What an atomic operation leaves in memory.
-fn atomic(op: Opcode, old: u32, [a, b]: [u32; 2]) -> u32 {
+pub fn atomic(op: Opcode, old: u32, [a, b]: [u32; 2]) -> u32 {
     match op {
         Opcode::ATOMUADD => old.wrapping_add(a),
         Opcode::ATOMFADD => (f32::from_bits(old) + f32::from_bits(a)).to_bits(),

@@ -11,6 +11,7 @@
 //! 0x7fffffff, conversions out of range saturate, division by zero gives all ones. Registers begin as zero.
 
 mod alu;
+mod image;
 mod memory;
 mod thread;
 

@@ -3,7 +3,7 @@
 use super::memory::Resource;
 use super::{Body, Parsed};
 use crate::diag::Diagnostic;
-use crate::format::{Format, Kind};
+use crate::format::Kind;
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, AtomOp, Dim, Ext, Inst as IrInst, Op, Order, Surf, Type, ValueId};
 
@@ -18,31 +18,6 @@ pub fn dim(target: Target) -> Dim {
         D2Msaa | D2ArrayMsaa => Dim::Ms,
         D2 | Rect | Shadow2D | ShadowRect | D2Array | Shadow2DArray | Unknown => Dim::D2,
     }
-}
-
-/// The format that a `PIPE_FORMAT_...` name means, if images can have it.
-fn format(name: &str) -> Option<Format> {
-    let name = name.strip_prefix("PIPE_FORMAT_")?;
-    let (channels, kind) = name.rsplit_once('_')?;
-    let kind = match kind {
-        "UNORM" => Kind::Unorm,
-        "SNORM" => Kind::Snorm,
-        "UINT" => Kind::Uint,
-        "SINT" => Kind::Sint,
-        "FLOAT" => Kind::Float,
-        _ => return None,
-    };
-    let bgra = channels == "B8G8R8A8";
-    let mut bits = [0; 4];
-    let mut rest = channels;
-    let order = if bgra { "BGRA" } else { "RGBA" };
-    for (letter, bits) in order.chars().zip(&mut bits) {
-        let Some(after) = rest.strip_prefix(letter) else { break };
-        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-        *bits = after[..digits].parse().ok()?;
-        rest = &after[digits..];
-    }
-    (rest.is_empty() && bits[0] != 0).then_some(Format { kind, bits, bgra })
 }
 
 impl Body<'_> {
@@ -72,7 +47,7 @@ impl Body<'_> {
         let name = memory.format.as_deref().or(decl.and_then(|d| d.1));
         let known = match name {
             None => None,
-            Some(n) => match format(n) {
+            Some(n) => match pipe_format(n) {
                 Some(f) => Some(f),
                 None => {
                     return Err(Box::new(
@@ -198,26 +173,5 @@ impl Body<'_> {
             self.write(&dst.reg, c, v)?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pipe_formats_have_gl_names() {
-        for (pipe, gl) in [
-            ("PIPE_FORMAT_R8G8B8A8_UNORM", "rgba8"),
-            ("PIPE_FORMAT_R32_UINT", "r32ui"),
-            ("PIPE_FORMAT_R16G16_SINT", "rg16i"),
-            ("PIPE_FORMAT_R11G11B10_FLOAT", "r11f_g11f_b10f"),
-            ("PIPE_FORMAT_R10G10B10A2_UNORM", "rgb10_a2"),
-            ("PIPE_FORMAT_B8G8R8A8_UNORM", "bgra8"),
-            ("PIPE_FORMAT_R8G8B8A8_SNORM", "rgba8_snorm"),
-        ] {
-            assert_eq!(format(pipe).map(|f| f.to_string()).as_deref(), Some(gl));
-        }
-        assert_eq!(format("PIPE_FORMAT_DXT1_RGB"), None);
     }
 }
