@@ -1,5 +1,6 @@
 //! Every fixture of the project, on every chip that it allows, at the lowest and the highest optimisation level,
-//! under all checkers of the emulator; and again with few registers, where the values must be the same.
+//! under all checkers of the emulator; and again with few registers, where the values must be the same; and TGSI
+//! under the reference interpreter.
 //!
 //! One test for each fixture and way of compiling: `cargo test --test fixtures -- sort` runs those about sorting.
 
@@ -28,6 +29,18 @@ fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
 }
 
+/// TGSI under the reference interpreter, which knows nothing of the compiler; other sources pass.
+fn interpret(file: &Path) -> Result<(), Failed> {
+    let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
+    let mut wrong = String::new();
+    for (test, outcome) in loaded.interpret(None, 1 << 30) {
+        if let Outcome::Failed(why) = outcome {
+            wrong += &format!("{test}: {why}\n");
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
+
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders: Vec<PathBuf> =
@@ -37,6 +50,8 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for file in files {
         let name = file.strip_prefix(root).unwrap_or(&file).with_extension("").to_string_lossy().into_owned();
+        let path = file.clone();
+        trials.push(Trial::test(format!("{name} interpreted"), move || interpret(&path)));
         for (opt_level, max_gprs) in WAYS {
             let way = match max_gprs {
                 None => format!("O{opt_level}"),

@@ -154,7 +154,7 @@ fn outside(e: impl ToString) -> Trap {
 }
 
 /// Up to 16 bytes as words.
-fn read(block: &Block<'_>, address: u64, bytes: u32) -> Result<[u32; 4], Trap> {
+pub fn read(block: &Block<'_>, address: u64, bytes: u32) -> Result<[u32; 4], Trap> {
     let mut all = [0u8; 16];
     let found = block.memory.read(address, bytes.into()).map_err(outside)?;
     all[..found.len()].copy_from_slice(&found);

@@ -2,8 +2,8 @@
 //!
 //! It shares nothing with the compiler beyond the tree and the opcode table, so that the two check each other.
 //!
-//! Threads take turns: each runs until it waits at a barrier or at an operation of the warp, ends, or has run for
-//! a while (kernels spin on memory that others write). A barrier opens when all threads of the block that have not
+//! Threads take turns: each runs until it waits at a barrier or at an operation of the warp, ends, or has had its turn
+//! (kernels spin on memory that others write). A barrier opens when all threads of the block that have not
 //! ended wait at it. An operation of the warp happens when no thread of the warp can run: the threads that wait at the
 //! lowest such instruction do it together, as lanes of a machine that executes structured code do.
 //!
@@ -13,6 +13,7 @@
 mod alu;
 mod image;
 mod memory;
+mod texture;
 mod thread;
 
 use super::ast::*;
@@ -93,8 +94,12 @@ struct Block<'a> {
     id: [u32; 3],
 }
 
-/// The most instructions that a thread runs at a stretch. Turns differ in length, without a pattern that loops could
-/// fall into step with.
+/// Threads begin in step, one instruction each in turn, as lanes of a machine do: programs are out there whose threads
+/// read what others of their warp are about to overwrite. After so many rounds turns get longer, and differ in length
+/// without a pattern that loops could fall into step with.
+const IN_STEP: u32 = 1 << 12;
+
+/// The most instructions that a thread then runs at a stretch.
 const TURN: u32 = 256;
 
 /// Lanes of a warp.
@@ -137,15 +142,18 @@ impl Block<'_> {
             }
         }
         let mut random = 1u32;
+        let mut round = 0u32;
         loop {
             let mut moved = false;
+            round = round.saturating_add(1);
+            let turn = if round <= IN_STEP { 1 } else { TURN };
             for t in &mut threads {
                 if t.state != State::Ready {
                     continue;
                 }
                 moved = true;
                 random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                for _ in 0..=(random >> 16) % TURN {
+                for _ in 0..=(random >> 16) % turn {
                     if *steps == 0 {
                         return Err(
                             self.fault(t, Trap(FaultKind::StepLimit, "the launch runs too long".into()))

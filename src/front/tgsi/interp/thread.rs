@@ -86,7 +86,7 @@ impl<'a> Thread<'a> {
                 next = self.pc;
             }
             Shape::Comp | Shape::Scalar | Shape::Dot(_) | Shape::Vec => self.arithmetic(block, inst)?,
-            Shape::Tex | Shape::Sample => return Err(illegal("texture operations are not interpreted")),
+            Shape::Tex | Shape::Sample => self.texture(block, inst)?,
             Shape::Graphics => return Err(illegal(format!("{} in a compute program", inst.op.name()))),
         }
         self.pc = next;
