@@ -56,6 +56,7 @@ mod regs;
 mod remat;
 pub mod simulate;
 mod spill;
+mod whole_warp;
 mod windows;
 
 use crate::analysis::cfg::Cfg;
@@ -281,6 +282,7 @@ fn allocate(
     if !split.is_empty() {
         cfg = Cfg::new(f);
     }
+    whole_warp::keep(f, &cfg);
     let mut live = Liveness::new(f, &cfg);
     if predicates::limit(f, &cfg, &live, summaries) {
         live = Liveness::new(f, &cfg);
@@ -306,7 +308,9 @@ fn allocate(
 mod tests {
     use super::*;
     use crate::ir::build::Builder;
-    use crate::ir::{Call, Class, Cond, Edge, Ext, Inst, MemRef, Op, Space, Src, Term, Type};
+    use crate::ir::{
+        Aux, Call, Class, Cond, Def, Edge, Ext, Inst, MemRef, Merge, Op, ShflOp, Space, Src, Term, Type,
+    };
 
     fn target(limit: u32) -> Target {
         Target { chip: Chip::Gk110, gpr_limit: limit, verify: true }
@@ -335,6 +339,51 @@ mod tests {
         let mut p = Program::new(f);
         let a = allocate_program(&mut p, &target(16)).unwrap();
         assert!(a.gprs <= 16);
+    }
+
+    #[test]
+    fn a_value_that_a_shuffle_reads_keeps_its_register_in_the_other_arm() {
+        for shuffle_first in [true, false] {
+            let mut f = Function::new("k");
+            let [entry, a, b, join] = [(); 4].map(|()| f.new_block());
+            let mut bd = Builder::new(&mut f, entry);
+            let lane = bd.sv(Sv::Laneid);
+            let value = bd.add(Type::U32, lane, 7u32);
+            let odd = bd.op2(Op::And, Type::U32, lane, 1u32);
+            let p = bd.setp(Cond::Ne, Type::U32, odd, 0u32);
+            bd.func.blocks[entry].merge = Merge::If { join };
+            bd.terminate(Term::Branch { cond: p, not: false, then: Edge::to(a), els: Edge::to(b) });
+            let (with, without) = if shuffle_first { (a, b) } else { (b, a) };
+            bd.block = with;
+            let read = Inst::new(Op::Shfl, Type::U32).src(value).src(0u32).src(31u32);
+            let got = bd.value(read.with_aux(Aux::Shfl(ShflOp::Idx)));
+            bd.terminate(Term::Jump(Edge { to: join, args: vec![got] }));
+            bd.block = without;
+            let mut temps: Vec<ValueId> = (0..6).map(|k| bd.add(Type::U32, lane, k)).collect();
+            let first = temps.clone();
+            while let [x, y, ..] = temps[..] {
+                let sum = bd.add(Type::U32, x, y);
+                temps.drain(..2);
+                temps.push(sum);
+            }
+            bd.terminate(Term::Jump(Edge { to: join, args: vec![temps[0]] }));
+            let out = bd.func.add_block_param(join, Class::Gpr);
+            bd.block = join;
+            bd.st(Type::U32, MemRef::new(Space::Global), out);
+            bd.terminate(Term::Exit);
+            let mut p = Program::new(f);
+            let all = allocate_program(&mut p, &target(63)).unwrap();
+            let (f, a) = (&p.funcs[p.entry], &all.funcs[p.entry]);
+            let definition = |v: ValueId| match f.values[v].def {
+                Def::Inst(i) => i,
+                d => panic!("{d:?}"),
+            };
+            let reader = definition(got);
+            let register = a.gpr(reader, value);
+            for v in first {
+                assert_ne!(a.gpr(definition(v), v), register, "{f:?}");
+            }
+        }
     }
 
     #[test]
