@@ -30,27 +30,31 @@ use crate::ir::*;
 
 /// Lowers the atomics of a function that the chip does not have.
 pub fn run(f: &mut Function, chip: Chip) -> bool {
-    let mut changed = false;
-    let mut n = 0;
-    while n < f.layout.len() {
-        let block = f.layout[n];
-        let found = f.blocks[block].body.iter().position(|&i| needs_loop(&f.insts[i], chip));
-        if let Some(at) = found {
-            let i = f.blocks[block].body[at];
+    if !f.insts_in_order().any(|(_, i)| needs_loop(&f.insts[i], chip)) {
+        return false;
+    }
+    let mut layout = Vec::with_capacity(f.layout.len());
+    for mut block in std::mem::take(&mut f.layout) {
+        layout.push(block);
+        for i in std::mem::take(&mut f.blocks[block].body) {
+            if !needs_loop(&f.insts[i], chip) {
+                f.blocks[block].body.push(i);
+                continue;
+            }
+            // What follows goes into a block behind the loop.
             let inst = f.insts[i].clone();
-            let tail = blocks::split(f, block, at + 1);
-            f.blocks[block].body.pop();
-            let inserted = if inst.mem.is_some_and(|m| m.space == Space::Shared) {
+            let end = f.blocks[block].body.len();
+            let tail = blocks::split(f, block, end);
+            layout.extend(if inst.mem.is_some_and(|m| m.space == Space::Shared) {
                 lock_loop(f, block, tail, &inst, chip)
             } else {
                 swap_loop(f, block, tail, &inst)
-            };
-            f.layout.splice(n + 1..n + 1, inserted);
-            changed = true;
+            });
+            block = tail;
         }
-        n += 1;
     }
-    changed
+    f.layout = layout;
+    true
 }
 
 fn operation(i: &Inst) -> AtomOp {

@@ -39,6 +39,10 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut headers: Vec<BlockId> = f.layout.iter().copied().filter(|&b| cfg.is_loop_header(b)).collect();
     headers.sort_by_key(|&h| std::cmp::Reverse(cfg.loop_depth(h)));
+    let mut position: SecondaryMap<BlockId, usize> = SecondaryMap::with_capacity(f.blocks.len());
+    for (n, &b) in f.layout.iter().enumerate() {
+        position[b] = n;
+    }
     let mut moved = 0;
     for h in headers {
         // The block in front: the only predecessor from outside, and it goes nowhere else.
@@ -47,9 +51,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         if !matches!(f.blocks[front].term, Term::Jump(_)) {
             continue;
         }
-        let start = f.layout.iter().position(|&b| b == h).unwrap_or(0);
         let mut count = 0;
-        for n in start..f.layout.len() {
+        for n in position[h]..f.layout.len() {
             let b = f.layout[n];
             if !cfg.in_loop(b, h) {
                 if let Merge::Loop { exit, .. } = f.blocks[h].merge
