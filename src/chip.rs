@@ -35,6 +35,14 @@ impl Chip {
         }
     }
 
+    /// Blocks that a grid has in x at most; in y and z 65535. Source: Mesa `nvc0_screen.c` (PIPE_COMPUTE_CAP_MAX_GRID_SIZE).
+    pub fn max_grid_x(self) -> u32 {
+        match self {
+            Chip::Gf100 => 0xffff,
+            Chip::Gk104 | Chip::Gk110 => 0x7fff_ffff,
+        }
+    }
+
     /// 32-bit registers of a multiprocessor, shared by its resident threads. Source: CUDA programming guide.
     pub fn register_file(self) -> u32 {
         match self {

@@ -202,6 +202,8 @@ impl Bits {
 pub struct Launch {
     /// Threads of a block in x, y and z, where declared.
     pub block_size: Option<[u32; 3]>,
+    /// Blocks in x at most, where the chip is known.
+    pub max_grid_x: Option<u32>,
 }
 
 /// Facts about all values of a function.
@@ -465,6 +467,7 @@ fn system_value(sv: Sv, launch: &Launch) -> Bits {
         Some(s) => Bits::constant(s[dim]),
         None => Bits::range(1, limit),
     };
+    let grid_x = launch.max_grid_x.unwrap_or(0x7fff_ffff);
     match sv {
         Sv::TidX => tid(0, 1024),
         Sv::TidY => tid(1, 1024),
@@ -472,9 +475,9 @@ fn system_value(sv: Sv, launch: &Launch) -> Bits {
         Sv::NtidX => ntid(0, 1024),
         Sv::NtidY => ntid(1, 1024),
         Sv::NtidZ => ntid(2, 64),
-        Sv::CtaidX => Bits::range(0, 0x7fff_fffe),
+        Sv::CtaidX => Bits::range(0, grid_x - 1),
         Sv::CtaidY | Sv::CtaidZ => Bits::range(0, 0xfffe),
-        Sv::NctaidX => Bits::range(1, 0x7fff_ffff),
+        Sv::NctaidX => Bits::range(1, grid_x),
         Sv::NctaidY | Sv::NctaidZ => Bits::range(1, 0xffff),
         Sv::Laneid => Bits::range(0, 31),
         Sv::WarpId => Bits::range(0, 63),

@@ -169,9 +169,14 @@ impl Sums {
         (rest + bytes <= window).then_some((offset as u32 & !(window - 1), rest))
     }
 
-    /// Whether several accesses share a sum and its comparison with the size.
-    fn shared(&self, mem: &MemRef, base: ValueId, first: u32) -> bool {
-        self.count.get(&(mem.space, mem.buffer, mem.index, base, first)).is_some_and(|&n| n > 2)
+    /// Accesses that share a sum.
+    fn sharing(&self, mem: &MemRef, base: ValueId, first: u32) -> u32 {
+        self.count.get(&(mem.space, mem.buffer, mem.index, base, first)).copied().unwrap_or(0)
+    }
+
+    /// Whether the base is known to be so small that what is left of a buffer is a signed number.
+    fn small(&self, base: ValueId) -> bool {
+        self.known.as_ref().is_some_and(|k| k.of(base).max <= i32::MAX as u32)
     }
 }
 
@@ -182,7 +187,9 @@ impl Sums {
 /// compared, and, inside the buffer, as far above the first as the access is wide.
 ///
 /// Several accesses through one base that does not wrap share what they have in common: an access of `n` bytes at
-/// `base + k` is inside if `base <= size` and `size - base >= k + n`, one comparison for each access.
+/// `base + k` is inside if `base <= size` and `size - base >= k + n`, one comparison for each access. No buffer has 2 GiB
+/// (Mesa's nvc0 allows 128 MiB, PIPE_CAP_MAX_SHADER_BUFFER_SIZE), so where the base is below that, too, the difference
+/// is a signed number, and the second condition implies the first.
 fn checked(
     b: &mut Builder<'_>,
     mem: &MemRef,
@@ -198,11 +205,16 @@ fn checked(
         return ([lo, hi], mem.offset, outside);
     };
     let split = sums.split(base, mem.offset, bytes);
+    let small = split.is_some_and(|s| s.0 == 0) && sums.small(base);
     if let Some((first, rest)) = split
-        && sums.shared(mem, base, first)
+        && sums.sharing(mem, base, first) > if small { 1 } else { 2 }
     {
         let base = if first == 0 { base } else { b.add(Type::U32, base, first) };
         let left = b.op2(Op::Sub, Type::U32, size, base);
+        if small {
+            let outside = b.setp(Cond::Lt, Type::S32, left, rest + bytes);
+            return (add_wide(b, base.into(), lo, hi), rest as i32, outside);
+        }
         // What is left exceeds the whole if the subtraction went below zero.
         let beyond = b.setp(Cond::Gt, Type::U32, left, size);
         let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(rest + bytes).src(beyond);

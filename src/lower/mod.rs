@@ -27,7 +27,7 @@ use crate::ir::Program;
 
 /// From phase `Front` to phase `Ssa`.
 pub fn run(p: &mut Program, chip: Chip, options: &Options) {
-    let launch = Launch { block_size: p.block_size };
+    let launch = Launch { block_size: p.block_size, max_grid_x: Some(chip.max_grid_x()) };
     for f in p.funcs.values_mut() {
         // Before system values become loads, of which less is known.
         buffers::run(f, &options.abi, options.pointer_align, &launch);

@@ -245,7 +245,7 @@ impl Session {
         let mut ctx = Ctx {
             chip,
             stage,
-            launch: Launch { block_size: program.block_size },
+            launch: Launch { block_size: program.block_size, max_grid_x: Some(chip.max_grid_x()) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,
