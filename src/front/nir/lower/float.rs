@@ -106,7 +106,6 @@ impl Lower<'_, '_> {
             N::Fadd => Op::Add,
             N::Fsub => Op::Sub,
             N::Fmul => Op::Mul,
-            N::Fdiv => Op::Div,
             N::Fneg => Op::Neg,
             N::Fabs => Op::Abs,
             N::Fmin => Op::Min,
@@ -119,7 +118,7 @@ impl Lower<'_, '_> {
         };
         let count = match simple {
             Op::Mad => 3,
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Min | Op::Max => 2,
+            Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max => 2,
             _ => 1,
         };
         let srcs: arrayvec::ArrayVec<Comp, 3> =
@@ -173,9 +172,13 @@ impl Lower<'_, '_> {
                 let floor = self.round(ty, Rnd::Down, x);
                 self.fop(Op::Sub, ty, l.exact, &[x, floor])
             }
+            N::Fdiv => {
+                let (_, x, y) = self.float_pair(a, l.src(1), bits);
+                self.quotient(bits, l.exact, x, y)
+            }
             N::Fmod | N::Frem => {
                 let (_, x, y) = self.float_pair(a, l.src(1), bits);
-                let q = self.fop(Op::Div, ty, l.exact, &[x, y]);
+                let q = self.quotient(bits, l.exact, x, y);
                 let q = self.round(ty, if l.op == N::Fmod { Rnd::Down } else { Rnd::Zero }, q);
                 let p = self.fop(Op::Mul, ty, l.exact, &[y, q]);
                 self.fop(Op::Sub, ty, l.exact, &[x, p])
@@ -263,6 +266,20 @@ impl Lower<'_, '_> {
             _ => return None,
         };
         Some(self.float_result(r, l.bits))
+    }
+
+    /// `x / y` of floats that have `bits` bits (16 of them in 32).
+    ///
+    /// GLSL asks for 2.5 units in the last place where the divisor's reciprocal is a normal number and for nothing
+    /// beyond, so x times the rounded reciprocal will do; reciprocals of 16-bit floats are all normal in 32 bits.
+    /// OpenCL asks for it everywhere.
+    pub(super) fn quotient(&mut self, bits: u8, exact: bool, x: Comp, y: Comp) -> Comp {
+        let ty = float_type(bits);
+        if bits == 64 || bits == 32 && self.module.shader.stage == "MESA_SHADER_KERNEL" {
+            return self.fop(Op::Div, ty, exact, &[x, y]);
+        }
+        let reciprocal = self.fop(Op::Rcp, ty, exact, &[y]);
+        self.fop(Op::Mul, ty, exact, &[x, reciprocal])
     }
 
     fn as_f32(&mut self, a: Comp, bits: u8) -> Comp {

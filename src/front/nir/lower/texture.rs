@@ -169,7 +169,7 @@ impl<'a> Lower<'a, '_> {
                 if let Some(q) = projector
                     && !(array && i + 1 == coord.len())
                 {
-                    w = self.e.op2(Op::Div, Type::F32, w, q);
+                    w = self.quotient(32, false, w.into(), q.into()).word();
                 }
                 values.push(self.e.val(w));
             }
@@ -179,7 +179,7 @@ impl<'a> Lower<'a, '_> {
             let mut w = self.src_comp(s, 0).word();
             if let Some(q) = src("projector") {
                 let q = self.src_comp(q, 0).word();
-                w = self.e.op2(Op::Div, Type::F32, w, q);
+                w = self.quotient(32, false, w.into(), q.into()).word();
             }
             let v = self.e.val(w);
             t.operands.push((TexRole::Compare, vec![v]));
