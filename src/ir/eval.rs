@@ -13,6 +13,11 @@ use crate::opt::fold;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+
+/// Bits of a carry: the carry itself, and whether the whole sum was zero.
+const CARRY: u32 = 1;
+const ZERO: u32 = 2;
 
 /// Why there is no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -168,12 +173,48 @@ impl Machine {
                     Op::Sub => (!b as u64, 1),
                     _ => (b as u64, 0),
                 };
-                let carry = inst.srcs.get(2).map_or(carry, |c| single(c, read) as u64);
-                let sum = a + b + carry;
+                let flags = inst.srcs.get(2).map(|c| single(c, read));
+                let sum = a + b + flags.map_or(carry, |f| (f & CARRY) as u64);
                 out.push(sum as u32);
                 if inst.dsts.len() > 1 {
-                    out.push((sum >> 32) as u32);
+                    let zero = sum as u32 == 0 && flags.is_none_or(|f| f & ZERO != 0);
+                    out.push((sum >> 32) as u32 | if zero { ZERO } else { 0 });
                 }
+            }
+            Op::Set if inst.srcs.len() == 4 => {
+                let flags = single(&inst.srcs[3], read);
+                let word = |n: usize| {
+                    let x = single(&inst.srcs[n], read);
+                    if inst.sty == Type::S32 { x as i32 as i64 } else { x as i64 }
+                };
+                // The low words differ by a borrow, by nothing, or by something positive.
+                let difference = word(0) - word(1) - (flags & CARRY == 0) as i64;
+                let order = difference.cmp(&0).then(if flags & ZERO == 0 {
+                    Ordering::Greater
+                } else {
+                    Ordering::Equal
+                });
+                let holds = match inst.cond.ordered() {
+                    Cond::Lt => order.is_lt(),
+                    Cond::Le => order.is_le(),
+                    Cond::Gt => order.is_gt(),
+                    Cond::Ge => order.is_ge(),
+                    Cond::Eq => order.is_eq(),
+                    Cond::Ne => order.is_ne(),
+                    _ => return Err(unsupported),
+                };
+                let p = single(&inst.srcs[2], read) & 1 != 0;
+                let holds = match inst.logic {
+                    Logic::And => holds & p,
+                    Logic::Or => holds | p,
+                    Logic::Xor => holds ^ p,
+                };
+                let yes = match inst.ty {
+                    Type::Pred => 1,
+                    Type::F32 => 1f32.to_bits(),
+                    _ => u32::MAX,
+                };
+                out.push(if holds { yes } else { 0 });
             }
             _ => {
                 let mut plain = inst.clone();

@@ -141,8 +141,9 @@ ops! {
     /// an integral value where [`super::Aux::Integral`]; [`super::Aux::Byte`] picks the byte or half of the source
     Cvt "cvt" 1 1 FMODS | INEG;
     /// `d = a cond b` compared as `sty`; into a predicate, or into a register as all ones (`u32`) or 1.0 (`f32`);
-    /// a third source (predicate) is combined by the instruction's logic operation
-    Set "set" 2 3 FMODS;
+    /// a third source (predicate) is combined by the instruction's logic operation. A fourth one, a carry, makes it a
+    /// comparison of several words: `a` and `b` are the highest, the carry is that of the difference of the others
+    Set "set" 2 3 FMODS | CARRY;
 
     // ---- memory
     Ld "ld" 0 0 MEMORY | READS;

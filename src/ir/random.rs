@@ -288,8 +288,28 @@ impl Maker<'_> {
         self.gprs.extend(d);
     }
 
+    /// A comparison of two words each.
+    fn wide_comparison(&mut self) {
+        let (x, y, z, w, p) = (self.gpr(), self.gpr(), self.gpr(), self.gpr(), self.pred());
+        let (low, carry) = (self.f.new_value(Class::Gpr), self.f.new_value(Class::Carry));
+        self.b().push(Inst::new(Op::Sub, Type::U32).src(x).src(y).dst(low).dst(carry));
+        if self.choose.one_in(2) {
+            self.arithmetic();
+        }
+        let d = self.f.new_value(Class::Pred);
+        let mut set = Inst::new(Op::Set, Type::Pred).src(z).src(w).src(p).src(carry).dst(d);
+        set.cond = [Cond::Lt, Cond::Le, Cond::Gt, Cond::Ge][self.choose.below(4) as usize];
+        set.sty = if self.choose.one_in(2) { Type::S32 } else { Type::U32 };
+        set.logic = Logic::ALL[self.choose.below(3) as usize];
+        self.b().push(set);
+        self.preds.push(d);
+    }
+
     /// A sum of several words; other instructions stand between the links.
     fn carry_chain(&mut self) {
+        if self.choose.one_in(3) {
+            return self.wide_comparison();
+        }
         let words = 2 + self.choose.below(3);
         let mut carry = None;
         for k in 0..words {

@@ -144,7 +144,8 @@ impl Cx<'_> {
     pub fn set(&self, i: &Inst) -> Result<MInst> {
         let (mut a, mut b) = (self.arg(i, 0, i.sty)?, self.arg(i, 1, i.sty)?);
         let mut c = i.cond;
-        if !is_reg(&a) && is_reg(&b) {
+        let carry = self.carry_in(i);
+        if !is_reg(&a) && is_reg(&b) && !carry {
             std::mem::swap(&mut a, &mut b);
             c = c.swap();
         }
@@ -158,7 +159,6 @@ impl Cx<'_> {
             (Type::U32 | Type::S32, false) => isa::Op::Iset,
             _ => return Err(Unencodable::Operation),
         };
-        let carry = self.carry_in(i);
         let m = MInst::new(op)
             .with_if(!to_pred && i.ty == Type::F32, Mod::Bf)
             .with(cond(c))
@@ -166,10 +166,7 @@ impl Cx<'_> {
             .with_if(i.sty == Type::F32 && i.ftz, Mod::Ftz)
             .with_if(carry, Mod::X)
             .with(logic(i.logic));
-        let third = match i.srcs.get(2) {
-            Some(s) if !(carry && i.srcs.len() == 3) => Operand::Pred(self.pred(s)?),
-            _ => Operand::Pred(Pred::T),
-        };
+        let third = Operand::Pred(i.srcs.get(2).map_or(Ok(Pred::T), |s| self.pred(s))?);
         Ok(if to_pred {
             args(m, [self.pdst(i), Operand::Pred(Pred::T), a, b, third])
         } else {

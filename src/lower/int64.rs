@@ -244,6 +244,20 @@ fn set(b: &mut Builder<'_>, i: &Inst, x: Pair, y: Pair) {
         }
     };
     match i.cond.ordered() {
+        cond @ (Cond::Eq | Cond::Ne)
+            if combined.is_none() || i.logic == if cond == Cond::Eq { Logic::And } else { Logic::Or } =>
+        {
+            let mut first = half(cond, Type::U32, 0, Type::Pred);
+            let mut last = half(cond, Type::U32, 1, i.ty);
+            last.logic = if cond == Cond::Eq { Logic::And } else { Logic::Or };
+            if let Some(p) = combined {
+                first.srcs.push(p);
+                first.logic = last.logic;
+            }
+            let first = b.value(first);
+            last.dsts.extend(i.dsts.iter().copied());
+            b.push(last.src(first));
+        }
         Cond::Eq | Cond::Ne => {
             let p = b.value(half(i.cond.ordered(), Type::U32, 0, Type::Pred));
             let mut last = half(i.cond.ordered(), Type::U32, 1, i.ty).src(p);
@@ -256,18 +270,27 @@ fn set(b: &mut Builder<'_>, i: &Inst, x: Pair, y: Pair) {
             (last.cond, last.sty) = (cond, Type::U32);
             result(b, last);
         }
+        // The sign alone tells.
+        cond @ (Cond::Lt | Cond::Ge) if signed == Type::S32 && y.iter().all(|w| w.as_imm() == Some(0)) => {
+            let mut last = half(cond, signed, 1, i.ty);
+            last.logic = i.logic;
+            last.srcs.extend(combined);
+            last.dsts.extend(i.dsts.iter().copied());
+            b.push(last);
+        }
         cond => {
-            // high < , or high equal and low < (unsigned).
-            let strict = match cond {
-                Cond::Le => Cond::Lt,
-                Cond::Ge => Cond::Gt,
-                c => c,
+            // Only the second operand of an instruction may be a constant.
+            let constant = |b: &Builder<'_>, s: &Src| match s.as_val().and_then(|v| b.func.def_inst(v)) {
+                Some(d) => d.mem.is_some_and(|m| m.space == Space::Const),
+                None => s.as_imm().is_some(),
             };
-            let low = b.value(half(cond, Type::U32, 0, Type::Pred));
-            let equal = b.value(half(Cond::Eq, Type::U32, 1, Type::Pred).src(low));
-            let mut last = half(strict, signed, 1, i.ty).src(equal);
-            last.logic = Logic::Or;
-            result(b, last);
+            let exchange = constant(b, &x[1]) && !constant(b, &y[1]);
+            let (x, y, cond) = if exchange { (y, x, cond.swap()) } else { (x, y, cond) };
+            let (_, borrow) = with_carry_out(b, op2(Op::Sub, x[0], y[0]));
+            let mut last = Inst::new(Op::Set, i.ty).src(x[1]).src(y[1]).src(combined.unwrap_or(Src::imm(1)));
+            (last.cond, last.sty, last.logic) = (cond, signed, i.logic);
+            last.dsts.extend(i.dsts.iter().copied());
+            b.push(last.src(borrow));
         }
     }
 }

@@ -14,6 +14,7 @@
 pub mod address;
 pub mod algebra;
 pub mod bits;
+pub mod complement;
 pub mod copy_prop;
 pub mod dce;
 pub mod dead_params;
@@ -89,6 +90,7 @@ pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
+    on_function("complement", complement::run),
     on_function("copy_prop", copy_prop::run),
     on_function("dce", dce::run),
     on_program("dead_params", dead_params::run),
@@ -123,11 +125,11 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
         (Stage::Legal, 0) => &[],
         (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop fold gvn algebra copy_prop mem_forward if_convert copy_prop
+            inline dead_params flow copy_prop fold gvn complement algebra copy_prop mem_forward if_convert copy_prop
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
+            copy_prop fold complement algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
             copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),

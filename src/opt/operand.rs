@@ -55,8 +55,20 @@ fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut UseCounts) -
         }
         let mut new = inst.clone();
         new.srcs[n] = constant;
-        if !isel::legal(ctx.chip, f, &new) && (!exchange(&mut new) || !isel::legal(ctx.chip, f, &new)) {
-            continue;
+        if !isel::legal(ctx.chip, f, &new) {
+            let low = difference_of_low_words(f, inst, uses);
+            if inst.srcs.len() == 4 && low.is_none() || !exchange(&mut new) || !isel::legal(ctx.chip, f, &new)
+            {
+                continue;
+            }
+            if let Some(low) = low {
+                let mut other = f.insts[low].clone();
+                other.srcs.swap(0, 1);
+                if !isel::legal(ctx.chip, f, &other) {
+                    continue;
+                }
+                f.insts[low] = other;
+            }
         }
         for &v in f.insts[i].srcs[n].values() {
             uses[v] -= 1;
@@ -70,6 +82,18 @@ fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut UseCounts) -
         }
     }
     folded
+}
+
+/// For a comparison of several words, the subtraction that its carry is from, if nobody else needs it: that has to
+/// change with the comparison.
+fn difference_of_low_words(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<InstId> {
+    if inst.op != Op::Set || inst.srcs.len() != 4 {
+        return None;
+    }
+    let Def::Inst(id) = f.values[inst.srcs[3].as_val()?].def else { return None };
+    let low = &f.insts[id];
+    let alone = low.dsts.len() == 2 && uses[low.dsts[0]] == 0 && uses[low.dsts[1]] == 1;
+    (low.op == Op::Sub && low.srcs.len() == 2 && alone).then_some(id)
 }
 
 /// Exchanges sources 0 and 1 where the operation allows it.
