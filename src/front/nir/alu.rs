@@ -38,24 +38,26 @@ pub struct AluInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[rustfmt::skip]
 pub enum Op {
-    Mov, Vec, Bcsel, Fcsel, FcselGt, FcselGe, IcselGt, IcselGe,
+    Mov, Vec, Bcsel, Fcsel, FcselGt, FcselGe, FcselNan, IcselGt, IcselGe, IcselEqz,
     Fadd, Fsub, Fmul, Fmulz, Fdiv, Fneg, Fabs, Fsat, FsatSigned, FclampPos, Fsign, Fmin, Fmax, Ffma, Ffmaz, Flrp,
     Frcp, Frsq, Fsqrt, Fexp2, Flog2, Fpow, Fsin, Fcos, Ffloor, Fceil, Ftrunc, FroundEven, Ffract, Fmod, Frem,
     Ldexp, FrexpExp, FrexpSig, Fquantize2F16, Fisfinite, Fisnormal, Fcanonicalize,
     Feq, Fneu, Flt, Fge, Funord, Ford, Fequ, Fneo, Fltu, Fgeu, Ieq, Ine, Ilt, Ige, Ult, Uge, Bitz, Bitnz,
     Seq, Sne, Slt, Sge,
     Iadd, Isub, Imul, Idiv, Udiv, Imod, Umod, Irem, Ineg, Iabs, Inot, Iand, Ior, Ixor, Ishl, Ishr, Ushr, Urol, Uror,
+    FunnelShr,
     Imin, Imax, Umin, Umax, Isign, ImulHigh, UmulHigh, ImulWide, UmulWide, UmulLow, Imul24, Umul24, Umad24,
     Imul32x16, Umul32x16, Imul16x16, Umul16x16, Iadd3, Imad, UaddCarry, UsubBorrow, IaddSat, UaddSat, IsubSat,
     UsubSat, Ihadd, Uhadd, Irhadd, Urhadd, UabsIsub, UabsUsub,
     BitCount, BitReverse, FindLsb, IfindMsb, UfindMsb, IfindMsbRev, UfindMsbRev, Uclz, BitfieldInsert, Bfi, Bfm,
     BitfieldSelect, IbitfieldExtract, UbitfieldExtract, Ibfe, Ubfe, ExtractU8, ExtractI8, ExtractU16, ExtractI16,
-    InsertU8, InsertU16,
-    F2F, F2FRtz, F2I, F2U, I2F, U2F, I2I, U2U, B2F, B2I, B2B, I2B, F2B,
+    InsertU8, InsertU16, Permute,
+    F2F, F2FRtz, F2I, F2U, I2F, U2F, I2I, U2U, B2F, B2I, B2B, I2B, F2B, BfloatToF, FToBfloat,
     Pack, PackSplit, Unpack, UnpackX, UnpackY, PackHalf, PackHalfRtz, PackHalfSplit, PackHalfSplitRtz, UnpackHalf,
     UnpackHalfX, UnpackHalfY, PackSnorm, PackUnorm, UnpackSnorm, UnpackUnorm, PackTrunc, PackSint2x16, PackUint2x16,
     Fdot, FdotReplicated, Fdph, FdphReplicated, Fsum, AllFequal, AllIequal, AnyFnequal, AnyInequal, FallEqual,
     FanyNequal, SdotIadd, UdotUadd, SudotIadd, SdotIaddSat, UdotUaddSat, SudotIaddSat, SadU8x4,
+    Msad4x8, Mqsad4x8,
     Ddx, Ddy,
     /// Of another vendor's hardware.
     Vendor,
@@ -69,6 +71,7 @@ const ROWS: &[(&str, Op, &str)] = &[
     ("b32csel", Op::Bcsel, "u=b32uu"),
     ("fcsel", Op::Fcsel, "f32=f32f32f32"), ("fcsel_gt", Op::FcselGt, "f32=f32f32f32"),
     ("fcsel_ge", Op::FcselGe, "f32=f32f32f32"),
+    ("fcsel_eqn", Op::FcselNan, "f=fff"), ("icsel_eqz", Op::IcselEqz, "i=iii"),
     ("i32csel_gt", Op::IcselGt, "i32=i32i32i32"), ("i32csel_ge", Op::IcselGe, "i32=i32i32i32"),
     // float
     ("fadd", Op::Fadd, "f=ff"), ("fsub", Op::Fsub, "f=ff"), ("fmul", Op::Fmul, "f=ff"), ("fdiv", Op::Fdiv, "f=ff"),
@@ -93,7 +96,7 @@ const ROWS: &[(&str, Op, &str)] = &[
     ("irem", Op::Irem, "i=ii"), ("ineg", Op::Ineg, "i=i"), ("iabs", Op::Iabs, "i=i"), ("inot", Op::Inot, "i=i"),
     ("iand", Op::Iand, "u=uu"), ("ior", Op::Ior, "u=uu"), ("ixor", Op::Ixor, "u=uu"),
     ("ishl", Op::Ishl, "i=iu32"), ("ishr", Op::Ishr, "i=iu32"), ("ushr", Op::Ushr, "u=uu32"),
-    ("urol", Op::Urol, "u=uu32"), ("uror", Op::Uror, "u=uu32"),
+    ("urol", Op::Urol, "u=uu32"), ("uror", Op::Uror, "u=uu32"), ("shfr", Op::FunnelShr, "u32=u32u32u32"),
     ("imin", Op::Imin, "i=ii"), ("imax", Op::Imax, "i=ii"), ("umin", Op::Umin, "u=uu"), ("umax", Op::Umax, "u=uu"),
     ("isign", Op::Isign, "i=i"), ("imul_high", Op::ImulHigh, "i=ii"), ("umul_high", Op::UmulHigh, "u=uu"),
     ("imul_2x32_64", Op::ImulWide, "i64=i32i32"), ("umul_2x32_64", Op::UmulWide, "u64=u32u32"),
@@ -119,10 +122,12 @@ const ROWS: &[(&str, Op, &str)] = &[
     ("ubfe", Op::Ubfe, "u32=u32u32u32"), ("extract_u8", Op::ExtractU8, "u=uu"), ("extract_i8", Op::ExtractI8, "i=ii"),
     ("extract_u16", Op::ExtractU16, "u=uu"), ("extract_i16", Op::ExtractI16, "i=ii"),
     ("insert_u8", Op::InsertU8, "u=uu"), ("insert_u16", Op::InsertU16, "u=uu"),
+    ("prmt_nv", Op::Permute, "u32=u32u32u32"),
     // conversions with a rule of their own
     ("f2f16_rtne", Op::F2F, "f16=f"), ("f2f16_rtz", Op::F2FRtz, "f16=f"), ("f2fmp", Op::F2F, "f16=f32"),
     ("f2imp", Op::F2I, "i16=f32"), ("f2ump", Op::F2U, "u16=f32"), ("i2fmp", Op::I2F, "f16=i32"),
     ("i2imp", Op::I2I, "i16=i32"), ("u2fmp", Op::U2F, "f16=u32"),
+    ("bf2f", Op::BfloatToF, "f32=u16"), ("f2bf", Op::FToBfloat, "u16=f32"),
     // packing
     ("pack_64_2x32", Op::Pack, "u64x1=u32x2"), ("pack_64_4x16", Op::Pack, "u64x1=u16x4"),
     ("pack_32_2x16", Op::Pack, "u32x1=u16x2"), ("pack_32_4x8", Op::Pack, "u32x1=u8x4"),
@@ -155,6 +160,7 @@ const ROWS: &[(&str, Op, &str)] = &[
     ("sudot_4x8_iadd", Op::SudotIadd, "i32=u32u32i32"), ("sudot_4x8_iadd_sat", Op::SudotIaddSat, "i32=u32u32i32"),
     ("sdot_2x16_iadd", Op::SdotIadd, "i32=u32u32i32"), ("sdot_2x16_iadd_sat", Op::SdotIaddSat, "i32=u32u32i32"),
     ("udot_2x16_uadd", Op::UdotUadd, "u32=u32u32u32"), ("udot_2x16_uadd_sat", Op::UdotUaddSat, "u32=u32u32u32"),
+    ("msad_4x8", Op::Msad4x8, "u32=u32u32u32"), ("mqsad_4x8", Op::Mqsad4x8, "u32x4=u32x1u32x2u32x4"),
     ("sad_u8x4", Op::SadU8x4, "u32x1=u32x1u32x1u32x1"),
     // derivatives
     ("fddx", Op::Ddx, "f=f"), ("fddx_coarse", Op::Ddx, "f=f"), ("fddx_fine", Op::Ddx, "f=f"),

@@ -12,7 +12,7 @@ pub(super) struct Lane<'a> {
     pub op: N,
     /// Bits of the result's components.
     pub bits: u8,
-    /// Bits of the first source's components (for selections: of the second's).
+    /// Bits of the first source's components.
     pub sbits: u8,
     pub exact: bool,
     /// Bits of the parts that an integer dot product multiplies.
@@ -65,10 +65,7 @@ impl Lower<'_, '_> {
             self.error(self.span, message);
             return self.define_undef(&alu.dest);
         }
-        let sbits = match info.op {
-            N::Bcsel => sizes[1].bits,
-            _ => sizes.first().map_or(dest.bits, |s| s.bits),
-        };
+        let sbits = sizes.first().map_or(dest.bits, |s| s.bits);
         let mut result: ArrayVec<Comp, 16> = ArrayVec::new();
         if info.srcs.iter().any(|ty| ty.comps > 1) || info.dest.comps > 1 {
             let gather: ArrayVec<ArrayVec<Comp, 16>, 4> = srcs
@@ -158,7 +155,7 @@ impl Lower<'_, '_> {
         match l.op {
             N::Mov => Some(l.src(0)),
             N::Bcsel => {
-                let p = self.e.truth(l.src(0), 32);
+                let p = self.e.truth(l.src(0), l.sbits);
                 Some(self.e.select_comp(p, l.src(1), l.src(2)))
             }
             _ => self
@@ -578,10 +575,19 @@ impl Lower<'_, '_> {
                 let y = self.shift(back, bits, false, a, Comp::Word(rest));
                 self.bitwise(Op::Or, bits, x, y)
             }
-            N::IcselGt | N::IcselGe => {
-                let cond = if l.op == N::IcselGt { Cond::Gt } else { Cond::Ge };
-                let zero = self.zero(32);
-                let p = self.compare_ints(cond, true, a, zero, 32);
+            N::FunnelShr => {
+                let pair = Comp::Wide(b.word(), a.word());
+                let by = self.e.op2(Op::And, Type::U32, l.src(2).word(), 31);
+                Comp::Word(self.shift(Op::Shr, 64, false, pair, Comp::Word(by)).word())
+            }
+            N::IcselGt | N::IcselGe | N::IcselEqz => {
+                let cond = match l.op {
+                    N::IcselGt => Cond::Gt,
+                    N::IcselGe => Cond::Ge,
+                    _ => Cond::Eq,
+                };
+                let zero = self.zero(bits);
+                let p = self.compare_ints(cond, true, a, zero, bits);
                 self.e.select_comp(p, b, l.src(2))
             }
             _ => return None,

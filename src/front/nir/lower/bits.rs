@@ -131,16 +131,9 @@ impl Lower<'_, '_> {
                 let (x, y) = (self.half_of(a, rnd), self.half_of(b, rnd));
                 self.pack_word(&[x, y], 16)
             }
-            N::SadU8x4 => {
-                let mut sum = l.src(2).word();
-                for i in 0..4 {
-                    let x = self.unpack_part(a.word(), i, 8);
-                    let y = self.unpack_part(b.word(), i, 8);
-                    let (x, y) = (self.e.extend(x, 8, false), self.e.extend(y, 8, false));
-                    sum = self.e.op3(Op::Sad, Type::U32, x, y, sum);
-                }
-                sum
-            }
+            N::SadU8x4 => self.byte_differences(a.word(), b.word(), l.src(2).word(), false),
+            N::Msad4x8 => self.byte_differences(a.word(), b.word(), l.src(2).word(), true),
+            N::Permute => self.e.op3(Op::Prmt, Type::U32, b.word(), a.word(), l.src(2).word()),
             N::SdotIadd | N::UdotUadd | N::SudotIadd => self.int_dot(l, false)?,
             N::SdotIaddSat | N::UdotUaddSat | N::SudotIaddSat => self.int_dot(l, true)?,
             _ => return None,
@@ -251,6 +244,20 @@ impl Lower<'_, '_> {
         })
     }
 
+    /// The sum of the bytes' differences and `sum`; with `masked`, only of bytes that are not zero in `a`.
+    fn byte_differences(&mut self, a: Word, b: Word, mut sum: Word, masked: bool) -> Word {
+        for i in 0..4 {
+            let (x, y) = (self.unpack_part(a, i, 8), self.unpack_part(b, i, 8));
+            let (x, mut y) = (self.e.extend(x, 8, false), self.e.extend(y, 8, false));
+            if masked {
+                let counts = self.e.cmp(Cond::Ne, Type::U32, x, 0);
+                y = self.e.select(counts, y, Word::Imm(0));
+            }
+            sum = self.e.op3(Op::Sad, Type::U32, x, y, sum);
+        }
+        sum
+    }
+
     fn int_dot(&mut self, l: &Lane<'_>, saturate: bool) -> Option<Word> {
         let (a_signed, b_signed) = match l.op {
             N::SdotIadd | N::SdotIaddSat => (true, true),
@@ -258,6 +265,9 @@ impl Lower<'_, '_> {
             _ => (false, false),
         };
         let size = l.part;
+        if saturate && size == 16 {
+            return Some(self.wide_dot(l, a_signed));
+        }
         let mut sum = Word::Imm(0);
         for i in 0..32 / u32::from(size) {
             let x = self.unpack_part(l.src(0).word(), i, size);
@@ -276,6 +286,24 @@ impl Lower<'_, '_> {
         };
         let srcs = [Comp::Word(sum), l.src(2)];
         self.lane(&Lane { op, srcs: &srcs, ..*l }).map(Comp::word)
+    }
+
+    /// A saturating sum of two products of halves: without the addend it has 33 bits already.
+    fn wide_dot(&mut self, l: &Lane<'_>, signed: bool) -> Word {
+        let mut sum = self.resize(l.src(2), 32, 64, signed);
+        for i in 0..2 {
+            let x = self.unpack_part(l.src(0).word(), i, 16);
+            let y = self.unpack_part(l.src(1).word(), i, 16);
+            let (x, y) = (self.e.extend(x, 16, signed), self.e.extend(y, 16, signed));
+            let product = Comp::Word(self.e.op2(Op::Mul, Type::U32, x, y));
+            let product = self.resize(product, 32, 64, signed);
+            sum = self.int2(Op::Add, false, 64, sum, product);
+        }
+        let (low, high) =
+            if signed { (i64::from(i32::MIN), i32::MAX.into()) } else { (0, i64::from(u32::MAX)) };
+        let r = self.int2(Op::Min, signed, 64, sum, Comp::constant(64, high as u64));
+        let r = if signed { self.int2(Op::Max, true, 64, r, Comp::constant(64, low as u64)) } else { r };
+        r.word()
     }
 
     /// An opcode over whole vectors.
@@ -377,6 +405,16 @@ impl Lower<'_, '_> {
                     })
                     .collect();
                 one(Comp::Word(self.pack_word(&parts, 16)))
+            }
+            N::Mqsad4x8 => {
+                let (window, sums) = (*v.get(1)?, *v.get(2)?);
+                let pair = Comp::Wide(window.first()?.word(), window.get(1)?.word());
+                let mut parts = ArrayVec::new();
+                for (i, sum) in (0..).zip(sums.iter().take(4)) {
+                    let bytes = self.shift(Op::Shr, 64, false, pair, Comp::constant(32, 8 * i)).word();
+                    parts.push(Comp::Word(self.byte_differences(first.word(), bytes, sum.word(), true)));
+                }
+                parts
             }
             // Opcodes of single components in the table's notation of vectors.
             N::SadU8x4 | N::PackHalfSplit => {

@@ -224,13 +224,15 @@ impl Lower<'_, '_> {
                     self.fop(Op::Mad, ty, l.exact, &[x, y, l.src(2)])
                 }
             }
-            N::Fcsel | N::FcselGt | N::FcselGe => {
+            N::Fcsel | N::FcselGt | N::FcselGe | N::FcselNan => {
                 let cond = match l.op {
                     N::Fcsel => Cond::Neu,
                     N::FcselGt => Cond::Gt,
+                    N::FcselNan => Cond::Nan,
                     _ => Cond::Ge,
                 };
-                let p = self.fsetp(cond, ty, a, constant(ty, 0.0));
+                let x = self.float_src(a, bits);
+                let p = self.fsetp(cond, ty, x, constant(ty, 0.0));
                 return Some(self.e.select_comp(p, l.src(1), l.src(2)));
             }
             N::Fisfinite | N::Fisnormal => {
@@ -249,14 +251,18 @@ impl Lower<'_, '_> {
                 return Some(self.boolean(p, l.bits));
             }
             N::Fquantize2F16 => {
-                let half = self.e.cvt(Type::F16, Type::F32, Rnd::Near, a);
-                let back = self.half_to_float(half.word(), 0);
-                let abs = self.fop(Op::Abs, ty, false, &[a]);
+                let x = self.float_src(a, bits);
+                let half = if bits == 16 { a } else { self.float_resize(a, bits, 16, Rnd::Near) };
+                let back = self.float_resize(half, 16, if ty == Type::F64 { 64 } else { 32 }, Rnd::Near);
+                let abs = self.fop(Op::Abs, ty, false, &[x]);
                 let tiny = self.fsetp(Cond::Lt, ty, abs, constant(ty, 6.103_515_625e-5));
-                let zero = Comp::Word(self.e.op2(Op::And, Type::U32, a.word(), 0x8000_0000));
+                let sign = |this: &mut Self, w| this.e.op2(Op::And, Type::U32, w, 0x8000_0000);
+                let zero = match x {
+                    Comp::Wide(_, hi) => Comp::Wide(Word::Imm(0), sign(self, hi)),
+                    x => Comp::Word(sign(self, x.word())),
+                };
                 self.e.select_comp(tiny, zero, back)
             }
-            N::Ldexp if ty == Type::F64 => self.ldexp64(a, l.src(1).word()),
             N::Ldexp => {
                 let x = self.float_src(a, bits);
                 let (x, n) = (self.e.operand(x), self.e.src(l.src(1).word()));
@@ -291,21 +297,6 @@ impl Lower<'_, '_> {
         let x = self.as_f32(a, bits);
         let r = f(self, x);
         if bits == 64 { self.e.cvt(Type::F64, Type::F32, Rnd::Near, r) } else { self.float_result(r, bits) }
-    }
-
-    /// `a * 2^n` in two steps, so that both factors are normal numbers.
-    fn ldexp64(&mut self, a: Comp, n: Word) -> Comp {
-        let n = self.e.op2(Op::Max, Type::S32, n, (-2044i32) as u32);
-        let n = self.e.op2(Op::Min, Type::S32, n, 2046);
-        let half = self.e.op2(Op::Shr, Type::S32, n, 1);
-        let rest = self.e.op2(Op::Sub, Type::S32, n, half);
-        let mut r = a;
-        for part in [half, rest] {
-            let biased = self.e.op2(Op::Add, Type::U32, part, 1023);
-            let high = self.e.op2(Op::Shl, Type::U32, biased, 20);
-            r = self.fop(Op::Mul, Type::F64, true, &[r, Comp::Wide(Word::Imm(0), high)]);
-        }
-        r
     }
 
     /// Significand in [0.5, 1) and exponent; of zero, infinity and NaN the number itself and 0.
@@ -371,6 +362,17 @@ impl Lower<'_, '_> {
                     64 => self.int_to_float(a, from, signed, Type::F64),
                     _ => self.int_to_float(a, from, signed, Type::F32),
                 }
+            }
+            N::BfloatToF => Comp::Word(self.e.op2(Op::Shl, Type::U32, a.word(), 16)),
+            N::FToBfloat => {
+                // Half a unit in the last place that is kept, less the bit that makes ties even; NaN stays one.
+                let odd = self.unpack_part(a.word(), 1, 16);
+                let odd = self.e.op2(Op::And, Type::U32, odd, 1);
+                let up = self.e.op2(Op::Add, Type::U32, a.word(), odd);
+                let up = self.e.op2(Op::Add, Type::U32, up, 0x7fff);
+                let nan = self.fsetp(Cond::Nan, Type::F32, a, a);
+                let w = self.e.select(nan, Word::Imm(0x7fff_ffff), up);
+                Comp::Word(self.unpack_part(w, 1, 16))
             }
             N::F2B => {
                 let x = self.float_src(a, from);
