@@ -97,9 +97,12 @@ impl<'s> Lexer<'s> {
     /// Skips what separates tokens. Returns whether a line began meanwhile.
     #[inline]
     fn skip(&mut self) -> bool {
+        let first = self.pos == 0;
+        // Mostly one blank, or nothing.
+        self.pos += usize::from(self.byte(self.pos) == Some(b' '));
         match self.byte(self.pos).map(class) {
-            Some(Class::Word | Class::Punct) => self.pos == 0,
-            _ => self.skip_separators(),
+            Some(Class::Word | Class::Punct) => first,
+            _ => first | self.skip_separators(),
         }
     }
 
@@ -142,8 +145,10 @@ impl<'s> Lexer<'s> {
         };
         let kind = match class(b) {
             Class::Word => {
-                let rest = self.text.as_bytes()[start..].iter();
-                self.pos += rest.take_while(|&&b| is_word(b)).count();
+                self.pos += 1;
+                while self.byte(self.pos).is_some_and(is_word) {
+                    self.pos += 1;
+                }
                 Kind::Word
             }
             Class::Punct if b == b'.' && self.byte(start + 1) == Some(b'.') => {
@@ -160,6 +165,53 @@ impl<'s> Lexer<'s> {
             }
         };
         Token { kind, span: Span::new(start, self.pos), first }
+    }
+
+    /// Reads `[n]`, if it stands here without blanks and `n` is a decimal number of few digits.
+    #[inline]
+    pub fn bracketed(&mut self) -> Option<u32> {
+        const DIGITS: usize = 5;
+        let rest = self.text.as_bytes().get(self.pos..)?.strip_prefix(b"[")?;
+        let mut n = 0;
+        for (k, &b) in rest.iter().take(DIGITS + 1).enumerate() {
+            match b {
+                b'0'..=b'9' if k < DIGITS => n = 10 * n + u32::from(b - b'0'),
+                b']' if k > 0 => {
+                    self.pos += k + 2;
+                    return Some(n);
+                }
+                _ => break,
+            }
+        }
+        None
+    }
+
+    /// Reads `.` and the word after it, if both stand here without blanks.
+    #[inline]
+    pub fn dotted(&mut self) -> Option<&'s str> {
+        let start = self.pos + 1;
+        let mut end = start;
+        if self.byte(self.pos) != Some(b'.') {
+            return None;
+        }
+        while self.byte(end).is_some_and(is_word) {
+            end += 1;
+        }
+        if end == start {
+            return None;
+        }
+        self.pos = end;
+        Some(&self.text[start..end])
+    }
+
+    /// Where the next token is looked for.
+    pub fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// Goes back to where [`Lexer::pos`] was.
+    pub fn reset(&mut self, pos: usize) {
+        self.pos = pos;
     }
 
     /// Reads a number that begins at or after `from`: everything up to `,`, `}`, white space or a foreign character.

@@ -11,6 +11,7 @@ use super::ast::*;
 use super::flow;
 use super::lexer::{Kind, Lexer, Token};
 use crate::diag::{Diagnostic, Diagnostics, Span, closest};
+use crate::ir::List;
 
 /// Parses a program; on failure everything that is wrong with it, up to a limit.
 ///
@@ -586,11 +587,9 @@ impl<'s> Parser<'s> {
         Ok(comps.iter().fold(0, |m, &c| m | 1 << c))
     }
 
-    fn components(&mut self, what: &str) -> Parsed<ArrayVec<u8, 4>> {
-        let text = self.text();
+    fn components(&mut self, what: &str) -> Parsed<Comps> {
         if self.token.kind == Kind::Word
-            && text.len() <= 4
-            && let Some(list) = text.bytes().map(component).collect()
+            && let Some(list) = parse_components(self.text())
         {
             self.advance();
             return Ok(list);
@@ -599,6 +598,10 @@ impl<'s> Parser<'s> {
     }
 
     fn dst(&mut self) -> Parsed<Dst> {
+        if let Some((reg, comps)) = self.plain_reg() {
+            let mask = if comps.is_empty() { 0xf } else { comps.iter().fold(0, |m, &c| m | 1 << c) };
+            return Ok(Dst { reg, mask });
+        }
         let mut reg = self.reg()?;
         let mask = self.mask()?;
         reg.span = reg.span.to(self.prev);
@@ -607,6 +610,9 @@ impl<'s> Parser<'s> {
 
     /// `[-] [|] FILE[..] [.swizzle] [|]`; a swizzle shorter than four repeats its last component.
     fn src(&mut self) -> Parsed<Src> {
+        if let Some((reg, comps)) = self.plain_reg() {
+            return Ok(Src { reg, swizzle: swizzle(&comps), neg: false, abs: false });
+        }
         let start = self.token.span;
         let mut neg = false;
         if self.eat(b'-') {
@@ -616,18 +622,50 @@ impl<'s> Parser<'s> {
         }
         let abs = self.eat(b'|');
         let mut reg = self.reg()?;
-        let mut swizzle = [0, 1, 2, 3];
+        let mut comps = List::new();
         if self.eat(b'.') {
-            let comps = self.components("a swizzle of x, y, z and w")?;
-            for (i, s) in swizzle.iter_mut().enumerate() {
-                *s = comps[i.min(comps.len() - 1)];
-            }
+            comps = self.components("a swizzle of x, y, z and w")?;
         }
         if abs {
             self.expect(b'|')?;
         }
         reg.span = start.to(self.prev);
-        Ok(Src { reg, swizzle, neg, abs })
+        Ok(Src { reg, swizzle: swizzle(&comps), neg, abs })
+    }
+
+    /// A register as most are written, `FILE[n]` or `FILE[m][n]` with components or without, read in one piece.
+    /// Of anything else nothing is read.
+    fn plain_reg(&mut self) -> Option<(Reg, Comps)> {
+        let (start, before) = (self.token, self.lexer.pos());
+        let file = File::parse(self.lexer.text(start.span))?;
+        let read = |lexer: &mut Lexer<'s>| {
+            let index = |n: u32| {
+                let offset = i32::try_from(n).ok().filter(|_| u64::from(n) <= MAX_INDEX)?;
+                Some(Index { offset, indirect: None })
+            };
+            let first = index(lexer.bracketed()?)?;
+            let second = lexer.bracketed();
+            let comps = match lexer.dotted() {
+                Some(word) => parse_components(word)?,
+                None => Comps::new(),
+            };
+            let span = Span { start: start.span.start, end: lexer.pos() as u32 };
+            let (dim, index) = match second {
+                Some(n) => (Some(first), index(n)?),
+                None => (None, first),
+            };
+            Some((Reg { file, dim, index, span }, comps))
+        };
+        if let Some((reg, comps)) = read(&mut self.lexer) {
+            let token = self.lexer.next();
+            if !matches!(token.kind, Kind::Punct(b'[' | b'(' | b'.')) {
+                self.prev = reg.span;
+                self.token = token;
+                return Some((reg, comps));
+            }
+        }
+        self.lexer.reset(before);
+        None
     }
 
     fn reg(&mut self) -> Parsed<Reg> {
@@ -691,6 +729,28 @@ impl<'s> Parser<'s> {
         }
         let indirect = Some(Indirect { file, index, comp, array: 0 });
         Ok(Index { offset: if negative { -offset } else { offset }, indirect })
+    }
+}
+
+/// Components by their numbers, as written.
+type Comps = List<u8, 4>;
+
+fn parse_components(word: &str) -> Option<Comps> {
+    let mut comps = Comps::new();
+    for b in word.bytes() {
+        if comps.is_full() {
+            return None;
+        }
+        comps.push(component(b)?);
+    }
+    Some(comps)
+}
+
+/// The components that an operand reads: a list shorter than four repeats its last.
+fn swizzle(comps: &Comps) -> [u8; 4] {
+    match comps.last() {
+        None => [0, 1, 2, 3],
+        Some(&last) => std::array::from_fn(|i| comps.get(i).copied().unwrap_or(last)),
     }
 }
 
