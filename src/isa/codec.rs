@@ -171,7 +171,7 @@ fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
         }
         word |= row.sync.mask();
     }
-    let free = deposit(form, row.free).ok_or(Misfit::Combination)?;
+    let free = if form == 0 { 0 } else { deposit(form, row.free).ok_or(Misfit::Combination)? };
     word |= row.bits | (free ^ row.free_default);
     if row.matches(word) && (!row.tied || tied_registers_agree(row, m, word)) {
         Ok(word)
@@ -206,6 +206,9 @@ fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), M
     let mut rest = mods;
     let mut word = 0;
     for g in &row.groups {
+        if rest.is_empty() && form == 0 {
+            return g.plain.map(|bits| (word | bits, 0)).ok_or(Misfit::Mods);
+        }
         let (value, len, same) = longest_name(g, rest).ok_or(Misfit::Mods)?;
         let value = if same > 1 {
             let which = form % same;
@@ -224,6 +227,10 @@ fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), M
 fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
     if mods.first().is_none_or(|&m| !g.begins.contains(m)) {
         return g.unnamed.map(|(value, same)| (value, 0, same));
+    }
+    if g.simple {
+        let first = Some(&mods[..1]);
+        return g.names.iter().position(|&name| name == first).map(|value| (value as u64, 1, 1));
     }
     let mut best: Option<(u64, usize, u64)> = None;
     for (value, name) in g.names.iter().enumerate() {

@@ -128,6 +128,10 @@ pub struct Group {
     pub(super) begins: ModSet,
     /// The first value without a name, and how many there are.
     pub(super) unnamed: Option<(u64, u64)>,
+    /// Field bits of this group and those after it where none of them is named; the first value of each.
+    pub(super) plain: Option<u64>,
+    /// Every name is one suffix, and no two values share theirs.
+    pub(super) simple: bool,
 }
 
 /// A set of suffixes.
@@ -428,7 +432,8 @@ impl Row {
         let is_empty = |n: &Option<&[Mod]>| n.is_some_and(<[Mod]>::is_empty);
         let same = names.iter().filter(|n| is_empty(n)).count() as u64;
         let unnamed = names.iter().position(is_empty).map(|first| (first as u64, same));
-        self.groups.push(Group { at, names, ambiguous, begins, unnamed });
+        let simple = !ambiguous && names.iter().flatten().all(|n| n.len() <= 1);
+        self.groups.push(Group { at, names, ambiguous, begins, unnamed, plain: None, simple });
         self
     }
 
@@ -521,6 +526,11 @@ impl Row {
     /// Completes the row: what no field covers and is not free must be zero.
     pub(super) fn finish(mut self) -> Row {
         self.mask |= !(self.field_mask() | self.free);
+        let mut plain = Some(0);
+        for g in self.groups.iter_mut().rev() {
+            plain = plain.zip(g.unnamed).map(|(word, (value, _))| word | g.at.put(value));
+            g.plain = plain;
+        }
         self.shape = super::codec::row_shape(&self);
         self.tied = self.slots.iter().any(|s| matches!(s.kind, Kind::Tied { .. }));
         self
