@@ -33,7 +33,7 @@ fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
 fn interpret(file: &Path) -> Result<(), Failed> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
     let mut wrong = String::new();
-    for (test, outcome) in loaded.interpret(None, 1 << 30) {
+    for (test, outcome) in loaded.interpret(None, 1 << 30, |_, _| ()) {
         if let Outcome::Failed(why) = outcome {
             wrong += &format!("{test}: {why}\n");
         }

@@ -38,7 +38,7 @@ pub fn run(a: Args) -> ExitCode {
             }
         };
         let name = path.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-        for (test, outcome) in loaded.interpret(a.test.as_deref(), a.step_limit) {
+        for (test, outcome) in loaded.interpret(a.test.as_deref(), a.step_limit, |_, _| ()) {
             match outcome {
                 Outcome::Passed => {
                     passed += 1;

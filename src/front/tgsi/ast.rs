@@ -6,7 +6,7 @@
 use arrayvec::ArrayVec;
 
 pub use super::names::*;
-pub use super::opcode::{Opcode, Shape, Ty};
+pub use super::opcode::{Info, Opcode, Shape, Ty};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 
 /// A whole program. Made by [`super::parse()`], which guarantees what the fields say.

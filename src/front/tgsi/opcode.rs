@@ -81,8 +81,10 @@ macro_rules! opcodes {
             },
         )*];
 
-        /// Every opcode, in the order of the table.
-        pub const ALL: &[Opcode] = &[$(Opcode::$name),*];
+        impl Opcode {
+            /// Every opcode, in the order of the table.
+            pub const ALL: &[Opcode] = &[$(Opcode::$name),*];
+        }
     };
 }
 
@@ -296,9 +298,9 @@ opcodes! {
     SAMPLE_L Sample [Any] [F32 Res Res F32];
     GATHER4 Sample [Any] [F32 Res Res];
     LOD Sample [F32] [F32 Res Res];
-    SVIEWINFO Vec [U32] [I32 Res];
-    SAMPLE_POS Vec [F32] [Res I32];
-    SAMPLE_INFO Vec [U32] [Res I32];
+    SVIEWINFO Sample [U32] [I32 Res];
+    SAMPLE_POS Sample [F32] [Res I32];
+    SAMPLE_INFO Sample [U32] [Res I32];
 
     // Memory.
     LOAD Mem [Any] [Res U32];
@@ -377,8 +379,9 @@ opcodes! {
 /// Spellings of older dialects.
 const ALIASES: &[(&str, Opcode)] = &[("KIL", Opcode::KILL_IF), ("KILP", Opcode::KILL), ("CALL", Opcode::CAL)];
 
-static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> =
-    LazyLock::new(|| ALL.iter().map(|&op| (op.info().name, op)).chain(ALIASES.iter().copied()).collect());
+static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> = LazyLock::new(|| {
+    Opcode::ALL.iter().map(|&op| (op.info().name, op)).chain(ALIASES.iter().copied()).collect()
+});
 
 impl Opcode {
     pub fn info(self) -> &'static Info {
@@ -406,7 +409,7 @@ mod tests {
 
     #[test]
     fn every_name_finds_its_opcode() {
-        for &op in ALL {
+        for &op in Opcode::ALL {
             assert_eq!(Opcode::parse(op.name()), Some(op));
         }
     }

@@ -500,8 +500,7 @@ impl<'s> Parser<'s> {
 
     fn instruction(&mut self, word: &str) -> Parsed<Inst> {
         let Some((op, saturate, precise)) = opcode(word) else {
-            let names: Vec<&str> =
-                super::opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
+            let names: Vec<&str> = Opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
             return Err(self.unknown("an instruction", word, &names));
         };
         let start = self.advance().span;

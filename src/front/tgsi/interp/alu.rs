@@ -281,6 +281,9 @@ fn pair(op: Opcode, s: [u64; 3], w: [u32; 3]) -> Option<u64> {
 
 /// `x * 2^n` with one rounding.
 fn ldexp(x: f64, n: i32) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
     let n = n.clamp(-2200, 2200);
     // Steps that stay in range, the one that may round last.
     let (mut x, mut n) = (x, n);

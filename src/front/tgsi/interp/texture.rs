@@ -41,9 +41,11 @@ impl Thread<'_> {
         let target = self.texture_target(block, inst, view)?;
         let extra = |n: usize, c: usize| self.operand32(block, inst, n, c).map(f32::from_bits);
 
+        let samples = if image.desc.dim == Dim::D2Ms { image.desc.size[2] } else { 1 };
         let result = match inst.op {
-            TXQ => self.size(image, target, self.operand32(block, inst, 0, 0)?),
-            TXQS => [if image.desc.dim == Dim::D2Ms { image.desc.size[2] } else { 1 }; 4],
+            TXQ | SVIEWINFO => self.size(image, target, self.operand32(block, inst, 0, 0)?),
+            TXQS => [samples; 4],
+            SAMPLE_INFO => [samples, 0, 0, 0],
             LODQ | LOD => [0; 4],
             TXF | TXF_LZ | SAMPLE_I | SAMPLE_I_MS => self.fetch(block, inst, image, target)?,
             _ => {
@@ -107,7 +109,8 @@ impl Thread<'_> {
                 }
             }
         };
-        let swizzle = if sample { view.swizzle } else { [0, 1, 2, 3] };
+        // The swizzle of a view stands on what is read through it, not on its size.
+        let swizzle = if sample && inst.op != SVIEWINFO { view.swizzle } else { [0, 1, 2, 3] };
         self.write_result(&inst.dsts[0], swizzle.map(|c| result[usize::from(c)]))
     }
 

@@ -127,9 +127,6 @@ impl Body<'_> {
         if inst.op == Opcode::DFRACEXP {
             return self.dfracexp(inst);
         }
-        if matches!(inst.op, Opcode::SVIEWINFO | Opcode::SAMPLE_POS | Opcode::SAMPLE_INFO) {
-            return self.view_query(inst);
-        }
         let info = inst.op.info();
         let dst = inst.dsts[0];
         // All operands are read before the first result is written.

@@ -11,6 +11,9 @@ use crate::ir::{Dim, Ext, Inst as IrInst, Op, Tex, TexOp, TexRole, Type, ValueId
 
 impl Body<'_> {
     pub fn texture(&mut self, inst: &Inst) -> Parsed<()> {
+        if matches!(inst.op, Opcode::SAMPLE_POS | Opcode::SAMP2HND) {
+            return Err(self.error(format!("{} is not supported", inst.op.name()), ""));
+        }
         let sample = inst.op.info().shape == Shape::Sample;
         let written = inst.texture.as_deref().map_or(Target::Unknown, |t| t.target);
         let resources: Vec<&Src> = inst
@@ -52,8 +55,26 @@ impl Body<'_> {
         tex.ty = self.result_type(inst, view);
         self.fill(inst, target, &mut tex)?;
         self.offsets(inst, &mut tex)?;
-        let swizzle = if sample { view.swizzle } else { [0, 1, 2, 3] };
-        self.emit(inst, tex, swizzle)
+        match inst.op {
+            Opcode::SAMPLE_INFO => self.sample_info(inst, tex, view.swizzle),
+            // The swizzle of a view stands on what is read through it, not on its size.
+            Opcode::SVIEWINFO => self.emit(inst, tex, [0, 1, 2, 3]),
+            _ => self.emit(inst, tex, if sample { view.swizzle } else { [0, 1, 2, 3] }),
+        }
+    }
+
+    /// The number of samples, then zeros.
+    fn sample_info(&mut self, inst: &Inst, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
+        tex.mask = 1;
+        let samples = self.b().gpr();
+        let mut i = IrInst::new(Op::Tex, tex.ty).dst(samples);
+        i.ext = Some(Box::new(Ext::Tex(tex)));
+        self.b().push(i);
+        let none = self.b().mov(0u32);
+        for c in inst.dsts[0].comps() {
+            self.write(&inst.dsts[0].reg, c, if swizzle[c] == 0 { samples } else { none })?;
+        }
+        Ok(())
     }
 
     /// The target that a view is declared with.
@@ -73,7 +94,7 @@ impl Body<'_> {
 
     fn result_type(&self, inst: &Inst, view: &Src) -> Type {
         match inst.op {
-            Opcode::TXQ | Opcode::TXQS => return Type::U32,
+            Opcode::TXQ | Opcode::TXQS | Opcode::SVIEWINFO | Opcode::SAMPLE_INFO => return Type::U32,
             Opcode::LODQ | Opcode::LOD => return Type::F32,
             _ => {}
         }
@@ -167,12 +188,12 @@ impl Body<'_> {
                     }
                 }
             }
-            TXQ => {
+            TXQ | SVIEWINFO => {
                 tex.op = TexOp::Size;
                 tex.operands.push((TexRole::Lod, vec![self.component_of(first, 0, Ty::I32)?]));
                 reference = None;
             }
-            TXQS => {
+            TXQS | SAMPLE_INFO => {
                 tex.op = TexOp::Samples;
                 reference = None;
             }
@@ -352,37 +373,5 @@ impl Body<'_> {
             }
         }
         Ok(())
-    }
-
-    /// SVIEWINFO, SAMPLE_INFO: sizes and samples of a view.
-    pub fn view_query(&mut self, inst: &Inst) -> Parsed<()> {
-        let view = inst.srcs.iter().zip(inst.op.info().srcs).find(|(_, t)| **t == Ty::Res).map(|(s, _)| *s);
-        let Some(view) = view else { return Ok(()) };
-        let target = self.view_target(&view.reg);
-        let (Some(target), false) = (target, inst.op == Opcode::SAMPLE_POS) else {
-            return Err(self.error(format!("{} is not supported", inst.op.name()), ""));
-        };
-        let query = inst.op == Opcode::SVIEWINFO;
-        let mut tex = Tex {
-            op: if query { TexOp::Size } else { TexOp::Samples },
-            dim: dim(target),
-            array: target.is_array(),
-            shadow: false,
-            texture: 0,
-            sampler: 0,
-            mask: 0,
-            component: 0,
-            level_zero: false,
-            offset: None,
-            ty: Type::U32,
-            operands: Vec::new(),
-            indirect: false,
-            machine_offsets: false,
-        };
-        self.bind(&mut tex, &view, false)?;
-        if query {
-            tex.operands.push((TexRole::Lod, vec![self.component_of(&inst.srcs[0], 0, Ty::I32)?]));
-        }
-        self.emit(inst, tex, view.swizzle)
     }
 }
