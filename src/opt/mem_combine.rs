@@ -72,7 +72,7 @@ fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
     let mut combined = 0;
     let mut open: Vec<Open> = Vec::with_capacity(WINDOW);
-    let placed = if ctx.stage == Stage::Legal { tuple_parts(f) } else { EntitySet::new() };
+    let placed = if ctx.stage == Stage::Legal { placed_elsewhere(f) } else { EntitySet::new() };
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         open.clear();
@@ -118,11 +118,14 @@ fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     combined > 0
 }
 
-/// Values that are part of a tuple operand: it decides about their registers, and a load of two of them with another
-/// neighbourhood would be undone by copies.
-fn tuple_parts(f: &Function) -> EntitySet<ValueId> {
+/// Values that are part of a tuple operand or an argument of a call: these decide about their registers, and a load of
+/// two of them with another neighbourhood would be undone by copies.
+fn placed_elsewhere(f: &Function) -> EntitySet<ValueId> {
     let mut parts = EntitySet::with_capacity(f.values.len());
     for (_, i) in f.insts_in_order() {
+        for &v in f.insts[i].call().map_or(&[][..], |c| &c.args) {
+            parts.insert(v);
+        }
         for s in f.insts[i].srcs.iter().filter(|s| s.values().len() > 1) {
             s.values().iter().for_each(|&v| {
                 parts.insert(v);
