@@ -5,7 +5,8 @@
 //! move. Where blocks meet, each edge gets the moves from where values are to where the block expects them
 //! ([`super::edges`]).
 
-use super::file::File;
+use super::crossing::Crossing;
+use super::file::{File, Mask};
 use super::hints::{Hints, NONE};
 use super::operands;
 use super::pcopy::{self, Place, Scratch};
@@ -59,6 +60,7 @@ pub struct Colour<'a> {
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
     stamp: SecondaryMap<ValueId, u32>,
+    crossing: Crossing,
     copies: Vec<(Place, Place)>,
     /// What the functions that are called may write.
     pub clobbers: RegSet,
@@ -96,6 +98,7 @@ impl<'a> Colour<'a> {
             entries: SecondaryMap::new(),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
+            crossing: Crossing::new(f, cfg, live, summaries),
             copies: Vec::new(),
             clobbers: RegSet::default(),
             limit,
@@ -193,12 +196,31 @@ impl<'a> Colour<'a> {
                 return Ok(r);
             }
         }
+        if seat.is_none()
+            && class == Class::Gpr
+            && let Some(r) = self.beside_calls(v, wanted)
+        {
+            return Ok(r);
+        }
         let file = self.file(class);
         if file.open(wanted, seat.map(|s| s.window)) {
             return Ok(wanted);
         }
         let open = file.free.lowest_without(&[&file.kept_mask]).or_else(|| file.free.lowest_without(&[]));
         open.ok_or_else(|| self.pressure())
+    }
+
+    /// For a value that lives through calls, a free register that these leave alone.
+    fn beside_calls(&mut self, v: ValueId, wanted: u8) -> Option<u8> {
+        let end = self.crossing.end(v);
+        if end == 0 {
+            return None;
+        }
+        if wanted != NONE && wanted as u32 >= end && self.gprs.open(wanted, None) {
+            return Some(wanted);
+        }
+        let below = Mask::below(end as usize);
+        self.gprs.free.lowest_without(&[&below, &self.gprs.kept_mask])
     }
 
     /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window.
@@ -526,7 +548,25 @@ impl<'a> Colour<'a> {
         }
         self.clobbers.union(&callee.clobbers);
         self.finish(i, inst, regs, dying);
+        self.clear_of_calls(i, call);
         Ok(())
+    }
+
+    /// Moves results that live through other calls out of their way at once: then the arguments of the next one can be
+    /// computed where it reads them.
+    fn clear_of_calls(&mut self, i: InstId, call: &Call) {
+        for &v in &call.results {
+            let from = self.loc[v];
+            if self.f.class(v) != Class::Gpr || from == NONE || from as u32 >= self.crossing.end(v) {
+                continue;
+            }
+            let Some(to) = self.beside_calls(v, NONE) else { continue };
+            self.out.moves.push(Move::Copy { dst: Phys::Gpr(to), src: Phys::Gpr(from) });
+            self.release(v);
+            self.put(v, to);
+            self.gprs.used.set(to);
+        }
+        self.out.after[i].1 = self.out.moves.len() as u32;
     }
 
     /// Puts the allocation together.

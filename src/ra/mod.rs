@@ -41,6 +41,7 @@ mod abi;
 pub mod calls;
 pub mod checker;
 mod colour;
+mod crossing;
 mod edges;
 mod file;
 mod frame;
