@@ -1,0 +1,237 @@
+//! Structure: `if` and `loop` to blocks with their [`Merge`], jumps, calls.
+
+use super::super::ast::{self, Jump, Src};
+use super::value::{Comp, Pred};
+use super::{Frame, Lower, Shape, Signature, words};
+use crate::ir::{self, BlockId, Merge, Term};
+use arrayvec::ArrayVec;
+
+impl<'a> Lower<'a, '_> {
+    // ---- control flow
+
+    pub(super) fn begin(&mut self, block: BlockId) {
+        self.scope.enter(block);
+        self.e.b.func.layout.push(block);
+        self.e.b.block = block;
+        self.reachable = true;
+    }
+
+    pub(super) fn go(&mut self, to: BlockId) {
+        let from = self.e.b.block;
+        self.scope.edge(from, to);
+        self.ssa.jump(self.e.b.func, from, to);
+        self.e.b.func.blocks[from].term_loc = self.e.b.loc;
+        self.reachable = false;
+    }
+
+    /// Ends the block with a branch.
+    pub(super) fn fork(&mut self, p: Pred, then: BlockId, els: BlockId) {
+        let from = self.e.b.block;
+        let (v, then, els) = match p {
+            Pred::Val(v, true) => (v, els, then),
+            p => (self.e.pred_val(p), then, els),
+        };
+        self.scope.edge(from, then);
+        self.scope.edge(from, els);
+        self.ssa.branch(self.e.b.func, from, v, then, els);
+        self.e.b.func.blocks[from].term_loc = self.e.b.loc;
+    }
+
+    pub(super) fn begin_if(&mut self, frames: &mut Vec<Frame>, cond: &Src) {
+        if !self.reachable {
+            return frames.push(Frame::Dead);
+        }
+        let bits = self.src_shape(cond).bits;
+        let c = self.src_comp(cond, 0);
+        let p = self.e.truth(c, bits);
+        self.end_of_block();
+        let header = self.e.b.block;
+        let func = &mut *self.e.b.func;
+        let [then, els, join] = [(); 3].map(|()| func.detached_block());
+        self.fork(p, then, els);
+        let func = &mut *self.e.b.func;
+        self.ssa.seal(func, then);
+        self.ssa.seal(func, els);
+        frames.push(Frame::If { header, els, join });
+        self.begin(then);
+    }
+
+    pub(super) fn begin_else(&mut self, frames: &[Frame]) {
+        let Some(&Frame::If { els, join, .. }) = frames.last() else { return };
+        if self.reachable {
+            self.end_of_block();
+            self.go(join);
+        }
+        self.begin(els);
+    }
+
+    pub(super) fn begin_loop(&mut self, frames: &mut Vec<Frame>) {
+        if !self.reachable {
+            return frames.push(Frame::Dead);
+        }
+        self.end_of_block();
+        let func = &mut *self.e.b.func;
+        let [header, body, exit] = [(); 3].map(|()| func.detached_block());
+        self.go(header);
+        self.begin(header);
+        self.go(body);
+        self.ssa.seal(self.e.b.func, body);
+        self.begin(body);
+        frames.push(Frame::Loop { header, exit, cont: None, continuing: false });
+    }
+
+    /// What a loop's `continue`s go to.
+    fn continue_block(&mut self, frames: &mut [Frame]) -> Option<BlockId> {
+        let func = &mut *self.e.b.func;
+        frames.iter_mut().rev().find_map(|f| match f {
+            Frame::Loop { cont, .. } => Some(*cont.get_or_insert_with(|| func.detached_block())),
+            _ => None,
+        })
+    }
+
+    /// The code between a loop's body and its next turn, which `continue` goes to as well.
+    pub(super) fn begin_continue(&mut self, frames: &mut [Frame]) {
+        let Some(Frame::Loop { .. }) = frames.last() else { return };
+        let Some(cont) = self.continue_block(frames) else { return };
+        if self.reachable {
+            self.end_of_block();
+            self.go(cont);
+        }
+        self.ssa.seal(self.e.b.func, cont);
+        self.begin(cont);
+        self.reachable = self.ssa.is_reached(cont);
+        if let Some(Frame::Loop { continuing, .. }) = frames.last_mut() {
+            *continuing = true;
+        }
+    }
+
+    pub(super) fn end(&mut self, frames: &mut Vec<Frame>) {
+        match frames.pop() {
+            Some(Frame::If { header, join, .. }) => {
+                if self.reachable {
+                    self.end_of_block();
+                    self.go(join);
+                }
+                self.ssa.seal(self.e.b.func, join);
+                if self.ssa.is_reached(join) {
+                    self.e.b.func.blocks[header].merge = Merge::If { join };
+                    self.begin(join);
+                }
+            }
+            Some(Frame::Loop { header, exit, cont, continuing }) => {
+                self.end_loop(header, exit, cont, continuing);
+            }
+            Some(Frame::Dead) | None => {}
+        }
+    }
+
+    fn end_loop(&mut self, header: BlockId, exit: BlockId, cont: Option<BlockId>, continuing: bool) {
+        let back = match cont {
+            // The continue construct's own code ends here.
+            Some(cont) if continuing => {
+                if self.reachable {
+                    self.end_of_block();
+                    self.go(header);
+                }
+                cont
+            }
+            Some(cont) => {
+                if self.reachable {
+                    self.end_of_block();
+                    self.go(cont);
+                }
+                self.ssa.seal(self.e.b.func, cont);
+                self.begin(cont);
+                self.go(header);
+                cont
+            }
+            None => {
+                if self.reachable {
+                    self.end_of_block();
+                    self.go(header);
+                }
+                header
+            }
+        };
+        self.ssa.seal(self.e.b.func, header);
+        self.ssa.seal(self.e.b.func, exit);
+        self.e.b.func.blocks[header].merge = Merge::Loop { exit, cont: back };
+        let reached = self.ssa.is_reached(exit);
+        self.begin(exit);
+        self.reachable = reached;
+    }
+
+    pub(super) fn jump(&mut self, frames: &mut [Frame], jump: Jump) {
+        self.end_of_block();
+        match jump {
+            Jump::Break => {
+                let exit = frames.iter().rev().find_map(|f| match f {
+                    Frame::Loop { exit, .. } => Some(*exit),
+                    _ => None,
+                });
+                match exit {
+                    Some(exit) => self.go(exit),
+                    None => self.error(self.span, "`break` outside a loop"),
+                }
+            }
+            Jump::Continue => match self.continue_block(frames) {
+                Some(cont) => self.go(cont),
+                None => self.error(self.span, "`continue` outside a loop"),
+            },
+            Jump::Return => self.leave(),
+            Jump::Halt => {
+                self.e.b.terminate(Term::Exit);
+                self.reachable = false;
+            }
+            Jump::Goto => self.error(self.span, "unstructured control flow"),
+        }
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.e.b.terminate(if self.is_entry { Term::Exit } else { Term::Ret(Vec::new()) });
+        self.reachable = false;
+    }
+
+    // ---- calls
+
+    pub(super) fn call(&mut self, callee: &'a str, args: ast::Range) {
+        let Some(&index) = self.module.by_name.get(callee) else {
+            return self.error(self.span, format!("there is no function `{callee}` with a body"));
+        };
+        let srcs = self.fun.srcs(args);
+        let mut shapes = Vec::new();
+        let mut values = Vec::new();
+        for src in srcs {
+            shapes.push(self.src_shape(src));
+            for c in self.src_comps(src) {
+                values.extend(self.e.values(c));
+            }
+        }
+        let known = self.module.ids.contains_key(&index);
+        if !known {
+            self.module.signatures.insert(index, Signature { shapes: shapes.clone() });
+            self.module.pending.push(index);
+        }
+        if self.module.signature(index).shapes != shapes {
+            return self.error(self.span, format!("the arguments do not fit `{callee}`"));
+        }
+        let func = self.module.id(index);
+        self.module.calls.push((self.index, index, self.span));
+        let mut inst = ir::Inst::new(ir::Op::Call, ir::Type::U32);
+        inst.ext = Some(Box::new(ir::Ext::Call(ir::Call { func, args: values, results: Vec::new() })));
+        self.e.b.push(inst);
+    }
+
+    /// Parameter `i` of this function.
+    pub(super) fn param(&mut self, i: usize) -> Option<(Shape, ArrayVec<Comp, 16>)> {
+        let shape = *self.signature.shapes.get(i)?;
+        let first: usize = self.signature.shapes[..i].iter().map(|&s| words(s)).sum();
+        let values = &self.e.b.func.params[first..first + words(shape)];
+        let comps = match shape.bits {
+            1 => values.iter().map(|&v| Comp::Bool(Pred::Val(v, false))).collect(),
+            64 => values.chunks(2).map(|v| Comp::Wide(v[0].into(), v[1].into())).collect(),
+            _ => values.iter().map(|&v| Comp::Word(v.into())).collect(),
+        };
+        Some((shape, comps))
+    }
+}

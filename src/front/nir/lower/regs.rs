@@ -1,0 +1,181 @@
+//! What is not SSA in NIR: registers, and phis with what their predecessors write to them.
+
+use super::super::ast::{self, Dest, Node};
+use super::value::{Comp, Pred};
+use super::{Lower, Reg, Shape, class, words};
+use crate::diag::Span;
+use crate::front::ssa::Var;
+use crate::ir;
+use arrayvec::ArrayVec;
+
+impl Lower<'_, '_> {
+    // ---- registers
+
+    pub(super) fn reg_shape(&mut self, index: u32) -> Shape {
+        match self.regs.get(&index) {
+            Some((decl, _)) => decl.shape,
+            None => {
+                self.error(self.span, format!("register r{index} is not declared"));
+                Shape { bits: 32, comps: 1 }
+            }
+        }
+    }
+
+    /// Makes variables for registers; arrays with a dynamic index go to private memory.
+    pub(super) fn registers(&mut self) {
+        if self.fun.regs.is_empty() {
+            return;
+        }
+        let indexed = self.fun.indexed_registers();
+        for decl in &self.fun.regs {
+            let elems = decl.elems.max(1) as usize;
+            let bytes = elems * usize::from(decl.shape.comps) * usize::from(decl.shape.bits.max(8)) / 8;
+            let reg = if indexed.contains(&decl.index) || elems > 64 {
+                let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+                Reg::Memory(self.private(bytes, 16))
+            } else {
+                let n = elems * words(decl.shape);
+                Reg::Vars((0..n).map(|_| self.ssa.var(class(decl.shape))).collect())
+            };
+            self.regs.insert(decl.index, (*decl, reg));
+        }
+    }
+
+    /// Private memory that the front-end itself puts something in.
+    pub(super) fn private(&mut self, bytes: u32, align: u32) -> u32 {
+        let at = self.module.private_bytes.next_multiple_of(align);
+        match at.checked_add(bytes).filter(|&end| end <= 1 << 19) {
+            Some(end) => self.module.private_bytes = end,
+            None => self.error(self.span, "more private memory is used than a thread can have (512 KiB)"),
+        }
+        at
+    }
+
+    pub(super) fn read_reg(&mut self, reg: &ast::RegRef, i: usize, span: Span) -> Comp {
+        let shape = self.reg_shape(reg.index);
+        match self.regs.get(&reg.index) {
+            Some((decl, Reg::Vars(vars))) => {
+                let per = words(shape) / usize::from(shape.comps);
+                let first = (reg.base as usize * usize::from(shape.comps) + i) * per;
+                if reg.base >= decl.elems.max(1) || i >= usize::from(shape.comps) {
+                    self.error(span, "this is outside the register");
+                    return self.e.undef(shape.bits);
+                }
+                let list: ArrayVec<Var, 2> = vars[first..first + per].iter().copied().collect();
+                self.read_vars(&list, shape.bits)
+            }
+            Some((_, Reg::Memory(at))) => {
+                let at = *at;
+                let mem = self.reg_memory(reg, at, shape, i);
+                self.load(mem, Shape { comps: 1, ..shape }).first().copied().unwrap_or(Comp::constant(32, 0))
+            }
+            None => self.e.undef(shape.bits),
+        }
+    }
+
+    pub(super) fn write_reg(&mut self, reg: &ast::RegRef, mask: u16, comps: &[Comp]) {
+        let shape = self.reg_shape(reg.index);
+        let mut next = comps.iter();
+        for i in (0..usize::from(shape.comps)).filter(|i| mask >> i & 1 != 0) {
+            let Some(&c) = next.next() else { return };
+            if !c.fits(shape.bits) {
+                return self.error(self.span, "the register is of another size");
+            }
+            match self.regs.get(&reg.index) {
+                Some((decl, Reg::Vars(vars))) => {
+                    let per = words(shape) / usize::from(shape.comps);
+                    let first = (reg.base as usize * usize::from(shape.comps) + i) * per;
+                    if reg.base >= decl.elems.max(1) {
+                        return self.error(self.span, "this is outside the register");
+                    }
+                    let list: ArrayVec<Var, 2> = vars[first..first + per].iter().copied().collect();
+                    self.write_vars(&list, c);
+                }
+                Some((_, Reg::Memory(at))) => {
+                    let at = *at;
+                    let mem = self.reg_memory(reg, at, shape, i);
+                    self.store(mem, Shape { comps: 1, ..shape }, &[c], 1);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Component `i` of an element of an array in private memory.
+    fn reg_memory(&mut self, reg: &ast::RegRef, at: u32, shape: Shape, i: usize) -> ir::MemRef {
+        let size = u32::from(shape.bits.max(8)) / 8;
+        let stride = size * u32::from(shape.comps);
+        let offset = at.wrapping_add(reg.base.wrapping_mul(stride)).wrapping_add(i as u32 * size);
+        let mem = ir::MemRef::new(ir::Space::Local)
+            .with_offset(offset as i32)
+            .with_align(ir::Align::multiple_of(size));
+        match reg.indirect {
+            None => mem,
+            Some(id) => {
+                let index = self.src_comp(self.fun.src(id), 0).word();
+                let bytes = self.e.op2(ir::Op::Mul, ir::Type::U32, index, stride);
+                let base = self.e.val(bytes);
+                mem.with_base(&[base])
+            }
+        }
+    }
+
+    pub(super) fn read_vars(&mut self, vars: &[Var], bits: u8) -> Comp {
+        let block = self.e.b.block;
+        let mut read = |i: usize| self.ssa.read(self.e.b.func, block, vars[i]);
+        match bits {
+            1 => Comp::Bool(Pred::Val(read(0), false)),
+            64 => Comp::Wide(read(0).into(), read(1).into()),
+            _ => Comp::Word(read(0).into()),
+        }
+    }
+
+    pub(super) fn write_vars(&mut self, vars: &[Var], c: Comp) {
+        let values = self.e.values(c);
+        let block = self.e.b.block;
+        for (&var, &value) in vars.iter().zip(&values) {
+            self.ssa.write(block, var, value);
+        }
+    }
+
+    // ---- phis
+
+    /// Makes variables for phis, and notes for every predecessor what they get from it.
+    pub(super) fn find_phis(&mut self) {
+        for (node, _) in &self.fun.body {
+            if let Node::Phi { dest, srcs } = node {
+                for (label, src) in self.fun.phi_srcs(*srcs) {
+                    self.moves.entry(*label).or_default().push((self.phis.len(), *src));
+                }
+                let shape = self.dest_shape(dest);
+                let vars = (0..words(shape)).map(|_| self.ssa.var(class(shape))).collect();
+                self.phis.push((shape, vars));
+            }
+        }
+    }
+
+    pub(super) fn phi(&mut self, dest: &Dest, number: usize) {
+        let (shape, vars) = self.phis[number].clone();
+        let per = words(shape) / usize::from(shape.comps);
+        let comps: ArrayVec<Comp, 16> =
+            vars.chunks(per).take(16).map(|list| self.read_vars(list, shape.bits)).collect();
+        self.define(dest, &comps);
+    }
+
+    /// At the end of a NIR block, before control leaves it.
+    pub(super) fn end_of_block(&mut self) {
+        let Some(moves) = self.moves.remove(&self.label) else { return };
+        for (number, src) in moves {
+            let (shape, vars) = self.phis[number].clone();
+            if self.src_shape(&src) != shape {
+                self.error(src.span, "the phi is of another size");
+                continue;
+            }
+            let per = words(shape) / usize::from(shape.comps);
+            for (i, list) in vars.chunks(per).enumerate() {
+                let c = self.src_comp(&src, i);
+                self.write_vars(list, c);
+            }
+        }
+    }
+}
