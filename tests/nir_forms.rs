@@ -102,7 +102,13 @@ fn every_fixture_gives_the_same_ir_in_both_forms() {
         if !old.contains("ssa_") {
             continue;
         }
-        let new = newer(&old);
+        // Texts written by hand stand beside their newer form.
+        let beside =
+            path.to_str().and_then(|p| p.strip_suffix("_old.nir")).map(|stem| format!("{stem}_new.nir"));
+        let new = match beside {
+            Some(path) => std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")),
+            None => newer(&old),
+        };
         let want = ir(&old).unwrap_or_else(|d| panic!("{}: {d}", path.display()));
         let got = ir(&new).unwrap_or_else(|d| panic!("{} in the newer form: {d}\n{new}", path.display()));
         assert!(want == got, "{}: the IR differs\n{new}", path.display());

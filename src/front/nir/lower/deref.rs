@@ -1,10 +1,11 @@
-//! Chains of derefs: variables, elements, members, casts, and the accesses through them.
+//! Chains of derefs: elements, members, casts, and the accesses through them. Where variables lie is
+//! [`super::variable`]'s business.
 //!
 //! Each deref is a [`Pointer`] that later derefs and accesses look up by its SSA number; as a value (passed to a
 //! function, stored) it is an address: 64 bits for global memory, an offset for shared and private memory, buffer
 //! number and offset for storage buffers.
 
-use super::super::ast::{ArrayIndex, Deref, DerefKind, Dest, Place, Src, Variable};
+use super::super::ast::{ArrayIndex, Deref, DerefKind, Dest, Place, Src};
 use super::memory::Indices;
 use super::types::{Kind, Layout};
 use super::value::{Comp, Word};
@@ -20,13 +21,12 @@ pub(super) enum Pointer<'a> {
         layout: Rc<Layout>,
         /// Bytes from one to the next where a pointer is stepped as an array.
         stride: u32,
+        /// Number and distance of the elements of each `[*]` on the way here, the outermost first.
+        wild: Vec<(u32, u32)>,
     },
     /// An image or sampler: its first number, the index into an array of them, its type.
     Opaque { binding: u32, index: Word, ty: &'a str },
 }
-
-/// Most bytes that a copy of a whole variable unrolls to.
-const COPY_LIMIT: u32 = 1024;
 
 impl<'a> Lower<'a, '_> {
     pub(super) fn deref(&mut self, d: &'a Deref<'a>) {
@@ -58,7 +58,7 @@ impl<'a> Lower<'a, '_> {
             DerefKind::Var(name) => self.variable(name),
             DerefKind::Array { parent, index, pointer } => self.element(parent, index, *pointer),
             DerefKind::Struct { parent, field } => {
-                let Some(Pointer::Memory { mem, layout, .. }) = self.pointer(parent) else {
+                let Some(Pointer::Memory { mem, layout, wild, .. }) = self.pointer(parent) else {
                     self.error(parent.span, "this is not a pointer");
                     return None;
                 };
@@ -71,7 +71,7 @@ impl<'a> Lower<'a, '_> {
                     return None;
                 };
                 let mem = forward(mem, *offset);
-                Some(Pointer::Memory { mem, layout: member.clone(), stride: member.size })
+                Some(Pointer::Memory { mem, layout: member.clone(), stride: member.size, wild })
             }
             DerefKind::Cast { parent, stride, align_mul, align_offset } => {
                 let layout = self.layout(d.ty)?;
@@ -87,12 +87,12 @@ impl<'a> Lower<'a, '_> {
                 };
                 mem.align = mem.align.strongest(said);
                 let stride = if *stride != 0 { *stride } else { layout.size };
-                Some(Pointer::Memory { mem, layout, stride })
+                Some(Pointer::Memory { mem, layout, stride, wild: Vec::new() })
             }
         }
     }
 
-    fn layout(&mut self, ty: &str) -> Option<Rc<Layout>> {
+    pub(super) fn layout(&mut self, ty: &str) -> Option<Rc<Layout>> {
         let layout = Layout::parse(ty, self.module.shader);
         if layout.is_none() {
             self.error(self.span, format!("the layout of type `{ty}` is not in the text"));
@@ -137,69 +137,6 @@ impl<'a> Lower<'a, '_> {
         })
     }
 
-    fn variable(&mut self, name: &str) -> Option<Pointer<'a>> {
-        let fun = self.fun;
-        let shader = self.module.shader;
-        let local = fun.vars.iter().find(|v| v.name == name);
-        let Some(var) = local.or_else(|| shader.vars.iter().find(|v| v.name == name)) else {
-            self.error(self.span, format!("there is no variable `{name}`"));
-            return None;
-        };
-        let (driver, binding) = var.place.unwrap_or((0, 0));
-        let layout = self.layout(var.ty)?;
-        if opaque(&layout) {
-            return Some(Pointer::Opaque { binding, index: Word::Imm(0), ty: var.ty });
-        }
-        let align = Align::multiple_of(layout.align.clamp(1, 16));
-        let mem = match var.mode {
-            "shared" => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
-            "" | "function_temp" | "shader_temp" => {
-                MemRef::new(Space::Local).with_offset(self.private_variable(var, &layout) as i32)
-            }
-            "ssbo" => MemRef::new(Space::Buffer).with_buffer(binding as u16),
-            "ubo" => MemRef::new(Space::Uniform).with_buffer(binding as u16),
-            "uniform" => {
-                let kernel = shader.stage == "MESA_SHADER_KERNEL";
-                let offset = if kernel { driver } else { driver.wrapping_mul(16) };
-                let abi = self.module.request.abi;
-                MemRef::new(Space::Const)
-                    .with_buffer(abi.input_bank.into())
-                    .with_offset(offset.wrapping_add(abi.input_offset.into()) as i32)
-            }
-            mode => {
-                self.error(self.span, format!("variables of mode `{mode}` are not supported"));
-                return None;
-            }
-        };
-        let stride = layout.size;
-        Some(Pointer::Memory { mem: mem.with_align(align), layout, stride })
-    }
-
-    fn shared_variable(&mut self, var: &Variable<'a>, layout: &Layout) -> u32 {
-        if let Some(&at) = self.module.shared_vars.get(var.name) {
-            return at;
-        }
-        let at = self.module.shared_bytes.next_multiple_of(layout.align.max(16));
-        match at.checked_add(layout.size).filter(|&end| end <= 48 << 10) {
-            Some(end) => self.module.shared_bytes = end,
-            None => self.error(var.span, "more shared memory is used than a block can have (48 KiB)"),
-        }
-        self.module.shared_vars.insert(var.name, at);
-        at
-    }
-
-    fn private_variable(&mut self, var: &Variable<'a>, layout: &Layout) -> u32 {
-        if let Some(&at) = self.local_vars.get(var.name) {
-            return at;
-        }
-        if var.init.is_some() {
-            self.error(var.span, "initialised variables are not supported");
-        }
-        let at = self.private(layout.size, layout.align.max(16));
-        self.local_vars.insert(var.name, at);
-        at
-    }
-
     fn element(&mut self, parent: &Src, index: &ArrayIndex, as_array: bool) -> Option<Pointer<'a>> {
         let index = match index {
             ArrayIndex::Const(n) => Comp::constant(64, *n as u64),
@@ -208,20 +145,17 @@ impl<'a> Lower<'a, '_> {
                 let c = self.src_comp(src, 0);
                 self.resize(c, bits, bits.max(32), true)
             }
-            ArrayIndex::Wildcard => {
-                self.error(self.span, "wildcards in derefs are not supported");
-                return None;
-            }
+            ArrayIndex::Wildcard => return self.every_element(parent),
         };
         match self.pointer(parent) {
             Some(Pointer::Opaque { binding, index: outer, ty }) => {
                 let index = self.e.op2(Op::Add, Type::U32, outer, index.word());
                 Some(Pointer::Opaque { binding, index, ty })
             }
-            Some(Pointer::Memory { mem, layout, stride }) => {
+            Some(Pointer::Memory { mem, layout, stride, wild }) => {
                 let (element, stride) = match &layout.kind {
                     _ if as_array => (layout.clone(), stride),
-                    Kind::Array { element, stride } => (element.clone(), *stride),
+                    Kind::Array { element, stride, .. } => (element.clone(), *stride),
                     // A component of a vector.
                     Kind::Value(shape) => {
                         let scalar = Layout::value(Shape { comps: 1, ..*shape });
@@ -234,7 +168,7 @@ impl<'a> Lower<'a, '_> {
                     }
                 };
                 let mem = self.stepped(mem, index, stride);
-                Some(Pointer::Memory { mem, layout: element, stride })
+                Some(Pointer::Memory { mem, layout: element, stride, wild })
             }
             None => {
                 self.error(parent.span, "this is not a pointer");
@@ -243,8 +177,20 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// `&(*parent)[*]`, as copies have it.
+    fn every_element(&mut self, parent: &Src) -> Option<Pointer<'a>> {
+        if let Some(Pointer::Memory { mem, layout, mut wild, .. }) = self.pointer(parent)
+            && let Kind::Array { element, stride, len } = &layout.kind
+        {
+            wild.push((*len, *stride));
+            return Some(Pointer::Memory { mem, layout: element.clone(), stride: *stride, wild });
+        }
+        self.error(parent.span, "this is not an array");
+        None
+    }
+
     /// An address moved by a number of strides.
-    fn stepped(&mut self, mem: MemRef, index: Comp, stride: u32) -> MemRef {
+    pub(super) fn stepped(&mut self, mem: MemRef, index: Comp, stride: u32) -> MemRef {
         if let Some(n) = index.as_const() {
             return forward(mem, (n as u32).wrapping_mul(stride));
         }
@@ -321,6 +267,10 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn deref_memory(&mut self, srcs: &[Src], ix: Indices<'_>) -> Option<MemRef> {
         let src = srcs.first()?;
         match self.pointer(src) {
+            Some(Pointer::Memory { wild, .. }) if !wild.is_empty() => {
+                self.error(src.span, "a wildcard names several elements; only a copy takes it");
+                None
+            }
             Some(Pointer::Memory { mut mem, .. }) => {
                 mem.order = ix.order();
                 Some(mem)
@@ -349,31 +299,9 @@ impl<'a> Lower<'a, '_> {
         let comps = self.src_comps(data);
         self.store(mem, shape, &comps, Self::deref_write_mask(ix));
     }
-
-    /// Copies what one pointer leads to (or `bytes` of it) to another.
-    pub(super) fn copy_deref(&mut self, srcs: &[Src], bytes: Option<u32>) {
-        let (Some(Pointer::Memory { mem: to, layout, .. }), Some(Pointer::Memory { mem: from, .. })) =
-            (srcs.first().and_then(|s| self.pointer(s)), srcs.get(1).and_then(|s| self.pointer(s)))
-        else {
-            return self.error(self.span, "this is not a pointer to memory");
-        };
-        let size = bytes.unwrap_or(layout.size);
-        if size > COPY_LIMIT {
-            return self.error(self.span, format!("a copy of more than {COPY_LIMIT} bytes is not supported"));
-        }
-        let unit = to.align.bytes().min(from.align.bytes()).min(4);
-        let mut at = 0;
-        while at < size {
-            let bytes = unit.min(1 << (size - at).ilog2());
-            let shape = Shape { bits: bytes as u8 * 8, comps: 1 };
-            let comps = self.load(forward(from, at), shape);
-            self.store(forward(to, at), shape, &comps, 1);
-            at += bytes;
-        }
-    }
 }
 
-fn opaque(layout: &Layout) -> bool {
+pub(super) fn opaque(layout: &Layout) -> bool {
     match &layout.kind {
         Kind::Opaque => true,
         Kind::Array { element, .. } => opaque(element),
@@ -392,7 +320,7 @@ fn scalar_align(layout: &Layout) -> u32 {
 }
 
 /// The same memory a constant number of bytes further on.
-fn forward(mem: MemRef, by: u32) -> MemRef {
+pub(super) fn forward(mem: MemRef, by: u32) -> MemRef {
     let mut r = mem;
     r.offset = mem.offset.wrapping_add(by as i32);
     r.align = mem.align.plus(by as i32);

@@ -30,14 +30,8 @@ impl<'a> Lower<'a, '_> {
             (None, Kind::Store(mem)) => return self.store_intrinsic(mem, srcs, ix),
             (None, Kind::Barrier(barrier)) => return self.barrier(barrier, ix),
             (None, Kind::Image(image, op)) => return self.image(image, op, None, srcs, ix),
-            (None, Kind::CopyDeref) => return self.copy_deref(srcs, None),
-            (None, Kind::MemcpyDeref) => {
-                let size = self.src_comp(&srcs[2], 0).as_const();
-                return match size.and_then(|n| u32::try_from(n).ok()) {
-                    Some(size) => self.copy_deref(srcs, Some(size)),
-                    None => self.error(self.span, "a copy of a size that is not constant is not supported"),
-                };
-            }
+            (None, Kind::CopyDeref) => return self.copy_deref(srcs, ix),
+            (None, Kind::MemcpyDeref) => return self.memcpy_deref(srcs, ix),
             (None, Kind::StoreReg) => return self.store_reg(&srcs[0], &srcs[1], None, ix),
             (None, Kind::StoreRegIndirect) => {
                 let id = self.source_id(i.srcs, 2);

@@ -34,7 +34,12 @@ impl<'a> Indices<'a> {
     }
 
     pub(super) fn order(self) -> Order {
-        let access = self.text("access").unwrap_or("0");
+        self.order_of("access")
+    }
+
+    /// What an index of access qualifiers asks for.
+    pub(super) fn order_of(self, name: &str) -> Order {
+        let access = self.text(name).unwrap_or("0");
         let has = |bit: u32, word: &str| match access.parse::<u32>() {
             Ok(bits) => bits & bit != 0,
             Err(_) => access.split('|').any(|w| w == word),
@@ -124,7 +129,13 @@ impl<'a> Lower<'a, '_> {
             Mem::Shared => Space::Shared,
             Mem::Scratch => Space::Local,
             Mem::Uniform | Mem::KernelInput | Mem::PushConstant => Space::Const,
-            Mem::Constant | Mem::Deref => return None,
+            Mem::Constant => {
+                let mut r = self.constants(base)?;
+                let (start, offset) = (r.offset, self.src_comp(first, 0).word());
+                r.align = ix.align(bits).plus(start.wrapping_sub(base as i32));
+                return Some(self.at(r, offset, start as u32));
+            }
+            Mem::Deref => return None,
         };
         let mut r = MemRef::new(space).with_align(ix.align(bits));
         r.order = ix.order();
@@ -186,10 +197,6 @@ impl<'a> Lower<'a, '_> {
         let shape = self.dest_shape(dest);
         if mem == Mem::Deref {
             return self.load_deref(dest, srcs, ix);
-        }
-        if mem == Mem::Constant {
-            self.error(self.span, "constant data is not part of the text, so it cannot be loaded");
-            return self.define_undef(dest);
         }
         match self.place(mem, srcs, ix, shape.bits) {
             Some(r) => {

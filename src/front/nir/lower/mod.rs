@@ -7,7 +7,8 @@
 //!
 //! - `flow`: control flow and calls; `regs`: registers and phis
 //! - `value`: components and operands; `alu`, `float`, `bits`: opcodes; `wide`: sums of 64 bits
-//! - `memory`: loads, stores, atomics; `deref`: variables and pointers; `types`: their layout
+//! - `memory`: loads, stores, atomics; `copy`: copies; `deref`: pointers; `types`: what they point to
+//! - `variable`: where variables lie, and their initial values (`init`)
 //! - `intrinsic`: the dispatch by the table of intrinsics; `sysval`, `subgroup`, `texture`, `image`
 //!
 //! Errors are collected, and what is at fault gives undefined values, so that several are found at once. Code that
@@ -15,11 +16,13 @@
 
 mod alu;
 mod bits;
+mod copy;
 mod deref;
 mod dominance;
 mod float;
 mod flow;
 mod image;
+mod init;
 mod intrinsic;
 mod memory;
 mod regs;
@@ -28,6 +31,7 @@ mod sysval;
 mod texture;
 mod types;
 mod value;
+mod variable;
 mod wide;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
@@ -124,6 +128,10 @@ fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostic
 /// guard them, so an index may be just outside (-1, or the length) where nobody reads the value.
 const SCRATCH_MARGIN: u32 = 16;
 
+fn by_variable_name<'a>(vars: &'a [ast::Variable<'a>]) -> FxHashMap<&'a str, &'a ast::Variable<'a>> {
+    vars.iter().map(|v| (v.name, v)).collect()
+}
+
 /// What the functions of a program share.
 struct Module<'a> {
     shader: &'a Shader<'a>,
@@ -141,8 +149,13 @@ struct Module<'a> {
     private_bytes: u32,
     /// Where the shader's scratch memory begins in the private memory.
     scratch: u32,
+    /// The shader's variables by name.
+    vars: FxHashMap<&'a str, &'a ast::Variable<'a>>,
     /// Where shared variables lie.
     shared_vars: FxHashMap<&'a str, u32>,
+    /// Where the shader's temporaries lie in private memory.
+    shader_temps: FxHashMap<&'a str, u32>,
+    constants: variable::Constants<'a>,
 }
 
 impl<'a> Module<'a> {
@@ -166,7 +179,10 @@ impl<'a> Module<'a> {
             shared_bytes: shader.shared_size,
             private_bytes: scratch.map_or(0, |(start, pad)| start + shader.scratch_size + pad),
             scratch: scratch.map_or(0, |(start, _)| start),
+            vars: by_variable_name(&shader.vars),
             shared_vars: FxHashMap::default(),
+            shader_temps: FxHashMap::default(),
+            constants: variable::Constants::default(),
         }
     }
 
@@ -196,6 +212,7 @@ impl<'a> Module<'a> {
             comps: Vec::new(),
             places: FxHashMap::default(),
             regs: FxHashMap::default(),
+            vars: by_variable_name(&source.vars),
             local_vars: FxHashMap::default(),
             moves: FxHashMap::default(),
             phis: Vec::new(),
@@ -306,6 +323,8 @@ struct Lower<'a, 'f> {
     /// What values that came from derefs point to.
     places: FxHashMap<u32, deref::Pointer<'a>>,
     regs: FxHashMap<u32, (ast::RegDecl, Reg)>,
+    /// This function's variables by name.
+    vars: FxHashMap<&'a str, &'a ast::Variable<'a>>,
     /// Where variables of this function lie in private memory.
     local_vars: FxHashMap<&'a str, u32>,
     /// By label of a predecessor: phis of its successors, by number, with what to write to them.
@@ -345,6 +364,7 @@ impl<'a> Lower<'a, '_> {
     fn run(&mut self) {
         self.registers();
         self.find_phis();
+        self.initial_values();
         let mut frames: Vec<Frame> = Vec::new();
         let mut phi = 0;
         for (node, span) in &self.fun.body {

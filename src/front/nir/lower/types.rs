@@ -2,7 +2,7 @@
 //!
 //! NIR prints types by name only, so strides are those of std430: a vector is aligned to its size (three
 //! components to that of four), elements and members follow one another aligned. Explicit sizes in a name
-//! (`u64vec4x0a32B`: stride 0, alignment 32) raise the alignment.
+//! (`u64vec4x0a32B`: stride 0, alignment 32) give a matrix's columns their distance and raise the alignment.
 
 use super::super::ast::{Shader, Shape};
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     /// Scalar or vector.
     Value(Shape),
     /// Arrays, and matrices as arrays of columns; length 0: unbounded.
-    Array { element: Rc<Layout>, stride: u32 },
+    Array { element: Rc<Layout>, stride: u32, len: u32 },
     /// Name, offset and type of each member.
     Struct(Vec<(String, u32, Rc<Layout>)>),
     /// Samplers, textures, images.
@@ -44,9 +44,13 @@ impl Layout {
 
 fn array(element: Rc<Layout>, len: u32) -> Option<Rc<Layout>> {
     let stride = element.size.checked_next_multiple_of(element.align.max(1))?;
+    strided(element, len, stride)
+}
+
+fn strided(element: Rc<Layout>, len: u32, stride: u32) -> Option<Rc<Layout>> {
     let size = stride.checked_mul(len)?;
     let align = element.align;
-    Some(Rc::new(Layout { size, align, kind: Kind::Array { element, stride } }))
+    Some(Rc::new(Layout { size, align, kind: Kind::Array { element, stride, len } }))
 }
 
 fn parse(name: &str, shader: &Shader<'_>, depth: u32) -> Option<Rc<Layout>> {
@@ -74,7 +78,12 @@ fn parse(name: &str, shader: &Shader<'_>, depth: u32) -> Option<Rc<Layout>> {
     }
     let (plain, explicit) = explicit(name);
     let mut layout = if let Some((cols, shape)) = matrix(plain) {
-        (*array(Rc::new(Layout::value(shape)), cols)?).clone()
+        let column = Rc::new(Layout::value(shape));
+        (*match explicit {
+            Some((stride, _)) if stride >= column.size => strided(column, cols, stride)?,
+            _ => array(column, cols)?,
+        })
+        .clone()
     } else if let Some(shape) = value(plain) {
         Layout::value(shape)
     } else if ["sampler", "texture", "image"]
@@ -85,19 +94,19 @@ fn parse(name: &str, shader: &Shader<'_>, depth: u32) -> Option<Rc<Layout>> {
     } else {
         return None;
     };
-    if let Some(align) = explicit {
+    if let Some((_, align)) = explicit {
         layout.align = layout.align.max(align);
     }
     Some(Rc::new(layout))
 }
 
-/// `u64vec4x0a32B`: the name and the alignment in bytes.
-fn explicit(name: &str) -> (&str, Option<u32>) {
+/// `u64vec4x0a32B`: the name, stride and alignment in bytes.
+fn explicit(name: &str) -> (&str, Option<(u32, u32)>) {
     let Some(stem) = name.strip_suffix('B') else { return (name, None) };
     let Some((rest, align)) = stem.rsplit_once('a') else { return (name, None) };
-    let Some((plain, _stride)) = rest.rsplit_once('x') else { return (name, None) };
-    match align.parse::<u32>() {
-        Ok(align) if align.is_power_of_two() => (plain, Some(align)),
+    let Some((plain, stride)) = rest.rsplit_once('x') else { return (name, None) };
+    match (stride.parse::<u32>(), align.parse::<u32>()) {
+        (Ok(stride), Ok(align)) if align == 0 || align.is_power_of_two() => (plain, Some((stride, align))),
         _ => (name, None),
     }
 }
@@ -170,6 +179,7 @@ mod tests {
         assert_eq!(size("float[4][2]"), Some((32, 4)));
         assert_eq!(size("u64vec4x0a32B"), Some((32, 32)));
         assert_eq!(size("mat3x2"), Some((24, 8)));
+        assert_eq!(size("mat3x2x16a0B"), Some((48, 8)));
         assert_eq!(size("light"), Some((48, 16)));
         assert_eq!(size("frob"), None);
         let mut deep = String::from("int");

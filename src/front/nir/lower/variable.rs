@@ -1,0 +1,237 @@
+//! Variables: where they lie, and what they begin with.
+//!
+//! - shared: after what the kernel declares; an initial value is stored by one thread before a barrier
+//! - temporaries of a function and of the shader: private memory, initialised where the function, or the kernel, begins
+//! - constants: private memory, all together and in their order, as `load_constant` counts. The text does not hold
+//!   constant data itself; it is known where the variables that it was made of are still declared.
+
+use super::super::ast::{DerefKind, Function, Node, Variable};
+use super::deref::{Pointer, opaque};
+use super::types::Layout;
+use super::value::{Comp, Word};
+use super::{Lower, Shape, init};
+use crate::ir::{Align, Aux, BarOp, Cond, Inst, MemRef, Merge, Op, Space, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// The shader's constant data in private memory.
+#[derive(Default)]
+pub(super) struct Constants<'a> {
+    /// Where it begins; `None`: nothing is known of it.
+    start: Option<u32>,
+    offsets: FxHashMap<&'a str, u32>,
+}
+
+/// Whether a function reads constant data by its offset.
+fn loads_constants(f: &Function<'_>) -> bool {
+    f.body.iter().any(|(node, _)| matches!(node, Node::Intrinsic(i) if i.name == "load_constant"))
+}
+
+fn named<'a>(f: &Function<'a>) -> impl Iterator<Item = &'a str> {
+    f.body.iter().filter_map(|(node, _)| match node {
+        Node::Deref(d) => match d.kind {
+            DerefKind::Var(name) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn variable(&mut self, name: &str) -> Option<Pointer<'a>> {
+        let local = self.vars.get(name).copied();
+        let Some(var) = local.or_else(|| self.module.vars.get(name).copied()) else {
+            self.error(self.span, format!("there is no variable `{name}`"));
+            return None;
+        };
+        let (driver, binding) = var.place.unwrap_or((0, 0));
+        let layout = self.layout(var.ty)?;
+        if opaque(&layout) {
+            return Some(Pointer::Opaque { binding, index: Word::Imm(0), ty: var.ty });
+        }
+        let mem = match var.mode {
+            "shared" => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
+            "" | "function_temp" | "shader_temp" => {
+                let at = self.private_variable(var, &layout, local.is_some());
+                MemRef::new(Space::Local).with_offset(at as i32)
+            }
+            "constant" => {
+                let at = self.module.constants.offsets.get(var.name).copied();
+                let Some(at) = at else {
+                    self.error(self.span, format!("the value of `{name}` is not in the text"));
+                    return None;
+                };
+                self.constants(at)?
+            }
+            "ssbo" => MemRef::new(Space::Buffer).with_buffer(binding as u16),
+            "ubo" => MemRef::new(Space::Uniform).with_buffer(binding as u16),
+            "uniform" => {
+                let kernel = self.module.shader.stage == "MESA_SHADER_KERNEL";
+                let offset = if kernel { driver } else { driver.wrapping_mul(16) };
+                let abi = self.module.request.abi;
+                MemRef::new(Space::Const)
+                    .with_buffer(abi.input_bank.into())
+                    .with_offset(offset.wrapping_add(abi.input_offset.into()) as i32)
+            }
+            mode => {
+                self.error(self.span, format!("variables of mode `{mode}` are not supported"));
+                return None;
+            }
+        };
+        let mem = mem.with_align(Align::multiple_of(layout.align.clamp(1, 16)));
+        let stride = layout.size;
+        Some(Pointer::Memory { mem, layout, stride, wild: Vec::new() })
+    }
+
+    fn shared_variable(&mut self, var: &Variable<'a>, layout: &Layout) -> u32 {
+        if let Some(&at) = self.module.shared_vars.get(var.name) {
+            return at;
+        }
+        let at = self.module.shared_bytes.next_multiple_of(layout.align.max(16));
+        match at.checked_add(layout.size).filter(|&end| end <= 48 << 10) {
+            Some(end) => self.module.shared_bytes = end,
+            None => self.error(var.span, "more shared memory is used than a block can have (48 KiB)"),
+        }
+        self.module.shared_vars.insert(var.name, at);
+        at
+    }
+
+    /// Where a temporary lies: one of this function, or one that all functions share.
+    fn private_variable(&mut self, var: &Variable<'a>, layout: &Layout, local: bool) -> u32 {
+        let known = if local { &self.local_vars } else { &self.module.shader_temps };
+        if let Some(&at) = known.get(var.name) {
+            return at;
+        }
+        let at = self.private(layout.size, layout.align.max(16));
+        let known = if local { &mut self.local_vars } else { &mut self.module.shader_temps };
+        known.insert(var.name, at);
+        at
+    }
+
+    /// Constant data from an offset on.
+    pub(super) fn constants(&mut self, offset: u32) -> Option<MemRef> {
+        match self.module.constants.start {
+            Some(start) => Some(MemRef::new(Space::Local).with_offset(start.wrapping_add(offset) as i32)),
+            None => {
+                self.error(
+                    self.span,
+                    "the text says how much constant data there is, but not what, so it cannot be loaded",
+                );
+                None
+            }
+        }
+    }
+
+    // ---- initial values
+
+    /// Stores what variables begin with: this function's, and the shader's where this is the kernel.
+    pub(super) fn initial_values(&mut self) {
+        let fun = self.fun;
+        let own: FxHashSet<&str> = named(fun).collect();
+        for var in fun.vars.iter().filter(|v| own.contains(v.name)) {
+            self.initialise(var, true);
+        }
+        if !self.is_entry {
+            return;
+        }
+        let shader = self.module.shader;
+        let used: FxHashSet<&str> = shader.functions.iter().flat_map(named).collect();
+        for var in &shader.vars {
+            if used.contains(var.name) && matches!(var.mode, "" | "shader_temp") {
+                self.initialise(var, false);
+            }
+        }
+        let constants = || shader.vars.iter().filter(|v| v.mode == "constant");
+        if shader.functions.iter().any(loads_constants) || constants().any(|v| used.contains(v.name)) {
+            self.initialise_constants();
+        }
+        let shared: Vec<&Variable<'a>> = shader
+            .vars
+            .iter()
+            .filter(|v| v.mode == "shared" && v.init.is_some() && used.contains(v.name))
+            .collect();
+        if !shared.is_empty() {
+            self.initialise_shared(&shared);
+        }
+    }
+
+    fn initial_bytes(&mut self, var: &Variable<'a>) -> Option<(Rc<Layout>, Vec<u8>)> {
+        let init = var.init?;
+        let layout = self.layout(var.ty)?;
+        match init::bytes(init, &layout) {
+            Ok(bytes) => Some((layout, bytes)),
+            Err(why) => {
+                self.error(var.span, format!("the initial value of `{}` cannot be used: {why}", var.name));
+                None
+            }
+        }
+    }
+
+    fn initialise(&mut self, var: &Variable<'a>, local: bool) {
+        if let Some((layout, bytes)) = self.initial_bytes(var) {
+            let at = self.private_variable(var, &layout, local);
+            self.store_bytes(MemRef::new(Space::Local).with_offset(at as i32), &bytes);
+        }
+    }
+
+    fn initialise_constants(&mut self) {
+        let shader = self.module.shader;
+        let mut data = Vec::new();
+        let mut offsets = FxHashMap::default();
+        for var in shader.vars.iter().filter(|v| v.mode == "constant") {
+            // A type that the text does not lay out ends what is known of the data.
+            let Some(layout) = Layout::parse(var.ty, shader) else { return };
+            let Some(bytes) = var.init.and_then(|text| init::bytes(text, &layout).ok()) else { return };
+            data.resize(data.len().next_multiple_of(layout.align.max(1) as usize), 0);
+            offsets.insert(var.name, data.len() as u32);
+            data.extend(bytes);
+        }
+        let complete = shader.constants == 0 || data.len() == shader.constants as usize;
+        if data.is_empty() || !complete {
+            return;
+        }
+        let start = self.private(data.len() as u32, 16);
+        self.module.constants = Constants { start: Some(start), offsets };
+        self.store_bytes(MemRef::new(Space::Local).with_offset(start as i32), &data);
+    }
+
+    /// One thread stores the values, and all wait for it.
+    fn initialise_shared(&mut self, vars: &[&Variable<'a>]) {
+        let index = self.local_index();
+        let first = self.e.cmp(Cond::Eq, Type::U32, index, 0);
+        let header = self.e.b.block;
+        let func = &mut *self.e.b.func;
+        let [then, join] = [(); 2].map(|()| func.detached_block());
+        func.blocks[header].merge = Merge::If { join };
+        self.fork(first, then, join);
+        self.ssa.seal(self.e.b.func, then);
+        self.begin(then);
+        for var in vars {
+            if let Some((layout, bytes)) = self.initial_bytes(var) {
+                let at = self.shared_variable(var, &layout);
+                self.store_bytes(MemRef::new(Space::Shared).with_offset(at as i32), &bytes);
+            }
+        }
+        self.go(join);
+        self.ssa.seal(self.e.b.func, join);
+        self.begin(join);
+        self.e.b.push(Inst::new(Op::Bar, Type::U32).with_aux(Aux::Bar(BarOp::Sync)).src(0));
+    }
+
+    /// Stores constant bytes where 16 of them are aligned.
+    fn store_bytes(&mut self, mem: MemRef, bytes: &[u8]) {
+        for (n, chunk) in bytes.chunks(16).enumerate() {
+            let mut at = mem.with_align(Align::multiple_of(16));
+            at.offset = mem.offset.wrapping_add(16 * n as i32);
+            let size = if chunk.len() % 4 == 0 { 4 } else { 1 };
+            let comps: arrayvec::ArrayVec<Comp, 16> = chunk
+                .chunks(size)
+                .map(|b| {
+                    Comp::constant(8 * size as u8, b.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b)))
+                })
+                .collect();
+            let shape = Shape { bits: 8 * size as u8, comps: comps.len() as u8 };
+            self.store(at, shape, &comps, u16::MAX);
+        }
+    }
+}
