@@ -81,8 +81,13 @@ impl Cx<'_> {
 
     /// A word of the image's description.
     fn info(&self, b: &mut Builder<'_>, s: &Surf, offset: u32) -> ValueId {
-        let mem =
-            MemRef::new(Space::Const).with_buffer(self.abi.aux_bank.into()).with_align(Align::multiple_of(4));
+        self.info_part(b, s, offset, Type::U32)
+    }
+
+    /// A byte or half of a word of the image's description, or the whole.
+    fn info_part(&self, b: &mut Builder<'_>, s: &Surf, offset: u32, ty: Type) -> ValueId {
+        let align = Align::multiple_of(4).plus((offset & 3) as i32);
+        let mem = MemRef::new(Space::Const).with_buffer(self.abi.aux_bank.into()).with_align(align);
         let (base, at) = match (s.handle, s.index) {
             (Some(handle), _) => {
                 let table = self.abi.bindless_info.unwrap_or(self.abi.su_info);
@@ -101,7 +106,7 @@ impl Cx<'_> {
             Some(v) => mem.with_base(&[v]),
             None => mem,
         };
-        b.ld(Type::U32, mem)[0]
+        b.ld(ty, mem)[0]
     }
 
     fn size(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
@@ -255,8 +260,7 @@ impl Cx<'_> {
         }
         if place.dims == 2 && !place.layered {
             // A slice of a three-dimensional image may be bound.
-            let word = self.info(b, s, info::LAYER);
-            let z = b.op2(Op::Shr, Type::U32, word, 16);
+            let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
             let (z, _) = self.clamp(b, s, z, 2, (SD, true));
             packed.push(z.into());
         }
@@ -339,8 +343,8 @@ impl Cx<'_> {
                 // Tiles are 64 bytes wide.
                 (b.mov(0x600), b.mov(6))
             } else {
-                let word = self.info(b, s, info::dim(axis));
-                (b.op2(Op::Shr, Type::U32, word, 16), b.op2(Op::Shr, Type::U32, word, 24))
+                let word = info::dim(axis);
+                (self.info_part(b, s, word + 2, Type::U16), self.info_part(b, s, word + 3, Type::U8))
             };
             shift[axis] = by;
             inside[axis] = b.op2(Op::Ext, Type::U32, at[axis], field);

@@ -50,6 +50,7 @@ fn simplify(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: In
             _ => None,
         })
         .or_else(|| choice(f, inst))
+        .or_else(|| part_conversion(f, uses, inst))
         .or_else(|| boolean(f, uses, out, i))
         .or_else(|| outward(f, uses, out, i))
 }
@@ -230,6 +231,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             }
             None => None,
         },
+        Op::Shl | Op::Shr if imm(0) == Some(0) => mov_imm(inst, 0),
         Op::Shl | Op::Shr => {
             let by = match imm(1)? {
                 n if inst.aux == Aux::Wrap => n & 31,
@@ -295,6 +297,37 @@ fn float(inst: &Inst) -> Option<Inst> {
         Op::Sel if s[0] == s[1] => copy(inst, s[0]),
         _ => None,
     }
+}
+
+/// A conversion of a byte or a half of a word to a float picks that part itself.
+fn part_conversion(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
+    if inst.op != Op::Cvt || inst.ty != Type::F32 || !is_int(inst.sty) || inst.aux != Aux::None {
+        return None;
+    }
+    let s = inst.srcs[0];
+    let d = scalar_def(f, &s).filter(|d| is_int(d.ty) && s.is_plain_val() && d.srcs.len() == 2)?;
+    let x = d.srcs[1].as_imm()?;
+    let (first, bits) = match d.op {
+        Op::Ext => (x & 0xff, x >> 8),
+        Op::And if x == 0xff || x == 0xffff => (0, x.count_ones()),
+        Op::Shr if d.aux != Aux::Wrap && matches!(x, 16 | 24) => (x, 32 - x),
+        _ => return None,
+    };
+    let signed = d.ty == Type::S32 && d.op != Op::And;
+    let whole = matches!(bits, 8 | 16) && first.is_multiple_of(bits) && first + bits <= 32;
+    if !whole || !d.srcs[0].is_plain_val() || uses[s.as_val()?] != 1 || signed && inst.sty == Type::U32 {
+        return None;
+    }
+    let mut new = inst.clone();
+    new.sty = match (bits, signed) {
+        (8, false) => Type::U8,
+        (8, true) => Type::S8,
+        (_, false) => Type::U16,
+        (_, true) => Type::S16,
+    };
+    new.srcs[0] = d.srcs[0];
+    new.aux = Aux::Byte((first / bits) as u8);
+    Some(new)
 }
 
 /// The same kind of arithmetic with another operation.

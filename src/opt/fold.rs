@@ -19,7 +19,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         if !is_scalar(f, inst) || inst.op == Op::Mov && inst.srcs[0].mods == SrcMods::default() {
             return false;
         }
-        let Some(x) = eval(inst) else { return false };
+        let Some(x) = value_of(f, inst) else { return false };
         let mov = as_mov(inst, Src::imm(x));
         f.replace(i, mov);
         folded += 1;
@@ -27,6 +27,23 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     });
     ctx.count("fold: folded", folded);
     folded > 0
+}
+
+/// What an instruction computes from immediates and from values that are copies of them.
+fn value_of(f: &Function, inst: &Inst) -> Option<u32> {
+    let mut known = inst.srcs;
+    for s in &mut known {
+        if let SrcKind::Val(v) = s.kind {
+            let copy = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
+            s.kind = SrcKind::Imm(copy.srcs[0].as_imm().filter(|_| copy.srcs[0].mods == SrcMods::default())?);
+        }
+    }
+    if known == inst.srcs {
+        return eval(inst);
+    }
+    let mut plain = inst.clone();
+    plain.srcs = known;
+    eval(&plain)
 }
 
 /// The result of an instruction all of whose operands are immediates; a predicate as 0 or 1.
