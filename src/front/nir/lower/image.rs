@@ -108,11 +108,8 @@ impl Lower<'_, '_> {
                     self.error(self.span, "an image has one level only");
                     return None;
                 }
-                if op == ImageOp::Samples {
-                    self.error(self.span, "the number of an image's samples cannot be asked for");
-                    return None;
-                }
-                s.mask = all;
+                // The fourth component of a size query is the number of samples.
+                s.mask = if op == ImageOp::Samples { 8 } else { all };
                 return Some(self.surface(Op::Suq, Type::U32, s, usize::from(comps)));
             }
             _ => {}

@@ -33,10 +33,45 @@ pub(super) fn dimension(name: &str) -> Option<Dim> {
     })
 }
 
+/// Operands that instructions may have; the numbers of texture and sampler, gathered component and offsets besides.
+const OPERANDS: &[&str] = &[
+    "coord",
+    "projector",
+    "comparator",
+    "offset",
+    "bias",
+    "lod",
+    "min_lod",
+    "ms_index",
+    "ddx",
+    "ddy",
+    "texture_deref",
+    "sampler_deref",
+    "texture_offset",
+    "sampler_offset",
+    "texture_handle",
+    "sampler_handle",
+];
+
 impl<'a> Lower<'a, '_> {
     pub(super) fn texture(&mut self, tex: &'a ast::Tex<'a>) {
         let args = self.fun.tex_args(tex.args);
         let shape = self.dest_shape(&tex.dest);
+        if tex.op == "samples_identical" {
+            // "No" is always a right answer.
+            return self.define(&tex.dest, &[Comp::constant(shape.bits, 0)]);
+        }
+        for arg in args {
+            let known = match arg.value {
+                TexValue::Src(_) => OPERANDS.contains(&arg.kind),
+                TexValue::Flag => arg.kind != "sparse",
+                _ => true,
+            };
+            if !known {
+                self.error(arg.span, format!("textures with `{}` are not supported", arg.kind));
+                return self.define_undef(&tex.dest);
+            }
+        }
         match self.texture_inst(tex, args, shape.comps) {
             Some(comps) => {
                 let comps: ArrayVec<Comp, 16> = match shape.bits {
@@ -122,7 +157,10 @@ impl<'a> Lower<'a, '_> {
                 _ => (Dim::D2, false),
             },
         };
+        let min_lod = src("min_lod").map(|s| self.src_comp(s, 0));
         let op = match tex.op {
+            // Without derivatives the level would be the bias or zero.
+            "tex" | "txb" if min_lod.is_some() => TexOp::Lod,
             "tex" => TexOp::Sample,
             "txb" => TexOp::Bias,
             "txl" => TexOp::Lod,
@@ -137,6 +175,10 @@ impl<'a> Lower<'a, '_> {
                 return None;
             }
         };
+        if min_lod.is_some() && op != TexOp::Lod {
+            self.error(self.span, format!("`{}` with `min_lod` is not supported", tex.op));
+            return None;
+        }
         let shadow = src("comparator").is_some();
         let ty = match tex.ty.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "int" => Type::S32,
@@ -160,6 +202,10 @@ impl<'a> Lower<'a, '_> {
             operands: Vec::new(),
             indirect: false,
             machine_offsets: false,
+        };
+        let coord = match src("offset") {
+            Some(offset) if op == TexOp::Fetch => self.shifted(coord, array, offset),
+            _ => coord,
         };
         if !coord.is_empty() {
             let mut values: Vec<ValueId> = Vec::new();
@@ -192,6 +238,9 @@ impl<'a> Lower<'a, '_> {
             ("ms_index", TexRole::Sample),
         ] {
             let Some(s) = src(kind) else { continue };
+            if kind == "bias" && op == TexOp::Lod {
+                continue;
+            }
             let comps = self.src_comps(s);
             let zero = comps.iter().all(|c| c.as_const() == Some(0));
             if kind == "lod" && zero && matches!(op, TexOp::Lod | TexOp::Fetch) && dim != Dim::Buffer {
@@ -204,11 +253,22 @@ impl<'a> Lower<'a, '_> {
             let values = comps.iter().map(|c| self.e.val(c.word())).collect();
             t.operands.push((role, values));
         }
+        if let Some(least) = min_lod {
+            let bias = match src("bias") {
+                Some(s) => self.src_comp(s, 0),
+                None => Comp::constant(32, 0),
+            };
+            let level = self.e.op2(Op::Max, Type::F32, bias.word(), least.word());
+            let level = self.e.val(level);
+            t.operands.push((TexRole::Lod, vec![level]));
+        }
         if op == TexOp::Size && src("lod").is_none() {
             let zero = self.e.val(Word::Imm(0));
             t.operands.push((TexRole::Lod, vec![zero]));
         }
-        self.texel_offsets(&mut t, args, src("offset"));
+        if op != TexOp::Fetch {
+            self.texel_offsets(&mut t, args, src("offset"))?;
+        }
         for (index, base, role) in [
             (src("texture_offset"), texture_index, TexRole::Index),
             (src("sampler_offset"), sampler_index, TexRole::SamplerIndex),
@@ -251,7 +311,22 @@ impl<'a> Lower<'a, '_> {
         Some(out)
     }
 
-    fn texel_offsets(&mut self, t: &mut Tex, args: &[TexArg<'_>], offset: Option<&ast::Src>) {
+    /// A texel's coordinates moved by an offset.
+    fn shifted(
+        &mut self,
+        mut coord: ArrayVec<Comp, 16>,
+        array: bool,
+        offset: &ast::Src,
+    ) -> ArrayVec<Comp, 16> {
+        let offsets = self.src_comps(offset);
+        let dimensions = coord.len() - usize::from(array && !coord.is_empty());
+        for (c, offset) in coord.iter_mut().take(dimensions).zip(offsets) {
+            *c = Comp::Word(self.e.op2(Op::Add, Type::U32, c.word(), offset.word()));
+        }
+        coord
+    }
+
+    fn texel_offsets(&mut self, t: &mut Tex, args: &[TexArg<'_>], offset: Option<&ast::Src>) -> Option<()> {
         let pairs = args.iter().find_map(|a| match a.value {
             TexValue::Offsets(pairs) => Some(pairs),
             _ => None,
@@ -260,9 +335,9 @@ impl<'a> Lower<'a, '_> {
             let values = pairs.iter().flat_map(|&(x, y)| [x as u32, y as u32]);
             let values: Vec<ValueId> = values.map(|n| self.e.val(Word::Imm(n))).collect();
             t.operands.push((TexRole::Offset, values));
-            return;
+            return Some(());
         }
-        let Some(s) = offset else { return };
+        let Some(s) = offset else { return Some(()) };
         let comps = self.src_comps(s);
         let constant: Option<ArrayVec<i8, 3>> = comps
             .iter()
@@ -277,11 +352,19 @@ impl<'a> Lower<'a, '_> {
                     t.offset = Some(offsets);
                 }
             }
-            None => {
+            None if t.op == TexOp::Gather => {
                 let values = comps.iter().map(|c| self.e.val(c.word())).collect();
                 t.operands.push((TexRole::Offset, values));
             }
+            None => {
+                self.error(
+                    s.span,
+                    "only gathers and fetches take offsets that are not constants from -8 to 7",
+                );
+                return None;
+            }
         }
+        Some(())
     }
 }
 
