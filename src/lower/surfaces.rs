@@ -124,10 +124,6 @@ impl Cx<'_> {
             if axis == 2 && cube {
                 inst = Inst::new(Op::Div, Type::U32).src(v).src(6);
             }
-            if s.dim == Dim::Ms && axis < 2 {
-                let shift = self.info(b, s, [info::MS_X, info::MS_Y][axis]);
-                inst = Inst::new(Op::Shr, Type::U32).src(v).src(shift);
-            }
             b.push(inst.dst(dst));
         }
         if let (true, Some(&dst)) = (s.mask & 8 != 0, dsts.next()) {

@@ -18,6 +18,8 @@ pub enum Mem {
     GlobalConstant,
     /// 64-bit address and an offset, never written.
     GlobalConstantOffset,
+    /// The same with a bound: what would reach beyond it is zero.
+    GlobalConstantBounded,
     /// Storage buffer number and byte offset.
     Ssbo,
     /// Uniform block number and byte offset.
@@ -78,7 +80,7 @@ pub enum Subgroup {
     Ballot, InverseBallot, BallotBitfieldExtract, BallotBitCountReduce, BallotBitCountInclusive, BallotBitCountExclusive,
     BallotFindLsb, BallotFindMsb, Elect, FirstInvocation, LastInvocation, VoteAll, VoteAny, VoteIeq, VoteFeq,
     ReadInvocation, ReadFirstInvocation, Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast,
-    QuadSwapHorizontal, QuadSwapVertical, QuadSwapDiagonal, Reduce, InclusiveScan, ExclusiveScan,
+    QuadSwapHorizontal, QuadSwapVertical, QuadSwapDiagonal, QuadVoteAny, QuadVoteAll, Rotate, AsUniform, Reduce, InclusiveScan, ExclusiveScan,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -105,6 +107,8 @@ pub enum Kind {
     Barrier(Barrier),
     SsboSize,
     UboSize,
+    /// Elements of the array that ends a storage buffer.
+    BufferArrayLength,
     CopyDeref,
     MemcpyDeref,
     DerefModeIs,
@@ -131,6 +135,7 @@ const ROWS: &[(&str, Kind, u8)] = &[
     ("load_global", Kind::Load(Mem::Global), 1), ("load_global_2x32", Kind::Load(Mem::Global2x32), 1),
     ("load_global_constant", Kind::Load(Mem::GlobalConstant), 1),
     ("load_global_constant_offset", Kind::Load(Mem::GlobalConstantOffset), 2),
+    ("load_global_constant_bounded", Kind::Load(Mem::GlobalConstantBounded), 3),
     ("load_ssbo", Kind::Load(Mem::Ssbo), 2), ("load_ubo", Kind::Load(Mem::Ubo), 2),
     ("load_ubo_vec4", Kind::Load(Mem::UboVec4), 2), ("load_shared", Kind::Load(Mem::Shared), 1),
     ("load_scratch", Kind::Load(Mem::Scratch), 1), ("load_uniform", Kind::Load(Mem::Uniform), 1),
@@ -140,6 +145,7 @@ const ROWS: &[(&str, Kind, u8)] = &[
     ("store_ssbo", Kind::Store(Mem::Ssbo), 3), ("store_shared", Kind::Store(Mem::Shared), 2),
     ("store_scratch", Kind::Store(Mem::Scratch), 2), ("store_deref", Kind::Store(Mem::Deref), 2),
     ("get_ssbo_size", Kind::SsboSize, 1), ("ssbo_size", Kind::SsboSize, 1), ("get_ubo_size", Kind::UboSize, 1),
+    ("deref_buffer_array_length", Kind::BufferArrayLength, 1),
     ("copy_deref", Kind::CopyDeref, 2), ("memcpy_deref", Kind::MemcpyDeref, 3), ("load_param", Kind::Param, 0),
     ("deref_mode_is", Kind::DerefModeIs, 1), ("addr_mode_is", Kind::DerefModeIs, 1),
     ("decl_reg", Kind::DeclReg, 0), ("load_reg", Kind::LoadReg, 1), ("load_reg_indirect", Kind::LoadRegIndirect, 2),
@@ -189,6 +195,9 @@ const ROWS: &[(&str, Kind, u8)] = &[
     ("quad_swap_horizontal", Kind::Subgroup(Subgroup::QuadSwapHorizontal), 1),
     ("quad_swap_vertical", Kind::Subgroup(Subgroup::QuadSwapVertical), 1),
     ("quad_swap_diagonal", Kind::Subgroup(Subgroup::QuadSwapDiagonal), 1),
+    ("quad_vote_any", Kind::Subgroup(Subgroup::QuadVoteAny), 1),
+    ("quad_vote_all", Kind::Subgroup(Subgroup::QuadVoteAll), 1),
+    ("rotate", Kind::Subgroup(Subgroup::Rotate), 2), ("as_uniform", Kind::Subgroup(Subgroup::AsUniform), 1),
     ("reduce", Kind::Subgroup(Subgroup::Reduce), 1), ("inclusive_scan", Kind::Subgroup(Subgroup::InclusiveScan), 1),
     ("exclusive_scan", Kind::Subgroup(Subgroup::ExclusiveScan), 1),
     // barriers
@@ -203,12 +212,13 @@ const ROWS: &[(&str, Kind, u8)] = &[
     ("begin_invocation_interlock", Kind::Nothing, 0), ("end_invocation_interlock", Kind::Nothing, 0),
 ];
 
-/// Memories with atomics: prefix of the name, sources before the data.
-const ATOMIC_MEMS: &[(&str, Mem, u8)] = &[
-    ("ssbo", Mem::Ssbo, 2),
-    ("global", Mem::Global, 1),
-    ("shared", Mem::Shared, 1),
-    ("deref", Mem::Deref, 1),
+/// Memories with atomics: beginning and end of the name, sources before the data.
+const ATOMIC_MEMS: &[(&str, &str, Mem, u8)] = &[
+    ("ssbo", "", Mem::Ssbo, 2),
+    ("global", "", Mem::Global, 1),
+    ("global", "_2x32", Mem::Global2x32, 1),
+    ("shared", "", Mem::Shared, 1),
+    ("deref", "", Mem::Deref, 1),
 ];
 
 /// Names of the operations in the older generation (part of the intrinsic's name) and the newer (`atomic_op=`).
@@ -247,12 +257,12 @@ static TABLE: LazyLock<FxHashMap<String, IntrinsicInfo>> = LazyLock::new(|| {
         row(name.into(), kind, srcs);
     }
     let two = |op| u8::from(matches!(op, Atomic::CompSwap | Atomic::FcompSwap));
-    for &(prefix, mem, srcs) in ATOMIC_MEMS {
+    for &(prefix, suffix, mem, srcs) in ATOMIC_MEMS {
         for &(old, _, op) in ATOMICS {
-            row(format!("{prefix}_atomic_{old}"), Kind::Atomic(mem, Some(op)), srcs + 1 + two(op));
+            row(format!("{prefix}_atomic_{old}{suffix}"), Kind::Atomic(mem, Some(op)), srcs + 1 + two(op));
         }
-        row(format!("{prefix}_atomic"), Kind::Atomic(mem, None), srcs + 1);
-        row(format!("{prefix}_atomic_swap"), Kind::AtomicSwap(mem), srcs + 2);
+        row(format!("{prefix}_atomic{suffix}"), Kind::Atomic(mem, None), srcs + 1);
+        row(format!("{prefix}_atomic_swap{suffix}"), Kind::AtomicSwap(mem), srcs + 2);
     }
     for &(prefix, image) in IMAGES {
         for &(old, _, op) in ATOMICS {

@@ -8,9 +8,9 @@
 use super::super::ast::{ArrayIndex, Deref, DerefKind, Dest, Place, Src};
 use super::memory::Indices;
 use super::types::{Kind, Layout};
-use super::value::{Comp, Word};
+use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
-use crate::ir::{Align, MemRef, Op, Space, Type};
+use crate::ir::{Align, Inst, MemRef, Op, Space, Type};
 use std::rc::Rc;
 
 /// What a deref leads to.
@@ -280,6 +280,57 @@ impl<'a> Lower<'a, '_> {
                 None
             }
         }
+    }
+
+    /// Whether a pointer leads to one of the memories that the index names.
+    pub(super) fn mode_is(&mut self, dest: &Dest, src: &Src, ix: Indices<'_>) {
+        let modes = ix.text("mem_modes").or_else(|| ix.text("memory_modes")).unwrap_or("");
+        let names: &[&str] = match self.pointer(src) {
+            Some(Pointer::Memory { mem, .. }) => match mem.space {
+                Space::Shared => &["shared"],
+                Space::Local => &["function_temp", "shader_temp", "constant"],
+                Space::Global => &["global"],
+                Space::Buffer => &["ssbo"],
+                Space::Uniform => &["ubo"],
+                Space::Const => &["uniform", "push_const"],
+                _ => &[],
+            },
+            _ => &[],
+        };
+        if names.is_empty() {
+            self.error(self.span, "generic pointers whose memory is not known are not supported");
+            return self.define_undef(dest);
+        }
+        let yes = modes.split('|').any(|mode| names.contains(&mode) || mode == "generic");
+        let bits = self.dest_shape(dest).bits;
+        let answer = self.boolean(Pred::Const(yes), bits);
+        self.define(dest, &[answer]);
+    }
+
+    /// How many elements fit between an unbounded array's begin and the end of its storage buffer.
+    pub(super) fn array_length(&mut self, dest: &Dest, src: &Src) {
+        let found = match self.pointer(src) {
+            Some(Pointer::Memory { mem, layout, .. }) if mem.space == Space::Buffer => match layout.kind {
+                Kind::Array { stride, .. } if stride > 0 => Some((mem, stride)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((mem, stride)) = found else {
+            self.error(src.span, "this is not an array in a storage buffer");
+            return self.define_undef(dest);
+        };
+        let start = match mem.base()[..] {
+            [v] => self.e.op2(Op::Add, Type::U32, Word::Val(v), mem.offset as u32),
+            _ => Word::Imm(mem.offset as u32),
+        };
+        let mut whole = MemRef::new(Space::Buffer).with_buffer(mem.buffer);
+        whole.index = mem.index;
+        let size = self.e.inst(Inst::new(Op::BufSize, Type::U32).with_mem(whole));
+        let end = self.e.op2(Op::Max, Type::U32, size, start);
+        let bytes = self.e.op2(Op::Sub, Type::U32, end, start);
+        let length = self.e.op2(Op::Div, Type::U32, bytes, stride);
+        self.define(dest, &[Comp::Word(length)]);
     }
 
     pub(super) fn load_deref(&mut self, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {

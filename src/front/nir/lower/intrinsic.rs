@@ -57,6 +57,10 @@ impl<'a> Lower<'a, '_> {
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
             Kind::SsboSize | Kind::UboSize => {
                 let space = if info.kind == Kind::SsboSize { Space::Buffer } else { Space::Uniform };
+                // Its driver describes no uniform blocks, it just binds them.
+                if space == Space::Uniform && self.needs_kepler("sizes of uniform blocks").is_none() {
+                    return self.define_undef(&dest);
+                }
                 let number = self.src_comp(&srcs[0], 0).word();
                 let mem = self.numbered_by(MemRef::new(space), number);
                 let size = self.e.comp(Inst::new(Op::BufSize, Type::U32).with_mem(mem));
@@ -72,10 +76,8 @@ impl<'a> Lower<'a, '_> {
                     }
                 }
             }
-            Kind::DerefModeIs => {
-                self.error(self.span, "generic pointers whose memory is not known are not supported");
-                self.define_undef(&dest);
-            }
+            Kind::DerefModeIs => self.mode_is(&dest, &srcs[0], ix),
+            Kind::BufferArrayLength => self.array_length(&dest, &srcs[0]),
             Kind::ShaderClock => {
                 let lo = self.e.b.sv(Sv::ClockLo);
                 let hi = self.e.b.sv(Sv::ClockHi);

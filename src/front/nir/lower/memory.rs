@@ -8,7 +8,7 @@ use super::super::ast::{Dest, Index, Src};
 use super::super::intrinsics::{Atomic, Mem};
 use super::value::{Comp, Word};
 use super::{Lower, Shape};
-use crate::ir::{Align, AtomOp, Inst, MemRef, Op, Order, Space, Src as Operand, Type};
+use crate::ir::{Align, AtomOp, Cond, Inst, MemRef, Merge, Op, Order, Space, Src as Operand, Type};
 use arrayvec::ArrayVec;
 
 /// The bits of `access=`, as 22.3 numbers them.
@@ -123,7 +123,11 @@ impl<'a> Lower<'a, '_> {
         let first = srcs.first()?;
         let base = ix.uint("base");
         let space = match mem {
-            Mem::Global | Mem::Global2x32 | Mem::GlobalConstant | Mem::GlobalConstantOffset => Space::Global,
+            Mem::Global
+            | Mem::Global2x32
+            | Mem::GlobalConstant
+            | Mem::GlobalConstantOffset
+            | Mem::GlobalConstantBounded => Space::Global,
             Mem::Ssbo => Space::Buffer,
             Mem::Ubo | Mem::UboVec4 => Space::Uniform,
             Mem::Shared => Space::Shared,
@@ -148,7 +152,7 @@ impl<'a> Lower<'a, '_> {
                 let (lo, hi) = (self.src_comp(first, 0).word(), self.src_comp(first, 1).word());
                 self.at64(r, Comp::Wide(lo, hi))
             }
-            Mem::GlobalConstantOffset => {
+            Mem::GlobalConstantOffset | Mem::GlobalConstantBounded => {
                 let (a, n) = (self.src_comp(first, 0), self.src_comp(srcs.get(1)?, 0).word());
                 let sum = self.int2(Op::Add, false, 64, a, Comp::Wide(n, Word::Imm(0)));
                 self.at64(r, sum)
@@ -198,6 +202,9 @@ impl<'a> Lower<'a, '_> {
         if mem == Mem::Deref {
             return self.load_deref(dest, srcs, ix);
         }
+        if mem == Mem::GlobalConstantBounded {
+            return self.load_bounded(dest, srcs, ix);
+        }
         match self.place(mem, srcs, ix, shape.bits) {
             Some(r) => {
                 let signed = matches!(dest, Dest::Ssa(def) if self.signed_loads.contains(&def.index));
@@ -206,6 +213,43 @@ impl<'a> Lower<'a, '_> {
             }
             None => self.define_undef(dest),
         }
+    }
+
+    /// A load where it ends before the bound, zeros where it does not.
+    fn load_bounded(&mut self, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+        let shape = self.dest_shape(dest);
+        let offset = self.src_comp(&srcs[1], 0).word();
+        let bound = self.src_comp(&srcs[2], 0).word();
+        let size = u32::from(shape.bits.max(8)) / 8 * u32::from(shape.comps);
+        // The sum may wrap, so the offset is compared with what the bound leaves.
+        let fits = self.e.cmp(Cond::Ge, Type::U32, bound, size);
+        let rest = self.e.op2(Op::Sub, Type::U32, bound, size);
+        let inside = self.e.cmp(Cond::Le, Type::U32, offset, rest);
+        let inside = self.e.and(fits, inside);
+        let vars: Vec<_> = (0..super::words(shape)).map(|_| self.ssa.var(super::class(shape))).collect();
+        let per = vars.len() / usize::from(shape.comps);
+        for list in vars.chunks(per) {
+            self.write_vars(list, Comp::constant(shape.bits, 0));
+        }
+        let header = self.e.b.block;
+        let func = &mut *self.e.b.func;
+        let [then, join] = [(); 2].map(|()| func.detached_block());
+        func.blocks[header].merge = Merge::If { join };
+        self.fork(inside, then, join);
+        self.ssa.seal(self.e.b.func, then);
+        self.begin(then);
+        if let Some(r) = self.place(Mem::GlobalConstantBounded, srcs, ix, shape.bits) {
+            let comps = self.load(r, shape);
+            for (list, c) in vars.chunks(per).zip(comps) {
+                self.write_vars(list, c);
+            }
+        }
+        self.go(join);
+        self.ssa.seal(self.e.b.func, join);
+        self.begin(join);
+        let comps: ArrayVec<Comp, 16> =
+            vars.chunks(per).map(|list| self.read_vars(list, shape.bits)).collect();
+        self.define(dest, &comps);
     }
 
     pub(super) fn store_intrinsic(&mut self, mem: Mem, srcs: &[Src], ix: Indices<'_>) {

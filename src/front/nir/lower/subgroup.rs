@@ -114,6 +114,35 @@ impl Lower<'_, '_> {
                     result.push(self.shuffle(c, ShflOp::Idx, from));
                 }
             }
+            Subgroup::QuadVoteAny | Subgroup::QuadVoteAll => {
+                // Lanes that are not active do not vote.
+                let any = op == Subgroup::QuadVoteAny;
+                let p = self.e.truth(first, bits);
+                let votes = self.ballot(if any { p } else { p.not() });
+                let me = lane(self);
+                let quad = self.e.op2(Op::And, Type::U32, me, 28);
+                let mine = self.shift(Op::Shr, 32, false, Comp::Word(votes), Comp::Word(quad));
+                let mine = self.e.op2(Op::And, Type::U32, mine.word(), 15);
+                let p = self.e.cmp(if any { Cond::Ne } else { Cond::Eq }, Type::U32, mine, 0);
+                result.push(self.boolean(p, shape.bits));
+            }
+            Subgroup::Rotate => {
+                // Within the lane's cluster.
+                let cluster = match ix.uint("cluster_size") {
+                    n if n.is_power_of_two() && n < 32 => n,
+                    _ => 32,
+                };
+                let me = lane(self);
+                let there = self.e.op2(Op::Add, Type::U32, me, second);
+                let there = self.e.op2(Op::And, Type::U32, there, cluster - 1);
+                let base = self.e.op2(Op::And, Type::U32, me, 32 - cluster);
+                let from = self.e.op2(Op::Or, Type::U32, base, there);
+                for &c in &values {
+                    result.push(self.shuffle(c, ShflOp::Idx, from));
+                }
+            }
+            // The front-end that wrote it promises that all lanes have one value.
+            Subgroup::AsUniform => result.extend(values.iter().copied()),
             Subgroup::Reduce | Subgroup::InclusiveScan | Subgroup::ExclusiveScan => {
                 for &c in &values {
                     match self.reduce(op, c, bits, ix) {
