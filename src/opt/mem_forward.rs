@@ -6,11 +6,12 @@
 //! st u32 # l[%r1+0x8] %r4         the first store is gone: nothing reads it in between
 //! ```
 //!
-//! Within a block: what was stored to or loaded from a place is known until something may write there. Places are
-//! compared by space, buffer, base and offset; widths must agree. Other threads can write shared and global memory,
+//! Within a block, and on into blocks that are reached from that one alone: what was stored to or loaded from a place
+//! is known until something may write there. Places are compared by space, buffer, base and offset; widths must agree. Other threads can write shared and global memory,
 //! which only counts across barriers, atomics and calls: weak accesses promise no order in between. A store to local
 //! memory is dead if the same place is stored again with nothing that may read it in between, or if the thread
-//! ends: nobody else sees local memory. A store to shared or global memory is never removed.
+//! ends, or if the function never reads local memory: nobody else sees it. A store to shared or global memory is never
+//! removed.
 //!
 //! Only weak, unguarded accesses take part; guarded stores end what is known of places that they may touch.
 
@@ -18,9 +19,11 @@ use super::Ctx;
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
 use crate::ir::*;
 use arrayvec::ArrayVec;
-use cranelift_entity::EntitySet;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// What a place in memory holds.
+#[derive(Clone)]
 struct Held {
     mem: MemRef,
     bytes: u32,
@@ -37,13 +40,21 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut forwarded = 0;
     let mut dead: Vec<InstId> = Vec::new();
     let mut held: Vec<Held> = Vec::new();
+    let mut local = Local::default();
+    // What is known at the end of blocks that other blocks follow.
+    let mut ends: SecondaryMap<BlockId, Vec<Held>> = SecondaryMap::new();
+    let before = only_predecessors(f);
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         held.clear();
+        if let Some(known) = before[b].expand().and_then(|p| ends.get(p)) {
+            held.extend(known.iter().cloned());
+        }
         for k in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[k];
             let inst = &f.insts[i];
             let Some(m) = inst.mem.filter(|_| matches!(inst.op, Op::Ld | Op::St)) else {
+                local.look_at(i, inst);
                 clobber_all(inst, &mut held);
                 continue;
             };
@@ -64,6 +75,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                     forwarded += 1;
                     continue;
                 }
+                local.look_at(i, inst);
                 // It may read what stores have left.
                 for h in &mut held {
                     if may_alias(&h.mem, h.bytes, &m, bytes) {
@@ -78,6 +90,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 }
                 continue;
             }
+            local.look_at(i, inst);
             if m.order != Order::Weak {
                 held.clear();
                 continue;
@@ -105,6 +118,15 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         if f.blocks[b].term == Term::Exit {
             dead.extend(held.iter().filter_map(|h| h.unread_store));
         }
+        if !held.is_empty() && f.blocks[b].term.successors().any(|s| before[s].expand() == Some(b)) {
+            let mut known = held.clone();
+            known.iter_mut().for_each(|h| h.unread_store = None);
+            ends[b] = known;
+        }
+    }
+    if !local.read && !local.stores.is_empty() {
+        dead = local.stores;
+        f.local_bytes = 0;
     }
     let removed = dead.len();
     if removed > 0 {
@@ -120,6 +142,46 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     ctx.count("mem_forward: loads", forwarded);
     ctx.count("mem_forward: dead stores", removed);
     forwarded + removed > 0
+}
+
+/// What a function does with local memory.
+#[derive(Default)]
+struct Local {
+    stores: Vec<InstId>,
+    /// Whether anything may read it.
+    read: bool,
+}
+
+impl Local {
+    fn look_at(&mut self, i: InstId, inst: &Inst) {
+        let space = inst.mem.map(|m| m.space);
+        match (inst.op, space) {
+            (Op::St, Some(Space::Local)) if inst.mem.is_some_and(|m| m.order == Order::Weak) => {
+                self.stores.push(i)
+            }
+            (_, Some(Space::Local | Space::Generic)) => self.read = true,
+            _ => self.read |= inst.call().is_some(),
+        }
+    }
+}
+
+/// For each block that is reached from one other block only, and comes after it, that block.
+fn only_predecessors(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> {
+    let mut only: SecondaryMap<BlockId, PackedOption<BlockId>> = SecondaryMap::new();
+    let mut several: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
+    only.resize(f.blocks.len());
+    for &b in &f.layout {
+        for s in f.blocks[b].term.successors() {
+            // What comes before was looked at, and is another block.
+            if only[s].is_some() || several.contains(s) {
+                only[s] = None.into();
+                several.insert(s);
+            } else {
+                only[s] = b.into();
+            }
+        }
+    }
+    only
 }
 
 fn remember(held: &mut Vec<Held>, new: Held) {

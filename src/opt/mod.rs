@@ -34,6 +34,7 @@ pub mod mods;
 pub mod operand;
 pub mod sink;
 pub mod strength;
+pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
@@ -109,6 +110,7 @@ pub static PASSES: &[Pass] = &[
     on_function("operand", operand::run),
     on_function("sink", sink::run),
     on_function("strength", strength::run),
+    on_function("unroll", unroll::run),
 ];
 
 /// Splits a list of names at compile time, for [`pipeline`].
@@ -125,7 +127,7 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
         (Stage::Legal, 0) => &[],
         (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop fold gvn complement algebra copy_prop mem_forward if_convert copy_prop
+            inline dead_params flow copy_prop fold gvn unroll copy_prop fold complement algebra copy_prop address mem_forward if_convert copy_prop
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(

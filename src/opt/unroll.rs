@@ -1,0 +1,257 @@
+//! Loops that run a few times, known in advance, become that many copies of their body.
+//!
+//! ```text
+//!     jump b1(0)
+//! b1(%r1): loop exit b3 cont b2           set.ge pred %p2 0 2         false
+//!     set.ge pred s32 %p2 %r1 0x2    ->   ...                         with 0 for %r1
+//!     branch %p2 b3 b2                    set.ge pred %p2 1 2         false
+//! b2: ...                                 ...                         with 1 for %r1
+//!     add u32 %r4 %r1 0x1                 set.ge pred %p2 2 2         true
+//!     jump b1(%r4)                        jump b3
+//! ```
+//!
+//! The loop must be left in one place, by a branch at its own level whose condition follows from one parameter of the
+//! header and constants, and go round in one place. The number of rounds is found by evaluating that condition. Only
+//! innermost loops are looked at, and only where what comes out is small: each copy saves the branch, its comparison,
+//! the counter and two entries of the divergence stack, and addresses and indices become constants.
+//!
+//! Safe because the copies are what would be executed, in that order, by all lanes: the condition is the same for all.
+
+use super::Ctx;
+use super::edit::is_scalar;
+use super::flow::constructs;
+use crate::ir::*;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+
+/// Rounds up to which a loop is unrolled.
+const ROUNDS: usize = 16;
+/// Instructions that all copies together may have.
+const LARGEST: usize = 64;
+/// Operations between a header's parameter and the condition.
+const DEPTH: usize = 8;
+
+pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
+    let headers: Vec<BlockId> = f.layout.iter().copied().filter(is_header).collect();
+    if headers.is_empty() {
+        return false;
+    }
+    let around = constructs(f);
+    let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+    f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n as u32);
+    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+    for &b in &f.layout {
+        for s in f.blocks[b].term.successors().filter(|&s| is_header(&s)) {
+            entries[s].push(b);
+        }
+    }
+    let found: Vec<Counted> =
+        headers.iter().filter_map(|&h| counted(f, h, &entries[h], &around, &position)).collect();
+    // The copies stand in front of the header that they are of.
+    let mut before: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+    for l in &found {
+        before[l.blocks[0]] = unroll(f, l);
+    }
+    if found.is_empty() {
+        return false;
+    }
+    let layout = std::mem::take(&mut f.layout);
+    for b in layout {
+        f.layout.append(&mut before[b]);
+        f.layout.push(b);
+    }
+    super::flow::run(f, ctx);
+    ctx.count("unroll: loops", found.len());
+    true
+}
+
+/// A loop whose rounds are known.
+struct Counted {
+    /// Its blocks in the order of the layout, the header first.
+    blocks: Vec<BlockId>,
+    /// The block that enters it.
+    from: BlockId,
+    /// The block that goes round.
+    latch: BlockId,
+    /// The block that leaves, and whether it does so by its first edge.
+    leaves: BlockId,
+    by_then: bool,
+    /// How often the branch that leaves does not.
+    rounds: usize,
+}
+
+fn counted(
+    f: &Function,
+    h: BlockId,
+    entries: &[BlockId],
+    around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
+    position: &SecondaryMap<BlockId, u32>,
+) -> Option<Counted> {
+    let Merge::Loop { exit, cont } = f.blocks[h].merge else { return None };
+    let blocks: Vec<BlockId> = f.layout[position[h] as usize..position[exit] as usize].to_vec();
+    let (mut latch, mut leaves, mut conts, mut size) = (None, None, 0, 0);
+    for &b in &blocks {
+        let block = &f.blocks[b];
+        if b != h && matches!(block.merge, Merge::Loop { .. }) || matches!(block.term, Term::Ret(_)) {
+            return None;
+        }
+        size += block.body.len();
+        for s in block.term.successors() {
+            conts += (s == cont) as u32;
+            let end = match s {
+                _ if s == h => &mut latch,
+                _ if s == exit => &mut leaves,
+                _ => continue,
+            };
+            if end.replace(b).is_some() {
+                return None;
+            }
+        }
+    }
+    let (latch, leaves) = (latch?, leaves?);
+    if conts > 1 || leaves != h && around[leaves].expand() != Some(h) || size > LARGEST {
+        return None;
+    }
+    let Term::Branch { cond, not, then, .. } = &f.blocks[leaves].term else { return None };
+    let by_then = then.to == exit;
+    let again = f.blocks[latch].term.edges().find(|e| e.to == h)?;
+    let &[from] = entries.iter().filter(|&&p| p != latch).collect::<Vec<_>>().as_slice() else {
+        return None;
+    };
+    let first = f.blocks[*from].term.edges().find(|e| e.to == h)?;
+    // The one parameter that the condition depends on.
+    let param = depends_on(f, *cond, h, DEPTH)?;
+    let k = f.blocks[h].params.iter().position(|&p| p == param)?;
+    let mut x = constant(f, first.args[k])?;
+    let mut rounds = 0;
+    loop {
+        let holds = value(f, *cond, param, x, DEPTH)? & 1 != 0;
+        if (holds != *not) == by_then {
+            break;
+        }
+        rounds += 1;
+        if rounds > ROUNDS || rounds * size > LARGEST {
+            return None;
+        }
+        x = value(f, again.args[k], param, x, DEPTH)?;
+    }
+    (rounds > 0).then_some(Counted { blocks, from: *from, latch, leaves, by_then, rounds })
+}
+
+/// The only parameter of block `h` that a value is computed from, if all else are constants.
+fn depends_on(f: &Function, v: ValueId, h: BlockId, depth: usize) -> Option<ValueId> {
+    if f.values[v].def == Def::Block(h) {
+        return Some(v);
+    }
+    let d = f.def_inst(v).filter(|d| depth > 0 && is_scalar(f, d) && d.is_pure())?;
+    let mut values = d.srcs.iter().filter_map(Src::as_val);
+    let mut found = None;
+    values.try_for_each(|s| {
+        if constant(f, s).is_some() {
+            return Some(());
+        }
+        let p = depends_on(f, s, h, depth - 1)?;
+        (found.is_none_or(|other| other == p)).then(|| found = Some(p))
+    })?;
+    found
+}
+
+fn constant(f: &Function, v: ValueId) -> Option<u32> {
+    let d = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
+    super::edit::imm_src(d, 0)
+}
+
+/// What a value is if a parameter is `x`.
+fn value(f: &Function, v: ValueId, param: ValueId, x: u32, depth: usize) -> Option<u32> {
+    if v == param {
+        return Some(x);
+    }
+    let d = f.def_inst(v).filter(|d| depth > 0 && is_scalar(f, d) && d.is_pure())?;
+    let mut plain = d.clone();
+    for s in &mut plain.srcs {
+        if let SrcKind::Val(v) = s.kind {
+            s.kind = SrcKind::Imm(value(f, v, param, x, depth - 1)?);
+        }
+    }
+    super::fold::eval(&plain)
+}
+
+/// Makes the copies and returns their blocks. The loop itself is what is left when its condition to leave holds; what
+/// follows that in the loop is unreachable afterwards.
+fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
+    let h = l.blocks[0];
+    let mut copies = Vec::with_capacity(l.rounds * l.blocks.len());
+    // The block with the edge to the copy that is next.
+    let mut open = l.from;
+    for _ in 0..l.rounds {
+        let copy = copy_blocks(f, &l.blocks);
+        let of = |b: BlockId| copy[l.blocks.iter().position(|&o| o == b).unwrap_or(0)];
+        let header = of(h);
+        f.blocks[header].merge = match f.blocks[header].merge {
+            Merge::Loop { .. } => Merge::None,
+            other => other,
+        };
+        decide(f, of(l.leaves), !l.by_then);
+        f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.to = header);
+        // The copy's own way round leads on.
+        let latch = of(l.latch);
+        f.blocks[latch].term.edges_mut().filter(|e| e.to == header).for_each(|e| e.to = h);
+        open = latch;
+        copies.extend(copy);
+    }
+    f.blocks[h].merge = Merge::None;
+    decide(f, l.leaves, l.by_then);
+    if l.latch != l.leaves {
+        f.blocks[l.latch].term = Term::Unreachable;
+    }
+    copies
+}
+
+/// Makes a branch a jump along its first or second edge.
+fn decide(f: &mut Function, b: BlockId, by_then: bool) {
+    let block = &mut f.blocks[b];
+    if let Term::Branch { then, els, .. } = &block.term {
+        block.term = Term::Jump(if by_then { then.clone() } else { els.clone() });
+    }
+    if matches!(block.merge, Merge::If { .. }) {
+        block.merge = Merge::None;
+    }
+}
+
+/// Copies of blocks with everything in them, in the same order. Edges and constructs among them are among the copies.
+fn copy_blocks(f: &mut Function, blocks: &[BlockId]) -> Vec<BlockId> {
+    let mut values: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
+    let copies: Vec<BlockId> = blocks.iter().map(|_| f.detached_block()).collect();
+    for (&b, &c) in blocks.iter().zip(&copies) {
+        for p in f.blocks[b].params.clone() {
+            values[p] = f.add_block_param(c, f.class(p)).into();
+        }
+        for i in f.blocks[b].body.clone() {
+            let mut defs = Vec::new();
+            f.insts[i].for_defs(|v| defs.push(v));
+            for v in defs {
+                values[v] = f.new_value(f.class(v)).into();
+            }
+        }
+    }
+    let value = |v: ValueId| values[v].expand().unwrap_or(v);
+    let block = |b: BlockId| blocks.iter().position(|&o| o == b).map_or(b, |k| copies[k]);
+    for (&b, &c) in blocks.iter().zip(&copies) {
+        for i in f.blocks[b].body.clone() {
+            let mut inst = f.insts[i].clone();
+            inst.map_uses(value);
+            inst.map_defs(value);
+            f.append(c, inst);
+        }
+        let mut term = f.blocks[b].term.clone();
+        term.map_uses(value);
+        term.edges_mut().for_each(|e| e.to = block(e.to));
+        let mut merge = f.blocks[b].merge;
+        merge.blocks_mut().for_each(|t| *t = block(*t));
+        let loc = f.blocks[b].term_loc;
+        let copy = &mut f.blocks[c];
+        (copy.term, copy.merge, copy.term_loc) = (term, merge, loc);
+    }
+    copies
+}
