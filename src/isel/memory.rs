@@ -93,7 +93,7 @@ impl Cx<'_> {
             };
         }
         let m = size.into_iter().fold(m, MInst::with);
-        Ok(args(m, [self.address(mem), self.arg(i, 0, Type::U32)?]))
+        Ok(args(m, [self.address(mem), self.arg(i, 0, i.ty)?]))
     }
 
     /// Global atomics; without a destination the reduction, which returns nothing.

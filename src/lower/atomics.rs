@@ -20,7 +20,7 @@
 //!                                       b6:
 //! ```
 //!
-//! Lanes that got the lock give it back before any lane tries again, so lanes of one warp cannot wait for each
+//! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give it back before any lane tries again, so lanes of one warp cannot wait for each
 //! other. Global memory has most operations; the others compare and swap until nobody interfered.
 
 use super::blocks;
@@ -186,21 +186,20 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     f.blocks[header].merge = Merge::Loop { exit: frame.end, cont };
     f.blocks[header].term = Term::Jump(Edge::to(attempt));
     let mem = i.mem.unwrap_or(MemRef::new(Space::Shared));
+    // A pair of words is locked, and stored if the lock was kept, as one.
     let plain = |op: Op| {
-        let mut p = Inst::new(op, Type::U32).with_mem(mem);
+        let ty = if i.ty.words() == 2 { Type::U64 } else { Type::U32 };
+        let mut p = Inst::new(op, ty).with_mem(mem.with_align(Align::multiple_of(4 * ty.words() as u32)));
         p.loc = i.loc;
         p
     };
-    // The lock on the low word covers a pair: all atomics on it take that lock.
-    let high = mem.with_offset(mem.offset.wrapping_add(4)).with_align(mem.align.plus(4));
 
     let mut b = Builder::new(f, attempt);
-    let (low, locked) = (b.gpr(), b.pred());
-    b.push(plain(Op::LdLock).dst(low).dst(locked));
-    let mut old: Words = [low].into_iter().collect();
-    if i.ty.words() == 2 {
-        old.push(b.ld(Type::U32, high)[0]);
-    }
+    let old: Words = (0..i.ty.words()).map(|_| b.gpr()).collect();
+    let locked = b.pred();
+    let mut load = plain(Op::LdLock);
+    load.dsts.extend(old.iter().copied());
+    b.push(load.dst(locked));
     let no = b.value(Inst::new(Op::Mov, Type::Pred).src(0u32));
     b.terminate(Term::Branch {
         cond: locked,
@@ -213,11 +212,8 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     let mut b = Builder::new(f, got);
     b.loc = i.loc;
     let new = combine(&mut b, i, &old);
-    if let Some(&h) = new.get(1) {
-        b.st(Type::U32, high, h);
-    }
     let done = b.pred();
-    let mut store = plain(Op::StUnlock).src(new[0]);
+    let mut store = plain(Op::StUnlock).src(Src::tuple(&new));
     if chip == Chip::Gf100 {
         b.push(store);
         b.push(Inst::new(Op::Mov, Type::Pred).dst(done).src(1u32));
