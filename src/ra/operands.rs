@@ -44,7 +44,10 @@ pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
     }
     if inst.aux == Aux::Atom(AtomOp::Cas) {
         let all: Window = inst.srcs.iter().flat_map(|s| s.values()).copied().take(4).collect();
-        windows.push(all);
+        // Both may be zeros, which need no register.
+        if !all.is_empty() {
+            windows.push(all);
+        }
         return windows;
     }
     for s in &inst.srcs {
