@@ -228,10 +228,14 @@ impl<B: Body> Flow<'_, B> {
     }
 
     /// Whether an arm of a branch does nothing but leave the loop or end the thread or function, whether or not the
-    /// loop uses the stack.
+    /// loop uses the stack. The join of the branch itself is no way out: everybody goes there, and who comes first waits.
     fn arm_just_leaves(&self, from: BlockId, to: BlockId) -> bool {
+        let own = self.f.blocks[from].merge;
         let (mut from, mut to) = (from, to);
         for _ in 0..=self.f.layout.len() {
+            if own == (Merge::If { join: to }) {
+                return false;
+            }
             if let Some(c) = self.innermost_loop(from)
                 && let Merge::Loop { exit, cont } = c.kind
                 && (to == exit || to == cont)

@@ -239,22 +239,48 @@ const MEMORY: &[Program] = &[
     },
 ];
 
-const SYNC: &[Program] = &[Program {
-    // What the thread at the other end has left.
-    ops: &[BARRIER, MEMBAR, MFENCE, LFENCE, SFENCE],
-    decls: "DCL MEMORY[0], SHARED\nDCL BUFFER[1]",
-    imms: "IMM[4] UINT32 {1008, 0, 0, 0}",
-    code: "STORE MEMORY[0].x, TEMP[0].yyyy, TEMP[0].xxxx
+const SYNC: &[Program] = &[
+    Program {
+        // Lanes that part at the end of a round of a loop are together behind it, and at the barrier there.
+        ops: &[],
+        decls: "DCL MEMORY[0], SHARED\nDCL MEMORY[1], PRIVATE\nDCL BUFFER[1]",
+        imms: "IMM[4] UINT32 {1008, 0, 0, 0}",
+        code: "AND TEMP[4].x, TEMP[0].xxxx, IMM[0].zzzz
+        BGNLOOP
+        USLT TEMP[2].x, IMM[0].zzzz, TEMP[3].xxxx\nUIF TEMP[2].xxxx\nBRK\nENDIF
+        UADD TEMP[3].x, TEMP[3].xxxx, IMM[0].xxxx
+        UIF TEMP[4].xxxx
+        LOAD TEMP[5].x, BUFFER[1], TEMP[0].yyyy\nUADD TEMP[4].x, TEMP[4].xxxx, IMM[3].zzzz
+        UMUL TEMP[5].x, TEMP[5].xxxx, TEMP[5].xxxx\nUADD TEMP[5].x, TEMP[5].xxxx, TEMP[3].xxxx
+        STORE BUFFER[1].x, TEMP[0].yyyy, TEMP[5].xxxx
+        ENDIF
+        ENDLOOP
+        STORE MEMORY[0].x, TEMP[0].yyyy, TEMP[0].xxxx
+        BARRIER
+        UADD TEMP[2].x, IMM[4].xxxx, -TEMP[0].yyyy
+        LOAD TEMP[1].x, MEMORY[0], TEMP[2].xxxx
+        LOAD TEMP[1].y, BUFFER[1].xxxx, TEMP[0].yyyy",
+        setup: |s| s.shared(1024).buffer(&[0; 1024]),
+        want: |t| [63 - t, [0, 1, 3, 12][t as usize % 4], 0, 0],
+        ..NONE
+    },
+    Program {
+        // What the thread at the other end has left.
+        ops: &[BARRIER, MEMBAR, MFENCE, LFENCE, SFENCE],
+        decls: "DCL MEMORY[0], SHARED\nDCL BUFFER[1]",
+        imms: "IMM[4] UINT32 {1008, 0, 0, 0}",
+        code: "STORE MEMORY[0].x, TEMP[0].yyyy, TEMP[0].xxxx
         STORE BUFFER[1].x, TEMP[0].yyyy, TEMP[0].xxxx
         MEMBAR IMM[1].wwww\nMFENCE MEMORY[0]\nLFENCE BUFFER[1]\nSFENCE BUFFER[1]
         BARRIER
         UADD TEMP[2].x, IMM[4].xxxx, -TEMP[0].yyyy
         LOAD TEMP[1].x, MEMORY[0], TEMP[2].xxxx
         LOAD TEMP[1].y, BUFFER[1].xxxx, TEMP[2].xxxx",
-    setup: |s| s.shared(1024).buffer(&[0; 1024]),
-    want: |t| [63 - t, 63 - t, 0, 0],
-    ..NONE
-}];
+        setup: |s| s.shared(1024).buffer(&[0; 1024]),
+        want: |t| [63 - t, 63 - t, 0, 0],
+        ..NONE
+    },
+];
 
 const LANES: &[Program] = &[
     Program {
