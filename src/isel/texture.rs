@@ -53,11 +53,13 @@ impl Cx<'_> {
             TexOp::Size | TexOp::Samples => m,
         };
         let mut m = m.with(Mod::P).arg(self.dst(i));
-        if i.srcs.is_empty() {
-            m = m.arg(Operand::reg(isa::Reg::Z));
-        }
         for n in 0..i.srcs.len() {
             m = m.arg(self.arg(i, n, Type::U32)?);
+        }
+        // There is a first vector always, and a second one with GK110's derivatives.
+        let vectors = if t.op == TexOp::Grad && self.chip == Chip::Gk110 { 2 } else { 1 };
+        for _ in i.srcs.len()..vectors {
+            m = m.arg(Operand::reg(isa::Reg::Z));
         }
         let query = match t.op {
             TexOp::Size => Some(Kw::TexHeaderDimension),

@@ -49,6 +49,15 @@ fn bits(v: [f32; 4]) -> [u32; 4] {
 
 pub const IMAGES: &[Program] = &[
     Program {
+        // Sizes are in pixels, not in samples.
+        ops: &[],
+        decls: "DCL IMAGE[0], 2D_MSAA, PIPE_FORMAT_R32_UINT, WR",
+        code: "RESQ TEMP[1], IMAGE[0], 2D_MSAA, PIPE_FORMAT_R32_UINT\nMOV TEMP[1].z, IMM[1].xxxx",
+        setup: |s| s.image("2d_ms", "r32ui", [6, 5, 4], &[]),
+        want: |_| [6, 5, 0, 4],
+        ..NONE
+    },
+    Program {
         ops: &[],
         decls: "DCL IMAGE[0], 2D, PIPE_FORMAT_R32_UINT, WR\nDCL IMAGE[1], 3D, PIPE_FORMAT_R8G8B8A8_UNORM, WR",
         imms: "IMM[4] FLT32 {0.0, 0.2, 0.4, 1.0}",
@@ -168,6 +177,32 @@ pub const TEXTURES: &[Program] = &[
             MOV TEMP[1].w, TEMP[7].wwww",
         setup: two_levels,
         want: |t| [at(t, 1)[0], at(t, 1)[1], at(t, 1)[2], at(t, 0)[3]],
+        ..NONE
+    },
+    Program {
+        // Derivatives of one coordinate; with a layer.
+        ops: &[],
+        decls: "DCL SAMP[0]\nDCL SAMP[1]\nDCL SVIEW[0], 1D, FLOAT\nDCL SVIEW[1], 1D_ARRAY, FLOAT",
+        imms: CENTRE_IMM,
+        begin: CENTRE,
+        code: "MUL TEMP[2].x, TEMP[2].xxxx, IMM[2].yyyy\nU2F TEMP[2].y, TEMP[3].yyyy
+            TXD TEMP[4], TEMP[2], IMM[4].yyyy, IMM[4].zzzz, SAMP[0], 1D
+            TXD TEMP[5], TEMP[2], IMM[4].yyyy, IMM[4].zzzz, SAMP[1], 1D_ARRAY
+            TXD TEMP[6], TEMP[2], IMM[4].yyyy, IMM[4].zzzz, SAMP[1], 1D_ARRAY, IMM[0].xxx
+            MOV TEMP[1].x, TEMP[4].xxxx\nMOV TEMP[1].y, TEMP[5].xxxx\nMOV TEMP[1].z, TEMP[6].xxxx",
+        setup: |s| {
+            let rows = texels([8, 8, 1], 2, false, float);
+            // The levels of an array have all layers.
+            let layers = [0, 1].map(|l| (0..8).flat_map(move |y| (0..8u32 >> l).map(move |x| place(x, y, 0, l))));
+            let layers: Vec<u32> = layers.into_iter().flatten().flat_map(float).collect();
+            s.texture(("1d", "r32f", [8, 1, 1], 2), r#","mip":"nearest""#, &[&rows[..32], &rows[256..272]].concat())
+                .texture(("1d_array", "r32f", [8, 8, 1], 2), r#","mip":"nearest""#, &bytes(&layers))
+        },
+        want: |t| {
+            let texel = |x: u32, y: u32| place(x % 4, y, 0, 1) as f32;
+            let x = t % 8 / 2;
+            bits([texel(x, 0), texel(x, t / 8), texel(x + 1, t / 8), 0.0])
+        },
         ..NONE
     },
     Program {
