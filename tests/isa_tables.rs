@@ -302,7 +302,7 @@ fn words_of_every_row_survive_decoding_and_printing() {
                     describe(found)
                 );
                 let mut text = String::new();
-                isa::text::print_row(&mut text, &m, Some(found));
+                isa::text::print_row(&mut text, chip, &m, Some(found));
                 let mut back = isa::text::parse(chip, &text, pc, &|_| None)
                     .unwrap_or_else(|e| panic!("{chip} {word:016x} `{text}`: {e}"));
                 back.form = m.form;

@@ -21,7 +21,7 @@ fn vectors(chip: Chip) -> impl Iterator<Item = (u64, &'static str)> {
 fn printed(chip: Chip, word: u64) -> String {
     let Some((m, row)) = isa::decode_row(chip, word, PC) else { return "unknown".to_string() };
     let mut text = String::new();
-    isa::text::print_row(&mut text, &m, Some(row));
+    isa::text::print_row(&mut text, chip, &m, Some(row));
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

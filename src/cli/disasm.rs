@@ -51,7 +51,7 @@ fn words(args: &Args) -> Result<String, ExitCode> {
     for (n, line) in text.lines().enumerate() {
         let word = word(line).ok_or_else(|| not_a_word(args, n))?;
         match isa::decode_row(args.target, word, args.base) {
-            Some((m, row)) => isa::text::print_row(&mut out, &m, Some(row)),
+            Some((m, row)) => isa::text::print_row(&mut out, args.target, &m, Some(row)),
             None => {
                 let _ = write!(out, "<unknown {word:#018x}>");
             }

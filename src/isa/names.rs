@@ -1,5 +1,7 @@
 //! Names of numbered things that several operations share: special registers and condition-code tests.
 
+use crate::chip::Chip;
+
 /// Condition-code tests by number; 15 is always and is not written.
 pub const CC_TESTS: [&str; 32] = [
     "F", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU", "GEU", "T",
@@ -12,7 +14,23 @@ pub fn cc_test(name: &str) -> Option<u8> {
     CC_TESTS.iter().position(|&n| n == name).map(|n| n as u8)
 }
 
-/// Special registers that have a name, by number.
+/// Special registers of one generation: until GK110, blocks and grids have their sizes in registers.
+/// Source: envytools' table of GF100, in the spelling of the others.
+const UNTIL_GK110: &[(u8, &str)] = &[
+    (40, "SR_NTID"),
+    (41, "SR_NTID.X"),
+    (42, "SR_NTID.Y"),
+    (43, "SR_NTID.Z"),
+    (44, "SR_GRIDID"),
+    (45, "SR_NCTAID.X"),
+    (46, "SR_NCTAID.Y"),
+    (47, "SR_NCTAID.Z"),
+];
+
+/// Source: nvdisasm.
+const GK110: &[(u8, &str)] = &[(40, "SR_NTID"), (41, "SR_CirQueueIncrMinusOne"), (42, "SR_NLATC")];
+
+/// Special registers of every generation, by number.
 const SPECIAL: &[(u8, &str)] = &[
     (0, "SR_LANEID"),
     (1, "SR_CLOCK"),
@@ -44,9 +62,6 @@ const SPECIAL: &[(u8, &str)] = &[
     (37, "SR_CTAID.X"),
     (38, "SR_CTAID.Y"),
     (39, "SR_CTAID.Z"),
-    (40, "SR_NTID"),
-    (41, "SR_CirQueueIncrMinusOne"),
-    (42, "SR_NLATC"),
     (48, "SR_SWINLO"),
     (49, "SR_SWINSZ"),
     (50, "SR_SMEMSZ"),
@@ -75,15 +90,37 @@ const SPECIAL: &[(u8, &str)] = &[
     (99, "SR_CIRCULARQUEUEENTRYADDRESSHIGH"),
 ];
 
+fn specials(chip: Chip) -> impl Iterator<Item = &'static (u8, &'static str)> {
+    SPECIAL.iter().chain(if chip == Chip::Gk110 { GK110 } else { UNTIL_GK110 })
+}
+
 /// The name of a special register; one without a name is written `SR` and its number.
-pub fn special(number: u8) -> Option<&'static str> {
-    SPECIAL.iter().find(|s| s.0 == number).map(|s| s.1)
+pub fn special(chip: Chip, number: u8) -> Option<&'static str> {
+    specials(chip).find(|s| s.0 == number).map(|s| s.1)
 }
 
 /// The number of a special register.
-pub fn special_number(name: &str) -> Option<u8> {
-    match SPECIAL.iter().find(|s| s.1 == name) {
+pub fn special_number(chip: Chip, name: &str) -> Option<u8> {
+    match specials(chip).find(|s| s.1 == name) {
         Some(s) => Some(s.0),
         None => name.strip_prefix("SR").and_then(|n| n.parse().ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_registers_have_one_name_on_each_chip() {
+        for chip in Chip::ALL {
+            for n in 0..=u8::MAX {
+                if let Some(name) = special(chip, n) {
+                    assert_eq!(special_number(chip, name), Some(n), "{chip}");
+                }
+            }
+        }
+        assert_eq!(special(Chip::Gf100, 45), Some("SR_NCTAID.X"));
+        assert_eq!(special(Chip::Gk110, 45), None);
     }
 }

@@ -92,7 +92,7 @@ fn code(out: &mut String, chip: Chip, words: &[u64], options: Options) {
                     let _ = write!(out, " {:#04x}", s.into_bits());
                 }
             }
-            Line::Inst(m, row) => instruction(out, m, row, &label),
+            Line::Inst(m, row) => instruction(out, chip, m, row, &label),
             Line::Word => {
                 let _ = write!(out, ".word {word:#018x}");
             }
@@ -132,7 +132,7 @@ fn line(chip: Chip, word: u64, pc: u32) -> Line {
 /// Whether the text assembles to the same word: the payload of a NaN, for one, is not written.
 fn survives(chip: Chip, m: &MInst, row: &'static isa::row::Row, word: u64, pc: u32) -> bool {
     let mut text = String::new();
-    instruction(&mut text, m, row, &|_| None);
+    instruction(&mut text, chip, m, row, &|_| None);
     isa::text::parse(chip, &text, pc, &|_| None).and_then(|back| {
         isa::encode(chip, &back, pc).map_err(|e| isa::text::ParseError {
             at: 0,
@@ -142,13 +142,19 @@ fn survives(chip: Chip, m: &MInst, row: &'static isa::row::Row, word: u64, pc: u
     }) == Ok(word)
 }
 
-fn instruction(out: &mut String, m: &MInst, row: &isa::row::Row, label: &dyn Fn(u32) -> Option<String>) {
+fn instruction(
+    out: &mut String,
+    chip: Chip,
+    m: &MInst,
+    row: &isa::row::Row,
+    label: &dyn Fn(u32) -> Option<String>,
+) {
     if m.guard.is_true() {
         out.push_str("        ");
     } else {
         out.push_str(if m.guard.not { "   " } else { "    " });
     }
-    isa::text::print_labelled(out, m, Some(row), label);
+    isa::text::print_labelled(out, chip, m, Some(row), label);
     if m.form != 0 {
         let _ = write!(out, " {{form {:#x}}}", m.form);
     }

@@ -31,7 +31,7 @@ pub fn parse(
     pc: u32,
     label: &dyn Fn(&str) -> Option<u32>,
 ) -> Result<MInst, ParseError> {
-    Parser { text, at: 0, label }.instruction(chip, pc)
+    Parser { chip, text, at: 0, label }.instruction(pc)
 }
 
 /// An operand as it is written.
@@ -44,6 +44,7 @@ enum Raw<'t> {
 }
 
 struct Parser<'t> {
+    chip: Chip,
     text: &'t str,
     at: usize,
     label: &'t dyn Fn(&str) -> Option<u32>,
@@ -59,7 +60,7 @@ static WORDS: LazyLock<FxHashMap<&'static str, Kw>> =
     LazyLock::new(|| Kw::ALL.iter().map(|&k| (k.name(), k)).collect());
 
 impl<'t> Parser<'t> {
-    fn instruction(mut self, chip: Chip, pc: u32) -> Result<MInst, ParseError> {
+    fn instruction(mut self, pc: u32) -> Result<MInst, ParseError> {
         self.space();
         let guard = self.guard()?;
         let start = self.at;
@@ -83,7 +84,7 @@ impl<'t> Parser<'t> {
         if !self.rest().is_empty() {
             return Err(self.error(self.at, self.rest().len(), "expected `,` or the end of the instruction"));
         }
-        self.resolve(chip, m, &operands, pc).map_err(|(misfit, operand)| {
+        self.resolve(m, &operands, pc).map_err(|(misfit, operand)| {
             let (at, len) = match operand.and_then(|i| operands.get(i as usize)) {
                 Some(&(_, at, len)) => (at, len),
                 None => (start, mnemonic_len),
@@ -243,7 +244,7 @@ impl<'t> Parser<'t> {
         }
         if rest.starts_with("SR") || rest.starts_with("SM_") {
             let name = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-            let n = names::special_number(name)
+            let n = names::special_number(self.chip, name)
                 .ok_or_else(|| self.error(self.at - name.len(), name.len(), "expected a special register"))?;
             return Ok(Raw::Known(Operand::Sreg(n)));
         }
@@ -383,14 +384,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Finds the first row that the operands fit, and gives the numbers the meaning that it has for them.
-    fn resolve(
-        &self,
-        chip: Chip,
-        m: MInst,
-        operands: &Operands<'_>,
-        pc: u32,
-    ) -> Result<MInst, (Misfit, Option<u8>)> {
-        let rows = Table::of(chip).of_op(m.op);
+    fn resolve(&self, m: MInst, operands: &Operands<'_>, pc: u32) -> Result<MInst, (Misfit, Option<u8>)> {
+        let rows = Table::of(self.chip).of_op(m.op);
         if rows.is_empty() {
             return Err((Misfit::Op, None));
         }

@@ -12,17 +12,23 @@ use std::fmt::Write;
 /// if every immediate were unsigned.
 pub fn print(chip: Chip, m: &MInst) -> String {
     let mut out = String::new();
-    print_row(&mut out, m, crate::isa::fits(chip, m).ok());
+    print_row(&mut out, chip, m, crate::isa::fits(chip, m).ok());
     out
 }
 
 /// Appends the text of an instruction whose row is known.
-pub fn print_row(out: &mut String, m: &MInst, row: Option<&Row>) {
-    print_labelled(out, m, row, &|_| None);
+pub fn print_row(out: &mut String, chip: Chip, m: &MInst, row: Option<&Row>) {
+    print_labelled(out, chip, m, row, &|_| None);
 }
 
 /// The same with names for branch targets where `label` has one.
-pub fn print_labelled(out: &mut String, m: &MInst, row: Option<&Row>, label: &dyn Fn(u32) -> Option<String>) {
+pub fn print_labelled(
+    out: &mut String,
+    chip: Chip,
+    m: &MInst,
+    row: Option<&Row>,
+    label: &dyn Fn(u32) -> Option<String>,
+) {
     if !m.guard.is_true() {
         out.push('@');
         pred(out, m.guard);
@@ -48,14 +54,14 @@ pub fn print_labelled(out: &mut String, m: &MInst, row: Option<&Row>, label: &dy
         match *o {
             Operand::Target(t) => match label(t) {
                 Some(name) => out.push_str(&name),
-                None => operand(out, o, slot),
+                None => operand(out, chip, o, slot),
             },
-            _ => operand(out, o, slot),
+            _ => operand(out, chip, o, slot),
         }
     }
 }
 
-fn operand(out: &mut String, o: &Operand, slot: Option<&Slot>) {
+fn operand(out: &mut String, chip: Chip, o: &Operand, slot: Option<&Slot>) {
     let style = slot.map_or(Style::Plain, |s| s.style);
     match *o {
         Operand::Reg { reg: r, mods, sel, cc } => {
@@ -105,7 +111,7 @@ fn operand(out: &mut String, o: &Operand, slot: Option<&Slot>) {
             out.push('a');
             address(out, base, offset);
         }
-        Operand::Sreg(n) => match names::special(n) {
+        Operand::Sreg(n) => match names::special(chip, n) {
             Some(name) => out.push_str(name),
             None => {
                 let _ = write!(out, "SR{n}");
