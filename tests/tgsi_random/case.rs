@@ -1,6 +1,7 @@
 //! A TGSI program with what it runs on: compiled for a chip and emulated, or interpreted, it leaves buffers and images.
 
 use nvir::Chip;
+use nvir::emu::ImageDesc;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::Test;
 use nvir::fixture::run::{Loaded, Settings};
@@ -83,8 +84,16 @@ impl Setup {
         self
     }
 
+    /// Texels beyond the image are dropped.
     fn picture(&mut self, name: &str, ty: &str, format: &str, size: [u32; 3], levels: u32, data: &[u8]) {
-        let data = hex(data);
+        let desc = ImageDesc {
+            dim: ty.parse().expect("a type of images"),
+            format: format.parse().expect("a format"),
+            size,
+            levels,
+        };
+        let texels: u32 = (0..levels).map(|l| desc.level_size(l).into_iter().product::<u32>()).sum();
+        let data = hex(&data[..data.len().min((texels * desc.format.bytes()) as usize)]);
         self.images.push(format!(
             "\"{name}\":{{\"type\":\"{ty}\",\"format\":\"{format}\",\"size\":{size:?},\"levels\":{levels},\
              \"init\":{{\"hex\":\"{data}\"}}}}"

@@ -1,6 +1,10 @@
 //! Random TGSI programs that are well defined: every thread works on its own registers, its own element of each array
-//! and its own memory, loops end, and float operations are precise.
+//! and its own memory; what threads share they exchange across barriers, or add up in an order that does not matter;
+//! loops end; float operations are precise, or their results go to a buffer that is compared with tolerance.
 
+use crate::case::Setup;
+use crate::resources::{Resources, own_word};
+use crate::tables::*;
 use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
 
@@ -9,221 +13,186 @@ pub const THREADS: u32 = 64;
 /// Words that a thread reads and writes.
 pub const WORDS: u32 = 32;
 
-/// Vector registers of the program: plain ones, then the array.
+/// Vector registers of the program, then two arrays.
 const PLAIN: u32 = 6;
 const ARRAY: u32 = 4;
-/// Registers that hold loop counters, one a depth; nothing else writes them.
-const COUNTERS: u32 = PLAIN + ARRAY;
-const SCRATCH: u32 = COUNTERS + 4;
+const SECOND: u32 = PLAIN + ARRAY;
+/// What a thread knows of itself: its number, its word of shared memory, its place in the buffers. Written at the start.
+pub const SELF: u32 = 13;
+/// For one statement: values, indices, addresses. What keeps an access in bounds is in `INDEX`.
+pub const SCRATCH: u32 = 14;
+pub const INDEX: u32 = 15;
+/// Loop counters: of the main code, of each subroutine.
+const COUNTERS: u32 = 16;
+/// Where the texel of each image is that belongs to the thread.
+pub const TEXEL: u32 = 19;
+/// Operands that are in the range of a function.
+const OPERANDS: u32 = 22;
+/// Results that nobody looks at.
+const NOWHERE: u32 = 25;
+const LAST: u32 = NOWHERE;
 
-/// Operations by the types of their operands: 32-bit ones.
-const WORD: &[(&str, usize)] = &[
-    ("MOV", 1),
-    ("UADD", 2),
-    ("UMUL", 2),
-    ("UMAD", 3),
-    ("UDIV", 2),
-    ("UMOD", 2),
-    ("IDIV", 2),
-    ("MOD", 2),
-    ("IMUL_HI", 2),
-    ("UMUL_HI", 2),
-    ("UMAX", 2),
-    ("UMIN", 2),
-    ("IMAX", 2),
-    ("IMIN", 2),
-    ("INEG", 1),
-    ("IABS", 1),
-    ("ISSG", 1),
-    ("USEQ", 2),
-    ("USNE", 2),
-    ("USLT", 2),
-    ("USGE", 2),
-    ("ISLT", 2),
-    ("ISGE", 2),
-    ("NOT", 1),
-    ("AND", 2),
-    ("OR", 2),
-    ("XOR", 2),
-    ("SHL", 2),
-    ("USHR", 2),
-    ("ISHR", 2),
-    ("BREV", 1),
-    ("POPC", 1),
-    ("LSB", 1),
-    ("IMSB", 1),
-    ("UMSB", 1),
-    ("UCMP", 3),
-    ("CMP", 3),
-    ("I2F", 1),
-    ("U2F", 1),
-    ("F2I", 1),
-    ("F2U", 1),
-    ("ADD_PRECISE", 2),
-    ("MUL_PRECISE", 2),
-    ("FMA_PRECISE", 3),
-    ("MIN", 2),
-    ("MAX", 2),
-    ("FSLT", 2),
-    ("FSGE", 2),
-    ("FSEQ", 2),
-    ("FSNE", 2),
-    ("SLT", 2),
-    ("SNE", 2),
-    ("SSG", 1),
-    ("FLR", 1),
-    ("CEIL", 1),
-    ("ROUND", 1),
-    ("TRUNC", 1),
-    ("ADD_SAT_PRECISE", 2),
-    ("MUL_SAT_PRECISE", 2),
-    ("UP2H", 1),
-];
+/// Shared memory: a vector of each thread, what is exchanged, what is added up.
+const EXCHANGE: u32 = THREADS * 16;
+const SUMS: u32 = 2 * EXCHANGE;
+pub const SHARED: u32 = SUMS + 64;
+pub const PRIVATE: u32 = 64;
+/// The first words of this buffer are added up by all threads.
+const SUM_BUFFER: u32 = 3;
+/// Buffers of 64 words to be read by a dynamic number.
+const TABLES: [u32; 2] = [4, 5];
 
-/// 64-bit operations: name, operands, whether the result is 32 bits wide.
-const PAIR: &[(&str, usize)] = &[
-    ("U64ADD", 2),
-    ("U64MUL", 2),
-    ("U64DIV", 2),
-    ("U64MOD", 2),
-    ("I64DIV", 2),
-    ("I64MOD", 2),
-    ("I64ABS", 1),
-    ("I64NEG", 1),
-    ("I64SSG", 1),
-    ("I64MIN", 2),
-    ("I64MAX", 2),
-    ("U64MIN", 2),
-    ("U64MAX", 2),
-    ("U64SHL", 2),
-    ("I64SHR", 2),
-    ("U64SHR", 2),
-    ("DADD_PRECISE", 2),
-    ("DMUL_PRECISE", 2),
-    ("DFMA_PRECISE", 3),
-    ("DMIN", 2),
-    ("DMAX", 2),
-    ("DABS", 1),
-    ("DNEG", 1),
-    ("DTRUNC", 1),
-    ("DFLR", 1),
-    ("DCEIL", 1),
-    ("DROUND", 1),
-    ("DSSG", 1),
-    ("F2D", 1),
-    ("I2D", 1),
-    ("U2D", 1),
-    ("I2I64", 1),
-    ("U2I64", 1),
-    ("F2I64", 1),
-    ("F2U64", 1),
-    ("D2I64", 1),
-    ("D2U64", 1),
-    ("I642D", 1),
-    ("U642D", 1),
-];
+/// A program and what it runs on. It reads buffer 0 and writes buffer 1, and with tolerance buffer 2.
+pub struct Program {
+    pub text: String,
+    pub setup: Setup,
+}
 
-const FROM_PAIR: &[(&str, usize)] = &[
-    ("DSLT", 2),
-    ("DSGE", 2),
-    ("DSEQ", 2),
-    ("DSNE", 2),
-    ("U64SEQ", 2),
-    ("U64SNE", 2),
-    ("U64SLT", 2),
-    ("U64SGE", 2),
-    ("I64SLT", 2),
-    ("I64SGE", 2),
-    ("D2F", 1),
-    ("D2I", 1),
-    ("D2U", 1),
-    ("I642F", 1),
-    ("U642F", 1),
-];
-
-struct Generator<'u, 'a> {
-    u: &'u mut Unstructured<'a>,
+pub struct Generator<'u, 'a> {
+    pub u: &'u mut Unstructured<'a>,
     text: String,
+    decls: String,
+    imms: Vec<[u32; 4]>,
     /// Instructions written so far.
     count: u32,
     /// Instructions that may still come.
     left: u32,
-    /// Enclosing loops, and whether a switch is inside the innermost.
+    /// Enclosing loops, and constructs of any kind.
     loops: usize,
     depth: usize,
+    /// The innermost loop may be left early.
+    may_leave: bool,
+    /// All threads that have not ended are here together.
+    uniform: bool,
+    /// No loop, switch or call is around: threads of a warp at the same instruction are there at the same time.
+    together: bool,
+    /// Some thread may have ended.
+    ended: bool,
     /// Subroutines that may be called from here: the first, and the number of all.
     callable: (usize, usize),
-    /// Places of calls in the text, to be filled in: subroutine number.
-    in_sub: bool,
+    /// The subroutine being written; 0: the main code.
+    function: u32,
+    /// Results in the buffer that is compared with tolerance.
+    slots: u32,
+    resources: Resources,
 }
 
-/// A program: text that reads BUFFER[0] and writes BUFFER[1].
-pub fn program(u: &mut Unstructured<'_>) -> Result<String> {
+/// Makes a program.
+pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     let subs = u.int_in_range(0..=2)?;
+    let resources = Resources::new(u)?;
     let mut g = Generator {
         u,
         text: String::new(),
+        decls: String::new(),
+        imms: Vec::new(),
         count: 0,
         left: 60,
         loops: 0,
         depth: 0,
+        may_leave: false,
+        uniform: true,
+        together: true,
+        ended: false,
         callable: (0, subs),
-        in_sub: false,
+        function: 0,
+        slots: 0,
+        resources,
     };
-    g.begin()?;
+    let block = g.begin()?;
     g.body(12)?;
     g.end()?;
     let mut starts = Vec::new();
+    (g.uniform, g.together) = (false, false);
     for n in 0..subs {
         g.left = 15;
         g.callable = (n + 1, subs);
-        g.in_sub = true;
+        g.function = n as u32 + 1;
         starts.push(g.count);
         g.line("BGNSUB");
         g.body(5)?;
         g.line("ENDSUB");
     }
-    let mut text = std::mem::take(&mut g.text);
+    let mut body = std::mem::take(&mut g.text);
     for (n, start) in starts.iter().enumerate() {
-        text = text.replace(&format!(":sub{n}\n"), &format!(":{start}\n"));
+        body = body.replace(&format!(":sub{n}\n"), &format!(":{start}\n"));
     }
-    Ok(text)
+    let mut text = std::mem::take(&mut g.decls);
+    for (n, v) in g.imms.iter().enumerate() {
+        let _ = writeln!(text, "IMM[{n}] UINT32 {{{}, {}, {}, {}}}", v[0], v[1], v[2], v[3]);
+    }
+    text += &body;
+    let setup = g.resources.bind(Setup::new(1, block).shared(SHARED).private(PRIVATE));
+    Ok(Program { text, setup })
 }
 
 impl Generator<'_, '_> {
-    fn line(&mut self, s: impl AsRef<str>) {
+    pub fn line(&mut self, s: impl AsRef<str>) {
         let _ = writeln!(self.text, "{:3}: {}", self.count, s.as_ref());
         self.count += 1;
         self.left = self.left.saturating_sub(1);
     }
 
-    fn below(&mut self, n: u32) -> Result<u32> {
+    pub fn below(&mut self, n: u32) -> Result<u32> {
         self.u.int_in_range(0..=n - 1)
     }
 
-    fn begin(&mut self) -> Result<()> {
-        let last = SCRATCH + 1;
-        self.text = format!(
-            "COMP
-PROPERTY CS_FIXED_BLOCK_WIDTH {THREADS}
-PROPERTY CS_FIXED_BLOCK_HEIGHT 1
-PROPERTY CS_FIXED_BLOCK_DEPTH 1
-DCL SV[0], THREAD_ID
-DCL BUFFER[0]
-DCL BUFFER[1]
+    pub fn pick<T: Copy>(&mut self, all: &[T]) -> Result<T> {
+        self.u.choose(all).copied()
+    }
+
+    /// An immediate with these words.
+    pub fn imm(&mut self, v: [u32; 4]) -> String {
+        let known = self.imms.iter().position(|w| *w == v);
+        let n = known.unwrap_or_else(|| {
+            self.imms.push(v);
+            self.imms.len() - 1
+        });
+        format!("IMM[{n}]")
+    }
+
+    /// An immediate with the same word in all components.
+    pub fn all(&mut self, v: u32) -> String {
+        self.imm([v; 4])
+    }
+
+    pub fn all_float(&mut self, v: f32) -> String {
+        self.all(v.to_bits())
+    }
+
+    fn begin(&mut self) -> Result<[u32; 3]> {
+        let block = self.pick(&[[64, 1, 1], [64, 1, 1], [8, 8, 1], [4, 4, 4], [16, 2, 2]])?;
+        self.decls = "COMP\n".to_owned();
+        if self.u.ratio(3, 4)? {
+            for (name, n) in ["WIDTH", "HEIGHT", "DEPTH"].into_iter().zip(block) {
+                let _ = writeln!(self.decls, "PROPERTY CS_FIXED_BLOCK_{name} {n}");
+            }
+        }
+        let _ = write!(
+            self.decls,
+            "DCL SV[0], THREAD_ID
+DCL SV[1], BLOCK_SIZE
+DCL SV[2], SUBGROUP_INVOCATION
+DCL SV[3], GRID_SIZE
+DCL BUFFER[0..5]
+DCL HWATOMIC[0][0..3]
 DCL MEMORY[0], SHARED
-DCL TEMP[0..{}]
+DCL MEMORY[1], PRIVATE
+DCL CONST[0][0..7]
+DCL CONST[1][0..7]
+DCL CONST[2][0..7]
+{}DCL TEMP[0..{}]
 DCL TEMP[{PLAIN}..{}], ARRAY(1), LOCAL
-DCL TEMP[{COUNTERS}..{last}]
-DCL ADDR[0..1]
-IMM[0] UINT32 {{0, 1, 3, 12}}
-IMM[1] UINT32 {{{}, 16, 5, 2}}
+DCL TEMP[{SECOND}..{}], ARRAY(2), LOCAL
+DCL TEMP[{SELF}..{LAST}]
+DCL ADDR[0..3]
 ",
+            self.resources.declarations(),
             PLAIN - 1,
-            PLAIN + ARRAY - 1,
-            WORDS * 4,
+            SECOND - 1,
+            SELF - 1,
         );
-        for n in 2..4 {
+        for _ in 0..2 {
             let mut words = [0u32; 4];
             for w in &mut words {
                 *w = match self.below(3)? {
@@ -232,33 +201,76 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
                     _ => self.u.arbitrary()?,
                 };
             }
-            let _ = writeln!(
-                self.text,
-                "IMM[{n}] UINT32 {{{}, {}, {}, {}}}",
-                words[0], words[1], words[2], words[3]
-            );
+            self.imms.push(words);
         }
-        self.line(format!("UMUL TEMP[{SCRATCH}].x, SV[0].xxxx, IMM[1].xxxx"));
+        // Everything has a value, so that programs stay defined when lines are taken out.
+        let none = self.all(0);
+        for r in SELF..=LAST {
+            self.line(format!("MOV TEMP[{r}], {none}"));
+        }
+        for r in 0..4 {
+            self.line(format!("MOV ADDR[{r}], {none}"));
+        }
+        let (x, xy) = (self.all(block[0]), self.all(block[0] * block[1]));
+        self.line(format!("UMAD TEMP[{SELF}].x, SV[0].yyyy, {x}, SV[0].xxxx"));
+        self.line(format!("UMAD TEMP[{SELF}].x, SV[0].zzzz, {xy}, TEMP[{SELF}].xxxx"));
+        let (vector, words) = (self.all(16), self.all(WORDS * 4));
+        self.line(format!("UMUL TEMP[{SELF}].y, TEMP[{SELF}].xxxx, {vector}"));
+        self.line(format!("UMUL TEMP[{SELF}].z, TEMP[{SELF}].xxxx, {words}"));
+        self.line(format!("MOV TEMP[{INDEX}].x, TEMP[{SELF}].zzzz"));
         for r in 0..PLAIN {
-            self.line(format!("LOAD TEMP[{r}], BUFFER[0], TEMP[{SCRATCH}].xxxx"));
-            self.line(format!("UADD TEMP[{SCRATCH}].x, TEMP[{SCRATCH}].xxxx, IMM[1].yyyy"));
+            self.line(format!("LOAD TEMP[{r}], BUFFER[0], TEMP[{INDEX}].xxxx"));
+            self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {vector}"));
         }
-        for r in 0..ARRAY {
-            self.line(format!("XOR TEMP[{}], TEMP[{r}], IMM[2]", PLAIN + r));
+        for r in PLAIN..SELF {
+            self.line(format!("XOR TEMP[{r}], TEMP[{}], IMM[0]", r - PLAIN));
         }
-        self.line(format!("UMUL TEMP[{SCRATCH}].z, SV[0].xxxx, IMM[1].yyyy"));
-        self.line(format!("STORE MEMORY[0], TEMP[{SCRATCH}].zzzz, TEMP[0]"));
+        self.line(format!("STORE MEMORY[0], TEMP[{SELF}].yyyy, TEMP[0]"));
+        let base = self.all(EXCHANGE);
+        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].yyyy, {base}"));
+        self.line(format!("STORE MEMORY[0], TEMP[{INDEX}].xxxx, TEMP[1]"));
+        for n in 0..PRIVATE / 16 {
+            let at = self.all(16 * n);
+            self.line(format!("STORE MEMORY[1], {at}, TEMP[{n}]"));
+        }
+        self.begin_sums()?;
+        self.image_texels();
+        // What is above this line stays when a program is made smaller.
+        self.line("NOP");
+        self.left = 60;
+        Ok(block)
+    }
+
+    /// The first threads set what all add up in shared memory.
+    fn begin_sums(&mut self) -> Result<()> {
+        let (sixteen, four, base, start) = (self.all(16), self.all(4), self.all(SUMS), self.all(0x40));
+        self.line(format!("USLT TEMP[{INDEX}].y, TEMP[{SELF}].xxxx, {sixteen}"));
+        self.line(format!("UMAD TEMP[{INDEX}].x, TEMP[{SELF}].xxxx, {four}, {base}"));
+        self.line(format!("UIF TEMP[{INDEX}].yyyy"));
+        self.line(format!("STORE MEMORY[0].x, TEMP[{INDEX}].xxxx, {start}"));
+        self.line("ENDIF");
+        self.line("BARRIER");
         Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
-        self.line(format!("UMUL TEMP[{SCRATCH}].x, SV[0].xxxx, IMM[1].xxxx"));
+        let (vector, four, mask, base) = (self.all(16), self.all(4), self.all(15), self.all(SUMS));
+        self.line("BARRIER");
+        self.line(format!("MOV TEMP[{INDEX}].x, TEMP[{SELF}].zzzz"));
         for r in 0..PLAIN {
-            self.line(format!("STORE BUFFER[1], TEMP[{SCRATCH}].xxxx, TEMP[{r}]"));
-            self.line(format!("UADD TEMP[{SCRATCH}].x, TEMP[{SCRATCH}].xxxx, IMM[1].yyyy"));
+            self.line(format!("STORE BUFFER[1], TEMP[{INDEX}].xxxx, TEMP[{r}]"));
+            self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {vector}"));
         }
-        self.line(format!("LOAD TEMP[0], MEMORY[0], TEMP[{SCRATCH}].zzzz"));
-        self.line(format!("STORE BUFFER[1], TEMP[{SCRATCH}].xxxx, TEMP[0]"));
+        self.line(format!("LOAD TEMP[0], MEMORY[0], TEMP[{SELF}].yyyy"));
+        self.line(format!("STORE BUFFER[1], TEMP[{INDEX}].xxxx, TEMP[0]"));
+        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {vector}"));
+        self.line(format!("AND TEMP[{INDEX}].y, TEMP[{SELF}].xxxx, {mask}"));
+        self.line(format!("UMAD TEMP[{INDEX}].y, TEMP[{INDEX}].yyyy, {four}, {base}"));
+        self.line(format!("LOAD TEMP[0].x, MEMORY[0], TEMP[{INDEX}].yyyy"));
+        self.line(format!("MOV TEMP[0].y, TEMP[{}].yyyy", PLAIN + 1));
+        self.line(format!("MOV TEMP[0].z, TEMP[{SECOND}].zzzz"));
+        self.line(format!("LOAD TEMP[0].w, MEMORY[1].xxxx, {vector}"));
+        self.line(format!("STORE BUFFER[1], TEMP[{INDEX}].xxxx, TEMP[0]"));
         self.line("END");
         Ok(())
     }
@@ -275,39 +287,33 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
 
     fn statement(&mut self) -> Result<()> {
         let nest = self.depth < 4;
-        match self.below(20)? {
+        match self.below(36)? {
             0 | 1 if nest => self.branch(),
             2 if nest && self.loops < 3 => self.repeat(),
             3 if nest => self.switch(),
-            4 if self.callable.0 < self.callable.1 => {
-                let n = self.u.int_in_range(self.callable.0..=self.callable.1 - 1)?;
-                self.line(format!("CAL :sub{n}"));
-                Ok(())
-            }
-            5 if self.loops > 0 => {
-                let c = self.source(0)?;
-                self.line(format!("UIF {c}"));
-                let exit = if self.u.ratio(1, 2)? { "BRK" } else { "CONT" };
-                self.line(exit);
-                self.line("ENDIF");
-                Ok(())
-            }
-            6 if self.in_sub && self.depth > 0 => {
-                let c = self.source(0)?;
-                self.line(format!("UIF {c}"));
-                self.line("RET");
-                self.line("ENDIF");
-                Ok(())
-            }
-            7 | 8 => self.indexed(),
-            9 => self.memory(),
-            10..=12 => self.wide(),
+            4 if self.callable.0 < self.callable.1 => self.call(),
+            5 if self.may_leave => self.leave(),
+            6 if self.function != 0 && self.depth > 0 => self.guarded("RET"),
+            7 if self.u.ratio(1, 8)? => self.stop(),
+            8 | 9 => self.indexed(),
+            10 => self.shared(),
+            11 => self.private(),
+            12 | 13 => self.constant(),
+            14 => self.table(),
+            15 => self.sum(),
+            16 | 17 => self.image(),
+            18 | 19 => self.texture(),
+            20 | 21 => self.approximate(),
+            22 if self.together => self.lanes(),
+            23 if self.uniform => self.exchange(),
+            24..=27 => self.wide(),
             _ => self.word(),
         }
     }
 
     fn branch(&mut self) -> Result<()> {
         self.depth += 1;
+        let uniform = std::mem::take(&mut self.uniform);
         let c = self.source(0)?;
         let op = if self.u.ratio(1, 4)? { "IF" } else { "UIF" };
         self.line(format!("{op} {c}"));
@@ -317,27 +323,41 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
             self.body(4)?;
         }
         self.line("ENDIF");
+        self.uniform = uniform;
         self.depth -= 1;
         Ok(())
     }
 
+    /// A loop of four rounds at most. One that all threads leave together may have barriers in it.
     fn repeat(&mut self) -> Result<()> {
-        let counter = format!("TEMP[{}]", COUNTERS + self.loops as u32 + if self.in_sub { 2 } else { 0 });
-        let (loops, comp) = (self.loops, ["x", "y", "z"][self.depth.min(2)]);
-        // Subroutines have counters of their own, so that they do not disturb their callers'.
-        let comp = if self.in_sub { ["z", "w", "w"][loops.min(2)] } else { comp };
-        self.line(format!("MOV {counter}.{comp}, IMM[0].xxxx"));
+        let comp = ["x", "y", "z", "w"][self.loops];
+        let counter = format!("TEMP[{}].{comp}", COUNTERS + self.function);
+        let read = format!("TEMP[{}].{}", COUNTERS + self.function, comp.repeat(4));
+        let (none, one, three) = (self.all(0), self.all(1), self.all(3));
+        let early = !self.uniform || self.u.ratio(2, 3)?;
+        self.line(format!("MOV {counter}, {none}"));
         self.line("BGNLOOP");
-        self.line(format!("USLT TEMP[{SCRATCH}].y, IMM[0].zzzz, {counter}.{}", comp.repeat(4)));
-        self.line(format!("UIF TEMP[{SCRATCH}].yyyy"));
-        self.line("BRK");
-        self.line("ENDIF");
-        self.line(format!("UADD {counter}.{comp}, {counter}.{}, IMM[0].yyyy", comp.repeat(4)));
+        self.line(format!("USLT TEMP[{INDEX}].y, {three}, {read}"));
+        if self.u.ratio(1, 4)? {
+            self.line(format!("BREAKC TEMP[{INDEX}].yyyy"));
+        } else {
+            self.line(format!("UIF TEMP[{INDEX}].yyyy"));
+            self.line("BRK");
+            self.line("ENDIF");
+        }
+        self.line(format!("UADD {counter}, {read}, {one}"));
+        let before = (self.callable, self.uniform, self.together, self.may_leave);
+        self.uniform &= !early;
+        self.together = false;
+        self.may_leave = early;
+        // Few calls from loops: rounds multiply.
+        if self.loops > 0 || self.u.ratio(2, 3)? {
+            self.callable = (0, 0);
+        }
         self.loops += 1;
         self.depth += 1;
-        let calls = std::mem::take(&mut self.callable);
         self.body(5)?;
-        self.callable = calls;
+        (self.callable, self.uniform, self.together, self.may_leave) = before;
         self.depth -= 1;
         self.loops -= 1;
         self.line("ENDLOOP");
@@ -346,15 +366,19 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
 
     fn switch(&mut self) -> Result<()> {
         self.depth += 1;
+        let before = (self.uniform, self.together);
+        (self.uniform, self.together) = (false, false);
         let s = self.source(0)?;
-        self.line(format!("AND TEMP[{SCRATCH}].y, {s}, IMM[0].zzzz"));
+        let three = self.all(3);
+        self.line(format!("AND TEMP[{SCRATCH}].y, {s}, {three}"));
         self.line(format!("SWITCH TEMP[{SCRATCH}].yyyy"));
         let default = self.below(4)?;
         for n in 0..3u32 {
             if n == default {
                 self.line("DEFAULT");
             } else {
-                self.line(format!("CASE IMM[0].{}", ["xxxx", "yyyy", "zzzz"][n as usize]));
+                let case = self.all(n);
+                self.line(format!("CASE {case}.xxxx"));
             }
             self.body(2)?;
             if self.u.ratio(2, 3)? {
@@ -362,16 +386,81 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
             }
         }
         self.line("ENDSWITCH");
+        (self.uniform, self.together) = before;
         self.depth -= 1;
         Ok(())
     }
 
-    fn indexed(&mut self) -> Result<()> {
+    fn call(&mut self) -> Result<()> {
+        let n = self.u.int_in_range(self.callable.0..=self.callable.1 - 1)?;
+        if self.u.ratio(1, 3)? {
+            let c = self.source(0)?;
+            self.line(format!("CALLNZ {c} :sub{n}"));
+        } else {
+            self.line(format!("CAL :sub{n}"));
+        }
+        // Subroutines may end threads.
+        self.ended = true;
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        if self.u.ratio(1, 3)? {
+            let c = self.source(0)?;
+            self.line(format!("BREAKC {c}"));
+            return Ok(());
+        }
+        let exit = if self.u.ratio(1, 2)? { "BRK" } else { "CONT" };
+        self.guarded(exit)
+    }
+
+    fn guarded(&mut self, what: &str) -> Result<()> {
+        let c = self.source(0)?;
+        self.line(format!("UIF {c}"));
+        self.line(what);
+        self.line("ENDIF");
+        Ok(())
+    }
+
+    /// A few threads end here.
+    fn stop(&mut self) -> Result<()> {
+        let (mask, which) = (self.all(15), self.below(16)?);
+        let which = self.all(which);
+        self.line(format!("AND TEMP[{SCRATCH}].x, TEMP[{SELF}].xxxx, {mask}"));
+        self.line(format!("USEQ TEMP[{SCRATCH}].x, TEMP[{SCRATCH}].xxxx, {which}"));
+        self.line(format!("UIF TEMP[{SCRATCH}].xxxx"));
+        self.line("END");
+        self.line("ENDIF");
+        self.ended = true;
+        Ok(())
+    }
+
+    /// `ADDR[n].comp` gets a number below `limit`, a power of two, that differs from thread to thread.
+    pub fn address(&mut self, n: u32, comp: &str, limit: u32) -> Result<()> {
         let s = self.source(0)?;
-        self.line(format!("AND TEMP[{SCRATCH}].y, {s}, IMM[0].zzzz"));
-        self.line(format!("UARL ADDR[0].x, TEMP[{SCRATCH}].yyyy"));
+        let mask = self.all(limit - 1);
+        self.line(format!("AND TEMP[{INDEX}].y, {s}, {mask}"));
+        self.line(format!("UARL ADDR[{n}].{comp}, TEMP[{INDEX}].yyyy"));
+        Ok(())
+    }
+
+    fn indexed(&mut self) -> Result<()> {
         let (d, m) = (self.below(PLAIN)?, self.mask()?);
-        let element = format!("TEMP[ADDR[0].x+{PLAIN}](1)");
+        let element = match self.below(4)? {
+            // The second array has three elements: the index stays below two.
+            0 => {
+                self.address(1, "z", 2)?;
+                format!("TEMP[ADDR[1].z+{SECOND}](2)")
+            }
+            1 => {
+                self.address(0, "y", 2)?;
+                format!("ADDR[ADDR[0].y+2]")
+            }
+            _ => {
+                self.address(0, "x", ARRAY)?;
+                format!("TEMP[ADDR[0].x+{PLAIN}](1)")
+            }
+        };
         if self.u.ratio(1, 2)? {
             self.line(format!("MOV {element}{m}, TEMP[{d}]"));
         } else {
@@ -380,39 +469,214 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
         Ok(())
     }
 
-    fn memory(&mut self) -> Result<()> {
+    /// `INDEX.x` becomes the address of a word of four at `base`.
+    fn own(&mut self, base: &str) -> Result<()> {
         let s = self.source(0)?;
-        self.line(format!("AND TEMP[{SCRATCH}].y, {s}, IMM[0].wwww"));
-        self.line(format!("UADD TEMP[{SCRATCH}].y, TEMP[{SCRATCH}].yyyy, TEMP[{SCRATCH}].zzzz"));
+        let mask = self.all(12);
+        self.line(format!("AND TEMP[{INDEX}].x, {s}, {mask}"));
+        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {base}"));
+        Ok(())
+    }
+
+    fn shared(&mut self) -> Result<()> {
+        self.own(&format!("TEMP[{SELF}].yyyy"))?;
+        self.access("MEMORY[0]", "")
+    }
+
+    fn private(&mut self) -> Result<()> {
+        let n = self.below(PRIVATE / 16)?;
+        let base = self.all(16 * n);
+        self.own(&base)?;
+        self.access("MEMORY[1]", "")
+    }
+
+    /// A load, store or atomic operation at `INDEX.x`.
+    fn access(&mut self, place: &str, suffix: &str) -> Result<()> {
         let (d, v) = (self.below(PLAIN)?, self.source(0)?);
         match self.below(3)? {
-            0 => self.line(format!("STORE MEMORY[0].x, TEMP[{SCRATCH}].yyyy, {v}")),
-            1 => self.line(format!("LOAD TEMP[{d}].x, MEMORY[0], TEMP[{SCRATCH}].yyyy")),
+            0 => self.line(format!("STORE {place}.x, TEMP[{INDEX}].xxxx, {v}{suffix}")),
+            1 => self.line(format!("LOAD TEMP[{d}].x, {place}, TEMP[{INDEX}].xxxx{suffix}")),
             _ => {
-                let op = ["ATOMUADD", "ATOMUMAX", "ATOMIMIN", "ATOMXOR", "ATOMXCHG"][self.below(5)? as usize];
-                self.line(format!("{op} TEMP[{d}].x, MEMORY[0], TEMP[{SCRATCH}].yyyy, {v}"));
+                let line = self.atomic(place, &format!("TEMP[{INDEX}].xxxx"), suffix)?;
+                self.line(line);
             }
         }
         Ok(())
     }
 
-    fn mask(&mut self) -> Result<String> {
+    /// An atomic operation whose result is seen.
+    pub fn atomic(&mut self, place: &str, at: &str, suffix: &str) -> Result<String> {
+        let op = self.pick(ATOMIC)?;
+        let (d, m, v) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
+        let second = if op == "ATOMCAS" { format!(", {}", self.source(0)?) } else { String::new() };
+        Ok(format!("{op} TEMP[{d}]{m}, {place}, {at}, {v}{second}{suffix}"))
+    }
+
+    /// Constants and immediates by number, fixed and not.
+    fn constant(&mut self) -> Result<()> {
+        let (d, m) = (self.below(PLAIN)?, self.mask()?);
+        let n = self.below(3)?;
+        let line = match self.below(5)? {
+            0 => {
+                self.address(2, "x", 8)?;
+                format!("MOV TEMP[{d}]{m}, CONST[{n}][ADDR[2].x]")
+            }
+            1 => {
+                self.address(2, "y", 2)?;
+                format!("MOV TEMP[{d}]{m}, CONST[ADDR[2].y+1][{n}]")
+            }
+            2 => {
+                self.address(2, "x", 4)?;
+                self.address(2, "y", 2)?;
+                format!("MOV TEMP[{d}]{m}, CONST[ADDR[2].y+1][ADDR[2].x+2]")
+            }
+            3 => {
+                self.address(3, "w", 2)?;
+                format!("MOV TEMP[{d}]{m}, IMM[ADDR[3].w]")
+            }
+            _ => {
+                let s = self.source(3)?;
+                format!("UADD TEMP[{d}]{m}, CONST[{n}][3].wxyz, {s}")
+            }
+        };
+        self.line(line);
+        Ok(())
+    }
+
+    /// A buffer by a dynamic number; some addresses are outside.
+    fn table(&mut self) -> Result<()> {
+        let (d, m) = (self.below(PLAIN)?, self.mask()?);
+        self.address(1, "x", 2)?;
+        let s = self.source(0)?;
+        let mask = self.all(0x1fc);
+        self.line(format!("AND TEMP[{INDEX}].x, {s}, {mask}"));
+        let place = format!("BUFFER[ADDR[1].x+{}]", TABLES[0]);
+        let line = match self.below(4)? {
+            0 => format!("RESQ TEMP[{d}]{m}, {place}"),
+            1 => format!("LOAD TEMP[{d}]{m}, {place}.wzyx, TEMP[{INDEX}].xxxx"),
+            _ => format!("LOAD TEMP[{d}]{m}, {place}, TEMP[{INDEX}].xxxx"),
+        };
+        self.line(line);
+        Ok(())
+    }
+
+    /// What all threads add up: in a buffer, in shared memory, in counters.
+    fn sum(&mut self) -> Result<()> {
+        let op = self.pick(COMMUTATIVE)?;
+        let word = COMMUTATIVE.iter().position(|o| *o == op).unwrap_or(0) as u32;
+        let mut v = self.source(0)?;
+        match op {
+            "ATOMFADD" => {
+                let mask = self.all(15);
+                self.line(format!("AND TEMP[{SCRATCH}].x, {v}, {mask}"));
+                self.line(format!("U2F TEMP[{SCRATCH}].x, TEMP[{SCRATCH}].xxxx"));
+                v = format!("TEMP[{SCRATCH}].xxxx");
+            }
+            // The limit is the same for all.
+            "ATOMINC_WRAP" | "ATOMDEC_WRAP" => v = self.all(0x50),
+            _ => {}
+        }
+        match self.below(3)? {
+            0 => {
+                let at = self.all(SUMS + 4 * word);
+                self.line(format!("{op} TEMP[{NOWHERE}].x, MEMORY[0], {at}, {v}"));
+            }
+            1 => {
+                let n = self.below(4)?;
+                let (at, v) = (self.all(0), self.source(0)?);
+                self.line(format!("ATOMUADD TEMP[{NOWHERE}].x, HWATOMIC[0][{n}], {at}, {v}"));
+            }
+            _ => {
+                let at = self.all(4 * word);
+                self.line(format!("{op} TEMP[{NOWHERE}].x, BUFFER[{SUM_BUFFER}], {at}, {v}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A function of the machine, near what it should be: to the buffer with tolerance.
+    fn approximate(&mut self) -> Result<()> {
+        let &(op, n, low, high) = self.u.choose(APPROXIMATE)?;
+        let mut line = format!("{op} TEMP[{SCRATCH}]");
+        let (low, high) = (self.all_float(low), self.all_float(high));
+        for i in 0..n as u32 {
+            let s = self.source(0)?;
+            let r = OPERANDS + i;
+            self.line(format!("MAX TEMP[{r}], {s}, {low}"));
+            self.line(format!("MIN TEMP[{r}], TEMP[{r}], {high}"));
+            let _ = write!(line, ", TEMP[{r}]");
+        }
+        self.line(line);
+        self.near()
+    }
+
+    /// Stores the scratch register where it is compared with tolerance.
+    pub fn near(&mut self) -> Result<()> {
+        let slot = self.slots % (WORDS / 4);
+        self.slots += 1;
+        let at = self.all(16 * slot);
+        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].zzzz, {at}"));
+        self.line(format!("STORE BUFFER[2], TEMP[{INDEX}].xxxx, TEMP[{SCRATCH}]"));
+        Ok(())
+    }
+
+    /// Votes and reads among the threads of a warp.
+    fn lanes(&mut self) -> Result<()> {
+        let (d, m, s) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
+        let line = match self.below(6)? {
+            0 => format!("VOTE_ANY TEMP[{d}]{m}, {s}"),
+            1 => format!("VOTE_ALL TEMP[{d}]{m}, {s}"),
+            2 => format!("VOTE_EQ TEMP[{d}]{m}, {s}"),
+            3 => format!("BALLOT TEMP[{d}].xy, {s}"),
+            4 => format!("READ_FIRST TEMP[{d}]{m}, {s}"),
+            // A lane that is not here has nothing to read.
+            _ if self.ended || !self.uniform => format!("BALLOT TEMP[{d}].zw, {s}"),
+            _ => format!("READ_INVOC TEMP[{d}]{m}, {s}, {}", self.source(0)?),
+        };
+        self.line(line);
+        Ok(())
+    }
+
+    /// Threads give each other a vector through shared memory.
+    fn exchange(&mut self) -> Result<()> {
+        let (d, s, with) = (self.below(PLAIN)?, self.source(0)?, self.below(THREADS)?);
+        let (base, with, vector) = (self.all(EXCHANGE), self.all(with), self.all(16));
+        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].yyyy, {base}"));
+        self.line(format!("STORE MEMORY[0], TEMP[{INDEX}].xxxx, {s}"));
+        self.line("BARRIER");
+        self.line(format!("XOR TEMP[{INDEX}].x, TEMP[{SELF}].xxxx, {with}"));
+        self.line(format!("UMAD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {vector}, {base}"));
+        self.line(format!("LOAD TEMP[{d}], MEMORY[0], TEMP[{INDEX}].xxxx"));
+        self.line("BARRIER");
+        Ok(())
+    }
+
+    pub fn mask(&mut self) -> Result<String> {
         let m = self.u.int_in_range(1..=15u32)?;
         let comps: String = (0..4).filter(|c| m >> c & 1 != 0).map(|c| char::from(b"xyzw"[c])).collect();
         Ok(if m == 15 { String::new() } else { format!(".{comps}") })
     }
 
+    /// A register to be written.
+    pub fn target(&mut self) -> Result<u32> {
+        self.below(PLAIN)
+    }
+
     /// An operand; `modifiers`: bit 0 negation, bit 1 absolute value may stand on it.
-    fn source(&mut self, modifiers: u32) -> Result<String> {
-        let reg = match self.below(8)? {
-            0 => format!("IMM[{}]", self.below(4)?),
-            1 => "SV[0]".to_owned(),
-            2 => format!("TEMP[{}]", PLAIN + self.below(ARRAY)?),
+    pub fn source(&mut self, modifiers: u32) -> Result<String> {
+        let reg = match self.below(16)? {
+            0 | 1 => format!("IMM[{}]", self.below(self.imms.len() as u32)?),
+            2 => format!("SV[{}]", self.below(4)?),
+            3 | 4 => format!("TEMP[{}]", PLAIN + self.below(ARRAY)?),
+            5 => format!("CONST[{}][{}]", self.below(3)?, self.below(8)?),
+            6 => format!("TEMP[{}]", SECOND + self.below(3)?),
             _ => format!("TEMP[{}]", self.below(PLAIN)?),
         };
+        // The number of a lane is one word.
+        let scalar = reg == "SV[2]";
         let mut swizzle = String::new();
         for _ in 0..4 {
-            swizzle.push(char::from(b"xyzw"[self.below(4)? as usize]));
+            swizzle.push(if scalar { 'x' } else { char::from(b"xyzw"[self.below(4)? as usize]) });
         }
         let reg = format!("{reg}.{swizzle}");
         let reg = if modifiers & 2 != 0 && self.u.ratio(1, 8)? { format!("|{reg}|") } else { reg };
@@ -431,34 +695,120 @@ IMM[1] UINT32 {{{}, 16, 5, 2}}
 
     fn word(&mut self) -> Result<()> {
         if self.u.ratio(1, 12)? {
-            // Fields that lie inside the word.
-            let (d, m) = (self.below(PLAIN)?, self.mask()?);
-            let (a, b) = (self.source(1)?, self.source(1)?);
-            let op = ["UBFE", "IBFE", "BFI"][self.below(3)? as usize];
-            let insert = if op == "BFI" { format!(", {b}") } else { String::new() };
-            self.line(format!("{op} TEMP[{d}]{m}, {a}{insert}, IMM[1].zzzz, IMM[0].wwww"));
-            return Ok(());
+            return self.field();
         }
         let &(op, n) = self.u.choose(WORD)?;
         let (d, m) = (self.below(PLAIN)?, self.mask()?);
         self.emit(op, format!("TEMP[{d}]{m}"), n)
     }
 
+    /// Fields that lie inside the word, at fixed and at dynamic places.
+    fn field(&mut self) -> Result<()> {
+        let (d, m) = (self.below(PLAIN)?, self.mask()?);
+        let (a, b) = (self.source(1)?, self.source(1)?);
+        let op = self.pick(&["UBFE", "IBFE", "BFI"])?;
+        let insert = if op == "BFI" { format!(", {b}") } else { String::new() };
+        let (mut position, mut length) = (self.below(33)?, self.below(33)?);
+        if position + length > 32 {
+            (position, length) = (32 - length.min(32), length.min(32));
+        }
+        let (mut at, width) = (self.all(position), self.all(length.min(32 - position)));
+        if self.u.ratio(1, 3)? && length <= 17 {
+            let (s, mask) = (self.source(0)?, self.all(15));
+            self.line(format!("AND TEMP[{INDEX}].y, {s}, {mask}"));
+            at = format!("TEMP[{INDEX}].yyyy");
+        }
+        let width = if at.starts_with("TEMP") { self.all(length.min(17)) } else { width };
+        self.line(format!("{op} TEMP[{d}]{m}, {a}{insert}, {at}, {width}"));
+        Ok(())
+    }
+
     fn wide(&mut self) -> Result<()> {
         let d = self.below(PLAIN)?;
-        if self.u.ratio(1, 3)? {
-            let &(op, n) = self.u.choose(FROM_PAIR)?;
-            let m = [".x", ".xz", ".xy", ".y"][self.below(4)? as usize];
-            return self.emit(op, format!("TEMP[{d}]{m}"), n);
+        match self.below(9)? {
+            0..=2 => {
+                let &(op, n) = self.u.choose(FROM_PAIR)?;
+                let m = self.pick(&[".x", ".xz", ".xy", ".y"])?;
+                return self.emit(op, format!("TEMP[{d}]{m}"), n);
+            }
+            3 => {
+                let s = self.source(3)?;
+                let e = (d + 1 + self.below(PLAIN - 1)?) % PLAIN;
+                self.line(format!("DFRACEXP TEMP[{d}], TEMP[{e}].x, {s}"));
+                self.no_nan(d);
+                return Ok(());
+            }
+            _ => {}
         }
         let &(op, n) = self.u.choose(PAIR)?;
-        let m = [".xy", ".zw", ""][self.below(3)? as usize];
+        let m = self.pick(&[".xy", ".zw", ""])?;
         self.emit(op, format!("TEMP[{d}]{m}"), n)?;
         if op.starts_with('D') || op.ends_with("2D") {
-            // Which pattern a result that is no number has is open: make it zero.
-            self.line(format!("DSEQ TEMP[{}].xz, TEMP[{d}], TEMP[{d}]", SCRATCH + 1));
-            self.line(format!("UCMP TEMP[{d}], TEMP[{}].xxzz, TEMP[{d}], IMM[0].xxxx", SCRATCH + 1));
+            self.no_nan(d);
         }
         Ok(())
+    }
+
+    /// Which pattern a double that is no number has is open: makes it zero.
+    fn no_nan(&mut self, d: u32) {
+        let none = self.all(0);
+        self.line(format!("DSEQ TEMP[{SCRATCH}].xz, TEMP[{d}], TEMP[{d}]"));
+        self.line(format!("UCMP TEMP[{d}], TEMP[{SCRATCH}].xxzz, TEMP[{d}], {none}"));
+    }
+
+    /// What `TEXEL` registers hold: the texel of each image that is the thread's.
+    fn image_texels(&mut self) {
+        for n in 0..self.resources.images.len() {
+            let (size, third) = self.resources.extent(n);
+            let (w, h) = (size[0], size[1]);
+            let r = TEXEL + n as u32;
+            let (x, y) = (self.all(w - 1), self.all(h - 1));
+            let (row, plane) = (self.all(w.ilog2()), self.all((w * h).ilog2()));
+            self.line(format!("AND TEMP[{r}].x, TEMP[{SELF}].xxxx, {x}"));
+            self.line(format!("USHR TEMP[{r}].y, TEMP[{SELF}].xxxx, {row}"));
+            self.line(format!("AND TEMP[{r}].y, TEMP[{r}].yyyy, {y}"));
+            self.line(format!("USHR TEMP[{r}].{third}, TEMP[{SELF}].xxxx, {plane}"));
+        }
+    }
+
+    fn image(&mut self) -> Result<()> {
+        let n = self.below(self.resources.images.len() as u32)?;
+        let r = self.resources.images[n as usize].clone();
+        let (d, m) = (self.target()?, self.mask()?);
+        let (mut place, mut texel) = (format!("IMAGE[{n}]"), format!("TEMP[{}]", TEXEL + n));
+        // The first two are alike.
+        if n < 2 && self.u.ratio(1, 3)? {
+            self.address(3, "x", 2)?;
+            (place, texel) = ("IMAGE[ADDR[3].x]".to_owned(), format!("TEMP[{TEXEL}]"));
+        }
+        let suffix = format!(", {}, PIPE_FORMAT_{}", r.shape.target, r.format.0);
+        let suffix =
+            if r.shape.target == "BUFFER" { format!(", PIPE_FORMAT_{}", r.format.0) } else { suffix };
+        match self.below(4)? {
+            0 => self.line(format!("RESQ TEMP[{d}].x, {place}{suffix}")),
+            1 if own_word(r.format.0) => {
+                let line = self.atomic(&place, &texel, &suffix)?;
+                self.line(line);
+            }
+            0..=2 => {
+                let v = self.source(0)?;
+                self.line(format!("STORE {place}, {texel}, {v}{suffix}"));
+            }
+            _ if r.is_exact() => self.line(format!("LOAD TEMP[{d}]{m}, {place}, {texel}{suffix}")),
+            _ => {
+                self.line(format!("LOAD TEMP[{SCRATCH}], {place}, {texel}{suffix}"));
+                self.near()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn texture(&mut self) -> Result<()> {
+        let n = self.below(3)?;
+        crate::resources::lookup(self, n)
+    }
+
+    pub fn resources(&self) -> &Resources {
+        &self.resources
     }
 }

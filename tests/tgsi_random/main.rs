@@ -1,175 +1,163 @@
 //! Random TGSI programs: what the compiler makes of them computes what the reference interpreter does.
 //!
-//! A short run is part of the tests. For a long one, with a budget in seconds:
+//! A short run is part of the tests. Long ones, by count or with a budget in seconds:
 //!
 //! ```text
+//! NVIR_PROGRAMS=20000 NVIR_FIRST=1 NVIR_THREADS=2 cargo test --release --test tgsi_random compiled -- --nocapture
 //! NVIR_FUZZ_SECONDS=600 cargo test --release --test tgsi_random -- --nocapture
 //! ```
 //!
 //! A failure prints the program, a smaller one, the first pass that matters, and the seed; `NVIR_FUZZ_SEED=0x...` repeats it, and with
-//! `NVIR_FUZZ_MINIMIZE=1` looks for a smaller program that fails.
+//! `NVIR_FUZZ_MINIMIZE=1` looks for a smaller program that fails. `NVIR_KEEP=FOLDER` writes the smaller one and its fixture there.
 
+mod case;
 mod generate;
 mod reduce;
+mod resources;
+mod tables;
 
 use arbtest::arbtest;
-use generate::{THREADS, WORDS};
-use nvir::compile::{self, Options};
+use case::Left;
+use generate::Program;
 use nvir::driver::Abi;
-use nvir::emu;
-use nvir::front::tgsi::{self, interp};
+use nvir::fixture::Fixture;
+use nvir::fixture::run::Settings;
 use nvir::front::{Language, Request};
 use nvir::{Chip, diag};
+use rayon::prelude::*;
 
-const BYTES: u64 = (THREADS * WORDS * 4) as u64;
-const SHARED: u32 = THREADS * 16;
+/// A number from the environment.
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|s| s.parse().ok())
+}
 
 fn budget(share: u64) -> u64 {
-    let seconds = std::env::var("NVIR_FUZZ_SECONDS").ok().and_then(|s| s.parse::<u64>().ok());
-    seconds.map_or(2_000, |s| s * 1000) / share
+    variable("NVIR_FUZZ_SECONDS").map_or(2_000, |s| s * 1000) / share
 }
 
-/// Memory with the input and the output buffer.
-fn memory(input: &[u8]) -> (emu::Memory, [u64; 2]) {
-    let mut m = emu::Memory::new();
-    let at = [(); 2].map(|()| m.alloc(BYTES, 256).expect("small"));
-    m.write(at[0], input).expect("inside");
-    (m, at)
+fn settings(opt_level: u8) -> Settings {
+    Settings { opt_level, step_limit: 1 << 22, ..Settings::default() }
 }
 
-fn words(m: &emu::Memory, at: u64) -> Vec<u32> {
-    let bytes = m.read(at, BYTES).expect("inside");
-    bytes.chunks(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
+/// Whether two floats are as close as functions of the machine come.
+fn near(a: u32, b: u32) -> bool {
+    let (x, y) = (f32::from_bits(a), f32::from_bits(b));
+    a == b || x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-6 + 1e-4 * x.abs().max(y.abs())
 }
 
-fn interpreted(text: &str, input: &[u8]) -> Result<Vec<u32>, String> {
-    let program = tgsi::parse(text).map_err(|d| diag::render(&d, "random", text, false))?;
-    let (mut m, at) = memory(input);
-    let mut launch = interp::Launch::new(&program);
-    launch.block = [THREADS, 1, 1];
-    launch.shared_bytes = SHARED;
-    launch.buffers = at.map(|a| (a, BYTES)).to_vec();
-    launch.step_limit = 1 << 24;
-    interp::run(&launch, &mut m).map_err(|f| diag::render(&f.diagnostic().into(), "random", text, false))?;
-    Ok(words(&m, at[1]))
+/// Whether the channels of two texels differ by a step at most, as bytes or halves of words; where texels have no
+/// rounding of their own they are equal.
+fn near_texel(a: u32, b: u32, bits: u32) -> bool {
+    let fields = 32 / bits;
+    let field = |w: u32, n: u32| i64::from(w >> (n * bits) & (((1u64 << bits) - 1) as u32));
+    (0..fields).all(|n| {
+        let apart = (field(a, n) - field(b, n)).abs();
+        apart <= 1 || apart == (1 << bits) - 1
+    })
 }
 
-fn compiled(text: &str, input: &[u8], chip: Chip, options: &Options) -> Result<Vec<u32>, String> {
-    let abi = Abi::nvc0(chip);
-    let request = Request { text, chip, abi: &abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let render = |d: diag::Diagnostics| diag::render(&d, "random", text, false);
-    let program = nvir::front::program(Language::Tgsi, &request).map_err(render)?;
-    let image = compile::compile(program, chip, options).map_err(render)?;
-    let code = emu::Program::new(chip, &image.code);
-    let (mut m, at) = memory(input);
-    let mut launch = emu::Launch::new(&code);
-    launch.entry = image.entry;
-    launch.block = [THREADS, 1, 1];
-    launch.gprs = image.gprs.max(1);
-    launch.local_bytes = image.local_bytes;
-    launch.shared_bytes = SHARED;
-    let aux = usize::from(abi.aux_bank);
-    for (n, a) in at.into_iter().enumerate() {
-        let table = [a as u32, (a >> 32) as u32, BYTES as u32, 0];
-        for (i, w) in table.into_iter().enumerate() {
-            launch.set_const_u32(aux, usize::from(abi.buf_info) + 16 * n + 4 * i, w);
+/// Where what was left is not what is wanted.
+fn compare(fixture: &Fixture, got: &Left, want: &Left) -> Option<String> {
+    for (name, want) in want {
+        let (got, want) = (case::words(&got[name]), case::words(want));
+        let format = fixture.tests[0].images.get(name).map(|i| i.format.as_str());
+        let same = |a: u32, b: u32| match (name.as_str(), format) {
+            _ if a == b => true,
+            ("buffer2", _) => near(a, b),
+            (_, Some("rgba8" | "rgba8_snorm" | "r8" | "bgra8")) => near_texel(a, b, 8),
+            (_, Some("rg16" | "r16_snorm")) => near_texel(a, b, 16),
+            _ => false,
+        };
+        if let Some(n) = (0..want.len()).find(|&n| !same(got[n], want[n])) {
+            let place = format!("thread {}, word {}", n / 32, n % 32);
+            return Some(format!(
+                "{name}, word {n} ({place}): {:#x}, the interpreter says {:#x}",
+                got[n], want[n]
+            ));
         }
     }
-    for (i, w) in [THREADS, 1, 1, 1, 1, 1].into_iter().enumerate() {
-        launch.set_const_u32(aux, usize::from(abi.grid_info) + 4 * i, w);
-    }
-    launch.set_const_u32(0, 0, 0);
-    let mut run = emu::Options { step_limit: 1 << 22, ..emu::Options::default() };
-    emu::run(&launch, &mut m, &mut run).map_err(|f| f.to_string())?;
-    Ok(words(&m, at[1]))
-}
-
-fn options(chip: Chip, opt_level: u8) -> Options {
-    let mut options = Options::new(chip);
-    options.opt_level = opt_level;
-    options.threads = Some(THREADS);
-    options
+    None
 }
 
 /// What the compiled program does otherwise than the interpreter; nothing if the interpreter refuses the program.
-fn difference(text: &str, input: &[u8], chip: Chip, options: &Options) -> Option<String> {
-    let want = interpreted(text, input).ok()?;
-    match compiled(text, input, chip, options) {
+fn difference(fixture: &Fixture, text: &str, chip: Chip, settings: &Settings) -> Option<String> {
+    let want = case::interpreted(fixture, text).ok()?;
+    match case::compiled(fixture, text, chip, settings) {
         Err(e) => Some(e),
-        Ok(got) => {
-            let n = (0..want.len()).find(|&n| got[n] != want[n])?;
-            let (thread, word) = (n as u32 / WORDS, n as u32 % WORDS);
-            Some(format!("thread {thread}, word {word}: {:#x}, the interpreter says {:#x}", got[n], want[n]))
-        }
+        Ok(got) => compare(fixture, &got, &want),
     }
-}
-
-/// Words with many special values among them.
-fn input(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<Vec<u8>> {
-    const SPECIAL: [u32; 12] = [
-        0,
-        1,
-        2,
-        31,
-        0x8000_0000,
-        u32::MAX,
-        0x3f80_0000,
-        0xbf80_0000,
-        0x7f80_0000,
-        0x7fc0_0000,
-        0x0000_0001,
-        0x7fef_ffff,
-    ];
-    let mut state: u32 = u.arbitrary()?;
-    let mut bytes = Vec::new();
-    for _ in 0..THREADS * WORDS {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let pick = (state >> 8) as usize;
-        let word = if pick & 3 == 0 { SPECIAL[(pick >> 2) % SPECIAL.len()] } else { state ^ state >> 16 };
-        bytes.extend(word.to_le_bytes());
-    }
-    Ok(bytes)
 }
 
 /// One random program: on every chip, unoptimised and optimised, it leaves what the interpreter leaves.
 fn check(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<()> {
-    let data = input(u)?;
-    let text = generate::program(u)?;
-    interpreted(&text, &data).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    let Program { text, setup } = generate::program(u)?;
+    let fixture = setup.fixture();
+    let want = case::interpreted(&fixture, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
     for chip in Chip::ALL {
         for level in [0, 3] {
-            let options = options(chip, level);
-            if let Some(why) = difference(&text, &data, chip, &options) {
-                let small = reduce::reduce(&text, |t| difference(t, &data, chip, &options).is_some());
-                let smaller = difference(&small, &data, chip, &options).unwrap_or_default();
-                let pass = (0..400).find(|&n| {
-                    let limited = Options { bisect_limit: Some(n), ..options.clone() };
-                    difference(&small, &data, chip, &limited).is_some()
-                });
-                panic!(
-                    "{text}\n{chip} -O{level}: {why}\n\n{small}\n{smaller}\nfirst wrong with --bisect-limit {pass:?}"
-                );
+            let why = match case::compiled(&fixture, &text, chip, &settings(level)) {
+                Err(e) => e,
+                Ok(got) => match compare(&fixture, &got, &want) {
+                    Some(why) => why,
+                    None => continue,
+                },
+            };
+            let settings = settings(level);
+            let small = reduce::reduce(&text, |t| difference(&fixture, t, chip, &settings).is_some());
+            let smaller = difference(&fixture, &small, chip, &settings).unwrap_or_default();
+            let pass = (0..400).find(|&n| {
+                let limited = Settings { bisect_limit: Some(n), ..settings.clone() };
+                difference(&fixture, &small, chip, &limited).is_some()
+            });
+            if let Ok(folder) = std::env::var("NVIR_KEEP") {
+                let write = |name: &str, what: &str| std::fs::write(format!("{folder}/{name}"), what);
+                write("case.tgsi", &small)
+                    .and_then(|()| write("case.json", &setup.json()))
+                    .expect("it can be written");
             }
+            panic!(
+                "{text}\n{chip} -O{level}: {why}\n\n{small}\n{smaller}\nfirst wrong with --bisect-limit {pass:?}"
+            );
         }
     }
     Ok(())
 }
 
+/// The programs of `count` seeds from `first` on.
+fn check_many(first: u64, count: u64) {
+    let threads = variable("NVIR_THREADS").unwrap_or(2) as usize;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let start = std::time::Instant::now();
+    pool.install(|| {
+        (first..first + count).into_par_iter().for_each(|n| {
+            // Sizes from small to large, without a pattern.
+            let size = 1024 + (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50);
+            arbtest(check).seed(n << 32 | size).run();
+        });
+    });
+    let seconds = start.elapsed().as_secs();
+    println!(
+        "programs {first} to {}: {count} without a difference on three chips at two levels, {seconds} s",
+        first + count - 1
+    );
+}
+
 #[test]
 fn compiled_programs_compute_what_the_interpreter_computes() {
     /// Bytes that a program of the short run is made from.
-    const SIZE: u64 = 1200;
+    const SIZE: u64 = 1600;
     let seed = std::env::var("NVIR_FUZZ_SEED").ok();
     let seed = seed.and_then(|s| u64::from_str_radix(s.trim_start_matches("0x"), 16).ok());
-    match seed {
-        Some(seed) if std::env::var_os("NVIR_FUZZ_MINIMIZE").is_some() => {
+    match (seed, variable("NVIR_PROGRAMS")) {
+        (Some(seed), _) if std::env::var_os("NVIR_FUZZ_MINIMIZE").is_some() => {
             arbtest(check).seed(seed).budget_ms(6_000).minimize().run();
         }
-        Some(seed) => arbtest(check).seed(seed).run(),
-        None if std::env::var_os("NVIR_FUZZ_SECONDS").is_some() => {
+        (Some(seed), _) => arbtest(check).seed(seed).run(),
+        (_, Some(count)) => check_many(variable("NVIR_FIRST").unwrap_or(1), count),
+        _ if std::env::var_os("NVIR_FUZZ_SECONDS").is_some() => {
             arbtest(check).size_min(1 << 10).size_max(1 << 14).budget_ms(budget(2)).run();
         }
-        None => (1..=31).for_each(|n| arbtest(check).seed(n << 32 | SIZE).run()),
+        _ => (1..=31).for_each(|n| arbtest(check).seed(n << 32 | SIZE).run()),
     }
 }
 
