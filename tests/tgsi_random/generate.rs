@@ -454,7 +454,7 @@ DCL ADDR[0..3]
             }
             1 => {
                 self.address(0, "y", 2)?;
-                format!("ADDR[ADDR[0].y+2]")
+                "ADDR[ADDR[0].y+2]".to_owned()
             }
             _ => {
                 self.address(0, "x", ARRAY)?;
@@ -726,7 +726,7 @@ DCL ADDR[0..3]
     fn wide(&mut self) -> Result<()> {
         let d = self.below(PLAIN)?;
         match self.below(9)? {
-            0..=2 => {
+            1 | 2 => {
                 let &(op, n) = self.u.choose(FROM_PAIR)?;
                 let m = self.pick(&[".x", ".xz", ".xy", ".y"])?;
                 return self.emit(op, format!("TEMP[{d}]{m}"), n);
@@ -790,7 +790,7 @@ DCL ADDR[0..3]
                 let line = self.atomic(&place, &texel, &suffix)?;
                 self.line(line);
             }
-            0..=2 => {
+            1 | 2 => {
                 let v = self.source(0)?;
                 self.line(format!("STORE {place}, {texel}, {v}{suffix}"));
             }
