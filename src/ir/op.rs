@@ -99,9 +99,10 @@ ops! {
     Shl "shl" 2 2 0;
     /// `d = a >> b`, arithmetic for signed types: amounts beyond the width give 0 or the sign ([`super::Aux::Wrap`] likewise)
     Shr "shr" 2 2 0;
-    /// funnel shift left: high word of (pair c:a) << b, amount modulo 32 (GK110)
+    /// funnel shift left: high word of (pair c:a) << b, amount modulo 32; with an `sty` of 64 bits, of any amount (GK110)
     ShfL "shf.l" 3 3 0;
-    /// funnel shift right: low word of (pair c:a) >> b, amount modulo 32 (GK110)
+    /// funnel shift right: low word of (pair c:a) >> b, amount modulo 32; with an `sty` of 64 bits, of any amount, and
+    /// arithmetic if it is signed (GK110)
     ShfR "shf.r" 3 3 0;
     /// bit field extract: b = position | length << 8; sign-extends for s32
     Ext "ext" 2 2 0;

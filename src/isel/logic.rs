@@ -92,7 +92,12 @@ impl Cx<'_> {
     }
 
     pub fn shf(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(Mod::W);
+        let m =
+            MInst::new(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(match i.sty {
+                Type::U64 => Mod::U64,
+                Type::S64 => Mod::S64,
+                _ => Mod::W,
+            });
         Ok(args(
             m,
             [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?],

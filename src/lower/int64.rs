@@ -9,12 +9,15 @@
 //! integers and floats stay: the machine has them.
 
 use super::expand::{expand, word};
+use crate::chip::Chip;
 use crate::ir::build::Builder;
 use crate::ir::*;
+use crate::isa::{self, Table};
 
 /// Lowers all 64-bit integer operations of a function.
-pub fn run(f: &mut Function) -> bool {
-    expand(f, involved, lower)
+pub fn run(f: &mut Function, chip: Chip) -> bool {
+    let funnel = !Table::of(chip).of_op(isa::Op::Shf).is_empty();
+    expand(f, involved, |b, i| lower(b, i, funnel))
 }
 
 fn wide(ty: Type) -> bool {
@@ -27,7 +30,8 @@ fn involved(i: &Inst) -> bool {
             && matches!(i.op, Op::Set | Op::Slct | Op::Cvt | Op::Popc | Op::Flo | Op::Brev | Op::Rdsv)
 }
 
-fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {
+/// `funnel`: the chip shifts pairs of words.
+fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
     let src = |n: usize| [word(&i.srcs[n], 0), word(&i.srcs[n], 1)];
     let unary = matches!(i.op, Op::Neg | Op::Abs);
     let negated = |b: &mut Builder<'_>, n: usize| {
@@ -81,7 +85,12 @@ fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {
             } else {
                 i.srcs[1]
             };
-            shift(b, src(0), amount, i.op == Op::Shl, arithmetic)
+            let left = i.op == Op::Shl;
+            if funnel && amount.as_imm().is_none() {
+                funnel_shift(b, src(0), amount, left, arithmetic)
+            } else {
+                shift(b, src(0), amount, left, arithmetic)
+            }
         }
         Op::Sel => choose(b, i.srcs[2], src(0), src(1)),
         Op::Slct if wide(i.sty) => {
@@ -336,6 +345,20 @@ fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool
     };
     let second = b.op2(op, fill_ty, far, amount);
     arrange(first.into(), second.into())
+}
+
+/// [`shift`] where one instruction gives the word that bits of both words move into.
+fn funnel_shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool) -> Pair {
+    let (op, fill_ty) =
+        if left { (Op::ShfL, Type::U32) } else { (Op::ShfR, if arithmetic { Type::S32 } else { Type::U32 }) };
+    let mut both = Inst::new(op, Type::U32).src(x[0]).src(amount).src(x[1]);
+    both.sty = if arithmetic { Type::S64 } else { Type::U64 };
+    let both = b.value(both).into();
+    if left {
+        [b.op2(Op::Shl, Type::U32, x[0], amount).into(), both]
+    } else {
+        [both, b.op2(Op::Shr, fill_ty, x[1], amount).into()]
+    }
 }
 
 /// Conversions from or to a 64-bit integer that the machine does not have: those between integers.

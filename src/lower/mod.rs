@@ -37,7 +37,7 @@ pub fn run(p: &mut Program, chip: Chip, options: &Options) {
     textures::run(p, chip, &options.abi);
     surfaces::run(p, chip, &options.abi);
     memory(p, chip);
-    arithmetic(p);
+    arithmetic(p, chip);
 }
 
 /// Lowers arithmetic:
@@ -45,7 +45,7 @@ pub fn run(p: &mut Program, chip: Chip, options: &Options) {
 /// 1. `int_div`, `f64`: divisions and roots become calls of the library, which is linked in;
 /// 2. `float`: single-precision sequences;
 /// 3. `int64`: 64-bit integer arithmetic becomes 32-bit arithmetic with carries.
-pub fn arithmetic(p: &mut Program) {
+pub fn arithmetic(p: &mut Program, chip: Chip) {
     let mut library = library::Library::new(p);
     for (_, f) in p.funcs.iter_mut() {
         int_div::run(f, &mut library);
@@ -55,7 +55,7 @@ pub fn arithmetic(p: &mut Program) {
     }
     library.link(p);
     for (_, f) in p.funcs.iter_mut() {
-        int64::run(f);
+        int64::run(f, chip);
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
             Err(d) => panic!("{d:?}"),
         };
         verify::program(&p, verify::Phase::Front).expect("valid before");
-        super::arithmetic(&mut p);
+        super::arithmetic(&mut p, Chip::Gk104);
         verify::program(&p, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
     }
 }

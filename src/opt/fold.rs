@@ -141,11 +141,16 @@ fn eval_int(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
         Op::Shl => int::shl(a, by(b)),
         Op::Shr if signed => int::shr_s(a, by(b)),
         Op::Shr => int::shr_u(a, by(b)),
-        Op::ShfL => {
-            let n = b & 31;
-            ((u64::from(c) << 32 | u64::from(a)) << n >> 32) as u32
+        Op::ShfL | Op::ShfR => {
+            let pair = u64::from(c) << 32 | u64::from(a);
+            match (inst.op, inst.sty) {
+                (Op::ShfL, Type::U64) => (pair.checked_shl(b).unwrap_or(0) >> 32) as u32,
+                (Op::ShfL, _) => (pair << (b & 31) >> 32) as u32,
+                (_, Type::U64) => pair.checked_shr(b).unwrap_or(0) as u32,
+                (_, Type::S64) => (pair as i64 >> b.min(63)) as u32,
+                _ => (pair >> (b & 31)) as u32,
+            }
         }
-        Op::ShfR => ((u64::from(c) << 32 | u64::from(a)) >> (b & 31)) as u32,
         Op::Ext => int::bfe(a, b, signed),
         Op::Ins => int::bfi(a, b, c),
         Op::Popc if inst.srcs.len() == 2 => (a & b).count_ones(),

@@ -7,6 +7,14 @@
 //! add u32 %r6 %r5 %r4         ->  shladd u32 %r6 %r0 0x2 %r4
 //! ```
 //!
+//! Where the chip shifts pairs of words (GK110), the two halves of a rotation, or of a shift of 64 bits, become one:
+//!
+//! ```text
+//! shl u32 %r2 %r0 0x7
+//! shr u32 %r3 %r1 0x19
+//! or u32 %r4 %r2 %r3          ->  shf.l u32 %r4 %r1 0x7 %r0
+//! ```
+//!
 //! The inner operation must have no other reader (then it dies), except that a shift may be duplicated into all its
 //! readers if they are sums, or into two: shifts run at a fifth of an addition's rate, and the shift-add at the
 //! addition's.
@@ -15,16 +23,23 @@
 //! where neither operation is marked exact and both round and flush alike.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses, replace_counted, rewrite_each, scalar_def};
+use super::edit::{UseCounts, count_uses, is_scalar, replace_counted, rewrite_each, scalar_def};
 use crate::ir::*;
+use crate::isel;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = count_uses(f);
     let shifts = absorbed_shifts(f, &uses);
     let mut fused = 0;
+    let chip = ctx.chip;
     rewrite_each(f, |f, _, i| {
         let inst = &f.insts[i];
+        if let Some(new) = funnel(f, inst, &uses).filter(|new| isel::legal(chip, f, new)) {
+            replace_counted(f, &mut uses, i, new);
+            fused += 1;
+            return true;
+        }
         if !is_sum(f, inst) {
             return false;
         }
@@ -150,6 +165,36 @@ fn fuse(
         _ => return None,
     }
     Some((new, inner_value))
+}
+
+/// `(x << n) | (y >> (32 - n))`, also as a sum, in one: for the right shift to disappear, nobody
+/// else may read it.
+fn funnel(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
+    if !matches!(inst.op, Op::Or | Op::Xor | Op::Add)
+        || inst.srcs.len() != 2
+        || !is_scalar(f, inst)
+        || inst.sat
+    {
+        return None;
+    }
+    let part = |n: usize, op: Op, ty: fn(Type) -> bool| {
+        let s = &inst.srcs[n];
+        let d = scalar_def(f, s).filter(|d| d.op == op && s.is_plain_val() && ty(d.ty))?;
+        let by = d.srcs[1].as_imm().filter(|by| (1..32).contains(by))?;
+        Some((d.srcs[0], by)).filter(|(x, _)| x.is_plain_val())
+    };
+    let (x, left, y, right, inner) = (0..2).find_map(|n| {
+        let (x, left) = part(n, Op::Shl, is_int)?;
+        let (y, right) = part(1 - n, Op::Shr, |ty| ty == Type::U32)?;
+        Some((x, left, y, right, inst.srcs[1 - n].as_val()?))
+    })?;
+    if left + right != 32 || uses[inner] != 1 {
+        return None;
+    }
+    let mut new = Inst::new(Op::ShfL, Type::U32).src(y).src(left).src(x);
+    new.dsts = inst.dsts;
+    new.loc = inst.loc;
+    Some(new)
 }
 
 fn is_int(ty: Type) -> bool {
