@@ -21,9 +21,6 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if !f.insts_in_order().any(|(_, i)| asks(&f.insts[i])) {
         return false;
     }
-    if !f.insts_in_order().any(|(_, i)| asks(&f.insts[i])) {
-        return false;
-    }
     let known = KnownBits::new(f, &ctx.launch);
     let mut changed = 0;
     for n in 0..f.layout.len() {

@@ -80,33 +80,33 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
 }
 
 /// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will
-/// stand before the one that it looks at; until the block is done they stand in no body. Returns whether any visit
-/// did something.
+/// stand before the one that it looks at; it must not look at the body of the block, which is away meanwhile.
+/// Returns whether any visit did something.
 pub fn rewrite_each(
     f: &mut Function,
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
 ) -> bool {
     let mut changed = false;
     let mut fresh = Vec::new();
-    let mut out: Vec<InstId> = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
+        let body = std::mem::take(&mut f.blocks[b].body);
         // The body is made anew from the first insertion on.
-        out.clear();
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
+        let mut out: Vec<InstId> = Vec::new();
+        for (k, &i) in body.iter().enumerate() {
             changed |= visit(f, &mut fresh, i);
-            if out.is_empty() && !fresh.is_empty() {
-                out.extend_from_slice(&f.blocks[b].body[..k]);
-            }
-            if !out.is_empty() || !fresh.is_empty() {
+            if !fresh.is_empty() {
+                if out.is_empty() {
+                    out.reserve(body.len() + fresh.len());
+                    out.extend_from_slice(&body[..k]);
+                }
                 out.append(&mut fresh);
-                out.push(i);
+            } else if out.is_empty() {
+                continue;
             }
+            out.push(i);
         }
-        if !out.is_empty() {
-            f.blocks[b].body.clone_from(&out);
-        }
+        f.blocks[b].body = if out.is_empty() { body } else { out };
     }
     changed
 }

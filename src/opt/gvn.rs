@@ -21,16 +21,14 @@ use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use rustc_hash::{FxHashMap, FxHasher};
-use std::collections::hash_map::Entry;
+use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let single = f.layout.len() == 1;
     let constants = ctx.stage == Stage::Legal;
     let cfg = (!single).then(|| Cfg::new(f));
-    let mut table: FxHashMap<u64, (BlockId, InstId)> = FxHashMap::default();
-    table.reserve(f.inst_count());
+    let mut table = Leaders::new(f.inst_count());
     let mut same: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
     same.resize(f.values.len());
     let mut carries: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
@@ -54,17 +52,16 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             });
             let inst = renamed.as_ref().unwrap_or(inst);
             let key = hash(inst);
-            let known = match table.entry(key) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => {
-                    place.insert((b, i));
-                    continue;
-                }
+            let place = table.place(key);
+            let newcomer = Leader { hash: key, inst: i.into(), block: b };
+            let lb = place.block;
+            let Some(leader) = place.inst.expand() else {
+                *place = newcomer;
+                continue;
             };
-            let (lb, leader) = *known;
             let dominates = lb == b || cfg.as_ref().is_some_and(|c| c.dominates(lb, b));
             if !dominates || !equal(&f.insts[leader], inst) {
-                *known = (b, i);
+                *place = newcomer;
                 continue;
             }
             found += 1;
@@ -89,6 +86,34 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     ctx.count("gvn: replaced", found);
     found > 0
+}
+
+/// The first instruction with a hash.
+#[derive(Clone, Copy)]
+struct Leader {
+    hash: u64,
+    inst: PackedOption<InstId>,
+    block: BlockId,
+}
+
+/// Leaders by their hashes, with open addressing: no more than half of the places are ever taken.
+struct Leaders(Vec<Leader>);
+
+impl Leaders {
+    fn new(most: usize) -> Leaders {
+        let empty = Leader { hash: 0, inst: None.into(), block: BlockId::from_u32(0) };
+        Leaders(vec![empty; (2 * most).next_power_of_two()])
+    }
+
+    /// The place of a hash's leader, or an empty one for it.
+    fn place(&mut self, hash: u64) -> &mut Leader {
+        let mask = self.0.len() - 1;
+        let mut at = hash as usize & mask;
+        while self.0[at].inst.is_some() && self.0[at].hash != hash {
+            at = (at + 1) & mask;
+        }
+        &mut self.0[at]
+    }
 }
 
 /// The redundant instruction stays as a copy, for dead code elimination to remove: all its readers read the leader.

@@ -37,7 +37,9 @@ pub fn limit(
         summaries,
     };
     for &b in cfg.rpo() {
-        chooser.block(live, b);
+        if !chooser.few(live, b) {
+            chooser.block(live, b);
+        }
     }
     if !chooser.any {
         return false;
@@ -96,6 +98,26 @@ impl Chooser<'_> {
             self.any = true;
             self.alive.retain(|&x| x != v);
         }
+    }
+
+    /// Whether all predicates that a block sees fit, wherever they live. What calls want is not known here.
+    fn few(&self, live: &Liveness, b: BlockId) -> bool {
+        let f = self.f;
+        let block = &f.blocks[b];
+        let mut count = 0;
+        let mut add = |v: ValueId| count += usize::from(f.class(v) == Class::Pred);
+        if b == f.entry() {
+            f.params.iter().copied().for_each(&mut add);
+        }
+        live.live_in(b).iter().chain(&block.params).copied().for_each(&mut add);
+        for &i in &block.body {
+            let inst = &f.insts[i];
+            if inst.call().is_some() {
+                return false;
+            }
+            inst.for_defs(&mut add);
+        }
+        count <= PREDS
     }
 
     fn block(&mut self, live: &Liveness, b: BlockId) {
