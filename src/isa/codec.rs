@@ -89,17 +89,10 @@ pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
 }
 
 fn select(chip: Chip, m: &MInst, pc: Option<u32>) -> Result<(&'static Row, u64), Misfit> {
-    let rows = Table::of(chip).of_op(m.op);
-    if rows.is_empty() {
-        return Err(Misfit::Op);
-    }
-    let wanted = shape(m);
+    let rows = Table::of(chip).of_shape(m.op, shape(m)).ok_or(Misfit::Op)?;
     // The misfit of the row that came closest says most.
     let mut worst = Misfit::Operands;
     for row in rows {
-        if row.shape != wanted {
-            continue;
-        }
         match encode_row(row, m, pc) {
             Ok(word) => return Ok((row, word)),
             Err(e) => worst = worst.worse(e),

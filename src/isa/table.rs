@@ -15,6 +15,8 @@ pub struct Table {
     rows: Vec<Row>,
     /// The rows of each operation.
     by_op: Vec<Range<u16>>,
+    /// The shapes of the rows, see [`super::codec::shape`]: what the encoder looks at first.
+    shapes: Vec<u64>,
     /// For every value of the key bits, a node.
     buckets: Vec<u32>,
     nodes: Vec<Node>,
@@ -88,7 +90,8 @@ impl Table {
             })
             .collect();
         let (buckets, index) = Index::build(&rows, Key::of(chip));
-        Table { by_op, buckets, nodes: index.nodes, candidates: index.candidates, rows }
+        let shapes = rows.iter().map(|r| r.shape).collect();
+        Table { by_op, shapes, buckets, nodes: index.nodes, candidates: index.candidates, rows }
     }
 
     pub fn rows(&self) -> &[Row] {
@@ -99,6 +102,14 @@ impl Table {
     pub fn of_op(&self, op: Op) -> &[Row] {
         let r = &self.by_op[op as usize];
         &self.rows[r.start as usize..r.end as usize]
+    }
+
+    /// Those of them with a shape, in the same order; none if the operation has no rows at all.
+    pub(super) fn of_shape(&self, op: Op, shape: u64) -> Option<impl Iterator<Item = &Row>> {
+        let r = &self.by_op[op as usize];
+        let (start, end) = (usize::from(r.start), usize::from(r.end));
+        let rows = self.rows[start..end].iter().zip(&self.shapes[start..end]);
+        (start < end).then(|| rows.filter(move |&(_, &s)| s == shape).map(|(row, _)| row))
     }
 
     /// The row of a word, from its opcode bits; field values are not looked at.

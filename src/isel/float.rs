@@ -5,18 +5,22 @@ use super::{Cx, Result, Unencodable};
 use crate::ir::{Inst, Op, Rnd, Type};
 use crate::isa::{self, MInst, Mod, Operand, Pred};
 
-fn rounding(m: MInst, rnd: Rnd) -> MInst {
+fn rounding(rnd: Rnd) -> Option<Mod> {
     match rnd {
-        Rnd::Near => m,
-        Rnd::Down => m.with(Mod::Rm),
-        Rnd::Up => m.with(Mod::Rp),
-        Rnd::Zero => m.with(Mod::Rz),
+        Rnd::Near => None,
+        Rnd::Down => Some(Mod::Rm),
+        Rnd::Up => Some(Mod::Rp),
+        Rnd::Zero => Some(Mod::Rz),
     }
 }
 
-/// The common suffixes: `.FTZ`, rounding, `.SAT`.
-fn suffixes(i: &Inst, m: MInst) -> MInst {
-    rounding(m.with_if(i.ftz, Mod::Ftz), i.rnd).with_if(i.sat, Mod::Sat)
+/// An operation with the common suffixes, `.FTZ`, rounding and `.SAT`, and its operands.
+fn arithmetic<const N: usize>(op: isa::Op, i: &Inst, operands: [Operand; N]) -> MInst {
+    let mut m = MInst::new(op);
+    let suffixes = [i.ftz.then_some(Mod::Ftz), rounding(i.rnd), i.sat.then_some(Mod::Sat)];
+    suffixes.into_iter().flatten().for_each(|s| m.mods.push(s));
+    operands.into_iter().for_each(|o| m.operands.push(o));
+    m
 }
 
 impl Cx<'_> {
@@ -30,7 +34,7 @@ impl Cx<'_> {
             std::mem::swap(&mut a, &mut b);
         }
         let op = if wide_imm(&b) { long } else { short };
-        Ok(args(suffixes(i, MInst::new(op)), [self.dst(i), a, b]))
+        Ok(arithmetic(op, i, [self.dst(i), a, b]))
     }
 
     /// `a * b`: the sign of the product stands on the first operand of the register forms, in the number of the
@@ -42,7 +46,7 @@ impl Cx<'_> {
             negate_float(if is_reg(&b) || !matches!(b, Operand::Imm { .. }) { &mut a } else { &mut b });
         }
         let op = if wide_imm(&b) { long } else { short };
-        Ok(args(suffixes(i, MInst::new(op)), [self.dst(i), a, b]))
+        Ok(arithmetic(op, i, [self.dst(i), a, b]))
     }
 
     /// `a * b + c` with one rounding.
@@ -52,7 +56,7 @@ impl Cx<'_> {
         if take_neg(&mut a) != take_neg(&mut b) {
             negate_float(if matches!(b, Operand::Imm { .. }) { &mut b } else { &mut a });
         }
-        Ok(args(suffixes(i, MInst::new(op)), [self.dst(i), a, b, c]))
+        Ok(arithmetic(op, i, [self.dst(i), a, b, c]))
     }
 
     pub fn fminmax(&self, i: &Inst, op: isa::Op) -> Result<MInst> {

@@ -164,18 +164,27 @@ impl Cx<'_> {
             (Type::U32 | Type::S32, false) => isa::Op::Iset,
             _ => return Err(Unencodable::Operation),
         };
-        let m = MInst::new(op)
-            .with_if(!to_pred && i.ty == Type::F32, Mod::Bf)
-            .with(cond(c))
-            .with_if(i.sty == Type::U32, Mod::U32)
-            .with_if(i.sty == Type::F32 && i.ftz, Mod::Ftz)
-            .with_if(carry, Mod::X)
-            .with(logic(i.logic));
         let third = Operand::Pred(i.srcs.get(2).map_or(Ok(Pred::T), |s| self.pred(s))?);
-        Ok(if to_pred {
-            args(m, [self.pdst(i), Operand::Pred(Pred::T), a, b, third])
+        let mut m = MInst::new(op);
+        if !to_pred && i.ty == Type::F32 {
+            m.mods.push(Mod::Bf);
+        }
+        m.mods.push(cond(c));
+        if i.sty == Type::U32 {
+            m.mods.push(Mod::U32);
+        }
+        if i.sty == Type::F32 && i.ftz {
+            m.mods.push(Mod::Ftz);
+        }
+        if carry {
+            m.mods.push(Mod::X);
+        }
+        m.mods.push(logic(i.logic));
+        if to_pred {
+            m.operands.extend([self.pdst(i), Operand::Pred(Pred::T), a, b, third]);
         } else {
-            args(m, [self.dst(i), a, b, third])
-        })
+            m.operands.extend([self.dst(i), a, b, third]);
+        }
+        Ok(m)
     }
 }

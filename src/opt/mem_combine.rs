@@ -193,7 +193,7 @@ fn is_candidate(inst: &Inst, stage: Stage) -> bool {
 
 /// Drops open accesses that the instruction keeps from moving past it.
 fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
-    if inst.mem.is_none() && !inst.op.is(op::EFFECT | op::READS) {
+    if open.is_empty() || inst.mem.is_none() && !inst.op.is(op::EFFECT | op::READS) {
         return;
     }
     let stays = |o: &Open| {

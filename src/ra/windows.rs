@@ -16,6 +16,7 @@ use super::operands::{self, Window};
 use super::{Phys, RaError};
 use crate::ir::ValueId;
 use arrayvec::ArrayVec;
+use cranelift_entity::packed_option::PackedOption;
 
 /// What a window asks of its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ const WISH: u32 = 1;
 
 /// The places taken by an instruction's windows so far.
 struct Claims {
-    read: [Option<ValueId>; 256],
+    read: [PackedOption<ValueId>; 256],
     written: Mask,
     read_mask: Mask,
 }
@@ -57,7 +58,7 @@ impl Colour<'_> {
         order.sort_by_key(|(k, w)| (std::cmp::Reverse(operands::alignment(w.len())), *k == Kind::Written));
 
         let elements: ArrayVec<ValueId, 24> = distinct.iter().flat_map(|w| w.iter().copied()).collect();
-        let mut claims = Claims { read: [None; 256], written: Mask::default(), read_mask: Mask::default() };
+        let mut claims = Claims { read: [None.into(); 256], written: Mask::default(), read_mask: Mask::default() };
         let mut base_written = None;
         // Registers that a written window may take besides those of windows read for the last time.
         let lives = |v: &ValueId| !elements.contains(v) && !dies(*v);
@@ -69,7 +70,7 @@ impl Colour<'_> {
                 let r = base + k as u8;
                 match kind {
                     Kind::Read => {
-                        claims.read[r as usize] = Some(v);
+                        claims.read[r as usize] = v.into();
                         claims.read_mask.set(r);
                     }
                     Kind::Written => claims.written.set(r),
@@ -93,11 +94,23 @@ impl Colour<'_> {
         room: usize,
         dies: &dyn Fn(ValueId) -> bool,
     ) -> Result<u8, RaError> {
+        let align = operands::alignment(w.len());
+        // A window that stands together already: anywhere else all of it would move.
+        let first = usize::from(self.loc[w[0]]);
+        let stands = kind == Kind::Read
+            && first.is_multiple_of(align)
+            && first + w.len() <= self.gprs.n
+            && w.iter().zip(first..).all(|(&v, r)| {
+                let free = !claims.written.has(r as u8) || dies(v);
+                usize::from(self.loc[v]) == r && claims.read[r].is_none() && free
+            });
+        if stands {
+            return Ok(first as u8);
+        }
         let mut best: Option<(u32, u8)> = None;
         // The window of a value read here was known as a seat before: it may use what is kept for it.
         let number = w.iter().find_map(|&v| self.hints.seat(v)).map_or(u32::MAX - 1, |s| s.window);
         let wishes: ArrayVec<u8, 4> = w.iter().map(|&v| self.wish(v)).collect();
-        let align = operands::alignment(w.len());
         for base in (0..=self.gprs.n.saturating_sub(w.len())).step_by(align) {
             let mut cost = 0;
             let mut possible = true;
@@ -105,7 +118,7 @@ impl Colour<'_> {
             let mut alone = 0;
             for (k, &v) in w.iter().enumerate() {
                 let r = (base + k) as u8;
-                let claimed = claims.read[r as usize];
+                let claimed = claims.read[r as usize].expand();
                 let occupant = self.gprs.at(r).filter(|&o| o != v);
                 match kind {
                     Kind::Read => {
@@ -168,7 +181,7 @@ impl Colour<'_> {
         // Registers that nobody may be moved into.
         let mut taken = claims.read_mask;
         for r in claims.read_mask.union(&self.gprs.taken()).iter() {
-            if let Some(v) = claims.read[r as usize]
+            if let Some(v) = claims.read[r as usize].expand()
                 && self.loc[v] != r
             {
                 target.push((v, r));

@@ -155,8 +155,8 @@ impl<'s> Parser<'s> {
             decls: Vec::new(),
             imms: Vec::new(),
             props: Vec::new(),
-            // Instructions take about that many bytes of text.
-            code: Vec::with_capacity(self.lexer.len() / 64),
+            // Instructions take more bytes of text than that.
+            code: Vec::with_capacity(self.lexer.len() / 40),
             partner: Vec::new(),
         };
         match self.name(

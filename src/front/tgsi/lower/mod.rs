@@ -138,7 +138,8 @@ impl<'a> Body<'a> {
         let mut at = start as usize + usize::from(is_sub);
         let rest =
             ast.code[at..].iter().take_while(|i| !matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB)).count();
-        self.f.reserve(4 * rest);
+        // Room for what lowering and legalisation will make of it, too.
+        self.f.reserve(8 * rest + 32);
         while let Some(inst) = ast.code.get(at) {
             if matches!(inst.op, Opcode::BGNSUB | Opcode::ENDSUB) {
                 break;
