@@ -95,7 +95,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Skips what separates tokens. Returns whether a line began meanwhile.
-    #[inline]
+    #[inline(always)]
     fn skip(&mut self) -> bool {
         let first = self.pos == 0;
         // Mostly one blank, or nothing.
@@ -106,6 +106,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    #[inline(never)]
     fn skip_separators(&mut self) -> bool {
         let mut first = self.pos == 0;
         while let Some(b) = self.byte(self.pos) {
