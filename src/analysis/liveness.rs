@@ -1,7 +1,8 @@
 //! Liveness: which values each block needs on entry and hands on at its end.
 //!
 //! Computed value by value: from each use the predecessors are walked up to the definition (Boissinot et al.,
-//! "Computing liveness sets for SSA-form programs", 2011), so that the work is the size of the result.
+//! "Computing liveness sets for SSA-form programs", 2011), so that the work is the size of the result. What a block
+//! hands on is what its successors need: with one successor it is the same list.
 //!
 //! Parameters of a block are defined on its entry: they are not live in. The arguments of an edge are used at the
 //! end of the block that it leaves; they are not live out because of it.
@@ -11,11 +12,15 @@ use crate::ir::{BlockId, Def, Function, InstId, ValueId};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
+/// A part of the list of values that all blocks share.
+type Part = (u32, u32);
+
 /// Live-in and live-out values of every reachable block, in order of their numbers.
 #[derive(Clone)]
 pub struct Liveness {
-    ins: SecondaryMap<BlockId, Vec<ValueId>>,
-    outs: SecondaryMap<BlockId, Vec<ValueId>>,
+    values: Vec<ValueId>,
+    ins: SecondaryMap<BlockId, Part>,
+    outs: SecondaryMap<BlockId, Part>,
 }
 
 /// The block that every instruction stands in; none for those in no reachable block.
@@ -32,7 +37,7 @@ pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption
 
 impl Liveness {
     pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
-        let mut live = Liveness { ins: SecondaryMap::new(), outs: SecondaryMap::new() };
+        let mut live = Liveness { values: Vec::new(), ins: SecondaryMap::new(), outs: SecondaryMap::new() };
         if cfg.rpo().len() < 2 {
             return live;
         }
@@ -61,44 +66,97 @@ impl Liveness {
         }
         needs.sort_unstable_by_key(|&(v, _)| v);
 
+        let mut pairs: Vec<(ValueId, BlockId)> = Vec::with_capacity(2 * needs.len());
+        // The value that a block was last found to need.
+        let mut seen: SecondaryMap<BlockId, PackedOption<ValueId>> = SecondaryMap::new();
+        seen.resize(f.blocks.len());
         let mut work = Vec::new();
         for (v, b) in needs {
             let def = def_block(v);
-            work.push(b);
+            if seen[b].expand() != Some(v) {
+                seen[b] = v.into();
+                work.push(b);
+            }
             while let Some(b) = work.pop() {
-                if live.ins[b].last() == Some(&v) {
-                    continue;
-                }
-                live.ins[b].push(v);
+                pairs.push((v, b));
                 for &p in cfg.preds(b) {
-                    if live.outs[p].last() != Some(&v) {
-                        live.outs[p].push(v);
-                        if Some(p) != def {
-                            work.push(p);
-                        }
+                    if Some(p) != def && seen[p].expand() != Some(v) {
+                        seen[p] = v.into();
+                        work.push(p);
                     }
                 }
             }
         }
+        live.lists(f, cfg, &pairs);
         live
+    }
+
+    /// Makes the lists of all blocks of pairs in order of their values: those of entries, then unions of two.
+    fn lists(&mut self, f: &Function, cfg: &Cfg, pairs: &[(ValueId, BlockId)]) {
+        self.ins.resize(f.blocks.len());
+        self.outs.resize(f.blocks.len());
+        pairs.iter().for_each(|&(_, b)| self.ins[b].1 += 1);
+        let mut end = 0;
+        for &b in cfg.rpo() {
+            let len = self.ins[b].1;
+            self.ins[b] = (end, end);
+            end += len;
+        }
+        self.values = vec![ValueId::from_u32(0); pairs.len()];
+        for &(v, b) in pairs {
+            self.values[self.ins[b].1 as usize] = v;
+            self.ins[b].1 += 1;
+        }
+        for &b in cfg.rpo() {
+            let mut part = (0, 0);
+            for s in f.blocks[b].term.successors() {
+                part = self.union(part, self.ins[s]);
+            }
+            self.outs[b] = part;
+        }
+    }
+
+    /// The values of both parts, once each and in order.
+    fn union(&mut self, a: Part, b: Part) -> Part {
+        if a.0 == a.1 || a == b {
+            return b;
+        }
+        if b.0 == b.1 {
+            return a;
+        }
+        let start = self.values.len() as u32;
+        let (mut i, mut j) = (a.0, b.0);
+        while i < a.1 && j < b.1 {
+            let (x, y) = (self.values[i as usize], self.values[j as usize]);
+            i += u32::from(x <= y);
+            j += u32::from(y <= x);
+            self.values.push(x.min(y));
+        }
+        let rest = if i < a.1 { i..a.1 } else { j..b.1 };
+        self.values.extend_from_within(rest.start as usize..rest.end as usize);
+        (start, self.values.len() as u32)
+    }
+
+    fn list(&self, part: Part) -> &[ValueId] {
+        &self.values[part.0 as usize..part.1 as usize]
     }
 
     /// Values that the block needs from before it, without its parameters.
     pub fn live_in(&self, b: BlockId) -> &[ValueId] {
-        &self.ins[b]
+        self.list(self.ins[b])
     }
 
     /// Values that a successor of the block needs, without arguments of edges that nobody else needs.
     pub fn live_out(&self, b: BlockId) -> &[ValueId] {
-        &self.outs[b]
+        self.list(self.outs[b])
     }
 
     pub fn is_live_in(&self, b: BlockId, v: ValueId) -> bool {
-        self.ins[b].binary_search(&v).is_ok()
+        self.live_in(b).binary_search(&v).is_ok()
     }
 
     pub fn is_live_out(&self, b: BlockId, v: ValueId) -> bool {
-        self.outs[b].binary_search(&v).is_ok()
+        self.live_out(b).binary_search(&v).is_ok()
     }
 }
 

@@ -10,6 +10,7 @@ use super::file::{File, Mask};
 use super::hints::{Hints, NONE};
 use super::operands;
 use super::pcopy::{self, Place, Scratch};
+use super::places::Places;
 use super::plan::{Action, Home, Plan};
 use super::{Allocation, Move, Phys, RaError, RegSet, Span, Summary};
 use crate::analysis::cfg::Cfg;
@@ -38,9 +39,6 @@ impl Deaths {
     }
 }
 
-/// Where values were at some place: sorted by value.
-pub type Where = Vec<(ValueId, u8)>;
-
 /// The state of colouring one function.
 pub struct Colour<'a> {
     pub f: &'a Function,
@@ -54,9 +52,9 @@ pub struct Colour<'a> {
     pub preds: File,
     pub out: Allocation,
     /// Values in registers at the end of a block that somebody needs, edge arguments included.
-    pub exits: SecondaryMap<BlockId, Where>,
+    pub exits: Places,
     /// Values in registers where a block begins, its parameters included.
-    pub entries: SecondaryMap<BlockId, Where>,
+    pub entries: Places,
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
     stamp: SecondaryMap<ValueId, u32>,
@@ -83,6 +81,9 @@ impl<'a> Colour<'a> {
         out.inst_regs.resize(f.insts.len());
         out.before.resize(f.insts.len());
         out.after.resize(f.insts.len());
+        out.term_regs.resize(f.blocks.len());
+        out.start.resize(f.blocks.len());
+        out.end.resize(f.blocks.len());
         Colour {
             f,
             cfg,
@@ -94,8 +95,8 @@ impl<'a> Colour<'a> {
             gprs: File::new(limit as usize),
             preds: File::new(PREDS),
             out,
-            exits: SecondaryMap::new(),
-            entries: SecondaryMap::new(),
+            exits: Places::with_blocks(f.blocks.len()),
+            entries: Places::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
             crossing: Crossing::new(f, cfg, live, summaries),
@@ -108,9 +109,10 @@ impl<'a> Colour<'a> {
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
     pub fn run(&mut self) -> Result<(), RaError> {
+        let mut deaths = Deaths::default();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
-            let deaths = self.deaths(b, n as u32 + 1);
+            self.deaths(b, n as u32 + 1, &mut deaths);
             self.enter(b, &deaths)?;
             for (n, &i) in self.f.blocks[b].body.iter().enumerate() {
                 self.instruction(i, deaths.at(n))?;
@@ -121,13 +123,14 @@ impl<'a> Colour<'a> {
     }
 
     /// What dies where in a block, by a walk from its end.
-    fn deaths(&mut self, b: BlockId, stamp: u32) -> Deaths {
+    fn deaths(&mut self, b: BlockId, stamp: u32, d: &mut Deaths) {
         let block = &self.f.blocks[b];
         let alive = &mut self.stamp;
         self.live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
         block.term.for_uses(|v| alive[v] = stamp);
-        let n = block.body.len();
-        let mut d = Deaths { list: Vec::with_capacity(n), ends: Vec::with_capacity(n), params: Vec::new() };
+        d.list.clear();
+        d.ends.clear();
+        d.params.clear();
         for &i in block.body.iter().rev() {
             let inst = &self.f.insts[i];
             d.ends.push(d.list.len());
@@ -149,12 +152,24 @@ impl<'a> Colour<'a> {
         d.ends.iter_mut().for_each(|e| *e = total - *e);
         d.ends.reverse();
         let params: &[ValueId] = if b == self.f.entry() { &self.f.params } else { &[] };
-        d.params = params.iter().chain(&block.params).copied().filter(|&p| alive[p] != stamp).collect();
-        d
+        d.params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
     }
 
     pub fn file(&mut self, class: Class) -> &mut File {
         if class == Class::Pred { &mut self.preds } else { &mut self.gprs }
+    }
+
+    pub fn file_of(&self, class: Class) -> &File {
+        if class == Class::Pred { &self.preds } else { &self.gprs }
+    }
+
+    /// Leaves a value in the register that it was in where control comes from.
+    fn stay(&mut self, v: ValueId, r: u8) {
+        self.loc[v] = r;
+        let class = self.f.class(v);
+        if class != Class::Carry {
+            self.file(class).put(r, v);
+        }
     }
 
     /// Puts a value into a register.
@@ -323,32 +338,39 @@ impl<'a> Colour<'a> {
         self.preds.clear();
         let f = self.f;
         let of_func: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
-        let in_register = |v: ValueId| {
-            !self.plan.active || f.class(v) != Class::Gpr || self.plan.entry[b].binary_search(&v).is_ok()
+        let plan = self.plan;
+        let in_register = |v: &ValueId| {
+            !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok()
         };
-        let through: Vec<ValueId> =
-            self.live.live_in(b).iter().copied().filter(|&v| in_register(v)).collect();
-        let params: Vec<(usize, ValueId)> =
-            f.blocks[b].params.iter().copied().enumerate().filter(|&(_, v)| in_register(v)).collect();
-        let of_func: Vec<ValueId> = of_func.iter().copied().filter(|&v| in_register(v)).collect();
+        let of_func: Vec<ValueId> = of_func.iter().copied().filter(in_register).collect();
 
-        // Predecessors that were visited, those in the innermost loop first.
+        // Predecessors that were visited, those in the innermost loop first, each with how far its list is read.
         let order = self.cfg.order_of(b);
-        let mut preds: Vec<BlockId> =
-            self.cfg.preds(b).iter().copied().filter(|&p| self.cfg.order_of(p) < order).collect();
-        preds.sort_by_key(|&p| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
+        let mut preds: Vec<(BlockId, usize)> = self.cfg.preds(b).iter().map(|&p| (p, 0)).collect();
+        preds.retain(|&(p, _)| self.cfg.order_of(p) < order);
+        preds.sort_by_key(|&(p, _)| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
         preds.dedup();
+        let live = self.live;
+        let through = || live.live_in(b).iter().copied().filter(in_register);
         let mut rest = Vec::new();
-        for &v in &through {
-            let found = preds.iter().find_map(|&p| self.open_at_exit(p, v));
+        for v in through() {
+            let class = f.class(v);
+            let found = preds.iter_mut().find_map(|(p, at)| {
+                let list = &self.exits.of(*p)[*at..];
+                *at += list.iter().take_while(|e| e.0 < v).count();
+                let &(found, r) = self.exits.of(*p).get(*at)?;
+                (found == v && self.file_of(class).free.has(r)).then_some(r)
+            });
             match found {
-                Some(r) => self.put(v, r),
+                // Its web knows the register already.
+                Some(r) => self.stay(v, r),
                 None => rest.push(v),
             }
         }
-        for &(k, v) in &params {
+        let params = || f.blocks[b].params.iter().copied().enumerate().filter(|(_, v)| in_register(v));
+        for (k, v) in params() {
             let argument = |p: BlockId| f.blocks[p].term.edges().find(|e| e.to == b).map(|e| e.args[k]);
-            let found = preds.iter().find_map(|&p| self.open_at_exit(p, argument(p)?));
+            let found = preds.iter().find_map(|&(p, _)| self.open_at_exit(p, argument(p)?));
             match found {
                 Some(r) => self.put(v, r),
                 None => rest.push(v),
@@ -358,16 +380,17 @@ impl<'a> Colour<'a> {
             let r = self.pick(v)?;
             self.put(v, r);
         }
-        let params = params.iter().map(|p| p.1).chain(of_func.iter().copied());
-        let mut entry: Where =
-            through.iter().copied().chain(params.clone()).map(|v| (v, self.loc[v])).collect();
-        entry.sort_unstable();
-        self.entries[b] = entry;
-        let store = |v| match self.plan.homes[v] {
-            Home::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),
-            _ => None,
-        };
-        self.entry_stores[b] = params.filter_map(store).collect();
+        let params = || params().map(|p| p.1).chain(of_func.iter().copied());
+        let loc = &self.loc;
+        let mut defined: Vec<(ValueId, u8)> = params().map(|v| (v, loc[v])).collect();
+        self.entries.set(b, through().map(|v| (v, loc[v])), &mut defined);
+        if plan.active {
+            let store = |v| match plan.homes[v] {
+                Home::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),
+                _ => None,
+            };
+            self.entry_stores[b] = params().filter_map(store).collect();
+        }
         if b == f.entry() {
             self.out.summary.params = of_func.iter().map(|&v| Phys::new(f.class(v), self.loc[v])).collect();
         }
@@ -376,23 +399,22 @@ impl<'a> Colour<'a> {
     }
 
     /// The register in which a predecessor left a value, if it is free here.
-    fn open_at_exit(&mut self, p: BlockId, v: ValueId) -> Option<u8> {
-        let r = lookup(&self.exits[p], v)?;
-        let class = self.f.class(v);
-        self.file(class).free.has(r).then_some(r)
+    fn open_at_exit(&self, p: BlockId, v: ValueId) -> Option<u8> {
+        let r = self.exits.get(p, v)?;
+        self.file_of(self.f.class(v)).free.has(r).then_some(r)
     }
 
     fn leave(&mut self, b: BlockId) {
         let start = self.out.regs.len() as u32;
-        let mut needed: Vec<ValueId> = self.live.live_out(b).to_vec();
-        self.f.blocks[b].term.for_uses(|v| needed.push(v));
         if let Term::Branch { cond, .. } = self.f.blocks[b].term {
             self.out.regs.push((cond, Phys::Pred(self.loc[cond])));
         }
         self.out.term_regs[b] = (start, self.out.regs.len() as u32);
-        needed.sort_unstable();
-        needed.dedup();
-        self.exits[b] = needed.iter().filter(|&&v| self.loc[v] != NONE).map(|&v| (v, self.loc[v])).collect();
+        let loc = &self.loc;
+        let somewhere = |v: ValueId| (loc[v] != NONE).then_some((v, loc[v]));
+        let mut read = Vec::new();
+        self.f.blocks[b].term.for_uses(|v| read.extend(somewhere(v)));
+        self.exits.set(b, self.live.live_out(b).iter().filter_map(|&v| somewhere(v)), &mut read);
         // Nothing of this block stays behind in the table.
         let left = self.gprs.values().chain(self.preds.values());
         left.for_each(|v| self.loc[v] = NONE);
@@ -573,12 +595,15 @@ impl<'a> Colour<'a> {
     pub fn finish_function(mut self) -> Allocation {
         let plan = self.plan;
         for &b in self.cfg.rpo() {
-            let place = |&p: &ValueId| match (lookup(&self.entries[b], p), plan.homes[p]) {
+            let place = |&p: &ValueId| match (self.entries.get(b, p), plan.homes[p]) {
                 (Some(r), _) => Some(Place::Reg(Phys::new(self.f.class(p), r))),
                 (None, Home::Slot(offset)) => Some(Place::Slot(offset)),
                 _ => None,
             };
-            self.out.params[b] = self.f.blocks[b].params.iter().map(place).collect();
+            let params = &self.f.blocks[b].params;
+            if !params.is_empty() {
+                self.out.params[b] = params.iter().map(place).collect();
+            }
         }
         let mut clobbers = self.clobbers;
         self.gprs.used.iter().for_each(|r| clobbers.insert(Phys::Gpr(r)));
@@ -613,9 +638,4 @@ pub fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T>
 /// Whether a value is given up at a call: all that die but its guard.
 fn stays_not(v: ValueId, guard: Option<ValueId>) -> bool {
     guard != Some(v)
-}
-
-/// The register of a value in a sorted list.
-pub fn lookup(list: &Where, v: ValueId) -> Option<u8> {
-    list.binary_search_by_key(&v, |e| e.0).ok().map(|k| list[k].1)
 }

@@ -4,12 +4,12 @@
 //! Every edge has a place of its own, since critical ones are split: the end of its source, if that jumps, or else
 //! the beginning of its target.
 
-use super::colour::{Colour, lookup};
+use super::colour::Colour;
 use super::file::Mask;
 use super::pcopy::{self, Place, Scratch};
 use super::plan::Home;
 use super::{Move, Phys};
-use crate::ir::{BlockId, Class, Edge, Term, ValueId};
+use crate::ir::{BlockId, Class, Def, Edge, Term, ValueId};
 
 impl Colour<'_> {
     /// Makes the moves of all edges and returns, after all blocks have their registers.
@@ -38,7 +38,7 @@ impl Colour<'_> {
 
     /// Where a value can be copied from at the end of a block, if it takes a place at all.
     fn source(&self, p: BlockId, v: ValueId) -> Option<Place> {
-        if let Some(r) = lookup(&self.exits[p], v) {
+        if let Some(r) = self.exits.get(p, v) {
             return Some(Place::Reg(Phys::new(self.f.class(v), r)));
         }
         match self.plan.homes[v] {
@@ -50,13 +50,21 @@ impl Colour<'_> {
     fn edge(&mut self, p: BlockId, e: &Edge) {
         let f = self.f;
         let mut wanted: Vec<(Place, ValueId)> = Vec::new();
-        for &(v, r) in &self.entries[e.to] {
-            if f.values[v].def != crate::ir::Def::Block(e.to) {
+        // Both lists are in order: most values are where they are wanted.
+        let mut exits = self.exits.of(p);
+        for &(v, r) in self.entries.of(e.to) {
+            while let [first, rest @ ..] = exits
+                && first.0 < v
+            {
+                exits = rest;
+            }
+            if exits.first() != Some(&(v, r)) && f.values[v].def != Def::Block(e.to) {
                 wanted.push((Place::Reg(Phys::new(f.class(v), r)), v));
             }
         }
         for (&param, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-            match (lookup(&self.entries[e.to], param), self.plan.homes[param]) {
+            match (self.entries.get(e.to, param), self.plan.homes[param]) {
+                (Some(r), _) if self.exits.get(p, a) == Some(r) => {}
                 (Some(r), _) => wanted.push((Place::Reg(Phys::new(f.class(param), r)), a)),
                 (None, Home::Slot(offset)) => wanted.push((Place::Slot(offset), a)),
                 _ => {}
@@ -72,8 +80,11 @@ impl Colour<'_> {
         self.carry_out(b, &wanted);
     }
 
-    /// Appends the moves that bring values to places at the end of `p`.
+    /// Appends the moves that bring values to places at the end of `p`, besides those that are there.
     fn carry_out(&mut self, p: BlockId, wanted: &[(Place, ValueId)]) {
+        if wanted.is_empty() {
+            return;
+        }
         let mut copies = Vec::new();
         let mut again = Vec::new();
         let mut taken = [Mask::default(), Mask::default()];
@@ -82,7 +93,7 @@ impl Colour<'_> {
                 taken[(r.class() == Class::Pred) as usize].set(r.number());
             }
         };
-        for &(v, r) in &self.exits[p] {
+        for &(v, r) in self.exits.of(p) {
             take(Place::Reg(Phys::new(self.f.class(v), r)));
         }
         for &(to, v) in wanted {
@@ -142,7 +153,7 @@ impl Colour<'_> {
         let mut places: Vec<Option<u8>> = vec![None; f.results.len()];
         if let Some((b, values)) = &first {
             for (k, &v) in values.iter().enumerate().take(places.len()) {
-                if let Some(r) = lookup(&self.exits[*b], v) {
+                if let Some(r) = self.exits.get(*b, v) {
                     let t = &mut taken[(f.results[k] == Class::Pred) as usize];
                     if !t.has(r) {
                         t.set(r);

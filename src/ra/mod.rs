@@ -49,6 +49,7 @@ mod hints;
 mod next_use;
 pub mod operands;
 pub mod pcopy;
+mod places;
 mod plan;
 mod predicates;
 mod prepare;

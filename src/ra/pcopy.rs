@@ -50,6 +50,10 @@ pub fn sequentialise(copies: &[(Place, Place)], scratch: Scratch, out: &mut Vec<
 
 impl Sequencer<'_> {
     fn run(&mut self, copies: &[(Place, Place)]) {
+        let mut moving = copies.iter().filter(|(d, s)| d != s);
+        if let (Some(&(d, s)), None) = (moving.next(), moving.next()) {
+            return self.copy(d, s);
+        }
         // Where the value that was in a place is now, and what a destination wants.
         let mut at: FxHashMap<Place, Place> = FxHashMap::default();
         let mut wants: FxHashMap<Place, Place> = FxHashMap::default();

@@ -1,0 +1,72 @@
+//! In which registers values are at the beginnings or the ends of blocks.
+
+use crate::ir::{BlockId, ValueId};
+use cranelift_entity::SecondaryMap;
+
+/// For each block a list of values and their registers, in order of the values. All lists are parts of one.
+#[derive(Default)]
+pub struct Places {
+    list: Vec<(ValueId, u8)>,
+    parts: SecondaryMap<BlockId, (u32, u32)>,
+}
+
+impl Places {
+    pub fn with_blocks(blocks: usize) -> Places {
+        let mut parts = SecondaryMap::new();
+        parts.resize(blocks);
+        Places { list: Vec::new(), parts }
+    }
+
+    /// The values of a block.
+    pub fn of(&self, b: BlockId) -> &[(ValueId, u8)] {
+        let (start, end) = self.parts[b];
+        &self.list[start as usize..end as usize]
+    }
+
+    /// The register of a value.
+    pub fn get(&self, b: BlockId, v: ValueId) -> Option<u8> {
+        let list = self.of(b);
+        list.binary_search_by_key(&v, |e| e.0).ok().map(|k| list[k].1)
+    }
+
+    /// Sets the list of a block: those in order, and others, perhaps some of the same.
+    pub fn set(
+        &mut self,
+        b: BlockId,
+        in_order: impl Iterator<Item = (ValueId, u8)>,
+        others: &mut Vec<(ValueId, u8)>,
+    ) {
+        others.sort_unstable();
+        others.dedup();
+        let start = self.list.len() as u32;
+        let mut others = others.iter().copied().peekable();
+        for entry in in_order {
+            while let Some(before) = others.next_if(|o| o.0 <= entry.0) {
+                if before.0 < entry.0 {
+                    self.list.push(before);
+                }
+            }
+            self.list.push(entry);
+        }
+        self.list.extend(others);
+        self.parts[b] = (start, self.list.len() as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_in_order_and_name_every_value_once() {
+        let v = ValueId::from_u32;
+        let b = BlockId::from_u32(1);
+        let mut places = Places::with_blocks(2);
+        let mut others = vec![(v(9), 9), (v(3), 3), (v(1), 1), (v(3), 3), (v(4), 4)];
+        places.set(b, [(v(2), 2), (v(4), 4), (v(6), 6)].into_iter(), &mut others);
+        let numbers: Vec<u8> = places.of(b).iter().map(|e| e.1).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 6, 9]);
+        assert_eq!((places.get(b, v(6)), places.get(b, v(5))), (Some(6), None));
+        assert!(places.of(BlockId::from_u32(0)).is_empty());
+    }
+}
