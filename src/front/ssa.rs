@@ -5,10 +5,15 @@
 //! block is sealed when no predecessor can come any more; until then every variable that is read in it gets a
 //! parameter. [`Ssa::finish`] removes the parameters that turned out to have one value, and fills in the edges.
 //!
+//! A join asks first whether the variable was written since its dominator ended: if not, it has the value that it had
+//! there, and no parameter is made that would have to be removed. Code is made in an order in which everything between
+//! the two blocks is written between the end of the one and the sealing of the other, so that times tell.
+//!
 //! A variable that is read where nothing was written gets an `undef` of its own in the entry block.
 //!
 //! Nothing recurses: depth is bounded by memory alone.
 
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
@@ -33,10 +38,42 @@ struct Phi {
     args: Vec<ValueId>,
 }
 
+/// What dominates a block, and when it was made: times are numbers of writes before, plus one; 0 is not yet.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// None where it is not known.
+    idom: PackedOption<BlockId>,
+    /// Blocks are numbered as they are first gone to: a dominator has a lower number.
+    number: u32,
+    ended: u32,
+    sealed: u32,
+}
+
+/// The last write of a variable.
+#[derive(Clone, Copy)]
+struct LastWrite {
+    /// How many writes of variables were before.
+    time: u32,
+    /// It was written in a block before anything went there or after it had ended: times tell nothing.
+    out_of_order: bool,
+}
+
+/// No time.
+const NEVER: u32 = u32::MAX;
+
+/// So many writes of a variable are looked back at.
+const LOOK_BACK: usize = 8;
+
 /// The state of one function.
 #[derive(Default)]
 pub struct Ssa {
     classes: Vec<Class>,
+    /// The last write of each variable.
+    last: Vec<LastWrite>,
+    /// For each write, the time of the one before of the same variable.
+    writes: Vec<u32>,
+    places: SecondaryMap<BlockId, Place>,
+    numbers: u32,
     /// The value of a variable at the end of a block, as far as it is known.
     defs: FxHashMap<(Var, BlockId), ValueId>,
     preds: SecondaryMap<BlockId, Vec<Pred>>,
@@ -57,10 +94,16 @@ impl Ssa {
 
     pub fn var(&mut self, class: Class) -> Var {
         self.classes.push(class);
+        self.last.push(LastWrite { time: NEVER, out_of_order: false });
         Var(self.classes.len() as u32 - 1)
     }
 
     pub fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
+        let out_of_order = !self.entered(block) || self.places[block].ended != 0;
+        let last = &mut self.last[var.0 as usize];
+        last.out_of_order |= out_of_order;
+        let time = self.writes.len() as u32;
+        self.writes.push(std::mem::replace(&mut last.time, time));
         self.defs.insert((var, block), value);
     }
 
@@ -71,17 +114,74 @@ impl Ssa {
         v
     }
 
+    /// The time at which something happens now.
+    fn now(&self) -> u32 {
+        self.writes.len() as u32 + 1
+    }
+
+    /// Whether something goes to a block, or it is the entry.
+    fn entered(&self, block: BlockId) -> bool {
+        self.places[block].number > 0 || self.sealed.contains(block)
+    }
+
+    /// Notes an edge, and what it changes about dominators.
+    fn edge(&mut self, from: BlockId, edge: usize, to: BlockId) {
+        self.preds[to].push(Pred { from, edge });
+        self.places[from].ended = self.now();
+        let place = self.places[to];
+        if place.number == 0 {
+            self.numbers += 1;
+            self.places[to].number = self.numbers;
+            self.places[to].idom = Some(from).filter(|&b| self.entered(b)).into();
+        } else {
+            self.places[to].idom = place.idom.expand().and_then(|d| self.common_dominator(d, from)).into();
+        }
+    }
+
+    fn common_dominator(&self, mut a: BlockId, mut b: BlockId) -> Option<BlockId> {
+        while a != b {
+            if self.places[a].number > self.places[b].number {
+                a = self.places[a].idom.expand()?;
+            } else {
+                b = self.places[b].idom.expand()?;
+            }
+        }
+        Some(a)
+    }
+
+    /// The dominator of a sealed block, if the variable was not written between its end and the block.
+    fn unwritten_since(&self, block: BlockId, var: Var) -> Option<BlockId> {
+        let place = self.places[block];
+        let dominator = place.idom.expand()?;
+        let first = self.places[dominator].ended.checked_sub(1)?;
+        let end = place.sealed.checked_sub(1)?;
+        let LastWrite { mut time, out_of_order } = self.last[var.0 as usize];
+        if out_of_order {
+            return None;
+        }
+        for _ in 0..LOOK_BACK {
+            if time == NEVER || time < first {
+                return Some(dominator);
+            }
+            if time < end {
+                return None;
+            }
+            time = self.writes[time as usize];
+        }
+        None
+    }
+
     /// Ends `from` with a jump.
     pub fn jump(&mut self, func: &mut Function, from: BlockId, to: BlockId) {
         func.blocks[from].term = Term::Jump(Edge::to(to));
-        self.preds[to].push(Pred { from, edge: 0 });
+        self.edge(from, 0, to);
     }
 
     /// Ends `from` with a branch on a predicate.
     pub fn branch(&mut self, func: &mut Function, from: BlockId, cond: ValueId, then: BlockId, els: BlockId) {
         func.blocks[from].term = Term::Branch { cond, not: false, then: Edge::to(then), els: Edge::to(els) };
-        self.preds[then].push(Pred { from, edge: 0 });
-        self.preds[els].push(Pred { from, edge: 1 });
+        self.edge(from, 0, then);
+        self.edge(from, 1, els);
     }
 
     /// Whether anything goes to a block.
@@ -92,6 +192,7 @@ impl Ssa {
     /// States that all predecessors of a block are known.
     pub fn seal(&mut self, func: &mut Function, block: BlockId) {
         if self.sealed.insert(block) {
+            self.places[block].sealed = self.now();
             let waiting = std::mem::take(&mut self.waiting[block]);
             self.todo.extend(waiting);
             self.settle(func);
@@ -115,6 +216,7 @@ impl Ssa {
             match *self.preds[at].as_slice() {
                 [] => break self.undef(func, var),
                 [Pred { from, .. }] => at = from,
+                _ if let Some(dominator) = self.unwritten_since(at, var) => at = dominator,
                 _ => {
                     let phi = self.phi(func, at, var);
                     self.todo.push(phi);
@@ -163,10 +265,12 @@ impl Ssa {
     pub fn finish(mut self, func: &mut Function) {
         debug_assert!(func.layout.iter().all(|&b| self.sealed.contains(b)), "a block was not sealed");
         let alias = self.single_values(func);
-        let find = |v: ValueId| alias.get(&v).copied().unwrap_or(v);
+        let find = |v: ValueId| alias[v].expand().unwrap_or(v);
+        let mut any = false;
         for phi in &self.phis {
-            if alias.contains_key(&phi.value) {
+            if alias[phi.value].is_some() {
                 func.values[phi.value].def = Def::None;
+                any = true;
                 continue;
             }
             // A block's parameters stand in the order of its phis, so its edges' arguments do too.
@@ -176,31 +280,32 @@ impl Ssa {
                 }
             }
         }
-        for block in func.blocks.values_mut() {
-            block.params.retain(|p| !alias.contains_key(p));
-            block.term.map_uses(find);
-        }
-        for inst in func.insts.values_mut() {
-            inst.map_uses(find);
+        if any {
+            for block in func.blocks.values_mut() {
+                block.params.retain(|&p| alias[p].is_none());
+                block.term.map_uses(find);
+            }
+            for inst in func.insts.values_mut() {
+                inst.map_uses(find);
+            }
         }
         let entry = func.entry();
         func.blocks[entry].body.splice(0..0, self.undef_insts.drain(..));
     }
 
     /// Parameters that have only one value besides themselves, each with that value.
-    fn single_values(&mut self, func: &mut Function) -> FxHashMap<ValueId, ValueId> {
-        let mut alias: FxHashMap<ValueId, ValueId> = FxHashMap::default();
-        let mut users: FxHashMap<ValueId, Vec<usize>> = FxHashMap::default();
-        for (i, phi) in self.phis.iter().enumerate() {
-            for &a in &phi.args {
-                users.entry(a).or_default().push(i);
-            }
+    fn single_values(&mut self, func: &mut Function) -> Aliases {
+        let mut alias = Aliases::new();
+        if self.phis.is_empty() {
+            return alias;
         }
+        alias.resize(func.values.len());
+        let mut readers = Readers::new(func, &self.phis);
         // Parameters made last stand nearest to the definitions, and decide about the others.
         let mut work: Vec<usize> = (0..self.phis.len()).collect();
         while let Some(i) = work.pop() {
             let me = self.phis[i].value;
-            if alias.contains_key(&me) {
+            if alias[me].is_some() {
                 continue;
             }
             let mut only = None;
@@ -220,32 +325,91 @@ impl Ssa {
                 Some(v) => v,
                 None => self.undef(func, var),
             };
-            alias.insert(me, value);
-            if let Some(mut list) = users.remove(&me) {
-                list.retain(|&u| !alias.contains_key(&self.phis[u].value));
-                work.extend(&list);
-                users.entry(value).or_default().extend(list);
-            }
+            alias[me] = value.into();
+            work.extend(readers.of(me).filter(|&u| alias[self.phis[u].value].is_none()));
+            readers.join(me, value);
         }
-        let keys: Vec<ValueId> = alias.keys().copied().collect();
-        for k in keys {
-            find(&mut alias, k);
+        for phi in &self.phis {
+            find(&mut alias, phi.value);
         }
         alias
     }
 }
 
+/// For each value that is replaced by another, that one.
+type Aliases = SecondaryMap<ValueId, PackedOption<ValueId>>;
+
 /// The end of a chain of aliases, which is shortened on the way.
-fn find(alias: &mut FxHashMap<ValueId, ValueId>, v: ValueId) -> ValueId {
+fn find(alias: &mut Aliases, v: ValueId) -> ValueId {
     let mut end = v;
-    while let Some(&next) = alias.get(&end) {
+    while let Some(next) = alias[end].expand() {
         end = next;
     }
     let mut at = v;
-    while let Some(next) = alias.get_mut(&at) {
-        at = std::mem::replace(next, end);
+    while let Some(next) = alias[at].expand() {
+        alias[at] = end.into();
+        at = next;
     }
     end
+}
+
+/// Which parameters' arguments parameters are: for each a list, which another can be appended to at once.
+struct Readers {
+    /// Number of the parameter that a value is, plus one.
+    phi: SecondaryMap<ValueId, u32>,
+    /// The first and last of each list.
+    ends: Vec<Option<(usize, usize)>>,
+    /// A reader, and the next of the list.
+    nodes: Vec<(usize, Option<usize>)>,
+}
+
+impl Readers {
+    fn new(func: &Function, phis: &[Phi]) -> Readers {
+        let mut readers =
+            Readers { phi: SecondaryMap::new(), ends: vec![None; phis.len()], nodes: Vec::new() };
+        readers.phi.resize(func.values.len());
+        for (i, phi) in phis.iter().enumerate() {
+            readers.phi[phi.value] = i as u32 + 1;
+        }
+        for (i, phi) in phis.iter().enumerate() {
+            for &a in &phi.args {
+                if let Some(k) = readers.number(a) {
+                    let node = readers.nodes.len();
+                    readers.nodes.push((i, None));
+                    readers.append(k, (node, node));
+                }
+            }
+        }
+        readers
+    }
+
+    fn number(&self, v: ValueId) -> Option<usize> {
+        self.phi[v].checked_sub(1).map(|k| k as usize)
+    }
+
+    fn append(&mut self, k: usize, list: (usize, usize)) {
+        self.ends[k] = match self.ends[k] {
+            None => Some(list),
+            Some((first, last)) => {
+                self.nodes[last].1 = Some(list.0);
+                Some((first, list.1))
+            }
+        };
+    }
+
+    /// The readers of a parameter, by number.
+    fn of(&self, v: ValueId) -> impl Iterator<Item = usize> + '_ {
+        let first = self.number(v).and_then(|k| self.ends[k]).map(|e| e.0);
+        std::iter::successors(first, |&n| self.nodes[n].1).map(|n| self.nodes[n].0)
+    }
+
+    /// Makes the readers of one value those of another as well.
+    fn join(&mut self, from: ValueId, to: ValueId) {
+        let list = self.number(from).and_then(|k| self.ends[k].take());
+        if let (Some(list), Some(k)) = (list, self.number(to)) {
+            self.append(k, list);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -325,8 +489,50 @@ mod tests {
             ssa.seal(&mut f, join);
             at = join;
         }
-        assert_ne!(ssa.read(&mut f, at, x), one, "a parameter, for now");
+        assert_eq!(ssa.read(&mut f, at, x), one);
         ssa.finish(&mut f);
+        assert!(f.blocks.values().all(|b| b.params.is_empty()));
+    }
+    /// A diamond after which `x` is read; `write` writes it.
+    fn diamond(write: impl Fn(&mut Ssa, &mut Function, [BlockId; 4], Var)) -> (ValueId, Function) {
+        let mut f = Function::new("f");
+        let mut ssa = Ssa::new();
+        let x = ssa.var(Class::Gpr);
+        let [a, then, els, join] = [(); 4].map(|()| f.new_block());
+        ssa.seal(&mut f, a);
+        let zero = constant(&mut f, a, 0);
+        ssa.write(a, x, zero);
+        let p = Builder::new(&mut f, a).undef(Class::Pred);
+        ssa.branch(&mut f, a, p, then, els);
+        ssa.seal(&mut f, then);
+        ssa.seal(&mut f, els);
+        ssa.jump(&mut f, then, join);
+        ssa.jump(&mut f, els, join);
+        ssa.seal(&mut f, join);
+        write(&mut ssa, &mut f, [a, then, els, join], x);
+        let read = ssa.read(&mut f, join, x);
+        ssa.finish(&mut f);
+        (read, f)
+    }
+
+    #[test]
+    fn a_write_to_a_block_that_has_ended_arrives_where_it_leads() {
+        let (read, f) = diamond(|ssa, f, [_, then, ..], x| {
+            let one = constant(f, then, 1);
+            ssa.write(then, x, one);
+        });
+        assert!(matches!(f.values[read].def, Def::Block(_)));
+    }
+
+    #[test]
+    fn what_is_written_after_a_join_makes_no_parameter_of_it() {
+        let (read, f) = diamond(|ssa, f, [.., join], x| {
+            let before = ssa.read(f, join, x);
+            let one = constant(f, join, 1);
+            ssa.write(join, x, one);
+            ssa.write(join, x, before);
+        });
+        assert_eq!(f.def_inst(read).map(|i| i.srcs[0]), Some(0u32.into()));
         assert!(f.blocks.values().all(|b| b.params.is_empty()));
     }
 }
