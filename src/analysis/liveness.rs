@@ -37,6 +37,11 @@ pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption
 
 impl Liveness {
     pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
+        Liveness::of(f, cfg, |_| true)
+    }
+
+    /// Of some values only.
+    pub fn of(f: &Function, cfg: &Cfg, wanted: impl Fn(ValueId) -> bool) -> Liveness {
         let mut live = Liveness { values: Vec::new(), ins: SecondaryMap::new(), outs: SecondaryMap::new() };
         if cfg.rpo().len() < 2 {
             return live;
@@ -54,7 +59,7 @@ impl Liveness {
         last.resize(f.values.len());
         for &b in cfg.rpo() {
             let mut need = |v: ValueId| {
-                if last[v].expand() != Some(b) && def_block(v) != Some(b) {
+                if last[v].expand() != Some(b) && wanted(v) && def_block(v) != Some(b) {
                     last[v] = b.into();
                     needs.push((v, b));
                 }

@@ -342,6 +342,14 @@ impl<'a> Colour<'a> {
         let in_register = |v: &ValueId| {
             !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok()
         };
+        // The same of values in order.
+        let some_in_register = || {
+            let mut planned = plan.entry[b].iter().peekable();
+            move |v: &ValueId| {
+                while planned.next_if(|p| *p < v).is_some() {}
+                !plan.active || f.class(*v) != Class::Gpr || planned.peek() == Some(&v)
+            }
+        };
         let of_func: Vec<ValueId> = of_func.iter().copied().filter(in_register).collect();
 
         // Predecessors that were visited, those in the innermost loop first, each with how far its list is read.
@@ -351,7 +359,7 @@ impl<'a> Colour<'a> {
         preds.sort_by_key(|&(p, _)| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
         preds.dedup();
         let live = self.live;
-        let through = || live.live_in(b).iter().copied().filter(in_register);
+        let through = || live.live_in(b).iter().copied().filter(some_in_register());
         let mut rest = Vec::new();
         for v in through() {
             let class = f.class(v);

@@ -285,10 +285,8 @@ fn allocate(
         cfg = Cfg::new(f);
     }
     whole_warp::keep(f, &cfg);
-    let mut live = Liveness::new(f, &cfg);
-    if predicates::limit(f, &cfg, &live, summaries) {
-        live = Liveness::new(f, &cfg);
-    }
+    predicates::limit(f, &cfg, summaries);
+    let live = Liveness::new(f, &cfg);
     let k = limit as usize;
     let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
     let plan = if most > k {

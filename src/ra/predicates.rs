@@ -15,16 +15,12 @@ use crate::ir::{BlockId, Class, Cond, Def, FuncId, Function, Inst, InstId, Op, S
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// Makes predicates fit; tells whether the code has changed.
-pub fn limit(
-    f: &mut Function,
-    cfg: &Cfg,
-    live: &Liveness,
-    summaries: &SecondaryMap<FuncId, Option<Summary>>,
-) -> bool {
+/// Makes predicates fit.
+pub fn limit(f: &mut Function, cfg: &Cfg, summaries: &SecondaryMap<FuncId, Option<Summary>>) {
     if pressure::few_values(f, Class::Pred, PREDS) {
-        return false;
+        return;
     }
+    let live = &Liveness::of(f, cfg, |v| f.class(v) == Class::Pred);
     let mut chooser = Chooser {
         f,
         cfg,
@@ -41,12 +37,10 @@ pub fn limit(
             chooser.block(live, b);
         }
     }
-    if !chooser.any {
-        return false;
+    if chooser.any {
+        let spilled = chooser.spilled;
+        Rewriter { f, spilled, general: SecondaryMap::new() }.run(cfg);
     }
-    let spilled = chooser.spilled;
-    Rewriter { f, spilled, general: SecondaryMap::new() }.run(cfg);
-    true
 }
 
 struct Chooser<'a> {

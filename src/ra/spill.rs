@@ -64,6 +64,8 @@ struct Spiller<'a> {
     now: Window,
     plan: Plan,
     exits: SecondaryMap<BlockId, Vec<ValueId>>,
+    /// In how many predecessors each value is in a register, while a block is entered.
+    held: SecondaryMap<ValueId, u32>,
     /// Values read for the last time at the instruction in question.
     dying: SecondaryMap<ValueId, u32>,
     /// The most general values alive at once in each loop, by header.
@@ -187,6 +189,7 @@ pub fn spill(
         now: Window::default(),
         plan: Plan { active: true, frame_end: frame_base, ..Plan::default() },
         exits: SecondaryMap::new(),
+        held: per_value(f, 0),
         dying: SecondaryMap::new(),
         loop_pressure,
         stamp: 0,
@@ -265,14 +268,11 @@ impl Spiller<'_> {
         let order = self.cfg.order_of(b);
         let preds: Vec<BlockId> =
             self.cfg.preds(b).iter().copied().filter(|&p| self.cfg.order_of(p) < order).collect();
-        // In how many predecessors each value is in a register.
-        let mut held: rustc_hash::FxHashMap<ValueId, u32> = Default::default();
+        let mut held = std::mem::take(&mut self.held);
         for &p in &preds {
-            for &v in &self.exits[p] {
-                *held.entry(v).or_default() += 1;
-            }
+            self.exits[p].iter().for_each(|&v| held[v] += 1);
         }
-        let held_by = |v: ValueId| held.get(&v).copied().unwrap_or(0);
+        let held_by = |v: ValueId| held[v];
         let header = self.cfg.is_loop_header(b);
         let mut through_loop = Vec::new();
         let mut live_through = 0;
@@ -310,15 +310,21 @@ impl Spiller<'_> {
                 wishes.push((if header { 0 } else { missing.min(1) }, d, p));
             }
         }
-        wishes.sort_unstable();
-        wishes.truncate(self.k);
+        let nearest = |list: &mut Vec<(u32, u32, ValueId)>, room: usize| {
+            if list.len() > room {
+                list.sort_unstable();
+                list.truncate(room);
+            }
+        };
+        nearest(&mut wishes, self.k);
         if header {
             let inside = self.loop_pressure[b].saturating_sub(live_through);
             let room = self.k.saturating_sub(inside.max(wishes.len()));
-            through_loop.sort_unstable();
-            through_loop.truncate(room);
+            nearest(&mut through_loop, room);
             wishes.extend(through_loop);
         }
+        preds.iter().for_each(|&p| self.exits[p].iter().for_each(|&v| held[v] = 0));
+        self.held = held;
         wishes.into_iter().map(|w| w.2).collect()
     }
 
