@@ -80,8 +80,8 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
 }
 
 /// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will
-/// stand before the one that it looks at; it must not look at the body of the block, which is away meanwhile.
-/// Returns whether any visit did something.
+/// stand before the one that it looks at; until the block is done they stand in no body. Returns whether any visit
+/// did something.
 pub fn rewrite_each(
     f: &mut Function,
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
@@ -90,15 +90,16 @@ pub fn rewrite_each(
     let mut fresh = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        let body = std::mem::take(&mut f.blocks[b].body);
+        let len = f.blocks[b].body.len();
         // The body is made anew from the first insertion on.
         let mut out: Vec<InstId> = Vec::new();
-        for (k, &i) in body.iter().enumerate() {
+        for k in 0..len {
+            let i = f.blocks[b].body[k];
             changed |= visit(f, &mut fresh, i);
             if !fresh.is_empty() {
                 if out.is_empty() {
-                    out.reserve(body.len() + fresh.len());
-                    out.extend_from_slice(&body[..k]);
+                    out.reserve(len + fresh.len());
+                    out.extend_from_slice(&f.blocks[b].body[..k]);
                 }
                 out.append(&mut fresh);
             } else if out.is_empty() {
@@ -106,7 +107,9 @@ pub fn rewrite_each(
             }
             out.push(i);
         }
-        f.blocks[b].body = if out.is_empty() { body } else { out };
+        if !out.is_empty() {
+            f.blocks[b].body = out;
+        }
     }
     changed
 }

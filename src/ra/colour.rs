@@ -339,9 +339,8 @@ impl<'a> Colour<'a> {
         let f = self.f;
         let of_func: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
         let plan = self.plan;
-        let in_register = |v: &ValueId| {
-            !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok()
-        };
+        let in_register =
+            |v: &ValueId| !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok();
         // The same of values in order.
         let some_in_register = || {
             let mut planned = plan.entry[b].iter().peekable();

@@ -58,7 +58,8 @@ impl Colour<'_> {
         order.sort_by_key(|(k, w)| (std::cmp::Reverse(operands::alignment(w.len())), *k == Kind::Written));
 
         let elements: ArrayVec<ValueId, 24> = distinct.iter().flat_map(|w| w.iter().copied()).collect();
-        let mut claims = Claims { read: [None.into(); 256], written: Mask::default(), read_mask: Mask::default() };
+        let mut claims =
+            Claims { read: [None.into(); 256], written: Mask::default(), read_mask: Mask::default() };
         let mut base_written = None;
         // Registers that a written window may take besides those of windows read for the last time.
         let lives = |v: &ValueId| !elements.contains(v) && !dies(*v);
