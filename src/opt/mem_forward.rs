@@ -10,7 +10,7 @@
 //! is known until something may write there. Places are compared by space, buffer, base and offset; widths must agree. Other threads can write shared and global memory,
 //! which only counts across barriers, atomics and calls: weak accesses promise no order in between. A store to local
 //! memory is dead if the same place is stored again with nothing that may read it in between, or if the thread
-//! ends, or if the function never reads local memory: nobody else sees it. A store to shared or global memory is never
+//! ends, or if a kernel never reads local memory: nobody else sees it. A store to shared or global memory is never
 //! removed.
 //!
 //! Only weak, unguarded accesses take part; guarded stores end what is known of places that they may touch.
@@ -124,7 +124,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             ends[b] = known;
         }
     }
-    if !local.read && !local.stores.is_empty() {
+    // Who calls a function that returns may read what it has stored.
+    let returns = f.layout.iter().any(|&b| matches!(f.blocks[b].term, Term::Ret(_)));
+    if !local.read && !returns && !local.stores.is_empty() {
         dead = local.stores;
         f.local_bytes = 0;
     }

@@ -395,6 +395,21 @@ const FLOW: &[Program] = &[
         ..NONE
     },
     Program {
+        // What a subroutine leaves in an array, the main code reads.
+        ops: &[],
+        decls: "DCL TEMP[8..11], ARRAY(1), LOCAL",
+        code: "AND TEMP[2].x, TEMP[0].xxxx, IMM[0].zzzz\nUARL ADDR[0].x, TEMP[2].xxxx
+            MOV TEMP[8], IMM[1].xxxx\nMOV TEMP[9], IMM[1].xxxx\nMOV TEMP[10], IMM[1].xxxx\nMOV TEMP[11], IMM[1].xxxx
+            BGNLOOP\nUSLT TEMP[3].x, IMM[0].xxxx, TEMP[3].yyyy\nBREAKC TEMP[3].xxxx
+            UADD TEMP[3].y, TEMP[3].yyyy, IMM[0].xxxx\nCAL @fill\nENDLOOP
+            MOV TEMP[1].x, TEMP[8].xxxx\nMOV TEMP[1].y, TEMP[9].xxxx\nMOV TEMP[1].z, TEMP[10].xxxx
+            MOV TEMP[1].w, TEMP[11].xxxx",
+        subs: "fill: BGNSUB\nBGNLOOP\nUSLT TEMP[4].x, IMM[0].zzzz, TEMP[4].yyyy\nBREAKC TEMP[4].xxxx
+            UADD TEMP[4].y, TEMP[4].yyyy, IMM[0].xxxx\nMOV TEMP[ADDR[0].x+8](1), TEMP[0].xxxx\nENDLOOP\nENDSUB",
+        want: |t| std::array::from_fn(|c| if t % 4 == c as u32 { t } else { 0 }),
+        ..NONE
+    },
+    Program {
         // Some threads end in a loop, some in a subroutine: what they have not stored is not there.
         ops: &[END],
         code: "BGNLOOP\nUSEQ TEMP[2].x, TEMP[0].xxxx, TEMP[3].xxxx\nUIF TEMP[2].xxxx
