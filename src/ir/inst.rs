@@ -118,6 +118,16 @@ impl Src {
         Src { kind, mods: SrcMods::default() }
     }
 
+    /// The low word of an operand of any width, modifiers kept: negation and inversion commute with it.
+    pub fn low_word(&self) -> Src {
+        let kind = match self.kind {
+            SrcKind::Imm64([low, _]) => SrcKind::Imm(low),
+            SrcKind::Pair([v, ..]) | SrcKind::Triple([v, ..]) | SrcKind::Quad([v, ..]) => SrcKind::Val(v),
+            kind => kind,
+        };
+        Src { kind, ..*self }
+    }
+
     /// The values read, in order; empty for immediates and constant-buffer operands.
     pub fn values(&self) -> &[ValueId] {
         match &self.kind {

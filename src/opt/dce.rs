@@ -10,6 +10,14 @@
 //! Because uses are only what `for_uses` reports, an address that was folded away leaves nothing behind. An atomic stays,
 //! but a result that nobody reads is taken from it: it needs no register, and the chip need not send it back.
 //!
+//! Of integers of 64 bits the low word may be all that is read, as where a sum of extended indices is truncated again. Operations
+//! whose low word comes from low words are then made in 32 bits, and a carry that nobody reads is not made at all:
+//!
+//! ```text
+//! mul u64 {%r4 %r5} {%r0 %r1} {%r2 %r3}        mul u32 %r4 %r0 %r2
+//! add u64 {%r8 %r9} {%r4 %r5} {%r6 %r7}   ->   add u32 %r8 %r4 %r6      (nobody reads %r9)
+//! ```
+//!
 //! Safe because nothing observes a value but the instructions that read it; instructions whose operation has an
 //! effect, and volatile accesses, always stay.
 
@@ -21,6 +29,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut live = Liveness {
         values: SecondaryMap::with_capacity(f.values.len()),
         insts: SecondaryMap::with_capacity(f.insts.len()),
+        lows: SecondaryMap::new(),
         work: Vec::with_capacity(64),
     };
     live.values.resize(f.values.len());
@@ -57,6 +66,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     while let Some(v) = live.work.pop() {
         match f.values[v].def {
+            Def::Inst(i) if low_word(&f.insts[i]) && f.insts[i].dsts[0] == v => live.mark_low(f, i),
             Def::Inst(i) => live.mark_inst(f, i),
             Def::Block(b) => {
                 let n = index[v] as usize;
@@ -76,7 +86,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let (blocks, insts, values) = (&mut f.blocks, &mut f.insts, &mut f.values);
         blocks[b].body.retain(|&i| {
             let inst = &mut insts[i];
-            let keep = live.insts[i];
+            let keep = live.insts[i] || live.lows[i];
             let reduces = matches!((inst.op, inst.aux), (Op::Atom, Aux::Atom(op)) if !op.returns());
             let unread = reduces && !inst.dsts.iter().any(|&d| live.values[d]);
             if !keep || unread && !inst.dsts.is_empty() {
@@ -85,6 +95,20 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
             if unread {
                 inst.dsts.clear();
+            }
+            if keep && low_word(inst) && !live.values[inst.dsts[1]] {
+                removed += 1;
+                values[inst.dsts[1]].def = Def::None;
+                narrow(inst);
+            }
+            if let [_, .., last] = inst.dsts[..]
+                && keep
+                && values[last].class == Class::Carry
+                && !live.values[last]
+            {
+                removed += 1;
+                values[last].def = Def::None;
+                inst.dsts.pop();
             }
             keep
         });
@@ -121,9 +145,41 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     removed > 0
 }
 
+/// Whether the low word of a 64-bit result depends on nothing but low words.
+fn low_word(inst: &Inst) -> bool {
+    let shift = || inst.srcs[1].as_imm().is_some_and(|n| n < 32);
+    matches!(inst.ty, Type::U64 | Type::S64)
+        && inst.dsts.len() == 2
+        && inst.guard.is_none()
+        && inst.srcs.iter().all(|s| !s.mods.abs)
+        && match inst.op {
+            Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::And | Op::Or | Op::Xor | Op::Not => true,
+            Op::Shl => shift(),
+            _ => false,
+        }
+}
+
+/// How many sources have 64 bits: not a shift's amount.
+fn wide_sources(inst: &Inst) -> usize {
+    if inst.op == Op::Shl { 1 } else { inst.srcs.len() }
+}
+
+/// The operation on low words.
+fn narrow(inst: &mut Inst) {
+    let wide = wide_sources(inst);
+    for s in inst.srcs.iter_mut().take(wide) {
+        *s = s.low_word();
+    }
+    inst.dsts.pop();
+    (inst.ty, inst.sty) = (Type::U32, Type::U32);
+}
+
 struct Liveness {
     values: SecondaryMap<ValueId, bool>,
+    /// Alive with all that they read.
     insts: SecondaryMap<InstId, bool>,
+    /// Alive with the low words that they read.
+    lows: SecondaryMap<InstId, bool>,
     work: Vec<ValueId>,
 }
 
@@ -131,6 +187,16 @@ impl Liveness {
     fn mark(&mut self, v: ValueId) {
         if !std::mem::replace(&mut self.values[v], true) {
             self.work.push(v);
+        }
+    }
+
+    /// The low word is read.
+    fn mark_low(&mut self, f: &Function, i: InstId) {
+        let inst = &f.insts[i];
+        if !std::mem::replace(&mut self.lows[i], true) {
+            for s in inst.srcs.iter().take(wide_sources(inst)) {
+                s.low_word().values().iter().for_each(|&v| self.mark(v));
+            }
         }
     }
 

@@ -153,7 +153,10 @@ impl<'a> Lower<'a, '_> {
                 self.at64(r, Comp::Wide(lo, hi))
             }
             Mem::GlobalConstantOffset | Mem::GlobalConstantBounded => {
-                let (a, n) = (self.src_comp(first, 0), self.src_comp(srcs.get(1)?, 0).word());
+                // Addresses of 32 bits are extended, as elsewhere.
+                let a = self.src_comp(first, 0);
+                let (lo, hi) = self.e.words64(a);
+                let (a, n) = (Comp::Wide(lo, hi), self.src_comp(srcs.get(1)?, 0).word());
                 let sum = self.int2(Op::Add, false, 64, a, Comp::Wide(n, Word::Imm(0)));
                 self.at64(r, sum)
             }
