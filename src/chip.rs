@@ -51,6 +51,23 @@ impl Chip {
         }
     }
 
+    /// Warps of kernels with so many registers a thread that a multiprocessor's register file holds at once. Registers
+    /// are given to warps in units of 64 on Fermi and 256 on Kepler. Source: CUDA
+    /// occupancy calculator (compute capabilities 2.0, 3.0, 3.5).
+    pub fn resident_warps(self, gprs: u32) -> u32 {
+        let (unit, most) = match self {
+            Chip::Gf100 => (64, 48),
+            Chip::Gk104 | Chip::Gk110 => (256, 64),
+        };
+        (self.register_file() / (32 * gprs.max(1)).next_multiple_of(unit)).min(most)
+    }
+
+    /// The most registers below `gprs` with which one more warp is resident, if there are any.
+    pub fn occupancy_step(self, gprs: u32) -> Option<u32> {
+        let warps = self.resident_warps(gprs);
+        (1..gprs).rev().take(32).find(|&n| self.resident_warps(n) > warps)
+    }
+
     /// Threads assumed for a block whose size the program does not declare (INTERFACE section 3).
     pub fn default_block_threads(self) -> u32 {
         match self {
@@ -97,5 +114,28 @@ impl FromStr for Chip {
             "gk110" | "nvf0" | "f0" | "sm_35" | "sm_37" => Ok(Chip::Gk110),
             _ => Err(UnknownChip(s.to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_warps_are_those_of_the_occupancy_calculator() {
+        for (chip, gprs, warps) in [
+            (Chip::Gf100, 20, 48),
+            (Chip::Gf100, 21, 46),
+            (Chip::Gf100, 63, 16),
+            (Chip::Gk104, 32, 64),
+            (Chip::Gk104, 33, 51),
+            (Chip::Gk110, 128, 16),
+            (Chip::Gk110, 255, 8),
+        ] {
+            assert_eq!(chip.resident_warps(gprs), warps, "{chip} with {gprs} registers");
+        }
+        assert_eq!(Chip::Gk110.occupancy_step(33), Some(32));
+        assert_eq!(Chip::Gk110.occupancy_step(32), None);
+        assert_eq!(Chip::Gf100.occupancy_step(24), Some(22));
     }
 }

@@ -252,7 +252,7 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .map(|s| s.frame_end)
             .fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
-        let allocation = allocate(&mut program.funcs[id], limit, base, &summaries)?;
+        let allocation = allocate(&mut program.funcs[id], target.chip, limit, base, &summaries)?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
@@ -267,9 +267,13 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     Ok(result)
 }
 
+/// Values above an occupancy step up to which it is tried to do without them.
+const WORTH_TRYING: u32 = 8;
+
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
+    chip: Chip,
     limit: u32,
     frame_base: u32,
     summaries: &SecondaryMap<FuncId, Option<Summary>>,
@@ -294,10 +298,33 @@ fn allocate(
     } else {
         Plan { frame_end: frame_base, ..Plan::default() }
     };
-    let mut colour = Colour::new(f, &cfg, &live, &plan, summaries, limit);
-    colour.run()?;
-    colour.edges();
-    let allocation = colour.finish_function();
+    let colour = |plan: &Plan, limit: u32| {
+        let mut colour = Colour::new(f, &cfg, &live, plan, summaries, limit);
+        colour.run()?;
+        colour.edges();
+        Ok(colour.finish_function())
+    };
+    let mut allocation: Allocation = colour(&plan, limit)?;
+    if !plan.active
+        && let Some(step) = chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
+        && (most as u32) < step + WORTH_TRYING
+    {
+        // Registers that windows leave open between them, or hold what is cheaply made again, may cost a resident warp:
+        // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
+        let fewer = if most as u32 > step {
+            spill::spill(f, &cfg, &live, summaries, step as usize, frame_base, &by_block)
+        } else {
+            Ok(plan)
+        };
+        let closer = fewer.and_then(|plan| colour(&plan, step));
+        let extra = f.inst_count() / 50;
+        if let Ok(closer) = closer
+            && closer.spills + closer.fills == 0
+            && closer.moves.len() <= allocation.moves.len() + extra
+        {
+            allocation = closer;
+        }
+    }
     prepare::join_split_edges(f, &split, |b| {
         allocation.block_start(b).is_empty() && allocation.block_end(b).is_empty()
     });
@@ -339,6 +366,31 @@ mod tests {
         let mut p = Program::new(f);
         let a = allocate_program(&mut p, &target(16)).unwrap();
         assert!(a.gprs <= 16);
+    }
+
+    #[test]
+    fn a_few_constants_are_made_again_where_that_wins_a_resident_warp_and_loads_are_not() {
+        // 28 words from memory, and `more` values beside them that live as long.
+        let gprs = |constants: bool| {
+            let mut f = Function::new("k");
+            let entry = f.new_block();
+            let mut b = Builder::new(&mut f, entry);
+            let place = |k: usize| MemRef::new(Space::Global).with_offset(4 * k as i32);
+            let more: Vec<ValueId> = (0..5)
+                .map(|k| if constants { b.mov(1000 + k) } else { b.ld(Type::U32, place(k as usize))[0] })
+                .collect();
+            let words: Vec<ValueId> = (8..36).map(|k| b.ld(Type::U32, place(k))[0]).collect();
+            for (k, &v) in words.iter().chain(&more).enumerate() {
+                b.st(Type::U32, place(100 + k), v);
+            }
+            b.terminate(Term::Exit);
+            let mut p = Program::new(f);
+            let a = allocate_program(&mut p, &target(255)).unwrap();
+            assert_eq!(a.local_bytes, 0);
+            a.gprs
+        };
+        assert_eq!(gprs(false), 33);
+        assert_eq!(gprs(true), 32);
     }
 
     #[test]
