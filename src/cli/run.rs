@@ -24,6 +24,9 @@ pub struct Args {
     /// Only on this chip
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
+    /// Optimisation level
+    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
+    opt: u8,
     #[command(flatten)]
     how: How,
     /// Print this buffer after the run (32-bit words)
@@ -40,9 +43,6 @@ pub struct Args {
 /// How kernels are compiled and run; shared with `test`.
 #[derive(clap::Args)]
 pub struct How {
-    /// Optimisation level
-    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    pub opt: u8,
     /// Lower the register limit, spilling as needed
     #[arg(long, value_name = "N")]
     pub max_gprs: Option<u32>,
@@ -67,7 +67,8 @@ pub struct How {
 }
 
 impl How {
-    pub fn settings(&self) -> Result<Settings, String> {
+    /// The settings at an optimisation level.
+    pub fn settings(&self, opt_level: u8) -> Result<Settings, String> {
         let mut checks = emu::Checks { memory: false, init: false, race: false, sync: false };
         for name in self.check.split(',').map(str::trim) {
             match name {
@@ -85,7 +86,7 @@ impl How {
             }
         }
         Ok(Settings {
-            opt_level: self.opt,
+            opt_level,
             max_gprs: self.max_gprs,
             init_regs: self.init_regs,
             passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
@@ -99,7 +100,7 @@ impl How {
 }
 
 pub fn run(a: Args) -> ExitCode {
-    let mut settings = match a.how.settings() {
+    let mut settings = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };

@@ -3,13 +3,13 @@
 use super::common;
 use super::run::How;
 use nvir::Chip;
-use nvir::fixture::run::{Loaded, Outcome, TestReport};
+use nvir::fixture::run::{Loaded, Outcome, Settings, TestReport};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Run every fixture below the paths on every chip that it allows
 ///
-/// Prints a line `ok NAME` or `FAILED NAME: why` for each test and chip, and last `N passed, N failed, N skipped`.
+/// Prints a line `ok NAME` or `FAILED NAME: why` for each test, chip and level, and last `N passed, N failed, N skipped`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Fixtures, or folders of them
@@ -18,6 +18,9 @@ pub struct Args {
     /// Only on these chips
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
+    /// At these optimisation levels
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
+    opt: Vec<u8>,
     #[command(flatten)]
     how: How,
     /// Fixtures run at once; 0: one a core
@@ -29,7 +32,7 @@ pub struct Args {
 }
 
 pub fn run(a: Args) -> ExitCode {
-    let settings = match a.how.settings() {
+    let settings: Vec<Settings> = match a.opt.iter().map(|&level| a.how.settings(level)).collect() {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };
@@ -56,8 +59,11 @@ pub fn run(a: Args) -> ExitCode {
                 out += &format!("FAILED {stem}: {}\n", one_line(&why));
             }
             Ok(reports) => {
-                for r in reports {
-                    let name = format!("{stem}/{} {}", r.name, r.chip);
+                for (level, r) in reports {
+                    let mut name = format!("{stem}/{} {}", r.name, r.chip);
+                    if settings.len() > 1 {
+                        name += &format!(" -O{level}");
+                    }
                     match &r.outcome {
                         Outcome::Passed => {
                             passed += 1;
@@ -88,21 +94,20 @@ fn one_line(why: &str) -> String {
 fn one(
     file: &std::path::Path,
     targets: &[Chip],
-    settings: &nvir::fixture::Settings,
-) -> Result<Vec<TestReport>, String> {
+    settings: &[Settings],
+) -> Result<Vec<(u8, TestReport)>, String> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
     let allowed = loaded.chips().map_err(|e| e.to_string())?;
     let mut reports = Vec::new();
-    for &chip in targets {
+    for (&chip, how) in targets.iter().flat_map(|chip| settings.iter().map(move |how| (chip, how))) {
+        let level = how.opt_level;
         if allowed.contains(&chip) {
-            reports.extend(loaded.run(chip, None, settings, &mut None, |_, _| ()));
+            let ran = loaded.run(chip, None, how, &mut None, |_, _| ());
+            reports.extend(ran.into_iter().map(|r| (level, r)));
         } else {
-            let outcome = || Outcome::Skipped(format!("not for {chip}"));
-            reports.extend(loaded.fixture.tests.iter().map(|t| TestReport {
-                name: t.name.clone(),
-                chip,
-                outcome: outcome(),
-                stats: Default::default(),
+            reports.extend(loaded.fixture.tests.iter().map(|t| {
+                let outcome = Outcome::Skipped(format!("not for {chip}"));
+                (level, TestReport { name: t.name.clone(), chip, outcome, stats: Default::default() })
             }));
         }
     }

@@ -183,7 +183,8 @@ impl Cx<'_> {
         let place = self.place(b, s);
         let unbound = self.unbound(b, s, format);
         if self.chip == Chip::Gf100 {
-            return Target { srcs: self.slot(b, s, place, raw), outside: unbound };
+            let outside = if place.dims == 3 { self.beyond(b, s, &place, unbound) } else { unbound };
+            return Target { srcs: self.slot(b, s, place, raw), outside };
         }
         let (address, outside) = self.address(b, s, &place);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
@@ -297,6 +298,20 @@ impl Cx<'_> {
 
     // ---- GF100
 
+    /// Whether a coordinate of a three-dimensional image is outside, or `outside` already: the hardware sees two
+    /// dimensions, where it lies among the texels of other slices.
+    fn beyond(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, outside: ValueId) -> ValueId {
+        (0..place.dims).fold(outside, |outside, axis| {
+            let mut size = self.info(b, s, info::SIZE + 4 * axis as u32);
+            if axis == 0 && in_bytes(s) {
+                let shift = self.info(b, s, info::TEXEL);
+                size = b.op2(Op::Shl, Type::U32, size, shift);
+            }
+            let out = b.setp(Cond::Ge, Type::U32, place.coords[axis], size);
+            b.op2(Op::Or, Type::Pred, outside, out)
+        })
+    }
+
     /// The slot and the coordinates: x in bytes where bytes are loaded.
     fn slot(&self, b: &mut Builder<'_>, s: &Surf, place: Place, raw: bool) -> Vec<Src> {
         let number: Src = match s.index {
@@ -404,7 +419,7 @@ impl Cx<'_> {
         }
         b.push(inst);
         if self.chip == Chip::Gf100 {
-            // What is not there reads as zeros; the hardware sees to coordinates that are outside.
+            // What is not there reads as zeros; the hardware sees to coordinates outside of two dimensions.
             raw = raw.iter().map(|&v| b.sel(t.outside, 0, v)).collect();
         }
         let mut dsts = i.dsts.iter();
