@@ -10,11 +10,21 @@
 //! madhi u32 %r5 %r1 0x4 %r3 %c
 //! ```
 //!
+//! Added to a pointer that a kernel is given, which operands read where it lies, a product with a power of two is better
+//! a shift-add, with a high part that all such sums share:
+//!
+//! ```text
+//! shl u32 %r4 %r1 0x2
+//! add u32 {%r5 %c} %r4 c0[0x8]
+//! shr u32 %r6 %r1 0x1e
+//! add u32 %r7 %r6 c0[0xc] %c
+//! ```
+//!
 //! All of it holds modulo 2^64, so nothing need be known of the values.
 
 use super::Lower;
 use super::value::{Comp, Word};
-use crate::ir::{BlockId, Class, Inst, Op, Type, ValueId};
+use crate::ir::{BlockId, Class, Inst, Op, Space, Type, ValueId};
 use rustc_hash::FxHashMap;
 
 /// What a value of 64 bits is besides its two words.
@@ -120,14 +130,32 @@ impl Lower<'_, '_> {
         };
         let (factor, signed, by) = p;
         let Comp::Wide(lo, hi) = other else { return self.int2(Op::Add, false, 64, x, y) };
+        let ty = if signed { Type::S32 } else { Type::U32 };
+        if by.is_power_of_two() && self.is_constant(lo) && self.is_constant(hi) {
+            let bits = by.trailing_zeros();
+            let low = self.e.op2(Op::Shl, Type::U32, factor, bits);
+            let high = self.e.op2(Op::Shr, ty, factor, 32 - bits);
+            let [low, lo, high, hi] = [low, lo, high, hi].map(|w| self.e.src(w));
+            let (sum, carry) = (self.e.b.gpr(), self.e.b.func.new_value(Class::Carry));
+            self.e.b.push(Inst::new(Op::Add, Type::U32).src(low).src(lo).dst(sum).dst(carry));
+            let high = self.e.b.value(Inst::new(Op::Add, Type::U32).src(high).src(hi).src(carry));
+            return Comp::Wide(sum.into(), high.into());
+        }
         let (factor, lo, hi) = (self.e.src(factor), self.e.src(lo), self.e.src(hi));
         let carry = self.e.b.func.new_value(Class::Carry);
         let low = self.e.b.gpr();
         let mad = Inst::new(Op::Mad, Type::U32).src(factor).src(by).src(lo).dst(low).dst(carry);
         self.e.b.push(mad);
-        let ty = if signed { Type::S32 } else { Type::U32 };
         let high = self.e.b.value(Inst::new(Op::MadHi, ty).src(factor).src(by).src(hi).src(carry));
         Comp::Wide(low.into(), high.into())
+    }
+
+    /// Whether a word was loaded from a place in a constant buffer that is known.
+    fn is_constant(&self, w: Word) -> bool {
+        let Word::Val(v) = w else { return false };
+        self.e.b.func.def_inst(v).is_some_and(|i| {
+            i.op == Op::Ld && i.mem.is_some_and(|m| m.space == Space::Const && m.base().is_empty())
+        })
     }
 
     /// A product with a constant.
