@@ -268,7 +268,7 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
 }
 
 /// Values above an occupancy step up to which it is tried to do without them.
-const WORTH_TRYING: u32 = 8;
+const WORTH_TRYING: usize = 8;
 
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
@@ -307,14 +307,17 @@ fn allocate(
     let mut allocation: Allocation = colour(&plan, limit)?;
     if !plan.active
         && let Some(step) = chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
-        && (most as u32) < step + WORTH_TRYING
     {
         // Registers that windows leave open between them, or hold what is cheaply made again, may cost a resident warp:
         // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
-        let fewer = if most as u32 > step {
-            spill::spill(f, &cfg, &live, summaries, step as usize, frame_base, &by_block)
-        } else {
-            Ok(plan)
+        let k = step as usize;
+        let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
+        let fewer = match most {
+            _ if most <= k => Ok(plan),
+            _ if most <= k + WORTH_TRYING => {
+                spill::spill(f, &cfg, &live, summaries, k, frame_base, &by_block)
+            }
+            _ => Err(RaError::Pressure { func: f.name.clone(), limit: step }),
         };
         let closer = fewer.and_then(|plan| colour(&plan, step));
         let extra = f.inst_count() / 50;
