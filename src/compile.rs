@@ -136,10 +136,10 @@ fn optimise(
     };
     check(program, Phase::Front, "the front-end")?;
     session.run(Stage::Front, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    timed(session, "lower", || lower::run(program, chip, options));
+    timed(session, options, "lower", || lower::run(program, chip, options));
     check(program, Phase::Ssa, "lowering")?;
     session.run(Stage::Ssa, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    timed(session, "legalise", || program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip)))
+    timed(session, options, "legalise", || program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip)))
         .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
     check(program, Phase::Legal, "legalisation")?;
     session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))
@@ -156,20 +156,20 @@ fn generate(
         program.block_size.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)).or(options.threads);
     let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
     let target = ra::Target { chip, gpr_limit: limit, verify: options.verify_each };
-    let alloc = timed(session, "registers", || ra::allocate_program(program, &target))
+    let alloc = timed(session, options, "registers", || ra::allocate_program(program, &target))
         .map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
 
     let uniform = if options.opt_level > 0 {
-        timed(session, "divergence", || divergence::of_program(program))
+        timed(session, options, "divergence", || divergence::of_program(program))
     } else {
         UniformBranches::new()
     };
-    let mut code = timed(session, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
+    let mut code = timed(session, options, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
     if chip.has_sched_words() {
-        timed(session, "texture barriers", || texbar::insert(&mut code));
+        timed(session, options, "texture barriers", || texbar::insert(&mut code));
     }
-    let section = timed(session, "layout", || layout::section(chip, &code))
+    let section = timed(session, options, "layout", || layout::section(chip, &code))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
     Ok(Image {
         chip,
@@ -194,7 +194,16 @@ fn generate(
     })
 }
 
-fn timed<T>(session: &mut opt::Session, name: &'static str, work: impl FnOnce() -> T) -> T {
+/// Does a step of the pipeline, and measures its time where that is wanted: looking at the clock takes time, too.
+fn timed<T>(
+    session: &mut opt::Session,
+    options: &Options,
+    name: &'static str,
+    work: impl FnOnce() -> T,
+) -> T {
+    if !options.time_passes {
+        return work();
+    }
     let start = Instant::now();
     let result = work();
     session.time(name, start.elapsed());

@@ -210,6 +210,7 @@ impl Cfg {
         let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::with_capacity(f.blocks.len());
         seen.resize(f.blocks.len());
         seen[entry] = true;
+        self.rpo.reserve(f.layout.len());
         // Each block with the number of its successors that were walked, the last one first.
         let mut stack = vec![(entry, 0)];
         while let Some((b, walked)) = stack.last_mut() {
@@ -244,8 +245,9 @@ impl Cfg {
     fn dominators(&mut self, f: &Function) {
         let entry = f.entry();
         let mut number: SecondaryMap<BlockId, u32> = SecondaryMap::with_default(u32::MAX);
-        let mut blocks: Vec<BlockId> = Vec::new();
-        let mut parent: Vec<u32> = Vec::new();
+        number.resize(f.blocks.len());
+        let mut blocks: Vec<BlockId> = Vec::with_capacity(self.rpo.len());
+        let mut parent: Vec<u32> = Vec::with_capacity(self.rpo.len());
         let mut stack = vec![(entry, 0)];
         while let Some((b, from)) = stack.pop() {
             if number[b] != u32::MAX {

@@ -69,6 +69,9 @@ impl Liveness {
             }
             f.blocks[b].term.for_uses(&mut need);
         }
+        if needs.is_empty() {
+            return live;
+        }
         needs.sort_unstable_by_key(|&(v, _)| v);
 
         let mut pairs: Vec<(ValueId, BlockId)> = Vec::with_capacity(2 * needs.len());

@@ -53,10 +53,10 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     };
 
     let all = || code.blocks.iter().flat_map(|b| b.lines());
-    let issues = issue::control(all().map(|l| &l.inst));
+    let issues = issue::control(all().map(|l| &l.inst), count as usize);
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
-    let mut lines: Vec<(u32, Loc)> = Vec::new();
+    let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);
     for (n, line) in all().enumerate() {
         if chip.has_sched_words() && n % SLOTS == 0 {
             let slots = std::array::from_fn(|k| issues.get(n + k).copied().unwrap_or(Issue::UNKNOWN));

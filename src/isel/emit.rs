@@ -3,7 +3,7 @@
 use super::code::{Code, Label, Line};
 use super::flow::{self, Body};
 use super::lanes::special_register;
-use super::{Unencodable, select};
+use super::select;
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
 use crate::ir::{
@@ -169,14 +169,14 @@ impl Emitter<'_> {
         }
         let m = select(self.chip, self.f, inst, &|v| self.reg(id, v));
         // Whether the operands fit is checked where the word is made.
-        match m.map_err(|e: Unencodable| e.to_string()) {
+        match m {
             Ok(m) => out.push(Line { inst: m, loc: inst.loc }),
             Err(why) => {
                 let mut error = self.error.borrow_mut();
                 error.get_or_insert_with(|| EmitError {
                     func: self.f.name.clone(),
                     inst: format!("{inst:?}"),
-                    why,
+                    why: why.to_string(),
                     loc: inst.loc,
                 });
             }

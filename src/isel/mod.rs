@@ -54,16 +54,16 @@ type Result<T> = std::result::Result<T, Unencodable>;
 /// The machine instruction that performs `inst`. Its operands may still not fit: [`isa::fits`] tells.
 pub fn select(chip: Chip, func: &Function, inst: &Inst, reg: Assigned<'_>) -> Result<MInst> {
     let cx = Cx { chip, func, reg };
-    let m = cx.operation(inst)?;
-    Ok(match inst.guard {
-        None => m,
-        Some(g) => m.guarded(Pred { num: reg(g.pred), not: g.not }),
-    })
+    let mut m = cx.operation(inst);
+    if let (Ok(m), Some(g)) = (&mut m, inst.guard) {
+        m.guard = Pred { num: reg(g.pred), not: g.not };
+    }
+    m
 }
 
 /// Whether `inst` is one machine instruction as it stands.
 pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
-    select(chip, func, inst, &|_| 0).is_ok_and(|m| isa::fits(chip, &m).is_ok())
+    matches!(&select(chip, func, inst, &|_| 0), Ok(m) if isa::fits(chip, m).is_ok())
 }
 
 impl Cx<'_> {

@@ -59,9 +59,9 @@ pub fn transfers(m: &MInst) -> bool {
         || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
 }
 
-/// The issue control of instructions in the order of the code.
-pub fn control<'m>(code: impl Iterator<Item = &'m MInst>) -> Vec<Issue> {
-    let mut out: Vec<Issue> = Vec::new();
+/// The issue control of so many instructions in the order of the code.
+pub fn control<'m>(code: impl Iterator<Item = &'m MInst>, count: usize) -> Vec<Issue> {
+    let mut out: Vec<Issue> = Vec::with_capacity(count);
     let mut state = Pending::default();
     // The cycle of the previous instruction, and the fewest cycles after it.
     let mut previous: Option<(u32, u32)> = None;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     fn cycles(code: &[MInst]) -> Vec<u32> {
-        control(code.iter()).iter().map(|i| i.cycles()).collect()
+        control(code.iter(), code.len()).iter().map(|i| i.cycles()).collect()
     }
 
     #[test]

@@ -226,8 +226,7 @@ impl<'s> Parser<'s> {
                 program.props.push(p);
             }
             _ => {
-                let inst = self.instruction(&word)?;
-                program.code.push(inst);
+                self.instruction(&word, &mut program.code)?;
             }
         }
         Ok(())
@@ -498,14 +497,15 @@ impl<'s> Parser<'s> {
 
     // Instructions.
 
-    fn instruction(&mut self, word: &str) -> Parsed<Inst> {
+    /// Appends an instruction, which is made where it stays: it is large. One with an error may be left incomplete.
+    fn instruction(&mut self, word: &str, code: &mut Vec<Inst>) -> Parsed<()> {
         let Some((op, saturate, precise)) = opcode(word) else {
             let names: Vec<&str> = Opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
             return Err(self.unknown("an instruction", word, &names));
         };
         let start = self.advance().span;
         let info = op.info();
-        let mut inst = Inst {
+        code.push(Inst {
             op,
             saturate,
             precise,
@@ -515,7 +515,8 @@ impl<'s> Parser<'s> {
             memory: None,
             label: None,
             span: start,
-        };
+        });
+        let inst = code.last_mut().expect("just pushed");
         for i in 0..info.dsts.len() + info.srcs.len() {
             if i > 0 {
                 self.expect(b',')?;
@@ -538,7 +539,7 @@ impl<'s> Parser<'s> {
             _ => {}
         }
         inst.span = start.to(self.prev);
-        Ok(inst)
+        Ok(())
     }
 
     fn offsets(&mut self) -> Parsed<ArrayVec<Src, 4>> {
