@@ -139,8 +139,10 @@ fn optimise(
     timed(session, options, "lower", || lower::run(program, chip, options));
     check(program, Phase::Ssa, "lowering")?;
     session.run(Stage::Ssa, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    timed(session, options, "legalise", || program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip)))
-        .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
+    timed(session, options, "legalise", || {
+        program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
+    })
+    .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
     check(program, Phase::Legal, "legalisation")?;
     session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))
 }

@@ -31,18 +31,25 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 
 /// What an instruction computes from immediates and from values that are copies of them.
 fn value_of(f: &Function, inst: &Inst) -> Option<u32> {
-    let mut known = inst.srcs;
-    for s in &mut known {
-        if let SrcKind::Val(v) = s.kind {
+    let constant = |s: &Src| match s.kind {
+        SrcKind::Imm(x) => Some(x),
+        SrcKind::Val(v) => {
             let copy = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
-            s.kind = SrcKind::Imm(copy.srcs[0].as_imm().filter(|_| copy.srcs[0].mods == SrcMods::default())?);
+            copy.srcs[0].as_imm()
         }
+        _ => None,
+    };
+    // Most instructions read something else.
+    if !inst.srcs.iter().all(|s| constant(s).is_some()) {
+        return None;
     }
-    if known == inst.srcs {
+    if inst.srcs.iter().all(|s| s.as_val().is_none()) {
         return eval(inst);
     }
     let mut plain = inst.clone();
-    plain.srcs = known;
+    for s in &mut plain.srcs {
+        s.kind = SrcKind::Imm(constant(s)?);
+    }
     eval(&plain)
 }
 

@@ -44,7 +44,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             return false;
         }
         let absorbed = |v| shifts.contains(v);
-        let new = fuse(f, inst, &uses, absorbed, 1).or_else(|| fuse(f, inst, &uses, absorbed, 0));
+        let new = [1, 0].into_iter().find_map(|n| fuse(f, inst, &uses, absorbed, n));
         let Some((new, inner)) = new else { return false };
         replace_counted(f, &mut uses, i, new);
         if uses[inner] == 0
@@ -102,7 +102,7 @@ fn fuse(
     let s = inst.srcs[n];
     let inner_value = s.as_val()?;
     let inner = scalar_def(f, &s)?;
-    if inner.sat || s.mods.abs || s.mods.inv {
+    if !matches!(inner.op, Op::Mul | Op::Shl) || inner.sat || s.mods.abs || s.mods.inv {
         return None;
     }
     let mut other = inst.srcs[1 - n];
