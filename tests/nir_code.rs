@@ -4,6 +4,13 @@ use nvir::Chip;
 use nvir::compile::{Options, compile};
 use nvir::front::{Language, Request, program};
 
+fn count(chip: Chip, text: &str) -> usize {
+    let options = Options::new(chip);
+    let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
+    let p = program(Language::Nir, &request).unwrap_or_else(|d| panic!("{d}"));
+    compile(p, chip, &options).unwrap_or_else(|d| panic!("{d}")).instructions as usize
+}
+
 /// Instructions at -O3 of a kernel that loads two words, computes `%9` of `%7` and `%8`, and stores it.
 fn instructions(chip: Chip, stage: &str, line: &str) -> usize {
     let text = format!(
@@ -14,11 +21,7 @@ fn instructions(chip: Chip, stage: &str, line: &str) -> usize {
          \x20   @store_ssbo (%9, %0 (0x0), %0 (0x0)) (wrmask=x, access=none, align_mul=4, align_offset=0)\n\
          \x20   // succs: b1\nblock b1:\n}}\n"
     );
-    let options = Options::new(chip);
-    let request =
-        Request { text: &text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let p = program(Language::Nir, &request).unwrap_or_else(|d| panic!("{d}"));
-    compile(p, chip, &options).unwrap_or_else(|d| panic!("{d}")).instructions as usize
+    count(chip, &text)
 }
 
 #[test]
@@ -30,5 +33,55 @@ fn glsl_divides_by_the_reciprocal() {
         assert_eq!(quotient, product + 1, "{chip}: a reciprocal more than a product");
         let opencl = instructions(chip, "MESA_SHADER_KERNEL", "32 %9 = fdiv %7, %8");
         assert!(opencl > quotient, "{chip}: OpenCL's divisor may have any size");
+    }
+}
+
+/// Instructions of an OpenCL kernel that stores the sum of the elements of `arrays` arguments, each at an index of its own.
+fn sum_of_elements(chip: Chip, arrays: usize) -> usize {
+    let mut body = String::new();
+    for k in 1..=arrays {
+        let (pointer, place) = (10 * k, 8 * k);
+        body += &format!(
+            "    32 %{} = load_const (0x{place:08x})\n    64 %{pointer} = @load_kernel_input (%{} (0x{place:x})) (base=0, range=0, \
+             align_mul=256, align_offset={place})\n    32 %{} = load_const (0x{k:08x})\n    32 %{} = imul %2.x, %{}\n\
+             \x20   64 %{} = i2i64 %{}\n    64 %{} = ishl %{}, %1 (0x2)\n    64 %{} = iadd %{pointer}, %{}\n\
+             \x20   32 %{} = @load_global (%{}) (access=none, align_mul=4, align_offset=0)\n    32 %{} = iadd %{}, %{}\n",
+            pointer + 1,
+            pointer + 1,
+            pointer + 2,
+            pointer + 3,
+            pointer + 2,
+            pointer + 4,
+            pointer + 3,
+            pointer + 5,
+            pointer + 4,
+            pointer + 6,
+            pointer + 5,
+            pointer + 7,
+            pointer + 6,
+            pointer + 8,
+            if k == 1 { 0 } else { pointer - 2 },
+            pointer + 7,
+        );
+    }
+    count(
+        chip,
+        &format!(
+            "shader: MESA_SHADER_KERNEL\nworkgroup_size: 64, 1, 1\ndecl_function main () (entrypoint)\n\nimpl main {{\n\
+             block b0:  // preds:\n    32 %0 = load_const (0x00000000)\n    32 %1 = load_const (0x00000002)\n\
+             \x20   32x3 %2 = @load_local_invocation_id\n{body}\n\
+             \x20   64 %3 = @load_kernel_input (%0 (0x0)) (base=0, range=0, align_mul=256, align_offset=0)\n\
+             \x20   @store_global (%{}, %3) (wrmask=x, access=none, align_mul=4, align_offset=0)\nblock b1:\n}}\n",
+            10 * arrays + 8
+        ),
+    )
+}
+
+#[test]
+fn an_element_of_an_argument_costs_two_instructions_and_its_load() {
+    for chip in Chip::ALL {
+        // The index, a shift-add, a multiply-add with carry whose factor all share, the load, the sum.
+        let more = sum_of_elements(chip, 5) - sum_of_elements(chip, 3);
+        assert!(more <= 2 * 5, "{chip}: two elements more cost {more} instructions");
     }
 }

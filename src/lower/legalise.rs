@@ -47,6 +47,13 @@ fn stays(i: &Inst) -> bool {
 }
 
 fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Result<(), Illegal> {
+    if has_shared_factor(f, &f.insts[id]) {
+        let mut inst = f.insts[id].clone();
+        let mut b = Builder::new(f, block);
+        b.loc = inst.loc;
+        materialise(&mut b, &mut inst, 1);
+        f.insts[id] = inst;
+    }
     if stays(&f.insts[id]) || isel::legal(chip, f, &f.insts[id]) {
         f.blocks[block].body.push(id);
         return Ok(());
@@ -68,6 +75,19 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
     f.insts[id] = rewritten;
     f.blocks[block].body.push(id);
     Ok(())
+}
+
+/// Whether a part of a multiply-add of 64 bits, as addresses of elements have it, has a constant factor and a constant-buffer word as
+/// addend. Only one of them can stand in the instruction: the factor gets a register here, which several sums may share, and the
+/// operand pass puts one of them back.
+fn has_shared_factor(f: &Function, i: &Inst) -> bool {
+    (i.op == Op::MadHi || i.op == Op::Mad && i.dsts.len() > 1)
+        && !i.ty.is_float()
+        && i.ty.words() == 1
+        && matches!(i.srcs[1].kind, SrcKind::Imm(_))
+        && i.srcs[2].as_val().and_then(|v| f.def_inst(v)).is_some_and(|d| {
+            d.op == Op::Ld && d.mem.is_some_and(|m| m.space == Space::Const && m.base().is_empty())
+        })
 }
 
 fn describe(i: &Inst) -> String {

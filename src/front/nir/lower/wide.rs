@@ -11,13 +11,12 @@
 //! ```
 //!
 //! Added to a pointer that a kernel is given, which operands read where it lies, a product with a power of two is better
-//! a shift-add, with a high part that all such sums share:
+//! a shift-add:
 //!
 //! ```text
 //! shl u32 %r4 %r1 0x2
 //! add u32 {%r5 %c} %r4 c0[0x8]
-//! shr u32 %r6 %r1 0x1e
-//! add u32 %r7 %r6 c0[0xc] %c
+//! madhi u32 %r7 %r1 0x4 c0[0xc] %c
 //! ```
 //!
 //! All of it holds modulo 2^64, so nothing need be known of the values.
@@ -134,11 +133,11 @@ impl Lower<'_, '_> {
         if by.is_power_of_two() && self.is_constant(lo) && self.is_constant(hi) {
             let bits = by.trailing_zeros();
             let low = self.e.op2(Op::Shl, Type::U32, factor, bits);
-            let high = self.e.op2(Op::Shr, ty, factor, 32 - bits);
-            let [low, lo, high, hi] = [low, lo, high, hi].map(|w| self.e.src(w));
+            let [low, lo, factor, hi] = [low, lo, factor, hi].map(|w| self.e.src(w));
             let (sum, carry) = (self.e.b.gpr(), self.e.b.func.new_value(Class::Carry));
             self.e.b.push(Inst::new(Op::Add, Type::U32).src(low).src(lo).dst(sum).dst(carry));
-            let high = self.e.b.value(Inst::new(Op::Add, Type::U32).src(high).src(hi).src(carry));
+            let high = Inst::new(Op::MadHi, ty).src(factor).src(by).src(hi).src(carry);
+            let high = self.e.b.value(high);
             return Comp::Wide(sum.into(), high.into());
         }
         let (factor, lo, hi) = (self.e.src(factor), self.e.src(lo), self.e.src(hi));
