@@ -3,13 +3,14 @@
 //! - Values that flow into each other (block parameters and their arguments, copies, results of several returns)
 //!   are one *web*: its members want the register that the first of them got.
 //! - A value that is read in a window wants the register that fits those of its neighbours.
-//! - Arguments of calls and of returns want the register in which the callee or caller expects them.
+//! - Arguments and results of calls want the register in which the callee expects or leaves them, and what it
+//!   returns wants the first registers in order.
 
 use super::colour::per_value;
 use super::operands::{self, Window};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
-use crate::ir::{FuncId, Function, InstId, Op, Term, ValueId};
+use crate::ir::{Class, FuncId, Function, InstId, Op, Term, ValueId};
 use cranelift_entity::SecondaryMap;
 
 /// Number of no register.
@@ -62,7 +63,19 @@ impl Hints {
                 results.iter().zip(values).for_each(|(&a, &b)| h.unite(a, b));
             }
         }
+        h.results(f, &results);
         h
+    }
+
+    /// Results want the first registers in order, as callers read them in windows; those that are parameters stay.
+    fn results(&mut self, f: &Function, results: &[ValueId]) {
+        let params: Vec<usize> = f.params.iter().map(|&p| self.root(p)).collect();
+        let gprs = results.iter().filter(|&&v| f.class(v) == Class::Gpr);
+        for (r, &v) in gprs.enumerate().take(usize::from(NONE)) {
+            if !params.contains(&self.root(v)) {
+                self.suggest(v, Phys::Gpr(r as u8));
+            }
+        }
     }
 
     fn instruction(&mut self, f: &Function, i: InstId, summary: &impl Fn(FuncId) -> Option<Summary>) {

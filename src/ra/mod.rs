@@ -521,6 +521,21 @@ mod tests {
     }
 
     #[test]
+    fn results_are_left_in_order() {
+        let mut f = Function::new("f");
+        let a = f.add_param(Class::Gpr);
+        f.results = vec![Class::Gpr; 2];
+        let e = f.new_block();
+        let mut b = Builder::new(&mut f, e);
+        let high = b.add(Type::U32, a, 1);
+        let low = b.add(Type::U32, high, 1);
+        b.terminate(Term::Ret(vec![low, high]));
+        let mut p = Program::new(f);
+        let a = allocate_program(&mut p, &target(63)).unwrap();
+        assert_eq!(a.funcs[p.entry].summary.results, [Phys::Gpr(0), Phys::Gpr(1)]);
+    }
+
+    #[test]
     fn too_low_a_limit_and_recursion_are_refused() {
         let mut f = Function::new("k");
         let e = f.new_block();
