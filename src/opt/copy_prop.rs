@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! mov u32 %r1 %r0
-//! mov u32 %r2 0x10
+//! mov u32 %r2 0x10            mov u32 %r2 0x10
 //! add u32 %r3 %r1 %r2     ->  add u32 %r3 %r0 0x10
 //! ```
 //!
+//! A copy of values has no readers then and goes, so that whoever counts the original's readers counts right.
 //! Also block parameters that get the same value, or themselves, from every edge. Immediates go into instruction
 //! operands only: addresses, guards and edge arguments name values. Before legalisation every operand may be
 //! an immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
@@ -93,8 +94,27 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             f.blocks[b].term.map_uses(|v| copies.value(v));
         }
     }
+    let mut removed = 0;
+    if copies.any {
+        for n in 0..f.layout.len() {
+            let b = f.layout[n];
+            let (blocks, insts, values) = (&mut f.blocks, &f.insts, &mut f.values);
+            blocks[b].body.retain(|&i| {
+                let inst = &insts[i];
+                let dead = inst.op == Op::Mov
+                    && inst.guard.is_none()
+                    && inst.dsts.iter().all(|&d| matches!(copies.of[d], Origin::Value(_)));
+                if dead {
+                    removed += 1;
+                    inst.for_defs(|v| values[v].def = Def::None);
+                }
+                !dead
+            });
+        }
+    }
     ctx.count("copy_prop: uses", copies.found);
-    copies.found > 0
+    ctx.count("copy_prop: copies", removed);
+    copies.found > 0 || removed > 0
 }
 
 /// Operations whose operands are not machine operands of the ordinary kind keep their values.
