@@ -228,9 +228,15 @@ impl<B: Body> Flow<'_, B> {
     }
 
     /// Whether an arm of a branch does nothing but leave the loop or end the thread or function, whether or not the
-    /// loop uses the stack. The join of the branch itself is no way out: everybody goes there, and who comes first waits.
-    fn arm_just_leaves(&self, from: BlockId, to: BlockId) -> bool {
-        let own = self.f.blocks[from].merge;
+    /// loop uses the stack.
+    fn arm_just_leaves(&self, b: BlockId, arm: BlockId) -> bool {
+        self.edge_leaves(b, b, arm)
+    }
+
+    /// The same of the edge between two blocks, one of which is the branch's own or an arm's. The join of the branch is
+    /// no way out, wherever it leads: everybody goes there, and who comes first waits.
+    fn edge_leaves(&self, branch: BlockId, from: BlockId, to: BlockId) -> bool {
+        let own = self.f.blocks[branch].merge;
         let (mut from, mut to) = (from, to);
         for _ in 0..=self.f.layout.len() {
             if own == (Merge::If { join: to }) {
@@ -284,7 +290,7 @@ impl<B: Body> Flow<'_, B> {
             let (t, e) = (then.to, els.to);
             let limit = if self.body.is_divergent(b) { Self::FLAT_DIVERGENT } else { Self::FLAT_UNIFORM };
             let leaves = |arm: BlockId| match &self.f.blocks[arm].term {
-                Term::Jump(onward) => self.arm_just_leaves(arm, onward.to),
+                Term::Jump(onward) => self.edge_leaves(b, arm, onward.to),
                 Term::Exit | Term::Ret(_) => true,
                 _ => false,
             };

@@ -243,11 +243,11 @@ const SYNC: &[Program] = &[
     Program {
         // Lanes that part at the end of a round of a loop are together behind it, and at the barrier there.
         ops: &[],
-        decls: "DCL MEMORY[0], SHARED\nDCL MEMORY[1], PRIVATE\nDCL BUFFER[1]",
+        decls: "DCL MEMORY[0], SHARED\nDCL MEMORY[1], PRIVATE\nDCL BUFFER[1]\nDCL CONST[0][0]",
         imms: "IMM[4] UINT32 {1008, 0, 0, 0}",
         code: "AND TEMP[4].x, TEMP[0].xxxx, IMM[0].zzzz
         BGNLOOP
-        USLT TEMP[2].x, IMM[0].zzzz, TEMP[3].xxxx\nUIF TEMP[2].xxxx\nBRK\nENDIF
+        USGE TEMP[2].x, TEMP[3].xxxx, CONST[0][0].xxxx\nUIF TEMP[2].xxxx\nBRK\nENDIF
         UADD TEMP[3].x, TEMP[3].xxxx, IMM[0].xxxx
         UIF TEMP[4].xxxx
         LOAD TEMP[5].x, BUFFER[1], TEMP[0].yyyy\nUADD TEMP[4].x, TEMP[4].xxxx, IMM[3].zzzz
@@ -260,7 +260,7 @@ const SYNC: &[Program] = &[
         UADD TEMP[2].x, IMM[4].xxxx, -TEMP[0].yyyy
         LOAD TEMP[1].x, MEMORY[0], TEMP[2].xxxx
         LOAD TEMP[1].y, BUFFER[1].xxxx, TEMP[0].yyyy",
-        setup: |s| s.shared(1024).buffer(&[0; 1024]),
+        setup: |s| s.shared(1024).buffer(&[0; 1024]).uniforms(&bytes(&[4, 0, 0, 0])),
         want: |t| [63 - t, [0, 1, 3, 12][t as usize % 4], 0, 0],
         ..NONE
     },
@@ -307,6 +307,27 @@ const LANES: &[Program] = &[
             let first = warp + (t & 4);
             let third = if t & 4 != 0 { 0xf0f0_f0f0 } else if warp == 0 { 0 } else { u32::MAX };
             [first, warp + 7, third, 16 * (warp + 7)]
+        },
+        ..NONE
+    },
+    Program {
+        // Both arms of the last `if` of a round are short: lanes go into the next round together all the same.
+        ops: &[],
+        decls: "DCL CONST[0][0..1]",
+        code: "AND TEMP[4].x, TEMP[0].xxxx, IMM[0].zzzz
+            BGNLOOP
+            USGE TEMP[2].x, TEMP[3].xxxx, CONST[0][0].xxxx\nBREAKC TEMP[2].xxxx
+            UADD TEMP[3].x, TEMP[3].xxxx, IMM[0].xxxx
+            UIF TEMP[4].xxxx
+            AND TEMP[5].x, TEMP[6].xxxx, IMM[0].xxxx\nUARL ADDR[0].x, TEMP[5].xxxx
+            MOV TEMP[6].x, CONST[0][ADDR[0].x].xxxx
+            ELSE\nMOV TEMP[6].x, TEMP[0].yyyy\nMOV TEMP[5].x, TEMP[0].xxxx\nENDIF
+            ENDLOOP
+            BALLOT TEMP[1].xy, IMM[0].xxxx\nMOV TEMP[1].z, TEMP[5].xxxx\nMOV TEMP[1].w, TEMP[6].xxxx",
+        setup: |s| s.uniforms(&bytes(&[4, 0, 0, 0, 5, 0, 0, 0])),
+        want: |t| match t % 4 {
+            0 => [u32::MAX, 0, t, 16 * t],
+            _ => [u32::MAX, 0, 0, 4],
         },
         ..NONE
     },

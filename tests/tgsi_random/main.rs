@@ -20,6 +20,7 @@ use arbtest::arbtest;
 use case::Left;
 use generate::Program;
 use nvir::driver::Abi;
+use nvir::emu::Checks;
 use nvir::fixture::Fixture;
 use nvir::fixture::run::Settings;
 use nvir::front::{Language, Request};
@@ -36,7 +37,7 @@ fn budget(share: u64) -> u64 {
 }
 
 fn settings(opt_level: u8) -> Settings {
-    Settings { opt_level, step_limit: 1 << 22, ..Settings::default() }
+    Settings { opt_level, step_limit: 1 << 22, checks: Checks::ALL, ..Settings::default() }
 }
 
 /// Whether two floats are as close as functions of the machine come.
