@@ -31,6 +31,8 @@ use rustc_hash::FxHashMap;
 enum Shape {
     /// A sum with a constant.
     Offset(Comp, u64),
+    /// A sum of two values that are no constants.
+    Sum(Comp, Comp),
     /// A 32-bit number, extended with its sign or with zeros, times a constant.
     Product { factor: Word, signed: bool, by: u32 },
 }
@@ -106,13 +108,31 @@ impl Lower<'_, '_> {
         sum
     }
 
-    /// A sum without constants.
+    /// A sum without constants. A pointer goes to the common part of indices, `(pointer + (y * width + x)) + dx`, so that
+    /// neighbours share it.
     fn sum64(&mut self, x: Comp, y: Comp) -> Comp {
+        for (pointer, index) in [(x, y), (y, x)] {
+            if self.is_argument(pointer)
+                && let Some(Shape::Sum(common, rest)) = self.wide.get(index)
+                && !self.is_argument(rest)
+                && matches!(self.wide.get(common), Some(Shape::Sum(..)))
+            {
+                let sum = self.pair_sum64(pointer, common);
+                return self.pair_sum64(sum, rest);
+            }
+        }
+        self.pair_sum64(x, y)
+    }
+
+    fn pair_sum64(&mut self, x: Comp, y: Comp) -> Comp {
         match self.wide.sums.get(&(x, y)) {
             Some(&(sum, block)) if self.scope.holds(block) => sum,
             _ => {
                 let sum = self.new_sum64(x, y);
                 self.wide.sums.insert((x, y), (sum, self.e.b.block));
+                if self.wide.get(sum).is_none() {
+                    self.wide.note(sum, Shape::Sum(x, y));
+                }
                 sum
             }
         }
@@ -120,8 +140,8 @@ impl Lower<'_, '_> {
 
     /// The product in a sum is multiplied and added at once.
     fn new_sum64(&mut self, x: Comp, y: Comp) -> Comp {
-        // A product by one is an extension, which a plain addition takes as it is.
-        let product = |this: &Self, c| this.as_product(c).filter(|p| p.2 > 1);
+        // A product by one is an extension; with zeros a plain addition takes it as it is.
+        let product = |this: &Self, c| this.as_product(c).filter(|p| p.2 > 1 || p.1);
         let (p, other) = match (product(self, x), product(self, y)) {
             (None, None) => return self.int2(Op::Add, false, 64, x, y),
             (Some(p), _) => (p, y),
@@ -130,13 +150,15 @@ impl Lower<'_, '_> {
         let (factor, signed, by) = p;
         let Comp::Wide(lo, hi) = other else { return self.int2(Op::Add, false, 64, x, y) };
         let ty = if signed { Type::S32 } else { Type::U32 };
-        if by.is_power_of_two() && self.is_constant(lo) && self.is_constant(hi) {
+        // The high word of twice a number is its sign.
+        let twice = if by == 1 { 2 } else { by };
+        if by == 1 || by.is_power_of_two() && self.is_argument(other) {
             let bits = by.trailing_zeros();
             let low = self.e.op2(Op::Shl, Type::U32, factor, bits);
             let [low, lo, factor, hi] = [low, lo, factor, hi].map(|w| self.e.src(w));
             let (sum, carry) = (self.e.b.gpr(), self.e.b.func.new_value(Class::Carry));
             self.e.b.push(Inst::new(Op::Add, Type::U32).src(low).src(lo).dst(sum).dst(carry));
-            let high = Inst::new(Op::MadHi, ty).src(factor).src(by).src(hi).src(carry);
+            let high = Inst::new(Op::MadHi, ty).src(factor).src(twice).src(hi).src(carry);
             let high = self.e.b.value(high);
             return Comp::Wide(sum.into(), high.into());
         }
@@ -147,6 +169,10 @@ impl Lower<'_, '_> {
         self.e.b.push(mad);
         let high = self.e.b.value(Inst::new(Op::MadHi, ty).src(factor).src(by).src(hi).src(carry));
         Comp::Wide(low.into(), high.into())
+    }
+
+    fn is_argument(&self, c: Comp) -> bool {
+        matches!(c, Comp::Wide(lo, hi) if self.is_constant(lo) && self.is_constant(hi))
     }
 
     /// Whether a word was loaded from a place in a constant buffer that is known.
