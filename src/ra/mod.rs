@@ -307,6 +307,8 @@ fn allocate(
     let mut allocation: Allocation = colour(&plan, limit)?;
     if !plan.active
         && let Some(step) = chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
+        // With fewer registers the pressure is not less, where it was measured.
+        && (by_block.is_empty() || most <= step as usize + WORTH_TRYING)
     {
         // Registers that windows leave open between them, or hold what is cheaply made again, may cost a resident warp:
         // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
