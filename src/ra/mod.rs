@@ -294,7 +294,7 @@ fn allocate(
     let k = limit as usize;
     let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
     let plan = if most > k {
-        spill::spill(f, &cfg, &live, summaries, k, frame_base, &by_block)?
+        spill::spill(f, &cfg, &live, summaries, k, Some(frame_base), &by_block)?
     } else {
         Plan { frame_end: frame_base, ..Plan::default() }
     };
@@ -316,9 +316,8 @@ fn allocate(
         let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
         let fewer = match most {
             _ if most <= k => Ok(plan),
-            _ if most <= k + WORTH_TRYING => {
-                spill::spill(f, &cfg, &live, summaries, k, frame_base, &by_block)
-            }
+            _ if most <= k + WORTH_TRYING => spill::spill(f, &cfg, &live, summaries, k, None, &by_block)
+                .map(|plan| Plan { frame_end: frame_base, ..plan }),
             _ => Err(RaError::Pressure { func: f.name.clone(), limit: step }),
         };
         let closer = fewer.and_then(|plan| colour(&plan, step));

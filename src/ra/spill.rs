@@ -63,6 +63,8 @@ struct Spiller<'a> {
     uses: BlockUses,
     now: Window,
     plan: Plan,
+    /// Some value has a slot.
+    in_memory: bool,
     exits: SecondaryMap<BlockId, Vec<ValueId>>,
     /// In how many predecessors each value is in a register, while a block is entered.
     held: SecondaryMap<ValueId, u32>,
@@ -157,14 +159,15 @@ fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call
     (0..k as u8).filter(|&r| !s.clobbers.contains(Phys::Gpr(r))).count()
 }
 
-/// Decides for a function whose values fit only partly into `k` registers.
+/// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`; without, nothing may
+/// go to memory, and it is an error if something must.
 pub fn spill(
     f: &Function,
     cfg: &Cfg,
     live: &Liveness,
     summaries: &SecondaryMap<FuncId, Option<Summary>>,
     k: usize,
-    frame_base: u32,
+    slots: Option<u32>,
     by_block: &SecondaryMap<BlockId, usize>,
 ) -> Result<Plan, RaError> {
     let mut loop_pressure: SecondaryMap<BlockId, usize> = SecondaryMap::new();
@@ -187,7 +190,8 @@ pub fn spill(
         next_use: NextUse::new(f, cfg, live),
         uses: BlockUses::new(),
         now: Window::default(),
-        plan: Plan { active: true, frame_end: frame_base, ..Plan::default() },
+        plan: Plan { active: true, frame_end: slots.unwrap_or(0), ..Plan::default() },
+        in_memory: false,
         exits: SecondaryMap::new(),
         held: per_value(f, 0),
         dying: SecondaryMap::new(),
@@ -196,6 +200,9 @@ pub fn spill(
     };
     for &b in cfg.rpo() {
         s.block(b)?;
+        if s.in_memory && slots.is_none() {
+            return Err(s.too_much());
+        }
     }
     let mut plan = s.plan;
     frame::assign_slots(f, cfg, live, &mut plan);
@@ -213,7 +220,10 @@ impl Spiller<'_> {
             // The offset is found when all are known.
             self.plan.homes[v] = match remat::of(self.f, v) {
                 Some(r) => Home::Remat(r),
-                None => Home::Slot(u32::MAX),
+                None => {
+                    self.in_memory = true;
+                    Home::Slot(u32::MAX)
+                }
             };
         }
     }
