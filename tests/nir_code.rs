@@ -85,3 +85,28 @@ fn an_element_of_an_argument_costs_two_instructions_and_its_load() {
         assert!(more <= 2 * 5, "{chip}: two elements more cost {more} instructions");
     }
 }
+
+#[test]
+fn a_fence_for_the_block_before_its_barrier_costs_nothing() {
+    let kernel = |fence: &str| {
+        format!(
+            "shader: MESA_SHADER_COMPUTE\nworkgroup_size: 64, 1, 1\nshared_size: 256\ndecl_function main () (entrypoint)\n\n\
+             impl main {{\n    block b0:  // preds:\n    32 %0 = load_const (0x00000000)\n    32 %1 = load_const (0x00000002)\n\
+             \x20   32 %2 = @load_local_invocation_index\n    32 %3 = ishl %2, %1 (0x2)\n\
+             \x20   @store_shared (%2, %3) (base=0, wrmask=x, align_mul=4, align_offset=0)\n{fence}\
+             \x20   32 %4 = @load_shared (%0 (0x0)) (base=0, align_mul=4, align_offset=0)\n\
+             \x20   @store_ssbo (%4, %0 (0x0), %3) (wrmask=x, access=none, align_mul=4, align_offset=0)\nblock b1:\n}}\n"
+        )
+    };
+    for chip in Chip::ALL {
+        let bare = count(chip, &kernel("    @control_barrier\n"));
+        for fence in [
+            "    @group_memory_barrier\n    @memory_barrier_shared\n    @control_barrier\n",
+            "    @barrier (execution_scope=WORKGROUP, memory_scope=WORKGROUP, mem_semantics=ACQ|REL, mem_modes=shared)\n",
+        ] {
+            assert_eq!(count(chip, &kernel(fence)), bare, "{chip}: {fence}");
+        }
+        let device = "    @memory_barrier\n    @control_barrier\n";
+        assert_eq!(count(chip, &kernel(device)), bare + 1, "{chip}: a fence for the device stays");
+    }
+}

@@ -129,7 +129,17 @@ impl<'a> Lower<'a, '_> {
                 (execution, memory)
             }
         };
-        if let Some(scope) = memory {
+        // A barrier of a block orders what its threads did before by itself, so a fence for the block in front of it is not
+        // needed (PTX ISA, `bar.sync`).
+        let fence = |i: &Inst| i.op == Op::Membar && i.aux == Aux::Scope(Scope::Cta);
+        if execution {
+            let func = &mut *self.e.b.func;
+            let body = &mut func.blocks[self.e.b.block].body;
+            while body.last().is_some_and(|&last| fence(&func.insts[last])) {
+                body.pop();
+            }
+        }
+        if let Some(scope) = memory.filter(|&scope| !(execution && scope == Scope::Cta)) {
             self.e.b.push(Inst::new(Op::Membar, Type::U32).with_aux(Aux::Scope(scope)));
         }
         if execution {
