@@ -374,3 +374,28 @@ fn conversions_between_doubles_and_64_bit_integers_are_exact() {
     check("cvt.rz u64 f64 {%r90 %r91} {%r20 %r21}", &finite, equal(|a, _| f64::from_bits(a) as u64));
     check("cvt.rz s64 f64 {%r90 %r91} {%r20 %r21}", &finite, equal(|a, _| f64::from_bits(a) as i64 as u64));
 }
+
+#[test]
+fn conversions_between_doubles_and_words_are_exact() {
+    let low = |body: &str| format!("{body}\n    mov u32 %r91 0x0");
+    let p = integers(12);
+    check("cvt f64 u32 {%r90 %r91} %r20", &p, equal(|a, _| f64::from(a as u32).to_bits()));
+    check("cvt f64 s32 {%r90 %r91} %r20", &p, equal(|a, _| f64::from(a as i32).to_bits()));
+    let d: Vec<(u64, u64)> = doubles(13).into_iter().filter(|(a, _)| !f64::from_bits(*a).is_nan()).collect();
+    check(
+        &low("cvt f32 f64 %r90 {%r20 %r21}"),
+        &d,
+        equal(|a, _| (f64::from_bits(a) as f32).to_bits().into()),
+    );
+    check(&low("cvt.rz u32 f64 %r90 {%r20 %r21}"), &d, equal(|a, _| (f64::from_bits(a) as u32).into()));
+    check(
+        &low("cvt.rz s32 f64 %r90 {%r20 %r21}"),
+        &d,
+        equal(|a, _| (f64::from_bits(a) as i32 as u32).into()),
+    );
+    let single = |a: u64| f32::from_bits(a as u32);
+    let f: Vec<(u64, u64)> = integers(14).into_iter().filter(|(a, _)| !single(*a).is_nan()).collect();
+    check("cvt f64 f32 {%r90 %r91} %r20", &f, equal(move |a, _| f64::from(single(a)).to_bits()));
+    check("cvt.rz u64 f32 {%r90 %r91} %r20", &f, equal(move |a, _| single(a) as u64));
+    check("cvt.rz s64 f32 {%r90 %r91} %r20", &f, equal(move |a, _| single(a) as i64 as u64));
+}

@@ -181,7 +181,8 @@ pub(super) fn execute(
     Ok(())
 }
 
-/// One lane's lookup.
+/// One lane's lookup. The faces of a cube are filtered each for itself: that filters go across their borders is a state of
+/// the sampler (Kepler) or of the context (Fermi), which OpenGL leaves off (`TEXTURE_CUBE_MAP_SEAMLESS`).
 struct Lookup<'a> {
     env: &'a Env<'a>,
     image: &'a Image,

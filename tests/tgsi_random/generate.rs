@@ -3,8 +3,7 @@
 //! loops end; float operations are precise, or their results go to a buffer that is compared with tolerance.
 
 use crate::case::Setup;
-use crate::resources::{Resources, own_word};
-use crate::tables::*;
+use crate::resources::Resources;
 use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
 
@@ -14,33 +13,33 @@ pub const THREADS: u32 = 64;
 pub const WORDS: u32 = 32;
 
 /// Vector registers of the program, then two arrays.
-const PLAIN: u32 = 6;
-const ARRAY: u32 = 4;
-const SECOND: u32 = PLAIN + ARRAY;
+pub const PLAIN: u32 = 6;
+pub const ARRAY: u32 = 4;
+pub const SECOND: u32 = PLAIN + ARRAY;
 /// What a thread knows of itself: its number, its word of shared memory, its place in the buffers. Written at the start.
 pub const SELF: u32 = 13;
 /// For one statement: values, indices, addresses. What keeps an access in bounds is in `INDEX`.
 pub const SCRATCH: u32 = 14;
 pub const INDEX: u32 = 15;
 /// Loop counters: of the main code, of each subroutine.
-const COUNTERS: u32 = 16;
+pub const COUNTERS: u32 = 16;
 /// Where the texel of each image is that belongs to the thread.
 pub const TEXEL: u32 = 19;
 /// Operands that are in the range of a function.
-const OPERANDS: u32 = 22;
+pub const OPERANDS: u32 = 22;
 /// Results that nobody looks at.
-const NOWHERE: u32 = 25;
-const LAST: u32 = NOWHERE;
+pub const NOWHERE: u32 = 25;
+pub const LAST: u32 = NOWHERE;
 
 /// Shared memory: a vector of each thread, what is exchanged, what is added up.
-const EXCHANGE: u32 = THREADS * 16;
-const SUMS: u32 = 2 * EXCHANGE;
+pub const EXCHANGE: u32 = THREADS * 16;
+pub const SUMS: u32 = 2 * EXCHANGE;
 pub const SHARED: u32 = SUMS + 64;
 pub const PRIVATE: u32 = 64;
 /// The first words of this buffer are added up by all threads.
-const SUM_BUFFER: u32 = 3;
+pub const SUM_BUFFER: u32 = 3;
 /// Buffers of 64 words to be read by a dynamic number.
-const TABLES: [u32; 2] = [4, 5];
+pub const TABLES: [u32; 2] = [4, 5];
 
 /// A program and what it runs on. It reads buffer 0 and writes buffer 1, and with tolerance buffer 2.
 pub struct Program {
@@ -50,31 +49,31 @@ pub struct Program {
 
 pub struct Generator<'u, 'a> {
     pub u: &'u mut Unstructured<'a>,
-    text: String,
-    decls: String,
-    imms: Vec<[u32; 4]>,
+    pub text: String,
+    pub decls: String,
+    pub imms: Vec<[u32; 4]>,
     /// Instructions written so far.
-    count: u32,
+    pub count: u32,
     /// Instructions that may still come.
-    left: u32,
+    pub left: u32,
     /// Enclosing loops, and constructs of any kind.
-    loops: usize,
-    depth: usize,
+    pub loops: usize,
+    pub depth: usize,
     /// The innermost loop may be left early.
-    may_leave: bool,
+    pub may_leave: bool,
     /// All threads that have not ended are here together.
-    uniform: bool,
+    pub uniform: bool,
     /// No loop, switch or call is around: threads of a warp at the same instruction are there at the same time.
-    together: bool,
+    pub together: bool,
     /// Some thread may have ended.
-    ended: bool,
+    pub ended: bool,
     /// Subroutines that may be called from here: the first, and the number of all.
-    callable: (usize, usize),
+    pub callable: (usize, usize),
     /// The subroutine being written; 0: the main code.
-    function: u32,
+    pub function: u32,
     /// Results in the buffer that is compared with tolerance.
-    slots: u32,
-    resources: Resources,
+    pub slots: u32,
+    pub resources: Resources,
 }
 
 /// Makes a program.
@@ -435,191 +434,6 @@ DCL ADDR[0..3]
         Ok(())
     }
 
-    /// `ADDR[n].comp` gets a number below `limit`, a power of two, that differs from thread to thread.
-    pub fn address(&mut self, n: u32, comp: &str, limit: u32) -> Result<()> {
-        let s = self.source(0)?;
-        let mask = self.all(limit - 1);
-        self.line(format!("AND TEMP[{INDEX}].y, {s}, {mask}"));
-        self.line(format!("UARL ADDR[{n}].{comp}, TEMP[{INDEX}].yyyy"));
-        Ok(())
-    }
-
-    fn indexed(&mut self) -> Result<()> {
-        let (d, m) = (self.below(PLAIN)?, self.mask()?);
-        let element = match self.below(4)? {
-            // The second array has three elements: the index stays below two.
-            0 => {
-                self.address(1, "z", 2)?;
-                format!("TEMP[ADDR[1].z+{SECOND}](2)")
-            }
-            1 => {
-                self.address(0, "y", 2)?;
-                "ADDR[ADDR[0].y+2]".to_owned()
-            }
-            _ => {
-                self.address(0, "x", ARRAY)?;
-                format!("TEMP[ADDR[0].x+{PLAIN}](1)")
-            }
-        };
-        if self.u.ratio(1, 2)? {
-            self.line(format!("MOV {element}{m}, TEMP[{d}]"));
-        } else {
-            self.line(format!("MOV TEMP[{d}]{m}, {element}"));
-        }
-        Ok(())
-    }
-
-    /// `INDEX.x` becomes the address of a word of four at `base`.
-    fn own(&mut self, base: &str) -> Result<()> {
-        let s = self.source(0)?;
-        let mask = self.all(12);
-        self.line(format!("AND TEMP[{INDEX}].x, {s}, {mask}"));
-        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {base}"));
-        Ok(())
-    }
-
-    fn shared(&mut self) -> Result<()> {
-        self.own(&format!("TEMP[{SELF}].yyyy"))?;
-        self.access("MEMORY[0]", "")
-    }
-
-    fn private(&mut self) -> Result<()> {
-        let n = self.below(PRIVATE / 16)?;
-        let base = self.all(16 * n);
-        self.own(&base)?;
-        self.access("MEMORY[1]", "")
-    }
-
-    /// A load, store or atomic operation at `INDEX.x`.
-    fn access(&mut self, place: &str, suffix: &str) -> Result<()> {
-        let (d, v) = (self.below(PLAIN)?, self.source(0)?);
-        match self.below(3)? {
-            0 => self.line(format!("STORE {place}.x, TEMP[{INDEX}].xxxx, {v}{suffix}")),
-            1 => self.line(format!("LOAD TEMP[{d}].x, {place}, TEMP[{INDEX}].xxxx{suffix}")),
-            _ => {
-                let line = self.atomic(place, &format!("TEMP[{INDEX}].xxxx"), suffix)?;
-                self.line(line);
-            }
-        }
-        Ok(())
-    }
-
-    /// An atomic operation whose result is seen.
-    pub fn atomic(&mut self, place: &str, at: &str, suffix: &str) -> Result<String> {
-        let op = self.pick(ATOMIC)?;
-        let (d, m, v) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
-        let second = if op == "ATOMCAS" { format!(", {}", self.source(0)?) } else { String::new() };
-        Ok(format!("{op} TEMP[{d}]{m}, {place}, {at}, {v}{second}{suffix}"))
-    }
-
-    /// Constants and immediates by number, fixed and not.
-    fn constant(&mut self) -> Result<()> {
-        let (d, m) = (self.below(PLAIN)?, self.mask()?);
-        let n = self.below(3)?;
-        let line = match self.below(5)? {
-            0 => {
-                self.address(2, "x", 8)?;
-                format!("MOV TEMP[{d}]{m}, CONST[{n}][ADDR[2].x]")
-            }
-            1 => {
-                self.address(2, "y", 2)?;
-                format!("MOV TEMP[{d}]{m}, CONST[ADDR[2].y+1][{n}]")
-            }
-            2 => {
-                self.address(2, "x", 4)?;
-                self.address(2, "y", 2)?;
-                format!("MOV TEMP[{d}]{m}, CONST[ADDR[2].y+1][ADDR[2].x+2]")
-            }
-            3 => {
-                self.address(3, "w", 2)?;
-                format!("MOV TEMP[{d}]{m}, IMM[ADDR[3].w]")
-            }
-            _ => {
-                let s = self.source(3)?;
-                format!("UADD TEMP[{d}]{m}, CONST[{n}][3].wxyz, {s}")
-            }
-        };
-        self.line(line);
-        Ok(())
-    }
-
-    /// A buffer by a dynamic number; some addresses are outside.
-    fn table(&mut self) -> Result<()> {
-        let (d, m) = (self.below(PLAIN)?, self.mask()?);
-        self.address(1, "x", 2)?;
-        let s = self.source(0)?;
-        let mask = self.all(0x1fc);
-        self.line(format!("AND TEMP[{INDEX}].x, {s}, {mask}"));
-        let place = format!("BUFFER[ADDR[1].x+{}]", TABLES[0]);
-        let line = match self.below(4)? {
-            0 => format!("RESQ TEMP[{d}]{m}, {place}"),
-            1 => format!("LOAD TEMP[{d}]{m}, {place}.wzyx, TEMP[{INDEX}].xxxx"),
-            _ => format!("LOAD TEMP[{d}]{m}, {place}, TEMP[{INDEX}].xxxx"),
-        };
-        self.line(line);
-        Ok(())
-    }
-
-    /// What all threads add up: in a buffer, in shared memory, in counters.
-    fn sum(&mut self) -> Result<()> {
-        let op = self.pick(COMMUTATIVE)?;
-        let word = COMMUTATIVE.iter().position(|o| *o == op).unwrap_or(0) as u32;
-        let mut v = self.source(0)?;
-        match op {
-            "ATOMFADD" => {
-                let mask = self.all(15);
-                self.line(format!("AND TEMP[{SCRATCH}].x, {v}, {mask}"));
-                self.line(format!("U2F TEMP[{SCRATCH}].x, TEMP[{SCRATCH}].xxxx"));
-                v = format!("TEMP[{SCRATCH}].xxxx");
-            }
-            // The limit is the same for all.
-            "ATOMINC_WRAP" | "ATOMDEC_WRAP" => v = self.all(0x50),
-            _ => {}
-        }
-        match self.below(3)? {
-            0 => {
-                let at = self.all(SUMS + 4 * word);
-                self.line(format!("{op} TEMP[{NOWHERE}].x, MEMORY[0], {at}, {v}"));
-            }
-            1 => {
-                let n = self.below(4)?;
-                let (at, v) = (self.all(0), self.source(0)?);
-                self.line(format!("ATOMUADD TEMP[{NOWHERE}].x, HWATOMIC[0][{n}], {at}, {v}"));
-            }
-            _ => {
-                let at = self.all(4 * word);
-                self.line(format!("{op} TEMP[{NOWHERE}].x, BUFFER[{SUM_BUFFER}], {at}, {v}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// A function of the machine, near what it should be: to the buffer with tolerance.
-    fn approximate(&mut self) -> Result<()> {
-        let &(op, n, low, high) = self.u.choose(APPROXIMATE)?;
-        let mut line = format!("{op} TEMP[{SCRATCH}]");
-        let (low, high) = (self.all_float(low), self.all_float(high));
-        for i in 0..n as u32 {
-            let s = self.source(0)?;
-            let r = OPERANDS + i;
-            self.line(format!("MAX TEMP[{r}], {s}, {low}"));
-            self.line(format!("MIN TEMP[{r}], TEMP[{r}], {high}"));
-            let _ = write!(line, ", TEMP[{r}]");
-        }
-        self.line(line);
-        self.near()
-    }
-
-    /// Stores the scratch register where it is compared with tolerance.
-    pub fn near(&mut self) -> Result<()> {
-        let slot = self.slots % (WORDS / 4);
-        self.slots += 1;
-        let at = self.all(16 * slot);
-        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].zzzz, {at}"));
-        self.line(format!("STORE BUFFER[2], TEMP[{INDEX}].xxxx, TEMP[{SCRATCH}]"));
-        Ok(())
-    }
-
     /// Votes and reads among the threads of a warp.
     fn lanes(&mut self) -> Result<()> {
         let (d, m, s) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
@@ -634,20 +448,6 @@ DCL ADDR[0..3]
             _ => format!("READ_INVOC TEMP[{d}]{m}, {s}, {}", self.source(0)?),
         };
         self.line(line);
-        Ok(())
-    }
-
-    /// Threads give each other a vector through shared memory.
-    fn exchange(&mut self) -> Result<()> {
-        let (d, s, with) = (self.below(PLAIN)?, self.source(0)?, self.below(THREADS)?);
-        let (base, with, vector) = (self.all(EXCHANGE), self.all(with), self.all(16));
-        self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].yyyy, {base}"));
-        self.line(format!("STORE MEMORY[0], TEMP[{INDEX}].xxxx, {s}"));
-        self.line("BARRIER");
-        self.line(format!("XOR TEMP[{INDEX}].x, TEMP[{SELF}].xxxx, {with}"));
-        self.line(format!("UMAD TEMP[{INDEX}].x, TEMP[{INDEX}].xxxx, {vector}, {base}"));
-        self.line(format!("LOAD TEMP[{d}], MEMORY[0], TEMP[{INDEX}].xxxx"));
-        self.line("BARRIER");
         Ok(())
     }
 
@@ -681,131 +481,6 @@ DCL ADDR[0..3]
         let reg = format!("{reg}.{swizzle}");
         let reg = if modifiers & 2 != 0 && self.u.ratio(1, 8)? { format!("|{reg}|") } else { reg };
         Ok(if modifiers & 1 != 0 && self.u.ratio(1, 6)? { format!("-{reg}") } else { reg })
-    }
-
-    fn emit(&mut self, op: &str, dst: String, n: usize) -> Result<()> {
-        let mut line = format!("{op} {dst}");
-        for _ in 0..n {
-            let s = self.source(3)?;
-            let _ = write!(line, ", {s}");
-        }
-        self.line(line);
-        Ok(())
-    }
-
-    fn word(&mut self) -> Result<()> {
-        if self.u.ratio(1, 12)? {
-            return self.field();
-        }
-        let &(op, n) = self.u.choose(WORD)?;
-        let (d, m) = (self.below(PLAIN)?, self.mask()?);
-        self.emit(op, format!("TEMP[{d}]{m}"), n)
-    }
-
-    /// Fields that lie inside the word, at fixed and at dynamic places.
-    fn field(&mut self) -> Result<()> {
-        let (d, m) = (self.below(PLAIN)?, self.mask()?);
-        let (a, b) = (self.source(1)?, self.source(1)?);
-        let op = self.pick(&["UBFE", "IBFE", "BFI"])?;
-        let insert = if op == "BFI" { format!(", {b}") } else { String::new() };
-        let (mut position, mut length) = (self.below(33)?, self.below(33)?);
-        if position + length > 32 {
-            (position, length) = (32 - length.min(32), length.min(32));
-        }
-        let (mut at, width) = (self.all(position), self.all(length.min(32 - position)));
-        if self.u.ratio(1, 3)? && length <= 17 {
-            let (s, mask) = (self.source(0)?, self.all(15));
-            self.line(format!("AND TEMP[{INDEX}].y, {s}, {mask}"));
-            at = format!("TEMP[{INDEX}].yyyy");
-        }
-        let width = if at.starts_with("TEMP") { self.all(length.min(17)) } else { width };
-        self.line(format!("{op} TEMP[{d}]{m}, {a}{insert}, {at}, {width}"));
-        Ok(())
-    }
-
-    fn wide(&mut self) -> Result<()> {
-        let d = self.below(PLAIN)?;
-        match self.below(9)? {
-            1 | 2 => {
-                let &(op, n) = self.u.choose(FROM_PAIR)?;
-                let m = self.pick(&[".x", ".xz", ".xy", ".y"])?;
-                return self.emit(op, format!("TEMP[{d}]{m}"), n);
-            }
-            3 => {
-                let s = self.source(3)?;
-                let e = (d + 1 + self.below(PLAIN - 1)?) % PLAIN;
-                self.line(format!("DFRACEXP TEMP[{d}], TEMP[{e}].x, {s}"));
-                self.no_nan(d);
-                return Ok(());
-            }
-            _ => {}
-        }
-        let &(op, n) = self.u.choose(PAIR)?;
-        let m = self.pick(&[".xy", ".zw", ""])?;
-        self.emit(op, format!("TEMP[{d}]{m}"), n)?;
-        if op.starts_with('D') || op.ends_with("2D") {
-            self.no_nan(d);
-        }
-        Ok(())
-    }
-
-    /// Which pattern a double that is no number has is open: makes it zero.
-    fn no_nan(&mut self, d: u32) {
-        let none = self.all(0);
-        self.line(format!("DSEQ TEMP[{SCRATCH}].xz, TEMP[{d}], TEMP[{d}]"));
-        self.line(format!("UCMP TEMP[{d}], TEMP[{SCRATCH}].xxzz, TEMP[{d}], {none}"));
-    }
-
-    /// What `TEXEL` registers hold: the texel of each image that is the thread's.
-    fn image_texels(&mut self) {
-        for n in 0..self.resources.images.len() {
-            let (size, third) = self.resources.extent(n);
-            let (w, h) = (size[0], size[1]);
-            let r = TEXEL + n as u32;
-            let (x, y) = (self.all(w - 1), self.all(h - 1));
-            let (row, plane) = (self.all(w.ilog2()), self.all((w * h).ilog2()));
-            self.line(format!("AND TEMP[{r}].x, TEMP[{SELF}].xxxx, {x}"));
-            self.line(format!("USHR TEMP[{r}].y, TEMP[{SELF}].xxxx, {row}"));
-            self.line(format!("AND TEMP[{r}].y, TEMP[{r}].yyyy, {y}"));
-            self.line(format!("USHR TEMP[{r}].{third}, TEMP[{SELF}].xxxx, {plane}"));
-        }
-    }
-
-    fn image(&mut self) -> Result<()> {
-        let n = self.below(self.resources.images.len() as u32)?;
-        let r = self.resources.images[n as usize].clone();
-        let (d, m) = (self.target()?, self.mask()?);
-        let (mut place, mut texel) = (format!("IMAGE[{n}]"), format!("TEMP[{}]", TEXEL + n));
-        // The first two are alike.
-        if n < 2 && self.u.ratio(1, 3)? {
-            self.address(3, "x", 2)?;
-            (place, texel) = ("IMAGE[ADDR[3].x]".to_owned(), format!("TEMP[{TEXEL}]"));
-        }
-        let suffix = format!(", {}, PIPE_FORMAT_{}", r.shape.target, r.format.0);
-        let suffix =
-            if r.shape.target == "BUFFER" { format!(", PIPE_FORMAT_{}", r.format.0) } else { suffix };
-        match self.below(4)? {
-            0 => self.line(format!("RESQ TEMP[{d}].x, {place}{suffix}")),
-            1 if own_word(r.format.0) => {
-                let line = self.atomic(&place, &texel, &suffix)?;
-                self.line(line);
-            }
-            1 | 2 => {
-                let v = self.source(0)?;
-                self.line(format!("STORE {place}, {texel}, {v}{suffix}"));
-            }
-            _ if r.is_exact() => self.line(format!("LOAD TEMP[{d}]{m}, {place}, {texel}{suffix}")),
-            _ => {
-                self.line(format!("LOAD TEMP[{SCRATCH}], {place}, {texel}{suffix}"));
-                self.near()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn texture(&mut self) -> Result<()> {
-        let n = self.below(3)?;
-        crate::resources::lookup(self, n)
     }
 
     pub fn resources(&self) -> &Resources {

@@ -11,7 +11,9 @@
 //! `NVIR_FUZZ_MINIMIZE=1` looks for a smaller program that fails. `NVIR_KEEP=FOLDER` writes the smaller one and its fixture there.
 
 mod case;
+mod compute;
 mod generate;
+mod memory;
 mod reduce;
 mod resources;
 mod tables;

@@ -2,7 +2,7 @@
 //! texel is exact because coordinates are small multiples of 1/64.
 
 use crate::case::{Setup, bytes};
-use crate::generate::{Generator, INDEX, SCRATCH, THREADS, WORDS};
+use crate::generate::{Generator, INDEX, SCRATCH, SELF, TEXEL, THREADS, WORDS};
 use crate::tables::{COMMUTATIVE, FORMATS, IMAGES, Shape, TEXELS, TEXTURES};
 use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
@@ -204,6 +204,60 @@ fn dims(target: &str) -> (usize, bool) {
         _ => 2,
     };
     (n, target.ends_with("ARRAY"))
+}
+
+impl Generator<'_, '_> {
+    /// What `TEXEL` registers hold: the texel of each image that is the thread's.
+    pub fn image_texels(&mut self) {
+        for n in 0..self.resources.images.len() {
+            let (size, third) = self.resources.extent(n);
+            let (w, h) = (size[0], size[1]);
+            let r = TEXEL + n as u32;
+            let (x, y) = (self.all(w - 1), self.all(h - 1));
+            let (row, plane) = (self.all(w.ilog2()), self.all((w * h).ilog2()));
+            self.line(format!("AND TEMP[{r}].x, TEMP[{SELF}].xxxx, {x}"));
+            self.line(format!("USHR TEMP[{r}].y, TEMP[{SELF}].xxxx, {row}"));
+            self.line(format!("AND TEMP[{r}].y, TEMP[{r}].yyyy, {y}"));
+            self.line(format!("USHR TEMP[{r}].{third}, TEMP[{SELF}].xxxx, {plane}"));
+        }
+    }
+
+    pub fn image(&mut self) -> Result<()> {
+        let n = self.below(self.resources.images.len() as u32)?;
+        let r = self.resources.images[n as usize].clone();
+        let (d, m) = (self.target()?, self.mask()?);
+        let (mut place, mut texel) = (format!("IMAGE[{n}]"), format!("TEMP[{}]", TEXEL + n));
+        // The first two are alike.
+        if n < 2 && self.u.ratio(1, 3)? {
+            self.address(3, "x", 2)?;
+            (place, texel) = ("IMAGE[ADDR[3].x]".to_owned(), format!("TEMP[{TEXEL}]"));
+        }
+        let suffix = format!(", {}, PIPE_FORMAT_{}", r.shape.target, r.format.0);
+        let suffix =
+            if r.shape.target == "BUFFER" { format!(", PIPE_FORMAT_{}", r.format.0) } else { suffix };
+        match self.below(4)? {
+            0 => self.line(format!("RESQ TEMP[{d}].x, {place}{suffix}")),
+            1 if own_word(r.format.0) => {
+                let line = self.atomic(&place, &texel, &suffix)?;
+                self.line(line);
+            }
+            1 | 2 => {
+                let v = self.source(0)?;
+                self.line(format!("STORE {place}, {texel}, {v}{suffix}"));
+            }
+            _ if r.is_exact() => self.line(format!("LOAD TEMP[{d}]{m}, {place}, {texel}{suffix}")),
+            _ => {
+                self.line(format!("LOAD TEMP[{SCRATCH}], {place}, {texel}{suffix}"));
+                self.near()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn texture(&mut self) -> Result<()> {
+        let n = self.below(3)?;
+        lookup(self, n)
+    }
 }
 
 /// A texture operation on texture `n`.
