@@ -34,14 +34,11 @@ struct Copies {
 }
 
 impl Copies {
+    /// What stands for a value: a parameter may be a copy of a copy that was found later.
     fn value(&mut self, v: ValueId) -> ValueId {
-        match self.of[v] {
-            Origin::Value(w) => {
-                self.found += 1;
-                w
-            }
-            _ => v,
-        }
+        let w = self.original(v);
+        self.found += u64::from(w != v);
+        w
     }
 
     /// What a value is a copy of in the end.
