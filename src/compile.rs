@@ -18,7 +18,7 @@ use crate::isa::Operand;
 use crate::isel::code::Code;
 use crate::isel::emit;
 use crate::opt::{self, Stage};
-use crate::sched::texbar;
+use crate::sched::{order, texbar};
 use crate::{lower, ra};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -168,6 +168,9 @@ fn generate(
     };
     let mut code = timed(session, options, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
+    if options.opt_level > 1 {
+        timed(session, "schedule", || order::run(&mut code));
+    }
     if chip.has_sched_words() {
         timed(session, options, "texture barriers", || texbar::insert(&mut code));
     }

@@ -38,9 +38,10 @@ fn destinations(m: &MInst) -> usize {
     use Op::*;
     match m.op {
         St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga | Nop
-        | Bar | Ast | Kil | Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Pret | Ssy | Sync | Pbk | Brk
-        | Pcnt | Cont | Plongjmp | Longjmp | Exit | Bpt | Rtt | Ide | Ram | Sam | Stp => 0,
-        Isetp | Fsetp | Dsetp | Psetp | Csetp | Vsetp | Ldslk | Shfl | Suclamp | Subfm => 2,
+        | Ast | Kil | Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Pret | Ssy | Sync | Pbk | Brk | Pcnt
+        | Cont | Plongjmp | Longjmp | Exit | Bpt | Rtt | Ide | Ram | Sam | Stp => 0,
+        Isetp | Fsetp | Dsetp | Psetp | Csetp | Vsetp | Ldslk | Shfl | Suclamp | Subfm | Sulea => 2,
+        Bar => 2 * usize::from(matches!(m.operands.first(), Some(Operand::Pred(_)))),
         Vote => 1 + usize::from(matches!(m.operands.first(), Some(Operand::Reg { .. }))),
         B2r => m.operands.len().min(2),
         _ => 1,
@@ -81,7 +82,11 @@ fn width(m: &MInst, n: usize, is_dst: bool) -> u8 {
         Ld | Ldl | Lds | Ldc | Ldu | Ldslk | Ldg | St | Stl | Sts | Stsul | Stscul | Atom | Red | Ald
         | Ast => access_width(m),
         Shf => 1,
-        Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Suld | Sust | Suldga | Sustga | Sured | Suq => {
+        // A 64-bit address.
+        Sulea if is_dst => 2,
+        Txd if !is_dst => 8,
+        Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Suld | Sust | Suldga | Sustga | Sured | Suq
+        | Sulea => {
             if is_dst && n == 0 {
                 texture_width(m)
             } else {
@@ -115,7 +120,7 @@ pub fn reads(m: &MInst, mut f: impl FnMut(Resource)) {
     if m.guard.num != 7 {
         f(Resource::Pred(m.guard.num));
     }
-    if m.has(Mod::X) {
+    if m.mods.iter().any(|k| matches!(k, Mod::X | Mod::Xlo | Mod::Xmed | Mod::Xhi)) {
         f(Resource::Carry);
     }
     let first_source = destinations(m);

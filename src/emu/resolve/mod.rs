@@ -407,4 +407,52 @@ mod tests {
             }
         }
     }
+
+    /// What the back end believes that instructions touch is at least what executing them touches.
+    #[test]
+    fn every_register_that_is_touched_is_known_to_the_scheduler() {
+        use crate::sched::effects::{self, Resource};
+        let mut state = 7u64;
+        let mut random = move || {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        };
+        let mut wrong: std::collections::BTreeMap<String, String> = Default::default();
+        for chip in Chip::ALL {
+            for row in Table::of(chip).rows() {
+                for _ in 0..200 {
+                    let word = random() & random() & !row.mask | row.bits;
+                    let Some((m, _)) = codec::decode_row(chip, word, 8) else { continue };
+                    let inst = resolve(chip, &m, 8, &mut Pool::new());
+                    if matches!(inst.body, Body::Illegal(_)) {
+                        continue;
+                    }
+                    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+                    effects::reads(&m, |r| reads.push(r));
+                    effects::writes(&m, |r| writes.push(r));
+                    let gprs = |l: &[(u8, u8)]| -> Vec<Resource> {
+                        l.iter().flat_map(|&(r, n)| (r..r + n).map(Resource::Gpr)).collect()
+                    };
+                    let preds = |mask: u8| (0..7).filter(move |p| mask >> p & 1 != 0).map(Resource::Pred);
+                    let cc = |on: bool| on.then_some(Resource::Carry);
+                    let read =
+                        gprs(&inst.reads).into_iter().chain(preds(inst.pred_reads)).chain(cc(inst.reads_cc));
+                    let write =
+                        gprs(&inst.writes).into_iter().chain(preds(inst.pred_writes)).chain(cc(inst.cc));
+                    let mut missing: Vec<String> =
+                        read.filter(|r| !reads.contains(r)).map(|r| format!("reads {r:?}")).collect();
+                    missing.extend(write.filter(|r| !writes.contains(r)).map(|r| format!("writes {r:?}")));
+                    if !missing.is_empty() {
+                        let text = crate::isa::text::print(chip, &m);
+                        wrong
+                            .entry(m.op.to_string())
+                            .or_insert_with(|| format!("{text}: {}", missing.join(", ")));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
 }
