@@ -169,7 +169,7 @@ fn generate(
     let mut code = timed(session, options, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
     if options.opt_level > 1 {
-        timed(session, "schedule", || order::run(&mut code));
+        timed(session, options, "schedule", || order::run(&mut code));
     }
     if chip.has_sched_words() {
         timed(session, options, "texture barriers", || texbar::insert(&mut code));
