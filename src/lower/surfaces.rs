@@ -408,7 +408,10 @@ impl Cx<'_> {
         let t = self.target(b, s, true, s.format);
         let mut inst = self.machine(Op::Suld, ty, s, Self::shape(s));
         inst.srcs.extend(t.srcs);
-        if self.chip != Chip::Gf100 {
+        if self.chip == Chip::Gf100 {
+            // A slot that nothing is bound to faults.
+            inst.guard = Some(Guard { pred: t.outside, not: true });
+        } else {
             inst.srcs.push(t.outside.into());
         }
         let mut raw: Vec<ValueId> = Vec::new();
@@ -455,7 +458,7 @@ impl Cx<'_> {
             let fermi = self.chip == Chip::Gf100;
             if !fermi {
                 inst.srcs.push(t.outside.into());
-            } else if store {
+            } else {
                 inst.guard = Some(Guard { pred: t.outside, not: true });
             }
             if store {
@@ -498,6 +501,7 @@ impl Cx<'_> {
             let (lo, hi, out) = (b.gpr(), b.gpr(), b.pred());
             let mut inst = self.machine(Op::Suld, Type::U32, s, Self::shape(s) | LEA);
             inst.srcs.extend(t.srcs);
+            inst.guard = Some(Guard { pred: t.outside, not: true });
             b.push(inst.dst(lo).dst(hi).dst(out));
             ([lo, hi], b.op2(Op::Or, Type::Pred, t.outside, out))
         } else {

@@ -59,6 +59,10 @@ impl Lower<'_, '_> {
                 mem.order = ix.order_of(access);
                 Some(Side { mem, layout, wild })
             }
+            Some(Pointer::Unknown(why)) => {
+                self.error(src.span, &*why);
+                None
+            }
             _ => {
                 self.error(src.span, "this is not a pointer to memory");
                 None

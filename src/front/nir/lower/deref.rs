@@ -10,6 +10,7 @@ use super::memory::Indices;
 use super::types::{Kind, Layout};
 use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
+use crate::format::Format;
 use crate::ir::{Align, Inst, MemRef, Op, Space, Type};
 use std::rc::Rc;
 
@@ -24,8 +25,11 @@ pub(super) enum Pointer<'a> {
         /// Number and distance of the elements of each `[*]` on the way here, the outermost first.
         wild: Vec<(u32, u32)>,
     },
-    /// An image or sampler: its first number, the index into an array of them, its type.
-    Opaque { binding: u32, index: Word, ty: &'a str },
+    /// An image or sampler: its variable's first number, type and format, the index into an array of them, and how
+    /// many of the array's lengths that index has seen.
+    Opaque { binding: u32, ty: &'a str, format: Option<Format>, index: Word, depth: usize },
+    /// A variable that cannot be accessed, and why: passes leave derefs behind that nobody reads.
+    Unknown(Rc<str>),
 }
 
 impl<'a> Lower<'a, '_> {
@@ -58,9 +62,13 @@ impl<'a> Lower<'a, '_> {
             DerefKind::Var(name) => self.variable(name),
             DerefKind::Array { parent, index, pointer } => self.element(parent, index, *pointer),
             DerefKind::Struct { parent, field } => {
-                let Some(Pointer::Memory { mem, layout, wild, .. }) = self.pointer(parent) else {
-                    self.error(parent.span, "this is not a pointer");
-                    return None;
+                let (mem, layout, wild) = match self.pointer(parent) {
+                    Some(Pointer::Memory { mem, layout, wild, .. }) => (mem, layout, wild),
+                    Some(unknown @ Pointer::Unknown(_)) => return Some(unknown),
+                    _ => {
+                        self.error(parent.span, "this is not a pointer");
+                        return None;
+                    }
                 };
                 let Kind::Struct(members) = &layout.kind else {
                     self.error(self.span, "the layout of this structure is not in the text");
@@ -77,7 +85,7 @@ impl<'a> Lower<'a, '_> {
                 let layout = self.layout(d.ty)?;
                 let mut mem = match self.pointer(parent) {
                     Some(Pointer::Memory { mem, .. }) => mem,
-                    Some(opaque) => return Some(opaque),
+                    Some(other) => return Some(other),
                     None => self.raw_pointer(parent, d.modes)?,
                 };
                 let said = match align_mul {
@@ -148,10 +156,12 @@ impl<'a> Lower<'a, '_> {
             ArrayIndex::Wildcard => return self.every_element(parent),
         };
         match self.pointer(parent) {
-            Some(Pointer::Opaque { binding, index: outer, ty }) => {
-                let index = self.e.op2(Op::Add, Type::U32, outer, index.word());
-                Some(Pointer::Opaque { binding, index, ty })
+            Some(Pointer::Opaque { binding, ty, format, index: outer, depth }) => {
+                let inner = self.e.op2(Op::Mul, Type::U32, index.word(), opaque_stride(ty, depth));
+                let index = self.e.op2(Op::Add, Type::U32, outer, inner);
+                Some(Pointer::Opaque { binding, ty, format, index, depth: depth + 1 })
             }
+            Some(unknown @ Pointer::Unknown(_)) => Some(unknown),
             Some(Pointer::Memory { mem, layout, stride, wild }) => {
                 let (element, stride) = match &layout.kind {
                     _ if as_array => (layout.clone(), stride),
@@ -229,6 +239,7 @@ impl<'a> Lower<'a, '_> {
         let shape = self.dest_shape(dest);
         let mut comps = arrayvec::ArrayVec::new();
         match pointer {
+            Pointer::Unknown(_) => comps.extend((0..shape.comps).map(|_| Comp::constant(shape.bits, 0))),
             Pointer::Opaque { binding, index, .. } => {
                 let n = self.e.op2(Op::Add, Type::U32, *index, *binding);
                 comps.push(self.resize(Comp::Word(n), 32, shape.bits.max(8), false));
@@ -274,6 +285,10 @@ impl<'a> Lower<'a, '_> {
             Some(Pointer::Memory { mut mem, .. }) => {
                 mem.order = ix.order();
                 Some(mem)
+            }
+            Some(Pointer::Unknown(why)) => {
+                self.error(src.span, &*why);
+                None
             }
             _ => {
                 self.error(src.span, "this is not a pointer to memory");
@@ -358,6 +373,12 @@ pub(super) fn opaque(layout: &Layout) -> bool {
         Kind::Array { element, .. } => opaque(element),
         _ => false,
     }
+}
+
+/// How many images or samplers an element holds after `depth` lengths: 3 for `image2D[2][3]` and 0.
+fn opaque_stride(ty: &str, depth: usize) -> u32 {
+    let lengths = ty.split('[').skip(depth + 2);
+    lengths.filter_map(|n| n.trim_end_matches(']').parse::<u32>().ok()).fold(1, u32::wrapping_mul)
 }
 
 /// The alignment of a type's scalars: what an unaligned vector still has.

@@ -12,7 +12,7 @@ use crate::ir::{Dim, Ext, Inst, Op, Surf, Type, ValueId};
 use arrayvec::ArrayVec;
 
 /// A format by the name that Gallium gives it: `r32_float`, `r8g8b8a8_unorm`, `r11g11b10_float`; none of `none`.
-fn format(name: &str) -> Option<Format> {
+pub(super) fn format(name: &str) -> Option<Format> {
     let (channels, kind) = name.rsplit_once('_')?;
     let kind = match kind {
         "unorm" => Kind::Unorm,
@@ -175,7 +175,8 @@ impl Lower<'_, '_> {
                 return Some(());
             }
             ImageRef::Deref => match self.pointer(src) {
-                Some(Pointer::Opaque { binding, index, .. }) => {
+                Some(Pointer::Opaque { binding, format, index, .. }) => {
+                    s.format = s.format.or(format);
                     self.e.op2(Op::Add, Type::U32, index, binding)
                 }
                 _ => {

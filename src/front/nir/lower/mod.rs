@@ -151,6 +151,7 @@ struct Module<'a> {
     scratch: u32,
     /// The shader's variables by name.
     vars: FxHashMap<&'a str, &'a ast::Variable<'a>>,
+    uniforms_placed: bool,
     /// Where shared variables lie.
     shared_vars: FxHashMap<&'a str, u32>,
     /// Where the shader's temporaries lie in private memory.
@@ -180,6 +181,7 @@ impl<'a> Module<'a> {
             private_bytes: scratch.map_or(0, |(start, pad)| start + shader.scratch_size + pad),
             scratch: scratch.map_or(0, |(start, _)| start),
             vars: by_variable_name(&shader.vars),
+            uniforms_placed: variable::uniforms_placed(&shader.vars),
             shared_vars: FxHashMap::default(),
             shader_temps: FxHashMap::default(),
             constants: variable::Constants::default(),

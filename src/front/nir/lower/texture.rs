@@ -131,7 +131,7 @@ impl<'a> Lower<'a, '_> {
         ] {
             let Some(s) = src(name) else { continue };
             match self.pointer(s) {
-                Some(Pointer::Opaque { binding, index: i, ty }) => {
+                Some(Pointer::Opaque { binding, index: i, ty, .. }) => {
                     (*base, *index) = (binding as u16, i);
                     kind = kind.or(sampler_kind(ty));
                 }

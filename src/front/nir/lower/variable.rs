@@ -7,6 +7,7 @@
 
 use super::super::ast::{DerefKind, Function, Node, Variable};
 use super::deref::{Pointer, opaque};
+use super::texture::sampler_kind;
 use super::types::Layout;
 use super::value::{Comp, Word};
 use super::{Lower, Shape, init};
@@ -25,6 +26,13 @@ pub(super) struct Constants<'a> {
 /// Whether a function reads constant data by its offset.
 fn loads_constants(f: &Function<'_>) -> bool {
     f.body.iter().any(|(node, _)| matches!(node, Node::Intrinsic(i) if i.name == "load_constant"))
+}
+
+/// Whether the default uniforms have places: until a pass gives them some, the text has the same for all.
+pub(super) fn uniforms_placed(vars: &[Variable<'_>]) -> bool {
+    let uniforms = vars.iter().filter(|v| v.mode == "uniform" && sampler_kind(v.ty).is_none());
+    let mut seen = FxHashSet::default();
+    uniforms.map(|v| v.place.map(|(driver, _)| driver)).all(|driver| seen.insert(driver))
 }
 
 fn named<'a>(f: &Function<'a>) -> impl Iterator<Item = &'a str> {
@@ -47,7 +55,8 @@ impl<'a> Lower<'a, '_> {
         let (driver, binding) = var.place.unwrap_or((0, 0));
         let layout = self.layout(var.ty)?;
         if opaque(&layout) {
-            return Some(Pointer::Opaque { binding, index: Word::Imm(0), ty: var.ty });
+            let format = var.qualifiers.split_whitespace().find_map(super::image::format);
+            return Some(Pointer::Opaque { binding, ty: var.ty, format, index: Word::Imm(0), depth: 0 });
         }
         let mem = match var.mode {
             "shared" => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
@@ -67,6 +76,10 @@ impl<'a> Lower<'a, '_> {
             "ubo" => MemRef::new(Space::Uniform).with_buffer(binding as u16),
             "uniform" => {
                 let kernel = self.module.shader.stage == "MESA_SHADER_KERNEL";
+                if !kernel && (layout.size > 16 || !self.module.uniforms_placed) {
+                    let why = format!("the text does not say where the uniform `{name}` lies");
+                    return Some(Pointer::Unknown(why.into()));
+                }
                 let offset = if kernel { driver } else { driver.wrapping_mul(16) };
                 let abi = self.module.request.abi;
                 MemRef::new(Space::Const)
@@ -74,8 +87,9 @@ impl<'a> Lower<'a, '_> {
                     .with_offset(offset.wrapping_add(abi.input_offset.into()) as i32)
             }
             mode => {
-                self.error(self.span, format!("variables of mode `{mode}` are not supported"));
-                return None;
+                return Some(Pointer::Unknown(
+                    format!("variables of mode `{mode}` are not supported").into(),
+                ));
             }
         };
         let mem = mem.with_align(Align::multiple_of(layout.align.clamp(1, 16)));

@@ -217,6 +217,8 @@ impl<'s> Parser<'s> {
             self.cur.expect(b')')?;
         }
         let mut args: ArrayVec<TexArg<'s>, 32> = ArrayVec::new();
+        // The printer sets the numbers apart from the sources even where there are none.
+        self.cur.eat(b',');
         loop {
             let arg = self.tex_arg(f)?;
             if args.try_push(arg).is_err() {
