@@ -3,6 +3,10 @@
 //! ```text
 //! mul u32 %r2 %r0 %r1
 //! add u32 %r3 %r2 %r4         ->  mad u32 %r3 %r0 %r1 %r4
+//! mulhi u32 %r7 %r0 %r1
+//! add u32 %r8 %r7 %r4         ->  madhi u32 %r8 %r0 %r1 %r4
+//! mul u32 %r9 %r0 %r1
+//! neg s32 %r10 %r9            ->  mad u32 %r10 -%r0 %r1 0x0
 //! shl u32 %r5 %r0 0x2
 //! add u32 %r6 %r5 %r4         ->  shladd u32 %r6 %r0 0x2 %r4
 //! ```
@@ -36,6 +40,11 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     rewrite_each(f, |f, _, i| {
         let inst = &f.insts[i];
         if let Some(new) = funnel(f, inst, &uses).filter(|new| isel::legal(chip, f, new)) {
+            replace_counted(f, &mut uses, i, new);
+            fused += 1;
+            return true;
+        }
+        if let Some(new) = negated_product(f, inst, &uses) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
             return true;
@@ -102,7 +111,7 @@ fn fuse(
     let s = inst.srcs[n];
     let inner_value = s.as_val()?;
     let inner = scalar_def(f, &s)?;
-    if !matches!(inner.op, Op::Mul | Op::Shl) || inner.sat || s.mods.abs || s.mods.inv {
+    if !matches!(inner.op, Op::Mul | Op::MulHi | Op::Shl) || inner.sat || s.mods.abs || s.mods.inv {
         return None;
     }
     let mut other = inst.srcs[1 - n];
@@ -145,6 +154,15 @@ fn fuse(
             }
             new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
             new.srcs[0].mods.neg = neg;
+        }
+        Op::MulHi if is_int(inner.ty) && is_int(inst.ty) => {
+            let plain = |s: &Src| s.mods == SrcMods::default();
+            if !single || inst.sat || neg || !inner.srcs.iter().chain([&other]).all(plain) {
+                return None;
+            }
+            // Signed or not is the product's matter.
+            (new.op, new.ty, new.sty) = (Op::MadHi, inner.ty, inner.sty);
+            new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
         }
         Op::Shl if is_int(inner.ty) && is_int(inst.ty) => {
             let by = inner.srcs[1].as_imm().filter(|&by| by < 32)?;
@@ -194,6 +212,23 @@ fn funnel(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
     let mut new = Inst::new(Op::ShfL, Type::U32).src(y).src(left).src(x);
     new.dsts = inst.dsts;
     new.loc = inst.loc;
+    Some(new)
+}
+
+/// `-(a * b)`: the machine negates a product on its way.
+fn negated_product(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
+    let s = inst.srcs.first().filter(|s| inst.op == Op::Neg && s.is_plain_val())?;
+    let plain = |s: &Src| s.mods == SrcMods::default();
+    let product = scalar_def(f, s).filter(|d| {
+        d.op == Op::Mul && is_int(d.ty) && is_int(inst.ty) && !d.sat && d.srcs.iter().all(plain)
+    })?;
+    if !is_scalar(f, inst) || uses[s.as_val()?] != 1 || !product.srcs[0].is_plain_val() {
+        return None;
+    }
+    let mut new = Inst::new(Op::Mad, inst.ty);
+    (new.dsts, new.loc) = (inst.dsts, inst.loc);
+    new.srcs.extend([product.srcs[0], product.srcs[1], Src::imm(0)]);
+    new.srcs[0].mods.neg = true;
     Some(new)
 }
 
