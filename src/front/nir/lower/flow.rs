@@ -174,6 +174,9 @@ impl<'a> Lower<'a, '_> {
                     None => self.error(self.span, "`break` outside a loop"),
                 }
             }
+            Jump::Continue if in_continue_construct(frames) => {
+                self.error(self.span, "`continue` inside a continue construct");
+            }
             Jump::Continue => match self.continue_block(frames) {
                 Some(cont) => self.go(cont),
                 None => self.error(self.span, "`continue` outside a loop"),
@@ -234,4 +237,13 @@ impl<'a> Lower<'a, '_> {
         };
         Some((shape, comps))
     }
+}
+
+/// Whether what is open innermost of all loops is its continue construct.
+fn in_continue_construct(frames: &[Frame]) -> bool {
+    let innermost = frames.iter().rev().find_map(|f| match f {
+        Frame::Loop { continuing, .. } => Some(*continuing),
+        _ => None,
+    });
+    innermost == Some(true)
 }
