@@ -269,6 +269,8 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
 
 /// Values above an occupancy step up to which it is tried to do without them.
 const WORTH_TRYING: usize = 8;
+/// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
+const LARGEST_TRIED: usize = 4000;
 
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
@@ -306,6 +308,7 @@ fn allocate(
     };
     let mut allocation: Allocation = colour(&plan, limit)?;
     if !plan.active
+        && f.inst_count() <= LARGEST_TRIED
         && let Some(step) = chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
         // With fewer registers the pressure is not less, where it was measured.
         && (by_block.is_empty() || most <= step as usize + WORTH_TRYING)
