@@ -238,7 +238,8 @@ impl<'a> Colour<'a> {
         self.gprs.free.lowest_without(&[&below, &self.gprs.kept_mask])
     }
 
-    /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window.
+    /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window; above
+    /// what the calls write that it lives through, if that can be had.
     fn seat_register(
         &mut self,
         window: &operands::Window,
@@ -247,6 +248,7 @@ impl<'a> Colour<'a> {
         wanted: u8,
     ) -> Option<u8> {
         let align = operands::alignment(window.len());
+        let end = self.crossing.end(window[place]) as usize;
         let file = &mut self.gprs;
         for (k, &other) in window.iter().enumerate().filter(|&(k, _)| k != place) {
             let at = self.loc[other];
@@ -254,7 +256,7 @@ impl<'a> Colour<'a> {
                 continue;
             }
             let r = at as usize - k + place;
-            if r < file.n && file.open(r as u8, Some(number)) {
+            if (end..file.n).contains(&r) && file.open(r as u8, Some(number)) {
                 return Some(r as u8);
             }
         }
@@ -265,11 +267,13 @@ impl<'a> Colour<'a> {
         let mut base = None;
         if wanted != NONE && wanted as usize >= place {
             let at = wanted as usize - place;
-            if at.is_multiple_of(align) && fits(file, at) {
+            if at.is_multiple_of(align) && wanted as usize >= end && fits(file, at) {
                 base = Some(at);
             }
         }
-        let base = base.or_else(|| (0..file.n).step_by(align).find(|&at| fits(file, at)))?;
+        let first = end.next_multiple_of(align);
+        let mut bases = (first..file.n).step_by(align).chain((0..first.min(file.n)).step_by(align));
+        let base = base.or_else(|| bases.find(|&at| fits(file, at)))?;
         for k in (0..window.len()).filter(|&k| k != place) {
             file.keep((base + k) as u8, number);
         }
