@@ -116,3 +116,23 @@ fn every_fixture_gives_the_same_ir_in_both_forms() {
     }
     assert!(count >= 60, "only {count} fixtures");
 }
+
+#[test]
+fn a_continue_inside_a_continue_construct_is_refused_with_its_place() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/nir-fixtures/hand.continue_construct.nir");
+    let text = std::fs::read_to_string(path).expect("the fixture is there");
+    let line = "            32    %18 = ixor %15, %1\n";
+    assert!(text.contains(line));
+    let text = text.replace(line, &format!("{line}            continue\n"));
+    let abi = Abi::nvc0(Chip::Gk110);
+    let request = Request {
+        text: &text,
+        chip: Chip::Gk110,
+        abi: &abi,
+        entry: None,
+        pointer_align: 16,
+        private_bytes: 0,
+    };
+    let refused = program(Language::Nir, &request).expect_err("no such program exists").to_string();
+    assert!(refused.contains("`continue` inside a continue construct"), "{refused}");
+}
