@@ -113,13 +113,14 @@ pub static PASSES: &[Pass] = &[
     on_function("unroll", unroll::run),
 ];
 
-/// Splits a list of names at compile time, for [`pipeline`].
+/// Looks names up at compile time, for [`pipeline`].
 macro_rules! passes {
-    ($($name:ident)*) => { &[$(stringify!($name)),*] };
+    ($($name:ident)*) => { const { &[$(&PASSES[position(stringify!($name))]),*] } };
 }
 
-/// The passes of a stage at an optimisation level, in order. The same name may come several times.
-pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
+/// The passes of a stage at an optimisation level, in order. The same pass may come several times. One whose work
+/// another of the pipeline finishes on every input at hand is not in it.
+pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static Pass] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
         (Stage::Front, 0) => passes!(flow),
@@ -127,12 +128,11 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
         (Stage::Legal, 0) => &[],
         (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop fold gvn unroll copy_prop fold complement algebra copy_prop address mem_forward if_convert copy_prop
+            inline dead_params flow copy_prop gvn unroll fold complement algebra address mem_forward if_convert
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold complement algebra copy_prop gvn address mods fuse strength licm mem_combine if_convert
-            copy_prop flow dce init_regs
+            copy_prop fold algebra gvn address mods fuse strength licm if_convert copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),
     }
@@ -141,6 +141,23 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static str] {
 /// Looks a pass up by its name.
 pub fn find(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|p| p.name == name)
+}
+
+/// Where in [`PASSES`] a name stands.
+const fn position(name: &str) -> usize {
+    let mut k = 0;
+    while !equal(PASSES[k].name.as_bytes(), name.as_bytes()) {
+        k += 1;
+    }
+    k
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut k = 0;
+    while k < a.len() && k < b.len() && a[k] == b[k] {
+        k += 1;
+    }
+    k == a.len() && k == b.len()
 }
 
 /// What a pass may know besides the function, and where it counts what it does.
@@ -210,17 +227,14 @@ impl Session {
     ) -> Result<(), Box<Broken>> {
         // A pass is not run again on what it left: for each that ran, the number of the last change by then.
         let mut changes = 0u32;
-        let pipeline = pipeline(stage, options.opt_level);
-        let mut left: Vec<(&str, u32)> = Vec::with_capacity(pipeline.len());
-        for &name in pipeline {
-            let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == name));
-            if skipped || left.contains(&(name, changes)) {
+        let mut left: Vec<(*const Pass, u32)> = Vec::new();
+        for &pass in pipeline(stage, options.opt_level) {
+            let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == pass.name));
+            if skipped || left.contains(&(&raw const *pass, changes)) {
                 continue;
             }
-            if let Some(pass) = find(name) {
-                changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
-                left.push((name, changes));
-            }
+            changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
+            left.push((pass, changes));
         }
         Ok(())
     }
