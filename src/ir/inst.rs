@@ -649,7 +649,7 @@ pub enum Aux {
     Subfm {
         three_d: bool,
     },
-    /// Operand parts of `madsp`, as the machine numbers them.
+    /// Operand parts of `madsp`: [`super::madsp`].
     Madsp(u16),
 }
 

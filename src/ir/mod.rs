@@ -32,6 +32,7 @@ pub mod eval;
 pub mod func;
 pub mod inst;
 pub mod list;
+pub mod madsp;
 pub mod op;
 pub mod parse;
 pub mod print;

@@ -3,9 +3,10 @@
 use super::operand::args;
 use super::{Cx, Result, Unencodable};
 use crate::chip::Chip;
+use crate::ir::madsp;
 use crate::ir::{Aux, Inst, Order, Type};
 use crate::isa::{self, Kw, MInst, Mod, Operand, Reg};
-use crate::lower::surfaces::{LEA, RAW, madsp};
+use crate::lower::surfaces::{LEA, RAW};
 
 impl Cx<'_> {
     pub fn suclamp(&self, i: &Inst) -> Result<MInst> {
@@ -35,11 +36,15 @@ impl Cx<'_> {
         let m = if parts == madsp::SD {
             m.with(Mod::Sd)
         } else {
-            let pick =
-                |n: u16, names: &[Mod]| names.get(usize::from(n & 3)).copied().ok_or(Unencodable::Operand);
-            m.with(pick(parts, &[Mod::U32, Mod::U24, Mod::U16h0, Mod::U16h1])?)
-                .with(pick(parts >> 2, &[Mod::U24, Mod::U16h0])?)
-                .with(pick(parts >> 4, &[Mod::U32, Mod::U24, Mod::U16h0])?)
+            let [sign_a, sign_b] = [6, 7].map(|bit| usize::from(parts >> bit & 1));
+            let pick = |n: u16, signed: usize, names: [&[Mod]; 2]| {
+                names[signed].get(usize::from(n & 3)).copied().ok_or(Unencodable::Operand)
+            };
+            let first =
+                [[Mod::U32, Mod::U24, Mod::U16h0, Mod::U16h1], [Mod::S32, Mod::S24, Mod::S16h0, Mod::S16h1]];
+            m.with(pick(parts, sign_a, [&first[0], &first[1]])?)
+                .with(pick(parts >> 2 & 1, sign_b, [&first[0][1..], &first[1][1..]])?)
+                .with(pick(parts >> 4, sign_a | sign_b, [&first[0][..3], &first[1][..3]])?)
         };
         self.three(m.arg(self.dst(i)), i)
     }

@@ -15,6 +15,7 @@ use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::format::{Format, Kind};
 use crate::ir::build::Builder;
+use crate::ir::madsp::{self, Part};
 use crate::ir::*;
 
 /// Bytes of the words that describe an image (Mesa `nvc0_program.h`).
@@ -270,9 +271,9 @@ impl Cx<'_> {
             (offset, [x, zero, zero])
         } else {
             let layout = self.info(b, s, info::LAYER);
-            let rows = Self::madsp(b, madsp::H0_H0_H0, z, layout.into(), y);
+            let rows = Self::madsp(b, H0_H0_H0, z, layout.into(), y);
             let pitch = self.info(b, s, info::PITCH);
-            let parts = if place.layered { madsp::SD } else { madsp::U32_H0_H0 };
+            let parts = if place.layered { madsp::SD } else { U32_H0_H0 };
             let offset = Self::madsp(b, parts, rows.into(), pitch.into(), x);
             (offset, [x, y, if place.layered { offset.into() } else { z }])
         };
@@ -285,9 +286,9 @@ impl Cx<'_> {
         if place.layered {
             let stride = self.info(b, s, info::ARRAY);
             high = if place.dims == 1 {
-                Self::madsp(b, madsp::H0_U24_U32, y, stride.into(), high.into())
+                Self::madsp(b, H0_U24_U32, y, stride.into(), high.into())
             } else {
-                Self::madsp(b, madsp::U32_U24_U32, stride.into(), z, high.into())
+                Self::madsp(b, U32_U24_U32, stride.into(), z, high.into())
             };
         }
         if let Some(out) = layer_out {
@@ -537,15 +538,11 @@ fn in_bytes(s: &Surf) -> bool {
     s.ty == Type::B128
 }
 
-/// Operand formats of `madsp`, as [`Aux::Madsp`] has them: those of a, b and c, two bits each.
-pub mod madsp {
-    pub const U32_U24_U32: u16 = 0;
-    pub const H0_H0_H0: u16 = 2 | 1 << 2 | 2 << 4;
-    pub const U32_H0_H0: u16 = 1 << 2 | 2 << 4;
-    pub const H0_U24_U32: u16 = 2;
-    /// As the second operand says itself.
-    pub const SD: u16 = u16::MAX;
-}
+/// What is multiplied with what, and added.
+const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwrap();
+const U32_H0_H0: u16 = madsp::formats(Part::WHOLE, Part::U16H0, Part::U16H0).unwrap();
+const H0_U24_U32: u16 = madsp::formats(Part::U16H0, Part::U24, Part::WHOLE).unwrap();
+const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 
 /// A channel of a texel as the shader sees it.
 fn unpack(b: &mut Builder<'_>, f: Format, raw: &[ValueId], channel: usize) -> Src {

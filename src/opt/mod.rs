@@ -34,6 +34,7 @@ pub mod mods;
 pub mod operand;
 pub mod sink;
 pub mod strength;
+pub mod subword;
 pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
@@ -110,6 +111,7 @@ pub static PASSES: &[Pass] = &[
     on_function("operand", operand::run),
     on_function("sink", sink::run),
     on_function("strength", strength::run),
+    on_function("subword", subword::run),
     on_function("unroll", unroll::run),
 ];
 
@@ -132,7 +134,7 @@ pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static Pass] {
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra gvn address mods fuse strength licm if_convert copy_prop flow dce init_regs
+            copy_prop fold algebra gvn address mods fuse strength subword licm if_convert copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),
     }
