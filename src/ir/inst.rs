@@ -582,6 +582,11 @@ named! {
 }
 
 impl Sv {
+    /// Whether all chips have a special register for it.
+    pub const fn is_special_register(self) -> bool {
+        (self as u8) < Sv::NtidX as u8
+    }
+
     /// Whether two reads may differ.
     pub const fn is_volatile(self) -> bool {
         matches!(self, Sv::ClockLo | Sv::ClockHi)

@@ -78,7 +78,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library for a program; [`Library::link`] adds what was asked for.
+    /// The library for a program; [`Library::routines`] gives what was asked for.
     pub fn new(p: &Program) -> Library {
         Library { first_new: p.funcs.len() as u32, ..Library::default() }
     }
@@ -101,11 +101,9 @@ impl Library {
         results
     }
 
-    /// Adds the routines to the program.
-    pub fn link(self, p: &mut Program) {
-        for f in self.new {
-            p.funcs.push(f);
-        }
+    /// The routines that are new, in the order in which they are to be added to the program.
+    pub fn routines(self) -> Vec<Function> {
+        self.new
     }
 }
 

@@ -1,8 +1,8 @@
 //! From what front-ends say to what the chip can do: IR in phase `Front` to IR in phase `Ssa`.
 //!
-//! A file for each thing that the machine lacks. Straight-line expansions go through [`expand::expand`]; big ones
-//! are routines of the [`library`], linked in once and called. Routines may use whatever later steps lower, so
-//! the order in [`arithmetic`] matters.
+//! A file for each thing that the machine lacks, and a [`Step`] that does it. Straight-line expansions go through
+//! [`expand::expand`]; big ones are routines of the [`library`], linked in once and called. A step may make what a later
+//! one lowers, so that their order matters. One walk over a function tells which steps have anything to look for.
 
 pub mod atomics;
 pub mod blocks;
@@ -23,57 +23,139 @@ pub mod textures;
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
-use crate::ir::Program;
+use crate::ir::{Function, Inst, Op, Program, Space, Type};
+use library::Library;
+
+/// The steps, in their order.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Before system values become loads, of which less is known.
+    Buffers,
+    Lanes,
+    Sysval,
+    Textures,
+    Surfaces,
+    /// After buffers have become global memory: takes apart what alignment does not allow.
+    Split,
+    /// Loops of operations on memory that the chip lacks.
+    Atomics,
+    /// Divisions become calls of the library.
+    IntDiv,
+    /// Single-precision sequences. Before `F64`, since a double's ldexp may saturate.
+    Float,
+    /// Divisions and roots become calls of the library.
+    F64,
+    /// 64-bit integer arithmetic becomes 32-bit arithmetic with carries.
+    Int64,
+}
+
+impl Step {
+    const ALL: &'static [Step] = &[
+        Step::Buffers,
+        Step::Lanes,
+        Step::Sysval,
+        Step::Textures,
+        Step::Surfaces,
+        Step::Split,
+        Step::Atomics,
+        Step::IntDiv,
+        Step::Float,
+        Step::F64,
+        Step::Int64,
+    ];
+    #[cfg(test)]
+    const MEMORY: &'static [Step] = &[Step::Split, Step::Atomics];
+    #[cfg(test)]
+    const ARITHMETIC: &'static [Step] = &[Step::IntDiv, Step::Float, Step::F64, Step::Int64];
+}
+
+/// A set of steps.
+#[derive(Clone, Copy, Default)]
+struct Steps(u16);
+
+impl Steps {
+    fn has(self, step: Step) -> bool {
+        self.0 >> step as u16 & 1 != 0
+    }
+
+    fn add(&mut self, step: Step, wanted: bool) {
+        self.0 |= u16::from(wanted) << step as u16;
+    }
+
+    /// Adds the steps that look at an instruction; they may still find that they leave it as it is.
+    fn add_for(&mut self, i: &Inst) {
+        match i.op {
+            Op::Rdsv => self.add(Step::Sysval, sysval::concerns(i)),
+            Op::Shfl => self.add(Step::Lanes, true),
+            Op::Tex => self.add(Step::Textures, true),
+            Op::Suld | Op::Sust | Op::Sured | Op::Suq => self.add(Step::Surfaces, true),
+            Op::Atom => self.add(Step::Atomics, true),
+            Op::Ld | Op::St => self.add(Step::Split, split::concerns(i)),
+            Op::Div | Op::Mod => {
+                self.add(Step::IntDiv, true);
+                self.add(Step::Float, true);
+            }
+            Op::Sqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Ldexp => self.add(Step::Float, true),
+            _ => {}
+        }
+        let wide = |ty| matches!(ty, Type::U64 | Type::S64);
+        self.add(Step::Int64, wide(i.ty) || wide(i.sty));
+        self.add(Step::F64, i.ty == Type::F64);
+        self.add(
+            Step::Buffers,
+            i.mem.as_ref().is_some_and(|m| matches!(m.space, Space::Buffer | Space::Uniform)),
+        );
+    }
+
+    fn needed(f: &Function) -> Steps {
+        let mut steps = Steps::default();
+        f.insts_in_order().for_each(|(_, i)| steps.add_for(&f.insts[i]));
+        steps
+    }
+}
 
 /// From phase `Front` to phase `Ssa`.
 pub fn run(p: &mut Program, chip: Chip, options: &Options) {
-    let launch = Launch { block_size: p.block_size, max_grid_x: Some(chip.max_grid_x()) };
+    lower(p, chip, options, Step::ALL);
+}
+
+fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
+    let (abi, block_size, stage) = (&options.abi, p.block_size, p.stage);
+    let launch = Launch { block_size, max_grid_x: Some(chip.max_grid_x()) };
+    let mut library = Library::new(p);
     for f in p.funcs.values_mut() {
-        // Before system values become loads, of which less is known.
-        buffers::run(f, &options.abi, options.pointer_align, &launch);
-        lanes::run(f, chip);
-        sysval::run(f, &options.abi, p.block_size);
+        let mut needed = Steps::needed(f);
+        for &step in steps {
+            let changed = needed.has(step)
+                && match step {
+                    Step::Buffers => buffers::run(f, abi, options.pointer_align, &launch),
+                    Step::Lanes => lanes::run(f, chip),
+                    Step::Sysval => sysval::run(f, abi, block_size),
+                    Step::Textures => textures::run(f, chip, abi, stage),
+                    Step::Surfaces => surfaces::run(f, chip, abi),
+                    Step::Split => split::run(f),
+                    Step::Atomics => atomics::run(f, chip),
+                    Step::IntDiv => int_div::run(f, &mut library),
+                    Step::Float => float::run(f),
+                    Step::F64 => f64::run(f, &mut library),
+                    Step::Int64 => int64::run(f, chip),
+                };
+            if changed {
+                needed = Steps::needed(f);
+            }
+        }
     }
-    textures::run(p, chip, &options.abi);
-    surfaces::run(p, chip, &options.abi);
-    memory(p, chip);
-    arithmetic(p, chip);
-}
-
-/// Lowers arithmetic:
-///
-/// 1. `int_div`, `f64`: divisions and roots become calls of the library, which is linked in;
-/// 2. `float`: single-precision sequences;
-/// 3. `int64`: 64-bit integer arithmetic becomes 32-bit arithmetic with carries.
-pub fn arithmetic(p: &mut Program, chip: Chip) {
-    let mut library = library::Library::new(p);
-    for (_, f) in p.funcs.iter_mut() {
-        int_div::run(f, &mut library);
-        // Before `f64`, since a double's ldexp may saturate.
-        float::run(f);
-        f64::run(f, &mut library);
-    }
-    library.link(p);
-    for (_, f) in p.funcs.iter_mut() {
-        int64::run(f, chip);
+    for mut f in library.routines() {
+        int64::run(&mut f, chip);
+        p.funcs.push(f);
     }
 }
-
-/// Lowers memory accesses, after buffers have become global memory: `split` takes apart what alignment does not
-/// allow, `atomics` makes loops of the operations that the chip lacks.
-pub fn memory(p: &mut Program, chip: Chip) {
-    for (_, f) in p.funcs.iter_mut() {
-        split::run(f, MAX_CONST_BYTES);
-        atomics::run(f, chip);
-    }
-}
-
-/// The widest read of a constant bank: ptxas and Mesa never use more (facts of Kepler's LDC).
-const MAX_CONST_BYTES: u32 = 8;
 
 #[cfg(test)]
 mod tests {
+    use super::Step;
     use crate::chip::Chip;
+    use crate::compile::Options;
     use crate::ir::{parse, verify};
     use pretty_assertions::assert_eq;
 
@@ -84,7 +166,7 @@ mod tests {
             Err(d) => panic!("{d:?}"),
         };
         verify::program(&p, verify::Phase::Front).expect("valid before");
-        super::memory(&mut p, chip);
+        super::lower(&mut p, chip, &Options::new(chip), Step::MEMORY);
         verify::program(&p, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
         p.to_string()
     }
@@ -168,7 +250,7 @@ mod tests {
             Err(d) => panic!("{d:?}"),
         };
         verify::program(&p, verify::Phase::Front).expect("valid before");
-        super::arithmetic(&mut p, Chip::Gk104);
+        super::lower(&mut p, Chip::Gk104, &Options::new(Chip::Gk104), Step::ARITHMETIC);
         verify::program(&p, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
     }
 }

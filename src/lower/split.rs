@@ -13,13 +13,23 @@ use super::expand::expand;
 use crate::ir::build::Builder;
 use crate::ir::*;
 
-/// Splits a function's accesses. Constant banks are read in at most `const_bytes` at a time.
-pub fn run(f: &mut Function, const_bytes: u32) -> bool {
-    let unit = |m: &MemRef| m.align.bytes().min(if m.space == Space::Const { const_bytes } else { 16 });
-    let too_wide = |i: &Inst| {
-        matches!(i.op, Op::Ld | Op::St) && i.mem.is_some_and(|m| i.ty.bytes() > unit(&m) || i.ty == Type::B96)
-    };
-    expand(f, too_wide, |b, i| {
+/// The widest read of a constant bank: ptxas and Mesa never use more (facts of Kepler's LDC).
+const MAX_CONST_BYTES: u32 = 8;
+
+/// The widest access that alignment and space allow.
+fn unit(m: &MemRef) -> u32 {
+    m.align.bytes().min(if m.space == Space::Const { MAX_CONST_BYTES } else { 16 })
+}
+
+/// Whether an instruction is an access that has to be split.
+pub fn concerns(i: &Inst) -> bool {
+    matches!(i.op, Op::Ld | Op::St)
+        && i.mem.as_ref().is_some_and(|m| i.ty.bytes() > unit(m) || i.ty == Type::B96)
+}
+
+/// Splits a function's accesses.
+pub fn run(f: &mut Function) -> bool {
+    expand(f, concerns, |b, i| {
         let Some(m) = i.mem else { return false };
         let unit = unit(&m);
         if unit >= 4 {

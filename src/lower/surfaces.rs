@@ -39,13 +39,11 @@ mod info {
     }
 }
 
-/// Takes image instructions of all functions apart.
-pub fn run(p: &mut Program, chip: Chip, abi: &Abi) {
+/// Takes the image instructions of a function apart.
+pub fn run(f: &mut Function, chip: Chip, abi: &Abi) -> bool {
     let cx = Cx { chip, abi };
-    for (_, f) in p.funcs.iter_mut() {
-        let abstract_form = |i: &Inst| i.surf().is_some() && i.srcs.is_empty();
-        expand(f, abstract_form, |b, i| i.surf().is_some_and(|surf| cx.lower(b, i, surf)));
-    }
+    let abstract_form = |i: &Inst| i.surf().is_some() && i.srcs.is_empty();
+    expand(f, abstract_form, |b, i| i.surf().is_some_and(|surf| cx.lower(b, i, surf)))
 }
 
 struct Cx<'a> {

@@ -9,27 +9,28 @@ use crate::driver::Abi;
 use crate::ir::build::Builder;
 use crate::ir::*;
 
+/// Whether an instruction reads a system value that not every chip has a special register for.
+pub fn concerns(i: &Inst) -> bool {
+    matches!(i.aux, Aux::Sv(sv) if i.op == Op::Rdsv && !sv.is_special_register())
+}
+
 /// Lowers all reads of system values of a function to special registers, constant memory and arithmetic.
 pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>) -> bool {
-    expand(
-        f,
-        |i| i.op == Op::Rdsv,
-        |b, i| {
-            let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };
-            let Some(&d) = i.dsts.first() else { return false };
-            let place = Place { abi, block_size };
-            let value = match sv {
-                Sv::WarpId => warp_id(b, &place),
-                Sv::NumWarps => warp_count(b, &place),
-                _ => match place.of(sv) {
-                    Some(s) => s,
-                    None => return false,
-                },
-            };
-            b.push(Inst::new(Op::Mov, Type::U32).src(value).dst(d));
-            true
-        },
-    )
+    expand(f, concerns, |b, i| {
+        let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };
+        let Some(&d) = i.dsts.first() else { return false };
+        let place = Place { abi, block_size };
+        let value = match sv {
+            Sv::WarpId => warp_id(b, &place),
+            Sv::NumWarps => warp_count(b, &place),
+            _ => match place.of(sv) {
+                Some(s) => s,
+                None => return false,
+            },
+        };
+        b.push(Inst::new(Op::Mov, Type::U32).src(value).dst(d));
+        true
+    })
 }
 
 /// Where sizes are.

@@ -35,17 +35,15 @@ use crate::driver::Abi;
 use crate::ir::build::Builder;
 use crate::ir::*;
 
-/// Lowers the texture instructions of a program.
-pub fn run(p: &mut Program, chip: Chip, abi: &Abi) {
-    let cx = Cx { chip, abi, compute: p.stage == Stage::Compute };
-    for (_, f) in p.funcs.iter_mut() {
-        let abstract_form = |i: &Inst| i.tex().is_some() && i.srcs.is_empty();
-        expand(f, abstract_form, |b, i| {
-            let Some(tex) = i.tex() else { return false };
-            cx.lower(b, i, tex.clone());
-            true
-        });
-    }
+/// Lowers the texture instructions of a function.
+pub fn run(f: &mut Function, chip: Chip, abi: &Abi, stage: Stage) -> bool {
+    let cx = Cx { chip, abi, compute: stage == Stage::Compute };
+    let abstract_form = |i: &Inst| i.tex().is_some() && i.srcs.is_empty();
+    expand(f, abstract_form, |b, i| {
+        let Some(tex) = i.tex() else { return false };
+        cx.lower(b, i, tex.clone());
+        true
+    })
 }
 
 struct Cx<'a> {

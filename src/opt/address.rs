@@ -15,7 +15,7 @@
 //! [`crate::isel::legal`] decides, before that the field is taken to be 24 bits, signed, which is the narrowest of the
 //! machine's.
 
-use super::edit::rewrite_each;
+use super::edit::change_each;
 use super::{Ctx, Stage};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
@@ -25,7 +25,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
     let mut folded = 0;
     let (chip, stage, launch) = (ctx.chip, ctx.stage, ctx.launch);
-    rewrite_each(f, |f, _, i| {
+    change_each(f, |f, i| {
         let mut changed = false;
         // Each step shortens the chain of definitions; the bound is against pathological ones.
         for _ in 0..64 {
@@ -59,7 +59,6 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 
 /// The same address with one addition less, if its base is the result of one.
 fn step(f: &Function, m: &MemRef, possible: &mut dyn FnMut(&Function, ValueId) -> u32) -> Option<MemRef> {
-    let mut next = *m;
     if let Some(v) = m.base32() {
         let def = f.def_inst(v)?;
         if def.guard.is_some() || def.sat {
@@ -67,6 +66,7 @@ fn step(f: &Function, m: &MemRef, possible: &mut dyn FnMut(&Function, ValueId) -
         }
         let (base, delta) = split32(f, def, possible)?;
         let base: &[ValueId] = if let Some(b) = &base { std::slice::from_ref(b) } else { &[] };
+        let mut next = *m;
         next.rebase(base, delta);
         // An absolute address is the sum itself, which is never negative.
         return (!base.is_empty() || next.offset >= 0).then_some(next);
@@ -74,6 +74,7 @@ fn step(f: &Function, m: &MemRef, possible: &mut dyn FnMut(&Function, ValueId) -
     let base = m.base();
     let &[lo, hi] = base.as_slice() else { return None };
     let (base, delta) = split64(f, lo, hi)?;
+    let mut next = *m;
     next.offset.checked_add(delta)?;
     next.rebase(&base, delta);
     Some(next)

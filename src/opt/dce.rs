@@ -23,126 +23,179 @@
 
 use super::Ctx;
 use crate::ir::*;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
+
+/// The values that something with an effect reads.
+type Live = SecondaryMap<ValueId, bool>;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut live = Liveness {
-        values: SecondaryMap::with_capacity(f.values.len()),
-        insts: SecondaryMap::with_capacity(f.insts.len()),
-        lows: SecondaryMap::new(),
-        work: Vec::with_capacity(64),
-    };
-    live.values.resize(f.values.len());
-    live.insts.resize(f.insts.len());
-    let has_params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
-    // For block parameters: the position in its block, and the edges into each block.
-    let mut index: SecondaryMap<ValueId, u32> = SecondaryMap::new();
-    let mut incoming: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
-    if has_params {
-        for &b in &f.layout {
-            for (n, &p) in f.blocks[b].params.iter().enumerate() {
-                index[p] = n as u32;
+    let mut live = Live::new();
+    live.resize(f.values.len());
+    let params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
+    // Going backwards, all readers of a value come before its definition, but for the arguments of back edges.
+    if params && has_back_arguments(f) {
+        mark_all(f, &mut live);
+    }
+    let mut removed = 0;
+    for n in (0..f.layout.len()).rev() {
+        let b = f.layout[n];
+        mark_term(f, b, &mut live);
+        let Function { blocks, insts, values, .. } = &mut *f;
+        let body = &mut blocks[b].body;
+        // What stays moves to the end.
+        let mut first = body.len();
+        for at in (0..body.len()).rev() {
+            let i = body[at];
+            if trim(&mut insts[i], values, &live, &mut removed) {
+                insts[i].for_uses(|v| live[v] = true);
+                first -= 1;
+                body[first] = i;
             }
-            for e in f.blocks[b].term.edges() {
-                if !e.args.is_empty() {
-                    incoming[e.to].push(b);
-                }
-            }
+        }
+        body.drain(..first);
+    }
+    if params {
+        removed += remove_params(f, &live);
+    }
+    ctx.count("dce: removed", removed);
+    removed > 0
+}
+
+/// Takes from an instruction what nobody reads of its results. False: nobody needs it at all.
+fn trim(
+    inst: &mut Inst,
+    values: &mut PrimaryMap<ValueId, ValueData>,
+    live: &Live,
+    removed: &mut usize,
+) -> bool {
+    let read = inst.dsts.iter().filter(|&&d| live[d]).count();
+    if read == inst.dsts.len() && read > 0 {
+        return true;
+    }
+    if read == 0 && inst.removable() {
+        *removed += 1;
+        inst.for_defs(|v| values[v].def = Def::None);
+        return false;
+    }
+    let reduces = matches!((inst.op, inst.aux), (Op::Atom, Aux::Atom(op)) if !op.returns());
+    if read == 0 && reduces && !inst.dsts.is_empty() {
+        *removed += 1;
+        inst.for_defs(|v| values[v].def = Def::None);
+        inst.dsts.clear();
+    } else if low_word(inst) && !live[inst.dsts[1]] {
+        *removed += 1;
+        values[inst.dsts[1]].def = Def::None;
+        narrow(inst);
+    } else if let [_, .., last] = inst.dsts[..]
+        && values[last].class == Class::Carry
+        && !live[last]
+    {
+        *removed += 1;
+        values[last].def = Def::None;
+        inst.dsts.pop();
+    }
+    true
+}
+
+/// Marks what a block's terminator reads: arguments, if the parameters that they are for are read.
+fn mark_term(f: &Function, b: BlockId, live: &mut Live) {
+    let term = &f.blocks[b].term;
+    match term {
+        Term::Ret(values) => values.iter().for_each(|&v| live[v] = true),
+        Term::Branch { cond, .. } => live[*cond] = true,
+        Term::Jump(_) | Term::Exit | Term::Unreachable => {}
+    }
+    for e in term.edges() {
+        for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
+            live[a] |= live[p];
         }
     }
+}
 
+/// Whether an edge with arguments leads back to a block that stands before it.
+fn has_back_arguments(f: &Function) -> bool {
+    let mut seen: EntitySet<BlockId> = EntitySet::new();
+    f.layout.iter().any(|&b| {
+        seen.insert(b);
+        f.blocks[b].term.edges().any(|e| !e.args.is_empty() && seen.contains(e.to))
+    })
+}
+
+/// Marks everything that is live, from what has an effect along definitions and edges.
+fn mark_all(f: &Function, live: &mut Live) {
+    // The position of each parameter in its block, and the edges into each block.
+    let mut index: SecondaryMap<ValueId, u32> = SecondaryMap::new();
+    let mut incoming: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+    let mut work: Vec<ValueId> = Vec::new();
     for &b in &f.layout {
         let block = &f.blocks[b];
-        for &i in &block.body {
-            if !f.insts[i].removable() {
-                live.mark_inst(f, i);
-            }
+        for (n, &p) in block.params.iter().enumerate() {
+            index[p] = n as u32;
+        }
+        for e in block.term.edges().filter(|e| !e.args.is_empty()) {
+            incoming[e.to].push(b);
+        }
+        for &i in block.body.iter().filter(|&&i| !f.insts[i].removable()) {
+            f.insts[i].for_uses(|v| work.push(v));
         }
         match &block.term {
-            Term::Branch { cond, .. } => live.mark(*cond),
-            Term::Ret(values) => values.iter().for_each(|&v| live.mark(v)),
+            Term::Ret(values) => work.extend(values),
+            Term::Branch { cond, .. } => work.push(*cond),
             Term::Jump(_) | Term::Exit | Term::Unreachable => {}
         }
     }
-    while let Some(v) = live.work.pop() {
+    while let Some(v) = work.pop() {
+        if std::mem::replace(&mut live[v], true) {
+            continue;
+        }
         match f.values[v].def {
-            Def::Inst(i) if low_word(&f.insts[i]) && f.insts[i].dsts[0] == v => live.mark_low(f, i),
-            Def::Inst(i) => live.mark_inst(f, i),
+            Def::Inst(i) => {
+                let inst = &f.insts[i];
+                if low_word(inst) && v == inst.dsts[0] {
+                    let wide = inst.srcs.iter().take(wide_sources(inst));
+                    wide.for_each(|s| work.extend(s.low_word().values()));
+                } else {
+                    inst.for_uses(|v| work.push(v));
+                }
+            }
             Def::Block(b) => {
-                let n = index[v] as usize;
                 for &p in &incoming[b] {
-                    for e in f.blocks[p].term.edges().filter(|e| e.to == b) {
-                        live.mark(e.args[n]);
-                    }
+                    let edges = f.blocks[p].term.edges().filter(|e| e.to == b);
+                    work.extend(edges.map(|e| e.args[index[v] as usize]));
                 }
             }
             Def::Func | Def::None => {}
         }
     }
+}
 
+/// Removes the block parameters that nobody reads, with their arguments; gives their number.
+fn remove_params(f: &mut Function, live: &Live) -> usize {
+    let unread = |b: BlockId| f.blocks[b].params.iter().any(|&p| !live[p]);
+    if !f.layout.iter().any(|&b| unread(b)) {
+        return 0;
+    }
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
+        for e in term.edges_mut() {
+            let mut params = f.blocks[e.to].params.iter();
+            e.args.retain(|_| params.next().is_some_and(|&p| live[p]));
+        }
+        f.blocks[b].term = term;
+    }
     let mut removed = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        let (blocks, insts, values) = (&mut f.blocks, &mut f.insts, &mut f.values);
-        blocks[b].body.retain(|&i| {
-            let inst = &mut insts[i];
-            let keep = live.insts[i] || live.lows[i];
-            let reduces = matches!((inst.op, inst.aux), (Op::Atom, Aux::Atom(op)) if !op.returns());
-            let unread = reduces && !inst.dsts.iter().any(|&d| live.values[d]);
-            if !keep || unread && !inst.dsts.is_empty() {
+        f.blocks[b].params.retain(|&p| {
+            if !live[p] {
                 removed += 1;
-                inst.for_defs(|v| values[v].def = Def::None);
+                f.values[p].def = Def::None;
             }
-            if unread {
-                inst.dsts.clear();
-            }
-            if keep && low_word(inst) && !live.values[inst.dsts[1]] {
-                removed += 1;
-                values[inst.dsts[1]].def = Def::None;
-                narrow(inst);
-            }
-            if let [_, .., last] = inst.dsts[..]
-                && keep
-                && values[last].class == Class::Carry
-                && !live.values[last]
-            {
-                removed += 1;
-                values[last].def = Def::None;
-                inst.dsts.pop();
-            }
-            keep
+            live[p]
         });
     }
-    if has_params {
-        let dead = |f: &Function, b: BlockId| f.blocks[b].params.iter().any(|&p| !live.values[p]);
-        for n in 0..f.layout.len() {
-            let b = f.layout[n];
-            let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
-            for e in term.edges_mut().filter(|e| !e.args.is_empty() && dead(f, e.to)) {
-                let params = &f.blocks[e.to].params;
-                let mut n = 0;
-                e.args.retain(|_| {
-                    n += 1;
-                    live.values[params[n - 1]]
-                });
-            }
-            f.blocks[b].term = term;
-        }
-        for n in 0..f.layout.len() {
-            let b = f.layout[n];
-            let (blocks, values) = (&mut f.blocks, &mut f.values);
-            blocks[b].params.retain(|&p| {
-                let keep = live.values[p];
-                if !keep {
-                    removed += 1;
-                    values[p].def = Def::None;
-                }
-                keep
-            });
-        }
-    }
-    ctx.count("dce: removed", removed);
-    removed > 0
+    removed
 }
 
 /// Whether the low word of a 64-bit result depends on nothing but low words.
@@ -172,37 +225,4 @@ fn narrow(inst: &mut Inst) {
     }
     inst.dsts.pop();
     (inst.ty, inst.sty) = (Type::U32, Type::U32);
-}
-
-struct Liveness {
-    values: SecondaryMap<ValueId, bool>,
-    /// Alive with all that they read.
-    insts: SecondaryMap<InstId, bool>,
-    /// Alive with the low words that they read.
-    lows: SecondaryMap<InstId, bool>,
-    work: Vec<ValueId>,
-}
-
-impl Liveness {
-    fn mark(&mut self, v: ValueId) {
-        if !std::mem::replace(&mut self.values[v], true) {
-            self.work.push(v);
-        }
-    }
-
-    /// The low word is read.
-    fn mark_low(&mut self, f: &Function, i: InstId) {
-        let inst = &f.insts[i];
-        if !std::mem::replace(&mut self.lows[i], true) {
-            for s in inst.srcs.iter().take(wide_sources(inst)) {
-                s.low_word().values().iter().for_each(|&v| self.mark(v));
-            }
-        }
-    }
-
-    fn mark_inst(&mut self, f: &Function, i: InstId) {
-        if !std::mem::replace(&mut self.insts[i], true) {
-            f.insts[i].for_uses(|v| self.mark(v));
-        }
-    }
 }

@@ -79,6 +79,20 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     is_scalar(f, inst).then_some(inst)
 }
 
+/// Runs `visit` over all instructions in layout order; it may exchange the one that it looks at. Returns whether any visit
+/// did something.
+pub fn change_each(f: &mut Function, mut visit: impl FnMut(&mut Function, InstId) -> bool) -> bool {
+    let mut changed = false;
+    for n in 0..f.layout.len() {
+        let b = f.layout[n];
+        for k in 0..f.blocks[b].body.len() {
+            let i = f.blocks[b].body[k];
+            changed |= visit(f, i);
+        }
+    }
+    changed
+}
+
 /// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will
 /// stand before the one that it looks at; until the block is done they stand in no body. Returns whether any visit
 /// did something.

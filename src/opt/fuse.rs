@@ -27,45 +27,63 @@
 //! where neither operation is marked exact and both round and flush alike.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses, is_scalar, replace_counted, rewrite_each, scalar_def};
+use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::ir::*;
 use crate::isel;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut uses = count_uses(f);
-    let shifts = absorbed_shifts(f, &uses);
+    let (mut uses, candidates) = look_at(f);
+    let shifts = absorbed_shifts(f, &uses, &candidates);
+    let absorbed = |v| shifts.contains(v);
     let mut fused = 0;
-    let chip = ctx.chip;
-    rewrite_each(f, |f, _, i| {
+    for i in candidates {
         let inst = &f.insts[i];
-        if let Some(new) = funnel(f, inst, &uses).filter(|new| isel::legal(chip, f, new)) {
+        if let Some(new) = funnel(f, inst, &uses).filter(|new| isel::legal(ctx.chip, f, new)) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
-            return true;
-        }
-        if let Some(new) = negated_product(f, inst, &uses) {
+        } else if let Some(new) = negated_product(f, inst, &uses) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
-            return true;
-        }
-        if !is_sum(f, inst) {
-            return false;
-        }
-        let absorbed = |v| shifts.contains(v);
-        let new = [1, 0].into_iter().find_map(|n| fuse(f, inst, &uses, absorbed, n));
-        let Some((new, inner)) = new else { return false };
-        replace_counted(f, &mut uses, i, new);
-        if uses[inner] == 0
-            && let Some(dead) = f.def_inst(inner)
+        } else if is_sum(f, inst)
+            && let Some((new, inner)) = [1, 0].into_iter().find_map(|n| fuse(f, inst, &uses, absorbed, n))
         {
-            dead.for_uses(|v| uses[v] -= 1);
+            replace_counted(f, &mut uses, i, new);
+            if uses[inner] == 0
+                && let Some(dead) = f.def_inst(inner)
+            {
+                dead.for_uses(|v| uses[v] -= 1);
+            }
+            fused += 1;
         }
-        fused += 1;
-        true
-    });
+    }
     ctx.count("fuse: fused", fused);
     fused > 0
+}
+
+/// Counts the uses of a function's values, and finds the operations on products and shifts that may become one with them.
+/// No fusion makes a new one.
+fn look_at(f: &Function) -> (UseCounts, Vec<InstId>) {
+    let mut uses = UseCounts::with_capacity(f.values.len());
+    uses.resize(f.values.len());
+    let mut candidates = Vec::new();
+    let inner = |s: &Src| {
+        let def = s.as_val().and_then(|v| f.def_inst(v));
+        def.is_some_and(|d| matches!(d.op, Op::Mul | Op::MulHi | Op::Shl | Op::Shr))
+    };
+    for &b in &f.layout {
+        let block = &f.blocks[b];
+        for &i in &block.body {
+            let inst = &f.insts[i];
+            inst.for_uses(|v| uses[v] += 1);
+            let outer = matches!(inst.op, Op::Add | Op::Sub | Op::Neg | Op::Or | Op::Xor);
+            if outer && inst.guard.is_none() && inst.srcs.iter().any(inner) {
+                candidates.push(i);
+            }
+        }
+        block.term.for_uses(|v| uses[v] += 1);
+    }
+    (uses, candidates)
 }
 
 /// An addition or subtraction of two operands, which may give a carry.
@@ -77,17 +95,19 @@ fn is_sum(f: &Function, inst: &Inst) -> bool {
         && f.values[inst.dsts[0]].class == Class::Gpr
 }
 
-/// Shifts by constants all of whose readers are sums that can take them in: then the shift disappears.
-fn absorbed_shifts(f: &Function, uses: &UseCounts) -> EntitySet<ValueId> {
+/// Shifts by constants with more than two readers that are all sums that can take them in: then the shift disappears.
+fn absorbed_shifts(f: &Function, uses: &UseCounts, candidates: &[InstId]) -> EntitySet<ValueId> {
     let mut readers: SecondaryMap<ValueId, u32> = SecondaryMap::new();
     let mut all = EntitySet::new();
-    for (_, i) in f.insts_in_order() {
+    for &i in candidates {
         let inst = &f.insts[i];
         if !is_sum(f, inst) {
             continue;
         }
         for n in 0..2 {
-            let shift = scalar_def(f, &inst.srcs[n]).is_some_and(|d| d.op == Op::Shl);
+            let s = &inst.srcs[n];
+            let many = s.as_val().is_some_and(|v| uses[v] > 2);
+            let shift = many && scalar_def(f, s).is_some_and(|d| d.op == Op::Shl);
             if shift && let Some((_, v)) = fuse(f, inst, uses, |_| true, n) {
                 readers[v] += 1;
                 if readers[v] == uses[v] {

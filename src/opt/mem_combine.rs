@@ -20,13 +20,6 @@ use crate::ir::*;
 use crate::isel;
 use cranelift_entity::EntitySet;
 
-/// An access that a later one may combine with.
-struct Open {
-    inst: InstId,
-    /// Position in the block's body.
-    at: usize,
-}
-
 /// How many accesses are kept open at a time, newest first: bounds the work for each access.
 const WINDOW: usize = 32;
 
@@ -34,88 +27,237 @@ const WINDOW: usize = 32;
 const MAX_BYTES: u32 = 16;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let combined = combine_all(f, ctx);
-    (ctx.stage == Stage::Legal && words_as_moves(f)) | combined
-}
-
-/// Single direct constant-buffer words become moves: the cheaper instruction, which waits for no memory unit.
-fn words_as_moves(f: &mut Function) -> bool {
+    let mut combiner = Combiner { ctx, known: None, placed: None, open: Vec::new(), combined: 0 };
+    let mut scan = Scan::default();
     let mut changed = false;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
-            let inst = &f.insts[i];
-            let Some(m) = inst.mem.filter(|m| m.space == Space::Const && m.order == Order::Weak) else {
-                continue;
-            };
-            let direct = m.index.is_none() && m.base().is_empty() && m.offset % 4 == 0;
-            if inst.op != Op::Ld
-                || !direct
-                || inst.guard.is_some()
-                || inst.dsts.len() != 1
-                || inst.ty.bytes() != 4
-            {
-                continue;
-            }
-            let (Ok(bank), Ok(offset)) = (u8::try_from(m.buffer), u16::try_from(m.offset)) else { continue };
-            let mut mov = Inst::new(Op::Mov, Type::U32).src(Src::cbuf(bank, offset)).dst(inst.dsts[0]);
-            mov.loc = inst.loc;
-            f.replace(i, mov);
-            changed = true;
+        scan.look_at(f, b, combiner.ctx.stage);
+        if scan.words.len() > 1 && combiner.expose_pairs(f, &scan.words) {
+            scan.look_at(f, b, combiner.ctx.stage);
+        }
+        if scan.candidates > 1 {
+            combiner.block(f, b, &scan.accesses);
+        }
+        for &i in &scan.words {
+            changed |= word_as_move(f, i);
         }
     }
-    changed
+    let combined = combiner.combined;
+    ctx.count("mem_combine: combined", combined);
+    changed | (combined > 0)
 }
 
-fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut known = None;
-    let mut combined = 0;
-    let mut open: Vec<Open> = Vec::with_capacity(WINDOW);
-    let placed = if ctx.stage == Stage::Legal { placed_elsewhere(f) } else { EntitySet::new() };
-    for n in 0..f.layout.len() {
-        let b = f.layout[n];
-        open.clear();
-        let mut removed = false;
-        if ctx.stage == Stage::Legal {
-            expose_constant_pairs(f, b, &placed);
+/// What a block has for this pass.
+#[derive(Default)]
+struct Scan {
+    /// What may be combined, or may keep an access from moving past it.
+    accesses: Vec<Access>,
+    /// How many of them may be combined.
+    candidates: usize,
+    /// Once instructions are machine operations: what gives a single word of a constant bank.
+    words: Vec<InstId>,
+}
+
+struct Access {
+    /// Position in the block's body.
+    at: usize,
+    /// Whether it may be combined.
+    candidate: bool,
+}
+
+impl Scan {
+    fn look_at(&mut self, f: &Function, b: BlockId, stage: Stage) {
+        self.accesses.clear();
+        self.candidates = 0;
+        self.words.clear();
+        for (at, &i) in f.blocks[b].body.iter().enumerate() {
+            let inst = &f.insts[i];
+            if let Some(m) = &inst.mem {
+                let candidate = is_candidate(inst, m, stage);
+                self.candidates += usize::from(candidate);
+                let harmless = inst.op == Op::Ld && m.space.is_constant() && m.order == Order::Weak;
+                if candidate || !harmless {
+                    self.accesses.push(Access { at, candidate });
+                }
+                if stage == Stage::Legal && harmless && loaded_word(inst, m).is_some() {
+                    self.words.push(i);
+                }
+            } else if inst.op.is(op::EFFECT | op::READS) {
+                self.accesses.push(Access { at, candidate: false });
+            } else if stage == Stage::Legal && copied_word(inst).is_some() {
+                self.words.push(i);
+            }
         }
-        for at in 0..f.blocks[b].body.len() {
+    }
+}
+
+/// The word of a constant bank that an instruction copies into a register.
+fn copied_word(inst: &Inst) -> Option<(u8, u16)> {
+    match (inst.op, inst.srcs.first()) {
+        (Op::Mov, Some(&Src { kind: SrcKind::Const { bank, offset }, mods }))
+            if inst.ty.bytes() == 4 && inst.guard.is_none() && mods == SrcMods::default() =>
+        {
+            Some((bank, offset))
+        }
+        _ => None,
+    }
+}
+
+/// The word of a constant bank that an instruction loads into a register.
+fn loaded_word(inst: &Inst, m: &MemRef) -> Option<(u8, u16)> {
+    let one = inst.guard.is_none() && inst.dsts.len() == 1 && inst.ty.bytes() == 4;
+    let plain = is_direct_constant(m) && m.order == Order::Weak && m.offset % 4 == 0;
+    if inst.op != Op::Ld || !one || !plain {
+        return None;
+    }
+    Some((u8::try_from(m.buffer).ok()?, u16::try_from(m.offset).ok()?))
+}
+
+/// Single direct constant-buffer words become moves: the cheaper instruction, which waits for no memory unit.
+fn word_as_move(f: &mut Function, i: InstId) -> bool {
+    let inst = &f.insts[i];
+    let Some((bank, offset)) = inst.mem.as_ref().and_then(|m| loaded_word(inst, m)) else { return false };
+    let mut mov = Inst::new(Op::Mov, Type::U32).src(Src::cbuf(bank, offset)).dst(inst.dsts[0]);
+    mov.loc = inst.loc;
+    f.replace(i, mov);
+    true
+}
+
+/// An access that a later one may combine with.
+struct Open {
+    inst: InstId,
+    /// Position in the block's body.
+    at: usize,
+    load: bool,
+    /// Nothing writes what it reads.
+    constant: bool,
+}
+
+impl Open {
+    fn new(inst: InstId, at: usize, access: &Inst) -> Open {
+        let constant = access.mem.as_ref().is_some_and(|m| m.space.is_constant());
+        Open { inst, at, load: access.op == Op::Ld, constant }
+    }
+}
+
+struct Combiner<'a, 'c> {
+    ctx: &'a Ctx<'c>,
+    known: Option<KnownBits>,
+    /// See [`placed_elsewhere`].
+    placed: Option<EntitySet<ValueId>>,
+    open: Vec<Open>,
+    combined: usize,
+}
+
+impl Combiner<'_, '_> {
+    /// Values that have their places already, as they were before anything was combined.
+    fn placed(&mut self, f: &Function) -> &EntitySet<ValueId> {
+        self.placed.get_or_insert_with(|| match self.ctx.stage {
+            Stage::Legal => placed_elsewhere(f),
+            _ => EntitySet::new(),
+        })
+    }
+
+    /// Turns copies of neighbouring words of a constant bank into loads, which can be combined. Whatever could be an
+    /// operand of its user is one by now, so these words need registers in any case.
+    fn expose_pairs(&mut self, f: &mut Function, words: &[InstId]) -> bool {
+        let copy = |&i: &InstId| Some((copied_word(&f.insts[i])?, i));
+        let mut copies: Vec<((u8, u16), InstId)> = words.iter().filter_map(copy).collect();
+        copies.sort_unstable();
+        let mut pairs = paired(&copies);
+        if pairs.is_empty() {
+            return false;
+        }
+        let placed = self.placed(f);
+        copies.retain(|&(_, i)| !placed.contains(f.insts[i].dsts[0]));
+        pairs = paired(&copies);
+        for &((bank, offset), i) in &pairs {
+            let mut load = Inst::new(Op::Ld, Type::U32);
+            load.loc = f.insts[i].loc;
+            load.dsts = f.insts[i].dsts;
+            // An offset in a bank is the whole address.
+            let align = Align { log2: 16, rest: offset.into() };
+            let m = MemRef::new(Space::Const).with_buffer(bank.into()).with_offset(offset.into());
+            load.mem = Some(m.with_align(align));
+            f.replace(i, load);
+        }
+        !pairs.is_empty()
+    }
+
+    /// Combines the accesses of a block.
+    fn block(&mut self, f: &mut Function, b: BlockId, accesses: &[Access]) {
+        let before = self.combined;
+        self.open.clear();
+        for &Access { at, candidate } in accesses {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
-            if !is_candidate(inst, ctx.stage) || inst.dsts.iter().any(|&d| placed.contains(d)) {
-                interfere(f, inst, &mut open);
+            interfere(f, inst, &mut self.open);
+            if !candidate || inst.dsts.iter().any(|&d| self.placed(f).contains(d)) {
                 continue;
             }
-            interfere(f, inst, &mut open);
-            open.push(Open { inst: i, at });
+            self.open.push(Open::new(i, at, inst));
             // Combining may make a neighbour of another open access.
-            while let Some(k) = partner(f, &open, ctx, &mut known) {
-                let newest = open.pop().expect("just pushed");
-                let other = open.remove(k);
-                let wide = combine(f, other.inst, newest.inst);
+            while let Some((k, wide)) = self.partner(f) {
+                let newest = self.open.pop().expect("just pushed");
+                let other = self.open.remove(k);
                 // Loads stand at the earlier place, stores at the later. The newest stands early if it is combined itself.
                 let (first, last) = (other.at.min(newest.at), other.at.max(newest.at));
-                let (at, gone) =
-                    if f.insts[newest.inst].op == Op::Ld { (first, last) } else { (last, first) };
+                let (at, gone) = if wide.op == Op::Ld { (first, last) } else { (last, first) };
                 let id = f.blocks[b].body[at];
                 retire(f, f.blocks[b].body[gone]);
+                self.open.push(Open::new(id, at, &wide));
                 f.replace(id, wide);
-                open.push(Open { inst: id, at });
-                removed = true;
-                combined += 1;
+                self.combined += 1;
             }
-            if open.len() > WINDOW {
-                open.remove(0);
+            if self.open.len() > WINDOW {
+                self.open.remove(0);
             }
         }
-        if removed {
+        if self.combined > before {
             let insts = &f.insts;
             f.blocks[b].body.retain(|&i| !is_retired(&insts[i]));
         }
     }
-    ctx.count("mem_combine: combined", combined);
-    combined > 0
+
+    /// The open access that the newest one combines with, if any, and both in one.
+    fn partner(&mut self, f: &Function) -> Option<(usize, Inst)> {
+        let (newest, rest) = self.open.split_last()?;
+        let new = &f.insts[newest.inst];
+        let m = new.mem.as_ref()?;
+        let width = access_bytes(new);
+        // No access is wider than 128 bits; the constant cache gives 64 at most.
+        if width > if m.space == Space::Const { 4 } else { 8 } {
+            return None;
+        }
+        for (k, o) in rest.iter().enumerate().rev() {
+            let other = &f.insts[o.inst];
+            let om = other.mem.as_ref()?;
+            let lower = if om.offset.checked_add(width as i32) == Some(m.offset) {
+                om
+            } else if m.offset.checked_add(width as i32) == Some(om.offset) {
+                m
+            } else {
+                continue;
+            };
+            if other.op != new.op
+                || other.guard != new.guard
+                || access_bytes(other) != width
+                || !same_base(m, om)
+            {
+                continue;
+            }
+            let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
+            if known.align(lower).bytes() < 2 * width {
+                continue;
+            }
+            let wide = combine(f, o.inst, newest.inst);
+            if isel::legal(self.ctx.chip, f, &wide) {
+                return Some((k, wide));
+            }
+        }
+        None
+    }
 }
 
 /// Values that are part of a tuple operand or an argument of a call: these decide about their registers, and a load of
@@ -123,50 +265,19 @@ fn combine_all(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 fn placed_elsewhere(f: &Function) -> EntitySet<ValueId> {
     let mut parts = EntitySet::with_capacity(f.values.len());
     for (_, i) in f.insts_in_order() {
-        for &v in f.insts[i].call().map_or(&[][..], |c| &c.args) {
-            parts.insert(v);
-        }
-        for s in f.insts[i].srcs.iter().filter(|s| s.values().len() > 1) {
-            s.values().iter().for_each(|&v| {
-                parts.insert(v);
-            });
+        let inst = &f.insts[i];
+        parts.extend(inst.call().iter().flat_map(|c| c.args.iter().copied()));
+        for s in inst.srcs.iter().filter(|s| s.values().len() > 1) {
+            parts.extend(s.values().iter().copied());
         }
     }
     parts
 }
 
-/// Turns copies of neighbouring words of a constant bank into loads, which can be combined. Whatever could be an
-/// operand of its user is one by now, so these words need registers in any case.
-fn expose_constant_pairs(f: &mut Function, b: BlockId, placed: &EntitySet<ValueId>) {
-    let word = |inst: &Inst| match (inst.op, inst.srcs.first()) {
-        (Op::Mov, Some(&Src { kind: SrcKind::Const { bank, offset }, mods }))
-            if inst.ty.bytes() == 4
-                && inst.guard.is_none()
-                && mods == SrcMods::default()
-                && !placed.contains(inst.dsts[0]) =>
-        {
-            Some((bank, offset))
-        }
-        _ => None,
-    };
-    let mut words: Vec<(u8, u16)> = f.blocks[b].body.iter().filter_map(|&i| word(&f.insts[i])).collect();
-    words.sort_unstable();
-    for n in 0..f.blocks[b].body.len() {
-        let i = f.blocks[b].body[n];
-        let Some((bank, offset)) = word(&f.insts[i]) else { continue };
-        if words.binary_search(&(bank, offset ^ 4)).is_err() {
-            continue;
-        }
-        let mut load = Inst::new(Op::Ld, Type::U32);
-        load.loc = f.insts[i].loc;
-        load.dsts = f.insts[i].dsts;
-        // An offset in a bank is the whole address.
-        let align = Align { log2: 16, rest: offset.into() };
-        let m =
-            MemRef::new(Space::Const).with_buffer(bank.into()).with_offset(offset.into()).with_align(align);
-        load.mem = Some(m);
-        f.replace(i, load);
-    }
+/// Those of the copied words, which are sorted, whose neighbour in an aligned pair is among them.
+fn paired(copies: &[((u8, u16), InstId)]) -> Vec<((u8, u16), InstId)> {
+    let has = |(bank, offset): (u8, u16)| copies.binary_search_by_key(&(bank, offset ^ 4), |c| c.0).is_ok();
+    copies.iter().copied().filter(|c| has(c.0)).collect()
 }
 
 /// Marks an instruction whose work another one does, to be dropped from the body.
@@ -178,14 +289,16 @@ fn is_retired(inst: &Inst) -> bool {
     inst.op == Op::Undef && inst.dsts.is_empty()
 }
 
-fn is_candidate(inst: &Inst, stage: Stage) -> bool {
-    let Some(m) = &inst.mem else { return false };
-    let direct_constant = m.space == Space::Const && m.index.is_none() && m.base().is_empty();
+fn is_direct_constant(m: &MemRef) -> bool {
+    m.space == Space::Const && m.index.is_none() && m.base().is_empty()
+}
+
+fn is_candidate(inst: &Inst, m: &MemRef, stage: Stage) -> bool {
     matches!(inst.op, Op::Ld | Op::St)
         && m.order == Order::Weak
         && matches!(inst.ty.bytes(), 4 | 8)
         && !inst.ty.is_float()
-        && (!direct_constant || stage == Stage::Legal && inst.ty.bytes() == 4)
+        && (!is_direct_constant(m) || stage == Stage::Legal && inst.ty.bytes() == 4)
         // Robust accesses are checked one by one against the buffer's size.
         && !matches!(m.space, Space::Buffer | Space::Uniform)
         && inst.dsts.len() + inst.srcs.iter().map(|s| s.values().len()).sum::<usize>() == inst.ty.words()
@@ -193,70 +306,36 @@ fn is_candidate(inst: &Inst, stage: Stage) -> bool {
 
 /// Drops open accesses that the instruction keeps from moving past it.
 fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
-    if open.is_empty() || inst.mem.is_none() && !inst.op.is(op::EFFECT | op::READS) {
-        return;
-    }
-    let stays = |o: &Open| {
+    let place = |o: &Open| {
         let other = &f.insts[o.inst];
-        let m = other.mem.as_ref().expect("an open access has a memory operand");
-        let bytes = access_bytes(other);
-        if m.space.is_constant() {
-            return true;
-        }
-        match (inst.op, &inst.mem) {
-            (Op::Ld, Some(l)) if l.order == Order::Weak => {
-                other.op == Op::Ld || !may_clobber(m, bytes, l, access_bytes(inst))
+        (other.mem.as_ref().expect("an open access has a memory operand"), access_bytes(other))
+    };
+    match (inst.op, &inst.mem) {
+        (Op::Ld, Some(l)) if l.order == Order::Weak => open.retain(|o| {
+            o.load || {
+                let (m, bytes) = place(o);
+                !may_clobber(m, bytes, l, access_bytes(inst))
             }
-            (Op::St, Some(s)) if s.order == Order::Weak => match other.op {
-                // A later load moves up past the store: none of what may yet join the open one may be written.
-                Op::Ld => {
+        }),
+        (Op::St, Some(s)) if s.order == Order::Weak => open.retain(|o| {
+            o.constant || {
+                let (m, bytes) = place(o);
+                if o.load {
+                    // A later load moves up past the store: none of what may yet join the open one may be written.
                     let reach = MAX_BYTES - bytes;
                     let first = m.offset.saturating_sub(reach as i32);
                     let around = m.with_offset(first).with_align(m.align.plus(first - m.offset));
                     !may_clobber(s, access_bytes(inst), &around, bytes + 2 * reach)
+                } else {
+                    !may_alias(s, access_bytes(inst), m, bytes)
                 }
-                _ => !may_alias(s, access_bytes(inst), m, bytes),
-            },
-            // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.
-            _ => !inst.op.is(op::EFFECT | op::READS) || inst.op == Op::Vote || inst.op == Op::Shfl,
-        }
-    };
-    open.retain(stays);
-}
-
-/// The open access that the newest one combines with, if any.
-fn partner(f: &Function, open: &[Open], ctx: &Ctx<'_>, known: &mut Option<KnownBits>) -> Option<usize> {
-    let (newest, rest) = open.split_last()?;
-    let new = &f.insts[newest.inst];
-    let m = new.mem.as_ref()?;
-    let width = access_bytes(new);
-    for (k, o) in rest.iter().enumerate().rev() {
-        let other = &f.insts[o.inst];
-        let om = other.mem.as_ref()?;
-        // No access is wider than 128 bits; the constant cache gives 64 at most.
-        if width > if m.space == Space::Const { 4 } else { 8 } {
-            return None;
-        }
-        if other.op != new.op || other.guard != new.guard || access_bytes(other) != width || !same_base(m, om)
-        {
-            continue;
-        }
-        let lower = if om.offset.checked_add(width as i32) == Some(m.offset) {
-            om
-        } else if m.offset.checked_add(width as i32) == Some(om.offset) {
-            m
-        } else {
-            continue;
-        };
-        let known = known.get_or_insert_with(|| KnownBits::new(f, &ctx.launch));
-        if known.align(lower).bytes() < 2 * width {
-            continue;
-        }
-        if isel::legal(ctx.chip, f, &combine(f, o.inst, newest.inst)) {
-            return Some(k);
-        }
+            }
+        }),
+        (Op::Vote | Op::Shfl, _) => {}
+        // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.
+        _ if inst.op.is(op::EFFECT | op::READS) => open.retain(|o| o.constant),
+        _ => {}
     }
-    None
 }
 
 /// One access in place of two neighbours.

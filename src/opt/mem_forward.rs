@@ -37,6 +37,10 @@ struct Held {
 const WINDOW: usize = 32;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let remembered = |i: InstId| f.insts[i].mem.is_some_and(|m| is_remembered(m.space));
+    if !f.insts_in_order().any(|(_, i)| remembered(i)) {
+        return false;
+    }
     let mut forwarded = 0;
     let mut dead: Vec<InstId> = Vec::new();
     let mut held: Vec<Held> = Vec::new();
@@ -84,7 +88,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 }
                 if m.order != Order::Weak {
                     clobber_all(inst, &mut held);
-                } else if simple && m.space != Space::Buffer {
+                } else if simple && is_remembered(m.space) {
                     let words = inst.dsts.iter().copied().take(4).collect();
                     remember(&mut held, Held { mem: m, bytes, words, unread_store: None });
                 }
@@ -110,7 +114,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));
             let words: ArrayVec<ValueId, 4> = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
             let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
-            if simple && plain && words.len() as u32 * 4 == bytes && m.space != Space::Buffer {
+            if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
                 let unread_store = (m.space == Space::Local).then_some(i);
                 remember(&mut held, Held { mem: m, bytes, words, unread_store });
             }
@@ -184,6 +188,11 @@ fn only_predecessors(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId
         }
     }
     only
+}
+
+/// Whether it is remembered what a place in such memory holds: not where accesses are checked against a buffer's size.
+fn is_remembered(space: Space) -> bool {
+    !matches!(space, Space::Buffer | Space::Const | Space::Uniform)
 }
 
 fn remember(held: &mut Vec<Held>, new: Held) {

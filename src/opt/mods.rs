@@ -19,16 +19,21 @@ use crate::ir::*;
 use crate::isel;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut uses = count_uses(f);
     let chip = ctx.chip;
     let mut folded = 0;
-    rewrite_each(f, |f, _, i| {
-        let mut changed = false;
+    // Counted for the first saturating copy.
+    let mut uses: Option<UseCounts> = None;
+    // Readers come after what they read.
+    let mut any_modifier = false;
+    change_each(f, |f, i| {
         let inst = &f.insts[i];
         if inst.ext.is_some() || !inst.op.is(op::FMODS | op::INEG | op::NOT) {
             return false;
         }
-        for n in 0..inst.srcs.len() {
+        let before = folded;
+        let sources = if any_modifier { inst.srcs.len() } else { 0 };
+        any_modifier |= is_modifier(inst);
+        for n in 0..sources {
             // A chain of modifiers is as long as the source has operations; two are common.
             for _ in 0..4 {
                 let inst = &f.insts[i];
@@ -38,24 +43,31 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 if !encodes(chip, f, &new) {
                     break;
                 }
-                replace_counted(f, &mut uses, i, new);
-                changed = true;
+                match &mut uses {
+                    Some(uses) => replace_counted(f, uses, i, new),
+                    None => f.replace(i, new),
+                }
                 folded += 1;
             }
         }
-        if let Some((producer, new)) = saturated(f, &uses, i)
+        if let Some((v, producer, new)) = saturated(f, i)
+            && uses.get_or_insert_with(|| count_uses(f))[v] == 1
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], f.insts[i].srcs[0]);
             f.replace(i, copy);
             f.replace(producer, new);
-            changed = true;
             folded += 1;
         }
-        changed
+        folded > before
     });
     ctx.count("mods: folded", folded);
     folded > 0
+}
+
+/// Whether an instruction does what may be a modifier of its readers' operands.
+fn is_modifier(inst: &Inst) -> bool {
+    matches!((inst.op, inst.ty), (Op::Neg | Op::Abs | Op::Not, _) | (Op::Mov, Type::Pred))
 }
 
 /// Whether an instruction is one machine instruction once its constants are in registers.
@@ -80,8 +92,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     let s = inst.srcs[n];
     let ty = src_type(inst, n);
     let v = s.as_val()?;
-    let d =
-        f.def_inst(v).filter(|d| d.guard.is_none() && d.dsts.len() == 1 && !d.sat && d.srcs.len() == 1)?;
+    let d = f.def_inst(v).filter(|d| is_modifier(d) && d.guard.is_none() && d.dsts.len() == 1 && !d.sat)?;
     let inner = d.srcs[0];
     inner.as_val()?;
     if f.class(inner.as_val()?) != f.class(v) {
@@ -127,8 +138,8 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     Some(new)
 }
 
-/// For a saturating copy whose operand nobody else reads: the operand's producer, and what it becomes.
-fn saturated(f: &Function, uses: &UseCounts, i: InstId) -> Option<(InstId, Inst)> {
+/// For a saturating copy: its operand, which nobody else may read, the operand's producer, and what that becomes.
+fn saturated(f: &Function, i: InstId) -> Option<(ValueId, InstId, Inst)> {
     let inst = &f.insts[i];
     let copies = matches!(inst.op, Op::Mov | Op::Cvt) && inst.ty == Type::F32 && inst.sty == Type::F32;
     if !copies || !inst.sat || inst.aux != Aux::None || !inst.srcs[0].is_plain_val() || inst.guard.is_some() {
@@ -138,10 +149,10 @@ fn saturated(f: &Function, uses: &UseCounts, i: InstId) -> Option<(InstId, Inst)
     let Def::Inst(producer) = f.values[v].def else { return None };
     let d = &f.insts[producer];
     let arithmetic = matches!(d.op, Op::Add | Op::Sub | Op::Mul | Op::Mad) && d.ty == Type::F32;
-    if !arithmetic || uses[v] != 1 || d.guard.is_some() || inst.ftz && !d.ftz {
+    if !arithmetic || d.guard.is_some() || inst.ftz && !d.ftz {
         return None;
     }
     let mut new = d.clone();
     new.sat = true;
-    Some((producer, new))
+    Some((v, producer, new))
 }

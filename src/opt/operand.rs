@@ -16,72 +16,91 @@ use super::Ctx;
 use super::edit::{UseCounts, count_uses};
 use crate::ir::*;
 use crate::isel;
+use cranelift_entity::SecondaryMap;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut uses = count_uses(f);
+    // Values that are constants, once there is one: they are defined before they are read.
+    let mut constants: SecondaryMap<ValueId, bool> = SecondaryMap::new();
+    let mut uses = None;
     let mut folded = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         for k in 0..f.blocks[b].body.len() {
             let i = f.blocks[b].body[k];
-            if f.insts[i].ext.is_some() || f.insts[i].srcs.is_empty() {
-                continue;
+            let inst = &f.insts[i];
+            let constant = |s: &Src| s.values().first().is_some_and(|&v| constants[v]);
+            if inst.ext.is_none() && inst.srcs.iter().any(constant) {
+                folded += fold_into(f, i, ctx, &mut uses);
             }
-            folded += fold_into(f, i, ctx, &mut uses);
+            let inst = &f.insts[i];
+            if (0..inst.dsts.len()).any(|n| word(inst, n).is_some()) {
+                constants.resize(f.values.len());
+                inst.dsts.iter().for_each(|&d| constants[d] = true);
+            }
         }
     }
     ctx.count("operand: folded", folded);
     folded > 0
 }
 
-fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut UseCounts) -> usize {
+fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut Option<UseCounts>) -> usize {
     let mut folded = 0;
-    // The constant that nobody else needs first: its load disappears.
     let srcs = f.insts[i].srcs.iter().enumerate();
-    let mut order: arrayvec::ArrayVec<usize, 4> =
+    let mut order: List<usize, 4> =
         srcs.filter(|(_, s)| constant_of(f, s).is_some()).map(|(n, _)| n).collect();
-    order.sort_by_key(|&n| f.insts[i].srcs[n].values().first().map_or(u32::MAX, |&v| uses[v]));
+    if order.len() > 1 || f.insts[i].srcs.len() == 4 {
+        let uses = uses.get_or_insert_with(|| count_uses(f));
+        // The constant that nobody else needs first: its load disappears.
+        order.sort_by_key(|&n| f.insts[i].srcs[n].values().first().map_or(u32::MAX, |&v| uses[v]));
+    }
     for n in order {
         let inst = &f.insts[i];
-        let Some(constant) = constant_of(f, &inst.srcs[n]) else { continue };
+        let before = inst.srcs[n];
+        let Some(constant) = constant_of(f, &before) else { continue };
+        let word = |s: &Src| matches!(s.kind, SrcKind::Const { .. });
         // A load into a register is one: nothing is gained by a move of a constant operand.
-        if inst.op == Op::Mov && matches!(constant.kind, SrcKind::Const { .. }) && inst.ty == Type::Pred {
-            continue;
-        }
-        if inst.srcs.iter().enumerate().any(|(k, s)| k != n && matches!(s.kind, SrcKind::Const { .. }))
-            && matches!(constant.kind, SrcKind::Const { .. })
+        if word(&constant)
+            && (inst.op == Op::Mov && inst.ty == Type::Pred
+                || inst.srcs.iter().enumerate().any(|(k, s)| k != n && word(s)))
         {
             continue;
         }
-        let mut new = inst.clone();
-        new.srcs[n] = constant;
-        if !isel::legal(ctx.chip, f, &new) {
-            let low = difference_of_low_words(f, inst, uses);
-            if inst.srcs.len() == 4 && low.is_none() || !exchange(&mut new) || !isel::legal(ctx.chip, f, &new)
-            {
-                continue;
-            }
-            if let Some(low) = low {
-                let mut other = f.insts[low].clone();
-                other.srcs.swap(0, 1);
-                if !isel::legal(ctx.chip, f, &other) {
-                    continue;
-                }
-                f.insts[low] = other;
-            }
+        f.insts[i].srcs[n] = constant;
+        let exchanged = !isel::legal(ctx.chip, f, &f.insts[i]);
+        if exchanged && !exchange_legally(f, i, ctx, uses.as_ref()) {
+            f.insts[i].srcs[n] = before;
+            continue;
         }
-        for &v in f.insts[i].srcs[n].values() {
-            uses[v] -= 1;
+        if let Some(uses) = uses {
+            before.values().iter().for_each(|&v| uses[v] -= 1);
         }
-        let moved = new.srcs[n] != constant;
-        f.insts[i] = new;
         folded += 1;
-        if moved {
+        if exchanged && f.insts[i].srcs[n] != constant {
             // The places have changed: the rest is looked at anew.
             return folded + fold_into(f, i, ctx, uses);
         }
     }
     folded
+}
+
+/// Exchanges sources 0 and 1 of an instruction if that makes it legal. `uses` is counted for those with four sources.
+fn exchange_legally(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: Option<&UseCounts>) -> bool {
+    let low = uses.and_then(|uses| difference_of_low_words(f, &f.insts[i], uses));
+    if f.insts[i].srcs.len() == 4 && low.is_none() || !exchange(&mut f.insts[i]) {
+        return false;
+    }
+    let mut legal = isel::legal(ctx.chip, f, &f.insts[i]);
+    if legal && let Some(low) = low {
+        f.insts[low].srcs.swap(0, 1);
+        legal = isel::legal(ctx.chip, f, &f.insts[low]);
+        if !legal {
+            f.insts[low].srcs.swap(0, 1);
+        }
+    }
+    if !legal {
+        exchange(&mut f.insts[i]);
+    }
+    legal
 }
 
 /// For a comparison of several words, the subtraction that its carry is from, if nobody else needs it: that has to

@@ -16,42 +16,65 @@ use super::Ctx;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
+/// A constant of a block.
+struct Constant {
+    inst: InstId,
+    /// The position of its first reader.
+    reader: usize,
+}
+
+/// Neither read by an instruction of the block nor made in it.
+const NONE: u32 = u32::MAX;
+
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut moved = 0;
-    // For a constant of the block: the position of its first reader.
-    let mut first: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(u32::MAX);
-    first.resize(f.values.len());
-    let mut places: Vec<(u32, u32, InstId)> = Vec::new();
+    let mut constants: Vec<Constant> = Vec::new();
+    // For a value, which constant of the block it is.
+    let mut number: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(NONE);
+    let mut out: Vec<InstId> = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         let body = &f.blocks[b].body;
-        if !body.iter().any(|&i| is_constant(&f.insts[i])) {
-            continue;
-        }
-        for (at, &i) in body.iter().enumerate().rev() {
-            f.insts[i].for_uses(|v| first[v] = at as u32);
-        }
-        places.clear();
-        places.reserve(body.len());
-        for (at, &i) in body.iter().enumerate() {
+        let Some(first) = body.iter().position(|&i| is_constant(&f.insts[i])) else { continue };
+        number.resize(f.values.len());
+        constants.clear();
+        // Constants whose reader has not come yet.
+        let mut waiting = 0;
+        for (at, &i) in body.iter().enumerate().skip(first) {
             let inst = &f.insts[i];
-            let place = if is_constant(inst) {
-                let reader = inst.dsts.iter().map(|&d| first[d]).min().unwrap_or(u32::MAX);
-                moved += (reader != at as u32 + 1) as usize;
-                // In front of the instruction at that place.
-                (reader.min(body.len() as u32), 0, i)
-            } else {
-                (at as u32, 1, i)
-            };
-            places.push(place);
+            if is_constant(inst) {
+                inst.dsts.iter().for_each(|&d| number[d] = constants.len() as u32);
+                constants.push(Constant { inst: i, reader: body.len() });
+                waiting += 1;
+            } else if waiting > 0 {
+                inst.for_uses(|v| {
+                    if let Some(c) = constants.get_mut(number[v] as usize)
+                        && c.reader == body.len()
+                    {
+                        c.reader = at;
+                        waiting -= 1;
+                    }
+                });
+            }
         }
-        for &i in body {
-            f.insts[i].for_uses(|v| first[v] = u32::MAX);
+        for c in &constants {
+            f.insts[c.inst].dsts.iter().for_each(|&d| number[d] = NONE);
         }
-        places.sort_by_key(|&(at, order, _)| (at, order));
-        let body = &mut f.blocks[b].body;
-        body.clear();
-        body.extend(places.iter().map(|p| p.2));
+        constants.sort_by_key(|c| c.reader);
+        out.clear();
+        let mut ready = constants.iter().peekable();
+        for (at, &i) in body.iter().enumerate().skip(first) {
+            while let Some(c) = ready.next_if(|c| c.reader == at) {
+                out.push(c.inst);
+            }
+            if !is_constant(&f.insts[i]) {
+                out.push(i);
+            }
+        }
+        out.extend(ready.map(|c| c.inst));
+        let body = &mut f.blocks[b].body[first..];
+        moved += body.iter().zip(&out).filter(|(old, new)| old != new).count();
+        body.copy_from_slice(&out);
     }
     ctx.count("sink: moved", moved);
     moved > 0
@@ -59,14 +82,12 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 
 /// An instruction that reads no register and always gives the same.
 fn is_constant(inst: &Inst) -> bool {
-    if inst.guard.is_some() || inst.dsts.is_empty() {
-        return false;
-    }
-    match inst.op {
+    let constant = match inst.op {
         Op::Mov => inst.srcs.iter().all(|s| s.values().is_empty()),
         Op::Ld => inst.mem.is_some_and(|m| {
             m.space == Space::Const && m.index.is_none() && m.base().is_empty() && m.order == Order::Weak
         }),
         _ => false,
-    }
+    };
+    constant && inst.guard.is_none() && !inst.dsts.is_empty()
 }
