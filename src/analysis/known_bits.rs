@@ -6,10 +6,11 @@
 //! or u32 %r2 %r1 0x4            bit 2 was 0 before: the same as an addition; 4 modulo 16
 //! ```
 //!
-//! A forward analysis. A value that has not been computed yet (the argument of a loop's back edge) counts as anything
-//! convenient, and the function is gone through again until nothing changes; a parameter that still changes in the
-//! third round loses its range, in the fifth everything, which bounds the work. The facts hold where the value's definition was executed; an
-//! undefined value has no facts.
+//! Facts are found for what is asked ([`KnownBits::learn`]): a value, and what it is computed from. Only where a block's
+//! parameter is met, the whole function is gone through. A value that has not been computed yet (the argument of a loop's
+//! back edge) counts as anything convenient then, and the function is gone through again until nothing changes; a parameter
+//! that still changes in the third round loses its range, in the fifth everything, which bounds the work. The facts hold
+//! where the value's definition was executed; an undefined value has no facts.
 
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
@@ -206,17 +207,61 @@ pub struct Launch {
     pub max_grid_x: Option<u32>,
 }
 
-/// Facts about all values of a function.
+/// Facts about values of a function, as it was when they were learnt.
 pub struct KnownBits {
     map: SecondaryMap<ValueId, Option<Bits>>,
+    launch: Launch,
+    /// Everything has been learnt.
+    whole: bool,
+    work: Vec<ValueId>,
 }
 
 impl KnownBits {
+    /// Nothing is learnt yet.
     pub fn new(f: &Function, launch: &Launch) -> KnownBits {
-        let mut known = KnownBits { map: SecondaryMap::new() };
-        known.map.resize(f.values.len());
+        let mut map = SecondaryMap::with_capacity(f.values.len());
+        map.resize(f.values.len());
+        KnownBits { map, launch: *launch, whole: false, work: Vec::new() }
+    }
+
+    /// Finds the facts about a value, for [`KnownBits::of`] to tell.
+    pub fn learn(&mut self, f: &Function, v: ValueId) {
+        if self.whole {
+            return;
+        }
+        self.work.push(v);
+        while let Some(&v) = self.work.last() {
+            if self.map[v].is_some() {
+                self.work.pop();
+                continue;
+            }
+            match f.values[v].def {
+                Def::Inst(i) => {
+                    let inst = &f.insts[i];
+                    self.define(f, inst);
+                    if self.map[v].is_none() {
+                        let unknown =
+                            inst.srcs.iter().flat_map(|s| s.values()).filter(|&&u| self.map[u].is_none());
+                        self.work.extend(unknown);
+                    }
+                }
+                Def::Block(_) => return self.learn_all(f),
+                Def::Func | Def::None => self.map[v] = Some(Bits::ANY),
+            }
+        }
+    }
+
+    /// The same for every value that an instruction reads.
+    pub fn learn_uses(&mut self, f: &Function, inst: &Inst) {
+        inst.for_uses(|v| self.learn(f, v));
+    }
+
+    fn learn_all(&mut self, f: &Function) {
+        self.whole = true;
+        self.map.clear();
+        self.map.resize(f.values.len());
         for &p in &f.params {
-            known.map[p] = Some(Bits::ANY);
+            self.map[p] = Some(Bits::ANY);
         }
         for round in 0.. {
             let mut changed = false;
@@ -224,24 +269,24 @@ impl KnownBits {
             for &b in &f.layout {
                 let block = &f.blocks[b];
                 for &i in &block.body {
-                    known.define(f, &f.insts[i], launch);
+                    self.define(f, &f.insts[i]);
                 }
                 for e in block.term.edges() {
                     let params = &f.blocks[e.to].params;
                     for (&p, &a) in params.iter().zip(&e.args) {
-                        let arg = known.map[a];
+                        let arg = self.map[a];
                         let Some(arg) = arg else {
                             looped = true;
                             continue;
                         };
-                        let new = match known.map[p] {
+                        let new = match self.map[p] {
                             None => arg,
                             Some(old) => old.meet(arg),
                         };
-                        if known.map[p] != Some(new) {
+                        if self.map[p] != Some(new) {
                             // Something seen earlier may have been computed from the stronger fact.
                             changed = true;
-                            known.map[p] = Some(match round {
+                            self.map[p] = Some(match round {
                                 0 | 1 => new,
                                 2 | 3 => new.bits_only(),
                                 _ => Bits::ANY,
@@ -255,20 +300,19 @@ impl KnownBits {
                 break;
             }
         }
-        known
     }
 
-    /// Facts about a value.
+    /// What has been learnt about a value.
     pub fn of(&self, v: ValueId) -> Bits {
         self.map.get(v).copied().flatten().unwrap_or(Bits::ANY)
     }
 
-    /// Facts about a 32-bit operand.
+    /// What has been learnt about a 32-bit operand.
     pub fn of_src(&self, s: &Src) -> Bits {
         self.src(s, 0).unwrap_or(Bits::ANY)
     }
 
-    /// The alignment that is proven of a memory operand: what stands on it, or what is known of its base.
+    /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt about its base.
     pub fn align(&self, m: &MemRef) -> Align {
         let base = m.base();
         let from_base = match base.first() {
@@ -296,11 +340,11 @@ impl KnownBits {
         Some(if s.mods.neg { bits.neg() } else { bits })
     }
 
-    fn define(&mut self, f: &Function, inst: &Inst, launch: &Launch) {
+    fn define(&mut self, f: &Function, inst: &Inst) {
         match inst.dsts.as_slice() {
             [] => {}
             &[d] if f.values[d].class == Class::Gpr => {
-                self.map[d] = self.result(inst, launch).map(|b| b.meet_facts(inst.known));
+                self.map[d] = self.result(inst).map(|b| b.meet_facts(inst.known));
             }
             &[lo, hi] if matches!(inst.ty, Type::U64 | Type::S64) => {
                 let (l, h) = self.pair(inst);
@@ -309,7 +353,7 @@ impl KnownBits {
             }
             // An addition that gives a carry too.
             &[d, c] if f.values[c].class == Class::Carry && f.values[d].class == Class::Gpr => {
-                self.map[d] = self.result(inst, launch);
+                self.map[d] = self.result(inst);
                 self.map[c] = Some(Bits::ANY);
             }
             all => all.iter().for_each(|&d| self.map[d] = Some(Bits::ANY)),
@@ -320,7 +364,7 @@ impl KnownBits {
     }
 
     /// `None`: not known yet, because an operand is not.
-    fn result(&self, inst: &Inst, launch: &Launch) -> Option<Bits> {
+    fn result(&self, inst: &Inst) -> Option<Bits> {
         let s = |n: usize| self.src(&inst.srcs[n], 0);
         let float = inst.ty.is_float();
         if inst.guard.is_some() {
@@ -402,7 +446,7 @@ impl KnownBits {
                 _ => Bits::ANY,
             },
             Op::Rdsv => match inst.aux {
-                Aux::Sv(sv) => system_value(sv, launch),
+                Aux::Sv(sv) => system_value(sv, &self.launch),
                 _ => Bits::ANY,
             },
             _ => Bits::ANY,

@@ -139,6 +139,12 @@ impl Src {
         }
     }
 
+    /// [`Src::values`] of a tuple. Most operands are none, and one branch each instead of a table of them tells these apart.
+    #[cold]
+    fn tuple_values(&self) -> &[ValueId] {
+        self.values()
+    }
+
     pub fn values_mut(&mut self) -> &mut [ValueId] {
         match &mut self.kind {
             SrcKind::Val(v) => std::slice::from_mut(v),
@@ -921,7 +927,11 @@ impl Inst {
     #[inline]
     pub fn for_uses(&self, mut f: impl FnMut(ValueId)) {
         for s in &self.srcs {
-            s.values().iter().for_each(|&v| f(v));
+            match s.kind {
+                SrcKind::Val(v) => f(v),
+                SrcKind::Imm(_) | SrcKind::Imm64(_) | SrcKind::Const { .. } => {}
+                _ => s.tuple_values().iter().for_each(|&v| f(v)),
+            }
         }
         if let Some(m) = &self.mem {
             m.base.iter().for_each(|&v| f(v));

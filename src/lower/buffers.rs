@@ -143,9 +143,9 @@ impl Sums {
                 Some((m, m.base32()?, inst.ty.bytes()))
             })
         };
-        let known = accesses().next().is_some().then(|| KnownBits::new(f, launch));
-        let mut sums = Sums { known, count: FxHashMap::default() };
+        let mut sums = Sums { known: None, count: FxHashMap::default() };
         for (m, base, bytes) in accesses() {
+            sums.known.get_or_insert_with(|| KnownBits::new(f, launch)).learn(f, base);
             if let Some((first, _)) = sums.split(base, m.offset, bytes) {
                 *sums.count.entry((m.space, m.buffer, m.index, base, first)).or_insert(0) += 1;
             }

@@ -32,7 +32,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let inst = &f.insts[i];
             let Some(m) = &inst.mem else { break };
             let Some(next) = step(f, m, &mut |f, v| {
-                known.get_or_insert_with(|| KnownBits::new(f, &launch)).of(v).possible()
+                let known = known.get_or_insert_with(|| KnownBits::new(f, &launch));
+                known.learn(f, v);
+                known.of(v).possible()
             }) else {
                 break;
             };

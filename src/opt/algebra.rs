@@ -20,17 +20,17 @@ use super::edit::*;
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut uses = count_uses(f);
+    let mut uses = LazyUses::default();
     let mut rewritten = 0;
     rewrite_each(f, |f, out, i| {
         let mut changed = false;
         // A rewrite may enable another; a canonical form is reached in a few steps.
         for _ in 0..6 {
-            if !is_scalar(f, &f.insts[i]) {
+            if !has_rules(&f.insts[i]) || !is_scalar(f, &f.insts[i]) {
                 break;
             }
             let Some(new) = simplify(f, &mut uses, out, i) else { break };
-            replace_counted(f, &mut uses, i, new);
+            uses.replace(f, i, new);
             rewritten += 1;
             changed = true;
         }
@@ -40,8 +40,26 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     rewritten > 0
 }
 
-fn simplify(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+/// Whether an operation occurs in some rule. Those of floats are about constants, but for choices.
+fn has_rules(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Neg | Op::Abs | Op::Min | Op::Max
+            if inst.ty == Type::F32 =>
+        {
+            inst.srcs.iter().any(is_imm)
+        }
+        Op::Mov => inst.ty == Type::Pred,
+        Op::Cvt => inst.ty == Type::F32,
+        Op::Add | Op::Sub | Op::Mul | Op::MulHi | Op::Mad | Op::ShlAdd | Op::Neg | Op::Abs => true,
+        Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr | Op::Popc => true,
+        Op::Min | Op::Max | Op::Set | Op::Sel | Op::Slct => true,
+        op => op.is(op::COMMUTES),
+    }
+}
+
+fn simplify(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
+    let op = inst.op;
     canonical(inst)
         .or_else(|| match inst.ty {
             Type::U32 | Type::S32 => integer(f, uses, inst),
@@ -49,10 +67,13 @@ fn simplify(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: In
             Type::Pred => predicate(f, uses, inst),
             _ => None,
         })
-        .or_else(|| choice(f, inst))
-        .or_else(|| part_conversion(f, uses, inst))
-        .or_else(|| boolean(f, uses, out, i))
-        .or_else(|| outward(f, uses, out, i))
+        .or_else(|| match op {
+            Op::Sel => choice(f, &f.insts[i]),
+            Op::Cvt => part_conversion(f, uses, &f.insts[i]),
+            Op::Set | Op::And | Op::Or | Op::Slct => boolean(f, uses, out, i),
+            Op::Add | Op::Shl | Op::Mul => outward(f, uses, out, i),
+            _ => None,
+        })
 }
 
 fn is_imm(s: &Src) -> bool {
@@ -91,17 +112,20 @@ fn copy(inst: &Inst, s: Src) -> Option<Inst> {
     (s.mods == SrcMods::default()).then(|| as_mov(inst, s))
 }
 
-fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
+fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     if inst.sat {
         return None;
     }
     let s = &inst.srcs;
     let imm = |n: usize| s.get(n).and_then(Src::as_imm);
     let plain = |n: usize| s.get(n).is_some_and(|s| s.is_plain_val());
-    let same = s.len() == 2 && plain(0) && s[0] == s[1];
-    // The instruction that computes operand 0, if this is its only reader or it can be looked through for free.
-    let def = s.first().and_then(|s| scalar_def(f, s)).filter(|d| !d.sat && plain(0) && is_int(d.ty));
-    let inner = |op: Op| def.filter(|d| d.op == op);
+    let same = || s.len() == 2 && plain(0) && s[0] == s[1];
+    // The integer operation that computes operand 0.
+    let def = || {
+        let s = s.first().filter(|s| s.is_plain_val())?;
+        scalar_def(f, s).filter(|d| !d.sat && is_int(d.ty))
+    };
+    let inner = |op: Op| def().filter(|d| d.op == op);
     match inst.op {
         Op::Add if s.len() == 2 => match imm(1) {
             Some(0) => copy(inst, s[0]),
@@ -122,7 +146,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             }
         },
         Op::Sub if s.len() == 2 => {
-            if same {
+            if same() {
                 return mov_imm(inst, 0);
             }
             match imm(1) {
@@ -141,11 +165,14 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             let d = inner(Op::Not)?;
             copy(inst, d.srcs[0])
         }
-        Op::Abs => match def?.op {
-            Op::Abs => copy(inst, s[0]),
-            Op::Neg => Some(with(inst, Op::Abs, &[def?.srcs[0]])),
-            _ => None,
-        },
+        Op::Abs => {
+            let d = def()?;
+            match d.op {
+                Op::Abs => copy(inst, s[0]),
+                Op::Neg => Some(with(inst, Op::Abs, &[d.srcs[0]])),
+                _ => None,
+            }
+        }
         Op::Mul => match imm(1)? {
             0 => mov_imm(inst, 0),
             1 => copy(inst, s[0]),
@@ -154,7 +181,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                 Some(with(inst, Op::Shl, &[s[0], Src::imm(x.trailing_zeros())]))
             }
             x => {
-                let d = def?;
+                let d = def()?;
                 match (d.op, d.srcs.get(1).and_then(Src::as_imm)) {
                     (Op::Mul, Some(y)) => {
                         Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x.wrapping_mul(y))]))
@@ -181,16 +208,16 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
         Op::ShlAdd if imm(1) == Some(0) => Some(with(inst, Op::Add, &[s[0], s[2]])),
         Op::ShlAdd if imm(2) == Some(0) && plain(0) => Some(with(inst, Op::Shl, &[s[0], s[1]])),
         Op::And => match imm(1) {
-            _ if same => copy(inst, s[0]),
+            _ if same() => copy(inst, s[0]),
             Some(0) => mov_imm(inst, 0),
             Some(u32::MAX) => copy(inst, s[0]),
             Some(x) => {
-                let d = def?;
+                let d = def()?;
                 let by = |d: &Inst| d.srcs.get(1).and_then(Src::as_imm);
                 match d.op {
                     Op::And => Some(with(inst, Op::And, &[d.srcs[0], Src::imm(x & by(d)?)])),
                     // A field of low bits: one instruction where the shift has no other reader.
-                    Op::Shr if (x + 1).is_power_of_two() && uses[s[0].as_val()?] == 1 => {
+                    Op::Shr if (x + 1).is_power_of_two() && uses.of(f, s[0].as_val()?) == 1 => {
                         let (pos, len) = (by(d).filter(|&n| n < 32)?, x.trailing_ones());
                         if pos + len > 32 && d.ty == Type::S32 || !d.srcs[0].is_plain_val() {
                             return None;
@@ -212,7 +239,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             None => None,
         },
         Op::Or => match imm(1) {
-            _ if same => copy(inst, s[0]),
+            _ if same() => copy(inst, s[0]),
             Some(0) => copy(inst, s[0]),
             Some(u32::MAX) => mov_imm(inst, u32::MAX),
             Some(x) => {
@@ -222,7 +249,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
             None => None,
         },
         Op::Xor => match imm(1) {
-            _ if same => mov_imm(inst, 0),
+            _ if same() => mov_imm(inst, 0),
             Some(0) => copy(inst, s[0]),
             Some(u32::MAX) if plain(0) => Some(with(inst, Op::Not, &[s[0]])),
             Some(x) => {
@@ -244,7 +271,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                 _ if inst.aux == Aux::Wrap => return Some(with(inst, inst.op, &[s[0], Src::imm(by)])),
                 _ => {}
             }
-            let d = def.filter(|d| d.aux != Aux::Wrap)?;
+            let d = def().filter(|d| d.aux != Aux::Wrap)?;
             let n = d.srcs.get(1).and_then(Src::as_imm).filter(|&n| n < 32)?;
             let base = d.srcs.first().filter(|s| s.is_plain_val())?;
             match (inst.op, d.op) {
@@ -254,7 +281,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                     Some(with(inst, Op::Shr, &[*base, Src::imm(total)]))
                 }
                 // Sign or zero extension of a field.
-                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses[s[0].as_val()?] == 1 => {
+                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses.of(f, s[0].as_val()?) == 1 => {
                     if by == n && !signed {
                         return Some(with(inst, Op::And, &[*base, Src::imm(u32::MAX >> n)]));
                     }
@@ -265,7 +292,7 @@ fn integer(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                 _ => None,
             }
         }
-        Op::Min | Op::Max if same => copy(inst, s[0]),
+        Op::Min | Op::Max if same() => copy(inst, s[0]),
         Op::Sel if s[0] == s[1] => copy(inst, s[0]),
         Op::Popc if s.len() == 2 && imm(1) == Some(u32::MAX) => Some(with(inst, Op::Popc, &[s[0]])),
         _ => None,
@@ -300,7 +327,7 @@ fn float(inst: &Inst) -> Option<Inst> {
 }
 
 /// A conversion of a byte or a half of a word to a float picks that part itself.
-fn part_conversion(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
+fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     if inst.op != Op::Cvt || inst.ty != Type::F32 || !is_int(inst.sty) || inst.aux != Aux::None {
         return None;
     }
@@ -315,7 +342,8 @@ fn part_conversion(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> 
     };
     let signed = d.ty == Type::S32 && d.op != Op::And;
     let whole = matches!(bits, 8 | 16) && first.is_multiple_of(bits) && first + bits <= 32;
-    if !whole || !d.srcs[0].is_plain_val() || uses[s.as_val()?] != 1 || signed && inst.sty == Type::U32 {
+    if !whole || !d.srcs[0].is_plain_val() || uses.of(f, s.as_val()?) != 1 || signed && inst.sty == Type::U32
+    {
         return None;
     }
     let mut new = inst.clone();
@@ -338,7 +366,7 @@ fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
 }
 
 /// Logic on predicates.
-fn predicate(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
+fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
     let imm = |n: usize| imm_src(inst, n);
     match inst.op {
@@ -354,7 +382,7 @@ fn predicate(f: &Function, uses: &UseCounts, inst: &Inst) -> Option<Inst> {
                 // `and p q` of a comparison without another reader: it takes the other operand along.
                 _ => (0..2).rev().find_map(|n| {
                     let d = scalar_def(f, &s[n]).filter(|d| d.op == Op::Set && d.srcs.len() == 2)?;
-                    if uses[s[n].as_val()?] != 1 || d.sty.words() > 1 || !later(f, &s[n], &s[1 - n]) {
+                    if uses.of(f, s[n].as_val()?) != 1 || d.sty.words() > 1 || !later(f, &s[n], &s[1 - n]) {
                         return None;
                     }
                     let mut new = d.clone();
@@ -474,7 +502,7 @@ fn mods_ok(s: &Src) -> bool {
 
 /// A test of a boolean that is a 32-bit mask (or 1.0): the comparison behind it, as a predicate. Conjunctions become
 /// the third operand of a comparison.
-fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     match inst.op {
         Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 2 => {
@@ -506,7 +534,7 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
         Op::And if matches!(inst.ty, Type::U32 | Type::S32) && inst.srcs[0].is_plain_val() => {
             let x = inst.srcs[1].as_imm()?;
             let v = inst.srcs[0].as_val()?;
-            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses[v] == 1;
+            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.of(f, v) == 1;
             if !tree || !is_boolean(f, uses, v, false, 8) {
                 return None;
             }
@@ -515,7 +543,7 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
             if new.op == Op::Set && matches!(x, 0x3f80_0000 | u32::MAX) {
                 new.ty = if x == u32::MAX { Type::U32 } else { Type::F32 };
             } else {
-                let p = emit_counted(f, uses, out, new);
+                let p = uses.emit(f, out, new);
                 new = Inst::new(Op::Sel, Type::U32).src(x).src(0).src(p);
             }
             new.dsts = dsts;
@@ -541,7 +569,7 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
             new.sty = new.ty;
             new.cond = Cond::default();
             let p = as_predicate(f, uses, out, v, false, None);
-            let p = emit_counted(f, uses, out, p);
+            let p = uses.emit(f, out, p);
             new.srcs[2] = Src::val(p);
             if negate {
                 new.srcs.swap(0, 1);
@@ -553,12 +581,12 @@ fn boolean(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
 }
 
 /// `p and (a < b and r)`, where r is a comparison too: p goes into r's, so that the conjunction itself disappears.
-fn push_down(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
     let sole = |s: &Src, n: usize| {
         let d = scalar_def(f, s).filter(|d| d.op == Op::Set && d.ty == Type::Pred && d.srcs.len() == n)?;
-        (s.is_plain_val() && uses[s.as_val()?] == 1 && d.sty.words() == 1).then_some(d)
+        (s.is_plain_val() && uses.of(f, s.as_val()?) == 1 && d.sty.words() == 1).then_some(d)
     };
     let (outer, inner, p) = (0..2).find_map(|n| {
         let outer = sole(&inst.srcs[n], 3).filter(|d| d.logic == logic)?;
@@ -571,7 +599,7 @@ fn push_down(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: I
     first.srcs.push(p);
     first.logic = logic;
     let mut last = outer;
-    last.srcs[2] = Src::val(emit_counted(f, uses, out, first));
+    last.srcs[2] = Src::val(uses.emit(f, out, first));
     last.dsts = dsts;
     last.loc = loc;
     Some(last)
@@ -579,13 +607,13 @@ fn push_down(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: I
 
 /// Whether a value is a mask (or, for `float`, 0.0 or 1.0) by construction: a comparison, or logic on such that has no
 /// other reader, up to a depth.
-fn is_boolean(f: &Function, uses: &UseCounts, v: ValueId, float: bool, depth: u32) -> bool {
+fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId, float: bool, depth: u32) -> bool {
     let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
     let operands = || {
         d.srcs.iter().all(|s| {
             let inner = s.as_val().filter(|_| s.is_plain_val());
             inner.is_some_and(|v| {
-                let mine = uses[v] == 1 || f.def_inst(v).is_some_and(|d| d.op == Op::Set);
+                let mine = uses.of(f, v) == 1 || f.def_inst(v).is_some_and(|d| d.op == Op::Set);
                 mine && is_boolean(f, uses, v, float, depth - 1)
             })
         })
@@ -605,7 +633,7 @@ type Pending = Option<(ValueId, Logic)>;
 /// comparisons takes n instructions, each but the first with the result of the one before as its third operand.
 fn as_predicate(
     f: &mut Function,
-    uses: &mut UseCounts,
+    uses: &mut LazyUses,
     out: &mut Vec<InstId>,
     v: ValueId,
     negate: bool,
@@ -613,18 +641,17 @@ fn as_predicate(
 ) -> Inst {
     let d = f.def_inst(v).expect("a boolean has a defining instruction").clone();
     let operand = |n: usize| d.srcs[n].as_val().expect("a boolean's operands are values");
-    let combine =
-        |f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, inst: Inst, invert: bool| {
-            if with.is_none() && !invert {
-                return inst;
-            }
-            let p = Src::val(emit_counted(f, uses, out, inst));
-            let p = if invert { p.inv() } else { p };
-            match with {
-                None => Inst::new(Op::Mov, Type::Pred).src(p),
-                Some((q, logic)) => Inst::new(logic_op(logic), Type::Pred).src(p).src(q),
-            }
-        };
+    let combine = |f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, inst: Inst, invert: bool| {
+        if with.is_none() && !invert {
+            return inst;
+        }
+        let p = Src::val(uses.emit(f, out, inst));
+        let p = if invert { p.inv() } else { p };
+        match with {
+            None => Inst::new(Op::Mov, Type::Pred).src(p),
+            Some((q, logic)) => Inst::new(logic_op(logic), Type::Pred).src(p).src(q),
+        }
+    };
     match d.op {
         Op::Set => {
             let mut set = d;
@@ -666,7 +693,7 @@ fn as_predicate(
                 std::mem::swap(&mut a, &mut b);
             }
             let first = as_predicate(f, uses, out, a.0, a.1, with);
-            let p = emit_counted(f, uses, out, first);
+            let p = uses.emit(f, out, first);
             as_predicate(f, uses, out, b.0, b.1, Some((p, logic)))
         }
     }
@@ -683,7 +710,7 @@ fn logic_op(logic: Logic) -> Op {
 /// Moves an added constant outwards, where it can meet another or an address: `(x + c) + y` to `(x + y) + c`,
 /// `(x + c) << n` to `(x << n) + (c << n)`, `(x + c) * k` likewise. Only where the inner sum has no other reader,
 /// so that the number of instructions stays.
-fn outward(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
+fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     if !is_int(inst.ty) || inst.sat || inst.aux == Aux::Wrap || inst.srcs.len() != 2 {
         return None;
@@ -692,10 +719,11 @@ fn outward(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
         let s = &inst.srcs[n];
         let d =
             scalar_def(f, s).filter(|d| d.op == Op::Add && is_int(d.ty) && !d.sat && d.srcs.len() == 2)?;
-        if uses[s.as_val()?] != 1 || !s.is_plain_val() || !d.srcs[0].is_plain_val() {
+        if !s.is_plain_val() || !d.srcs[0].is_plain_val() {
             return None;
         }
-        Some((d.srcs[0].as_val()?, d.srcs[1].as_imm()?))
+        let (x, c) = (d.srcs[0].as_val()?, d.srcs[1].as_imm()?);
+        (uses.of(f, s.as_val()?) == 1).then_some((x, c))
     };
     let (x, c, other) = match inst.op {
         Op::Add if inst.srcs.iter().all(|s| s.is_plain_val()) => match (sum(0), sum(1)) {
@@ -718,6 +746,6 @@ fn outward(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, i: Ins
     let mut core = Inst::new(inst.op, Type::U32).src(x).src(other);
     core.loc = inst.loc;
     let new = with(inst, Op::Add, &[]);
-    let v = emit_counted(f, uses, out, core);
+    let v = uses.emit(f, out, core);
     Some(new.src(v).src(c))
 }

@@ -18,23 +18,26 @@ use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     // Most programs have nothing to ask about.
-    if !f.insts_in_order().any(|(_, i)| asks(&f.insts[i])) {
+    let asking: Vec<InstId> = f
+        .insts_in_order()
+        .map(|(_, i)| i)
+        .filter(|&i| asks(&f.insts[i]) && is_scalar(f, &f.insts[i]))
+        .collect();
+    if asking.is_empty() {
         return false;
     }
-    let known = KnownBits::new(f, &ctx.launch);
+    let mut known = KnownBits::new(f, &ctx.launch);
+    // All is learnt before anything changes.
+    for &i in &asking {
+        let inst = &f.insts[i];
+        known.learn_uses(f, inst);
+        known.learn(f, inst.dsts[0]);
+    }
     let mut changed = 0;
-    for n in 0..f.layout.len() {
-        let b = f.layout[n];
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
-            let inst = &f.insts[i];
-            if !asks(inst) || !is_scalar(f, inst) {
-                continue;
-            }
-            if let Some(new) = simplify(inst, &known) {
-                f.replace(i, new);
-                changed += 1;
-            }
+    for i in asking {
+        if let Some(new) = simplify(&f.insts[i], &known) {
+            f.replace(i, new);
+            changed += 1;
         }
     }
     ctx.count("bits: simplified", changed);

@@ -20,17 +20,27 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     // The first choice by a key, and whether its larger constant is the one for a condition that does not hold;
     // nothing once it has its pair.
     let mut seen: FxHashMap<Key, Option<(InstId, bool)>> = FxHashMap::default();
+    let mut choices: Vec<(InstId, Choice)> = Vec::new();
     let mut pairs: Vec<(InstId, InstId)> = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        seen.clear();
+        choices.clear();
         for &i in &f.blocks[b].body {
-            let Some(c) = choice(f, &f.insts[i]) else { continue };
+            let inst = &f.insts[i];
+            if matches!(inst.op, Op::Sel | Op::Slct) {
+                choices.extend(choice(f, inst).map(|c| (i, c)));
+            }
+        }
+        if choices.len() < 2 {
+            continue;
+        }
+        seen.clear();
+        for (i, c) in &choices {
             let swapped = c.then < c.els;
             let (low, high) = if swapped { (c.then, c.els) } else { (c.els, c.then) };
-            let entry = seen.entry((c.by, c.cond, c.sty, low, high)).or_insert(Some((i, swapped)));
+            let entry = seen.entry((c.by, c.cond, c.sty, low, high)).or_insert(Some((*i, swapped)));
             if let Some((first, _)) = entry.take_if(|(_, order)| *order != swapped) {
-                pairs.push((first, i));
+                pairs.push((first, *i));
             }
         }
         if !pairs.is_empty() {
@@ -56,8 +66,9 @@ struct Choice {
     els: u32,
 }
 
+/// What a `sel` or `slct` chooses, if that is between constants.
 fn choice(f: &Function, inst: &Inst) -> Option<Choice> {
-    if !matches!(inst.op, Op::Sel | Op::Slct) || inst.ty == Type::Pred || !is_scalar(f, inst) {
+    if inst.ty == Type::Pred || !is_scalar(f, inst) {
         return None;
     }
     let arm = |n: usize| inst.srcs[n].as_imm().filter(|_| inst.srcs[n].mods == SrcMods::default());

@@ -14,7 +14,7 @@
 //! Safe because in SSA form a value never changes, and the original's definition dominates the copy's, hence every
 //! read of the copy. Guarded copies are left: their destination is undefined where they did not execute.
 
-use super::{Ctx, Stage};
+use super::{Ctx, Stage, edit};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
@@ -34,6 +34,14 @@ struct Copies {
 }
 
 impl Copies {
+    fn set(&mut self, f: &Function, v: ValueId, origin: Origin) {
+        if !self.any {
+            self.of.resize(f.values.len());
+            self.any = true;
+        }
+        self.of[v] = origin;
+    }
+
     /// What stands for a value: a parameter may be a copy of a copy that was found later.
     fn value(&mut self, v: ValueId) -> ValueId {
         let w = self.original(v);
@@ -69,44 +77,41 @@ impl Copies {
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut copies = Copies { of: SecondaryMap::with_default(Origin::Itself), any: false, found: 0 };
-    copies.of.resize(f.values.len());
     trivial_params(f, &mut copies);
     let immediates = ctx.stage != Stage::Legal;
+    let mut removed = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
+        let mut body = std::mem::take(&mut f.blocks[b].body);
+        edit::retain(&mut body, |i| {
             let inst = &mut f.insts[i];
             if copies.any {
-                inst.map_uses(|v| copies.value(v));
-                if immediates && takes_immediates(inst) {
-                    inst.srcs.iter_mut().for_each(|s| copies.immediate(s));
+                let mut reads_copy = false;
+                inst.for_uses(|v| reads_copy |= !matches!(copies.of[v], Origin::Itself));
+                if reads_copy {
+                    inst.map_uses(|v| copies.value(v));
+                    if immediates && takes_immediates(inst) {
+                        inst.srcs.iter_mut().for_each(|s| copies.immediate(s));
+                    }
                 }
             }
-            if inst.op == Op::Mov && inst.guard.is_none() {
-                record(f, i, &mut copies);
+            if inst.op != Op::Mov || inst.guard.is_some() {
+                return true;
             }
-        }
+            record(f, i, &mut copies);
+            let inst = &f.insts[i];
+            let dead = inst.dsts.iter().all(|&d| matches!(copies.of[d], Origin::Value(_)));
+            if dead {
+                removed += 1;
+                let values = &mut f.values;
+                inst.for_defs(|v| values[v].def = Def::None);
+            }
+            !dead
+        });
+        let block = &mut f.blocks[b];
+        block.body = body;
         if copies.any {
-            f.blocks[b].term.map_uses(|v| copies.value(v));
-        }
-    }
-    let mut removed = 0;
-    if copies.any {
-        for n in 0..f.layout.len() {
-            let b = f.layout[n];
-            let (blocks, insts, values) = (&mut f.blocks, &f.insts, &mut f.values);
-            blocks[b].body.retain(|&i| {
-                let inst = &insts[i];
-                let dead = inst.op == Op::Mov
-                    && inst.guard.is_none()
-                    && inst.dsts.iter().all(|&d| matches!(copies.of[d], Origin::Value(_)));
-                if dead {
-                    removed += 1;
-                    inst.for_defs(|v| values[v].def = Def::None);
-                }
-                !dead
-            });
+            block.term.map_uses(|v| copies.value(v));
         }
     }
     ctx.count("copy_prop: uses", copies.found);
@@ -125,22 +130,22 @@ fn record(f: &Function, i: InstId, copies: &mut Copies) {
     if src.mods != SrcMods::default() {
         return;
     }
-    copies.any = true;
-    let of_imm = |x| if inst.ty == Type::Pred { Origin::Itself } else { Origin::Imm(x) };
     match (src.kind, inst.dsts.as_slice()) {
-        (SrcKind::Imm(x), &[d]) => copies.of[d] = of_imm(x),
+        // An immediate is no predicate operand.
+        (SrcKind::Imm(x), &[d]) if inst.ty != Type::Pred => copies.set(f, d, Origin::Imm(x)),
         (SrcKind::Imm64([lo, hi]), &[a, b]) => {
-            copies.of[a] = of_imm(lo);
-            copies.of[b] = of_imm(hi);
+            copies.set(f, a, Origin::Imm(lo));
+            copies.set(f, b, Origin::Imm(hi));
         }
         (_, dsts) if src.values().len() == dsts.len() => {
             for (&d, &v) in dsts.iter().zip(src.values()) {
                 // A copy of an immediate is found as such through the value that holds it.
                 if f.values[d].class == f.values[v].class {
-                    copies.of[d] = match copies.of[v] {
+                    let origin = match copies.of[v] {
                         Origin::Itself => Origin::Value(v),
                         known => known,
                     };
+                    copies.set(f, d, origin);
                 }
             }
         }
@@ -175,8 +180,7 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
                 if let Some(first) = args.next()
                     && args.all(|a| a == first)
                 {
-                    copies.of[p] = Origin::Value(first);
-                    copies.any = true;
+                    copies.set(f, p, Origin::Value(first));
                     changed = true;
                 }
             }

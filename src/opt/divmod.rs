@@ -20,18 +20,19 @@ use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut known = None;
+    if !f.insts_in_order().any(|(_, i)| divisor(f, &f.insts[i]).is_some()) {
+        return false;
+    }
+    // All is learnt before anything changes.
+    let mut known = KnownBits::new(f, &ctx.launch);
+    for (_, i) in f.insts_in_order().filter(|&(_, i)| divisor(f, &f.insts[i]).is_some()) {
+        known.learn_uses(f, &f.insts[i]);
+    }
     let mut replaced = 0;
-    let launch = ctx.launch;
     rewrite_each(f, |f, out, i| {
-        let inst = &f.insts[i];
-        let int = matches!(inst.ty, Type::U32 | Type::S32);
-        if !matches!(inst.op, Op::Div | Op::Mod) || !int || !is_scalar(f, inst) {
-            return false;
-        }
-        let Some(d) = inst.srcs[1].as_imm().filter(|&d| d != 0) else { return false };
-        let max = known.get_or_insert_with(|| KnownBits::new(f, &launch)).of_src(&inst.srcs[0]).max;
-        let inst = inst.clone();
+        let Some(d) = divisor(f, &f.insts[i]) else { return false };
+        let inst = f.insts[i].clone();
+        let max = known.of_src(&inst.srcs[0]).max;
         let last = Sequence { f, out, loc: inst.loc }.divide(&inst, d, max);
         f.replace(i, last);
         replaced += 1;
@@ -39,6 +40,15 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     });
     ctx.count("divmod: replaced", replaced);
     replaced > 0
+}
+
+/// The number that an integer division or remainder is by, if it is a constant.
+fn divisor(f: &Function, inst: &Inst) -> Option<u32> {
+    let int = || matches!(inst.ty, Type::U32 | Type::S32);
+    if !matches!(inst.op, Op::Div | Op::Mod) || !int() || !is_scalar(f, inst) {
+        return None;
+    }
+    inst.srcs[1].as_imm().filter(|&d| d != 0)
 }
 
 /// Where the instructions of one division go.

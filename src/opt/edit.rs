@@ -2,6 +2,7 @@
 
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
+use std::cell::OnceCell;
 
 /// How often each value is read, by instructions, terminators and edges.
 pub type UseCounts = SecondaryMap<ValueId, u32>;
@@ -53,24 +54,21 @@ pub fn as_mov(inst: &Inst, src: Src) -> Inst {
 /// Whether an instruction does nothing but compute one 32-bit or predicate value from its operands: what passes
 /// that look for patterns may take apart. Guards, carries and multi-word results are excluded.
 pub fn is_scalar(f: &Function, inst: &Inst) -> bool {
-    inst.guard.is_none()
-        && inst.dsts.len() == 1
-        && inst.ty.words() == 1
-        && f.values[inst.dsts[0]].class != Class::Carry
-        && inst.srcs.iter().all(|s| match s.kind {
-            SrcKind::Val(v) => f.values[v].class != Class::Carry,
-            _ => true,
-        })
+    inst.guard.is_none() && inst.dsts.len() == 1 && inst.ty.words() == 1 && !takes_carry(f, inst)
 }
 
-/// Whether an instruction reads or writes the carry flag, which pins its place.
-pub fn touches_carry(f: &Function, inst: &Inst) -> bool {
+/// Whether an instruction reads the carry flag: its last source, beyond those that it needs.
+fn takes_carry(f: &Function, inst: &Inst) -> bool {
     inst.op.is(op::CARRY)
-        && (inst.dsts.iter().any(|&d| f.values[d].class == Class::Carry)
-            || inst
-                .srcs
-                .iter()
-                .any(|s| matches!(s.kind, SrcKind::Val(v) if f.values[v].class == Class::Carry)))
+        && inst.srcs.len() > usize::from(inst.op.info().srcs.0)
+        && matches!(inst.srcs.last(), Some(&Src { kind: SrcKind::Val(v), .. }) if f.class(v) == Class::Carry)
+}
+
+/// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is its last destination,
+/// beyond those of its type.
+pub fn touches_carry(f: &Function, inst: &Inst) -> bool {
+    let gives = || inst.dsts.len() > 1 && inst.dsts.last().is_some_and(|&d| f.class(d) == Class::Carry);
+    takes_carry(f, inst) || inst.op.is(op::CARRY) && gives()
 }
 
 /// The defining instruction of a plain value operand, if it is a scalar computation (see [`is_scalar`]).
@@ -101,19 +99,19 @@ pub fn rewrite_each(
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
 ) -> bool {
     let mut changed = false;
-    let mut fresh = Vec::new();
+    let (mut body, mut fresh) = (Vec::new(), Vec::new());
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        let len = f.blocks[b].body.len();
+        body.clear();
+        body.extend_from_slice(&f.blocks[b].body);
         // The body is made anew from the first insertion on.
         let mut out: Vec<InstId> = Vec::new();
-        for k in 0..len {
-            let i = f.blocks[b].body[k];
+        for (k, &i) in body.iter().enumerate() {
             changed |= visit(f, &mut fresh, i);
             if !fresh.is_empty() {
                 if out.is_empty() {
-                    out.reserve(len + fresh.len());
-                    out.extend_from_slice(&f.blocks[b].body[..k]);
+                    out.reserve(body.len() + fresh.len());
+                    out.extend_from_slice(&body[..k]);
                 }
                 out.append(&mut fresh);
             } else if out.is_empty() {
@@ -126,6 +124,20 @@ pub fn rewrite_each(
         }
     }
     changed
+}
+
+/// [`Vec::retain`] for a closure that is large and looks at much: it is compiled once, in place.
+#[inline]
+pub fn retain(body: &mut Vec<InstId>, mut keep: impl FnMut(InstId) -> bool) {
+    let mut kept = 0;
+    for k in 0..body.len() {
+        let i = body[k];
+        if keep(i) {
+            body[kept] = i;
+            kept += 1;
+        }
+    }
+    body.truncate(kept);
 }
 
 /// Makes an instruction with one new destination of its type's class and puts it into `out`.
@@ -143,8 +155,30 @@ pub fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: I
     f.replace(i, new);
 }
 
-/// [`emit`], keeping the use counts exact.
-pub fn emit_counted(f: &mut Function, uses: &mut UseCounts, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
-    inst.for_uses(|v| uses[v] += 1);
-    emit(f, out, inst)
+/// Use counts that are made when somebody asks for the first time, and are kept exact from then on.
+#[derive(Default)]
+pub struct LazyUses(OnceCell<UseCounts>);
+
+impl LazyUses {
+    /// How often a value is read.
+    pub fn of(&self, f: &Function, v: ValueId) -> u32 {
+        self.0.get_or_init(|| count_uses(f))[v]
+    }
+
+    /// Exchanges an instruction.
+    pub fn replace(&mut self, f: &mut Function, i: InstId, new: Inst) {
+        match self.0.get_mut() {
+            Some(uses) => replace_counted(f, uses, i, new),
+            None => f.replace(i, new),
+        }
+    }
+
+    /// [`emit`]. What stands in no body yet cannot be counted later.
+    pub fn emit(&mut self, f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
+        self.0.get_or_init(|| count_uses(f));
+        if let Some(uses) = self.0.get_mut() {
+            inst.for_uses(|v| uses[v] += 1);
+        }
+        emit(f, out, inst)
+    }
 }

@@ -16,7 +16,12 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut folded = 0;
     rewrite_each(f, |f, _, i| {
         let inst = &f.insts[i];
-        if !is_scalar(f, inst) || inst.op == Op::Mov && inst.srcs[0].mods == SrcMods::default() {
+        // Most instructions read something else than constants.
+        if !inst.srcs.iter().all(|s| constant(f, s).is_some()) {
+            return false;
+        }
+        let plain_mov = inst.op == Op::Mov && inst.srcs[0].mods == SrcMods::default();
+        if plain_mov || !is_scalar(f, inst) {
             return false;
         }
         let Some(x) = value_of(f, inst) else { return false };
@@ -29,26 +34,26 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     folded > 0
 }
 
-/// What an instruction computes from immediates and from values that are copies of them.
-fn value_of(f: &Function, inst: &Inst) -> Option<u32> {
-    let constant = |s: &Src| match s.kind {
+/// The bits of an operand that is an immediate, or a copy of one.
+fn constant(f: &Function, s: &Src) -> Option<u32> {
+    match s.kind {
         SrcKind::Imm(x) => Some(x),
         SrcKind::Val(v) => {
             let copy = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
             copy.srcs[0].as_imm()
         }
         _ => None,
-    };
-    // Most instructions read something else.
-    if !inst.srcs.iter().all(|s| constant(s).is_some()) {
-        return None;
     }
+}
+
+/// What an instruction computes from constants.
+fn value_of(f: &Function, inst: &Inst) -> Option<u32> {
     if inst.srcs.iter().all(|s| s.as_val().is_none()) {
         return eval(inst);
     }
     let mut plain = inst.clone();
     for s in &mut plain.srcs {
-        s.kind = SrcKind::Imm(constant(s)?);
+        s.kind = SrcKind::Imm(constant(f, s)?);
     }
     eval(&plain)
 }

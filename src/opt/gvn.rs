@@ -21,18 +21,14 @@ use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let single = f.layout.len() == 1;
     let constants = ctx.stage == Stage::Legal;
-    let cfg = (!single).then(|| Cfg::new(f));
+    let mut cfg = None;
     let mut table = Leaders::new(f.inst_count());
     let mut same: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
-    same.resize(f.values.len());
     let mut carries: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
-    let mut found = 0;
+    let (mut found, mut carries_found) = (0, false);
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         for k in 0..f.blocks[b].body.len() {
@@ -44,25 +40,25 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             if !is_candidate(inst, constants) {
                 continue;
             }
-            let chained = touches_carry(f, inst);
-            let renamed = chained.then(|| {
+            let (hash, place) = if carries_found && touches_carry(f, inst) {
                 let mut renamed = inst.clone();
                 renamed.map_uses(|v| carries[v].expand().unwrap_or(v));
-                renamed
-            });
-            let inst = renamed.as_ref().unwrap_or(inst);
-            let key = hash(inst);
-            let place = table.place(key);
-            let newcomer = Leader { hash: key, inst: i.into(), block: b };
+                table.place(f, &renamed)
+            } else {
+                table.place(f, inst)
+            };
+            let newcomer = Leader { hash, inst: i.into(), block: b };
             let lb = place.block;
             let Some(leader) = place.inst.expand() else {
                 *place = newcomer;
                 continue;
             };
-            let dominates = lb == b || cfg.as_ref().is_some_and(|c| c.dominates(lb, b));
-            if !dominates || !equal(&f.insts[leader], inst) {
+            if lb != b && !cfg.get_or_insert_with(|| Cfg::new(f)).dominates(lb, b) {
                 *place = newcomer;
                 continue;
+            }
+            if found == 0 {
+                same.resize(f.values.len());
             }
             found += 1;
             let strongest = f.insts[leader].known.strongest(inst.known);
@@ -70,7 +66,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             for (&d, &l) in f.insts[i].dsts.iter().zip(&f.insts[leader].dsts) {
                 if f.values[d].class == Class::Carry {
                     carries[d] = l.into();
-                    gives_carry = true;
+                    (gives_carry, carries_found) = (true, true);
                 } else {
                     same[d] = l.into();
                 }
@@ -88,103 +84,119 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     found > 0
 }
 
-/// The first instruction with a hash.
+/// The first instruction of equal ones.
 #[derive(Clone, Copy)]
 struct Leader {
-    hash: u64,
+    hash: u32,
     inst: PackedOption<InstId>,
     block: BlockId,
 }
 
 /// Leaders by their hashes, with open addressing: no more than half of the places are ever taken.
-struct Leaders(Vec<Leader>);
+struct Leaders {
+    places: Vec<Leader>,
+    /// What leaves the number of a place of a hash: its highest bits.
+    shift: u32,
+}
 
 impl Leaders {
     fn new(most: usize) -> Leaders {
         let empty = Leader { hash: 0, inst: None.into(), block: BlockId::from_u32(0) };
-        Leaders(vec![empty; (2 * most).next_power_of_two()])
+        let log2 = (2 * most).max(2).next_power_of_two().trailing_zeros();
+        Leaders { places: vec![empty; 1 << log2], shift: u64::BITS - log2 }
     }
 
-    /// The place of a hash's leader, or an empty one for it.
-    fn place(&mut self, hash: u64) -> &mut Leader {
-        let mask = self.0.len() - 1;
-        let mut at = hash as usize & mask;
-        while self.0[at].inst.is_some() && self.0[at].hash != hash {
+    /// The hash of an instruction, and the place of the leader that is equal to it, or an empty one for it.
+    fn place(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
+        let hash = hash(inst);
+        let mask = self.places.len() - 1;
+        let mut at = (hash >> self.shift) as usize;
+        let hash = hash as u32;
+        while let Some(leader) = self.places[at].inst.expand()
+            && (self.places[at].hash != hash || !equal(&f.insts[leader], inst))
+        {
             at = (at + 1) & mask;
         }
-        &mut self.0[at]
+        (hash, &mut self.places[at])
     }
 }
 
 /// The redundant instruction stays as a copy, for dead code elimination to remove: all its readers read the leader.
 fn make_copy(f: &mut Function, leader: InstId, i: InstId) {
     let from = f.insts[leader].dsts;
-    let old = &f.insts[i];
-    let mut copy = Inst::new(if from.len() == 1 { Op::Mov } else { Op::Pcopy }, Type::U32);
-    if from.len() == 1 && f.values[from[0]].class == Class::Pred {
-        copy = Inst::new(Op::Mov, Type::Pred);
-    }
-    copy.dsts = old.dsts;
-    copy.loc = old.loc;
-    if from.len() > 4 {
-        return;
-    }
+    let (op, ty) = match from[..] {
+        [v] if f.values[v].class == Class::Pred => (Op::Mov, Type::Pred),
+        [_] => (Op::Mov, Type::U32),
+        [_, _, _, _, _, ..] => return,
+        _ => (Op::Pcopy, Type::U32),
+    };
+    let mut copy = Inst::new(op, ty);
+    copy.dsts = f.insts[i].dsts;
+    copy.loc = f.insts[i].loc;
     copy.srcs.extend(from.iter().map(|&v| Src::val(v)));
-    f.replace(i, copy);
+    f.insts[i] = copy;
 }
 
 fn is_candidate(inst: &Inst, constants: bool) -> bool {
-    if inst.guard.is_some() || inst.ext.is_some() || inst.dsts.is_empty() {
-        return false;
-    }
-    let constant_load = inst.op == Op::Ld
-        && inst.mem.is_some_and(|m| m.order == Order::Weak && (m.space.is_constant() || m.readonly));
-    let constant = constants && inst.op == Op::Mov && matches!(inst.srcs[0].kind, SrcKind::Imm(_));
-    // Copies are copy propagation's business, and constants are operands until legalisation.
-    constant_load || constant || inst.is_pure() && !matches!(inst.op, Op::Mov | Op::Pcopy)
+    let kind = match inst.op {
+        // Copies are copy propagation's business, and constants are operands until legalisation.
+        Op::Mov => constants && matches!(inst.srcs[0].kind, SrcKind::Imm(_)),
+        Op::Pcopy => false,
+        Op::Ld => {
+            inst.mem.as_ref().is_some_and(|m| m.order == Order::Weak && (m.space.is_constant() || m.readonly))
+        }
+        _ => inst.is_pure(),
+    };
+    kind && inst.guard.is_none() && inst.ext.is_none() && !inst.dsts.is_empty()
 }
 
+/// Whether the first two sources may be exchanged.
 fn exchanges(inst: &Inst) -> bool {
     inst.op.is(op::COMMUTES) && inst.srcs.len() >= 2
 }
 
-/// Equal instructions have equal hashes.
+/// Equal instructions have equal hashes. The highest bits are the best ones.
 fn hash(inst: &Inst) -> u64 {
-    let mut h = FxHasher::default();
     let kind = [inst.op as u8, inst.ty as u8, inst.sty as u8, inst.cond as u8];
-    h.write_u32(u32::from_le_bytes(kind));
-    if inst.aux != Aux::None {
-        inst.aux.hash(&mut h);
-    }
-    let srcs = inst.srcs.iter().map(hash_operand);
-    if exchanges(inst) {
-        srcs.fold(0u64, u64::wrapping_add).hash(&mut h);
-    } else {
-        srcs.for_each(|s| h.write_u64(s));
-    }
-    if let Some(m) = &inst.mem {
-        h.write_u32(m.offset as u32);
-        h.write_u32(u32::from(m.buffer) << 8 | m.space as u32);
-        m.base().iter().chain(&m.index).for_each(|v| h.write_u32(v.as_u32()));
-    }
-    h.finish()
-}
-
-fn hash_operand(s: &Src) -> u64 {
-    let mut h = FxHasher::default();
-    h.write_u8(u8::from(s.mods.neg) | u8::from(s.mods.abs) << 1 | u8::from(s.mods.inv) << 2);
-    match s.kind {
-        SrcKind::Imm(x) => h.write_u64(u64::from(x) | 1 << 32),
-        SrcKind::Imm64([lo, hi]) => {
-            h.write_u32(lo);
-            h.write_u64(u64::from(hi) | 1 << 32);
+    let mut h = mix(0, u32::from_le_bytes(kind).into());
+    match inst.srcs.as_slice() {
+        [] => {
+            // Loads and system values.
+            if let Some(m) = &inst.mem {
+                h = mix(h, u64::from(m.offset as u32) << 32 | u64::from(m.buffer) << 8 | m.space as u64);
+                h = m.base().iter().chain(&m.index).fold(h, |h, v| mix(h, v.as_u32().into()));
+            } else if let Aux::Sv(sv) = inst.aux {
+                h = mix(h, sv as u64);
+            }
+            h
         }
-        SrcKind::Const { bank, offset } => h.write_u64(u64::from(bank) << 16 | u64::from(offset) | 2 << 32),
-        _ => s.values().iter().for_each(|v| h.write_u32(v.as_u32())),
+        [x] => mix(h, operand(x)),
+        [x, y, rest @ ..] => {
+            let (mut x, mut y) = (operand(x), operand(y));
+            if x > y && inst.op.is(op::COMMUTES) {
+                (x, y) = (y, x);
+            }
+            rest.iter().fold(mix(mix(h, x), y), |h, s| mix(h, operand(s)))
+        }
     }
-    h.finish()
 }
 
+fn mix(h: u64, word: u64) -> u64 {
+    (h.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// What tells most operands apart, in a word.
+fn operand(s: &Src) -> u64 {
+    match s.kind {
+        SrcKind::Val(v) => v.as_u32().into(),
+        SrcKind::Imm(x) => u64::from(x) | 1 << 32,
+        SrcKind::Const { bank, offset } => u64::from(bank) << 16 | u64::from(offset) | 2 << 32,
+        SrcKind::Imm64([lo, hi]) => mix(lo.into(), hi.into()),
+        _ => s.values().iter().fold(3 << 32, |h, v| mix(h, v.as_u32().into())),
+    }
+}
+
+#[inline(never)]
 fn equal(a: &Inst, b: &Inst) -> bool {
     let same_srcs = a.srcs == b.srcs
         || exchanges(a)

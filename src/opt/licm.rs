@@ -31,6 +31,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let cfg = Cfg::new(f);
     let mut home: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
+    home.resize(f.values.len());
     for &b in &f.layout {
         f.blocks[b].params.iter().for_each(|&p| home[p] = b.into());
         for &i in &f.blocks[b].body {

@@ -247,7 +247,7 @@ impl Combiner<'_, '_> {
             {
                 continue;
             }
-            let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
+            let known = self.known.get_or_insert_with(|| of_bases(f, self.ctx));
             if known.align(lower).bytes() < 2 * width {
                 continue;
             }
@@ -336,6 +336,15 @@ fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
         _ if inst.op.is(op::EFFECT | op::READS) => open.retain(|o| o.constant),
         _ => {}
     }
+}
+
+/// What is known of the bases of all accesses, before any is combined.
+fn of_bases(f: &Function, ctx: &Ctx<'_>) -> KnownBits {
+    let mut known = KnownBits::new(f, &ctx.launch);
+    for m in f.insts_in_order().filter_map(|(_, i)| f.insts[i].mem.as_ref()) {
+        m.base().first().into_iter().for_each(|&lo| known.learn(f, lo));
+    }
+    known
 }
 
 /// One access in place of two neighbours.

@@ -20,8 +20,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut replaced = 0;
     rewrite_each(f, |f, out, i| {
         let inst = &f.insts[i];
-        let int = matches!(inst.ty, Type::U32 | Type::S32);
-        if !int || !matches!(inst.op, Op::Mul | Op::Mad) || !is_scalar(f, inst) || inst.sat {
+        let int = || matches!(inst.ty, Type::U32 | Type::S32);
+        if !matches!(inst.op, Op::Mul | Op::Mad) || !int() || !is_scalar(f, inst) || inst.sat {
             return false;
         }
         if !inst.srcs[0].is_plain_val() {
