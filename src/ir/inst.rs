@@ -141,6 +141,7 @@ impl Src {
 
     /// [`Src::values`] of a tuple. Most operands are none, and one branch each instead of a table of them tells these apart.
     #[cold]
+    #[inline(never)]
     fn tuple_values(&self) -> &[ValueId] {
         self.values()
     }

@@ -45,37 +45,23 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 fn asks(inst: &Inst) -> bool {
-    let int = matches!(inst.sty, Type::U32 | Type::S32 | Type::U8 | Type::U16);
-    int && matches!(
-        inst.op,
-        Op::And
-            | Op::Or
-            | Op::Xor
-            | Op::Set
-            | Op::Shr
-            | Op::Ext
-            | Op::Min
-            | Op::Max
-            | Op::Div
-            | Op::Mod
-            | Op::Cvt
-            | Op::Abs
-    )
+    let int = || matches!(inst.ty, Type::U32 | Type::S32) && !inst.sat;
+    match inst.op {
+        Op::Set => matches!(inst.sty, Type::U32 | Type::S32) && inst.srcs.len() == 2 && inst.ty != Type::F32,
+        Op::Cvt => matches!(inst.sty, Type::U32 | Type::S32 | Type::U8 | Type::U16) && int(),
+        Op::And | Op::Or | Op::Xor | Op::Shr | Op::Ext | Op::Min | Op::Max => int(),
+        Op::Div | Op::Mod | Op::Abs => int(),
+        _ => false,
+    }
 }
 
 fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
     let of = |n: usize| known.of_src(&inst.srcs[n]);
     let plain = |n: usize| inst.srcs[n].is_plain_val();
     if inst.op == Op::Set {
-        if inst.srcs.len() != 2 || inst.ty == Type::F32 {
-            return None;
-        }
         let holds = compare(inst.cond, inst.sty, of(0), of(1))?;
         let yes = if inst.ty == Type::Pred { 1 } else { u32::MAX };
         return Some(as_mov(inst, Src::imm(if holds { yes } else { 0 })));
-    }
-    if !matches!(inst.ty, Type::U32 | Type::S32) || inst.sat {
-        return None;
     }
     // All bits known, though no operand is a constant.
     if let &[d] = inst.dsts.as_slice()

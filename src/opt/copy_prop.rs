@@ -82,8 +82,12 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut removed = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
+        let is_copy = |&i: &InstId| f.insts[i].op == Op::Mov;
+        // In front of the first copy there is nothing to do.
+        let first = if copies.any { Some(0) } else { f.blocks[b].body.iter().position(is_copy) };
+        let Some(first) = first else { continue };
         let mut body = std::mem::take(&mut f.blocks[b].body);
-        edit::retain(&mut body, |i| {
+        edit::retain(&mut body, first, |i| {
             let inst = &mut f.insts[i];
             if copies.any {
                 let mut reads_copy = false;

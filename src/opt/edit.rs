@@ -126,11 +126,11 @@ pub fn rewrite_each(
     changed
 }
 
-/// [`Vec::retain`] for a closure that is large and looks at much: it is compiled once, in place.
+/// [`Vec::retain`] from a place on, for a closure that is large and looks at much: it is compiled once, in place.
 #[inline]
-pub fn retain(body: &mut Vec<InstId>, mut keep: impl FnMut(InstId) -> bool) {
-    let mut kept = 0;
-    for k in 0..body.len() {
+pub fn retain(body: &mut Vec<InstId>, from: usize, mut keep: impl FnMut(InstId) -> bool) {
+    let mut kept = from;
+    for k in from..body.len() {
         let i = body[k];
         if keep(i) {
             body[kept] = i;

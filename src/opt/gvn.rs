@@ -190,6 +190,14 @@ fn operand(s: &Src) -> u64 {
     match s.kind {
         SrcKind::Val(v) => v.as_u32().into(),
         SrcKind::Imm(x) => u64::from(x) | 1 << 32,
+        _ => other_operand(s),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn other_operand(s: &Src) -> u64 {
+    match s.kind {
         SrcKind::Const { bank, offset } => u64::from(bank) << 16 | u64::from(offset) | 2 << 32,
         SrcKind::Imm64([lo, hi]) => mix(lo.into(), hi.into()),
         _ => s.values().iter().fold(3 << 32, |h, v| mix(h, v.as_u32().into())),
