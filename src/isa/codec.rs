@@ -218,10 +218,10 @@ fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), M
 
 /// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
 fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
-    if mods.first().is_none_or(|&m| !g.begins.contains(m)) {
-        return g.unnamed.map(|(value, same)| (value, 0, same));
+    if mods.first().is_none_or(|&m| !g.names.begins.contains(m)) {
+        return g.names.unnamed.map(|(value, same)| (value, 0, same));
     }
-    if g.simple {
+    if g.names.simple {
         let first = Some(&mods[..1]);
         return g.names.iter().position(|&name| name == first).map(|value| (value as u64, 1, 1));
     }
@@ -448,7 +448,7 @@ fn decode_fields(row: &Row, word: u64, pc: u32, m: &mut MInst) -> Option<()> {
         for &suffix in name {
             m.mods.try_push(suffix).ok()?;
         }
-        if g.ambiguous {
+        if g.names.ambiguous {
             let (which, same) = same_name(g, value, name);
             form += which * weight;
             weight *= same;

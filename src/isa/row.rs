@@ -104,13 +104,82 @@ impl Bit {
 
 /// What the values of a modifier field are called, by value: no entry or `None` is no legal value, an empty list
 /// is the default that is not printed. Write them with [`names!`](crate::names).
-pub type Names = &'static [Option<&'static [Mod]>];
+pub type Names = &'static NameTable;
+
+/// Names by value, with what the encoder asks about them: worked out when the program is compiled.
+#[derive(Debug)]
+pub struct NameTable {
+    by_value: &'static [Option<&'static [Mod]>],
+    /// Several values have the same name, so that [`super::MInst::form`] must tell them apart.
+    pub ambiguous: bool,
+    /// The suffixes that the names begin with: of any other, only the value without a name can be meant.
+    pub(super) begins: ModSet,
+    /// The first value without a name, and how many there are.
+    pub(super) unnamed: Option<(u64, u64)>,
+    /// Every name is one suffix, and no two values share theirs.
+    pub(super) simple: bool,
+}
+
+impl NameTable {
+    pub const fn new(by_value: &'static [Option<&'static [Mod]>]) -> NameTable {
+        let mut table =
+            NameTable { by_value, ambiguous: false, begins: ModSet([0; _]), unnamed: None, simple: true };
+        let mut value = 0;
+        while value < by_value.len() {
+            if let Some(name) = by_value[value] {
+                table.simple &= name.len() <= 1;
+                table.ambiguous |= table.is_named_before(name, value);
+                if let Some(&first) = name.first() {
+                    table.begins.insert(first);
+                } else {
+                    table.unnamed = match table.unnamed {
+                        None => Some((value as u64, 1)),
+                        Some((first, count)) => Some((first, count + 1)),
+                    };
+                }
+            }
+            value += 1;
+        }
+        table.simple &= !table.ambiguous;
+        table
+    }
+
+    /// Whether a value below `end` has this name.
+    const fn is_named_before(&self, name: &[Mod], end: usize) -> bool {
+        let mut value = 0;
+        while value < end {
+            if let Some(other) = self.by_value[value]
+                && same(other, name)
+            {
+                return true;
+            }
+            value += 1;
+        }
+        false
+    }
+}
+
+const fn same(a: &[Mod], b: &[Mod]) -> bool {
+    let mut n = 0;
+    while n < a.len() && n < b.len() && a[n] as u16 == b[n] as u16 {
+        n += 1;
+    }
+    n == a.len() && n == b.len()
+}
+
+impl std::ops::Deref for NameTable {
+    type Target = [Option<&'static [Mod]>];
+
+    fn deref(&self) -> &Self::Target {
+        self.by_value
+    }
+}
 
 /// Builds [`Names`]: `_` is the value that prints nothing, `!` a value that no instruction has, `[A B]` a value
 /// that prints as two suffixes.
 #[macro_export]
 macro_rules! names {
-    ($($t:tt),* $(,)?) => { &[$($crate::names!(@ $t)),*] };
+    ($($t:tt),* $(,)?) => { const { &$crate::isa::row::NameTable::new(&[$($crate::names!(@ $t)),*]) } };
     (@ _) => { Some(&[] as &[$crate::isa::Mod]) };
     (@ !) => { None };
     (@ [$($m:ident)*]) => { Some(&[$($crate::isa::Mod::$m),*] as &[$crate::isa::Mod]) };
@@ -122,24 +191,16 @@ macro_rules! names {
 pub struct Group {
     pub at: Bits,
     pub names: Names,
-    /// Several values have the same name, so that [`super::MInst::form`] must tell them apart.
-    pub ambiguous: bool,
-    /// The suffixes that the names begin with: of any other, only the value without a name can be meant.
-    pub(super) begins: ModSet,
-    /// The first value without a name, and how many there are.
-    pub(super) unnamed: Option<(u64, u64)>,
     /// Field bits of this group and those after it where none of them is named; the first value of each.
     pub(super) plain: Option<u64>,
-    /// Every name is one suffix, and no two values share theirs.
-    pub(super) simple: bool,
 }
 
 /// A set of suffixes.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct ModSet([u64; Mod::ALL.len().div_ceil(64)]);
 
 impl ModSet {
-    fn insert(&mut self, m: Mod) {
+    const fn insert(&mut self, m: Mod) {
         self.0[m as usize / 64] |= 1 << (m as usize % 64);
     }
 
@@ -314,31 +375,31 @@ impl Slot {
     }
 
     /// Every field of the slot with what it is, for the overlap test and the reference page.
-    pub fn fields(&self) -> Vec<(&'static str, Bits)> {
-        let mut out = match self.kind {
-            Kind::Reg(at) => vec![("reg", at)],
-            Kind::Tied { .. } => vec![],
-            Kind::Pred { at, not } => vec![("pred", at), ("not", bit(not))],
-            Kind::Imm { at, .. } => vec![("imm", at)],
-            Kind::Const { bank, offset, .. } => vec![("bank", bank), ("offset", offset)],
-            Kind::ConstInd { bank, base, offset } => vec![("bank", bank), ("base", base), ("offset", offset)],
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, Bits)> {
+        const NO: (&str, Bits) = ("", Bits::NONE);
+        let own = match self.kind {
+            Kind::Reg(at) => [("reg", at), NO, NO],
+            Kind::Tied { .. } => [NO; 3],
+            Kind::Pred { at, not } => [("pred", at), ("not", bit(not)), NO],
+            Kind::Imm { at, .. } => [("imm", at), NO, NO],
+            Kind::Const { bank, offset, .. } => [("bank", bank), ("offset", offset), NO],
+            Kind::ConstInd { bank, base, offset } => [("bank", bank), ("base", base), ("offset", offset)],
             Kind::Mem { base, offset, .. } | Kind::Attr { base, offset, .. } => {
-                vec![("base", base), ("offset", offset)]
+                [("base", base), ("offset", offset), NO]
             }
-            Kind::Sreg(at) => vec![("special", at)],
-            Kind::TargetRel(at) | Kind::TargetAbs(at) => vec![("target", at)],
-            Kind::CcTest(at) => vec![("cc test", at)],
-            Kind::Word { at, .. } => vec![("word", at)],
+            Kind::Sreg(at) => [("special", at), NO, NO],
+            Kind::TargetRel(at) | Kind::TargetAbs(at) => [("target", at), NO, NO],
+            Kind::CcTest(at) => [("cc test", at), NO, NO],
+            Kind::Word { at, .. } => [("word", at), NO, NO],
         };
-        out.push(("neg", bit(self.mods.neg)));
-        out.push(("abs", bit(self.mods.abs)));
-        out.push(("inv", bit(self.mods.inv)));
-        out.push(("cc", bit(self.cc)));
-        if let Some((at, _)) = self.sel {
-            out.push(("part", at));
-        }
-        out.retain(|(_, at)| at.width() > 0);
-        out
+        let common = [
+            ("neg", bit(self.mods.neg)),
+            ("abs", bit(self.mods.abs)),
+            ("inv", bit(self.mods.inv)),
+            ("cc", bit(self.cc)),
+            ("part", self.sel.map_or(Bits::NONE, |(at, _)| at)),
+        ];
+        own.into_iter().chain(common).filter(|(_, at)| at.width() > 0)
     }
 }
 
@@ -426,14 +487,7 @@ impl Row {
 
     /// A modifier field.
     pub fn m(mut self, at: Bits, names: Names) -> Row {
-        let ambiguous = names.iter().enumerate().any(|(i, n)| n.is_some() && names[..i].contains(n));
-        let mut begins = ModSet::default();
-        names.iter().flatten().filter_map(|n| n.first()).for_each(|&m| begins.insert(m));
-        let is_empty = |n: &Option<&[Mod]>| n.is_some_and(<[Mod]>::is_empty);
-        let same = names.iter().filter(|n| is_empty(n)).count() as u64;
-        let unnamed = names.iter().position(is_empty).map(|first| (first as u64, same));
-        let simple = !ambiguous && names.iter().flatten().all(|n| n.len() <= 1);
-        self.groups.push(Group { at, names, ambiguous, begins, unnamed, plain: None, simple });
+        self.groups.push(Group { at, names, plain: None });
         self
     }
 
@@ -519,20 +573,19 @@ impl Row {
             _ => 0,
         };
         let groups = self.groups.iter().fold(0, |m, g| m | g.at.mask());
-        let slots = self.slots.iter().flat_map(|s| s.fields()).fold(0, |m, (_, at)| m | at.mask());
+        let slots = self.slots.iter().flat_map(Slot::fields).fold(0, |m, (_, at)| m | at.mask());
         guard | self.sync.mask() | groups | slots
     }
 
     /// Completes the row: what no field covers and is not free must be zero.
-    pub(super) fn finish(mut self) -> Row {
+    pub(super) fn finish(&mut self) {
         self.mask |= !(self.field_mask() | self.free);
         let mut plain = Some(0);
         for g in self.groups.iter_mut().rev() {
-            plain = plain.zip(g.unnamed).map(|(word, (value, _))| word | g.at.put(value));
+            plain = plain.zip(g.names.unnamed).map(|(word, (value, _))| word | g.at.put(value));
             g.plain = plain;
         }
-        self.shape = super::codec::row_shape(&self);
+        self.shape = super::codec::row_shape(self);
         self.tied = self.slots.iter().any(|s| matches!(s.kind, Kind::Tied { .. }));
-        self
     }
 }

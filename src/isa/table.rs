@@ -5,51 +5,41 @@ use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
 use super::{Op, gf100, gk110};
 use crate::Chip;
-use rustc_hash::FxHashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// All rows of one chip.
 pub struct Table {
     /// Sorted by operation; within one, the order in which the generation lists them.
     rows: Vec<Row>,
-    /// The rows of each operation.
-    by_op: Vec<Range<u16>>,
+    /// Where the rows of each operation begin; those of the last end with the table.
+    starts: Vec<u16>,
     /// The shapes of the rows, see [`super::codec::shape`]: what the encoder looks at first.
     shapes: Vec<u64>,
-    /// For every value of the key bits, a node.
-    buckets: Vec<u32>,
-    nodes: Vec<Node>,
-    candidates: Vec<Candidate>,
+    /// Built when the first word is decoded: a compiler only encodes.
+    decoder: OnceLock<Decoder>,
 }
 
-/// A step of the search for a word's row, after the key bits.
-#[derive(Clone)]
-enum Node {
-    /// Tests one more bit: the nodes for 0 and 1.
-    Bit(u8, [u32; 2]),
-    /// Few enough to try: a range of the candidates.
-    Rows(Range<u32>),
+/// Finds the rows that a word may be of.
+struct Decoder {
+    key: Key,
+    /// Where the rows for each value of the key bits begin in `rows`; those of the last end with it.
+    starts: Vec<u32>,
+    rows: Vec<u16>,
+    /// Mask and value of each row's opcode bits, at hand so that a mismatch costs one comparison.
+    opcodes: Vec<(u64, u64)>,
 }
 
-/// So many rows are tried one after the other.
-const FEW: usize = 4;
-
-/// A row among those to try, with its opcode bits at hand so that a mismatch costs one comparison.
-struct Candidate {
-    mask: u64,
-    bits: u64,
-    row: u16,
-}
-
-/// The opcode bits that all layouts share: bits 63:54 and 3:0 on Fermi, 63:54 and 1:0 on GK110.
+/// Bits that are part of most rows' opcodes: 63:56 and 3:0 on Fermi, 63:56 and 1:0 on GK110. Rows that leave some of
+/// them open are found by every value of those. Three or four rows have the same key on average; more bits hardly
+/// divide them further.
 #[derive(Clone, Copy)]
 struct Key {
     low: u32,
 }
 
 impl Key {
-    const HIGH: u32 = 10;
+    const HIGH: u32 = 8;
 
     fn of(chip: Chip) -> Key {
         Key { low: if chip == Chip::Gk110 { 2 } else { 4 } }
@@ -61,6 +51,16 @@ impl Key {
 
     fn len(self) -> usize {
         1 << (Self::HIGH + self.low)
+    }
+
+    /// The keys of a row's words.
+    fn of_row(self, row: &Row) -> impl Iterator<Item = usize> {
+        let key_mask = (!0u64 << (64 - Self::HIGH)) | ((1 << self.low) - 1);
+        let open = key_mask & !row.mask;
+        // All subsets of the open key bits, from none to all.
+        let next = move |&extra: &u64| Some(extra.wrapping_sub(open) & open).filter(|&next| next != 0);
+        let bits = row.bits;
+        std::iter::successors(Some(0), next).map(move |extra| self.index(bits | extra))
     }
 }
 
@@ -78,132 +78,73 @@ impl Table {
     }
 
     fn build(chip: Chip) -> Table {
-        let listed = if chip == Chip::Gk110 { gk110::rows() } else { gf100::rows(chip) };
-        let mut rows: Vec<Row> = listed.into_iter().map(Row::finish).collect();
-        rows.sort_by_key(|r| r.op);
+        let mut rows = if chip == Chip::Gk110 { gk110::rows() } else { gf100::rows(chip) };
+        rows.sort_by_cached_key(|r| r.op);
+        rows.iter_mut().for_each(Row::finish);
         assert!(rows.len() < MAX_ROWS_PER_TABLE);
-        let by_op = Op::ALL
-            .iter()
-            .map(|&op| {
-                let start = rows.partition_point(|r| r.op < op);
-                start as u16..rows.partition_point(|r| r.op <= op) as u16
-            })
-            .collect();
-        let (buckets, index) = Index::build(&rows, Key::of(chip));
+        let mut starts = Vec::with_capacity(Op::ALL.len() + 1);
+        for (n, row) in rows.iter().enumerate() {
+            starts.resize(starts.len().max(row.op as usize + 1), n as u16);
+        }
+        starts.resize(Op::ALL.len() + 1, rows.len() as u16);
         let shapes = rows.iter().map(|r| r.shape).collect();
-        Table { by_op, shapes, buckets, nodes: index.nodes, candidates: index.candidates, rows }
+        Table { rows, starts, shapes, decoder: OnceLock::new() }
     }
 
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
+    fn range(&self, op: Op) -> Range<usize> {
+        usize::from(self.starts[op as usize])..usize::from(self.starts[op as usize + 1])
+    }
+
     /// The rows of an operation, in the order in which the encoder tries them.
     pub fn of_op(&self, op: Op) -> &[Row] {
-        let r = &self.by_op[op as usize];
-        &self.rows[r.start as usize..r.end as usize]
+        &self.rows[self.range(op)]
     }
 
     /// Those of them with a shape, in the same order; none if the operation has no rows at all.
     pub(super) fn of_shape(&self, op: Op, shape: u64) -> Option<impl Iterator<Item = &Row>> {
-        let r = &self.by_op[op as usize];
-        let (start, end) = (usize::from(r.start), usize::from(r.end));
-        let rows = self.rows[start..end].iter().zip(&self.shapes[start..end]);
-        (start < end).then(|| rows.filter(move |&(_, &s)| s == shape).map(|(row, _)| row))
+        let range = self.range(op);
+        let rows = self.rows[range.clone()].iter().zip(&self.shapes[range.clone()]);
+        (!range.is_empty()).then(|| rows.filter(move |&(_, &s)| s == shape).map(|(row, _)| row))
     }
 
     /// The row of a word, from its opcode bits; field values are not looked at.
     pub fn find(&self, chip: Chip, word: u64) -> Option<&Row> {
-        let mut node = self.buckets[Key::of(chip).index(word)];
-        let bucket = loop {
-            match &self.nodes[node as usize] {
-                Node::Bit(bit, next) => node = next[(word >> bit & 1) as usize],
-                Node::Rows(range) => break range,
-            }
-        };
-        self.candidates[bucket.start as usize..bucket.end as usize]
-            .iter()
-            .filter(|c| word & c.mask == c.bits)
-            .map(|c| &self.rows[c.row as usize])
-            .find(|r| r.matches(word))
+        let decoder = self.decoder.get_or_init(|| Decoder::new(&self.rows, Key::of(chip)));
+        decoder.candidates(word).map(|n| &self.rows[n]).find(|r| r.matches(word))
     }
 }
 
-/// The search structure while it is built. Buckets with the same rows share their nodes.
-struct Index<'r> {
-    rows: &'r [Row],
-    nodes: Vec<Node>,
-    candidates: Vec<Candidate>,
-    known: FxHashMap<Vec<u16>, u32>,
-}
-
-impl<'r> Index<'r> {
-    /// The node of every bucket, and the nodes.
-    fn build(rows: &'r [Row], key: Key) -> (Vec<u32>, Index<'r>) {
-        let key_mask = (!0u64 << (64 - Key::HIGH)) | ((1 << key.low) - 1);
-        let mut buckets: Vec<Vec<u16>> = vec![Vec::new(); key.len()];
-        for (i, row) in rows.iter().enumerate() {
-            let open = key_mask & !row.mask;
-            // All subsets of the open key bits, from none to all.
-            let mut extra = 0u64;
-            loop {
-                buckets[key.index(row.bits | extra)].push(i as u16);
-                extra = extra.wrapping_sub(open) & open;
-                if extra == 0 {
-                    break;
-                }
+impl Decoder {
+    fn new(rows: &[Row], key: Key) -> Decoder {
+        // Counted, then summed up to where each key's rows end, then filled in from behind.
+        let mut starts = vec![0; key.len() + 1];
+        rows.iter().flat_map(|row| key.of_row(row)).for_each(|k| starts[k] += 1);
+        let mut sum = 0;
+        for n in &mut starts {
+            sum += *n;
+            *n = sum;
+        }
+        let mut all = vec![0; sum as usize];
+        for (n, row) in rows.iter().enumerate().rev() {
+            for k in key.of_row(row) {
+                starts[k] -= 1;
+                all[starts[k] as usize] = n as u16;
             }
         }
-        let mut index =
-            Index { rows, nodes: Vec::new(), candidates: Vec::new(), known: FxHashMap::default() };
-        let nodes = buckets.into_iter().map(|rows| index.node(rows)).collect();
-        (nodes, index)
+        Decoder { key, starts, rows: all, opcodes: rows.iter().map(|r| (r.mask, r.bits)).collect() }
     }
 
-    /// The node that tells these rows apart.
-    fn node(&mut self, rows: Vec<u16>) -> u32 {
-        if let Some(&node) = self.known.get(&rows) {
-            return node;
-        }
-        let built = match self.splitting_bit(&rows) {
-            Some(bit) => {
-                let with = |value: u64| -> Vec<u16> {
-                    let fits = |r: &Row| r.mask >> bit & 1 == 0 || r.bits >> bit & 1 == value;
-                    rows.iter().copied().filter(|&r| fits(&self.rows[r as usize])).collect()
-                };
-                let (zero, one) = (with(0), with(1));
-                Node::Bit(bit, [self.node(zero), self.node(one)])
-            }
-            None => {
-                let start = self.candidates.len() as u32;
-                self.candidates.extend(rows.iter().map(|&row| {
-                    let r = &self.rows[row as usize];
-                    Candidate { mask: r.mask, bits: r.bits, row }
-                }));
-                Node::Rows(start..self.candidates.len() as u32)
-            }
-        };
-        let node = self.nodes.len() as u32;
-        self.nodes.push(built);
-        self.known.insert(rows, node);
-        node
-    }
-
-    /// The bit whose larger half is smallest, if there are many rows and a bit divides them.
-    fn splitting_bit(&self, rows: &[u16]) -> Option<u8> {
-        if rows.len() <= FEW {
-            return None;
-        }
-        let larger_half = |bit: u8| {
-            let fixed = |value: u64| {
-                let is = |r: &&u16| {
-                    let r = &self.rows[**r as usize];
-                    r.mask >> bit & 1 == 1 && r.bits >> bit & 1 == value
-                };
-                rows.iter().filter(is).count()
-            };
-            rows.len() - fixed(0).min(fixed(1))
-        };
-        (0..64).min_by_key(|&bit| larger_half(bit)).filter(|&bit| larger_half(bit) < rows.len())
+    /// The numbers of the rows whose opcode bits a word has.
+    fn candidates(&self, word: u64) -> impl Iterator<Item = usize> {
+        let k = self.key.index(word);
+        let rows = &self.rows[self.starts[k] as usize..self.starts[k + 1] as usize];
+        rows.iter().map(|&n| usize::from(n)).filter(move |&n| {
+            let (mask, bits) = self.opcodes[n];
+            word & mask == bits
+        })
     }
 }

@@ -34,7 +34,7 @@ use crate::Chip;
 
 /// The rows of GF100 or GK104.
 pub fn rows(chip: Chip) -> Vec<Row> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(700);
     float::rows(&mut out);
     long::rows(&mut out);
     int::rows(&mut out, chip);

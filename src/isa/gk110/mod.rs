@@ -17,7 +17,7 @@ mod video;
 
 /// The rows of GK110.
 pub fn rows() -> Vec<Row> {
-    let mut t = Vec::new();
+    let mut t = Vec::with_capacity(700);
     float::rows(&mut t);
     int::rows(&mut t);
     convert::rows(&mut t);
