@@ -79,7 +79,7 @@ fn operands_keep_their_modifiers_swizzles_and_indirections() {
     let p = program(
         "COMP\nMAD_SAT TEMP[ADDR[0].y-3](2).xw, -|CONST[ADDR[1].x+1][4].wzyx|, |IMM[0]|, -SV[0].xxxx\nEND",
     );
-    let i = &p.code[0];
+    let i = p.inst(0);
     assert!(i.saturate && !i.precise);
     assert_eq!(i.dsts[0].mask, 0b1001);
     let at = i.dsts[0].reg.index;
@@ -119,7 +119,7 @@ fn the_dialect_of_2011_and_what_the_preprocessor_leaves() {
          MFENCE RES[32766]\n RET\nENDSUB\n",
     );
     assert_eq!(p.code.len(), 6);
-    assert_eq!(p.code[1].srcs[0].reg.index.offset, 32764);
+    assert_eq!(p.inst(1).srcs[0].reg.index.offset, 32764);
     assert_eq!(p.decls[1].kind, DeclKind::Res { target: Target::D2, writable: false, raw: false });
     assert!(!p.has_main());
     assert_eq!(p.subs().collect::<Vec<_>>(), [0]);

@@ -13,7 +13,7 @@
 //!
 //! Nothing recurses: depth is bounded by memory alone.
 
-use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
@@ -58,6 +58,17 @@ struct LastWrite {
     out_of_order: bool,
 }
 
+/// A variable, and what is known of it.
+struct Variable {
+    class: Class,
+    last: LastWrite,
+    /// The block in which it was asked for last, and its value at the end of that block. Of other blocks, the values
+    /// are in [`Ssa::defs`].
+    recent: PackedOption<BlockId>,
+    value: ValueId,
+    undef: PackedOption<ValueId>,
+}
+
 /// No time.
 const NEVER: u32 = u32::MAX;
 
@@ -67,14 +78,12 @@ const LOOK_BACK: usize = 8;
 /// The state of one function.
 #[derive(Default)]
 pub struct Ssa {
-    classes: Vec<Class>,
-    /// The last write of each variable.
-    last: Vec<LastWrite>,
+    vars: Vec<Variable>,
     /// For each write, the time of the one before of the same variable.
     writes: Vec<u32>,
     places: SecondaryMap<BlockId, Place>,
     numbers: u32,
-    /// The value of a variable at the end of a block, as far as it is known.
+    /// The value of a variable at the end of a block, as far as it is known and not the variable's most recent.
     defs: FxHashMap<(Var, BlockId), ValueId>,
     preds: SecondaryMap<BlockId, Vec<Pred>>,
     sealed: EntitySet<BlockId>,
@@ -83,7 +92,8 @@ pub struct Ssa {
     waiting: SecondaryMap<BlockId, Vec<usize>>,
     /// Parameters whose arguments are to be looked up.
     todo: Vec<usize>,
-    undefs: FxHashMap<Var, ValueId>,
+    /// Room for the blocks that a look-up goes through.
+    path: Vec<BlockId>,
     undef_insts: Vec<crate::ir::InstId>,
 }
 
@@ -93,22 +103,49 @@ impl Ssa {
     }
 
     pub fn var(&mut self, class: Class) -> Var {
-        self.classes.push(class);
-        self.last.push(LastWrite { time: NEVER, out_of_order: false });
-        Var(self.classes.len() as u32 - 1)
+        self.vars.push(Variable {
+            class,
+            last: LastWrite { time: NEVER, out_of_order: false },
+            recent: None.into(),
+            value: ValueId::reserved_value(),
+            undef: None.into(),
+        });
+        Var(self.vars.len() as u32 - 1)
     }
 
     pub fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
         let out_of_order = !self.entered(block) || self.places[block].ended != 0;
-        let last = &mut self.last[var.0 as usize];
+        let last = &mut self.vars[var.0 as usize].last;
         last.out_of_order |= out_of_order;
         let time = self.writes.len() as u32;
         self.writes.push(std::mem::replace(&mut last.time, time));
-        self.defs.insert((var, block), value);
+        self.define(block, var, value);
+    }
+
+    /// The value of a variable at the end of a block, if it is known.
+    #[inline]
+    fn known(&self, block: BlockId, var: Var) -> Option<ValueId> {
+        let v = &self.vars[var.0 as usize];
+        if v.recent == block.into() { Some(v.value) } else { self.defs.get(&(var, block)).copied() }
+    }
+
+    #[inline]
+    fn define(&mut self, block: BlockId, var: Var, value: ValueId) {
+        let v = &mut self.vars[var.0 as usize];
+        if v.recent != block.into() {
+            if let Some(before) = v.recent.expand() {
+                self.defs.insert((var, before), v.value);
+            }
+            v.recent = block.into();
+        }
+        v.value = value;
     }
 
     /// The value of a variable at the current end of a block.
     pub fn read(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
+        if let Some(v) = self.known(block, var) {
+            return v;
+        }
         let v = self.lookup(func, block, var);
         self.settle(func);
         v
@@ -155,7 +192,7 @@ impl Ssa {
         let dominator = place.idom.expand()?;
         let first = self.places[dominator].ended.checked_sub(1)?;
         let end = place.sealed.checked_sub(1)?;
-        let LastWrite { mut time, out_of_order } = self.last[var.0 as usize];
+        let LastWrite { mut time, out_of_order } = self.vars[var.0 as usize].last;
         if out_of_order {
             return None;
         }
@@ -201,10 +238,10 @@ impl Ssa {
 
     /// Finds a value, or makes a parameter for it whose arguments are left to `todo`.
     fn lookup(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
-        let mut path = Vec::new();
+        let mut path = std::mem::take(&mut self.path);
         let mut at = block;
         let value = loop {
-            if let Some(&v) = self.defs.get(&(var, at)) {
+            if let Some(v) = self.known(at, var) {
                 break v;
             }
             path.push(at);
@@ -224,9 +261,10 @@ impl Ssa {
                 }
             }
         };
-        for b in path {
-            self.defs.insert((var, b), value);
+        for b in path.drain(..).rev() {
+            self.define(b, var, value);
         }
+        self.path = path;
         value
     }
 
@@ -243,21 +281,21 @@ impl Ssa {
     }
 
     fn phi(&mut self, func: &mut Function, block: BlockId, var: Var) -> usize {
-        let value = func.add_block_param(block, self.classes[var.0 as usize]);
-        self.defs.insert((var, block), value);
+        let value = func.add_block_param(block, self.vars[var.0 as usize].class);
+        self.define(block, var, value);
         self.phis.push(Phi { block, var, value, args: Vec::new() });
         self.phis.len() - 1
     }
 
     fn undef(&mut self, func: &mut Function, var: Var) -> ValueId {
-        if let Some(&v) = self.undefs.get(&var) {
+        if let Some(v) = self.vars[var.0 as usize].undef.expand() {
             return v;
         }
-        let class = self.classes[var.0 as usize];
+        let class = self.vars[var.0 as usize].class;
         let ty = if class == Class::Pred { Type::Pred } else { Type::U32 };
         let v = func.new_value(class);
         self.undef_insts.push(func.make(Inst::new(Op::Undef, ty).dst(v)));
-        self.undefs.insert(var, v);
+        self.vars[var.0 as usize].undef = v.into();
         v
     }
 

@@ -539,12 +539,6 @@ impl Row {
         self
     }
 
-    /// Makes every bit that has no other role free.
-    pub fn rest_free(mut self) -> Row {
-        self.free |= !(self.mask | self.field_mask());
-        self
-    }
-
     /// Marks a second encoding of the same text.
     pub fn variant(mut self, n: u8) -> Row {
         self.variant = n;
@@ -577,9 +571,10 @@ impl Row {
         guard | self.sync.mask() | groups | slots
     }
 
-    /// Completes the row: what no field covers and is not free must be zero.
-    pub(super) fn finish(&mut self) {
-        self.mask |= !(self.field_mask() | self.free);
+    /// Completes the row. The bits without a role that was said mean nothing, or else must be zero.
+    pub(super) fn finish(&mut self, rest_free: bool) {
+        let rest = !(self.mask | self.field_mask() | self.free);
+        *if rest_free { &mut self.free } else { &mut self.mask } |= rest;
         let mut plain = Some(0);
         for g in self.groups.iter_mut().rev() {
             plain = plain.zip(g.names.unnamed).map(|(word, (value, _))| word | g.at.put(value));

@@ -78,15 +78,24 @@ impl Table {
     }
 
     fn build(chip: Chip) -> Table {
-        let mut rows = if chip == Chip::Gk110 { gk110::rows() } else { gf100::rows(chip) };
-        rows.sort_by_cached_key(|r| r.op);
-        rows.iter_mut().for_each(Row::finish);
-        assert!(rows.len() < MAX_ROWS_PER_TABLE);
-        let mut starts = Vec::with_capacity(Op::ALL.len() + 1);
-        for (n, row) in rows.iter().enumerate() {
-            starts.resize(starts.len().max(row.op as usize + 1), n as u16);
+        let listed = if chip == Chip::Gk110 { gk110::rows() } else { gf100::rows(chip) };
+        assert!(listed.len() < MAX_ROWS_PER_TABLE);
+        // Counted, then summed up to where each operation's rows end, then placed from behind.
+        let mut starts = vec![0; Op::ALL.len() + 1];
+        listed.iter().for_each(|row| starts[row.op as usize] += 1);
+        let mut sum = 0;
+        for n in &mut starts {
+            sum += *n;
+            *n = sum;
         }
-        starts.resize(Op::ALL.len() + 1, rows.len() as u16);
+        let mut sorted: Vec<Option<Row>> = listed.iter().map(|_| None).collect();
+        for mut row in listed.into_iter().rev() {
+            row.finish(chip == Chip::Gk110);
+            let start = &mut starts[row.op as usize];
+            *start -= 1;
+            sorted[usize::from(*start)] = Some(row);
+        }
+        let rows: Vec<Row> = sorted.into_iter().flatten().collect();
         let shapes = rows.iter().map(|r| r.shape).collect();
         Table { rows, starts, shapes, decoder: OnceLock::new() }
     }

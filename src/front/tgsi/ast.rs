@@ -10,13 +10,19 @@ pub use super::opcode::{Info, Opcode, Shape, Ty};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 
 /// A whole program. Made by [`super::parse()`], which guarantees what the fields say.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Program {
     pub stage: Stage,
     pub decls: Vec<Decl>,
     pub imms: Vec<Imm>,
     pub props: Vec<(Property, u32)>,
-    pub code: Vec<Inst>,
+    pub code: Vec<Head>,
+    /// The operands of all instructions, one after the other.
+    pub dsts: Vec<Dst>,
+    pub srcs: Vec<Src>,
+    /// What follows the operands of texture and memory instructions.
+    pub textures: Vec<Texture>,
+    pub memories: Vec<Memory>,
     /// For each instruction, the one that it is tied to (itself, where there is none):
     /// IF, UIF: its ELSE or ENDIF. ELSE: its ENDIF. BGNLOOP: its ENDLOOP, and back. SWITCH, CASE, DEFAULT: the next
     /// CASE or DEFAULT of the same switch, or its ENDSWITCH. BRK, BREAKC: the ENDLOOP or ENDSWITCH that it leaves to.
@@ -25,6 +31,35 @@ pub struct Program {
 }
 
 impl Program {
+    /// Makes room for what a text of so many bytes holds at most of ordinary instructions.
+    pub fn make_room(&mut self, bytes: usize) {
+        self.code.reserve(bytes / 40);
+        self.dsts.reserve(bytes / 40);
+        self.srcs.reserve(bytes / 24);
+    }
+
+    /// An instruction, by its number.
+    pub fn inst(&self, at: u32) -> Inst<'_> {
+        let head = &self.code[at as usize];
+        let info = head.op.info();
+        let (mut texture, mut memory) = (None, None);
+        match head.detail {
+            Detail::Texture(n) => texture = Some(&self.textures[n as usize]),
+            Detail::Memory(n) => memory = Some(&self.memories[n as usize]),
+            Detail::None | Detail::Label(_) => {}
+        }
+        Inst {
+            op: head.op,
+            saturate: head.saturate,
+            precise: head.precise,
+            dsts: &self.dsts[head.dsts as usize..][..info.dsts.len()],
+            srcs: &self.srcs[head.srcs as usize..][..info.srcs.len()],
+            texture,
+            memory,
+            span: head.span,
+        }
+    }
+
     /// The value of a property, if it is set.
     pub fn property(&self, p: Property) -> Option<u32> {
         self.props.iter().rev().find(|(name, _)| *name == p).map(|&(_, v)| v)
@@ -82,6 +117,9 @@ impl Program {
     /// The instruction that a kernel begins with. `name`: the number of its BGNSUB, or `main`; none: the main code,
     /// else the only subroutine that is not called.
     pub fn entry(&self, name: Option<&str>) -> Result<u32, Diagnostics> {
+        if name.is_none() && self.has_main() {
+            return Ok(0);
+        }
         let subs: Vec<u32> = self.subs().collect();
         let known = || {
             let list: Vec<String> = subs.iter().take(20).map(u32::to_string).collect();
@@ -99,9 +137,6 @@ impl Program {
                 d.help(format!("a kernel is named by the instruction number of its BGNSUB: {}", known()))
                     .into()
             });
-        }
-        if self.has_main() {
-            return Ok(0);
         }
         let called: Vec<u32> = self
             .code
@@ -182,17 +217,38 @@ pub struct Imm {
     pub span: Span,
 }
 
-#[derive(Clone, PartialEq, Debug)]
-pub struct Inst {
+/// An instruction as the program keeps it; see [`Program::inst`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Head {
     pub op: Opcode,
     pub saturate: bool,
     pub precise: bool,
-    pub dsts: ArrayVec<Dst, 2>,
-    pub srcs: ArrayVec<Src, 5>,
-    pub texture: Option<Box<Texture>>,
-    pub memory: Option<Box<Memory>>,
-    /// `:n`, as written.
-    pub label: Option<u32>,
+    /// Where its operands begin in the program's lists. How many there are, the opcode says.
+    pub dsts: u32,
+    pub srcs: u32,
+    pub detail: Detail,
+    pub span: Span,
+}
+
+/// What follows the operands: nothing, a label (`:n`) as written, or an element of the program's lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detail {
+    None,
+    Label(u32),
+    Texture(u32),
+    Memory(u32),
+}
+
+/// An instruction with what belongs to it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Inst<'a> {
+    pub op: Opcode,
+    pub saturate: bool,
+    pub precise: bool,
+    pub dsts: &'a [Dst],
+    pub srcs: &'a [Src],
+    pub texture: Option<&'a Texture>,
+    pub memory: Option<&'a Memory>,
     pub span: Span,
 }
 
@@ -218,7 +274,7 @@ pub struct Memory {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Indirect {
     pub file: File,
-    pub index: u32,
+    pub index: u16,
     pub comp: u8,
     /// The array that is accessed, `(2)`; 0 where it is not said.
     pub array: u32,
@@ -226,7 +282,7 @@ pub struct Indirect {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Index {
-    pub offset: i32,
+    pub offset: i16,
     pub indirect: Option<Indirect>,
 }
 
@@ -252,6 +308,11 @@ pub struct Src {
     pub swizzle: [u8; 4],
     pub neg: bool,
     pub abs: bool,
+}
+
+impl Src {
+    /// The swizzle of an operand without one.
+    pub const IDENTITY: [u8; 4] = [0, 1, 2, 3];
 }
 
 impl Dst {

@@ -40,20 +40,29 @@ impl Kind {
 }
 
 struct Matcher<'a> {
-    code: &'a [Inst],
+    code: &'a [Head],
     partner: Vec<u32>,
     stack: Vec<Open>,
     /// Positions in `stack` of the loops and switches, innermost last.
     breakable: Vec<u32>,
     /// Positions in `stack` of the loops, innermost last.
     loops: Vec<u32>,
+    calls: Vec<u32>,
     diags: &'a mut Diagnostics,
 }
 
-/// Matches IF with ENDIF and so on, and labels with subroutines. `mnemonics` are the places of the opcodes.
-pub fn resolve(code: &[Inst], diags: &mut Diagnostics) -> Vec<u32> {
+/// Matches IF with ENDIF and so on, and labels with subroutines.
+pub fn resolve(code: &[Head], diags: &mut Diagnostics) -> Vec<u32> {
     let partner = (0..code.len() as u32).collect();
-    let mut m = Matcher { code, partner, stack: Vec::new(), breakable: Vec::new(), loops: Vec::new(), diags };
+    let mut m = Matcher {
+        code,
+        partner,
+        stack: Vec::new(),
+        breakable: Vec::new(),
+        loops: Vec::new(),
+        calls: Vec::new(),
+        diags,
+    };
     for at in 0..code.len() as u32 {
         m.visit(at);
     }
@@ -114,6 +123,7 @@ impl Matcher<'_> {
                 self.push(at, Kind::Sub);
             }
             Opcode::ENDSUB => self.close(at, &[Kind::Sub]),
+            Opcode::CAL | Opcode::CALLNZ => self.calls.push(at),
             _ => {}
         }
     }
@@ -201,21 +211,16 @@ impl Matcher<'_> {
     }
 
     fn labels(&mut self) {
-        for at in 0..self.code.len() {
-            let inst = &self.code[at];
-            if !matches!(inst.op, Opcode::CAL | Opcode::CALLNZ) {
-                continue;
-            }
-            let d = match inst.label {
-                None => {
-                    Diagnostic::error("a call without a label").at(inst.span, "expected `:` and a number")
-                }
-                Some(to) if self.code.get(to as usize).is_some_and(|i| i.op == Opcode::BGNSUB) => {
-                    self.partner[at] = to;
+        for &at in &self.calls {
+            let inst = &self.code[at as usize];
+            let d = match inst.detail {
+                Detail::Label(to) if self.code.get(to as usize).is_some_and(|i| i.op == Opcode::BGNSUB) => {
+                    self.partner[at as usize] = to;
                     continue;
                 }
-                Some(to) => Diagnostic::error(format!("no subroutine begins at instruction {to}"))
+                Detail::Label(to) => Diagnostic::error(format!("no subroutine begins at instruction {to}"))
                     .at(inst.span, "expected the number of a BGNSUB"),
+                _ => Diagnostic::error("a call without a label").at(inst.span, "expected `:` and a number"),
             };
             self.diags.push(d.help("labels count instructions from 0, declarations and immediates left out"));
         }

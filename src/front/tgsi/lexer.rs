@@ -11,7 +11,7 @@ use crate::diag::Span;
 pub enum Kind {
     Word,
     /// One of `.,[](){}+-|:`
-    Punct(u8),
+    Punct,
     /// `..`
     Dots,
     /// A byte that no token begins with.
@@ -27,9 +27,15 @@ pub struct Token {
     pub first: bool,
 }
 
+/// A place between two tokens. What follows it is not made into a token before somebody asks: the parser looks at its
+/// first byte.
+#[derive(Clone, Copy)]
 pub struct Lexer<'s> {
     text: &'s str,
+    /// Where the next token begins, or the end of the text.
     pos: usize,
+    /// Where the last token ended.
+    end: usize,
 }
 
 /// What a byte begins.
@@ -37,12 +43,31 @@ pub struct Lexer<'s> {
 enum Class {
     /// Letters, digits and `_`.
     Word,
-    /// Blanks within a line.
-    Blank,
-    /// Line ends, and what may begin a comment.
-    Separator,
     Punct,
+    /// White space, what begins a comment, foreign characters.
     Other,
+}
+
+/// Components by their numbers, as written: one to four.
+#[derive(Clone, Copy)]
+pub struct Comps {
+    list: [u8; 4],
+    len: usize,
+}
+
+impl Comps {
+    pub fn first(self) -> u8 {
+        self.list[0]
+    }
+
+    pub fn mask(self) -> u8 {
+        self.list[..self.len].iter().fold(0, |m, &c| m | 1 << c)
+    }
+
+    /// The components that an operand reads: a list shorter than four repeats its last.
+    pub fn swizzle(self) -> [u8; 4] {
+        std::array::from_fn(|i| self.list[i.min(self.len - 1)])
+    }
 }
 
 /// The class of every byte.
@@ -52,8 +77,6 @@ const CLASSES: [Class; 256] = {
     while b < 256 {
         classes[b] = match b as u8 {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => Class::Word,
-            b' ' | b'\t' | b'\r' | 0x0b | 0x0c => Class::Blank,
-            b'\n' | b'#' | b';' | b'/' => Class::Separator,
             b'.' | b',' | b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'+' | b'-' | b'|' | b':' => Class::Punct,
             _ => Class::Other,
         };
@@ -72,7 +95,9 @@ fn is_word(b: u8) -> bool {
 
 impl<'s> Lexer<'s> {
     pub fn new(text: &'s str) -> Lexer<'s> {
-        Lexer { text, pos: 0 }
+        let mut lexer = Lexer { text, pos: 0, end: 0 };
+        lexer.skip();
+        lexer
     }
 
     /// Bytes of the text.
@@ -80,12 +105,96 @@ impl<'s> Lexer<'s> {
         self.text.len()
     }
 
+    /// Where the next token begins.
+    pub fn pos(&self) -> u32 {
+        self.pos as u32
+    }
+
+    /// Where the last token ended; 0 before the first.
+    pub fn end(&self) -> u32 {
+        self.end as u32
+    }
+
+    /// What lies from `start` to the end of the last token.
+    pub fn span_from(&self, start: u32) -> Span {
+        Span { start, end: self.end() }
+    }
+
     pub fn text(&self, span: Span) -> &'s str {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    fn byte(&self, at: usize) -> Option<u8> {
-        self.text.as_bytes().get(at).copied()
+    /// A byte of the text; 0, which begins no token, after its end.
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.pos == self.text.len()
+    }
+
+    /// Whether the next token is this punctuation.
+    #[inline]
+    pub fn at(&self, punct: u8) -> bool {
+        self.byte(self.pos) == punct && (punct != b'.' || self.byte(self.pos + 1) != b'.')
+    }
+
+    /// Whether the next token is `..`.
+    pub fn at_dots(&self) -> bool {
+        self.byte(self.pos) == b'.' && !self.at(b'.')
+    }
+
+    pub fn at_digit(&self) -> bool {
+        self.byte(self.pos).is_ascii_digit()
+    }
+
+    /// Goes past this punctuation, if it is the next token.
+    #[inline]
+    pub fn eat(&mut self, punct: u8) -> bool {
+        let yes = self.at(punct);
+        if yes {
+            self.consume(1);
+        }
+        yes
+    }
+
+    /// The next token, if it is a word; else nothing.
+    #[inline]
+    pub fn word(&self) -> &'s str {
+        let rest = &self.text.as_bytes()[self.pos..];
+        let len = rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
+        &self.text[self.pos..self.pos + len]
+    }
+
+    /// Goes past the next token, which has so many bytes.
+    #[inline]
+    pub fn consume(&mut self, bytes: usize) {
+        self.end = self.pos + bytes;
+        self.pos = self.end;
+        self.skip();
+    }
+
+    /// Goes past the next token, whatever it is.
+    pub fn advance(&mut self) {
+        self.consume(self.kind().1);
+    }
+
+    /// What the next token is, and its bytes.
+    fn kind(&self) -> (Kind, usize) {
+        match class(self.byte(self.pos)) {
+            _ if self.at_end() => (Kind::End, 0),
+            Class::Word => (Kind::Word, self.word().len()),
+            Class::Punct if self.at_dots() => (Kind::Dots, 2),
+            Class::Punct => (Kind::Punct, 1),
+            _ => (Kind::Bad, self.text[self.pos..].chars().next().map_or(1, char::len_utf8)),
+        }
+    }
+
+    /// The next token.
+    pub fn token(&self) -> Token {
+        let (kind, len) = self.kind();
+        let first = self.end == 0 || self.text[self.end..self.pos].contains('\n');
+        Token { kind, span: Span::new(self.pos, self.pos + len), first }
     }
 
     /// Advances to the next `\n`, or the end.
@@ -94,39 +203,30 @@ impl<'s> Lexer<'s> {
         self.pos += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
     }
 
-    /// Skips what separates tokens. Returns whether a line began meanwhile.
+    /// Skips what separates tokens.
     #[inline(always)]
-    fn skip(&mut self) -> bool {
-        let first = self.pos == 0;
+    fn skip(&mut self) {
         // Mostly one blank, or nothing.
-        self.pos += usize::from(self.byte(self.pos) == Some(b' '));
-        match self.byte(self.pos).map(class) {
-            Some(Class::Word | Class::Punct) => first,
-            _ => first | self.skip_separators(),
+        self.pos += usize::from(self.byte(self.pos) == b' ');
+        if !matches!(class(self.byte(self.pos)), Class::Word | Class::Punct) {
+            self.skip_separators();
         }
     }
 
     #[inline(never)]
-    fn skip_separators(&mut self) -> bool {
+    fn skip_separators(&mut self) {
         let mut first = self.pos == 0;
-        while let Some(b) = self.byte(self.pos) {
-            match class(b) {
-                Class::Blank => {
-                    self.pos += 1;
-                    continue;
-                }
-                Class::Separator => {}
-                _ => break,
-            }
-            match b {
+        loop {
+            match self.byte(self.pos) {
                 b'\n' => {
                     first = true;
                     self.pos += 1;
                 }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
                 b'#' if first => self.skip_line(),
                 b';' => self.skip_line(),
-                b'/' if self.byte(self.pos + 1) == Some(b'/') => self.skip_line(),
-                b'/' if self.byte(self.pos + 1) == Some(b'*') => {
+                b'/' if self.byte(self.pos + 1) == b'/' => self.skip_line(),
+                b'/' if self.byte(self.pos + 1) == b'*' => {
                     let end =
                         self.text[self.pos + 2..].find("*/").map_or(self.text.len(), |n| self.pos + n + 4);
                     first |= self.text[self.pos..end].contains('\n');
@@ -135,94 +235,90 @@ impl<'s> Lexer<'s> {
                 _ => break,
             }
         }
-        first
     }
 
-    pub fn next(&mut self) -> Token {
-        let first = self.skip();
+    // Several tokens that follow each other without blanks are read as one: its parts by what follows, and
+    // `finish` ends it.
+
+    /// Goes past so many bytes.
+    #[inline]
+    pub fn part(&mut self, bytes: usize) {
+        self.pos += bytes;
+    }
+
+    #[inline]
+    pub fn finish(&mut self) {
+        self.consume(0);
+    }
+
+    /// Reads a decimal number of few digits, if one stands here: a word of nothing else.
+    #[inline]
+    pub fn digits(&mut self) -> Option<u32> {
+        const MOST: usize = 5;
         let start = self.pos;
-        let Some(b) = self.byte(start) else {
-            return Token { kind: Kind::End, span: Span::new(start, start), first };
-        };
-        let kind = match class(b) {
-            Class::Word => {
-                self.pos += 1;
-                while self.byte(self.pos).is_some_and(is_word) {
-                    self.pos += 1;
-                }
-                Kind::Word
+        let mut n = 0;
+        while let digit @ 0..=9 = self.byte(self.pos).wrapping_sub(b'0') {
+            n = 10 * n + u32::from(digit);
+            self.pos += 1;
+            if self.pos > start + MOST {
+                break;
             }
-            Class::Punct if b == b'.' && self.byte(start + 1) == Some(b'.') => {
-                self.pos += 2;
-                Kind::Dots
-            }
-            Class::Punct => {
-                self.pos += 1;
-                Kind::Punct(b)
-            }
-            _ => {
-                self.pos += self.text[start..].chars().next().map_or(1, char::len_utf8);
-                Kind::Bad
-            }
-        };
-        Token { kind, span: Span::new(start, self.pos), first }
+        }
+        let len = self.pos - start;
+        if len == 0 || len > MOST || is_word(self.byte(self.pos)) {
+            self.pos = start;
+            return None;
+        }
+        Some(n)
     }
 
     /// Reads `[n]`, if it stands here without blanks and `n` is a decimal number of few digits.
     #[inline]
     pub fn bracketed(&mut self) -> Option<u32> {
-        const DIGITS: usize = 5;
-        let rest = self.text.as_bytes().get(self.pos..)?.strip_prefix(b"[")?;
-        let mut n = 0;
-        for (k, &b) in rest.iter().take(DIGITS + 1).enumerate() {
-            match b {
-                b'0'..=b'9' if k < DIGITS => n = 10 * n + u32::from(b - b'0'),
-                b']' if k > 0 => {
-                    self.pos += k + 2;
-                    return Some(n);
-                }
-                _ => break,
-            }
-        }
-        None
-    }
-
-    /// Reads `.` and the word after it, if both stand here without blanks.
-    #[inline]
-    pub fn dotted(&mut self) -> Option<&'s str> {
-        let start = self.pos + 1;
-        let mut end = start;
-        if self.byte(self.pos) != Some(b'.') {
+        if self.byte(self.pos) != b'[' {
             return None;
         }
-        while self.byte(end).is_some_and(is_word) {
+        let start = self.pos;
+        self.pos += 1;
+        let n = self.digits();
+        if n.is_none() || self.byte(self.pos) != b']' {
+            self.pos = start;
+            return None;
+        }
+        self.pos += 1;
+        n
+    }
+
+    /// Reads components, if they stand here: a word of one to four letters.
+    #[inline]
+    pub fn components(&mut self) -> Option<Comps> {
+        let mut comps = Comps { list: [0; 4], len: 0 };
+        for c in &mut comps.list {
+            *c = match self.byte(self.pos + comps.len) {
+                b'x' | b'X' => 0,
+                b'y' | b'Y' => 1,
+                b'z' | b'Z' => 2,
+                b'w' | b'W' => 3,
+                _ => break,
+            };
+            comps.len += 1;
+        }
+        if comps.len == 0 || is_word(self.byte(self.pos + comps.len)) {
+            return None;
+        }
+        self.pos += comps.len;
+        Some(comps)
+    }
+
+    /// Goes past the number that stands here: everything up to `,`, `}`, white space or a foreign character. It may be
+    /// empty.
+    pub fn number(&mut self) -> Span {
+        let start = self.pos;
+        let mut end = start;
+        while is_word(self.byte(end)) || b".+-#".contains(&self.byte(end)) {
             end += 1;
         }
-        if end == start {
-            return None;
-        }
-        self.pos = end;
-        Some(&self.text[start..end])
-    }
-
-    /// Where the next token is looked for.
-    pub fn pos(&self) -> usize {
-        self.pos
-    }
-
-    /// Goes back to where [`Lexer::pos`] was.
-    pub fn reset(&mut self, pos: usize) {
-        self.pos = pos;
-    }
-
-    /// Reads a number that begins at or after `from`: everything up to `,`, `}`, white space or a foreign character.
-    pub fn number(&mut self, from: u32) -> Span {
-        self.pos = from as usize;
-        self.skip();
-        let start = self.pos;
-        while self.byte(self.pos).is_some_and(|b| is_word(b) || b".+-#".contains(&b)) {
-            self.pos += 1;
-        }
-        Span::new(start, self.pos)
+        self.consume(end - start);
+        Span::new(start, end)
     }
 }

@@ -42,6 +42,12 @@ names! {
     }
 }
 
+impl Default for Stage {
+    fn default() -> Stage {
+        Stage::Compute
+    }
+}
+
 names! {
     /// Register files. `RES` is the resource file of the 2011 dialect.
     pub enum File {

@@ -4,10 +4,6 @@
 //! component are read, so it also says what the modifiers `-` and `|x|` mean on that operand. 64-bit types occupy
 //! pairs of components: `.xy` is the first value of a register, `.zw` the second.
 
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashMap;
-
 /// How an operand's components are read, or a result's written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ty {
@@ -379,9 +375,41 @@ opcodes! {
 /// Spellings of older dialects.
 const ALIASES: &[(&str, Opcode)] = &[("KIL", Opcode::KILL_IF), ("KILP", Opcode::KILL), ("CALL", Opcode::CAL)];
 
-static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> = LazyLock::new(|| {
-    Opcode::ALL.iter().map(|&op| (op.info().name, op)).chain(ALIASES.iter().copied()).collect()
-});
+/// Spelling `n` of an opcode: those of the table, then the others.
+const fn spelling(n: usize) -> (&'static str, Opcode) {
+    let all = Opcode::ALL;
+    if n < all.len() { (TABLE[n].name, all[n]) } else { ALIASES[n - all.len()] }
+}
+
+const SLOTS: usize = 1024;
+const FREE: u16 = u16::MAX;
+
+/// Where the search for a word begins.
+const fn slot(word: &[u8]) -> usize {
+    let mut hash = 0u32;
+    let mut i = 0;
+    while i < word.len() {
+        hash = (hash ^ word[i] as u32).wrapping_mul(0x0100_0193);
+        i += 1;
+    }
+    (hash >> 16) as usize % SLOTS
+}
+
+/// Spellings by their words: a hash table that is made when the program is compiled. A spelling is in its slot, or in
+/// the next ones where that is taken.
+static BY_NAME: [u16; SLOTS] = {
+    let mut slots = [FREE; SLOTS];
+    let mut n = 0;
+    while n < Opcode::ALL.len() + ALIASES.len() {
+        let mut at = slot(spelling(n).0.as_bytes());
+        while slots[at] != FREE {
+            at = (at + 1) % SLOTS;
+        }
+        slots[at] = n as u16;
+        n += 1;
+    }
+    slots
+};
 
 impl Opcode {
     pub fn info(self) -> &'static Info {
@@ -394,7 +422,15 @@ impl Opcode {
 
     /// The opcode that `text` (in upper case, without suffixes) names.
     pub fn parse(text: &str) -> Option<Opcode> {
-        BY_NAME.get(text).copied()
+        let mut at = slot(text.as_bytes());
+        while BY_NAME[at] != FREE {
+            let (name, opcode) = spelling(BY_NAME[at].into());
+            if name == text {
+                return Some(opcode);
+            }
+            at = (at + 1) % SLOTS;
+        }
+        None
     }
 
     /// An atomic operation on memory.
@@ -412,5 +448,9 @@ mod tests {
         for &op in Opcode::ALL {
             assert_eq!(Opcode::parse(op.name()), Some(op));
         }
+        for &(alias, op) in ALIASES {
+            assert_eq!(Opcode::parse(alias), Some(op));
+        }
+        assert_eq!(Opcode::parse("NO_SUCH"), None);
     }
 }

@@ -9,27 +9,25 @@ use std::borrow::Cow;
 
 use super::ast::*;
 use super::flow;
-use super::lexer::{Kind, Lexer, Token};
+use super::lexer::{Comps, Kind, Lexer, Token};
 use crate::diag::{Diagnostic, Diagnostics, Span, closest};
-use crate::ir::List;
 
 /// Parses a program; on failure everything that is wrong with it, up to a limit.
 ///
 /// Guaranteed of the result: nesting and labels match ([`Program::partner`]), and each instruction has the operands
 /// that its opcode takes.
 pub fn parse(text: &str) -> Result<Program, Diagnostics> {
-    let mut lexer = Lexer::new(text);
-    let token = lexer.next();
-    let mut p = Parser { lexer, token, prev: Span::default(), diags: Diagnostics::default() };
-    let program = p.program();
-    if p.diags.has_errors() { Err(p.diags) } else { Ok(program) }
+    let mut p =
+        Parser { lexer: Lexer::new(text), program: Program::default(), diags: Diagnostics::default() };
+    p.program();
+    if p.diags.has_errors() { Err(p.diags) } else { Ok(p.program) }
 }
 
 /// Registers are numbered in 16 bits with sign.
-const MAX_INDEX: u64 = 32767;
+const MAX_INDEX: u32 = i16::MAX as u32;
 
 /// The names that `compute.c` of 2011 defines for the preprocessor.
-const RES_MACROS: &[(&str, i32)] =
+const RES_MACROS: &[(&str, i16)] =
     &[("RGLOBAL", 32767), ("RLOCAL", 32766), ("RPRIVATE", 32765), ("RINPUT", 32764)];
 
 /// What a failed rule returns: the diagnostic, not yet reported.
@@ -38,55 +36,37 @@ type Parsed<T> = Result<T, Failed>;
 
 struct Parser<'s> {
     lexer: Lexer<'s>,
-    token: Token,
-    /// The token before.
-    prev: Span,
+    program: Program,
     diags: Diagnostics,
 }
 
 impl<'s> Parser<'s> {
     // Tokens.
 
-    fn text(&self) -> &'s str {
-        self.lexer.text(self.token.span)
-    }
-
-    fn advance(&mut self) -> Token {
-        self.prev = self.token.span;
-        let next = self.lexer.next();
-        std::mem::replace(&mut self.token, next)
-    }
-
-    fn at(&self, punct: u8) -> bool {
-        self.token.kind == Kind::Punct(punct)
-    }
-
-    fn eat(&mut self, punct: u8) -> bool {
-        let yes = self.at(punct);
-        if yes {
-            self.advance();
-        }
-        yes
-    }
-
+    #[inline]
     fn expect(&mut self, punct: u8) -> Parsed<()> {
-        if self.eat(punct) {
-            return Ok(());
-        }
-        Err(self.unexpected(&format!("`{}`", punct as char)))
+        if self.lexer.eat(punct) { Ok(()) } else { Err(self.missing(punct)) }
+    }
+
+    #[cold]
+    fn missing(&self, punct: u8) -> Failed {
+        self.unexpected(&format!("`{}`", punct as char))
     }
 
     /// "expected X, found Y" at the current token.
+    #[cold]
     fn unexpected(&self, wanted: &str) -> Failed {
-        let found = match self.token.kind {
-            Kind::End => "the end of the text".to_owned(),
-            _ => format!("`{}`", shorten(self.text())),
-        };
+        let token = self.lexer.token();
         // What is missing at the end of a line is missed there, not where the next line begins.
-        let span = if self.token.first && self.prev.end > 0 {
-            Span { start: self.prev.end, end: self.prev.end }
-        } else {
-            self.token.span
+        let missing = token.first && self.lexer.end() > 0;
+        let span = if missing { self.lexer.span_from(self.lexer.end()) } else { token.span };
+        self.unexpected_token(token, span, wanted)
+    }
+
+    fn unexpected_token(&self, token: Token, span: Span, wanted: &str) -> Failed {
+        let found = match token.kind {
+            Kind::End => "the end of the text".to_owned(),
+            _ => format!("`{}`", shorten(self.lexer.text(token.span))),
         };
         Box::new(
             Diagnostic::error(format!("expected {wanted}, found {found}"))
@@ -96,29 +76,36 @@ impl<'s> Parser<'s> {
 
     /// The current word in upper case.
     fn word(&self) -> Option<Cow<'s, str>> {
-        (self.token.kind == Kind::Word).then(|| upper_case(self.text()))
-    }
-
-    fn at_number(&self) -> bool {
-        self.token.kind == Kind::Word && self.text().starts_with(|c: char| c.is_ascii_digit())
+        let word = self.lexer.word();
+        (!word.is_empty()).then(|| upper_case(word))
     }
 
     /// A word that one of the lists in [`names`](super::names) knows.
     fn name<T>(&mut self, what: &str, parse: fn(&str) -> Option<T>, all: &[&str]) -> Parsed<T> {
-        let Some(word) = self.word() else { return Err(self.unexpected(what)) };
-        match parse(&word) {
+        let word = self.lexer.word();
+        match parse(word).or_else(|| parse(&upper_case(word))) {
             Some(v) => {
-                self.advance();
+                self.lexer.consume(word.len());
                 Ok(v)
             }
-            None if self.token.first && self.prev.end > 0 => Err(self.unexpected(what)),
-            None => Err(self.unknown(what, &word, all)),
+            None => Err(self.no_name(what, word, all)),
         }
     }
 
+    /// Why the current token is none of the names.
+    #[cold]
+    fn no_name(&self, what: &str, word: &str, all: &[&str]) -> Failed {
+        if word.is_empty() || self.lexer.token().first && self.lexer.end() > 0 {
+            return self.unexpected(what);
+        }
+        self.unknown(what, &upper_case(word), all)
+    }
+
+    /// The current word, which is written `word` in upper case, is none of the names.
+    #[cold]
     fn unknown(&self, what: &str, word: &str, all: &[&str]) -> Failed {
-        let mut d = Diagnostic::error(format!("`{}` is not {what}", shorten(self.text())))
-            .at(self.token.span, format!("expected {what}"));
+        let mut d = Diagnostic::error(format!("`{}` is not {what}", shorten(self.lexer.word())))
+            .at(self.lexer.token().span, format!("expected {what}"));
         if let Some(near) = closest(word, all) {
             d = d.help(format!("there is `{near}`"));
         }
@@ -126,161 +113,150 @@ impl<'s> Parser<'s> {
     }
 
     fn uint(&mut self, what: &str) -> Parsed<u32> {
-        let Some(word) = self.word() else { return Err(self.unexpected(what)) };
-        match short_uint(&word).or_else(|| parse_uint(&word)) {
+        if let Some(v) = self.lexer.digits() {
+            self.lexer.finish();
+            return Ok(v);
+        }
+        let word = self.lexer.word();
+        match parse_uint(&upper_case(word)) {
             Some(v) if v <= u64::from(u32::MAX) => {
-                self.advance();
+                self.lexer.consume(word.len());
                 Ok(v as u32)
             }
             _ => Err(self.unexpected(what)),
         }
     }
 
-    fn register_index(&mut self) -> Parsed<u32> {
-        let span = self.token.span;
+    fn register_index(&mut self) -> Parsed<u16> {
+        let start = self.lexer.pos();
         let v = self.uint("a register number")?;
-        if u64::from(v) > MAX_INDEX {
+        if v > MAX_INDEX {
             let d = Diagnostic::error(format!("register number {v} is too large"))
-                .at(span, format!("expected at most {MAX_INDEX}"));
+                .at(self.lexer.span_from(start), format!("expected at most {MAX_INDEX}"));
             return Err(Box::new(d));
         }
-        Ok(v)
+        Ok(v as u16)
     }
 
     // Statements.
 
-    fn program(&mut self) -> Program {
-        let mut program = Program {
-            stage: Stage::Compute,
-            decls: Vec::new(),
-            imms: Vec::new(),
-            props: Vec::new(),
-            // Instructions take more bytes of text than that.
-            code: Vec::with_capacity(self.lexer.len() / 40),
-            partner: Vec::new(),
-        };
+    fn program(&mut self) {
+        self.program.make_room(self.lexer.len());
         match self.name(
             "a program kind (COMP, VERT, FRAG, GEOM, TESS_CTRL or TESS_EVAL)",
             Stage::parse,
             Stage::NAMES,
         ) {
-            Ok(stage) => program.stage = stage,
+            Ok(stage) => self.program.stage = stage,
             Err(d) => {
                 self.diags.push(*d);
                 self.recover(0);
             }
         }
-        while self.token.kind != Kind::End {
-            let start = self.token.span.start;
-            if let Err(d) = self.statement(&mut program) {
+        while !self.lexer.at_end() {
+            let start = self.lexer.pos();
+            if let Err(d) = self.statement() {
                 self.diags.push(*d);
                 if self.diags.list.len() >= Diagnostics::LIMIT {
-                    return program;
+                    return;
                 }
                 self.recover(start);
             }
         }
-        if program.code.is_empty() && !self.diags.has_errors() {
-            let end = Span { start: self.prev.end, end: self.prev.end };
+        if self.diags.has_errors() {
+            // Labels and nesting mean nothing when instructions are missing.
+            return;
+        }
+        if self.program.code.is_empty() {
+            let end = self.lexer.span_from(self.lexer.end());
             self.diags.push(
                 Diagnostic::error("the program has no instructions").at(end, "expected an instruction"),
             );
         }
-        // Labels and nesting mean nothing when instructions are missing.
-        if !self.diags.has_errors() {
-            program.partner = flow::resolve(&program.code, &mut self.diags);
-        }
-        program
+        self.program.partner = flow::resolve(&self.program.code, &mut self.diags);
     }
 
     /// Skips to the first line that begins after `start`, where the failed statement began.
     fn recover(&mut self, start: u32) {
-        while self.token.kind != Kind::End && !(self.token.first && self.token.span.start > start) {
-            self.advance();
+        loop {
+            let token = self.lexer.token();
+            if token.kind == Kind::End || token.first && token.span.start > start {
+                return;
+            }
+            self.lexer.advance();
         }
     }
 
-    fn statement(&mut self, program: &mut Program) -> Parsed<()> {
-        let Some(mut word) = self.word() else {
-            return Err(self.unexpected("an instruction, DCL, IMM or PROPERTY"));
-        };
-        if self.at_number() {
+    fn statement(&mut self) -> Parsed<()> {
+        let mut wanted = "an instruction, DCL, IMM or PROPERTY";
+        if self.lexer.at_digit() {
             self.uint("an instruction number")?;
             self.expect(b':')?;
-            match self.word() {
-                Some(w) => word = w,
-                None => return Err(self.unexpected("an instruction")),
-            }
+            wanted = "an instruction";
         }
+        let word = self.lexer.word();
+        if word.is_empty() {
+            return Err(self.unexpected(wanted));
+        }
+        let word = upper_case(word);
         match &*word {
-            "DCL" => {
-                let d = self.declaration(program.stage)?;
-                program.decls.push(d);
-            }
-            "IMM" => {
-                let imm = self.immediate(program.imms.len())?;
-                program.imms.push(imm);
-            }
-            "PROPERTY" => {
-                let p = self.property()?;
-                program.props.push(p);
-            }
-            _ => {
-                self.instruction(&word, &mut program.code)?;
-            }
+            "DCL" => self.declaration(),
+            "IMM" => self.immediate(),
+            "PROPERTY" => self.property(),
+            word => match mnemonic(word) {
+                Some(mnemonic) => self.instruction(word.len(), mnemonic),
+                None => {
+                    let names: Vec<&str> =
+                        Opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
+                    Err(self.unknown("an instruction", word, &names))
+                }
+            },
         }
-        Ok(())
     }
 
-    fn property(&mut self) -> Parsed<(Property, u32)> {
-        self.advance();
+    fn property(&mut self) -> Parsed<()> {
+        self.lexer.consume("PROPERTY".len());
         let p = self.name("a property", Property::parse, Property::NAMES)?;
         let words = p.words();
-        let value = if words.is_empty() || self.at_number() {
+        let value = if words.is_empty() || self.lexer.at_digit() {
             self.uint("a number")?
         } else {
             let Some(word) = self.word() else { return Err(self.unexpected("a word")) };
             match words.iter().position(|&w| w == word) {
                 Some(i) => {
-                    self.advance();
+                    self.lexer.consume(word.len());
                     i as u32
                 }
                 None => return Err(self.unknown("a value of this property", &word, words)),
             }
         };
-        Ok((p, value))
+        self.program.props.push((p, value));
+        Ok(())
     }
 
-    fn immediate(&mut self, count: usize) -> Parsed<Imm> {
-        let start = self.advance().span;
-        if self.eat(b'[') {
-            let span = self.token.span;
+    fn immediate(&mut self) -> Parsed<()> {
+        let start = self.lexer.pos();
+        self.lexer.consume("IMM".len());
+        if self.lexer.eat(b'[') {
+            let from = self.lexer.pos();
             let n = self.uint("the number of the immediate")?;
+            let count = self.program.imms.len();
             if n as usize != count {
-                let d =
-                    Diagnostic::error("immediates are not in order").at(span, format!("expected {count}"));
+                let d = Diagnostic::error("immediates are not in order")
+                    .at(self.lexer.span_from(from), format!("expected {count}"));
                 return Err(Box::new(d));
             }
             self.expect(b']')?;
         }
         let ty = self.name("an immediate type", ImmType::parse, ImmType::NAMES)?;
-        if !self.at(b'{') {
-            return Err(self.unexpected("`{`"));
-        }
+        self.expect(b'{')?;
         let mut words = [0; 4];
-        let mut from = self.token.span.end;
         let mut i = 0;
         let wide = matches!(ty, ImmType::Flt64 | ImmType::Int64 | ImmType::Uint64);
         loop {
-            let span = self.lexer.number(from);
-            let text = self.lexer.text(span);
-            let Some(bits) = parse_number(text, ty) else {
-                self.token = Token { kind: Kind::Word, span, first: false };
-                if text.is_empty() {
-                    self.advance();
-                }
-                let what = format!("a number of type {}", ty.name());
-                return Err(self.unexpected(&what));
+            let span = self.lexer.number();
+            let Some(bits) = parse_number(self.lexer.text(span), ty) else {
+                return Err(self.no_number(span, ty));
             };
             words[i] = bits as u32;
             i += 1;
@@ -288,28 +264,38 @@ impl<'s> Parser<'s> {
                 words[i] = (bits >> 32) as u32;
                 i += 1;
             }
-            self.token = Token { kind: Kind::Word, span, first: false };
-            self.advance();
-            if i == 4 || self.at(b'}') {
+            if i == 4 || self.lexer.at(b'}') {
                 break;
             }
-            if !self.at(b',') {
+            if !self.lexer.eat(b',') {
                 return Err(self.unexpected("`,` or `}`"));
             }
-            from = self.token.span.end;
         }
         self.expect(b'}')?;
-        Ok(Imm { ty, words, span: start.to(self.prev) })
+        self.program.imms.push(Imm { ty, words, span: self.lexer.span_from(start) });
+        Ok(())
+    }
+
+    /// What stands at `span` is no number of this type; where nothing stands, what follows it.
+    #[cold]
+    fn no_number(&mut self, span: Span, ty: ImmType) -> Failed {
+        let mut token = Token { kind: Kind::Word, span, first: false };
+        if span.start == span.end {
+            token = self.lexer.token();
+            self.lexer.advance();
+        }
+        self.unexpected_token(token, token.span, &format!("a number of type {}", ty.name()))
     }
 
     // Declarations.
 
-    fn declaration(&mut self, stage: Stage) -> Parsed<Decl> {
-        let start = self.advance().span;
+    fn declaration(&mut self) -> Parsed<()> {
+        let start = self.lexer.pos();
+        self.lexer.consume("DCL".len());
         let file = self.name("a register file", File::parse, File::NAMES)?;
         let (mut first, mut last, empty) = self.decl_bracket()?;
         let mut dim = None;
-        if self.at(b'[') {
+        if self.lexer.at(b'[') {
             // `IN[][3]`: the first index counts vertices.
             dim = (!empty).then_some(first);
             (first, last, _) = self.decl_bracket()?;
@@ -334,56 +320,57 @@ impl<'s> Parser<'s> {
             interpolate: None,
             location: None,
             kind,
-            span: start,
+            span: Span::default(),
         };
         match file {
             File::Image => self.image_attributes(&mut d)?,
             File::Sview => self.view_attributes(&mut d)?,
             File::Res => self.res_attributes(&mut d)?,
             _ => {
-                while self.eat(b',') {
-                    self.attribute(&mut d, stage)?;
+                while self.lexer.eat(b',') {
+                    self.attribute(&mut d)?;
                 }
             }
         }
-        d.span = start.to(self.prev);
-        Ok(d)
+        d.span = self.lexer.span_from(start);
+        self.program.decls.push(d);
+        Ok(())
     }
 
     /// `[n]`, `[n..m]` or `[]`; the flag says that it was empty.
     fn decl_bracket(&mut self) -> Parsed<(u32, u32, bool)> {
         self.expect(b'[')?;
-        if self.eat(b']') {
+        if self.lexer.eat(b']') {
             return Ok((0, 0, true));
         }
         let first = self.register_index()?;
         let mut last = first;
-        if self.token.kind == Kind::Dots {
-            self.advance();
-            let span = self.token.span;
+        if self.lexer.at_dots() {
+            self.lexer.consume("..".len());
+            let start = self.lexer.pos();
             last = self.register_index()?;
             if last < first {
-                let d =
-                    Diagnostic::error("the range is empty").at(span, format!("expected at least {first}"));
+                let d = Diagnostic::error("the range is empty")
+                    .at(self.lexer.span_from(start), format!("expected at least {first}"));
                 return Err(Box::new(d));
             }
         }
         self.expect(b']')?;
-        Ok((first, last, false))
+        Ok((first.into(), last.into(), false))
     }
 
     /// One attribute after a comma.
-    fn attribute(&mut self, d: &mut Decl, stage: Stage) -> Parsed<()> {
+    fn attribute(&mut self, d: &mut Decl) -> Parsed<()> {
         const WHAT: &str = "an attribute of this register";
         let Some(word) = self.word() else { return Err(self.unexpected(WHAT)) };
         if word == "ARRAY" {
-            self.advance();
+            self.lexer.consume(word.len());
             self.expect(b'(')?;
             d.array = self.uint("an array number")?;
             return self.expect(b')');
         }
         if word == "STREAM" {
-            self.advance();
+            self.lexer.consume(word.len());
             self.expect(b'(')?;
             for i in 0..4 {
                 if i > 0 {
@@ -403,20 +390,20 @@ impl<'s> Parser<'s> {
                 Some(k) => *kind = k,
                 None => return Err(self.unknown("a kind of memory", &word, MemoryKind::NAMES)),
             },
-            _ => return self.semantic_attribute(d, &word, stage),
+            _ => return self.semantic_attribute(d, &word),
         }
-        self.advance();
+        self.lexer.advance();
         Ok(())
     }
 
-    fn semantic_attribute(&mut self, d: &mut Decl, word: &str, stage: Stage) -> Parsed<()> {
+    fn semantic_attribute(&mut self, d: &mut Decl, word: &str) -> Parsed<()> {
         // COLOR is both a meaning and, after it, an interpolation.
         if d.semantic.is_none()
             && let Some(s) = Semantic::parse(word)
         {
-            self.advance();
+            self.lexer.advance();
             let mut index = 0;
-            if self.eat(b'[') {
+            if self.lexer.eat(b'[') {
                 index = self.uint("a semantic index")?;
                 self.expect(b']')?;
             }
@@ -430,10 +417,14 @@ impl<'s> Parser<'s> {
         } else if let Some(l) = Location::parse(word) {
             d.location = Some(l);
         } else {
-            let what = if stage == Stage::Compute { "a semantic" } else { "a semantic or interpolation" };
+            let what = if self.program.stage == Stage::Compute {
+                "a semantic"
+            } else {
+                "a semantic or interpolation"
+            };
             return Err(self.unknown(what, word, Semantic::NAMES));
         }
-        self.advance();
+        self.lexer.advance();
         Ok(())
     }
 
@@ -446,14 +437,14 @@ impl<'s> Parser<'s> {
         self.expect(b',')?;
         let target = self.target()?;
         let (mut format, mut writable, mut raw) = (None, false, false);
-        while self.eat(b',') {
+        while self.lexer.eat(b',') {
             match self.word().as_deref() {
                 Some("WR") => writable = true,
                 Some("RAW") => raw = true,
                 Some(w) if w.starts_with("PIPE_FORMAT_") => format = known_format(w),
                 _ => return Err(self.unexpected("WR, RAW or a format (PIPE_FORMAT_...)")),
             }
-            self.advance();
+            self.lexer.advance();
         }
         d.kind = DeclKind::Image { target, format, writable, raw };
         Ok(())
@@ -466,7 +457,7 @@ impl<'s> Parser<'s> {
         self.expect(b',')?;
         let mut returns = [self.return_type()?; 4];
         let mut n = 1;
-        while n < 4 && self.eat(b',') {
+        while n < 4 && self.lexer.eat(b',') {
             returns[n] = self.return_type()?;
             n += 1;
         }
@@ -483,13 +474,13 @@ impl<'s> Parser<'s> {
         self.expect(b',')?;
         let target = self.target()?;
         let (mut writable, mut raw) = (false, false);
-        while self.eat(b',') {
+        while self.lexer.eat(b',') {
             match self.word().as_deref() {
                 Some("WR") => writable = true,
                 Some("RAW") => raw = true,
                 _ => return Err(self.unexpected("WR or RAW")),
             }
-            self.advance();
+            self.lexer.advance();
         }
         d.kind = DeclKind::Res { target, writable, raw };
         Ok(())
@@ -497,66 +488,63 @@ impl<'s> Parser<'s> {
 
     // Instructions.
 
-    /// Appends an instruction, which is made where it stays: it is large. One with an error may be left incomplete.
-    fn instruction(&mut self, word: &str, code: &mut Vec<Inst>) -> Parsed<()> {
-        let Some((op, saturate, precise)) = opcode(word) else {
-            let names: Vec<&str> = Opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
-            return Err(self.unknown("an instruction", word, &names));
-        };
-        let start = self.advance().span;
+    /// Appends an instruction, whose mnemonic of `len` bytes is known.
+    fn instruction(&mut self, len: usize, (op, saturate, precise): Mnemonic) -> Parsed<()> {
+        let start = self.lexer.pos();
+        self.lexer.consume(len);
         let info = op.info();
-        code.push(Inst {
-            op,
-            saturate,
-            precise,
-            dsts: ArrayVec::new(),
-            srcs: ArrayVec::new(),
-            texture: None,
-            memory: None,
-            label: None,
-            span: start,
-        });
-        let inst = code.last_mut().expect("just pushed");
-        for i in 0..info.dsts.len() + info.srcs.len() {
+        let (dsts, srcs) = (self.program.dsts.len() as u32, self.program.srcs.len() as u32);
+        for i in 0..info.dsts.len() {
             if i > 0 {
                 self.expect(b',')?;
             }
-            if i < info.dsts.len() { inst.dsts.push(self.dst()?) } else { inst.srcs.push(self.src()?) }
+            let dst = self.dst()?;
+            self.program.dsts.push(dst);
         }
-        match info.shape {
+        for i in info.dsts.len()..info.dsts.len() + info.srcs.len() {
+            if i > 0 {
+                self.expect(b',')?;
+            }
+            let src = self.src()?;
+            self.program.srcs.push(src);
+        }
+        let detail = match info.shape {
             Shape::Tex => {
                 self.expect(b',')?;
                 let target = self.target()?;
-                let offsets = self.offsets()?;
-                inst.texture = Some(Box::new(Texture { target, offsets }));
+                self.texture(target)?
             }
-            Shape::Sample => {
-                let offsets = self.offsets()?;
-                inst.texture = Some(Box::new(Texture { target: Target::Unknown, offsets }));
+            Shape::Sample => self.texture(Target::Unknown)?,
+            Shape::Mem if self.lexer.at(b',') => {
+                let qualifiers = self.qualifiers()?;
+                self.program.memories.push(qualifiers);
+                Detail::Memory(self.program.memories.len() as u32 - 1)
             }
-            Shape::Mem if self.at(b',') => inst.memory = Some(Box::new(self.qualifiers()?)),
-            Shape::Flow if self.eat(b':') => inst.label = Some(self.uint("a label")?),
-            _ => {}
-        }
-        inst.span = start.to(self.prev);
+            Shape::Flow if self.lexer.eat(b':') => Detail::Label(self.uint("a label")?),
+            _ => Detail::None,
+        };
+        let span = self.lexer.span_from(start);
+        self.program.code.push(Head { op, saturate, precise, dsts, srcs, detail, span });
         Ok(())
     }
 
-    fn offsets(&mut self) -> Parsed<ArrayVec<Src, 4>> {
+    /// What follows the operands and perhaps the target of a texture instruction: its offsets.
+    fn texture(&mut self, target: Target) -> Parsed<Detail> {
         let mut offsets = ArrayVec::new();
-        while self.eat(b',') {
+        while self.lexer.eat(b',') {
             let src = self.src()?;
             if offsets.try_push(src).is_err() {
                 let d = Diagnostic::error("too many texture offsets").at(src.reg.span, "expected at most 4");
                 return Err(Box::new(d));
             }
         }
-        Ok(offsets)
+        self.program.textures.push(Texture { target, offsets });
+        Ok(Detail::Texture(self.program.textures.len() as u32 - 1))
     }
 
     fn qualifiers(&mut self) -> Parsed<Memory> {
         let mut m = Memory::default();
-        while self.eat(b',') {
+        while self.lexer.eat(b',') {
             let Some(word) = self.word() else {
                 return Err(self.unexpected("a memory qualifier, texture target or format"));
             };
@@ -571,7 +559,7 @@ impl<'s> Parser<'s> {
                     None => return Err(self.unexpected("a memory qualifier, texture target or format")),
                 },
             }
-            self.advance();
+            self.lexer.consume(word.len());
         }
         Ok(m)
     }
@@ -580,127 +568,109 @@ impl<'s> Parser<'s> {
 
     /// `.xyzw`: the components, in any order; all of them where nothing stands.
     fn mask(&mut self) -> Parsed<u8> {
-        if !self.eat(b'.') {
+        if !self.lexer.eat(b'.') {
             return Ok(0xf);
         }
-        let comps = self.components("a write mask of x, y, z and w")?;
-        Ok(comps.iter().fold(0, |m, &c| m | 1 << c))
+        Ok(self.components("a write mask of x, y, z and w")?.mask())
     }
 
     fn components(&mut self, what: &str) -> Parsed<Comps> {
-        if self.token.kind == Kind::Word
-            && let Some(list) = parse_components(self.text())
-        {
-            self.advance();
-            return Ok(list);
-        }
-        Err(self.unexpected(what))
+        let Some(comps) = self.lexer.components() else { return Err(self.unexpected(what)) };
+        self.lexer.finish();
+        Ok(comps)
     }
 
     fn dst(&mut self) -> Parsed<Dst> {
         if let Some((reg, comps)) = self.plain_reg() {
-            let mask = if comps.is_empty() { 0xf } else { comps.iter().fold(0, |m, &c| m | 1 << c) };
-            return Ok(Dst { reg, mask });
+            return Ok(Dst { reg, mask: comps.map_or(0xf, Comps::mask) });
         }
+        let start = self.lexer.pos();
         let mut reg = self.reg()?;
         let mask = self.mask()?;
-        reg.span = reg.span.to(self.prev);
+        reg.span = self.lexer.span_from(start);
         Ok(Dst { reg, mask })
     }
 
     /// `[-] [|] FILE[..] [.swizzle] [|]`; a swizzle shorter than four repeats its last component.
     fn src(&mut self) -> Parsed<Src> {
         if let Some((reg, comps)) = self.plain_reg() {
-            return Ok(Src { reg, swizzle: swizzle(&comps), neg: false, abs: false });
+            let swizzle = comps.map_or(Src::IDENTITY, Comps::swizzle);
+            return Ok(Src { reg, swizzle, neg: false, abs: false });
         }
-        let start = self.token.span;
-        let mut neg = false;
-        if self.eat(b'-') {
-            neg = true;
-        } else {
-            self.eat(b'+');
+        let start = self.lexer.pos();
+        let neg = self.lexer.eat(b'-');
+        if !neg {
+            self.lexer.eat(b'+');
         }
-        let abs = self.eat(b'|');
+        let abs = self.lexer.eat(b'|');
         let mut reg = self.reg()?;
-        let mut comps = List::new();
-        if self.eat(b'.') {
-            comps = self.components("a swizzle of x, y, z and w")?;
+        let mut swizzle = Src::IDENTITY;
+        if self.lexer.eat(b'.') {
+            swizzle = self.components("a swizzle of x, y, z and w")?.swizzle();
         }
         if abs {
             self.expect(b'|')?;
         }
-        reg.span = start.to(self.prev);
-        Ok(Src { reg, swizzle: swizzle(&comps), neg, abs })
+        reg.span = self.lexer.span_from(start);
+        Ok(Src { reg, swizzle, neg, abs })
     }
 
     /// A register as most are written, `FILE[n]` or `FILE[m][n]` with components or without, read in one piece.
     /// Of anything else nothing is read.
-    fn plain_reg(&mut self) -> Option<(Reg, Comps)> {
-        let (start, before) = (self.token, self.lexer.pos());
-        let file = File::parse(self.lexer.text(start.span))?;
-        let read = |lexer: &mut Lexer<'s>| {
-            let index = |n: u32| {
-                let offset = i32::try_from(n).ok().filter(|_| u64::from(n) <= MAX_INDEX)?;
-                Some(Index { offset, indirect: None })
-            };
-            let first = index(lexer.bracketed()?)?;
-            let second = lexer.bracketed();
-            let comps = match lexer.dotted() {
-                Some(word) => parse_components(word)?,
-                None => Comps::new(),
-            };
-            let span = Span { start: start.span.start, end: lexer.pos() as u32 };
-            let (dim, index) = match second {
-                Some(n) => (Some(first), index(n)?),
-                None => (None, first),
-            };
-            Some((Reg { file, dim, index, span }, comps))
+    #[inline(always)]
+    fn plain_reg(&mut self) -> Option<(Reg, Option<Comps>)> {
+        let mut lexer = self.lexer;
+        let word = lexer.word();
+        let file = File::parse(word)?;
+        lexer.part(word.len());
+        let plain = |n: u32| i16::try_from(n).ok().map(|offset| Index { offset, indirect: None });
+        let first = plain(lexer.bracketed()?)?;
+        let (dim, index) = match lexer.bracketed() {
+            Some(n) => (Some(first), plain(n)?),
+            None => (None, first),
         };
-        if let Some((reg, comps)) = read(&mut self.lexer) {
-            let token = self.lexer.next();
-            if !matches!(token.kind, Kind::Punct(b'[' | b'(' | b'.')) {
-                self.prev = reg.span;
-                self.token = token;
-                return Some((reg, comps));
-            }
+        let mut comps = None;
+        if lexer.at(b'.') {
+            lexer.part(1);
+            comps = Some(lexer.components()?);
         }
-        self.lexer.reset(before);
-        None
+        lexer.finish();
+        if lexer.at(b'[') || lexer.at(b'(') || lexer.at(b'.') {
+            return None;
+        }
+        let span = lexer.span_from(self.lexer.pos());
+        self.lexer = lexer;
+        Some((Reg { file, dim, index, span }, comps))
     }
 
     fn reg(&mut self) -> Parsed<Reg> {
-        let start = self.token.span;
-        if self.token.kind == Kind::Word
-            && let Some(&(_, index)) =
-                RES_MACROS.iter().find(|(name, _)| name.eq_ignore_ascii_case(self.text()))
-        {
-            self.advance();
-            let index = Index { offset: index, indirect: None };
-            return Ok(Reg { file: File::Res, dim: None, index, span: start });
+        let start = self.lexer.pos();
+        let word = self.lexer.word();
+        if let Some(&(_, offset)) = RES_MACROS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)) {
+            self.lexer.consume(word.len());
+            let index = Index { offset, indirect: None };
+            return Ok(Reg { file: File::Res, dim: None, index, span: self.lexer.span_from(start) });
         }
         let file = self.name("a register", File::parse, File::NAMES)?;
-        if !self.at(b'[') {
-            return Err(self.unexpected("`[`"));
-        }
         let mut index = self.index()?;
         let mut dim = None;
-        if self.at(b'[') {
+        if self.lexer.at(b'[') {
             dim = Some(index);
             index = self.index()?;
         }
-        Ok(Reg { file, dim, index, span: start.to(self.prev) })
+        Ok(Reg { file, dim, index, span: self.lexer.span_from(start) })
     }
 
     /// `[4]`, `[ADDR[0].x]`, `[ADDR[0].x+4]`, each perhaps with `(array)`.
     fn index(&mut self) -> Parsed<Index> {
         self.expect(b'[')?;
-        let mut index = if self.at_number() {
-            Index { offset: self.register_index()? as i32, indirect: None }
+        let mut index = if self.lexer.at_digit() {
+            Index { offset: self.register_index()? as i16, indirect: None }
         } else {
             self.indirect()?
         };
         self.expect(b']')?;
-        if self.eat(b'(') {
+        if self.lexer.eat(b'(') {
             let array = self.uint("an array number")?;
             if let Some(i) = &mut index.indirect {
                 i.array = array;
@@ -717,50 +687,16 @@ impl<'s> Parser<'s> {
         let index = self.register_index()?;
         self.expect(b']')?;
         let mut comp = 0;
-        if self.eat(b'.') {
-            let comps = self.components("x, y, z or w")?;
-            comp = comps[0];
+        if self.lexer.eat(b'.') {
+            comp = self.components("x, y, z or w")?.first();
         }
-        let negative = self.at(b'-');
         let mut offset = 0;
-        if negative || self.at(b'+') {
-            self.advance();
-            offset = self.register_index()? as i32;
+        if self.lexer.eat(b'-') {
+            offset = -(self.register_index()? as i16);
+        } else if self.lexer.eat(b'+') {
+            offset = self.register_index()? as i16;
         }
-        let indirect = Some(Indirect { file, index, comp, array: 0 });
-        Ok(Index { offset: if negative { -offset } else { offset }, indirect })
-    }
-}
-
-/// Components by their numbers, as written.
-type Comps = List<u8, 4>;
-
-fn parse_components(word: &str) -> Option<Comps> {
-    let mut comps = Comps::new();
-    for b in word.bytes() {
-        if comps.is_full() {
-            return None;
-        }
-        comps.push(component(b)?);
-    }
-    Some(comps)
-}
-
-/// The components that an operand reads: a list shorter than four repeats its last.
-fn swizzle(comps: &Comps) -> [u8; 4] {
-    match comps.last() {
-        None => [0, 1, 2, 3],
-        Some(&last) => std::array::from_fn(|i| comps.get(i).copied().unwrap_or(last)),
-    }
-}
-
-fn component(b: u8) -> Option<u8> {
-    match b {
-        b'x' | b'X' => Some(0),
-        b'y' | b'Y' => Some(1),
-        b'z' | b'Z' => Some(2),
-        b'w' | b'W' => Some(3),
-        _ => None,
+        Ok(Index { offset, indirect: Some(Indirect { file, index, comp, array: 0 }) })
     }
 }
 
@@ -768,8 +704,11 @@ fn known_format(name: &str) -> Option<Box<str>> {
     (name != "PIPE_FORMAT_NONE").then(|| name.into())
 }
 
-/// A mnemonic with its suffixes: the opcode, whether it saturates, whether it is precise.
-fn opcode(word: &str) -> Option<(Opcode, bool, bool)> {
+/// An opcode, whether it saturates, whether it is precise.
+type Mnemonic = (Opcode, bool, bool);
+
+/// A mnemonic in upper case with its suffixes.
+fn mnemonic(word: &str) -> Option<Mnemonic> {
     if let Some(op) = Opcode::parse(word) {
         return Some((op, false, false));
     }
@@ -790,14 +729,6 @@ fn shorten(text: &str) -> String {
 /// Text in upper case, which it mostly is already.
 fn upper_case(text: &str) -> Cow<'_, str> {
     if text.bytes().any(|b| b.is_ascii_lowercase()) { text.to_ascii_uppercase().into() } else { text.into() }
-}
-
-/// A decimal number of few digits, as most are.
-fn short_uint(word: &str) -> Option<u64> {
-    if word.len() > 9 || word.is_empty() {
-        return None;
-    }
-    word.bytes().try_fold(0, |n, b| b.is_ascii_digit().then(|| 10 * n + u64::from(b - b'0')))
 }
 
 /// Decimal or, after `0X`, hexadecimal.

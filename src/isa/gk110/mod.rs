@@ -26,5 +26,5 @@ pub fn rows() -> Vec<Row> {
     texture::rows(&mut t);
     video::rows(&mut t);
     control::rows(&mut t);
-    t.into_iter().map(Row::rest_free).collect()
+    t
 }

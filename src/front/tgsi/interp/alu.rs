@@ -333,7 +333,7 @@ fn normalised(x: u32, width: u32, signed: bool) -> u32 {
 }
 
 impl Thread<'_> {
-    pub fn arithmetic(&mut self, block: &Block<'_>, inst: &Inst) -> Result<(), Trap> {
+    pub fn arithmetic(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         let info = inst.op.info();
         let dst = inst.dsts[0];
         let unknown = || illegal(format!("{} is not interpreted", inst.op.name()));
@@ -390,7 +390,7 @@ impl Thread<'_> {
         self.write_result(&dst, r)
     }
 
-    fn operands32(&self, block: &Block<'_>, inst: &Inst, c: usize) -> Result<[u32; 4], Trap> {
+    fn operands32(&self, block: &Block<'_>, inst: &Inst<'_>, c: usize) -> Result<[u32; 4], Trap> {
         let mut s = [0; 4];
         for (n, s) in s.iter_mut().enumerate().take(inst.srcs.len()) {
             *s = self.operand32(block, inst, n, c)?;
@@ -398,11 +398,11 @@ impl Thread<'_> {
         Ok(s)
     }
 
-    fn float(&self, block: &Block<'_>, inst: &Inst, n: usize, c: usize) -> Result<f32, Trap> {
+    fn float(&self, block: &Block<'_>, inst: &Inst<'_>, n: usize, c: usize) -> Result<f32, Trap> {
         Ok(f32::from_bits(self.operand32(block, inst, n, c)?))
     }
 
-    fn dot(&self, block: &Block<'_>, inst: &Inst, n: usize) -> Result<u32, Trap> {
+    fn dot(&self, block: &Block<'_>, inst: &Inst<'_>, n: usize) -> Result<u32, Trap> {
         let mut sum = self.float(block, inst, 0, 0)? * self.float(block, inst, 1, 0)?;
         for c in 1..n {
             sum = self.float(block, inst, 0, c)?.mul_add(self.float(block, inst, 1, c)?, sum);
@@ -411,7 +411,7 @@ impl Thread<'_> {
     }
 
     /// Component `c` of an opcode whose components have formulas of their own.
-    fn vector(&self, block: &Block<'_>, inst: &Inst, c: usize) -> Result<Option<u32>, Trap> {
+    fn vector(&self, block: &Block<'_>, inst: &Inst<'_>, c: usize) -> Result<Option<u32>, Trap> {
         use Opcode::*;
         let raw = |n, c| self.operand32(block, inst, n, c);
         let f = |n, c| self.float(block, inst, n, c);

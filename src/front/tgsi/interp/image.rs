@@ -19,7 +19,7 @@ struct View<'a> {
 impl Thread<'_> {
     /// LOAD, STORE, ATOM... and RESQ of an image. Outside of one, and where none is bound, loads give the texel of zeros,
     /// and stores are dropped.
-    pub fn image(&mut self, block: &mut Block<'_>, inst: &Inst, reg: &Reg) -> Result<(), Trap> {
+    pub fn image(&mut self, block: &mut Block<'_>, inst: &Inst<'_>, reg: &Reg) -> Result<(), Trap> {
         let view = self.view(block, inst, reg);
         if inst.op == Opcode::RESQ {
             return self.write_result(&inst.dsts[0], view.image.map_or([0; 4], |i| size(i, view.target)));
@@ -67,7 +67,7 @@ impl Thread<'_> {
         }
     }
 
-    fn view<'a>(&self, block: &Block<'a>, inst: &'a Inst, reg: &Reg) -> View<'a> {
+    fn view<'a>(&self, block: &Block<'a>, inst: &Inst<'a>, reg: &Reg) -> View<'a> {
         let launch = block.launch;
         let (declared, name, raw) =
             match launch.program.decl(reg.file, reg.index.offset.max(0) as u32).map(|d| &d.kind) {
@@ -75,7 +75,7 @@ impl Thread<'_> {
                 Some(DeclKind::Res { target, raw, .. }) => (*target, None, *raw),
                 _ => (Target::Unknown, None, false),
             };
-        let memory = inst.memory.as_deref();
+        let memory = inst.memory;
         let number = usize::try_from(self.index(&reg.index)).ok();
         View {
             image: number.and_then(|n| launch.images.get(n)).and_then(|i| i.as_ref()),
@@ -86,7 +86,7 @@ impl Thread<'_> {
     }
 
     /// Column, row, and layer, depth slice, face or sample.
-    fn coordinates(&self, block: &Block<'_>, inst: &Inst, target: Target) -> Result<[u32; 3], Trap> {
+    fn coordinates(&self, block: &Block<'_>, inst: &Inst<'_>, target: Target) -> Result<[u32; 3], Trap> {
         let operand = if inst.op == Opcode::STORE { 0 } else { 1 };
         let mut at = [0; 3];
         for (c, at) in at.iter_mut().enumerate().take(target.dims()) {
@@ -105,7 +105,7 @@ impl Thread<'_> {
     fn raw(
         &mut self,
         block: &mut Block<'_>,
-        inst: &Inst,
+        inst: &Inst<'_>,
         place: Option<u64>,
         x: u32,
         row: u32,

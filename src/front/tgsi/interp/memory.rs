@@ -13,7 +13,7 @@ enum Place {
 }
 
 impl Thread<'_> {
-    pub fn memory(&mut self, block: &mut Block<'_>, inst: &Inst) -> Result<(), Trap> {
+    pub fn memory(&mut self, block: &mut Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         let stores = inst.op == Opcode::STORE;
         let reg = if stores { inst.dsts[0].reg } else { inst.srcs[0].reg };
         if is_image(block.launch.program, &reg) {

@@ -200,7 +200,7 @@ fn converge(block: &Block<'_>, warp: &mut [Thread<'_>]) -> Result<bool, (usize, 
     let waiting = |t: &Thread<'_>| t.state == State::Lane;
     let Some(pc) = warp.iter().filter(|t| waiting(t)).map(|t| t.pc).min() else { return Ok(false) };
     let lanes: Vec<usize> = (0..warp.len()).filter(|&l| waiting(&warp[l]) && warp[l].pc == pc).collect();
-    let inst = &block.launch.program.code[pc as usize];
+    let inst = &block.launch.program.inst(pc);
     let at = |lane: usize| move |trap: Trap| (lane, trap);
     let mut firsts = Vec::new();
     for &l in &lanes {

@@ -19,7 +19,7 @@ struct Lookup<'a> {
 }
 
 impl Thread<'_> {
-    pub fn texture(&mut self, block: &Block<'_>, inst: &Inst) -> Result<(), Trap> {
+    pub fn texture(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         use Opcode::*;
         let sample = inst.op.info().shape == Shape::Sample;
         let resources: Vec<&Src> = inst
@@ -124,8 +124,8 @@ impl Thread<'_> {
         Ok((handle as usize & 0xfffff, handle as usize >> 20))
     }
 
-    fn texture_target(&self, block: &Block<'_>, inst: &Inst, view: &Src) -> Result<Target, Trap> {
-        let written = inst.texture.as_deref().map_or(Target::Unknown, |t| t.target);
+    fn texture_target(&self, block: &Block<'_>, inst: &Inst<'_>, view: &Src) -> Result<Target, Trap> {
+        let written = inst.texture.map_or(Target::Unknown, |t| t.target);
         let decl = block.launch.program.decl(File::Sview, view.reg.index.offset.max(0) as u32);
         match (written, decl.map(|d| &d.kind)) {
             (Target::Unknown, Some(DeclKind::View { target, .. })) => Ok(*target),
@@ -148,7 +148,13 @@ impl Thread<'_> {
     }
 
     /// One texel by its integer place; outside, zeros.
-    fn fetch(&self, block: &Block<'_>, inst: &Inst, image: &Image, target: Target) -> Result<[u32; 4], Trap> {
+    fn fetch(
+        &self,
+        block: &Block<'_>,
+        inst: &Inst<'_>,
+        image: &Image,
+        target: Target,
+    ) -> Result<[u32; 4], Trap> {
         let mut at = [0u32; 3];
         let offset = self.texel_offsets(block, inst)?.first().copied().unwrap_or_default();
         for (c, x) in at.iter_mut().enumerate().take(target.dims()) {
@@ -168,8 +174,8 @@ impl Thread<'_> {
         Ok(read(block, image, level as usize, at)?.unwrap_or([0; 4]))
     }
 
-    fn texel_offsets(&self, block: &Block<'_>, inst: &Inst) -> Result<Vec<[i32; 3]>, Trap> {
-        let Some(texture) = &inst.texture else { return Ok(Vec::new()) };
+    fn texel_offsets(&self, block: &Block<'_>, inst: &Inst<'_>) -> Result<Vec<[i32; 3]>, Trap> {
+        let Some(texture) = inst.texture else { return Ok(Vec::new()) };
         let one = |s: &Src| {
             let mut o = [0; 3];
             for (c, o) in o.iter_mut().enumerate() {

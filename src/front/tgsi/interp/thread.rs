@@ -63,10 +63,11 @@ impl<'a> Thread<'a> {
     /// Executes one instruction.
     pub fn step(&mut self, block: &mut Block<'_>) -> Result<(), Trap> {
         let program = self.program;
-        let Some(inst) = program.code.get(self.pc as usize) else {
+        if self.pc as usize >= program.code.len() {
             self.state = State::Ended;
             return Ok(());
-        };
+        }
+        let inst = &program.inst(self.pc);
         self.clock += 1;
         let mut next = self.pc + 1;
         match inst.op.info().shape {
@@ -94,7 +95,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Where control goes after a flow instruction.
-    fn flow(&mut self, block: &Block<'_>, inst: &Inst) -> Result<u32, Trap> {
+    fn flow(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<u32, Trap> {
         let program = self.program;
         let at = self.pc;
         let partner = program.partner[at as usize];
@@ -122,7 +123,7 @@ impl<'a> Thread<'a> {
                 let mut default = None;
                 let mut case = partner;
                 loop {
-                    let i = &program.code[case as usize];
+                    let i = &program.inst(case);
                     match i.op {
                         Opcode::ENDSWITCH => break default.unwrap_or(case) + 1,
                         Opcode::DEFAULT => default = Some(case),
@@ -169,7 +170,7 @@ impl<'a> Thread<'a> {
             let r = self.registers(i.file).get(i.index as usize);
             r.map_or(0, |r| r[i.comp as usize] as i32)
         });
-        i64::from(index.offset.wrapping_add(dynamic))
+        i64::from(i32::from(index.offset).wrapping_add(dynamic))
     }
 
     /// The bits of a register's component.
@@ -225,7 +226,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Component `c` of operand `n` with its modifiers; for 64-bit operands see [`Thread::operand64`].
-    pub fn operand32(&self, block: &Block<'_>, inst: &Inst, n: usize, c: usize) -> Result<u32, Trap> {
+    pub fn operand32(&self, block: &Block<'_>, inst: &Inst<'_>, n: usize, c: usize) -> Result<u32, Trap> {
         let s = &inst.srcs[n];
         let v = self.bits(block, &s.reg, s.swizzle[c] as usize)?;
         Ok(match inst.op.info().srcs[n] {
@@ -241,7 +242,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Pair `pair` of operand `n` with its modifiers.
-    pub fn operand64(&self, block: &Block<'_>, inst: &Inst, n: usize, pair: usize) -> Result<u64, Trap> {
+    pub fn operand64(&self, block: &Block<'_>, inst: &Inst<'_>, n: usize, pair: usize) -> Result<u64, Trap> {
         let s = &inst.srcs[n];
         let lo = self.bits(block, &s.reg, s.swizzle[2 * pair] as usize)?;
         let hi = self.bits(block, &s.reg, s.swizzle[2 * pair + 1] as usize)?;

@@ -1,12 +1,10 @@
 //! Arithmetic: 32-bit floats and integers, comparisons, conversions, and 64-bit types by [`wide`](super::wide).
 
-use arrayvec::ArrayVec;
-
 use super::{Body, Parsed};
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, Aux, Cond, Inst as IrInst, Op, Rnd, Type, ValueId};
 
-type Values = ir::List<ValueId, 5>;
+type Operands = ir::List<ir::Src, 4>;
 
 /// Opcodes that are one IR operation on 32-bit operands.
 fn simple(op: Opcode) -> Option<(Op, Type)> {
@@ -123,26 +121,25 @@ fn conversion(op: Opcode) -> Option<(Type, Type, Rnd)> {
 }
 
 impl Body<'_> {
-    pub fn alu(&mut self, inst: &Inst) -> Parsed<()> {
+    pub fn alu(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         if inst.op == Opcode::DFRACEXP {
             return self.dfracexp(inst);
         }
         let info = inst.op.info();
-        let dst = inst.dsts[0];
+        let dst = &inst.dsts[0];
         // All operands are read before the first result is written.
         let mut results: [Option<ValueId>; 4] = [None; 4];
-        let enabled: ArrayVec<usize, 4> = dst.comps().collect();
         match info.shape {
             Shape::Scalar => {
                 let v = self.component(inst, 0)?[0];
-                enabled.iter().for_each(|&c| results[c] = Some(v));
+                dst.comps().for_each(|c| results[c] = Some(v));
             }
             Shape::Dot(n) => {
                 let v = self.dot(inst, n.into())?;
-                enabled.iter().for_each(|&c| results[c] = Some(v));
+                dst.comps().for_each(|c| results[c] = Some(v));
             }
             Shape::Vec => {
-                for &c in &enabled {
+                for c in dst.comps() {
                     results[c] = Some(self.vector(inst, c)?);
                 }
             }
@@ -156,7 +153,7 @@ impl Body<'_> {
                 // A comparison's result goes to the component that its pair begins at; conversions fill the written
                 // components in order.
                 let compares = info.srcs.len() > 1;
-                for (n, &c) in enabled.iter().enumerate() {
+                for (n, c) in dst.comps().enumerate() {
                     let pair = if compares { c / 2 } else { n };
                     if pair < 2 {
                         results[c] = Some(self.component(inst, pair)?[0]);
@@ -164,13 +161,13 @@ impl Body<'_> {
                 }
             }
             _ => {
-                for &c in &enabled {
+                for c in dst.comps() {
                     results[c] = Some(self.component(inst, c)?[0]);
                 }
             }
         }
         let clamp = inst.saturate && matches!(info.dsts[0], Ty::F32 | Ty::Any) && !saturates(inst.op);
-        for c in enabled {
+        for c in dst.comps() {
             if let Some(v) = results[c] {
                 let v = if clamp { self.saturate(v) } else { v };
                 self.write(&dst.reg, c, v)?;
@@ -180,60 +177,47 @@ impl Body<'_> {
     }
 
     /// The operands of unit `n`: a component, or a pair where the operation is 64 bits wide.
-    fn operands(&mut self, inst: &Inst, n: usize) -> Parsed<ArrayVec<ir::Src, 4>> {
-        let info = inst.op.info();
-        let mut all = ArrayVec::new();
-        for (src, &ty) in inst.srcs.iter().zip(info.srcs) {
-            let s = if ty.is_64() {
-                self.operand64(src, n, ty)?
-            } else if info.srcs[0].is_64() {
-                // Shift amounts and exponents stand in the first component of their pair.
-                self.operand(src, 2 * n, ty)?
-            } else {
-                self.operand(src, n, ty)?
-            };
+    fn operands(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<Operands> {
+        let types = inst.op.info().srcs;
+        // Shift amounts and exponents stand in the first component of their pair.
+        let narrow = if types[0].is_64() { 2 * n } else { n };
+        let mut all = Operands::new();
+        for (src, &ty) in inst.srcs.iter().zip(types) {
+            let s = if ty.is_64() { self.operand64(src, n, ty)? } else { self.operand(src, narrow, ty)? };
             all.push(s);
         }
         Ok(all)
     }
 
-    /// The result of unit `n`: one value, or two where the result is 64 bits wide.
-    fn component(&mut self, inst: &Inst, n: usize) -> Parsed<Values> {
+    /// The result of unit `n`: low and high word where it is 64 bits wide, else one value twice.
+    fn component(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<[ValueId; 2]> {
         let s = self.operands(inst, n)?;
         let exact = inst.precise;
-        if inst.op == Opcode::DIV {
-            // GLSL asks for 2.5 units in the last place where the divisor's reciprocal is a normal number, and for
-            // nothing beyond: the rounded reciprocal is good enough.
-            let r = self.b().op1(Op::Rcp, Type::F32, s[1]);
-            let mut i = IrInst::new(Op::Mul, Type::F32).src(s[0]).src(r);
+        if let Some((op, ty)) = simple(inst.op) {
+            let mut i = one_op(op, ty, s);
             i.exact = exact;
             i.sat = inst.saturate && saturates(inst.op);
-            return Ok(self.b().values(i));
+            return Ok([self.b().value(i); 2]);
         }
-        if let Some((op, ty)) = simple(inst.op).or_else(|| Self::simple64(inst.op)) {
-            let mut i = IrInst::new(op, ty);
-            i.srcs.extend(s.iter().copied());
+        if let Some((op, ty)) = Self::simple64(inst.op) {
+            let mut i = one_op(op, ty, s);
             i.exact = exact;
-            i.sat = inst.saturate && saturates(inst.op);
-            if matches!(op, Op::Shl | Op::Shr) {
-                i.aux = Aux::Wrap;
-            }
-            return Ok(self.b().values(i));
+            return Ok(self.pair(i));
         }
         if let Some((ty, cond, sty)) = comparison(inst.op) {
-            return Ok(Values::from_iter([self.b().set(ty, cond, sty, s[0], s[1])]));
+            return Ok([self.b().set(ty, cond, sty, s[0], s[1]); 2]);
         }
         if let Some((ty, sty, rnd)) = conversion(inst.op) {
             let mut i = IrInst::new(Op::Cvt, ty).src(s[0]);
             i.sty = sty;
             i.rnd = rnd;
-            return Ok(self.b().values(i));
+            return Ok(if ty.words() == 2 { self.pair(i) } else { [self.b().value(i); 2] });
         }
         use Opcode::*;
         let one = match inst.op {
             DFRAC => {
                 let floor = self.round64(s[0], Rnd::Down);
-                let floor = ir::Src::tuple(&floor).neg();
+                let floor = ir::Src::from(floor).neg();
                 return Ok(self.pair(IrInst::new(Op::Add, Type::F64).src(s[0]).src(floor)));
             }
             DTRUNC => return Ok(self.round64(s[0], Rnd::Zero)),
@@ -243,6 +227,14 @@ impl Body<'_> {
             DSSG => return Ok(self.sign64(s[0])),
             I64SSG => return Ok(self.sign_i64(s[0])),
             MOV | UARL => self.value(s[0]),
+            DIV => {
+                // GLSL asks for 2.5 units in the last place where the divisor's reciprocal is a normal number, and
+                // for nothing beyond: the rounded reciprocal is good enough.
+                let r = self.b().op1(Op::Rcp, Type::F32, s[1]);
+                let mut i = IrInst::new(Op::Mul, Type::F32).src(s[0]).src(r);
+                i.exact = exact;
+                self.b().value(i)
+            }
             SUB => {
                 let mut i = IrInst::new(Op::Add, Type::F32).src(s[0]).src(s[1].neg());
                 i.exact = exact;
@@ -303,7 +295,7 @@ impl Body<'_> {
                 );
             }
         };
-        Ok(Values::from_iter([one]))
+        Ok([one; 2])
     }
 
     /// The integral float near a float.
@@ -320,7 +312,7 @@ impl Body<'_> {
         self.b().op1(Op::Ex2, Type::F32, product)
     }
 
-    pub fn dot(&mut self, inst: &Inst, n: usize) -> Parsed<ValueId> {
+    pub fn dot(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<ValueId> {
         let mut sum = None;
         for c in 0..n {
             let a = self.operand(&inst.srcs[0], c, Ty::F32)?;
@@ -336,7 +328,7 @@ impl Body<'_> {
         }
     }
 
-    fn dfracexp(&mut self, inst: &Inst) -> Parsed<()> {
+    fn dfracexp(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let s = self.operand64(&inst.srcs[0], 0, Ty::F64)?;
         let (fraction, exponent) = self.frexp64(s);
         for c in inst.dsts[0].comps() {
@@ -347,6 +339,15 @@ impl Body<'_> {
         }
         Ok(())
     }
+}
+
+fn one_op(op: Op, ty: Type, srcs: Operands) -> IrInst {
+    let mut i = IrInst::new(op, ty);
+    i.srcs = srcs;
+    if matches!(op, Op::Shl | Op::Shr) {
+        i.aux = Aux::Wrap;
+    }
+    i
 }
 
 /// Whether the IR operation of an opcode saturates by itself.

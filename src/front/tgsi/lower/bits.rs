@@ -74,7 +74,7 @@ impl Body<'_> {
     }
 
     /// The value of component `c` of a vector opcode's result.
-    pub fn vector(&mut self, inst: &Inst, c: usize) -> Parsed<ValueId> {
+    pub fn vector(&mut self, inst: &Inst<'_>, c: usize) -> Parsed<ValueId> {
         use Opcode::*;
         let src = &inst.srcs[0];
         let f = Ty::F32;

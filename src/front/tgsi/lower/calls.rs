@@ -37,6 +37,9 @@ pub struct Calls {
 impl Calls {
     /// Analyses what is reached from the code at `entry`; refuses recursion.
     pub fn new(ast: &Program, entry: u32) -> Result<Calls, Diagnostics> {
+        if !ast.code.iter().any(|i| is_call(i.op)) {
+            return Ok(Calls::default());
+        }
         let order = reached(ast, entry)?;
         if order.len() == 1 {
             return Ok(Calls::default());
@@ -72,6 +75,11 @@ fn body(ast: &Program, start: u32) -> std::ops::Range<u32> {
     let rest = &ast.code[from as usize..];
     let n = rest.iter().position(|i| matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB)).unwrap_or(rest.len());
     from..from + n as u32
+}
+
+/// Whether a file's registers can be written and read back.
+fn is_variable(file: File) -> bool {
+    matches!(file, File::Temp | File::Addr)
 }
 
 fn is_call(op: Opcode) -> bool {
@@ -353,8 +361,8 @@ impl<'a> Analysis<'a> {
     fn writes(&mut self, at: u32) -> Bits {
         let ast = self.ast;
         let mut bits = Bits::default();
-        for d in &ast.code[at as usize].dsts {
-            if d.reg.index.indirect.is_none() && matches!(d.reg.file, File::Temp | File::Addr) {
+        for d in ast.inst(at).dsts {
+            if d.reg.index.indirect.is_none() && is_variable(d.reg.file) {
                 for c in d.comps() {
                     let n = self.number((d.reg.file, d.reg.index.offset as u32, c as u8));
                     bits.insert(n);
@@ -367,7 +375,7 @@ impl<'a> Analysis<'a> {
     /// The components that an instruction may read.
     fn reads_of(&mut self, at: u32) -> Bits {
         let ast = self.ast;
-        let inst = &ast.code[at as usize];
+        let inst = &ast.inst(at);
         let mut bits = Bits::default();
         let mask = inst.dsts.first().map_or(0, |d| d.mask);
         for (n, s) in inst.srcs.iter().enumerate() {
@@ -382,15 +390,17 @@ impl<'a> Analysis<'a> {
         }
         for reg in inst.dsts.iter().map(|d| &d.reg).chain(inst.srcs.iter().map(|s| &s.reg)) {
             for i in [Some(reg.index), reg.dim].into_iter().flatten().filter_map(|i| i.indirect) {
-                let n = self.number((i.file, i.index, i.comp));
-                bits.insert(n);
+                if is_variable(i.file) {
+                    let n = self.number((i.file, i.index.into(), i.comp));
+                    bits.insert(n);
+                }
             }
         }
         bits
     }
 
     fn read(&mut self, reg: &Reg, comp: u8, bits: &mut Bits) {
-        if reg.index.indirect.is_none() && matches!(reg.file, File::Temp | File::Addr) {
+        if reg.index.indirect.is_none() && is_variable(reg.file) {
             let n = self.number((reg.file, reg.index.offset as u32, comp));
             bits.insert(n);
         }
@@ -399,7 +409,7 @@ impl<'a> Analysis<'a> {
 
 /// The components of operand `n` (before its swizzle) that count, for an instruction that writes `mask`. Where an
 /// opcode has no simple rule: all.
-fn read_components(inst: &Inst, n: usize, mask: u8) -> Vec<usize> {
+fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
     let info = inst.op.info();
     let written = |m: u8| (0..4).filter(move |c| m >> c & 1 != 0).collect::<Vec<_>>();
     match info.shape {

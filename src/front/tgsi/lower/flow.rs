@@ -44,7 +44,7 @@ pub struct Switch {
 }
 
 impl Body<'_> {
-    pub fn flow(&mut self, at: u32, inst: &Inst) -> Parsed<()> {
+    pub fn flow(&mut self, at: u32, inst: &Inst<'_>) -> Parsed<()> {
         match inst.op {
             Opcode::IF | Opcode::UIF if !self.live => self.open.push(Open::Dead),
             Opcode::BGNLOOP | Opcode::SWITCH if !self.live => self.open.push(Open::Dead),
@@ -80,7 +80,7 @@ impl Body<'_> {
     }
 
     /// Whether the operand of an IF and its kin holds. A float is true unless it is zero: NaN is, too.
-    fn condition(&mut self, inst: &Inst) -> Parsed<ValueId> {
+    fn condition(&mut self, inst: &Inst<'_>) -> Parsed<ValueId> {
         let float = inst.op == Opcode::IF;
         let s = self.operand(&inst.srcs[0], 0, if float { Ty::F32 } else { Ty::U32 })?;
         let s = if float { s } else { self.value(s).into() };
@@ -201,7 +201,7 @@ impl Body<'_> {
         }
     }
 
-    fn begin_switch(&mut self, at: u32, inst: &Inst) -> Parsed<()> {
+    fn begin_switch(&mut self, at: u32, inst: &Inst<'_>) -> Parsed<()> {
         let selector = self.operand(&inst.srcs[0], 0, Ty::U32)?;
         let selector = self.value(selector);
         let ast = self.cx.ast;
@@ -210,7 +210,7 @@ impl Body<'_> {
         let mut any: Option<ValueId> = None;
         let mut next = ast.partner[at as usize];
         while ast.code[next as usize].op != Opcode::ENDSWITCH {
-            let case = &ast.code[next as usize];
+            let case = &ast.inst(next);
             if case.op == Opcode::DEFAULT {
                 if default.replace(hits.len()).is_some() {
                     self.span = case.span;

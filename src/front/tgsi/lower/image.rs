@@ -34,11 +34,17 @@ impl Body<'_> {
     }
 
     /// The common part of an image instruction; `address` is its coordinate operand.
-    fn surface(&mut self, inst: &Inst, reg: &Reg, image: Resource, address: Option<&Src>) -> Parsed<Surf> {
+    fn surface(
+        &mut self,
+        inst: &Inst<'_>,
+        reg: &Reg,
+        image: Resource,
+        address: Option<&Src>,
+    ) -> Parsed<Surf> {
         let Resource::Image { number, index, handle, raw } = image else {
             return Err(self.error("this is no image", ""));
         };
-        let memory = inst.memory.as_deref().cloned().unwrap_or_default();
+        let memory = inst.memory.cloned().unwrap_or_default();
         let decl = self.image_decl(reg);
         let target = memory.target.or(decl.map(|d| d.0)).filter(|&t| t != Target::Unknown);
         let Some(target) = target else {
@@ -110,7 +116,7 @@ impl Body<'_> {
         dsts
     }
 
-    pub fn image_load(&mut self, inst: &Inst, image: Resource) -> Parsed<()> {
+    pub fn image_load(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
         let (dst, res) = (inst.dsts[0], inst.srcs[0]);
         let mut surf = self.surface(inst, &res.reg, image, Some(&inst.srcs[1]))?;
         surf.mask = dst.comps().fold(0, |m, c| m | 1 << res.swizzle[c]);
@@ -129,7 +135,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub fn image_store(&mut self, inst: &Inst, image: Resource) -> Parsed<()> {
+    pub fn image_store(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
         let dst = inst.dsts[0];
         let mut surf = self.surface(inst, &dst.reg, image, Some(&inst.srcs[0]))?;
         // A formatted store writes whole texels; a raw one as many words as its mask has.
@@ -144,7 +150,7 @@ impl Body<'_> {
 
     pub fn image_atomic(
         &mut self,
-        inst: &Inst,
+        inst: &Inst<'_>,
         image: Resource,
         op: AtomOp,
         data: &[ir::Src],
@@ -162,7 +168,7 @@ impl Body<'_> {
         Ok(self.surface_inst(Op::Sured, surf, 1)[0])
     }
 
-    pub fn image_size(&mut self, inst: &Inst, image: Resource) -> Parsed<()> {
+    pub fn image_size(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
         let (dst, reg) = (inst.dsts[0], inst.srcs[0].reg);
         let mut surf = self.surface(inst, &reg, image, None)?;
         surf.mask = dst.mask;

@@ -20,7 +20,7 @@ pub enum Resource {
 }
 
 impl Body<'_> {
-    pub fn memory(&mut self, inst: &Inst) -> Parsed<()> {
+    pub fn memory(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         match inst.op {
             Opcode::STORE => self.store(inst),
             Opcode::LOAD => self.load(inst),
@@ -31,7 +31,7 @@ impl Body<'_> {
     }
 
     /// What a resource operand names, with the ordering that the instruction asks for.
-    pub fn resource_operand(&mut self, inst: &Inst, reg: &Reg, swizzle: [u8; 4]) -> Parsed<Resource> {
+    pub fn resource_operand(&mut self, inst: &Inst<'_>, reg: &Reg, swizzle: [u8; 4]) -> Parsed<Resource> {
         let order = match &inst.memory {
             Some(m) if m.volatile => Order::Volatile,
             Some(m) if m.coherent => Order::Coherent,
@@ -170,7 +170,7 @@ impl Body<'_> {
         if reg.file == File::HwAtomic { self.counter(m, address) } else { self.addressed(m, address) }
     }
 
-    fn load(&mut self, inst: &Inst) -> Parsed<()> {
+    fn load(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let (dst, res) = (inst.dsts[0], inst.srcs[0]);
         let m = match self.resource_operand(inst, &res.reg, res.swizzle)? {
             Resource::Bytes(m) => m,
@@ -193,7 +193,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn store(&mut self, inst: &Inst) -> Parsed<()> {
+    fn store(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let dst = inst.dsts[0];
         let m = match self.resource_operand(inst, &dst.reg, [0, 1, 2, 3])? {
             Resource::Bytes(m) => m,
@@ -211,7 +211,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn atomic(&mut self, inst: &Inst) -> Parsed<()> {
+    fn atomic(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let (op, ty) = atomic(inst.op);
         let res = inst.srcs[0];
         let target = self.resource_operand(inst, &res.reg, res.swizzle)?;
@@ -273,7 +273,7 @@ impl Body<'_> {
         old
     }
 
-    fn size_query(&mut self, inst: &Inst) -> Parsed<()> {
+    fn size_query(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let (dst, res) = (inst.dsts[0], inst.srcs[0]);
         match self.resource_operand(inst, &res.reg, res.swizzle)? {
             Resource::Bytes(m) if m.space == Space::Buffer => {
@@ -288,7 +288,7 @@ impl Body<'_> {
         }
     }
 
-    pub fn sync(&mut self, inst: &Inst) -> Parsed<()> {
+    pub fn sync(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         /// Bits of MEMBAR's operand that concern the block alone: shared memory, thread group.
         const BLOCK_BITS: u32 = 0x18;
         const SHARED_ONLY: u32 = 0x8;
@@ -313,7 +313,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub fn lane(&mut self, inst: &Inst) -> Parsed<()> {
+    pub fn lane(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let dst = inst.dsts[0];
         match inst.op {
             Opcode::CLOCK => {
@@ -375,7 +375,7 @@ impl Body<'_> {
     }
 
     /// The first operand as a truth value: any bit is set.
-    fn truth(&mut self, inst: &Inst) -> Parsed<ValueId> {
+    fn truth(&mut self, inst: &Inst<'_>) -> Parsed<ValueId> {
         let s = self.operand(&inst.srcs[0], 0, Ty::U32)?;
         Ok(self.b().setp(Cond::Ne, Type::U32, s, 0u32))
     }

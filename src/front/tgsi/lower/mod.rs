@@ -43,8 +43,8 @@ struct Context<'a> {
     /// The functions of subroutines, by the number of their BGNSUB.
     funcs: FxHashMap<u32, FuncId>,
     calls: Calls,
-    /// What system values mean.
-    svs: FxHashMap<u32, Semantic>,
+    /// What system values mean, by number.
+    svs: Vec<Option<Semantic>>,
 }
 
 /// A function while it is made.
@@ -52,7 +52,9 @@ struct Body<'a> {
     cx: &'a Context<'a>,
     f: Function,
     ssa: Ssa,
-    vars: FxHashMap<(File, u32, u8), Var>,
+    /// The variables of registers, four a register, as far as they have been met.
+    temps: Vec<Var>,
+    addrs: Vec<Var>,
     /// Where instructions go; meaningless while not `live`.
     block: BlockId,
     /// Control can get here.
@@ -76,8 +78,11 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
     let funcs =
         calls.order().iter().enumerate().map(|(n, &sub)| (sub, FuncId::from_u32(n as u32 + 1))).collect();
     let storage = Storage::new(ast, req.private_bytes);
-    let svs = ast.decls.iter().filter(|d| d.file == File::Sv);
-    let svs = svs.flat_map(|d| (d.first..=d.last).filter_map(|n| Some((n, d.semantic?.0)))).collect();
+    let mut svs = Vec::new();
+    for d in ast.decls.iter().filter(|d| d.file == File::Sv && d.semantic.is_some()) {
+        svs.resize(svs.len().max(d.last as usize + 1), None);
+        svs[d.first as usize..=d.last as usize].fill(d.semantic.map(|s| s.0));
+    }
     let cx = Context { ast, req, storage, block_size, funcs, calls, svs };
     let mut diags = Diagnostics::default();
     let kernel = Body::new(&cx, kernel_name(ast, entry), None).make(entry, &mut diags);
@@ -115,7 +120,8 @@ impl<'a> Body<'a> {
             cx,
             f,
             ssa,
-            vars: FxHashMap::default(),
+            temps: Vec::new(),
+            addrs: Vec::new(),
             block,
             live: true,
             open: Vec::new(),
@@ -135,23 +141,20 @@ impl<'a> Body<'a> {
             self.f.results = vec![ir::Class::Gpr; b.results.len()];
         }
         let is_sub = ast.code[start as usize].op == Opcode::BGNSUB;
-        let mut at = start as usize + usize::from(is_sub);
+        let at = start as usize + usize::from(is_sub);
         let rest =
             ast.code[at..].iter().take_while(|i| !matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB)).count();
         // Room for what lowering and legalisation will make of it, too.
         self.f.reserve(8 * rest + 32);
-        while let Some(inst) = ast.code.get(at) {
-            if matches!(inst.op, Opcode::BGNSUB | Opcode::ENDSUB) {
-                break;
-            }
+        for at in at..at + rest {
+            let inst = ast.inst(at as u32);
             self.span = inst.span;
-            if let Err(d) = self.instruction(at as u32, inst) {
+            if let Err(d) = self.instruction(at as u32, &inst) {
                 diags.push(*d);
                 if diags.list.len() >= Diagnostics::LIMIT {
                     break;
                 }
             }
-            at += 1;
         }
         // After an error constructs may be open; the function is not used then.
         if !diags.has_errors() {
@@ -192,7 +195,7 @@ impl<'a> Body<'a> {
         self.live = false;
     }
 
-    fn instruction(&mut self, at: u32, inst: &Inst) -> Parsed<()> {
+    fn instruction(&mut self, at: u32, inst: &Inst<'_>) -> Parsed<()> {
         if inst.op.info().shape == Shape::Flow {
             return self.flow(at, inst);
         }

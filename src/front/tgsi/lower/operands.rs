@@ -3,6 +3,7 @@
 use super::{Body, Failed, Parsed};
 use crate::diag::Diagnostic;
 use crate::driver::Abi;
+use crate::front::ssa::Var;
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, Align, Class, Cond, MemRef, Op, Space, Sv, Type, ValueId};
 
@@ -27,9 +28,14 @@ impl Body<'_> {
     }
 
     /// The variable of a register's component.
-    fn var(&mut self, file: File, index: u32, comp: usize) -> crate::front::ssa::Var {
-        let ssa = &mut self.ssa;
-        *self.vars.entry((file, index, comp as u8)).or_insert_with(|| ssa.var(Class::Gpr))
+    #[inline]
+    fn var(&mut self, file: File, index: u32, comp: usize) -> Var {
+        let vars = if file == File::Addr { &mut self.addrs } else { &mut self.temps };
+        let n = 4 * index as usize + comp;
+        if n >= vars.len() {
+            vars.resize_with(4 * (index as usize + 1), || self.ssa.var(Class::Gpr));
+        }
+        vars[n]
     }
 
     /// The current value of a register's component that is no memory.
@@ -48,7 +54,7 @@ impl Body<'_> {
         let reg = Reg {
             file: i.file,
             dim: None,
-            index: Index { offset: i.index as i32, indirect: None },
+            index: Index { offset: i.index as i16, indirect: None },
             span: self.span,
         };
         let s = self.bits(&reg, i.comp as usize)?;
@@ -61,7 +67,7 @@ impl Body<'_> {
             Some(i) => Some(self.indirect(i)?),
             None => None,
         };
-        Ok((index.offset, dynamic))
+        Ok((index.offset.into(), dynamic))
     }
 
     /// The number of a resource: a constant below 65536, and what is added to it.
@@ -77,7 +83,15 @@ impl Body<'_> {
 
     /// A place in the local memory that holds an array. What is read is inside the array whatever the index:
     /// compilers read an element before they test the index.
+    #[inline]
     fn array_place(&mut self, reg: &Reg, comp: usize, access: Access) -> Parsed<Option<MemRef>> {
+        if self.cx.storage.is_empty() {
+            return Ok(None);
+        }
+        self.place_in_array(reg, comp, access)
+    }
+
+    fn place_in_array(&mut self, reg: &Reg, comp: usize, access: Access) -> Parsed<Option<MemRef>> {
         let at = |offset: i64| {
             let m = MemRef::new(Space::Local).with_offset(offset as i32);
             m.with_align(Align::new(16, 4 * comp as u32))
@@ -188,18 +202,17 @@ impl Body<'_> {
     fn system_value(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         let (index, dynamic) = self.index(&reg.index)?;
         if let Some(v) = dynamic {
-            let mut all: Vec<u32> = self.cx.svs.keys().copied().collect();
-            all.sort_unstable();
             let mut choice = self.b().mov(0u32);
-            for n in all {
-                let one = Reg { index: Index { offset: n as i32, indirect: None }, ..*reg };
+            let declared = (0..).zip(&self.cx.svs).filter(|(_, sv)| sv.is_some());
+            for (n, _) in declared {
+                let one = Reg { index: Index { offset: n, indirect: None }, ..*reg };
                 let s = self.system_value(&one, comp)?;
-                let hit = self.b().setp(Cond::Eq, Type::U32, v, (n as i32).wrapping_sub(index) as u32);
+                let hit = self.b().setp(Cond::Eq, Type::U32, v, i32::from(n).wrapping_sub(index) as u32);
                 choice = self.b().sel(hit, s, choice);
             }
             return Ok(choice.into());
         }
-        let Some(&semantic) = self.cx.svs.get(&(index as u32)) else {
+        let Some(&Some(semantic)) = usize::try_from(index).ok().and_then(|n| self.cx.svs.get(n)) else {
             return Err(Box::new(
                 Diagnostic::error(format!("SV[{index}] is not declared"))
                     .at(reg.span, "expected a system value that is declared with its meaning"),
@@ -246,6 +259,9 @@ impl Body<'_> {
     /// A 32-bit operand of type `ty` (float modifiers stand on the result, others are carried out).
     pub fn operand(&mut self, src: &Src, comp: usize, ty: Ty) -> Parsed<ir::Src> {
         let mut s = self.bits(&src.reg, src.swizzle[comp] as usize)?;
+        if !src.abs && !src.neg {
+            return Ok(s);
+        }
         if let (Some(bits), Ty::F32 | Ty::Any) = (s.as_imm(), ty) {
             let bits = if src.abs { bits & !SIGN } else { bits };
             return Ok(if src.neg { bits ^ SIGN } else { bits }.into());

@@ -75,6 +75,11 @@ impl Storage {
         }
     }
 
+    /// Whether no register is in memory, and none is indexed dynamically.
+    pub fn is_empty(&self) -> bool {
+        self.arrays.is_empty()
+    }
+
     /// The array that holds a register, if it is in memory.
     pub fn find(&self, file: File, index: u32) -> Option<Array> {
         self.of.get(&(file, index)).map(|&n| self.arrays[n].1)
@@ -93,11 +98,6 @@ impl Storage {
 
 /// Calls `f` with every register operand of the program.
 pub fn for_regs(ast: &Program, mut f: impl FnMut(&Reg)) {
-    for inst in &ast.code {
-        inst.dsts.iter().for_each(|d| f(&d.reg));
-        inst.srcs.iter().for_each(|s| f(&s.reg));
-        if let Some(t) = &inst.texture {
-            t.offsets.iter().for_each(|s| f(&s.reg));
-        }
-    }
+    ast.dsts.iter().for_each(|d| f(&d.reg));
+    ast.srcs.iter().chain(ast.textures.iter().flat_map(|t| &t.offsets)).for_each(|s| f(&s.reg));
 }

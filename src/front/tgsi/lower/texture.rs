@@ -10,12 +10,12 @@ use crate::front::tgsi::ast::*;
 use crate::ir::{Dim, Ext, Inst as IrInst, Op, Tex, TexOp, TexRole, Type, ValueId};
 
 impl Body<'_> {
-    pub fn texture(&mut self, inst: &Inst) -> Parsed<()> {
+    pub fn texture(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         if matches!(inst.op, Opcode::SAMPLE_POS | Opcode::SAMP2HND) {
             return Err(self.error(format!("{} is not supported", inst.op.name()), ""));
         }
         let sample = inst.op.info().shape == Shape::Sample;
-        let written = inst.texture.as_deref().map_or(Target::Unknown, |t| t.target);
+        let written = inst.texture.map_or(Target::Unknown, |t| t.target);
         let resources: Vec<&Src> = inst
             .srcs
             .iter()
@@ -64,7 +64,7 @@ impl Body<'_> {
     }
 
     /// The number of samples, then zeros.
-    fn sample_info(&mut self, inst: &Inst, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
+    fn sample_info(&mut self, inst: &Inst<'_>, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
         tex.mask = 1;
         let samples = self.b().gpr();
         let mut i = IrInst::new(Op::Tex, tex.ty).dst(samples);
@@ -92,7 +92,7 @@ impl Body<'_> {
         }
     }
 
-    fn result_type(&self, inst: &Inst, view: &Src) -> Type {
+    fn result_type(&self, inst: &Inst<'_>, view: &Src) -> Type {
         match inst.op {
             Opcode::TXQ | Opcode::TXQS | Opcode::SVIEWINFO | Opcode::SAMPLE_INFO => return Type::U32,
             Opcode::LODQ | Opcode::LOD => return Type::F32,
@@ -161,7 +161,7 @@ impl Body<'_> {
         }
     }
 
-    fn fill(&mut self, inst: &Inst, target: Target, tex: &mut Tex) -> Parsed<()> {
+    fn fill(&mut self, inst: &Inst<'_>, target: Target, tex: &mut Tex) -> Parsed<()> {
         use Opcode::*;
         let first = &inst.srcs[0];
         let mut reference = tex.shadow.then(|| (*first, Self::reference(target)));
@@ -322,8 +322,8 @@ impl Body<'_> {
     }
 
     /// Texel offsets: in the instruction where they are constant and small, otherwise an operand.
-    fn offsets(&mut self, inst: &Inst, tex: &mut Tex) -> Parsed<()> {
-        let Some(texture) = &inst.texture else { return Ok(()) };
+    fn offsets(&mut self, inst: &Inst<'_>, tex: &mut Tex) -> Parsed<()> {
+        let Some(texture) = inst.texture else { return Ok(()) };
         if texture.offsets.is_empty() || matches!(tex.op, TexOp::Size | TexOp::Samples | TexOp::LodQuery) {
             return Ok(());
         }
@@ -357,7 +357,7 @@ impl Body<'_> {
     }
 
     /// Emits the operation and writes its results; `swizzle` is the view's.
-    fn emit(&mut self, inst: &Inst, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
+    fn emit(&mut self, inst: &Inst<'_>, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
         let dst = inst.dsts[0];
         tex.mask = dst.comps().fold(0, |m, c| m | 1 << swizzle[c]);
         let comps: Vec<u8> = (0..4).filter(|c| tex.mask >> c & 1 != 0).collect();

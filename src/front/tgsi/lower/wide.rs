@@ -2,42 +2,43 @@
 
 use super::Body;
 use crate::front::tgsi::ast::Opcode;
-use crate::ir::{Aux, Cond, Inst, List, Op, Rnd, Src, Type, ValueId};
+use crate::ir::{Aux, Cond, Inst, Op, Rnd, Src, Type, ValueId};
 
-type Values = List<ValueId, 5>;
+/// Low word, high word.
+type Pair = [ValueId; 2];
 
 impl Body<'_> {
-    pub fn pair(&mut self, inst: Inst) -> Values {
-        self.b().values(inst)
+    pub fn pair(&mut self, inst: Inst) -> Pair {
+        self.b().pair(inst)
     }
 
     /// An integral double near a double.
-    pub fn round64(&mut self, s: Src, rnd: Rnd) -> Values {
+    pub fn round64(&mut self, s: Src, rnd: Rnd) -> Pair {
         let mut i = Inst::new(Op::Cvt, Type::F64).src(s).with_aux(Aux::Integral);
         i.rnd = rnd;
         self.pair(i)
     }
 
     /// The sign of a double as -1.0, 0.0 or 1.0.
-    pub fn sign64(&mut self, s: Src) -> Values {
+    pub fn sign64(&mut self, s: Src) -> Pair {
         let pos = self.b().setp(Cond::Gt, Type::F64, s, Src::f64(0.0));
         let neg = self.b().setp(Cond::Lt, Type::F64, s, Src::f64(0.0));
         let high = |x: f64| (x.to_bits() >> 32) as u32;
         let hi = self.b().sel(neg, high(-1.0), 0u32);
         let hi = self.b().sel(pos, high(1.0), hi);
         let lo = self.b().mov(0u32);
-        Values::from_iter([lo, hi])
+        [lo, hi]
     }
 
     /// The sign of a 64-bit integer as -1, 0 or 1.
-    pub fn sign_i64(&mut self, s: Src) -> Values {
+    pub fn sign_i64(&mut self, s: Src) -> Pair {
         let [lo, hi] = self.words(s);
         let sign = self.b().op2(Op::Shr, Type::S32, hi, 31u32);
         let any = self.b().op2(Op::Or, Type::U32, lo, hi);
         let nonzero = self.b().setp(Cond::Ne, Type::U32, any, 0u32);
         let one = self.b().sel(nonzero, 1u32, 0u32);
         let lo = self.b().op2(Op::Or, Type::U32, one, sign);
-        Values::from_iter([lo, sign])
+        [lo, sign]
     }
 
     /// The two words of a 64-bit operand without modifiers.
@@ -53,13 +54,13 @@ impl Body<'_> {
 
     /// DFRACEXP: the significand in [0.5, 1) and the exponent of 2. Zeros, infinities and NaNs come back with
     /// exponent 0.
-    pub fn frexp64(&mut self, s: Src) -> (Values, ValueId) {
+    pub fn frexp64(&mut self, s: Src) -> (Pair, ValueId) {
         const EXPONENT: u32 = 0x7ff;
         const HALF: u32 = 0x3fe0_0000;
         // Copies make modifiers part of the value.
         let mut one = Inst::new(Op::Mul, Type::F64).src(s).src(Src::f64(1.0));
         one.exact = true;
-        let x = if s.mods == Default::default() { s } else { Src::tuple(&self.pair(one)) };
+        let x = if s.mods == Default::default() { s } else { self.pair(one).into() };
         let [lo, hi] = self.words(x);
         let exponent = |me: &mut Self, hi: ValueId| me.b().op2(Op::Ext, Type::U32, hi, 20u32 | 11 << 8);
         let e = exponent(self, hi);
@@ -79,7 +80,7 @@ impl Body<'_> {
         let rlo = self.b().sel(same, lo, nlo);
         let rhi = self.b().sel(same, hi, frac);
         let rexp = self.b().sel(same, 0u32, power);
-        (Values::from_iter([rlo, rhi]), rexp)
+        ([rlo, rhi], rexp)
     }
 
     /// An opcode of the 64-bit types that is one IR operation, or else what it is.
