@@ -82,6 +82,8 @@ pub struct Ssa {
     /// For each write, the time of the one before of the same variable.
     writes: Vec<u32>,
     places: SecondaryMap<BlockId, Place>,
+    /// The last block that was found to be in the making: something goes to it, and it has not ended.
+    open: PackedOption<BlockId>,
     numbers: u32,
     /// The value of a variable at the end of a block, as far as it is known and not the variable's most recent.
     defs: FxHashMap<(Var, BlockId), ValueId>,
@@ -99,7 +101,7 @@ pub struct Ssa {
 
 impl Ssa {
     pub fn new() -> Ssa {
-        Ssa::default()
+        Ssa { vars: Vec::with_capacity(32), writes: Vec::with_capacity(64), ..Ssa::default() }
     }
 
     pub fn var(&mut self, class: Class) -> Var {
@@ -114,9 +116,11 @@ impl Ssa {
     }
 
     pub fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
-        let out_of_order = !self.entered(block) || self.places[block].ended != 0;
+        if self.open != block.into() && self.entered(block) && self.places[block].ended == 0 {
+            self.open = block.into();
+        }
         let last = &mut self.vars[var.0 as usize].last;
-        last.out_of_order |= out_of_order;
+        last.out_of_order |= self.open != block.into();
         let time = self.writes.len() as u32;
         self.writes.push(std::mem::replace(&mut last.time, time));
         self.define(block, var, value);
@@ -165,6 +169,7 @@ impl Ssa {
     fn edge(&mut self, from: BlockId, edge: usize, to: BlockId) {
         self.preds[to].push(Pred { from, edge });
         self.places[from].ended = self.now();
+        self.open = None.into();
         let place = self.places[to];
         if place.number == 0 {
             self.numbers += 1;

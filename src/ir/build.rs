@@ -44,9 +44,15 @@ impl<'f> Builder<'f> {
     }
 
     /// Appends with one new destination of the type's class. For one-word types.
-    pub fn value(&mut self, inst: Inst) -> ValueId {
-        let d = self.func.new_value(inst.ty.class());
-        self.push(inst.dst(d));
+    pub fn value(&mut self, mut inst: Inst) -> ValueId {
+        let def = Def::Inst(self.func.insts.next_key());
+        let d = self.func.values.push(ValueData { class: inst.ty.class(), def });
+        inst.dsts.push(d);
+        if inst.loc == Loc::default() {
+            inst.loc = self.loc;
+        }
+        let id = self.func.insts.push(inst);
+        self.func.blocks[self.block].body.push(id);
         d
     }
 
@@ -133,6 +139,11 @@ impl<'f> Builder<'f> {
 
     pub fn sv(&mut self, sv: Sv) -> ValueId {
         self.value(Inst::new(Op::Rdsv, Type::U32).with_aux(Aux::Sv(sv)))
+    }
+
+    /// Loads one word.
+    pub fn ld_word(&mut self, mem: MemRef) -> ValueId {
+        self.value(Inst::new(Op::Ld, Type::U32).with_mem(mem))
     }
 
     /// Loads `ty.words()` values.

@@ -198,19 +198,15 @@ impl<'s> Parser<'s> {
         if word.is_empty() {
             return Err(self.unexpected(wanted));
         }
-        let word = upper_case(word);
-        match &*word {
-            "DCL" => self.declaration(),
-            "IMM" => self.immediate(),
-            "PROPERTY" => self.property(),
-            word => match mnemonic(word) {
-                Some(mnemonic) => self.instruction(word.len(), mnemonic),
-                None => {
-                    let names: Vec<&str> =
-                        Opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
-                    Err(self.unknown("an instruction", word, &names))
-                }
-            },
+        match Keyword::parse(word).or_else(|| Keyword::parse(&upper_case(word))) {
+            Some(Keyword::Dcl) => self.declaration(),
+            Some(Keyword::Imm) => self.immediate(),
+            Some(Keyword::Property) => self.property(),
+            Some(Keyword::Instruction(mnemonic)) => self.instruction(word.len(), mnemonic),
+            None => {
+                let names: Vec<&str> = Opcode::ALL.iter().map(|o| o.name()).chain(["DCL", "IMM"]).collect();
+                Err(self.unknown("an instruction", &upper_case(word), &names))
+            }
         }
     }
 
@@ -702,6 +698,26 @@ impl<'s> Parser<'s> {
 
 fn known_format(name: &str) -> Option<Box<str>> {
     (name != "PIPE_FORMAT_NONE").then(|| name.into())
+}
+
+/// What a statement begins with.
+enum Keyword {
+    Dcl,
+    Imm,
+    Property,
+    Instruction(Mnemonic),
+}
+
+impl Keyword {
+    /// The keyword that a word in upper case is.
+    fn parse(word: &str) -> Option<Keyword> {
+        match word {
+            "DCL" => Some(Keyword::Dcl),
+            "IMM" => Some(Keyword::Imm),
+            "PROPERTY" => Some(Keyword::Property),
+            _ => mnemonic(word).map(Keyword::Instruction),
+        }
+    }
 }
 
 /// An opcode, whether it saturates, whether it is precise.

@@ -177,6 +177,7 @@ impl Body<'_> {
     }
 
     /// The operands of unit `n`: a component, or a pair where the operation is 64 bits wide.
+    #[inline(always)]
     fn operands(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<Operands> {
         let types = inst.op.info().srcs;
         // Shift amounts and exponents stand in the first component of their pair.
@@ -341,6 +342,7 @@ impl Body<'_> {
     }
 }
 
+#[inline(always)]
 fn one_op(op: Op, ty: Type, srcs: Operands) -> IrInst {
     let mut i = IrInst::new(op, ty);
     i.srcs = srcs;

@@ -182,7 +182,7 @@ impl Body<'_> {
         for c in dst.comps() {
             let w = res.swizzle[c] as usize;
             if words[w].is_none() {
-                words[w] = Some(self.b().ld(Type::U32, word(m, w))[0]);
+                words[w] = Some(self.b().ld_word(word(m, w)));
             }
         }
         for c in dst.comps() {
@@ -242,7 +242,7 @@ impl Body<'_> {
 
     /// No other thread sees private memory, so that a load and a store are an atomic operation there.
     fn private_atomic(&mut self, op: AtomOp, ty: Type, m: MemRef, data: &[ir::Src]) -> ValueId {
-        let old = self.b().ld(Type::U32, m)[0];
+        let old = self.b().ld_word(m);
         let a = data.first().copied().unwrap_or(ir::Src::imm(0));
         let new = match op {
             AtomOp::Add => self.b().add(ty, old, a),

@@ -146,6 +146,7 @@ impl<'a> Body<'a> {
             ast.code[at..].iter().take_while(|i| !matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB)).count();
         // Room for what lowering and legalisation will make of it, too.
         self.f.reserve(8 * rest + 32);
+        self.f.blocks[self.block].body.reserve(64.min(4 * rest));
         for at in at..at + rest {
             let inst = ast.inst(at as u32);
             self.span = inst.span;

@@ -62,6 +62,7 @@ impl Body<'_> {
     }
 
     /// An index as a constant part and a dynamic part.
+    #[inline]
     pub fn index(&mut self, index: &Index) -> Parsed<(i32, Option<ValueId>)> {
         let dynamic = match &index.indirect {
             Some(i) => Some(self.indirect(i)?),
@@ -122,7 +123,7 @@ impl Body<'_> {
         match reg.file {
             File::Temp | File::Addr => {
                 if let Some(place) = self.array_place(reg, comp, Access::Read)? {
-                    return Ok(self.b().ld(Type::U32, place)[0].into());
+                    return Ok(self.b().ld_word(place).into());
                 }
                 Ok(self.read_var(reg.file, reg.index.offset as u32, comp).into())
             }
@@ -196,7 +197,7 @@ impl Body<'_> {
             let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
             m.set_base(&[scaled]);
         }
-        Ok(self.b().ld(Type::U32, m)[0].into())
+        Ok(self.b().ld_word(m).into())
     }
 
     fn system_value(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
