@@ -33,7 +33,7 @@ fn fields(row: &Row) -> Vec<(String, Bits)> {
         all.push((format!("suffix {i}"), g.at));
     }
     for (i, s) in row.slots.iter().enumerate() {
-        all.extend(s.fields().into_iter().map(|(what, at)| (format!("operand {i} {what}"), at)));
+        all.extend(s.fields().map(|(what, at)| (format!("operand {i} {what}"), at)));
     }
     all
 }

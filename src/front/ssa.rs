@@ -115,6 +115,7 @@ impl Ssa {
         Var(self.vars.len() as u32 - 1)
     }
 
+    #[inline]
     pub fn write(&mut self, block: BlockId, var: Var, value: ValueId) {
         if self.open != block.into() && self.entered(block) && self.places[block].ended == 0 {
             self.open = block.into();
@@ -136,20 +137,25 @@ impl Ssa {
     #[inline]
     fn define(&mut self, block: BlockId, var: Var, value: ValueId) {
         let v = &mut self.vars[var.0 as usize];
-        if v.recent != block.into() {
-            if let Some(before) = v.recent.expand() {
-                self.defs.insert((var, before), v.value);
-            }
-            v.recent = block.into();
+        if v.recent == block.into() {
+            v.value = value;
+            return;
         }
-        v.value = value;
+        let before = v.recent.expand().map(|before| (before, v.value));
+        (v.recent, v.value) = (block.into(), value);
+        if let Some((before, value)) = before {
+            self.defs.insert((var, before), value);
+        }
     }
 
     /// The value of a variable at the current end of a block.
+    #[inline]
     pub fn read(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
-        if let Some(v) = self.known(block, var) {
-            return v;
-        }
+        let v = &self.vars[var.0 as usize];
+        if v.recent == block.into() { v.value } else { self.find_value(func, block, var) }
+    }
+
+    fn find_value(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
         let v = self.lookup(func, block, var);
         self.settle(func);
         v

@@ -69,7 +69,7 @@ fn form(out: &mut String, row: &Row) {
         fields.push((g.at, values(g)));
     }
     for (n, s) in row.slots.iter().enumerate() {
-        fields.extend(s.fields().into_iter().map(|(what, at)| (at, format!("operand {}: {what}", n + 1))));
+        fields.extend(s.fields().map(|(what, at)| (at, format!("operand {}: {what}", n + 1))));
     }
     fields.sort_by_key(|(at, _)| at.lo);
     for (at, what) in fields {

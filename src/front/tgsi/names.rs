@@ -4,10 +4,10 @@ use crate::format::{Format, Kind};
 
 /// Declares an enum whose variants have a spelling in the text, with lookup in both directions.
 macro_rules! names {
-    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($variant:ident = $text:literal $(| $alias:literal)*),* $(,)? }) => {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$attr:meta])* $variant:ident = $text:literal $(| $alias:literal)*),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        $vis enum $name { $($variant),* }
+        $vis enum $name { $($(#[$attr])* $variant),* }
 
         impl $name {
             /// Every spelling, in the order of the declaration.
@@ -32,19 +32,15 @@ macro_rules! names {
 
 names! {
     /// The kind of program, from the header line.
+    #[derive(Default)]
     pub enum Stage {
         Vertex = "VERT",
         TessCtrl = "TESS_CTRL",
         TessEval = "TESS_EVAL",
         Geometry = "GEOM",
         Fragment = "FRAG",
+        #[default]
         Compute = "COMP",
-    }
-}
-
-impl Default for Stage {
-    fn default() -> Stage {
-        Stage::Compute
     }
 }
 

@@ -39,11 +39,13 @@ impl Body<'_> {
     }
 
     /// The current value of a register's component that is no memory.
+    #[inline]
     pub fn read_var(&mut self, file: File, index: u32, comp: usize) -> ValueId {
         let var = self.var(file, index, comp);
         self.ssa.read(&mut self.f, self.block, var)
     }
 
+    #[inline]
     pub fn write_var(&mut self, file: File, index: u32, comp: usize, v: ValueId) {
         let var = self.var(file, index, comp);
         self.ssa.write(self.block, var, v);
@@ -119,7 +121,17 @@ impl Body<'_> {
     }
 
     /// The 32 bits of a register's component, without modifiers: a value or an immediate.
+    #[inline]
     pub fn bits(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
+        match reg.file {
+            File::Temp if self.cx.storage.is_empty() => {
+                Ok(self.read_var(File::Temp, reg.index.offset as u32, comp).into())
+            }
+            _ => self.bits_of_any(reg, comp),
+        }
+    }
+
+    fn bits_of_any(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         match reg.file {
             File::Temp | File::Addr => {
                 if let Some(place) = self.array_place(reg, comp, Access::Read)? {
@@ -320,6 +332,7 @@ impl Body<'_> {
     }
 
     /// Writes one component of a destination.
+    #[inline]
     pub fn write(&mut self, reg: &Reg, comp: usize, v: ValueId) -> Parsed<()> {
         match reg.file {
             File::Temp | File::Addr => {
