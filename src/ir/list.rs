@@ -71,14 +71,14 @@ impl<T, const N: usize> Deref for List<T, N> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        &self.items[..usize::from(self.len).min(N)]
+        &self.items[..usize::from(self.len)]
     }
 }
 
 impl<T, const N: usize> DerefMut for List<T, N> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.items[..usize::from(self.len).min(N)]
+        &mut self.items[..usize::from(self.len)]
     }
 }
 

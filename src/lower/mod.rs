@@ -23,7 +23,7 @@ pub mod textures;
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
-use crate::ir::{Function, Inst, Op, Program, Space, Type};
+use crate::ir::{Function, Op, Program, Space, Type};
 use library::Library;
 
 /// The steps, in their order.
@@ -70,47 +70,69 @@ impl Step {
 }
 
 /// A set of steps.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Steps(u16);
 
 impl Steps {
+    const fn of(steps: &[Step]) -> Steps {
+        let (mut set, mut n) = (0, 0);
+        while n < steps.len() {
+            set |= 1 << steps[n] as u16;
+            n += 1;
+        }
+        Steps(set)
+    }
+
     fn has(self, step: Step) -> bool {
         self.0 >> step as u16 & 1 != 0
     }
 
-    fn add(&mut self, step: Step, wanted: bool) {
-        self.0 |= u16::from(wanted) << step as u16;
-    }
-
-    /// Adds the steps that look at an instruction; they may still find that they leave it as it is.
-    fn add_for(&mut self, i: &Inst) {
-        match i.op {
-            Op::Rdsv => self.add(Step::Sysval, sysval::concerns(i)),
-            Op::Shfl => self.add(Step::Lanes, true),
-            Op::Tex => self.add(Step::Textures, true),
-            Op::Suld | Op::Sust | Op::Sured | Op::Suq => self.add(Step::Surfaces, true),
-            Op::Atom => self.add(Step::Atomics, true),
-            Op::Ld | Op::St => self.add(Step::Split, split::concerns(i)),
-            Op::Div | Op::Mod => {
-                self.add(Step::IntDiv, true);
-                self.add(Step::Float, true);
-            }
-            Op::Sqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Ldexp => self.add(Step::Float, true),
-            _ => {}
+    /// The steps that look at an operation, whatever its types and memory operand.
+    const BY_OP: [Steps; Op::ALL.len()] = {
+        let mut table = [Steps(0); Op::ALL.len()];
+        let mut n = 0;
+        while n < table.len() {
+            table[n] = Steps::of(match Op::ALL[n] {
+                Op::Shfl => &[Step::Lanes],
+                Op::Tex => &[Step::Textures],
+                Op::Suld | Op::Sust | Op::Sured | Op::Suq => &[Step::Surfaces],
+                Op::Atom => &[Step::Atomics],
+                Op::Div | Op::Mod => &[Step::IntDiv, Step::Float],
+                Op::Sqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Ldexp => &[Step::Float],
+                _ => &[],
+            });
+            n += 1;
         }
-        let wide = |ty| matches!(ty, Type::U64 | Type::S64);
-        self.add(Step::Int64, wide(i.ty) || wide(i.sty));
-        self.add(Step::F64, i.ty == Type::F64);
-        self.add(
-            Step::Buffers,
-            i.mem.as_ref().is_some_and(|m| matches!(m.space, Space::Buffer | Space::Uniform)),
-        );
-    }
+        table
+    };
 
+    /// The steps that look at an operation because of a type.
+    const BY_TYPE: [Steps; Type::ALL.len()] = {
+        let mut table = [Steps(0); Type::ALL.len()];
+        table[Type::F64 as usize] = Steps::of(&[Step::F64]);
+        table[Type::U64 as usize] = Steps::of(&[Step::Int64]);
+        table[Type::S64 as usize] = Steps::of(&[Step::Int64]);
+        table
+    };
+
+    /// The steps that look at some instruction of a function. They may still leave it as it is.
     fn needed(f: &Function) -> Steps {
-        let mut steps = Steps::default();
-        f.insts_in_order().for_each(|(_, i)| steps.add_for(&f.insts[i]));
-        steps
+        let mut all = 0;
+        for &b in &f.layout {
+            for &i in &f.blocks[b].body {
+                let inst = &f.insts[i];
+                all |= Steps::BY_OP[inst.op as usize].0;
+                all |= Steps::BY_TYPE[inst.ty as usize].0 | Steps::BY_TYPE[inst.sty as usize].0;
+                if let Some(m) = &inst.mem {
+                    let buffer = matches!(m.space, Space::Buffer | Space::Uniform);
+                    all |= u16::from(buffer) << Step::Buffers as u16;
+                    all |= u16::from(split::concerns(inst, m)) << Step::Split as u16;
+                } else if inst.op == Op::Rdsv {
+                    all |= u16::from(sysval::concerns(inst)) << Step::Sysval as u16;
+                }
+            }
+        }
+        Steps(all)
     }
 }
 

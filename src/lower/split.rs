@@ -21,24 +21,27 @@ fn unit(m: &MemRef) -> u32 {
     m.align.bytes().min(if m.space == Space::Const { MAX_CONST_BYTES } else { 16 })
 }
 
-/// Whether an instruction is an access that has to be split.
-pub fn concerns(i: &Inst) -> bool {
-    matches!(i.op, Op::Ld | Op::St)
-        && i.mem.as_ref().is_some_and(|m| i.ty.bytes() > unit(m) || i.ty == Type::B96)
+/// Whether an access has to be split.
+pub fn concerns(i: &Inst, m: &MemRef) -> bool {
+    matches!(i.op, Op::Ld | Op::St) && (i.ty.bytes() > unit(m) || i.ty == Type::B96)
 }
 
 /// Splits a function's accesses.
 pub fn run(f: &mut Function) -> bool {
-    expand(f, concerns, |b, i| {
-        let Some(m) = i.mem else { return false };
-        let unit = unit(&m);
-        if unit >= 4 {
-            by_words(b, i, &m, unit)
-        } else {
-            by_bytes(b, i, &m, unit)
-        }
-        true
-    })
+    expand(
+        f,
+        |i| i.mem.as_ref().is_some_and(|m| concerns(i, m)),
+        |b, i| {
+            let Some(m) = i.mem else { return false };
+            let unit = unit(&m);
+            if unit >= 4 {
+                by_words(b, i, &m, unit)
+            } else {
+                by_bytes(b, i, &m, unit)
+            }
+            true
+        },
+    )
 }
 
 /// An access `delta` bytes further on.

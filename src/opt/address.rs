@@ -15,7 +15,7 @@
 //! [`crate::isel::legal`] decides, before that the field is taken to be 24 bits, signed, which is the narrowest of the
 //! machine's.
 
-use super::edit::change_each;
+use super::edit::gather;
 use super::{Ctx, Stage};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
@@ -25,8 +25,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
     let mut folded = 0;
     let (chip, stage, launch) = (ctx.chip, ctx.stage, ctx.launch);
-    change_each(f, |f, i| {
-        let mut changed = false;
+    for i in gather(f, |inst| inst.mem.as_ref().is_some_and(|m| !m.base().is_empty())) {
         // Each step shortens the chain of definitions; the bound is against pathological ones.
         for _ in 0..64 {
             let inst = &f.insts[i];
@@ -50,11 +49,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 break;
             }
             f.insts[i].mem = Some(next);
-            changed = true;
             folded += 1;
         }
-        changed
-    });
+    }
     ctx.count("address: folded", folded);
     folded > 0
 }

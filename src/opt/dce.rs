@@ -26,11 +26,10 @@ use crate::ir::*;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 
 /// The values that something with an effect reads.
-type Live = SecondaryMap<ValueId, bool>;
+type Live = PrimaryMap<ValueId, bool>;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut live = Live::new();
-    live.resize(f.values.len());
+    let mut live: Live = vec![false; f.values.len()].into();
     let params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
     // Going backwards, all readers of a value come before its definition, but for the arguments of back edges.
     if params && has_back_arguments(f) {

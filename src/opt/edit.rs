@@ -77,18 +77,13 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     is_scalar(f, inst).then_some(inst)
 }
 
-/// Runs `visit` over all instructions in layout order; it may exchange the one that it looks at. Returns whether any visit
-/// did something.
-pub fn change_each(f: &mut Function, mut visit: impl FnMut(&mut Function, InstId) -> bool) -> bool {
-    let mut changed = false;
-    for n in 0..f.layout.len() {
-        let b = f.layout[n];
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
-            changed |= visit(f, i);
-        }
+/// The instructions that a pass wants to look at, in layout order: most have few, and the walk over all is short.
+pub fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId> {
+    let mut found = Vec::with_capacity(16);
+    for &b in &f.layout {
+        found.extend(f.blocks[b].body.iter().copied().filter(|&i| wanted(&f.insts[i])));
     }
-    changed
+    found
 }
 
 /// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will

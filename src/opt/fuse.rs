@@ -48,12 +48,14 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         } else if is_sum(f, inst)
             && let Some((new, inner)) = [1, 0].into_iter().find_map(|n| fuse(f, inst, &uses, absorbed, n))
         {
-            replace_counted(f, &mut uses, i, new);
-            if uses[inner] == 0
-                && let Some(dead) = f.def_inst(inner)
+            // The product or shift is read no more, but what it reads.
+            uses[inner] -= 1;
+            if let Some(inner_inst) = f.def_inst(inner)
+                && uses[inner] > 0
             {
-                dead.for_uses(|v| uses[v] -= 1);
+                inner_inst.for_uses(|v| uses[v] += 1);
             }
+            f.insts[i] = new;
             fused += 1;
         }
     }
@@ -66,7 +68,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 fn look_at(f: &Function) -> (UseCounts, Vec<InstId>) {
     let mut uses = UseCounts::with_capacity(f.values.len());
     uses.resize(f.values.len());
-    let mut candidates = Vec::new();
+    let mut candidates = Vec::with_capacity(16);
     let inner = |s: &Src| {
         let def = s.as_val().and_then(|v| f.def_inst(v));
         def.is_some_and(|d| matches!(d.op, Op::Mul | Op::MulHi | Op::Shl | Op::Shr))
@@ -147,72 +149,54 @@ fn fuse(
     if inst.dsts.len() > 1 && neg {
         return None;
     }
-    let float = inst.ty == Type::F32;
-    let mut new = Inst::new(Op::Mad, inst.ty);
+    let plain = |s: &Src| s.mods == SrcMods::default();
+    let whole = !other.mods.abs && !other.mods.inv;
+    let (op, ty) = match inner.op {
+        Op::Mul if inst.ty == Type::F32 && inner.ty == Type::F32 => {
+            let same = (inner.rnd, inner.ftz) == (inst.rnd, inst.ftz);
+            (single && !inner.exact && !inst.exact && same).then_some((Op::Mad, inst.ty))?
+        }
+        _ if !is_int(inner.ty) || !is_int(inst.ty) || inst.sat => return None,
+        Op::Mul => {
+            // The machine negates the product or the addend, not both.
+            let signs = !(neg && other.mods.neg);
+            (single && inner.srcs.iter().all(plain) && whole && signs).then_some((Op::Mad, inst.ty))?
+        }
+        Op::MulHi => {
+            // Signed or not is the product's matter.
+            let signs = !neg && plain(&other);
+            (single && inner.srcs.iter().all(plain) && signs).then_some((Op::MadHi, inner.ty))?
+        }
+        _ => {
+            inner.srcs[1].as_imm().filter(|&by| by < 32)?;
+            let few = uses[inner_value] <= 2 || shifts(inner_value);
+            let signs = !(neg && other.mods.neg);
+            // A constant addend would need a register or the long form: leave it to the address of an access.
+            let addend = whole && signs && !matches!(other.kind, SrcKind::Imm(_));
+            (few && inner.srcs[0].is_plain_val() && addend).then_some((Op::ShlAdd, inst.ty))?
+        }
+    };
+    let mut new = Inst::new(op, ty);
     new.loc = inst.loc;
     new.dsts = inst.dsts;
-    match inner.op {
-        Op::Mul if float && inner.ty == Type::F32 => {
-            let same = (inner.rnd, inner.ftz) == (inst.rnd, inst.ftz);
-            if !single || inner.exact || inst.exact || !same {
-                return None;
-            }
-            (new.rnd, new.ftz, new.sat) = (inst.rnd, inst.ftz, inst.sat);
-            new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
-            if neg {
-                new.srcs[0].mods.neg = !new.srcs[0].mods.neg;
-            }
-        }
-        Op::Mul if is_int(inner.ty) && is_int(inst.ty) => {
-            let plain = |s: &Src| s.mods == SrcMods::default();
-            if !single || inst.sat || !inner.srcs.iter().all(plain) || other.mods.abs || other.mods.inv {
-                return None;
-            }
-            // The machine negates the product or the addend, not both.
-            if neg && other.mods.neg {
-                return None;
-            }
-            new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
-            new.srcs[0].mods.neg = neg;
-        }
-        Op::MulHi if is_int(inner.ty) && is_int(inst.ty) => {
-            let plain = |s: &Src| s.mods == SrcMods::default();
-            if !single || inst.sat || neg || !inner.srcs.iter().chain([&other]).all(plain) {
-                return None;
-            }
-            // Signed or not is the product's matter.
-            (new.op, new.ty, new.sty) = (Op::MadHi, inner.ty, inner.sty);
-            new.srcs.extend([inner.srcs[0], inner.srcs[1], other]);
-        }
-        Op::Shl if is_int(inner.ty) && is_int(inst.ty) => {
-            let by = inner.srcs[1].as_imm().filter(|&by| by < 32)?;
-            if uses[inner_value] > 2 && !shifts(inner_value) || inst.sat || !inner.srcs[0].is_plain_val() {
-                return None;
-            }
-            if other.mods.abs || other.mods.inv || neg && other.mods.neg {
-                return None;
-            }
-            // A constant addend would need a register or the long form: leave it to the address of an access.
-            if matches!(other.kind, SrcKind::Imm(_)) {
-                return None;
-            }
-            new.op = Op::ShlAdd;
-            new.srcs.extend([inner.srcs[0], Src::imm(by), other]);
-            new.srcs[0].mods.neg = neg;
-        }
-        _ => return None,
+    if ty == Type::F32 {
+        (new.rnd, new.ftz, new.sat) = (inst.rnd, inst.ftz, inst.sat);
     }
+    new.srcs.push(inner.srcs[0]);
+    new.srcs.push(inner.srcs[1]);
+    new.srcs.push(other);
+    new.srcs[0].mods.neg ^= neg;
     Some((new, inner_value))
 }
 
 /// `(x << n) | (y >> (32 - n))`, also as a sum, in one: for the right shift to disappear, nobody
 /// else may read it.
 fn funnel(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
-    if !matches!(inst.op, Op::Or | Op::Xor | Op::Add)
-        || inst.srcs.len() != 2
-        || !is_scalar(f, inst)
-        || inst.sat
-    {
+    if !matches!(inst.op, Op::Or | Op::Xor | Op::Add) || inst.srcs.len() != 2 || inst.sat {
+        return None;
+    }
+    let op = |n: usize| inst.srcs[n].as_val().and_then(|v| f.def_inst(v)).map(|d| d.op);
+    if !matches!((op(0), op(1)), (Some(Op::Shl), Some(Op::Shr)) | (Some(Op::Shr), Some(Op::Shl))) {
         return None;
     }
     let part = |n: usize, op: Op, ty: fn(Type) -> bool| {
@@ -226,7 +210,7 @@ fn funnel(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
         let (y, right) = part(1 - n, Op::Shr, |ty| ty == Type::U32)?;
         Some((x, left, y, right, inst.srcs[1 - n].as_val()?))
     })?;
-    if left + right != 32 || uses[inner] != 1 {
+    if left + right != 32 || uses[inner] != 1 || !is_scalar(f, inst) {
         return None;
     }
     let mut new = Inst::new(Op::ShfL, Type::U32).src(y).src(left).src(x);

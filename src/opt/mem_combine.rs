@@ -306,35 +306,25 @@ fn is_candidate(inst: &Inst, m: &MemRef, stage: Stage) -> bool {
 
 /// Drops open accesses that the instruction keeps from moving past it.
 fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
-    let place = |o: &Open| {
+    let passes = |o: &Open| {
         let other = &f.insts[o.inst];
-        (other.mem.as_ref().expect("an open access has a memory operand"), access_bytes(other))
+        let m = other.mem.as_ref().expect("an open access has a memory operand");
+        let (bytes, own) = (access_bytes(other), access_bytes(inst));
+        match (inst.op, &inst.mem) {
+            (Op::Ld, Some(l)) if l.order == Order::Weak => o.load || !may_clobber(m, bytes, l, own),
+            (Op::St, Some(s)) if s.order == Order::Weak && o.load => {
+                // A later load moves up past the store: none of what may yet join the open one may be written.
+                let reach = MAX_BYTES - bytes;
+                let first = m.offset.saturating_sub(reach as i32);
+                !may_clobber(s, own, &m.with_offset(first), bytes + 2 * reach)
+            }
+            (Op::St, Some(s)) if s.order == Order::Weak => !may_alias(s, own, m, bytes),
+            // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.
+            _ => !inst.op.is(op::EFFECT | op::READS) || matches!(inst.op, Op::Vote | Op::Shfl),
+        }
     };
-    match (inst.op, &inst.mem) {
-        (Op::Ld, Some(l)) if l.order == Order::Weak => open.retain(|o| {
-            o.load || {
-                let (m, bytes) = place(o);
-                !may_clobber(m, bytes, l, access_bytes(inst))
-            }
-        }),
-        (Op::St, Some(s)) if s.order == Order::Weak => open.retain(|o| {
-            o.constant || {
-                let (m, bytes) = place(o);
-                if o.load {
-                    // A later load moves up past the store: none of what may yet join the open one may be written.
-                    let reach = MAX_BYTES - bytes;
-                    let first = m.offset.saturating_sub(reach as i32);
-                    let around = m.with_offset(first).with_align(m.align.plus(first - m.offset));
-                    !may_clobber(s, access_bytes(inst), &around, bytes + 2 * reach)
-                } else {
-                    !may_alias(s, access_bytes(inst), m, bytes)
-                }
-            }
-        }),
-        (Op::Vote | Op::Shfl, _) => {}
-        // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.
-        _ if inst.op.is(op::EFFECT | op::READS) => open.retain(|o| o.constant),
-        _ => {}
+    if !open.iter().all(|o| o.constant || passes(o)) {
+        open.retain(|o| o.constant || passes(o));
     }
 }
 

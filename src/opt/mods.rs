@@ -21,19 +21,9 @@ use crate::isel;
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let chip = ctx.chip;
     let mut folded = 0;
-    // Counted for the first saturating copy.
-    let mut uses: Option<UseCounts> = None;
-    // Readers come after what they read.
-    let mut any_modifier = false;
-    change_each(f, |f, i| {
-        let inst = &f.insts[i];
-        if inst.ext.is_some() || !inst.op.is(op::FMODS | op::INEG | op::NOT) {
-            return false;
-        }
-        let before = folded;
-        let sources = if any_modifier { inst.srcs.len() } else { 0 };
-        any_modifier |= is_modifier(inst);
-        for n in 0..sources {
+    let mut uses = LazyUses::default();
+    for i in candidates(f) {
+        for n in 0..f.insts[i].srcs.len() {
             // A chain of modifiers is as long as the source has operations; two are common.
             for _ in 0..4 {
                 let inst = &f.insts[i];
@@ -43,15 +33,12 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 if !encodes(chip, f, &new) {
                     break;
                 }
-                match &mut uses {
-                    Some(uses) => replace_counted(f, uses, i, new),
-                    None => f.replace(i, new),
-                }
+                uses.replace(f, i, new);
                 folded += 1;
             }
         }
         if let Some((v, producer, new)) = saturated(f, i)
-            && uses.get_or_insert_with(|| count_uses(f))[v] == 1
+            && uses.of(f, v) == 1
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], f.insts[i].srcs[0]);
@@ -59,10 +46,22 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             f.replace(producer, new);
             folded += 1;
         }
-        folded > before
-    });
+    }
     ctx.count("mods: folded", folded);
     folded > 0
+}
+
+/// Readers of what may become a modifier of their operands, and saturating copies.
+fn candidates(f: &Function) -> Vec<InstId> {
+    let read_modified = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(is_modifier);
+    // Readers come after what they read.
+    let mut any_modifier = false;
+    gather(f, |inst| {
+        let carries = inst.op.is(op::FMODS | op::INEG | op::NOT) && inst.ext.is_none();
+        let wanted = carries && (inst.sat || any_modifier && inst.srcs.iter().any(read_modified));
+        any_modifier |= is_modifier(inst);
+        wanted
+    })
 }
 
 /// Whether an instruction does what may be a modifier of its readers' operands.
@@ -90,9 +89,9 @@ fn encodes(chip: crate::Chip, f: &Function, inst: &Inst) -> bool {
 /// Operand `n` read through the operation that computes it, if that only changes its sign or complements it.
 fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     let s = inst.srcs[n];
-    let ty = src_type(inst, n);
     let v = s.as_val()?;
     let d = f.def_inst(v).filter(|d| is_modifier(d) && d.guard.is_none() && d.dsts.len() == 1 && !d.sat)?;
+    let ty = src_type(inst, n);
     let inner = d.srcs[0];
     inner.as_val()?;
     if f.class(inner.as_val()?) != f.class(v) {
@@ -142,7 +141,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
 fn saturated(f: &Function, i: InstId) -> Option<(ValueId, InstId, Inst)> {
     let inst = &f.insts[i];
     let copies = matches!(inst.op, Op::Mov | Op::Cvt) && inst.ty == Type::F32 && inst.sty == Type::F32;
-    if !copies || !inst.sat || inst.aux != Aux::None || !inst.srcs[0].is_plain_val() || inst.guard.is_some() {
+    if !inst.sat || !copies || inst.aux != Aux::None || !inst.srcs[0].is_plain_val() || inst.guard.is_some() {
         return None;
     }
     let v = inst.srcs[0].as_val()?;

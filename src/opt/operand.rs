@@ -16,6 +16,7 @@ use super::Ctx;
 use super::edit::{UseCounts, count_uses};
 use crate::ir::*;
 use crate::isel;
+use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
@@ -46,17 +47,17 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut Option<UseCounts>) -> usize {
     let mut folded = 0;
     let srcs = f.insts[i].srcs.iter().enumerate();
-    let mut order: List<usize, 4> =
-        srcs.filter(|(_, s)| constant_of(f, s).is_some()).map(|(n, _)| n).collect();
-    if order.len() > 1 || f.insts[i].srcs.len() == 4 {
+    let mut found: ArrayVec<(usize, Src), 4> =
+        srcs.filter_map(|(n, s)| Some((n, constant_of(f, s)?))).collect();
+    if found.len() > 1 || f.insts[i].srcs.len() == 4 {
         let uses = uses.get_or_insert_with(|| count_uses(f));
         // The constant that nobody else needs first: its load disappears.
-        order.sort_by_key(|&n| f.insts[i].srcs[n].values().first().map_or(u32::MAX, |&v| uses[v]));
+        let reads = |n: usize| f.insts[i].srcs[n].values().first().map_or(u32::MAX, |&v| uses[v]);
+        found.sort_by_key(|&(n, _)| reads(n));
     }
-    for n in order {
+    for (n, constant) in found {
         let inst = &f.insts[i];
         let before = inst.srcs[n];
-        let Some(constant) = constant_of(f, &before) else { continue };
         let word = |s: &Src| matches!(s.kind, SrcKind::Const { .. });
         // A load into a register is one: nothing is gained by a move of a constant operand.
         if word(&constant)
@@ -134,7 +135,7 @@ fn constant_of(f: &Function, s: &Src) -> Option<Src> {
     match s.kind {
         SrcKind::Val(v) => {
             let def = f.def_inst(v)?;
-            if def.guard.is_some() {
+            if !matches!(def.op, Op::Mov | Op::Ld) {
                 return None;
             }
             let mut c = word(def, def.dsts.iter().position(|&d| d == v)?)?;

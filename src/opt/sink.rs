@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut moved = 0;
-    let mut constants: Vec<Constant> = Vec::new();
+    let mut constants: Vec<Constant> = Vec::with_capacity(16);
     // For a value, which constant of the block it is.
     let mut number: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(NONE);
     let mut out: Vec<InstId> = Vec::new();
@@ -62,6 +62,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         }
         constants.sort_by_key(|c| c.reader);
         out.clear();
+        out.reserve(body.len() - first);
         let mut ready = constants.iter().peekable();
         for (at, &i) in body.iter().enumerate().skip(first) {
             while let Some(c) = ready.next_if(|c| c.reader == at) {
