@@ -57,12 +57,17 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
     let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);
+    let mut groups = issues.chunks(SLOTS);
     for (n, line) in all().enumerate() {
-        if chip.has_sched_words() && n % SLOTS == 0 {
-            let slots = std::array::from_fn(|k| issues.get(n + k).copied().unwrap_or(Issue::UNKNOWN));
+        if chip.has_sched_words()
+            && n % SLOTS == 0
+            && let Some(group) = groups.next()
+        {
+            let mut slots = [Issue::UNKNOWN; SLOTS];
+            slots[..group.len()].copy_from_slice(group);
             words.extend(sched_word::encode(chip, slots));
         }
-        let pc = address(chip, n as u32);
+        let pc = 8 * words.len() as u32;
         let resolved;
         let inst = match line.inst.operands.first() {
             Some(&Operand::Target(label)) => {

@@ -143,21 +143,24 @@ fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
         return Err(Misfit::Combination);
     }
     for (i, (slot, o)) in row.slots.iter().zip(&m.operands).enumerate() {
-        word |= match (slot.kind, o) {
+        word |= match *o {
             // Most operands are plain registers.
-            (Kind::Reg(at), &Operand::Reg { reg, mods, sel: Sel::Whole, cc: false })
-                if mods == SrcMods::default() && slot.sel.is_none() =>
+            Operand::Reg { reg, mods, sel: Sel::Whole, cc: false }
+                if mods == SrcMods::default()
+                    && slot.sel.is_none()
+                    && let Kind::Reg(at) = slot.kind =>
             {
                 encode_reg(at, reg).ok_or(Misfit::Register(i as u8))?
             }
+            Operand::Pred(p) => encode_pred(&slot.kind, p).ok_or(Misfit::Modifier(i as u8))?,
             _ => encode_operand(slot, o, i as u8, pc)?,
         };
     }
-    match row.guard {
-        Some(guard) => word |= encode_pred(guard, m.guard).ok_or(Misfit::Guard)?,
-        None if m.guard.is_true() => {}
+    word |= match row.guard {
+        _ if m.guard.is_true() => row.unguarded,
+        Some(ref guard) => encode_pred(guard, m.guard).ok_or(Misfit::Guard)?,
         None => return Err(Misfit::Guard),
-    }
+    };
     if m.sync {
         if !row.sync.exists() {
             return Err(Misfit::Sync);
@@ -196,6 +199,9 @@ const FORM_BITS: u64 = (1 << VARIANT_SHIFT) - 1;
 /// Each group takes the longest name that stands next; the form counts, group by group, which of the values with
 /// that name is meant.
 fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), Misfit> {
+    if mods.is_empty() && form == 0 {
+        return row.unsuffixed.map(|word| (word, 0)).ok_or(Misfit::Mods);
+    }
     let mut rest = mods;
     let mut word = 0;
     for g in &row.groups {
@@ -218,12 +224,13 @@ fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), M
 
 /// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
 fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
-    if mods.first().is_none_or(|&m| !g.names.begins.contains(m)) {
-        return g.names.unnamed.map(|(value, same)| (value, 0, same));
-    }
+    let first = match mods {
+        [first, ..] if g.names.begins.contains(*first) => first,
+        _ => return g.names.unnamed.map(|(value, same)| (value, 0, same)),
+    };
     if g.names.simple {
-        let first = Some(&mods[..1]);
-        return g.names.iter().position(|&name| name == first).map(|value| (value as u64, 1, 1));
+        let is_first = |name: &Option<&[Mod]>| matches!(name, Some([only]) if only == first);
+        return g.names.iter().position(is_first).map(|value| (value as u64, 1, 1));
     }
     let mut best: Option<(u64, usize, u64)> = None;
     for (value, name) in g.names.iter().enumerate() {
@@ -246,14 +253,16 @@ fn nth_same(g: &Group, first: u64, which: u64) -> u64 {
     (first..g.names.len() as u64).filter(|&v| g.name(v) == name).nth(which as usize).unwrap_or(first)
 }
 
-fn encode_pred(kind: Kind, p: Pred) -> Option<u64> {
-    let Kind::Pred { at, not } = kind else { return None };
+#[inline]
+fn encode_pred(kind: &Kind, p: Pred) -> Option<u64> {
+    let &Kind::Pred { at, not } = kind else { return None };
     if p.num > 7 || (p.not && !not.exists()) {
         return None;
     }
     Some(at.put(u64::from(p.num)) | if p.not { not.mask() } else { 0 })
 }
 
+#[inline]
 fn encode_reg(at: Bits, reg: Reg) -> Option<u64> {
     let rz = at.max();
     let n = if reg == Reg::Z { rz } else { u64::from(reg.0) };
@@ -302,7 +311,6 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
         (Kind::Tied { .. }, Operand::Reg { mods, sel: Sel::Whole, cc: false, .. }) => {
             encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))
         }
-        (Kind::Pred { .. }, Operand::Pred(p)) => encode_pred(slot.kind, p).ok_or(Misfit::Modifier(i)),
         (Kind::Imm { at, enc }, Operand::Imm { bits, kind, mods }) => {
             if kind != imm_kind(enc) {
                 return Err(Misfit::Operands);

@@ -223,9 +223,9 @@ pub struct MInst {
     /// `.S`: after this instruction the threads that executed it go to the reconvergence point.
     pub sync: bool,
     /// Suffixes in nvdisasm's order, defaults that are not printed left out.
-    pub mods: ArrayVec<Mod, 10>,
+    pub mods: ArrayVec<Mod, 8>,
     /// Operands in text order, destinations first.
-    pub operands: ArrayVec<Operand, 8>,
+    pub operands: ArrayVec<Operand, 7>,
     /// Tells apart encodings that print as the same text (don't-care bits and duplicate forms); 0 is what a
     /// compiler writes. Only the decoder sets anything else.
     pub form: u64,

@@ -31,8 +31,9 @@ pub const fn b2(lo: u8, n: u8, lo2: u8, n2: u8) -> Bits {
     Bits { lo, n, lo2, n2 }
 }
 
+/// So many ones: fewer than the word has bits.
 const fn ones(n: u8) -> u64 {
-    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
+    (1 << n) - 1
 }
 
 impl Bits {
@@ -65,11 +66,11 @@ impl Bits {
     /// The word bits of a value, which must fit.
     #[inline]
     pub const fn put(self, value: u64) -> u64 {
-        let low = (value & ones(self.n)) << self.lo;
+        debug_assert!(self.fits(value));
         if self.n2 == 0 {
-            return low;
+            return value << self.lo;
         }
-        low | (((value >> self.n) & ones(self.n2)) << self.lo2)
+        ((value & ones(self.n)) << self.lo) | ((value >> self.n) << self.lo2)
     }
 
     pub const fn fits(self, value: u64) -> bool {
@@ -457,6 +458,10 @@ pub struct Row {
     /// Tells apart rows with the same text; 0 is what a compiler writes.
     pub variant: u8,
     pub unit: Unit,
+    /// Field bits of the suffixes where there is none; none if one must be written.
+    pub(super) unsuffixed: Option<u64>,
+    /// Field bits of the guard PT.
+    pub(super) unguarded: u64,
     /// Kinds of the operands, for a quick comparison with an instruction's; see [`super::codec::shape`].
     pub(super) shape: u64,
     /// Some operand is [`Kind::Tied`].
@@ -480,6 +485,8 @@ impl Row {
             except: Vec::new(),
             variant: 0,
             unit: super::latency::unit(op),
+            unsuffixed: None,
+            unguarded: 0,
             shape: 0,
             tied: false,
         }
@@ -579,6 +586,10 @@ impl Row {
         for g in self.groups.iter_mut().rev() {
             plain = plain.zip(g.names.unnamed).map(|(word, (value, _))| word | g.at.put(value));
             g.plain = plain;
+        }
+        self.unsuffixed = plain;
+        if let Some(Kind::Pred { at, .. }) = self.guard {
+            self.unguarded = at.put(super::Pred::T.num.into());
         }
         self.shape = super::codec::row_shape(self);
         self.tied = self.slots.iter().any(|s| matches!(s.kind, Kind::Tied { .. }));

@@ -28,7 +28,7 @@ impl Cx<'_> {
             return Err(Unencodable::Operand);
         }
         let finish = |op, a: Operand, b: Operand| {
-            let m = MInst::new(op).with_if(i.sat, Mod::Sat).with_if(self.carry_in(i), Mod::X);
+            let m = self.inst(op).with_if(i.sat, Mod::Sat).with_if(self.carry_in(i), Mod::X);
             Ok(args(m, [self.dst(i), a, b]))
         };
         match (neg_a, neg_b) {
@@ -64,7 +64,8 @@ impl Cx<'_> {
         let (a, b) = self.commuted(i, i.ty)?;
         let op = if wide_imm(&b) { isa::Op::Imul32i } else { isa::Op::Imul };
         let unsigned = i.ty == Type::U32;
-        let m = MInst::new(op)
+        let m = self
+            .inst(op)
             .with_if(unsigned, Mod::U32)
             .with_if(unsigned, Mod::U32)
             .with_if(i.op == Op::MulHi, Mod::Hi);
@@ -87,7 +88,8 @@ impl Cx<'_> {
             return Err(Unencodable::Operand);
         }
         let unsigned = i.ty == Type::U32;
-        let m = MInst::new(isa::Op::Imad)
+        let m = self
+            .inst(isa::Op::Imad)
             .with_if(unsigned, Mod::U32)
             .with_if(unsigned, Mod::U32)
             .with_if(i.op == Op::MadHi, Mod::Hi)
@@ -105,13 +107,13 @@ impl Cx<'_> {
         }
         let (a, c) = (self.arg(i, 0, i.ty)?, self.arg(i, 2, i.ty)?);
         let op = if wide_imm(&c) { isa::Op::Iscadd32i } else { isa::Op::Iscadd };
-        Ok(args(MInst::new(op), [self.dst(i), a, c, Operand::imm(n)]))
+        Ok(args(self.inst(op), [self.dst(i), a, c, Operand::imm(n)]))
     }
 
     pub fn isad(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (a, b) = self.commuted(i, i.ty)?;
-        let m = MInst::new(isa::Op::Isad).with_if(i.ty == Type::U32, Mod::U32);
+        let m = self.inst(isa::Op::Isad).with_if(i.ty == Type::U32, Mod::U32);
         Ok(args(m, [self.dst(i), a, b, self.arg(i, 2, i.ty)?]))
     }
 
@@ -119,7 +121,7 @@ impl Cx<'_> {
         word_sized(i)?;
         let (a, b) = self.commuted(i, i.ty)?;
         let which = Operand::Pred(if i.op == Op::Min { Pred::T } else { !Pred::T });
-        let m = MInst::new(isa::Op::Imnmx).with_if(i.ty == Type::U32, Mod::U32);
+        let m = self.inst(isa::Op::Imnmx).with_if(i.ty == Type::U32, Mod::U32);
         Ok(args(m, [self.dst(i), a, b, which]))
     }
 
@@ -134,7 +136,7 @@ impl Cx<'_> {
             std::mem::swap(&mut a, &mut b);
             p = !p;
         }
-        Ok(args(MInst::new(isa::Op::Sel), [self.dst(i), a, b, Operand::Pred(p)]))
+        Ok(args(self.inst(isa::Op::Sel), [self.dst(i), a, b, Operand::Pred(p)]))
     }
 
     /// `a` if `c cond 0`, else `b`.
@@ -151,7 +153,8 @@ impl Cx<'_> {
             cond = if float { cond.negate() } else { cond.negate().ordered() };
         }
         let op = if float { isa::Op::Fcmp } else { isa::Op::Icmp };
-        let m = MInst::new(op)
+        let m = self
+            .inst(op)
             .with(super::operand::cond(cond))
             .with_if(i.sty == Type::U32, Mod::U32)
             .with_if(float && i.ftz, Mod::Ftz);

@@ -47,7 +47,7 @@ impl Cx<'_> {
         let same = i.ty == i.sty;
         let m = match (i.ty.is_float(), i.sty.is_float()) {
             (true, true) => {
-                let m = MInst::new(isa::Op::F2f).with_if(i.ftz, Mod::Ftz).with(to).with(from);
+                let m = self.inst(isa::Op::F2f).with_if(i.ftz, Mod::Ftz).with(to).with(from);
                 let m = match (same, i.aux == Aux::Integral) {
                     (true, true) => m.with(integral(i.rnd).unwrap_or(Mod::Round)),
                     (true, false) => m.with(Mod::Pass),
@@ -57,11 +57,11 @@ impl Cx<'_> {
                 m.with_if(i.sat, Mod::Sat)
             }
             (false, true) => {
-                let m = MInst::new(isa::Op::F2i).with_if(i.ftz, Mod::Ftz).with(to).with(from);
+                let m = self.inst(isa::Op::F2i).with_if(i.ftz, Mod::Ftz).with(to).with(from);
                 integral(i.rnd).into_iter().fold(m, MInst::with)
             }
-            (true, false) => fractional(MInst::new(isa::Op::I2f).with(to).with(from), i.rnd),
-            (false, false) => MInst::new(isa::Op::I2i).with(to).with(from).with_if(i.sat, Mod::Sat),
+            (true, false) => fractional(self.inst(isa::Op::I2f).with(to).with(from), i.rnd),
+            (false, false) => self.inst(isa::Op::I2i).with(to).with(from).with_if(i.sat, Mod::Sat),
         };
         let mut s = self.arg(i, 0, if i.sty.is_float() { i.sty } else { Type::U32 })?;
         if let Aux::Byte(n) = i.aux {

@@ -14,16 +14,16 @@ fn rounding(rnd: Rnd) -> Option<Mod> {
     }
 }
 
-/// An operation with the common suffixes, `.FTZ`, rounding and `.SAT`, and its operands.
-fn arithmetic<const N: usize>(op: isa::Op, i: &Inst, operands: [Operand; N]) -> MInst {
-    let mut m = MInst::new(op);
-    let suffixes = [i.ftz.then_some(Mod::Ftz), rounding(i.rnd), i.sat.then_some(Mod::Sat)];
-    suffixes.into_iter().flatten().for_each(|s| m.mods.push(s));
-    operands.into_iter().for_each(|o| m.operands.push(o));
-    m
-}
-
 impl Cx<'_> {
+    /// An operation with the common suffixes, `.FTZ`, rounding and `.SAT`, and its operands.
+    fn arithmetic<const N: usize>(&self, op: isa::Op, i: &Inst, operands: [Operand; N]) -> MInst {
+        let mut m = self.inst(op).with_if(i.ftz, Mod::Ftz);
+        if let Some(rounding) = rounding(i.rnd) {
+            m.mods.push(rounding);
+        }
+        args(m.with_if(i.sat, Mod::Sat), operands)
+    }
+
     /// `a + b` or `a - b`; `long` takes a 32-bit immediate.
     pub fn fadd(&self, i: &Inst, short: isa::Op, long: isa::Op, subtract: bool) -> Result<MInst> {
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
@@ -34,7 +34,7 @@ impl Cx<'_> {
             std::mem::swap(&mut a, &mut b);
         }
         let op = if wide_imm(&b) { long } else { short };
-        Ok(arithmetic(op, i, [self.dst(i), a, b]))
+        Ok(self.arithmetic(op, i, [self.dst(i), a, b]))
     }
 
     /// `a * b`: the sign of the product stands on the first operand of the register forms, in the number of the
@@ -46,7 +46,7 @@ impl Cx<'_> {
             negate_float(if is_reg(&b) || !matches!(b, Operand::Imm { .. }) { &mut a } else { &mut b });
         }
         let op = if wide_imm(&b) { long } else { short };
-        Ok(arithmetic(op, i, [self.dst(i), a, b]))
+        Ok(self.arithmetic(op, i, [self.dst(i), a, b]))
     }
 
     /// `a * b + c` with one rounding.
@@ -56,7 +56,7 @@ impl Cx<'_> {
         if take_neg(&mut a) != take_neg(&mut b) {
             negate_float(if matches!(b, Operand::Imm { .. }) { &mut b } else { &mut a });
         }
-        Ok(arithmetic(op, i, [self.dst(i), a, b, c]))
+        Ok(self.arithmetic(op, i, [self.dst(i), a, b, c]))
     }
 
     pub fn fminmax(&self, i: &Inst, op: isa::Op) -> Result<MInst> {
@@ -65,7 +65,7 @@ impl Cx<'_> {
         }
         let (a, b) = self.commuted(i, i.ty)?;
         let which = Operand::Pred(if i.op == Op::Min { Pred::T } else { !Pred::T });
-        Ok(args(MInst::new(op).with_if(i.ftz, Mod::Ftz), [self.dst(i), a, b, which]))
+        Ok(args(self.inst(op).with_if(i.ftz, Mod::Ftz), [self.dst(i), a, b, which]))
     }
 
     pub fn mufu(&self, i: &Inst) -> Result<MInst> {
@@ -83,12 +83,12 @@ impl Cx<'_> {
         if i.ty != Type::F32 && !matches!(i.op, Op::Rcp64h | Op::Rsq64h) {
             return Err(Unencodable::Operation);
         }
-        let m = MInst::new(isa::Op::Mufu).with(function).with_if(i.sat, Mod::Sat);
+        let m = self.inst(isa::Op::Mufu).with(function).with_if(i.sat, Mod::Sat);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::F32)?]))
     }
 
     pub fn rro(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Rro).with(if i.op == Op::PreSin { Mod::Sincos } else { Mod::Ex2 });
+        let m = self.inst(isa::Op::Rro).with(if i.op == Op::PreSin { Mod::Sincos } else { Mod::Ex2 });
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::F32)?]))
     }
 }

@@ -40,7 +40,7 @@ impl Cx<'_> {
     pub fn s2r(&self, i: &Inst) -> Result<MInst> {
         let Aux::Sv(sv) = i.aux else { return Err(Unencodable::Operand) };
         let n = special_register(sv).ok_or(Unencodable::Operation)?;
-        Ok(args(MInst::new(isa::Op::S2r), [self.dst(i), Operand::Sreg(n)]))
+        Ok(args(self.inst(isa::Op::S2r), [self.dst(i), Operand::Sreg(n)]))
     }
 
     /// Sources: barrier, then count of threads, both as registers or immediates; reductions end in a predicate.
@@ -53,11 +53,11 @@ impl Cx<'_> {
             })
         };
         let m = match op {
-            BarOp::Sync => MInst::new(isa::Op::Bar).with(Mod::Barsync),
-            BarOp::Arrive => MInst::new(isa::Op::Bar).with(Mod::Arv),
-            BarOp::RedPopc => MInst::new(isa::Op::Bar).with(Mod::Red).with(Mod::Popc),
-            BarOp::RedAnd => MInst::new(isa::Op::Bar).with(Mod::Red).with(Mod::And),
-            BarOp::RedOr => MInst::new(isa::Op::Bar).with(Mod::Red).with(Mod::Or),
+            BarOp::Sync => self.inst(isa::Op::Bar).with(Mod::Barsync),
+            BarOp::Arrive => self.inst(isa::Op::Bar).with(Mod::Arv),
+            BarOp::RedPopc => self.inst(isa::Op::Bar).with(Mod::Red).with(Mod::Popc),
+            BarOp::RedAnd => self.inst(isa::Op::Bar).with(Mod::Red).with(Mod::And),
+            BarOp::RedOr => self.inst(isa::Op::Bar).with(Mod::Red).with(Mod::Or),
         };
         let m = m.arg(match i.srcs.first() {
             Some(s) => number(s)?,
@@ -74,7 +74,7 @@ impl Cx<'_> {
 
     pub fn vote(&self, i: &Inst) -> Result<MInst> {
         let Aux::Vote(op) = i.aux else { return Err(Unencodable::Operand) };
-        let m = MInst::new(isa::Op::Vote).with(match op {
+        let m = self.inst(isa::Op::Vote).with(match op {
             VoteOp::All => Mod::All,
             VoteOp::Any => Mod::Any,
             VoteOp::Uni => Mod::Eq,
@@ -86,7 +86,7 @@ impl Cx<'_> {
 
     pub fn shfl(&self, i: &Inst) -> Result<MInst> {
         let Aux::Shfl(op) = i.aux else { return Err(Unencodable::Operand) };
-        let m = MInst::new(isa::Op::Shfl).with(match op {
+        let m = self.inst(isa::Op::Shfl).with(match op {
             ShflOp::Idx => Mod::Idx,
             ShflOp::Up => Mod::Up,
             ShflOp::Down => Mod::Down,

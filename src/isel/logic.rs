@@ -27,7 +27,7 @@ impl Cx<'_> {
     pub fn mov(&self, i: &Inst) -> Result<MInst> {
         if i.ty == Type::Pred {
             let p = Operand::Pred(self.pred(&i.srcs[0])?);
-            let m = MInst::new(isa::Op::Psetp).with(Mod::And).with(Mod::And);
+            let m = self.inst(isa::Op::Psetp).with(Mod::And).with(Mod::And);
             return Ok(args(
                 m,
                 [self.pdst(i), Operand::Pred(Pred::T), p, Operand::Pred(Pred::T), Operand::Pred(Pred::T)],
@@ -39,17 +39,17 @@ impl Cx<'_> {
         let s = self.arg(i, 0, Type::U32)?;
         match i.srcs[0] {
             Src { kind: SrcKind::Imm(_), .. } if !is_reg(&s) => {
-                Ok(args(MInst::new(isa::Op::Mov32i), [self.dst(i), s]))
+                Ok(args(self.inst(isa::Op::Mov32i), [self.dst(i), s]))
             }
             Src { mods: NOT, .. } => self.complement(i, s),
             Src { mods, .. } if mods != SrcMods::default() && !is_reg(&s) => Err(Unencodable::Operand),
-            _ => Ok(args(MInst::new(isa::Op::Mov), [self.dst(i), s])),
+            _ => Ok(args(self.inst(isa::Op::Mov), [self.dst(i), s])),
         }
     }
 
     /// `~s`, where the operand carries the complement already.
     fn complement(&self, i: &Inst, s: Operand) -> Result<MInst> {
-        Ok(args(MInst::new(isa::Op::Lop).with(Mod::PassB), [self.dst(i), Operand::reg(Reg::Z), s]))
+        Ok(args(self.inst(isa::Op::Lop).with(Mod::PassB), [self.dst(i), Operand::reg(Reg::Z), s]))
     }
 
     pub fn not(&self, i: &Inst) -> Result<MInst> {
@@ -57,7 +57,7 @@ impl Cx<'_> {
         if i.ty == Type::Pred {
             let p = Operand::Pred(self.pred(&flipped)?);
             let t = Operand::Pred(Pred::T);
-            let m = MInst::new(isa::Op::Psetp).with(Mod::And).with(Mod::And);
+            let m = self.inst(isa::Op::Psetp).with(Mod::And).with(Mod::And);
             return Ok(args(m, [self.pdst(i), t, p, t, t]));
         }
         self.complement(i, self.src(&flipped, Type::U32)?)
@@ -69,13 +69,13 @@ impl Cx<'_> {
         }
         let (a, b) = self.commuted(i, Type::U32)?;
         let op = if wide_imm(&b) { isa::Op::Lop32i } else { isa::Op::Lop };
-        Ok(args(MInst::new(op).with(logic_op(i.op)), [self.dst(i), a, b]))
+        Ok(args(self.inst(op).with(logic_op(i.op)), [self.dst(i), a, b]))
     }
 
     /// Logic on predicates.
     pub fn psetp(&self, i: &Inst) -> Result<MInst> {
         let (a, b) = (self.pred(&i.srcs[0])?, self.pred(&i.srcs[1])?);
-        let m = MInst::new(isa::Op::Psetp).with(logic_op(i.op)).with(Mod::And);
+        let m = self.inst(isa::Op::Psetp).with(logic_op(i.op)).with(Mod::And);
         let t = Operand::Pred(Pred::T);
         Ok(args(m, [self.pdst(i), t, Operand::Pred(a), Operand::Pred(b), t]))
     }
@@ -85,7 +85,8 @@ impl Cx<'_> {
         if !matches!(i.ty, Type::U32 | Type::S32) {
             return Err(Unencodable::Operation);
         }
-        let m = MInst::new(if left { isa::Op::Shl } else { isa::Op::Shr })
+        let m = self
+            .inst(if left { isa::Op::Shl } else { isa::Op::Shr })
             .with_if(!left && i.ty == Type::U32, Mod::U32)
             .with_if(i.aux == Aux::Wrap, Mod::W);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
@@ -93,7 +94,7 @@ impl Cx<'_> {
 
     pub fn shf(&self, i: &Inst) -> Result<MInst> {
         let m =
-            MInst::new(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(match i.sty {
+            self.inst(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(match i.sty {
                 Type::U64 => Mod::U64,
                 Type::S64 => Mod::S64,
                 _ => Mod::W,
@@ -105,12 +106,12 @@ impl Cx<'_> {
     }
 
     pub fn bfe(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Bfe).with_if(i.ty == Type::U32, Mod::U32);
+        let m = self.inst(isa::Op::Bfe).with_if(i.ty == Type::U32, Mod::U32);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
     }
 
     pub fn bfi(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Bfi);
+        let m = self.inst(isa::Op::Bfi);
         Ok(args(
             m,
             [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?],
@@ -119,7 +120,7 @@ impl Cx<'_> {
 
     /// The whole word, extracted in reverse.
     pub fn brev(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Bfe).with(Mod::U32).with(Mod::Brev);
+        let m = self.inst(isa::Op::Bfe).with(Mod::U32).with(Mod::Brev);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, Operand::imm(32 << 8)]))
     }
 
@@ -127,18 +128,19 @@ impl Cx<'_> {
     pub fn popc(&self, i: &Inst) -> Result<MInst> {
         let a = self.arg(i, 0, Type::U32)?;
         let b = if i.srcs.len() > 1 { self.arg(i, 1, Type::U32)? } else { a };
-        Ok(args(MInst::new(isa::Op::Popc), [self.dst(i), a, b]))
+        Ok(args(self.inst(isa::Op::Popc), [self.dst(i), a, b]))
     }
 
     pub fn flo(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Flo)
+        let m = self
+            .inst(isa::Op::Flo)
             .with_if(i.ty == Type::U32, Mod::U32)
             .with_if(i.aux == Aux::Shift, Mod::Sh);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?]))
     }
 
     pub fn prmt(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Prmt);
+        let m = self.inst(isa::Op::Prmt);
         Ok(args(
             m,
             [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?],
@@ -165,21 +167,16 @@ impl Cx<'_> {
             _ => return Err(Unencodable::Operation),
         };
         let third = Operand::Pred(i.srcs.get(2).map_or(Ok(Pred::T), |s| self.pred(s))?);
-        let mut m = MInst::new(op);
-        if !to_pred && i.ty == Type::F32 {
-            m.mods.push(Mod::Bf);
-        }
-        m.mods.push(cond(c));
-        if i.sty == Type::U32 {
-            m.mods.push(Mod::U32);
-        }
-        if i.sty == Type::F32 && i.ftz {
-            m.mods.push(Mod::Ftz);
-        }
-        if carry {
-            m.mods.push(Mod::X);
-        }
-        m.mods.push(logic(i.logic));
+        let mut m = self.inst(op);
+        let suffixes = [
+            (!to_pred && i.ty == Type::F32).then_some(Mod::Bf),
+            Some(cond(c)),
+            (i.sty == Type::U32).then_some(Mod::U32),
+            (i.sty == Type::F32 && i.ftz).then_some(Mod::Ftz),
+            carry.then_some(Mod::X),
+            Some(logic(i.logic)),
+        ];
+        suffixes.into_iter().flatten().for_each(|s| m.mods.push(s));
         if to_pred {
             m.operands.extend([self.pdst(i), Operand::Pred(Pred::T), a, b, third]);
         } else {

@@ -43,7 +43,7 @@ impl Cx<'_> {
             Space::Const => return self.ldc(i, mem),
             Space::Buffer | Space::Uniform => return Err(Unencodable::Operation),
         };
-        let mut m = MInst::new(op);
+        let mut m = self.inst(op);
         if op == isa::Op::Ld {
             m = m.with_if(mem.base().len() == 2, Mod::E);
             m = match mem.order {
@@ -60,7 +60,7 @@ impl Cx<'_> {
     /// made [`MemRef::index`] that register.
     fn ldc(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
         let bank = u8::try_from(mem.buffer).map_err(|_| Unencodable::Operand)?;
-        let m = size(i.ty)?.into_iter().fold(MInst::new(isa::Op::Ldc), MInst::with);
+        let m = size(i.ty)?.into_iter().fold(self.inst(isa::Op::Ldc), MInst::with);
         let (m, base) = match mem.index {
             None => (m, self.base(mem)),
             Some(_) if !mem.base().is_empty() => return Err(Unencodable::Operand),
@@ -83,7 +83,7 @@ impl Cx<'_> {
             Space::Local => isa::Op::Stl,
             Space::Const | Space::Buffer | Space::Uniform => return Err(Unencodable::Operation),
         };
-        let mut m = MInst::new(op);
+        let mut m = self.inst(op);
         if op == isa::Op::St {
             m = m.with_if(mem.base().len() == 2, Mod::E);
             m = match mem.order {
@@ -117,7 +117,8 @@ impl Cx<'_> {
             AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax => return Err(Unencodable::Operation),
         };
         let returns = self.has_gpr_dst(i) || op.returns();
-        let m = MInst::new(if returns { isa::Op::Atom } else { isa::Op::Red })
+        let m = self
+            .inst(if returns { isa::Op::Atom } else { isa::Op::Red })
             .with_if(mem.base().len() == 2, Mod::E)
             .with(function);
         // The bitwise operations and inc, dec, exch and cas have no sign.
@@ -151,7 +152,7 @@ impl Cx<'_> {
     /// Load a word of shared memory and lock it: value and success.
     pub fn ldslk(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
-        let m = size(i.ty)?.into_iter().fold(MInst::new(isa::Op::Ldslk), MInst::with);
+        let m = size(i.ty)?.into_iter().fold(self.inst(isa::Op::Ldslk), MInst::with);
         Ok(args(m, [self.pdst(i), self.dst(i), self.address(mem)]))
     }
 
@@ -160,7 +161,7 @@ impl Cx<'_> {
         let mem = self.mem(i)?;
         let fermi = self.chip == Chip::Gf100;
         let op = if fermi { isa::Op::Stsul } else { isa::Op::Stscul };
-        let mut m = size(i.ty)?.into_iter().fold(MInst::new(op), MInst::with);
+        let mut m = size(i.ty)?.into_iter().fold(self.inst(op), MInst::with);
         if !fermi {
             m = m.arg(self.pdst(i));
         }
@@ -174,12 +175,12 @@ impl Cx<'_> {
             Aux::Scope(Scope::System) => Mod::Sys,
             _ => return Err(Unencodable::Operand),
         };
-        Ok(MInst::new(isa::Op::Membar).with(scope))
+        Ok(self.inst(isa::Op::Membar).with(scope))
     }
 
     pub fn cctl(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
-        let m = MInst::new(isa::Op::Cctl);
+        let m = self.inst(isa::Op::Cctl);
         if mem.base().is_empty() && mem.offset == 0 {
             return Ok(m.with(Mod::Ivall).arg(Operand::Mem { base: Reg::Z, offset: 0 }));
         }

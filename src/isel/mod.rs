@@ -19,6 +19,7 @@ mod convert;
 pub mod emit;
 mod float;
 pub mod flow;
+mod form;
 mod lanes;
 mod logic;
 mod memory;
@@ -47,26 +48,35 @@ pub(crate) struct Cx<'a> {
     pub chip: Chip,
     pub func: &'a Function,
     pub reg: Assigned<'a>,
+    /// The predicate of every instruction that is selected.
+    pub guard: Pred,
 }
 
 type Result<T> = std::result::Result<T, Unencodable>;
 
 /// The machine instruction that performs `inst`. Its operands may still not fit: [`isa::fits`] tells.
 pub fn select(chip: Chip, func: &Function, inst: &Inst, reg: Assigned<'_>) -> Result<MInst> {
-    let cx = Cx { chip, func, reg };
-    let mut m = cx.operation(inst);
-    if let (Ok(m), Some(g)) = (&mut m, inst.guard) {
-        m.guard = Pred { num: reg(g.pred), not: g.not };
-    }
-    m
+    let guard = inst.guard.map_or(Pred::T, |g| Pred { num: reg(g.pred), not: g.not });
+    Cx { chip, func, reg, guard }.operation(inst)
 }
 
 /// Whether `inst` is one machine instruction as it stands.
 pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
-    matches!(&select(chip, func, inst, &|_| 0), Ok(m) if isa::fits(chip, m).is_ok())
+    form::legal(
+        chip,
+        func,
+        inst,
+        || matches!(&select(chip, func, inst, &|_| 0), Ok(m) if isa::fits(chip, m).is_ok()),
+    )
 }
 
 impl Cx<'_> {
+    /// An instruction without operands yet.
+    #[inline(always)]
+    fn inst(&self, op: isa::Op) -> MInst {
+        MInst::new(op).guarded(self.guard)
+    }
+
     fn operation(&self, i: &Inst) -> Result<MInst> {
         match i.op {
             Op::Mov => self.mov(i),
@@ -131,7 +141,7 @@ impl Cx<'_> {
             Op::Sueau => self.sueau(i),
             Op::Madsp => self.madsp(i),
             Op::Texbar => match i.aux {
-                Aux::Count(n) => Ok(MInst::new(isa::Op::Texdepbar).arg(isa::Operand::imm(n.into()))),
+                Aux::Count(n) => Ok(self.inst(isa::Op::Texdepbar).arg(isa::Operand::imm(n.into()))),
                 _ => Err(Unencodable::Operand),
             },
 

@@ -26,34 +26,27 @@ fn fold(bits: u32, mods: SrcMods, kind: ImmKind) -> u32 {
 impl Cx<'_> {
     /// A source operand of type `ty`.
     pub fn src(&self, s: &Src, ty: Type) -> Result<Operand> {
-        let kind = match ty {
+        let kind = || match ty {
             Type::F32 => ImmKind::F32,
             Type::F64 => ImmKind::F64,
             _ => ImmKind::Int,
         };
+        let immediate = |bits| match fold(bits, s.mods, kind()) {
+            0 => zero(NO_MODS),
+            bits => Operand::Imm { bits, kind: kind(), mods: NO_MODS },
+        };
         Ok(match s.kind {
             SrcKind::Val(v) if self.func.class(v) != Class::Gpr => return Err(Unencodable::Operand),
-            SrcKind::Imm(bits) => match fold(bits, s.mods, kind) {
-                0 => zero(NO_MODS),
-                bits => Operand::Imm { bits, kind, mods: NO_MODS },
-            },
-            SrcKind::Imm64([lo, hi]) => {
-                // Only floats have 64-bit immediates, whose low word is zero.
-                if lo != 0 || (hi != 0 && ty != Type::F64) {
-                    return Err(Unencodable::Operand);
-                }
-                match fold(hi, s.mods, kind) {
-                    0 => zero(NO_MODS),
-                    bits => Operand::Imm { bits, kind, mods: NO_MODS },
-                }
+            SrcKind::Val(v) | SrcKind::Pair([v, ..]) | SrcKind::Triple([v, ..]) | SrcKind::Quad([v, ..]) => {
+                Operand::Reg { reg: Reg((self.reg)(v)), mods: s.mods, sel: Sel::Whole, cc: false }
             }
             SrcKind::Const { bank, offset } => {
                 Operand::Const { bank, base: Reg::Z, offset: offset.into(), mods: s.mods, sel: Sel::Whole }
             }
-            SrcKind::Val(_) | SrcKind::Pair(_) | SrcKind::Triple(_) | SrcKind::Quad(_) => {
-                let reg = Reg((self.reg)(s.values()[0]));
-                Operand::Reg { reg, mods: s.mods, sel: Sel::Whole, cc: false }
-            }
+            SrcKind::Imm(bits) => immediate(bits),
+            // Only floats have 64-bit immediates, whose low word is zero.
+            SrcKind::Imm64([0, high]) if high == 0 || ty == Type::F64 => immediate(high),
+            SrcKind::Imm64(_) => return Err(Unencodable::Operand),
         })
     }
 
@@ -87,8 +80,15 @@ impl Cx<'_> {
 
     /// The first general destination, RZ if there is none; `.CC` if a carry is written too.
     pub fn dst(&self, i: &Inst) -> Operand {
-        let reg = self.class_of_dst(i, Class::Gpr).map_or(Reg::Z, |d| Reg((self.reg)(d)));
-        let cc = self.class_of_dst(i, Class::Carry).is_some();
+        let (mut general, mut cc) = (None, false);
+        for &d in &i.dsts {
+            match self.func.class(d) {
+                Class::Gpr => general = general.or(Some(d)),
+                Class::Carry => cc = true,
+                Class::Pred => {}
+            }
+        }
+        let reg = general.map_or(Reg::Z, |d| Reg((self.reg)(d)));
         Operand::Reg { reg, mods: NO_MODS, sel: Sel::Whole, cc }
     }
 

@@ -13,7 +13,7 @@ impl Cx<'_> {
         let Aux::Suclamp { mode, two_d, signed, imm } = i.aux else { return Err(Unencodable::Operand) };
         let kind = [Mod::Sd, Mod::Pl, Mod::Bl][usize::from(mode / 5).min(2)];
         let size = [Mod::R1, Mod::R2, Mod::R4, Mod::R8, Mod::R16][usize::from(mode % 5)];
-        let m = MInst::new(isa::Op::Suclamp).with_if(!two_d, Mod::D1).with_if(!signed, Mod::U32);
+        let m = self.inst(isa::Op::Suclamp).with_if(!two_d, Mod::D1).with_if(!signed, Mod::U32);
         // The first mode is not written.
         let m = if mode == 0 { m } else { m.with(kind).with(size) };
         let bias = Operand::Imm { bits: imm as u32, kind: isa::ImmKind::Int, mods: Default::default() };
@@ -21,18 +21,18 @@ impl Cx<'_> {
     }
 
     pub fn subfm(&self, i: &Inst) -> Result<MInst> {
-        let m = MInst::new(isa::Op::Subfm).with_if(i.aux == Aux::Subfm { three_d: true }, Mod::D3);
+        let m = self.inst(isa::Op::Subfm).with_if(i.aux == Aux::Subfm { three_d: true }, Mod::D3);
         let m = args(m, [self.pdst(i), self.dst(i)]);
         self.three(m, i)
     }
 
     pub fn sueau(&self, i: &Inst) -> Result<MInst> {
-        self.three(MInst::new(isa::Op::Sueau).arg(self.dst(i)), i)
+        self.three(self.inst(isa::Op::Sueau).arg(self.dst(i)), i)
     }
 
     pub fn madsp(&self, i: &Inst) -> Result<MInst> {
         let Aux::Madsp(parts) = i.aux else { return Err(Unencodable::Operand) };
-        let m = MInst::new(isa::Op::Imadsp);
+        let m = self.inst(isa::Op::Imadsp);
         let m = if parts == madsp::SD {
             m.with(Mod::Sd)
         } else {
@@ -87,13 +87,13 @@ impl Cx<'_> {
         if self.chip == Chip::Gf100 {
             let [slot, shape, coords] = self.slot(i, machine)?;
             if machine & LEA != 0 {
-                let m = MInst::new(isa::Op::Sulea).with(Mod::B).with(size).with(Mod::Clamp);
+                let m = self.inst(isa::Op::Sulea).with(Mod::B).with(size).with(Mod::Clamp);
                 return Ok(args(m, [self.pdst(i), self.dst(i), slot, shape, coords]));
             }
-            let m = cached(MInst::new(isa::Op::Suld).with(Mod::B)).with(size).with(Mod::Z);
+            let m = cached(self.inst(isa::Op::Suld).with(Mod::B)).with(size).with(Mod::Z);
             return Ok(args(m, [self.dst(i), slot, shape, coords]));
         }
-        let m = cached(MInst::new(isa::Op::Suldga).with(Mod::B)).with(size).with(Mod::Z).with(Mod::U8);
+        let m = cached(self.inst(isa::Op::Suldga).with(Mod::B)).with(size).with(Mod::Z).with(Mod::U8);
         let m = args(m, [self.dst(i), self.pair_address(i)?, self.arg(i, 1, Type::U32)?]);
         Ok(m.arg(self.pred_or_true(i, 2)?))
     }
@@ -102,7 +102,7 @@ impl Cx<'_> {
         let s = i.surf().filter(|_| !i.srcs.is_empty()).ok_or(Unencodable::Operation)?;
         if self.chip == Chip::Gf100 {
             let [slot, shape, coords] = self.slot(i, s.machine as usize)?;
-            let m = MInst::new(isa::Op::Sust);
+            let m = self.inst(isa::Op::Sust);
             let m = if s.machine as usize & RAW != 0 {
                 m.with(Mod::B).with(Mod::Wb).with(Mod::B32).with(Mod::Z)
             } else {
@@ -110,7 +110,7 @@ impl Cx<'_> {
             };
             return Ok(args(m, [slot, shape, coords, self.arg(i, 2, Type::U32)?]));
         }
-        let m = MInst::new(isa::Op::Sustga);
+        let m = self.inst(isa::Op::Sustga);
         let m = if s.machine as usize & RAW != 0 {
             m.with(Mod::B).with(Mod::Wb).with(Mod::B32)
         } else {

@@ -34,7 +34,7 @@ impl Cx<'_> {
             TexOp::LodQuery => isa::Op::Tmml,
         };
         let offsets = |m: MInst| m.with_if(t.machine_offsets, Mod::Aoffi);
-        let m = MInst::new(op);
+        let m = self.inst(op);
         let m = match t.op {
             TexOp::Gather => m.with([Mod::R, Mod::G, Mod::B, Mod::A][usize::from(t.component & 3)]),
             _ => m,

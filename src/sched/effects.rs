@@ -14,13 +14,13 @@ impl Resource {
     /// Position in tables of all resources: below [`Resource::COUNT`].
     pub const fn index(self) -> usize {
         match self {
-            Resource::Gpr(n) => n as usize,
-            Resource::Pred(n) => 256 + n as usize,
-            Resource::Carry => 263,
+            Resource::Pred(n) => n as usize,
+            Resource::Carry => 7,
+            Resource::Gpr(n) => 8 + n as usize,
         }
     }
 
-    pub const COUNT: usize = 264;
+    pub const COUNT: usize = 8 + 256;
 }
 
 /// How an instruction relates to memory and to other threads.
@@ -33,18 +33,95 @@ pub enum MemoryEffect {
     Barrier,
 }
 
-/// Operands that an operation writes: how many of the first ones.
-fn destinations(m: &MInst) -> usize {
-    use Op::*;
-    match m.op {
-        St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga | Nop
-        | Ast | Kil | Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Pret | Ssy | Sync | Pbk | Brk | Pcnt
-        | Cont | Plongjmp | Longjmp | Exit | Bpt | Rtt | Ide | Ram | Sam | Stp => 0,
-        Isetp | Fsetp | Dsetp | Psetp | Csetp | Vsetp | Ldslk | Shfl | Suclamp | Subfm | Sulea => 2,
-        Bar => 2 * usize::from(matches!(m.operands.first(), Some(Operand::Pred(_)))),
-        Vote => 1 + usize::from(matches!(m.operands.first(), Some(Operand::Reg { .. }))),
-        B2r => m.operands.len().min(2),
-        _ => 1,
+/// How many registers an operand is.
+#[derive(Clone, Copy)]
+enum Width {
+    One,
+    Two,
+    /// One that is written, two that are read.
+    TwoSources,
+    /// As many as the suffix says.
+    Access,
+    /// As many as the types in the suffixes.
+    Conversion,
+    /// A vector; more than there are is safe for textures and surfaces.
+    Texture,
+    /// The same with derivatives.
+    Derivatives,
+    /// A 64-bit address that is written.
+    Address,
+}
+
+/// What the operands of an operation are.
+#[derive(Clone, Copy)]
+struct Form {
+    /// So many of the first ones are written; [`Form::VARIES`] where it depends on them.
+    destinations: u8,
+    width: Width,
+}
+
+impl Form {
+    const VARIES: u8 = u8::MAX;
+
+    const fn of(op: Op) -> Form {
+        use Op::*;
+        let destinations = match op {
+            St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga
+            | Nop | Ast | Kil | Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Pret | Ssy | Sync | Pbk | Brk
+            | Pcnt | Cont | Plongjmp | Longjmp | Exit | Bpt | Rtt | Ide | Ram | Sam | Stp => 0,
+            Isetp | Fsetp | Dsetp | Psetp | Csetp | Vsetp | Ldslk | Shfl | Suclamp | Subfm | Sulea => 2,
+            Bar | Vote | B2r => Form::VARIES,
+            _ => 1,
+        };
+        let width = match op {
+            Dadd | Dmul | Dfma | Dmnmx => Width::Two,
+            Dset | Dsetp | Dchk => Width::TwoSources,
+            F2f | F2i | I2f | I2i => Width::Conversion,
+            Ld | Ldl | Lds | Ldc | Ldu | Ldslk | Ldg | St | Stl | Sts | Stsul | Stscul | Atom | Red | Ald
+            | Ast => Width::Access,
+            Sulea => Width::Address,
+            Txd => Width::Derivatives,
+            Tex | Texs | Tld | Tld4 | Txq | Txa | Tmml | Suld | Sust | Suldga | Sustga | Sured | Suq => {
+                Width::Texture
+            }
+            _ => Width::One,
+        };
+        Form { destinations, width }
+    }
+
+    const ALL: [Form; Op::ALL.len()] = {
+        let mut all = [Form::of(Op::Nop); Op::ALL.len()];
+        let mut n = 0;
+        while n < all.len() {
+            all[n] = Form::of(Op::ALL[n]);
+            n += 1;
+        }
+        all
+    };
+
+    /// How many of the first operands are written.
+    fn destinations(self, m: &MInst) -> usize {
+        let first_is = |f: fn(&Operand) -> bool| usize::from(m.operands.first().is_some_and(f));
+        match m.op {
+            _ if self.destinations != Form::VARIES => self.destinations.into(),
+            Op::Bar => 2 * first_is(|o| matches!(o, Operand::Pred(_))),
+            Op::Vote => 1 + first_is(|o| matches!(o, Operand::Reg { .. })),
+            _ => m.operands.len().min(2),
+        }
+    }
+
+    /// Registers of an operand that is written, and of one that is read.
+    fn widths(self, m: &MInst) -> (u8, u8) {
+        match self.width {
+            Width::One => (1, 1),
+            Width::Two => (2, 2),
+            Width::TwoSources => (1, 2),
+            Width::Conversion => conversion_widths(m),
+            Width::Access => (access_width(m), access_width(m)),
+            Width::Texture => (texture_width(m), 4),
+            Width::Derivatives => (texture_width(m), 8),
+            Width::Address => (2, 4),
+        }
     }
 }
 
@@ -69,34 +146,6 @@ fn conversion_widths(m: &MInst) -> (u8, u8) {
     (to, types.next().unwrap_or(1))
 }
 
-/// Registers of operand `n` of an instruction; more than it has is safe for textures and surfaces.
-fn width(m: &MInst, n: usize, is_dst: bool) -> u8 {
-    use Op::*;
-    match m.op {
-        Dadd | Dmul | Dfma | Dmnmx => 2,
-        Dset | Dsetp | Dchk => 1 + u8::from(!is_dst),
-        F2f | F2i | I2f | I2i => {
-            let (to, from) = conversion_widths(m);
-            if is_dst { to } else { from }
-        }
-        Ld | Ldl | Lds | Ldc | Ldu | Ldslk | Ldg | St | Stl | Sts | Stsul | Stscul | Atom | Red | Ald
-        | Ast => access_width(m),
-        Shf => 1,
-        // A 64-bit address.
-        Sulea if is_dst => 2,
-        Txd if !is_dst => 8,
-        Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Suld | Sust | Suldga | Sustga | Sured | Suq
-        | Sulea => {
-            if is_dst && n == 0 {
-                texture_width(m)
-            } else {
-                4
-            }
-        }
-        _ => 1,
-    }
-}
-
 /// Components that a texture instruction writes: its last operand is their mask.
 fn texture_width(m: &MInst) -> u8 {
     match (m.op, m.operands.last()) {
@@ -106,7 +155,8 @@ fn texture_width(m: &MInst) -> u8 {
     }
 }
 
-fn gprs(reg: Reg, width: u8, f: &mut impl FnMut(Resource)) {
+#[inline(always)]
+fn gprs(reg: Reg, width: u8, mut f: impl FnMut(Resource)) {
     if reg != Reg::Z {
         for k in 0..width {
             f(Resource::Gpr(reg.0.saturating_add(k)));
@@ -114,44 +164,76 @@ fn gprs(reg: Reg, width: u8, f: &mut impl FnMut(Resource)) {
     }
 }
 
-/// Calls `f` with everything that the instruction reads.
-pub fn reads(m: &MInst, mut f: impl FnMut(Resource)) {
-    let pair = m.has(Mod::E);
+/// What an instruction does with a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// Calls `f` with everything that the instruction reads, then with what it writes.
+#[inline]
+pub fn touches(m: &MInst, mut f: impl FnMut(Resource, Access)) {
+    use Access::{Read, Write};
     if m.guard.num != 7 {
-        f(Resource::Pred(m.guard.num));
+        f(Resource::Pred(m.guard.num), Read);
     }
-    if m.mods.iter().any(|k| matches!(k, Mod::X | Mod::Xlo | Mod::Xmed | Mod::Xhi)) {
-        f(Resource::Carry);
+    let mut address = 1;
+    for k in &m.mods {
+        match k {
+            Mod::X | Mod::Xlo | Mod::Xmed | Mod::Xhi => f(Resource::Carry, Read),
+            Mod::E => address = 2,
+            _ => {}
+        }
     }
-    let first_source = destinations(m);
-    for (n, o) in m.operands.iter().enumerate() {
+    let form = Form::ALL[m.op as usize];
+    let destinations = form.destinations(m);
+    let (written, source) = form.widths(m);
+    let (destinations, sources) = m.operands.split_at(destinations.min(m.operands.len()));
+    for o in sources {
         match *o {
-            Operand::Reg { reg, .. } if n >= first_source => gprs(reg, width(m, n, false), &mut f),
-            Operand::Pred(p) if n >= first_source && p.num != 7 => f(Resource::Pred(p.num)),
-            Operand::Mem { base, .. } => gprs(base, if pair || is_surface(m.op) { 2 } else { 1 }, &mut f),
-            Operand::Const { base, .. } | Operand::Attr { base, .. } => gprs(base, 1, &mut f),
-            Operand::Word(Kw::Cc) | Operand::CcTest(_) => f(Resource::Carry),
-            Operand::Word(Kw::Pr) if m.op == Op::P2r => (0..7).for_each(|p| f(Resource::Pred(p))),
+            Operand::Reg { reg, .. } => gprs(reg, source, |r| f(r, Read)),
+            Operand::Pred(p) if p.num != 7 => f(Resource::Pred(p.num), Read),
+            Operand::Mem { base, .. } => {
+                gprs(base, if is_surface(m.op) { 2 } else { address }, |r| f(r, Read));
+            }
+            Operand::Const { base, .. } | Operand::Attr { base, .. } => gprs(base, 1, |r| f(r, Read)),
+            Operand::Word(Kw::Cc) | Operand::CcTest(_) => f(Resource::Carry, Read),
+            Operand::Word(Kw::Pr) if m.op == Op::P2r => (0..7).for_each(|p| f(Resource::Pred(p), Read)),
+            _ => {}
+        }
+    }
+    for o in destinations {
+        match *o {
+            Operand::Reg { reg, cc, .. } => {
+                gprs(reg, written, |r| f(r, Write));
+                if cc {
+                    f(Resource::Carry, Write);
+                }
+            }
+            Operand::Pred(p) if p.num != 7 => f(Resource::Pred(p.num), Write),
+            Operand::Word(Kw::Pr) => (0..7).for_each(|p| f(Resource::Pred(p), Write)),
             _ => {}
         }
     }
 }
 
+/// Calls `f` with everything that the instruction reads.
+pub fn reads(m: &MInst, mut f: impl FnMut(Resource)) {
+    touches(m, |r, access| {
+        if access == Access::Read {
+            f(r);
+        }
+    });
+}
+
 /// Calls `f` with everything that the instruction writes.
 pub fn writes(m: &MInst, mut f: impl FnMut(Resource)) {
-    for (n, o) in m.operands.iter().enumerate().take(destinations(m)) {
-        match *o {
-            Operand::Reg { reg, cc, .. } => {
-                gprs(reg, width(m, n, true), &mut f);
-                if cc {
-                    f(Resource::Carry);
-                }
-            }
-            Operand::Pred(p) if p.num != 7 => f(Resource::Pred(p.num)),
-            Operand::Word(Kw::Pr) => (0..7).for_each(|p| f(Resource::Pred(p))),
-            _ => {}
+    touches(m, |r, access| {
+        if access == Access::Write {
+            f(r);
         }
-    }
+    });
 }
 
 fn is_surface(op: Op) -> bool {

@@ -5,51 +5,26 @@
 //! enough for every fixed latency, hence what is pending is known along straight code and nothing is at labels that
 //! are branched to.
 
-use super::effects::{Resource, reads, writes};
+use super::effects::{self, Access, Resource};
 use crate::isa::sched_word::Issue;
 use crate::isa::{MInst, Op, latency};
 
 /// Cycles after which every result of fixed latency is there.
 const DRAIN: u32 = 16;
 
-/// When results are there, in cycles from the start of the code as issued.
-pub struct Pending {
-    ready: [u32; Resource::COUNT],
-    now: u32,
-}
-
-impl Default for Pending {
-    fn default() -> Pending {
-        Pending { ready: [0; Resource::COUNT], now: 0 }
-    }
-}
-
-impl Pending {
-    /// The first cycle at which the instruction may issue.
-    pub fn earliest(&self, m: &MInst) -> u32 {
-        let mut at = self.now;
-        reads(m, |r| at = at.max(self.ready[r.index()]));
-        writes(m, |r| {
-            // The earlier of two writes must not come last.
-            at = at.max(self.ready[r.index()].saturating_sub(latency_of(m, r) - 1));
-        });
-        at
-    }
-
-    /// Issues it at cycle `at`.
-    pub fn issue(&mut self, m: &MInst, at: u32) {
-        self.now = at;
-        writes(m, |r| self.ready[r.index()] = at + latency_of(m, r));
-    }
-}
-
-/// Cycles until what the instruction writes may be read.
-pub fn latency_of(m: &MInst, r: Resource) -> u32 {
+/// Cycles until what an operation writes may be read.
+pub fn latency_of(op: Op, r: Resource) -> u32 {
     match r {
-        Resource::Gpr(_) => latency::result(m.op),
-        Resource::Pred(_) => latency::predicate(m.op),
+        Resource::Gpr(_) => latency::result(op),
+        Resource::Pred(_) => latency::predicate(op),
         Resource::Carry => latency::CARRY,
     }
+}
+
+/// Cycles from the issue of one write to that of another, of the latencies `first` and `second`, so that the second
+/// comes last.
+pub fn overtaking(first: u32, second: u32) -> u32 {
+    (first + 1).saturating_sub(second)
 }
 
 /// Whether control may go elsewhere after the instruction.
@@ -62,20 +37,31 @@ pub fn transfers(m: &MInst) -> bool {
 /// The issue control of so many instructions in the order of the code.
 pub fn control<'m>(code: impl Iterator<Item = &'m MInst>, count: usize) -> Vec<Issue> {
     let mut out: Vec<Issue> = Vec::with_capacity(count);
-    let mut state = Pending::default();
+    // The cycle from which each resource may be read.
+    let mut ready = [0u32; Resource::COUNT];
+    // What an instruction writes, with the latency.
+    let mut writes: Vec<(usize, u32)> = Vec::new();
     // The cycle of the previous instruction, and the fewest cycles after it.
     let mut previous: Option<(u32, u32)> = None;
     let mut last = Op::Nop;
     for m in code {
-        let at = match previous {
-            None => 0,
-            Some((issued, gap)) => {
-                let at = state.earliest(m).max(issued + gap).min(issued + 32);
-                out.push(issue_of(last, at - issued));
-                at
+        let mut at = 0;
+        writes.clear();
+        effects::touches(m, |r, access| match access {
+            Access::Read => at = at.max(ready[r.index()]),
+            Access::Write => {
+                let latency = latency_of(m.op, r);
+                at = at.max(overtaking(ready[r.index()], latency));
+                writes.push((r.index(), latency));
             }
-        };
-        state.issue(m, at);
+        });
+        if let Some((issued, gap)) = previous {
+            at = at.max(issued + gap).min(issued + 32);
+            out.push(issue_of(last, at - issued));
+        }
+        for &(r, latency) in &writes {
+            ready[r] = at + latency;
+        }
         let mut gap = latency::issue(m.op).max(1);
         if transfers(m) {
             gap = gap.max(DRAIN);

@@ -17,12 +17,11 @@
 //! and so do memory accesses of which one writes; what orders memory, talks to other warps, or reads the clock stays
 //! where it is. Control flow is not in the code that is looked at.
 
-use super::effects::{MemoryEffect, Resource, memory, reads, writes};
-use super::issue::latency_of;
+use super::effects::{self, Access, MemoryEffect, Resource, memory};
+use super::issue::{latency_of, overtaking};
 use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, latency};
 use crate::isel::code::{Code, Line};
-use arrayvec::ArrayVec;
 
 /// Instructions that are looked at together: as many as a mask has bits.
 const WINDOW: usize = 64;
@@ -34,89 +33,114 @@ const MEMORY_LATENCY: u32 = 100;
 pub fn run(code: &mut Code) {
     let mut s = Scheduler::default();
     for block in &mut code.blocks {
-        let mut start = 0;
-        while start < block.body.len() {
-            let end = block.body.len().min(start + WINDOW);
-            s.region(&mut block.body[start..end]);
-            start = end;
-        }
+        block.body.chunks_mut(WINDOW).for_each(|region| s.region(region));
     }
 }
 
-/// What one instruction touches.
+/// The instructions of a region, before the present one, that touch a resource.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    /// The region that this is about.
+    region: u32,
+    /// The last that writes it and its latency; its number is of no meaning where the latency is 0: nobody does.
+    writer: u8,
+    latency: u8,
+    /// A mask of those that read it since.
+    readers: u64,
+}
+
+/// An instruction of a region. Masks are over the instructions in their old order.
 #[derive(Default)]
-struct Touched {
-    reads: ArrayVec<u16, 24>,
-    writes: ArrayVec<u16, 24>,
-    /// There is more.
-    over: bool,
+struct Node {
+    /// What must come before it.
+    before: u64,
+    /// Those among them whose result it reads.
+    needs: u64,
+    /// What it must come before.
+    after: u64,
+    /// How many must come before it and have not issued.
+    open: u32,
+    /// A range of [`Scheduler::waits`].
+    waits: [u32; 2],
+    /// Cycles to the next instruction, whatever that is.
+    gap: u32,
+    /// Cycles that should lie between it and a reader of its result.
+    distance: u32,
+    /// Such cycles from it to the end of the region.
+    height: u32,
+    /// The cycle at which it issued, in the order that is tried.
+    issued: u32,
+}
+
+/// So many cycles must lie between an earlier instruction and this one.
+struct Wait {
+    earlier: u8,
+    cycles: u8,
 }
 
 /// Tables that are made once.
+#[derive(Default)]
 struct Scheduler {
-    /// The last instruction of the region that writes a resource (its number + 1), and a mask of those that read it since.
-    writer: [u8; Resource::COUNT],
-    readers: [u64; Resource::COUNT],
-    /// The cycle at which a resource may be read.
-    ready: [u32; Resource::COUNT],
-}
-
-impl Default for Scheduler {
-    fn default() -> Scheduler {
-        Scheduler { writer: [0; Resource::COUNT], readers: [0; Resource::COUNT], ready: [0; Resource::COUNT] }
-    }
+    region: u32,
+    /// By [`Resource::index`], as far as resources occur.
+    users: Vec<Users>,
+    nodes: Vec<Node>,
+    waits: Vec<Wait>,
 }
 
 impl Scheduler {
     fn region(&mut self, lines: &mut [Line]) {
-        let n = lines.len();
-        if n < 3 {
+        if lines.len() < 3 {
             return;
         }
-        let touched: ArrayVec<Touched, WINDOW> = lines.iter().map(|l| touches(&l.inst)).collect();
-        let old = self.cycles(lines, &touched);
-        // Nothing waits for anything.
-        if old <= lines.iter().map(|l| gap(&l.inst)).sum() {
+        let free = self.read(lines);
+        let old = self.cycles();
+        // All have to stay, or nothing waits for anything.
+        if !free || old <= self.nodes.iter().map(|n| n.gap).sum() {
             return;
         }
-        let Some(graph) = self.graph(lines, &touched) else { return };
-        let (order, cycles) = self.list(lines, &touched, &graph);
-        if cycles < old {
-            let mut at = [0u8; WINDOW];
-            order.iter().enumerate().for_each(|(place, &k)| at[usize::from(k)] = place as u8);
+        self.measure();
+        if let Some(mut at) = self.list(old) {
             permute(lines, &mut at);
         }
     }
 
-    /// What must come before what. Nothing where every instruction has to stay.
-    fn graph(&mut self, lines: &[Line], touched: &[Touched]) -> Option<Graph> {
-        let n = lines.len();
-        let mut before: ArrayVec<u64, WINDOW> = ArrayVec::new();
-        // Those among them whose result it reads.
-        let mut needs: ArrayVec<u64, WINDOW> = ArrayVec::new();
+    /// Makes the nodes, as far as the instructions before each matter. Whether any may move.
+    fn read(&mut self, lines: &[Line]) -> bool {
+        self.region += 1;
+        self.nodes.clear();
+        self.nodes.reserve(lines.len());
+        self.waits.clear();
+        self.waits.reserve(4 * lines.len());
         let (mut loads, mut stores, mut fence) = (0u64, 0u64, 0u64);
         let mut free = false;
-        for (k, (l, t)) in lines.iter().zip(touched).enumerate() {
+        for (k, l) in lines.iter().enumerate() {
+            let m = &l.inst;
             let bit = 1u64 << k;
-            let (mut all, mut results) = (fence, 0);
-            for &r in &t.reads {
-                let w = self.writer[usize::from(r)];
-                if w != 0 {
-                    results |= 1 << (w - 1);
+            let (mut all, mut needs) = (fence, 0);
+            let start = self.waits.len() as u32;
+            effects::touches(m, |r, access| {
+                let u = users(&mut self.users, r, self.region);
+                let mut cycles = u.latency;
+                let writer = if cycles == 0 { 0 } else { 1 << u.writer };
+                match access {
+                    Access::Read => {
+                        needs |= writer;
+                        u.readers |= bit;
+                    }
+                    Access::Write => {
+                        let latency = latency_of(m.op, r);
+                        cycles = overtaking(cycles.into(), latency) as u8;
+                        all |= writer | u.readers;
+                        *u = Users { writer: k as u8, latency: latency as u8, readers: 0, ..*u };
+                    }
                 }
-                self.readers[usize::from(r)] |= bit;
-            }
-            for &r in &t.writes {
-                let r = usize::from(r);
-                if self.writer[r] != 0 {
-                    all |= 1 << (self.writer[r] - 1);
+                if cycles > 0 && writer != 0 {
+                    self.waits.push(Wait { earlier: writer.trailing_zeros() as u8, cycles });
                 }
-                all |= self.readers[r] & !bit;
-                self.writer[r] = k as u8 + 1;
-                self.readers[r] = 0;
-            }
-            match memory(&l.inst) {
-                _ if t.over || is_fixed(&l.inst) => {
+            });
+            match memory(m) {
+                _ if is_fixed(m) => {
                     all |= bit - 1;
                     fence = bit;
                 }
@@ -134,122 +158,126 @@ impl Scheduler {
                     (loads, stores) = (bit, bit);
                 }
             }
-            all |= results;
-            free |= k > 0 && all & 1 << (k - 1) == 0;
-            before.push(all);
-            needs.push(results);
+            let before = (all | needs) & (bit - 1);
+            free |= k > 0 && before & bit >> 1 == 0;
+            self.nodes.push(Node {
+                before,
+                needs,
+                open: before.count_ones(),
+                waits: [start, self.waits.len() as u32],
+                gap: latency::issue(m.op).max(1),
+                distance: distance(m.op),
+                ..Node::default()
+            });
         }
-        for t in touched {
-            for &r in t.reads.iter().chain(&t.writes) {
-                self.writer[usize::from(r)] = 0;
-                self.readers[usize::from(r)] = 0;
-            }
-        }
-        if !free {
-            return None;
-        }
-        let mut g = Graph { after: [0; WINDOW], open: [0; WINDOW], height: [0; WINDOW] };
-        for k in (0..n).rev() {
-            let own = g.height[k];
-            g.open[k] = before[k].count_ones() as u8;
-            for p in bits(before[k]) {
-                g.after[p] |= 1 << k;
-                let wait = if needs[k] >> p & 1 != 0 { distance(&lines[p].inst) } else { 1 };
-                g.height[p] = g.height[p].max(own + wait);
-            }
-        }
-        Some(g)
+        free
     }
 
-    /// The order, and the cycle after the last.
-    fn list(&mut self, lines: &[Line], touched: &[Touched], g: &Graph) -> (ArrayVec<u8, WINDOW>, u32) {
-        let n = lines.len();
-        // Instructions by their importance: candidates are a mask over places in this list.
-        let mut ranked = [0u8; WINDOW];
-        (0..n).for_each(|k| ranked[k] = k as u8);
-        ranked[..n].sort_unstable_by_key(|&k| (std::cmp::Reverse(g.height[usize::from(k)]), k));
-        let mut rank = [0u8; WINDOW];
-        (0..n).for_each(|place| rank[usize::from(ranked[place])] = place as u8);
-        let mut left = g.open;
-        let mut candidates = (0..n).filter(|&k| left[k] == 0).fold(0u64, |m, k| m | 1 << rank[k]);
-        let mut order = ArrayVec::new();
-        let mut now = 0;
-        while candidates != 0 {
-            let mut best = (u32::MAX, 0);
-            for place in bits(candidates) {
-                let k = usize::from(ranked[place]);
-                let at = self.earliest(&lines[k].inst, &touched[k], now);
-                if at < best.0 {
-                    best = (at, place);
-                }
-                if at == now {
-                    break;
-                }
-            }
-            let (at, place) = best;
-            candidates &= !(1 << place);
-            let k = usize::from(ranked[place]);
-            now = self.issue(&lines[k].inst, &touched[k], at);
-            order.push(k as u8);
-            for s in bits(g.after[k]) {
-                left[s] -= 1;
-                candidates |= u64::from(left[s] == 0) << rank[s];
-            }
-        }
-        self.forget(touched);
-        (order, now)
+    /// The first cycle at which an instruction may issue, if all before it have.
+    fn earliest(&self, n: &Node) -> u32 {
+        let waits = &self.waits[n.waits[0] as usize..n.waits[1] as usize];
+        waits.iter().fold(0, |at, w| at.max(self.nodes[usize::from(w.earlier)].issued + u32::from(w.cycles)))
     }
 
     /// The cycle after the last, in the order as it is.
-    fn cycles(&mut self, lines: &[Line], touched: &[Touched]) -> u32 {
+    fn cycles(&mut self) -> u32 {
         let mut now = 0;
-        for (l, t) in lines.iter().zip(touched) {
-            let at = self.earliest(&l.inst, t, now);
-            now = self.issue(&l.inst, t, at);
+        for k in 0..self.nodes.len() {
+            let at = self.earliest(&self.nodes[k]).max(now);
+            self.nodes[k].issued = at;
+            now = at + self.nodes[k].gap;
         }
-        self.forget(touched);
         now
     }
 
-    /// Issues an instruction at cycle `at`, and returns when the next one may.
-    fn issue(&mut self, m: &MInst, t: &Touched, at: u32) -> u32 {
-        for &r in &t.writes {
-            self.ready[usize::from(r)] = at + wait(m, r);
+    /// Completes the nodes by what comes after each.
+    fn measure(&mut self) {
+        for k in (0..self.nodes.len()).rev() {
+            let Node { before, needs, height, .. } = self.nodes[k];
+            for p in bits(before) {
+                let n = &mut self.nodes[p];
+                n.after |= 1 << k;
+                let wait = if needs >> p & 1 != 0 { n.distance } else { 1 };
+                n.height = n.height.max(height + wait);
+            }
         }
-        at + gap(m)
     }
 
-    fn forget(&mut self, touched: &[Touched]) {
-        for t in touched {
-            t.writes.iter().for_each(|&r| self.ready[usize::from(r)] = 0);
+    /// The place of each instruction in an order that takes fewer than `old` cycles, if one is found.
+    fn list(&mut self, old: u32) -> Option<[u8; WINDOW]> {
+        let n = self.nodes.len();
+        // Instructions by their importance: masks of candidates are over ranks.
+        let mut keys = [0u32; WINDOW];
+        for (k, node) in self.nodes.iter().enumerate() {
+            keys[k] = !node.height << 6 | k as u32;
         }
-    }
-
-    fn earliest(&self, m: &MInst, t: &Touched, now: u32) -> u32 {
-        let read = t.reads.iter().map(|&r| self.ready[usize::from(r)]).max().unwrap_or(0);
-        let write = t
-            .writes
-            .iter()
-            .map(|&r| self.ready[usize::from(r)].saturating_sub(wait(m, r) - 1))
-            .max()
-            .unwrap_or(0);
-        now.max(read).max(write)
+        let ranked = &mut keys[..n];
+        ranked.sort_unstable();
+        let mut rank = [0u8; WINDOW];
+        // Candidates that can issue now, and those that must wait: until when, and the first such time.
+        let mut ready = 0u64;
+        let mut waiting = 0u64;
+        let mut until = [0u32; WINDOW];
+        let mut wake = u32::MAX;
+        for (place, key) in ranked.iter_mut().enumerate() {
+            *key &= WINDOW as u32 - 1;
+            rank[*key as usize] = place as u8;
+            ready |= u64::from(self.nodes[*key as usize].open == 0) << place;
+        }
+        let mut at = [0u8; WINDOW];
+        let mut now = 0;
+        for place in 0..n {
+            // What is left takes a cycle each.
+            if now + (n - place) as u32 >= old {
+                return None;
+            }
+            if ready == 0 {
+                now = now.max(wake);
+            }
+            if wake <= now {
+                wake = u32::MAX;
+                for c in bits(waiting) {
+                    if until[c] <= now {
+                        ready |= 1 << c;
+                    } else {
+                        wake = wake.min(until[c]);
+                    }
+                }
+                waiting &= !ready;
+            }
+            let k = ranked[ready.trailing_zeros() as usize] as usize;
+            ready &= ready - 1;
+            at[k] = place as u8;
+            let node = &mut self.nodes[k];
+            node.issued = now;
+            now += node.gap;
+            for s in bits(node.after) {
+                self.nodes[s].open -= 1;
+                if self.nodes[s].open == 0 {
+                    let c = usize::from(rank[s]);
+                    until[c] = self.earliest(&self.nodes[s]);
+                    wake = wake.min(until[c]);
+                    waiting |= 1 << c;
+                }
+            }
+        }
+        (now < old).then_some(at)
     }
 }
 
-/// What must come before what in a region of at most 64 instructions.
-struct Graph {
-    /// Masks of the instructions that an instruction must come before.
-    after: [u64; WINDOW],
-    /// How many must come before it.
-    open: [u8; WINDOW],
-    /// Latencies from it to the end of the region.
-    height: [u32; WINDOW],
-}
+/// Registers are used from the first on: a table that is too short is made longer by so many.
+const SPARE: usize = 32;
 
-/// Cycles from an instruction to the next, whatever that is.
-fn gap(m: &MInst) -> u32 {
-    latency::issue(m.op).max(1)
+/// The users of a resource in this region so far.
+fn users(all: &mut Vec<Users>, r: Resource, region: u32) -> &mut Users {
+    if all.len() <= r.index() {
+        all.resize(r.index() + SPARE, Users::default());
+    }
+    let u = &mut all[r.index()];
+    if u.region != region {
+        *u = Users { region, ..Users::default() };
+    }
+    u
 }
 
 fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
@@ -260,29 +288,11 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn touches(m: &MInst) -> Touched {
-    let mut t = Touched::default();
-    let mut over = false;
-    reads(m, |r| over |= t.reads.try_push(r.index() as u16).is_err());
-    writes(m, |r| over |= t.writes.try_push(r.index() as u16).is_err());
-    t.over = over;
-    t
-}
-
-/// Cycles until resource number `r`, which the instruction writes, may be read.
-fn wait(m: &MInst, r: u16) -> u32 {
-    match usize::from(r) {
-        r if r < Resource::Pred(0).index() => latency::result(m.op),
-        r if r < Resource::Carry.index() => latency::predicate(m.op),
-        _ => latency_of(m, Resource::Carry),
-    }
-}
-
 /// Cycles that should lie between an instruction and a reader of its result.
-fn distance(m: &MInst) -> u32 {
-    match latency::unit(m.op) {
+fn distance(op: Op) -> u32 {
+    match latency::unit(op) {
         Unit::Memory | Unit::Texture => MEMORY_LATENCY,
-        _ => latency::result(m.op),
+        _ => latency::result(op),
     }
 }
 
