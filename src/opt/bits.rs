@@ -17,12 +17,10 @@ use crate::analysis::known_bits::{Bits, KnownBits};
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    // Most programs have nothing to ask about.
-    let asking: Vec<InstId> = f
-        .insts_in_order()
-        .map(|(_, i)| i)
-        .filter(|&i| asks(&f.insts[i]) && is_scalar(f, &f.insts[i]))
-        .collect();
+    let mut asking: Vec<InstId> = Vec::new();
+    for &b in &f.layout {
+        asking.extend(f.blocks[b].body.iter().filter(|&&i| asks(&f.insts[i]) && is_scalar(f, &f.insts[i])));
+    }
     if asking.is_empty() {
         return false;
     }

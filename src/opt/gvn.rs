@@ -1,21 +1,20 @@
-//! Global value numbering: of two computations of the same thing, the dominated one becomes a copy of the other.
+//! Global value numbering: of two computations of the same thing, the dominated one goes.
 //!
 //! ```text
 //! b0: shl u32 %r1 %r0 0x2
 //!     branch %p0 b1 b2
-//! b1: shl u32 %r2 %r0 0x2     ->  mov u32 %r2 %r1
+//! b1: shl u32 %r2 %r0 0x2     ->  (gone: %r1 is read instead of %r2)
 //! ```
 //!
-//! One hash table for the whole function; blocks are visited in layout order, in which dominators come first. An
-//! entry that does not dominate the place where it is found again is replaced by the newcomer. Operands are looked
-//! up through the copies found so far, and commutative operations are also hashed with exchanged operands, so a
-//! chain of equal computations collapses in one run.
+//! One hash table for the whole function; blocks are visited in layout order, in which dominators come first, so that
+//! every reader is seen after what it reads. An entry that does not dominate the place where it is found again is
+//! replaced by the newcomer. Operands are looked up through what was found so far, and those of commutative operations
+//! are hashed in one order, so a chain of equal computations collapses in one run.
 //!
 //! Only pure operations, and loads from memory that cannot change during the launch. Carries are compared but not
-//! shared: of two equal additions of 64 bits, the second's low word becomes the first's, its high word a copy of the
-//! first's, and the addition that gave its carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
+//! shared: of two equal additions of 64 bits, both words become the first's, and the addition that gave the carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
 
-use super::edit::touches_carry;
+use super::edit::{self, touches_carry};
 use super::{Ctx, Stage};
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
@@ -26,19 +25,19 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let constants = ctx.stage == Stage::Legal;
     let mut cfg = None;
     let mut table = Leaders::new(f.inst_count());
-    let mut same: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
-    let mut carries: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
+    let mut same = Leading::new();
+    let mut carries = Leading::new();
     let (mut found, mut carries_found) = (0, false);
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        for k in 0..f.blocks[b].body.len() {
-            let i = f.blocks[b].body[k];
+        let mut body = std::mem::take(&mut f.blocks[b].body);
+        edit::retain(&mut body, 0, |i| {
             if found > 0 {
                 f.insts[i].map_uses(|v| same[v].expand().unwrap_or(v));
             }
             let inst = &f.insts[i];
             if !is_candidate(inst, constants) {
-                continue;
+                return true;
             }
             let (hash, place) = if carries_found && touches_carry(f, inst) {
                 let mut renamed = inst.clone();
@@ -47,42 +46,49 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             } else {
                 table.place(f, inst)
             };
-            let newcomer = Leader { hash, inst: i.into(), block: b };
-            let lb = place.block;
-            let Some(leader) = place.inst.expand() else {
-                *place = newcomer;
-                continue;
+            let mut dominates = |above: BlockId| {
+                above == b || above == f.entry() || cfg.get_or_insert_with(|| Cfg::new(f)).dominates(above, b)
             };
-            if lb != b && !cfg.get_or_insert_with(|| Cfg::new(f)).dominates(lb, b) {
-                *place = newcomer;
-                continue;
-            }
+            let leader = place.inst.expand().filter(|_| dominates(place.block));
+            let Some(leader) = leader else {
+                *place = Leader { hash, inst: i.into(), block: b };
+                return true;
+            };
             if found == 0 {
                 same.resize(f.values.len());
             }
             found += 1;
-            let strongest = f.insts[leader].known.strongest(inst.known);
             let mut gives_carry = false;
-            for (&d, &l) in f.insts[i].dsts.iter().zip(&f.insts[leader].dsts) {
+            for (&d, &l) in inst.dsts.iter().zip(&f.insts[leader].dsts) {
                 if f.values[d].class == Class::Carry {
+                    if !carries_found {
+                        carries.resize(f.values.len());
+                    }
                     carries[d] = l.into();
                     (gives_carry, carries_found) = (true, true);
                 } else {
                     same[d] = l.into();
                 }
             }
-            f.insts[leader].known = strongest;
+            f.insts[leader].known = f.insts[leader].known.strongest(inst.known);
             if !gives_carry {
-                make_copy(f, leader, i);
+                let values = &mut f.values;
+                f.insts[i].for_defs(|v| values[v].def = Def::None);
             }
-        }
+            gives_carry
+        });
+        let block = &mut f.blocks[b];
+        block.body = body;
         if found > 0 {
-            f.blocks[b].term.map_uses(|v| same[v].expand().unwrap_or(v));
+            block.term.map_uses(|v| same[v].expand().unwrap_or(v));
         }
     }
     ctx.count("gvn: replaced", found);
     found > 0
 }
+
+/// What stands for values whose definitions are redundant.
+type Leading = SecondaryMap<ValueId, PackedOption<ValueId>>;
 
 /// The first instruction of equal ones.
 #[derive(Clone, Copy)]
@@ -121,22 +127,6 @@ impl Leaders {
     }
 }
 
-/// The redundant instruction stays as a copy, for dead code elimination to remove: all its readers read the leader.
-fn make_copy(f: &mut Function, leader: InstId, i: InstId) {
-    let from = f.insts[leader].dsts;
-    let (op, ty) = match from[..] {
-        [v] if f.values[v].class == Class::Pred => (Op::Mov, Type::Pred),
-        [_] => (Op::Mov, Type::U32),
-        [_, _, _, _, _, ..] => return,
-        _ => (Op::Pcopy, Type::U32),
-    };
-    let mut copy = Inst::new(op, ty);
-    copy.dsts = f.insts[i].dsts;
-    copy.loc = f.insts[i].loc;
-    copy.srcs.extend(from.iter().map(|&v| Src::val(v)));
-    f.insts[i] = copy;
-}
-
 fn is_candidate(inst: &Inst, constants: bool) -> bool {
     let kind = match inst.op {
         // Copies are copy propagation's business, and constants are operands until legalisation.
@@ -145,7 +135,8 @@ fn is_candidate(inst: &Inst, constants: bool) -> bool {
         Op::Ld => {
             inst.mem.as_ref().is_some_and(|m| m.order == Order::Weak && (m.space.is_constant() || m.readonly))
         }
-        _ => inst.is_pure(),
+        Op::Rdsv => inst.is_pure(),
+        op => op.is_pure(),
     };
     kind && inst.guard.is_none() && inst.ext.is_none() && !inst.dsts.is_empty()
 }

@@ -20,7 +20,7 @@
 //! way to the other.
 
 use super::Ctx;
-use super::edit::touches_carry;
+use super::edit::{block_table, touches_carry};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
@@ -31,7 +31,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 2 {
         return false;
     }
-    let mut counts = Counts { preds: SecondaryMap::new(), named: SecondaryMap::new() };
+    let mut counts = Counts { preds: block_table(f), named: block_table(f) };
     for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| counts.preds[s] += 1);
         let mut merge = f.blocks[b].merge;

@@ -18,7 +18,7 @@
 //! Safe because the copies are what would be executed, in that order, by all lanes: the condition is the same for all.
 
 use super::Ctx;
-use super::edit::is_scalar;
+use super::edit::{block_table, is_scalar};
 use super::flow::constructs;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
@@ -38,9 +38,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let around = constructs(f);
-    let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+    let mut position: SecondaryMap<BlockId, u32> = block_table(f);
     f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n as u32);
-    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = block_table(f);
     for &b in &f.layout {
         for s in f.blocks[b].term.successors().filter(|&s| is_header(&s)) {
             entries[s].push(b);
