@@ -59,6 +59,15 @@ struct Node {
     depth: u32,
 }
 
+/// The blocks in the order in which a depth-first walk meets them.
+struct Walk {
+    /// `u32::MAX` for a block that is not reachable.
+    number: SecondaryMap<BlockId, u32>,
+    blocks: Vec<BlockId>,
+    /// Numbers of the blocks that they were met from.
+    parent: Vec<u32>,
+}
+
 /// The graph of a function's blocks.
 #[derive(Clone)]
 pub struct Cfg {
@@ -90,8 +99,8 @@ impl Cfg {
             cfg.rpo.push(only);
             return cfg;
         }
-        cfg.order(f);
-        cfg.dominators(f);
+        let walk = cfg.order(f);
+        cfg.dominators(f, walk);
         cfg.number_tree(f.entry());
         cfg.loops();
         cfg
@@ -205,21 +214,28 @@ impl Cfg {
     }
 
     /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest deeply.
-    fn order(&mut self, f: &Function) {
+    fn order(&mut self, f: &Function) -> Walk {
         let entry = f.entry();
-        let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::with_capacity(f.blocks.len());
-        seen.resize(f.blocks.len());
-        seen[entry] = true;
-        self.rpo.reserve(f.layout.len());
+        let mut number = SecondaryMap::with_default(u32::MAX);
+        number.resize(f.blocks.len());
+        number[entry] = 0;
+        let room = f.layout.len();
+        let mut walk = Walk { number, blocks: Vec::with_capacity(room), parent: Vec::with_capacity(room) };
+        walk.blocks.push(entry);
+        walk.parent.push(0);
+        self.rpo.reserve(room);
         // Each block with the number of its successors that were walked, the last one first.
-        let mut stack = vec![(entry, 0)];
+        let mut stack = Vec::with_capacity(room);
+        stack.push((entry, 0));
         while let Some((b, walked)) = stack.last_mut() {
             let next = f.blocks[*b].term.successors().nth_back(*walked);
             *walked += 1;
             match next {
-                Some(s) if seen[s] => {}
+                Some(s) if walk.number[s] != u32::MAX => {}
                 Some(s) => {
-                    seen[s] = true;
+                    walk.number[s] = walk.blocks.len() as u32;
+                    walk.blocks.push(s);
+                    walk.parent.push(walk.number[*b]);
                     stack.push((s, 0));
                 }
                 None => {
@@ -238,26 +254,14 @@ impl Cfg {
         let count = Part::lay_out(nodes.values_mut().map(|n| &mut n.preds));
         self.preds = vec![entry; count];
         edges().for_each(|(b, s)| nodes[s].preds.push(&mut self.preds, b));
+        walk
     }
 
     /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for dominators and
     /// related problems", 2005) over depth-first numbers.
-    fn dominators(&mut self, f: &Function) {
+    fn dominators(&mut self, f: &Function, walk: Walk) {
         let entry = f.entry();
-        let mut number: SecondaryMap<BlockId, u32> = SecondaryMap::with_default(u32::MAX);
-        number.resize(f.blocks.len());
-        let mut blocks: Vec<BlockId> = Vec::with_capacity(self.rpo.len());
-        let mut parent: Vec<u32> = Vec::with_capacity(self.rpo.len());
-        let mut stack = vec![(entry, 0)];
-        while let Some((b, from)) = stack.pop() {
-            if number[b] != u32::MAX {
-                continue;
-            }
-            number[b] = blocks.len() as u32;
-            stack.extend(f.blocks[b].term.successors().map(|s| (s, blocks.len() as u32)));
-            blocks.push(b);
-            parent.push(from);
-        }
+        let Walk { number, blocks, parent } = walk;
         let n = blocks.len();
         let mut idom = parent.clone();
         let mut semi: Vec<u32> = (0..n as u32).collect();
@@ -298,7 +302,8 @@ impl Cfg {
 
     fn number_tree(&mut self, entry: BlockId) {
         let mut time = 0;
-        let mut stack = vec![(entry, 0)];
+        let mut stack = Vec::with_capacity(self.rpo.len());
+        stack.push((entry, 0));
         while let Some((b, child)) = stack.pop() {
             if child == 0 {
                 self.nodes[b].pre = time;

@@ -120,12 +120,12 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     let imm = |n: usize| s.get(n).and_then(Src::as_imm);
     let plain = |n: usize| s.get(n).is_some_and(|s| s.is_plain_val());
     let same = || s.len() == 2 && plain(0) && s[0] == s[1];
-    // The integer operation that computes operand 0.
-    let def = || {
+    // The integer operation that computes operand 0, if it is one of these.
+    let def = |ops: &[Op]| {
         let s = s.first().filter(|s| s.is_plain_val())?;
-        scalar_def(f, s).filter(|d| !d.sat && is_int(d.ty))
+        scalar_def_by(f, s, ops).filter(|d| !d.sat && is_int(d.ty))
     };
-    let inner = |op: Op| def().filter(|d| d.op == op);
+    let inner = |op: Op| def(&[op]);
     match inst.op {
         Op::Add if s.len() == 2 => match imm(1) {
             Some(0) => copy(inst, s[0]),
@@ -136,8 +136,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
             }
             None => {
                 // a + -(a2) and the like; a negated constant operand was folded already.
-                let neg =
-                    |n: usize| scalar_def(f, &s[n]).filter(|d| d.op == Op::Neg && is_int(d.ty) && plain(n));
+                let neg = |n: usize| scalar_def_by(f, &s[n], &[Op::Neg]).filter(|d| is_int(d.ty) && plain(n));
                 if let Some(d) = neg(1).filter(|d| d.srcs[0].is_plain_val()) {
                     return Some(with(inst, Op::Sub, &[s[0], d.srcs[0]]));
                 }
@@ -166,7 +165,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
             copy(inst, d.srcs[0])
         }
         Op::Abs => {
-            let d = def()?;
+            let d = def(&[Op::Abs, Op::Neg])?;
             match d.op {
                 Op::Abs => copy(inst, s[0]),
                 Op::Neg => Some(with(inst, Op::Abs, &[d.srcs[0]])),
@@ -181,7 +180,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 Some(with(inst, Op::Shl, &[s[0], Src::imm(x.trailing_zeros())]))
             }
             x => {
-                let d = def()?;
+                let d = def(&[Op::Mul, Op::Shl])?;
                 match (d.op, d.srcs.get(1).and_then(Src::as_imm)) {
                     (Op::Mul, Some(y)) => {
                         Some(with(inst, Op::Mul, &[d.srcs[0], Src::imm(x.wrapping_mul(y))]))
@@ -212,7 +211,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
             Some(0) => mov_imm(inst, 0),
             Some(u32::MAX) => copy(inst, s[0]),
             Some(x) => {
-                let d = def()?;
+                let d = def(&[Op::And, Op::Shr, Op::Set])?;
                 let by = |d: &Inst| d.srcs.get(1).and_then(Src::as_imm);
                 match d.op {
                     Op::And => Some(with(inst, Op::And, &[d.srcs[0], Src::imm(x & by(d)?)])),
@@ -261,17 +260,19 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
         Op::Shl | Op::Shr if imm(0) == Some(0) => mov_imm(inst, 0),
         Op::Shl | Op::Shr => {
             let by = match imm(1)? {
-                n if inst.aux == Aux::Wrap => n & 31,
+                n if matches!(inst.aux, Aux::Wrap) => n & 31,
                 n => n,
             };
             let signed = inst.op == Op::Shr && inst.ty == Type::S32;
             match by {
                 0 => return copy(inst, s[0]),
                 32.. if !signed => return mov_imm(inst, 0),
-                _ if inst.aux == Aux::Wrap => return Some(with(inst, inst.op, &[s[0], Src::imm(by)])),
+                _ if matches!(inst.aux, Aux::Wrap) => {
+                    return Some(with(inst, inst.op, &[s[0], Src::imm(by)]));
+                }
                 _ => {}
             }
-            let d = def().filter(|d| d.aux != Aux::Wrap)?;
+            let d = def(&[Op::Shl, Op::Shr]).filter(|d| !matches!(d.aux, Aux::Wrap))?;
             let n = d.srcs.get(1).and_then(Src::as_imm).filter(|&n| n < 32)?;
             let base = d.srcs.first().filter(|s| s.is_plain_val())?;
             match (inst.op, d.op) {
@@ -328,7 +329,7 @@ fn float(inst: &Inst) -> Option<Inst> {
 
 /// A conversion of a byte or a half of a word to a float picks that part itself.
 fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
-    if inst.op != Op::Cvt || inst.ty != Type::F32 || !is_int(inst.sty) || inst.aux != Aux::None {
+    if inst.op != Op::Cvt || inst.ty != Type::F32 || !is_int(inst.sty) || !matches!(inst.aux, Aux::None) {
         return None;
     }
     let s = inst.srcs[0];
@@ -337,7 +338,7 @@ fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     let (first, bits) = match d.op {
         Op::Ext => (x & 0xff, x >> 8),
         Op::And if x == 0xff || x == 0xffff => (0, x.count_ones()),
-        Op::Shr if d.aux != Aux::Wrap && matches!(x, 16 | 24) => (x, 32 - x),
+        Op::Shr if !matches!(d.aux, Aux::Wrap) && matches!(x, 16 | 24) => (x, 32 - x),
         _ => return None,
     };
     let signed = d.ty == Type::S32 && d.op != Op::And;
@@ -381,7 +382,7 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 _ if s[0] == s[1] && inst.op != Op::Xor => Some(as_mov(inst, s[0])),
                 // `and p q` of a comparison without another reader: it takes the other operand along.
                 _ => (0..2).rev().find_map(|n| {
-                    let d = scalar_def(f, &s[n]).filter(|d| d.op == Op::Set && d.srcs.len() == 2)?;
+                    let d = scalar_def_by(f, &s[n], &[Op::Set]).filter(|d| d.srcs.len() == 2)?;
                     if uses.of(f, s[n].as_val()?) != 1 || d.sty.words() > 1 || !later(f, &s[n], &s[1 - n]) {
                         return None;
                     }
@@ -407,8 +408,8 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
         }
         // The negation of a comparison whose result is not a number of its own.
         Op::Mov if s[0].mods.inv => {
-            let d = scalar_def(f, &s[0])?;
-            if d.op != Op::Set || d.srcs.len() != 2 {
+            let d = scalar_def_by(f, &s[0], &[Op::Set])?;
+            if d.srcs.len() != 2 {
                 return None;
             }
             let mut new = d.clone();
@@ -471,7 +472,7 @@ fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
                 return None;
             }
             // The mask or the number that a comparison gives by itself.
-            let d = scalar_def(f, &s[2]).filter(|d| d.op == Op::Set)?;
+            let d = scalar_def_by(f, &s[2], &[Op::Set])?;
             let (a, b) = (s[0].as_imm()?, s[1].as_imm()?);
             let (ty, negate) = match (a, b) {
                 (u32::MAX, 0) => (Type::U32, false),
@@ -585,7 +586,7 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     let inst = &f.insts[i];
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
     let sole = |s: &Src, n: usize| {
-        let d = scalar_def(f, s).filter(|d| d.op == Op::Set && d.ty == Type::Pred && d.srcs.len() == n)?;
+        let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && d.srcs.len() == n)?;
         (s.is_plain_val() && uses.of(f, s.as_val()?) == 1 && d.sty.words() == 1).then_some(d)
     };
     let (outer, inner, p) = (0..2).find_map(|n| {
@@ -712,13 +713,12 @@ fn logic_op(logic: Logic) -> Op {
 /// so that the number of instructions stays.
 fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
-    if !is_int(inst.ty) || inst.sat || inst.aux == Aux::Wrap || inst.srcs.len() != 2 {
+    if !is_int(inst.ty) || inst.sat || matches!(inst.aux, Aux::Wrap) || inst.srcs.len() != 2 {
         return None;
     }
     let sum = |n: usize| -> Option<(ValueId, u32)> {
         let s = &inst.srcs[n];
-        let d =
-            scalar_def(f, s).filter(|d| d.op == Op::Add && is_int(d.ty) && !d.sat && d.srcs.len() == 2)?;
+        let d = scalar_def_by(f, s, &[Op::Add]).filter(|d| is_int(d.ty) && !d.sat && d.srcs.len() == 2)?;
         if !s.is_plain_val() || !d.srcs[0].is_plain_val() {
             return None;
         }
@@ -726,11 +726,10 @@ fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
         (uses.of(f, s.as_val()?) == 1).then_some((x, c))
     };
     let (x, c, other) = match inst.op {
-        Op::Add if inst.srcs.iter().all(|s| s.is_plain_val()) => match (sum(0), sum(1)) {
-            (Some((x, c)), _) => (x, c, inst.srcs[1]),
-            (_, Some((x, c))) => (x, c, inst.srcs[0]),
-            _ => return None,
-        },
+        Op::Add if inst.srcs.iter().all(|s| s.is_plain_val()) => {
+            let (n, (x, c)) = (0..2).find_map(|n| Some((n, sum(n)?)))?;
+            (x, c, inst.srcs[1 - n])
+        }
         Op::Shl => {
             let n = inst.srcs[1].as_imm().filter(|&n| n < 32)?;
             let (x, c) = sum(0)?;

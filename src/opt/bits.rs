@@ -12,15 +12,12 @@
 //! negative, constants.
 
 use super::Ctx;
-use super::edit::{as_mov, is_scalar};
+use super::edit::{as_mov, gather, is_scalar};
 use crate::analysis::known_bits::{Bits, KnownBits};
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut asking: Vec<InstId> = Vec::new();
-    for &b in &f.layout {
-        asking.extend(f.blocks[b].body.iter().filter(|&&i| asks(&f.insts[i]) && is_scalar(f, &f.insts[i])));
-    }
+    let asking = gather(f, |inst| asks(inst) && is_scalar(f, inst));
     if asking.is_empty() {
         return false;
     }

@@ -15,19 +15,18 @@
 //! left as it is.
 
 use super::Ctx;
-use super::edit::{emit, is_scalar, rewrite_each};
+use super::edit::{emit, gather, is_scalar, rewrite_each};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    if !f.insts_in_order().any(|(_, i)| divisor(f, &f.insts[i]).is_some()) {
+    let divisions = gather(f, |inst| divisor(f, inst).is_some());
+    if divisions.is_empty() {
         return false;
     }
     // All is learnt before anything changes.
     let mut known = KnownBits::new(f, &ctx.launch);
-    for (_, i) in f.insts_in_order().filter(|&(_, i)| divisor(f, &f.insts[i]).is_some()) {
-        known.learn_uses(f, &f.insts[i]);
-    }
+    divisions.iter().for_each(|&i| known.learn_uses(f, &f.insts[i]));
     let mut replaced = 0;
     rewrite_each(f, |f, out, i| {
         let Some(d) = divisor(f, &f.insts[i]) else { return false };

@@ -84,6 +84,12 @@ pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     is_scalar(f, inst).then_some(inst)
 }
 
+/// [`scalar_def`], if it is one of these operations: asked first, since it seldom is.
+pub fn scalar_def_by<'f>(f: &'f Function, s: &Src, ops: &[Op]) -> Option<&'f Inst> {
+    let inst = f.def_inst(s.as_val()?)?;
+    (ops.contains(&inst.op) && is_scalar(f, inst)).then_some(inst)
+}
+
 /// The instructions that a pass wants to look at, in layout order: most have few, and the walk over all is short.
 pub fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId> {
     let mut found = Vec::with_capacity(16);

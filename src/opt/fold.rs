@@ -8,13 +8,13 @@
 //! functions are left to the machine: its tables are not known to the last bit.
 
 use super::Ctx;
-use super::edit::{as_mov, change_each, imm_src, is_scalar};
+use super::edit::{as_mov, imm_src, is_scalar, rewrite_each};
 use crate::ir::*;
 use crate::num::{Round, conv, float, int};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut folded = 0;
-    change_each(f, |f, i| {
+    rewrite_each(f, |f, _, i| {
         let inst = &f.insts[i];
         // Most instructions read something else than constants.
         if !inst.srcs.iter().all(|s| constant(f, s).is_some()) {
