@@ -24,9 +24,7 @@ use rustc_hash::FxHashMap;
 /// Lowers all accesses to storage buffers and uniform blocks of a function.
 /// `start_align`: what is known of the address where a buffer begins, a power of two.
 pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bool {
-    let concerned = |i: &Inst| {
-        i.op == Op::BufSize || i.mem.is_some_and(|m| matches!(m.space, Space::Buffer | Space::Uniform))
-    };
+    let concerned = |i: &Inst| i.op == Op::BufSize || i.mem.as_ref().is_some_and(is_buffer);
     let sums = Sums::new(f, launch);
     expand(f, concerned, |b, i| {
         let Some(mem) = i.mem else { return false };
@@ -45,6 +43,10 @@ pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bo
         }
         true
     })
+}
+
+fn is_buffer(m: &MemRef) -> bool {
+    matches!(m.space, Space::Buffer | Space::Uniform)
 }
 
 /// Where a buffer is described: `c[bank][offset + index]`.
@@ -136,17 +138,13 @@ struct Sums {
 
 impl Sums {
     fn new(f: &Function, launch: &Launch) -> Sums {
-        let accesses = || {
-            f.insts_in_order().filter_map(|(_, i)| {
-                let inst = &f.insts[i];
-                let m = inst.mem.filter(|m| matches!(m.space, Space::Buffer | Space::Uniform))?;
-                Some((m, m.base32()?, inst.ty.bytes()))
-            })
-        };
         let mut sums = Sums { known: None, count: FxHashMap::default() };
-        for (m, base, bytes) in accesses() {
+        for (_, i) in f.insts_in_order() {
+            let inst = &f.insts[i];
+            let Some(m) = inst.mem.as_ref().filter(|m| is_buffer(m)) else { continue };
+            let Some(base) = m.base32() else { continue };
             sums.known.get_or_insert_with(|| KnownBits::new(f, launch)).learn(f, base);
-            if let Some((first, _)) = sums.split(base, m.offset, bytes) {
+            if let Some((first, _)) = sums.split(base, m.offset, inst.ty.bytes()) {
                 *sums.count.entry((m.space, m.buffer, m.index, base, first)).or_insert(0) += 1;
             }
         }

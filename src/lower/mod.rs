@@ -23,7 +23,7 @@ pub mod textures;
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
-use crate::ir::{Function, Op, Program, Space, Type};
+use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use library::Library;
 
 /// The steps, in their order.
@@ -93,6 +93,7 @@ impl Steps {
         let mut n = 0;
         while n < table.len() {
             table[n] = Steps::of(match Op::ALL[n] {
+                Op::BufSize => &[Step::Buffers],
                 Op::Shfl => &[Step::Lanes],
                 Op::Tex => &[Step::Textures],
                 Op::Suld | Op::Sust | Op::Sured | Op::Suq => &[Step::Surfaces],
@@ -115,24 +116,26 @@ impl Steps {
         table
     };
 
-    /// The steps that look at some instruction of a function. They may still leave it as it is.
-    fn needed(f: &Function) -> Steps {
-        let mut all = 0;
-        for &b in &f.layout {
-            for &i in &f.blocks[b].body {
-                let inst = &f.insts[i];
-                all |= Steps::BY_OP[inst.op as usize].0;
-                all |= Steps::BY_TYPE[inst.ty as usize].0 | Steps::BY_TYPE[inst.sty as usize].0;
-                if let Some(m) = &inst.mem {
-                    let buffer = matches!(m.space, Space::Buffer | Space::Uniform);
-                    all |= u16::from(buffer) << Step::Buffers as u16;
-                    all |= u16::from(split::concerns(inst, m)) << Step::Split as u16;
-                } else if inst.op == Op::Rdsv {
-                    all |= u16::from(sysval::concerns(inst)) << Step::Sysval as u16;
-                }
-            }
+    /// Adds the steps that look at an instruction. They may still leave it as it is.
+    fn add(&mut self, inst: &Inst) {
+        self.0 |= Steps::BY_OP[inst.op as usize].0;
+        self.0 |= Steps::BY_TYPE[inst.ty as usize].0 | Steps::BY_TYPE[inst.sty as usize].0;
+        if let Some(m) = &inst.mem {
+            let buffer = matches!(m.space, Space::Buffer | Space::Uniform);
+            self.0 |= u16::from(buffer) << Step::Buffers as u16;
+            self.0 |= u16::from(split::concerns(inst, m)) << Step::Split as u16;
+        } else if inst.op == Op::Rdsv {
+            self.0 |= u16::from(sysval::concerns(inst)) << Step::Sysval as u16;
         }
-        Steps(all)
+    }
+
+    /// The steps for all instructions of a function.
+    fn needed(f: &Function) -> Steps {
+        let mut steps = Steps(0);
+        for &b in &f.layout {
+            f.blocks[b].body.iter().for_each(|&i| steps.add(&f.insts[i]));
+        }
+        steps
     }
 }
 
@@ -148,23 +151,24 @@ fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
     for f in p.funcs.values_mut() {
         let mut needed = Steps::needed(f);
         for &step in steps {
-            let changed = needed.has(step)
-                && match step {
-                    Step::Buffers => buffers::run(f, abi, options.pointer_align, &launch),
-                    Step::Lanes => lanes::run(f, chip),
-                    Step::Sysval => sysval::run(f, abi, block_size),
-                    Step::Textures => textures::run(f, chip, abi, stage),
-                    Step::Surfaces => surfaces::run(f, chip, abi),
-                    Step::Split => split::run(f),
-                    Step::Atomics => atomics::run(f, chip),
-                    Step::IntDiv => int_div::run(f, &mut library),
-                    Step::Float => float::run(f),
-                    Step::F64 => f64::run(f, &mut library),
-                    Step::Int64 => int64::run(f, chip),
-                };
-            if changed {
-                needed = Steps::needed(f);
+            if !needed.has(step) {
+                continue;
             }
+            let made = f.insts.len();
+            match step {
+                Step::Buffers => buffers::run(f, abi, options.pointer_align, &launch),
+                Step::Lanes => lanes::run(f, chip),
+                Step::Sysval => sysval::run(f, abi, block_size),
+                Step::Textures => textures::run(f, chip, abi, stage),
+                Step::Surfaces => surfaces::run(f, chip, abi),
+                Step::Split => split::run(f),
+                Step::Atomics => atomics::run(f, chip),
+                Step::IntDiv => int_div::run(f, &mut library),
+                Step::Float => float::run(f),
+                Step::F64 => f64::run(f, &mut library),
+                Step::Int64 => int64::run(f, chip),
+            };
+            f.insts.values().skip(made).for_each(|inst| needed.add(inst));
         }
     }
     for mut f in library.routines() {

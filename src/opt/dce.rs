@@ -67,17 +67,17 @@ fn trim(
     live: &Live,
     removed: &mut usize,
 ) -> bool {
-    let read = inst.dsts.iter().filter(|&&d| live[d]).count();
-    if read == inst.dsts.len() && read > 0 {
+    let read = inst.dsts.iter().any(|&d| live[d]);
+    if read && inst.dsts.len() == 1 {
         return true;
     }
-    if read == 0 && inst.removable() {
+    if !read && inst.removable() {
         *removed += 1;
         inst.for_defs(|v| values[v].def = Def::None);
         return false;
     }
     let reduces = matches!((inst.op, inst.aux), (Op::Atom, Aux::Atom(op)) if !op.returns());
-    if read == 0 && reduces && !inst.dsts.is_empty() {
+    if !read && reduces && !inst.dsts.is_empty() {
         *removed += 1;
         inst.for_defs(|v| values[v].def = Def::None);
         inst.dsts.clear();

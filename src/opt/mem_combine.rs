@@ -27,8 +27,9 @@ const WINDOW: usize = 32;
 const MAX_BYTES: u32 = 16;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut combiner = Combiner { ctx, known: None, placed: None, open: Vec::new(), combined: 0 };
-    let mut scan = Scan::default();
+    let mut combiner =
+        Combiner { ctx, known: None, placed: None, open: Vec::with_capacity(WINDOW + 1), combined: 0 };
+    let mut scan = Scan { accesses: Vec::with_capacity(16), candidates: 0, words: Vec::new() };
     let mut changed = false;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
@@ -49,7 +50,6 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// What a block has for this pass.
-#[derive(Default)]
 struct Scan {
     /// What may be combined, or may keep an access from moving past it.
     accesses: Vec<Access>,
@@ -201,6 +201,7 @@ impl Combiner<'_, '_> {
             while let Some((k, wide)) = self.partner(f) {
                 let newest = self.open.pop().expect("just pushed");
                 let other = self.open.remove(k);
+                self.keep_facts(f, [newest.inst, other.inst]);
                 // Loads stand at the earlier place, stores at the later. The newest stands early if it is combined itself.
                 let (first, last) = (other.at.min(newest.at), other.at.max(newest.at));
                 let (at, gone) = if wide.op == Op::Ld { (first, last) } else { (last, first) };
@@ -217,6 +218,14 @@ impl Combiner<'_, '_> {
         if self.combined > before {
             let insts = &f.insts;
             f.blocks[b].body.retain(|&i| !is_retired(&insts[i]));
+        }
+    }
+
+    /// Learns what is stated of the values that two instructions load, which what they are combined to cannot state.
+    fn keep_facts(&mut self, f: &Function, loads: [InstId; 2]) {
+        for i in loads.into_iter().filter(|&i| f.insts[i].known != Align::ANY) {
+            let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
+            f.insts[i].dsts.iter().for_each(|&d| known.learn(f, d));
         }
     }
 
@@ -247,7 +256,8 @@ impl Combiner<'_, '_> {
             {
                 continue;
             }
-            let known = self.known.get_or_insert_with(|| of_bases(f, self.ctx));
+            let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
+            lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
             if known.align(lower).bytes() < 2 * width {
                 continue;
             }
@@ -264,11 +274,17 @@ impl Combiner<'_, '_> {
 /// two of them with another neighbourhood would be undone by copies.
 fn placed_elsewhere(f: &Function) -> EntitySet<ValueId> {
     let mut parts = EntitySet::with_capacity(f.values.len());
-    for (_, i) in f.insts_in_order() {
-        let inst = &f.insts[i];
-        parts.extend(inst.call().iter().flat_map(|c| c.args.iter().copied()));
-        for s in inst.srcs.iter().filter(|s| s.values().len() > 1) {
-            parts.extend(s.values().iter().copied());
+    for &b in &f.layout {
+        for &i in &f.blocks[b].body {
+            let inst = &f.insts[i];
+            for s in &inst.srcs {
+                if let SrcKind::Pair(_) | SrcKind::Triple(_) | SrcKind::Quad(_) = s.kind {
+                    parts.extend(s.values().iter().copied());
+                }
+            }
+            if let Some(c) = inst.call() {
+                parts.extend(c.args.iter().copied());
+            }
         }
     }
     parts
@@ -326,15 +342,6 @@ fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
     if !open.iter().all(|o| o.constant || passes(o)) {
         open.retain(|o| o.constant || passes(o));
     }
-}
-
-/// What is known of the bases of all accesses, before any is combined.
-fn of_bases(f: &Function, ctx: &Ctx<'_>) -> KnownBits {
-    let mut known = KnownBits::new(f, &ctx.launch);
-    for m in f.insts_in_order().filter_map(|(_, i)| f.insts[i].mem.as_ref()) {
-        m.base().first().into_iter().for_each(|&lo| known.learn(f, lo));
-    }
-    known
 }
 
 /// One access in place of two neighbours.

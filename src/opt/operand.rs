@@ -34,7 +34,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 folded += fold_into(f, i, ctx, &mut uses);
             }
             let inst = &f.insts[i];
-            if (0..inst.dsts.len()).any(|n| word(inst, n).is_some()) {
+            if matches!(inst.op, Op::Mov | Op::Ld) && (0..inst.dsts.len()).any(|n| word(inst, n).is_some()) {
                 constants.resize(f.values.len());
                 inst.dsts.iter().for_each(|&d| constants[d] = true);
             }
