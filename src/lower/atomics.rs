@@ -20,6 +20,8 @@
 //!                                       b6:
 //! ```
 //!
+//! On Fermi, `stul` is guarded by `%p3` instead, and `%p3` leaves the loop.
+//!
 //! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give it back before any lane tries again, so lanes of one warp cannot wait for each
 //! other. Global memory has most operations; the others compare and swap until nobody interfered.
 
@@ -181,10 +183,12 @@ fn close(f: &mut Function, mut frame: Frame, i: &Inst, old: &[ValueId]) -> Vec<B
 
 fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: Chip) -> Vec<BlockId> {
     let mut frame = frame(f, before, tail, i);
-    let [header, attempt, got, after, cont] = std::array::from_fn(|_| f.detached_block());
+    let [header, attempt, cont] = std::array::from_fn(|_| f.detached_block());
     f.blocks[frame.start].term = Term::Jump(Edge::to(header));
     f.blocks[header].merge = Merge::Loop { exit: frame.end, cont };
     f.blocks[header].term = Term::Jump(Edge::to(attempt));
+    f.blocks[cont].term = Term::Jump(Edge::to(header));
+    frame.inserted.extend([header, attempt]);
     let mem = i.mem.unwrap_or(MemRef::new(Space::Shared));
     // A pair of words is locked, and stored if the lock was kept, as one.
     let plain = |op: Op| {
@@ -195,11 +199,24 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     };
 
     let mut b = Builder::new(f, attempt);
+    b.loc = i.loc;
     let old: Words = (0..i.ty.words()).map(|_| b.gpr()).collect();
     let locked = b.pred();
     let mut load = plain(Op::LdLock);
     load.dsts.extend(old.iter().copied());
     b.push(load.dst(locked));
+    if chip == Chip::Gf100 {
+        // What has the lock can store: no branch is needed.
+        let new = combine(&mut b, i, &old);
+        let mut store = plain(Op::StUnlock).src(Src::tuple(&new));
+        store.guard = Some(Guard { pred: locked, not: false });
+        b.push(store);
+        b.branch(locked, frame.end, cont);
+        frame.inserted.push(cont);
+        return close(f, frame, i, &old);
+    }
+
+    let [got, after] = std::array::from_fn(|_| b.func.detached_block());
     let no = b.value(Inst::new(Op::Mov, Type::Pred).src(0u32));
     b.terminate(Term::Branch {
         cond: locked,
@@ -213,21 +230,13 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     b.loc = i.loc;
     let new = combine(&mut b, i, &old);
     let done = b.pred();
-    let mut store = plain(Op::StUnlock).src(Src::tuple(&new));
-    if chip == Chip::Gf100 {
-        b.push(store);
-        b.push(Inst::new(Op::Mov, Type::Pred).dst(done).src(1u32));
-    } else {
-        store.dsts.push(done);
-        b.push(store);
-    }
+    b.push(plain(Op::StUnlock).src(Src::tuple(&new)).dst(done));
     b.terminate(Term::Jump(Edge { to: after, args: vec![done] }));
 
     let finished = f.add_block_param(after, Class::Pred);
     f.blocks[after].term =
         Term::Branch { cond: finished, not: false, then: Edge::to(frame.end), els: Edge::to(cont) };
-    f.blocks[cont].term = Term::Jump(Edge::to(header));
-    frame.inserted.extend([header, attempt, got, after, cont]);
+    frame.inserted.extend([got, after, cont]);
     close(f, frame, i, &old)
 }
 
