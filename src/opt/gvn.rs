@@ -13,6 +13,9 @@
 //!
 //! Only pure operations, and loads from memory that cannot change during the launch. Carries are compared but not
 //! shared: of two equal additions of 64 bits, both words become the first's, and the addition that gave the carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
+//!
+//! What was computed more than [`FAR`] blocks before is computed again: else a large function's constants, and what is made
+//! of them, would hold registers from their first use to its end, more of them the longer it is.
 
 use super::edit::{self, touches_carry};
 use super::{Ctx, Stage};
@@ -20,6 +23,9 @@ use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+
+/// Blocks between two computations from which on they are not shared.
+const FAR: usize = 512;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let constants = ctx.stage == Stage::Legal;
@@ -46,12 +52,15 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             } else {
                 table.place(f, inst)
             };
-            let mut dominates = |above: BlockId| {
-                above == b || above == f.entry() || cfg.get_or_insert_with(|| Cfg::new(f)).dominates(above, b)
+            // The entry comes first.
+            let mut leads = |at: usize| {
+                n - at <= FAR
+                    && (at == n
+                        || at == 0
+                        || cfg.get_or_insert_with(|| Cfg::new(f)).dominates(f.layout[at], b))
             };
-            let leader = place.inst.expand().filter(|_| dominates(place.block));
-            let Some(leader) = leader else {
-                *place = Leader { hash, inst: i.into(), block: b };
+            let Some(leader) = place.inst.expand().filter(|_| leads(place.block as usize)) else {
+                *place = Leader { hash, inst: i.into(), block: n as u32 };
                 return true;
             };
             if found == 0 {
@@ -95,7 +104,8 @@ type Leading = SecondaryMap<ValueId, PackedOption<ValueId>>;
 struct Leader {
     hash: u32,
     inst: PackedOption<InstId>,
-    block: BlockId,
+    /// Its block's place in the layout.
+    block: u32,
 }
 
 /// Leaders by their hashes, with open addressing: no more than half of the places are ever taken.
@@ -107,7 +117,7 @@ struct Leaders {
 
 impl Leaders {
     fn new(most: usize) -> Leaders {
-        let empty = Leader { hash: 0, inst: None.into(), block: BlockId::from_u32(0) };
+        let empty = Leader { hash: 0, inst: None.into(), block: 0 };
         let log2 = (2 * most).max(2).next_power_of_two().trailing_zeros();
         Leaders { places: vec![empty; 1 << log2], shift: u64::BITS - log2 }
     }
