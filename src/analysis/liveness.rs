@@ -37,11 +37,6 @@ pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption
 
 impl Liveness {
     pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
-        Liveness::of(f, cfg, |_| true)
-    }
-
-    /// Of some values only.
-    pub fn of(f: &Function, cfg: &Cfg, wanted: impl Fn(ValueId) -> bool) -> Liveness {
         let mut live = Liveness { values: Vec::new(), ins: SecondaryMap::new(), outs: SecondaryMap::new() };
         if cfg.rpo().len() < 2 {
             return live;
@@ -53,15 +48,17 @@ impl Liveness {
             Def::Func => Some(f.entry()),
             Def::None => None,
         };
-        // Blocks that need a value from outside, in compressed rows: the pairs sorted by value.
-        let mut needs: Vec<(ValueId, BlockId)> = Vec::new();
-        let mut last: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
-        last.resize(f.values.len());
+        // Blocks that need a value from outside, in a chain for each value: each with the place of the one before it.
+        const END: u32 = u32::MAX;
+        let mut needs: Vec<(BlockId, u32)> = Vec::new();
+        let mut last: Vec<u32> = vec![END; f.values.len()];
         for &b in cfg.rpo() {
             let mut need = |v: ValueId| {
-                if last[v].expand() != Some(b) && wanted(v) && def_block(v) != Some(b) {
-                    last[v] = b.into();
-                    needs.push((v, b));
+                let last = &mut last[v.as_u32() as usize];
+                let known = needs.get(*last as usize).is_some_and(|n| n.0 == b);
+                if !known && def_block(v) != Some(b) {
+                    needs.push((b, *last));
+                    *last = needs.len() as u32 - 1;
                 }
             };
             for &i in &f.blocks[b].body {
@@ -72,21 +69,29 @@ impl Liveness {
         if needs.is_empty() {
             return live;
         }
-        needs.sort_unstable_by_key(|&(v, _)| v);
-
+        live.ins.resize(f.blocks.len());
+        live.outs.resize(f.blocks.len());
         let mut pairs: Vec<(ValueId, BlockId)> = Vec::with_capacity(2 * needs.len());
         // The value that a block was last found to need.
         let mut seen: SecondaryMap<BlockId, PackedOption<ValueId>> = SecondaryMap::new();
         seen.resize(f.blocks.len());
         let mut work = Vec::new();
-        for (v, b) in needs {
-            let def = def_block(v);
-            if seen[b].expand() != Some(v) {
-                seen[b] = v.into();
-                work.push(b);
+        for (v, &last) in f.values.keys().zip(&last) {
+            let mut at = last;
+            while let Some(&(b, before)) = needs.get(at as usize) {
+                at = before;
+                if seen[b].expand() != Some(v) {
+                    seen[b] = v.into();
+                    work.push(b);
+                }
             }
+            if work.is_empty() {
+                continue;
+            }
+            let def = def_block(v);
             while let Some(b) = work.pop() {
                 pairs.push((v, b));
+                live.ins[b].1 += 1;
                 for &p in cfg.preds(b) {
                     if Some(p) != def && seen[p].expand() != Some(v) {
                         seen[p] = v.into();
@@ -99,11 +104,9 @@ impl Liveness {
         live
     }
 
-    /// Makes the lists of all blocks of pairs in order of their values: those of entries, then unions of two.
+    /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose lengths are known, then unions
+    /// of two.
     fn lists(&mut self, f: &Function, cfg: &Cfg, pairs: &[(ValueId, BlockId)]) {
-        self.ins.resize(f.blocks.len());
-        self.outs.resize(f.blocks.len());
-        pairs.iter().for_each(|&(_, b)| self.ins[b].1 += 1);
         let mut end = 0;
         for &b in cfg.rpo() {
             let len = self.ins[b].1;
@@ -112,8 +115,9 @@ impl Liveness {
         }
         self.values = vec![ValueId::from_u32(0); pairs.len()];
         for &(v, b) in pairs {
-            self.values[self.ins[b].1 as usize] = v;
-            self.ins[b].1 += 1;
+            let at = &mut self.ins[b].1;
+            self.values[*at as usize] = v;
+            *at += 1;
         }
         for &b in cfg.rpo() {
             let mut part = (0, 0);

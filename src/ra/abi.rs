@@ -4,7 +4,6 @@
 //! slots. A caller stores the surplus arguments before the call and loads the surplus results after it. Surplus
 //! predicates travel as 0 or 1.
 
-use super::calls;
 use crate::ir::{
     Align, Class, Cond, Def, Ext, FuncId, Function, Inst, InstId, MemRef, Op, Program, Space, Src, Term,
     Type, ValueId,
@@ -46,7 +45,8 @@ pub fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
     let (params, results) = (places(&keep_params), places(&keep_results));
     callee(&mut p.funcs[id], &params, &results);
     for caller in p.funcs.keys().collect::<Vec<_>>() {
-        if calls::callees(&p.funcs[caller]).any(|c| c == id) {
+        let f = &p.funcs[caller];
+        if f.insts_in_order().any(|(_, i)| f.insts[i].call().is_some_and(|c| c.func == id)) {
             rewrite_calls(&mut p.funcs[caller], id, &params, &results);
         }
     }

@@ -1,16 +1,15 @@
 //! Functions that call each other: the order of allocation.
 
 use super::RaError;
-use crate::ir::{FuncId, Function, Program};
+use super::prepare::Facts;
+use crate::ir::{FuncId, Program};
 use cranelift_entity::SecondaryMap;
 
-/// Functions that a function calls, once for each call.
-pub fn callees(f: &Function) -> impl Iterator<Item = FuncId> + '_ {
-    f.insts_in_order().filter_map(|(_, i)| f.insts[i].call().map(|c| c.func))
-}
-
 /// All functions of a program, each after those that it calls.
-pub fn callees_first(program: &Program) -> Result<Vec<FuncId>, RaError> {
+pub fn callees_first(
+    program: &Program,
+    facts: &SecondaryMap<FuncId, Facts>,
+) -> Result<Vec<FuncId>, RaError> {
     #[derive(Clone, Copy, PartialEq, Default)]
     enum State {
         #[default]
@@ -25,23 +24,25 @@ pub fn callees_first(program: &Program) -> Result<Vec<FuncId>, RaError> {
             continue;
         }
         state[root] = State::Open;
-        let mut stack = vec![(root, callees(&program.funcs[root]).collect::<Vec<_>>())];
-        while let Some((id, rest)) = stack.last_mut() {
+        // Each function with how many of its callees are still to be looked at.
+        let mut stack = vec![(root, facts[root].callees.len())];
+        while let Some((id, left)) = stack.last_mut() {
             let id = *id;
-            match rest.pop() {
-                Some(c) if state[c] == State::New => {
-                    state[c] = State::Open;
-                    stack.push((c, callees(&program.funcs[c]).collect()));
+            let Some(next) = left.checked_sub(1) else {
+                state[id] = State::Done;
+                order.push(id);
+                stack.pop();
+                continue;
+            };
+            *left = next;
+            let callee = facts[id].callees[next];
+            match state[callee] {
+                State::New => {
+                    state[callee] = State::Open;
+                    stack.push((callee, facts[callee].callees.len()));
                 }
-                Some(c) if state[c] == State::Open => {
-                    return Err(RaError::Recursion(program.funcs[c].name.clone()));
-                }
-                Some(_) => {}
-                None => {
-                    state[id] = State::Done;
-                    order.push(id);
-                    stack.pop();
-                }
+                State::Open => return Err(RaError::Recursion(program.funcs[callee].name.clone())),
+                State::Done => {}
             }
         }
     }

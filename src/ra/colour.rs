@@ -8,35 +8,38 @@
 use super::crossing::Crossing;
 use super::file::{File, Mask};
 use super::hints::{Hints, NONE};
-use super::operands;
+use super::operands::{self, Window};
 use super::pcopy::{self, Place, Scratch};
 use super::places::Places;
 use super::plan::{Action, Home, Plan};
-use super::{Allocation, Move, Phys, RaError, RegSet, Span, Summary};
+use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Call, Class, FuncId, Function, Inst, InstId, Term, ValueId};
+use crate::ir::{BlockId, Call, Class, FuncId, Function, InstId, Term, ValueId};
+use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 /// Predicate registers that can be assigned.
 pub const PREDS: usize = 7;
 
-/// What a block's values are doing at its instructions.
-#[derive(Default)]
-pub struct Deaths {
-    /// Values that are read for the last time, or defined for nobody, with the index of the instruction.
-    list: Vec<ValueId>,
-    /// End of each instruction's part of the list.
-    ends: Vec<usize>,
-    /// Parameters that nobody reads.
-    pub params: Vec<ValueId>,
+/// A value that an instruction reads or writes.
+#[derive(Clone, Copy)]
+struct Operand {
+    v: ValueId,
+    class: Class,
+    /// Nobody reads it after the instruction.
+    dies: bool,
 }
 
-impl Deaths {
-    pub fn at(&self, n: usize) -> &[ValueId] {
-        let start = if n == 0 { 0 } else { self.ends[n - 1] };
-        &self.list[start..self.ends[n]]
-    }
+/// What the instructions of a block read and write, from its end on: colouring takes them off again.
+#[derive(Default)]
+struct Operands {
+    /// For each instruction what it writes, then what it reads.
+    list: Vec<Operand>,
+    /// Where each instruction's part of the list begins, and where what it reads.
+    parts: Vec<(usize, usize)>,
+    /// Parameters that nobody reads.
+    dead_params: Vec<ValueId>,
 }
 
 /// The state of colouring one function.
@@ -60,6 +63,8 @@ pub struct Colour<'a> {
     stamp: SecondaryMap<ValueId, u32>,
     crossing: Crossing,
     copies: Vec<(Place, Place)>,
+    /// The values that live into the block being entered, with their registers.
+    through: Vec<(ValueId, u8)>,
     /// What the functions that are called may write.
     pub clobbers: RegSet,
     pub limit: u32,
@@ -74,13 +79,12 @@ impl<'a> Colour<'a> {
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
         limit: u32,
+        calls: bool,
     ) -> Colour<'a> {
         let hints = Hints::new(f, cfg, |func| summaries[func].clone());
         let mut out = Allocation::default();
         out.regs.reserve(4 * f.inst_count());
-        out.inst_regs.resize(f.insts.len());
-        out.before.resize(f.insts.len());
-        out.after.resize(f.insts.len());
+        out.insts.resize(f.insts.len());
         out.term_regs.resize(f.blocks.len());
         out.start.resize(f.blocks.len());
         out.end.resize(f.blocks.len());
@@ -99,8 +103,9 @@ impl<'a> Colour<'a> {
             entries: Places::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
-            crossing: Crossing::new(f, cfg, live, summaries),
+            crossing: if calls { Crossing::new(f, cfg, live, summaries) } else { Crossing::default() },
             copies: Vec::new(),
+            through: Vec::new(),
             clobbers: RegSet::default(),
             limit,
             scratch_slots_used: false,
@@ -109,50 +114,47 @@ impl<'a> Colour<'a> {
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
     pub fn run(&mut self) -> Result<(), RaError> {
-        let mut deaths = Deaths::default();
+        let mut operands = Operands::default();
+        operands.list.reserve(4 * self.f.inst_count().min(256));
+        operands.parts.reserve(self.f.inst_count().min(256));
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
-            self.deaths(b, n as u32 + 1, &mut deaths);
-            self.enter(b, &deaths)?;
-            for (n, &i) in self.f.blocks[b].body.iter().enumerate() {
-                self.instruction(i, deaths.at(n))?;
+            self.look_ahead(b, n as u32 + 1, &mut operands);
+            self.enter(b, &operands.dead_params)?;
+            for &i in &self.f.blocks[b].body {
+                let Some((defs, uses)) = operands.parts.pop() else { break };
+                let part = operands.list.split_at(uses);
+                self.instruction(i, &part.0[defs..], part.1)?;
+                operands.list.truncate(defs);
             }
             self.leave(b);
         }
         Ok(())
     }
 
-    /// What dies where in a block, by a walk from its end.
-    fn deaths(&mut self, b: BlockId, stamp: u32, d: &mut Deaths) {
-        let block = &self.f.blocks[b];
+    /// What a block's instructions read and write, and what dies where.
+    fn look_ahead(&mut self, b: BlockId, stamp: u32, operands: &mut Operands) {
+        let f = self.f;
+        let block = &f.blocks[b];
         let alive = &mut self.stamp;
         self.live.live_out(b).iter().for_each(|&v| alive[v] = stamp);
         block.term.for_uses(|v| alive[v] = stamp);
-        d.list.clear();
-        d.ends.clear();
-        d.params.clear();
         for &i in block.body.iter().rev() {
-            let inst = &self.f.insts[i];
-            d.ends.push(d.list.len());
+            let inst = &f.insts[i];
+            let defs = operands.list.len();
             inst.for_defs(|v| {
-                if alive[v] != stamp {
-                    d.list.push(v);
-                }
+                operands.list.push(Operand { v, class: f.class(v), dies: alive[v] != stamp });
             });
+            let uses = operands.list.len();
+            operands.parts.push((defs, uses));
             inst.for_uses(|v| {
-                if alive[v] != stamp {
-                    alive[v] = stamp;
-                    d.list.push(v);
-                }
+                let dies = std::mem::replace(&mut alive[v], stamp) != stamp;
+                operands.list.push(Operand { v, class: f.class(v), dies });
             });
         }
-        // Turn it round: the list was made from the end, where each instruction's part ended with what came before it.
-        let total = d.list.len();
-        d.list.reverse();
-        d.ends.iter_mut().for_each(|e| *e = total - *e);
-        d.ends.reverse();
-        let params: &[ValueId] = if b == self.f.entry() { &self.f.params } else { &[] };
-        d.params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
+        operands.dead_params.clear();
+        let params: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
+        operands.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
     }
 
     pub fn file(&mut self, class: Class) -> &mut File {
@@ -163,18 +165,8 @@ impl<'a> Colour<'a> {
         if class == Class::Pred { &self.preds } else { &self.gprs }
     }
 
-    /// Leaves a value in the register that it was in where control comes from.
-    fn stay(&mut self, v: ValueId, r: u8) {
-        self.loc[v] = r;
-        let class = self.f.class(v);
-        if class != Class::Carry {
-            self.file(class).put(r, v);
-        }
-    }
-
     /// Puts a value into a register.
-    pub fn put(&mut self, v: ValueId, r: u8) {
-        let class = self.f.class(v);
+    pub fn put(&mut self, v: ValueId, r: u8, class: Class) {
         if class == Class::Carry {
             self.loc[v] = 0;
             return;
@@ -186,8 +178,12 @@ impl<'a> Colour<'a> {
 
     /// Gives up a value's register, if it has one.
     pub fn release(&mut self, v: ValueId) {
+        self.release_of(v, self.f.class(v));
+    }
+
+    /// The same of a value whose class is known.
+    fn release_of(&mut self, v: ValueId, class: Class) {
         let r = std::mem::replace(&mut self.loc[v], NONE);
-        let class = self.f.class(v);
         if r != NONE && class != Class::Carry {
             self.file(class).take(r);
         }
@@ -198,8 +194,7 @@ impl<'a> Colour<'a> {
     }
 
     /// A free register for a value: the one that saves copies, if it can be had.
-    pub fn pick(&mut self, v: ValueId) -> Result<u8, RaError> {
-        let class = self.f.class(v);
+    fn pick(&mut self, v: ValueId, class: Class) -> Result<u8, RaError> {
         if class == Class::Carry {
             return Ok(0);
         }
@@ -242,7 +237,7 @@ impl<'a> Colour<'a> {
     /// what the calls write that it lives through, if that can be had.
     fn seat_register(
         &mut self,
-        window: &operands::Window,
+        window: &Window,
         number: u32,
         place: usize,
         wanted: u8,
@@ -337,64 +332,51 @@ impl<'a> Colour<'a> {
     }
 
     /// Registers at the beginning of a block: where its predecessors left them, as far as that goes together.
-    fn enter(&mut self, b: BlockId, deaths: &Deaths) -> Result<(), RaError> {
+    fn enter(&mut self, b: BlockId, dead_params: &[ValueId]) -> Result<(), RaError> {
         self.gprs.clear();
         self.preds.clear();
-        let f = self.f;
+        let (f, plan, live) = (self.f, self.plan, self.live);
         let of_func: &[ValueId] = if b == f.entry() { &f.params } else { &[] };
-        let plan = self.plan;
+        let of_block = &f.blocks[b].params[..];
+        if live.live_in(b).is_empty() && of_block.is_empty() && of_func.is_empty() {
+            return Ok(());
+        }
+        // Predecessors that were visited, those in the innermost loop first.
+        let order = self.cfg.order_of(b);
+        let mut preds: Vec<BlockId> = self.cfg.preds(b).to_vec();
+        preds.retain(|&p| self.cfg.order_of(p) < order);
+        preds.sort_by_key(|&p| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
+        preds.dedup();
+
+        let mut through = std::mem::take(&mut self.through);
+        through.clear();
+        self.stay(live.live_in(b), &plan.entry[b], &preds, &mut through);
+        let mut rest: Vec<ValueId> = through.iter().filter(|t| t.1 == NONE).map(|t| t.0).collect();
+        let some_homeless = !rest.is_empty();
         let in_register =
             |v: &ValueId| !plan.active || f.class(*v) != Class::Gpr || plan.entry[b].binary_search(v).is_ok();
-        // The same of values in order.
-        let some_in_register = || {
-            let mut planned = plan.entry[b].iter().peekable();
-            move |v: &ValueId| {
-                while planned.next_if(|p| *p < v).is_some() {}
-                !plan.active || f.class(*v) != Class::Gpr || planned.peek() == Some(&v)
-            }
-        };
-        let of_func: Vec<ValueId> = of_func.iter().copied().filter(in_register).collect();
-
-        // Predecessors that were visited, those in the innermost loop first, each with how far its list is read.
-        let order = self.cfg.order_of(b);
-        let mut preds: Vec<(BlockId, usize)> = self.cfg.preds(b).iter().map(|&p| (p, 0)).collect();
-        preds.retain(|&(p, _)| self.cfg.order_of(p) < order);
-        preds.sort_by_key(|&(p, _)| (std::cmp::Reverse(self.cfg.loop_depth(p)), self.cfg.order_of(p)));
-        preds.dedup();
-        let live = self.live;
-        let through = || live.live_in(b).iter().copied().filter(some_in_register());
-        let mut rest = Vec::new();
-        for v in through() {
-            let class = f.class(v);
-            let found = preds.iter_mut().find_map(|(p, at)| {
-                let list = &self.exits.of(*p)[*at..];
-                *at += list.iter().take_while(|e| e.0 < v).count();
-                let &(found, r) = self.exits.of(*p).get(*at)?;
-                (found == v && self.file_of(class).free.has(r)).then_some(r)
-            });
-            match found {
-                // Its web knows the register already.
-                Some(r) => self.stay(v, r),
-                None => rest.push(v),
-            }
-        }
-        let params = || f.blocks[b].params.iter().copied().enumerate().filter(|(_, v)| in_register(v));
+        let params = || of_block.iter().copied().enumerate().filter(|(_, v)| in_register(v));
         for (k, v) in params() {
             let argument = |p: BlockId| f.blocks[p].term.edges().find(|e| e.to == b).map(|e| e.args[k]);
-            let found = preds.iter().find_map(|&(p, _)| self.open_at_exit(p, argument(p)?));
+            let found = preds.iter().find_map(|&p| self.open_at_exit(p, argument(p)?));
             match found {
-                Some(r) => self.put(v, r),
+                Some(r) => self.put(v, r, f.class(v)),
                 None => rest.push(v),
             }
         }
-        for v in rest.into_iter().chain(of_func.iter().copied()) {
-            let r = self.pick(v)?;
-            self.put(v, r);
+        let of_func = || of_func.iter().copied().filter(in_register);
+        for v in rest.into_iter().chain(of_func()) {
+            let r = self.pick(v, f.class(v))?;
+            self.put(v, r, f.class(v));
         }
-        let params = || params().map(|p| p.1).chain(of_func.iter().copied());
         let loc = &self.loc;
+        if some_homeless {
+            through.iter_mut().for_each(|t| t.1 = loc[t.0]);
+        }
+        let params = || params().map(|p| p.1).chain(of_func());
         let mut defined: Vec<(ValueId, u8)> = params().map(|v| (v, loc[v])).collect();
-        self.entries.set(b, through().map(|v| (v, loc[v])), &mut defined);
+        self.entries.set(b, through.iter().copied(), &mut defined);
+        self.through = through;
         if plan.active {
             let store = |v| match plan.homes[v] {
                 Home::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),
@@ -403,10 +385,52 @@ impl<'a> Colour<'a> {
             self.entry_stores[b] = params().filter_map(store).collect();
         }
         if b == f.entry() {
-            self.out.summary.params = of_func.iter().map(|&v| Phys::new(f.class(v), self.loc[v])).collect();
+            self.out.summary.params = of_func().map(|v| Phys::new(f.class(v), self.loc[v])).collect();
         }
-        deaths.params.iter().for_each(|&v| self.release(v));
+        dead_params.iter().for_each(|&v| self.release(v));
         Ok(())
+    }
+
+    /// Leaves values that live into a block in the registers that they were in where control comes from: the first of the
+    /// predecessors whose register for it is still free. All lists are in order of values. Appends each value to `places`, with
+    /// [`NONE`] for one that had no such register; those not `planned` to be in a register are left out.
+    fn stay(
+        &mut self,
+        values: &[ValueId],
+        mut planned: &[ValueId],
+        preds: &[BlockId],
+        places: &mut Vec<(ValueId, u8)>,
+    ) {
+        let mut exits: Vec<&[(ValueId, u8)]> = preds.iter().map(|&p| self.exits.of(p)).collect();
+        for &v in values {
+            let class = self.f.class(v);
+            if self.plan.active && class == Class::Gpr {
+                while planned.first().is_some_and(|&p| p < v) {
+                    planned = &planned[1..];
+                }
+                if planned.first() != Some(&v) {
+                    continue;
+                }
+            }
+            let file = if class == Class::Pred { &mut self.preds } else { &mut self.gprs };
+            let mut found = NONE;
+            for list in &mut exits {
+                while list.first().is_some_and(|e| e.0 < v) {
+                    *list = &list[1..];
+                }
+                if let Some(&(exit, r)) = list.first()
+                    && exit == v
+                    && file.free.has(r)
+                {
+                    // Its web knows the register already.
+                    file.put(r, v);
+                    self.loc[v] = r;
+                    found = r;
+                    break;
+                }
+            }
+            places.push((v, found));
+        }
     }
 
     /// The register in which a predecessor left a value, if it is free here.
@@ -425,84 +449,123 @@ impl<'a> Colour<'a> {
         let somewhere = |v: ValueId| (loc[v] != NONE).then_some((v, loc[v]));
         let mut read = Vec::new();
         self.f.blocks[b].term.for_uses(|v| read.extend(somewhere(v)));
-        self.exits.set(b, self.live.live_out(b).iter().filter_map(|&v| somewhere(v)), &mut read);
+        let live_out = self.live.live_out(b);
+        if !(read.is_empty() && live_out.is_empty()) {
+            self.exits.set(b, live_out.iter().filter_map(|&v| somewhere(v)), &mut read);
+        }
         // Nothing of this block stays behind in the table.
         let left = self.gprs.values().chain(self.preds.values());
         left.for_each(|v| self.loc[v] = NONE);
     }
 
-    fn instruction(&mut self, i: InstId, dying: &[ValueId]) -> Result<(), RaError> {
+    fn instruction(&mut self, i: InstId, defs: &[Operand], uses: &[Operand]) -> Result<(), RaError> {
         let f = self.f;
-        let inst = &f.insts[i];
+        let reads = self.hints.read_windows(i);
+        let several = defs.iter().filter(|d| d.class == Class::Gpr).count() > 1;
+        if !self.plan.active && !self.crossing.any && !several && reads.clone().all(|w| self.stands(w)) {
+            return self.in_place(i, defs, uses);
+        }
         let start = self.out.moves.len() as u32;
         let mut reloads = Vec::new();
         let mut drops = Vec::new();
         let plan = self.plan;
-        for &a in plan.at(i) {
-            match a {
-                Action::DropBefore(v) => self.release(v),
-                Action::Reload(v) => reloads.push(v),
-                Action::DropAfter(v) => drops.push(v),
+        if plan.active {
+            for &a in plan.at(i) {
+                match a {
+                    Action::DropBefore(v) => self.release(v),
+                    Action::Reload(v) => reloads.push(v),
+                    Action::DropAfter(v) => drops.push(v),
+                }
             }
         }
-        if let Some(call) = inst.call() {
-            drops.extend_from_slice(dying);
-            return self.call(i, call, inst, &reloads, &drops);
+        if self.crossing.any
+            && let Some(call) = f.insts[i].call()
+        {
+            drops.extend(uses.iter().filter(|u| u.dies).map(|u| u.v));
+            return self.call(i, call, &reloads, &drops, defs);
         }
-        let dies = |v: ValueId| dying.contains(&v) || drops.contains(&v);
-        let reads = operands::read_windows(inst);
-        let write = operands::written_window(f, inst);
+        let dies = |v: ValueId| uses.iter().any(|u| u.dies && u.v == v) || drops.contains(&v);
+        let reads: ArrayVec<Window, 6> = reads.map(|w| self.hints.windows[w]).collect();
+        let write = if several { operands::written_window(f, &f.insts[i]) } else { None };
         let base = if reads.is_empty() && write.is_none() {
             for &v in &reloads {
-                let r = self.pick(v)?;
-                self.put(v, r);
+                let r = self.pick(v, Class::Gpr)?;
+                self.put(v, r, Class::Gpr);
                 self.reload(v, r);
             }
             None
         } else {
             self.windows(&reads, write.as_ref(), &reloads, &dies)?
         };
-        self.out.before[i] = (start, self.out.moves.len() as u32);
+        let before = self.out.moves.len() as u32;
 
         let regs = self.out.regs.len() as u32;
-        inst.for_uses(|v| self.out.regs.push((v, Phys::new(f.class(v), self.loc[v]))));
-        inst.for_uses(|v| {
-            if dies(v) {
-                self.release(v);
+        for u in uses {
+            self.out.regs.push((u.v, Phys::new(u.class, self.loc[u.v])));
+        }
+        for u in uses {
+            if u.dies || drops.contains(&u.v) {
+                self.release_of(u.v, u.class);
             }
-        });
+        }
         if let (Some(base), Some(w)) = (base, &write) {
             for (k, &d) in w.iter().enumerate() {
-                self.put(d, base + k as u8);
+                self.put(d, base + k as u8, Class::Gpr);
             }
         }
-        for &d in &inst.dsts {
-            if self.loc[d] == NONE {
-                let r = self.pick(d)?;
-                self.put(d, r);
+        for d in defs {
+            if self.loc[d.v] == NONE {
+                let r = self.pick(d.v, d.class)?;
+                self.put(d.v, r, d.class);
             }
         }
-        self.finish(i, inst, regs, dying);
+        self.finish(i, defs, regs, [start, before]);
         Ok(())
     }
 
-    /// Records destinations, stores those that have slots, and drops those that nobody reads.
-    fn finish(&mut self, i: InstId, inst: &Inst, regs: u32, dying: &[ValueId]) {
-        let start = self.out.moves.len() as u32;
-        inst.for_defs(|d| {
-            let r = self.loc[d];
-            self.out.regs.push((d, Phys::new(self.f.class(d), r)));
-            if let Home::Slot(offset) = self.plan.homes[d] {
+    /// An instruction whose operands may stay where they are.
+    fn in_place(&mut self, i: InstId, defs: &[Operand], uses: &[Operand]) -> Result<(), RaError> {
+        let moves = self.out.moves.len() as u32;
+        let regs = self.out.regs.len() as u32;
+        for u in uses {
+            self.out.regs.push((u.v, Phys::new(u.class, self.loc[u.v])));
+        }
+        for u in uses.iter().filter(|u| u.dies) {
+            self.release_of(u.v, u.class);
+        }
+        for d in defs {
+            let r = self.pick(d.v, d.class)?;
+            self.put(d.v, r, d.class);
+            self.out.regs.push((d.v, Phys::new(d.class, r)));
+        }
+        self.out.insts[i] = Spans { regs: (regs, self.out.regs.len() as u32), moves: [moves; 3] };
+        for d in defs.iter().filter(|d| d.dies) {
+            self.release_of(d.v, d.class);
+        }
+        Ok(())
+    }
+
+    /// Records destinations, stores those that have slots, and drops those that nobody reads. The instruction's registers
+    /// begin at `regs`, its moves and those after it at `moves`.
+    fn finish(&mut self, i: InstId, defs: &[Operand], regs: u32, moves: [u32; 2]) {
+        for d in defs {
+            let r = self.loc[d.v];
+            self.out.regs.push((d.v, Phys::new(d.class, r)));
+            if self.plan.active
+                && let Home::Slot(offset) = self.plan.homes[d.v]
+            {
                 self.out.moves.push(Move::Store { src: r, words: 1, offset });
             }
-        });
-        self.out.inst_regs[i] = (regs, self.out.regs.len() as u32);
-        self.out.after[i] = (start, self.out.moves.len() as u32);
-        inst.for_defs(|d| {
-            if dying.contains(&d) {
-                self.release(d);
+        }
+        self.out.insts[i] = Spans {
+            regs: (regs, self.out.regs.len() as u32),
+            moves: [moves[0], moves[1], self.out.moves.len() as u32],
+        };
+        for d in defs {
+            if d.dies {
+                self.release_of(d.v, d.class);
             }
-        });
+        }
     }
 
     /// A call: values that live through it leave the registers it may write, arguments go where it reads them.
@@ -510,16 +573,16 @@ impl<'a> Colour<'a> {
         &mut self,
         i: InstId,
         call: &Call,
-        inst: &Inst,
         reloads: &[ValueId],
         dying: &[ValueId],
+        defs: &[Operand],
     ) -> Result<(), RaError> {
         let start = self.out.moves.len() as u32;
         let summaries = self.summaries;
         let Some(callee) = summaries[call.func].as_ref() else {
             return Err(RaError::Recursion(self.f.name.clone()));
         };
-        let guard = inst.guard.map(|g| g.pred);
+        let guard = self.f.insts[i].guard.map(|g| g.pred);
         let stays = |v: ValueId| !dying.contains(&v) || guard == Some(v);
         // Moves out of the callee's registers.
         let mut moved: Vec<(ValueId, u8, u8)> = Vec::new();
@@ -556,16 +619,16 @@ impl<'a> Colour<'a> {
         }
         dying.iter().filter(|&&v| stays_not(v, guard)).for_each(|&v| self.release(v));
         moved.iter().for_each(|m| self.release(m.0));
-        moved.iter().for_each(|m| self.put(m.0, m.2));
+        moved.iter().for_each(|m| self.put(m.0, m.2, self.f.class(m.0)));
         for &v in reloads.iter().filter(|&&v| stays(v)) {
             let taken = &callee.clobbers;
             let r = (0..self.gprs.n as u8)
                 .find(|&r| self.gprs.free.has(r) && !taken.contains(Phys::Gpr(r)))
                 .ok_or_else(|| self.pressure())?;
-            self.put(v, r);
+            self.put(v, r, Class::Gpr);
             self.reload(v, r);
         }
-        self.out.before[i] = (start, self.out.moves.len() as u32);
+        let before = self.out.moves.len() as u32;
         let regs = self.out.regs.len() as u32;
         for (&a, &p) in call.args.iter().zip(&callee.params) {
             self.out.regs.push((a, p));
@@ -577,10 +640,10 @@ impl<'a> Colour<'a> {
             }
         }
         for (&v, &r) in call.results.iter().zip(&callee.results) {
-            self.put(v, r.number());
+            self.put(v, r.number(), r.class());
         }
         self.clobbers.union(&callee.clobbers);
-        self.finish(i, inst, regs, dying);
+        self.finish(i, defs, regs, [start, before]);
         self.clear_of_calls(i, call);
         Ok(())
     }
@@ -596,10 +659,10 @@ impl<'a> Colour<'a> {
             let Some(to) = self.beside_calls(v, NONE) else { continue };
             self.out.moves.push(Move::Copy { dst: Phys::Gpr(to), src: Phys::Gpr(from) });
             self.release(v);
-            self.put(v, to);
+            self.put(v, to, Class::Gpr);
             self.gprs.used.set(to);
         }
-        self.out.after[i].1 = self.out.moves.len() as u32;
+        self.out.insts[i].moves[2] = self.out.moves.len() as u32;
     }
 
     /// Puts the allocation together.

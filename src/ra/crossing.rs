@@ -14,7 +14,7 @@ use cranelift_entity::SecondaryMap;
 #[derive(Default)]
 pub struct Crossing {
     /// Whether the function calls any.
-    any: bool,
+    pub any: bool,
     ends: SecondaryMap<ValueId, u32>,
 }
 

@@ -51,14 +51,13 @@ impl Colour<'_> {
         let f = self.f;
         let mut wanted: Vec<(Place, ValueId)> = Vec::new();
         // Both lists are in order: most values are where they are wanted.
-        let mut exits = self.exits.of(p);
-        for &(v, r) in self.entries.of(e.to) {
-            while let [first, rest @ ..] = exits
-                && first.0 < v
-            {
-                exits = rest;
+        let mut exits = self.exits.of(p).iter();
+        let mut exit = exits.next();
+        for entry @ &(v, r) in self.entries.of(e.to) {
+            while exit.is_some_and(|x| x.0 < v) {
+                exit = exits.next();
             }
-            if exits.first() != Some(&(v, r)) && f.values[v].def != Def::Block(e.to) {
+            if exit != Some(entry) && f.values[v].def != Def::Block(e.to) {
                 wanted.push((Place::Reg(Phys::new(f.class(v), r)), v));
             }
         }

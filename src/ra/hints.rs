@@ -6,12 +6,11 @@
 //! - Arguments and results of calls want the register in which the callee expects or leaves them, and what it
 //!   returns wants the first registers in order.
 
-use super::colour::per_value;
 use super::operands::{self, Window};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{Class, FuncId, Function, InstId, Op, Term, ValueId};
-use cranelift_entity::SecondaryMap;
+use std::ops::Range;
 
 /// Number of no register.
 pub const NONE: u8 = 255;
@@ -23,29 +22,39 @@ pub struct Seat {
     pub place: u8,
 }
 
+/// What is known of a value.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Another value of its web, or itself: the root.
+    parent: u32,
+    /// The window that it is read in first, and its place there; [`NO_WINDOW`] for none.
+    seat: Seat,
+    /// Of a root: the register that its web wants.
+    wanted: u8,
+}
+
+const NO_WINDOW: u32 = u32::MAX;
+
 pub struct Hints {
-    web: SecondaryMap<ValueId, u32>,
-    /// Register of each web, by its root.
-    wanted: Vec<u8>,
-    parent: Vec<u32>,
-    seats: SecondaryMap<ValueId, Option<Seat>>,
-    /// Windows with the register that their first value wants.
+    nodes: Vec<Node>,
+    /// The windows that instructions read, in the order in which colouring comes to them.
     pub windows: Vec<Window>,
+    /// Who reads each window.
+    readers: Vec<InstId>,
+    /// Windows whose readers have been coloured.
+    passed: usize,
 }
 
 impl Hints {
     pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let n = f.values.len();
+        let lonely =
+            |n: u32| Node { parent: n, seat: Seat { window: NO_WINDOW, place: 0 }, wanted: NONE };
         let mut h = Hints {
-            web: per_value(f, 0),
-            wanted: vec![NONE; n],
-            parent: (0..n as u32).collect(),
-            seats: per_value(f, None),
+            nodes: (0..f.values.len() as u32).map(lonely).collect(),
             windows: Vec::new(),
+            readers: Vec::new(),
+            passed: 0,
         };
-        for v in f.values.keys() {
-            h.web[v] = v.as_u32();
-        }
         let mut results: Vec<ValueId> = Vec::new();
         for &b in cfg.rpo() {
             for &i in &f.blocks[b].body {
@@ -80,82 +89,105 @@ impl Hints {
 
     fn instruction(&mut self, f: &Function, i: InstId, summary: &impl Fn(FuncId) -> Option<Summary>) {
         let inst = &f.insts[i];
-        for w in operands::read_windows(inst) {
-            let window = self.windows.len() as u32;
-            for (k, &v) in w.iter().enumerate() {
-                if self.seats[v].is_none() {
-                    self.seats[v] = Some(Seat { window, place: k as u8 });
+        if operands::has_read_windows(inst) {
+            for w in operands::read_windows(inst) {
+                self.window(i, w);
+            }
+        }
+        match inst.op {
+            Op::Mov => {
+                if inst.srcs[0].is_plain_val()
+                    && let (Some(&d), Some(s)) = (inst.dsts.first(), inst.srcs[0].as_val())
+                    && f.class(d) == f.class(s)
+                {
+                    self.unite(d, s);
                 }
             }
-            self.windows.push(w);
-        }
-        if inst.op == Op::Mov
-            && inst.srcs[0].is_plain_val()
-            && let (Some(&d), Some(s)) = (inst.dsts.first(), inst.srcs[0].as_val())
-            && f.class(d) == f.class(s)
-        {
-            self.unite(d, s);
-        }
-        if let Some((d, s)) = operands::tied(inst) {
-            self.unite(d, s);
-        }
-        if let Some(call) = inst.call()
-            && let Some(s) = summary(call.func)
-        {
-            for (&a, &r) in call.args.iter().zip(&s.params) {
-                self.suggest(a, r);
+            Op::Mad => {
+                if let Some((d, s)) = operands::tied(inst) {
+                    self.unite(d, s);
+                }
             }
-            for (&a, &r) in call.results.iter().zip(&s.results) {
-                self.suggest(a, r);
+            Op::Call => {
+                if let Some(call) = inst.call()
+                    && let Some(s) = summary(call.func)
+                {
+                    call.args.iter().zip(&s.params).for_each(|(&a, &r)| self.suggest(a, r));
+                    call.results.iter().zip(&s.results).for_each(|(&a, &r)| self.suggest(a, r));
+                }
             }
+            _ => {}
         }
     }
 
+    fn window(&mut self, reader: InstId, w: Window) {
+        let window = self.windows.len() as u32;
+        for (k, &v) in w.iter().enumerate() {
+            let seat = &mut self.nodes[v.as_u32() as usize].seat;
+            if seat.window == NO_WINDOW {
+                *seat = Seat { window, place: k as u8 };
+            }
+        }
+        self.windows.push(w);
+        self.readers.push(reader);
+    }
+
     fn root(&mut self, v: ValueId) -> usize {
-        let mut at = self.web[v];
-        while self.parent[at as usize] != at {
-            let up = self.parent[self.parent[at as usize] as usize];
-            self.parent[at as usize] = up;
+        let mut at = v.as_u32();
+        loop {
+            let parent = self.nodes[at as usize].parent;
+            if parent == at {
+                return at as usize;
+            }
+            let up = self.nodes[parent as usize].parent;
+            self.nodes[at as usize].parent = up;
             at = up;
         }
-        self.web[v] = at;
-        at as usize
     }
 
     fn unite(&mut self, a: ValueId, b: ValueId) {
         let (a, b) = (self.root(a), self.root(b));
         let (low, high) = (a.min(b), a.max(b));
         if low != high {
-            self.parent[high] = low as u32;
-            if self.wanted[low] == NONE {
-                self.wanted[low] = self.wanted[high];
+            self.nodes[high].parent = low as u32;
+            if self.nodes[low].wanted == NONE {
+                self.nodes[low].wanted = self.nodes[high].wanted;
             }
         }
     }
 
     fn suggest(&mut self, v: ValueId, r: Phys) {
         let root = self.root(v);
-        if self.wanted[root] == NONE {
-            self.wanted[root] = r.number();
+        if self.nodes[root].wanted == NONE {
+            self.nodes[root].wanted = r.number();
         }
     }
 
     /// The register that the value's web wants, or [`NONE`].
     pub fn wanted(&mut self, v: ValueId) -> u8 {
         let root = self.root(v);
-        self.wanted[root]
+        self.nodes[root].wanted
     }
 
     /// Notes that a value got a register: its web wants it from now on, unless it has one.
     pub fn got(&mut self, v: ValueId, r: u8) {
         let root = self.root(v);
-        if self.wanted[root] == NONE {
-            self.wanted[root] = r;
+        if self.nodes[root].wanted == NONE {
+            self.nodes[root].wanted = r;
         }
     }
 
     /// Where in a window the value will be read next.
     pub fn seat(&self, v: ValueId) -> Option<Seat> {
-        self.seats[v]
+        Some(self.nodes[v.as_u32() as usize].seat).filter(|s| s.window != NO_WINDOW)
+    }
+
+    /// The numbers of the windows that the next instruction in order reads.
+    pub fn read_windows(&mut self, i: InstId) -> Range<usize> {
+        let first = self.passed;
+        while self.readers.get(self.passed) == Some(&i) {
+            self.passed += 1;
+        }
+        first..self.passed
     }
 }

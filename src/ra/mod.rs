@@ -70,6 +70,8 @@ use colour::Colour;
 use cranelift_entity::SecondaryMap;
 pub use pcopy::Place;
 use plan::Plan;
+use prepare::Facts;
+use pressure::Pressure;
 pub use regs::{Phys, RegSet};
 
 /// What is allocated for.
@@ -136,6 +138,15 @@ pub struct Summary {
 /// A range of a pool.
 type Span = (u32, u32);
 
+/// What belongs to an instruction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spans {
+    /// Its registers.
+    regs: Span,
+    /// Where the moves before it begin, those after it, and where these end.
+    moves: [u32; 3],
+}
+
 /// Where everything of a function is.
 #[derive(Clone, Debug, Default)]
 pub struct Allocation {
@@ -146,11 +157,9 @@ pub struct Allocation {
     pub spills: u32,
     pub fills: u32,
     regs: Vec<(ValueId, Phys)>,
-    inst_regs: SecondaryMap<InstId, Span>,
+    insts: SecondaryMap<InstId, Spans>,
     term_regs: SecondaryMap<BlockId, Span>,
     moves: Vec<Move>,
-    before: SecondaryMap<InstId, Span>,
-    after: SecondaryMap<InstId, Span>,
     start: SecondaryMap<BlockId, Span>,
     end: SecondaryMap<BlockId, Span>,
     /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled ones in slots.
@@ -169,7 +178,7 @@ impl Allocation {
 
     /// The register of a value that the instruction reads or writes; none for a value that it has nothing to do with.
     pub fn reg(&self, at: InstId, v: ValueId) -> Option<Phys> {
-        self.find(self.inst_regs[at], v)
+        self.find(self.insts[at].regs, v)
     }
 
     /// The register of the condition of a block's branch, or of a returned value.
@@ -205,12 +214,14 @@ impl Allocation {
 
     /// Moves right before an instruction.
     pub fn before(&self, at: InstId) -> &[Move] {
-        self.moves(self.before[at])
+        let [start, end, _] = self.insts[at].moves;
+        self.moves((start, end))
     }
 
     /// Moves right after an instruction.
     pub fn after(&self, at: InstId) -> &[Move] {
-        self.moves(self.after[at])
+        let [_, start, end] = self.insts[at].moves;
+        self.moves((start, end))
     }
 
     /// Moves at the beginning of a block.
@@ -241,18 +252,19 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
         return Err(RaError::Limit(target.gpr_limit));
     }
     let limit = target.gpr_limit.min(target.chip.gprs());
-    let order = calls::callees_first(program)?;
+    let mut facts: SecondaryMap<FuncId, Facts> = SecondaryMap::new();
+    for (id, f) in program.funcs.iter() {
+        facts[id] = Facts::new(f);
+    }
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     let frame_base = own.max(program.private_bytes).next_multiple_of(16);
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
     let mut result = ProgramAllocation::default();
-    for id in order {
-        let below = calls::callees(&program.funcs[id])
-            .filter_map(|c| summaries[c].as_ref())
-            .map(|s| s.frame_end)
-            .fold(frame_base, u32::max);
+    for id in calls::callees_first(program, &facts)? {
+        let below =
+            facts[id].callees.iter().filter_map(|&c| summaries[c].as_ref()).map(|s| s.frame_end).fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
-        let allocation = allocate(&mut program.funcs[id], target.chip, limit, base, &summaries)?;
+        let allocation = allocate(&mut program.funcs[id], target.chip, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
@@ -267,6 +279,8 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     Ok(result)
 }
 
+/// Registers that the windows of one instruction take at most, beside the values.
+const WINDOWS: usize = 24;
 /// Values above an occupancy step up to which it is tried to do without them.
 const WORTH_TRYING: usize = 8;
 /// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
@@ -279,29 +293,48 @@ fn allocate(
     limit: u32,
     frame_base: u32,
     summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    facts: &Facts,
 ) -> Result<Allocation, RaError> {
     let mut cfg = Cfg::new(f);
     if prepare::clear_unreachable(f, &cfg) {
         cfg = Cfg::new(f);
     }
-    prepare::expand_copies(f);
-    prepare::separate_window_values(f);
+    if facts.copies {
+        prepare::expand_copies(f);
+    }
+    if facts.repeats {
+        prepare::separate_window_values(f);
+    }
     let split = prepare::split_critical_edges(f, &cfg);
     if !split.is_empty() {
         cfg = Cfg::new(f);
     }
-    whole_warp::keep(f, &cfg);
-    predicates::limit(f, &cfg, summaries);
-    let live = Liveness::new(f, &cfg);
+    if facts.reads_lanes {
+        whole_warp::keep(f, &cfg);
+    }
+    let mut live = Liveness::new(f, &cfg);
+    let measure = |f: &Function, live: &Liveness, k: usize| {
+        // Where there are few values, they fit wherever they live, with room for windows. Calls want some elsewhere.
+        let [gprs, preds] = pressure::values(f);
+        if gprs + WINDOWS <= k && preds <= colour::PREDS && !facts.calls() {
+            return Pressure { most: k, ..Pressure::default() };
+        }
+        pressure::measure(f, &cfg, live, summaries, k)
+    };
     let k = limit as usize;
-    let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
+    let mut pressure = measure(f, &live, k);
+    if predicates::limit(f, &cfg, &live, &pressure.crowded, summaries) {
+        live = Liveness::new(f, &cfg);
+        pressure = measure(f, &live, k);
+    }
+    let Pressure { most, by_block, .. } = pressure;
     let plan = if most > k {
         spill::spill(f, &cfg, &live, summaries, k, Some(frame_base), &by_block)?
     } else {
         Plan { frame_end: frame_base, ..Plan::default() }
     };
     let colour = |plan: &Plan, limit: u32| {
-        let mut colour = Colour::new(f, &cfg, &live, plan, summaries, limit);
+        let mut colour = Colour::new(f, &cfg, &live, plan, summaries, limit, facts.calls());
         colour.run()?;
         colour.edges();
         Ok(colour.finish_function())
@@ -316,7 +349,7 @@ fn allocate(
         // Registers that windows leave open between them, or hold what is cheaply made again, may cost a resident warp:
         // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
         let k = step as usize;
-        let (most, by_block) = spill::max_pressure(f, &cfg, &live, summaries, k);
+        let Pressure { most, by_block, .. } = measure(f, &live, k);
         let fewer = match most {
             _ if most <= k => Ok(plan),
             _ if most <= k + WORTH_TRYING => spill::spill(f, &cfg, &live, summaries, k, None, &by_block)

@@ -24,8 +24,9 @@ pub const fn alignment(words: usize) -> usize {
 }
 
 /// Whether an instruction reads any windows.
+#[inline]
 pub fn has_read_windows(inst: &Inst) -> bool {
-    inst.mem.is_some_and(|m| m.base().len() > 1)
+    inst.mem.as_ref().is_some_and(|m| m.base().len() > 1)
         || inst.aux == Aux::Atom(AtomOp::Cas)
         || inst.srcs.iter().any(|s| s.values().len() > 1)
 }
@@ -33,9 +34,6 @@ pub fn has_read_windows(inst: &Inst) -> bool {
 /// The windows that an instruction reads. A value may occur twice: preparation puts copies in before.
 pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
     let mut windows = ArrayVec::new();
-    if !has_read_windows(inst) {
-        return windows;
-    }
     if let Some(m) = &inst.mem {
         let base = m.base();
         if base.len() > 1 {

@@ -36,9 +36,14 @@ impl Places {
         in_order: impl Iterator<Item = (ValueId, u8)>,
         others: &mut Vec<(ValueId, u8)>,
     ) {
+        let start = self.list.len() as u32;
+        if others.is_empty() {
+            self.list.extend(in_order);
+            self.parts[b] = (start, self.list.len() as u32);
+            return;
+        }
         others.sort_unstable();
         others.dedup();
-        let start = self.list.len() as u32;
         let mut others = others.iter().copied().peekable();
         for entry in in_order {
             while let Some(before) = others.next_if(|o| o.0 <= entry.0) {

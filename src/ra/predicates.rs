@@ -8,23 +8,28 @@
 //! take before.
 
 use super::colour::{PREDS, per_value};
-use super::{Phys, Summary, pressure};
+use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Class, Cond, Def, FuncId, Function, Inst, InstId, Op, Src, Term, Type, ValueId};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// Makes predicates fit.
-pub fn limit(f: &mut Function, cfg: &Cfg, summaries: &SecondaryMap<FuncId, Option<Summary>>) {
-    if pressure::few_values(f, Class::Pred, PREDS) {
-        return;
+/// Makes predicates fit where they perhaps do not, in the blocks that are `crowded`. Tells whether the code has changed.
+pub fn limit(
+    f: &mut Function,
+    cfg: &Cfg,
+    live: &Liveness,
+    crowded: &[BlockId],
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+) -> bool {
+    if crowded.is_empty() {
+        return false;
     }
-    let live = &Liveness::of(f, cfg, |v| f.class(v) == Class::Pred);
     let mut chooser = Chooser {
         f,
         cfg,
-        weight: per_value(f, 0),
+        weight: SecondaryMap::new(),
         spilled: per_value(f, false),
         any: false,
         alive: Vec::new(),
@@ -32,15 +37,15 @@ pub fn limit(f: &mut Function, cfg: &Cfg, summaries: &SecondaryMap<FuncId, Optio
         stamp: 0,
         summaries,
     };
-    for &b in cfg.rpo() {
-        if !chooser.few(live, b) {
-            chooser.block(live, b);
-        }
+    for &b in crowded {
+        chooser.block(live, b);
     }
-    if chooser.any {
+    let changed = chooser.any;
+    if changed {
         let spilled = chooser.spilled;
         Rewriter { f, spilled, general: SecondaryMap::new() }.run(cfg);
     }
+    changed
 }
 
 struct Chooser<'a> {
@@ -64,6 +69,7 @@ impl Chooser<'_> {
         if self.any {
             return;
         }
+        self.weight = per_value(self.f, 0);
         for &b in self.cfg.rpo() {
             let w = 8u32.pow(self.cfg.loop_depth(b).min(6));
             let mut count = |v: ValueId| {
@@ -94,26 +100,6 @@ impl Chooser<'_> {
         }
     }
 
-    /// Whether all predicates that a block sees fit, wherever they live. What calls want is not known here.
-    fn few(&self, live: &Liveness, b: BlockId) -> bool {
-        let f = self.f;
-        let block = &f.blocks[b];
-        let mut count = 0;
-        let mut add = |v: ValueId| count += usize::from(f.class(v) == Class::Pred);
-        if b == f.entry() {
-            f.params.iter().copied().for_each(&mut add);
-        }
-        live.live_in(b).iter().chain(&block.params).copied().for_each(&mut add);
-        for &i in &block.body {
-            let inst = &f.insts[i];
-            if inst.call().is_some() {
-                return false;
-            }
-            inst.for_defs(&mut add);
-        }
-        count <= PREDS
-    }
-
     fn block(&mut self, live: &Liveness, b: BlockId) {
         let f = self.f;
         let block = &f.blocks[b];
@@ -136,9 +122,9 @@ impl Chooser<'_> {
             ends.push(dead.len());
         }
         let entering = if b == f.entry() { &f.params[..] } else { &[] };
-        self.alive = live.live_in(b).iter().chain(&block.params).chain(entering).copied().collect();
         let spilled = &self.spilled;
-        self.alive.retain(|&v| f.class(v) == Class::Pred && !spilled[v]);
+        let entering = live.live_in(b).iter().chain(&block.params).chain(entering).copied();
+        self.alive = entering.filter(|&v| f.class(v) == Class::Pred && !spilled[v]).collect();
         self.reduce(PREDS, &[]);
         let later = &self.later;
         self.alive.retain(|&v| later[v] == stamp);

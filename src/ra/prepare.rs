@@ -8,7 +8,9 @@
 
 use super::operands::{self, Window};
 use crate::analysis::cfg::Cfg;
-use crate::ir::{AtomOp, Aux, BlockId, Class, Def, Edge, Function, Inst, InstId, Op, Term, Type, ValueId};
+use crate::ir::{
+    AtomOp, Aux, BlockId, Class, Def, Edge, FuncId, Function, Inst, InstId, Op, Term, Type, ValueId,
+};
 use cranelift_entity::SecondaryMap;
 
 /// Empties unreachable blocks; tells whether there were any.
@@ -23,6 +25,39 @@ pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
         }
     }
     cfg.rpo().len() < f.layout.len()
+}
+
+/// What occurs in a function's code, from one look at it: most functions need none of the steps below.
+#[derive(Clone, Default)]
+pub struct Facts {
+    /// Functions that it calls, once for each call.
+    pub callees: Vec<FuncId>,
+    /// Parallel copies.
+    pub copies: bool,
+    /// Values at several places of an instruction's windows.
+    pub repeats: bool,
+    /// Shuffles.
+    pub reads_lanes: bool,
+}
+
+impl Facts {
+    pub fn new(f: &Function) -> Facts {
+        let mut facts = Facts::default();
+        for (_, i) in f.insts_in_order() {
+            let inst = &f.insts[i];
+            match inst.op {
+                Op::Call => facts.callees.extend(inst.call().map(|c| c.func)),
+                Op::Pcopy => facts.copies = true,
+                op if super::whole_warp::reads_lanes(op) => facts.reads_lanes = true,
+                _ => facts.repeats = facts.repeats || repeats(f, i),
+            }
+        }
+        facts
+    }
+
+    pub fn calls(&self) -> bool {
+        !self.callees.is_empty()
+    }
 }
 
 /// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
@@ -123,11 +158,17 @@ pub fn separate_window_values(f: &mut Function) {
 }
 
 /// Whether a value occurs at several places of different windows, or of one.
+#[inline]
 fn repeats(f: &Function, i: InstId) -> bool {
-    if !operands::has_read_windows(&f.insts[i]) {
+    let inst = &f.insts[i];
+    if !operands::has_read_windows(inst) {
         return false;
     }
-    let windows = operands::read_windows(&f.insts[i]);
+    // Mostly it is an address of two words and nothing else.
+    if inst.aux != Aux::Atom(AtomOp::Cas) && inst.srcs.iter().all(|s| s.values().len() < 2) {
+        return inst.mem.as_ref().is_some_and(|m| m.base()[0] == m.base()[1]);
+    }
+    let windows = operands::read_windows(inst);
     windows.iter().enumerate().any(|(n, w)| {
         let before = &windows[..n];
         !before.contains(w)

@@ -14,14 +14,11 @@ use super::next_use::{BlockUses, LOOP_EXIT, NEVER, NextUse};
 use super::plan::{Action, Home, Plan};
 use super::pressure::{self, Demand};
 use super::remat::{self, Remat};
-use super::{Phys, RaError, Summary};
+use super::{RaError, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, InstId, ValueId};
 use cranelift_entity::SecondaryMap;
-
-/// Registers that the windows of one instruction take at most.
-const WINDOWS: usize = 24;
 
 /// The registers' contents during the walk.
 #[derive(Default)]
@@ -73,90 +70,6 @@ struct Spiller<'a> {
     /// The most general values alive at once in each loop, by header.
     loop_pressure: SecondaryMap<BlockId, usize>,
     stamp: u32,
-}
-
-/// General values alive at once, at most; more than the limit if an instruction or call needs more than there is.
-/// The second figure is by block.
-pub fn max_pressure(
-    f: &Function,
-    cfg: &Cfg,
-    live: &Liveness,
-    summaries: &SecondaryMap<FuncId, Option<Summary>>,
-    k: usize,
-) -> (usize, SecondaryMap<BlockId, usize>) {
-    let mut most = 0;
-    let mut by_block = SecondaryMap::new();
-    // Beside the values, windows take the registers of their alignment.
-    if pressure::few_values(f, Class::Gpr, k.saturating_sub(WINDOWS)) {
-        return (k, by_block);
-    }
-    let mut alive = per_value(f, false);
-    let mut list: Vec<ValueId> = Vec::new();
-    for &b in cfg.rpo() {
-        list.drain(..).for_each(|v| alive[v] = false);
-        let mut count = 0;
-        let mut enter = |v: ValueId, alive: &mut SecondaryMap<ValueId, bool>, count: &mut usize| {
-            if f.class(v) == Class::Gpr && !std::mem::replace(&mut alive[v], true) {
-                list.push(v);
-                *count += 1;
-                true
-            } else {
-                false
-            }
-        };
-        let block = &f.blocks[b];
-        live.live_out(b).iter().for_each(|&v| {
-            enter(v, &mut alive, &mut count);
-        });
-        block.term.for_uses(|v| {
-            enter(v, &mut alive, &mut count);
-        });
-        let mut here = count;
-        for &i in block.body.iter().rev() {
-            let inst = &f.insts[i];
-            let mut dead = 0;
-            inst.for_defs(|v| {
-                if f.class(v) == Class::Gpr {
-                    if std::mem::replace(&mut alive[v], false) { count -= 1 } else { dead += 1 }
-                }
-            });
-            let through = count;
-            here = here.max(count + dead + pressure::general_defs(f, inst) - dead);
-            let mut dying: arrayvec::ArrayVec<ValueId, 32> = Default::default();
-            inst.for_uses(|v| {
-                if enter(v, &mut alive, &mut count) {
-                    let _ = dying.try_push(v);
-                }
-            });
-            here = here.max(count);
-            if let Some(call) = inst.call() {
-                if through > safe_registers(summaries, call, k) {
-                    here = here.max(k + 1);
-                }
-            } else {
-                let d = pressure::demand(f, inst, |v| dying.contains(&v));
-                if d.windows > 0 {
-                    let beside = through - d.elements.iter().filter(|v| !dying.contains(v)).count();
-                    here = here.max(beside + d.windows);
-                }
-            }
-        }
-        let entering = block.params.iter().filter(|&&p| f.class(p) == Class::Gpr && !alive[p]).count();
-        here = here.max(count + entering);
-        if b == f.entry() {
-            let entering = f.params.iter().filter(|&&p| f.class(p) == Class::Gpr && !alive[p]).count();
-            here = here.max(count + entering);
-        }
-        by_block[b] = here;
-        most = most.max(here);
-    }
-    (most, by_block)
-}
-
-/// Registers below the limit that a call leaves alone.
-fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call, k: usize) -> usize {
-    let Some(s) = &summaries[call.func] else { return k };
-    (0..k as u8).filter(|&r| !s.clobbers.contains(Phys::Gpr(r))).count()
 }
 
 /// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`; without, nothing may
@@ -431,7 +344,7 @@ impl Spiller<'_> {
     fn call(&mut self, call: &Call, used: &[ValueId], at: u32, length: u32) {
         let stamp = self.stamp;
         used.iter().filter(|&&v| self.dying[v] == stamp).for_each(|&v| self.now.remove(v));
-        let safe = safe_registers(self.summaries, call, self.k);
+        let safe = pressure::safe_registers(self.summaries, call, self.k);
         while self.now.list.len() > safe {
             let Some(v) = self.victim(at, length, |_| false) else { break };
             self.evict(v, used.contains(&v));

@@ -20,12 +20,13 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::divergence::uniform_branches;
 use crate::ir::{BlockId, Class, Def, Function, Inst, Merge, Op, Type, ValueId};
 
-/// Makes values that are read across lanes live to where the lanes meet. Tells whether the code has changed.
-pub fn keep(f: &mut Function, cfg: &Cfg) -> bool {
-    let reads_lanes = |op: Op| matches!(op, Op::Shfl | Op::Quadop);
-    if !f.insts_in_order().any(|(_, i)| reads_lanes(f.insts[i].op)) {
-        return false;
-    }
+/// Whether an operation reads what other lanes have in a register.
+pub fn reads_lanes(op: Op) -> bool {
+    matches!(op, Op::Shfl | Op::Quadop)
+}
+
+/// Makes values that are read across lanes live to where the lanes meet.
+pub fn keep(f: &mut Function, cfg: &Cfg) {
     let uniform = uniform_branches(f);
     let mut home = vec![None; f.values.len()];
     for (b, i) in f.insts_in_order() {
@@ -63,5 +64,4 @@ pub fn keep(f: &mut Function, cfg: &Cfg) -> bool {
         let read = f.make(Inst::new(Op::Undef, Type::U32).src(v));
         f.blocks[join].body.insert(0, read);
     }
-    !kept.is_empty()
 }

@@ -14,7 +14,7 @@ use super::file::Mask;
 use super::hints::NONE;
 use super::operands::{self, Window};
 use super::{Phys, RaError};
-use crate::ir::ValueId;
+use crate::ir::{Class, ValueId};
 use arrayvec::ArrayVec;
 use cranelift_entity::packed_option::PackedOption;
 
@@ -83,6 +83,15 @@ impl Colour<'_> {
         }
         self.move_to_claims(&claims, &elements, reloads, dies)?;
         Ok(base_written)
+    }
+
+    /// Whether what a window reads stands together already.
+    pub fn stands(&self, window: usize) -> bool {
+        let w = &self.hints.windows[window];
+        let first = usize::from(self.loc[w[0]]);
+        first.is_multiple_of(operands::alignment(w.len()))
+            && first + w.len() <= self.gprs.n
+            && w.iter().zip(first..).all(|(&v, r)| usize::from(self.loc[v]) == r)
     }
 
     /// The cheapest place of a window beside those that have theirs.
@@ -237,7 +246,7 @@ impl Colour<'_> {
         self.flush_copies();
         let fresh: Vec<(ValueId, u8)> = target.iter().copied().filter(|t| self.loc[t.0] == NONE).collect();
         target.iter().for_each(|t| self.release(t.0));
-        target.iter().for_each(|t| self.put(t.0, t.1));
+        target.iter().for_each(|t| self.put(t.0, t.1, Class::Gpr));
         fresh.iter().for_each(|t| self.reload(t.0, t.1));
         Ok(())
     }
