@@ -16,6 +16,7 @@
 use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
+use std::collections::BinaryHeap;
 
 use crate::ir::{BlockId, Class, Def, Edge, Function, Inst, Op, Term, Type, ValueId};
 
@@ -176,14 +177,25 @@ impl Ssa {
         self.preds[to].push(Pred { from, edge });
         self.places[from].ended = self.now();
         self.open = None.into();
-        let place = self.places[to];
-        if place.number == 0 {
+        if self.places[to].number == 0 {
             self.numbers += 1;
             self.places[to].number = self.numbers;
             self.places[to].idom = Some(from).filter(|&b| self.entered(b)).into();
-        } else {
-            self.places[to].idom = place.idom.expand().and_then(|d| self.common_dominator(d, from)).into();
         }
+        if !self.sealed.contains(from) {
+            self.find_dominator(from);
+        }
+    }
+
+    /// Finds a block's dominator, which nobody asks for before the block is sealed or ended, from all edges to it.
+    fn find_dominator(&mut self, block: BlockId) {
+        let idom = match *self.preds[block].as_slice() {
+            // The first edge told.
+            [] | [_] => return,
+            [a, b] => self.common_dominator(a.from, b.from),
+            _ => self.common_dominator_of_all(block),
+        };
+        self.places[block].idom = idom.into();
     }
 
     fn common_dominator(&self, mut a: BlockId, mut b: BlockId) -> Option<BlockId> {
@@ -195,6 +207,22 @@ impl Ssa {
             }
         }
         Some(a)
+    }
+
+    /// Of many predecessors, whose dominators have some of their way in common: the last one goes up first, so that each
+    /// block is passed once.
+    fn common_dominator_of_all(&self, block: BlockId) -> Option<BlockId> {
+        let entry = |b: BlockId| (self.places[b].number, b);
+        let mut blocks: BinaryHeap<(u32, BlockId)> =
+            self.preds[block].iter().map(|p| entry(p.from)).collect();
+        while let Some(last) = blocks.pop() {
+            match blocks.peek() {
+                None => return Some(last.1),
+                Some(&next) if next == last => {}
+                Some(_) => blocks.push(entry(self.places[last.1].idom.expand()?)),
+            }
+        }
+        None
     }
 
     /// The dominator of a sealed block, if the variable was not written between its end and the block.
@@ -241,6 +269,7 @@ impl Ssa {
     pub fn seal(&mut self, func: &mut Function, block: BlockId) {
         if self.sealed.insert(block) {
             self.places[block].sealed = self.now();
+            self.find_dominator(block);
             let waiting = std::mem::take(&mut self.waiting[block]);
             self.todo.extend(waiting);
             self.settle(func);
@@ -375,8 +404,13 @@ impl Ssa {
                 None => self.undef(func, var),
             };
             alias[me] = value.into();
-            work.extend(readers.of(me).filter(|&u| alias[self.phis[u].value].is_none()));
-            readers.join(me, value);
+            readers.join(me, value, |u| {
+                let undecided = alias[self.phis[u].value].is_none();
+                if undecided {
+                    work.push(u);
+                }
+                undecided
+            });
         }
         for phi in &self.phis {
             find(&mut alias, phi.value);
@@ -446,17 +480,18 @@ impl Readers {
         };
     }
 
-    /// The readers of a parameter, by number.
-    fn of(&self, v: ValueId) -> impl Iterator<Item = usize> + '_ {
-        let first = self.number(v).and_then(|k| self.ends[k]).map(|e| e.0);
-        std::iter::successors(first, |&n| self.nodes[n].1).map(|n| self.nodes[n].0)
-    }
-
-    /// Makes the readers of one value those of another as well.
-    fn join(&mut self, from: ValueId, to: ValueId) {
-        let list = self.number(from).and_then(|k| self.ends[k].take());
-        if let (Some(list), Some(k)) = (list, self.number(to)) {
-            self.append(k, list);
+    /// Makes those readers of one value that are `wanted` readers of another; the rest is forgotten, so that it is not looked
+    /// at again and again along a chain of such values.
+    fn join(&mut self, from: ValueId, to: ValueId, mut wanted: impl FnMut(usize) -> bool) {
+        let mut next = self.number(from).and_then(|k| self.ends[k].take()).map(|e| e.0);
+        let to = self.number(to);
+        while let Some(node) = next {
+            next = self.nodes[node].1.take();
+            if wanted(self.nodes[node].0)
+                && let Some(k) = to
+            {
+                self.append(k, (node, node));
+            }
         }
     }
 }

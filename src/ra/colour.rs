@@ -235,13 +235,7 @@ impl<'a> Colour<'a> {
 
     /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window; above
     /// what the calls write that it lives through, if that can be had.
-    fn seat_register(
-        &mut self,
-        window: &Window,
-        number: u32,
-        place: usize,
-        wanted: u8,
-    ) -> Option<u8> {
+    fn seat_register(&mut self, window: &Window, number: u32, place: usize, wanted: u8) -> Option<u8> {
         let align = operands::alignment(window.len());
         let end = self.crossing.end(window[place]) as usize;
         let file = &mut self.gprs;

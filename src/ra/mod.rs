@@ -261,8 +261,12 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
     let mut result = ProgramAllocation::default();
     for id in calls::callees_first(program, &facts)? {
-        let below =
-            facts[id].callees.iter().filter_map(|&c| summaries[c].as_ref()).map(|s| s.frame_end).fold(frame_base, u32::max);
+        let below = facts[id]
+            .callees
+            .iter()
+            .filter_map(|&c| summaries[c].as_ref())
+            .map(|s| s.frame_end)
+            .fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
         let allocation = allocate(&mut program.funcs[id], target.chip, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
