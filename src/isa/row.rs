@@ -479,7 +479,7 @@ impl Row {
             guard: None,
             sync: Bit::NO,
             groups: Vec::new(),
-            slots: Vec::new(),
+            slots: Vec::with_capacity(5),
             free: 0,
             free_default: 0,
             except: Vec::new(),

@@ -95,8 +95,9 @@ impl Table {
             *start -= 1;
             sorted[usize::from(*start)] = Some(row);
         }
-        let rows: Vec<Row> = sorted.into_iter().flatten().collect();
-        let shapes = rows.iter().map(|r| r.shape).collect();
+        let mut rows = Vec::with_capacity(sorted.len());
+        rows.extend(sorted.into_iter().flatten());
+        let shapes = rows.iter().map(|r: &Row| r.shape).collect();
         Table { rows, starts, shapes, decoder: OnceLock::new() }
     }
 

@@ -48,27 +48,19 @@ enum Class {
     Other,
 }
 
-/// Components by their numbers, as written: one to four.
-#[derive(Clone, Copy)]
-pub struct Comps {
-    list: [u8; 4],
-    len: usize,
-}
-
-impl Comps {
-    pub fn first(self) -> u8 {
-        self.list[0]
+/// The component that a letter names; [`NONE`] for any other byte.
+const COMPONENTS: [u8; 256] = {
+    let mut components = [NONE; 256];
+    let letters = *b"xyzwXYZW";
+    let mut n = 0;
+    while n < letters.len() {
+        components[letters[n] as usize] = n as u8 % 4;
+        n += 1;
     }
+    components
+};
 
-    pub fn mask(self) -> u8 {
-        self.list[..self.len].iter().fold(0, |m, &c| m | 1 << c)
-    }
-
-    /// The components that an operand reads: a list shorter than four repeats its last.
-    pub fn swizzle(self) -> [u8; 4] {
-        std::array::from_fn(|i| self.list[i.min(self.len - 1)])
-    }
-}
+const NONE: u8 = 4;
 
 /// The class of every byte.
 const CLASSES: [Class; 256] = {
@@ -166,6 +158,16 @@ impl<'s> Lexer<'s> {
         &self.text[self.pos..self.pos + len]
     }
 
+    /// The next eight bytes as one number, the first lowest; zeros after the end of the text.
+    #[inline]
+    pub fn eight_bytes(&self) -> u64 {
+        let rest = &self.text.as_bytes()[self.pos..];
+        match rest.first_chunk() {
+            Some(bytes) => u64::from_le_bytes(*bytes),
+            None => rest.iter().rev().fold(0, |sum, &b| sum << 8 | u64::from(b)),
+        }
+    }
+
     /// Goes past the next token, which has so many bytes.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
@@ -221,6 +223,9 @@ impl<'s> Lexer<'s> {
                 b'\n' => {
                     first = true;
                     self.pos += 1;
+                    // Lines are mostly indented by a few blanks.
+                    let others = self.eight_bytes() ^ u64::from_le_bytes([b' '; 8]);
+                    self.pos += others.trailing_zeros() as usize / 8;
                 }
                 b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
                 b'#' if first => self.skip_line(),
@@ -289,25 +294,25 @@ impl<'s> Lexer<'s> {
         n
     }
 
-    /// Reads components, if they stand here: a word of one to four letters.
+    /// Reads components, if they stand here: a word of one to four letters. A list shorter than four repeats its last.
     #[inline]
-    pub fn components(&mut self) -> Option<Comps> {
-        let mut comps = Comps { list: [0; 4], len: 0 };
-        for c in &mut comps.list {
-            *c = match self.byte(self.pos + comps.len) {
-                b'x' | b'X' => 0,
-                b'y' | b'Y' => 1,
-                b'z' | b'Z' => 2,
-                b'w' | b'W' => 3,
-                _ => break,
-            };
-            comps.len += 1;
-        }
-        if comps.len == 0 || is_word(self.byte(self.pos + comps.len)) {
+    pub fn components(&mut self) -> Option<[u8; 4]> {
+        let mut list = [0, 1, 2, 3].map(|n| COMPONENTS[usize::from(self.byte(self.pos + n))]);
+        if list[0] == NONE {
             return None;
         }
-        self.pos += comps.len;
-        Some(comps)
+        // Mostly without branches: how many letters there are is hard to foretell.
+        let mut len = 1;
+        for n in 1..4 {
+            let there = len == n && list[n] != NONE;
+            list[n] = if there { list[n] } else { list[n - 1] };
+            len += usize::from(there);
+        }
+        if is_word(self.byte(self.pos + len)) {
+            return None;
+        }
+        self.pos += len;
+        Some(list)
     }
 
     /// Goes past the number that stands here: everything up to `,`, `}`, white space or a foreign character. It may be

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use super::ast::*;
 use super::flow;
-use super::lexer::{Comps, Kind, Lexer, Token};
+use super::lexer::{Kind, Lexer, Token};
 use crate::diag::{Diagnostic, Diagnostics, Span, closest};
 
 /// Parses a program; on failure everything that is wrong with it, up to a limit.
@@ -112,11 +112,19 @@ impl<'s> Parser<'s> {
         Box::new(d)
     }
 
+    #[inline]
     fn uint(&mut self, what: &str) -> Parsed<u32> {
-        if let Some(v) = self.lexer.digits() {
-            self.lexer.finish();
-            return Ok(v);
+        match self.lexer.digits() {
+            Some(v) => {
+                self.lexer.finish();
+                Ok(v)
+            }
+            None => self.long_uint(what),
         }
+    }
+
+    #[inline(never)]
+    fn long_uint(&mut self, what: &str) -> Parsed<u32> {
         let word = self.lexer.word();
         match parse_uint(&upper_case(word)) {
             Some(v) if v <= u64::from(u32::MAX) => {
@@ -567,10 +575,10 @@ impl<'s> Parser<'s> {
         if !self.lexer.eat(b'.') {
             return Ok(0xf);
         }
-        Ok(self.components("a write mask of x, y, z and w")?.mask())
+        Ok(mask(self.components("a write mask of x, y, z and w")?))
     }
 
-    fn components(&mut self, what: &str) -> Parsed<Comps> {
+    fn components(&mut self, what: &str) -> Parsed<[u8; 4]> {
         let Some(comps) = self.lexer.components() else { return Err(self.unexpected(what)) };
         self.lexer.finish();
         Ok(comps)
@@ -578,7 +586,7 @@ impl<'s> Parser<'s> {
 
     fn dst(&mut self) -> Parsed<Dst> {
         if let Some((reg, comps)) = self.plain_reg() {
-            return Ok(Dst { reg, mask: comps.map_or(0xf, Comps::mask) });
+            return Ok(Dst { reg, mask: comps.map_or(0xf, mask) });
         }
         let start = self.lexer.pos();
         let mut reg = self.reg()?;
@@ -590,7 +598,7 @@ impl<'s> Parser<'s> {
     /// `[-] [|] FILE[..] [.swizzle] [|]`; a swizzle shorter than four repeats its last component.
     fn src(&mut self) -> Parsed<Src> {
         if let Some((reg, comps)) = self.plain_reg() {
-            let swizzle = comps.map_or(Src::IDENTITY, Comps::swizzle);
+            let swizzle = comps.unwrap_or(Src::IDENTITY);
             return Ok(Src { reg, swizzle, neg: false, abs: false });
         }
         let start = self.lexer.pos();
@@ -602,7 +610,7 @@ impl<'s> Parser<'s> {
         let mut reg = self.reg()?;
         let mut swizzle = Src::IDENTITY;
         if self.lexer.eat(b'.') {
-            swizzle = self.components("a swizzle of x, y, z and w")?.swizzle();
+            swizzle = self.components("a swizzle of x, y, z and w")?;
         }
         if abs {
             self.expect(b'|')?;
@@ -614,11 +622,10 @@ impl<'s> Parser<'s> {
     /// A register as most are written, `FILE[n]` or `FILE[m][n]` with components or without, read in one piece.
     /// Of anything else nothing is read.
     #[inline(always)]
-    fn plain_reg(&mut self) -> Option<(Reg, Option<Comps>)> {
+    fn plain_reg(&mut self) -> Option<(Reg, Option<[u8; 4]>)> {
         let mut lexer = self.lexer;
-        let word = lexer.word();
-        let file = File::parse(word)?;
-        lexer.part(word.len());
+        let (file, len) = File::before_bracket(lexer.eight_bytes())?;
+        lexer.part(len);
         let plain = |n: u32| i16::try_from(n).ok().map(|offset| Index { offset, indirect: None });
         let first = plain(lexer.bracketed()?)?;
         let (dim, index) = match lexer.bracketed() {
@@ -631,7 +638,7 @@ impl<'s> Parser<'s> {
             comps = Some(lexer.components()?);
         }
         lexer.finish();
-        if lexer.at(b'[') || lexer.at(b'(') || lexer.at(b'.') {
+        if !lexer.at(b',') && (lexer.at(b'[') || lexer.at(b'(') || lexer.at(b'.')) {
             return None;
         }
         let span = lexer.span_from(self.lexer.pos());
@@ -684,7 +691,7 @@ impl<'s> Parser<'s> {
         self.expect(b']')?;
         let mut comp = 0;
         if self.lexer.eat(b'.') {
-            comp = self.components("x, y, z or w")?.first();
+            comp = self.components("x, y, z or w")?[0];
         }
         let mut offset = 0;
         if self.lexer.eat(b'-') {
@@ -694,6 +701,11 @@ impl<'s> Parser<'s> {
         }
         Ok(Index { offset, indirect: Some(Indirect { file, index, comp, array: 0 }) })
     }
+}
+
+/// The components of a list as bits.
+fn mask(list: [u8; 4]) -> u8 {
+    list.iter().fold(0, |m, &c| m | 1 << c)
 }
 
 fn known_format(name: &str) -> Option<Box<str>> {

@@ -176,35 +176,34 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// The operands of unit `n`: a component, or a pair where the operation is 64 bits wide.
+    /// Appends the operands of unit `n`: a component, or a pair where the operation is 64 bits wide.
     #[inline(always)]
-    fn operands(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<Operands> {
+    fn operands(&mut self, inst: &Inst<'_>, n: usize, all: &mut Operands) -> Parsed<()> {
         let types = inst.op.info().srcs;
         // Shift amounts and exponents stand in the first component of their pair.
         let narrow = if types[0].is_64() { 2 * n } else { n };
-        let mut all = Operands::new();
         for (src, &ty) in inst.srcs.iter().zip(types) {
             let s = if ty.is_64() { self.operand64(src, n, ty)? } else { self.operand(src, narrow, ty)? };
             all.push(s);
         }
-        Ok(all)
+        Ok(())
     }
 
     /// The result of unit `n`: low and high word where it is 64 bits wide, else one value twice.
     fn component(&mut self, inst: &Inst<'_>, n: usize) -> Parsed<[ValueId; 2]> {
-        let s = self.operands(inst, n)?;
         let exact = inst.precise;
-        if let Some((op, ty)) = simple(inst.op) {
-            let mut i = one_op(op, ty, s);
+        if let Some((op, ty)) = simple(inst.op).or_else(|| Self::simple64(inst.op)) {
+            let mut i = IrInst::new(op, ty);
+            self.operands(inst, n, &mut i.srcs)?;
             i.exact = exact;
             i.sat = inst.saturate && saturates(inst.op);
-            return Ok([self.b().value(i); 2]);
+            if matches!(op, Op::Shl | Op::Shr) {
+                i.aux = Aux::Wrap;
+            }
+            return Ok(if ty.words() == 2 { self.pair(i) } else { [self.b().value(i); 2] });
         }
-        if let Some((op, ty)) = Self::simple64(inst.op) {
-            let mut i = one_op(op, ty, s);
-            i.exact = exact;
-            return Ok(self.pair(i));
-        }
+        let mut s = Operands::new();
+        self.operands(inst, n, &mut s)?;
         if let Some((ty, cond, sty)) = comparison(inst.op) {
             return Ok([self.b().set(ty, cond, sty, s[0], s[1]); 2]);
         }
@@ -340,16 +339,6 @@ impl Body<'_> {
         }
         Ok(())
     }
-}
-
-#[inline(always)]
-fn one_op(op: Op, ty: Type, srcs: Operands) -> IrInst {
-    let mut i = IrInst::new(op, ty);
-    i.srcs = srcs;
-    if matches!(op, Op::Shl | Op::Shr) {
-        i.aux = Aux::Wrap;
-    }
-    i
 }
 
 /// Whether the IR operation of an opcode saturates by itself.
