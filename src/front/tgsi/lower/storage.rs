@@ -34,8 +34,10 @@ impl Storage {
     /// Places what must be in memory from address `start` on.
     pub fn new(ast: &Program, start: u32) -> Storage {
         let mut s = Storage { end: start.next_multiple_of(16), ..Storage::default() };
-        for file in FILES {
-            s.place_file(ast, file);
+        if regs(ast).any(|reg| reg.index.indirect.is_some()) {
+            for file in FILES {
+                s.place_file(ast, file);
+            }
         }
         s
     }
@@ -45,10 +47,7 @@ impl Storage {
         let mut used = vec![false; arrays.len()];
         let mut whole = false;
         let mut top = ast.decls.iter().filter(|d| d.file == file).map(|d| d.last).max();
-        for_regs(ast, |reg| {
-            if reg.file != file {
-                return;
-            }
+        for reg in regs(ast).filter(|reg| reg.file == file) {
             match reg.index.indirect {
                 None => top = top.max(Some(reg.index.offset.max(0) as u32)),
                 Some(i) => match arrays.iter().position(|d| d.array == i.array) {
@@ -56,7 +55,7 @@ impl Storage {
                     None => whole = true,
                 },
             }
-        });
+        }
         if whole {
             self.place(file, 0, top.unwrap_or(0));
             return;
@@ -96,8 +95,8 @@ impl Storage {
     }
 }
 
-/// Calls `f` with every register operand of the program.
-pub fn for_regs(ast: &Program, mut f: impl FnMut(&Reg)) {
-    ast.dsts.iter().for_each(|d| f(&d.reg));
-    ast.srcs.iter().chain(ast.textures.iter().flat_map(|t| &t.offsets)).for_each(|s| f(&s.reg));
+/// Every register operand of the program.
+fn regs(ast: &Program) -> impl Iterator<Item = &Reg> {
+    let offsets = ast.textures.iter().flat_map(|t| &t.offsets);
+    ast.dsts.iter().map(|d| &d.reg).chain(ast.srcs.iter().chain(offsets).map(|s| &s.reg))
 }
