@@ -311,6 +311,23 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// The bits of its fields.
+    const fn mask(self) -> u64 {
+        match self {
+            Kind::Reg(at) | Kind::Sreg(at) | Kind::TargetRel(at) | Kind::TargetAbs(at) | Kind::CcTest(at) => {
+                at.mask()
+            }
+            Kind::Imm { at, .. } | Kind::Word { at, .. } => at.mask(),
+            Kind::Pred { at, not } => at.mask() | not.mask(),
+            Kind::Tied { .. } => 0,
+            Kind::Const { bank, offset, .. } => bank.mask() | offset.mask(),
+            Kind::ConstInd { bank, base, offset } => bank.mask() | base.mask() | offset.mask(),
+            Kind::Mem { base, offset, .. } | Kind::Attr { base, offset, .. } => base.mask() | offset.mask(),
+        }
+    }
+}
+
 /// One operand of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
@@ -321,6 +338,8 @@ pub struct Slot {
     /// `.CC` on a destination.
     pub cc: Bit,
     pub style: Style,
+    /// The bits of all its fields.
+    mask: u64,
 }
 
 /// Peculiarities of the text.
@@ -342,7 +361,7 @@ pub enum Style {
 
 impl Slot {
     pub const fn new(kind: Kind) -> Slot {
-        Slot { kind, mods: SrcBits::NONE, sel: None, cc: Bit::NO, style: Style::Plain }
+        Slot { kind, mods: SrcBits::NONE, sel: None, cc: Bit::NO, style: Style::Plain, mask: kind.mask() }
     }
 
     pub const fn style(mut self, style: Style) -> Slot {
@@ -352,26 +371,31 @@ impl Slot {
 
     pub const fn neg(mut self, bit: u8) -> Slot {
         self.mods.neg = Bit(bit);
-        self
+        self.with_bits(Bit(bit).mask())
     }
 
     pub const fn abs(mut self, bit: u8) -> Slot {
         self.mods.abs = Bit(bit);
-        self
+        self.with_bits(Bit(bit).mask())
     }
 
     pub const fn inv(mut self, bit: u8) -> Slot {
         self.mods.inv = Bit(bit);
-        self
+        self.with_bits(Bit(bit).mask())
     }
 
     pub const fn cc(mut self, bit: u8) -> Slot {
         self.cc = Bit(bit);
-        self
+        self.with_bits(Bit(bit).mask())
     }
 
     pub const fn sel(mut self, at: Bits, names: &'static [Option<Sel>]) -> Slot {
         self.sel = Some((at, names));
+        self.with_bits(at.mask())
+    }
+
+    const fn with_bits(mut self, bits: u64) -> Slot {
+        self.mask |= bits;
         self
     }
 
@@ -574,7 +598,7 @@ impl Row {
             _ => 0,
         };
         let groups = self.groups.iter().fold(0, |m, g| m | g.at.mask());
-        let slots = self.slots.iter().flat_map(Slot::fields).fold(0, |m, (_, at)| m | at.mask());
+        let slots = self.slots.iter().fold(0, |m, s| m | s.mask);
         guard | self.sync.mask() | groups | slots
     }
 
