@@ -75,7 +75,7 @@ impl File {
     #[inline]
     pub fn before_bracket(text: u64) -> Option<(File, usize)> {
         const ONES: u64 = u64::from_le_bytes([1; 8]);
-        let others = text ^ ONES * b'[' as u64;
+        let others = text ^ (ONES * b'[' as u64);
         // The highest bit of each byte that is zero, and perhaps of some above the first of them.
         let brackets = others.wrapping_sub(ONES) & !others & (ONES << 7);
         if brackets == 0 {
