@@ -7,6 +7,8 @@
 //! mov.sat f32 %r5 %r4         ->  mul.sat f32 %r4 %r2 %r2 ; mov u32 %r5 %r4
 //! not u32 %r6 %r0
 //! and u32 %r7 %r6 %r1         ->  and u32 %r7 ~%r0 %r1
+//! xor u32 %r9 %r8 0x80000000
+//! add f64 {..} {%r0 %r9} ..   ->  add f64 {..} -{%r0 %r8} ..
 //! ```
 //!
 //! What an instruction can carry is asked of [`crate::isel::legal`], with registers in place of the constants that
@@ -53,7 +55,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 
 /// Readers of what may become a modifier of their operands, and saturating copies.
 fn candidates(f: &Function) -> Vec<InstId> {
-    let read_modified = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(is_modifier);
+    let read_modified = |s: &Src| signed_word(s).and_then(|v| f.def_inst(v)).is_some_and(is_modifier);
     // Readers come after what they read.
     let mut any_modifier = false;
     gather(f, |inst| {
@@ -67,6 +69,26 @@ fn candidates(f: &Function) -> Vec<InstId> {
 /// Whether an instruction does what may be a modifier of its readers' operands.
 fn is_modifier(inst: &Inst) -> bool {
     matches!((inst.op, inst.ty), (Op::Neg | Op::Abs | Op::Not, _) | (Op::Mov, Type::Pred))
+        || sign_change(inst).is_some()
+}
+
+/// The word that has an operand's sign.
+fn signed_word(s: &Src) -> Option<ValueId> {
+    match s.kind {
+        SrcKind::Val(v) | SrcKind::Pair([_, v]) => Some(v),
+        _ => None,
+    }
+}
+
+/// What an operation on the bits of a word does to the double whose high word it is.
+fn sign_change(inst: &Inst) -> Option<SrcMods> {
+    let (neg, abs) = match (inst.op, inst.srcs.get(1)?.as_imm()?) {
+        (Op::Xor, 0x8000_0000) => (true, false),
+        (Op::And, 0x7fff_ffff) => (false, true),
+        (Op::Or, 0x8000_0000) => (true, true),
+        _ => return None,
+    };
+    Some(SrcMods { neg, abs, inv: false })
 }
 
 /// Whether an instruction is one machine instruction once its constants are in registers.
@@ -89,7 +111,7 @@ fn encodes(chip: crate::Chip, f: &Function, inst: &Inst) -> bool {
 /// Operand `n` read through the operation that computes it, if that only changes its sign or complements it.
 fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     let s = inst.srcs[n];
-    let v = s.as_val()?;
+    let v = signed_word(&s)?;
     let d = f.def_inst(v).filter(|d| is_modifier(d) && d.guard.is_none() && d.dsts.len() == 1 && !d.sat)?;
     let ty = src_type(inst, n);
     let inner = d.srcs[0];
@@ -98,6 +120,15 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
         return None;
     }
     let mut new = Src { kind: inner.kind, mods: s.mods };
+    if let SrcKind::Pair([low, _]) = s.kind {
+        let change =
+            sign_change(d).filter(|_| ty == Type::F64 && inst.op.is(op::FMODS) && inner.is_plain_val())?;
+        if !s.mods.abs {
+            (new.mods.neg, new.mods.abs) = (s.mods.neg ^ change.neg, change.abs);
+        }
+        new.kind = SrcKind::Pair([low, inner.as_val()?]);
+        return Some(new);
+    }
     match (d.op, d.ty, ty) {
         (Op::Neg | Op::Abs, Type::F32, Type::F32) if inst.op.is(op::FMODS) => {
             // A flushing negation flushes what it reads; the reader must do the same.
