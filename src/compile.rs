@@ -168,6 +168,7 @@ fn generate(
     };
     let mut code = timed(session, options, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
         .map_err(|e| located(*defect(e.to_string()), e.loc))?;
+    code.note_touches();
     if options.opt_level > 1 {
         timed(session, options, "schedule", || order::run(&mut code));
     }

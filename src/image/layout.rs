@@ -53,7 +53,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     };
 
     let all = || code.blocks.iter().flat_map(|b| b.lines());
-    let issues = issue::control(all().map(|l| &l.inst), count as usize);
+    let issues = issue::control(all().map(|l| (&l.inst, l.touches)), &code.touched, count as usize);
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
     let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);

@@ -152,7 +152,6 @@ fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
             {
                 encode_reg(at, reg).ok_or(Misfit::Register(i as u8))?
             }
-            Operand::Pred(p) => encode_pred(&slot.kind, p).ok_or(Misfit::Modifier(i as u8))?,
             _ => encode_operand(slot, o, i as u8, pc)?,
         };
     }
@@ -262,13 +261,17 @@ fn encode_pred(kind: &Kind, p: Pred) -> Option<u64> {
     Some(at.put(u64::from(p.num)) | if p.not { not.mask() } else { 0 })
 }
 
-#[inline]
+#[inline(always)]
 fn encode_reg(at: Bits, reg: Reg) -> Option<u64> {
     let rz = at.max();
-    let n = if reg == Reg::Z { rz } else { u64::from(reg.0) };
-    ((n < rz) || reg == Reg::Z).then(|| at.put(n))
+    match u64::from(reg.0) {
+        n if n < rz => Some(at.put(n)),
+        _ if reg == Reg::Z => Some(at.put(rz)),
+        _ => None,
+    }
 }
 
+#[inline]
 fn encode_mods(bits: SrcBits, mods: SrcMods) -> Option<u64> {
     if mods == SrcMods::default() {
         return Some(0);
@@ -285,9 +288,12 @@ fn encode_mods(bits: SrcBits, mods: SrcMods) -> Option<u64> {
     Some(word)
 }
 
+#[inline]
 fn encode_sel(slot: &Slot, sel: Sel) -> Option<u64> {
     match slot.sel {
         None => (sel == Sel::Whole).then_some(0),
+        // Most name the whole register first.
+        Some((_, [Some(first), ..])) if sel == *first => Some(0),
         Some((at, names)) => {
             let value = names.iter().position(|&n| n == Some(sel))?;
             Some(at.put(value as u64))
@@ -298,8 +304,8 @@ fn encode_sel(slot: &Slot, sel: Sel) -> Option<u64> {
 fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u64, Misfit> {
     let range = Misfit::Range(i);
     let register = Misfit::Register(i);
-    match (slot.kind, *o) {
-        (Kind::Reg(at), Operand::Reg { reg, mods, sel, cc }) => {
+    match (&slot.kind, o) {
+        (&Kind::Reg(at), &Operand::Reg { reg, mods, sel, cc }) => {
             if cc && !slot.cc.exists() {
                 return Err(Misfit::Modifier(i));
             }
@@ -308,10 +314,11 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             let reg = encode_reg(at, reg).ok_or(register)?;
             Ok(reg | flags | part | if cc { slot.cc.mask() } else { 0 })
         }
-        (Kind::Tied { .. }, Operand::Reg { mods, sel: Sel::Whole, cc: false, .. }) => {
+        (Kind::Tied { .. }, &Operand::Reg { mods, sel: Sel::Whole, cc: false, .. }) => {
             encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))
         }
-        (Kind::Imm { at, enc }, Operand::Imm { bits, kind, mods }) => {
+        (kind @ Kind::Pred { .. }, &Operand::Pred(p)) => encode_pred(kind, p).ok_or(Misfit::Modifier(i)),
+        (&Kind::Imm { at, enc }, &Operand::Imm { bits, kind, mods }) => {
             if kind != imm_kind(enc) {
                 return Err(Misfit::Operands);
             }
@@ -319,8 +326,8 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             Ok(encode_imm(at, enc, bits).ok_or(range)? | flags)
         }
         (
-            Kind::Const { bank, offset, shift, .. },
-            Operand::Const { bank: n, base, offset: bytes, mods, sel },
+            &Kind::Const { bank, offset, shift, .. },
+            &Operand::Const { bank: n, base, offset: bytes, mods, sel },
         ) => {
             if base != Reg::Z {
                 return Err(Misfit::Operands);
@@ -331,8 +338,8 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             Ok(bank | encode_scaled(offset, bytes, shift, false).ok_or(range)? | flags | part)
         }
         (
-            Kind::ConstInd { bank, base, offset },
-            Operand::Const { bank: n, base: r, offset: bytes, mods, sel },
+            &Kind::ConstInd { bank, base, offset },
+            &Operand::Const { bank: n, base: r, offset: bytes, mods, sel },
         ) => {
             if mods != SrcMods::default() || sel != Sel::Whole {
                 return Err(Misfit::Modifier(i));
@@ -341,20 +348,20 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             let base = encode_reg(base, r).ok_or(register)?;
             Ok(bank | base | encode_scaled(offset, bytes, 0, true).ok_or(range)?)
         }
-        (Kind::Mem { base, offset, shift, signed }, Operand::Mem { base: r, offset: bytes }) => {
+        (&Kind::Mem { base, offset, shift, signed }, &Operand::Mem { base: r, offset: bytes }) => {
             // Without a base register the address is a number, not a distance.
             let signed = signed && r != Reg::Z;
             Ok(encode_base(base, r).ok_or(register)?
                 | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
         }
-        (Kind::Attr { base, offset, shift, signed }, Operand::Attr { base: r, offset: bytes }) => {
+        (&Kind::Attr { base, offset, shift, signed }, &Operand::Attr { base: r, offset: bytes }) => {
             Ok(encode_base(base, r).ok_or(register)?
                 | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
         }
-        (Kind::Sreg(at), Operand::Sreg(n)) | (Kind::CcTest(at), Operand::CcTest(n)) => {
+        (&Kind::Sreg(at), &Operand::Sreg(n)) | (&Kind::CcTest(at), &Operand::CcTest(n)) => {
             put_checked(at, u64::from(n)).ok_or(Misfit::Name(i))
         }
-        (Kind::TargetRel(at), Operand::Target(t)) => {
+        (&Kind::TargetRel(at), &Operand::Target(t)) => {
             let Some(pc) = pc else { return Ok(0) };
             let distance = i64::from(t.wrapping_sub(pc.wrapping_add(8)) as i32);
             if !at.fits_signed(distance) {
@@ -362,8 +369,8 @@ fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u6
             }
             Ok(at.put(distance as u64 & at.max()))
         }
-        (Kind::TargetAbs(at), Operand::Target(t)) => put_checked(at, u64::from(t)).ok_or(range),
-        (Kind::Word { at, words }, Operand::Word(w)) => {
+        (&Kind::TargetAbs(at), &Operand::Target(t)) => put_checked(at, u64::from(t)).ok_or(range),
+        (&Kind::Word { at, words }, &Operand::Word(w)) => {
             let value = words.iter().position(|&x| x == Some(w)).ok_or(Misfit::Name(i))?;
             Ok(at.put(value as u64))
         }

@@ -13,6 +13,7 @@
 //! code section.
 
 use arrayvec::ArrayVec;
+use std::hash::{Hash, Hasher};
 
 /// A general register; 255 is RZ on every chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,12 +53,34 @@ impl std::ops::Not for Pred {
 }
 
 /// Modifiers on one source operand, as SASS writes them: `-R0`, `|R0|`, `-|R0|`, `~R0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, Eq, Default)]
 pub struct SrcMods {
     pub neg: bool,
     pub abs: bool,
     /// Bitwise complement, `~R0`.
     pub inv: bool,
+}
+
+impl SrcMods {
+    /// A bit for each. Operands are compared and hashed all the time: this way without a branch.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.neg as u8 | (self.abs as u8) << 1 | (self.inv as u8) << 2
+    }
+}
+
+impl PartialEq for SrcMods {
+    #[inline]
+    fn eq(&self, other: &SrcMods) -> bool {
+        self.bits() == other.bits()
+    }
+}
+
+impl Hash for SrcMods {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u8(self.bits());
+    }
 }
 
 /// A part of a register: `R0.H1`, `R0.B2`, and the byte permutations of video instructions, `R0.4444`.

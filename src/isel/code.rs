@@ -2,6 +2,7 @@
 
 use crate::ir::Loc;
 use crate::isa::{MInst, Operand};
+use crate::sched::effects::{Touched, Touches};
 
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -12,6 +13,14 @@ pub struct Label(pub u32);
 pub struct Line {
     pub inst: MInst,
     pub loc: Loc,
+    /// What it touches, once that is noted.
+    pub touches: Touches,
+}
+
+impl Line {
+    pub fn new(inst: MInst, loc: Loc) -> Line {
+        Line { inst, loc, touches: Touches::default() }
+    }
 }
 
 /// Straight-line code: entered at its start, left at its end (a conditional branch or exit may leave in the tail).
@@ -39,6 +48,8 @@ pub struct Code {
     pub blocks: Vec<MBlock>,
     /// The block that each label stands before.
     pub labels: Vec<u32>,
+    /// What [`Line::touches`] are parts of.
+    pub touched: Touched,
 }
 
 impl Code {
@@ -51,6 +62,16 @@ impl Code {
     /// Puts a label before the next block that is pushed.
     pub fn bind(&mut self, label: Label) {
         self.labels[label.0 as usize] = self.blocks.len() as u32;
+    }
+
+    /// Notes what each instruction touches, for the passes of [`crate::sched`]: several ask.
+    pub fn note_touches(&mut self) {
+        self.touched.reserve(self.blocks.iter().map(|b| b.body.len() + b.tail.len()).sum());
+        for block in &mut self.blocks {
+            for line in block.body.iter_mut().chain(&mut block.tail) {
+                line.touches = self.touched.add(&line.inst);
+            }
+        }
     }
 
     /// Drops instructions that do nothing: branches to what follows anyway.

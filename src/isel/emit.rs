@@ -164,13 +164,13 @@ impl Emitter<'_> {
     fn inst(&self, id: InstId, inst: &Inst, out: &mut Vec<Line>) {
         if let Some(call) = inst.call() {
             let label = self.starts[call.func].map_or(u32::MAX, |l| l.0);
-            out.push(Line { inst: MInst::new(Op::Cal).arg(Operand::Target(label)), loc: inst.loc });
+            out.push(Line::new(MInst::new(Op::Cal).arg(Operand::Target(label)), inst.loc));
             return;
         }
         let m = select(self.chip, self.f, inst, &|v| self.reg(id, v));
         // Whether the operands fit is checked where the word is made.
         match m {
-            Ok(m) => out.push(Line { inst: m, loc: inst.loc }),
+            Ok(m) => out.push(Line::new(m, inst.loc)),
             Err(why) => {
                 let mut error = self.error.borrow_mut();
                 error.get_or_insert_with(|| EmitError {
@@ -185,7 +185,7 @@ impl Emitter<'_> {
 
     fn moves(&self, moves: &[Move], loc: Loc, out: &mut Vec<Line>) {
         for &m in moves {
-            each_move(m, &mut |inst| out.push(Line { inst, loc }));
+            each_move(m, &mut |inst| out.push(Line::new(inst, loc)));
         }
     }
 }

@@ -117,10 +117,10 @@ pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code:
         body,
         entry_function: is_entry,
         constructs: Vec::new(),
-        inside: SecondaryMap::with_default(NONE),
-        heads: SecondaryMap::with_default(NONE),
+        inside: table(f, NONE),
+        heads: table(f, NONE),
         placed: EntitySet::with_capacity(f.blocks.len()),
-        flat: SecondaryMap::new(),
+        flat: table(f, None),
     };
     flow.find_constructs();
     flow.decide_flat();
@@ -129,13 +129,20 @@ pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code:
     flow.write(start, code);
 }
 
+/// A table over the blocks of a function.
+fn table<T: Clone>(f: &Function, value: T) -> SecondaryMap<BlockId, T> {
+    let mut table = SecondaryMap::with_default(value);
+    table.resize(f.blocks.len());
+    table
+}
+
 impl<B: Body> Flow<'_, B> {
     /// Blocks of a construct are contiguous in the layout, up to its join or exit. One whose end is not in the layout
     /// (nobody gets there) reaches as far as the construct around it.
     fn find_constructs(&mut self) {
         let mut stack: Vec<u32> = Vec::new();
         // How many constructs on the stack end at a block.
-        let mut ends: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+        let mut ends = table(self.f, 0u32);
         for &b in &self.f.layout {
             while ends[b] > 0
                 && let Some(top) = stack.pop()
@@ -280,7 +287,7 @@ impl<B: Body> Flow<'_, B> {
 
     /// Decides which arms are executed under their condition instead of being branched to.
     fn decide_flat(&mut self) {
-        let mut preds: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+        let mut preds = table(self.f, 0u32);
         for &b in &self.f.layout {
             self.f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
         }
@@ -403,8 +410,8 @@ impl<B: Body> Flow<'_, B> {
     fn write(&self, start: Label, code: &mut Code) {
         let reachable = self.reachable();
         let order: Vec<BlockId> = self.f.layout.iter().copied().filter(|&b| reachable.contains(b)).collect();
-        let mut labels: SecondaryMap<BlockId, Option<Label>> = SecondaryMap::new();
-        let mut again: SecondaryMap<BlockId, Option<Label>> = SecondaryMap::new();
+        let mut labels = table(self.f, None);
+        let mut again = table(self.f, None);
         for &b in &order {
             labels[b] = Some(code.new_label());
             again[b] = if matches!(self.f.blocks[b].merge, Merge::Loop { .. }) {
@@ -420,7 +427,7 @@ impl<B: Body> Flow<'_, B> {
         for (k, &b) in order.iter().enumerate() {
             let block = &self.f.blocks[b];
             let loc = block.term_loc;
-            let line = |inst: MInst| Line { inst, loc };
+            let line = |inst: MInst| Line::new(inst, loc);
             if let Some(l) = labels[b] {
                 code.bind(l);
             }
@@ -458,7 +465,7 @@ impl<B: Body> Flow<'_, B> {
                 let condition = Pred { num: self.body.condition(b), not: *not };
                 for (arm, guard) in [(then.to, condition), (els.to, !condition)] {
                     for l in self.flat[arm].iter().flatten() {
-                        out.body.push(Line { inst: l.inst.clone().guarded(guard), loc: l.loc });
+                        out.body.push(Line::new(l.inst.clone().guarded(guard), l.loc));
                     }
                 }
             }

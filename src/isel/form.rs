@@ -5,7 +5,7 @@
 //! is in. What has rare details has no form and is looked at each time.
 
 use crate::chip::Chip;
-use crate::ir::{Aux, Class, Function, Inst, MemRef, Src, SrcKind, SrcMods};
+use crate::ir::{Aux, Class, Function, Inst, MemRef, Src, SrcKind};
 use rustc_hash::FxHasher;
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -106,10 +106,7 @@ fn source(func: &Function, s: &Src, note: &mut impl FnMut(u32)) -> Option<u64> {
         }
         _ => return None,
     };
-    if s.mods == SrcMods::default() {
-        return Some(kind << 3);
-    }
-    Some(kind << 3 | u64::from(s.mods.neg) << 2 | u64::from(s.mods.abs) << 1 | u64::from(s.mods.inv))
+    Some(kind << 3 | u64::from(s.mods.bits()))
 }
 
 /// Shape of an address but for its offset, in sixteen bits.
@@ -126,7 +123,7 @@ fn address(m: &MemRef) -> Option<u64> {
 }
 
 /// How many answers are kept, each at the place that its form's hash says.
-const KEPT: usize = 1024;
+const KEPT: usize = 4096;
 
 /// A form and whether it is legal.
 type Answer = Option<(Form, bool)>;

@@ -41,7 +41,7 @@ impl Cx<'_> {
             Src { kind: SrcKind::Imm(_), .. } if !is_reg(&s) => {
                 Ok(args(self.inst(isa::Op::Mov32i), [self.dst(i), s]))
             }
-            Src { mods: NOT, .. } => self.complement(i, s),
+            Src { mods, .. } if mods == NOT => self.complement(i, s),
             Src { mods, .. } if mods != SrcMods::default() && !is_reg(&s) => Err(Unencodable::Operand),
             _ => Ok(args(self.inst(isa::Op::Mov), [self.dst(i), s])),
         }

@@ -31,9 +31,12 @@ pub struct Illegal {
 pub fn run(f: &mut Function, chip: Chip) -> Result<(), Illegal> {
     for n in 0..f.layout.len() {
         let block = f.layout[n];
-        let body = std::mem::take(&mut f.blocks[block].body);
-        f.blocks[block].body.reserve(body.len());
-        for id in body {
+        // Up to the first that has to change, all stay where they are.
+        let Some(first) = f.blocks[block].body.iter().position(|&id| !is_legal(f, chip, id)) else {
+            continue;
+        };
+        let rest = f.blocks[block].body.split_off(first);
+        for id in rest {
             instruction(f, chip, block, id)?;
         }
     }
@@ -46,6 +49,12 @@ fn stays(i: &Inst) -> bool {
     matches!(i.op, Op::Undef | Op::Call | Op::Pcopy)
 }
 
+fn is_legal(f: &Function, chip: Chip, id: InstId) -> bool {
+    let i = &f.insts[id];
+    !has_shared_factor(f, i) && (stays(i) || isel::legal(chip, f, i))
+}
+
+/// Appends an instruction to a block, in legal form.
 fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Result<(), Illegal> {
     if has_shared_factor(f, &f.insts[id]) {
         let mut inst = f.insts[id].clone();

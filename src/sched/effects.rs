@@ -21,6 +21,15 @@ impl Resource {
     }
 
     pub const COUNT: usize = 8 + 256;
+
+    /// The inverse of [`Resource::index`].
+    pub const fn of_index(n: u16) -> Resource {
+        match n {
+            0..7 => Resource::Pred(n as u8),
+            7 => Resource::Carry,
+            _ => Resource::Gpr((n - 8) as u8),
+        }
+    }
 }
 
 /// How an instruction relates to memory and to other threads.
@@ -215,6 +224,44 @@ pub fn touches(m: &MInst, mut f: impl FnMut(Resource, Access)) {
             Operand::Word(Kw::Pr) => (0..7).for_each(|p| f(Resource::Pred(p), Write)),
             _ => {}
         }
+    }
+}
+
+/// What instructions touch, one after the other, as [`Resource::index`].
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Touched(Vec<u16>);
+
+/// The part of [`Touched`] that one instruction touches: what it reads, then what it writes.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Touches {
+    start: u32,
+    reads: u16,
+    writes: u16,
+}
+
+impl Touched {
+    /// Makes room for so many instructions.
+    pub fn reserve(&mut self, instructions: usize) {
+        self.0.reserve(4 * instructions);
+    }
+
+    /// Appends what an instruction touches.
+    pub fn add(&mut self, m: &MInst) -> Touches {
+        let start = self.0.len();
+        let mut reads = 0;
+        touches(m, |r, access| {
+            self.0.push(r.index() as u16);
+            reads += u16::from(access == Access::Read);
+        });
+        Touches { start: start as u32, reads, writes: (self.0.len() - start) as u16 - reads }
+    }
+
+    pub fn reads(&self, t: Touches) -> &[u16] {
+        &self.0[t.start as usize..][..usize::from(t.reads)]
+    }
+
+    pub fn writes(&self, t: Touches) -> &[u16] {
+        &self.0[t.start as usize + usize::from(t.reads)..][..usize::from(t.writes)]
     }
 }
 

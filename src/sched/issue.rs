@@ -5,16 +5,16 @@
 //! enough for every fixed latency, hence what is pending is known along straight code and nothing is at labels that
 //! are branched to.
 
-use super::effects::{self, Access, Resource};
+use super::effects::{Resource, Touched, Touches};
 use crate::isa::sched_word::Issue;
 use crate::isa::{MInst, Op, latency};
 
 /// Cycles after which every result of fixed latency is there.
 const DRAIN: u32 = 16;
 
-/// Cycles until what an operation writes may be read.
-pub fn latency_of(op: Op, r: Resource) -> u32 {
-    match r {
+/// Cycles until what an operation writes, as [`Resource::index`], may be read.
+pub fn latency_of(op: Op, r: u16) -> u32 {
+    match Resource::of_index(r) {
         Resource::Gpr(_) => latency::result(op),
         Resource::Pred(_) => latency::predicate(op),
         Resource::Carry => latency::CARRY,
@@ -34,33 +34,30 @@ pub fn transfers(m: &MInst) -> bool {
         || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
 }
 
-/// The issue control of so many instructions in the order of the code.
-pub fn control<'m>(code: impl Iterator<Item = &'m MInst>, count: usize) -> Vec<Issue> {
+/// The issue control of so many instructions in the order of the code, each with what it touches.
+pub fn control<'m>(
+    code: impl Iterator<Item = (&'m MInst, Touches)>,
+    touched: &Touched,
+    count: usize,
+) -> Vec<Issue> {
     let mut out: Vec<Issue> = Vec::with_capacity(count);
     // The cycle from which each resource may be read.
     let mut ready = [0u32; Resource::COUNT];
-    // What an instruction writes, with the latency.
-    let mut writes: Vec<(usize, u32)> = Vec::new();
     // The cycle of the previous instruction, and the fewest cycles after it.
     let mut previous: Option<(u32, u32)> = None;
     let mut last = Op::Nop;
-    for m in code {
-        let mut at = 0;
-        writes.clear();
-        effects::touches(m, |r, access| match access {
-            Access::Read => at = at.max(ready[r.index()]),
-            Access::Write => {
-                let latency = latency_of(m.op, r);
-                at = at.max(overtaking(ready[r.index()], latency));
-                writes.push((r.index(), latency));
-            }
-        });
+    for (m, touches) in code {
+        let (reads, writes) = (touched.reads(touches), touched.writes(touches));
+        let mut at = reads.iter().fold(0, |at, &r| at.max(ready[usize::from(r)]));
+        for &r in writes {
+            at = at.max(overtaking(ready[usize::from(r)], latency_of(m.op, r)));
+        }
         if let Some((issued, gap)) = previous {
             at = at.max(issued + gap).min(issued + 32);
             out.push(issue_of(last, at - issued));
         }
-        for &(r, latency) in &writes {
-            ready[r] = at + latency;
+        for &r in writes {
+            ready[usize::from(r)] = at + latency_of(m.op, r);
         }
         let mut gap = latency::issue(m.op).max(1);
         if transfers(m) {
@@ -89,7 +86,9 @@ mod tests {
     }
 
     fn cycles(code: &[MInst]) -> Vec<u32> {
-        control(code.iter(), code.len()).iter().map(|i| i.cycles()).collect()
+        let mut touched = Touched::default();
+        let code: Vec<(&MInst, Touches)> = code.iter().map(|m| (m, touched.add(m))).collect();
+        control(code.iter().copied(), &touched, code.len()).iter().map(|i| i.cycles()).collect()
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //! and so do memory accesses of which one writes; what orders memory, talks to other warps, or reads the clock stays
 //! where it is. Control flow is not in the code that is looked at.
 
-use super::effects::{self, Access, MemoryEffect, Resource, memory};
+use super::effects::{MemoryEffect, Touched, memory};
 use super::issue::{latency_of, overtaking};
 use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, latency};
@@ -33,7 +33,7 @@ const MEMORY_LATENCY: u32 = 100;
 pub fn run(code: &mut Code) {
     let mut s = Scheduler::default();
     for block in &mut code.blocks {
-        block.body.chunks_mut(WINDOW).for_each(|region| s.region(region));
+        block.body.chunks_mut(WINDOW).for_each(|region| s.region(region, &code.touched));
     }
 }
 
@@ -82,18 +82,18 @@ struct Wait {
 #[derive(Default)]
 struct Scheduler {
     region: u32,
-    /// By [`Resource::index`], as far as resources occur.
+    /// By [`super::effects::Resource::index`], as far as resources occur.
     users: Vec<Users>,
     nodes: Vec<Node>,
     waits: Vec<Wait>,
 }
 
 impl Scheduler {
-    fn region(&mut self, lines: &mut [Line]) {
+    fn region(&mut self, lines: &mut [Line], touched: &Touched) {
         if lines.len() < 3 {
             return;
         }
-        let free = self.read(lines);
+        let free = self.read(lines, touched);
         let old = self.cycles();
         // All have to stay, or nothing waits for anything.
         if !free || old <= self.nodes.iter().map(|n| n.gap).sum() {
@@ -106,7 +106,7 @@ impl Scheduler {
     }
 
     /// Makes the nodes, as far as the instructions before each matter. Whether any may move.
-    fn read(&mut self, lines: &[Line]) -> bool {
+    fn read(&mut self, lines: &[Line], touched: &Touched) -> bool {
         self.region += 1;
         self.nodes.clear();
         self.nodes.reserve(lines.len());
@@ -119,26 +119,25 @@ impl Scheduler {
             let bit = 1u64 << k;
             let (mut all, mut needs) = (fence, 0);
             let start = self.waits.len() as u32;
-            effects::touches(m, |r, access| {
+            for &r in touched.reads(l.touches) {
                 let u = users(&mut self.users, r, self.region);
-                let mut cycles = u.latency;
-                let writer = if cycles == 0 { 0 } else { 1 << u.writer };
-                match access {
-                    Access::Read => {
-                        needs |= writer;
-                        u.readers |= bit;
-                    }
-                    Access::Write => {
-                        let latency = latency_of(m.op, r);
-                        cycles = overtaking(cycles.into(), latency) as u8;
-                        all |= writer | u.readers;
-                        *u = Users { writer: k as u8, latency: latency as u8, readers: 0, ..*u };
-                    }
+                u.readers |= bit;
+                if u.latency > 0 {
+                    needs |= 1 << u.writer;
+                    self.waits.push(Wait { earlier: u.writer, cycles: u.latency });
                 }
-                if cycles > 0 && writer != 0 {
-                    self.waits.push(Wait { earlier: writer.trailing_zeros() as u8, cycles });
+            }
+            for &r in touched.writes(l.touches) {
+                let u = users(&mut self.users, r, self.region);
+                let latency = latency_of(m.op, r);
+                all |= u.readers;
+                if u.latency > 0 {
+                    all |= 1 << u.writer;
+                    let cycles = overtaking(u.latency.into(), latency) as u8;
+                    self.waits.push(Wait { earlier: u.writer, cycles });
                 }
-            });
+                *u = Users { writer: k as u8, latency: latency as u8, readers: 0, ..*u };
+            }
             match memory(m) {
                 _ if is_fixed(m) => {
                     all |= bit - 1;
@@ -269,11 +268,12 @@ impl Scheduler {
 const SPARE: usize = 32;
 
 /// The users of a resource in this region so far.
-fn users(all: &mut Vec<Users>, r: Resource, region: u32) -> &mut Users {
-    if all.len() <= r.index() {
-        all.resize(r.index() + SPARE, Users::default());
+fn users(all: &mut Vec<Users>, r: u16, region: u32) -> &mut Users {
+    let r = usize::from(r);
+    if all.len() <= r {
+        all.resize(r + SPARE, Users::default());
     }
-    let u = &mut all[r.index()];
+    let u = &mut all[r];
     if u.region != region {
         *u = Users { region, ..Users::default() };
     }
@@ -325,10 +325,10 @@ mod tests {
     use crate::isel::code::MBlock;
 
     fn reordered(lines: &[&str]) -> Vec<String> {
-        let line =
-            |s: &&str| Line { inst: text::parse(Chip::Gk110, s, 8, &|_| None).unwrap(), loc: Loc::default() };
+        let line = |s: &&str| Line::new(text::parse(Chip::Gk110, s, 8, &|_| None).unwrap(), Loc::default());
         let block = MBlock { body: lines.iter().map(line).collect(), ..MBlock::default() };
-        let mut code = Code { blocks: vec![block], labels: Vec::new() };
+        let mut code = Code { blocks: vec![block], ..Code::default() };
+        code.note_touches();
         run(&mut code);
         code.blocks[0].body.iter().map(|l| text::print(Chip::Gk110, &l.inst)).collect()
     }

@@ -116,7 +116,7 @@ pub fn insert(code: &mut Code) {
 }
 
 fn barrier(count: u8, loc: Loc) -> Line {
-    Line { inst: MInst::new(Op::Texdepbar).arg(Operand::imm(count.into())), loc }
+    Line::new(MInst::new(Op::Texdepbar).arg(Operand::imm(count.into())), loc)
 }
 
 /// What is outstanding at the start of each block that control reaches.
@@ -179,7 +179,7 @@ mod tests {
     use crate::isel::code::MBlock;
 
     fn line(inst: MInst) -> Line {
-        Line { inst, loc: Loc::default() }
+        Line::new(inst, Loc::default())
     }
 
     fn tex(d: u8) -> Line {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn code(blocks: Vec<MBlock>, labels: Vec<u32>) -> Code {
-        Code { blocks, labels }
+        Code { blocks, labels, ..Code::default() }
     }
 
     fn barriers(lines: &[Line]) -> Vec<(usize, u32)> {
