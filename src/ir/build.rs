@@ -51,6 +51,7 @@ impl<'f> Builder<'f> {
         if inst.loc == Loc::default() {
             inst.loc = self.loc;
         }
+        self.func.ops.insert(inst.op);
         let id = self.func.insts.push(inst);
         self.func.blocks[self.block].body.push(id);
         d

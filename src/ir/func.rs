@@ -1,6 +1,7 @@
 //! Programs, functions and blocks: the arenas, and the structure that divergence needs.
 
 use super::inst::{Edge, Inst, Loc};
+use super::op::OpSet;
 use super::types::Class;
 use super::{BlockId, FuncId, InstId, ValueId};
 use cranelift_entity::PrimaryMap;
@@ -156,6 +157,8 @@ pub struct Function {
     pub library: bool,
     /// Bytes of local memory that the function's own accesses use, from 0.
     pub local_bytes: u32,
+    /// Operations that have occurred, so that passes for others need not look: none occurs that is not in it.
+    pub ops: OpSet,
 }
 
 impl Function {
@@ -170,6 +173,7 @@ impl Function {
             layout: Vec::new(),
             library: false,
             local_bytes: 0,
+            ops: OpSet::default(),
         }
     }
 
@@ -238,6 +242,7 @@ impl Function {
         let id = self.insts.next_key();
         let values = &mut self.values;
         inst.for_defs(|v| values[v].def = Def::Inst(id));
+        self.ops.insert(inst.op);
         self.insts.push(inst)
     }
 
@@ -253,6 +258,7 @@ impl Function {
         let values = &mut self.values;
         self.insts[id].for_defs(|v| values[v].def = Def::None);
         inst.for_defs(|v| values[v].def = Def::Inst(id));
+        self.ops.insert(inst.op);
         self.insts[id] = inst;
     }
 

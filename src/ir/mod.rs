@@ -46,7 +46,7 @@ pub use inst::{
     Scope, ShflOp, Space, Src, SrcKind, SrcMods, Surf, Sv, Tex, TexOp, TexRole, VoteOp,
 };
 pub use list::List;
-pub use op::Op;
+pub use op::{Op, OpSet};
 pub use types::{Class, Type};
 
 use cranelift_entity::entity_impl;

@@ -228,6 +228,42 @@ impl Op {
     }
 }
 
+/// A set of operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OpSet(u128);
+
+const _: () = assert!(Op::ALL.len() <= u128::BITS as usize);
+
+impl OpSet {
+    pub const fn of(ops: &[Op]) -> OpSet {
+        let mut set = OpSet(0);
+        let mut k = 0;
+        while k < ops.len() {
+            set.insert(ops[k]);
+            k += 1;
+        }
+        set
+    }
+
+    pub const fn insert(&mut self, op: Op) {
+        self.0 |= 1 << op as u8;
+    }
+
+    pub const fn contains(self, op: Op) -> bool {
+        self.meets(OpSet(1 << op as u8))
+    }
+
+    /// With those of another set.
+    pub const fn and(self, other: OpSet) -> OpSet {
+        OpSet(self.0 | other.0)
+    }
+
+    /// Whether the sets have an operation in common.
+    pub const fn meets(self, other: OpSet) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 impl std::fmt::Debug for Op {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())

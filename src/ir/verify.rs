@@ -262,6 +262,9 @@ impl Verifier<'_> {
     fn inst(&self, i: &Inst) -> Result<(), Violation> {
         let info = i.op.info();
         let f = self.f;
+        if !f.ops.contains(i.op) {
+            return self.fail("an operation is not in the function's set");
+        }
         if i.op.is(op::MEMORY) != i.mem.is_some() {
             return self.fail("a memory operand is missing or out of place");
         }

@@ -81,6 +81,7 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
         let inst = &f.insts[id];
         return Err(Illegal { what: describe(inst), loc: inst.loc });
     }
+    f.ops.insert(rewritten.op);
     f.insts[id] = rewritten;
     f.blocks[block].body.push(id);
     Ok(())

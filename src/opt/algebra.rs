@@ -40,20 +40,33 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     rewritten > 0
 }
 
-/// Whether an operation occurs in some rule. Those of floats are about constants, but for choices.
+/// Operations that occur in some rule.
+const RULES: OpSet = FLOATS.and(OpSet::of(&[
+    Op::MulHi,
+    Op::MadHi,
+    Op::ShlAdd,
+    Op::And,
+    Op::Or,
+    Op::Xor,
+    Op::Not,
+    Op::Shl,
+    Op::Shr,
+    Op::Popc,
+    Op::Set,
+    Op::Sel,
+    Op::Slct,
+    Op::Cvt,
+    Op::Mov,
+]));
+
+/// Those whose rules for floats are about constants.
+const FLOATS: OpSet = OpSet::of(&[Op::Add, Op::Sub, Op::Mul, Op::Mad, Op::Neg, Op::Abs, Op::Min, Op::Max]);
+
 fn has_rules(inst: &Inst) -> bool {
-    match inst.op {
-        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Neg | Op::Abs | Op::Min | Op::Max
-            if inst.ty == Type::F32 =>
-        {
-            inst.srcs.iter().any(is_imm)
-        }
-        Op::Mov => inst.ty == Type::Pred,
-        Op::Cvt => inst.ty == Type::F32,
-        Op::Add | Op::Sub | Op::Mul | Op::MulHi | Op::Mad | Op::ShlAdd | Op::Neg | Op::Abs => true,
-        Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr | Op::Popc => true,
-        Op::Min | Op::Max | Op::Set | Op::Sel | Op::Slct => true,
-        op => op.is(op::COMMUTES),
+    if inst.ty == Type::F32 && FLOATS.contains(inst.op) {
+        inst.srcs.iter().any(is_imm)
+    } else {
+        RULES.contains(inst.op)
     }
 }
 

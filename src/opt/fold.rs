@@ -17,7 +17,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     rewrite_each(f, |f, _, i| {
         let inst = &f.insts[i];
         // Most instructions read something else than constants.
-        if !inst.srcs.iter().all(|s| constant(f, s).is_some()) {
+        if inst.srcs.is_empty() || !inst.srcs.iter().all(|s| constant(f, s).is_some()) {
             return false;
         }
         let plain_mov = inst.op == Op::Mov && inst.srcs[0].mods == SrcMods::default();

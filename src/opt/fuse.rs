@@ -55,6 +55,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             {
                 inner_inst.for_uses(|v| uses[v] += 1);
             }
+            f.ops.insert(new.op);
             f.insts[i] = new;
             fused += 1;
         }

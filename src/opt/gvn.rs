@@ -173,10 +173,9 @@ fn hash(inst: &Inst) -> u64 {
         }
         [x] => mix(h, operand(x)),
         [x, y, rest @ ..] => {
-            let (mut x, mut y) = (operand(x), operand(y));
-            if x > y && inst.op.is(op::COMMUTES) {
-                (x, y) = (y, x);
-            }
+            let (x, y) = (operand(x), operand(y));
+            let ordered = (x.min(y), x.max(y));
+            let (x, y) = if inst.op.is(op::COMMUTES) { ordered } else { (x, y) };
             rest.iter().fold(mix(mix(h, x), y), |h, s| mix(h, operand(s)))
         }
     }
@@ -188,11 +187,12 @@ fn mix(h: u64, word: u64) -> u64 {
 
 /// What tells most operands apart, in a word.
 fn operand(s: &Src) -> u64 {
-    match s.kind {
-        SrcKind::Val(v) => v.as_u32().into(),
-        SrcKind::Imm(x) => u64::from(x) | 1 << 32,
-        _ => other_operand(s),
-    }
+    let word = match s.kind {
+        SrcKind::Val(v) => v.as_u32(),
+        SrcKind::Imm(x) => x,
+        _ => return other_operand(s),
+    };
+    u64::from(word) | u64::from(matches!(s.kind, SrcKind::Imm(_))) << 32
 }
 
 #[cold]

@@ -41,7 +41,7 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
 use crate::ir::verify::{self, Phase};
-use crate::ir::{Function, Program};
+use crate::ir::{Function, Op, OpSet, Program};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -77,14 +77,28 @@ pub enum Run {
 pub struct Pass {
     pub name: &'static str,
     pub run: Run,
+    /// It has nothing to do in a function without these operations.
+    pub about: Option<OpSet>,
 }
 
 const fn on_function(name: &'static str, run: fn(&mut Function, &mut Ctx<'_>) -> bool) -> Pass {
-    Pass { name, run: Run::Function(run) }
+    Pass { name, run: Run::Function(run), about: None }
 }
 
 const fn on_program(name: &'static str, run: fn(&mut Program, &mut Ctx<'_>) -> bool) -> Pass {
-    Pass { name, run: Run::Program(run) }
+    Pass { name, run: Run::Program(run), about: None }
+}
+
+impl Pass {
+    /// Has nothing to do without one of these operations.
+    const fn about(self, ops: &[Op]) -> Pass {
+        Pass { about: Some(OpSet::of(ops)), ..self }
+    }
+
+    /// Whether it may find something to do.
+    fn concerns(&self, program: &Program) -> bool {
+        self.about.is_none_or(|ops| program.funcs.values().any(|f| f.ops.meets(ops)))
+    }
 }
 
 /// All passes.
@@ -92,17 +106,17 @@ pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
-    on_function("complement", complement::run),
+    on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
     on_function("copy_prop", copy_prop::run),
     on_function("dce", dce::run),
     on_program("dead_params", dead_params::run),
-    on_function("divmod", divmod::run),
+    on_function("divmod", divmod::run).about(&[Op::Div, Op::Mod]),
     on_function("flow", flow::run),
     on_function("fold", fold::run),
     on_function("fuse", fuse::run),
     on_function("gvn", gvn::run),
     on_function("if_convert", if_convert::run),
-    on_function("init_regs", init_regs::run),
+    on_function("init_regs", init_regs::run).about(&[Op::Undef]),
     on_program("inline", inline::run),
     on_function("licm", licm::run),
     on_function("mem_combine", mem_combine::run),
@@ -110,8 +124,8 @@ pub static PASSES: &[Pass] = &[
     on_function("mods", mods::run),
     on_function("operand", operand::run),
     on_function("sink", sink::run),
-    on_function("strength", strength::run),
-    on_function("subword", subword::run),
+    on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
+    on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
     on_function("unroll", unroll::run),
 ];
 
@@ -229,10 +243,11 @@ impl Session {
     ) -> Result<(), Box<Broken>> {
         // A pass is not run again on what it left: for each that ran, the number of the last change by then.
         let mut changes = 0u32;
-        let mut left: Vec<(*const Pass, u32)> = Vec::new();
-        for &pass in pipeline(stage, options.opt_level) {
+        let pipeline = pipeline(stage, options.opt_level);
+        let mut left: Vec<(*const Pass, u32)> = Vec::with_capacity(pipeline.len());
+        for &pass in pipeline {
             let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == pass.name));
-            if skipped || left.contains(&(&raw const *pass, changes)) {
+            if skipped || !pass.concerns(program) || left.contains(&(&raw const *pass, changes)) {
                 continue;
             }
             changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
