@@ -131,12 +131,12 @@ pub static PASSES: &[Pass] = &[
 
 /// Looks names up at compile time, for [`pipeline`].
 macro_rules! passes {
-    ($($name:ident)*) => { const { &[$(&PASSES[position(stringify!($name))]),*] } };
+    ($($name:ident)*) => { const { &[$(position(stringify!($name))),*] } };
 }
 
-/// The passes of a stage at an optimisation level, in order. The same pass may come several times. One whose work
-/// another of the pipeline finishes on every input at hand is not in it.
-pub fn pipeline(stage: Stage, level: u8) -> &'static [&'static Pass] {
+/// The passes of a stage at an optimisation level, in order, as places in [`PASSES`]. The same pass may come several
+/// times. One whose work another of the pipeline finishes on every input at hand is not in it.
+pub fn pipeline(stage: Stage, level: u8) -> &'static [usize] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
         (Stage::Front, 0) => passes!(flow),
@@ -243,15 +243,15 @@ impl Session {
     ) -> Result<(), Box<Broken>> {
         // A pass is not run again on what it left: for each that ran, the number of the last change by then.
         let mut changes = 0u32;
-        let pipeline = pipeline(stage, options.opt_level);
-        let mut left: Vec<(*const Pass, u32)> = Vec::with_capacity(pipeline.len());
-        for &pass in pipeline {
+        let mut left = [u32::MAX; PASSES.len()];
+        for &place in pipeline(stage, options.opt_level) {
+            let pass = &PASSES[place];
             let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == pass.name));
-            if skipped || !pass.concerns(program) || left.contains(&(&raw const *pass, changes)) {
+            if skipped || !pass.concerns(program) || left[place] == changes {
                 continue;
             }
             changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
-            left.push((pass, changes));
+            left[place] = changes;
         }
         Ok(())
     }
