@@ -33,6 +33,9 @@ pub struct Program {
 impl Program {
     /// Makes room for what a text of so many bytes holds at most of ordinary instructions.
     pub fn make_room(&mut self, bytes: usize) {
+        self.decls.reserve(8);
+        self.props.reserve(4);
+        self.imms.reserve(4);
         self.code.reserve(bytes / 40);
         self.dsts.reserve(bytes / 40);
         self.srcs.reserve(bytes / 24);

@@ -52,9 +52,11 @@ struct Body<'a> {
     cx: &'a Context<'a>,
     f: Function,
     ssa: Ssa,
-    /// The variables of registers, four a register, as far as they have been met.
+    /// The variables of registers of low numbers, four a register, as far as they have been met.
     temps: Vec<Var>,
     addrs: Vec<Var>,
+    /// Those of components of registers of high numbers.
+    far: FxHashMap<(File, u32, u8), Var>,
     /// Where instructions go; meaningless while not `live`.
     block: BlockId,
     /// Control can get here.
@@ -122,6 +124,7 @@ impl<'a> Body<'a> {
             ssa,
             temps: Vec::new(),
             addrs: Vec::new(),
+            far: FxHashMap::default(),
             block,
             live: true,
             open: Vec::new(),

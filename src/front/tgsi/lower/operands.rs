@@ -7,6 +7,9 @@ use crate::front::ssa::Var;
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, Align, Class, Cond, MemRef, Op, Space, Sv, Type, ValueId};
 
+/// Registers below this number have their variables in lists. Most programs have no others.
+const NEAR: u32 = 256;
+
 /// Bit patterns of the float operations that modifiers are made of.
 const SIGN: u32 = 0x8000_0000;
 
@@ -30,6 +33,10 @@ impl Body<'_> {
     /// The variable of a register's component.
     #[inline]
     fn var(&mut self, file: File, index: u32, comp: usize) -> Var {
+        if index >= NEAR {
+            let ssa = &mut self.ssa;
+            return *self.far.entry((file, index, comp as u8)).or_insert_with(|| ssa.var(Class::Gpr));
+        }
         let vars = if file == File::Addr { &mut self.addrs } else { &mut self.temps };
         let n = 4 * index as usize + comp;
         if n >= vars.len() {
@@ -365,4 +372,36 @@ fn modified64(bits: u64, src: &Src, ty: Ty) -> u64 {
     }
     let bits = if src.abs { (bits as i64).unsigned_abs() } else { bits };
     if src.neg { bits.wrapping_neg() } else { bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chip;
+    use crate::front::{Request, tgsi};
+
+    /// The listing of a program that uses register `n`.
+    fn using(n: u32) -> String {
+        let text = format!(
+            "COMP\nDCL BUFFER[0]\nDCL SV[0], THREAD_ID\nMOV TEMP[{n}].xy, SV[0].xyxx\n\
+             UADD TEMP[{n}].x, TEMP[{n}].xxxx, TEMP[{n}].yyyy\nSTORE BUFFER[0].x, TEMP[{n}].xxxx, TEMP[{n}].yyyy\nEND"
+        );
+        let abi = Abi::nvc0(Chip::Gk110);
+        let request = Request {
+            text: &text,
+            chip: Chip::Gk110,
+            abi: &abi,
+            entry: None,
+            pointer_align: 4,
+            private_bytes: 0,
+        };
+        tgsi::program(&request).expect("valid text").to_string()
+    }
+
+    #[test]
+    fn registers_of_all_numbers_are_alike() {
+        assert_eq!(using(NEAR - 1), using(0));
+        assert_eq!(using(NEAR), using(0));
+        assert_eq!(using(32767), using(0));
+    }
 }
