@@ -39,25 +39,34 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     for n in (0..f.layout.len()).rev() {
         let b = f.layout[n];
         mark_term(f, b, &mut live);
-        let Function { blocks, insts, values, .. } = &mut *f;
-        let body = &mut blocks[b].body;
-        // What stays moves to the end.
-        let mut first = body.len();
-        for at in (0..body.len()).rev() {
-            let i = body[at];
-            if trim(&mut insts[i], values, &live, &mut removed) {
-                insts[i].for_uses(|v| live[v] = true);
-                first -= 1;
-                body[first] = i;
-            }
-        }
-        body.drain(..first);
+        removed += sweep(f, b, &mut live);
     }
     if params {
         removed += remove_params(f, &live);
     }
     ctx.count("dce: removed", removed);
     removed > 0
+}
+
+/// Goes backwards over a block: removes what nobody reads, marks what the rest reads. Gives the number of changes.
+fn sweep(f: &mut Function, b: BlockId, live: &mut Live) -> usize {
+    let Function { blocks, insts, values, .. } = f;
+    let body = &mut blocks[b].body;
+    let mut removed = 0;
+    // What stays moves to the end.
+    let mut first = body.len();
+    for at in (0..body.len()).rev() {
+        let i = body[at];
+        let inst = &mut insts[i];
+        let needed = matches!(inst.dsts[..], [d] if live[d]) || trim(inst, values, live, &mut removed);
+        if needed {
+            inst.for_uses(|v| live[v] = true);
+            first -= 1;
+            body[first] = i;
+        }
+    }
+    body.drain(..first);
+    removed
 }
 
 /// Takes from an instruction what nobody reads of its results. False: nobody needs it at all.
@@ -68,9 +77,6 @@ fn trim(
     removed: &mut usize,
 ) -> bool {
     let read = inst.dsts.iter().any(|&d| live[d]);
-    if read && inst.dsts.len() == 1 {
-        return true;
-    }
     if !read && inst.removable() {
         *removed += 1;
         inst.for_defs(|v| values[v].def = Def::None);

@@ -30,7 +30,8 @@ use super::Ctx;
 use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::ir::*;
 use crate::isel;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let (mut uses, candidates) = look_at(f);
@@ -100,7 +101,7 @@ fn is_sum(f: &Function, inst: &Inst) -> bool {
 
 /// Shifts by constants with more than two readers that are all sums that can take them in: then the shift disappears.
 fn absorbed_shifts(f: &Function, uses: &UseCounts, candidates: &[InstId]) -> EntitySet<ValueId> {
-    let mut readers: SecondaryMap<ValueId, u32> = SecondaryMap::new();
+    let mut readers: FxHashMap<ValueId, u32> = FxHashMap::default();
     let mut all = EntitySet::new();
     for &i in candidates {
         let inst = &f.insts[i];
@@ -112,8 +113,9 @@ fn absorbed_shifts(f: &Function, uses: &UseCounts, candidates: &[InstId]) -> Ent
             let many = s.as_val().is_some_and(|v| uses[v] > 2);
             let shift = many && scalar_def(f, s).is_some_and(|d| d.op == Op::Shl);
             if shift && let Some((_, v)) = fuse(f, inst, uses, |_| true, n) {
-                readers[v] += 1;
-                if readers[v] == uses[v] {
+                let readers = readers.entry(v).or_insert(0);
+                *readers += 1;
+                if *readers == uses[v] {
                     all.insert(v);
                 }
             }

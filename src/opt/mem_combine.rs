@@ -27,9 +27,8 @@ const WINDOW: usize = 32;
 const MAX_BYTES: u32 = 16;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut combiner =
-        Combiner { ctx, known: None, placed: None, open: Vec::with_capacity(WINDOW + 1), combined: 0 };
-    let mut scan = Scan { accesses: Vec::with_capacity(16), candidates: 0, words: Vec::new() };
+    let mut combiner = Combiner { ctx, known: None, placed: None, open: Vec::new(), combined: 0 };
+    let mut scan = Scan::default();
     let mut changed = false;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
@@ -50,6 +49,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// What a block has for this pass.
+#[derive(Default)]
 struct Scan {
     /// What may be combined, or may keep an access from moving past it.
     accesses: Vec<Access>,
@@ -69,6 +69,7 @@ struct Access {
 impl Scan {
     fn look_at(&mut self, f: &Function, b: BlockId, stage: Stage) {
         self.accesses.clear();
+        self.accesses.reserve(16);
         self.candidates = 0;
         self.words.clear();
         for (at, &i) in f.blocks[b].body.iter().enumerate() {
@@ -189,6 +190,7 @@ impl Combiner<'_, '_> {
     fn block(&mut self, f: &mut Function, b: BlockId, accesses: &[Access]) {
         let before = self.combined;
         self.open.clear();
+        self.open.reserve(WINDOW + 1);
         for &Access { at, candidate } in accesses {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];

@@ -193,10 +193,10 @@ impl Ctx<'_> {
         self.notes.push(line);
     }
 
-    /// Adds to a counter of the report; by convention `pass: what`.
+    /// Adds to a counter of the report, if there will be one; by convention `pass: what`.
     pub fn count(&mut self, what: &'static str, n: impl TryInto<u64>) {
         let n = n.try_into().unwrap_or(0);
-        if n == 0 {
+        if n == 0 || !self.options.time_passes {
             return;
         }
         match self.stats.iter_mut().find(|(w, _)| *w == what) {

@@ -82,6 +82,9 @@ fn signed_word(s: &Src) -> Option<ValueId> {
 
 /// What an operation on the bits of a word does to the double whose high word it is.
 fn sign_change(inst: &Inst) -> Option<SrcMods> {
+    if !matches!(inst.op, Op::Xor | Op::And | Op::Or) {
+        return None;
+    }
     let (neg, abs) = match (inst.op, inst.srcs.get(1)?.as_imm()?) {
         (Op::Xor, 0x8000_0000) => (true, false),
         (Op::And, 0x7fff_ffff) => (false, true),

@@ -28,7 +28,7 @@ const NONE: u32 = u32::MAX;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut moved = 0;
-    let mut constants: Vec<Constant> = Vec::with_capacity(16);
+    let mut constants: Vec<Constant> = Vec::new();
     // For a value, which constant of the block it is.
     let mut number: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(NONE);
     let mut out: Vec<InstId> = Vec::new();
@@ -38,6 +38,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let Some(first) = body.iter().position(|&i| is_constant(&f.insts[i])) else { continue };
         number.resize(f.values.len());
         constants.clear();
+        constants.reserve(16);
         // Constants whose reader has not come yet.
         let mut waiting = 0;
         for (at, &i) in body.iter().enumerate().skip(first) {
