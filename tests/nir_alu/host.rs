@@ -488,7 +488,7 @@ fn float(name: &str, dbits: u32, sbits: &[u32], s: &[u64]) -> Option<Want> {
         "fclamp_pos" | "fclamp_pos_mali" => zero(x.max(0.0)),
         "fsign" => {
             if x.is_nan() {
-                Bits(0)
+                zero(0.0)
             } else if x == 0.0 {
                 bits(0)
             } else {

@@ -147,15 +147,14 @@ impl Lower<'_, '_> {
                 }
             }
             N::Fsign => {
-                // Zero keeps its sign, NaN gives zero.
+                // 1 or 0 with the sign of x: zero keeps its own, NaN gives a zero.
                 let x = self.float_src(a, bits);
                 let zero = constant(ty, 0.0);
-                let above = self.fsetp(Cond::Gt, ty, x, zero);
-                let below = self.fsetp(Cond::Lt, ty, x, zero);
-                let is_zero = self.fsetp(Cond::Eq, ty, x, zero);
-                let r = self.e.select_comp(is_zero, x, zero);
-                let r = self.e.select_comp(below, constant(ty, -1.0), r);
-                self.e.select_comp(above, constant(ty, 1.0), r)
+                let apart = self.fsetp(Cond::Ne, ty, x, zero);
+                match (self.e.select_comp(apart, constant(ty, 1.0), zero), x) {
+                    (Comp::Wide(low, one), Comp::Wide(_, x)) => Comp::Wide(low, self.e.copy_sign(one, x)),
+                    (one, x) => Comp::Word(self.e.copy_sign(one.word(), x.word())),
+                }
             }
             N::Ffloor | N::Fceil | N::Ftrunc | N::FroundEven => {
                 let rnd = match l.op {

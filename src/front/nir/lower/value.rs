@@ -311,6 +311,12 @@ impl<'f> Emit<'f> {
         self.b.op2(op, ty, a, b).into()
     }
 
+    /// A float's magnitude (its highest word) with the sign of another.
+    pub fn copy_sign(&mut self, magnitude: Word, sign: Word) -> Word {
+        const BELOW_THE_SIGN: u32 = 31 << 8;
+        self.op3(Op::Ins, Type::U32, magnitude, BELOW_THE_SIGN, sign)
+    }
+
     pub fn op3(
         &mut self,
         op: Op,
