@@ -61,14 +61,14 @@ pub fn as_mov(inst: &Inst, src: Src) -> Inst {
 /// Whether an instruction does nothing but compute one 32-bit or predicate value from its operands: what passes
 /// that look for patterns may take apart. Guards, carries and multi-word results are excluded.
 pub fn is_scalar(f: &Function, inst: &Inst) -> bool {
-    inst.guard.is_none() && inst.dsts.len() == 1 && inst.ty.words() == 1 && !takes_carry(f, inst)
+    (inst.guard.is_none() & (inst.dsts.len() == 1) & (inst.ty.words() == 1)) && !takes_carry(f, inst)
 }
 
 /// Whether an instruction reads the carry flag: its last source, beyond those that it needs.
 fn takes_carry(f: &Function, inst: &Inst) -> bool {
-    inst.op.is(op::CARRY)
-        && inst.srcs.len() > usize::from(inst.op.info().srcs.0)
-        && matches!(inst.srcs.last(), Some(&Src { kind: SrcKind::Val(v), .. }) if f.class(v) == Class::Carry)
+    // One branch that is seldom taken instead of two that are hard to foresee.
+    let more = inst.op.is(op::CARRY) & (inst.srcs.len() > usize::from(inst.op.info().srcs.0));
+    more && matches!(inst.srcs.last(), Some(&Src { kind: SrcKind::Val(v), .. }) if f.class(v) == Class::Carry)
 }
 
 /// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is its last destination,
