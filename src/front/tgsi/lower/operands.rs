@@ -34,8 +34,7 @@ impl Body<'_> {
     #[inline]
     fn var(&mut self, file: File, index: u32, comp: usize) -> Var {
         if index >= NEAR {
-            let ssa = &mut self.ssa;
-            return *self.far.entry((file, index, comp as u8)).or_insert_with(|| ssa.var(Class::Gpr));
+            return self.far_var(file, index, comp);
         }
         let vars = if file == File::Addr { &mut self.addrs } else { &mut self.temps };
         let n = 4 * index as usize + comp;
@@ -43,6 +42,12 @@ impl Body<'_> {
             vars.resize_with(4 * (index as usize + 1), || self.ssa.var(Class::Gpr));
         }
         vars[n]
+    }
+
+    #[cold]
+    fn far_var(&mut self, file: File, index: u32, comp: usize) -> Var {
+        let ssa = &mut self.ssa;
+        *self.far.entry((file, index, comp as u8)).or_insert_with(|| ssa.var(Class::Gpr))
     }
 
     /// The current value of a register's component that is no memory.
