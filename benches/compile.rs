@@ -1,8 +1,9 @@
 //! How long compiling takes: `cargo bench --bench compile [-- SHAPE...]`; `NVIR_WRITE=DIR` also writes the programs there.
 //!
 //! Each shape of program is compiled at 1,000, 10,000 and 100,000 instructions, on one thread, for GK110 at the highest
-//! optimisation level. The columns are microseconds for each instruction of the input, its parsing included, then how
-//! many times longer ten times the instructions take: 10 is linear. Last come the steps that take most of the largest.
+//! optimisation level, with the program's allocator. The columns are microseconds for each instruction of the input, its
+//! parsing included, then how many times longer ten times the instructions take: 10 is linear. Last come the steps that
+//! take most of the largest.
 
 use nvir::Chip;
 use nvir::compile::{self, Options};
@@ -11,6 +12,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+#[cfg(feature = "cli")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Instructions of the programs.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
