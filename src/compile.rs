@@ -13,7 +13,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
 use crate::image::{Binding, BindingKind, Image, layout};
 use crate::ir::verify::{self, Phase};
-use crate::ir::{Loc, Op, Program};
+use crate::ir::{Loc, Op, Program, compact};
 use crate::isa::Operand;
 use crate::isel::code::Code;
 use crate::isel::emit;
@@ -144,7 +144,9 @@ fn optimise(
     })
     .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
     check(program, Phase::Legal, "legalisation")?;
-    session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))
+    session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))?;
+    program.funcs.values_mut().for_each(compact::large);
+    check(program, Phase::Legal, "renumbering")
 }
 
 /// Registers, machine code, words.

@@ -27,6 +27,7 @@
 //! Builders ([`build::Builder`]) make it, [`mod@print`] and [`parse`] convert it to text and back, [`verify`] checks it.
 
 pub mod build;
+pub mod compact;
 pub mod dot;
 pub mod eval;
 pub mod func;
