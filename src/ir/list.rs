@@ -7,7 +7,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// Up to `N` elements. What lies behind the last one is some default.
+/// Up to `N` elements. What lies behind the last one is the default.
 #[derive(Clone, Copy)]
 pub struct List<T, const N: usize> {
     items: [T; N],
@@ -35,9 +35,15 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         self
     }
 
+    /// The elements and the defaults behind them: for code that shall not branch on how many there are.
+    #[inline]
+    pub fn places(&self) -> &[T; N] {
+        &self.items
+    }
+
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
-        Some(self.items[usize::from(self.len)])
+        Some(std::mem::take(&mut self.items[usize::from(self.len)]))
     }
 
     pub fn insert(&mut self, at: usize, item: T) {
@@ -48,15 +54,16 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
     pub fn remove(&mut self, at: usize) -> T {
         self[at..].rotate_left(1);
         self.len -= 1;
-        self.items[usize::from(self.len)]
+        std::mem::take(&mut self.items[usize::from(self.len)])
     }
 
     pub fn truncate(&mut self, len: usize) {
+        self.items[len.min(N)..].fill(T::default());
         self.len = self.len.min(len as u8);
     }
 
     pub fn clear(&mut self) {
-        self.len = 0;
+        self.truncate(0);
     }
 }
 

@@ -29,7 +29,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 type Live = PrimaryMap<ValueId, bool>;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let mut live: Live = vec![false; f.values.len()].into();
+    let mut live: Live = vec![false; f.values.len().max(1)].into();
     let params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
     // Going backwards, all readers of a value come before its definition, but for the arguments of back edges.
     if params && has_back_arguments(f) {
@@ -60,7 +60,7 @@ fn sweep(f: &mut Function, b: BlockId, live: &mut Live) -> usize {
         let inst = &mut insts[i];
         let needed = matches!(inst.dsts[..], [d] if live[d]) || trim(inst, values, live, &mut removed);
         if needed {
-            inst.for_uses(|v| live[v] = true);
+            inst.for_places(|v, read| live[v] |= read);
             first -= 1;
             body[first] = i;
         }

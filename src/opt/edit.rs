@@ -21,7 +21,7 @@ pub fn count_uses(f: &Function) -> UseCounts {
     for &b in &f.layout {
         let block = &f.blocks[b];
         for &i in &block.body {
-            f.insts[i].for_uses(|v| uses[v] += 1);
+            f.insts[i].for_places(|v, read| uses[v] += u32::from(read));
         }
         block.term.for_uses(|v| uses[v] += 1);
     }
@@ -67,9 +67,22 @@ pub fn is_scalar(f: &Function, inst: &Inst) -> bool {
 /// Whether an instruction reads the carry flag: its last source, beyond those that it needs.
 fn takes_carry(f: &Function, inst: &Inst) -> bool {
     // One branch that is seldom taken instead of two that are hard to foresee.
-    let more = inst.op.is(op::CARRY) & (inst.srcs.len() > usize::from(inst.op.info().srcs.0));
+    let more = inst.srcs.len() > usize::from(BEFORE_CARRY[inst.op as usize]);
     more && matches!(inst.srcs.last(), Some(&Src { kind: SrcKind::Val(v), .. }) if f.class(v) == Class::Carry)
 }
+
+/// How many sources an operation has at least before a carry; no list is so long where it takes none.
+static BEFORE_CARRY: [u8; Op::ALL.len()] = {
+    let mut least = [u8::MAX; Op::ALL.len()];
+    let mut k = 0;
+    while k < least.len() {
+        if Op::ALL[k].is(op::CARRY) {
+            least[k] = Op::ALL[k].info().srcs.0;
+        }
+        k += 1;
+    }
+    least
+};
 
 /// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is its last destination,
 /// beyond those of its type.

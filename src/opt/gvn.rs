@@ -160,25 +160,22 @@ fn exchanges(inst: &Inst) -> bool {
 fn hash(inst: &Inst) -> u64 {
     let kind = [inst.op as u8, inst.ty as u8, inst.sty as u8, inst.cond as u8];
     let mut h = mix(0, u32::from_le_bytes(kind).into());
-    match inst.srcs.as_slice() {
-        [] => {
-            // Loads and system values.
-            if let Some(m) = &inst.mem {
-                h = mix(h, u64::from(m.offset as u32) << 32 | u64::from(m.buffer) << 8 | m.space as u64);
-                h = m.base().iter().chain(&m.index).fold(h, |h, v| mix(h, v.as_u32().into()));
-            } else if let Aux::Sv(sv) = inst.aux {
-                h = mix(h, sv as u64);
-            }
-            h
+    if inst.srcs.is_empty() {
+        // Loads and system values.
+        if let Some(m) = &inst.mem {
+            h = mix(h, u64::from(m.offset as u32) << 32 | u64::from(m.buffer) << 8 | m.space as u64);
+            h = m.base().iter().chain(&m.index).fold(h, |h, v| mix(h, v.as_u32().into()));
+        } else if let Aux::Sv(sv) = inst.aux {
+            h = mix(h, sv as u64);
         }
-        [x] => mix(h, operand(x)),
-        [x, y, rest @ ..] => {
-            let (x, y) = (operand(x), operand(y));
-            let ordered = (x.min(y), x.max(y));
-            let (x, y) = if inst.op.is(op::COMMUTES) { ordered } else { (x, y) };
-            rest.iter().fold(mix(mix(h, x), y), |h, s| mix(h, operand(s)))
-        }
+        return h;
     }
+    let [x, y, ..] = inst.srcs.places();
+    let (x, y) = (operand(x), operand(y));
+    let ordered = (x.min(y), x.max(y));
+    let (x, y) = if inst.op.is(op::COMMUTES) { ordered } else { (x, y) };
+    let rest = inst.srcs.iter().skip(2);
+    rest.fold(mix(mix(h, x), y), |h, s| mix(h, operand(s)))
 }
 
 fn mix(h: u64, word: u64) -> u64 {
