@@ -14,7 +14,6 @@ use crate::driver::Abi;
 use crate::image::{Binding, BindingKind, Image, layout};
 use crate::ir::verify::{self, Phase};
 use crate::ir::{Loc, Op, Program, compact};
-use crate::isa::Operand;
 use crate::isel::code::Code;
 use crate::isel::emit;
 use crate::opt::{self, Stage};
@@ -258,16 +257,6 @@ fn barriers(program: &Program) -> u32 {
 
 /// The banks of constant memory that the code reads.
 fn bindings(code: &Code) -> Vec<Binding> {
-    let mut banks = [false; 32];
-    for line in code.blocks.iter().flat_map(|b| b.lines()) {
-        for o in &line.inst.operands {
-            if let &Operand::Const { bank, .. } = o
-                && let Some(used) = banks.get_mut(usize::from(bank))
-            {
-                *used = true;
-            }
-        }
-    }
-    let used = banks.iter().enumerate().filter(|(_, used)| **used);
-    used.map(|(n, _)| Binding { kind: BindingKind::Constant, slot: n as u32, count: 1 }).collect()
+    let used = (0..u32::BITS).filter(|&n| code.touched.banks >> n & 1 != 0);
+    used.map(|slot| Binding { kind: BindingKind::Constant, slot, count: 1 }).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
+use super::template;
 use super::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods};
 use crate::Chip;
 use half::f16;
@@ -85,7 +86,10 @@ pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
 
 /// The word of an instruction at byte address `pc` of the code.
 pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
-    select(chip, m, Some(pc)).map(|(_, word)| word)
+    match template::encode(Table::of(chip), m, pc) {
+        Some(word) => Ok(word),
+        None => select(chip, m, Some(pc)).map(|(_, word)| word),
+    }
 }
 
 fn select(chip: Chip, m: &MInst, pc: Option<u32>) -> Result<(&'static Row, u64), Misfit> {
@@ -197,7 +201,7 @@ const FORM_BITS: u64 = (1 << VARIANT_SHIFT) - 1;
 ///
 /// Each group takes the longest name that stands next; the form counts, group by group, which of the values with
 /// that name is meant.
-fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), Misfit> {
+pub(super) fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), Misfit> {
     if mods.is_empty() && form == 0 {
         return row.unsuffixed.map(|word| (word, 0)).ok_or(Misfit::Mods);
     }
@@ -253,7 +257,7 @@ fn nth_same(g: &Group, first: u64, which: u64) -> u64 {
 }
 
 #[inline]
-fn encode_pred(kind: &Kind, p: Pred) -> Option<u64> {
+pub(super) fn encode_pred(kind: &Kind, p: Pred) -> Option<u64> {
     let &Kind::Pred { at, not } = kind else { return None };
     if p.num > 7 || (p.not && !not.exists()) {
         return None;
@@ -301,7 +305,7 @@ fn encode_sel(slot: &Slot, sel: Sel) -> Option<u64> {
     }
 }
 
-fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u64, Misfit> {
+pub(super) fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -> Result<u64, Misfit> {
     let range = Misfit::Range(i);
     let register = Misfit::Register(i);
     match (&slot.kind, o) {

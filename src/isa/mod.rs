@@ -31,6 +31,7 @@ pub mod text;
 
 mod gf100;
 mod gk110;
+mod template;
 
 pub use codec::{EncodeError, Misfit, decode, decode_row, encode, fits};
 pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};

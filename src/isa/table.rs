@@ -3,6 +3,7 @@
 
 use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
+use super::template::Templates;
 use super::{Op, gf100, gk110};
 use crate::Chip;
 use std::ops::Range;
@@ -18,6 +19,8 @@ pub struct Table {
     shapes: Vec<u64>,
     /// Built when the first word is decoded: a compiler only encodes.
     decoder: OnceLock<Decoder>,
+    /// What the encoder has found out about forms of instructions.
+    pub(super) templates: Templates,
 }
 
 /// Finds the rows that a word may be of.
@@ -98,14 +101,14 @@ impl Table {
         let mut rows = Vec::with_capacity(sorted.len());
         rows.extend(sorted.into_iter().flatten());
         let shapes = rows.iter().map(|r: &Row| r.shape).collect();
-        Table { rows, starts, shapes, decoder: OnceLock::new() }
+        Table { rows, starts, shapes, decoder: OnceLock::new(), templates: Templates::default() }
     }
 
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    fn range(&self, op: Op) -> Range<usize> {
+    pub(super) fn range(&self, op: Op) -> Range<usize> {
         usize::from(self.starts[op as usize])..usize::from(self.starts[op as usize + 1])
     }
 

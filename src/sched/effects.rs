@@ -21,15 +21,6 @@ impl Resource {
     }
 
     pub const COUNT: usize = 8 + 256;
-
-    /// The inverse of [`Resource::index`].
-    pub const fn of_index(n: u16) -> Resource {
-        match n {
-            0..7 => Resource::Pred(n as u8),
-            7 => Resource::Carry,
-            _ => Resource::Gpr((n - 8) as u8),
-        }
-    }
 }
 
 /// How an instruction relates to memory and to other threads.
@@ -180,9 +171,10 @@ pub enum Access {
     Write,
 }
 
-/// Calls `f` with everything that the instruction reads, then with what it writes.
+/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with each bank of constant
+/// memory that it reads.
 #[inline]
-pub fn touches(m: &MInst, mut f: impl FnMut(Resource, Access)) {
+fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), mut bank: impl FnMut(u8)) {
     use Access::{Read, Write};
     if m.guard.num != 7 {
         f(Resource::Pred(m.guard.num), Read);
@@ -206,7 +198,11 @@ pub fn touches(m: &MInst, mut f: impl FnMut(Resource, Access)) {
             Operand::Mem { base, .. } => {
                 gprs(base, if is_surface(m.op) { 2 } else { address }, |r| f(r, Read));
             }
-            Operand::Const { base, .. } | Operand::Attr { base, .. } => gprs(base, 1, |r| f(r, Read)),
+            Operand::Const { bank: n, base, .. } => {
+                bank(n);
+                gprs(base, 1, |r| f(r, Read));
+            }
+            Operand::Attr { base, .. } => gprs(base, 1, |r| f(r, Read)),
             Operand::Word(Kw::Cc) | Operand::CcTest(_) => f(Resource::Carry, Read),
             Operand::Word(Kw::Pr) if m.op == Op::P2r => (0..7).for_each(|p| f(Resource::Pred(p), Read)),
             _ => {}
@@ -229,7 +225,11 @@ pub fn touches(m: &MInst, mut f: impl FnMut(Resource, Access)) {
 
 /// What instructions touch, one after the other, as [`Resource::index`].
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Touched(Vec<u16>);
+pub struct Touched {
+    resources: Vec<u16>,
+    /// A mask of the banks of constant memory that any of them reads.
+    pub banks: u32,
+}
 
 /// The part of [`Touched`] that one instruction touches: what it reads, then what it writes.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -242,45 +242,48 @@ pub struct Touches {
 impl Touched {
     /// Makes room for so many instructions.
     pub fn reserve(&mut self, instructions: usize) {
-        self.0.reserve(4 * instructions);
+        self.resources.reserve(4 * instructions);
     }
 
     /// Appends what an instruction touches.
     pub fn add(&mut self, m: &MInst) -> Touches {
-        let start = self.0.len();
+        let start = self.resources.len();
         let mut reads = 0;
-        touches(m, |r, access| {
-            self.0.push(r.index() as u16);
+        let touch = |r: Resource, access| {
+            self.resources.push(r.index() as u16);
             reads += u16::from(access == Access::Read);
-        });
-        Touches { start: start as u32, reads, writes: (self.0.len() - start) as u16 - reads }
+        };
+        touches(m, touch, |bank| self.banks |= 1u32.checked_shl(bank.into()).unwrap_or(0));
+        Touches { start: start as u32, reads, writes: (self.resources.len() - start) as u16 - reads }
     }
 
     pub fn reads(&self, t: Touches) -> &[u16] {
-        &self.0[t.start as usize..][..usize::from(t.reads)]
+        &self.resources[t.start as usize..][..usize::from(t.reads)]
     }
 
     pub fn writes(&self, t: Touches) -> &[u16] {
-        &self.0[t.start as usize + usize::from(t.reads)..][..usize::from(t.writes)]
+        &self.resources[t.start as usize + usize::from(t.reads)..][..usize::from(t.writes)]
     }
 }
 
 /// Calls `f` with everything that the instruction reads.
 pub fn reads(m: &MInst, mut f: impl FnMut(Resource)) {
-    touches(m, |r, access| {
+    let read = |r, access| {
         if access == Access::Read {
             f(r);
         }
-    });
+    };
+    touches(m, read, |_| ());
 }
 
 /// Calls `f` with everything that the instruction writes.
 pub fn writes(m: &MInst, mut f: impl FnMut(Resource)) {
-    touches(m, |r, access| {
+    let write = |r, access| {
         if access == Access::Write {
             f(r);
         }
-    });
+    };
+    touches(m, write, |_| ());
 }
 
 fn is_surface(op: Op) -> bool {

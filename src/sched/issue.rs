@@ -14,11 +14,10 @@ const DRAIN: u32 = 16;
 
 /// Cycles until what an operation writes, as [`Resource::index`], may be read.
 pub fn latency_of(op: Op, r: u16) -> u32 {
-    match Resource::of_index(r) {
-        Resource::Gpr(_) => latency::result(op),
-        Resource::Pred(_) => latency::predicate(op),
-        Resource::Carry => latency::CARRY,
-    }
+    // By a look-up: which of them it is, is hard to foresee.
+    const CARRY: u16 = Resource::Carry.index() as u16;
+    let by_class = [latency::predicate(op), latency::CARRY, latency::result(op)];
+    by_class[usize::from(r >= CARRY) + usize::from(r > CARRY)]
 }
 
 /// Cycles from the issue of one write to that of another, of the latencies `first` and `second`, so that the second

@@ -93,8 +93,7 @@ impl Scheduler {
         if lines.len() < 3 {
             return;
         }
-        let free = self.read(lines, touched);
-        let old = self.cycles();
+        let (free, old) = self.read(lines, touched);
         // All have to stay, or nothing waits for anything.
         if !free || old <= self.nodes.iter().map(|n| n.gap).sum() {
             return;
@@ -105,8 +104,9 @@ impl Scheduler {
         }
     }
 
-    /// Makes the nodes, as far as the instructions before each matter. Whether any may move.
-    fn read(&mut self, lines: &[Line], touched: &Touched) -> bool {
+    /// Makes the nodes, as far as the instructions before each matter. Whether any may move, and the cycle after the last in
+    /// the order as it is.
+    fn read(&mut self, lines: &[Line], touched: &Touched) -> (bool, u32) {
         self.region += 1;
         self.nodes.clear();
         self.nodes.reserve(lines.len());
@@ -114,11 +114,12 @@ impl Scheduler {
         self.waits.reserve(4 * lines.len());
         let (mut loads, mut stores, mut fence) = (0u64, 0u64, 0u64);
         let mut free = false;
+        let mut now = 0;
         for (k, l) in lines.iter().enumerate() {
             let m = &l.inst;
             let bit = 1u64 << k;
             let (mut all, mut needs) = (fence, 0);
-            let start = self.waits.len() as u32;
+            let start = self.waits.len();
             for &r in touched.reads(l.touches) {
                 let u = users(&mut self.users, r, self.region);
                 u.readers |= bit;
@@ -158,35 +159,22 @@ impl Scheduler {
                 }
             }
             let before = (all | needs) & (bit - 1);
-            free |= k > 0 && before & bit >> 1 == 0;
+            free |= (k > 0) & (before & bit >> 1 == 0);
+            let issued = earliest(&self.nodes, &self.waits[start..]).max(now);
+            let gap = latency::issue(m.op).max(1);
+            now = issued + gap;
             self.nodes.push(Node {
                 before,
                 needs,
                 open: before.count_ones(),
-                waits: [start, self.waits.len() as u32],
-                gap: latency::issue(m.op).max(1),
+                waits: [start as u32, self.waits.len() as u32],
+                gap,
                 distance: distance(m.op),
+                issued,
                 ..Node::default()
             });
         }
-        free
-    }
-
-    /// The first cycle at which an instruction may issue, if all before it have.
-    fn earliest(&self, n: &Node) -> u32 {
-        let waits = &self.waits[n.waits[0] as usize..n.waits[1] as usize];
-        waits.iter().fold(0, |at, w| at.max(self.nodes[usize::from(w.earlier)].issued + u32::from(w.cycles)))
-    }
-
-    /// The cycle after the last, in the order as it is.
-    fn cycles(&mut self) -> u32 {
-        let mut now = 0;
-        for k in 0..self.nodes.len() {
-            let at = self.earliest(&self.nodes[k]).max(now);
-            self.nodes[k].issued = at;
-            now = at + self.nodes[k].gap;
-        }
-        now
+        (free, now)
     }
 
     /// Completes the nodes by what comes after each.
@@ -196,7 +184,7 @@ impl Scheduler {
             for p in bits(before) {
                 let n = &mut self.nodes[p];
                 n.after |= 1 << k;
-                let wait = if needs >> p & 1 != 0 { n.distance } else { 1 };
+                let wait = [1, n.distance][(needs >> p & 1) as usize];
                 n.height = n.height.max(height + wait);
             }
         }
@@ -254,7 +242,8 @@ impl Scheduler {
                 self.nodes[s].open -= 1;
                 if self.nodes[s].open == 0 {
                     let c = usize::from(rank[s]);
-                    until[c] = self.earliest(&self.nodes[s]);
+                    let [start, end] = self.nodes[s].waits.map(|n| n as usize);
+                    until[c] = earliest(&self.nodes, &self.waits[start..end]);
                     wake = wake.min(until[c]);
                     waiting |= 1 << c;
                 }
@@ -262,6 +251,11 @@ impl Scheduler {
         }
         (now < old).then_some(at)
     }
+}
+
+/// The first cycle at which an instruction may issue, if all that it waits for have.
+fn earliest(nodes: &[Node], waits: &[Wait]) -> u32 {
+    waits.iter().fold(0, |at, w| at.max(nodes[usize::from(w.earlier)].issued + u32::from(w.cycles)))
 }
 
 /// Registers are used from the first on: a table that is too short is made longer by so many.
