@@ -14,7 +14,7 @@
 //! Only pure operations, and loads from memory that cannot change during the launch. Carries are compared but not
 //! shared: of two equal additions of 64 bits, both words become the first's, and the addition that gave the carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
 //!
-//! What was computed more than [`FAR`] blocks before is computed again: else a large function's constants, and what is made
+//! What was computed more than `FAR` blocks before is computed again: else a large function's constants, and what is made
 //! of them, would hold registers from their first use to its end, more of them the longer it is.
 
 use super::edit::{self, touches_carry};
