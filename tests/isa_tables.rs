@@ -256,7 +256,8 @@ fn mismatched_instructions_are_refused_or_encoded_faithfully() {
             if let (Some(o), Some(slot)) = (m.operands.last_mut(), c.slots.first()) {
                 *o = operand(&mut rng, chip, slot);
             }
-            assert_eq!(isa::fits(chip, &m).is_err(), isa::encode(chip, &m, 0x8000).is_err(), "{chip} {m:?}");
+            let fits = isa::fits(chip, &m).is_ok() || isa::codec::no_card_has(&m);
+            assert_eq!(fits, isa::encode(chip, &m, 0x8000).is_ok(), "{chip} {m:?}");
             if let Ok(word) = isa::encode(chip, &m, 0x8000) {
                 assert_eq!(isa::decode(chip, word, 0x8000), Some(m), "{chip} {word:016x}");
             }

@@ -58,7 +58,8 @@ pub struct How {
     /// Verify the IR after each pass
     #[arg(long)]
     pub verify_each: bool,
-    /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas
+    /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict refuses
+    /// also that two warps write the same value
     #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
     pub check: String,
     /// Warp instructions that one launch may execute
@@ -69,18 +70,19 @@ pub struct How {
 impl How {
     /// The settings at an optimisation level.
     pub fn settings(&self, opt_level: u8) -> Result<Settings, String> {
-        let mut checks = emu::Checks { memory: false, init: false, race: false, sync: false };
+        let mut checks = emu::Checks::NONE;
         for name in self.check.split(',').map(str::trim) {
             match name {
                 "memcheck" => checks.memory = true,
                 "initcheck" => checks.init = true,
                 "racecheck" => checks.race = true,
+                "racecheck=strict" => (checks.race, checks.strict_race) = (true, true),
                 "synccheck" => checks.sync = true,
-                "all" => checks = emu::Checks::ALL,
+                "all" => checks = emu::Checks { strict_race: checks.strict_race, ..emu::Checks::ALL },
                 "none" | "" => {}
                 _ => {
                     return Err(format!(
-                        "no checker `{name}`: memcheck, initcheck, racecheck, synccheck, all, none"
+                        "no checker `{name}`: memcheck, initcheck, racecheck, racecheck=strict, synccheck, all, none"
                     ));
                 }
             }
@@ -154,6 +156,9 @@ pub fn run(a: Args) -> ExitCode {
                     failed += 1;
                     println!("FAILED {chip} {}: {why}", r.name);
                 }
+            }
+            for note in &r.stats.notes {
+                println!("note {chip} {}: {note}", r.name);
             }
             if let Some(profile) = &r.stats.profile {
                 print!("{}", profile_text(profile));

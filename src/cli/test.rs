@@ -77,6 +77,9 @@ pub fn run(a: Args) -> ExitCode {
                         }
                         Outcome::Skipped(_) => skipped += 1,
                     }
+                    if !a.quiet {
+                        r.stats.notes.iter().for_each(|note| out += &format!("note {name}: {note}\n"));
+                    }
                 }
             }
         }

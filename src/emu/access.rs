@@ -297,11 +297,8 @@ pub(super) fn store(
     }
     for l in lanes(mask) {
         let Some(place) = place(env, st, space, a[l], width, l)? else { continue };
-        st.check(
-            env,
-            w,
-            Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Write(value(w, src, 0, l)) },
-        )?;
+        let words = std::array::from_fn(|k| if k < n { value(w, src, k, l) } else { 0 });
+        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Write(words) })?;
         for k in 0..n {
             let (bits, shift) = narrow_mask(width, a[l]);
             let v = value(w, src, k, l) << shift;

@@ -14,7 +14,7 @@ use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{Checks, Launch, PcProfile, Program, surface, texture, undef};
+use super::{Checks, Launch, Note, PcProfile, Program, Side, surface, texture, undef};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -36,6 +36,7 @@ pub(super) struct Env<'a> {
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
+    pub first: Side,
 }
 
 impl Env<'_> {
@@ -91,6 +92,7 @@ pub(super) struct State {
     /// Instructions issued by all warps: also the clock.
     pub steps: u64,
     pub thread_steps: u64,
+    pub notes: Vec<Note>,
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
     /// What the current instruction's requests cost, with a profile.
@@ -161,7 +163,7 @@ impl Block {
         });
         let (race, init) = (env.checks.race, env.checks.init);
         let shadow =
-            (race || init).then(|| Box::new(Shadow::new(l.shared_bytes as usize, count, race, init)));
+            (race || init).then(|| Box::new(Shadow::new(l.shared_bytes as usize, count, env.checks)));
         Block {
             warps: warps.collect(),
             st: State {
@@ -172,6 +174,7 @@ impl Block {
                 last_buffer: 0,
                 steps: 0,
                 thread_steps: 0,
+                notes: Vec::new(),
                 shadow,
                 profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
                 transactions: 0,
@@ -224,6 +227,10 @@ impl Block {
                     return Err(Stop::Conflict);
                 }
                 return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
+            }
+            for trap in self.st.shadow.as_mut().map(|s| s.take_agreements()).unwrap_or_default() {
+                let f = self.fault(env, i as u32, pc, &trap);
+                self.st.notes.push(Note(*f));
             }
             if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
                 let trap = Trap::new(
@@ -450,7 +457,7 @@ fn flow(env: &Env<'_>, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
     match f {
         Flow::Bra { target, cc } => {
             let taken = holds(w, cc)?;
-            w.branch(taken, target)?;
+            w.branch(taken, target, env.first)?;
         }
         Flow::Brx { reg, base, cc } => {
             let mut rest = holds(w, cc)?;
@@ -459,7 +466,7 @@ fn flow(env: &Env<'_>, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
             while let Some(l) = lanes(rest).next() {
                 let same = lanes(rest).filter(|&i| targets[i] == targets[l]).fold(0, |m, i| m | 1 << i);
                 rest &= !same;
-                w.branch(same, targets[l])?;
+                w.defer(same, targets[l])?;
             }
         }
         Flow::Ssy(pc) => w.push(Wait::Ssy, w.active, pc)?,

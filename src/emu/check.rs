@@ -2,22 +2,24 @@
 //!
 //! Races are found by vector clocks over warps: a barrier, or an atomic on the same address, orders what came
 //! before it in one warp with what comes after it in another. Instructions of one warp are ordered by lockstep;
-//! two of its lanes race only if one instruction writes different values to one place.
+//! two of its lanes race only if one instruction writes different values to one place. Two warps that write the same
+//! value race as well, but whichever wins, the value is there: a note, unless the check is strict.
 
+use super::Checks;
 use super::block::{Env, State};
 use super::fault::FaultKind;
 use super::inst::Width;
 use super::trap::{Other, Trap};
 use super::warp::Warp;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Read,
-    /// The value tells whether two lanes that write the same place agree.
-    Write(u32),
+    /// The words tell whether two threads that write the same place agree.
+    Write([u32; 4]),
     AtomicRead,
     AtomicWrite,
 }
@@ -50,7 +52,8 @@ struct Access {
     clock: u32,
     /// The step it happened in.
     stamp: u64,
-    value: u32,
+    /// Of the byte.
+    value: u8,
     atomic: bool,
 }
 
@@ -72,7 +75,12 @@ pub struct Shadow {
     /// By address of an atomic: the clocks that its last writer had.
     atomics: FxHashMap<usize, Vec<u32>>,
     race: bool,
+    strict: bool,
     init: bool,
+    /// Unordered writes of the same value, by the places of both.
+    agreements: FxHashSet<(u32, u32)>,
+    /// Those of them that nobody has taken yet.
+    fresh: Vec<Trap>,
 }
 
 fn join(to: &mut [u32], from: &[u32]) {
@@ -82,9 +90,23 @@ fn join(to: &mut [u32], from: &[u32]) {
 }
 
 impl Shadow {
-    pub fn new(shared: usize, warps: usize, race: bool, init: bool) -> Shadow {
+    pub fn new(shared: usize, warps: usize, checks: Checks) -> Shadow {
         let clocks = (0..warps).map(|w| (0..warps).map(|i| u32::from(i == w)).collect()).collect();
-        Shadow { shared: vec![Cell::default(); shared], clocks, atomics: FxHashMap::default(), race, init }
+        Shadow {
+            shared: vec![Cell::default(); shared],
+            clocks,
+            atomics: FxHashMap::default(),
+            race: checks.race,
+            strict: checks.strict_race,
+            init: checks.init,
+            agreements: FxHashSet::default(),
+            fresh: Vec::new(),
+        }
+    }
+
+    /// Unordered writes of the same value that were found since the last call: one for each pair of instructions.
+    pub fn take_agreements(&mut self) -> Vec<Trap> {
+        std::mem::take(&mut self.fresh)
     }
 
     /// A warp arrives at a barrier: what it did is published in `barrier`.
@@ -111,11 +133,15 @@ impl Shadow {
         {
             join(&mut self.clocks[warp], seen);
         }
-        let value = if let Kind::Write(v) = kind { v } else { 0 };
+        let value = |byte: usize| match kind {
+            Kind::Write(words) => words[(byte - at) / 4].to_le_bytes()[(byte - at) % 4],
+            _ => 0,
+        };
         let reads = matches!(kind, Kind::Read | Kind::AtomicRead);
         let atomic = matches!(kind, Kind::AtomicRead | Kind::AtomicWrite);
-        let me = Access { warp: w.index, lane, pc, clock: self.clocks[warp][warp], stamp, value, atomic };
+        let clock = self.clocks[warp][warp];
         for byte in at..(at + size).min(self.shared.len()) {
+            let me = Access { warp: w.index, lane, pc, clock, stamp, value: value(byte), atomic };
             let cell = &mut self.shared[byte];
             if self.race {
                 let clocks = &self.clocks[warp];
@@ -130,7 +156,21 @@ impl Shadow {
                 };
                 let bad_write = cell.write.as_ref().filter(|a| !(ordered(a) || reads && a.atomic) || same(a));
                 let bad_read = if reads || atomic { None } else { cell.reads.iter().find(|a| !ordered(a)) };
-                if let Some(other) = bad_write.or(bad_read) {
+                let agrees = |a: &&Access| {
+                    !self.strict && !reads && !atomic && !a.atomic && a.warp != me.warp && a.value == me.value
+                };
+                let agreed = bad_write.filter(agrees).filter(|_| bad_read.is_none());
+                if let Some(other) = agreed {
+                    if self.agreements.insert((pc, other.pc)) {
+                        let detail = format!(
+                            "two warps write the same value to shared memory at {byte:#x} without a barrier between"
+                        );
+                        let other = Other { warp: other.warp, lane: other.lane, pc: other.pc };
+                        let mut note = Trap::new(FaultKind::Race, lane, detail).with_other(other);
+                        note.0.pc = Some(pc);
+                        self.fresh.push(note);
+                    }
+                } else if let Some(other) = bad_write.or(bad_read) {
                     let (mine, theirs) = (
                         if reads { "read" } else { "write" },
                         if bad_write.is_some() { "written" } else { "read" },

@@ -7,7 +7,7 @@ use super::inst::{ShflMode, Src2, VideoOp, VoteMode};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::resolve::type_bits;
 use super::surface;
-use super::warp::{Cc, Warp};
+use super::warp::{Cc, FLAGS, PREDS, Warp};
 use crate::num::conv::{self, Float};
 use crate::num::float::{self, ftz32, sat32};
 use crate::num::video::{self, Secondary};
@@ -233,34 +233,21 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
             }
             write(w, *dst, mask, &s.out);
         }
-        Body::P2r { dst, src, mask: select, high, cc } => {
+        Body::P2r { dst, src, mask: select, high } => {
             for l in lanes(mask) {
-                let image = if *cc {
-                    let f = |m: Mask| m >> l & 1;
-                    f(w.cc.zero) | f(w.cc.sign) << 1 | f(w.cc.carry) << 2 | f(w.cc.overflow) << 3
-                } else {
-                    (0..7).fold(0, |v, i| v | (w.preds[i] >> l & 1) << i)
-                };
                 let shift = if *high { 16 } else { 0 };
-                let select = (get(w, *select, l) & 0x7f) << shift;
-                s.out.0[l] = (image << shift & select) | (get(w, *src, l) & !select);
+                let select = (get(w, *select, l) & (PREDS | FLAGS)) << shift;
+                s.out.0[l] = (w.state_word(l) << shift & select) | (get(w, *src, l) & !select);
             }
             write(w, *dst, mask, &s.out);
         }
-        Body::R2p { src, mask: select, high, cc } => {
+        Body::R2p { src, mask: select, high } => {
             for l in lanes(mask) {
                 let v = get(w, *src, l) >> if *high { 16 } else { 0 };
-                let select = get(w, *select, l);
-                let bit = |i: u32| (v >> i & 1) << l;
-                if *cc {
-                    let all = Cc { zero: bit(0), sign: bit(1), carry: bit(2), overflow: bit(3) };
-                    w.cc.blend(1 << l, all);
-                } else {
-                    for i in (0..7).filter(|i| select >> i & 1 != 0) {
-                        w.set_pred(i as u8, 1 << l, bit(i));
-                    }
-                }
+                w.set_state_word(l, v, get(w, *select, l));
             }
+            // Its flags are not those of a result.
+            return true;
         }
         Body::B2r { dst, pred } => {
             let v = w.reduction;

@@ -7,10 +7,11 @@ use super::inst::{Body, Inst};
 use super::lanes::Row;
 use super::memory::Memory;
 use super::resolve::Uniform;
-use super::{Launch, Options, PcProfile, Profile, Stats, access};
+use super::{Launch, Note, Options, PcProfile, Profile, Stats, access};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Blocks that take turns when the first does not end by itself (it may wait for another one).
@@ -28,10 +29,26 @@ struct Tally {
     steps: u64,
     threads: u64,
     profile: Option<Vec<PcProfile>>,
+    /// By place, that of the first block, whichever ended first.
+    notes: BTreeMap<(u32, Option<u32>), (u32, Note)>,
 }
 
 impl Tally {
+    fn note(&mut self, block: u32, note: Note) {
+        match self.notes.entry(note.places()) {
+            Entry::Vacant(e) => {
+                e.insert((block, note));
+            }
+            Entry::Occupied(mut e) if e.get().0 > block => {
+                e.insert((block, note));
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+
     fn add(&mut self, block: Block) {
+        let number = block.st.number;
+        block.st.notes.into_iter().for_each(|n| self.note(number, n));
         self.steps += block.st.steps;
         self.threads += block.st.thread_steps;
         if let Some(p) = block.st.profile {
@@ -87,7 +104,8 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         }
     };
     let profile = tally.profile.map(|p| named(launch, &p));
-    Ok(Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, profile })
+    let notes = tally.notes.into_values().map(|(_, n)| n).collect();
+    Ok(Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, profile, notes })
 }
 
 fn environment<'a>(
@@ -110,6 +128,7 @@ fn environment<'a>(
         observed: tracker.is_some() || checks.init && partial,
         tracker,
         profile: options.profile,
+        first: options.first,
     }
 }
 
@@ -215,6 +234,7 @@ impl Tally {
     fn merge(mut self, other: Tally) -> Tally {
         self.steps += other.steps;
         self.threads += other.threads;
+        other.notes.into_values().for_each(|(block, n)| self.note(block, n));
         match (&mut self.profile, other.profile) {
             (Some(a), Some(b)) => a.iter_mut().zip(&b).for_each(|(a, b)| a.add(b)),
             (a, b) => *a = a.take().or(b),

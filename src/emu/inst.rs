@@ -435,13 +435,11 @@ pub enum Body {
         src: Src,
         mask: Src,
         high: bool,
-        cc: bool,
     },
     R2p {
         src: Src,
         mask: Src,
         high: bool,
-        cc: bool,
     },
     B2r {
         dst: u8,

@@ -134,20 +134,24 @@ pub struct Checks {
     pub memory: bool,
     /// Registers and memory that are read before anything wrote them.
     pub init: bool,
-    /// Hazards in shared memory between barriers.
+    /// Hazards in shared memory between barriers. Two warps that write the same value to one place are only noted.
     pub race: bool,
+    /// With `race`: those are faults, too.
+    pub strict_race: bool,
     /// Barriers that only part of a warp or block reaches, and misuse of the divergence stack.
     pub sync: bool,
 }
 
 impl Default for Checks {
     fn default() -> Checks {
-        Checks { memory: true, init: false, race: false, sync: false }
+        Checks { memory: true, ..Checks::NONE }
     }
 }
 
 impl Checks {
-    pub const ALL: Checks = Checks { memory: true, init: true, race: true, sync: true };
+    pub const NONE: Checks =
+        Checks { memory: false, init: false, race: false, strict_race: false, sync: false };
+    pub const ALL: Checks = Checks { memory: true, init: true, race: true, strict_race: false, sync: true };
 }
 
 /// How to run, as opposed to what.
@@ -161,11 +165,29 @@ pub struct Options<'a> {
     pub trace: Option<&'a mut dyn FnMut(&str)>,
     /// Whether [`Stats::profile`] is filled.
     pub profile: bool,
+    /// Which side of a divergent branch runs first. A card runs [`Side::Taken`]; a program that depends on it is worth
+    /// a look, so the other can be tried.
+    pub first: Side,
+}
+
+/// A side of a conditional branch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Side {
+    #[default]
+    Taken,
+    FallThrough,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Options { checks: Checks::default(), step_limit: 1 << 32, threads: 1, trace: None, profile: false }
+        Options {
+            checks: Checks::default(),
+            step_limit: 1 << 32,
+            threads: 1,
+            trace: None,
+            profile: false,
+            first: Side::default(),
+        }
     }
 }
 
@@ -177,6 +199,25 @@ pub struct Stats {
     /// The same, times the threads that were active and whose guard was true.
     pub thread_instructions: u64,
     pub profile: Option<Profile>,
+    /// What is worth a look and no fault: the first of each kind and place.
+    pub notes: Vec<Note>,
+}
+
+/// What a checker found that does no harm by itself, told as a fault would be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note(pub Fault);
+
+impl Note {
+    /// The addresses of the two instructions.
+    fn places(&self) -> (u32, Option<u32>) {
+        (self.0.place.pc, self.0.other.as_ref().map(|o| o.pc))
+    }
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 /// Where a run spent its instructions.

@@ -11,7 +11,7 @@ use super::fault::FaultKind;
 use super::inst::{Body, Bop, Cmp, Flow, Inst, PSrc, SINK, SetDst, Space};
 use super::lanes::{LANES, Mask, POOL, Row, Src, lanes};
 use super::trap::{Other, Trap};
-use super::warp::Warp;
+use super::warp::{FLAGS, PREDS, Warp};
 
 /// How undefined bits pass through a [`Body::Map`] or [`Body::Scalar`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -238,21 +238,32 @@ fn step(
             }
             mixed = yes;
         }
-        Body::R2p { src, mask: select, high, .. } => {
+        Body::R2p { src, mask: select, high } => {
             let shift = if *high { 16 } else { 0 };
+            let select = value(env, w, *select);
             for p in 0..7u8 {
                 let bad = |l: usize| u.bits(*src, l) >> (shift + p) & 1 != 0;
-                let written = lanes(mask).filter(|&l| value(env, w, *select).0[l] >> p & 1 != 0);
+                let written = lanes(mask).filter(|&l| select.0[l] >> p & 1 != 0);
                 let (set, bad) = written.fold((0, 0), |(s, b), l| (s | 1 << l, b | u32::from(bad(l)) << l));
                 mark_pred(u, p, set, bad, origin);
+            }
+            for l in lanes(mask).filter(|&l| select.0[l] & FLAGS != 0) {
+                // Flags are defined together: those that stay count as well.
+                let stays = select.0[l] & FLAGS != FLAGS && u.cc >> l & 1 != 0;
+                let bad = u.bits(*src, l) >> shift & select.0[l] & FLAGS != 0;
+                u.cc = u.cc & !(1 << l) | u32::from(stays || bad) << l;
+                if bad {
+                    u.cc_origin = origin;
+                }
             }
         }
         Body::P2r { src, mask: select, high, .. } => {
             let shift = if *high { 16 } else { 0 };
             let select = value(env, w, *select);
             for l in lanes(mask) {
-                let image = (0..7).fold(0, |v, p| v | (u.preds[p] >> l & 1) << p);
-                let select = (select.0[l] & 0x7f) << shift;
+                let flags = if u.cc >> l & 1 != 0 { FLAGS } else { 0 };
+                let image = (0..7).fold(flags, |v, p| v | (u.preds[p] >> l & 1) << p);
+                let select = (select.0[l] & (PREDS | FLAGS)) << shift;
                 out.0[l] = (image << shift & select) | (u.bits(*src, l) & !select);
             }
         }
@@ -272,7 +283,7 @@ fn step(
             mark_pred(u, p, mask, mixed, origin);
         }
     }
-    if inst.cc {
+    if inst.cc && !matches!(inst.body, Body::R2p { .. }) {
         let bad = out.mask(|b| b != 0);
         u.cc = (u.cc & !mask) | (bad & mask);
         u.cc_origin = origin;

@@ -8,11 +8,12 @@
 //!
 //! ```text
 //! SSY L          push Ssy(mask 1111, L)
-//! @P0 BRA E      divergent: push Div(mask of P0, E), run the others
-//! ...  NOP.S     they wait at Ssy; nobody runs: pop Div, run E
-//! E: ... NOP.S   they wait at Ssy too; pop Ssy, all run L
+//! @P0 BRA E      divergent: push Div(mask of !P0, the next address), run E
+//! E: ... NOP.S   they wait at Ssy; nobody runs: pop Div, run the others
+//! ...  NOP.S     they wait at Ssy too; pop Ssy, all run L
 //! ```
 
+use super::Side;
 use super::fault::FaultKind;
 use super::inst::PSrc;
 use super::lanes::{Mask, Row};
@@ -112,6 +113,12 @@ impl Cc {
     }
 }
 
+/// The predicates in the word that P2R reads and R2P writes. Source: envytools (`$flags` of isa.rst).
+pub const PREDS: u32 = 0x7f;
+/// The condition code there: zero, sign, carry, overflow, from bit 12 on. ptxas keeps carries that way.
+pub const FLAGS: u32 = 0xf000;
+const FIRST_FLAG: u32 = FLAGS.trailing_zeros();
+
 /// What a warp waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
@@ -184,6 +191,24 @@ impl Warp {
         }
     }
 
+    /// A lane's predicates and condition code, as P2R reads them.
+    pub fn state_word(&self, lane: usize) -> u32 {
+        let Cc { zero, sign, carry, overflow } = self.cc;
+        let word = |masks: &[Mask]| masks.iter().rev().fold(0, |v, m| v << 1 | m >> lane & 1);
+        word(&self.preds[..7]) | word(&[zero, sign, carry, overflow]) << FIRST_FLAG
+    }
+
+    /// Sets a lane's predicates and flags that `select` names, as R2P does.
+    pub fn set_state_word(&mut self, lane: usize, value: u32, select: u32) {
+        let Cc { zero, sign, carry, overflow } = &mut self.cc;
+        let flags = [zero, sign, carry, overflow].into_iter().zip(FIRST_FLAG..);
+        for (mask, bit) in self.preds[..7].iter_mut().zip(0..).chain(flags) {
+            if select >> bit & 1 != 0 {
+                *mask = *mask & !(1 << lane) | (value >> bit & 1) << lane;
+            }
+        }
+    }
+
     /// A barrier that it waited for is complete.
     pub fn reduced(&mut self, result: u32) {
         self.reduction = result;
@@ -246,17 +271,31 @@ impl Warp {
         Ok(())
     }
 
-    /// Branches: `taken` of the running threads go to `target`, the others on to the next instruction first.
-    pub fn branch(&mut self, taken: Mask, target: u32) -> Result<(), StackError> {
-        if taken == 0 {
-            return Ok(());
+    /// Branches: `taken` of the running threads go to `target`. Where the others go on, one side waits: on a card the
+    /// one that falls through, as Mesa's loops around shared memory's locks show, which end only so.
+    pub fn branch(&mut self, taken: Mask, target: u32, first: Side) -> Result<(), StackError> {
+        if taken == 0 || taken != self.active && first == Side::FallThrough {
+            return self.defer(taken, target);
         }
         if taken != self.active {
-            self.push(Wait::Div, taken, target)?;
-            self.active &= !taken;
-        } else {
-            self.pc = target;
+            let next = self.pc;
+            self.defer(self.active & !taken, next)?;
         }
+        self.pc = target;
+        Ok(())
+    }
+
+    /// Some of the running threads go to `target` later than the others go on, unless there are no others.
+    pub fn defer(&mut self, some: Mask, target: u32) -> Result<(), StackError> {
+        if some == 0 {
+            return Ok(());
+        }
+        if some == self.active {
+            self.pc = target;
+            return Ok(());
+        }
+        self.push(Wait::Div, some, target)?;
+        self.active &= !some;
         Ok(())
     }
 }
@@ -273,12 +312,27 @@ mod tests {
     fn both_sides_of_a_branch_meet_at_the_join() {
         let mut w = warp();
         w.push(Wait::Ssy, w.active, 100).unwrap();
-        w.branch(0x0f, 50).unwrap();
+        w.branch(0x0f, 50, Side::FallThrough).unwrap();
         assert_eq!((w.active, w.pc), (0xf0, 0));
         w.wait(Wait::Ssy, 0xf0).unwrap();
         w.unwind().unwrap();
         assert_eq!((w.active, w.pc), (0x0f, 50));
         w.wait(Wait::Ssy, 0x0f).unwrap();
+        w.unwind().unwrap();
+        assert_eq!((w.active, w.pc, w.stack.len()), (0xff, 100, 0));
+    }
+
+    #[test]
+    fn threads_that_take_a_branch_run_before_those_that_fall_through() {
+        let mut w = warp();
+        w.push(Wait::Ssy, w.active, 100).unwrap();
+        w.pc = 8;
+        w.branch(0x0f, 50, Side::Taken).unwrap();
+        assert_eq!((w.active, w.pc), (0x0f, 50));
+        w.wait(Wait::Ssy, 0x0f).unwrap();
+        w.unwind().unwrap();
+        assert_eq!((w.active, w.pc), (0xf0, 8));
+        w.wait(Wait::Ssy, 0xf0).unwrap();
         w.unwind().unwrap();
         assert_eq!((w.active, w.pc, w.stack.len()), (0xff, 100, 0));
     }
@@ -302,7 +356,7 @@ mod tests {
     fn exits_of_all_threads_end_the_warp_whatever_is_on_the_stack() {
         let mut w = warp();
         w.push(Wait::Ssy, w.active, 100).unwrap();
-        w.branch(0x0f, 50).unwrap();
+        w.branch(0x0f, 50, Side::FallThrough).unwrap();
         w.exit(0xf0);
         w.unwind().unwrap();
         assert_eq!(w.active, 0x0f);

@@ -70,6 +70,8 @@ ops! {
     Sub "sub" 2 2 CARRY | FMODS | INEG;
     /// `d = a * b`, the low half for integers
     Mul "mul" 2 2 COMMUTES | FMODS;
+    /// f32: `d = a * b`, but 0 if either is 0 (or subnormal), whatever the other is
+    MulZ "mulz" 2 2 COMMUTES | FMODS;
     /// high half of the double-width product
     MulHi "mulhi" 2 2 COMMUTES | CARRY;
     /// `d = a * b + c`: integers the low half; floats fused, one rounding

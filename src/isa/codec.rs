@@ -3,7 +3,7 @@
 use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
 use super::template;
-use super::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods};
+use super::{ImmKind, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
 use crate::Chip;
 use half::f16;
 
@@ -81,7 +81,26 @@ fn slot_kind(slot: &Slot) -> u64 {
 /// The row that encodes an instruction, whatever its branch target and whatever register stands for a value that
 /// has none yet (R0 does on every chip). This is the back end's question "may this operand stand here?".
 pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
+    if no_card_has(m) { Err(Misfit::Mods) } else { row_of(chip, m) }
+}
+
+/// The row of an instruction, whether or not a card has it.
+pub(super) fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     select(chip, m, None).map(|(row, _)| row)
+}
+
+/// Instructions that disassemblers name and this decoder reads, but that cards refuse or no compiler emits.
+///
+/// - `FMUL.FTZ.FMZ` and its like: FMZ flushes, too; nvdisasm calls the pair invalid, where GK110 can express it.
+/// - `SHF.L.HI`, `SHF.L.XHI`: an illegal instruction on a card (NAK); SHF.L gives the high word without it.
+/// - `F2I.U8`, `F2I.S8`: before Volta there is no such result (NAK); ptxas converts to a word first.
+pub fn no_card_has(m: &MInst) -> bool {
+    match m.op {
+        Op::Fmul | Op::Fmul32i | Op::Ffma | Op::Ffma32i => m.has(Mod::Ftz) && m.has(Mod::Fmz),
+        Op::Shf => m.has(Mod::L) && (m.has(Mod::Hi) || m.has(Mod::Xhi)),
+        Op::F2i => m.has(Mod::U8) || m.has(Mod::S8),
+        _ => false,
+    }
 }
 
 /// The word of an instruction at byte address `pc` of the code.

@@ -15,9 +15,11 @@ fn rounding(rnd: Rnd) -> Option<Mod> {
 }
 
 impl Cx<'_> {
-    /// An operation with the common suffixes, `.FTZ`, rounding and `.SAT`, and its operands.
+    /// An operation with the common suffixes, `.FTZ` or `.FMZ` (which flushes, too: both are an illegal instruction),
+    /// rounding and `.SAT`, and its operands.
     fn arithmetic<const N: usize>(&self, op: isa::Op, i: &Inst, operands: [Operand; N]) -> MInst {
-        let mut m = self.inst(op).with_if(i.ftz, Mod::Ftz);
+        let zeroes = i.op == Op::MulZ;
+        let mut m = self.inst(op).with_if(zeroes, Mod::Fmz).with_if(i.ftz && !zeroes, Mod::Ftz);
         if let Some(rounding) = rounding(i.rnd) {
             m.mods.push(rounding);
         }

@@ -90,7 +90,7 @@ impl Cx<'_> {
             Op::Min | Op::Max if i.ty == Type::F64 => self.fminmax(i, isa::Op::Dmnmx),
             Op::Add if i.ty == Type::F32 => self.fadd(i, isa::Op::Fadd, isa::Op::Fadd32i, false),
             Op::Sub if i.ty == Type::F32 => self.fadd(i, isa::Op::Fadd, isa::Op::Fadd32i, true),
-            Op::Mul if i.ty == Type::F32 => self.fmul(i, isa::Op::Fmul, isa::Op::Fmul32i),
+            Op::Mul | Op::MulZ if i.ty == Type::F32 => self.fmul(i, isa::Op::Fmul, isa::Op::Fmul32i),
             Op::Mad if i.ty == Type::F32 => self.ffma(i, isa::Op::Ffma),
             Op::Min | Op::Max if i.ty == Type::F32 => self.fminmax(i, isa::Op::Fmnmx),
             Op::Rcp | Op::Rsq | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Rcp64h | Op::Rsq64h => {
@@ -148,6 +148,7 @@ impl Cx<'_> {
             Op::Undef
             | Op::Div
             | Op::Mod
+            | Op::MulZ
             | Op::Neg
             | Op::Abs
             | Op::Sqrt

@@ -262,6 +262,18 @@ fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(i.dsts[0]));
         return true;
     }
+    // No card converts a float to a byte, or a double to less than a word: ptxas and NAK take the word first.
+    if i.sty.is_float() && !i.ty.is_float() && (i.ty.bits() == 8 || i.sty == Type::F64 && i.ty.bits() < 32) {
+        let word = if i.ty.is_signed() { Type::S32 } else { Type::U32 };
+        let mut first = i.clone();
+        first.ty = word;
+        first.dsts = Default::default();
+        let whole = b.value(first);
+        let mut rest = Inst::new(Op::Cvt, i.ty).src(whole).dst(i.dsts[0]);
+        (rest.sty, rest.sat, rest.guard, rest.loc) = (word, true, i.guard, i.loc);
+        b.push(rest);
+        return true;
+    }
     if i.ty.is_float() || i.sty.is_float() {
         if i.ty == i.sty && i.aux != Aux::Integral {
             i.op = Op::Add;

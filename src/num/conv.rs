@@ -60,13 +60,14 @@ impl Int {
     }
 }
 
-/// F2I: rounded, then clamped to the integer's range; NaN gives 0. The result is extended to 64 bits by its sign.
-/// Source: PTX ISA, `cvt`.
+/// F2I: rounded, then clamped to the integer's range. NaN gives 0 if neither type has 64 bits, else the integer with
+/// only its highest bit. The result is extended to 64 bits by its sign. Source: PTX ISA, `cvt`.
 pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
     let f = from.format();
     let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
     match unpack(f, a) {
-        Class::Nan => 0,
+        Class::Nan if from != Float::F64 && to.bits != 64 => 0,
+        Class::Nan => to.extend(1 << (to.bits - 1)) as u64,
         Class::Inf(neg) => (if neg { to.min() } else { to.max() }) as u64,
         Class::Num(n) => {
             let magnitude = n.round_int(round).min(1 << 100) as i128;
@@ -135,6 +136,23 @@ mod tests {
         assert_eq!(f2i(Float::F32, 1, U8, Round::Rp, false), 1);
         assert_eq!(f2i(Float::F32, 1, U8, Round::Rp, true), 0);
         assert_eq!(f2i(Float::F64, f64::MAX.to_bits(), Int::new(64, false), Round::Rz, false), u64::MAX);
+    }
+
+    #[test]
+    fn nan_is_zero_as_an_integer_only_where_neither_type_has_64_bits() {
+        let nan = |from: Float, to: Int| f2i(from, from.nan(), to, Round::Rz, false);
+        for from in [Float::F16, Float::F32] {
+            for bits in [8, 16, 32] {
+                assert_eq!([false, true].map(|signed| nan(from, Int::new(bits, signed))), [0, 0]);
+            }
+        }
+        for (from, bits) in
+            [(Float::F16, 64), (Float::F32, 64), (Float::F64, 64), (Float::F64, 32), (Float::F64, 16)]
+        {
+            let top = 1u64 << (bits - 1);
+            assert_eq!(nan(from, Int::new(bits, false)), top);
+            assert_eq!(nan(from, Int::new(bits, true)), top.wrapping_neg());
+        }
     }
 
     #[test]

@@ -105,6 +105,7 @@ fn eval_f32(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
         Op::Add => float::add32(a, b, round),
         Op::Sub => float::add32(a, minus(b), round),
         Op::Mul => float::mul32(a, b, 0, round),
+        Op::MulZ => return Some(mulz(inst, a, b)),
         Op::Mad => float::fma32(a, b, c, round),
         Op::Min => float::min32(a, b),
         Op::Max => float::max32(a, b),
@@ -114,6 +115,14 @@ fn eval_f32(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
     };
     let x = flush(x);
     Some(if inst.sat { float::sat32(x) } else { x })
+}
+
+/// A product in which zero wins; it flushes subnormals (FMUL.FMZ).
+fn mulz(inst: &Inst, a: u32, b: u32) -> u32 {
+    let (a, b) = (float::ftz32(a), float::ftz32(b));
+    let zero = |x: u32| x << 1 == 0;
+    let x = if zero(a) || zero(b) { 0 } else { float::ftz32(float::mul32(a, b, 0, rounding(inst.rnd))) };
+    if inst.sat { float::sat32(x) } else { x }
 }
 
 fn eval_int(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {

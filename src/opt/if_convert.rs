@@ -126,6 +126,7 @@ fn cost_of(f: &Function, inst: &Inst) -> Option<u32> {
     let heavy = matches!(
         inst.op,
         Op::Mul
+            | Op::MulZ
             | Op::MulHi
             | Op::Mad
             | Op::MadHi

@@ -164,6 +164,18 @@ fn gprs(reg: Reg, width: u8, mut f: impl FnMut(Resource)) {
     }
 }
 
+/// What the mask of P2R or R2P, the last operand, selects: predicates by bits 6:0, the condition code by 15:12.
+fn state_word(m: &MInst, mut f: impl FnMut(Resource)) {
+    let mask = match m.operands.last() {
+        Some(&Operand::Imm { bits, .. }) => bits,
+        _ => u32::MAX,
+    };
+    (0..7).filter(|p| mask >> p & 1 != 0).for_each(|p| f(Resource::Pred(p)));
+    if mask & 0xf000 != 0 {
+        f(Resource::Carry);
+    }
+}
+
 /// What an instruction does with a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -204,7 +216,7 @@ fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), mut bank: impl FnMut(
             }
             Operand::Attr { base, .. } => gprs(base, 1, |r| f(r, Read)),
             Operand::Word(Kw::Cc) | Operand::CcTest(_) => f(Resource::Carry, Read),
-            Operand::Word(Kw::Pr) if m.op == Op::P2r => (0..7).for_each(|p| f(Resource::Pred(p), Read)),
+            Operand::Word(Kw::Pr) if m.op == Op::P2r => state_word(m, |r| f(r, Read)),
             _ => {}
         }
     }
@@ -217,7 +229,7 @@ fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), mut bank: impl FnMut(
                 }
             }
             Operand::Pred(p) if p.num != 7 => f(Resource::Pred(p.num), Write),
-            Operand::Word(Kw::Pr) => (0..7).for_each(|p| f(Resource::Pred(p), Write)),
+            Operand::Word(Kw::Pr) => state_word(m, |r| f(r, Write)),
             _ => {}
         }
     }
@@ -344,6 +356,19 @@ mod tests {
             [2, 3, 4, 5].map(Resource::Gpr).into_iter().chain([Resource::Pred(1)]).collect::<Vec<_>>()
         );
         assert_eq!(w, [Resource::Pred(0)]);
+    }
+
+    #[test]
+    fn the_mask_of_p2r_and_r2p_says_which_predicates_and_whether_the_condition_code() {
+        let (pr, mask) = (Operand::Word(Kw::Pr), |bits| Operand::imm(bits));
+        let save = |bits| MInst::new(Op::P2r).r(Reg(0)).arg(pr).r(Reg::Z).arg(mask(bits));
+        assert_eq!(sets(&save(0xf000)), (vec![Resource::Carry], vec![Resource::Gpr(0)]));
+        assert_eq!(sets(&save(0x05)).0, [Resource::Pred(0), Resource::Pred(2)]);
+        let restore = |bits| MInst::new(Op::R2p).arg(pr).r(Reg(0)).arg(mask(bits));
+        assert_eq!(sets(&restore(0xf000)), (vec![Resource::Gpr(0)], vec![Resource::Carry]));
+        assert_eq!(sets(&restore(0x40)).1, [Resource::Pred(6)]);
+        let all = MInst::new(Op::R2p).arg(pr).r(Reg(0)).r(Reg(1));
+        assert_eq!(sets(&all).1.len(), 8);
     }
 
     #[test]

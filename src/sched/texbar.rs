@@ -23,8 +23,9 @@ use crate::isel::code::{Code, Line};
 struct Outstanding([u8; 256]);
 
 const COMPLETE: u8 = u8::MAX;
-/// The largest count that the instruction can hold.
-const MAX_COUNT: u8 = 63;
+/// The largest count that is waited for. The field holds 63, but ptxas waits from the 62nd texture on, and NAK keeps no
+/// more than 63 in flight.
+const MAX_COUNT: u8 = 62;
 
 impl Outstanding {
     const NONE: Outstanding = Outstanding([COMPLETE; 256]);

@@ -4,6 +4,7 @@ use super::{Cx, Res};
 use crate::emu::inst::{Body, Bop, CarryIn, Cmp, MinMaxPart, ShflMode, VoteMode};
 use crate::emu::lanes::{LaneFn, Mask, Row, Src, Tweak};
 use crate::emu::undef::Route;
+use crate::emu::warp::{FLAGS, PREDS};
 use crate::isa::{Kw, Mod, Op, Operand};
 use crate::num::int::{self, Permute};
 use crate::{lane_fn, mask_fn};
@@ -348,22 +349,21 @@ impl Cx<'_> {
             Op::P2r => {
                 let high = self.named("H1");
                 let dst = self.dst()?;
-                let cc = self.file()?;
-                if cc {
-                    self.inst.reads_cc = true;
-                } else {
-                    self.inst.pred_reads = 0x7f;
-                }
+                self.state_word()?;
                 let src = self.int()?;
-                let mask = if self.left() > 0 { self.int()? } else { self.imm(0x7f)? };
-                Ok(Body::P2r { dst, src, mask, high, cc })
+                let selected = self.selected();
+                self.inst.pred_reads = (selected & PREDS) as u8;
+                self.inst.reads_cc = selected & FLAGS != 0;
+                Ok(Body::P2r { dst, src, mask: self.int()?, high })
             }
             Op::R2p => {
                 let high = self.named("H1");
-                let cc = self.file()?;
+                self.state_word()?;
                 let src = self.int()?;
-                let mask = if self.left() > 0 { self.int()? } else { self.imm(0x7f)? };
-                Ok(Body::R2p { src, mask, high, cc })
+                let selected = self.selected();
+                self.inst.pred_writes = (selected & PREDS) as u8;
+                self.inst.cc = selected & FLAGS != 0;
+                Ok(Body::R2p { src, mask: self.int()?, high })
             }
             Op::B2r => {
                 if !self.has(Mod::Result) {
@@ -420,12 +420,19 @@ impl Cx<'_> {
         }
     }
 
-    /// `PR` or `CC` of P2R and R2P: whether it is CC.
-    fn file(&mut self) -> Res<bool> {
+    /// The operand `PR` of P2R and R2P: predicates and condition code as one word.
+    fn state_word(&mut self) -> Res<()> {
         match self.take()? {
-            Operand::Word(Kw::Pr) => Ok(false),
-            Operand::Word(Kw::Cc) => Ok(true),
-            _ => Err("PR or CC was expected"),
+            Operand::Word(Kw::Pr) => Ok(()),
+            _ => Err("PR was expected"),
+        }
+    }
+
+    /// What the mask of P2R and R2P, the next operand, can select.
+    fn selected(&self) -> u32 {
+        match self.peek() {
+            Some(Operand::Imm { bits, .. }) => bits,
+            _ => u32::MAX,
         }
     }
 }

@@ -278,6 +278,9 @@ impl Cx<'_> {
 
     fn dispatch(&mut self, pc: u32) -> Res<Body> {
         use Op::*;
+        if crate::isa::codec::no_card_has(self.m) {
+            return Err("no card has this combination of suffixes");
+        }
         match self.m.op {
             Fadd | Fadd32i | Fmul | Fmul32i | Ffma | Ffma32i => self.fma_like(),
             Fmnmx | Fset | Fsetp | Fcmp | Fchk | Mufu | Rro | Fswz => self.float_misc(),

@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// if every immediate were unsigned.
 pub fn print(chip: Chip, m: &MInst) -> String {
     let mut out = String::new();
-    print_row(&mut out, chip, m, crate::isa::fits(chip, m).ok());
+    print_row(&mut out, chip, m, crate::isa::codec::row_of(chip, m).ok());
     out
 }
 

@@ -203,7 +203,8 @@ impl Lower<'_, '_> {
                 let y = self.as_f32(l.src(1), bits);
                 return Some(self.through_f32(a, bits, |this, x| {
                     let log = this.fop(Op::Lg2, Type::F32, false, &[x]);
-                    let p = this.fop(Op::Mul, Type::F32, false, &[log, y]);
+                    // The logarithm of 0 is infinite; x to the power 0 is 1 all the same.
+                    let p = this.fop(Op::MulZ, Type::F32, false, &[log, y]);
                     this.fop(Op::Ex2, Type::F32, false, &[p])
                 }));
             }

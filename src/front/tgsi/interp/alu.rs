@@ -5,6 +5,8 @@ use half::f16;
 use super::thread::{Thread, illegal};
 use super::{Block, Trap};
 use crate::front::tgsi::ast::*;
+use crate::num::Round;
+use crate::num::conv::{self, Float, Int};
 
 /// Bits of a float result: no number has only one pattern.
 fn fbits(x: f32) -> u32 {
@@ -28,16 +30,24 @@ fn wide(x: f32, f: impl Fn(f64) -> f64) -> u32 {
     fbits(f(f64::from(x)) as f32)
 }
 
-/// A field of a word; one that does not lie inside has what lies inside.
+/// A float as an integer: towards zero, into the range. TGSI leaves open what NaN gives; here as on the machine.
+fn to_int(from: Float, bits: u64, width: u32, signed: bool) -> u64 {
+    conv::f2i(from, bits, Int::new(width, signed), Round::Rz, false)
+}
+
+/// A field of a word; one that reaches beyond bit 31 has what lies inside, continued by the sign or zeros.
 fn extract(v: u32, position: u32, length: u32, signed: bool) -> u32 {
     let (p, n) = (position & 0xff, length & 0xff);
     if n == 0 {
         return 0;
     }
     let wide = if signed { i64::from(v as i32) } else { i64::from(v) };
-    let v = (wide >> p.min(63)) as u64;
-    let v = if n >= 32 { v as u32 } else { v as u32 & ((1 << n) - 1) };
-    if signed && n < 32 && p + n <= 32 { ((v << (32 - n)) as i32 >> (32 - n)) as u32 } else { v }
+    let v = (wide >> p.min(63)) as u32;
+    match 32u32.saturating_sub(n) {
+        0 => v,
+        unused if signed => ((v << unused) as i32 >> unused) as u32,
+        unused => v << unused >> unused,
+    }
 }
 
 fn insert(base: u32, v: u32, position: u32, length: u32) -> u32 {
@@ -176,8 +186,8 @@ fn scalar(op: Opcode, s: [u32; 4]) -> Option<u32> {
         IMSB => 31u32.wrapping_sub((if ia < 0 { !a } else { a }).leading_zeros()),
         I2F => fbits(ia as f32),
         U2F => fbits(a as f32),
-        F2I => x as i32 as u32,
-        F2U => x as u32,
+        F2I => to_int(Float::F32, a.into(), 32, true) as u32,
+        F2U => to_int(Float::F32, a.into(), 32, false) as u32,
         _ => return None,
     })
 }
@@ -263,14 +273,14 @@ fn pair(op: Opcode, s: [u64; 3], w: [u32; 3]) -> Option<u64> {
         I2D => f64::from(w[0] as i32).to_bits(),
         U2D => f64::from(w[0]).to_bits(),
         D2F => word(fbits(x as f32)),
-        D2I => word(x as i32 as u32),
-        D2U => word(x as u32),
-        F2I64 => f as i64 as u64,
-        F2U64 => f as u64,
+        D2I => word(to_int(Float::F64, a, 32, true) as u32),
+        D2U => word(to_int(Float::F64, a, 32, false) as u32),
+        F2I64 => to_int(Float::F32, w[0].into(), 64, true),
+        F2U64 => to_int(Float::F32, w[0].into(), 64, false),
         I2I64 => i64::from(w[0] as i32) as u64,
         U2I64 => word(w[0]),
-        D2I64 => x as i64 as u64,
-        D2U64 => x as u64,
+        D2I64 => to_int(Float::F64, a, 64, true),
+        D2U64 => to_int(Float::F64, a, 64, false),
         I642F => word(fbits(ia as f32)),
         U642F => word(fbits(a as f32)),
         I642D => (ia as f64).to_bits(),

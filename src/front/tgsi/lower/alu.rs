@@ -305,10 +305,10 @@ impl Body<'_> {
         self.b().value(i)
     }
 
-    /// `x` to the power `y`, for x > 0 (or y > 0 with x = 0).
+    /// `x` to the power `y`, for x >= 0. The logarithm of 0 (and of subnormals) is infinite, and times 0 it must be 0.
     pub fn power(&mut self, x: ir::Src, y: ir::Src) -> ValueId {
         let log = self.b().op1(Op::Lg2, Type::F32, x);
-        let product = self.b().mul(Type::F32, log, y);
+        let product = self.b().op2(Op::MulZ, Type::F32, log, y);
         self.b().op1(Op::Ex2, Type::F32, product)
     }
 
