@@ -1,7 +1,7 @@
 //! The emulator as its users see it: programs in SASS, memory, faults by kind and place, and the same result for
 //! any number of threads and any bytes as code.
 
-use nvir::emu::{Checks, FaultKind, Launch, Memory, Options, Program, run};
+use nvir::emu::{Checks, FaultKind, Launch, Memory, Options, Program, Side, Stats, run};
 use nvir::{Chip, isa};
 
 /// Assembles GF100 code.
@@ -37,16 +37,32 @@ struct Setup {
     checks: Checks,
     threads: usize,
     step_limit: u64,
+    first: Side,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { block: 1, grid: 1, checks: Checks::ALL, threads: 1, step_limit: 1_000_000 }
+        Setup {
+            block: 1,
+            grid: 1,
+            checks: Checks::ALL,
+            threads: 1,
+            step_limit: 1_000_000,
+            first: Side::Taken,
+        }
     }
 }
 
 /// Runs code on a 4 KiB buffer; gives the fault's kind and place, or the buffer's first words.
 fn execute(words: &[u64], chip: Chip, s: &Setup) -> Result<Vec<u32>, Box<nvir::emu::Fault>> {
+    execute_with_stats(words, chip, s).map(|(out, _)| out)
+}
+
+fn execute_with_stats(
+    words: &[u64],
+    chip: Chip,
+    s: &Setup,
+) -> Result<(Vec<u32>, Stats), Box<nvir::emu::Fault>> {
     let program = Program::new(chip, words);
     let mut memory = Memory::new();
     let buffer = memory.alloc(4096, 16).expect("it fits");
@@ -57,11 +73,16 @@ fn execute(words: &[u64], chip: Chip, s: &Setup) -> Result<Vec<u32>, Box<nvir::e
     launch.shared_bytes = 1024;
     launch.local_bytes = 256;
     launch.set_const(0, 0, &buffer.to_le_bytes());
-    let mut options =
-        Options { checks: s.checks, threads: s.threads, step_limit: s.step_limit, ..Options::default() };
-    run(&launch, &mut memory, &mut options)?;
+    let mut options = Options {
+        checks: s.checks,
+        threads: s.threads,
+        step_limit: s.step_limit,
+        first: s.first,
+        ..Options::default()
+    };
+    let stats = run(&launch, &mut memory, &mut options)?;
     let bytes = memory.read(buffer, 4096).expect("it is there");
-    Ok(bytes.chunks(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect())
+    Ok((bytes.chunks(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect(), stats))
 }
 
 fn run_sass(lines: &[&str], s: &Setup) -> Result<Vec<u32>, Box<nvir::emu::Fault>> {
@@ -316,4 +337,139 @@ fn damaged_instructions_end_in_a_fault_or_normally() {
         let s = Setup { block: 33, grid: 2, step_limit: 3000, ..Setup::default() };
         let _ = execute(&words, Chip::Gk110, &s);
     }
+}
+
+/// Carry and sign are set, then lost and brought back.
+#[test]
+fn p2r_and_r2p_keep_the_condition_code_in_bits_12_to_15() {
+    let code = [
+        "MOV32I R4, 0xffffffff",
+        "ISETP.EQ.AND P1, PT, RZ, RZ, PT",
+        "ISETP.NE.AND P0, P2, RZ, RZ, PT",
+        "IADD RZ.CC, R4, R4",
+        "P2R R5, PR, RZ, 0xf000",
+        "P2R R6, PR, R4, 0x3007",
+        "IADD RZ.CC, RZ, RZ",
+        "P2R R7, PR, RZ, 0xf007",
+        "R2P PR, R5, 0xf000",
+        "IADD.X R8, RZ, RZ",
+        "CSETP.SFT.AND P3, PT, CC, PT",
+        "SEL R9, R4, RZ, P3",
+        "R2P PR, R4, 0x1000",
+        "P2R R10, PR, RZ, 0xf007",
+        "ST.E [R2], R5",
+        "ST.E [R2+0x4], R6",
+        "ST.E [R2+0x8], R7",
+        "ST.E [R2+0xc], R8",
+        "ST.E [R2+0x10], R9",
+        "ST.E [R2+0x14], R10",
+        "EXIT",
+    ];
+    let out = run_sass(&code, &Setup::default()).expect("no fault");
+    // Sign and carry; in the first bits P1 and P2.
+    assert_eq!(out[..6], [0x6000, 0xffff_effe, 0x1006, 1, u32::MAX, 0x7006]);
+}
+
+#[test]
+fn flags_that_nothing_has_written_stay_so_through_p2r_and_r2p() {
+    let code = ["P2R R5, PR, RZ, 0xf000", "LOP32I.AND R6, R5, 0xfff", "ST.E [R2], R6", "EXIT"];
+    assert!(run_sass(&code, &Setup::default()).is_ok());
+    let code = ["P2R R5, PR, RZ, 0xf000", "ST.E [R2], R5", "EXIT"];
+    let f = fault(&code, &Setup::default());
+    assert_eq!((f.kind, f.place.pc), (FaultKind::Uninitialized, address_of(0)));
+    let code = ["R2P PR, RZ, 0x3000", "IADD.X R5, RZ, RZ", "ST.E [R2], R5", "EXIT"];
+    assert_eq!(fault(&code, &Setup::default()).kind, FaultKind::Uninitialized);
+    let code = ["R2P PR, RZ, 0xf000", "IADD.X R5, RZ, RZ", "ST.E [R2], R5", "EXIT"];
+    assert!(run_sass(&code, &Setup::default()).is_ok());
+}
+
+/// Counts the block's threads in a word of shared memory, in a loop whose losers go back while the winners still hold
+/// the lock: it ends only if those that branch to the update run first.
+const LOCK_LOOP: [&str; 15] = [
+    "STS [RZ], RZ",
+    "BAR.SYNC 0x0",
+    "ISETP.NE.AND P1, PT, RZ, RZ, PT",
+    "SSY 0x78",
+    "LDSLK P0, R4, [RZ]", // 0x38
+    "@P0 BRA 0x58",
+    "BRA 0x68",
+    "IADD R4, R4, 0x1", // 0x58
+    "STSCUL P1, [RZ], R4",
+    "@!P1 BRA 0x38", // 0x68
+    "NOP.S",
+    "BAR.SYNC 0x0", // 0x78
+    "LDS R5, [RZ]",
+    "ST.E [R2], R5",
+    "EXIT",
+];
+
+#[test]
+fn a_lock_loop_ends_because_the_lanes_that_take_a_branch_run_first() {
+    let s = Setup { block: 64, checks: Checks { init: false, ..Checks::ALL }, ..Setup::default() };
+    assert_eq!(run_sass(&LOCK_LOOP, &s).expect("it ends")[0], 64);
+    let s = Setup { first: Side::FallThrough, step_limit: 100_000, ..s };
+    assert_eq!(fault(&LOCK_LOOP, &s).kind, FaultKind::StepLimit);
+}
+
+/// What `n` warps do when each stores R4 (and R5) to the first bytes of shared memory.
+fn race(store: &[&str], block: u32, checks: Checks) -> Result<usize, FaultKind> {
+    let code = [&ADDRESS[..], &["S2R R0, SR_TID.X"], store, &["BAR.SYNC 0x0", "EXIT"]].concat();
+    let s = Setup { block, checks, ..Setup::default() };
+    execute_with_stats(&assemble(&code), Chip::Gk110, &s).map(|(_, stats)| stats.notes.len()).map_err(|f| f.kind)
+}
+
+#[test]
+fn warps_that_write_the_same_value_are_noted_and_a_race_if_the_check_is_strict() {
+    let strict = Checks { strict_race: true, ..Checks::ALL };
+    let same = ["MOV32I R4, 0x12345678", "STS [RZ], R4"];
+    assert_eq!(race(&same, 32, strict), Ok(0));
+    assert_eq!(race(&same, 128, Checks::ALL), Ok(1));
+    assert_eq!(race(&same, 128, strict), Err(FaultKind::Race));
+    let by_warp = ["SHR.U32 R4, R0, 0x5", "STS [RZ], R4"];
+    assert_eq!(race(&by_warp, 32, Checks::ALL), Ok(0));
+    assert_eq!(race(&by_warp, 64, Checks::ALL), Err(FaultKind::Race));
+}
+
+#[test]
+fn every_byte_of_a_store_counts_when_two_threads_write_the_same_place() {
+    // The low words agree, the high words do not; of the bytes that are stored the values agree.
+    let high = ["MOV32I R4, 0x1", "MOV R5, R0", "STS.64 [RZ], R4"];
+    assert_eq!(race(&high, 2, Checks::ALL), Err(FaultKind::Race));
+    let byte = ["SHL R4, R0, 0x8", "STS.U8 [RZ], R4"];
+    assert_eq!(race(&byte, 2, Checks::ALL), Ok(0));
+}
+
+#[test]
+fn notes_do_not_depend_on_the_number_of_threads() {
+    let words = assemble(&["MOV32I R4, 0x7", "STS [RZ], R4", "EXIT"]);
+    let notes = |threads| {
+        let s = Setup { block: 64, grid: 40, threads, ..Setup::default() };
+        execute_with_stats(&words, Chip::Gk110, &s).expect("no fault").1.notes
+    };
+    assert_eq!(notes(1).len(), 1);
+    assert_eq!(notes(1)[0].0.place.block, [0; 3]);
+    assert_eq!(notes(4), notes(1));
+}
+
+#[test]
+fn what_no_card_has_is_an_illegal_instruction() {
+    for line in ["SHF.L.U64.HI R4, RZ, RZ, RZ", "SHF.L.HI R4, RZ, 0x1, RZ", "F2I.U8.F32 R4, RZ"] {
+        let f = fault(&[line, "EXIT"], &Setup::default());
+        assert_eq!((f.kind, f.place.pc), (FaultKind::IllegalInstruction, address_of(0)), "{line}");
+    }
+    for line in ["SHF.L.U64 R4, RZ, RZ, RZ", "SHF.R.U64.HI R4, RZ, RZ, RZ", "F2I.U16.F32 R4, RZ"] {
+        assert!(run_sass(&[line, "EXIT"], &Setup::default()).is_ok(), "{line}");
+    }
+}
+
+/// On GF100: four lanes of the immediate 5 as its lowest byte is chosen for all, or as it stands.
+#[test]
+fn lanes_of_an_immediate_are_chosen_as_those_of_a_register() {
+    let run = |line: &str| {
+        let code = ["MOV R2, c[0x0][0x0]", "MOV R3, c[0x0][0x4]", "MOV32I R4, 0x1020304", line];
+        let words = assemble_gf100(&[&code[..], &["ST.E [R2], R5", "EXIT"]].concat());
+        execute(&words, Chip::Gf100, &Setup::default()).expect("no fault")[0]
+    };
+    assert_eq!(run("VADD4.UD.U8.U8 R5, R4, 0x5, RZ"), 0x0102_0309);
+    assert_eq!(run("VADD4.UD.U8.U8 R5, R4, 0x5.4444, RZ"), 0x0607_0809);
 }

@@ -5,7 +5,7 @@
 //! One test for each fixture and way of compiling: `cargo test --test fixtures -- sort` runs those about sorting.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use nvir::emu::Checks;
+use nvir::emu::{Checks, Side};
 use nvir::fixture::run::{Loaded, Outcome, Settings, find};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -64,6 +64,13 @@ fn main() -> ExitCode {
                 verify_each: true,
                 ..Settings::default()
             };
+            // Locks must be given back whichever side of a branch runs first.
+            if name.contains("atomic") || name.contains("shared") || name.contains("histogram") {
+                let settings = Settings { first: Side::FallThrough, ..settings.clone() };
+                let file = file.clone();
+                let name = format!("{name} {way}, taken side last");
+                trials.push(Trial::test(name, move || run(&file, &settings)));
+            }
             let file = file.clone();
             trials.push(Trial::test(format!("{name} {way}"), move || run(&file, &settings)));
         }

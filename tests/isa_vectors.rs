@@ -57,7 +57,7 @@ fn known_words_survive_decoding_and_encoding() {
         for (word, text) in vectors(chip) {
             let m = isa::decode(chip, word, PC).unwrap_or_else(|| panic!("{chip} {word:016x} {text}"));
             assert_eq!(isa::encode(chip, &m, PC), Ok(word), "{chip} {text}");
-            assert!(isa::fits(chip, &m).is_ok(), "{chip} {text}");
+            assert!(isa::fits(chip, &m).is_ok() != isa::codec::never_selected(&m), "{chip} {text}");
         }
     }
 }

@@ -81,22 +81,27 @@ fn slot_kind(slot: &Slot) -> u64 {
 /// The row that encodes an instruction, whatever its branch target and whatever register stands for a value that
 /// has none yet (R0 does on every chip). This is the back end's question "may this operand stand here?".
 pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
-    if no_card_has(m) { Err(Misfit::Mods) } else { row_of(chip, m) }
+    if never_selected(m) { Err(Misfit::Mods) } else { row_of(chip, m) }
 }
 
 /// The row of an instruction, whether or not a card has it.
-pub(super) fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
+pub(crate) fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     select(chip, m, None).map(|(row, _)| row)
 }
 
-/// Instructions that disassemblers name and this decoder reads, but that cards refuse or no compiler emits.
+/// Instructions that are read and written, but not made by this compiler: those that [`no_card_has`], and FTZ with FMZ,
+/// which flushes as well: nvdisasm calls the pair invalid on GK110. (Mesa has it on GF100 and GK104, so it is executed.)
+pub fn never_selected(m: &MInst) -> bool {
+    let float = matches!(m.op, Op::Fmul | Op::Fmul32i | Op::Ffma | Op::Ffma32i);
+    no_card_has(m) || float && m.has(Mod::Ftz) && m.has(Mod::Fmz)
+}
+
+/// Instructions that disassemblers name and this decoder reads, but that cards do not have.
 ///
-/// - `FMUL.FTZ.FMZ` and its like: FMZ flushes, too; nvdisasm calls the pair invalid, where GK110 can express it.
 /// - `SHF.L.HI`, `SHF.L.XHI`: an illegal instruction on a card (NAK); SHF.L gives the high word without it.
 /// - `F2I.U8`, `F2I.S8`: before Volta there is no such result (NAK); ptxas converts to a word first.
 pub fn no_card_has(m: &MInst) -> bool {
     match m.op {
-        Op::Fmul | Op::Fmul32i | Op::Ffma | Op::Ffma32i => m.has(Mod::Ftz) && m.has(Mod::Fmz),
         Op::Shf => m.has(Mod::L) && (m.has(Mod::Hi) || m.has(Mod::Xhi)),
         Op::F2i => m.has(Mod::U8) || m.has(Mod::S8),
         _ => false,

@@ -98,6 +98,11 @@ pub fn component(op: Opcode, s: [u64; 4]) -> Option<Want> {
         D2U if (0.0..4294967295.0).contains(&p) => word(p as u32),
         D2I64 if p.abs() < 9e18 => Want::Bits(p as i64 as u64),
         D2U64 if (0.0..1.8e19).contains(&p) => Want::Bits(p as u64),
+        // As on the machine: PTX ISA, cvt.
+        F2I | F2U if x.is_nan() => word(0),
+        D2I | D2U if p.is_nan() => word(1 << 31),
+        F2I64 | F2U64 if x.is_nan() => Want::Bits(1 << 63),
+        D2I64 | D2U64 if p.is_nan() => Want::Bits(1 << 63),
         ARL | ARR | F2I | F2U | F2I64 | F2U64 | D2I | D2U | D2I64 | D2U64 => Want::Open,
         CMP => word(if x < 0.0 { b } else { c }),
         UCMP => word(if a != 0 { b } else { c }),

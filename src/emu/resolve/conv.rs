@@ -62,7 +62,7 @@ impl Cx<'_> {
         let dst = if wide { self.dst2()? } else { self.dst()? };
         let (mods, sel) = match self.peek() {
             Some(Operand::Reg { mods, sel, .. } | Operand::Const { mods, sel, .. }) => (mods, sel),
-            Some(Operand::Imm { mods, .. }) => (mods, Sel::Whole),
+            Some(Operand::Imm { mods, .. }) => (mods, self.part_of_immediate()),
             _ => return Err("an operand is missing"),
         };
         let mut src = if bits(from) == 64 { self.f64()? } else { Src2 { lo: self.int()?, ..Src2::ZERO } };

@@ -16,7 +16,8 @@ pub(super) use conv::bits as type_bits;
 use super::inst::{Body, Bop, Inst, PSrc, Src2};
 use super::lanes::{POOL, Src, Tweak};
 use crate::Chip;
-use crate::isa::{MInst, Mod, Op, Operand, Pred, Reg};
+use crate::isa::row::Style;
+use crate::isa::{MInst, Mod, Op, Operand, Pred, Reg, Sel, codec};
 use rustc_hash::FxHashMap;
 
 pub(super) type Res<T> = Result<T, &'static str>;
@@ -253,6 +254,15 @@ impl Cx<'_> {
         if matches!(self.peek(), Some(Operand::Pred(_))) { self.psrc() } else { Ok(PSrc::TRUE) }
     }
 
+    /// The part that is meant of the next operand, an immediate: the row says it, not the operand.
+    fn part_of_immediate(&self) -> Sel {
+        let row = codec::row_of(self.chip, self.m).ok();
+        match row.and_then(|r| r.slots.get(self.next)).map(|s| s.style) {
+            Some(Style::Part(sel)) => sel,
+            _ => Sel::Whole,
+        }
+    }
+
     /// An unsigned immediate.
     fn imm_value(&mut self) -> Res<u32> {
         match self.take()? {
@@ -278,7 +288,7 @@ impl Cx<'_> {
 
     fn dispatch(&mut self, pc: u32) -> Res<Body> {
         use Op::*;
-        if crate::isa::codec::no_card_has(self.m) {
+        if codec::no_card_has(self.m) {
             return Err("no card has this combination of suffixes");
         }
         match self.m.op {
@@ -336,7 +346,7 @@ fn test_of(m: Mod) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Table, codec};
+    use crate::isa::Table;
 
     /// What no compute program gets from a compiler, or what nothing public defines: executing it is a fault that says so.
     const NOT_EXECUTED: &[(&str, &[Op])] = &[

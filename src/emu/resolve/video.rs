@@ -101,7 +101,7 @@ impl Cx<'_> {
         let o = self.peek().ok_or("an operand is missing")?;
         let (neg, sel) = match o {
             Operand::Reg { mods, sel, .. } | Operand::Const { mods, sel, .. } => (mods.neg, sel),
-            Operand::Imm { mods, .. } => (mods.neg, Sel::Whole),
+            Operand::Imm { mods, .. } => (mods.neg, self.part_of_immediate()),
             _ => return Err("a register or immediate was expected"),
         };
         let mut src = self.int()?;

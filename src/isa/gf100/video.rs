@@ -2,7 +2,7 @@
 //! for two halves or four bytes pick each lane from the eight bytes of A and B.
 
 use super::forms::*;
-use crate::isa::row::{Bits, Names, Row, Slot, b, b2};
+use crate::isa::row::{Bits, Names, Row, Slot, Style, b, b2};
 use crate::isa::{Op, Sel};
 use crate::names;
 
@@ -201,17 +201,25 @@ impl Lanes {
         }
     }
 
-    /// Operands A and B for a register B and for an immediate one.
-    fn sources(self) -> [(u64, Slot, Slot); 2] {
+    /// A row for each kind of operand B: a register, an immediate. Beside an immediate of four lanes the choice of lanes
+    /// is written, too, and each is a row, since the operand has no place for it.
+    fn sources(self, r: Row) -> Vec<(Row, Slot, Slot)> {
+        let kind = |register| r.clone().fix(b(47, 1), register);
         match self {
-            Lanes::Two => [
-                (1, A.sel(b(40, 4), HALVES_OF_A), B.sel(b(36, 4), HALVES_OF_B)),
-                (0, A.sel(b(42, 2), HALVES_BESIDE_IMM), number(b(26, 16))),
+            Lanes::Two => vec![
+                (kind(1), A.sel(b(40, 4), HALVES_OF_A), B.sel(b(36, 4), HALVES_OF_B)),
+                (kind(0), A.sel(b(42, 2), HALVES_BESIDE_IMM), number(b(26, 16))),
             ],
             Lanes::Four => {
                 let a = A.sel(b(40, 4), BYTES_OF_A);
-                // The choice of lanes stands beside an immediate too, where it cannot be written.
-                [(1, a, B.sel(b(36, 4), BYTES_OF_B)), (0, a, number(b(26, 8)))]
+                let immediate = (0..).zip(BYTES_OF_B).filter_map(|(n, &sel)| {
+                    let sel = sel?;
+                    let variant = if sel == Sel::Whole { 0 } else { n as u8 + 1 };
+                    let r = kind(0).fix(b(36, 4), n).variant(variant);
+                    Some((r, a, number(b(26, 8)).style(Style::Part(sel))))
+                });
+                let register = (kind(1), a, B.sel(b(36, 4), BYTES_OF_B));
+                std::iter::once(register).chain(immediate).collect()
             }
         }
     }
@@ -229,11 +237,7 @@ fn push_vector(
     signs: [With; 2],
     last: Slot,
 ) {
-    for (register, a, b_) in lanes.sources() {
-        let mut r = lanes.written(mods(head.clone()).m(b(44, 3), MERGE)).fix(b(47, 1), register);
-        if register == 0 && matches!(lanes, Lanes::Four) {
-            r = r.free_as(b(36, 4), 4);
-        }
+    for (r, a, b_) in lanes.sources(lanes.written(mods(head.clone()).m(b(44, 3), MERGE))) {
         out.push(r.s(DST_CC).s(signs[0](a)).s(signs[1](b_)).s(last));
     }
 }

@@ -4,11 +4,27 @@ use std::fmt::Write;
 
 const DIGITS: usize = 20;
 
+/// The NaNs that the names alone stand for, without sign: of an f32, and as the high word of an f64.
+pub(super) const QNAN32: u32 = 0x7fc0_0000;
+pub(super) const QNAN64: u32 = 0x7ff8_0000;
+pub(super) const SNAN64: u32 = 0x7ff4_0000;
+
+/// A NaN by its name; one with another payload says all its bits. nvdisasm leaves them out.
+fn write_nan(out: &mut String, name: &str, bits: u32, usual: u32) {
+    const SIGN: u32 = 1 << 31;
+    out.push(if bits & SIGN != 0 { '-' } else { '+' });
+    out.push_str(name);
+    if bits & !SIGN != usual {
+        let _ = write!(out, "({bits:#x})");
+    }
+    out.push(' ');
+}
+
 /// Writes an f32 immediate; nvdisasm widens it first, which makes every NaN quiet.
 pub fn write_f32(out: &mut String, bits: u32) {
     let value = f32::from_bits(bits);
     if value.is_nan() {
-        out.push_str(if value.is_sign_negative() { "-QNAN " } else { "+QNAN " });
+        write_nan(out, "QNAN", bits, QNAN32);
     } else {
         write(out, f64::from(value));
     }
@@ -19,8 +35,8 @@ pub fn write_f64(out: &mut String, bits: u64) {
     const QUIET: u64 = 1 << 51;
     let value = f64::from_bits(bits);
     if value.is_nan() {
-        out.push(if value.is_sign_negative() { '-' } else { '+' });
-        out.push_str(if bits & QUIET != 0 { "QNAN " } else { "SNAN " });
+        let (name, usual) = if bits & QUIET != 0 { ("QNAN", QNAN64) } else { ("SNAN", SNAN64) };
+        write_nan(out, name, (bits >> 32) as u32, usual);
     } else {
         write(out, value);
     }

@@ -4,6 +4,7 @@
 //! integer, a float, a branch target).
 
 use super::FORM;
+use super::float;
 use super::print::SWIZZLE;
 use crate::Chip;
 use crate::isa::codec::{Misfit, encode_as};
@@ -289,7 +290,8 @@ impl<'t> Parser<'t> {
         let len = if unsigned.starts_with("INF") {
             3
         } else if unsigned.starts_with("QNAN") || unsigned.starts_with("SNAN") {
-            4
+            let bits = unsigned[4..].starts_with('(').then(|| unsigned.find(')')).flatten();
+            bits.map_or(4, |close| close + 1)
         } else if let Some(hex) = unsigned.strip_prefix("0x") {
             2 + hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len())
         } else {
@@ -507,21 +509,37 @@ fn int(text: &str) -> Option<i64> {
 }
 
 fn f32_bits(text: &str) -> Option<u32> {
-    if let Some(hex) = text.strip_prefix("0x") {
-        return u32::from_str_radix(hex, 16).ok();
+    if let Some(bits) = float_pattern(text) {
+        return bits;
     }
-    Some((special_float(text)? as f32).to_bits())
+    let nan = [("+QNAN", float::QNAN32), ("-QNAN", float::QNAN32 | SIGN)];
+    nan.iter().find(|n| n.0 == text).map_or_else(|| Some((special_float(text)? as f32).to_bits()), |n| Some(n.1))
+}
+
+const SIGN: u32 = 1 << 31;
+
+/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7ff00000)`. Inside is what they are, or nothing if they
+/// cannot be read or are no such number.
+fn float_pattern(text: &str) -> Option<Option<u32>> {
+    let hex = |t: &str| u32::from_str_radix(t.strip_prefix("0x")?, 16).ok();
+    if text.starts_with("0x") {
+        return Some(hex(text));
+    }
+    let (name, bits) = text.strip_suffix(')')?.split_once('(')?;
+    let negative = |bits: u32| bits & SIGN != 0;
+    Some(hex(bits).filter(|&b| negative(b) == name.starts_with('-') && b & 0x7f80_0000 == 0x7f80_0000))
 }
 
 fn f64_high(text: &str) -> Option<u32> {
-    const SIGNALLING: u32 = 0x7ff4_0000;
-    match text {
-        "+SNAN" => return Some(SIGNALLING),
-        "-SNAN" => return Some(SIGNALLING | 1 << 31),
-        _ => {}
+    if let Some(bits) = float_pattern(text) {
+        return bits;
     }
-    if let Some(hex) = text.strip_prefix("0x") {
-        return u32::from_str_radix(hex, 16).ok();
+    match text {
+        "+SNAN" => return Some(float::SNAN64),
+        "-SNAN" => return Some(float::SNAN64 | SIGN),
+        "+QNAN" => return Some(float::QNAN64),
+        "-QNAN" => return Some(float::QNAN64 | SIGN),
+        _ => {}
     }
     Some((special_float(text)?.to_bits() >> 32) as u32)
 }
