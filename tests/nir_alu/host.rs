@@ -525,6 +525,7 @@ fn float(name: &str, dbits: u32, sbits: &[u32], s: &[u64]) -> Option<Want> {
             let r = single(f32::log2);
             if x != 0.0 && x.abs() < 1.2e-38 { Any } else { Want::Float(r, 1.0, 5e-7 * (1.0 + r.abs())) }
         }
+        "fpow" if y == 0.0 => exact(1.0),
         "fpow" => {
             if !(x.is_normal() && x > 1.2e-38 && x < 3e38 && y.abs() < 1e30) {
                 return Some(Any);

@@ -70,6 +70,9 @@ fn unit(x: f32, ulps: f64, f: impl Fn(f64) -> f64) -> Want {
 fn power(x: f32, y: f32) -> Want {
     let (x, y) = (f64::from(x), f64::from(y));
     let log = x.log2() * y;
+    if y == 0.0 {
+        return Want::Float(1.0);
+    }
     if !(x > 0.0 && log.abs() < 120.0) || x < 1e-30 {
         return Want::Open;
     }
@@ -189,11 +192,18 @@ pub fn component(op: Opcode, s: [u64; 4]) -> Option<Want> {
         SHL => word(a.wrapping_shl(b)),
         USHR => word(a.wrapping_shr(b)),
         ISHR => int(ia.wrapping_shr(b)),
-        IBFE | UBFE if b > 32 || c > 32 || b + c > 32 => Want::Open,
+        IBFE | UBFE if b > 255 || c > 255 => Want::Open,
         IBFE | UBFE if c == 0 => word(0),
-        UBFE => word(a << (32 - b - c) >> (32 - c)),
-        IBFE => int(ia << (32 - ib - ic) >> (32 - ic)),
-        BFI if c > 32 || d > 32 || c + d > 32 => Want::Open,
+        // What lies beyond bit 31 is the sign or zero.
+        UBFE => word((u64::from(a).checked_shr(b).unwrap_or(0) & ((1u64 << c.min(32)) - 1)) as u32),
+        IBFE => {
+            let field = i64::from(ia) >> b.min(63);
+            let unused = 64 - c.min(32);
+            word((field << unused >> unused) as u32)
+        }
+        BFI if c > 255 || d > 255 => Want::Open,
+        BFI if c >= 32 => word(a),
+        BFI if d >= 32 => word(b << c | a & !(u32::MAX << c)),
         BFI => {
             let mask = (((1u64 << d) - 1) << c) as u32;
             word(((u64::from(b) << c) as u32 & mask) | a & !mask)
