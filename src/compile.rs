@@ -11,7 +11,7 @@ use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
-use crate::image::{Binding, BindingKind, Image, layout};
+use crate::image::{Binding, BindingKind, Image, crs, layout};
 use crate::ir::verify::{self, Phase};
 use crate::ir::{Loc, Op, Program, compact};
 use crate::isel::code::Code;
@@ -155,10 +155,14 @@ fn generate(
     options: &Options,
     session: &mut opt::Session,
 ) -> Result<Image, Box<Diagnostic>> {
-    let threads =
-        program.block_size.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)).or(options.threads);
+    let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
     let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
-    let target = ra::Target { chip, gpr_limit: limit, verify: options.verify_each };
+    let target = ra::Target {
+        chip,
+        gpr_limit: limit,
+        most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
+        verify: options.verify_each,
+    };
     let alloc = timed(session, options, "registers", || ra::allocate_program(program, &target))
         .map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
 
@@ -185,6 +189,7 @@ fn generate(
         // A thread has one register at least.
         gprs: alloc.gprs.max(1),
         local_bytes: alloc.local_bytes,
+        stack_bytes: crs::bytes(crs::depth(&code)),
         shared_bytes: program.shared_bytes,
         barriers: barriers(program),
         instructions: section.instructions,

@@ -36,6 +36,14 @@ pub struct Abi {
     pub sizes_in_sregs: bool,
 }
 
+/// Where CUDA's driver puts a kernel's parameters: the offset in constant bank 0. Source: ptxas's code and sections.
+pub fn cuda_params(chip: Chip) -> u32 {
+    match chip {
+        Chip::Gf100 => 0x20,
+        Chip::Gk104 | Chip::Gk110 => 0x140,
+    }
+}
+
 impl Abi {
     /// Storage buffers and uniform blocks a program can have: what fits between the tables.
     pub const MAX_BUFFERS: u32 = 32;

@@ -163,6 +163,7 @@ fn json(image: &Image) -> String {
         "instructions": image.instructions,
         "gprs": image.gprs,
         "local": image.local_bytes,
+        "stack_bytes": image.stack_bytes,
         "shared": image.shared_bytes,
         "barriers": image.barriers,
         "code_bytes": image.code_bytes(),
