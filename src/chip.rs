@@ -26,12 +26,15 @@ impl Chip {
         }
     }
 
+    /// The most registers that [`Chip::gprs`] gives.
+    pub const MAX_GPRS: u32 = 255;
+
     /// General registers that an instruction can name, without RZ. Source: envytools `isa.rst`, Mesa
     /// `nv50_ir_target_nvc0.cpp` (`getFileSize`).
     pub fn gprs(self) -> u32 {
         match self {
             Chip::Gf100 | Chip::Gk104 => 63,
-            Chip::Gk110 => 255,
+            Chip::Gk110 => Self::MAX_GPRS,
         }
     }
 
@@ -77,21 +80,13 @@ impl Chip {
         }
     }
 
-    /// Whether a grid of these blocks can be launched; the reason, if not. `shared` is bytes of shared memory of a block,
-    /// `gprs` registers of a thread.
-    pub fn check_launch(
-        self,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u64,
-        gprs: u32,
-    ) -> Result<(), LimitError> {
+    /// Whether a grid of these blocks can be launched with so many registers a thread; the reason, if not.
+    pub fn check_launch(self, grid: [u32; 3], block: [u32; 3], gprs: u32) -> Result<(), LimitError> {
         self.check_axes("grid", grid, self.max_grid())?;
         self.check_block(block)?;
-        self.check_shared(shared)?;
         let threads = block.into_iter().product();
-        if gprs > self.register_limit(Some(threads)) {
-            let limit = self.register_limit(Some(threads));
+        let limit = self.register_limit(Some(threads));
+        if gprs > limit {
             return Err(LimitError::Registers { chip: self, threads, gprs, limit });
         }
         Ok(())
@@ -116,10 +111,10 @@ impl Chip {
         }
     }
 
-    /// Whether a block can have so many bytes of shared memory.
-    pub fn check_shared(self, bytes: u64) -> Result<(), LimitError> {
+    /// Whether a block can have so many bytes of shared memory: the number, if so.
+    pub fn check_shared(self, bytes: u64) -> Result<u32, LimitError> {
         let max = self.max_shared();
-        if bytes > max.into() { Err(LimitError::Shared { chip: self, bytes, max }) } else { Ok(()) }
+        if bytes > max.into() { Err(LimitError::Shared { chip: self, bytes, max }) } else { Ok(bytes as u32) }
     }
 
     /// Whether a thread can have so many bytes of local memory.
@@ -211,6 +206,8 @@ pub enum LimitError {
     Shared { chip: Chip, bytes: u64, max: u32 },
     #[error("{bytes} bytes of local memory: a thread on {chip} has at most {max}")]
     Local { chip: Chip, bytes: u32, max: u32 },
+    #[error("{what} is {value}: {chip} takes {min} to {max}")]
+    Number { chip: Chip, what: &'static str, value: u32, min: u32, max: u32 },
     #[error("{threads} threads of {gprs} registers do not fit: {chip} has {limit} for each thread of such a block")]
     Registers { chip: Chip, threads: u32, gprs: u32, limit: u32 },
 }
@@ -310,9 +307,9 @@ mod tests {
                 assert!(needs(limit.next_multiple_of(registers)) <= chip.register_file(), "{chip}, {threads}");
                 let more = limit / registers * registers + registers;
                 assert!(limit == chip.gprs() || needs(more) > chip.register_file(), "{chip}, {threads}");
-                assert!(chip.check_launch([1; 3], [threads, 1, 1], 0, limit).is_ok());
+                assert!(chip.check_launch([1; 3], [threads, 1, 1], limit).is_ok());
                 if limit < chip.gprs() {
-                    assert!(chip.check_launch([1; 3], [threads, 1, 1], 0, limit + 1).is_err());
+                    assert!(chip.check_launch([1; 3], [threads, 1, 1], limit + 1).is_err());
                 }
             }
         }
@@ -330,7 +327,8 @@ mod tests {
     #[test]
     fn launches_beyond_a_limit_are_refused_by_name() {
         let why = |chip: Chip, grid, block, shared, gprs| {
-            chip.check_launch(grid, block, shared, gprs).map_err(|e| e.to_string()).err().unwrap_or_default()
+            let launch = chip.check_launch(grid, block, gprs).and(chip.check_shared(shared));
+            launch.map_err(|e| e.to_string()).err().unwrap_or_default()
         };
         let one = [1, 1, 1];
         for chip in Chip::ALL {

@@ -4,6 +4,9 @@
 
 use crate::chip::Chip;
 
+/// Bytes of a bank of constant memory.
+pub const CONST_BANK_BYTES: u32 = 64 << 10;
+
 /// Constant banks and offsets (bytes) that a driver sets up and compiled code reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Abi {

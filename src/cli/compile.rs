@@ -118,6 +118,9 @@ pub fn run(a: Args) -> ExitCode {
     options.pointer_align = a.pointer_align;
     options.private_bytes = a.private_bytes;
     options.threads = a.threads;
+    if let Err(e) = options.check_limits(a.target) {
+        return common::usage(e);
+    }
 
     let name = a.input.to_string_lossy();
     let mut notes = Report::new();

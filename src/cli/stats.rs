@@ -46,6 +46,11 @@ struct Row {
 }
 
 pub fn run(a: Args) -> ExitCode {
+    let mut limits = Options::new(a.target);
+    limits.max_gprs = a.max_gprs;
+    if let Err(e) = limits.check_limits(a.target) {
+        return common::usage(e);
+    }
     let wanted = |f: &Path| f.extension().is_some_and(|e| e == "tgsi" || e == "nir");
     let files = match common::find(&a.paths, &wanted) {
         Ok(f) => f,
