@@ -144,3 +144,113 @@ impl Walk<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Loc;
+    use crate::isa::{MInst, Pred};
+    use crate::isel::code::{Line, MBlock};
+
+    /// Block n has label n; of each, the pushes and branches with the block that they name, and whether control runs on.
+    /// A `Bra` parts lanes.
+    fn code(blocks: &[(&[(Op, u32)], bool)]) -> Code {
+        let line = |&(op, to): &(Op, u32)| {
+            let inst = MInst::new(op).arg(Operand::Target(to));
+            let parts = op == Op::Bra;
+            Line::new(if parts { inst.guarded(Pred { num: 0, not: false }) } else { inst }, Loc::default())
+        };
+        let block = |&(lines, falls): &(&[(Op, u32)], bool)| {
+            let (body, tail) = lines.iter().map(line).partition(|l: &Line| l.inst.op == Op::Cal);
+            MBlock { body, tail, falls, parts: true, ..MBlock::default() }
+        };
+        Code {
+            blocks: blocks.iter().map(block).collect(),
+            labels: (0..blocks.len() as u32).collect(),
+            calls: true,
+            ..Code::default()
+        }
+    }
+
+    #[test]
+    fn what_is_on_the_chip_costs_nothing_and_the_rest_comes_in_steps() {
+        let expected = [(0, 0), (16, 0), (17, 1024), (32, 1024), (33, 1536), (64, 1536), (65, 2048), (96, 2048)];
+        for (depth, size) in expected {
+            assert_eq!(bytes(depth), size, "{depth} entries");
+        }
+    }
+
+    #[test]
+    fn straight_code_pushes_nothing() {
+        assert_eq!(depth(&code(&[(&[], true), (&[], false)])), 0);
+        assert_eq!(depth(&Code::default()), 0);
+    }
+
+    #[test]
+    fn lanes_that_do_not_branch_wait_in_an_entry() {
+        // if (c) {1} else {2}, join 3.
+        let c = code(&[(&[(Op::Ssy, 3), (Op::Bra, 2)], true), (&[], false), (&[], false), (&[], false)]);
+        assert_eq!(depth(&c), 2);
+    }
+
+    #[test]
+    fn an_entry_is_gone_where_its_construct_ends() {
+        // Two ifs one after the other are no deeper than one.
+        let c = code(&[
+            (&[(Op::Ssy, 2), (Op::Bra, 1)], false),
+            (&[], false),
+            (&[(Op::Ssy, 4), (Op::Bra, 3)], false),
+            (&[], false),
+            (&[], false),
+        ]);
+        assert_eq!(depth(&c), 2);
+        // And an if in the second side of another is two deeper.
+        let c = code(&[
+            (&[(Op::Ssy, 3), (Op::Bra, 1)], false),
+            (&[(Op::Ssy, 3), (Op::Bra, 2)], false),
+            (&[], false),
+            (&[], false),
+        ]);
+        assert_eq!(depth(&c), 4);
+    }
+
+    #[test]
+    fn rounds_of_a_loop_add_nothing_unless_each_leaves_lanes_behind() {
+        // PBK 3; 1: PCNT 1; if (c) {2}; again.
+        let c = code(&[
+            (&[(Op::Pbk, 3)], true),
+            (&[(Op::Pcnt, 1), (Op::Ssy, 1), (Op::Bra, 2)], false),
+            (&[], false),
+            (&[], false),
+        ]);
+        assert_eq!(depth(&c), 4);
+        // PBK 2; 1: lanes that branch go round again, the others wait: at most 31 entries do.
+        let c = code(&[(&[(Op::Pbk, 2)], true), (&[(Op::Bra, 1)], false), (&[], false)]);
+        assert_eq!(depth(&c), 1 + 31);
+    }
+
+    #[test]
+    fn calls_add_themselves_and_what_they_call_from_where_they_stand() {
+        // Kernel 0 calls 2 inside an SSY, and 3 outside; 2 calls 3; 3 has a loop with an exit.
+        let c = code(&[
+            (&[(Op::Cal, 3)], true),
+            (&[(Op::Ssy, 0)], true),
+            (&[(Op::Cal, 3)], false),
+            (&[(Op::Pbk, 0)], false),
+        ]);
+        assert_eq!(depth(&c), 3, "SSY, CAL, PBK");
+        // A chain of 10,000 functions, named in the worst order.
+        let calls: Vec<Vec<(Op, u32)>> =
+            (0..10_000).map(|n| (1..3).map(|k| (Op::Cal, n + k)).filter(|c| c.1 < 10_000).collect()).collect();
+        let chain: Vec<(&[(Op, u32)], bool)> = calls.iter().map(|c| (c.as_slice(), false)).collect();
+        assert_eq!(depth(&code(&chain)), 9_999);
+    }
+
+    #[test]
+    fn code_that_never_pops_ends_the_search() {
+        assert!(depth(&code(&[(&[(Op::Ssy, 0)], true), (&[], true), (&[], false)])) > 0);
+        let mut round = code(&[(&[(Op::Pcnt, 1), (Op::Bra, 0)], true), (&[], false)]);
+        round.blocks[0].parts = false;
+        assert!(depth(&round) <= 6);
+    }
+}
