@@ -208,7 +208,9 @@ pub enum LimitError {
     Local { chip: Chip, bytes: u32, max: u32 },
     #[error("{what} is {value}: {chip} takes {min} to {max}")]
     Number { chip: Chip, what: &'static str, value: u32, min: u32, max: u32 },
-    #[error("{threads} threads of {gprs} registers do not fit: {chip} has {limit} for each thread of such a block")]
+    #[error(
+        "{threads} threads of {gprs} registers do not fit: {chip} has {limit} for each thread of such a block"
+    )]
     Registers { chip: Chip, threads: u32, gprs: u32, limit: u32 },
 }
 
@@ -304,7 +306,10 @@ mod tests {
             for threads in 1..=1024u32 {
                 let limit = chip.register_limit(Some(threads));
                 let needs = |gprs: u32| threads.div_ceil(32).next_multiple_of(warps) * 32 * gprs;
-                assert!(needs(limit.next_multiple_of(registers)) <= chip.register_file(), "{chip}, {threads}");
+                assert!(
+                    needs(limit.next_multiple_of(registers)) <= chip.register_file(),
+                    "{chip}, {threads}"
+                );
                 let more = limit / registers * registers + registers;
                 assert!(limit == chip.gprs() || needs(more) > chip.register_file(), "{chip}, {threads}");
                 assert!(chip.check_launch([1; 3], [threads, 1, 1], limit).is_ok());

@@ -18,12 +18,15 @@ fn compile(language: Language, text: &str, chip: Chip, opt_level: u8) -> Result<
     options.opt_level = opt_level;
     let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
     let program = front::program(language, &request);
-    program.and_then(|p| compile::compile(p, chip, &options)).map_err(|d| nvir::diag::render(&d, "k", text, false))
+    program
+        .and_then(|p| compile::compile(p, chip, &options))
+        .map_err(|d| nvir::diag::render(&d, "k", text, false))
 }
 
 fn outcomes(source: &str, fixture: &str, data: &[u8], chip: Chip) -> Result<Vec<Outcome>, String> {
     let path = Path::new("k.toml");
-    let fixture = Fixture::parse(path, &format!("source = \"{source}\"\n{fixture}")).map_err(|e| e.to_string())?;
+    let fixture =
+        Fixture::parse(path, &format!("source = \"{source}\"\n{fixture}")).map_err(|e| e.to_string())?;
     let loaded = Loaded::new(path, fixture, data.to_vec()).map_err(|e| e.to_string())?;
     let reports = loaded.run(chip, None, &Settings::default(), &mut None, |_, _| ());
     Ok(reports.into_iter().map(|r| r.outcome).collect())
@@ -78,12 +81,24 @@ fn structure() -> String {
 fn arguments_that_do_not_match_the_cubins_parameters_are_refused() {
     let s = structure();
     for (args, says) in [
-        ("{ buffer = \"out\" }, { u8 = 7 }".to_string(), "the 32 bytes at offset 12 of the kernel input are missing"),
+        (
+            "{ buffer = \"out\" }, { u8 = 7 }".to_string(),
+            "the 32 bytes at offset 12 of the kernel input are missing",
+        ),
         (format!("{{ buffer = \"out\" }}, {{ u8 = 7 }}, {s}, {{ u32 = 1 }}"), "argument 3: one too many"),
-        (format!("{{ buffer = \"out\" }}, {{ u32 = 7 }}, {s}"), "argument 1: 4 bytes, but the parameter at offset 8 takes 1"),
+        (
+            format!("{{ buffer = \"out\" }}, {{ u32 = 7 }}, {s}"),
+            "argument 1: 4 bytes, but the parameter at offset 8 takes 1",
+        ),
         ("{ buffer = \"out\" }, { u8 = 7 }, { bytes = \"0102\" }".to_string(), "argument 2: 2 bytes"),
-        (format!("{{ buffer = \"out\" }}, {{ u8 = 7 }}, {{ offset = 16, {}", &s[2..]), "no parameter at offset 16"),
-        ("{ buffer = \"out\" }, { u8 = 7 }, { offset = 8, u8 = 7 }".to_string(), "at offset 8 is given twice"),
+        (
+            format!("{{ buffer = \"out\" }}, {{ u8 = 7 }}, {{ offset = 16, {}", &s[2..]),
+            "no parameter at offset 16",
+        ),
+        (
+            "{ buffer = \"out\" }, { u8 = 7 }, { offset = 8, u8 = 7 }".to_string(),
+            "at offset 8 is given twice",
+        ),
         (String::new(), "0 arguments for 3 parameters"),
     ] {
         let why = with_args(&args);
@@ -97,7 +112,12 @@ fn arguments_lie_where_the_cubins_table_says() {
     assert_eq!(with_args(&format!("{{ buffer = \"out\" }}, {{ u8 = 7 }}, {s}")), "");
     // In any order, where offsets say which is which.
     let s = &s[2..];
-    assert_eq!(with_args(&format!("{{ offset = 12, {s}, {{ offset = 0, buffer = \"out\" }}, {{ offset = 8, u8 = 7 }}")), "");
+    assert_eq!(
+        with_args(&format!(
+            "{{ offset = 12, {s}, {{ offset = 0, buffer = \"out\" }}, {{ offset = 8, u8 = 7 }}"
+        )),
+        ""
+    );
 }
 
 // Limits.
@@ -131,7 +151,10 @@ fn fixtures_beyond_the_chips_limits_are_refused() {
             ("grid = [1, 1, 1]\nblock = [1025, 1, 1]", "a block of 1025 in x"),
             ("grid = [1, 1, 1]\nblock = [32, 32, 2]", "has 2048 threads"),
             ("grid = [1, 1, 1]\nblock = [65536, 65536, 1]", "a block of 65536 in x"),
-            ("grid = [1, 1, 1]\nblock = [1, 1, 1]\nargs = [{ shared = 4294967295 }]", "4294967295 bytes of shared"),
+            (
+                "grid = [1, 1, 1]\nblock = [1, 1, 1]\nargs = [{ shared = 4294967295 }]",
+                "4294967295 bytes of shared",
+            ),
             (
                 "grid = [1, 1, 1]\nblock = [1, 1, 1]\nargs = [{ shared = 32768 }, { shared = 16385 }]",
                 "49153 bytes of shared",
@@ -147,7 +170,9 @@ fn fixtures_beyond_the_chips_limits_are_refused() {
             assert!(why.contains(says), "{chip}, {test}: `{why}` does not say `{says}`");
         }
     }
-    assert!(launched(Chip::Gf100, "grid = [65536, 1, 1]\nblock = [1, 1, 1]").contains("a grid of 65536 in x"));
+    assert!(
+        launched(Chip::Gf100, "grid = [65536, 1, 1]\nblock = [1, 1, 1]").contains("a grid of 65536 in x")
+    );
 }
 
 #[test]
@@ -187,7 +212,8 @@ fn programs_that_no_launch_can_run_are_refused_where_they_say_so() {
             ([64, 64, 1], "has 4096 threads"),
             ([4294967295, 4294967295, 2], "a block of 4294967295 in x"),
         ] {
-            let why = compile(Language::Tgsi, &tgsi(size[0], size[1], size[2]), chip, 3).expect_err("too large");
+            let why =
+                compile(Language::Tgsi, &tgsi(size[0], size[1], size[2]), chip, 3).expect_err("too large");
             assert!(why.contains(says) && why.contains("k:2:1"), "{chip}: {why}");
             let text = nir(&format!("{}, {}, {}", size[0], size[1], size[2]), 0);
             let why = compile(Language::Nir, &text, chip, 3).expect_err("too large");
@@ -328,7 +354,10 @@ fn cubins(chip: Chip) -> Vec<(String, Vec<u8>)> {
     for (n, k) in several.iter_mut().enumerate() {
         k.name = format!("k{n}");
         k.banks = vec![(2, vec![1, 2, 3, 4])];
-        k.params = vec![cubin::Param { ordinal: 0, offset: 0, size: 8 }, cubin::Param { ordinal: 1, offset: 8, size: 32 }];
+        k.params = vec![
+            cubin::Param { ordinal: 0, offset: 0, size: 8 },
+            cubin::Param { ordinal: 1, offset: 8, size: 32 },
+        ];
         k.param_bytes = 40;
         k.shared = 64 * n as u32;
         k.stack = 16 * n as u32;
@@ -453,14 +482,22 @@ fn nvidias_tools_read_every_cubin_without_a_word_of_complaint() {
         assert!(ranges.contains("GPR") && ranges.contains("Register usage"), "{name}: no live ranges");
         for k in &kernels {
             for (n, word) in k.code.iter().enumerate() {
-                assert!(text.contains(&format!("0x{word:016x}")), "{name}, {}: word {n} is not shown", k.name);
+                assert!(
+                    text.contains(&format!("0x{word:016x}")),
+                    "{name}, {}: word {n} is not shown",
+                    k.name
+                );
             }
             assert!(graph.contains(&format!("cluster_{}", k.name)), "{name}: {} is not in the graph", k.name);
             assert!(code.contains(&format!("Function : {}", k.name)), "{name}");
-            let says = |what: String| assert!(elf.contains(&what), "{name}: cuobjdump -elf does not say `{what}`");
+            let says =
+                |what: String| assert!(elf.contains(&what), "{name}: cuobjdump -elf does not say `{what}`");
             says(format!("bar = {}\treg = {}\tlmem=0\tsmem={}", k.barriers, k.gprs, k.shared));
             for p in &k.params {
-                says(format!("Ordinal : {:#x}\tOffset  : {:#x}\tSize    : {:#x}", p.ordinal, p.offset, p.size));
+                says(format!(
+                    "Ordinal : {:#x}\tOffset  : {:#x}\tSize    : {:#x}",
+                    p.ordinal, p.offset, p.size
+                ));
             }
             if k.call_stack > 0 {
                 says(format!("EIATTR_CRS_STACK_SIZE\n\tFormat:\tEIFMT_SVAL\n\tValue:\t{:#x}", k.call_stack));

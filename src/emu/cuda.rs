@@ -8,8 +8,8 @@
 //! | shared, local window | `c[0][0x0]`, `c[0][0x4]` | `c[0][0x20]`, `c[0][0x24]` |
 
 use super::{Launch, Program};
-use crate::driver::cuda_params;
 use crate::Chip;
+use crate::driver::cuda_params;
 use crate::image::cubin::Kernel;
 
 impl Program {

@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn what_is_on_the_chip_costs_nothing_and_the_rest_comes_in_steps() {
-        let expected = [(0, 0), (16, 0), (17, 1024), (32, 1024), (33, 1536), (64, 1536), (65, 2048), (96, 2048)];
+        let expected =
+            [(0, 0), (16, 0), (17, 1024), (32, 1024), (33, 1536), (64, 1536), (65, 2048), (96, 2048)];
         for (depth, size) in expected {
             assert_eq!(bytes(depth), size, "{depth} entries");
         }
@@ -240,8 +241,9 @@ mod tests {
         ]);
         assert_eq!(depth(&c), 3, "SSY, CAL, PBK");
         // A chain of 10,000 functions, named in the worst order.
-        let calls: Vec<Vec<(Op, u32)>> =
-            (0..10_000).map(|n| (1..3).map(|k| (Op::Cal, n + k)).filter(|c| c.1 < 10_000).collect()).collect();
+        let calls: Vec<Vec<(Op, u32)>> = (0..10_000)
+            .map(|n| (1..3).map(|k| (Op::Cal, n + k)).filter(|c| c.1 < 10_000).collect())
+            .collect();
         let chain: Vec<(&[(Op, u32)], bool)> = calls.iter().map(|c| (c.as_slice(), false)).collect();
         assert_eq!(depth(&code(&chain)), 9_999);
     }

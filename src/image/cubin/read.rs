@@ -223,7 +223,8 @@ fn kernel_info(kernel: &mut Kernel, data: &[u8]) {
             }
             0x1e => kernel.call_stack = u32_at(payload, 0).unwrap_or(0),
             0x05 => {
-                if let (Some(x), Some(y), Some(z)) = (u32_at(payload, 0), u32_at(payload, 4), u32_at(payload, 8))
+                if let (Some(x), Some(y), Some(z)) =
+                    (u32_at(payload, 0), u32_at(payload, 4), u32_at(payload, 8))
                 {
                     kernel.block_size = Some([x, y, z]);
                 }

@@ -128,7 +128,8 @@ fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: u32)
     }
     let text = first + 1 + banks.len() as u32;
     let bank0 = banks.iter().position(|b| b.0 == 0).map_or(locals, |n| locals + n as u32);
-    let mut info = Section::new(&format!(".nv.info.{}", k.name), NV_INFO, 4, kernel_info(chip, k, base, bank0));
+    let mut info =
+        Section::new(&format!(".nv.info.{}", k.name), NV_INFO, 4, kernel_info(chip, k, base, bank0));
     (info.link, info.info) = (SYMBOLS, text);
     out.push(info);
     for (bank, data) in banks {

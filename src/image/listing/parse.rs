@@ -1,8 +1,8 @@
 //! Listings to machine code, in two passes: the first gives every line its address, the second encodes.
 
-use crate::driver::{CONST_BANK_BYTES, cuda_params};
 use crate::Chip;
 use crate::diag::{Diagnostic, Diagnostics, Span};
+use crate::driver::{CONST_BANK_BYTES, cuda_params};
 use crate::image::cubin::{Kernel, Param};
 use crate::image::layout;
 use crate::isa::sched_word::{self, Issue, SLOTS};

@@ -116,9 +116,8 @@ fn check_block_size(ast: &Program, chip: Chip) -> Result<(), Diagnostics> {
     if declared.iter().flatten().all(|&n| n == 0) {
         return Ok(());
     }
-    chip.check_block(declared.map(|n| n.unwrap_or(1))).map_err(|e| {
-        Diagnostic::error(e.to_string()).at(ast.block_size_span(), "declared here").into()
-    })
+    chip.check_block(declared.map(|n| n.unwrap_or(1)))
+        .map_err(|e| Diagnostic::error(e.to_string()).at(ast.block_size_span(), "declared here").into())
 }
 
 fn kernel_name(ast: &Program, entry: u32) -> String {
