@@ -8,10 +8,10 @@
 //! source where that is known.
 
 use crate::analysis::divergence::{self, UniformBranches};
-use crate::chip::Chip;
+use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::driver::Abi;
-use crate::image::{Binding, BindingKind, Image, layout};
+use crate::driver::{Abi, CONST_BANK_BYTES};
+use crate::image::{Binding, BindingKind, Image, crs, layout};
 use crate::ir::verify::{self, Phase};
 use crate::ir::{Loc, Op, Program, compact};
 use crate::isel::code::Code;
@@ -70,6 +70,20 @@ impl Options {
             private_bytes: 0,
             threads: None,
         }
+    }
+}
+
+impl Options {
+    /// Whether the chip can do what numbers ask for: `max_gprs`, `private_bytes`, `threads`.
+    pub fn check_limits(&self, chip: Chip) -> Result<(), LimitError> {
+        let number = |what, value: Option<u32>, min, max| match value {
+            Some(n) if n < min || n > max => Err(LimitError::Number { chip, what, value: n, min, max }),
+            _ => Ok(()),
+        };
+        // More than the chip has is no bound, but nothing wrong.
+        number("max_gprs", self.max_gprs, ra::Target::MIN_GPRS, Chip::MAX_GPRS)?;
+        number("threads", self.threads, 1, chip.max_block_threads())?;
+        number("private_bytes", Some(self.private_bytes), 0, chip.max_local())
     }
 }
 
@@ -133,6 +147,8 @@ fn optimise(
         }
         verify::for_chip(program, phase, chip).map_err(|v| defect(format!("after {stage}: {v}")))
     };
+    options.check_limits(chip).map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
+    check_limits(program, chip)?;
     check(program, Phase::Front, "the front-end")?;
     session.run(Stage::Front, program, chip, options).map_err(|b| defect(b.to_string()))?;
     timed(session, options, "lower", || lower::run(program, chip, options));
@@ -148,6 +164,23 @@ fn optimise(
     check(program, Phase::Legal, "renumbering")
 }
 
+/// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
+fn check_limits(program: &Program, chip: Chip) -> Result<(), Box<Diagnostic>> {
+    let refused = |e: LimitError| Box::new(Diagnostic::error(e.to_string()));
+    if let Some(size) = program.block_size {
+        chip.check_block(size).map_err(refused)?;
+    }
+    chip.check_shared(program.shared_bytes.into()).map_err(refused)?;
+    let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
+    chip.check_local(own.max(program.private_bytes)).map_err(refused)?;
+    if program.input_bytes > CONST_BANK_BYTES {
+        let bytes = program.input_bytes;
+        let what = format!("{bytes} bytes of kernel input: a constant bank has {CONST_BANK_BYTES}");
+        return Err(Box::new(Diagnostic::error(what)));
+    }
+    Ok(())
+}
+
 /// Registers, machine code, words.
 fn generate(
     program: &mut Program,
@@ -155,12 +188,17 @@ fn generate(
     options: &Options,
     session: &mut opt::Session,
 ) -> Result<Image, Box<Diagnostic>> {
-    let threads =
-        program.block_size.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)).or(options.threads);
+    let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
     let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
-    let target = ra::Target { chip, gpr_limit: limit, verify: options.verify_each };
+    let target = ra::Target {
+        chip,
+        gpr_limit: limit,
+        most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
+        verify: options.verify_each,
+    };
     let alloc = timed(session, options, "registers", || ra::allocate_program(program, &target))
         .map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
+    chip.check_local(alloc.local_bytes).map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
 
     let uniform = if options.opt_level > 0 {
         timed(session, options, "divergence", || divergence::of_program(program))
@@ -185,6 +223,7 @@ fn generate(
         // A thread has one register at least.
         gprs: alloc.gprs.max(1),
         local_bytes: alloc.local_bytes,
+        stack_bytes: crs::bytes(crs::depth(&code)),
         shared_bytes: program.shared_bytes,
         barriers: barriers(program),
         instructions: section.instructions,

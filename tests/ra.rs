@@ -28,7 +28,7 @@ fn check(p: &Program, limit: u32, what: &str) {
     eval::run(p, &mut machine).unwrap_or_else(|e| panic!("{what}: evaluation: {e}"));
     let mut q = p.clone();
     let chip = if limit > 63 { Chip::Gk110 } else { Chip::Gf100 };
-    let target = Target { chip, gpr_limit: limit, verify: true };
+    let target = Target { chip, gpr_limit: limit, most_warps: u32::MAX, verify: true };
     let a = ra::allocate_program(&mut q, &target).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(a.gprs <= limit, "{what}: {} registers", a.gprs);
     let mut after = Machine::new(2 * STEPS);

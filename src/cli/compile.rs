@@ -118,6 +118,9 @@ pub fn run(a: Args) -> ExitCode {
     options.pointer_align = a.pointer_align;
     options.private_bytes = a.private_bytes;
     options.threads = a.threads;
+    if let Err(e) = options.check_limits(a.target) {
+        return common::usage(e);
+    }
 
     let name = a.input.to_string_lossy();
     let mut notes = Report::new();
@@ -163,6 +166,7 @@ fn json(image: &Image) -> String {
         "instructions": image.instructions,
         "gprs": image.gprs,
         "local": image.local_bytes,
+        "stack_bytes": image.stack_bytes,
         "shared": image.shared_bytes,
         "barriers": image.barriers,
         "code_bytes": image.code_bytes(),

@@ -2,6 +2,7 @@
 
 use super::common;
 use nvir::Chip;
+use nvir::compile::Options;
 use nvir::emu;
 use nvir::fixture::run::{Loaded, Outcome, Settings};
 use std::path::PathBuf;
@@ -87,6 +88,9 @@ impl How {
                 }
             }
         }
+        let mut limits = Options::new(Chip::Gk110);
+        limits.max_gprs = self.max_gprs;
+        limits.check_limits(Chip::Gk110).map_err(|e| e.to_string())?;
         Ok(Settings {
             opt_level,
             max_gprs: self.max_gprs,

@@ -46,6 +46,11 @@ struct Row {
 }
 
 pub fn run(a: Args) -> ExitCode {
+    let mut limits = Options::new(a.target);
+    limits.max_gprs = a.max_gprs;
+    if let Err(e) = limits.check_limits(a.target) {
+        return common::usage(e);
+    }
     let wanted = |f: &Path| f.extension().is_some_and(|e| e == "tgsi" || e == "nir");
     let files = match common::find(&a.paths, &wanted) {
         Ok(f) => f,
@@ -100,12 +105,13 @@ fn json(rows: &[Row], chip: Chip) -> String {
             Ok(i) => serde_json::json!({
                 "input": r.input, "chip": chip.name(), "ok": true, "error": null, "instructions": i.instructions,
                 "gprs": i.gprs, "local": i.local_bytes, "shared": i.shared_bytes, "code_bytes": i.code_bytes(),
+                "stack_bytes": i.stack_bytes,
                 "spills": i.spills, "fills": i.fills, "cycles": i.cycles, "compile_us": r.time, "library": i.library,
             }),
             Err(e) => serde_json::json!({
                 "input": r.input, "chip": chip.name(), "ok": false, "error": e, "instructions": 0, "gprs": 0,
                 "local": 0, "shared": 0, "code_bytes": 0, "spills": 0, "fills": 0, "cycles": 0, "compile_us": r.time,
-                "library": 0,
+                "library": 0, "stack_bytes": 0,
             }),
         })
         .collect();

@@ -9,6 +9,7 @@
 
 use super::{Launch, Program};
 use crate::Chip;
+use crate::driver::cuda_params;
 use crate::image::cubin::Kernel;
 
 impl Program {
@@ -16,14 +17,6 @@ impl Program {
     pub fn from_cubin(chip: Chip, kernel: &Kernel) -> Program {
         Program::new(chip, &kernel.code)
     }
-}
-
-/// Local memory of a thread is at most this, bytes. Source: CUDA programming guide, compute capabilities.
-const MAX_LOCAL: u32 = 512 << 10;
-
-/// Byte offset of the parameters in `c[0x0]`.
-pub fn param_base(chip: Chip) -> usize {
-    if chip == Chip::Gf100 { 0x20 } else { 0x140 }
 }
 
 /// Sets up a launch of a cubin's kernel. `params` is the parameter block, laid out by the kernel's own offsets.
@@ -44,12 +37,12 @@ pub fn launch<'a>(
     l.block = block;
     l.gprs = kernel.gprs.clamp(1, chip.gprs());
     l.shared_bytes = kernel.shared.saturating_add(shared_dynamic);
-    let frames = if kernel.stack <= MAX_LOCAL - 1024 { kernel.stack } else { 15 << 10 };
+    let frames = if kernel.stack <= chip.max_local() - 1024 { kernel.stack } else { 15 << 10 };
     l.local_bytes = (frames + 1024).next_multiple_of(16);
     for (bank, data) in &kernel.banks {
         l.set_const(*bank as usize, 0, data);
     }
-    let base = param_base(chip);
+    let base = cuda_params(chip) as usize;
     match chip {
         Chip::Gf100 => {
             l.set_const_u32(0, 0x0, l.shared_window);

@@ -45,7 +45,7 @@ pub use program::Program;
 pub const CONST_BANKS: usize = 18;
 
 /// Bytes a constant bank can have.
-pub const CONST_BANK_BYTES: usize = 65536;
+pub const CONST_BANK_BYTES: usize = crate::driver::CONST_BANK_BYTES as usize;
 
 /// One grid.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 //! The code section begins with the kernel; every branch target is an absolute byte address in it. On Kepler the
 //! first word of every 64 bytes is a scheduling word.
 
+pub mod crs;
 pub mod cubin;
 pub mod layout;
 pub mod listing;
@@ -27,6 +28,8 @@ pub struct Image {
     pub gprs: u32,
     /// Bytes of local memory of a thread.
     pub local_bytes: u32,
+    /// Bytes of call-return stack that a launch must provide for each warp ([`crs`]); 0: what is on the chip is enough.
+    pub stack_bytes: u32,
     /// Bytes of shared memory of a block that the kernel declares.
     pub shared_bytes: u32,
     /// Execution barriers used: the highest number, plus one.
@@ -96,6 +99,11 @@ impl Image {
         self.code.len() as u32 * 8
     }
 
+    /// The count of registers that a launch is given.
+    pub fn launch_gprs(&self) -> u32 {
+        self.gprs.max(Chip::MIN_LAUNCH_GPRS)
+    }
+
     /// The image of a kernel that was assembled: nothing is known of how it came about.
     pub fn assembled(chip: Chip, kernel: cubin::Kernel) -> Image {
         let is_sched = |n: usize, w: u64| {
@@ -110,6 +118,7 @@ impl Image {
             lines: Vec::new(),
             gprs: kernel.gprs,
             local_bytes: kernel.stack,
+            stack_bytes: kernel.call_stack,
             shared_bytes: kernel.shared,
             barriers: kernel.barriers,
             instructions: instructions as u32,
@@ -117,7 +126,7 @@ impl Image {
             spills: 0,
             fills: 0,
             cycles: 0,
-            block_size: None,
+            block_size: kernel.block_size,
             input_bytes: kernel.param_bytes,
             bindings: Vec::new(),
             relocations: Vec::new(),
@@ -129,10 +138,12 @@ impl Image {
         cubin::Kernel {
             name: self.entry_name.clone(),
             code: self.code.clone(),
-            gprs: self.gprs,
+            gprs: self.launch_gprs(),
             barriers: self.barriers,
             shared: self.shared_bytes,
             stack: self.local_bytes,
+            call_stack: self.stack_bytes,
+            block_size: self.block_size,
             param_bytes: self.input_bytes,
             ..cubin::Kernel::default()
         }

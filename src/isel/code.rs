@@ -32,6 +32,8 @@ pub struct MBlock {
     pub tail: Vec<Line>,
     /// Whether control may run on into the next block.
     pub falls: bool,
+    /// Whether the branch at its end may part the lanes of a warp.
+    pub parts: bool,
     /// Part of the library of helper routines.
     pub library: bool,
 }
@@ -48,6 +50,8 @@ pub struct Code {
     pub blocks: Vec<MBlock>,
     /// The block that each label stands before.
     pub labels: Vec<u32>,
+    /// Whether any function but the kernel is there.
+    pub calls: bool,
     /// What [`Line::touches`] are parts of.
     pub touched: Touched,
 }

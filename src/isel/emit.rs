@@ -65,6 +65,7 @@ pub fn emit_program(
             return Err(e);
         }
     }
+    code.calls = order.len() > 1;
     code.remove_idle_branches();
     code.fold_syncs(|m| can_sync(chip, m));
     Ok(code)

@@ -506,6 +506,7 @@ impl<B: Body> Flow<'_, B> {
             } else {
                 out.tail.push(line(jump(rest, Pred::T)));
             }
+            out.parts = matches!(block.term, Term::Branch { .. }) && self.body.is_divergent(b);
             code.blocks.push(out);
         }
     }

@@ -146,7 +146,7 @@ pub fn run(p: &mut Program, chip: Chip, options: &Options) {
 
 fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
     let (abi, block_size, stage) = (&options.abi, p.block_size, p.stage);
-    let launch = Launch { block_size, max_grid_x: Some(chip.max_grid_x()) };
+    let launch = Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
     for f in p.funcs.values_mut() {
         let mut needed = Steps::needed(f);

@@ -80,6 +80,8 @@ pub struct Target {
     pub chip: Chip,
     /// General registers that may be used, without RZ: at least [`Target::MIN_GPRS`].
     pub gpr_limit: u32,
+    /// Warps that can be resident whatever the registers: fewer registers gain nothing beyond that.
+    pub most_warps: u32,
     /// Run the checker on the result (debug builds always do).
     pub verify: bool,
 }
@@ -268,7 +270,7 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .map(|s| s.frame_end)
             .fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
-        let allocation = allocate(&mut program.funcs[id], target.chip, limit, base, &summaries, &facts[id])?;
+        let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
@@ -293,7 +295,7 @@ const LARGEST_TRIED: usize = 4000;
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
-    chip: Chip,
+    target: &Target,
     limit: u32,
     frame_base: u32,
     summaries: &SecondaryMap<FuncId, Option<Summary>>,
@@ -346,11 +348,12 @@ fn allocate(
     let mut allocation: Allocation = colour(&plan, limit)?;
     if !plan.active
         && f.inst_count() <= LARGEST_TRIED
-        && let Some(step) = chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
+        && target.chip.resident_warps(allocation.gprs) < target.most_warps
+        && let Some(step) = target.chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
         // With fewer registers the pressure is not less, where it was measured.
         && (by_block.is_empty() || most <= step as usize + WORTH_TRYING)
     {
-        // Registers that windows leave open between them, or hold what is cheaply made again, may cost a resident warp:
+        // Registers that windows leave open between them, or hold what is cheaply made again, may cost resident warps:
         // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
         let k = step as usize;
         let Pressure { most, by_block, .. } = measure(f, &live, k);
@@ -384,7 +387,7 @@ mod tests {
     };
 
     fn target(limit: u32) -> Target {
-        Target { chip: Chip::Gk110, gpr_limit: limit, verify: true }
+        Target { chip: Chip::Gk110, gpr_limit: limit, most_warps: u32::MAX, verify: true }
     }
 
     #[test]

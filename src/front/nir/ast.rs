@@ -30,8 +30,12 @@ pub struct Shader<'s> {
     pub name: &'s str,
     /// Threads of a block; `None`: declared variable, or not declared.
     pub workgroup_size: Option<[u32; 3]>,
+    /// Where that stands.
+    pub workgroup_size_span: Span,
     /// Bytes of shared memory that the kernel itself declares.
     pub shared_size: u32,
+    /// Where that stands.
+    pub shared_size_span: Span,
     /// Bytes of scratch memory of a thread.
     pub scratch_size: u32,
     /// Bytes of constant data (which the text does not hold).

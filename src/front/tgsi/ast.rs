@@ -15,7 +15,7 @@ pub struct Program {
     pub stage: Stage,
     pub decls: Vec<Decl>,
     pub imms: Vec<Imm>,
-    pub props: Vec<(Property, u32)>,
+    pub props: Vec<(Property, u32, Span)>,
     pub code: Vec<Head>,
     /// The operands of all instructions, one after the other.
     pub dsts: Vec<Dst>,
@@ -65,7 +65,7 @@ impl Program {
 
     /// The value of a property, if it is set.
     pub fn property(&self, p: Property) -> Option<u32> {
-        self.props.iter().rev().find(|(name, _)| *name == p).map(|&(_, v)| v)
+        self.props.iter().rev().find(|(name, ..)| *name == p).map(|&(_, v, _)| v)
     }
 
     /// The declaration of a register.
@@ -115,6 +115,14 @@ impl Program {
     pub fn block_size(&self) -> [u32; 3] {
         use Property::*;
         [CsFixedBlockWidth, CsFixedBlockHeight, CsFixedBlockDepth].map(|p| self.property(p).unwrap_or(0))
+    }
+
+    /// Where the properties declare that.
+    pub fn block_size_span(&self) -> Span {
+        use Property::*;
+        let of_block = |p| matches!(p, CsFixedBlockWidth | CsFixedBlockHeight | CsFixedBlockDepth);
+        let spans = self.props.iter().filter(|(p, ..)| of_block(*p)).map(|&(.., span)| span);
+        spans.reduce(Span::to).unwrap_or_default()
     }
 
     /// The instruction that a kernel begins with. `name`: the number of its BGNSUB, or `main`; none: the main code,

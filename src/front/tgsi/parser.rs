@@ -219,6 +219,7 @@ impl<'s> Parser<'s> {
     }
 
     fn property(&mut self) -> Parsed<()> {
+        let start = self.lexer.pos();
         self.lexer.consume("PROPERTY".len());
         let p = self.name("a property", Property::parse, Property::NAMES)?;
         let words = p.words();
@@ -234,7 +235,7 @@ impl<'s> Parser<'s> {
                 None => return Err(self.unknown("a value of this property", &word, words)),
             }
         };
-        self.program.props.push((p, value));
+        self.program.props.push((p, value, self.lexer.span_from(start)));
         Ok(())
     }
 

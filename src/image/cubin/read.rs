@@ -65,6 +65,10 @@ pub struct Kernel {
     pub shared: u32,
     /// Stack bytes a thread needs, callees included.
     pub stack: u32,
+    /// Bytes of call-return stack of a warp that a launch provides (0: what is on the chip is enough).
+    pub call_stack: u32,
+    /// Threads of the largest block, where the kernel says that.
+    pub block_size: Option<[u32; 3]>,
     /// Bytes of the parameter block.
     pub param_bytes: u32,
     pub params: Vec<Param>,
@@ -216,6 +220,14 @@ fn kernel_info(kernel: &mut Kernel, data: &[u8]) {
                     offset: (place >> 16) as u16,
                     size: size >> 18,
                 });
+            }
+            0x1e => kernel.call_stack = u32_at(payload, 0).unwrap_or(0),
+            0x05 => {
+                if let (Some(x), Some(y), Some(z)) =
+                    (u32_at(payload, 0), u32_at(payload, 4), u32_at(payload, 8))
+                {
+                    kernel.block_size = Some([x, y, z]);
+                }
             }
             0x19 => kernel.param_bytes = payload.iter().take(2).rev().fold(0, |n, &b| n << 8 | u32::from(b)),
             _ => {}

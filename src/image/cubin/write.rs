@@ -5,6 +5,7 @@
 
 use super::Kernel;
 use crate::Chip;
+use crate::driver::cuda_params;
 
 /// The compute capability that a chip's code is marked with.
 fn architecture(chip: Chip) -> u32 {
@@ -12,14 +13,6 @@ fn architecture(chip: Chip) -> u32 {
         Chip::Gf100 => 20,
         Chip::Gk104 => 30,
         Chip::Gk110 => 35,
-    }
-}
-
-/// Where parameters start in constant bank 0.
-fn param_base(chip: Chip) -> u32 {
-    match chip {
-        Chip::Gf100 => 0x20,
-        Chip::Gk104 | Chip::Gk110 => 0x140,
     }
 }
 
@@ -65,62 +58,84 @@ const STRINGS: u32 = 2;
 const SYMBOLS: u32 = 3;
 const FIRST_OF_KERNELS: u32 = 5;
 
+/// `st_info` of the symbols: binding and type.
+const LOCAL_SECTION: u8 = 0x03;
+const GLOBAL_FUNCTION: u8 = 0x12;
+/// `st_other` of a kernel's symbol.
+const KERNEL_ENTRY: u8 = 0x10;
+
 /// A file with these kernels.
 pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
     let mut strings = Strings::new();
-    let mut symbols = Vec::new();
-    let mut of_kernels: Vec<Section> = Vec::new();
+    let mut locals = Vec::new();
+    let mut globals = Vec::new();
+    let mut sections = Vec::new();
     let mut global_info = Vec::new();
-    // Symbol 0 is nobody's; the kernels follow it.
-    symbol(&mut symbols, 0, 0, 0, 0, 0);
-    for (n, k) in kernels.iter().enumerate() {
-        let number = n as u32 + 1;
-        let first = FIRST_OF_KERNELS + of_kernels.len() as u32;
-        let sections = kernel_sections(chip, k, number, first);
-        let text = first
-            + sections.iter().position(|s| s.kind == PROGBITS && s.flags & EXEC != 0).unwrap_or(0) as u32;
-        of_kernels.extend(sections);
-        // A global function; 0x10 marks a kernel.
-        symbol(&mut symbols, strings.add(&k.name), 0x12, 0x10, text as u16, k.code.len() as u64 * 8);
-        sized(&mut global_info, 0x2f, &[number, k.gprs]);
-        sized(&mut global_info, 0x23, &[number, k.stack]);
-        sized(&mut global_info, 0x12, &[number, k.stack]);
-        sized(&mut global_info, 0x11, &[number, k.stack]);
+    // Symbol 0 is nobody's; then each section of a kernel's code and data has one (ELF wants local symbols first), then
+    // each kernel.
+    symbol(&mut locals, 0, 0, 0, 0, 0);
+    let mut next_local = 1;
+    let mut next_global = 1 + kernels.iter().map(|k| symbols_of(k)).sum::<u32>();
+    let first_global = next_global;
+    for k in kernels {
+        let first = FIRST_OF_KERNELS + sections.len() as u32;
+        let of_kernel = kernel_sections(chip, k, next_global, first, next_local);
+        for (n, s) in (first..).zip(&of_kernel).filter(|(_, s)| s.kind != NV_INFO) {
+            symbol(&mut locals, strings.add(&s.name), LOCAL_SECTION, 0, n as u16, 0);
+            next_local += 1;
+            if s.flags & EXEC != 0 {
+                let name = strings.add(&k.name);
+                symbol(&mut globals, name, GLOBAL_FUNCTION, KERNEL_ENTRY, n as u16, k.code.len() as u64 * 8);
+            }
+        }
+        sections.extend(of_kernel);
+        sized(&mut global_info, 0x2f, &[next_global, k.gprs]);
+        for attribute in [0x23, 0x12, 0x11] {
+            sized(&mut global_info, attribute, &[next_global, k.stack]);
+        }
+        next_global += 1;
     }
-    let mut symtab = Section::new(".symtab", SYMTAB, 8, symbols);
-    (symtab.link, symtab.info, symtab.entry) = (STRINGS, 1, SYMBOL_BYTES as u64);
+    locals.extend(globals);
+    let mut symtab = Section::new(".symtab", SYMTAB, 8, locals);
+    (symtab.link, symtab.info, symtab.entry) = (STRINGS, first_global, SYMBOL_BYTES as u64);
     let mut info = Section::new(".nv.info", NV_INFO, 4, global_info);
     info.link = SYMBOLS;
-    let mut sections = vec![
+    let mut all = vec![
         Section::new("", 0, 0, Vec::new()),
         Section::new(".shstrtab", STRTAB, 1, Vec::new()),
         Section::new(".strtab", STRTAB, 1, strings.data),
         symtab,
         info,
     ];
-    sections.extend(of_kernels);
-    assemble(chip, sections)
+    all.extend(sections);
+    assemble(chip, all)
 }
 
-fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32) -> Vec<Section> {
+/// Section symbols of a kernel: its constant banks (bank 0 always), its code, its shared memory.
+fn symbols_of(k: &Kernel) -> u32 {
+    let banks = k.banks.len() as u32 + u32::from(!k.banks.iter().any(|b| b.0 == 0));
+    banks + 1 + u32::from(k.shared > 0)
+}
+
+/// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's symbol, `locals` that of
+/// the first of its sections that has one.
+fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: u32) -> Vec<Section> {
     let mut out = Vec::new();
-    let mut info = Section::new(&format!(".nv.info.{}", k.name), NV_INFO, 4, Vec::new());
-    info.link = SYMBOLS;
-    out.push(info);
-    let base = param_base(chip);
+    let base = cuda_params(chip);
     let mut banks = k.banks.clone();
     if !banks.iter().any(|b| b.0 == 0) {
         banks.insert(0, (0, vec![0; (base + k.param_bytes) as usize]));
     }
     let text = first + 1 + banks.len() as u32;
-    let mut bank0 = 0;
+    let bank0 = banks.iter().position(|b| b.0 == 0).map_or(locals, |n| locals + n as u32);
+    let mut info =
+        Section::new(&format!(".nv.info.{}", k.name), NV_INFO, 4, kernel_info(chip, k, base, bank0));
+    (info.link, info.info) = (SYMBOLS, text);
+    out.push(info);
     for (bank, data) in banks {
         let name = format!(".nv.constant{bank}.{}", k.name);
         let mut s = Section::new(&name, PROGBITS, 4, data);
         (s.flags, s.info) = (ALLOC, text);
-        if bank == 0 {
-            bank0 = first + out.len() as u32;
-        }
         out.push(s);
     }
     let code = k.code.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -133,13 +148,10 @@ fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32) -> Vec<Secti
         (s.flags, s.size, s.info) = (ALLOC | WRITE, k.shared.into(), text);
         out.push(s);
     }
-    out[0].info = text;
-    out[0].data = kernel_info(chip, k, base, bank0);
-    out[0].size = out[0].data.len() as u64;
     out
 }
 
-/// The attribute records of a kernel. Source: ptxas's output.
+/// The attribute records of a kernel; `bank0` is the symbol of its constant bank 0. Source: ptxas's output.
 fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     let mut out = Vec::new();
     sized(&mut out, 0x37, &[0x76]);
@@ -157,6 +169,12 @@ fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     let exits: Vec<u32> = words.filter(|&(pc, w)| is_exit(pc, w)).map(|(pc, _)| pc).collect();
     if !exits.is_empty() && exits.len() < 0x3fff {
         sized(&mut out, 0x1c, &exits);
+    }
+    if k.call_stack > 0 {
+        sized(&mut out, 0x1e, &[k.call_stack]);
+    }
+    if let Some(size) = k.block_size {
+        sized(&mut out, 0x05, &size);
     }
     out
 }
@@ -276,6 +294,8 @@ mod tests {
             barriers: 2,
             shared: 256,
             stack: 16,
+            call_stack: 1024,
+            block_size: Some([32, 2, 1]),
             param_bytes: 12,
             params: vec![Param { ordinal: 0, offset: 0, size: 8 }, Param { ordinal: 1, offset: 8, size: 4 }],
             banks: vec![(2, vec![1, 2, 3, 4])],
@@ -287,10 +307,11 @@ mod tests {
             let back = file.kernel("k").expect("the kernel");
             assert_eq!(back.code, kernel.code);
             assert_eq!((back.gprs, back.barriers, back.shared, back.stack), (12, 2, 256, 16));
+            assert_eq!((back.call_stack, back.block_size), (1024, Some([32, 2, 1])));
             assert_eq!((back.param_bytes, &back.params), (12, &kernel.params));
             assert!(back.banks.contains(&(2, vec![1, 2, 3, 4])));
             let bank0 = back.banks.iter().find(|b| b.0 == 0).map(|b| b.1.len());
-            assert_eq!(bank0, Some(param_base(chip) as usize + 12));
+            assert_eq!(bank0, Some(cuda_params(chip) as usize + 12));
         }
     }
 }

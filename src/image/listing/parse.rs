@@ -2,6 +2,7 @@
 
 use crate::Chip;
 use crate::diag::{Diagnostic, Diagnostics, Span};
+use crate::driver::{CONST_BANK_BYTES, cuda_params};
 use crate::image::cubin::{Kernel, Param};
 use crate::image::layout;
 use crate::isa::sched_word::{self, Issue, SLOTS};
@@ -143,7 +144,15 @@ impl<'t> Reader<'t> {
             }
             "registers" | "barriers" | "shared" | "stack" | "param_bytes" => {
                 exactly(1)?;
-                let value = number(args[0], u32::MAX.into())? as u32;
+                let chip = self.chip;
+                let most = match what {
+                    "registers" => chip.gprs(),
+                    "barriers" => chip.max_barriers(),
+                    "shared" => chip.max_shared(),
+                    "stack" => chip.max_local(),
+                    _ => CONST_BANK_BYTES - cuda_params(chip),
+                };
+                let value = number(args[0], most.into())? as u32;
                 let draft = self.draft(name);
                 match what {
                     "registers" => draft.registers = Some(value),
@@ -165,7 +174,11 @@ impl<'t> Reader<'t> {
             "constant" => {
                 exactly(2)?;
                 let (bank, size) = (number(args[0], 31)? as u8, number(args[1], 0x1_0000)? as usize);
-                self.draft(name).kernel.banks.push((bank, vec![0; size]));
+                let banks = &mut self.draft(name).kernel.banks;
+                if banks.iter().any(|b| b.0 == bank) {
+                    return Err(format!("bank {bank} has contents already"));
+                }
+                banks.push((bank, vec![0; size]));
             }
             "data" => {
                 exactly(3)?;

@@ -35,7 +35,7 @@ mod variable;
 mod wide;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
-use crate::chip::Chip;
+use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
 use crate::front::ssa::{Ssa, Var};
@@ -69,6 +69,14 @@ fn words(shape: Shape) -> usize {
 
 /// The program of a parsed shader's kernel.
 pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Diagnostics> {
+    let declared = |span| {
+        move |e: LimitError| Diagnostics::from(Diagnostic::error(e.to_string()).at(span, "declared here"))
+    };
+    if let Some(size) = shader.workgroup_size {
+        request.chip.check_block(size).map_err(declared(shader.workgroup_size_span))?;
+    }
+    let shared = shader.shared_size.into();
+    request.chip.check_shared(shared).map_err(declared(shader.shared_size_span))?;
     let entry = entry(shader, request)?;
     let mut module = Module::new(shader, request);
     module.function(entry);

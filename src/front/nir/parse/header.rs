@@ -15,6 +15,7 @@ impl<'s> Parser<'s> {
                 .expected("a property (`key: value`), `decl_var`, `decl_function` or `impl`"));
         };
         let value_at = self.cur.pos + key.len() + 1;
+        let line_span = Span::new(self.cur.pos, self.cur.pos + line.trim_end().len());
         let value = value.trim();
         match key.trim() {
             "shader" => shader.stage = value,
@@ -28,9 +29,13 @@ impl<'s> Parser<'s> {
                     }
                     *axis = self.cur.number32()?;
                 }
+                shader.workgroup_size_span = line_span;
                 shader.workgroup_size = (!value.ends_with("(variable)") && size != [0; 3]).then_some(size);
             }
-            "shared-size" | "shared_size" | "shared" => shader.shared_size = self.property(value_at)?,
+            "shared-size" | "shared_size" | "shared" => {
+                shader.shared_size_span = line_span;
+                shader.shared_size = self.property(value_at)?;
+            }
             "scratch" | "scratch_size" => shader.scratch_size = self.property(value_at)?,
             "constants" | "constant_data_size" => shader.constants = self.property(value_at)?,
             _ => {}

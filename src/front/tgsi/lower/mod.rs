@@ -77,6 +77,7 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
     let entry = ast.entry(req.entry)?;
     let calls = Calls::new(ast, entry)?;
     let block_size = ast.block_size();
+    check_block_size(ast, req.chip)?;
     let funcs =
         calls.order().iter().enumerate().map(|(n, &sub)| (sub, FuncId::from_u32(n as u32 + 1))).collect();
     let storage = Storage::new(ast, req.private_bytes);
@@ -106,6 +107,17 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
         pointers::mark(f, req);
     }
     Ok(program)
+}
+
+/// A block of width, height and depth 0 has the size that the launch gives it. What is not declared is taken as 1 here.
+fn check_block_size(ast: &Program, chip: Chip) -> Result<(), Diagnostics> {
+    use Property::*;
+    let declared = [CsFixedBlockWidth, CsFixedBlockHeight, CsFixedBlockDepth].map(|p| ast.property(p));
+    if declared.iter().flatten().all(|&n| n == 0) {
+        return Ok(());
+    }
+    chip.check_block(declared.map(|n| n.unwrap_or(1)))
+        .map_err(|e| Diagnostic::error(e.to_string()).at(ast.block_size_span(), "declared here").into())
 }
 
 fn kernel_name(ast: &Program, entry: u32) -> String {
