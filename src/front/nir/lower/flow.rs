@@ -113,10 +113,10 @@ impl<'a> Lower<'a, '_> {
                     self.go(join);
                 }
                 self.ssa.seal(self.e.b.func, join);
-                if self.ssa.is_reached(join) {
-                    self.e.b.func.blocks[header].merge = Merge::If { join };
-                    self.begin(join);
-                }
+                self.e.b.func.blocks[header].merge = Merge::If { join };
+                let reached = self.ssa.is_reached(join);
+                self.begin(join);
+                self.reachable = reached;
             }
             Some(Frame::Loop { header, exit, cont, continuing }) => {
                 self.end_loop(header, exit, cont, continuing);
