@@ -110,8 +110,8 @@ impl Term {
 /// header of the innermost loop. What never comes back (an endless loop, an arm that ends the thread or leaves a
 /// loop, a loop that is only left by ending the thread) changes nothing about that: each construct has an end in the layout,
 /// which says what is inside it, whether or not control can get there. An end that no edge reaches is an empty block
-/// that ends in `Unreachable`; nothing is emitted for it. Only `cont` must be reachable, or be the header itself. An `if` one
-/// side of which comes back has the place where that side goes on as its join, with a single edge to it.
+/// that ends in `Unreachable`; nothing is emitted for it. Where one side of an `if` comes back, its join is where that side
+/// goes on, with a single edge to it. A loop whose `cont` is never reached has its header as `cont`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Merge {
     #[default]

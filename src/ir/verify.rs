@@ -461,9 +461,8 @@ impl Verifier<'_> {
             }
             let innermost = loops.last().map(|&l| &open[l]);
             if matches!(block.term, Term::Branch { .. }) && !matches!(block.merge, Merge::If { .. }) {
-                let leaves = |s: BlockId| {
-                    innermost.is_some_and(|l| l.header == s || l.end == s || l.cont == Some(s))
-                };
+                let leaves =
+                    |s: BlockId| innermost.is_some_and(|l| l.header == s || l.end == s || l.cont == Some(s));
                 if !block.term.successors().all(leaves) {
                     return self.fail("a branch with arms is no header of an if");
                 }

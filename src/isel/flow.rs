@@ -77,8 +77,6 @@ const NONE: u32 = u32::MAX;
 struct Construct {
     header: BlockId,
     kind: Merge,
-    /// The construct around it.
-    parent: u32,
     /// The last construct inside it: constructs are numbered in the order of their headers, so those inside it are
     /// the ones from the next to this one. Its own number if there is none.
     last: u32,
@@ -182,7 +180,6 @@ impl<B: Body> Flow<'_, B> {
             let c = Construct {
                 header: b,
                 kind,
-                parent,
                 last: n,
                 innermost_loop,
                 apart,
