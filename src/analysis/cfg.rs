@@ -68,6 +68,20 @@ struct Walk {
     parent: Vec<u32>,
 }
 
+/// The natural loops, numbered so that the loops inside one are a range: see [`Cfg::loop_tree`].
+pub struct LoopTree<'c> {
+    cfg: &'c Cfg,
+    spans: SecondaryMap<BlockId, (u32, u32)>,
+}
+
+impl LoopTree<'_> {
+    /// Whether `b` lies in the loop of header `h`, like [`Cfg::in_loop`], in constant time.
+    pub fn contains(&self, h: BlockId, b: BlockId) -> bool {
+        let (start, end) = self.spans[h];
+        self.cfg.loop_header(b).is_some_and(|inner| (start..end).contains(&self.spans[inner].0))
+    }
+}
+
 /// The graph of a function's blocks.
 #[derive(Clone)]
 pub struct Cfg {
@@ -182,6 +196,31 @@ impl Cfg {
             at = self.parent_loop(x);
         }
         false
+    }
+
+    /// Which loops contain which, for many questions.
+    pub fn loop_tree(&self) -> LoopTree<'_> {
+        let mut spans: SecondaryMap<BlockId, (u32, u32)> = SecondaryMap::new();
+        spans.resize(self.nodes.keys().len());
+        let headers = || self.rpo.iter().copied().filter(|&b| self.is_loop_header(b));
+        // Loops in each, itself counted: inner headers come later.
+        for h in headers().rev() {
+            spans[h].1 += 1;
+            if let Some(p) = self.parent_loop(h) {
+                spans[p].1 += spans[h].1;
+            }
+        }
+        // Numbers so that those of inner loops follow: from the first that is free in the loop around.
+        let mut free: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+        let mut outermost = 0;
+        for h in headers() {
+            let at = self.parent_loop(h).map_or(&mut outermost, |p| &mut free[p]);
+            let start = *at;
+            *at += spans[h].1;
+            free[h] = start + 1;
+            spans[h] = (start, start + spans[h].1);
+        }
+        LoopTree { cfg: self, spans }
     }
 
     /// Whether the edge goes back to the header of a loop that contains its source.
@@ -425,6 +464,10 @@ mod tests {
         assert_eq!(cfg.parent_loop(b[2]), Some(b[1]));
         assert_eq!(cfg.loop_header(b[4]), Some(b[1]));
         assert!(cfg.in_loop(b[3], b[1]) && cfg.in_loop(b[3], b[2]) && !cfg.in_loop(b[4], b[2]));
+        let tree = cfg.loop_tree();
+        for (h, x) in [b[1], b[2]].into_iter().flat_map(|h| b.iter().map(move |&x| (h, x))) {
+            assert_eq!(tree.contains(h, x), cfg.in_loop(x, h), "{h} {x}");
+        }
         assert!(cfg.is_back_edge(b[3], b[2]) && !cfg.is_back_edge(b[3], b[4]));
         assert_eq!(cfg.frontiers()[b[3]], [b[1], b[2]]);
     }

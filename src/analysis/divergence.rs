@@ -75,6 +75,8 @@ struct Divergence<'f> {
     branches: EntitySet<BlockId>,
     /// Blocks in which lanes meet that came by different ways.
     meeting: EntitySet<BlockId>,
+    /// For each position in the layout, one from which on to look for blocks that are not found to be meeting yet.
+    unmet: Vec<u32>,
     position: SecondaryMap<BlockId, u32>,
     edges_in: SecondaryMap<BlockId, u32>,
     loops: Vec<Loop>,
@@ -92,6 +94,7 @@ impl<'f> Divergence<'f> {
             values: EntitySet::with_capacity(f.values.len()),
             branches: EntitySet::with_capacity(f.blocks.len()),
             meeting: EntitySet::with_capacity(f.blocks.len()),
+            unmet: (0..=f.layout.len() as u32).collect(),
             position: SecondaryMap::new(),
             edges_in: SecondaryMap::new(),
             loops: Vec::new(),
@@ -216,6 +219,18 @@ impl<'f> Divergence<'f> {
         }
     }
 
+    /// The first position from `n` on that [`Divergence::part`] has not looked at: constructs nest, and what an outer one
+    /// found need not be looked at for each inner one.
+    fn next_unmet(&mut self, mut n: u32) -> u32 {
+        while self.unmet[n as usize] != n {
+            // Each step halves the way for those who come later.
+            let next = self.unmet[n as usize];
+            self.unmet[n as usize] = self.unmet[next as usize];
+            n = next;
+        }
+        n
+    }
+
     /// Lanes part at the end of `b`: where may they meet again?
     fn part(&mut self, b: BlockId) {
         let start = self.position[b];
@@ -225,11 +240,14 @@ impl<'f> Divergence<'f> {
             (_, Some(l)) => self.loops[l].end,
             _ => self.f.layout.len() as u32 - 1,
         };
-        for n in start + 1..=end {
+        let mut n = self.next_unmet(start + 1);
+        while n <= end {
             let t = self.f.layout[n as usize];
             if self.edges_in[t] > 1 && self.meeting.insert(t) {
                 self.changed = true;
             }
+            self.unmet[n as usize] = n + 1;
+            n = self.next_unmet(n);
         }
         let Some(l) = innermost else { return };
         let (exit, cont, header) = (self.loops[l].exit, self.loops[l].cont, self.loops[l].header);

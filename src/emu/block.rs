@@ -373,6 +373,7 @@ fn observe(
         p.issues += 1;
         p.threads += u64::from(mask.count_ones());
         let branch = matches!(inst.body, Body::Flow(Flow::Bra { .. } | Flow::Brx { .. }));
+        p.stack = p.stack.max(w.stack.len() as u64);
         p.divergences += u64::from(branch && w.stack.len() > depth);
         p.transactions += std::mem::take(&mut st.transactions);
         p.bank_conflicts += std::mem::take(&mut st.conflicts);

@@ -244,6 +244,8 @@ pub struct PcProfile {
     pub transactions: u64,
     /// Extra passes of shared memory for requests to the same bank.
     pub bank_conflicts: u64,
+    /// Most entries that were on the divergence stack after it.
+    pub stack: u64,
 }
 
 impl PcProfile {
@@ -253,5 +255,6 @@ impl PcProfile {
         self.divergences += other.divergences;
         self.transactions += other.transactions;
         self.bank_conflicts += other.bank_conflicts;
+        self.stack = self.stack.max(other.stack);
     }
 }

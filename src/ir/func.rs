@@ -105,6 +105,13 @@ impl Term {
 /// Constructs nest: code inside one leaves it only through its join or exit, an enclosing loop's `exit` or
 /// `cont`, or by ending the thread or the function. Joins and exits are dominated by their header.
 /// A block that is loop header and ends in the branch of an `if` is not allowed: the header jumps to the latter.
+///
+/// Every branch is the header of an `if`, unless it has no arms: both its edges go to the exit, the continue block or the
+/// header of the innermost loop. What never comes back (an endless loop, an arm that ends the thread or leaves a
+/// loop, a loop that is only left by ending the thread) changes nothing about that: each construct has an end in the layout,
+/// which says what is inside it, whether or not control can get there. An end that no edge reaches is an empty block
+/// that ends in `Unreachable`; nothing is emitted for it. Where one side of an `if` comes back, its join is where that side
+/// goes on, with a single edge to it. A loop whose `cont` is never reached has its header as `cont`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Merge {
     #[default]

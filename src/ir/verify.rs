@@ -460,6 +460,13 @@ impl Verifier<'_> {
                 open.push(new);
             }
             let innermost = loops.last().map(|&l| &open[l]);
+            if matches!(block.term, Term::Branch { .. }) && !matches!(block.merge, Merge::If { .. }) {
+                let leaves =
+                    |s: BlockId| innermost.is_some_and(|l| l.header == s || l.end == s || l.cont == Some(s));
+                if !block.term.successors().all(leaves) {
+                    return self.fail("a branch with arms is no header of an if");
+                }
+            }
             for s in block.term.successors() {
                 let to = position[s];
                 let ok = if to > n as u32 {

@@ -35,6 +35,7 @@ use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, Pred};
 use crate::sched::effects::{Resource, writes};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use std::cell::Cell;
 
 /// What is asked of the code generator about a function.
 pub trait Body {
@@ -76,8 +77,13 @@ const NONE: u32 = u32::MAX;
 struct Construct {
     header: BlockId,
     kind: Merge,
-    /// The construct around it.
-    parent: u32,
+    /// The last construct inside it: constructs are numbered in the order of their headers, so those inside it are
+    /// the ones from the next to this one. Its own number if there is none.
+    last: u32,
+    /// The innermost loop around what is in it: itself, if it is a loop.
+    innermost_loop: u32,
+    /// Whether it is an `if`, or inside one, of that loop, that may have parted the lanes.
+    apart: bool,
     /// `If`: pushes its join. `Loop`: pushes its exit.
     stacked: bool,
     /// `Loop`: pushes its continue block.
@@ -104,6 +110,10 @@ struct Flow<'a, B> {
     inside: SecondaryMap<BlockId, u32>,
     /// The construct whose header a block is.
     heads: SecondaryMap<BlockId, u32>,
+    /// The `if` whose join a block is.
+    joins: SecondaryMap<BlockId, u32>,
+    /// Where control goes from an empty block, once that is known: many ways lead through the same empty blocks.
+    onward: SecondaryMap<BlockId, Cell<Option<Way>>>,
     /// Blocks of the layout.
     placed: EntitySet<BlockId>,
     /// Blocks whose instructions stand, predicated, in the block before.
@@ -119,6 +129,8 @@ pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code:
         constructs: Vec::new(),
         inside: table(f, NONE),
         heads: table(f, NONE),
+        joins: table(f, NONE),
+        onward: table(f, Cell::new(None)),
         placed: EntitySet::with_capacity(f.blocks.len()),
         flat: table(f, None),
     };
@@ -137,8 +149,7 @@ fn table<T: Clone>(f: &Function, value: T) -> SecondaryMap<BlockId, T> {
 }
 
 impl<B: Body> Flow<'_, B> {
-    /// Blocks of a construct are contiguous in the layout, up to its join or exit. One whose end is not in the layout
-    /// (nobody gets there) reaches as far as the construct around it.
+    /// Blocks of a construct are contiguous in the layout, up to its join or exit.
     fn find_constructs(&mut self) {
         let mut stack: Vec<u32> = Vec::new();
         // How many constructs on the stack end at a block.
@@ -148,6 +159,7 @@ impl<B: Body> Flow<'_, B> {
                 && let Some(top) = stack.pop()
             {
                 ends[self.constructs[top as usize].end()] -= 1;
+                self.constructs[top as usize].last = self.constructs.len() as u32 - 1;
             }
             let parent = stack.last().copied().unwrap_or(NONE);
             self.inside[b] = parent;
@@ -157,7 +169,26 @@ impl<B: Body> Flow<'_, B> {
                 continue;
             }
             let n = self.constructs.len() as u32;
-            let c = Construct { header: b, kind, parent, stacked: false, stacked_cont: false };
+            let around = self.construct(parent);
+            let (innermost_loop, apart) = match kind {
+                Merge::Loop { .. } => (n, false),
+                _ => (
+                    around.map_or(NONE, |c| c.innermost_loop),
+                    self.body.is_divergent(b) || around.is_some_and(|c| c.apart),
+                ),
+            };
+            let c = Construct {
+                header: b,
+                kind,
+                last: n,
+                innermost_loop,
+                apart,
+                stacked: false,
+                stacked_cont: false,
+            };
+            if let Merge::If { join } = kind {
+                self.joins[join] = n;
+            }
             ends[c.end()] += 1;
             self.constructs.push(c);
             self.heads[b] = n;
@@ -166,47 +197,69 @@ impl<B: Body> Flow<'_, B> {
             }
             stack.push(n);
         }
+        for open in stack {
+            self.constructs[open as usize].last = self.constructs.len() as u32 - 1;
+        }
     }
 
     fn construct(&self, n: u32) -> Option<&Construct> {
         self.constructs.get(n as usize)
     }
 
-    /// The constructs around a block, innermost first.
-    fn around(&self, b: BlockId) -> impl Iterator<Item = &Construct> {
-        let mut n = self.inside[b];
-        std::iter::from_fn(move || {
-            let c = self.construct(n)?;
-            n = c.parent;
-            Some(c)
-        })
-    }
-
     fn innermost_loop(&self, b: BlockId) -> Option<&Construct> {
-        self.around(b).find(|c| matches!(c.kind, Merge::Loop { .. }))
+        self.construct(self.loop_of(b)?)
     }
 
-    fn is_inside(&self, b: BlockId, header: BlockId) -> bool {
-        self.around(b).any(|c| c.header == header)
+    fn loop_of(&self, b: BlockId) -> Option<u32> {
+        self.construct(self.inside[b]).map(|c| c.innermost_loop).filter(|&n| n != NONE)
+    }
+
+    /// Whether a block is inside a construct, however deep.
+    fn is_inside(&self, b: BlockId, n: u32) -> bool {
+        let inside = self.inside[b];
+        inside != NONE && self.construct(n).is_some_and(|c| (n..=c.last).contains(&inside))
     }
 
     /// The way from block `from` to block `to`, looking through empty blocks.
     fn way(&self, from: BlockId, to: BlockId) -> Way {
-        let (mut from, mut to) = (from, to);
-        // Empty blocks could form a ring; nobody leaves that, so where the search stops does not matter.
-        for _ in 0..=self.f.layout.len() {
-            let direct = self.direct(from, to);
-            if direct != Way::Goto(to) || !self.body.is_empty(to) || self.heads[to] != NONE {
-                return direct;
-            }
-            match &self.f.blocks[to].term {
-                Term::Jump(e) => (from, to) = (to, e.to),
-                Term::Exit | Term::Unreachable => return Way::Exit,
-                Term::Ret(_) => return self.ret(),
-                Term::Branch { .. } => return direct,
-            }
+        if let Some(way) = self.step(from, to) {
+            return way;
         }
-        Way::Goto(to)
+        // What is behind an empty block is the same wherever one came from. Empty blocks could form a ring; nobody
+        // leaves that, so where the search stops does not matter.
+        let mut path = Vec::new();
+        let mut at = to;
+        let way = loop {
+            if let Some(way) = self.onward[at].get() {
+                break way;
+            }
+            let next = match &self.f.blocks[at].term {
+                Term::Jump(e) => e.to,
+                Term::Exit | Term::Unreachable => break Way::Exit,
+                Term::Ret(_) => break self.ret(),
+                Term::Branch { .. } => break Way::Goto(at),
+            };
+            path.push(at);
+            if let Some(way) = self.step(at, next) {
+                break way;
+            }
+            self.onward[at].set(Some(Way::Goto(at)));
+            at = next;
+        };
+        for b in path {
+            self.onward[b].set(Some(way));
+        }
+        way
+    }
+
+    /// The way along one edge, unless it leads to an empty block that one can look through.
+    fn step(&self, from: BlockId, to: BlockId) -> Option<Way> {
+        let direct = self.direct(from, to);
+        let through = direct == Way::Goto(to)
+            && self.body.is_empty(to)
+            && self.heads[to] == NONE
+            && !matches!(self.f.blocks[to].term, Term::Branch { .. });
+        (!through).then_some(direct)
     }
 
     fn ret(&self) -> Way {
@@ -225,10 +278,11 @@ impl<B: Body> Flow<'_, B> {
                 return Way::Continue;
             }
         }
-        if self.heads[to] != NONE && self.is_inside(from, to) {
+        if self.is_inside(from, self.heads[to]) {
             return Way::Again(to);
         }
-        if self.around(from).any(|c| c.stacked && c.kind == (Merge::If { join: to })) {
+        let joins = self.joins[to];
+        if self.construct(joins).is_some_and(|c| c.stacked) && self.is_inside(from, joins) {
             return Way::Sync;
         }
         Way::Goto(to)
@@ -362,10 +416,7 @@ impl<B: Body> Flow<'_, B> {
                 continue;
             }
             let branches = matches!(term, Term::Branch { .. }) && self.body.is_divergent(b);
-            let apart = self
-                .around(b)
-                .take_while(|i| i.header != c.header)
-                .any(|i| matches!(i.kind, Merge::If { .. }) && self.body.is_divergent(i.header));
+            let apart = self.construct(self.inside[b]).is_some_and(|i| i.apart);
             // When one side of a branch leaves, all who remain take the other together.
             let closing = term.successors().all(|to| to == cont || self.arm_just_leaves(b, to));
             for to in term.successors() {
@@ -381,17 +432,6 @@ impl<B: Body> Flow<'_, B> {
         for c in &mut self.constructs {
             c.stacked &= self.placed.contains(c.end());
         }
-    }
-
-    fn loop_of(&self, b: BlockId) -> Option<u32> {
-        let mut n = self.inside[b];
-        while let Some(c) = self.construct(n) {
-            if matches!(c.kind, Merge::Loop { .. }) {
-                return Some(n);
-            }
-            n = c.parent;
-        }
-        None
     }
 
     fn decide_ifs(&mut self) {

@@ -9,79 +9,109 @@
 //! ```
 //!
 //! A result is needed if one call's value for it has a reader; a parameter if the body reads it. Removing either may
-//! make others unneeded, so this repeats until nothing changes; each round removes something.
+//! make others unneeded, in the function itself, its callers and what it calls; only those are looked at again.
 //!
 //! Safe because calls name their callee: all callers are known.
 
 use super::Ctx;
-use super::edit::count_uses;
+use super::edit::{UseCounts, count_uses};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
+use std::collections::VecDeque;
 
 pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
-    let mut changed = false;
-    while p.funcs.len() > 1 {
-        for f in p.funcs.values_mut() {
-            changed |= super::dce::run(f, ctx);
-        }
-        if !round(p, ctx) {
-            break;
-        }
-        changed = true;
-    }
-    changed
-}
-
-fn round(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
-    let mut params: SecondaryMap<FuncId, Vec<bool>> = SecondaryMap::new();
-    let mut results: SecondaryMap<FuncId, Vec<bool>> = SecondaryMap::new();
-    for (id, f) in p.funcs.iter() {
-        results[id] = vec![id == p.entry; f.results.len()];
-    }
-    for (id, f) in p.funcs.iter() {
-        let uses = count_uses(f);
-        params[id] = f.params.iter().map(|&v| uses[v] > 0 || id == p.entry).collect();
-        for (_, i) in f.insts_in_order() {
-            if let Some(c) = f.insts[i].call() {
-                for (n, &r) in c.results.iter().enumerate() {
-                    results[c.func][n] |= uses[r] > 0;
-                }
-            }
-        }
-    }
-    let dead = |list: &[bool]| list.iter().filter(|&&needed| !needed).count();
-    let removed: usize = p.funcs.keys().map(|id| dead(&params[id]) + dead(&results[id])).sum();
-    if removed == 0 {
+    if p.funcs.len() < 2 {
         return false;
     }
+    let mut changed = false;
+    // Where each function is called.
+    let mut sites: SecondaryMap<FuncId, Vec<(FuncId, InstId)>> = SecondaryMap::new();
+    let mut calls: SecondaryMap<FuncId, Vec<InstId>> = SecondaryMap::new();
+    let mut uses: SecondaryMap<FuncId, UseCounts> = SecondaryMap::new();
     for (id, f) in p.funcs.iter_mut() {
-        for n in 0..f.layout.len() {
-            let b = f.layout[n];
-            if let Term::Ret(values) = &mut f.blocks[b].term {
-                keep(values, &results[id]);
-            }
-            for k in 0..f.blocks[b].body.len() {
-                let i = f.blocks[b].body[k];
-                let Some(Ext::Call(c)) = f.insts[i].ext.as_deref_mut() else { continue };
-                keep(&mut c.args, &params[c.func]);
-                for (n, &r) in c.results.iter().enumerate() {
-                    if !results[c.func][n] {
-                        f.values[r].def = Def::None;
-                    }
-                }
-                keep(&mut c.results, &results[c.func]);
+        changed |= super::dce::run(f, ctx);
+        uses[id] = count_uses(f);
+        for (_, i) in f.insts_in_order() {
+            if let Some(c) = f.insts[i].call() {
+                sites[c.func].push((id, i));
+                calls[id].push(i);
             }
         }
-        for (n, &v) in f.params.iter().enumerate() {
-            if !params[id][n] {
+    }
+    let mut removed = 0;
+    let mut work: VecDeque<FuncId> = p.funcs.keys().collect();
+    let mut waiting: SecondaryMap<FuncId, bool> = SecondaryMap::with_default(true);
+    // Functions in which something has been taken out: looked at when all that is known has been taken out of them.
+    let mut dirty: Vec<FuncId> = Vec::new();
+    while !work.is_empty() {
+        while let Some(id) = work.pop_front() {
+            waiting[id] = false;
+            let f = &p.funcs[id];
+            let params: Vec<bool> = f.params.iter().map(|&v| uses[id][v] > 0 || id == p.entry).collect();
+            let mut results = vec![id == p.entry; f.results.len()];
+            for &(caller, i) in &sites[id] {
+                let Some(c) = p.funcs[caller].insts[i].call() else { continue };
+                for (needed, &r) in results.iter_mut().zip(&c.results) {
+                    *needed |= uses[caller][r] > 0;
+                }
+            }
+            let dead = |list: &[bool]| list.iter().filter(|&&needed| !needed).count();
+            let (dead_params, dead_results) = (dead(&params), dead(&results));
+            if dead_params + dead_results == 0 {
+                continue;
+            }
+            removed += dead_params + dead_results;
+            for &(caller, i) in &sites[id] {
+                let g = &mut p.funcs[caller];
+                let Some(Ext::Call(c)) = g.insts[i].ext.as_deref_mut() else { continue };
+                keep(&mut c.args, &params);
+                for (&r, _) in c.results.iter().zip(&results).filter(|(_, needed)| !**needed) {
+                    g.values[r].def = Def::None;
+                }
+                keep(&mut c.results, &results);
+                if dead_params > 0 {
+                    dirty.push(caller);
+                }
+            }
+            let f = &mut p.funcs[id];
+            for (&v, _) in f.params.iter().zip(&params).filter(|(_, needed)| !**needed) {
                 f.values[v].def = Def::None;
             }
+            keep(&mut f.params, &params);
+            keep(&mut f.results, &results);
+            if dead_results > 0 {
+                for n in 0..f.layout.len() {
+                    let b = f.layout[n];
+                    if let Term::Ret(values) = &mut f.blocks[b].term {
+                        keep(values, &results);
+                    }
+                }
+                dirty.push(id);
+            }
         }
-        keep(&mut f.params, &params[id]);
-        keep(&mut f.results, &results[id]);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for d in dirty.drain(..) {
+            super::dce::run(&mut p.funcs[d], ctx);
+            let before = std::mem::replace(&mut uses[d], count_uses(&p.funcs[d]));
+            let mut wake = |id: FuncId| {
+                if !std::mem::replace(&mut waiting[id], true) {
+                    work.push_back(id);
+                }
+            };
+            wake(d);
+            for &i in &calls[d] {
+                let Some(c) = p.funcs[d].insts[i].call() else { continue };
+                if c.results.iter().any(|&r| before[r] > 0 && uses[d][r] == 0) {
+                    wake(c.func);
+                }
+            }
+        }
     }
-    ctx.count("dead_params: removed", removed);
-    true
+    if removed > 0 {
+        ctx.count("dead_params: removed", removed);
+    }
+    changed || removed > 0
 }
 
 /// Keeps the elements that are needed.

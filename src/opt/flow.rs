@@ -11,8 +11,9 @@
 //!
 //! The structure stays valid. A branch that is none any more has no join. A block that a construct names (join,
 //! exit, continue) is never joined with another nor threaded through: lanes wait there. A loop whose continue block
-//! cannot be reached is a region that is left early; if control leaves it in one place only, it is no construct. An
-//! `if` whose join cannot be reached has none: each side ends by itself.
+//! cannot be reached is a region that is left early; if control leaves it in one place only, it is no construct. What
+//! ends a construct stays where it is though nobody can get there, as an empty block: without it, nobody could tell
+//! what is inside. An `if` has no construct only when it has no arms either, since both edges leave a loop.
 //!
 //! Safe because only blocks that no edge reaches are removed, and a block with a single predecessor that goes
 //! nowhere else runs exactly after it.
@@ -143,25 +144,42 @@ fn remove_unreachable(f: &mut Function) -> usize {
     if f.layout.iter().all(|&b| reached.contains(b)) {
         return dissolve_regions(f);
     }
-    // What constructs may still name: an exit stays as a place that is never reached.
+    // Ends of constructs stay as places that are never reached.
     let mut kept = EntitySet::with_capacity(f.blocks.len());
+    let mut removed = 0;
+    // Header, exit and continue block of the loops around.
+    let mut loops: Vec<[BlockId; 3]> = Vec::new();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
+        while loops.last().is_some_and(|l| l[1] == b) {
+            loops.pop();
+        }
         if !reached.contains(b) {
             continue;
         }
-        match &mut f.blocks[b].merge {
-            Merge::If { join } if !reached.contains(*join) => f.blocks[b].merge = Merge::None,
+        let block = &mut f.blocks[b];
+        match &mut block.merge {
+            Merge::If { join } => {
+                let join = *join;
+                let armless = loops.last().is_some_and(|l| block.term.successors().all(|s| l.contains(&s)));
+                if armless && !reached.contains(join) {
+                    block.merge = Merge::None;
+                    removed += 1;
+                } else {
+                    kept.insert(join);
+                }
+            }
             Merge::Loop { exit, cont } => {
                 if !reached.contains(*cont) {
                     *cont = b;
+                    removed += 1;
                 }
                 kept.insert(*exit);
+                loops.push([b, *exit, *cont]);
             }
-            _ => {}
+            Merge::None => {}
         }
     }
-    let mut removed = 0;
     let layout = std::mem::take(&mut f.layout);
     for &b in &layout {
         if reached.contains(b) {
@@ -188,39 +206,60 @@ fn remove_unreachable(f: &mut Function) -> usize {
     removed + dissolve_regions(f)
 }
 
-/// Loop constructs without a back edge, left in one place at their own level, are none.
+/// Loop constructs without a back edge, left in one place at their own level, are none. If a branch leaves there, its
+/// other side is the whole rest of the region, which never comes to where the region ends: an arm of an `if` that
+/// meets nobody there.
 fn dissolve_regions(f: &mut Function) -> usize {
     if !f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. })) {
         return 0;
     }
     let around = constructs(f);
+    let mut position: SecondaryMap<BlockId, u32> = block_table(f);
+    for (n, &b) in f.layout.iter().enumerate() {
+        position[b] = n as u32;
+    }
     let mut incoming: SecondaryMap<BlockId, (u32, PackedOption<BlockId>)> = block_table(f);
+    // Headers that something goes back to.
+    let mut repeated = EntitySet::with_capacity(f.blocks.len());
     for &b in &f.layout {
         for s in f.blocks[b].term.successors() {
             incoming[s].0 += 1;
             incoming[s].1 = b.into();
+            if position[s] <= position[b] {
+                repeated.insert(s);
+            }
         }
-    }
-    let mut position: SecondaryMap<BlockId, u32> = block_table(f);
-    for (n, &b) in f.layout.iter().enumerate() {
-        position[b] = n as u32;
     }
     let mut changed = 0;
     for n in 0..f.layout.len() {
         let h = f.layout[n];
         let Merge::Loop { exit, cont } = f.blocks[h].merge else { continue };
-        let back = f.layout[n..].iter().take_while(|&&b| b != exit);
-        let is_loop = back.clone().any(|&b| f.blocks[b].term.successors().any(|s| s == h));
-        let single = match incoming[exit] {
+        if repeated.contains(h) {
+            continue;
+        }
+        let in_region = |b: BlockId| around[b].expand() == Some(h) || b == h;
+        let jumps = |b: BlockId| matches!(f.blocks[b].term, Term::Jump(_));
+        // Without a back edge nothing may count on the continue block being where lanes gather, unless it is the header.
+        let straight = match incoming[cont] {
+            _ if cont == h => true,
             (0, _) => true,
-            (1, from) => from.expand().is_some_and(|p| around[p].expand() == Some(h) || p == h),
+            (1, from) => from.expand().is_some_and(|p| in_region(p) && jumps(p)),
             _ => false,
         };
-        // Without a back edge nothing may count on the continue block being where lanes gather, unless it is the header.
-        if !is_loop && single && (cont == h || position[cont] > n as u32 && incoming[cont].0 <= 1) {
-            f.blocks[h].merge = Merge::None;
-            changed += 1;
+        let left = match incoming[exit] {
+            (0, _) => None,
+            (1, from) if from.expand().is_some_and(in_region) => from.expand(),
+            _ => continue,
+        };
+        if !straight {
+            continue;
         }
+        let branch = left.filter(|&p| !jumps(p));
+        f.blocks[h].merge = Merge::None;
+        if let Some(p) = branch {
+            f.blocks[p].merge = Merge::If { join: exit };
+        }
+        changed += 1;
     }
     changed
 }

@@ -21,6 +21,9 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 const SHORT: usize = 40;
 /// Instructions up to which a function may grow.
 const LARGEST: usize = 20_000;
+/// Instructions of longer callees that are copied in all, each time that they are: in a chain of calls, what the last link is
+/// made of is copied at each link.
+const COPIES: usize = 10 * LARGEST;
 
 pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if p.funcs.len() < 2 {
@@ -35,6 +38,7 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
         }
     }
     let mut inlined = 0;
+    let mut copies = COPIES;
     for caller in callees_first(p) {
         let mut f = std::mem::replace(&mut p.funcs[caller], Function::new(""));
         let mut size = f.inst_count();
@@ -61,15 +65,24 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
                 let callee = f.insts[i].call()?.func;
                 let g = &p.funcs[callee];
                 let length = g.inst_count();
-                let wanted = (calls[callee] == 1 || length <= SHORT) && size + length <= LARGEST;
+                let wanted =
+                    (calls[callee] == 1 && length <= copies || length <= SHORT) && size + length <= LARGEST;
                 // Both use local memory from address 0 on.
                 let frames = f.local_bytes != 0 && g.local_bytes != 0;
                 (wanted && !frames && !g.library && can_inline(g)).then_some((at, callee))
             }) else {
                 continue;
             };
-            size += p.funcs[callee].inst_count();
+            let length = p.funcs[callee].inst_count();
+            size += length;
+            copies -= if length > SHORT { length } else { 0 };
             let copied = inline(&mut f, n - 1, at, &p.funcs[callee]);
+            if calls[callee] == 1 {
+                // Nobody calls it any more: what it is made of need not be kept.
+                let name = std::mem::take(&mut p.funcs[callee].name);
+                p.funcs[callee] = Function::new(name);
+                p.funcs[callee].new_block();
+            }
             mark_conts(&f, &f.layout[n..n + copied], &mut conts);
             inlined += 1;
             // The copy's own calls were decided on when it was the caller: go on behind it.

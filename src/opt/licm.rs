@@ -25,12 +25,15 @@ use cranelift_entity::packed_option::PackedOption;
 /// Results moved out of one loop.
 const MOST: usize = 12;
 
+/// The block of each value's definition.
+type Homes = SecondaryMap<ValueId, PackedOption<BlockId>>;
+
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if !f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. })) {
         return false;
     }
     let cfg = Cfg::new(f);
-    let mut home: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
+    let mut home: Homes = SecondaryMap::new();
     home.resize(f.values.len());
     for &b in &f.layout {
         f.blocks[b].params.iter().for_each(|&p| home[p] = b.into());
@@ -44,51 +47,73 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     for (n, &b) in f.layout.iter().enumerate() {
         position[b] = n;
     }
+    let tree = cfg.loop_tree();
+    // Blocks of each loop that may hold something to move, in the order of the layout. Those of an inner loop are done with
+    // when it has given up all that it could: what does not change in a loop changes in no loop inside it either.
+    let mut blocks: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+    for &b in &f.layout {
+        if let Some(h) = cfg.loop_header(b) {
+            blocks[h].push(b);
+        }
+    }
+    // Loops inside each that have not.
+    let mut left: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     let mut moved = 0;
     for h in headers {
         // The block in front: the only predecessor from outside, and it goes nowhere else.
-        let mut outside = cfg.preds(h).iter().filter(|&&p| !cfg.in_loop(p, h));
-        let (Some(&front), None) = (outside.next(), outside.next()) else { continue };
-        if !matches!(f.blocks[front].term, Term::Jump(_)) {
-            continue;
-        }
-        let mut count = 0;
-        for n in position[h]..f.layout.len() {
-            let b = f.layout[n];
-            if !cfg.in_loop(b, h) {
-                if let Merge::Loop { exit, .. } = f.blocks[h].merge
-                    && exit == b
-                {
-                    break;
+        let mut outside = cfg.preds(h).iter().filter(|&&p| !tree.contains(h, p));
+        let front = match (outside.next(), outside.next()) {
+            (Some(&front), None) if matches!(f.blocks[front].term, Term::Jump(_)) => front,
+            _ => {
+                if let Some(outer) = cfg.parent_loop(h) {
+                    left[outer].push(h);
                 }
                 continue;
             }
-            let invariant = |f: &Function, i: InstId| {
+        };
+        let mut scanned = std::mem::take(&mut blocks[h]);
+        let mut inner = std::mem::take(&mut left[h]);
+        if !inner.is_empty() {
+            while let Some(l) = inner.pop() {
+                scanned.append(&mut blocks[l]);
+                inner.append(&mut left[l]);
+            }
+            scanned.sort_by_key(|&b| position[b]);
+        }
+        let mut count = 0;
+        for &b in &scanned {
+            let moves = |f: &Function, home: &Homes, i: InstId| {
                 let inst = &f.insts[i];
-                let mut outside = worth_moving(f, inst);
-                inst.for_uses(|v| outside &= home[v].expand().is_none_or(|d| !cfg.in_loop(d, h)));
-                outside
+                let mut moves = worth_moving(f, inst);
+                inst.for_uses(|v| moves &= home[v].expand().is_none_or(|d| !tree.contains(h, d)));
+                moves
             };
-            if !f.blocks[b].body.iter().any(|&i| invariant(f, i)) {
+            if !f.blocks[b].body.iter().any(|&i| moves(f, &home, i)) {
                 continue;
             }
             let body = std::mem::take(&mut f.blocks[b].body);
             let mut kept = Vec::with_capacity(body.len());
             for i in body {
-                let inst = &f.insts[i];
-                let mut moves = count < MOST && worth_moving(f, inst);
-                inst.for_uses(|v| moves &= home[v].expand().is_none_or(|d| !cfg.in_loop(d, h)));
-                if !moves {
+                if count == MOST || !moves(f, &home, i) {
                     kept.push(i);
                     continue;
                 }
-                inst.for_defs(|v| home[v] = front.into());
+                f.insts[i].for_defs(|v| home[v] = front.into());
                 f.blocks[front].body.push(i);
                 count += 1;
             }
             f.blocks[b].body = kept;
+            if count == MOST {
+                break;
+            }
         }
         moved += count;
+        if count == MOST
+            && let Some(outer) = cfg.parent_loop(h)
+        {
+            blocks[h] = scanned;
+            left[outer].push(h);
+        }
     }
     ctx.count("licm: moved", moved);
     moved > 0

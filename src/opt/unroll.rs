@@ -90,7 +90,7 @@ fn counted(
 ) -> Option<Counted> {
     let Merge::Loop { exit, cont } = f.blocks[h].merge else { return None };
     let blocks: Vec<BlockId> = f.layout[position[h] as usize..position[exit] as usize].to_vec();
-    let (mut latch, mut leaves, mut conts, mut size) = (None, None, 0, 0);
+    let (mut latch, mut leaves, mut continues, mut size) = (None, None, None, 0);
     for &b in &blocks {
         let block = &f.blocks[b];
         if b != h && matches!(block.merge, Merge::Loop { .. }) || matches!(block.term, Term::Ret(_)) {
@@ -98,19 +98,22 @@ fn counted(
         }
         size += block.body.len();
         for s in block.term.successors() {
-            conts += (s == cont) as u32;
-            let end = match s {
-                _ if s == h => &mut latch,
-                _ if s == exit => &mut leaves,
-                _ => continue,
-            };
-            if end.replace(b).is_some() {
-                return None;
+            let ends = [(h, &mut latch), (exit, &mut leaves), (cont, &mut continues)];
+            for (_, from) in ends.into_iter().filter(|e| e.0 == s) {
+                if from.replace(b).is_some() {
+                    return None;
+                }
             }
         }
     }
     let (latch, leaves) = (latch?, leaves?);
-    if conts > 1 || leaves != h && around[leaves].expand() != Some(h) || size > LARGEST {
+    let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
+    if !outermost(leaves) || size > LARGEST {
+        return None;
+    }
+    // A copy goes on behind itself, which nothing inside an `if` of it may do.
+    let goes_on = |b: BlockId| outermost(b) && (b == leaves || matches!(f.blocks[b].term, Term::Jump(_)));
+    if !goes_on(latch) || !continues.is_none_or(goes_on) {
         return None;
     }
     let Term::Branch { cond, not, then, .. } = &f.blocks[leaves].term else { return None };

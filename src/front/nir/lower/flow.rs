@@ -16,6 +16,16 @@ impl<'a> Lower<'a, '_> {
         self.reachable = true;
     }
 
+    /// Begins the block that ends a construct. If nobody gets there, nothing is lowered until a construct around ends.
+    fn begin_end(&mut self, block: BlockId) {
+        if self.ssa.is_reached(block) {
+            self.begin(block);
+        } else {
+            self.e.b.func.layout.push(block);
+            self.reachable = false;
+        }
+    }
+
     pub(super) fn go(&mut self, to: BlockId) {
         let from = self.e.b.block;
         self.scope.edge(from, to);
@@ -113,10 +123,8 @@ impl<'a> Lower<'a, '_> {
                     self.go(join);
                 }
                 self.ssa.seal(self.e.b.func, join);
-                if self.ssa.is_reached(join) {
-                    self.e.b.func.blocks[header].merge = Merge::If { join };
-                    self.begin(join);
-                }
+                self.e.b.func.blocks[header].merge = Merge::If { join };
+                self.begin_end(join);
             }
             Some(Frame::Loop { header, exit, cont, continuing }) => {
                 self.end_loop(header, exit, cont, continuing);
@@ -156,9 +164,7 @@ impl<'a> Lower<'a, '_> {
         self.ssa.seal(self.e.b.func, header);
         self.ssa.seal(self.e.b.func, exit);
         self.e.b.func.blocks[header].merge = Merge::Loop { exit, cont: back };
-        let reached = self.ssa.is_reached(exit);
-        self.begin(exit);
-        self.reachable = reached;
+        self.begin_end(exit);
     }
 
     pub(super) fn jump(&mut self, frames: &mut [Frame], jump: Jump) {

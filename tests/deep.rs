@@ -1,0 +1,153 @@
+//! Deep nesting and long chains: eight times as much takes about eight times as long, whatever the shape, and no depth
+//! exhausts the stack of the host.
+
+use nvir::Chip;
+use nvir::compile::{Options, compile};
+use nvir::driver::Abi;
+use nvir::front::{self, Language, Request};
+use std::time::{Duration, Instant};
+
+const ADD: &str = "UADD TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx\n";
+const IF: &str = "UIF TEMP[0].xxxx\n";
+
+fn tgsi(code: &str) -> String {
+    format!(
+        "COMP\nPROPERTY CS_FIXED_BLOCK_WIDTH 32\nDCL SV[0], THREAD_ID\nDCL BUFFER[0]\nDCL TEMP[0..3]\n\
+         IMM[0] UINT32 {{0, 1, 2, 4}}\nMOV TEMP[0].x, SV[0].xxxx\n{code}"
+    )
+}
+
+fn kernel(body: &str) -> String {
+    tgsi(&format!("{body}STORE BUFFER[0].x, IMM[0].xxxx, TEMP[0].xxxx\nEND\n"))
+}
+
+/// `open` as often as nested, something, `close` as often.
+fn nest(n: usize, open: &str, close: &str) -> String {
+    kernel(&format!("{}{ADD}{}", open.repeat(n), close.repeat(n)))
+}
+
+/// Subroutines each of which calls the next.
+fn chain(n: usize) -> String {
+    // Instructions are numbered from the first MOV on; each subroutine has five.
+    let mut code = format!("CAL :4\nSTORE BUFFER[0].x, IMM[0].xxxx, TEMP[0].xxxx\nEND\n");
+    for k in 0..n {
+        let call = if k + 1 < n { format!("CAL :{}\n", 4 + 5 * (k + 1)) } else { ADD.to_string() };
+        code += &format!("BGNSUB\n{ADD}{call}RET\nENDSUB\n");
+    }
+    tgsi(&code)
+}
+
+/// One subroutine that is called from many places.
+fn called_often(n: usize) -> String {
+    let call = format!("CAL :{}\n", n + 3);
+    let body =
+        "UMAD TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx, TEMP[0].xxxx\nXOR TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx\n";
+    tgsi(&format!(
+        "{}STORE BUFFER[0].x, IMM[0].xxxx, TEMP[0].xxxx\nEND\nBGNSUB\n{}RET\nENDSUB\n",
+        call.repeat(n),
+        body.repeat(25)
+    ))
+}
+
+/// NIR with a register; `open` and `close` are repeated.
+fn nir(n: usize, open: &str, close: &str) -> String {
+    format!(
+        "impl main {{\n\tdecl_reg vec1 32 r0\n\tvec1 32 ssa_0 = load_const (0x00000400 = 0.000000)\n\
+         \tvec1 32 ssa_2 = load_const (0x00000000 = 0.000000)\n\
+         \tvec3 32 ssa_3 = intrinsic load_local_invocation_id () ()\n\tvec1 32 ssa_1 = mov ssa_3.x\n\tr0 = mov ssa_1\n\
+         {}\tr0 = iadd r0, ssa_1\n{}\
+         \tintrinsic store_ssbo (r0, ssa_2, ssa_2) (wrmask=x /*1*/, access=0, align_mul=4, align_offset=0)\n}}\n",
+        open.repeat(n),
+        close.repeat(n)
+    )
+}
+
+type Shape = fn(usize) -> String;
+
+const TGSI: &[(&str, Shape)] = &[
+    ("ifs", |n| nest(n, IF, "ENDIF\n")),
+    ("ifs with code", |n| nest(n, &format!("{IF}{ADD}"), &format!("{ADD}ENDIF\n"))),
+    ("if ladders", |n| nest(n, &format!("{IF}{ADD}ELSE\n"), "ENDIF\n")),
+    ("loops", |n| nest(n, &format!("BGNLOOP\n{ADD}{IF}BRK\nENDIF\n"), &format!("ENDLOOP\n{ADD}"))),
+    ("loops in ifs in loops", |n| {
+        nest(
+            n,
+            &format!("BGNLOOP\n{ADD}{IF}BRK\nENDIF\n{IF}{ADD}ELSE\n{ADD}"),
+            &format!("ENDIF\nENDLOOP\n{ADD}"),
+        )
+    }),
+    ("ifs one after the other", |n| {
+        kernel(&format!("{IF}{ADD}ELSE\nSTORE BUFFER[0].x, TEMP[0].xxxx, SV[0].xxxx\nENDIF\n").repeat(n))
+    }),
+    ("arms that leave", |n| {
+        nest(n, &format!("BGNLOOP\n{IF}{ADD}BRK\nELSE\n{ADD}"), "CONT\nENDIF\nENDLOOP\n")
+    }),
+    ("endless loops", |n| nest(n, &format!("BGNLOOP\n{IF}BRK\nENDIF\n"), "BGNLOOP\nENDLOOP\nENDLOOP\n")),
+    ("calls in a chain", chain),
+    ("a subroutine called often", called_often),
+];
+
+const NIR: &[(&str, Shape)] = &[
+    ("NIR ifs", |n| nir(n, "\tif r0 {\n\tr0 = iadd r0, ssa_0\n", "\t}\n")),
+    ("NIR ladders", |n| nir(n, "\tif r0 {\n\tr0 = iadd r0, ssa_0\n\t} else {\n", "\t}\n")),
+    ("NIR loops", |n| nir(n, "\tloop {\n\tif r0 {\n\tbreak\n\t}\n\tr0 = iadd r0, ssa_0\n", "\t}\n")),
+];
+
+fn compiled(language: Language, text: &str, chip: Chip, opt_level: u8) {
+    let mut options = Options::new(chip);
+    options.opt_level = opt_level;
+    options.abi = Abi::nvc0(chip);
+    let request = Request {
+        text,
+        chip,
+        abi: &options.abi,
+        entry: None,
+        pointer_align: options.pointer_align,
+        private_bytes: 0,
+    };
+    let program = match front::program(language, &request) {
+        Ok(p) => p,
+        Err(d) => panic!("{}", nvir::diag::render(&d, "deep", text, false)),
+    };
+    if let Err(d) = compile(program, chip, &options) {
+        panic!("{}", nvir::diag::render(&d, "deep", text, false));
+    }
+}
+
+/// The shorter of two runs.
+fn time(language: Language, text: &str, chip: Chip, opt_level: u8) -> Duration {
+    let run = || {
+        let start = Instant::now();
+        compiled(language, text, chip, opt_level);
+        start.elapsed()
+    };
+    run().min(run())
+}
+
+#[test]
+fn eight_times_as_deep_takes_about_eight_times_as_long() {
+    let shapes = TGSI.iter().map(|s| (Language::Tgsi, s)).chain(NIR.iter().map(|s| (Language::Nir, s)));
+    for (n, (language, (name, shape))) in shapes.enumerate() {
+        let chip = Chip::ALL[n % Chip::ALL.len()];
+        let (small, large) = (shape(250), shape(2000));
+        for level in [0, 3] {
+            let short = time(language, &small, chip, level).max(Duration::from_millis(2));
+            let long = time(language, &large, chip, level);
+            let ratio = long.as_secs_f64() / short.as_secs_f64();
+            println!("{name} -O{level}: {short:?} {long:?} {ratio:.1}");
+            assert!(ratio < 24.0, "{name}, {chip} -O{level}: {short:?} for 250, {long:?} for 2000");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_nested_constructs_do_not_exhaust_the_stack() {
+    for (name, shape) in &TGSI[..4] {
+        println!("{name}");
+        compiled(Language::Tgsi, &shape(100_000), Chip::Gk104, 0);
+    }
+    for (name, shape) in NIR {
+        println!("{name}");
+        compiled(Language::Nir, &shape(100_000), Chip::Gk110, 0);
+    }
+}
