@@ -415,7 +415,9 @@ fn a_lock_loop_ends_because_the_lanes_that_take_a_branch_run_first() {
 fn race(store: &[&str], block: u32, checks: Checks) -> Result<usize, FaultKind> {
     let code = [&ADDRESS[..], &["S2R R0, SR_TID.X"], store, &["BAR.SYNC 0x0", "EXIT"]].concat();
     let s = Setup { block, checks, ..Setup::default() };
-    execute_with_stats(&assemble(&code), Chip::Gk110, &s).map(|(_, stats)| stats.notes.len()).map_err(|f| f.kind)
+    execute_with_stats(&assemble(&code), Chip::Gk110, &s)
+        .map(|(_, stats)| stats.notes.len())
+        .map_err(|f| f.kind)
 }
 
 #[test]

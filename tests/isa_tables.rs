@@ -256,8 +256,9 @@ fn mismatched_instructions_are_refused_or_encoded_faithfully() {
             if let (Some(o), Some(slot)) = (m.operands.last_mut(), c.slots.first()) {
                 *o = operand(&mut rng, chip, slot);
             }
-            let fits = isa::fits(chip, &m).is_ok() || isa::codec::never_selected(&m);
-            assert_eq!(fits, isa::encode(chip, &m, 0x8000).is_ok(), "{chip} {m:?}");
+            let encoded = isa::encode(chip, &m, 0x8000).is_ok();
+            let selected = encoded && !isa::codec::never_selected(&m);
+            assert_eq!(isa::fits(chip, &m).is_ok(), selected, "{chip} {m:?}");
             if let Ok(word) = isa::encode(chip, &m, 0x8000) {
                 assert_eq!(isa::decode(chip, word, 0x8000), Some(m), "{chip} {word:016x}");
             }
@@ -323,7 +324,7 @@ fn immediates_keep_payloads_and_lanes_in_text() {
         (Chip::Gk110, 0x9460_1fff_801c_121d, "FFMA.RM.SAT R135, R4, +QNAN(0x7ff00000) , R7"),
         (Chip::Gf100, 0x8400_0000_0000_2084, "@!P0 VMNMX4.UD.U8.U8.MX.NONE R0, R0.0000, 0x0.4444, R0"),
         (Chip::Gf100, 0x9400_0000_0000_a084, "@!P0 VSHL4.UD.U8.WRAP.NONE R2, R0.0000, 0x0.4444, R0"),
-        (Chip::Gf100, 0x8110_4404_818c_1c84, "VADD4.UD.U8.U8.ACC.YZ R48, R24, 0x20.4444.NEG, R8"),
+        (Chip::Gf100, 0x8110_4404_818c_1c84, "VADD4.UD.U8.U8.ACC.YZ R48, R24, 0x20.NEG.4444, R8"),
         (Chip::Gf100, 0x8110_4444_818c_1c84, "VADD4.UD.U8.U8.ACC.YZ R48, R24, 0x20.NEG, R8"),
         (Chip::Gk104, 0x880e_0000_1c04_1c04, "VABSDIFF4.U8.U8.NONE R16, R0.0000, 0x7.4444, R7"),
         (Chip::Gk104, 0x880e_00a0_1c04_1c04, "VABSDIFF4.U8.U8.NONE R16, R0.0000, 0x7.5476, R7"),
@@ -335,11 +336,14 @@ fn immediates_keep_payloads_and_lanes_in_text() {
         if !text.is_empty() {
             assert_eq!(printed, text);
         }
-        let again = isa::text::parse(chip, &printed, 0, &|_| None).unwrap_or_else(|e| panic!("{printed}: {e}"));
+        let again =
+            isa::text::parse(chip, &printed, 0, &|_| None).unwrap_or_else(|e| panic!("{printed}: {e}"));
         assert_eq!(isa::encode(chip, &again, 0), Ok(word), "{printed}");
     }
     // What begins as a NaN must be one, of the sign that is written.
-    for bad in ["+QNAN(0x7f000000)", "+QNAN(0xffc00000)", "-QNAN(0x7fc00000)", "+QNAN(7)", "+QNAN(", "+QNAN()"] {
+    for bad in
+        ["+QNAN(0x7f000000)", "+QNAN(0xffc00000)", "-QNAN(0x7fc00000)", "+QNAN(7)", "+QNAN(", "+QNAN()"]
+    {
         let text = format!("FCMP.GTU R0, R0, {bad}, R0");
         assert!(isa::text::parse(Chip::Gk110, &text, 0, &|_| None).is_err(), "{text}");
     }
@@ -350,7 +354,7 @@ fn what_no_card_has_is_read_and_written_but_never_selected() {
     for (chip, text) in [
         (Chip::Gk110, "SHF.L.U64.HI R4, R5, R6, R7"),
         (Chip::Gk110, "F2I.U8.F32 R4, R5"),
-        (Chip::Gf100, "F2I.S8.F32 R4, R5"),
+        (Chip::Gk110, "F2I.S8.F32 R4, R5"),
         (Chip::Gk104, "FMUL.FTZ.FMZ R0, R1, R2"),
         (Chip::Gf100, "FFMA.FTZ.FMZ R0, R1, R2, R0"),
     ] {

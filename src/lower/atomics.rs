@@ -22,8 +22,8 @@
 //!
 //! On Fermi, `stul` is guarded by `%p3` instead, and `%p3` leaves the loop.
 //!
-//! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give it back before any lane tries again, so lanes of one warp cannot wait for each
-//! other. Global memory has most operations; the others compare and swap until nobody interfered.
+//! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give it back before any lane
+//! tries again, whichever side of a branch runs first, so lanes of one warp cannot wait for each other. Global memory has most operations; the others compare and swap until nobody interfered.
 
 use super::blocks;
 use crate::chip::Chip;
@@ -64,7 +64,8 @@ fn operation(i: &Inst) -> AtomOp {
 }
 
 /// Whether the chip has the operation for global memory. Sources: envytools `isa.rst`, Mesa's emitters; 64-bit
-/// operations beyond add, exchange and compare-and-swap came with GK110.
+/// operations beyond add, exchange and compare-and-swap came with GK110. NAK's card raised an illegal encoding for 64-bit
+/// atomics on Kepler A, while CUDA's tables promise these three for both chips: unsettled.
 fn native(op: AtomOp, ty: Type, chip: Chip) -> bool {
     let wide = ty.words() == 2;
     match op {

@@ -59,7 +59,8 @@ pub fn bfi(a: u32, b: u32, c: u32) -> u32 {
 }
 
 /// FLO: the bit number of the highest bit that is set (unsigned), or that differs from the sign (signed);
-/// 0xffffffff if there is none. With `shift`, the number of shifts left that bring it to bit 31.
+/// 0xffffffff if there is none. With `shift`, the number of shifts left that bring it to bit 31. (NAK's model says 32
+/// where there is none, but its test on a card never tries that; PTX's bfind.shiftamt and NIR say 0xffffffff.)
 #[inline]
 pub fn flo(a: u32, signed: bool, shift: bool) -> u32 {
     let a = if signed && (a as i32) < 0 { !a } else { a };

@@ -513,7 +513,9 @@ fn f32_bits(text: &str) -> Option<u32> {
         return bits;
     }
     let nan = [("+QNAN", float::QNAN32), ("-QNAN", float::QNAN32 | SIGN)];
-    nan.iter().find(|n| n.0 == text).map_or_else(|| Some((special_float(text)? as f32).to_bits()), |n| Some(n.1))
+    nan.iter()
+        .find(|n| n.0 == text)
+        .map_or_else(|| Some((special_float(text)? as f32).to_bits()), |n| Some(n.1))
 }
 
 const SIGN: u32 = 1 << 31;
