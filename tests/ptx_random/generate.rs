@@ -3,7 +3,8 @@
 //!
 //! ptxas 11.8 itself deviates from the PTX ISA when it folds constants, so some operands are registers that it can
 //! know nothing of (`Generator::opaque`), or no random ones: positions of `bfe` from 32 on, the subtrahend of `sub.sat`,
-//! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits).
+//! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits), and `set` to a float is never guarded
+//! (what the guard keeps is converted to float).
 
 use crate::program::*;
 use crate::rng::Rng;
@@ -100,6 +101,13 @@ impl Generator {
         let guard = if matches!(what, What::Warp(_) | What::Exchange(_)) { None } else { self.guard() };
         self.out.push(Stmt::Inst(Inst { text, guard, dst, src, what }));
         self.left = self.left.saturating_sub(1);
+    }
+
+    /// The last instruction loses its guard.
+    pub fn always(&mut self) {
+        if let Some(Stmt::Inst(i)) = self.out.last_mut() {
+            i.guard = None;
+        }
     }
 
     /// An instruction with its operands in order: `name d, a, b ...`.

@@ -183,7 +183,7 @@ impl Generator {
                 };
                 let t = if sat { clamp(t, bits, ds) } else { t as u64 };
                 if add {
-                    r = r.wrapping_add(key(t, bits, ds) as u64);
+                    r = r.wrapping_add(t);
                 } else {
                     let field = low(!0, bits) << (i * bits);
                     r = r & !field | t << (i * bits) & field;
