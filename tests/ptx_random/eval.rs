@@ -216,6 +216,7 @@ impl State {
             }
             let preds = (0..count(File::Pred)).map(|i| (self.get(Reg(File::Pred, i), t) as u32) << i);
             words.push(preds.sum());
+            words.resize((words.len() - start).next_multiple_of(4) + start, 0);
             for space in [Space::Shared, Space::Local] {
                 words.extend(self.memory[space as usize][t].chunks(4).map(word));
             }

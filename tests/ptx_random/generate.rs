@@ -3,8 +3,10 @@
 //!
 //! ptxas 11.8 itself deviates from the PTX ISA when it folds constants, so some operands are registers that it can
 //! know nothing of (`Generator::opaque`), or no random ones: positions of `bfe` from 32 on, the subtrahend of `sub.sat`,
-//! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits), and `set` to a float is never guarded
-//! (what the guard keeps is converted to float).
+//! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits), and three are never
+//! guarded: `set` to a float (what the guard keeps is converted to float), `testp` (the guard is lost), `cvt` to `f16`
+//! (NaNs among what the guard keeps change). `cvt.sat` from 16 bits to 8 looks at bits above the 16, and `cvt.ftz.f16.f32`
+//! flushes nothing.
 
 use crate::program::*;
 use crate::rng::Rng;

@@ -254,7 +254,7 @@ impl Generator {
                 let (ty, sign) = self.type_of(bits);
                 let pos = self.position();
                 let len = self.position();
-                self.pure(&format!("bfe.{ty}"), &[d], &[a, pos, len], move |v| {
+                self.field(&format!("bfe.{ty}"), d, &[a], pos, len, move |v| {
                     let (pos, len) = ((v[1] & 255) as u32, (v[2] & 255) as u32);
                     let msb = bits - 1;
                     let top = if !sign || len == 0 { 0 } else { v[0] >> (pos + len - 1).min(msb) & 1 };
@@ -264,7 +264,7 @@ impl Generator {
             }
             2 => {
                 let (pos, len) = (self.position(), self.position());
-                self.pure(&format!("bfi.b{bits}"), &[d], &[a, b, pos, len], move |v| {
+                self.field(&format!("bfi.b{bits}"), d, &[a, b], pos, len, move |v| {
                     let (pos, len) = ((v[2] & 255) as u32, (v[3] & 255) as u32);
                     let inside = |i: u32| i >= pos && i < pos + len;
                     vec![(0..bits).fold(0, |d, i| {
@@ -295,6 +295,31 @@ impl Generator {
                 });
             }
         }
+    }
+
+    /// The code that ptxas makes for fields of 64 bits looks at more than the low bytes of position and length.
+    fn field(
+        &mut self,
+        name: &str,
+        d: Reg,
+        values: &[Src],
+        pos: Src,
+        len: Src,
+        f: impl Fn(&[u64]) -> Vec<u64> + 'static,
+    ) {
+        let mut src = values.to_vec();
+        src.extend([pos, len]);
+        if d.0 == File::Word {
+            return self.pure(name, &[d], &src, f);
+        }
+        let mut operands: Vec<String> = values.iter().map(|&s| show(s)).collect();
+        operands.extend(["%t0".to_owned(), "%t1".to_owned()]);
+        let text = vec![
+            format!("and.b32 %t0, {}, 255", show(pos)),
+            format!("and.b32 %t1, {}, 255", show(len)),
+            format!("{name} {d}, {}", operands.join(", ")),
+        ];
+        self.emit(text, vec![d], src, What::Pure(Rc::new(f)));
     }
 
     /// A position or length of a field: from 32 on only where ptxas does not know it.

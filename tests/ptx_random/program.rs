@@ -151,7 +151,7 @@ pub struct Kernel {
 /// Words that a thread leaves, memory included.
 pub fn outputs() -> u32 {
     let words: u32 = COUNTS[..5].iter().map(|&(f, n)| u32::from(n) * Reg(f, 0).bits().max(32) / 32).sum();
-    (words + 1 + OWN / 2).next_multiple_of(4)
+    (words + 1).next_multiple_of(4) + OWN / 2
 }
 
 /// Bytes of the buffer of a kernel's results: each thread's outputs, each thread's memory, the sums.
@@ -219,13 +219,10 @@ pub fn kernel(k: &Kernel) -> String {
             at += r.bits().max(32) / 8;
         }
     }
-    for n in 0..own / 4 {
-        let _ = write!(
-            t,
-            "st.global.u32 [%gb+{0}], {1};\nst.shared.u32 [%sb+{0}], {1};\nst.local.u32 [%lb+{0}], {1};\n",
-            4 * n,
-            Reg(File::Opaque, (n % 4) as u8),
-        );
+    for n in (0..own).step_by(16) {
+        for (space, base) in [("global", "%gb"), ("shared", "%sb"), ("local", "%lb")] {
+            let _ = writeln!(t, "st.{space}.v4.u32 [{base}+{n}], {{%o0, %o1, %o2, %o3}};");
+        }
     }
     let base = format!("sm_{}+{}", k.name, threads * own);
     let _ = write!(
@@ -269,9 +266,13 @@ fn end(t: &mut String, base: &str) {
     let _ = writeln!(t, "st.global.u32 [%out+{at}], %x;");
     at += 4;
     for (space, b) in [("shared", "%sb"), ("local", "%lb")] {
-        for n in 0..OWN / 4 {
-            let _ = write!(t, "ld.{space}.u32 %x, [{b}+{}];\nst.global.u32 [%out+{at}], %x;\n", 4 * n);
-            at += 4;
+        at = at.next_multiple_of(16);
+        for n in (0..OWN).step_by(16) {
+            let _ = write!(
+                t,
+                "ld.{space}.v4.u32 {{%o0, %o1, %o2, %o3}}, [{b}+{n}];\nst.global.v4.u32 [%out+{at}], {{%o0, %o1, %o2, %o3}};\n"
+            );
+            at += 16;
         }
     }
     assert!(at <= outputs() * 4, "{at} bytes of output");
@@ -343,8 +344,8 @@ pub fn output_name(n: usize) -> String {
     }
     match n - at {
         0 => "predicates".to_owned(),
-        n if n <= OWN as usize / 4 => format!("shared+{}", 4 * (n - 1)),
-        n => format!("local+{}", 4 * (n - 1 - OWN as usize / 4)),
+        n if n < 4 + OWN as usize / 4 => format!("shared+{}", (4 * n).saturating_sub(16)),
+        n => format!("local+{}", 4 * (n - 4 - OWN as usize / 4)),
     }
 }
 

@@ -43,7 +43,8 @@ impl Generator {
         let (ds, sa, sb) = (self.rng.one_in(2), self.rng.one_in(2), !shift && self.rng.one_in(2));
         let (pa, pb) = (self.selector(), self.selector());
         let (d, a, b, c) = (self.dst(32), self.opaque(), self.opaque(), self.int(32));
-        let sat = op != "vset" && self.rng.one_in(3);
+        // How many bits a left shift keeps before it saturates is not said.
+        let sat = !matches!(op, "vset" | "vshl") && self.rng.one_in(3);
         let wrap = self.rng.one_in(2);
         let cmp = self.rng.pick(&["eq", "ne", "lt", "le", "gt", "ge"]);
         // Plain, with a second operation, or merged into a part of c.
