@@ -44,7 +44,7 @@ impl Generator {
             6 | 7 => self.extreme(),
             8 => self.sign(),
             9 => self.compare_floats(),
-            10 => self.test(),
+            10 if self.depth == 0 => self.test(),
             _ => self.bits(),
         }
     }
@@ -227,7 +227,11 @@ impl Generator {
     fn int_to_float(&mut self) {
         let (from, sign, a_ty) = self.any_int();
         let (fmt, file, ty) = self.float_type();
-        let a = self.int(if from == 8 { 32 } else { from });
+        let a = match from {
+            64 => Src::Reg(self.reg(File::OpaquePair)),
+            16 => self.int(16),
+            _ => self.int(32),
+        };
         let d = self.reg(file);
         let (letter, mode) = self.rng.pick(&MODES);
         self.pure(&format!("cvt.r{letter}.{ty}.{a_ty}"), &[d], &[a], move |v| {

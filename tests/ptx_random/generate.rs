@@ -6,7 +6,9 @@
 //! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits), and three are never
 //! guarded: `set` to a float (what the guard keeps is converted to float), `testp` (the guard is lost), `cvt` to `f16`
 //! (NaNs among what the guard keeps change). `cvt.sat` from 16 bits to 8 looks at bits above the 16, and `cvt.ftz.f16.f32`
-//! flushes nothing.
+//! flushes nothing. Conversions from 64 bits that hold a value of 32 lose their rounding mode. `shl.b16` by an amount that was
+//! loaded as `s16` takes a negative one for 0. Chains of carries in loops are made into products, whose carry is another one.
+//! A predicate that `testp` sets under a condition, or in a loop, is taken for not set.
 
 use crate::program::*;
 use crate::rng::Rng;
@@ -15,8 +17,8 @@ use std::rc::Rc;
 pub struct Generator {
     pub rng: Rng,
     pub out: Vec<Stmt>,
-    depth: usize,
-    loops: usize,
+    pub depth: usize,
+    pub loops: usize,
     /// All threads of the block are here together.
     uniform: bool,
     /// Whether a loop is around that may be left early.

@@ -49,7 +49,7 @@ impl Generator {
             0..=3 => self.two(),
             4..=6 => self.logic(),
             7..=9 => self.multiply(),
-            10..=12 => self.carries(),
+            10..=12 if self.loops == 0 => self.carries(),
             13..=15 => self.shift(),
             16..=18 => self.fields(),
             19 | 20 => self.count_bits(),
@@ -233,7 +233,7 @@ impl Generator {
         }
         let bits = self.width();
         let (d, a) = (self.dst(bits), self.int(bits));
-        let n = if self.rng.one_in(2) { Src::Imm(self.rng.below(70)) } else { self.int(32) };
+        let n = if self.rng.one_in(2) { Src::Imm(self.rng.below(70)) } else { self.opaque() };
         let op = self.rng.pick(&["shl.b", "shr.u", "shr.s"]);
         self.pure(&format!("{op}{bits}"), &[d], &[a, n], move |v| {
             let n = low(v[1], 32).min(bits.into()) as u32;
