@@ -230,7 +230,7 @@ impl Generator {
         let a = match from {
             64 => Src::Reg(self.reg(File::OpaquePair)),
             16 => self.int(16),
-            _ => self.int(32),
+            _ => self.opaque(),
         };
         let d = self.reg(file);
         let (letter, mode) = self.rng.pick(&MODES);

@@ -4,9 +4,10 @@
 //! ptxas 11.8 itself deviates from the PTX ISA when it folds constants, so some operands are registers that it can
 //! know nothing of (`Generator::opaque`), or no random ones: positions of `bfe` from 32 on, the subtrahend of `sub.sat`,
 //! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits), and three are never
-//! guarded: `set` to a float (what the guard keeps is converted to float), `testp` (the guard is lost), `cvt` to `f16`
+//! guarded: `set` (what the guard keeps is converted, too), `testp` (the guard is lost), `cvt` to `f16`
 //! (NaNs among what the guard keeps change). `cvt.sat` from 16 bits to 8 looks at bits above the 16, and `cvt.ftz.f16.f32`
-//! flushes nothing. Conversions from 64 bits that hold a value of 32 lose their rounding mode. `shl.b16` by an amount that was
+//! flushes nothing. Conversions from 64 bits that hold a value of 32 lose their rounding mode;
+//! `abs` before one becomes a modifier, which says another thing of the smallest number. `shl.b16` by an amount that was
 //! loaded as `s16` takes a negative one for 0. Chains of carries in loops are made into products, whose carry is another one.
 //! A predicate that `testp` sets under a condition, or in a loop, is taken for not set.
 

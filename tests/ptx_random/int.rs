@@ -458,9 +458,7 @@ impl Generator {
         self.pure(&format!("set.{cmp}.{to}.{ty}"), &[d], &[a, b], move |v| {
             vec![if compare(cmp, key(v[0], bits, sign), key(v[1], bits, sign)) { one } else { 0 }]
         });
-        if float {
-            self.always();
-        }
+        self.always();
     }
 
     /// Halves to wholes and back.

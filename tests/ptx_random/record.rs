@@ -5,7 +5,7 @@
 //! of everything that the kernel leaves. Inputs come from the seed. All numbers are little-endian.
 
 use crate::program::{self, Kernel};
-use crate::{assemble, emulate, eval, generate, ptxas, rng};
+use crate::{assemble, difference, emulate, eval, generate, ptxas, rng};
 use nvir::image::cubin::Cubin;
 use object::{Object, ObjectSection, ObjectSymbol};
 
@@ -60,6 +60,12 @@ fn record(ptxas: &std::path::Path) {
         data.extend((kernels.len() as u32).to_le_bytes());
         for k in &kernels {
             let left = eval::run(k, &generate::inputs(k));
+            // What is recorded is true now; a disagreement says more here than later.
+            let read = Cubin::read(&cubin).expect("a cubin");
+            let got = emulate(&read, &k.name, k.threads, &generate::inputs(k)).expect("it runs");
+            if let Some(why) = difference(k, &got, &left) {
+                eprintln!("module {m}: {why}\n{}", program::kernel_body(k));
+            }
             data.extend(k.seed.to_le_bytes());
             data.extend(shown(&left).iter().flat_map(|w| w.to_le_bytes()));
             data.extend(sum(&left).to_le_bytes());
