@@ -230,6 +230,30 @@ fn reductions_at_barriers_reach_every_warp() {
 }
 
 #[test]
+fn a_uniform_branch_is_taken_by_the_whole_warp_or_not_at_all() {
+    let to = address_of(8);
+    let (branch, push) = (format!("@P0 BRA.U {to:#x}"), format!("SSY {to:#x}"));
+    let code = [
+        "S2R R0, SR_TID.X",
+        "ISETP.GT.AND P0, PT, R0, 0x5, PT",
+        "MOV32I R4, 0x1",
+        &branch,
+        &push,
+        "@P0 NOP.S",
+        "MOV32I R4, 0x2",
+        "NOP.S",
+        // A part of a warp would be a fault here.
+        "BAR.SYNC 0x0",
+        "ISCADD R2.CC, R0, R2, 0x2",
+        "IADD.X R3, R3, RZ",
+        "ST.E [R2], R4",
+        "EXIT",
+    ];
+    let left = run_sass(&code, &Setup { block: 64, ..Setup::default() }).unwrap();
+    assert_eq!(left[..64], std::array::from_fn::<u32, 64, _>(|n| if n > 5 { 1 } else { 2 }));
+}
+
+#[test]
 fn misuse_of_the_divergence_stack_is_a_fault() {
     assert_eq!(fault(&["NOP.S", "EXIT"], &Setup::default()).kind, FaultKind::Stack);
     assert_eq!(fault(&["RET"], &Setup::default()).kind, FaultKind::Stack);

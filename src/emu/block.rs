@@ -456,8 +456,11 @@ fn flow(env: &Env<'_>, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
         None => Err(Trap::new(FaultKind::IllegalInstruction, first_lane(w), "no such condition-code test")),
     };
     match f {
-        Flow::Bra { target, cc } => {
+        Flow::Bra { target, cc, uniform } => {
             let taken = holds(w, cc)?;
+            // NVIDIA's compiler has `@P0 BRA.U L` before `SSY L` and `@P0 NOP.S`: it skips what no thread executes, and
+            // pushes nothing for threads that it would part.
+            let taken = if uniform && taken != w.active { 0 } else { taken };
             w.branch(taken, target, env.first)?;
         }
         Flow::Brx { reg, base, cc } => {

@@ -293,6 +293,8 @@ pub enum Flow {
     Bra {
         target: u32,
         cc: u8,
+        /// `.U`: taken by all running threads or by none; those of one that is not come to the test again.
+        uniform: bool,
     },
     /// To `reg + base`, each thread to its own.
     Brx {

@@ -306,6 +306,7 @@ DCL ADDR[0..3]
             22 if self.together => self.lanes(),
             23 if self.uniform => self.exchange(),
             24..=27 => self.wide(),
+            28 if nest => self.endless(),
             _ => self.word(),
         }
     }
@@ -360,6 +361,46 @@ DCL ADDR[0..3]
         self.depth -= 1;
         self.loops -= 1;
         self.line("ENDLOOP");
+        Ok(())
+    }
+
+    /// A loop without a way out where no thread comes: behind a condition that never holds, or in a loop that all
+    /// threads leave before it. The compiler does not know that a square has no bit 1.
+    fn endless(&mut self) -> Result<()> {
+        let (s, two, none) = (self.source(0)?, self.all(2), self.all(0));
+        let c = format!("TEMP[{INDEX}].w");
+        let square = |g: &mut Self| {
+            g.line(format!("MOV {c}, {s}"));
+            g.line(format!("UMUL {c}, TEMP[{INDEX}].wwww, TEMP[{INDEX}].wwww"));
+            g.line(format!("AND {c}, TEMP[{INDEX}].wwww, {two}"));
+        };
+        let before = (self.callable, self.uniform, self.together, self.may_leave);
+        let inside = self.u.ratio(1, 2)?;
+        (self.callable, self.uniform, self.together, self.may_leave) = ((0, 0), false, false, inside);
+        self.depth += 1;
+        if inside {
+            self.line("BGNLOOP");
+            if self.u.ratio(1, 2)? {
+                self.body(2)?;
+            }
+            square(self);
+            self.line(format!("USEQ {c}, TEMP[{INDEX}].wwww, {none}"));
+            self.line(format!("UIF TEMP[{INDEX}].wwww"));
+            self.line("BRK");
+            self.line("ENDIF");
+        } else {
+            square(self);
+            self.line(format!("UIF TEMP[{INDEX}].wwww"));
+        }
+        self.line("BGNLOOP");
+        self.may_leave = false;
+        if self.u.ratio(1, 2)? {
+            self.word()?;
+        }
+        self.line("ENDLOOP");
+        self.line(if inside { "ENDLOOP" } else { "ENDIF" });
+        self.depth -= 1;
+        (self.callable, self.uniform, self.together, self.may_leave) = before;
         Ok(())
     }
 

@@ -26,7 +26,7 @@ impl Cx<'_> {
         }
         let to = target.ok_or("a target is missing");
         Ok(Body::Flow(match self.m.op {
-            Op::Bra | Op::Jmp => Flow::Bra { target: to?, cc },
+            Op::Bra | Op::Jmp => Flow::Bra { target: to?, cc, uniform: self.has(Mod::U) },
             Op::Brx => {
                 // The printed offset counts from the next word.
                 let base = target.map_or(i64::from(pc) + 8 + offset, i64::from);
