@@ -7,18 +7,20 @@
 //! ```
 //!
 //! It runs at a multiply-add's rate and computes modulo 2^32 as that does, so every extraction that dies is gained.
-//! Fermi does not have it. The second factor is always a part; the first may be a whole register; the addend may
-//! be a part, too. Both factors being constants, or a factor that the multiply-add would read from a constant
+//! Fermi does not have it. The first factor may be a whole register; the addend may be a part, too. The second factor
+//! is always read as a part, and sources contradict each other about which value of its bit is 16 bits and which 24
+//! (nvdisasm and envydis: set is 16; NAK, which ran it on a card: clear is 16). So it stands here only if bits 31:16
+//! are known to be zero: then both readings give the same, and what makes it so stays an instruction of its own. Both factors being constants, or a factor that the multiply-add would read from a constant
 //! buffer, is left alone: here only registers gain.
 
 use super::Ctx;
 use super::edit::{UseCounts, count_uses, is_scalar, replace_counted, rewrite_each, scalar_def};
 use crate::chip::Chip;
-use crate::ir::madsp::{self, Part};
+use crate::ir::madsp::{self, Bits, Part};
 use crate::ir::*;
 
-/// Constants that fit the field of the second factor, which is 20 bits wide and signed.
-const CONSTANTS: u32 = 1 << 19;
+/// Constants that the second factor may be: those that are the same read as 16 and as 24 bits.
+const CONSTANTS: u32 = 1 << 16;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if ctx.chip == Chip::Gf100 || !f.insts_in_order().any(|(_, i)| is_product(&f.insts[i])) {
@@ -84,11 +86,11 @@ fn first(s: &Src, part: Option<Extracted>) -> Option<Extracted> {
     part.or_else(|| s.as_val().map(|_| Extracted { from: *s, part: Part::WHOLE, dies: false }))
 }
 
-/// What may stand as the second: 24 bits or the low half of a register, or a small constant.
+/// What may stand as the second: a register whose high half is zero, or a small constant.
 fn second(s: &Src, part: Option<Extracted>) -> Option<Extracted> {
-    let constant = s.as_imm().filter(|&x| x < CONSTANTS);
-    part.filter(|p| matches!(p.part, Part::U24 | Part::S24 | Part::U16H0 | Part::S16H0))
-        .or_else(|| constant.map(|_| Extracted { from: *s, part: Part::U24, dies: false }))
+    let small = s.as_imm().is_some_and(|x| x < CONSTANTS)
+        || part.is_some_and(|p| !p.part.signed && matches!(p.part.bits, Bits::Low16 | Bits::High16));
+    small.then_some(Extracted { from: *s, part: Part::U24, dies: false })
 }
 
 /// The part of a register that a value is.

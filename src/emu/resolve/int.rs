@@ -142,6 +142,15 @@ impl Cx<'_> {
             return Ok(Body::Scalar { f: madsp_described, param: 0, dst, src });
         }
         let [a, b, c] = kinds[..] else { return Err("IMADSP needs three operand formats") };
+        // The disassemblers name the second format the wrong way round. NAK found so on cards (Mesa `hw_tests.rs`), and
+        // Mesa's nvc0, which multiplies a layer that SUCLAMP packed (its low byte again in bits 23:16) with the
+        // layers' stride, would address no array image right otherwise.
+        let b = match b {
+            LOW16 => LOW24,
+            LOW24 => LOW16,
+            SIGNED_LOW16 => SIGNED_LOW24,
+            _ => SIGNED_LOW16,
+        };
         let dst = self.dst()?;
         let src = [self.int()?, self.int()?, self.int()?];
         let f = |p: u64, a: u32, b: u32, c: u32| {
@@ -434,8 +443,10 @@ impl Cx<'_> {
 
 const WHOLE: u64 = 0;
 const LOW16: u64 = 1;
+const SIGNED_LOW16: u64 = 2;
 const HIGH16: u64 = 3;
 const LOW24: u64 = 5;
+const SIGNED_LOW24: u64 = 6;
 
 /// IMADSP.SD: bits 31:26 of the second operand say which parts are read, of itself too. Source: NAK's tests on cards
 /// (Mesa `hw_tests.rs`).
@@ -451,11 +462,11 @@ fn part(name: &str) -> Option<u64> {
     Some(match name {
         "U32" | "S32" => WHOLE,
         "U16H0" => LOW16,
-        "S16H0" => 2,
+        "S16H0" => SIGNED_LOW16,
         "U16H1" => HIGH16,
         "S16H1" => 4,
         "U24" => LOW24,
-        "S24" => 6,
+        "S24" => SIGNED_LOW24,
         _ => return None,
     })
 }
@@ -463,11 +474,11 @@ fn part(name: &str) -> Option<u64> {
 fn take(kind: u64, v: u32) -> u32 {
     match kind {
         1 => v & 0xffff,
-        2 => int::sext(v, 16),
+        SIGNED_LOW16 => int::sext(v, 16),
         HIGH16 => v >> 16,
         4 => (v as i32 >> 16) as u32,
         LOW24 => v & 0x00ff_ffff,
-        6 => int::sext(v, 24),
+        SIGNED_LOW24 => int::sext(v, 24),
         _ => v,
     }
 }
