@@ -152,6 +152,10 @@ impl Image {
             slices: three_d.then_some(d),
         });
         let linear = how == Arrangement::Linear || desc.dim == Dim::Buffer;
+        // Programs count rows of all slices in 16 bits; blocks never come near that.
+        if linear && three_d && sizes[0][1] * sizes[0][2] > 0xffff {
+            return Err(MemoryError::TooLarge(u64::MAX));
+        }
         let layout = if linear { tiling::pitch_linear(extents) } else { tiling::block_linear(extents) };
         let layers = if three_d || desc.dim == Dim::D2Ms { 1 } else { sizes[0][2] };
         let address = memory.alloc(layout.layer_stride * u64::from(layers), ALIGN)?;

@@ -202,8 +202,8 @@ impl Cx<'_> {
         }
         let (address, outside) = self.address(b, s, &place);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
-        let format = if raw { b.mov(0) } else { self.info(b, s, info::FORMAT) };
-        Target { srcs: vec![address.into(), format.into()], outside }
+        let format = if raw { Src::imm(0) } else { self.info(b, s, info::FORMAT).into() };
+        Target { srcs: vec![address.into(), format], outside }
     }
 
     // ---- Kepler
@@ -215,13 +215,13 @@ impl Cx<'_> {
         (dst, out)
     }
 
-    /// How many blocks (row by row: texels) the image is high: one more than the clamped largest coordinate.
+    /// How many blocks (row by row: texels) the image is high, in the low half: one more than the clamped largest
+    /// coordinate.
     fn height(&self, b: &mut Builder<'_>, s: &Surf) -> ValueId {
         let most = b.mov(u32::MAX);
         let word = self.info(b, s, info::dim(1));
         let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
         let (last, _) = self.clamp(b, most, word, aux);
-        let last = b.op2(Op::And, Type::U32, last, 0xffff);
         b.add(Type::U32, last, 1)
     }
 
@@ -296,9 +296,9 @@ impl Cx<'_> {
             [y, ref z @ ..] => {
                 let height = self.height(b, s);
                 let z = z.first().copied().unwrap_or(x);
-                let rows = Self::madsp(b, H0_H0_H0, z.into(), height.into(), y.into());
+                let rows = Self::madsp(b, H0_H0_H0, height.into(), z.into(), y.into());
                 let pitch = self.pitch(b, s);
-                let offset = Self::madsp(b, U32_H0_H0, rows.into(), pitch.into(), x.into());
+                let offset = Self::madsp(b, H0_H0_H0, rows.into(), pitch.into(), x.into());
                 // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
                 let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
                 (offset, [x.into(), y.into(), z.into()], true)
@@ -623,10 +623,9 @@ const COORDINATE: Aux = Aux::Suclamp { mode: DESCRIBED, two_d: true, signed: tru
 /// The number of a layer is not packed; a flag of it lies above bit 28.
 const LAYER: Aux = Aux::Suclamp { mode: PITCH, two_d: true, signed: true, imm: 0 };
 
-/// What is multiplied with what, and added. Which bit of the instruction means 24 bits of the second factor and which
-/// 16 is disputed between the disassemblers and Mesa's NAK: bits 23:16 of ours are zeros always.
+/// What is multiplied with what, and added. Whether the second factor's type means 16 or 24 bits is disputed between the
+/// disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low half of the result is used.
 const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwrap();
-const U32_H0_H0: u16 = madsp::formats(Part::WHOLE, Part::U16H0, Part::U16H0).unwrap();
 const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 
 /// A channel of a texel as the shader sees it.
