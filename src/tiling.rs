@@ -188,7 +188,9 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_level_has_a_place_of_its_own_inside_the_level() {
-        for (row_bytes, rows, slices) in [(1, 1, None), (200, 37, None), (65, 19, Some(21)), (130, 9, Some(40))] {
+        for (row_bytes, rows, slices) in
+            [(1, 1, None), (200, 37, None), (65, 19, Some(21)), (130, 9, Some(40))]
+        {
             let extent = Extent { row_bytes, rows, slices };
             for layout in [block_linear([extent]), pitch_linear([extent])] {
                 let level = layout.levels[0];

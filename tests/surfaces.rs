@@ -89,7 +89,8 @@ fn address(w: &[u32; 16], [x, y, z]: [i64; 3], three_d: bool) -> Option<u64> {
 fn image(r: &mut Random) -> View {
     let (_, format) = formats().nth(r.below(40) as usize).unwrap();
     let three_d = r.below(2) == 0;
-    let samples = if three_d { (0, 0) } else { [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)][r.below(5) as usize] };
+    let samples =
+        if three_d { (0, 0) } else { [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)][r.below(5) as usize] };
     let size = [1 + r.below(300), 1 + r.below(300), 1 + r.below(if three_d { 80 } else { 9 })];
     let levels = 1 + r.below(4);
     let row = |l: u32| ((size[0] >> l).max(1) << samples.0) * format.bytes();

@@ -222,7 +222,8 @@ pub fn slot(v: &View) -> Slot {
         Order::Blocks(tile) => {
             if v.three_d {
                 width = width.next_multiple_of(64 / format.bytes()) << tile.shift_z();
-                height = height.next_multiple_of(1 << tile.shift_y()) * v.size[2].div_ceil(1 << tile.shift_z());
+                height =
+                    height.next_multiple_of(1 << tile.shift_y()) * v.size[2].div_ceil(1 << tile.shift_z());
             }
             Order::Blocks(crate::tiling::TileMode(tile.0 & 0xff))
         }

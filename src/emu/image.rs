@@ -6,8 +6,8 @@
 
 use super::memory::{Memory, MemoryError};
 use crate::driver::surface::{Target, View};
-use crate::tiling::{self, Extent, Order};
 pub use crate::format::{Format, Kind};
+use crate::tiling::{self, Extent, Order};
 use std::str::FromStr;
 
 /// The shape of an image.
@@ -159,7 +159,8 @@ impl Image {
         let layout = if linear { tiling::pitch_linear(extents) } else { tiling::block_linear(extents) };
         let layers = if three_d || desc.dim == Dim::D2Ms { 1 } else { sizes[0][2] };
         let address = memory.alloc(layout.layer_stride * u64::from(layers), ALIGN)?;
-        let levels = sizes.into_iter().zip(layout.levels).map(|(size, place)| Level { size, place }).collect();
+        let levels =
+            sizes.into_iter().zip(layout.levels).map(|(size, place)| Level { size, place }).collect();
         Ok(Image { desc, address, levels, layer_stride: layout.layer_stride, three_d, first_z: 0 })
     }
 

@@ -322,14 +322,7 @@ impl Cx<'_> {
     /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It knows the extents of
     /// two dimensions: texels of other slices lie there where three were meant, a row of a buffer is filled up to 256
     /// bytes, and the number of layers is unknown.
-    fn beyond(
-        &self,
-        b: &mut Builder<'_>,
-        s: &Surf,
-        place: &Place,
-        outside: ValueId,
-        raw: bool,
-    ) -> ValueId {
+    fn beyond(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, outside: ValueId, raw: bool) -> ValueId {
         let axes = match s.dim {
             Dim::Buffer => 0..1,
             _ if place.layered => place.dims..place.dims + 1,

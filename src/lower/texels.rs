@@ -47,8 +47,7 @@ pub fn unpack(b: &mut Builder<'_>, w: [ValueId; 4], word: ValueId, low: ValueId)
 
     // The largest value of a channel is one.
     let scale = |b: &mut Builder<'_>, bits: u32| b.mov(Src::f32(1.0 / ((1u32 << bits) - 1) as f32));
-    let (s16, s8, u16, u10, u8) =
-        (scale(b, 15), scale(b, 7), scale(b, 16), scale(b, 10), scale(b, 8));
+    let (s16, s8, u16, u10, u8) = (scale(b, 15), scale(b, 7), scale(b, 16), scale(b, 10), scale(b, 8));
     let s = b.sel(half, s16, s8);
     let u = b.sel(ten, u10, u8);
     let u = b.sel(half, u16, u);
