@@ -2,6 +2,8 @@
 //!
 //! [`Abi`] is configurable, so that another driver than Mesa's nvc0 can be served; [`Abi::nvc0`] is the default.
 
+pub mod surface;
+
 use crate::chip::Chip;
 
 /// Bytes of a bank of constant memory.
@@ -52,6 +54,8 @@ impl Abi {
     pub const MAX_BUFFERS: u32 = 32;
     pub const MAX_UBOS: u32 = 14;
     pub const MAX_IMAGES: u32 = 8;
+    /// Bindless images.
+    pub const MAX_HANDLES: u32 = 512;
 
     /// What Mesa's nvc0 driver does for compute (Mesa 22.3.6: nvc0_context.h, nvc0_program.c, nve4_compute.c).
     pub fn nvc0(chip: Chip) -> Abi {

@@ -19,5 +19,6 @@ pub mod num;
 pub mod opt;
 pub mod ra;
 pub mod sched;
+pub mod tiling;
 
 pub use chip::Chip;

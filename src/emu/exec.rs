@@ -268,21 +268,22 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
             write(w, *dst, mask, &Row::splat(ballot));
             w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
         }
-        Body::SuClamp { dst, pdst, src, signed, plain } => {
+        Body::SuClamp { dst, pdst, src, how } => {
             let mut outside = 0;
             for l in lanes(mask) {
                 let bias = get(w, src[2], l) as i32;
-                let (v, out) = surface::clamp(get(w, src[0], l), get(w, src[1], l), bias, *signed, *plain);
+                let (v, out) = surface::clamp(get(w, src[0], l), get(w, src[1], l), bias, *how);
                 s.out.0[l] = v;
                 outside |= u32::from(out) << l;
             }
             write(w, *dst, mask, &s.out);
             w.set_pred(*pdst, mask, outside);
         }
-        Body::SuBfm { dst, pdst, src } => {
+        Body::SuBfm { dst, pdst, src, three_d } => {
             let mut outside = 0;
             for l in lanes(mask) {
-                let (v, out) = surface::low_byte(get(w, src[0], l), get(w, src[1], l), get(w, src[2], l));
+                let [x, y, z] = src.map(|s| get(w, s, l));
+                let (v, out) = surface::subfm(x, y, z, *three_d);
                 s.out.0[l] = v;
                 outside |= u32::from(out) << l;
             }
@@ -291,7 +292,8 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
         }
         Body::SuEau { dst, src } => {
             for l in lanes(mask) {
-                s.out.0[l] = surface::upper_address(get(w, src[0], l), get(w, src[2], l));
+                let [offset, bits, base] = src.map(|s| get(w, s, l));
+                s.out.0[l] = surface::upper_address(offset, bits, base);
             }
             write(w, *dst, mask, &s.out);
         }

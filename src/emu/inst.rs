@@ -520,13 +520,13 @@ pub enum Body {
         dst: u8,
         pdst: u8,
         src: [Src; 3],
-        signed: bool,
-        plain: bool,
+        how: super::surface::Clamp,
     },
     SuBfm {
         dst: u8,
         pdst: u8,
         src: [Src; 3],
+        three_d: bool,
     },
     SuEau {
         dst: u8,

@@ -76,7 +76,7 @@ pub struct Launch<'a> {
     /// the bank's start, so that this offset is already in it.
     pub texture_bank: u8,
     /// Surface slots of GF100.
-    pub surfaces: Vec<Option<Image>>,
+    pub surfaces: Vec<Option<crate::driver::surface::Slot>>,
     /// Where generic addressing finds shared memory: a 16 MiB window, high word zero.
     pub shared_window: u32,
     /// Where generic addressing finds local memory.

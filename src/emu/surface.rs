@@ -1,60 +1,104 @@
 //! Surface instructions: Kepler's address arithmetic and accesses by address, GF100's accesses by slot.
 //!
-//! How the hardware packs coordinates between SUCLAMP, SUBFM and SUEAU is not documented. What is known is what goes
-//! in (the driver's words) and what comes out (the low 8 bits of an address, and the rest in units of 256 bytes):
-//! the packing here is ours, and agrees with [`super::image::surface_info`].
+//! What SUCLAMP, SUBFM, SUEAU and IMADSP.SD do bit by bit was found by NAK's authors on cards (Mesa `src/nouveau/compiler/nak`:
+//! ir.rs, hw_tests.rs) and together with the driver's words ([`crate::driver::surface`]) gives the addresses of
+//! [`crate::tiling`]. A clamped coordinate is one of
 //!
-//! | instruction | gives |
-//! |---|---|
-//! | SUCLAMP of x (not `.PL`) | bytes / 64 in bits 15:0, the rest at bit 16, out of bounds in bit 31 |
-//! | SUCLAMP of y, z or `.PL` | the coordinate, out of bounds in bit 31 (`.PL`: only in the predicate) |
-//! | IMADSP | rows * pitch / 64 + x / 64 |
-//! | SUBFM x, y, z | the low 8 bits of the address; predicate: any of them is out of bounds |
-//! | SUEAU offset, low, base | base + offset / 4 |
+//! | bits | block-linear | row by row |
+//! |---|---|---|
+//! | 15:0 | block | coordinate (19:0) |
+//! | 23:16 | low byte of the coordinate in bytes | |
+//! | 29:27 | log2 of a block's gobs | log2 of a texel's bytes |
+//! | 30 | 0 | 1 |
+//! | 31 | outside | outside |
 
 use super::block::{Env, State};
 use super::fault::FaultKind;
-use super::image::{Image, extent, format_of};
 use super::inst::{PSrc, SINK, Width};
 use super::lanes::{Mask, Row, Src, lanes};
 use super::texel;
 use super::trap::Trap;
 use super::warp::Warp;
+use crate::driver::surface::{Slot, format_of};
 
-/// Out of bounds, in a clamped coordinate.
-const OUTSIDE: u32 = 1 << 31;
+/// What SUCLAMP is told of a coordinate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// By the word (`SD`).
+    Described,
+    /// Row by row (`PL`).
+    Pitch,
+    /// `BL`.
+    Blocks,
+}
+
+/// The suffixes of SUCLAMP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clamp {
+    pub order: Order,
+    /// Log2 of what the bound is rounded down to a multiple of: `R1` to `R16`.
+    pub round: u32,
+    pub one_d: bool,
+    pub signed: bool,
+}
 
 /// SUCLAMP: the packed coordinate, and whether it was outside.
-pub fn clamp(a: u32, word: u32, bias: i32, signed: bool, plain: bool) -> (u32, bool) {
-    let (last, shift) = extent(word);
-    let a = a.wrapping_add(bias as u32);
-    let (v, outside) = match (signed && (a as i32) < 0, a > last) {
-        (true, _) => (0, true),
-        (_, true) => (last, true),
-        _ => (a, false),
+pub fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
+    let pitch = match how.order {
+        Order::Described => word >> 21 & 1 != 0,
+        Order::Pitch => true,
+        Order::Blocks => false,
     };
-    if plain {
-        return (v, outside);
-    }
-    let flag = if outside { OUTSIDE } else { 0 };
-    let packed = match shift {
-        Some(s) => {
-            let bytes = v << s;
-            bytes >> 6 & 0xffff | (bytes & 63) << 16
+    let bound = if how.order == Order::Pitch && how.one_d { word } else { word & 0xf_ffff };
+    let bound = bound & (u32::MAX << how.round);
+    let at = if how.signed { i64::from(a as i32) } else { i64::from(a) } + i64::from(bias);
+    let v = at.clamp(0, bound.into()) as u32;
+    let outside = at != i64::from(v);
+    let flag = u32::from(outside) << 31;
+    let bytes = word >> 26 & 7;
+    let packed = match (pitch, how.one_d) {
+        (true, true) => v,
+        (true, false) => flag | 1 << 30 | bytes << 27 | v & 0xf_ffff,
+        (false, _) => {
+            let block = v >> (word >> 22 & 15);
+            flag | word >> 29 << 27 | (v << bytes & 0xff) << 16 | block & 0xffff
         }
-        None => v & 0xffff,
     };
-    (packed | flag, outside)
+    (packed, outside)
 }
 
-/// SUBFM: the low byte of the address, and whether any coordinate was outside.
-pub fn low_byte(x: u32, y: u32, z: u32) -> (u32, bool) {
-    ((x & 3) << 6 | x >> 16 & 63, (x | y | z) & OUTSIDE != 0)
+/// SUBFM: the low byte of the address with what SUEAU needs beside, and whether a coordinate was outside.
+pub fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
+    let z_flag = if three_d { z } else { 0 };
+    let outside = (x | y | z_flag) >> 31 != 0;
+    if (x | y) >> 30 & 1 != 0 {
+        let bytes = x >> 27 & 7;
+        return (1 << 11 | bytes << 12 | z << bytes & 0xff, outside);
+    }
+    let (nx, ny, nz) = (x >> 27 & 1, y >> 27 & 7, if three_d { z >> 27 & 7 } else { 0 });
+    let field = |v: u32, at: u32, width: u32| v >> at & ((1 << width) - 1);
+    let low = field(x, 16, 4)
+        | field(y, 16, 2) << 4
+        | field(x, 20, 1) << 6
+        | field(y, 18, 1) << 7
+        | field(x, 21, 1) << 8;
+    let deep = if three_d { field(z, 16, 8) & ((1 << nz.min(5)) - 1) } else { 0 };
+    let gob = (deep << ny | field(y, 19, ny.min(5))) << nx | field(x, 22, nx);
+    let gob = gob & if nx == 0 { 0x3ff } else { 0x7ff };
+    (low | (nx + ny + nz & 15) << 12 | gob << 16, outside)
 }
 
-/// SUEAU.
-pub fn upper_address(offset: u32, base: u32) -> u32 {
-    base.wrapping_add(offset >> 2)
+/// SUEAU: the address in units of 256 bytes.
+pub fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
+    let shift = bits >> 12 & 15;
+    let offset = if bits >> 11 & 1 == 0 {
+        (offset << (shift + 1) | (bits >> 16 & 0x7ff) << 1 | bits >> 8 & 1) & 0x07ff_ffff
+    } else if shift < 8 {
+        offset >> (8 - shift) & 0x00ff_ffff
+    } else {
+        offset << (shift - 8) & 0x00ff_ffff
+    };
+    base.wrapping_add(offset)
 }
 
 /// What an access by address or slot does.
@@ -115,7 +159,7 @@ pub(super) fn execute(
                 };
                 let at: [u32; 3] = std::array::from_fn(|i| if i < dims.into() { reg(coord, i) } else { 0 });
                 let texels = matches!(op.access, Access::StoreTexel(_));
-                (slot_address(image, at, layered, texels), Some(image.desc.format))
+                (slot_address(image, at, layered, texels), Some(image.format))
             }
         };
         let Some(address) = address else {
@@ -182,57 +226,45 @@ pub(super) fn execute(
     Ok(())
 }
 
-/// The address of a texel of a bound surface: x in bytes (in texels for formatted stores), rows of all slices.
-fn slot_address(image: &Image, [x, y, z]: [u32; 3], layered: bool, texels: bool) -> Option<u64> {
-    let level = image.levels.first()?;
-    let cpp = image.desc.format.bytes();
-    let (ms_x, ms_y) = image.desc.sample_grid();
-    let [w, h, d] = level.size;
-    let width = u64::from(w << ms_x) * u64::from(cpp);
-    let x = u64::from(x) * u64::from(if texels { cpp } else { 1 });
-    let slices = if layered || image.desc.dim != super::image::Dim::D3 { 1 } else { d };
-    let offset = u64::from(if layered { z } else { 0 }) << 8;
-    let inside = x < width && u64::from(y) < u64::from(h << ms_y) * u64::from(slices);
-    let inside = inside && offset < level.layer * u64::from(d.max(1));
-    inside.then(|| image.address + level.offset + offset + u64::from(y) * u64::from(level.pitch) + x)
+/// The address of a texel of a bound surface: x in bytes (in texels for formatted stores).
+fn slot_address(slot: &Slot, [x, y, layer]: [u32; 3], layered: bool, texels: bool) -> Option<u64> {
+    let scale = if texels { slot.format.bytes() } else { 1 };
+    let offset = if layered { u64::from(layer) << 8 } else { 0 };
+    slot.byte(u64::from(x) * u64::from(scale), y.into(), offset)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::image::{Dim, Image, ImageDesc, surface_info};
-    use super::super::memory::Memory;
     use super::*;
 
-    /// The address that a driver's sequence of instructions makes of coordinates.
-    fn address(info: &[u32; 16], [x, y, z]: [u32; 3]) -> Option<u64> {
-        let (x, _) = clamp(x, info[2], 0, true, false);
-        let (y, _) = clamp(y, info[4], 0, true, false);
-        let (z, _) = clamp(z, info[6], 0, true, false);
-        let rows = (z & 0xffff) * (info[7] & 0xffff) + (y & 0xffff);
-        let offset = rows * (info[3] & 0xffff) + (x & 0xffff);
-        let (low, outside) = low_byte(x, y, z);
-        (!outside).then(|| (u64::from(upper_address(offset, info[0])) << 8) + u64::from(low & 0xff))
+    const TWO_D: Clamp = Clamp { order: Order::Described, round: 0, one_d: false, signed: true };
+
+    #[test]
+    fn texel_17_9_of_256_by_64_words_is_where_the_card_finds_it() {
+        let (x, y) = (clamp(17, 0x0900_00ff, 0, TWO_D), clamp(9, 0x00c0_003f, 0, TWO_D));
+        assert_eq!((x, y), ((0x44_0001, false), (0x9_0001, false)));
+        let bits = subfm(x.0, y.0, 0, false);
+        assert_eq!(bits, (0x14, false));
+        let offset = (y.0 & 0xffff) * 0x10 + (x.0 & 0xffff);
+        assert_eq!(offset, 0x11);
+        assert_eq!(upper_address(offset, bits.0, 0x1000), 0x1022);
     }
 
     #[test]
-    fn the_instructions_together_give_the_texels_address() {
-        let mut memory = Memory::new();
-        for (dim, size) in [(Dim::D2, [100, 37, 1]), (Dim::D3, [9, 5, 4]), (Dim::D1, [300, 1, 1])] {
-            for format in ["r8ui", "rg16f", "rgba32f"] {
-                let desc = ImageDesc { dim, format: format.parse().unwrap(), size, levels: 1 };
-                let image = Image::alloc(&mut memory, desc).unwrap();
-                let info = surface_info(crate::Chip::Gk110, &image);
-                for at in [[0, 0, 0], [size[0] - 1, size[1] - 1, size[2] - 1], [size[0] / 2, size[1] / 2, 0]]
-                {
-                    assert_eq!(
-                        address(&info, at),
-                        image.texel(0, at).map(|o| image.address + o),
-                        "{dim:?} {at:?}"
-                    );
-                }
-                assert_eq!(address(&info, [size[0], 0, 0]), None);
-                assert_eq!(address(&info, [0, u32::MAX, 0]), None);
-            }
-        }
+    fn coordinates_are_clamped_to_a_rounded_bound() {
+        let of = |order, round, one_d, signed| Clamp { order, round, one_d, signed };
+        // Only PL.1D takes the whole word for the bound, and only BL ignores what the word says of the order.
+        let linear = 0x0920_0013;
+        assert_eq!(clamp(5, linear, -6, of(Order::Described, 0, true, true)), (0, true));
+        assert_eq!(clamp(0x14, linear, 0, of(Order::Described, 0, true, true)), (0x13, true));
+        assert_eq!(clamp(0x14, linear, 0, of(Order::Described, 2, true, true)), (0x10, true));
+        assert_eq!(clamp(0x12, linear, 0, of(Order::Described, 0, false, true)), (0x5000_0012, false));
+        assert_eq!(clamp(0x12, linear, 0, of(Order::Blocks, 0, false, true)), (0x0048_0001, false));
+        assert_eq!(clamp(0x0900_0000, linear, 0, of(Order::Pitch, 0, true, true)), (0x0900_0000, false));
+        assert_eq!(clamp(u32::MAX, linear, 0, of(Order::Pitch, 0, true, true)), (0, true));
+        assert_eq!(clamp(u32::MAX, linear, 0, of(Order::Pitch, 0, true, false)), (linear, true));
+        assert_eq!(clamp(u32::MAX, linear, 1, of(Order::Pitch, 0, false, true)), (0x5000_0000, false));
+        // A bound that is no multiple does not round the coordinate.
+        assert_eq!(clamp(7, 0x13, 0, of(Order::Pitch, 3, true, true)), (7, false));
     }
 }

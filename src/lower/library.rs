@@ -1,6 +1,6 @@
 //! Routines too long to repeat at each use: built once, linked into the programs that need them, and called.
 
-use super::{f64, int_div};
+use super::{f64, int_div, texels};
 use crate::ir::build::Builder;
 use crate::ir::*;
 
@@ -19,10 +19,12 @@ pub enum Routine {
     F64Sqrt,
     /// a to 1 / sqrt(a), within one unit in the last place.
     F64Rsq,
+    /// Four words, a Kepler format word and the texel's address to four channels.
+    Texel,
 }
 
 impl Routine {
-    const COUNT: usize = 7;
+    const COUNT: usize = 8;
 
     /// Words of arguments and of results.
     fn shape(self) -> (usize, usize) {
@@ -31,6 +33,7 @@ impl Routine {
             Routine::U64Div | Routine::S64Div => (4, 4),
             Routine::F64Div => (4, 2),
             Routine::F64Sqrt | Routine::F64Rsq => (2, 2),
+            Routine::Texel => (6, 4),
         }
     }
 
@@ -43,6 +46,7 @@ impl Routine {
             Routine::F64Div => "f64_div",
             Routine::F64Sqrt => "f64_sqrt",
             Routine::F64Rsq => "f64_rsq",
+            Routine::Texel => "texel",
         }
     }
 
@@ -62,6 +66,7 @@ impl Routine {
             Routine::F64Div => f64::div(&mut b, [a[0], a[1]], [a[2], a[3]]).to_vec(),
             Routine::F64Sqrt => f64::sqrt(&mut b, [a[0], a[1]]).to_vec(),
             Routine::F64Rsq => f64::rsq(&mut b, [a[0], a[1]]).to_vec(),
+            Routine::Texel => texels::unpack(&mut b, [a[0], a[1], a[2], a[3]], a[4], a[5]).to_vec(),
         };
         b.terminate(Term::Ret(values));
         f

@@ -18,6 +18,7 @@ pub mod library;
 pub mod split;
 pub mod surfaces;
 pub mod sysval;
+pub mod texels;
 pub mod textures;
 
 use crate::analysis::known_bits::Launch;
@@ -160,7 +161,7 @@ fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
                 Step::Lanes => lanes::run(f, chip),
                 Step::Sysval => sysval::run(f, abi, block_size),
                 Step::Textures => textures::run(f, chip, abi, stage),
-                Step::Surfaces => surfaces::run(f, chip, abi),
+                Step::Surfaces => surfaces::run(f, chip, abi, &mut library),
                 Step::Split => split::run(f),
                 Step::Atomics => atomics::run(f, chip),
                 Step::IntDiv => int_div::run(f, &mut library),

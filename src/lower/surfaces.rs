@@ -2,15 +2,17 @@
 //!
 //! - Kepler computes the address itself: SUCLAMP packs a clamped coordinate, SUBFM and SUEAU make the low byte and
 //!   the rest of the address of them, IMADSP the offsets between. SULDGA loads raw bytes there, SUSTGA stores
-//!   through the format. The predicate of SUBFM says that a coordinate is outside, and suppresses the access.
+//!   through the format. The predicate of SUBFM says that a coordinate is outside, and suppresses the access. The
+//!   words say whether the image lies in blocks or row by row; the code is right for both.
 //! - GF100 names a bound slot: SULD loads raw bytes by a coordinate in bytes, SUST stores through the format,
 //!   SULEA gives an address. Slices of three-dimensional images are tiled by hand onto two dimensions.
 //!
-//! What is loaded raw is taken apart by the declared format. Atomics go to global memory. The words that describe
-//! an image stand in the driver's constant buffer ([`Abi::su_info`]); the sequences are those that Mesa's nvc0
-//! driver is written for (facts: driver-abi, envytools `isa`).
+//! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's at run time
+//! ([`super::texels`]). Atomics go to global memory. The words that describe an image stand in the driver's constant
+//! buffer ([`crate::driver::surface`]).
 
 use super::expand::expand;
+use super::library::{Library, Routine};
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::format::{Format, Kind};
@@ -40,10 +42,10 @@ mod info {
 }
 
 /// Takes the image instructions of a function apart.
-pub fn run(f: &mut Function, chip: Chip, abi: &Abi) -> bool {
+pub fn run(f: &mut Function, chip: Chip, abi: &Abi, library: &mut Library) -> bool {
     let cx = Cx { chip, abi };
     let abstract_form = |i: &Inst| i.surf().is_some() && i.srcs.is_empty();
-    expand(f, abstract_form, |b, i| i.surf().is_some_and(|surf| cx.lower(b, i, surf)))
+    expand(f, abstract_form, |b, i| i.surf().is_some_and(|surf| cx.lower(b, i, surf, library)))
 }
 
 struct Cx<'a> {
@@ -66,10 +68,11 @@ struct Target {
 }
 
 impl Cx<'_> {
-    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) -> bool {
+    fn lower(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) -> bool {
         match i.op {
             Op::Suq => self.size(b, i, s),
             Op::Suld | Op::Sust if in_bytes(s) => self.words(b, i, s),
+            Op::Suld if s.format.is_none() && self.chip != Chip::Gf100 => self.unknown(b, i, s, library),
             Op::Suld => self.load(b, i, s),
             Op::Sust => self.store(b, s),
             Op::Sured => self.atomic(b, i, s),
@@ -168,45 +171,74 @@ impl Cx<'_> {
 
     /// Whether no image is bound, or one with texels of another size.
     fn unbound(&self, b: &mut Builder<'_>, s: &Surf, format: Option<Format>) -> ValueId {
-        let address = self.info(b, s, info::ADDRESS);
-        let none = b.setp(Cond::Eq, Type::U32, address, 0);
-        let Some(format) = format else { return none };
-        let bytes = format.bytes();
-        let want = if self.chip == Chip::Gf100 { bytes.trailing_zeros() } else { bytes };
-        let size = self.info(b, s, info::TEXEL);
-        let other = b.setp(Cond::Ne, Type::U32, size, want);
-        b.op2(Op::Or, Type::Pred, none, other)
+        if self.chip != Chip::Gf100 {
+            // The words of what is not bound are zeros, and a texel has bytes.
+            let size = self.info(b, s, info::TEXEL);
+            return match format {
+                Some(f) => b.setp(Cond::Ne, Type::U32, size, f.bytes()),
+                None => b.setp(Cond::Eq, Type::U32, size, 0),
+            };
+        }
+        let other = format.map(|f| {
+            let size = self.info(b, s, info::TEXEL);
+            b.setp(Cond::Ne, Type::U32, size, f.bytes().trailing_zeros())
+        });
+        match other {
+            Some(other) if format.is_some_and(|f| f.bytes() > 1) => other,
+            _ => {
+                let address = self.info(b, s, info::ADDRESS);
+                let none = b.setp(Cond::Eq, Type::U32, address, 0);
+                other.map_or(none, |other| b.op2(Op::Or, Type::Pred, none, other))
+            }
+        }
     }
 
     fn target(&self, b: &mut Builder<'_>, s: &Surf, raw: bool, format: Option<Format>) -> Target {
         let place = self.place(b, s);
         let unbound = self.unbound(b, s, format);
         if self.chip == Chip::Gf100 {
-            let outside = if place.dims == 3 { self.beyond(b, s, &place, unbound) } else { unbound };
+            let outside = self.beyond(b, s, &place, unbound, raw);
             return Target { srcs: self.slot(b, s, place, raw), outside };
         }
         let (address, outside) = self.address(b, s, &place);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
-        let format = if raw { b.mov(0) } else { self.info(b, s, info::FORMAT) };
-        Target { srcs: vec![address.into(), format.into()], outside }
+        let format = if raw { Src::imm(0) } else { self.info(b, s, info::FORMAT).into() };
+        Target { srcs: vec![address.into(), format], outside }
     }
 
     // ---- Kepler
 
     /// A clamped coordinate, and whether it was outside.
-    fn clamp(
-        &self,
-        b: &mut Builder<'_>,
-        s: &Surf,
-        v: ValueId,
-        axis: usize,
-        mode: (u8, bool),
-    ) -> (ValueId, ValueId) {
-        let limit = self.info(b, s, if axis == 0 && in_bytes(s) { info::BYTES } else { info::dim(axis) });
+    fn clamp(&self, b: &mut Builder<'_>, v: ValueId, word: ValueId, aux: Aux) -> (ValueId, ValueId) {
         let (dst, out) = (b.gpr(), b.pred());
-        let aux = Aux::Suclamp { mode: mode.0, two_d: mode.1, signed: true, imm: 0 };
-        b.push(Inst::new(Op::Suclamp, Type::S32).src(v).src(limit).src(0).dst(dst).dst(out).with_aux(aux));
+        b.push(Inst::new(Op::Suclamp, Type::S32).src(v).src(word).src(0).dst(dst).dst(out).with_aux(aux));
         (dst, out)
+    }
+
+    /// How many blocks (row by row: texels) the image is high, in the low half: one more than the clamped largest
+    /// coordinate.
+    fn height(&self, b: &mut Builder<'_>, s: &Surf) -> ValueId {
+        let most = b.mov(u32::MAX);
+        let word = self.info(b, s, info::dim(1));
+        let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
+        let (last, _) = self.clamp(b, most, word, aux);
+        b.add(Type::U32, last, 1)
+    }
+
+    /// From row to row, in the units of the first coordinate.
+    fn pitch(&self, b: &mut Builder<'_>, s: &Surf) -> ValueId {
+        let pitch = self.info(b, s, info::PITCH);
+        if !in_bytes(s) {
+            return pitch;
+        }
+        // Row by row the word counts texels.
+        let order = self.info(b, s, info::BYTES);
+        let linear = b.op2(Op::And, Type::U32, order, 1 << 21);
+        let linear = b.setp(Cond::Ne, Type::U32, linear, 0);
+        let texels = b.op2(Op::And, Type::U32, pitch, 0xffff);
+        let texel = self.info(b, s, info::TEXEL);
+        let bytes = b.mul(Type::U32, texels, texel);
+        b.sel(linear, bytes, pitch)
     }
 
     fn madsp(b: &mut Builder<'_>, parts: u16, x: Src, y: Src, z: Src) -> ValueId {
@@ -215,9 +247,6 @@ impl Cx<'_> {
 
     /// Low byte and the rest of the address as a pair, and whether it is outside.
     fn address(&self, b: &mut Builder<'_>, s: &Surf, place: &Place) -> ([ValueId; 2], ValueId) {
-        const SD: u8 = 0;
-        const PL: u8 = 5;
-        const BL: u8 = 10;
         if s.dim == Dim::Buffer {
             let mut size = self.info(b, s, info::SIZE);
             let mut bytes = place.coords[0];
@@ -236,60 +265,53 @@ impl Cx<'_> {
             let base = self.info(b, s, info::ADDRESS);
             return ([low, b.add(Type::U32, base, rest)], out);
         }
-        let block_linear = matches!(s.dim, Dim::D2 | Dim::Ms | Dim::D3) && !place.layered;
-        let mode = |axis: usize| match (block_linear, place.dims, axis) {
-            (true, ..) => (BL, true),
-            (_, 1, 1) => (PL, true),
-            _ => (SD, true),
-        };
         let zero = Src::imm(0);
-        let mut packed: Vec<Src> = Vec::new();
-        let mut layer_out = None;
-        for (n, &v) in place.coords.iter().enumerate() {
-            // The layer of a one-dimensional image is bounded by the third word.
-            let axis = if n == 1 && place.dims == 1 { 2 } else { n };
-            let (c, out) = self.clamp(b, s, v, axis, mode(n));
-            packed.push(c.into());
-            if n == place.dims {
-                layer_out = Some(out);
-            }
+        let mut packed: Vec<ValueId> = Vec::new();
+        for (axis, &v) in place.coords.iter().enumerate().take(place.dims) {
+            let bytes = axis == 0 && in_bytes(s);
+            let word = self.info(b, s, if bytes { info::BYTES } else { info::dim(axis) });
+            packed.push(self.clamp(b, v, word, COORDINATE).0);
         }
+        let layer = place.layered.then(|| {
+            let word = self.info(b, s, info::dim(2));
+            self.clamp(b, place.coords[place.dims], word, LAYER)
+        });
         if place.dims == 2 && !place.layered {
             // A slice of a three-dimensional image may be bound.
             let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
-            let (z, _) = self.clamp(b, s, z, 2, (SD, true));
-            packed.push(z.into());
+            let word = self.info(b, s, info::dim(2));
+            packed.push(self.clamp(b, z, word, COORDINATE).0);
         }
-        while packed.len() < 3 {
-            packed.push(zero);
-        }
-        let [x, y, z] = [packed[0], packed[1], packed[2]];
-        let (offset, fm) = if place.dims == 1 {
-            let offset = b.op2(Op::And, Type::U32, x, 0xffff);
-            (offset, [x, zero, zero])
-        } else {
-            let layout = self.info(b, s, info::LAYER);
-            let rows = Self::madsp(b, H0_H0_H0, z, layout.into(), y);
-            let pitch = self.info(b, s, info::PITCH);
-            let parts = if place.layered { madsp::SD } else { U32_H0_H0 };
-            let offset = Self::madsp(b, parts, rows.into(), pitch.into(), x);
-            (offset, [x, y, if place.layered { offset.into() } else { z }])
+        let x = packed[0];
+        let (offset, fm, three_d) = match packed[1..] {
+            [] => {
+                let offset = b.op2(Op::And, Type::U32, x, 0xffff);
+                (offset, [x.into(), zero, offset.into()], false)
+            }
+            [y, ..] if place.layered => {
+                let pitch = self.pitch(b, s);
+                let offset = Self::madsp(b, H0_H0_H0, y.into(), pitch.into(), x.into());
+                (offset, [x.into(), y.into(), offset.into()], false)
+            }
+            [y, ref z @ ..] => {
+                let height = self.height(b, s);
+                let z = z.first().copied().unwrap_or(x);
+                let rows = Self::madsp(b, H0_H0_H0, height.into(), z.into(), y.into());
+                let pitch = self.pitch(b, s);
+                let offset = Self::madsp(b, H0_H0_H0, rows.into(), pitch.into(), x.into());
+                // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
+                let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
+                (offset, [x.into(), y.into(), z.into()], true)
+            }
         };
         let (low, mut outside) = (b.gpr(), b.pred());
-        let three_d = place.dims == 3 || place.dims == 2 && !place.layered;
         let subfm = Inst::new(Op::Subfm, Type::U32).src(fm[0]).src(fm[1]).src(fm[2]);
         b.push(subfm.dst(low).dst(outside).with_aux(Aux::Subfm { three_d }));
         let base = self.info(b, s, info::ADDRESS);
         let mut high = b.value(Inst::new(Op::Sueau, Type::U32).src(offset).src(low).src(base));
-        if place.layered {
+        if let Some((layer, out)) = layer {
             let stride = self.info(b, s, info::ARRAY);
-            high = if place.dims == 1 {
-                Self::madsp(b, H0_U24_U32, y, stride.into(), high.into())
-            } else {
-                Self::madsp(b, U32_U24_U32, stride.into(), z, high.into())
-            };
-        }
-        if let Some(out) = layer_out {
+            high = Self::madsp(b, U32_U24_U32, stride.into(), layer.into(), high.into());
             outside = b.op2(Op::Or, Type::Pred, outside, out);
         }
         ([low, high], outside)
@@ -297,16 +319,27 @@ impl Cx<'_> {
 
     // ---- GF100
 
-    /// Whether a coordinate of a three-dimensional image is outside, or `outside` already: the hardware sees two
-    /// dimensions, where it lies among the texels of other slices.
-    fn beyond(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, outside: ValueId) -> ValueId {
-        (0..place.dims).fold(outside, |outside, axis| {
+    /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It knows the extents of
+    /// two dimensions: texels of other slices lie there where three were meant, a row of a buffer is filled up to 256
+    /// bytes, and the number of layers is unknown.
+    fn beyond(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, outside: ValueId, raw: bool) -> ValueId {
+        let axes = match s.dim {
+            Dim::Buffer => 0..1,
+            _ if place.layered => place.dims..place.dims + 1,
+            // Mesa binds a slice of three dimensions as an image of two.
+            Dim::D2 | Dim::D3 => 0..place.dims,
+            _ => 0..0,
+        };
+        let bytes = in_bytes(s) && raw;
+        axes.fold(outside, |outside, n| {
+            // Layers stand in the third place always.
+            let axis = if n == place.dims { 2 } else { n };
             let mut size = self.info(b, s, info::SIZE + 4 * axis as u32);
-            if axis == 0 && in_bytes(s) {
+            if n == 0 && bytes {
                 let shift = self.info(b, s, info::TEXEL);
                 size = b.op2(Op::Shl, Type::U32, size, shift);
             }
-            let out = b.setp(Cond::Ge, Type::U32, place.coords[axis], size);
+            let out = b.setp(Cond::Ge, Type::U32, place.coords[n], size);
             b.op2(Op::Or, Type::Pred, outside, out)
         })
     }
@@ -438,6 +471,45 @@ impl Cx<'_> {
         }
     }
 
+    /// A load from an image whose format the program does not say. Texels of up to four bytes are taken out of the word
+    /// that they lie in.
+    fn unknown(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) {
+        let t = self.target(b, s, false, None);
+        let (address, format) = (t.srcs[0].values(), t.srcs[1]);
+        let (low, high) = (address[0], address[1]);
+        let aligned = b.op2(Op::And, Type::U32, low, 0xfc);
+        let size = b.op2(Op::Ext, Type::U32, format, 16 | 4 << 8);
+        let load = |b: &mut Builder<'_>, ty: Type, other: ValueId| {
+            let mut inst = self.machine(Op::Suld, ty, s, Self::shape(s));
+            let outside = b.op2(Op::Or, Type::Pred, t.outside, other);
+            inst.srcs.extend([Src::tuple(&[aligned, high]), Src::imm(0), outside.into()]);
+            let words: Vec<ValueId> = (0..ty.words()).map(|_| b.gpr()).collect();
+            inst.dsts.extend(words.iter().copied());
+            b.push(inst);
+            words
+        };
+        let (not_one, not_two, not_four) = (
+            b.setp(Cond::Gt, Type::U32, size, 2),
+            b.setp(Cond::Ne, Type::U32, size, 3),
+            b.setp(Cond::Ne, Type::U32, size, 4),
+        );
+        let one = load(b, Type::U32, not_one);
+        let two = load(b, Type::U64, not_two);
+        let four = load(b, Type::B128, not_four);
+        let second = b.sel(not_four, two[1], four[1]);
+        let first = b.sel(not_four, two[0], four[0]);
+        let first = b.sel(not_one, first, one[0]);
+        let format = match format.as_val() {
+            Some(v) => v,
+            None => b.mov(format),
+        };
+        let texel = library.call(b, Routine::Texel, vec![first, second, four[2], four[3], format, low]);
+        let wanted = texel.iter().enumerate().filter(|(channel, _)| s.mask >> channel & 1 != 0);
+        for (&dst, (_, &v)) in i.dsts.iter().zip(wanted) {
+            b.push(Inst::new(Op::Mov, Type::U32).src(v).dst(dst));
+        }
+    }
+
     /// Words as they lie in the image, one by one, since nothing is known of the coordinate's alignment.
     fn words(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
         let channels = (0..4).filter(|c| s.mask >> c & 1 != 0);
@@ -536,10 +608,17 @@ fn in_bytes(s: &Surf) -> bool {
     s.ty == Type::B128
 }
 
-/// What is multiplied with what, and added.
+/// Modes of SUCLAMP, as the machine numbers them: what the word says, and row by row.
+const DESCRIBED: u8 = 0;
+const PITCH: u8 = 5;
+
+const COORDINATE: Aux = Aux::Suclamp { mode: DESCRIBED, two_d: true, signed: true, imm: 0 };
+/// The number of a layer is not packed; a flag of it lies above bit 28.
+const LAYER: Aux = Aux::Suclamp { mode: PITCH, two_d: true, signed: true, imm: 0 };
+
+/// What is multiplied with what, and added. Whether the second factor's type means 16 or 24 bits is disputed between the
+/// disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low half of the result is used.
 const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwrap();
-const U32_H0_H0: u16 = madsp::formats(Part::WHOLE, Part::U16H0, Part::U16H0).unwrap();
-const H0_U24_U32: u16 = madsp::formats(Part::U16H0, Part::U24, Part::WHOLE).unwrap();
 const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 
 /// A channel of a texel as the shader sees it.

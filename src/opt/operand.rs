@@ -30,7 +30,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let i = f.blocks[b].body[k];
             let inst = &f.insts[i];
             let constant = |s: &Src| s.values().first().is_some_and(|&v| constants[v]);
-            if inst.ext.is_none() && inst.srcs.iter().any(constant) {
+            let operands = matches!(inst.ext.as_deref(), None | Some(Ext::Surf(_)));
+            if operands && inst.srcs.iter().any(constant) {
                 folded += fold_into(f, i, ctx, &mut uses);
             }
             let inst = &f.insts[i];

@@ -137,10 +137,21 @@ impl Cx<'_> {
     /// IMADSP: 24-bit and 16-bit operands for surface addresses.
     fn imadsp(&mut self) -> Res<Body> {
         let kinds: Vec<u64> = self.m.mods.iter().filter_map(|m| part(m.name())).collect();
-        // `.SD` takes the formats from the descriptor's second operand; both compilers use it with a pitch
-        // word whose format is 32 bits times 16 bits plus 16 bits.
-        let kinds = if self.named("SD") { vec![WHOLE, LOW16, LOW16] } else { kinds };
+        if self.named("SD") {
+            let dst = self.dst()?;
+            let src = [self.int()?, self.int()?, self.int()?];
+            return Ok(Body::Scalar { f: madsp_described, param: 0, dst, src });
+        }
         let [a, b, c] = kinds[..] else { return Err("IMADSP needs three operand formats") };
+        // The disassemblers name the second format the wrong way round. NAK found so on cards (Mesa `hw_tests.rs`), and
+        // Mesa's nvc0, which multiplies a layer that SUCLAMP packed (its low byte again in bits 23:16) with the
+        // layers' stride, would address no array image right otherwise.
+        let b = match b {
+            LOW16 => LOW24,
+            LOW24 => LOW16,
+            SIGNED_LOW16 => SIGNED_LOW24,
+            _ => SIGNED_LOW16,
+        };
         let dst = self.dst()?;
         let src = [self.int()?, self.int()?, self.int()?];
         let f = |p: u64, a: u32, b: u32, c: u32| {
@@ -439,17 +450,30 @@ impl Cx<'_> {
 
 const WHOLE: u64 = 0;
 const LOW16: u64 = 1;
+const SIGNED_LOW16: u64 = 2;
+const HIGH16: u64 = 3;
+const LOW24: u64 = 5;
+const SIGNED_LOW24: u64 = 6;
+
+/// IMADSP.SD: bits 31:26 of the second operand say which parts are read, of itself too. Source: NAK's tests on cards
+/// (Mesa `hw_tests.rs`).
+fn madsp_described(_: u64, a: u32, b: u32, c: u32) -> u32 {
+    let first = [WHOLE, LOW24, LOW16, HIGH16][(b >> 30) as usize];
+    let second = [LOW16, LOW24][(b >> 28 & 1) as usize];
+    let third = [WHOLE, LOW24, LOW16, WHOLE][(b >> 26 & 3) as usize];
+    take(first, a).wrapping_mul(take(second, b)).wrapping_add(take(third, c))
+}
 
 /// The operand formats of IMADSP.
 fn part(name: &str) -> Option<u64> {
     Some(match name {
         "U32" | "S32" => WHOLE,
         "U16H0" => LOW16,
-        "S16H0" => 2,
-        "U16H1" => 3,
+        "S16H0" => SIGNED_LOW16,
+        "U16H1" => HIGH16,
         "S16H1" => 4,
-        "U24" => 5,
-        "S24" => 6,
+        "U24" => LOW24,
+        "S24" => SIGNED_LOW24,
         _ => return None,
     })
 }
@@ -457,11 +481,11 @@ fn part(name: &str) -> Option<u64> {
 fn take(kind: u64, v: u32) -> u32 {
     match kind {
         1 => v & 0xffff,
-        2 => int::sext(v, 16),
-        3 => v >> 16,
+        SIGNED_LOW16 => int::sext(v, 16),
+        HIGH16 => v >> 16,
         4 => (v as i32 >> 16) as u32,
-        5 => v & 0x00ff_ffff,
-        6 => int::sext(v, 24),
+        LOW24 => v & 0x00ff_ffff,
+        SIGNED_LOW24 => int::sext(v, 24),
         _ => v,
     }
 }

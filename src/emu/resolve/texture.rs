@@ -4,7 +4,7 @@ use super::{Cx, Res};
 use crate::Chip;
 use crate::emu::inst::{Body, PSrc, SINK, Width};
 use crate::emu::lanes::Src;
-use crate::emu::surface::{Access, SurfaceOp, Target};
+use crate::emu::surface::{Access, Clamp, Order, SurfaceOp, Target};
 use crate::emu::texture::{Lod, TexKind, TexOp};
 use crate::isa::{Kw, Mod, Op, Operand, Reg};
 
@@ -158,13 +158,21 @@ impl Cx<'_> {
                 let src = [self.int()?, self.int()?, Src::ZERO];
                 let bias = self.imm_value()?;
                 let bias = self.imm(bias)?;
-                let (signed, plain) = (!self.has(Mod::U32), self.named("PL"));
-                Ok(Body::SuClamp { dst, pdst, src: [src[0], src[1], bias], signed, plain })
+                let order = match () {
+                    _ if self.has(Mod::Pl) => Order::Pitch,
+                    _ if self.has(Mod::Bl) => Order::Blocks,
+                    _ => Order::Described,
+                };
+                let rounds = [Mod::R1, Mod::R2, Mod::R4, Mod::R8, Mod::R16];
+                let round = rounds.iter().position(|&m| self.has(m)).unwrap_or(0) as u32;
+                let how = Clamp { order, round, one_d: self.has(Mod::D1), signed: !self.has(Mod::U32) };
+                Ok(Body::SuClamp { dst, pdst, src: [src[0], src[1], bias], how })
             }
             Op::Subfm => {
                 let pdst = self.pdst()?;
                 let dst = self.dst()?;
-                Ok(Body::SuBfm { dst, pdst, src: [self.int()?, self.int()?, self.int()?] })
+                let three_d = self.has(Mod::D3);
+                Ok(Body::SuBfm { dst, pdst, src: [self.int()?, self.int()?, self.int()?], three_d })
             }
             Op::Sueau => {
                 let dst = self.dst()?;

@@ -123,6 +123,9 @@ impl Lower<'_, '_> {
         }
         match op {
             ImageOp::Load => {
+                if s.format.is_none() {
+                    self.needs_kepler("loads from images whose format is not declared")?;
+                }
                 s.ty = float("dest_type").unwrap_or(by_format);
                 s.mask = all;
                 let ty = s.ty;

@@ -119,6 +119,9 @@ impl Body<'_> {
     pub fn image_load(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
         let (dst, res) = (inst.dsts[0], inst.srcs[0]);
         let mut surf = self.surface(inst, &res.reg, image, Some(&inst.srcs[1]))?;
+        if surf.format.is_none() && surf.ty != Type::B128 {
+            self.needs_kepler("loads from images whose format is not declared")?;
+        }
         surf.mask = dst.comps().fold(0, |m, c| m | 1 << res.swizzle[c]);
         // A handle's swizzle says where the handle is, not what is loaded.
         let swizzle = if surf.handle.is_some() { [0, 1, 2, 3] } else { res.swizzle };

@@ -1,0 +1,224 @@
+//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row by row; and how
+//! Mesa's nvc0 driver chooses it for each level.
+//!
+//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow each other along
+//! rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools (`g80-surface`), Mesa `nvc0_miptree.c`,
+//! and the order inside a gob from what SUBFM computes ([`crate::emu::surface`]).
+
+/// Bytes of a gob's row.
+pub const GOB_WIDTH: u32 = 64;
+/// Log2 of a gob's rows.
+const GOB_ROWS: u32 = 3;
+
+/// A block's size: bits 7:4 log2 of its height in gobs, 11:8 log2 of its depth.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TileMode(pub u32);
+
+impl TileMode {
+    /// Log2 of the gobs in height.
+    pub const fn gobs_y(self) -> u32 {
+        self.0 >> 4 & 15
+    }
+
+    /// Log2 of the slices in depth.
+    pub const fn shift_z(self) -> u32 {
+        self.0 >> 8 & 15
+    }
+
+    /// Log2 of the rows.
+    pub const fn shift_y(self) -> u32 {
+        GOB_ROWS + self.gobs_y()
+    }
+
+    /// Log2 of the bytes.
+    const fn shift_bytes(self) -> u32 {
+        6 + self.shift_y() + self.shift_z()
+    }
+
+    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa `nv50_miptree.c`).
+    pub fn choose(rows: u32, slices: Option<u32>) -> TileMode {
+        let high = match rows {
+            ..=8 => 0,
+            9..=16 => 0x10,
+            17..=32 => 0x20,
+            33..=64 => 0x30,
+            _ => 0x40,
+        };
+        let Some(slices) = slices else { return TileMode(high) };
+        let high = high.min(0x20);
+        let deep = match slices {
+            ..=1 => 0,
+            2 => 0x100,
+            3..=4 => 0x200,
+            5..=8 => 0x300,
+            9..=16 => 0x400,
+            _ if high < 0x20 => 0x500,
+            _ => 0x400,
+        };
+        TileMode(high | deep)
+    }
+}
+
+/// How the bytes of a level are arranged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    Blocks(TileMode),
+    /// Row by row.
+    Pitch,
+}
+
+/// One level of one layer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Level {
+    pub order: Order,
+    /// Bytes from the layer's start.
+    pub offset: u64,
+    /// Bytes from row to row: a multiple of a gob's width.
+    pub pitch: u32,
+    /// Rows of texels (of samples), without padding.
+    pub rows: u32,
+    /// Slices that share blocks: one but in three dimensions.
+    pub slices: u32,
+}
+
+impl Level {
+    /// The offset in the level of the byte at `x` bytes, row `y`, slice `z`.
+    pub fn byte(&self, x: u64, y: u64, z: u64) -> u64 {
+        let (pitch, rows) = (u64::from(self.pitch), u64::from(self.rows));
+        match self.order {
+            Order::Pitch => (z * rows + y) * pitch + x,
+            Order::Blocks(tile) => {
+                let (ty, tz) = (tile.shift_y(), tile.shift_z());
+                let blocks_high = rows.div_ceil(1 << ty);
+                let block = ((z >> tz) * blocks_high + (y >> ty)) * (pitch / 64) + (x >> 6);
+                let gob = (z & ((1 << tz) - 1)) << tile.gobs_y() | (y & ((1 << ty) - 1)) >> GOB_ROWS;
+                block << tile.shift_bytes() | gob << 9 | byte_in_gob(x, y)
+            }
+        }
+    }
+
+    /// Bytes of the level with all its slices.
+    fn bytes(&self) -> u64 {
+        let (mut rows, mut slices) = (u64::from(self.rows), u64::from(self.slices));
+        if let Order::Blocks(tile) = self.order {
+            rows = rows.next_multiple_of(1 << tile.shift_y());
+            slices = slices.next_multiple_of(1 << tile.shift_z());
+        }
+        u64::from(self.pitch) * rows * slices
+    }
+}
+
+/// Runs of 16 bytes are contiguous.
+fn byte_in_gob(x: u64, y: u64) -> u64 {
+    (x >> 5 & 1) << 8 | (y >> 2 & 1) << 7 | (x >> 4 & 1) << 6 | (y & 3) << 4 | x & 15
+}
+
+/// Consecutive bytes of a row that lie side by side, at least, from a multiple of them on.
+pub const RUN: u32 = 16;
+
+/// The levels of a layer, and the bytes from layer to layer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    pub levels: Vec<Level>,
+    pub layer_stride: u64,
+}
+
+/// Bytes of a row, rows and, in three dimensions, slices of a level.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub row_bytes: u32,
+    pub rows: u32,
+    pub slices: Option<u32>,
+}
+
+/// Levels one after the other, each in blocks of its own size.
+pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
+    let mut layout = place(levels, |e| Order::Blocks(TileMode::choose(e.rows, e.slices)));
+    // A layer begins with a whole block of level 0.
+    if let Some(Level { order: Order::Blocks(tile), .. }) = layout.levels.first() {
+        layout.layer_stride = layout.layer_stride.next_multiple_of(1 << tile.shift_bytes());
+    }
+    layout
+}
+
+/// Levels one after the other, each row by row.
+pub fn pitch_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
+    place(levels, |_| Order::Pitch)
+}
+
+fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(&Extent) -> Order) -> Layout {
+    let mut end = 0u64;
+    let levels = levels.into_iter().map(|e| {
+        let pitch = e.row_bytes.next_multiple_of(GOB_WIDTH);
+        let slices = e.slices.unwrap_or(1);
+        let level = Level { order: order(&e), offset: end, pitch, rows: e.rows, slices };
+        // The driver names addresses in units of 256 bytes.
+        end += level.bytes().next_multiple_of(256);
+        level
+    });
+    let levels = levels.collect();
+    Layout { levels, layer_stride: end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_as_high_and_deep_as_the_driver_makes_them() {
+        for (rows, slices, mode) in [
+            (1, None, 0),
+            (8, None, 0),
+            (9, None, 0x10),
+            (17, None, 0x20),
+            (33, None, 0x30),
+            (64, None, 0x30),
+            (65, None, 0x40),
+            (65, Some(1), 0x20),
+            (65, Some(2), 0x120),
+            (8, Some(3), 0x200),
+            (16, Some(5), 0x310),
+            (16, Some(9), 0x410),
+            (16, Some(17), 0x510),
+            (17, Some(17), 0x420),
+        ] {
+            assert_eq!(TileMode::choose(rows, slices), TileMode(mode), "{rows} rows, {slices:?} slices");
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_level_has_a_place_of_its_own_inside_the_level() {
+        for (row_bytes, rows, slices) in
+            [(1, 1, None), (200, 37, None), (65, 19, Some(21)), (130, 9, Some(40))]
+        {
+            let extent = Extent { row_bytes, rows, slices };
+            for layout in [block_linear([extent]), pitch_linear([extent])] {
+                let level = layout.levels[0];
+                let mut seen = vec![false; layout.layer_stride as usize];
+                for (z, y, x) in (0..slices.unwrap_or(1))
+                    .flat_map(|z| (0..rows).flat_map(move |y| (0..row_bytes).map(move |x| (z, y, x))))
+                {
+                    let at = level.byte(x.into(), y.into(), z.into()) as usize;
+                    assert!(!std::mem::replace(&mut seen[at], true), "{x} {y} {z}: {at} twice");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn levels_follow_each_other_and_layers_begin_with_whole_blocks() {
+        // 100 by 37 texels of 4 bytes, three levels: blocks of 8, 4 and 2 gobs in height.
+        let sizes = [(400, 37), (200, 18), (100, 9)];
+        let extents = sizes.map(|(row_bytes, rows)| Extent { row_bytes, rows, slices: None });
+        let layout = block_linear(extents);
+        assert_eq!(layout.levels.iter().map(|l| l.pitch).collect::<Vec<_>>(), [448, 256, 128]);
+        assert_eq!(
+            layout.levels.iter().map(|l| l.offset).collect::<Vec<_>>(),
+            [0, 448 * 64, 448 * 64 + 256 * 32]
+        );
+        assert_eq!(layout.layer_stride, (448 * 64 + 256 * 32 + 128 * 16u64).next_multiple_of(512 << 3));
+        let linear = pitch_linear(extents);
+        assert_eq!(linear.levels[1].offset, (448u64 * 37).next_multiple_of(256));
+        assert_eq!(linear.levels[1].byte(7, 3, 0), 3 * 256 + 7);
+    }
+}
