@@ -46,7 +46,7 @@ const TGSI_GRAMMAR: Grammar = Grammar {
         ("BGNLOOP\nUIF TEMP[0].xxxx\nBRK\nENDIF", "ENDLOOP"), ("SWITCH TEMP[0].xxxx\nCASE TEMP[1].xxxx", "BRK\nDEFAULT\nENDSWITCH"),
         ("UIF TEMP[0].xxxx\nBGNLOOP", "ENDLOOP\nENDIF"), ("BGNSUB", "RET\nENDSUB"),
     ],
-    depth: 2000,
+    depth: 150,
 };
 
 /// Texts in the newer printer's form and with the rarer things.
@@ -133,7 +133,7 @@ const NIR_GRAMMAR: Grammar = Grammar {
         ("loop {\nblock block_905:", "break\n}\nblock block_906:"), ("if %0 {", "} else {\n}"), ("loop {", "}"), ("loop {", "break\n}"),
         ("loop {\nif %0 {\nbreak\n} else {\n}", "}"),
     ],
-    depth: 2000,
+    depth: 150,
 };
 
 const IR_GRAMMAR: Grammar = Grammar {
