@@ -179,6 +179,9 @@ impl Campaign {
                 slowest = slowest.max((b.saturating_sub(a), index));
             }
             tally.count("mutants");
+            if long.is_some() && (index + 1).is_multiple_of(5000) {
+                println!("{}: to {index} of seed {:#x}: {:?}", self.format, self.seed(), tally.0);
+            }
             if let Err(why) = result {
                 if known.iter().any(|k| why.contains(k)) {
                     tally.count("known");
@@ -217,8 +220,10 @@ impl Campaign {
                 let memory = status("VmRSS:");
                 let Ok(guard) = running.lock() else { return };
                 let Some(r) = &*guard else { continue };
+                // Something that waits takes no processor time.
+                let waits = r.started.elapsed() / 20;
                 let time = match (r.cpu, cpu_time(&thread)) {
-                    (Some(a), Some(b)) => b.saturating_sub(a),
+                    (Some(a), Some(b)) => b.saturating_sub(a).max(waits),
                     _ => r.started.elapsed(),
                 };
                 if time > TIME || memory > MEMORY {
