@@ -188,7 +188,11 @@ impl<'a> Parser<'a> {
         if n < limit {
             return Ok(());
         }
-        Err(self.error_at(at, &format!("{what} numbers of a text of this length stay below {limit}"), "this one does not"))
+        Err(self.error_at(
+            at,
+            &format!("{what} numbers of a text of this length stay below {limit}"),
+            "this one does not",
+        ))
     }
 
     fn block_id(&mut self, body: &mut Body) -> Result<BlockId> {
@@ -769,7 +773,8 @@ b0:
         let e = program("program\nkernel main() {\nb0:\n    mov u32 %r99999999 0x0\n")
             .expect_err("number too large");
         assert_eq!(e.message, "IR text: value numbers of a text of this length stay below 7616");
-        let e = program("program\nkernel main() {\nb1048576:\n    exit\n}\n").expect_err("a table of a million blocks");
+        let e = program("program\nkernel main() {\nb1048576:\n    exit\n}\n")
+            .expect_err("a table of a million blocks");
         assert!(e.message.starts_with("IR text: block numbers of a text of this length"), "{}", e.message);
         let e = program("program\nkernel main() {\nb0:\n mov u32 %r1 0x0\n mov u32 %r1 0x0\n exit\n}")
             .expect_err("twice");

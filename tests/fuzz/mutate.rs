@@ -214,7 +214,8 @@ fn bytes_of_line(line: &mut String, r: &mut Random) {
 fn edit_number(line: &mut String, r: &mut Random) {
     let mut all: Vec<String> = tokens(line).into_iter().map(str::to_string).collect();
     // `r5`, `ssa_7` and `TEMP` with its number apart count as numbers by the digits at their end.
-    let ends: Vec<usize> = (0..all.len()).filter(|&k| all[k].ends_with(|c: char| c.is_ascii_digit())).collect();
+    let ends: Vec<usize> =
+        (0..all.len()).filter(|&k| all[k].ends_with(|c: char| c.is_ascii_digit())).collect();
     if ends.is_empty() {
         return;
     }

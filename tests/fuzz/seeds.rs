@@ -201,9 +201,8 @@ pub fn cubins() -> Vec<Seed<Vec<u8>>> {
         Seed { data, fixture: Fixture { source: "k.cubin".into(), kernel: None, ..fixture } }
     });
     let found = files(&[], &["cubin"]);
-    let found = found
-        .iter()
-        .map(|p| Seed { data: std::fs::read(p).expect("readable"), fixture: launch("cubin") });
+    let found =
+        found.iter().map(|p| Seed { data: std::fs::read(p).expect("readable"), fixture: launch("cubin") });
     written.chain(found).collect()
 }
 
