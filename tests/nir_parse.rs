@@ -210,7 +210,9 @@ fn depth_is_no_problem() {
 
 #[test]
 fn scratch_memory_beyond_what_a_thread_has_is_refused() {
-    let text = |bytes: &str| body("block block_0:").replace("decl_function", &format!("scratch: {bytes}\ndecl_function"));
+    let text = |bytes: &str| {
+        body("block block_0:").replace("decl_function", &format!("scratch: {bytes}\ndecl_function"))
+    };
     assert_eq!(parse(&text("524288")).expect("the most").scratch_size, 524288);
     for bytes in ["524289", "4294967295"] {
         let (message, place) = error(&text(bytes));
