@@ -411,3 +411,52 @@ b5(%r8 %r10):
     };
     run(&with_store(body)).gives(want);
 }
+
+/// The least offset has no negation; 2^31 and a little less are not to be taken for signed numbers.
+#[test]
+fn an_offset_may_be_any_number_of_32_bits() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    shl u32 %r1 %r0 0x2
+    add u32 %r2 %r1 0x80000000
+    ld u32 %r3 b1[%r2-0x80000000 align 4]
+    ld u32 %r4 b1[%r1-0x80000000 align 4]
+    ld u32 %r5 b1[%r1+0x7ffffffc align 4]
+    ld u32 %r8 b1[%r1+0x7fffffe0 align 4]
+    add u32 %r6 %r3 %r4
+    add u32 %r7 %r6 %r5
+    add u32 %r9 %r7 %r8
+    st u32 # b0[%r2-0x80000000 align 4] %r9
+    exit";
+    let input: Vec<u32> = (0..64).map(|n| n + 1000).collect();
+    Run { input: &input, ..run(body) }.gives(|t| t as u32 + 1000);
+    let shared = with_store(
+        "b0:
+    rdsv u32 %r0 sv[tid.x]
+    shl u32 %r1 %r0 0x2
+    add u32 %r2 %r1 0x80000000
+    st u32 # s[%r2-0x80000000 align 4] %r0
+    ld u32 %r9 s[%r2-0x80000000 align 4]",
+    );
+    Run { shared: 256, ..run(&shared) }.gives(|t| t as u32);
+}
+
+/// It begins below zero and ends inside the buffer: not inside as a whole.
+#[test]
+fn an_access_that_wraps_around_zero_reads_zeros() {
+    let body = "b0:
+    rdsv u32 %r0 sv[tid.x]
+    shl u32 %r1 %r0 0x2
+    ld u64 {%r2 %r3} b1[%r1-0x4 align 4]
+    ld u64 {%r4 %r5} b1[0xfffffffc align 4]
+    add u32 %r6 %r4 %r5
+    mad u32 %r7 %r3 0x10000 %r2
+    add u32 %r8 %r6 %r7
+    st u32 # b0[%r1+0x0 align 4] %r8
+    exit";
+    let input: Vec<u32> = (0..64).map(|n| n + 1000).collect();
+    Run { input: &input, ..run(body) }.gives(|t| match t as u32 {
+        0 => 0,
+        t => 999 + t + ((1000 + t) << 16),
+    });
+}

@@ -498,4 +498,15 @@ fn lanes_of_an_immediate_are_chosen_as_those_of_a_register() {
     };
     assert_eq!(run("VADD4.UD.U8.U8 R5, R4, 0x5, RZ"), 0x0102_0309);
     assert_eq!(run("VADD4.UD.U8.U8 R5, R4, 0x5.4444, RZ"), 0x0607_0809);
+#[test]
+fn the_profile_counts_requests_at_the_end_of_the_address_space() {
+    let words = assemble(&[ADDRESS[0], ADDRESS[1], "LD.E R0, [R2]", "EXIT"]);
+    let program = Program::new(Chip::Gk110, &words);
+    let mut launch = Launch::new(&program);
+    launch.set_const(0, 0, &(u64::MAX - 2).to_le_bytes());
+    let checks = Checks { memory: false, ..Checks::default() };
+    let mut options = Options { profile: true, checks, ..Options::default() };
+    let stats = run(&launch, &mut Memory::new(), &mut options).expect("without memcheck a bad read gives 0");
+    let profile = stats.profile.expect("it was asked for");
+    assert_eq!(profile.by_pc.values().map(|c| c.transactions).sum::<u64>(), 1);
 }

@@ -207,3 +207,16 @@ fn depth_is_no_problem() {
     assert!(parse(&body(&"r0[0 + ".repeat(deep))).is_err());
     assert!(parse(&body(&format!("r0{} = mov ssa_0", "[0 + r0".repeat(deep)))).is_err());
 }
+
+#[test]
+fn scratch_memory_beyond_what_a_thread_has_is_refused() {
+    let text = |bytes: &str| {
+        body("block block_0:").replace("decl_function", &format!("scratch: {bytes}\ndecl_function"))
+    };
+    assert_eq!(parse(&text("524288")).expect("the most").scratch_size, 524288);
+    for bytes in ["524289", "4294967295"] {
+        let (message, place) = error(&text(bytes));
+        assert!(message.contains("at most 524288 bytes"), "{message}");
+        assert_eq!(place, "2:10");
+    }
+}

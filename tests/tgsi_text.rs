@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use nvir::Chip;
 use nvir::diag;
+use nvir::driver::Abi;
 use nvir::front::tgsi::ast::*;
 use nvir::front::tgsi::parse;
+use nvir::front::{self, Language, Request};
 use pretty_assertions::assert_eq;
 
 fn report(text: &str) -> String {
@@ -177,4 +180,26 @@ fn a_hundred_thousand_nested_ifs_parse() {
     let (p, time) = timed(|| program(&text));
     assert_eq!(p.partner[0], 2 * N as u32 - 1);
     assert!(time < Duration::from_secs(1), "{time:?}");
+}
+
+/// What stands in a construct that cannot be opened must not be taken for a part of the one around it.
+#[test]
+fn a_construct_with_an_error_still_ends_where_it_ends() {
+    let lowered = |text: &str| {
+        let abi = Abi::nvc0(Chip::Gk110);
+        let (chip, entry) = (Chip::Gk110, None);
+        let request = Request { text, chip, abi: &abi, entry, pointer_align: 4, private_bytes: 0 };
+        let diags = front::program(Language::Tgsi, &request).expect_err("the text is wrong");
+        diags.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>()
+    };
+    let switch = |inner: &str| {
+        format!(
+            "COMP\nDCL TEMP[0..1]\nSWITCH TEMP[0].xxxx\nCASE TEMP[1].xxxx\n{inner}DEFAULT\nBRK\nENDSWITCH\nEND\n"
+        )
+    };
+    let defaults = "SWITCH TEMP[0].xxxx\nCASE TEMP[1].xxxx\nDEFAULT\nDEFAULT\nENDSWITCH\n";
+    assert_eq!(lowered(&switch(defaults)), ["a switch has two DEFAULTs"]);
+    for inner in ["UIF TEMP[7].xxxx\nELSE\nENDIF\n", "SWITCH TEMP[7].xxxx\nCASE TEMP[1].xxxx\nENDSWITCH\n"] {
+        assert_eq!(lowered(&switch(inner)).len(), 1, "{inner}");
+    }
 }

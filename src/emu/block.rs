@@ -122,7 +122,7 @@ impl State {
         } else {
             let size = u64::from(width.bytes());
             let mut segments: Vec<u64> =
-                lanes(mask).flat_map(|l| [a[l] / 128, (a[l] + size - 1) / 128]).collect();
+                lanes(mask).flat_map(|l| [a[l] / 128, a[l].saturating_add(size - 1) / 128]).collect();
             segments.sort_unstable();
             segments.dedup();
             self.transactions += segments.len() as u64;

@@ -7,8 +7,11 @@ use super::*;
 use crate::diag::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
-/// Numbers of values and blocks in a text stay below this, so that no input makes us reserve memory without end.
-const MAX_NUMBER: u32 = 1 << 22;
+/// Numbers of values and blocks in a text of that many bytes stay below this, so that what a text costs is bounded by its
+/// length: there is a table entry for each number. Passes leave gaps, but few listings have fewer bytes than numbers.
+fn max_number(bytes: usize) -> u32 {
+    (4096 + 64 * bytes.min(1 << 16)) as u32
+}
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
@@ -179,12 +182,23 @@ impl<'a> Parser<'a> {
         Ok(n)
     }
 
+    /// Refuses numbers of values and blocks that are out of proportion.
+    fn in_range(&self, n: u32, at: usize, what: &str) -> Result<()> {
+        let limit = max_number(self.text.len());
+        if n < limit {
+            return Ok(());
+        }
+        Err(self.error_at(
+            at,
+            &format!("{what} numbers of a text of this length stay below {limit}"),
+            "this one does not",
+        ))
+    }
+
     fn block_id(&mut self, body: &mut Body) -> Result<BlockId> {
         let at = self.at;
         let n: u32 = self.tagged('b', "a block (`b0`)")?;
-        if n >= MAX_NUMBER {
-            return Err(self.error_at(at, "block numbers stay below 4194304", "this one does not"));
-        }
+        self.in_range(n, at, "block")?;
         while body.func.blocks.len() <= n as usize {
             body.func.detached_block();
         }
@@ -203,9 +217,7 @@ impl<'a> Parser<'a> {
             _ => return Err(self.error("`r`, `p` or `c` and a number")),
         };
         let n: u32 = self.tagged(class.letter(), "a value number")?;
-        if n >= MAX_NUMBER {
-            return Err(self.error_at(at, "value numbers stay below 4194304", "this one does not"));
-        }
+        self.in_range(n, at, "value")?;
         while body.func.values.len() <= n as usize {
             body.func.new_value(Class::Gpr);
         }
@@ -760,7 +772,10 @@ b0:
         assert_eq!(e.message, "IR text: no operation `frob`");
         let e = program("program\nkernel main() {\nb0:\n    mov u32 %r99999999 0x0\n")
             .expect_err("number too large");
-        assert_eq!(e.message, "IR text: value numbers stay below 4194304");
+        assert_eq!(e.message, "IR text: value numbers of a text of this length stay below 7616");
+        let e = program("program\nkernel main() {\nb1048576:\n    exit\n}\n")
+            .expect_err("a table of a million blocks");
+        assert!(e.message.starts_with("IR text: block numbers of a text of this length"), "{}", e.message);
         let e = program("program\nkernel main() {\nb0:\n mov u32 %r1 0x0\n mov u32 %r1 0x0\n exit\n}")
             .expect_err("twice");
         assert_eq!(e.message, "IR text: %r1 is defined twice");

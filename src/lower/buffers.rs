@@ -199,28 +199,30 @@ fn checked(
     let Some(base) = mem.base32() else {
         // Loads, so that value numbering shares them among accesses.
         let [lo, hi, size] = [lo, hi, size].map(|s| loaded(b, s));
-        let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).wrapping_add(reach));
+        let outside = b.setp(Cond::Le, Type::U32, size, (mem.offset as u32).saturating_add(reach));
         return ([lo, hi], mem.offset, outside);
     };
     let split = sums.split(base, mem.offset, bytes);
-    let small = split.is_some_and(|s| s.0 == 0) && sums.small(base);
+    let signed = |end: u32| end <= i32::MAX as u32;
+    let small = split.is_some_and(|s| s.0 == 0 && signed(s.1 + bytes)) && sums.small(base);
     if let Some((first, rest)) = split
         && sums.sharing(mem, base, first) > if small { 1 } else { 2 }
     {
         let base = if first == 0 { base } else { b.add(Type::U32, base, first) };
-        let left = b.op2(Op::Sub, Type::U32, size, base);
-        if small {
-            let outside = b.setp(Cond::Lt, Type::S32, left, rest + bytes);
-            return (add_wide(b, base.into(), lo, hi), rest as i32, outside);
-        }
-        // What is left exceeds the whole if the subtraction went below zero.
-        let beyond = b.setp(Cond::Gt, Type::U32, left, size);
-        let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(rest + bytes).src(beyond);
-        (short.cond, short.sty, short.logic) = (Cond::Lt, Type::U32, Logic::Or);
-        let outside = b.value(short);
+        let outside = if small {
+            let left = b.op2(Op::Sub, Type::U32, size, base);
+            b.setp(Cond::Lt, Type::S32, left, rest + bytes)
+        } else {
+            short(b, size, base, rest + bytes)
+        };
         return (add_wide(b, base.into(), lo, hi), rest as i32, outside);
     }
     let grows = split.is_some_and(|(first, _)| first == 0);
+    if !grows && straddles(mem.align, reach) {
+        let first = if mem.offset == 0 { base } else { b.add(Type::U32, base, mem.offset as u32) };
+        let outside = short(b, size, first, bytes);
+        return (add_wide(b, first.into(), lo, hi), 0, outside);
+    }
     let last = b.add(Type::U32, base, (mem.offset as u32).wrapping_add(reach));
     let outside = b.setp(Cond::Ge, Type::U32, last, size);
     if grows || mem.offset == 0 {
@@ -228,6 +230,23 @@ fn checked(
     } else {
         (add_wide(b, last.into(), lo, hi), -(reach as i32), outside)
     }
+}
+
+/// Whether an access may begin below the end of the 32-bit numbers and end above zero: its last byte alone does not
+/// tell then that it is inside.
+fn straddles(align: Align, reach: u32) -> bool {
+    // The last address that the alignment allows is so far below the end.
+    (1u64 << align.log2) - u64::from(align.rest) <= reach.into()
+}
+
+/// Whether less than `bytes` of a buffer are left from `base` on.
+fn short(b: &mut Builder<'_>, size: Src, base: ValueId, bytes: u32) -> ValueId {
+    let left = b.op2(Op::Sub, Type::U32, size, base);
+    // What is left exceeds the whole if the subtraction went below zero.
+    let beyond = b.setp(Cond::Gt, Type::U32, left, size);
+    let mut short = Inst::new(Op::Set, Type::Pred).src(left).src(bytes).src(beyond);
+    (short.cond, short.sty, short.logic) = (Cond::Lt, Type::U32, Logic::Or);
+    b.value(short)
 }
 
 /// An operand in a register.

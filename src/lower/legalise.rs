@@ -438,18 +438,18 @@ fn rebase(b: &mut Builder<'_>, i: &mut Inst) {
     match *m.base() {
         [] => {
             let base = b.mov(offset as u32);
-            m.rebase(&[base], -offset);
+            m.rebase(&[base], offset.wrapping_neg());
         }
         [base] => {
             let base = b.add(Type::U32, base, offset as u32);
-            m.rebase(&[base], -offset);
+            m.rebase(&[base], offset.wrapping_neg());
         }
         [lo, hi, ..] => {
             let (low, carry) = (b.gpr(), b.func.new_value(Class::Carry));
             b.push(Inst::new(Op::Add, Type::U32).src(lo).src(offset as u32).dst(low).dst(carry));
             let high = if offset < 0 { !0u32 } else { 0 };
             let high = b.value(Inst::new(Op::Add, Type::U32).src(hi).src(high).src(carry));
-            m.rebase(&[low, high], -offset);
+            m.rebase(&[low, high], offset.wrapping_neg());
         }
     }
 }

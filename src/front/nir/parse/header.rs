@@ -5,6 +5,9 @@ use super::super::cursor::Result;
 use super::Parser;
 use crate::diag::Span;
 
+/// Local memory of a thread. Source: CUDA programming guide, compute capabilities 2.x and 3.x.
+const MAX_SCRATCH: u32 = 512 << 10;
+
 impl<'s> Parser<'s> {
     /// `key: value`. Properties that say nothing about the code's meaning are passed over.
     pub(super) fn header_line(&mut self, shader: &mut Shader<'s>) -> Result<()> {
@@ -36,7 +39,13 @@ impl<'s> Parser<'s> {
                 shader.shared_size_span = line_span;
                 shader.shared_size = self.property(value_at)?;
             }
-            "scratch" | "scratch_size" => shader.scratch_size = self.property(value_at)?,
+            "scratch" | "scratch_size" => {
+                shader.scratch_size = self.property(value_at)?;
+                if shader.scratch_size > MAX_SCRATCH {
+                    self.cur.pos = value_at + 1;
+                    return Err(self.cur.expected("at most 524288 bytes, the private memory of a thread"));
+                }
+            }
             "constants" | "constant_data_size" => shader.constants = self.property(value_at)?,
             _ => {}
         }

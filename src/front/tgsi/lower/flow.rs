@@ -49,14 +49,18 @@ impl Body<'_> {
             Opcode::IF | Opcode::UIF if !self.live => self.open.push(Open::Dead),
             Opcode::BGNLOOP | Opcode::SWITCH if !self.live => self.open.push(Open::Dead),
             Opcode::IF | Opcode::UIF => {
-                let cond = self.condition(inst)?;
+                let cond = self.condition(inst);
+                let cond = self.opened(cond)?;
                 self.begin_if(at, cond);
             }
             Opcode::ELSE => self.begin_else(),
             Opcode::ENDIF => self.end_if(),
             Opcode::BGNLOOP => self.begin_loop(),
             Opcode::ENDLOOP => self.end_loop(),
-            Opcode::SWITCH => self.begin_switch(at, inst)?,
+            Opcode::SWITCH => {
+                let begun = self.begin_switch(at, inst);
+                self.opened(begun)?;
+            }
             Opcode::CASE | Opcode::DEFAULT => self.next_case(),
             Opcode::ENDSWITCH => self.end_switch(),
             _ if !self.live => {}
@@ -77,6 +81,15 @@ impl Body<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What could not be opened for an error is open all the same, so that its parts and its end are not taken for those
+    /// of the construct around it.
+    fn opened<T>(&mut self, begun: Parsed<T>) -> Parsed<T> {
+        if begun.is_err() {
+            self.open.push(Open::Dead);
+        }
+        begun
     }
 
     /// Whether the operand of an IF and its kin holds. A float is true unless it is zero: NaN is, too.

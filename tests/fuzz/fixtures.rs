@@ -1,0 +1,118 @@
+//! Fixtures: what they say about kernels, launches and memory.
+
+use super::campaign::{Campaign, Mutant, Tally};
+use super::mutate::{self, Grammar, Random};
+use super::{programs, seeds};
+use nvir::fixture::format::Fixture;
+use nvir::fixture::run::Loaded;
+
+const FIXTURE: Grammar = Grammar {
+    words: &[
+        "true",
+        "null",
+        "\"\"",
+        "\"a\"",
+        "[]",
+        "{}",
+        "[[]]",
+        "\"u8\"",
+        "\"f64\"",
+        "\"i16\"",
+        "\"u64\"",
+        "\"nan\"",
+        "\"-inf\"",
+        "\"0xffffffffffffffff\"",
+        "\"0x\"",
+        "grid",
+        "block",
+        "size",
+        "len",
+        "offset",
+        "shared",
+        "bytes",
+        "shared_dynamic",
+        "private_bytes",
+        "input_bytes",
+        "pointer_bytes",
+        "pointer_align",
+        "levels",
+        "launches",
+        "fill",
+        "words",
+        "hex",
+        "file",
+        "tolerance",
+        "init",
+        "expect",
+        "type",
+        "format",
+        "ulp",
+        "\"1d\"",
+        "\"2d\"",
+        "\"3d\"",
+        "\"cube\"",
+        "\"buffer\"",
+        "\"2d_array\"",
+        "\"1d_array\"",
+        "\"cube_array\"",
+        "\"2d_ms\"",
+        "\"r8_unorm\"",
+        "\"r32_uint\"",
+        "\"rgba32_float\"",
+        "\"r11g11b10_float\"",
+        "\"r16g16b16a16_snorm\"",
+        "[4294967295, 1, 1]",
+        "[1, 65536, 1]",
+        "[65535, 65535, 65535]",
+        "[1024, 1, 1]",
+        "[0, 1, 1]",
+        "[16384, 16384, 1]",
+        "[33, 32, 1]",
+        "{ u32 = 4294967295 }",
+        "{ shared = 4294967295 }",
+        "{ bytes = \"00\", offset = 65535 }",
+        "{ fill = \"nan\" }",
+        "{ words = [1, 2] }",
+        "\"illegal_instruction\"",
+        "\"gf100\"",
+        "\"..\"",
+        "\"/\"",
+        "1e400",
+        "-0.0",
+        "=",
+        "#",
+    ],
+    nests: &[("[", "]"), ("{", "}"), ("[[tests]]", "")],
+    depth: 10_000,
+};
+
+#[test]
+fn fixtures() {
+    let seeds = seeds::fixtures();
+    let make = |r: &mut Random| {
+        let at = r.below(seeds.len());
+        let other = r.of_list(&seeds);
+        let text = mutate::text(&seeds[at].text, &other.text, &FIXTURE, r);
+        Mutant { seed: at, data: text.into_bytes() }
+    };
+    let test = |mutant: &Mutant, r: &mut Random, tally: &mut Tally| {
+        let seed = &seeds[mutant.seed];
+        let fixture = match Fixture::parse(&seed.path, mutant.text()) {
+            Ok(f) => f,
+            Err(e) => return super::own_fault(&e.to_string()),
+        };
+        tally.count("parsed");
+        match Loaded::new(&seed.path, fixture, seed.source.clone()) {
+            Ok(loaded) => {
+                let chips = match loaded.chips() {
+                    Ok(c) if !c.is_empty() => c,
+                    _ => return Ok(()),
+                };
+                let chip = *r.of_list(&chips);
+                programs::run(&loaded, chip, r, tally)
+            }
+            Err(e) => super::own_fault(&e.to_string()),
+        }
+    };
+    Campaign { format: "fixture", count: 2000, reaches: "parsed" }.run(make, test);
+}
