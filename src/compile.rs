@@ -73,6 +73,40 @@ impl Options {
     }
 }
 
+/// A choice that does not exist.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadOption {
+    #[error("no pass `{name}`{}", did_you_mean(.nearest))]
+    Pass { name: String, nearest: Option<&'static str> },
+    #[error("opt_level is 0 to 3, not {0}")]
+    OptLevel(u8),
+    #[error("init_regs is 0 to 3, not {0}")]
+    InitRegs(u8),
+    #[error("pointer_align is a power of two, not {0}")]
+    PointerAlign(u32),
+}
+
+fn did_you_mean(nearest: &Option<&str>) -> String {
+    nearest.map_or_else(|| "; `nvir opt --help` lists them".into(), |n| format!("; did you mean `{n}`?"))
+}
+
+impl Options {
+    /// Whether every choice exists. A compile refuses options that fail it.
+    pub fn check(&self) -> Result<(), BadOption> {
+        if self.opt_level > 3 {
+            return Err(BadOption::OptLevel(self.opt_level));
+        }
+        if self.init_regs > 3 {
+            return Err(BadOption::InitRegs(self.init_regs));
+        }
+        if !self.pointer_align.is_power_of_two() {
+            return Err(BadOption::PointerAlign(self.pointer_align));
+        }
+        let printed = self.print_before.iter().chain(&self.print_after).filter(|n| *n != "all");
+        self.passes.iter().flatten().chain(printed).try_for_each(|name| opt::named(name).map(drop))
+    }
+}
+
 /// Text that a compile was asked to give besides its image: IR listings, times, notes.
 pub type Report = String;
 
@@ -110,6 +144,7 @@ fn reporting<T>(
     report: &mut Report,
     work: impl FnOnce(&mut opt::Session) -> Result<T, Box<Diagnostic>>,
 ) -> Result<T, Diagnostics> {
+    options.check().map_err(|e| Diagnostics::from(Diagnostic::error(e.to_string())))?;
     let mut session = opt::Session::new();
     // A violated invariant must not take the caller down with it: a driver goes on without this kernel.
     let result =

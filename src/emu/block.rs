@@ -8,7 +8,7 @@ use super::access;
 use super::check::Shadow;
 use super::conflict::Tracker;
 use super::exec::{self, Scratch};
-use super::fault::{Fault, FaultKind, Place};
+use super::fault::{Fault, FaultKind, Note, Place};
 use super::inst::{AtomOp, AtomTy, BarMode, Body, Flow, Inst, PSrc, Space, Width};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
@@ -93,6 +93,8 @@ pub(super) struct State {
     pub thread_steps: u64,
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
+    /// What is reported without stopping, by code address: the warp that did it first, and how often.
+    notes: FxHashMap<u32, (u32, Trap, u64)>,
     /// What the current instruction's requests cost, with a profile.
     transactions: u64,
     conflicts: u64,
@@ -103,6 +105,13 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Reports something without stopping the run. One kind of note belongs to an instruction.
+    #[cold]
+    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+        let pc = w.pc.wrapping_sub(8);
+        self.notes.entry(pc).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+    }
+
     /// Counts a memory request for the profile.
     pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
         if self.profile.is_none() {
@@ -140,6 +149,8 @@ pub(super) type Trace<'a> = Option<&'a mut dyn FnMut(&str)>;
 
 /// A block in execution.
 pub(super) struct Block {
+    /// In the grid.
+    pub number: u64,
     warps: Vec<Warp>,
     pub st: State,
     next: usize,
@@ -163,6 +174,7 @@ impl Block {
         let shadow =
             (race || init).then(|| Box::new(Shadow::new(l.shared_bytes as usize, count, race, init)));
         Block {
+            number,
             warps: warps.collect(),
             st: State {
                 ctaid,
@@ -174,6 +186,7 @@ impl Block {
                 thread_steps: 0,
                 shadow,
                 profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
+                notes: FxHashMap::default(),
                 transactions: 0,
                 conflicts: 0,
                 warp_states: vec![WarpState::Ready; count],
@@ -257,6 +270,13 @@ impl Block {
             place: self.place(env, warp, t.lane, t.pc.unwrap_or(pc)),
             detail: t.detail.clone(),
             other: t.other.map(|o| self.place(env, o.warp, o.lane, o.pc)),
+        })
+    }
+
+    /// What the block reported without stopping, by code address.
+    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (u32, Note)> {
+        self.st.notes.iter().map(|(&pc, (warp, trap, times))| {
+            (pc, Note { what: *self.fault(env, *warp, pc, trap), times: *times })
         })
     }
 
