@@ -87,7 +87,8 @@ pub enum BadOption {
 }
 
 fn did_you_mean(nearest: &Option<&str>) -> String {
-    nearest.map_or_else(|| "; `nvir opt --help` lists them".into(), |n| format!("; did you mean `{n}`?"))
+    let names = || opt::PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    nearest.map_or_else(|| format!("; there are {}", names()), |n| format!("; did you mean `{n}`?"))
 }
 
 impl Options {

@@ -48,6 +48,11 @@ enum StageName {
 }
 
 pub fn run(args: Args) -> ExitCode {
+    let passes: Result<Vec<_>, _> = args.passes.iter().map(|name| opt::named(name)).collect();
+    let passes = match passes {
+        Ok(p) => p,
+        Err(e) => return common::usage(e),
+    };
     let text = match common::read_text(&args.input) {
         Ok(text) => text,
         Err(code) => return code,
@@ -74,15 +79,11 @@ pub fn run(args: Args) -> ExitCode {
     options.verify_each = true;
     options.time_passes = args.time_passes;
     let mut session = Session::new();
-    let done = if args.passes.is_empty() {
+    let done = if passes.is_empty() {
         session.run(stage, &mut program, args.target, &options)
     } else {
         let mut done = Ok(());
-        for wanted in &args.passes {
-            let pass = match opt::named(wanted) {
-                Ok(p) => p,
-                Err(e) => return common::usage(e),
-            };
+        for pass in passes {
             done = done
                 .and_then(|()| session.run_pass(pass, stage, &mut program, args.target, &options).map(drop));
         }

@@ -110,6 +110,15 @@ fn is_local(env: &Env<'_>, space: Space, a: u64) -> bool {
     }
 }
 
+/// The place of an access between the end of a thread's memory and the next multiple of 16 bytes, in which it is
+/// allocated. A load of several words may reach there for the sake of its first ones.
+fn padding(env: &Env<'_>, space: Space, a: u64, width: Width) -> Option<Place> {
+    let at = a & !WINDOW & !(u64::from(width.align()) - 1);
+    let end = u64::from(env.launch.local_bytes).next_multiple_of(16);
+    let inside = is_local(env, space, a) && at + u64::from(width.bytes()) <= end;
+    inside.then_some(Place::Local(at as usize))
+}
+
 fn narrow(width: Width, word: u32, a: u64) -> u32 {
     let v = word >> ((a & 3) * 8);
     match width {
@@ -230,15 +239,19 @@ pub(super) fn load(
     for l in lanes(mask) {
         let place = match place(env, st, space, a[l], width, l) {
             Ok(Some(place)) => place,
-            Ok(None) => continue,
-            Err(trap) if trap.0.kind == FaultKind::OutOfBounds && is_local(env, space, a[l]) => {
-                // The program may not use what it has read (a condition computed without a branch), so this alone is
-                // no fault.
-                st.note(w, || trap);
-                none_undefined(w, width, dst, l);
-                continue;
-            }
-            Err(trap) => return Err(trap),
+            Err(trap) if trap.0.kind != FaultKind::OutOfBounds || !is_local(env, space, a[l]) => return Err(trap),
+            missed => match padding(env, space, a[l], width) {
+                Some(place) => place,
+                None => {
+                    // The program may not use what it has read (a condition computed without a branch), so this alone
+                    // is no fault.
+                    if let Err(trap) = missed {
+                        st.note(w, || trap);
+                        none_undefined(w, width, dst, l);
+                    }
+                    continue;
+                }
+            },
         };
         st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Read })?;
         for (k, row) in rows.iter_mut().enumerate().take(n) {
