@@ -71,7 +71,11 @@ pub fn write_output(path: Option<&Path>, data: &[u8]) -> ExitCode {
     };
     match std::fs::write(path, data) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => fault(format!("{}: {e}", path.display())),
+        Err(e) => {
+            // `-o /dev/stdout`, or a FIFO.
+            out::quit_if_pipe_is_closed(&e);
+            fault(format!("{}: {e}", path.display()))
+        }
     }
 }
 

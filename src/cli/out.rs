@@ -52,13 +52,18 @@ pub fn dumb() -> bool {
 /// What a shell reports of a program that SIGPIPE (13) has ended.
 const BROKEN_PIPE: i32 = 128 + 13;
 
+/// Ends the program if its reader has gone away.
+pub fn quit_if_pipe_is_closed(e: &io::Error) {
+    if e.kind() == ErrorKind::BrokenPipe {
+        std::process::exit(BROKEN_PIPE);
+    }
+}
+
 /// Writes a result to standard output.
 pub fn stdout(data: &[u8]) {
     let mut to = io::stdout().lock();
     if let Err(e) = to.write_all(data).and_then(|()| to.flush()) {
-        if e.kind() == ErrorKind::BrokenPipe {
-            std::process::exit(BROKEN_PIPE);
-        }
+        quit_if_pipe_is_closed(&e);
         stderr(&format!("error: standard output: {e}\n"));
         std::process::exit(1);
     }
@@ -67,7 +72,8 @@ pub fn stdout(data: &[u8]) {
 /// Writes to standard error. There is nobody to tell if that fails.
 pub fn stderr(text: &str) {
     if let Err(e) = io::stderr().lock().write_all(text.as_bytes()) {
-        std::process::exit(if e.kind() == ErrorKind::BrokenPipe { BROKEN_PIPE } else { 1 });
+        quit_if_pipe_is_closed(&e);
+        std::process::exit(1);
     }
 }
 

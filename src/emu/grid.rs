@@ -53,7 +53,7 @@ impl Tally {
 
 /// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
 pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
-    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
     let refuse = |detail: String| {
         let place = Place::default();
         Err(Box::new(Fault {
