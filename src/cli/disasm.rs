@@ -89,20 +89,18 @@ fn listing(args: &Args) -> Result<String, ExitCode> {
         };
         return Ok(listing::print(cubin.chip, &kernels, options));
     }
-    let code = match input::text(&data)
-        .ok()
-        .filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace()))
-    {
-        Some(text) => hexadecimal(args, text)?,
-        None if data.len() % 8 == 0 => data.chunks(8).map(little_endian).collect(),
-        None => {
-            return Err(common::fault(format!(
-                "{}: {} bytes are no words of 8; expected a cubin, hexadecimal text or raw words",
-                args.input.display(),
-                data.len()
-            )));
-        }
-    };
+    let code =
+        match input::text(&data).ok().filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace())) {
+            Some(text) => hexadecimal(args, text)?,
+            None if data.len() % 8 == 0 => data.chunks(8).map(little_endian).collect(),
+            None => {
+                return Err(common::fault(format!(
+                    "{}: {} bytes are no words of 8; expected a cubin, hexadecimal text or raw words",
+                    args.input.display(),
+                    data.len()
+                )));
+            }
+        };
     let name = common::stem(&args.input);
     Ok(listing::print(args.target, &[Kernel { name, code, ..Kernel::default() }], options))
 }

@@ -27,7 +27,10 @@ pub fn run(args: Args) -> ExitCode {
             let names: Vec<&str> = Op::ALL.iter().map(|o| o.name()).collect();
             let near = closest(&name.to_ascii_uppercase(), &names);
             let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
-            common::fault(format!("{0} has no operation `{name}`; {near}`nvir isa -t {0}` lists all", args.target))
+            common::fault(format!(
+                "{0} has no operation `{name}`; {near}`nvir isa -t {0}` lists all",
+                args.target
+            ))
         }
     }
 }

@@ -63,7 +63,8 @@ fn wanted_color() -> Option<Color> {
 
 pub fn main() -> ExitCode {
     wanted_color().unwrap_or_default().choose();
-    let style = if Color::on_stderr() { env_logger::WriteStyle::Always } else { env_logger::WriteStyle::Never };
+    let style =
+        if Color::on_stderr() { env_logger::WriteStyle::Always } else { env_logger::WriteStyle::Never };
     let filter = env_logger::Env::default().default_filter_or("warn");
     env_logger::Builder::from_env(filter).write_style(style).init();
     let cli = match Cli::try_parse() {

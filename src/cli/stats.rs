@@ -52,7 +52,10 @@ pub fn run(a: Args) -> ExitCode {
         Err(code) => return code,
     };
     if let Some(other) = files.iter().find(|f| TextKind::of(f, None).is_none()) {
-        return common::fault(format!("{}: expected a .tgsi, .nir or .ir file, or a folder", other.display()));
+        return common::fault(format!(
+            "{}: expected a .tgsi, .nir or .ir file, or a folder",
+            other.display()
+        ));
     }
     let bar = common::progress(files.len());
     let rows = common::in_parallel(a.jobs, &files, |file| {

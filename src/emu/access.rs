@@ -239,7 +239,9 @@ pub(super) fn load(
     for l in lanes(mask) {
         let place = match place(env, st, space, a[l], width, l) {
             Ok(Some(place)) => place,
-            Err(trap) if trap.0.kind != FaultKind::OutOfBounds || !is_local(env, space, a[l]) => return Err(trap),
+            Err(trap) if trap.0.kind != FaultKind::OutOfBounds || !is_local(env, space, a[l]) => {
+                return Err(trap);
+            }
             missed => match padding(env, space, a[l], width) {
                 Some(place) => place,
                 None => {

@@ -307,7 +307,8 @@ impl Verifier<'_> {
             if let SrcKind::Const { offset, .. } = s.kind
                 && offset % 4 != 0
             {
-                return self.fail(format!("source {n} is a constant at {offset:#x}, which is not a multiple of 4"));
+                return self
+                    .fail(format!("source {n} is a constant at {offset:#x}, which is not a multiple of 4"));
             }
             let Some((class, words)) = source_shape(i, n) else { continue };
             let values = s.values();

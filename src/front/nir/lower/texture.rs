@@ -173,7 +173,16 @@ impl<'a> Lower<'a, '_> {
             "lod" => TexOp::LodQuery,
             op => {
                 const KNOWN: [&str; 11] = [
-                    "tex", "txb", "txl", "txd", "txf", "txf_ms", "tg4", "txs", "query_levels", "texture_samples",
+                    "tex",
+                    "txb",
+                    "txl",
+                    "txd",
+                    "txf",
+                    "txf_ms",
+                    "tg4",
+                    "txs",
+                    "query_levels",
+                    "texture_samples",
                     "lod",
                 ];
                 let d = Diagnostic::error(format!("texture operation `{op}` is not supported"));

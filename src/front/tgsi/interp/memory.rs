@@ -107,7 +107,9 @@ impl Thread<'_> {
             Place::Kind(MemoryKind::Global) => global(at.into()),
             Place::Kind(MemoryKind::Shared) => local(&block.shared),
             // As on the emulator, where a value that nobody uses may be read outside.
-            Place::Kind(MemoryKind::Private) if at as usize >= self.private.len() => aligned(at.into()).map(|()| None),
+            Place::Kind(MemoryKind::Private) if at as usize >= self.private.len() => {
+                aligned(at.into()).map(|()| None)
+            }
             Place::Kind(MemoryKind::Private) => local(&self.private),
             Place::Kind(MemoryKind::Input) => local(&block.launch.input),
         }
