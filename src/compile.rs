@@ -73,9 +73,38 @@ impl Options {
     }
 }
 
+/// A choice that does not exist, or that the chip cannot do.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadOption {
+    #[error("no pass `{name}`{}", did_you_mean(.nearest))]
+    Pass { name: String, nearest: Option<&'static str> },
+    #[error("opt_level is 0 to 3, not {0}")]
+    OptLevel(u8),
+    #[error("init_regs is 0 to 3, not {0}")]
+    InitRegs(u8),
+    #[error("pointer_align is a power of two, not {0}")]
+    PointerAlign(u32),
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+fn did_you_mean(nearest: &Option<&str>) -> String {
+    let names = || opt::PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    nearest.map_or_else(|| format!("; there are {}", names()), |n| format!("; did you mean `{n}`?"))
+}
+
 impl Options {
-    /// Whether the chip can do what numbers ask for: `max_gprs`, `private_bytes`, `threads`.
-    pub fn check_limits(&self, chip: Chip) -> Result<(), LimitError> {
+    /// Whether every choice exists and the chip can do what numbers ask for. A compile refuses options that fail it.
+    pub fn check(&self, chip: Chip) -> Result<(), BadOption> {
+        if self.opt_level > 3 {
+            return Err(BadOption::OptLevel(self.opt_level));
+        }
+        if self.init_regs > 3 {
+            return Err(BadOption::InitRegs(self.init_regs));
+        }
+        if !self.pointer_align.is_power_of_two() {
+            return Err(BadOption::PointerAlign(self.pointer_align));
+        }
         let number = |what, value: Option<u32>, min, max| match value {
             Some(n) if n < min || n > max => Err(LimitError::Number { chip, what, value: n, min, max }),
             _ => Ok(()),
@@ -83,7 +112,9 @@ impl Options {
         // More than the chip has is no bound, but nothing wrong.
         number("max_gprs", self.max_gprs, ra::Target::MIN_GPRS, Chip::MAX_GPRS)?;
         number("threads", self.threads, 1, chip.max_block_threads())?;
-        number("private_bytes", Some(self.private_bytes), 0, chip.max_local())
+        number("private_bytes", Some(self.private_bytes), 0, chip.max_local())?;
+        let printed = self.print_before.iter().chain(&self.print_after).filter(|n| *n != "all");
+        self.passes.iter().flatten().chain(printed).try_for_each(|name| opt::named(name).map(drop))
     }
 }
 
@@ -102,7 +133,7 @@ pub fn compile_with_report(
     options: &Options,
     report: &mut Report,
 ) -> Result<Image, Diagnostics> {
-    reporting(options, report, |session| {
+    reporting(chip, options, report, |session| {
         optimise(&mut program, chip, options, session)?;
         generate(&mut program, chip, options, session)
     })
@@ -115,15 +146,17 @@ pub fn optimised(
     options: &Options,
     report: &mut Report,
 ) -> Result<Program, Diagnostics> {
-    reporting(options, report, |session| optimise(&mut program, chip, options, session))?;
+    reporting(chip, options, report, |session| optimise(&mut program, chip, options, session))?;
     Ok(program)
 }
 
 fn reporting<T>(
+    chip: Chip,
     options: &Options,
     report: &mut Report,
     work: impl FnOnce(&mut opt::Session) -> Result<T, Box<Diagnostic>>,
 ) -> Result<T, Diagnostics> {
+    options.check(chip).map_err(|e| Diagnostics::from(Diagnostic::error(e.to_string())))?;
     let mut session = opt::Session::new();
     // A violated invariant must not take the caller down with it: a driver goes on without this kernel.
     let result =
@@ -147,7 +180,6 @@ fn optimise(
         }
         verify::for_chip(program, phase, chip).map_err(|v| defect(format!("after {stage}: {v}")))
     };
-    options.check_limits(chip).map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
     check_limits(program, chip)?;
     check(program, Phase::Front, "the front-end")?;
     session.run(Stage::Front, program, chip, options).map_err(|b| defect(b.to_string()))?;

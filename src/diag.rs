@@ -73,6 +73,14 @@ impl Diagnostic {
         self
     }
 
+    /// Names what was probably meant.
+    pub fn did_you_mean(self, nearest: Option<&str>) -> Diagnostic {
+        match nearest {
+            Some(near) => self.help(format!("did you mean `{near}`?")),
+            None => self,
+        }
+    }
+
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.helps.push(text.into());
         self
@@ -92,7 +100,12 @@ impl Diagnostics {
     pub const LIMIT: usize = 20;
 
     pub fn push(&mut self, d: Diagnostic) {
-        if self.list.len() < Self::LIMIT { self.list.push(d) } else { self.dropped += 1 }
+        if self.is_full() { self.dropped += 1 } else { self.list.push(d) }
+    }
+
+    /// Whether further findings are counted only.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= Self::LIMIT
     }
 
     pub fn has_errors(&self) -> bool {

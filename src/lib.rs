@@ -1,5 +1,8 @@
 //! nvir: a shader code generator for NVIDIA's Fermi and Kepler, and an emulator that runs what it makes.
 
+// The library returns what it has to say.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod analysis;
 pub mod chip;
 pub mod compile;
@@ -11,6 +14,7 @@ pub mod fixture;
 pub mod format;
 pub mod front;
 pub mod image;
+pub mod input;
 pub mod ir;
 pub mod isa;
 pub mod isel;

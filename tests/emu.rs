@@ -498,6 +498,8 @@ fn lanes_of_an_immediate_are_chosen_as_those_of_a_register() {
     };
     assert_eq!(run("VADD4.UD.U8.U8 R5, R4, 0x5, RZ"), 0x0102_0309);
     assert_eq!(run("VADD4.UD.U8.U8 R5, R4, 0x5.4444, RZ"), 0x0607_0809);
+}
+
 #[test]
 fn the_profile_counts_requests_at_the_end_of_the_address_space() {
     let words = assemble(&[ADDRESS[0], ADDRESS[1], "LD.E R0, [R2]", "EXIT"]);

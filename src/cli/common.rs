@@ -1,11 +1,16 @@
 //! What several commands share: reading inputs, reporting what is wrong with them, exit codes.
 
+use super::out::{self, Color, tell};
 use nvir::Chip;
 use nvir::compile::Options;
 use nvir::diag::{self, Diagnostics};
+use nvir::fixture::run::Loaded;
+use nvir::fixture::{Fixture, FixtureError};
 use nvir::front::{self, Language, Request};
+use nvir::input;
 use nvir::ir::Program;
-use std::io::{IsTerminal, Read, Write};
+use nvir::ir::verify::{self, Phase};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,55 +19,79 @@ pub fn input_error() -> ExitCode {
     ExitCode::from(1)
 }
 
+/// Says what is wrong with an input that no diagnostic has a place for.
+pub fn fault(message: impl std::fmt::Display) -> ExitCode {
+    tell!("error: {message}");
+    input_error()
+}
+
 /// Wrong usage.
 pub fn usage(message: impl std::fmt::Display) -> ExitCode {
-    eprintln!("error: {message}\n\nFor more information, try '--help'.");
+    tell!("error: {message}\n\nFor more information, try '--help'.");
     ExitCode::from(2)
 }
 
 /// Says on standard error what is wrong with an input.
 pub fn report(d: &Diagnostics, name: &str, text: &str) {
-    let color = std::io::stderr().is_terminal();
-    eprint!("{}", diag::render(d, name, text, color));
+    out::stderr(&diag::render(d, name, text, Color::on_stderr()));
 }
 
 /// A file's bytes, or standard input's for `-`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
-    let read = if path == Path::new("-") {
-        let mut all = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut all).map(|_| all)
-    } else {
-        std::fs::read(path)
-    };
-    read.map_err(|e| {
-        eprintln!("error: {}: {e}", path.display());
-        input_error()
-    })
+    let read =
+        if path == Path::new("-") { input::read_from(std::io::stdin().lock()) } else { input::read(path) };
+    read.map_err(|e| fault(format!("{}: {e}", path.display())))
 }
 
 /// The same as text.
 pub fn read_text(path: &Path) -> Result<String, ExitCode> {
-    String::from_utf8(read_bytes(path)?).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        eprintln!("error: {}: not text: byte {at} is no UTF-8", path.display());
-        input_error()
-    })
+    let bytes = read_bytes(path)?;
+    let text = input::text(&bytes).map_err(|e| fault(format!("{}: {e}", path.display())))?;
+    Ok(text.to_string())
 }
 
-/// Writes a result to a file or to standard output. A closed pipe is not an error.
+/// A fixture with its source; `-` is a fixture on standard input, whose source is looked for here.
+pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
+    if path != Path::new("-") {
+        return Loaded::read(path);
+    }
+    let broken = |e: String| FixtureError::new(path, e);
+    let bytes = input::read_from(std::io::stdin().lock()).map_err(|e| broken(e.to_string()))?;
+    let fixture = Fixture::parse(path, input::text(&bytes).map_err(broken)?)?;
+    let source = input::read(&fixture.source)
+        .map_err(|e| broken(format!("source {}: {e}", fixture.source.display())))?;
+    Loaded::new(path, fixture, source)
+}
+
+/// Writes a result to a file or to standard output.
 pub fn write_output(path: Option<&Path>, data: &[u8]) -> ExitCode {
-    let written = match path {
-        Some(p) => std::fs::write(p, data).map_err(|e| format!("{}: {e}", p.display())),
-        None => match std::io::stdout().lock().write_all(data) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.to_string()),
-            _ => Ok(()),
-        },
+    let Some(path) = path else {
+        out::stdout(data);
+        return ExitCode::SUCCESS;
     };
-    match written {
+    match std::fs::write(path, data) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {e}");
-            input_error()
+            // `-o /dev/stdout`, or a FIFO.
+            out::quit_if_pipe_is_closed(&e);
+            fault(format!("{}: {e}", path.display()))
+        }
+    }
+}
+
+/// Warnings, each of them once in a run.
+#[derive(Default)]
+pub struct Warnings(std::collections::BTreeSet<String>);
+
+impl Warnings {
+    /// Says what is likely to be a mistake in a fixture, unless it has been said.
+    pub fn tell(&mut self, path: &Path, warnings: impl IntoIterator<Item = String>) {
+        for w in warnings {
+            let text = format!("{}: {w}", path.display());
+            if !self.0.contains(&text) {
+                tell!("warning: {text}");
+                self.0.insert(text);
+            }
         }
     }
 }
@@ -81,7 +110,7 @@ impl TextKind {
         explicit.or_else(|| match Language::of(path) {
             Some(Language::Tgsi) => Some(TextKind::Tgsi),
             Some(Language::Nir) => Some(TextKind::Nir),
-            None if path.extension().is_some_and(|e| e == "ir") => Some(TextKind::Ir),
+            None if input::ends_in(path, &["ir"]) => Some(TextKind::Ir),
             None => None,
         })
     }
@@ -98,7 +127,11 @@ pub fn program(
     let language = match kind {
         TextKind::Tgsi => Language::Tgsi,
         TextKind::Nir => Language::Nir,
-        TextKind::Ir => return Ok(nvir::ir::parse::program(text)?),
+        TextKind::Ir => {
+            let program = nvir::ir::parse::program(text)?;
+            verify::input(&program, Phase::Front)?;
+            return Ok(program);
+        }
     };
     let request = Request {
         text,
@@ -116,29 +149,33 @@ pub fn names(list: &Option<String>) -> Vec<String> {
     list.iter().flat_map(|l| l.split(',')).map(|n| n.trim().to_string()).filter(|n| !n.is_empty()).collect()
 }
 
-/// Fixtures, or files of some kind, below paths.
-pub fn find(paths: &[PathBuf], wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, ExitCode> {
+/// Files of some kind below paths, and files that are named themselves. A folder without any is an error.
+pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, ExitCode> {
     let mut found = Vec::new();
     for p in paths {
-        let result = if p.is_dir() {
-            nvir::fixture::run::walk(p, wanted, &mut found)
-        } else if p.exists() {
+        let before = found.len();
+        if p.is_dir() {
+            input::walk(p, wanted, &mut found).map_err(|e| fault(format!("{}: {e}", p.display())))?;
+        } else if p == Path::new("-") || p.exists() {
             found.push(p.clone());
-            Ok(())
         } else {
-            Err(std::io::Error::other("not found"))
-        };
-        if let Err(e) = result {
-            eprintln!("error: {}: {e}", p.display());
-            return Err(input_error());
+            return Err(fault(format!("{}: not found", p.display())));
+        }
+        if found.len() == before {
+            return Err(fault(format!("{}: no {what} below", p.display())));
         }
     }
     Ok(found)
 }
 
+/// Fixtures below paths.
+pub fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
+    find(paths, "fixture", &|f| input::ends_in(f, &["toml", "json"]))
+}
+
 /// A progress bar on standard error if that is a terminal.
 pub fn progress(len: usize) -> indicatif::ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !std::io::stderr().is_terminal() || out::dumb() {
         return indicatif::ProgressBar::hidden();
     }
     let bar = indicatif::ProgressBar::new(len as u64);
@@ -148,13 +185,19 @@ pub fn progress(len: usize) -> indicatif::ProgressBar {
     bar
 }
 
-/// Runs jobs on a number of threads (0: one a core) and gives their results in order.
+/// Runs jobs on a number of threads (0: one a core), no more than there are jobs, and gives their results in order.
 pub fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     use rayon::prelude::*;
-    match rayon::ThreadPoolBuilder::new().num_threads(jobs).stack_size(16 << 20).build() {
+    match rayon::ThreadPoolBuilder::new().num_threads(jobs.min(items.len())).stack_size(16 << 20).build() {
         Ok(pool) => pool.install(|| items.par_iter().map(&f).collect()),
         Err(_) => items.iter().map(f).collect(),
     }
+}
+
+/// How many jobs may run at once.
+pub fn jobs() -> impl clap::builder::TypedValueParser<Value = usize> {
+    use clap::builder::TypedValueParser;
+    clap::value_parser!(u16).range(0..=1024).map(usize::from)
 }
 
 /// A number on the command line, decimal or hexadecimal.

@@ -1,6 +1,7 @@
 //! `nvir compile`: text to machine code.
 
 use super::common::{self, TextKind};
+use super::out;
 use nvir::Chip;
 use nvir::compile::{self, Options, Report};
 use nvir::image::{Image, cubin, listing};
@@ -95,16 +96,9 @@ pub fn run(a: Args) -> ExitCode {
     let Some(kind) = TextKind::of(&a.input, a.format) else {
         return common::usage(format!("{}: say what it is with --format tgsi, nir or ir", a.input.display()));
     };
-    if !a.pointer_align.is_power_of_two() {
-        return common::usage("--pointer-align is a power of two");
-    }
     if matches!(a.emit, Form::Bin | Form::Cubin) && a.output.is_none() && std::io::stdout().is_terminal() {
         return common::usage("binary forms are not written to a terminal: give --output");
     }
-    let text = match common::read_text(&a.input) {
-        Ok(t) => t,
-        Err(code) => return code,
-    };
     let mut options = Options::new(a.target);
     options.opt_level = a.opt;
     options.max_gprs = a.max_gprs;
@@ -118,9 +112,13 @@ pub fn run(a: Args) -> ExitCode {
     options.pointer_align = a.pointer_align;
     options.private_bytes = a.private_bytes;
     options.threads = a.threads;
-    if let Err(e) = options.check_limits(a.target) {
+    if let Err(e) = options.check(a.target) {
         return common::usage(e);
     }
+    let text = match common::read_text(&a.input) {
+        Ok(t) => t,
+        Err(code) => return code,
+    };
 
     let name = a.input.to_string_lossy();
     let mut notes = Report::new();
@@ -139,7 +137,7 @@ pub fn run(a: Args) -> ExitCode {
             }
         }
     });
-    eprint!("{notes}");
+    out::stderr(&notes);
     match result {
         Ok(data) => common::write_output(a.output.as_deref(), &data),
         Err(d) => {

@@ -4,6 +4,7 @@ use super::common;
 use nvir::Chip;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::listing;
+use nvir::input;
 use nvir::isa;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -69,22 +70,18 @@ fn word(text: &str) -> Option<u64> {
 }
 
 fn not_a_word(args: &Args, line: usize) -> ExitCode {
-    eprintln!(
-        "error: {}:{}:1: expected a word of up to 16 hexadecimal digits",
+    common::fault(format!(
+        "{}:{}:1: expected a word of up to 16 hexadecimal digits",
         args.input.display(),
         line + 1
-    );
-    common::input_error()
+    ))
 }
 
 fn listing(args: &Args) -> Result<String, ExitCode> {
     let data = common::read_bytes(&args.input)?;
     let options = listing::Options { words: args.hex };
     if data.starts_with(b"\x7fELF") {
-        let fault = |e: &dyn std::fmt::Display| {
-            eprintln!("error: {}: {e}", args.input.display());
-            common::input_error()
-        };
+        let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", args.input.display()));
         let cubin = Cubin::read(&data).map_err(|e| fault(&e))?;
         let kernels = match &args.kernel {
             Some(name) => vec![cubin.kernel(name).map_err(|e| fault(&e))?.clone()],
@@ -92,21 +89,18 @@ fn listing(args: &Args) -> Result<String, ExitCode> {
         };
         return Ok(listing::print(cubin.chip, &kernels, options));
     }
-    let code = match std::str::from_utf8(&data)
-        .ok()
-        .filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace()))
-    {
-        Some(text) => hexadecimal(args, text)?,
-        None if data.len() % 8 == 0 => data.chunks(8).map(little_endian).collect(),
-        None => {
-            eprintln!(
-                "error: {}: {} bytes are no words of 8; expected a cubin, hexadecimal text or raw words",
-                args.input.display(),
-                data.len()
-            );
-            return Err(common::input_error());
-        }
-    };
+    let code =
+        match input::text(&data).ok().filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace())) {
+            Some(text) => hexadecimal(args, text)?,
+            None if data.len() % 8 == 0 => data.chunks(8).map(little_endian).collect(),
+            None => {
+                return Err(common::fault(format!(
+                    "{}: {} bytes are no words of 8; expected a cubin, hexadecimal text or raw words",
+                    args.input.display(),
+                    data.len()
+                )));
+            }
+        };
     let name = common::stem(&args.input);
     Ok(listing::print(args.target, &[Kernel { name, code, ..Kernel::default() }], options))
 }

@@ -1,7 +1,8 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
-use super::common;
-use nvir::fixture::run::{Loaded, Outcome, find};
+use super::common::{self, Warnings};
+use super::out::say;
+use nvir::fixture::run::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,35 +24,40 @@ pub struct Args {
 }
 
 pub fn run(a: Args) -> ExitCode {
-    let fixtures = match find(&a.paths) {
+    let fixtures = match common::fixtures(&a.paths) {
         Ok(f) => f,
-        Err(e) => return common::usage(e),
+        Err(code) => return code,
     };
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut warnings = Warnings::default();
     for path in fixtures {
-        let loaded = match Loaded::read(&path) {
+        let loaded = match common::read_fixture(&path) {
             Ok(l) => l,
             Err(e) => {
                 failed += 1;
-                println!("FAILED {}: {e}", path.display());
+                say!("FAILED {e}");
                 continue;
             }
         };
+        warnings.tell(&path, loaded.warnings());
         let name = path.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         for (test, outcome) in loaded.interpret(a.test.as_deref(), a.step_limit, |_, _| ()) {
             match outcome {
                 Outcome::Passed => {
                     passed += 1;
-                    println!("ok {name}/{test}");
+                    say!("ok {name}/{test}");
                 }
                 Outcome::Skipped(_) => skipped += 1,
                 Outcome::Failed(why) => {
                     failed += 1;
-                    println!("FAILED {name}/{test}: {}", why.trim_end());
+                    say!("FAILED {name}/{test}: {}", why.trim_end());
                 }
             }
         }
     }
-    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    if let Some(name) = a.test.filter(|_| passed + failed + skipped == 0) {
+        return common::usage(format!("no test `{name}` in any fixture"));
+    }
+    say!("{passed} passed, {failed} failed, {skipped} skipped");
     if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }

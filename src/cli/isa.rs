@@ -2,6 +2,7 @@
 
 use super::common;
 use nvir::Chip;
+use nvir::diag::closest;
 use nvir::isa::{Op, reference};
 use std::process::ExitCode;
 
@@ -23,11 +24,13 @@ pub fn run(args: Args) -> ExitCode {
     match op.and_then(|&op| reference::page(args.target, op)) {
         Some(page) => common::write_output(None, page.as_bytes()),
         None => {
-            eprintln!(
-                "error: {} has no operation `{name}`; `nvir isa -t {}` lists all",
-                args.target, args.target
-            );
-            common::input_error()
+            let names: Vec<&str> = Op::ALL.iter().map(|o| o.name()).collect();
+            let near = closest(&name.to_ascii_uppercase(), &names);
+            let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
+            common::fault(format!(
+                "{0} has no operation `{name}`; {near}`nvir isa -t {0}` lists all",
+                args.target
+            ))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The command line (INTERFACE section 1); nothing else prints.
 //!
 //! A file for each command, with its `Args` and `run`. Standard output holds only the result; diagnostics and
-//! logging go to standard error. Exit status: 0 done, 1 the input is at fault, 2 wrong usage.
+//! logging go to standard error, both through [`out`]. Exit status: 0 done, 1 the input is at fault, 2 wrong usage.
 
 mod asm;
 mod common;
@@ -10,11 +10,13 @@ mod disasm;
 mod interp;
 mod isa;
 mod opt;
+mod out;
 mod run;
 mod stats;
 mod test;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
+use out::Color;
 use std::process::ExitCode;
 
 /// Shader code generator and emulator for NVIDIA Fermi and Kepler.
@@ -25,6 +27,9 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Colour of diagnostics, help and log
+    #[arg(long, global = true, default_value = "auto", value_name = "WHEN")]
+    color: Color,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -48,9 +53,25 @@ enum Command {
     Stats(stats::Args),
 }
 
+/// The colour that the command line asks for, found without parsing it: parsing may end in an error, which has colours.
+fn wanted_color() -> Option<Color> {
+    let mut args = std::env::args().skip(1).skip_while(|a| a != "--color" && !a.starts_with("--color="));
+    let found = args.next()?;
+    let when = found.strip_prefix("--color=").map(str::to_string).or_else(|| args.next())?;
+    Color::from_str(&when, false).ok()
+}
+
 pub fn main() -> ExitCode {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
-    match Cli::parse().command {
+    wanted_color().unwrap_or_default().choose();
+    let style =
+        if Color::on_stderr() { env_logger::WriteStyle::Always } else { env_logger::WriteStyle::Never };
+    let filter = env_logger::Env::default().default_filter_or("warn");
+    env_logger::Builder::from_env(filter).write_style(style).init();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return said_instead(&e),
+    };
+    match cli.command {
         Command::Compile(a) => compile::run(a),
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
@@ -61,4 +82,16 @@ pub fn main() -> ExitCode {
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),
     }
+}
+
+/// Help, the version, or what is wrong with the command line.
+fn said_instead(e: &clap::Error) -> ExitCode {
+    let text = e.render();
+    if e.use_stderr() {
+        out::stderr(&if Color::on_stderr() { text.ansi().to_string() } else { text.to_string() });
+        return ExitCode::from(2);
+    }
+    let text = if Color::on_stdout() { text.ansi().to_string() } else { text.to_string() };
+    out::stdout(text.as_bytes());
+    ExitCode::SUCCESS
 }

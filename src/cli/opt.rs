@@ -1,8 +1,9 @@
 //! `nvir opt`: single optimiser passes on IR text.
 
-use super::common;
+use super::{common, out};
 use nvir::Chip;
 use nvir::compile::Options;
+use nvir::diag::Diagnostics;
 use nvir::ir::parse;
 use nvir::ir::verify;
 use nvir::opt::{self, Session, Stage};
@@ -47,52 +48,52 @@ enum StageName {
 }
 
 pub fn run(args: Args) -> ExitCode {
+    let passes: Result<Vec<_>, _> = args.passes.iter().map(|name| opt::named(name)).collect();
+    let passes = match passes {
+        Ok(p) => p,
+        Err(e) => return common::usage(e),
+    };
     let text = match common::read_text(&args.input) {
         Ok(text) => text,
         Err(code) => return code,
     };
     let name = args.input.display().to_string();
-    let mut program = match parse::program(&text) {
-        Ok(p) => p,
-        Err(d) => {
-            common::report(&d.into(), &name, &text);
-            return common::input_error();
-        }
-    };
     let (stage, phase) = match args.stage {
         StageName::Front => (Stage::Front, verify::Phase::Front),
         StageName::Ssa => (Stage::Ssa, verify::Phase::Ssa),
         StageName::Legal => (Stage::Legal, verify::Phase::Legal),
     };
-    if let Err(violation) = verify::program(&program, phase) {
-        eprintln!("error: {name}: {violation}");
-        return common::input_error();
-    }
+    let read = parse::program(&text).map_err(Diagnostics::from).and_then(|p| {
+        verify::input(&p, phase)?;
+        Ok(p)
+    });
+    let mut program = match read {
+        Ok(p) => p,
+        Err(d) => {
+            common::report(&d, &name, &text);
+            return common::input_error();
+        }
+    };
     let mut options = Options::new(args.target);
     options.opt_level = args.opt;
     options.verify_each = true;
     options.time_passes = args.time_passes;
     let mut session = Session::new();
-    let done = if args.passes.is_empty() {
+    let done = if passes.is_empty() {
         session.run(stage, &mut program, args.target, &options)
     } else {
         let mut done = Ok(());
-        for wanted in &args.passes {
-            let Some(pass) = opt::find(wanted) else {
-                let names: Vec<&str> = opt::PASSES.iter().map(|p| p.name).collect();
-                return common::usage(format!("no pass `{wanted}`: there are {}", names.join(", ")));
-            };
+        for pass in passes {
             done = done
                 .and_then(|()| session.run_pass(pass, stage, &mut program, args.target, &options).map(drop));
         }
         done
     };
     if let Err(broken) = done {
-        eprintln!("error: {name}: {broken}");
-        return common::input_error();
+        return common::fault(format!("{name}: {broken}"));
     }
     if args.time_passes {
-        eprint!("{}", session.report());
+        out::stderr(&session.report());
     }
     common::write_output(None, program.to_string().as_bytes())
 }

@@ -1,10 +1,15 @@
 //! `nvir run`: one fixture, shown.
 
-use super::common;
+use super::common::{self, Warnings};
+use super::out::{self, Color, say, tell};
 use nvir::Chip;
 use nvir::compile::Options;
 use nvir::emu;
-use nvir::fixture::run::{Loaded, Outcome, Settings};
+use nvir::fixture::FixtureError;
+use nvir::fixture::env::Env;
+use nvir::fixture::format::Test;
+use nvir::fixture::run::{Outcome, Settings};
+use nvir::opt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -90,12 +95,14 @@ impl How {
         }
         let mut limits = Options::new(Chip::Gk110);
         limits.max_gprs = self.max_gprs;
-        limits.check_limits(Chip::Gk110).map_err(|e| e.to_string())?;
+        limits.check(Chip::Gk110).map_err(|e| e.to_string())?;
+        let passes = self.passes.as_ref().map(|_| common::names(&self.passes));
+        passes.iter().flatten().try_for_each(|p| opt::named(p).map(drop)).map_err(|e| e.to_string())?;
         Ok(Settings {
             opt_level,
             max_gprs: self.max_gprs,
             init_regs: self.init_regs,
-            passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
+            passes,
             bisect_limit: self.bisect_limit,
             verify_each: self.verify_each,
             checks,
@@ -112,25 +119,29 @@ pub fn run(a: Args) -> ExitCode {
     };
     settings.profile = a.profile;
     settings.threads = if a.trace { 1 } else { 0 };
-    let loaded = match Loaded::read(&a.fixture) {
+    let broken = |e: &FixtureError| {
+        out::stderr(&e.render(Color::on_stderr()));
+        common::input_error()
+    };
+    let loaded = match common::read_fixture(&a.fixture) {
         Ok(l) => l,
-        Err(e) => {
-            eprintln!("error: {e}");
-            return common::input_error();
-        }
+        Err(e) => return broken(&e),
     };
     let allowed = match loaded.chips() {
         Ok(c) => c,
-        Err(e) => {
-            eprintln!("error: {e}");
-            return common::input_error();
-        }
+        Err(e) => return broken(&e),
     };
     if let Some(name) = &a.test
         && !loaded.fixture.tests.iter().any(|t| &t.name == name)
     {
         let all = loaded.fixture.tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
         return common::usage(format!("no test `{name}`; there are {all}"));
+    }
+    let mut ran = loaded.fixture.tests.iter().filter(|t| a.test.as_ref().is_none_or(|name| &t.name == name));
+    let has = |t: &Test, buffer: &String| t.buffers.contains_key(buffer);
+    if let Some((t, name)) = ran.find_map(|t| Some((t, a.dump.iter().find(|b| !has(t, b))?))) {
+        let all = t.buffers.keys().map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
+        return common::usage(format!("no buffer `{name}` in test `{}`; there are {all}", t.name));
     }
     let chips: Vec<Chip> = if a.target.is_empty() {
         allowed
@@ -140,53 +151,61 @@ pub fn run(a: Args) -> ExitCode {
         a.target.clone()
     };
     let (mut passed, mut failed) = (0, 0);
+    let mut warnings = Warnings::default();
+    warnings.tell(&a.fixture, loaded.warnings());
     for chip in chips {
-        let mut print = |line: &str| eprintln!("{line}");
+        let mut print = |line: &str| tell!("{line}");
         let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
-        let dump = |test: &nvir::fixture::format::Test, env: &nvir::fixture::env::Env| {
+        let dump = |test: &Test, env: &Env| {
             for name in &a.dump {
                 dump_buffer(name, &test.name, env);
             }
         };
         for r in loaded.run(chip, a.test.as_deref(), &settings, &mut trace, dump) {
+            warnings.tell(&a.fixture, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
+            for note in &r.stats.notes {
+                tell!("note: {chip} {}: {note}", r.name);
+            }
             let work = format!("{} thread instructions", r.stats.thread_instructions);
             match &r.outcome {
                 Outcome::Passed => {
                     passed += 1;
-                    println!("ok {chip} {}: {work}", r.name);
+                    say!("ok {chip} {}: {work}", r.name);
                 }
-                Outcome::Skipped(why) => println!("skipped {chip} {}: {why}", r.name),
+                Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", r.name),
                 Outcome::Failed(why) => {
                     failed += 1;
-                    println!("FAILED {chip} {}: {why}", r.name);
+                    say!("FAILED {chip} {}: {why}", r.name);
                 }
             }
-            for note in &r.stats.notes {
-                println!("note {chip} {}: {note}", r.name);
-            }
             if let Some(profile) = &r.stats.profile {
-                print!("{}", profile_text(profile));
+                out::stdout(profile_text(profile).as_bytes());
             }
         }
     }
-    println!("{passed} passed, {failed} failed");
+    say!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }
 
-fn dump_buffer(name: &str, test: &str, env: &nvir::fixture::env::Env) {
-    let bytes = env.buffer(name).and_then(|b| env.read(&b));
-    match bytes {
-        Ok(bytes) => {
-            println!("{name} after {test}:");
-            for (i, row) in bytes.chunks(32).enumerate() {
-                let words: Vec<String> = row
-                    .chunks(4)
-                    .map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>())
-                    .collect();
-                println!("  {:06x}: {}", i * 32, words.join(" "));
-            }
+fn dump_buffer(name: &str, test: &str, env: &Env) {
+    // Piece by piece: the text is three times as large as the buffer.
+    const PIECE: u64 = 1 << 16;
+    let Ok(b) = env.buffer(name) else { return };
+    say!("{name} after {test}:");
+    for start in (0..b.size).step_by(PIECE as usize) {
+        let bytes = match env.memory.read(b.address + start, PIECE.min(b.size - start)) {
+            Ok(bytes) => bytes,
+            Err(e) => return tell!("error: {name}: {e}"),
+        };
+        let mut text = String::new();
+        for (i, row) in bytes.chunks(32).enumerate() {
+            let words: Vec<String> = row
+                .chunks(4)
+                .map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>())
+                .collect();
+            text += &format!("  {:06x}: {}\n", start as usize + i * 32, words.join(" "));
         }
-        Err(e) => eprintln!("error: {e}"),
+        out::stdout(text.as_bytes());
     }
 }
 

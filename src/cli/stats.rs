@@ -4,6 +4,7 @@ use super::common::{self, TextKind};
 use nvir::Chip;
 use nvir::compile::{self, Options};
 use nvir::image::Image;
+use nvir::input;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -28,10 +29,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Compile each input so often; the time shown is the median
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    repeat: usize,
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
+    repeat: u32,
     /// Inputs compiled at once; 0: one a core
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value = "0", value_parser = common::jobs(), value_name = "N")]
     jobs: usize,
     /// Verify the IR after each pass
     #[arg(long)]
@@ -48,14 +49,19 @@ struct Row {
 pub fn run(a: Args) -> ExitCode {
     let mut limits = Options::new(a.target);
     limits.max_gprs = a.max_gprs;
-    if let Err(e) = limits.check_limits(a.target) {
+    if let Err(e) = limits.check(a.target) {
         return common::usage(e);
     }
-    let wanted = |f: &Path| f.extension().is_some_and(|e| e == "tgsi" || e == "nir");
-    let files = match common::find(&a.paths, &wanted) {
+    let files = match common::find(&a.paths, ".tgsi or .nir file", &|f| input::ends_in(f, &["tgsi", "nir"])) {
         Ok(f) => f,
         Err(code) => return code,
     };
+    if let Some(other) = files.iter().find(|f| TextKind::of(f, None).is_none()) {
+        return common::fault(format!(
+            "{}: expected a .tgsi, .nir or .ir file, or a folder",
+            other.display()
+        ));
+    }
     let bar = common::progress(files.len());
     let rows = common::in_parallel(a.jobs, &files, |file| {
         let row = measure(file, &a);
@@ -70,25 +76,29 @@ pub fn run(a: Args) -> ExitCode {
 fn measure(file: &Path, a: &Args) -> Row {
     let input = file.to_string_lossy().into_owned();
     let failed = |why: String| Row { input: input.clone(), result: Err(why), time: 0.0 };
-    let text = match std::fs::read_to_string(file) {
-        Ok(t) => t,
+    let bytes = match input::read(file) {
+        Ok(b) => b,
         Err(e) => return failed(e.to_string()),
     };
-    let Some(kind) = TextKind::of(file, None) else { return failed("neither .tgsi nor .nir".into()) };
+    let text = match input::text(&bytes) {
+        Ok(t) => t,
+        Err(e) => return failed(e),
+    };
+    let Some(kind) = TextKind::of(file, None) else { return failed("neither .tgsi, .nir nor .ir".into()) };
     let mut options = Options::new(a.target);
     options.opt_level = a.opt;
     options.max_gprs = a.max_gprs;
     options.verify_each = a.verify_each;
-    let mut times = Vec::with_capacity(a.repeat);
+    let mut times = Vec::new();
     let mut result = Err(String::new());
-    for _ in 0..a.repeat.max(1) {
+    for _ in 0..a.repeat {
         let start = Instant::now();
-        let image = common::program(kind, &text, None, a.target, &options)
+        let image = common::program(kind, text, None, a.target, &options)
             .and_then(|p| compile::compile(p, a.target, &options));
         times.push(start.elapsed().as_secs_f64() * 1e6);
         result = image.map_err(|d| {
             let place = d.list.first().and_then(|d| d.primary.as_ref()).map_or(String::new(), |(span, _)| {
-                let (line, column) = nvir::diag::line_column(&text, span.start);
+                let (line, column) = nvir::diag::line_column(text, span.start);
                 format!("{line}:{column}: ")
             });
             format!("{place}{}", d.to_string().replace('\n', "; "))

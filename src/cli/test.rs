@@ -1,9 +1,10 @@
 //! `nvir test`: every fixture below some paths, on every chip.
 
-use super::common;
+use super::common::{self, Warnings};
+use super::out::{self, tell};
 use super::run::How;
 use nvir::Chip;
-use nvir::fixture::run::{Loaded, Outcome, Settings, TestReport};
+use nvir::fixture::run::{Outcome, Settings, TestReport};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ pub struct Args {
     #[command(flatten)]
     how: How,
     /// Fixtures run at once; 0: one a core
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value = "0", value_parser = common::jobs(), value_name = "N")]
     jobs: usize,
     /// Print failures only
     #[arg(short, long)]
@@ -36,8 +37,7 @@ pub fn run(a: Args) -> ExitCode {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };
-    let is_fixture = |f: &std::path::Path| f.extension().is_some_and(|e| e == "toml" || e == "json");
-    let files = match common::find(&a.paths, &is_fixture) {
+    let files = match common::fixtures(&a.paths) {
         Ok(f) => f,
         Err(code) => return code,
     };
@@ -50,16 +50,20 @@ pub fn run(a: Args) -> ExitCode {
     });
     bar.finish_and_clear();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    let mut out = String::new();
+    let mut text = String::new();
+    let mut warnings = Warnings::default();
     for (file, result) in files.iter().zip(results) {
         let stem = file.file_stem().map_or_else(|| file.to_string_lossy(), |s| s.to_string_lossy());
         match result {
             Err(why) => {
                 failed += 1;
-                out += &format!("FAILED {stem}: {}\n", one_line(&why));
+                text += &format!("FAILED {stem}: {}\n", one_line(&why));
             }
-            Ok(reports) => {
+            Ok((general, reports)) => {
+                warnings.tell(file, general);
                 for (level, r) in reports {
+                    let named = r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name));
+                    warnings.tell(file, named);
                     let mut name = format!("{stem}/{} {}", r.name, r.chip);
                     if settings.len() > 1 {
                         name += &format!(" -O{level}");
@@ -68,24 +72,24 @@ pub fn run(a: Args) -> ExitCode {
                         Outcome::Passed => {
                             passed += 1;
                             if !a.quiet {
-                                out += &format!("ok {name}\n");
+                                text += &format!("ok {name}\n");
                             }
                         }
                         Outcome::Failed(why) => {
                             failed += 1;
-                            out += &format!("FAILED {name}: {}\n", one_line(why));
+                            text += &format!("FAILED {name}: {}\n", one_line(why));
                         }
                         Outcome::Skipped(_) => skipped += 1,
                     }
                     if !a.quiet {
-                        r.stats.notes.iter().for_each(|note| out += &format!("note {name}: {note}\n"));
+                        r.stats.notes.iter().for_each(|note| tell!("note: {name}: {note}"));
                     }
                 }
             }
         }
     }
-    out += &format!("{passed} passed, {failed} failed, {skipped} skipped\n");
-    common::write_output(None, out.as_bytes());
+    text += &format!("{passed} passed, {failed} failed, {skipped} skipped\n");
+    out::stdout(text.as_bytes());
     if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }
 
@@ -94,12 +98,11 @@ fn one_line(why: &str) -> String {
     why.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn one(
-    file: &std::path::Path,
-    targets: &[Chip],
-    settings: &[Settings],
-) -> Result<Vec<(u8, TestReport)>, String> {
-    let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
+/// A fixture's warnings, and the report of each test, chip and level.
+type Reports = (Vec<String>, Vec<(u8, TestReport)>);
+
+fn one(file: &std::path::Path, targets: &[Chip], settings: &[Settings]) -> Result<Reports, String> {
+    let loaded = common::read_fixture(file).map_err(|e| e.to_string())?;
     let allowed = loaded.chips().map_err(|e| e.to_string())?;
     let mut reports = Vec::new();
     for (&chip, how) in targets.iter().flat_map(|chip| settings.iter().map(move |how| (chip, how))) {
@@ -110,9 +113,10 @@ fn one(
         } else {
             reports.extend(loaded.fixture.tests.iter().map(|t| {
                 let outcome = Outcome::Skipped(format!("not for {chip}"));
-                (level, TestReport { name: t.name.clone(), chip, outcome, stats: Default::default() })
+                let (stats, warnings) = Default::default();
+                (level, TestReport { name: t.name.clone(), chip, outcome, stats, warnings })
             }));
         }
     }
-    Ok(reports)
+    Ok((loaded.warnings(), reports))
 }

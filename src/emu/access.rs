@@ -101,6 +101,24 @@ fn place(
     Ok(found)
 }
 
+/// Whether an address is one of a thread's own memory.
+fn is_local(env: &Env<'_>, space: Space, a: u64) -> bool {
+    match space {
+        Space::Local => true,
+        Space::Generic => a & WINDOW == u64::from(env.launch.local_window),
+        Space::Shared => false,
+    }
+}
+
+/// The place of an access between the end of a thread's memory and the next multiple of 16 bytes, in which it is
+/// allocated. A load of several words may reach there for the sake of its first ones.
+fn padding(env: &Env<'_>, space: Space, a: u64, width: Width) -> Option<Place> {
+    let at = a & !WINDOW & !(u64::from(width.align()) - 1);
+    let end = u64::from(env.launch.local_bytes).next_multiple_of(16);
+    let inside = is_local(env, space, a) && at + u64::from(width.bytes()) <= end;
+    inside.then_some(Place::Local(at as usize))
+}
+
 fn narrow(width: Width, word: u32, a: u64) -> u32 {
     let v = word >> ((a & 3) * 8);
     match width {
@@ -219,7 +237,24 @@ pub(super) fn load(
         return Ok(());
     }
     for l in lanes(mask) {
-        let Some(place) = place(env, st, space, a[l], width, l)? else { continue };
+        let place = match place(env, st, space, a[l], width, l) {
+            Ok(Some(place)) => place,
+            Err(trap) if trap.0.kind != FaultKind::OutOfBounds || !is_local(env, space, a[l]) => {
+                return Err(trap);
+            }
+            missed => match padding(env, space, a[l], width) {
+                Some(place) => place,
+                None => {
+                    // The program may not use what it has read (a condition computed without a branch), so this alone
+                    // is no fault.
+                    if let Err(trap) = missed {
+                        st.note(w, || trap);
+                        none_undefined(w, width, dst, l);
+                    }
+                    continue;
+                }
+            },
+        };
         st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Read })?;
         for (k, row) in rows.iter_mut().enumerate().take(n) {
             row.0[l] = read(env, st, w, l, place, k)?;
@@ -322,6 +357,13 @@ fn load_undefined(st: &BlockState, w: &mut Warp, lane: usize, place: Place, widt
         };
         u.set_word(dst, k, lane, if n == 1 { narrow(width, bits, a) } else { bits }, pc);
     }
+}
+
+/// What lies outside a thread's memory has no value.
+fn none_undefined(w: &mut Warp, width: Width, dst: u8, lane: usize) {
+    let pc = w.pc.wrapping_sub(8);
+    let Some(u) = &mut w.undef else { return };
+    (0..width.regs() as usize).for_each(|k| u.set_word(dst, k, lane, u32::MAX, pc));
 }
 
 /// Memory of a block takes over which bits are undefined (of shared memory: which bytes).

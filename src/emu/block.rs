@@ -8,13 +8,13 @@ use super::access;
 use super::check::Shadow;
 use super::conflict::Tracker;
 use super::exec::{self, Scratch};
-use super::fault::{Fault, FaultKind, Place};
+use super::fault::{Fault, FaultKind, Note, Place};
 use super::inst::{AtomOp, AtomTy, BarMode, Body, Flow, Inst, PSrc, Space, Width};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{Checks, Launch, Note, PcProfile, Program, Side, surface, texture, undef};
+use super::{Checks, Launch, PcProfile, Program, Side, surface, texture, undef};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -79,6 +79,9 @@ struct Barrier {
     clocks: Vec<u32>,
 }
 
+/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict.
+pub(super) type NoteKey = (u32, Option<u32>);
+
 /// What the warps of a block share.
 pub(super) struct State {
     pub ctaid: [u32; 3],
@@ -92,9 +95,10 @@ pub(super) struct State {
     /// Instructions issued by all warps: also the clock.
     pub steps: u64,
     pub thread_steps: u64,
-    pub notes: Vec<Note>,
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
+    /// What is reported without stopping: the warp that did it first, and how often.
+    notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
     /// What the current instruction's requests cost, with a profile.
     transactions: u64,
     conflicts: u64,
@@ -105,6 +109,13 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Reports something about one instruction without stopping the run.
+    #[cold]
+    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+        let pc = w.pc.wrapping_sub(8);
+        self.notes.entry((pc, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+    }
+
     /// Counts a memory request for the profile.
     pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
         if self.profile.is_none() {
@@ -142,6 +153,8 @@ pub(super) type Trace<'a> = Option<&'a mut dyn FnMut(&str)>;
 
 /// A block in execution.
 pub(super) struct Block {
+    /// In the grid.
+    pub number: u64,
     warps: Vec<Warp>,
     pub st: State,
     next: usize,
@@ -165,6 +178,7 @@ impl Block {
         let shadow =
             (race || init).then(|| Box::new(Shadow::new(l.shared_bytes as usize, count, env.checks)));
         Block {
+            number,
             warps: warps.collect(),
             st: State {
                 ctaid,
@@ -174,9 +188,9 @@ impl Block {
                 last_buffer: 0,
                 steps: 0,
                 thread_steps: 0,
-                notes: Vec::new(),
                 shadow,
                 profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
+                notes: FxHashMap::default(),
                 transactions: 0,
                 conflicts: 0,
                 warp_states: vec![WarpState::Ready; count],
@@ -229,8 +243,8 @@ impl Block {
                 return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
             }
             for trap in self.st.shadow.as_mut().map(|s| s.take_agreements()).unwrap_or_default() {
-                let f = self.fault(env, i as u32, pc, &trap);
-                self.st.notes.push(Note(*f));
+                let key = (trap.0.pc.unwrap_or(pc), trap.0.other.map(|o| o.pc));
+                self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
             }
             if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
                 let trap = Trap::new(
@@ -264,6 +278,13 @@ impl Block {
             place: self.place(env, warp, t.lane, t.pc.unwrap_or(pc)),
             detail: t.detail.clone(),
             other: t.other.map(|o| self.place(env, o.warp, o.lane, o.pc)),
+        })
+    }
+
+    /// What the block reported without stopping.
+    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
+        self.st.notes.iter().map(|(&key, (warp, trap, times))| {
+            (key, Note { what: *self.fault(env, *warp, key.0, trap), times: *times })
         })
     }
 

@@ -41,20 +41,23 @@ impl FaultKind {
         FaultKind::StepLimit,
     ];
 
+    /// The names that fixtures use, in the order of [`FaultKind::ALL`].
+    pub const NAMES: [&str; FaultKind::ALL.len()] = [
+        "misaligned",
+        "out_of_bounds",
+        "uninitialized",
+        "race",
+        "divergent_barrier",
+        "deadlock",
+        "stack",
+        "trap",
+        "illegal_instruction",
+        "step_limit",
+    ];
+
     /// The name that fixtures use.
     pub fn name(self) -> &'static str {
-        match self {
-            FaultKind::Misaligned => "misaligned",
-            FaultKind::OutOfBounds => "out_of_bounds",
-            FaultKind::Uninitialized => "uninitialized",
-            FaultKind::Race => "race",
-            FaultKind::DivergentBarrier => "divergent_barrier",
-            FaultKind::Deadlock => "deadlock",
-            FaultKind::Stack => "stack",
-            FaultKind::Trap => "trap",
-            FaultKind::IllegalInstruction => "illegal_instruction",
-            FaultKind::StepLimit => "step_limit",
-        }
+        FaultKind::NAMES[self as usize]
     }
 
     pub fn from_name(name: &str) -> Option<FaultKind> {
@@ -119,3 +122,18 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// What a checker reports without stopping the run: the first place in order of blocks, and how often it happened there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    pub what: Fault,
+    /// Threads that did it, over the whole run.
+    pub times: u64,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.what)?;
+        if self.times > 1 { write!(f, "; {} times", self.times) } else { Ok(()) }
+    }
+}

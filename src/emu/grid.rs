@@ -1,16 +1,15 @@
 //! A launch from the first block to the last.
 
-use super::block::{Block, Env, Progress, Stop, Trace};
+use super::block::{Block, Env, NoteKey, Progress, Stop, Trace};
 use super::conflict::{MAX_BLOCKS, Snapshot, Tracker};
-use super::fault::{Fault, FaultKind, Place};
+use super::fault::{Fault, FaultKind, Note, Place};
 use super::inst::{Body, Inst};
 use super::lanes::Row;
 use super::memory::Memory;
 use super::resolve::Uniform;
-use super::{Launch, Note, Options, PcProfile, Profile, Stats, access};
+use super::{Launch, Options, PcProfile, Profile, Stats, access};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -19,6 +18,9 @@ const RESIDENT: usize = 16;
 
 /// Instructions a block executes before another one's turn.
 const TURN: u64 = 1 << 20;
+
+/// Blocks run on several threads only below that much memory: it takes a copy and as much again for tags.
+const MAX_PARALLEL_BYTES: u64 = 256 << 20;
 
 /// The most threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -29,26 +31,15 @@ struct Tally {
     steps: u64,
     threads: u64,
     profile: Option<Vec<PcProfile>>,
-    /// By place, that of the first block, whichever ended first.
-    notes: BTreeMap<(u32, Option<u32>), (u32, Note)>,
+    /// The block that was first, and what it noted.
+    notes: BTreeMap<NoteKey, (u64, Note)>,
 }
 
 impl Tally {
-    fn note(&mut self, block: u32, note: Note) {
-        match self.notes.entry(note.places()) {
-            Entry::Vacant(e) => {
-                e.insert((block, note));
-            }
-            Entry::Occupied(mut e) if e.get().0 > block => {
-                e.insert((block, note));
-            }
-            Entry::Occupied(_) => {}
+    fn add(&mut self, env: &Env<'_>, block: Block) {
+        for (key, note) in block.notes(env) {
+            self.note(key, block.number, note);
         }
-    }
-
-    fn add(&mut self, block: Block) {
-        let number = block.st.number;
-        block.st.notes.into_iter().for_each(|n| self.note(number, n));
         self.steps += block.st.steps;
         self.threads += block.st.thread_steps;
         if let Some(p) = block.st.profile {
@@ -62,7 +53,7 @@ impl Tally {
 
 /// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
 pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
-    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
     let refuse = |detail: String| {
         let place = Place::default();
         Err(Box::new(Fault {
@@ -84,7 +75,11 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
 
     let (insts, pool) = link(launch);
     let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-    let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks) || cores < 2 || options.trace.is_some();
+    let bytes: u64 = memory.buffers.iter().map(|b| b.size).sum();
+    let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
+        || cores < 2
+        || options.trace.is_some()
+        || bytes > MAX_PARALLEL_BYTES;
     let mut tally = None;
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
@@ -104,8 +99,8 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
         }
     };
     let profile = tally.profile.map(|p| named(launch, &p));
-    let notes = tally.notes.into_values().map(|(_, n)| n).collect();
-    Ok(Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, profile, notes })
+    let notes = tally.notes.into_values().map(|(_, note)| note).collect();
+    Ok(Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, notes, profile })
 }
 
 fn environment<'a>(
@@ -190,7 +185,7 @@ fn in_order(env: &Env<'_>, blocks: u64, limit: u64, trace: &mut Trace<'_>) -> Re
         };
         let others = resident.iter().map(|b| b.st.steps).sum::<u64>() + tally.steps;
         match block.run(env, TURN, limit.saturating_sub(others), trace) {
-            Ok(Progress::Done) => tally.add(block),
+            Ok(Progress::Done) => tally.add(env, block),
             Ok(Progress::Running) => resident.push_back(block),
             Err(Stop::Fault(f)) => return Err(f),
             Err(Stop::Conflict) => return Ok(tally),
@@ -198,13 +193,16 @@ fn in_order(env: &Env<'_>, blocks: u64, limit: u64, trace: &mut Trace<'_>) -> Re
     }
 }
 
-/// All blocks on several threads; `None` if their order could show, or anything faults.
+/// All blocks on several threads; `None` if their order could show, or anything faults: then no further block begins.
 fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> Option<Tally> {
     let failed = AtomicBool::new(false);
     let steps = AtomicU64::new(0);
     let limit = options.step_limit;
     let work = || {
         let one = |mut tally: Tally, number: u64| {
+            if failed.load(Relaxed) {
+                return None;
+            }
             let mut block = Block::new(env, number);
             while !failed.load(Relaxed) {
                 let before = block.st.steps;
@@ -212,34 +210,55 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
                 let total = steps.fetch_add(block.st.steps - before, Relaxed) + block.st.steps - before;
                 match ended {
                     Ok(Progress::Done) if total <= limit => {
-                        tally.add(block);
-                        return tally;
+                        tally.add(env, block);
+                        return Some(tally);
                     }
                     Ok(Progress::Running) if total <= limit => {}
                     _ => failed.store(true, Relaxed),
                 }
             }
-            tally
+            None
         };
-        (0..blocks).into_par_iter().fold(Tally::default, one).reduce(Tally::default, Tally::merge)
+        // `None` ends the walk over the blocks that have not begun, too.
+        let all = (0..blocks).into_par_iter().try_fold(Tally::default, one);
+        all.try_reduce(Tally::default, |a, b| Some(a.merge(b)))
     };
-    let tally = match rayon::ThreadPoolBuilder::new().num_threads(cores).build() {
+    match rayon::ThreadPoolBuilder::new().num_threads(cores).build() {
         Ok(pool) if options.threads != 0 => pool.install(work),
         _ => work(),
-    };
-    (!failed.load(Relaxed)).then_some(tally)
+    }
 }
 
 impl Tally {
     fn merge(mut self, other: Tally) -> Tally {
         self.steps += other.steps;
         self.threads += other.threads;
-        other.notes.into_values().for_each(|(block, n)| self.note(block, n));
         match (&mut self.profile, other.profile) {
             (Some(a), Some(b)) => a.iter_mut().zip(&b).for_each(|(a, b)| a.add(b)),
             (a, b) => *a = a.take().or(b),
         }
+        for (key, (number, note)) in other.notes {
+            self.note(key, number, note);
+        }
         self
+    }
+
+    /// Takes a block's note: the one of the lowest block is kept.
+    fn note(&mut self, key: NoteKey, number: u64, note: Note) {
+        use std::collections::btree_map::Entry;
+        match self.notes.entry(key) {
+            Entry::Vacant(e) => {
+                e.insert((number, note));
+            }
+            Entry::Occupied(mut e) => {
+                let (first, kept) = e.get_mut();
+                let times = kept.times + note.times;
+                if number < *first {
+                    (*first, *kept) = (number, note);
+                }
+                kept.times = times;
+            }
+        }
     }
 }
 

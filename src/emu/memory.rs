@@ -154,9 +154,14 @@ impl Memory {
     pub fn read(&self, addr: u64, size: u64) -> Result<Vec<u8>, MemoryError> {
         let at = self.find(addr, size).ok_or(MemoryError::Unmapped { addr, size })?;
         let buffer = &self.buffers[at];
-        Ok((addr..addr + size)
-            .map(|a| (buffer.words[buffer.word(a)].load(Relaxed) >> ((a & 3) * 8)) as u8)
-            .collect())
+        let skip = ((addr - buffer.origin) & 3) as usize;
+        let words = &buffer.words[buffer.word(addr)..];
+        let words = &words[..(skip + size as usize).div_ceil(4).min(words.len())];
+        let mut bytes = Vec::with_capacity(words.len() * 4);
+        words.iter().for_each(|w| bytes.extend(w.load(Relaxed).to_le_bytes()));
+        bytes.drain(..skip);
+        bytes.truncate(size as usize);
+        Ok(bytes)
     }
 }
 

@@ -35,7 +35,7 @@ mod trap;
 mod undef;
 mod warp;
 
-pub use fault::{Fault, FaultKind, Place};
+pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError};
@@ -131,6 +131,9 @@ impl<'a> Launch<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Checks {
     /// Alignment and bounds of every access. Off: bad reads give 0, bad writes are dropped.
+    ///
+    /// A read of a thread's own (local) memory outside its size is a [`Note`], not a fault, and gives 0: a compiler may
+    /// compute `i < 6 && a[i] == 0` without a branch, and then nobody uses the value.
     pub memory: bool,
     /// Registers and memory that are read before anything wrote them.
     pub init: bool,
@@ -198,26 +201,9 @@ pub struct Stats {
     pub warp_instructions: u64,
     /// The same, times the threads that were active and whose guard was true.
     pub thread_instructions: u64,
-    pub profile: Option<Profile>,
-    /// What is worth a look and no fault: the first of each kind and place.
+    /// By code address: what a checker saw that is no fault of the program.
     pub notes: Vec<Note>,
-}
-
-/// What a checker found that does no harm by itself, told as a fault would be.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Note(pub Fault);
-
-impl Note {
-    /// The addresses of the two instructions.
-    fn places(&self) -> (u32, Option<u32>) {
-        (self.0.place.pc, self.0.other.as_ref().map(|o| o.pc))
-    }
-}
-
-impl std::fmt::Display for Note {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
+    pub profile: Option<Profile>,
 }
 
 /// Where a run spent its instructions.

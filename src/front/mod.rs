@@ -23,7 +23,7 @@ pub enum Language {
 impl Language {
     /// By a file name's ending.
     pub fn of(path: &Path) -> Option<Language> {
-        match path.extension()?.to_str()? {
+        match crate::input::ending(path)?.as_str() {
             "tgsi" => Some(Language::Tgsi),
             "nir" => Some(Language::Nir),
             _ => None,

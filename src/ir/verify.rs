@@ -11,11 +11,12 @@
 //! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes.
 //! In phase `Legal` further: no edge with arguments is critical (what is encodable is the selector's to say).
 //!
-//! A violation is a bug of ours, never the input's fault.
+//! A violation is a bug of ours, never the input's fault, unless the program was read as IR text ([`input`]).
 
 use super::*;
 use crate::analysis::cfg::Cfg;
 use crate::chip::Chip;
+use crate::diag::Diagnostic;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// How far a program has come.
@@ -37,6 +38,8 @@ pub struct Violation {
     /// Block and instruction.
     pub place: String,
     pub message: String,
+    /// Where the instruction stands in the source.
+    pub loc: Loc,
 }
 
 /// Checks all functions of a program, and that calls agree with their callees.
@@ -64,6 +67,17 @@ pub fn program(p: &Program, phase: Phase) -> Result<(), Violation> {
         return Verifier { f: entry, phase, at: None }.fail("the kernel has parameters or results");
     }
     Ok(())
+}
+
+/// The same for a program that somebody wrote: a violation is the input's fault.
+pub fn input(p: &Program, phase: Phase) -> Result<(), Box<Diagnostic>> {
+    program(p, phase).map_err(|v| {
+        let d = Diagnostic::error(format!("{}: {}", v.function, v.message));
+        Box::new(match v.loc.0 {
+            Some(span) => d.at(span, ""),
+            None => d.help(format!("it is {} of `{}`", v.place, v.function)),
+        })
+    })
 }
 
 /// Checks one function by itself.
@@ -119,12 +133,16 @@ fn source_shape(i: &Inst, n: usize) -> Option<(Class, usize)> {
 
 impl Verifier<'_> {
     fn fail<T>(&self, message: impl Into<String>) -> Result<T, Violation> {
+        let loc = match self.at {
+            Some((_, Some(i))) => self.f.insts[i].loc,
+            _ => Loc::default(),
+        };
         let place = match self.at {
             None => "the function".to_string(),
             Some((b, None)) => format!("{b}, terminator"),
             Some((b, Some(i))) => format!("{b}, `{}`", print::InstText(self.f, &self.f.insts[i])),
         };
-        Err(Violation { function: self.f.name.clone(), place, message: message.into() })
+        Err(Violation { function: self.f.name.clone(), place, message: message.into(), loc })
     }
 
     fn layout(&mut self) -> Result<(), Violation> {
@@ -286,6 +304,12 @@ impl Verifier<'_> {
             ));
         }
         for (n, s) in srcs.iter().enumerate() {
+            if let SrcKind::Const { offset, .. } = s.kind
+                && offset % 4 != 0
+            {
+                return self
+                    .fail(format!("source {n} is a constant at {offset:#x}, which is not a multiple of 4"));
+            }
             let Some((class, words)) = source_shape(i, n) else { continue };
             let values = s.values();
             if values.iter().any(|&v| f.class(v) != class) {

@@ -39,7 +39,8 @@ pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::compile::Options;
+use crate::compile::{BadOption, Options};
+use crate::diag::closest;
 use crate::ir::verify::{self, Phase};
 use crate::ir::{Function, Op, OpSet, Program};
 use std::fmt::Write;
@@ -64,6 +65,14 @@ impl Stage {
             Stage::Legal => Phase::Legal,
         }
     }
+}
+
+/// The pass of that name.
+pub fn named(name: &str) -> Result<&'static Pass, BadOption> {
+    find(name).ok_or_else(|| {
+        let names: Vec<&'static str> = PASSES.iter().map(|p| p.name).collect();
+        BadOption::Pass { name: name.to_string(), nearest: closest(name, &names) }
+    })
 }
 
 /// What a pass works on. Both kinds return whether they changed anything.

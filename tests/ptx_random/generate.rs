@@ -185,8 +185,11 @@ impl Generator {
 
     /// A place for an access of so many bytes, the lines that find it, and how the text names it.
     fn place(&mut self, bytes: u32, local: bool) -> (Place, Vec<String>, String) {
-        let spaces: &[Space] =
-            if local { &[Space::Global, Space::Shared, Space::Local] } else { &[Space::Global, Space::Shared] };
+        let spaces: &[Space] = if local {
+            &[Space::Global, Space::Shared, Space::Local]
+        } else {
+            &[Space::Global, Space::Shared]
+        };
         let space = self.rng.pick(spaces);
         let base = ["%gb", "%sb", "%lb"][space as usize];
         if self.rng.one_in(2) {
@@ -292,7 +295,12 @@ impl Generator {
         let ty = if matches!(OPS[n], "and" | "or" | "xor") { "b32" } else { "u32" };
         let text = vec![format!("red.{}.{}.{ty} {at}, {}", space.name(), OPS[n], show(src))];
         let access = Access { bytes: 4, signed: false };
-        self.emit(text, Vec::new(), vec![src], What::Sum(space, n as u32, access, Rc::new(move |v| vec![f(v, 32, false)])));
+        self.emit(
+            text,
+            Vec::new(),
+            vec![src],
+            What::Sum(space, n as u32, access, Rc::new(move |v| vec![f(v, 32, false)])),
+        );
     }
 
     /// Votes and shuffles of whole warps.

@@ -7,6 +7,7 @@
 //! sizes are those of the operands and of the result, which the text gives. Source: Mesa `nir_opcodes.py`,
 //! 22.3 and later; opcodes that exist for one vendor's hardware are known by name and compute nothing here.
 
+use crate::diag::closest;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -285,6 +286,12 @@ static TABLE: LazyLock<FxHashMap<String, AluInfo>> = LazyLock::new(|| {
     }
     rows.into_iter().map(|row| (row.name.clone(), row)).collect()
 });
+
+/// The opcode that is written most like `name`.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let names: Vec<&'static str> = TABLE.keys().map(String::as_str).collect();
+    closest(name, &names)
+}
 
 /// The row of an opcode.
 pub fn lookup(name: &str) -> Option<&'static AluInfo> {

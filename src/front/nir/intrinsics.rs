@@ -4,6 +4,7 @@
 //! intrinsic has is Mesa's matter (`nir_intrinsics.py`, 22.3 and later). What has no row is not known to the
 //! lowering, and the text says so where it is used.
 
+use crate::diag::closest;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -278,6 +279,12 @@ static TABLE: LazyLock<FxHashMap<String, IntrinsicInfo>> = LazyLock::new(|| {
     }
     table
 });
+
+/// The intrinsic that is written most like `name`.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let names: Vec<&'static str> = TABLE.keys().map(String::as_str).collect();
+    closest(name, &names)
+}
 
 /// The row of an intrinsic.
 pub fn lookup(name: &str) -> Option<&'static IntrinsicInfo> {

@@ -5,6 +5,7 @@ use super::super::intrinsics::{self, Barrier, Kind};
 use super::memory::Indices;
 use super::value::{Comp, Word};
 use super::{Lower, Reg, Shape, class, words};
+use crate::diag::Diagnostic;
 use crate::ir::{Aux, BarOp, Inst, MemRef, Op, Rnd, Scope, Space, Sv, Type};
 
 /// What registers that are declared by an intrinsic are called among the others.
@@ -17,7 +18,10 @@ impl<'a> Lower<'a, '_> {
         let srcs = self.fun.srcs(i.srcs);
         let ix = Indices(self.fun.indices(i.indices));
         let Some(info) = intrinsics::lookup(i.name) else {
-            self.error(self.span, format!("intrinsic `{}` is not supported", i.name));
+            let d = Diagnostic::error(format!("intrinsic `{}` is not supported", i.name)).at(self.span, "");
+            // Nobody reads the suggestions of a thousand errors.
+            let near = if self.module.diags.is_full() { None } else { intrinsics::nearest(i.name) };
+            self.module.diags.push(d.did_you_mean(near));
             return self.undef(i.dest.as_ref());
         };
         if srcs.len() != usize::from(info.srcs) {

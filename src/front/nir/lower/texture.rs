@@ -8,6 +8,7 @@ use super::super::ast::{self, TexArg, TexValue};
 use super::Lower;
 use super::deref::Pointer;
 use super::value::{Comp, Word};
+use crate::diag::{Diagnostic, closest};
 use crate::ir::{Dim, Ext, Inst, Op, Tex, TexOp, TexRole, Type, ValueId};
 use arrayvec::ArrayVec;
 
@@ -171,7 +172,22 @@ impl<'a> Lower<'a, '_> {
             "texture_samples" => TexOp::Samples,
             "lod" => TexOp::LodQuery,
             op => {
-                self.error(self.span, format!("texture operation `{op}` is not supported"));
+                const KNOWN: [&str; 11] = [
+                    "tex",
+                    "txb",
+                    "txl",
+                    "txd",
+                    "txf",
+                    "txf_ms",
+                    "tg4",
+                    "txs",
+                    "query_levels",
+                    "texture_samples",
+                    "lod",
+                ];
+                let d = Diagnostic::error(format!("texture operation `{op}` is not supported"));
+                let d = d.at(self.span, "").did_you_mean(closest(op, &KNOWN));
+                self.module.diags.push(d);
                 return None;
             }
         };

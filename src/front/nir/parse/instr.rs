@@ -88,10 +88,11 @@ impl<'s> Parser<'s> {
             if name.is_empty() {
                 return Err(self.cur.expected("an opcode"));
             }
-            return Err(Box::new(
-                Diagnostic::error(format!("unknown opcode `{name}`"))
-                    .at(Span::new(at, at + name.len()), "not one of NIR's"),
-            ));
+            let d = Diagnostic::error(format!("unknown opcode `{name}`"));
+            let d = d.at(Span::new(at, at + name.len()), "not one of NIR's");
+            // Nobody reads the suggestions of a thousand errors.
+            let near = if self.diags.is_full() { None } else { alu::nearest(name) };
+            return Err(Box::new(d.did_you_mean(near)));
         };
         let mut node =
             Alu { info, dest, exact: false, saturate: false, nsw: false, nuw: false, srcs: Range::default() };

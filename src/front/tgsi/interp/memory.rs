@@ -83,7 +83,7 @@ impl Thread<'_> {
         })
     }
 
-    /// A word; none outside a buffer.
+    /// A word; none outside a buffer or private memory.
     fn read(&self, block: &Block<'_>, place: Place, at: u32) -> Result<Option<u32>, Trap> {
         let word = |w: &[u8]| u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
         let global = |address: u64| {
@@ -106,6 +106,10 @@ impl Thread<'_> {
             }
             Place::Kind(MemoryKind::Global) => global(at.into()),
             Place::Kind(MemoryKind::Shared) => local(&block.shared),
+            // As on the emulator, where a value that nobody uses may be read outside.
+            Place::Kind(MemoryKind::Private) if at as usize >= self.private.len() => {
+                aligned(at.into()).map(|()| None)
+            }
             Place::Kind(MemoryKind::Private) => local(&self.private),
             Place::Kind(MemoryKind::Input) => local(&block.launch.input),
         }

@@ -112,7 +112,7 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory) -> Result<(), Box<Fault>> {
     };
     let entry = launch.program.entry(launch.kernel);
     let entry = entry.map_err(|d| fault(FaultKind::IllegalInstruction, d.to_string()))?;
-    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let threads = launch.block.iter().fold(1, |all: u32, &n| all.saturating_mul(n));
     if threads > 1024 || launch.shared_bytes > 1 << 20 || launch.private_bytes > 1 << 20 {
         return Err(fault(FaultKind::OutOfBounds, "the block is too large".into()));
     }
