@@ -114,12 +114,20 @@ fn compiled(language: Language, text: &str, chip: Chip, opt_level: u8) {
     }
 }
 
+/// Time that this thread has had on a processor, where the system tells; otherwise what the clock says.
+fn now(start: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanos = told.and_then(|s| s.split_whitespace().next()?.parse().ok());
+    nanos.map_or_else(|| start.elapsed(), Duration::from_nanos)
+}
+
 /// The shorter of two runs.
 fn time(language: Language, text: &str, chip: Chip, opt_level: u8) -> Duration {
     let run = || {
         let start = Instant::now();
+        let before = now(start);
         compiled(language, text, chip, opt_level);
-        start.elapsed()
+        now(start) - before
     };
     run().min(run())
 }
@@ -135,19 +143,24 @@ fn eight_times_as_deep_takes_about_eight_times_as_long() {
             let long = time(language, &large, chip, level);
             let ratio = long.as_secs_f64() / short.as_secs_f64();
             println!("{name} -O{level}: {short:?} {long:?} {ratio:.1}");
-            assert!(ratio < 24.0, "{name}, {chip} -O{level}: {short:?} for 250, {long:?} for 2000");
+            assert!(long.as_secs() < 10, "{name}, {chip} -O{level}: {long:?} for 2000");
+            assert!(ratio < 20.0, "{name}, {chip} -O{level}: {short:?} for 250, {long:?} for 2000");
         }
     }
 }
 
 #[test]
-fn a_hundred_thousand_nested_constructs_do_not_exhaust_the_stack() {
-    for (name, shape) in &TGSI[..4] {
+fn twenty_thousand_nested_constructs_do_not_exhaust_the_stack() {
+    for (name, shape) in TGSI {
         println!("{name}");
-        compiled(Language::Tgsi, &shape(100_000), Chip::Gk104, 0);
+        compiled(Language::Tgsi, &shape(20_000), Chip::Gk104, 0);
     }
     for (name, shape) in NIR {
         println!("{name}");
-        compiled(Language::Nir, &shape(100_000), Chip::Gk110, 0);
+        compiled(Language::Nir, &shape(20_000), Chip::Gk110, 0);
+    }
+    for (name, shape) in [TGSI[0], TGSI[2], TGSI[8]] {
+        println!("{name}, optimised");
+        compiled(Language::Tgsi, &shape(20_000), Chip::Gf100, 3);
     }
 }

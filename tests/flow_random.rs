@@ -7,10 +7,12 @@
 
 use arbitrary::Unstructured;
 use arbtest::arbtest;
-use nvir::Chip;
+use nvir::compile::{Options, compile};
 use nvir::emu::Checks;
 use nvir::fixture::run::{Loaded, Settings};
 use nvir::fixture::{Fixture, Outcome};
+use nvir::front::{self, Language, Request};
+use nvir::{Chip, diag};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -395,4 +397,48 @@ fn an_arm_that_breaks_beside_an_arm_that_ends_the_thread_waits_for_nobody() {
         ),
         3,
     );
+}
+
+/// What passes left of programs in which they went wrong: read before it is written, so only compiled.
+const REDUCED: &[(Language, &str)] = &[
+    (Language::Tgsi, "COMP\n BGNLOOP\n UIF TEMP[5].xxxx\n BRK\n ENDIF\n BGNLOOP\n ENDLOOP\n ENDLOOP\n"),
+    (
+        Language::Tgsi,
+        "COMP\nIMM[0] UINT32 {8, 2, 0, 4}\nIMM[1] UINT32 {1, 1024, 256, 2044}\n BGNLOOP\n UIF TEMP[3].xxxx\n BRK\n ENDIF\n\
+         MOV TEMP[6].x, IMM[1].xxxx\n BGNLOOP\n USGE TEMP[7].x, TEMP[6].xxxx, IMM[1].zzzz\n UIF TEMP[7].xxxx\n BRK\n ENDIF\n\
+         UIF TEMP[7].xxxx\n MOV TEMP[7].x, IMM[0].zzzz\n ENDIF\n ENDLOOP\n ENDLOOP\n",
+    ),
+    (
+        Language::Nir,
+        "impl main {\n\tdecl_reg vec1 32 r0\n\tvec1 32 ssa_0 = load_const (0x00000400 = 0.000000)\n\tloop {\n\
+         \t\tvec1 32 ssa_5 = ult32 ssa_0, r0\n\t\tif ssa_5 {\n\t\t\tbreak\n\t\t}\n\t\tloop {\n\t\t}\n\t}\n}\n",
+    ),
+    (
+        Language::Nir,
+        "impl main {\n\tdecl_reg vec1 32 r0\n\tvec1 32 ssa_0 = load_const (0x00000400 = 0.000000)\n\tloop {\n\
+         \t\tif r0 {\n\t\t\tr0 = iadd r0, ssa_0\n\t\t\tbreak\n\t\t} else {\n\t\t\tif ssa_0 {\n\t\t\t\tloop {\n\t\t\t\t}\n\
+         \t\t\t} else {\n\t\t\t\treturn\n\t\t\t}\n\t\t}\n\t}\n}\n",
+    ),
+];
+
+#[test]
+fn reduced_programs_verify_after_each_pass_on_every_chip_and_level() {
+    for &(language, text) in REDUCED {
+        for (chip, opt_level) in Chip::ALL.into_iter().flat_map(|c| (0..=3).map(move |l| (c, l))) {
+            let mut options = Options::new(chip);
+            (options.opt_level, options.verify_each) = (opt_level, true);
+            let request = Request {
+                text,
+                chip,
+                abi: &options.abi,
+                entry: None,
+                pointer_align: options.pointer_align,
+                private_bytes: 0,
+            };
+            let done = front::program(language, &request).and_then(|p| compile(p, chip, &options));
+            if let Err(d) = done {
+                panic!("{chip} -O{opt_level}: {}", diag::render(&d, "case", text, false));
+            }
+        }
+    }
 }

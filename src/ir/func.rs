@@ -238,6 +238,31 @@ impl Function {
         })
     }
 
+    /// Makes a branch that has no arms the header of an `if`, since an edge of it is to get a block. Returns the block that
+    /// ends in the branch then, if it is another one, and the join, which nobody reaches: the first goes behind `b`
+    /// in the layout, the second behind the arms. Nothing for other blocks.
+    pub fn open_if(&mut self, b: BlockId) -> Option<(Option<BlockId>, BlockId)> {
+        let block = &self.blocks[b];
+        let branches = matches!(block.term, Term::Branch { .. });
+        if !branches || matches!(block.merge, Merge::If { .. }) {
+            return None;
+        }
+        let is_loop = block.merge != Merge::None;
+        let join = self.detached_block();
+        if !is_loop {
+            self.blocks[b].merge = Merge::If { join };
+            return Some((None, join));
+        }
+        let header = self.detached_block();
+        let block = &mut self.blocks[b];
+        let body = std::mem::take(&mut block.body);
+        let term = std::mem::replace(&mut block.term, Term::Jump(Edge::to(header)));
+        let term_loc = block.term_loc;
+        let new = &mut self.blocks[header];
+        (new.body, new.term, new.term_loc, new.merge) = (body, term, term_loc, Merge::If { join });
+        Some((Some(header), join))
+    }
+
     pub fn add_block_param(&mut self, b: BlockId, class: Class) -> ValueId {
         let v = self.values.push(ValueData { class, def: Def::Block(b) });
         self.blocks[b].params.push(v);

@@ -461,10 +461,16 @@ fn split_critical_edges(f: &mut Function) {
         f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
     }
     let mut layout = Vec::with_capacity(f.layout.len());
-    for b in std::mem::take(&mut f.layout) {
+    for mut b in std::mem::take(&mut f.layout) {
         layout.push(b);
-        if !matches!(f.blocks[b].term, Term::Branch { .. }) {
+        let Term::Branch { then, els, .. } = &f.blocks[b].term else { continue };
+        if [then, els].iter().all(|e| e.args.is_empty() || preds[e.to] < 2) {
             continue;
+        }
+        let opened = f.open_if(b);
+        if let Some((Some(header), _)) = opened {
+            layout.push(header);
+            b = header;
         }
         let mut term = std::mem::replace(&mut f.blocks[b].term, Term::Unreachable);
         let loc = f.blocks[b].term_loc;
@@ -479,6 +485,7 @@ fn split_critical_edges(f: &mut Function) {
             e.to = middle;
             layout.push(middle);
         }
+        layout.extend(opened.map(|(_, join)| join));
         f.blocks[b].term = term;
     }
     f.layout = layout;

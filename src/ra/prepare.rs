@@ -93,12 +93,20 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     }
     let mut layout = Vec::with_capacity(f.layout.len());
     for n in 0..f.layout.len() {
-        let b = f.layout[n];
+        let mut b = f.layout[n];
         layout.push(b);
         if !matches!(f.blocks[b].term, Term::Branch { .. }) {
             continue;
         }
         let critical: Vec<bool> = f.blocks[b].term.successors().map(|s| cfg.preds(s).len() > 1).collect();
+        if !critical.contains(&true) {
+            continue;
+        }
+        let opened = f.open_if(b);
+        if let Some((Some(header), _)) = opened {
+            layout.push(header);
+            b = header;
+        }
         for (k, _) in critical.iter().enumerate().filter(|c| *c.1) {
             let x = f.detached_block();
             let loc = f.blocks[b].term_loc;
@@ -109,6 +117,7 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
             layout.push(x);
             made.push(x);
         }
+        layout.extend(opened.map(|(_, join)| join));
     }
     f.layout = layout;
     made
