@@ -25,10 +25,18 @@ fn printed(chip: Chip, word: u64) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// nvdisasm does not say which NaN it is.
+fn without_payload(text: &str) -> String {
+    match text.split_once("NAN(").and_then(|(head, rest)| Some((head, rest.split_once(')')?.1))) {
+        Some((head, tail)) => format!("{head}NAN{tail}"),
+        None => text.to_string(),
+    }
+}
+
 fn texts_agree(chip: Chip) {
     let wrong: Vec<String> = vectors(chip)
         .filter_map(|(word, want)| {
-            let got = printed(chip, word);
+            let got = without_payload(&printed(chip, word));
             (got != want).then(|| format!("{word:016x} want {want} got {got}"))
         })
         .take(20)
