@@ -217,10 +217,11 @@ mod tests {
 
     #[test]
     fn rounds_of_a_loop_add_nothing_unless_each_leaves_lanes_behind() {
-        // PBK 3; 1: PCNT 1; if (c) {2}; again.
+        // PBK 4; 1: PCNT 1; if (c) {2}; 3: CONT.
         let c = code(&[
-            (&[(Op::Pbk, 3)], true),
-            (&[(Op::Pcnt, 1), (Op::Ssy, 1), (Op::Bra, 2)], false),
+            (&[(Op::Pbk, 4)], true),
+            (&[(Op::Pcnt, 1), (Op::Ssy, 3), (Op::Bra, 2)], false),
+            (&[], false),
             (&[], false),
             (&[], false),
         ]);
