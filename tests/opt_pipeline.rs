@@ -3,8 +3,8 @@
 use nvir::Chip;
 use nvir::compile::{self, Options};
 use nvir::fixture::run::{Loaded, Outcome, Settings};
-use nvir::input;
 use nvir::front::{self, Language, Request};
+use nvir::input;
 use nvir::opt::{self, Stage};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
