@@ -473,7 +473,7 @@ fn notes_do_not_depend_on_the_number_of_threads() {
         execute_with_stats(&words, Chip::Gk110, &s).expect("no fault").1.notes
     };
     assert_eq!(notes(1).len(), 1);
-    assert_eq!(notes(1)[0].0.place.block, [0; 3]);
+    assert_eq!(notes(1)[0].what.place.block, [0; 3]);
     assert_eq!(notes(4), notes(1));
 }
 
