@@ -3,7 +3,8 @@
 use nvir::compile::{self, Options};
 use nvir::driver::Abi;
 use nvir::fixture::format::Fixture;
-use nvir::fixture::run::{Loaded, walk};
+use nvir::fixture::run::Loaded;
+use nvir::input::walk;
 use nvir::front::{self, Language, Request};
 use nvir::image::cubin::Kernel;
 use nvir::image::{cubin, listing};
