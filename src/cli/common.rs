@@ -5,6 +5,7 @@ use nvir::compile::Options;
 use nvir::diag::{self, Diagnostics};
 use nvir::front::{self, Language, Request};
 use nvir::ir::Program;
+use nvir::ir::verify::{self, Phase};
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -98,7 +99,11 @@ pub fn program(
     let language = match kind {
         TextKind::Tgsi => Language::Tgsi,
         TextKind::Nir => Language::Nir,
-        TextKind::Ir => return Ok(nvir::ir::parse::program(text)?),
+        TextKind::Ir => {
+            let program = nvir::ir::parse::program(text)?;
+            verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
+            return Ok(program);
+        }
     };
     let request = Request {
         text,

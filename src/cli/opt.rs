@@ -5,6 +5,7 @@ use nvir::Chip;
 use nvir::compile::Options;
 use nvir::ir::parse;
 use nvir::ir::verify;
+use nvir::isel;
 use nvir::opt::{self, Session, Stage};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,8 +65,8 @@ pub fn run(args: Args) -> ExitCode {
         StageName::Ssa => (Stage::Ssa, verify::Phase::Ssa),
         StageName::Legal => (Stage::Legal, verify::Phase::Legal),
     };
-    if let Err(violation) = verify::program(&program, phase) {
-        eprintln!("error: {name}: {violation}");
+    if let Err(violation) = isel::verify(&program, phase, args.target) {
+        common::report(&violation.diagnostic().into(), &name, &text);
         return common::input_error();
     }
     let mut options = Options::new(args.target);

@@ -18,6 +18,7 @@
 //! ...
 //! ```
 
+use super::op::row;
 use super::*;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -118,10 +119,11 @@ fn mem(f: &mut Formatter<'_>, func: &Function, m: &MemRef) -> fmt::Result {
 }
 
 fn modifiers(f: &mut Formatter<'_>, i: &Inst) -> fmt::Result {
-    if matches!(i.op, Op::Set | Op::Slct) {
+    let row = i.op.row();
+    if row.is(row::COND) {
         write!(f, ".{}", i.cond.name())?;
     }
-    if i.op == Op::Set && i.srcs.len() > 2 {
+    if row.is(row::LOGIC) && i.srcs.len() > 2 {
         write!(f, ".{}", i.logic.name())?;
     }
     match i.aux {

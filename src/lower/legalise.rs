@@ -44,14 +44,9 @@ pub fn run(f: &mut Function, chip: Chip) -> Result<(), Illegal> {
     Ok(())
 }
 
-/// Operations that are no machine instruction and stay: register assignment knows them.
-fn stays(i: &Inst) -> bool {
-    matches!(i.op, Op::Undef | Op::Call | Op::Pcopy)
-}
-
 fn is_legal(f: &Function, chip: Chip, id: InstId) -> bool {
     let i = &f.insts[id];
-    !has_shared_factor(f, i) && (stays(i) || isel::legal(chip, f, i))
+    !has_shared_factor(f, i) && isel::is_final(chip, f, i)
 }
 
 /// Appends an instruction to a block, in legal form.
@@ -63,7 +58,7 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
         materialise(&mut b, &mut inst, 1);
         f.insts[id] = inst;
     }
-    if stays(&f.insts[id]) || isel::legal(chip, f, &f.insts[id]) {
+    if isel::is_final(chip, f, &f.insts[id]) {
         f.blocks[block].body.push(id);
         return Ok(());
     }
@@ -358,8 +353,8 @@ fn would_be_legal(b: &Builder<'_>, chip: Chip, i: &Inst, moved: &[usize]) -> boo
     let Some(some) = general_value(b.func, i) else { return false };
     let mut trial = i.clone();
     for &n in moved {
-        let words = operand_type(i, n).words();
-        if operand_type(i, n) == Type::Pred {
+        let words = i.src_type(n).words();
+        if i.src_type(n) == Type::Pred {
             return false;
         }
         trial.srcs[n] = Src::tuple(&[some; 4][..words]);
@@ -382,22 +377,9 @@ fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {
     found.or_else(|| f.values.iter().find(|(_, d)| d.class == Class::Gpr).map(|(v, _)| v))
 }
 
-/// The type that source `n` is read as.
-fn operand_type(i: &Inst, n: usize) -> Type {
-    match i.op {
-        Op::Cvt | Op::Set if n < 2 => i.sty,
-        Op::Set | Op::Vote => Type::Pred,
-        Op::Sel if n == 2 => Type::Pred,
-        Op::Slct if n == 2 => i.sty,
-        Op::Bar if n == 2 => Type::Pred,
-        Op::Shl | Op::Shr if n == 1 => Type::U32,
-        _ => i.ty,
-    }
-}
-
 /// Puts the value of operand `n`, with its modifiers, into a register of its own.
 fn materialise(b: &mut Builder<'_>, i: &mut Inst, n: usize) {
-    let ty = operand_type(i, n);
+    let ty = i.src_type(n);
     let s = i.srcs[n].immediate(ty).unwrap_or(i.srcs[n]);
     let plain = s.mods == SrcMods::default();
     i.srcs[n] = if plain || s.mods.inv {

@@ -40,7 +40,8 @@ pub mod unroll;
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
-use crate::ir::verify::{self, Phase};
+use crate::ir::verify::Phase;
+use crate::isel;
 use crate::ir::{Function, Op, OpSet, Program};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -307,7 +308,7 @@ impl Session {
             let (before, after) = (before.to_string(), program.to_string());
             Box::new(Broken { pass: pass.name, stage, findings, before, after })
         };
-        verify::program(program, stage.phase()).map_err(|v| broken(v.to_string()))?;
+        isel::verify(program, stage.phase(), chip).map_err(|v| broken(v.to_string()))?;
         if !changed && before.to_string() != program.to_string() {
             return Err(broken("it said that it changed nothing".into()));
         }
