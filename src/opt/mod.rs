@@ -58,7 +58,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    fn phase(self) -> Phase {
+    /// The phase of the IR in it.
+    pub fn phase(self) -> Phase {
         match self {
             Stage::Front => Phase::Front,
             Stage::Ssa => Phase::Ssa,

@@ -148,11 +148,11 @@ impl Verifier<'_> {
             return self.fail("a texel has the components 0 to 3");
         }
         self.general(s.coords.iter().chain(&s.data).chain(&s.index).chain(&s.handle).chain(&s.sample))?;
-        if (i.op == Op::Sured) != s.atom.is_some() {
-            return self.fail("an image atomic, and nothing else, has an atomic operation");
-        }
         if !i.srcs.is_empty() {
             return Ok(());
+        }
+        if (i.op == Op::Sured) != s.atom.is_some() {
+            return self.fail("an image atomic, and nothing else, has an atomic operation");
         }
         if self.rules.phase >= Phase::Ssa {
             return self.fail("this form of an image access is removed by lowering");
@@ -197,10 +197,10 @@ impl Verifier<'_> {
             return self.fail("this memory space has no buffers");
         }
         let fixed = m.base().is_empty() && m.index.is_none();
-        let modulus = (1u64 << m.align.log2) - 1;
-        let wrong = fixed && i64::from(m.offset) as u64 & modulus != u64::from(m.align.rest);
-        if u64::from(m.align.rest) > modulus || wrong {
-            return self.fail("the alignment stated is not true");
+        for fact in [m.align, i.known] {
+            if u64::from(fact.rest) >= 1 << fact.log2 {
+                return self.fail("what is left over is not below what an address or value is a multiple of");
+            }
         }
         if m.space == Space::Const && fixed {
             let end = i64::from(m.offset) + i64::from(i.ty.bytes());
