@@ -42,7 +42,17 @@ fn same(want: &[((Space, u64), u32)], p: &Program, before: &Program, what: &str)
         return;
     }
     let first = want.iter().zip(&got).find(|(a, b)| !equal(a, b));
-    panic!("{what}: {first:x?} ({} and {} words)\n--- before\n{before}\n--- after\n{p}", want.len(), got.len());
+    let (old, new) = (before.to_string(), p.to_string());
+    let only = |a: &str, b: &str| {
+        let there: std::collections::HashSet<&str> = b.lines().collect();
+        a.lines().filter(|l| !there.contains(l)).collect::<Vec<_>>().join("\n")
+    };
+    let (gone, come) = (only(&old, &new), only(&new, &old));
+    panic!(
+        "{what}: {first:x?} ({} and {} words)\n--- gone\n{gone}\n--- new\n{come}\n--- before\n{old}",
+        want.len(),
+        got.len()
+    );
 }
 
 fn chip(seed: u64) -> Chip {

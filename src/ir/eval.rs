@@ -53,9 +53,31 @@ pub fn constant(bank: u8, offset: u32) -> u32 {
     (offset ^ (bank as u32) << 20).wrapping_mul(0x9e37_79b1).rotate_left(13).wrapping_mul(0x85eb_ca6b)
 }
 
-/// A special register.
+/// A special register: of one thread of a launch that may be.
 pub fn special(sv: Sv) -> u32 {
-    (sv as u32 + 1).wrapping_mul(0x0101_4321)
+    const LANE: u32 = 13;
+    match sv {
+        Sv::TidX => 45,
+        Sv::TidY | Sv::WarpId => 3,
+        Sv::TidZ => 1,
+        Sv::NtidX => 64,
+        Sv::NtidY => 4,
+        Sv::NtidZ | Sv::WorkDim => 3,
+        Sv::CtaidX => 0x4321,
+        Sv::CtaidY => 0x123,
+        Sv::CtaidZ => 7,
+        Sv::NctaidX => 0x5000,
+        Sv::NctaidY => 0x200,
+        Sv::NctaidZ => 9,
+        Sv::Laneid => LANE,
+        Sv::LanemaskEq => 1 << LANE,
+        Sv::LanemaskLt => (1 << LANE) - 1,
+        Sv::LanemaskLe => (2 << LANE) - 1,
+        Sv::LanemaskGt => !0 << LANE << 1,
+        Sv::LanemaskGe => !0 << LANE,
+        Sv::NumWarps => 24,
+        sv => (sv as u32 + 1).wrapping_mul(0x0101_4321),
+    }
 }
 
 impl Machine {

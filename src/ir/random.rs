@@ -464,7 +464,7 @@ impl Maker<'_> {
         let (x, y, z, w, p) = (self.gpr(), self.gpr(), self.gpr(), self.gpr(), self.pred());
         let (low, carry) = (self.f.new_value(Class::Gpr), self.f.new_value(Class::Carry));
         self.b().push(Inst::new(Op::Sub, Type::U32).src(x).src(y).dst(low).dst(carry));
-        if self.choose.one_in(2) {
+        if !self.front && self.choose.one_in(2) {
             self.arithmetic();
         }
         let d = self.f.new_value(Class::Pred);
@@ -497,9 +497,10 @@ impl Maker<'_> {
             }
             self.b().push(inst);
             self.gprs.push(d);
+            // In the first phase nothing may stand there that lowering expands.
             match self.choose.below(3) {
-                0 => self.arithmetic(),
-                1 => self.wide_store(),
+                0 if !self.front => self.arithmetic(),
+                1 if !self.front => self.wide_store(),
                 _ => self.predicates(),
             }
         }

@@ -258,7 +258,7 @@ fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         return true;
     }
     if i.ty.is_float() || i.sty.is_float() {
-        if i.ty == i.sty && i.aux != Aux::Integral {
+        if i.ty == i.sty && i.aux != Aux::Integral && i.ty != Type::F16 {
             i.op = Op::Add;
             i.srcs.push(zero_of(i.ty).neg());
             i.aux = Aux::None;

@@ -88,6 +88,9 @@ impl Verifier<'_> {
             Aux::Integral if !(i.ty.is_float() && i.ty == i.sty) => {
                 return self.fail("only a float of the same type is rounded to an integral value");
             }
+            Aux::Sv(sv) if Types::WIDE.has(i.ty) && sv != Sv::ClockLo => {
+                return self.fail("only the clock has 64 bits");
+            }
             Aux::Atom(op) => self.atomic(i, op)?,
             Aux::Bar(op) => {
                 let reduction = !matches!(op, BarOp::Sync | BarOp::Arrive);
@@ -380,6 +383,13 @@ impl Verifier<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether lowering may put other instructions in place of one, which may give carries of their own.
+pub(super) fn may_expand(i: &Inst) -> bool {
+    let pair = [i.ty, i.sty].iter().any(|t| t.words() > 1);
+    let sequence = matches!(i.op, Op::Sin | Op::Cos | Op::Ex2 | Op::Rdsv | Op::Shfl);
+    pair || sequence || i.mem.is_some() || i.ext.is_some() || i.op.is(op::FRONT)
 }
 
 /// Bytes of a bank of constant memory.
