@@ -71,11 +71,15 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
     }
 }
 
-/// Runs each pass on a program by itself.
+/// Runs each pass on a program by itself; on machine operations those that are meant for them.
 fn each_pass(seed: u64, p: &Program, stage: Stage) {
     let (chip, options) = (chip(seed), Options::new(chip(seed)));
     let want = results(p, &format!("seed {seed}"));
-    for pass in opt::PASSES {
+    let last = opt::pipeline(Stage::Legal, options.opt_level);
+    for (place, pass) in opt::PASSES.iter().enumerate() {
+        if stage == Stage::Legal && !last.contains(&place) {
+            continue;
+        }
         let what = format!("seed {seed} {chip}: pass {} ({stage:?})", pass.name);
         let mut q = p.clone();
         Session::new()

@@ -52,9 +52,7 @@ fn details(op: Op, ty: Type, sty: Type) -> Vec<Aux> {
         Detail::None | Detail::Call | Detail::Tex | Detail::Surf => vec![Aux::None],
         Detail::Sv if ty.words() == 2 => vec![Aux::Sv(Sv::ClockLo)],
         Detail::Sv => Sv::ALL.iter().map(|&s| Aux::Sv(s)).collect(),
-        Detail::Atom => {
-            AtomOp::ALL.iter().filter(|o| o.types().has(ty)).map(|&o| Aux::Atom(o)).collect()
-        }
+        Detail::Atom => AtomOp::ALL.iter().filter(|o| o.types().has(ty)).map(|&o| Aux::Atom(o)).collect(),
         Detail::Bar => BarOp::ALL.iter().map(|&o| Aux::Bar(o)).collect(),
         Detail::Scope => Scope::ALL.iter().map(|&o| Aux::Scope(o)).collect(),
         Detail::Vote => VoteOp::ALL.iter().map(|&o| Aux::Vote(o)).collect(),
@@ -147,7 +145,10 @@ fn conditions(op: Op, sty: Type) -> Vec<Cond> {
 fn memory(op: Op, space: Space, pool: &Pool) -> Option<MemRef> {
     op.is(op::MEMORY).then(|| {
         let words = if matches!(space, Space::Global | Space::Generic) { 2 } else { 1 };
-        MemRef::new(space).with_base(&pool.words[..words]).with_offset(0x20).with_align(Align::multiple_of(16))
+        MemRef::new(space)
+            .with_base(&pool.words[..words])
+            .with_offset(0x20)
+            .with_align(Align::multiple_of(16))
     })
 }
 
@@ -356,7 +357,11 @@ fn illegal_variants(i: &Inst, f: &mut Function, pool: &Pool) -> Vec<(&'static st
     let extra = [f.new_value(Class::Gpr), f.new_value(Class::Gpr)];
     if row.results != Results::Image {
         add("two destinations too many", &|new| {
-            extra.iter().for_each(|&d| if !new.dsts.is_full() { new.dsts.push(d) })
+            extra.iter().for_each(|&d| {
+                if !new.dsts.is_full() {
+                    new.dsts.push(d)
+                }
+            })
         });
     }
     if matches!(row.results, Results::Value | Results::ValuePred | Results::Ballot | Results::Components) {
@@ -521,7 +526,8 @@ const IN_THE_LAST_PHASE: &[Refused] = &[
 fn refused(r: &Refused, args: &[&str]) {
     let path = std::env::temp_dir().join(format!("nvir-refused-{}-{}.ir", std::process::id(), args.len()));
     let lines: Vec<&str> = r.text.lines().map(str::trim).collect();
-    let text = format!("program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n {}\n exit\n}}\n", lines.join("\n "));
+    let text =
+        format!("program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n {}\n exit\n}}\n", lines.join("\n "));
     std::fs::write(&path, text).expect("writable");
     let out = Command::new(env!("CARGO_BIN_EXE_nvir")).args(args).arg(&path).output().expect("it runs");
     let said = String::from_utf8_lossy(&out.stderr);
@@ -529,7 +535,11 @@ fn refused(r: &Refused, args: &[&str]) {
     let place = format!("{}:{at}:2", path.display());
     let _ = std::fs::remove_file(&path);
     assert_eq!(out.status.code(), Some(1), "{args:?} {}: {said}", r.text);
-    assert!(said.contains(r.reason) && said.contains(&place) && said.contains("^^^"), "{args:?} {}: {said}", r.text);
+    assert!(
+        said.contains(r.reason) && said.contains(&place) && said.contains("^^^"),
+        "{args:?} {}: {said}",
+        r.text
+    );
     assert!(!said.contains("bug in nvir"), "{said}");
 }
 

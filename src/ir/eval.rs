@@ -133,7 +133,8 @@ impl Machine {
             }
             Op::Atom => {
                 let Aux::Atom(op) = inst.aux else { return Err(unsupported()) };
-                let data: ArrayVec<u32, 8> = inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words)).collect();
+                let data: ArrayVec<u32, 8> =
+                    inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words)).collect();
                 let old: ArrayVec<u32, 4> =
                     (0..words as u64).map(|k| self.load_word(m.space, m.buffer, address + 4 * k)).collect();
                 let new: ArrayVec<u32, 4> = match op {
@@ -331,8 +332,7 @@ fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
             }
         }
         Op::Set if inst.srcs.len() == 2 && !inst.sty.is_float() => {
-            let order =
-                if inst.sty == Type::S64 { (a as i64).cmp(&(b()? as i64)) } else { a.cmp(&b()?) };
+            let order = if inst.sty == Type::S64 { (a as i64).cmp(&(b()? as i64)) } else { a.cmp(&b()?) };
             let holds = inst.cond as u8 & 1 << (order as i8 + 1) != 0;
             match inst.ty {
                 Type::Pred => u64::from(holds),

@@ -295,7 +295,11 @@ impl Maker<'_> {
                     return;
                 }
                 let d = self.b().values(inst);
-                if ty == Type::F32 { self.floats.extend(d) } else { self.gprs.extend(d) }
+                if ty == Type::F32 {
+                    self.floats.extend(d)
+                } else {
+                    self.gprs.extend(d)
+                }
                 return;
             }
         }
@@ -377,8 +381,10 @@ impl Maker<'_> {
         // Whether the evaluator knows it does not depend on the numbers.
         if [inst.ty, inst.sty].iter().any(|t| t.words() == 2) {
             let cvt = op == Op::Cvt && (inst.ty.is_float() || inst.sty.is_float());
-            let known = !matches!(op, Op::Div | Op::Mod | Op::MulHi | Op::MadHi | Op::Popc | Op::Flo | Op::Brev);
-            return (known && !cvt && op != Op::Slct && !(op == Op::Set && inst.srcs.len() > 2)).then_some(inst);
+            let known =
+                !matches!(op, Op::Div | Op::Mod | Op::MulHi | Op::MadHi | Op::Popc | Op::Flo | Op::Brev);
+            return (known && !cvt && op != Op::Slct && !(op == Op::Set && inst.srcs.len() > 2))
+                .then_some(inst);
         }
         let mut numbers = inst.clone();
         numbers.srcs.iter_mut().for_each(|s| s.kind = SrcKind::Imm(1));

@@ -127,7 +127,10 @@ impl Source {
         let neg = float || self.neg && (word || int && self.abs);
         let abs = float || self.abs && int;
         let inv = ty == Type::Pred || self.not && int;
-        (!mods.neg || neg) && (!mods.abs || abs) && (!mods.inv || inv) && !(mods.inv && (mods.neg || mods.abs))
+        (!mods.neg || neg)
+            && (!mods.abs || abs)
+            && (!mods.inv || inv)
+            && !(mods.inv && (mods.neg || mods.abs))
     }
 }
 
@@ -224,7 +227,7 @@ impl Detail {
             Detail::Shift => "{.shift}",
             Detail::Quad => ".qLANE.OPERATIONS",
             Detail::Count => ".nCOUNT",
-            Detail::Suclamp => ".mMODE{.2d}{.s}.BIAS",
+            Detail::Suclamp => ".mMODE{.2d}{.s}.{n}BIAS",
             Detail::Subfm => "{.3d}",
             Detail::Madsp => ".mPARTS",
             Detail::Call => "fN{..}",

@@ -46,7 +46,7 @@ const ATOMIC: &[Space] = &[Space::Global, Space::Shared, Space::Buffer, Space::G
 ops! {
     // ---- moves and choices
     /// `d = a`
-    Mov "mov" = Row::new(Types::ALL, &[Source::TY.float().neg().abs().not()]).sat(Types::F32).flags(FTZ | WIDE);
+    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).sat(Types::F32).flags(FTZ | WIDE);
     /// no value was written: any bits, differing from use to use
     Undef "undef" = Row::new(Types::ALL, &[]).flags(WIDE);
     /// `d = c ? a : b`, c a predicate
@@ -205,7 +205,7 @@ ops! {
     Sust "sust" = Row::new(Types::DATA, &[T.optional(), T.optional(), T.optional(), T.optional()])
         .gives(Results::None).detail(Detail::Surf).flags(EFFECT | WIDE);
     /// image atomic (lower/surfaces)
-    Sured "sured" = Row::new(Types::DATA, &[T.optional(), T.optional(), T.optional()]).gives(Results::Image)
+    Sured "sured" = Row::new(Types::NUMBER, &[T.optional(), T.optional(), T.optional()]).gives(Results::Image)
         .detail(Detail::Surf).flags(EFFECT | READS | WIDE);
     /// image size (lower/surfaces)
     Suq "suq" = Row::new(Types::WORD, &[T.optional()]).gives(Results::Image).detail(Detail::Surf).flags(FRONT);

@@ -157,6 +157,9 @@ impl Verifier<'_> {
         if (i.op == Op::Sured) != s.atom.is_some() {
             return self.fail("an image atomic, and nothing else, has an atomic operation");
         }
+        if let Some(op) = s.atom.filter(|op| !op.types().has(i.ty)) {
+            return self.fail(format!("`{}` has no type {}: it has {}", op.name(), i.ty, names(op.types())));
+        }
         if self.rules.phase >= Phase::Ssa {
             return self.fail("this form of an image access is removed by lowering");
         }
@@ -291,7 +294,8 @@ impl Verifier<'_> {
             if let SrcKind::Const { offset, .. } = s.kind {
                 let bytes = 4 * words as i64;
                 if i64::from(offset) % bytes != 0 {
-                    return self.fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"));
+                    return self
+                        .fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"));
                 }
             }
         }
