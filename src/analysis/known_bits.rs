@@ -314,6 +314,10 @@ impl KnownBits {
 
     /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt about its base.
     pub fn align(&self, m: &MemRef) -> Align {
+        // The register that gives the bank gives the address in it, too.
+        if m.index.is_some() && m.space == Space::Const {
+            return m.align;
+        }
         let base = m.base();
         let from_base = match base.first() {
             None => Bits::constant(0),

@@ -129,7 +129,7 @@ pub fn program(
         TextKind::Nir => Language::Nir,
         TextKind::Ir => {
             let program = nvir::ir::parse::program(text)?;
-            verify::input(&program, Phase::Front)?;
+            verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
             return Ok(program);
         }
     };

@@ -8,6 +8,7 @@ mod common;
 mod compile;
 mod disasm;
 mod interp;
+mod ir;
 mod isa;
 mod opt;
 mod out;
@@ -47,6 +48,7 @@ enum Command {
     Asm(asm::Args),
     Disasm(disasm::Args),
     Interp(interp::Args),
+    Ir(ir::Args),
     Isa(isa::Args),
     Run(run::Args),
     Test(test::Args),
@@ -77,6 +79,7 @@ pub fn main() -> ExitCode {
         Command::Asm(a) => asm::run(a),
         Command::Disasm(a) => disasm::run(a),
         Command::Interp(a) => interp::run(a),
+        Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),

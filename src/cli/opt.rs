@@ -3,9 +3,9 @@
 use super::{common, out};
 use nvir::Chip;
 use nvir::compile::Options;
-use nvir::diag::Diagnostics;
 use nvir::ir::parse;
 use nvir::ir::verify;
+use nvir::isel;
 use nvir::opt::{self, Session, Stage};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,14 +63,14 @@ pub fn run(args: Args) -> ExitCode {
         StageName::Ssa => (Stage::Ssa, verify::Phase::Ssa),
         StageName::Legal => (Stage::Legal, verify::Phase::Legal),
     };
-    let read = parse::program(&text).map_err(Diagnostics::from).and_then(|p| {
-        verify::input(&p, phase)?;
+    let read = parse::program(&text).and_then(|p| {
+        isel::verify(&p, phase, args.target).map_err(|v| v.diagnostic())?;
         Ok(p)
     });
     let mut program = match read {
         Ok(p) => p,
         Err(d) => {
-            common::report(&d, &name, &text);
+            common::report(&d.into(), &name, &text);
             return common::input_error();
         }
     };

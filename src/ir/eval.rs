@@ -53,9 +53,31 @@ pub fn constant(bank: u8, offset: u32) -> u32 {
     (offset ^ (bank as u32) << 20).wrapping_mul(0x9e37_79b1).rotate_left(13).wrapping_mul(0x85eb_ca6b)
 }
 
-/// A special register.
+/// A special register: of one thread of a launch that may be.
 pub fn special(sv: Sv) -> u32 {
-    (sv as u32 + 1).wrapping_mul(0x0101_4321)
+    const LANE: u32 = 13;
+    match sv {
+        Sv::TidX => 45,
+        Sv::TidY | Sv::WarpId => 3,
+        Sv::TidZ => 1,
+        Sv::NtidX => 64,
+        Sv::NtidY => 4,
+        Sv::NtidZ | Sv::WorkDim => 3,
+        Sv::CtaidX => 0x4321,
+        Sv::CtaidY => 0x123,
+        Sv::CtaidZ => 7,
+        Sv::NctaidX => 0x5000,
+        Sv::NctaidY => 0x200,
+        Sv::NctaidZ => 9,
+        Sv::Laneid => LANE,
+        Sv::LanemaskEq => 1 << LANE,
+        Sv::LanemaskLt => (1 << LANE) - 1,
+        Sv::LanemaskLe => (2 << LANE) - 1,
+        Sv::LanemaskGt => !0 << LANE << 1,
+        Sv::LanemaskGe => !0 << LANE,
+        Sv::NumWarps => 24,
+        sv => (sv as u32 + 1).wrapping_mul(0x0101_4321),
+    }
 }
 
 impl Machine {
@@ -105,13 +127,14 @@ impl Machine {
             }
             Op::St => {
                 let data = operand(&inst.srcs[0], read);
-                for (k, x) in data.into_iter().enumerate() {
+                for (k, x) in data.into_iter().take(words).enumerate() {
                     self.words.insert((m.space, address + 4 * k as u64), x);
                 }
             }
             Op::Atom => {
                 let Aux::Atom(op) = inst.aux else { return Err(unsupported()) };
-                let data: ArrayVec<u32, 8> = inst.srcs.iter().flat_map(|s| operand(s, read)).collect();
+                let data: ArrayVec<u32, 8> =
+                    inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words)).collect();
                 let old: ArrayVec<u32, 4> =
                     (0..words as u64).map(|k| self.load_word(m.space, m.buffer, address + 4 * k)).collect();
                 let new: ArrayVec<u32, 4> = match op {
@@ -147,14 +170,21 @@ impl Machine {
         let mut out = Results::new();
         match inst.op {
             Op::Undef => out.push(0),
-            Op::Pcopy => out.extend(inst.srcs.iter().flat_map(|s| operand(s, read))),
+            Op::Pcopy => {
+                let words = |s: &Src| s.values().len().max(1);
+                out.extend(inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words(s))));
+            }
             Op::Membar | Op::Texbar | Op::Bar => {}
             Op::Rdsv => match inst.aux {
                 Aux::Sv(sv) => out.push(special(sv)),
                 _ => return Err(unsupported),
             },
-            Op::Mov | Op::Neg | Op::Abs if inst.ty.words() == 2 => {
-                out.extend(operand(&inst.srcs[0], read));
+            _ if is_wide(inst) => {
+                let d = wide(inst, read).ok_or(unsupported)?;
+                out.push(d as u32);
+                if inst.ty.words() == 2 {
+                    out.push((d >> 32) as u32);
+                }
             }
             Op::Add | Op::Mul | Op::Mad if inst.ty == Type::F64 => {
                 let x: ArrayVec<u64, 4> = inst.srcs.iter().map(|s| double(s, read)).collect();
@@ -232,6 +262,89 @@ impl Machine {
     }
 }
 
+/// Whether an instruction computes with pairs of words other than doubles' arithmetic.
+fn is_wide(inst: &Inst) -> bool {
+    let wide = |t: Type| t.words() == 2;
+    let arithmetic = matches!(inst.op, Op::Add | Op::Sub | Op::Mul | Op::Mad) && inst.ty == Type::F64;
+    (wide(inst.ty) || wide(inst.sty)) && !arithmetic && !matches!(inst.op, Op::ShfL | Op::ShfR)
+}
+
+/// The result of an operation on pairs of words; the machine's rules for shift amounts.
+fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
+    let source = |n: usize| {
+        let ty = inst.src_type(n);
+        let s = inst.srcs.get(n)?;
+        Some(match ty {
+            Type::F64 => double(s, read),
+            Type::Pred => u64::from(single(s, read) & 1),
+            _ if ty.words() == 2 => {
+                let w = operand(s, read);
+                let x = u64::from(w[0]) | u64::from(w[1]) << 32;
+                if s.mods.inv { !x } else { x }
+            }
+            _ if ty.is_signed() => single(s, read) as i32 as u64,
+            _ if ty.is_float() || ty.bytes() < 4 => return None,
+            _ => single(s, read).into(),
+        })
+    };
+    let a = source(0)?;
+    let b = || source(1);
+    let signed = inst.ty == Type::S64;
+    if inst.ty == Type::F64 {
+        return match inst.op {
+            Op::Mov => Some(a),
+            Op::Neg => Some(a ^ 1 << 63),
+            Op::Abs => Some(a & !(1 << 63)),
+            Op::Sel => Some(if source(2)? != 0 { a } else { b()? }),
+            _ => None,
+        };
+    }
+    Some(match inst.op {
+        Op::Mov => a,
+        Op::Sel => {
+            if source(2)? != 0 {
+                a
+            } else {
+                b()?
+            }
+        }
+        Op::Add if inst.srcs.len() == 2 => a.wrapping_add(b()?),
+        Op::Sub if inst.srcs.len() == 2 => a.wrapping_sub(b()?),
+        Op::Mul => a.wrapping_mul(b()?),
+        Op::Mad => a.wrapping_mul(b()?).wrapping_add(source(2)?),
+        Op::And => a & b()?,
+        Op::Or => a | b()?,
+        Op::Xor => a ^ b()?,
+        Op::Not => !a,
+        Op::Neg => a.wrapping_neg(),
+        Op::Abs => (a as i64).unsigned_abs(),
+        Op::Min if signed => (a as i64).min(b()? as i64) as u64,
+        Op::Max if signed => (a as i64).max(b()? as i64) as u64,
+        Op::Min => a.min(b()?),
+        Op::Max => a.max(b()?),
+        Op::Shl | Op::Shr => {
+            let n = b()? as u32;
+            let n = if inst.aux == Aux::Wrap { n & 63 } else { n };
+            match inst.op {
+                Op::Shl => a.checked_shl(n).unwrap_or(0),
+                _ if signed => (a as i64 >> n.min(63)) as u64,
+                _ => a.checked_shr(n).unwrap_or(0),
+            }
+        }
+        Op::Set if inst.srcs.len() == 2 && !inst.sty.is_float() => {
+            let order = if inst.sty == Type::S64 { (a as i64).cmp(&(b()? as i64)) } else { a.cmp(&b()?) };
+            let holds = inst.cond as u8 & 1 << (order as i8 + 1) != 0;
+            match inst.ty {
+                Type::Pred => u64::from(holds),
+                Type::F32 => u64::from(if holds { 1f32.to_bits() } else { 0 }),
+                _ => u64::from(if holds { u32::MAX } else { 0 }),
+            }
+        }
+        Op::Cvt if !inst.sty.is_float() && !inst.ty.is_float() && !inst.sat && inst.aux == Aux::None => a,
+        _ => return None,
+    })
+}
+
 /// The bits of a one-word operand before its modifiers.
 fn raw(s: &Src, read: &dyn Fn(ValueId) -> u32) -> u32 {
     match s.kind {
@@ -256,11 +369,14 @@ fn double(s: &Src, read: &dyn Fn(ValueId) -> u32) -> u64 {
     if s.mods.neg { x ^ 1 << 63 } else { x }
 }
 
-/// The words of an operand, without modifiers.
+/// The words of an operand, without modifiers; two of a constant, whatever is wanted.
 fn operand(s: &Src, read: &dyn Fn(ValueId) -> u32) -> ArrayVec<u32, 4> {
     match s.kind {
         SrcKind::Imm64(w) => w.into_iter().collect(),
-        SrcKind::Imm(_) | SrcKind::Const { .. } => [raw(s, read)].into_iter().collect(),
+        SrcKind::Imm(_) => [raw(s, read)].into_iter().collect(),
+        SrcKind::Const { bank, offset } => {
+            [0, 4].into_iter().map(|k| constant(bank, u32::from(offset) + k)).collect()
+        }
         _ => s.values().iter().map(|&v| read(v)).collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! Instructions, their operands and memory references.
 
 use super::list::List;
-use super::op::Op;
+use super::op::{Op, Types};
 use super::types::Type;
 use super::{BlockId, FuncId, ValueId};
 use crate::diag::Span;
@@ -423,6 +423,16 @@ impl MemRef {
         self.base
     }
 
+    /// The largest power of two (up to 2^31) that is proven to divide the address: by the fact, or because the address
+    /// is a number.
+    pub fn proven(&self) -> u32 {
+        let stated = self.align.bytes();
+        if !self.base.is_empty() || self.index.is_some() {
+            return stated;
+        }
+        stated.max(1 << self.offset.trailing_zeros().min(31))
+    }
+
     /// The only address value, where there is just one.
     pub fn base32(&self) -> Option<ValueId> {
         if let [base] = *self.base { Some(base) } else { None }
@@ -627,6 +637,18 @@ named! {
 }
 
 impl AtomOp {
+    /// The types that it has.
+    pub const fn types(self) -> Types {
+        match self {
+            AtomOp::Add | AtomOp::Min | AtomOp::Max | AtomOp::Exch | AtomOp::Cas | AtomOp::Load => {
+                Types::NUMBER
+            }
+            AtomOp::Sub => Types::NUMBER,
+            AtomOp::Inc | AtomOp::Dec | AtomOp::And | AtomOp::Or | AtomOp::Xor => Types::INT,
+            AtomOp::Fmin | AtomOp::Fmax => Types::FLOAT,
+        }
+    }
+
     /// Whether there is no form that only changes memory (`RED`); ptxas too keeps a register for the result of an
     /// exchange that nobody reads.
     pub const fn returns(self) -> bool {

@@ -3,6 +3,7 @@
 //! Value and block numbers are kept, so that printing gives the text back. A comment runs from `;` to the end of
 //! the line.
 
+use super::op::{Detail, row};
 use super::*;
 use crate::diag::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
@@ -393,16 +394,15 @@ impl<'a> Parser<'a> {
             .copied()
             .filter(|o| word.strip_prefix(o.name()).is_some_and(|r| r.is_empty() || r.starts_with('.')))
             .max_by_key(|o| o.name().len())
-            .ok_or_else(|| {
-                self.error_at(at, &format!("no operation `{word}`"), "see ir/op.rs for the list")
-            })?;
+            .ok_or_else(|| self.error_at(at, &format!("no operation `{word}`"), "`nvir ir` lists all"))?;
         let mut i = Inst::new(op, Type::U32);
         i.guard = guard;
         self.modifiers(&mut i, &word[op.name().len()..], at)?;
         i.ty = self.ty().ok_or_else(|| self.error("a type"))?;
         i.sty = self.ty().unwrap_or(i.ty);
         let dsts = self.group(body)?;
-        if op == Op::Call {
+        let row = op.row();
+        if row.detail == Detail::Call {
             let func = FuncId::from_u32(self.tagged('f', "a function (`f1`)")?);
             self.expect_char('{')?;
             let args = self.list(body, '}')?;
@@ -413,7 +413,7 @@ impl<'a> Parser<'a> {
             }
             i.dsts.extend(dsts);
         }
-        if op == Op::Rdsv {
+        if row.detail == Detail::Sv {
             self.expect("sv")?;
             self.expect_char('[')?;
             let at = self.at;
@@ -429,9 +429,9 @@ impl<'a> Parser<'a> {
                 i.known = self.align()?;
             }
         }
-        match op {
-            Op::Tex => i.ext = Some(Box::new(Ext::Tex(self.tex(body)?))),
-            Op::Suld | Op::Sust | Op::Sured | Op::Suq => i.ext = Some(Box::new(Ext::Surf(self.surf(body)?))),
+        match row.detail {
+            Detail::Tex => i.ext = Some(Box::new(Ext::Tex(self.tex(body)?))),
+            Detail::Surf => i.ext = Some(Box::new(Ext::Surf(self.surf(body)?))),
             _ => {}
         }
         while let Some(s) = self.src(body)? {
@@ -448,61 +448,60 @@ impl<'a> Parser<'a> {
         let mut parts = text.split('.').skip(1).peekable();
         let op = i.op;
         let bad = |p: &mut Self, m: &str| p.error_at(at, &format!("`{op}` has no modifier `{m}`"), "here");
-        if matches!(i.op, Op::Set | Op::Slct) {
+        let row = op.row();
+        if row.is(row::COND) {
             let name = parts.next().unwrap_or("");
             i.cond = Cond::ALL.into_iter().find(|c| c.name() == name).ok_or_else(|| bad(self, name))?;
         }
-        if i.op == Op::Set
+        if row.is(row::LOGIC)
             && let Some(l) = parts.peek().and_then(|&n| Logic::ALL.into_iter().find(|l| l.name() == n))
         {
             i.logic = l;
             parts.next();
         }
-        let number = |m: &str, tag: char| m.strip_prefix(tag).and_then(|n| n.parse::<u16>().ok());
+        fn number<T: std::str::FromStr>(m: &str, tag: char) -> Option<T> {
+            m.strip_prefix(tag)?.parse().ok()
+        }
         while let Some(m) = parts.next() {
             if let Some(r) = Rnd::ALL.into_iter().find(|r| r.name() == m) {
                 i.rnd = r;
                 continue;
             }
-            match (i.op, m) {
-                (Op::Cvt, "int") => i.aux = Aux::Integral,
-                (Op::Shl | Op::Shr, "wrap") => i.aux = Aux::Wrap,
-                (Op::Flo, "shift") => i.aux = Aux::Shift,
-                (Op::Subfm, "3d") => i.aux = Aux::Subfm { three_d: true },
+            match (row.detail, m) {
                 (_, "sat") => i.sat = true,
                 (_, "ftz") => i.ftz = true,
                 (_, "exact") => i.exact = true,
-                (Op::Atom | Op::Sured, m) if AtomOp::from_name(m).is_some() => {
-                    i.aux = Aux::Atom(AtomOp::from_name(m).ok_or_else(|| bad(self, m))?)
-                }
-                (Op::Bar, m) => i.aux = Aux::Bar(BarOp::from_name(m).ok_or_else(|| bad(self, m))?),
-                (Op::Membar, m) => i.aux = Aux::Scope(Scope::from_name(m).ok_or_else(|| bad(self, m))?),
-                (Op::Vote, m) => i.aux = Aux::Vote(VoteOp::from_name(m).ok_or_else(|| bad(self, m))?),
-                (Op::Shfl, m) => i.aux = Aux::Shfl(ShflOp::from_name(m).ok_or_else(|| bad(self, m))?),
-                (Op::Cvt, m) => i.aux = Aux::Byte(number(m, 'b').ok_or_else(|| bad(self, m))? as u8),
-                (Op::Texbar, m) => i.aux = Aux::Count(number(m, 'n').ok_or_else(|| bad(self, m))? as u8),
-                (Op::Madsp, m) => i.aux = Aux::Madsp(number(m, 'm').ok_or_else(|| bad(self, m))?),
-                (Op::Quadop, m) => {
-                    let lane = number(m, 'q').ok_or_else(|| bad(self, m))? as u8;
+                (Detail::Part, "int") => i.aux = Aux::Integral,
+                (Detail::Wrap, "wrap") => i.aux = Aux::Wrap,
+                (Detail::Shift, "shift") => i.aux = Aux::Shift,
+                (Detail::Subfm, "3d") => i.aux = Aux::Subfm { three_d: true },
+                (Detail::Atom, m) => i.aux = Aux::Atom(AtomOp::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Bar, m) => i.aux = Aux::Bar(BarOp::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Scope, m) => i.aux = Aux::Scope(Scope::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Vote, m) => i.aux = Aux::Vote(VoteOp::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Shfl, m) => i.aux = Aux::Shfl(ShflOp::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Part, m) => i.aux = Aux::Byte(number(m, 'b').ok_or_else(|| bad(self, m))?),
+                (Detail::Count, m) => i.aux = Aux::Count(number(m, 'n').ok_or_else(|| bad(self, m))?),
+                (Detail::Madsp, m) => i.aux = Aux::Madsp(number(m, 'm').ok_or_else(|| bad(self, m))?),
+                (Detail::Quad, m) => {
+                    let lane = number(m, 'q').ok_or_else(|| bad(self, m))?;
                     let ops = parts.next().and_then(|n| n.parse().ok()).ok_or_else(|| bad(self, m))?;
                     i.aux = Aux::Quad { lane, ops };
                 }
-                (Op::Suclamp, m) => {
-                    let mode = number(m, 'm').ok_or_else(|| bad(self, m))? as u8;
+                (Detail::Suclamp, m) => {
+                    let mode = number(m, 'm').ok_or_else(|| bad(self, m))?;
                     let two_d = parts.next_if_eq(&"2d").is_some();
                     let signed = parts.next_if_eq(&"s").is_some();
-                    let imm = match parts.next() {
-                        // `peek_word` stops at the minus sign of a negative amount.
-                        Some("") => self.signed()?,
-                        Some(n) => n.parse().map_err(|_| bad(self, n))?,
-                        None => 0,
-                    };
+                    // A negative amount begins with `n`.
+                    let n = parts.next().unwrap_or("0");
+                    let amount = n.strip_prefix('n').map_or_else(|| n.to_string(), |n| format!("-{n}"));
+                    let imm = amount.parse().map_err(|_| bad(self, n))?;
                     i.aux = Aux::Suclamp { mode, two_d, signed, imm };
                 }
                 _ => return Err(bad(self, m)),
             }
         }
-        if i.op == Op::Subfm && i.aux == Aux::None {
+        if row.detail == Detail::Subfm && i.aux == Aux::None {
             i.aux = Aux::Subfm { three_d: false };
         }
         Ok(())
@@ -744,7 +743,7 @@ b0:
     @!%p1 st b128 # g[{%r6 %r7}-0x8 align 16+8 volatile] {%r0 %r2 %r3 %r5}
     ld u32 %r9 c(%r0+1)[%r2+0x10 readonly]
     atom.cas u32 %r10 s[0x40] %r0 %r2
-    suclamp.m3.2d.s.-5 u32 {%r11 %p12} %r0 %r2 %r3
+    suclamp.m3.2d.s.n5 u32 {%r11 %p12} %r0 %r2 %r3
     tex f32 {%r13 %r14} [txl 2d array shadow t3 s4 mask 0x3 comp 0 f32 at 1 -2 0 coord={%r0 %r2} lod={%r3}]
     sust u32 # [2d i1 mask 0xf u32 format rgba8_snorm coherent coords={%r0 %r2} data={%r0 %r0 %r0 %r0}]
     call u32 {%r15 %r16} f1{%r0 %p1}

@@ -18,6 +18,7 @@
 //! ...
 //! ```
 
+use super::op::row;
 use super::*;
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -118,10 +119,11 @@ fn mem(f: &mut Formatter<'_>, func: &Function, m: &MemRef) -> fmt::Result {
 }
 
 fn modifiers(f: &mut Formatter<'_>, i: &Inst) -> fmt::Result {
-    if matches!(i.op, Op::Set | Op::Slct) {
+    let row = i.op.row();
+    if row.is(row::COND) {
         write!(f, ".{}", i.cond.name())?;
     }
-    if i.op == Op::Set && i.srcs.len() > 2 {
+    if row.is(row::LOGIC) && i.srcs.len() > 2 {
         write!(f, ".{}", i.logic.name())?;
     }
     match i.aux {
@@ -138,7 +140,8 @@ fn modifiers(f: &mut Formatter<'_>, i: &Inst) -> fmt::Result {
         Aux::Quad { lane, ops } => write!(f, ".q{lane}.{ops}")?,
         Aux::Count(n) => write!(f, ".n{n}")?,
         Aux::Suclamp { mode, two_d, signed, imm } => {
-            write!(f, ".m{mode}{}{}.{imm}", if two_d { ".2d" } else { "" }, if signed { ".s" } else { "" })?
+            write!(f, ".m{mode}{}{}", if two_d { ".2d" } else { "" }, if signed { ".s" } else { "" })?;
+            write!(f, ".{}{}", if imm < 0 { "n" } else { "" }, imm.unsigned_abs())?;
         }
         Aux::Subfm { three_d } => f.write_str(if three_d { ".3d" } else { "" })?,
         Aux::Madsp(n) => write!(f, ".m{n}")?,

@@ -1,12 +1,15 @@
 //! Random programs for tests and fuzzing: many values alive at once, tuples, predicates, carry chains, branches,
 //! nested loops, calls.
 //!
-//! Programs are in phase Legal, end after few steps, and store everything they compute, so that
+//! Programs are in phase Legal, or by [`front_program`] in the first one with every pure operation of the table that the
+//! evaluator knows, in every form that its row allows. They end after few steps, and store everything they compute, so that
 //! [`super::eval::run`] shows any difference. [`Choose`] is where decisions come from: a seeded generator
 //! ([`Seed`]) for many programs, or the bytes of a fuzzer.
 
 use super::build::Builder;
+use super::op::{Detail, Reads, Results, Types};
 use super::*;
+use crate::opt::fold;
 
 /// A source of decisions.
 pub trait Choose {
@@ -55,22 +58,38 @@ impl Size {
     pub const LARGE: Size = Size { statements: 120, long_lived: 300, functions: 3 };
 }
 
-/// A random program.
+/// A random program in phase Legal.
 pub fn program(choose: &mut dyn Choose, size: Size) -> Program {
+    make(choose, size, false)
+}
+
+/// A random program in the first phase.
+pub fn front_program(choose: &mut dyn Choose, size: Size) -> Program {
+    make(choose, size, true)
+}
+
+fn make(choose: &mut dyn Choose, size: Size, front: bool) -> Program {
     let mut p = Program::new(Function::new("none"));
     p.funcs.clear();
     let callees = choose.below(size.functions + 1);
     for n in 0..callees {
         let statements = 1 + choose.below(size.statements / 2 + 1);
         let long = choose.below(size.long_lived / 4 + 1);
-        let f = function(choose, &p, format!("f{n}"), true, statements, long);
+        let f = function(choose, &p, format!("f{n}"), Kind { called: true, front }, statements, long);
         p.funcs.push(f);
     }
     let statements = 1 + choose.below(size.statements);
     let long = choose.below(size.long_lived + 1);
-    let kernel = function(choose, &p, "main".into(), false, statements, long);
+    let kernel = function(choose, &p, "main".into(), Kind { called: false, front }, statements, long);
     p.entry = p.funcs.push(kernel);
     p
+}
+
+/// What a function is made for.
+#[derive(Clone, Copy)]
+struct Kind {
+    called: bool,
+    front: bool,
 }
 
 struct Maker<'a> {
@@ -78,8 +97,11 @@ struct Maker<'a> {
     program: &'a Program,
     f: Function,
     at: BlockId,
+    front: bool,
     gprs: Vec<ValueId>,
     preds: Vec<ValueId>,
+    /// Values that are read as floats: no arbitrary bits, so that few are NaN.
+    floats: Vec<ValueId>,
     /// The address of the output, as a pair.
     out: [ValueId; 2],
     /// Bytes of output written so far.
@@ -92,7 +114,7 @@ fn function(
     choose: &mut dyn Choose,
     program: &Program,
     name: String,
-    called: bool,
+    Kind { called, front }: Kind,
     statements: u32,
     long: u32,
 ) -> Function {
@@ -112,10 +134,26 @@ fn function(
     let mut b = Builder::new(&mut f, at);
     let word = |b: &mut Builder<'_>, offset| b.mov(Src::cbuf(0, offset));
     let out = [word(&mut b, 0), word(&mut b, 4)];
-    let mut m = Maker { choose, program, f, at, gprs, preds, out, stored: 0, depth: 0, budget: statements };
+    let mut m = Maker {
+        choose,
+        program,
+        f,
+        at,
+        front,
+        gprs,
+        preds,
+        floats: Vec::new(),
+        out,
+        stored: 0,
+        depth: 0,
+        budget: statements,
+    };
     m.long_lived(long.max(2));
     let (g, p) = (m.gprs.len(), m.preds.len());
     m.statements();
+    let floats = std::mem::take(&mut m.floats);
+    m.gprs.extend(floats);
+    let (g, p) = if front { (m.gprs.len(), m.preds.len()) } else { (g, p) };
     m.store_all(g, p);
     let term = if called {
         m.f.results = Vec::new();
@@ -245,7 +283,146 @@ impl Maker<'_> {
         }
     }
 
+    /// An operation of the table, its operands and suffixes as its row allows.
+    fn operation(&mut self) {
+        for _ in 0..8 {
+            let op = Op::ALL[self.choose.below(Op::ALL.len() as u32) as usize];
+            if let Some(inst) = self.instance(op) {
+                let ty = inst.ty;
+                if ty == Type::Pred {
+                    let d = self.b().value(inst);
+                    self.preds.push(d);
+                    return;
+                }
+                let d = self.b().values(inst);
+                if ty == Type::F32 {
+                    self.floats.extend(d)
+                } else {
+                    self.gprs.extend(d)
+                }
+                return;
+            }
+        }
+    }
+
+    fn one_of(&mut self, types: Types) -> Option<Type> {
+        let known = Types::INT.or(Types::F32).or(Types::PRED);
+        let types: Vec<Type> = types.iter().filter(|&t| known.has(t)).collect();
+        let n = self.choose.below(types.len().max(1) as u32);
+        types.get(n as usize).copied()
+    }
+
+    fn instance(&mut self, op: Op) -> Option<Inst> {
+        let row = op.row();
+        let plain = matches!(row.detail, Detail::None | Detail::Part | Detail::Wrap | Detail::Shift);
+        // Funnel shifts are for GK110 alone.
+        if !plain || row.results != Results::Value || !op.is_pure() || matches!(op, Op::ShfL | Op::ShfR) {
+            return None;
+        }
+        let ty = self.one_of(row.types)?;
+        let mut inst = Inst::new(op, ty);
+        let from: Vec<Type> = row.source_types(ty).collect();
+        inst.sty = from[self.choose.below(from.len() as u32) as usize];
+        if !Types::INT.or(Types::F32).or(Types::PRED).has(inst.sty) {
+            return None;
+        }
+        if row.is(op::row::COND) {
+            let ordered = Cond::ALL.into_iter().filter(|c| inst.sty.is_float() || c.ordered() == *c);
+            let conds: Vec<Cond> = match inst.sty {
+                Type::Pred => vec![Cond::Eq, Cond::Ne],
+                _ => ordered.collect(),
+            };
+            inst.cond = conds[self.choose.below(conds.len() as u32) as usize];
+        }
+        if row.is(op::row::FTZ) && [inst.ty, inst.sty].contains(&Type::F32) {
+            inst.ftz = self.choose.one_in(3);
+        }
+        if row.is(op::row::RND) && (inst.ty.is_float() || inst.sty.is_float()) && self.choose.one_in(4) {
+            inst.rnd = Rnd::ALL[self.choose.below(4) as usize];
+        }
+        inst.sat = row.sat.has(ty) && ty == Type::F32 && self.choose.one_in(6);
+        inst.aux = match row.detail {
+            Detail::Wrap if self.choose.one_in(3) => Aux::Wrap,
+            Detail::Shift if self.choose.one_in(3) => Aux::Shift,
+            Detail::Part if ty == Type::F32 && inst.sty == ty && self.choose.one_in(2) => Aux::Integral,
+            _ => Aux::None,
+        };
+        for (n, what) in row.srcs.iter().enumerate() {
+            if what.optional && (inst.sty == Type::Pred || self.choose.one_in(2)) {
+                break;
+            }
+            let ty = inst.src_type(n);
+            let mut s = self.any_source(ty);
+            if what.reads == Reads::Word && self.choose.one_in(2) {
+                // Shift amounts and fields within a word.
+                s = Src::imm(self.choose.below(33) | self.choose.below(2) << 8 << self.choose.below(5));
+            }
+            if what.below > 0 {
+                s = Src::imm(self.choose.below(what.below));
+            }
+            if matches!(op, Op::Div | Op::Mod) && n == 1 {
+                let divisor = 1 + self.choose.below(1000);
+                s = if ty.words() == 2 { Src::imm64(divisor.into()) } else { Src::imm(divisor) };
+            }
+            for set in [
+                SrcMods { neg: true, abs: false, inv: false },
+                SrcMods { neg: false, abs: true, inv: false },
+                SrcMods { neg: false, abs: false, inv: true },
+            ] {
+                if what.below == 0 && what.takes(set, ty) && self.choose.one_in(6) {
+                    s.mods = set;
+                }
+            }
+            inst.srcs.push(s);
+        }
+        if row.is(op::row::LOGIC) && inst.srcs.len() > 2 {
+            inst.logic = Logic::ALL[self.choose.below(3) as usize];
+        }
+        // Whether the evaluator knows it does not depend on the numbers.
+        if [inst.ty, inst.sty].iter().any(|t| t.words() == 2) {
+            let cvt = op == Op::Cvt && (inst.ty.is_float() || inst.sty.is_float());
+            let known =
+                !matches!(op, Op::Div | Op::Mod | Op::MulHi | Op::MadHi | Op::Popc | Op::Flo | Op::Brev);
+            return (known && !cvt && op != Op::Slct && !(op == Op::Set && inst.srcs.len() > 2))
+                .then_some(inst);
+        }
+        let mut numbers = inst.clone();
+        numbers.srcs.iter_mut().for_each(|s| s.kind = SrcKind::Imm(1));
+        fold::eval(&numbers).is_some().then_some(inst)
+    }
+
+    /// An operand that is read as some type.
+    fn any_source(&mut self, ty: Type) -> Src {
+        let constant = self.choose.one_in(4);
+        match ty {
+            Type::Pred if constant => Src::imm(self.choose.below(2)),
+            Type::Pred => self.pred().into(),
+            Type::F32 if constant || self.floats.is_empty() => {
+                Src::f32([0.0, -0.0, 1.0, 2.0, 0.5, -1.0, 3.25, 1e-40][self.choose.below(8) as usize])
+            }
+            Type::F32 => self.floats[self.choose.below(self.floats.len() as u32) as usize].into(),
+            _ if ty.words() == 2 && constant => Src::imm64(self.number() << self.choose.below(33)),
+            _ if ty.words() == 2 => Src::tuple(&[self.gpr(), self.gpr()]),
+            _ if constant && self.choose.one_in(3) => Src::cbuf(0, 16 + 4 * self.choose.below(64) as u16),
+            _ if constant => Src::imm(self.number() as u32),
+            _ => self.gpr().into(),
+        }
+    }
+
+    /// A number that rules look for, or some other.
+    fn number(&mut self) -> u64 {
+        match self.choose.below(4) {
+            0 => u64::from(self.choose.below(4)).wrapping_sub(1),
+            1 => 1 << self.choose.below(32),
+            2 => (1 << self.choose.below(33)) - 1,
+            _ => self.choose.below(u32::MAX).into(),
+        }
+    }
+
     fn arithmetic(&mut self) {
+        if self.front && !self.choose.one_in(4) {
+            return self.operation();
+        }
         let (a, b, c) = (self.gpr(), self.gpr(), self.gpr());
         let imm = self.choose.below(1000);
         let v = match self.choose.below(8) {
@@ -293,7 +470,7 @@ impl Maker<'_> {
         let (x, y, z, w, p) = (self.gpr(), self.gpr(), self.gpr(), self.gpr(), self.pred());
         let (low, carry) = (self.f.new_value(Class::Gpr), self.f.new_value(Class::Carry));
         self.b().push(Inst::new(Op::Sub, Type::U32).src(x).src(y).dst(low).dst(carry));
-        if self.choose.one_in(2) {
+        if !self.front && self.choose.one_in(2) {
             self.arithmetic();
         }
         let d = self.f.new_value(Class::Pred);
@@ -326,9 +503,10 @@ impl Maker<'_> {
             }
             self.b().push(inst);
             self.gprs.push(d);
+            // In the first phase nothing may stand there that lowering expands.
             match self.choose.below(3) {
-                0 => self.arithmetic(),
-                1 => self.wide_store(),
+                0 if !self.front => self.arithmetic(),
+                1 if !self.front => self.wide_store(),
                 _ => self.predicates(),
             }
         }
@@ -381,13 +559,19 @@ impl Maker<'_> {
 
     /// Statements in a scope of their own, then `n` values of it.
     fn scope(&mut self, n: usize, pred: bool) -> Vec<ValueId> {
-        let (g, p) = (self.gprs.len(), self.preds.len());
+        let (g, p, floats) = (self.gprs.len(), self.preds.len(), self.floats.len());
         self.depth += 1;
         self.statements();
         self.depth -= 1;
         let mut values: Vec<ValueId> = (0..n).map(|_| self.gpr()).collect();
         if pred {
             values.push(self.pred());
+        }
+        // What is computed with floats is stored, and read as nothing else.
+        for v in self.floats.split_off(floats) {
+            self.stored += 16;
+            let mem = self.output(8192 + self.stored);
+            self.b().st(Type::U32, mem, Src::val(v));
         }
         self.gprs.truncate(g);
         self.preds.truncate(p);

@@ -4,18 +4,23 @@
 //! - the layout lists each block once, the entry first, and nothing jumps to the entry;
 //! - every edge gives an argument of the right class for each parameter of its target;
 //! - a value has one definition, [`Def`] agrees with it, and it dominates every use;
-//! - operands have the number, class and width that the operation asks for;
-//! - a carry is read in the block that defines it, and no other carry is defined in between;
+//! - an instruction is what its operation's row allows ([`op`]): types, operands, modifiers, details, destinations; what
+//!   it says of an alignment is true, as far as that shows;
+//! - a carry is read in the block that defines it, and no other carry is defined in between, nor stands there what
+//!   lowering may expand;
 //! - constructs nest, as [`Merge`] says, and the layout keeps each one's blocks together.
 //!
-//! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes.
-//! In phase `Legal` further: no edge with arguments is critical (what is encodable is the selector's to say).
+//! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
+//! store proves the alignment that its width needs.
+//! In phase `Legal` further: no edge with arguments is critical; every instruction encodes, which [`Rules::encodes`] is
+//! asked (`isel::verify` gives it the selector's answer for a chip).
 //!
-//! A violation is a bug of ours, never the input's fault, unless the program was read as IR text ([`input`]).
+//! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a pass it is a bug of ours.
+
+mod inst;
 
 use super::*;
 use crate::analysis::cfg::Cfg;
-use crate::chip::Chip;
 use crate::diag::Diagnostic;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -38,14 +43,41 @@ pub struct Violation {
     /// Block and instruction.
     pub place: String,
     pub message: String,
-    /// Where the instruction stands in the source.
+    /// Where that is in the text that the program was read from.
     pub loc: Loc,
 }
 
-/// Checks all functions of a program, and that calls agree with their callees.
+impl Violation {
+    /// What to tell whoever wrote the text.
+    pub fn diagnostic(self) -> Diagnostic {
+        let d = Diagnostic::error(format!("invalid IR in `{}`: {}", self.function, self.message));
+        match self.loc.0 {
+            Some(span) => d.at(span, self.message),
+            None => d,
+        }
+    }
+}
+
+/// Says whether an instruction is one machine instruction, or why not.
+pub type Encodes<'a> = &'a dyn Fn(&Function, &Inst) -> Result<(), String>;
+
+/// What a program is held against.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    pub phase: Phase,
+    /// Asked in phase `Legal`.
+    pub encodes: Option<Encodes<'a>>,
+}
+
+/// Checks all functions of a program but for what depends on a chip, and that calls agree with their callees.
 pub fn program(p: &Program, phase: Phase) -> Result<(), Violation> {
+    by_rules(p, Rules { phase, encodes: None })
+}
+
+/// Checks all functions of a program, and that calls agree with their callees.
+pub fn by_rules(p: &Program, rules: Rules<'_>) -> Result<(), Violation> {
     for (_, f) in p.funcs.iter() {
-        function(f, phase)?;
+        function(f, rules)?;
         for (b, i) in f.insts_in_order() {
             let Some(c) = f.insts[i].call() else { continue };
             let callee = p.funcs.get(c.func);
@@ -57,32 +89,21 @@ pub fn program(p: &Program, phase: Phase) -> Result<(), Violation> {
                     && same(&c.results, g.results.clone())
             });
             if !ok {
-                let v = Verifier { f, phase, at: Some((b, Some(i))) };
+                let v = Verifier { f, rules, at: Some((b, Some(i))) };
                 return v.fail("a call's arguments or results do not agree with its function");
             }
         }
     }
     let entry = &p.funcs[p.entry];
     if !entry.params.is_empty() || !entry.results.is_empty() {
-        return Verifier { f: entry, phase, at: None }.fail("the kernel has parameters or results");
+        return Verifier { f: entry, rules, at: None }.fail("the kernel has parameters or results");
     }
     Ok(())
 }
 
-/// The same for a program that somebody wrote: a violation is the input's fault.
-pub fn input(p: &Program, phase: Phase) -> Result<(), Box<Diagnostic>> {
-    program(p, phase).map_err(|v| {
-        let d = Diagnostic::error(format!("{}: {}", v.function, v.message));
-        Box::new(match v.loc.0 {
-            Some(span) => d.at(span, ""),
-            None => d.help(format!("it is {} of `{}`", v.place, v.function)),
-        })
-    })
-}
-
 /// Checks one function by itself.
-pub fn function(f: &Function, phase: Phase) -> Result<(), Violation> {
-    let mut v = Verifier { f, phase, at: None };
+fn function(f: &Function, rules: Rules<'_>) -> Result<(), Violation> {
+    let mut v = Verifier { f, rules, at: None };
     v.layout()?;
     v.edges()?;
     let cfg = Cfg::new(f);
@@ -93,42 +114,16 @@ pub fn function(f: &Function, phase: Phase) -> Result<(), Violation> {
     }
     v.carries()?;
     v.structure()?;
-    if phase == Phase::Legal {
+    if rules.phase == Phase::Legal {
         v.critical_edges(&cfg)?;
     }
     Ok(())
 }
 
-/// What is legal only on some chips and does not show in the encoding rows: nothing so far beyond the phase.
-pub fn for_chip(p: &Program, phase: Phase, _chip: Chip) -> Result<(), Violation> {
-    program(p, phase)
-}
-
 struct Verifier<'a> {
     f: &'a Function,
-    phase: Phase,
+    rules: Rules<'a>,
     at: Option<(BlockId, Option<InstId>)>,
-}
-
-/// What sources an operation takes: class and words of each.
-fn source_shape(i: &Inst, n: usize) -> Option<(Class, usize)> {
-    let ty = i.ty;
-    let whole = |t: Type| Some((t.class(), t.words()));
-    match (i.op, n) {
-        (Op::Tex | Op::Suld | Op::Sust | Op::Sured | Op::Suq | Op::Bar | Op::Call | Op::Pcopy, _) => None,
-        (Op::Suclamp | Op::Subfm | Op::Sueau | Op::Madsp | Op::Rcp64h | Op::Rsq64h | Op::Quadop, _) => None,
-        (Op::Sel, 2) | (Op::Set, 2) | (Op::Vote, 0) => Some((Class::Pred, 1)),
-        (Op::Set, _) | (Op::Cvt, _) | (Op::Slct, 2) => whole(i.sty),
-        (Op::Shl | Op::Shr | Op::ShfL | Op::ShfR | Op::Ext | Op::Ins | Op::Ldexp, 1) => Some((Class::Gpr, 1)),
-        (Op::ShlAdd, 1) | (Op::Shfl, _) | (Op::Popc | Op::Flo | Op::Brev, _) => {
-            if i.sty.words() == 2 {
-                whole(i.sty)
-            } else {
-                Some((Class::Gpr, 1))
-            }
-        }
-        _ => whole(ty),
-    }
 }
 
 impl Verifier<'_> {
@@ -141,6 +136,11 @@ impl Verifier<'_> {
             None => "the function".to_string(),
             Some((b, None)) => format!("{b}, terminator"),
             Some((b, Some(i))) => format!("{b}, `{}`", print::InstText(self.f, &self.f.insts[i])),
+        };
+        let loc = match self.at {
+            Some((_, Some(i))) => self.f.insts[i].loc,
+            Some((b, None)) => self.f.blocks[b].term_loc,
+            None => self.f.layout.first().map_or(Loc::default(), |&b| self.f.blocks[b].term_loc),
         };
         Err(Violation { function: self.f.name.clone(), place, message: message.into(), loc })
     }
@@ -260,7 +260,7 @@ impl Verifier<'_> {
                 });
                 if let Some(v) = bad {
                     self.at = Some((b, Some(i)));
-                    return self.fail(format!("{v} is read where its definition does not reach"));
+                    return self.unreached(v);
                 }
             }
             let mut bad = None;
@@ -271,134 +271,19 @@ impl Verifier<'_> {
             });
             if let Some(v) = bad {
                 self.at = Some((b, None));
-                return self.fail(format!("{v} is read where its definition does not reach"));
+                return self.unreached(v);
             }
         }
         Ok(())
     }
 
-    fn inst(&self, i: &Inst) -> Result<(), Violation> {
-        let info = i.op.info();
-        let f = self.f;
-        if !f.ops.contains(i.op) {
-            return self.fail("an operation is not in the function's set");
+    fn unreached(&self, v: ValueId) -> Result<(), Violation> {
+        let Some(data) = self.f.values.get(v) else { return self.fail("there is no such value") };
+        let name = format!("%{}{}", data.class.letter(), v.as_u32());
+        match data.def {
+            Def::None => self.fail(format!("{name} is read and nowhere defined")),
+            _ => self.fail(format!("{name} is read where its definition does not reach")),
         }
-        if i.op.is(op::MEMORY) != i.mem.is_some() {
-            return self.fail("a memory operand is missing or out of place");
-        }
-        let mut srcs = i.srcs.as_slice();
-        if let Some(last) = srcs.last().and_then(Src::as_val)
-            && f.class(last) == Class::Carry
-        {
-            if !i.op.is(op::CARRY) {
-                return self.fail("this operation takes no carry");
-            }
-            srcs = &srcs[..srcs.len() - 1];
-        }
-        if srcs.len() < info.srcs.0.into() || srcs.len() > info.srcs.1.into() {
-            return self.fail(format!(
-                "{} sources; {} to {} are right",
-                srcs.len(),
-                info.srcs.0,
-                info.srcs.1
-            ));
-        }
-        for (n, s) in srcs.iter().enumerate() {
-            if let SrcKind::Const { offset, .. } = s.kind
-                && offset % 4 != 0
-            {
-                return self
-                    .fail(format!("source {n} is a constant at {offset:#x}, which is not a multiple of 4"));
-            }
-            let Some((class, words)) = source_shape(i, n) else { continue };
-            let values = s.values();
-            if values.iter().any(|&v| f.class(v) != class) {
-                return self.fail(format!("source {n} is of the wrong class"));
-            }
-            if !values.is_empty() && values.len() != words {
-                return self.fail(format!("source {n} has {} words instead of {words}", values.len()));
-            }
-            if class == Class::Pred && values.is_empty() && !matches!(s.kind, SrcKind::Imm(0 | 1)) {
-                return self.fail(format!("source {n} is no predicate"));
-            }
-        }
-        if let Some(g) = i.guard
-            && f.class(g.pred) != Class::Pred
-        {
-            return self.fail("the guard is no predicate");
-        }
-        if let Some(m) = &i.mem {
-            let mut addresses = m.base().to_vec();
-            addresses.extend(m.index);
-            if addresses.iter().any(|&v| f.class(v) != Class::Gpr) {
-                return self.fail("an address is no general value");
-            }
-            if m.base().len() == 2 && !matches!(m.space, Space::Global | Space::Generic) {
-                return self.fail("only global and generic addresses have 64 bits");
-            }
-            if self.phase >= Phase::Ssa && matches!(m.space, Space::Buffer | Space::Uniform) {
-                return self.fail("this memory space is removed by lowering");
-            }
-        }
-        self.destinations(i)?;
-        if self.phase >= Phase::Ssa {
-            if i.op.is(op::FRONT) {
-                return self.fail("this operation is removed by lowering");
-            }
-            let wide = matches!(i.ty, Type::U64 | Type::S64);
-            let arithmetic =
-                !matches!(i.op, Op::Ld | Op::St | Op::Atom | Op::Cvt | Op::Mov | Op::Set | Op::Pcopy);
-            if wide
-                && arithmetic
-                && !i.op.is(op::MEMORY)
-                && !matches!(i.op, Op::Tex | Op::Suld | Op::Sust | Op::Sured)
-            {
-                return self.fail("64-bit integer arithmetic is removed by lowering");
-            }
-        }
-        Ok(())
-    }
-
-    fn destinations(&self, i: &Inst) -> Result<(), Violation> {
-        let f = self.f;
-        let main = match i.op {
-            Op::Call
-            | Op::Pcopy
-            | Op::Bar
-            | Op::Suld
-            | Op::Sured
-            | Op::Suq
-            | Op::Suclamp
-            | Op::Subfm
-            | Op::Sueau => {
-                return Ok(());
-            }
-            Op::Tex => {
-                let n = i.tex().map_or(0, |t| t.mask.count_ones() as usize);
-                return if i.dsts.len() == n {
-                    Ok(())
-                } else {
-                    self.fail(format!("{n} destinations are right"))
-                };
-            }
-            Op::St | Op::StUnlock | Op::Membar | Op::Cctl | Op::Texbar | Op::Sust => 0,
-            Op::Atom | Op::Vote if i.dsts.is_empty() => 0,
-            Op::Vote if f.class(i.dsts[0]) == Class::Pred => 0,
-            _ => i.ty.words(),
-        };
-        if i.dsts.len() < main || i.dsts[..main].iter().any(|&d| f.class(d) != i.ty.class()) {
-            return self.fail(format!("{main} destinations of the type's class are right"));
-        }
-        let extra = &i.dsts[main..];
-        let ok = match extra {
-            [] => true,
-            [c] if f.class(*c) == Class::Carry => i.op.is(op::CARRY),
-            [p] if f.class(*p) == Class::Pred => {
-                matches!(i.op, Op::LdLock | Op::StUnlock | Op::Vote | Op::Shfl | Op::Set | Op::Mov)
-            }
-            _ => false,
-        };
-        if ok { Ok(()) } else { self.fail("a destination too many") }
     }
 
     /// Carries stay in their block, and only the latest is read.
@@ -419,7 +304,7 @@ impl Verifier<'_> {
                         live = Some(v);
                     }
                 });
-                if inst.call().is_some() {
+                if inst.call().is_some() || self.rules.phase == Phase::Front && inst::may_expand(inst) {
                     live = None;
                 }
             }

@@ -33,10 +33,31 @@ impl Fields {
 
 impl Form {
     fn of(chip: Chip, func: &Function, i: &Inst) -> Option<Form> {
-        if i.ext.is_some() || i.dsts.len() > 2 {
+        // Every field is named, so that a new one has to be considered. What is exact or known, and where it comes from,
+        // is nothing to the machine.
+        let Inst {
+            op,
+            ty,
+            sty,
+            cond,
+            logic,
+            rnd,
+            sat,
+            ftz,
+            exact: _,
+            aux,
+            known: _,
+            guard,
+            dsts,
+            srcs,
+            mem,
+            ext,
+            loc: _,
+        } = i;
+        if ext.is_some() || dsts.len() > 2 {
             return None;
         }
-        let aux = match i.aux {
+        let aux = match *aux {
             Aux::None => 0,
             Aux::Wrap => 1,
             Aux::Integral => 2,
@@ -46,13 +67,13 @@ impl Form {
             Aux::Atom(op) => 0x300 | op as u64,
             _ => return None,
         };
-        let flags = [i.sat, i.ftz, i.guard.is_some()];
+        let flags = [*sat, *ftz, guard.is_some()];
         let mut operation = Fields(chip as u64);
-        for detail in [i.op as u64, i.ty as u64, i.sty as u64, i.cond as u64] {
+        for detail in [*op as u64, *ty as u64, *sty as u64, *cond as u64] {
             operation.put(8, detail);
         }
-        operation.put(2, i.logic as u64);
-        operation.put(2, i.rnd as u64);
+        operation.put(2, *logic as u64);
+        operation.put(2, *rnd as u64);
         flags.iter().for_each(|&f| operation.put(1, f.into()));
         operation.put(10, aux);
 
@@ -63,13 +84,13 @@ impl Form {
             numbers += u32::from(n != 0);
         };
         let mut operands = Fields(1);
-        for &d in &i.dsts {
+        for &d in dsts {
             operands.put(2, 1 + func.class(d) as u64);
         }
-        for s in &i.srcs {
+        for s in srcs {
             operands.put(7, source(func, s, &mut note)?);
         }
-        if let Some(m) = &i.mem {
+        if let Some(m) = mem {
             operands.put(16, address(m)?);
             note(match m.offset {
                 // Every form with an offset has the field for these.
@@ -77,7 +98,7 @@ impl Form {
                 other => other as u32,
             });
         }
-        operands.put(4, i.srcs.len() as u64);
+        operands.put(4, srcs.len() as u64);
         (numbers < 2).then_some(Form { operation: operation.0, operands: operands.0, number })
     }
 }

@@ -28,7 +28,8 @@ mod surface;
 mod texture;
 
 use crate::chip::Chip;
-use crate::ir::{Aux, Function, Inst, Op, Type, ValueId};
+use crate::ir::verify::{self, Phase, Rules, Violation};
+use crate::ir::{Aux, Function, Inst, Op, Program, Type, ValueId};
 use crate::isa::{self, MInst, Pred};
 
 /// Why no machine instruction performs an IR instruction as it stands.
@@ -68,6 +69,26 @@ pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
         inst,
         || matches!(&select(chip, func, inst, &|_| 0), Ok(m) if isa::fits(chip, m).is_ok()),
     )
+}
+
+/// Whether `inst` is what it will be emitted as: one machine instruction, or an operation that register assignment
+/// resolves.
+pub fn is_final(chip: Chip, func: &Function, inst: &Inst) -> bool {
+    matches!(inst.op, Op::Undef | Op::Call | Op::Pcopy) || legal(chip, func, inst)
+}
+
+/// Verifies a program; in phase `Legal`, that every instruction encodes for the chip, too.
+pub fn verify(program: &Program, phase: Phase, chip: Chip) -> std::result::Result<(), Violation> {
+    let encodes = |f: &Function, i: &Inst| {
+        if is_final(chip, f, i) {
+            return Ok(());
+        }
+        Err(match select(chip, f, i, &|_| 0) {
+            Err(why) => why.to_string(),
+            Ok(_) => Unencodable::Operand.to_string(),
+        })
+    };
+    verify::by_rules(program, Rules { phase, encodes: Some(&encodes) })
 }
 
 impl Cx<'_> {

@@ -44,14 +44,9 @@ pub fn run(f: &mut Function, chip: Chip) -> Result<(), Illegal> {
     Ok(())
 }
 
-/// Operations that are no machine instruction and stay: register assignment knows them.
-fn stays(i: &Inst) -> bool {
-    matches!(i.op, Op::Undef | Op::Call | Op::Pcopy)
-}
-
 fn is_legal(f: &Function, chip: Chip, id: InstId) -> bool {
     let i = &f.insts[id];
-    !has_shared_factor(f, i) && (stays(i) || isel::legal(chip, f, i))
+    !has_shared_factor(f, i) && isel::is_final(chip, f, i)
 }
 
 /// Appends an instruction to a block, in legal form.
@@ -63,7 +58,7 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
         materialise(&mut b, &mut inst, 1);
         f.insts[id] = inst;
     }
-    if stays(&f.insts[id]) || isel::legal(chip, f, &f.insts[id]) {
+    if isel::is_final(chip, f, &f.insts[id]) {
         f.blocks[block].body.push(id);
         return Ok(());
     }
@@ -256,10 +251,17 @@ fn zero_of(ty: Type) -> Src {
 fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
     if i.sty == Type::Pred {
         let one = match i.ty {
+            Type::F16 => Src::imm(0x3c00),
             Type::F32 => Src::f32(1.0),
+            // The high word; the low one is 0 in any case.
+            Type::F64 => Src::imm(0x3ff0_0000),
             _ => Src::imm(1),
         };
-        b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(i.dsts[0]));
+        let (&last, rest) = i.dsts.split_last().expect("verified: a conversion has a result");
+        for &d in rest {
+            b.push(Inst::new(Op::Mov, Type::U32).src(0u32).dst(d));
+        }
+        b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(last));
         return true;
     }
     // No card converts a float to a byte, or a double to less than a word: ptxas and NAK take the word first.
@@ -275,7 +277,7 @@ fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         return true;
     }
     if i.ty.is_float() || i.sty.is_float() {
-        if i.ty == i.sty && i.aux != Aux::Integral {
+        if i.ty == i.sty && i.aux != Aux::Integral && i.ty != Type::F16 {
             i.op = Op::Add;
             i.srcs.push(zero_of(i.ty).neg());
             i.aux = Aux::None;
@@ -370,8 +372,8 @@ fn would_be_legal(b: &Builder<'_>, chip: Chip, i: &Inst, moved: &[usize]) -> boo
     let Some(some) = general_value(b.func, i) else { return false };
     let mut trial = i.clone();
     for &n in moved {
-        let words = operand_type(i, n).words();
-        if operand_type(i, n) == Type::Pred {
+        let words = i.src_type(n).words();
+        if i.src_type(n) == Type::Pred {
             return false;
         }
         trial.srcs[n] = Src::tuple(&[some; 4][..words]);
@@ -394,22 +396,9 @@ fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {
     found.or_else(|| f.values.iter().find(|(_, d)| d.class == Class::Gpr).map(|(v, _)| v))
 }
 
-/// The type that source `n` is read as.
-fn operand_type(i: &Inst, n: usize) -> Type {
-    match i.op {
-        Op::Cvt | Op::Set if n < 2 => i.sty,
-        Op::Set | Op::Vote => Type::Pred,
-        Op::Sel if n == 2 => Type::Pred,
-        Op::Slct if n == 2 => i.sty,
-        Op::Bar if n == 2 => Type::Pred,
-        Op::Shl | Op::Shr if n == 1 => Type::U32,
-        _ => i.ty,
-    }
-}
-
 /// Puts the value of operand `n`, with its modifiers, into a register of its own.
 fn materialise(b: &mut Builder<'_>, i: &mut Inst, n: usize) {
-    let ty = operand_type(i, n);
+    let ty = i.src_type(n);
     let s = i.srcs[n].immediate(ty).unwrap_or(i.srcs[n]);
     let plain = s.mods == SrcMods::default();
     i.srcs[n] = if plain || s.mods.inv {

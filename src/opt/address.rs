@@ -44,6 +44,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 new.mem = Some(next);
                 isel::legal(chip, f, &new)
             };
+            // An absolute place in a bank is inside it.
+            let end = i64::from(next.offset) + i64::from(inst.ty.bytes());
+            let fits = fits && !(next.space == Space::Const && next.base().is_empty() && end > 1 << 16);
             // A base that stays out of reach may come into it again further down the chain, but rarely does.
             if !fits {
                 break;

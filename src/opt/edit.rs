@@ -28,23 +28,12 @@ pub fn count_uses(f: &Function) -> UseCounts {
     uses
 }
 
-/// The type that an instruction reads its source number `n` as.
-pub fn src_type(inst: &Inst, n: usize) -> Type {
-    match (inst.op, n) {
-        (Op::Set, 2) | (Op::Sel, 2) | (Op::Vote, 0) => Type::Pred,
-        (Op::Set | Op::Cvt, _) | (Op::Slct, 2) => inst.sty,
-        (Op::Shl | Op::Shr | Op::Ext | Op::Ins, 1) => Type::U32,
-        (Op::ShlAdd, 1) => Type::U32,
-        _ => inst.ty,
-    }
-}
-
 /// The value of source `n` if it is an immediate of 32 bits, its modifiers applied.
 pub fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;
     match s.kind {
         SrcKind::Imm(x) if s.mods == SrcMods::default() => Some(x),
-        SrcKind::Imm(x) => s.mods.apply(x, src_type(inst, n)),
+        SrcKind::Imm(x) => s.mods.apply(x, inst.src_type(n)),
         _ => None,
     }
 }
@@ -76,8 +65,8 @@ static BEFORE_CARRY: [u8; Op::ALL.len()] = {
     let mut least = [u8::MAX; Op::ALL.len()];
     let mut k = 0;
     while k < least.len() {
-        if Op::ALL[k].is(op::CARRY) {
-            least[k] = Op::ALL[k].info().srcs.0;
+        if Op::ALL[k].is(op::CARRY_IN) {
+            least[k] = Op::ALL[k].least_sources();
         }
         k += 1;
     }
@@ -88,7 +77,7 @@ static BEFORE_CARRY: [u8; Op::ALL.len()] = {
 /// beyond those of its type.
 pub fn touches_carry(f: &Function, inst: &Inst) -> bool {
     let gives = || inst.dsts.len() > 1 && inst.dsts.last().is_some_and(|&d| f.class(d) == Class::Carry);
-    takes_carry(f, inst) || inst.op.is(op::CARRY) && gives()
+    takes_carry(f, inst) || inst.op.is(op::CARRY_OUT) && gives()
 }
 
 /// The defining instruction of a plain value operand, if it is a scalar computation (see [`is_scalar`]).

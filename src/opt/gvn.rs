@@ -213,14 +213,36 @@ fn equal(a: &Inst, b: &Inst) -> bool {
     let same_mem = match (&a.mem, &b.mem) {
         (None, None) => true,
         (Some(m), Some(n)) => {
+            // What is proven of the address or the memory does not change what is read.
             (m.space, m.order, m.buffer, m.index, m.base(), m.offset)
                 == (n.space, n.order, n.buffer, n.index, n.base(), n.offset)
         }
         _ => false,
     };
+    // Every field is named, so that a new one has to be considered. Candidates have no guard and no rare details, and what
+    // is known of a value that is loaded holds for its equal.
+    let Inst {
+        op,
+        ty,
+        sty,
+        cond,
+        logic,
+        rnd,
+        sat,
+        ftz,
+        exact,
+        aux,
+        known: _,
+        guard: _,
+        dsts,
+        srcs: _,
+        mem: _,
+        ext: _,
+        loc: _,
+    } = a;
     same_srcs
         && same_mem
-        && (a.op, a.ty, a.sty, a.cond, a.logic, a.rnd, a.sat, a.ftz, a.exact, a.aux)
+        && (*op, *ty, *sty, *cond, *logic, *rnd, *sat, *ftz, *exact, *aux)
             == (b.op, b.ty, b.sty, b.cond, b.logic, b.rnd, b.sat, b.ftz, b.exact, b.aux)
-        && a.dsts.len() == b.dsts.len()
+        && dsts.len() == b.dsts.len()
 }

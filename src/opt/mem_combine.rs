@@ -260,10 +260,14 @@ impl Combiner<'_, '_> {
             }
             let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
             lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
-            if known.align(lower).bytes() < 2 * width {
+            let proven = known.align(lower);
+            if proven.bytes() < 2 * width {
                 continue;
             }
-            let wide = combine(f, o.inst, newest.inst);
+            let mut wide = combine(f, o.inst, newest.inst);
+            if let Some(m) = wide.mem.as_mut().filter(|m| m.proven() < 2 * width) {
+                m.align = proven;
+            }
             if isel::legal(self.ctx.chip, f, &wide) {
                 return Some((k, wide));
             }

@@ -41,8 +41,9 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::{BadOption, Options};
 use crate::diag::closest;
-use crate::ir::verify::{self, Phase};
+use crate::ir::verify::Phase;
 use crate::ir::{Function, Op, OpSet, Program};
+use crate::isel;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -58,7 +59,8 @@ pub enum Stage {
 }
 
 impl Stage {
-    fn phase(self) -> Phase {
+    /// The phase of the IR in it.
+    pub fn phase(self) -> Phase {
         match self {
             Stage::Front => Phase::Front,
             Stage::Ssa => Phase::Ssa,
@@ -316,7 +318,7 @@ impl Session {
             let (before, after) = (before.to_string(), program.to_string());
             Box::new(Broken { pass: pass.name, stage, findings, before, after })
         };
-        verify::program(program, stage.phase()).map_err(|v| broken(v.to_string()))?;
+        isel::verify(program, stage.phase(), chip).map_err(|v| broken(v.to_string()))?;
         if !changed && before.to_string() != program.to_string() {
             return Err(broken("it said that it changed nothing".into()));
         }

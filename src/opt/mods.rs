@@ -53,13 +53,16 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     folded > 0
 }
 
+/// Operations with a source of a number or of bits that may be modified, and votes on predicates.
+const MODIFIABLE: OpSet = op::with_modifiers().and(OpSet::of(&[Op::Vote]));
+
 /// Readers of what may become a modifier of their operands, and saturating copies.
 fn candidates(f: &Function) -> Vec<InstId> {
     let read_modified = |s: &Src| signed_word(s).and_then(|v| f.def_inst(v)).is_some_and(is_modifier);
     // Readers come after what they read.
     let mut any_modifier = false;
     gather(f, |inst| {
-        let carries = inst.op.is(op::FMODS | op::INEG | op::NOT) && inst.ext.is_none();
+        let carries = MODIFIABLE.contains(inst.op);
         let wanted = carries && (inst.sat || any_modifier && inst.srcs.iter().any(read_modified));
         any_modifier |= is_modifier(inst);
         wanted
@@ -116,7 +119,8 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     let s = inst.srcs[n];
     let v = signed_word(&s)?;
     let d = f.def_inst(v).filter(|d| is_modifier(d) && d.guard.is_none() && d.dsts.len() == 1 && !d.sat)?;
-    let ty = src_type(inst, n);
+    let ty = inst.src_type(n);
+    let takes = inst.op.row().srcs.get(n)?;
     let inner = d.srcs[0];
     inner.as_val()?;
     if f.class(inner.as_val()?) != f.class(v) {
@@ -124,8 +128,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     }
     let mut new = Src { kind: inner.kind, mods: s.mods };
     if let SrcKind::Pair([low, _]) = s.kind {
-        let change =
-            sign_change(d).filter(|_| ty == Type::F64 && inst.op.is(op::FMODS) && inner.is_plain_val())?;
+        let change = sign_change(d).filter(|_| ty == Type::F64 && takes.float && inner.is_plain_val())?;
         if !s.mods.abs {
             (new.mods.neg, new.mods.abs) = (s.mods.neg ^ change.neg, change.abs);
         }
@@ -133,7 +136,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
         return Some(new);
     }
     match (d.op, d.ty, ty) {
-        (Op::Neg | Op::Abs, Type::F32, Type::F32) if inst.op.is(op::FMODS) => {
+        (Op::Neg | Op::Abs, Type::F32, Type::F32) if takes.float => {
             // A flushing negation flushes what it reads; the reader must do the same.
             if d.ftz && !inst.ftz || inner.mods.inv || s.mods.inv {
                 return None;
@@ -145,7 +148,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
                 new.mods.abs = inner.mods.abs;
             }
         }
-        (Op::Neg, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::INEG) => {
+        (Op::Neg, Type::U32 | Type::S32, Type::U32 | Type::S32) if takes.neg => {
             // A conversion negates before it widens, without wrapping: -(-2^31) would be 2^31, and an unsigned one
             // would become negative.
             if inner.mods != SrcMods::default() || s.mods.abs || s.mods.inv || inst.srcs.len() < 2 {
@@ -159,7 +162,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
             }
             new.mods.neg = !s.mods.neg;
         }
-        (Op::Not, Type::U32 | Type::S32, Type::U32 | Type::S32) if inst.op.is(op::NOT) => {
+        (Op::Not, Type::U32 | Type::S32, Type::U32 | Type::S32) if takes.not => {
             if s.mods.neg || s.mods.abs || inner.mods.neg || inner.mods.abs {
                 return None;
             }
