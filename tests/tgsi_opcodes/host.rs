@@ -84,7 +84,7 @@ fn power(x: f32, y: f32) -> Want {
 pub fn component(op: Opcode, s: [u64; 4]) -> Option<Want> {
     use Opcode::*;
     let [a, b, c, d] = s.map(|v| v as u32);
-    let [ia, ib, ic, _] = [a, b, c, d].map(|v| v as i32);
+    let [ia, ib] = [a, b].map(|v| v as i32);
     let [x, y, z, _] = [a, b, c, d].map(f32::from_bits);
     let [la, lb, _, _] = s;
     let [sa, sb, _, _] = s.map(|v| v as i64);
