@@ -330,6 +330,9 @@ fn launches_of_deep_nests_are_given_call_return_stack() {
             assert_eq!(image.stack_bytes, bytes, "{chip}, {depth} nested, second side: {second}");
             let file = cubin::Cubin::read(&cubin::write(chip, &[image.kernel()])).expect("a cubin");
             assert_eq!(file.kernels[0].call_stack, bytes);
+            let text = listing::print(chip, &file.kernels, listing::Options::default());
+            let again = listing::assemble(&text, chip, "k").expect("what is printed assembles");
+            assert_eq!(again.kernels[0].call_stack, bytes);
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::isel::code::Code;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// What headers have 24 bits for (NAK `sph.rs`).
+pub const MOST_BYTES: u32 = 0xff_ffff;
+
 /// Bytes that a launch must provide for a nest of `depth` entries. Source: NAK (`sph.rs`, `qmd.rs`), which counts SSY, PBK
 /// and PCNT only. Mesa's nvc0 gives graphics programs 512 bytes for every 48, or part of 48, of twice the nest's depth if
 /// that is above 16, and compute programs nothing.

@@ -387,14 +387,17 @@ impl Cx<'_> {
     }
 
     /// The hardware gives the level (signed) and the clamped level (unsigned) with 8 bits of fraction; asked for are
-    /// the clamped one first.
+    /// the clamped one first. The result has no third component: 0.
     fn lod_query(&self, b: &mut Builder<'_>, i: &Inst, t: Tex) {
         let raw = [b.gpr(), b.gpr()];
         self.machine(b, i, Tex { mask: 3, ..t.clone() }, &raw);
         let answers = [(raw[1], Type::U16), (raw[0], Type::S16)];
-        let wanted = (0..2).filter(|c| t.mask >> c & 1 != 0);
+        let wanted = (0..4).filter(|c| t.mask >> c & 1 != 0);
         for (&d, c) in i.dsts.iter().zip(wanted) {
-            let (value, ty) = answers[c];
+            let Some(&(value, ty)) = answers.get::<usize>(c) else {
+                b.push(Inst::new(Op::Mov, Type::U32).src(0u32).dst(d));
+                continue;
+            };
             let level = b.cvt(Type::F32, ty, value);
             b.push(Inst::new(Op::Mul, Type::F32).src(level).src(Src::f32(1.0 / 256.0)).dst(d));
         }

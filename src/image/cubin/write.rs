@@ -75,11 +75,10 @@ pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
     // each kernel.
     symbol(&mut locals, 0, 0, 0, 0, 0);
     let mut next_local = 1;
-    let mut next_global = 1 + kernels.iter().map(|k| symbols_of(k)).sum::<u32>();
-    let first_global = next_global;
-    for k in kernels {
+    let first_global = 1 + kernels.iter().map(symbols_of).sum::<u32>();
+    for (k, number) in kernels.iter().zip(first_global..) {
         let first = FIRST_OF_KERNELS + sections.len() as u32;
-        let of_kernel = kernel_sections(chip, k, next_global, first, next_local);
+        let of_kernel = kernel_sections(chip, k, number, first, next_local);
         for (n, s) in (first..).zip(&of_kernel).filter(|(_, s)| s.kind != NV_INFO) {
             symbol(&mut locals, strings.add(&s.name), LOCAL_SECTION, 0, n as u16, 0);
             next_local += 1;
@@ -89,11 +88,10 @@ pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
             }
         }
         sections.extend(of_kernel);
-        sized(&mut global_info, 0x2f, &[next_global, k.gprs]);
+        sized(&mut global_info, 0x2f, &[number, k.gprs]);
         for attribute in [0x23, 0x12, 0x11] {
-            sized(&mut global_info, attribute, &[next_global, k.stack]);
+            sized(&mut global_info, attribute, &[number, k.stack]);
         }
-        next_global += 1;
     }
     locals.extend(globals);
     let mut symtab = Section::new(".symtab", SYMTAB, 8, locals);

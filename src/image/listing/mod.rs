@@ -23,6 +23,7 @@
 //! | `.registers N` | registers a thread needs | the highest used and one more |
 //! | `.barriers N` | execution barriers | the highest named and one more |
 //! | `.shared N`, `.stack N` | bytes of shared memory of a block, of stack of a thread | 0 |
+//! | `.call_stack N` | bytes of call-return stack of a warp | 0 |
 //! | `.param_bytes N` | size of the parameter block | where the last parameter ends |
 //! | `.param NUMBER OFFSET BYTES` | a parameter at an offset in the parameter block | |
 //! | `.constant BANK BYTES` | initial contents of a constant bank, zeros so far | |

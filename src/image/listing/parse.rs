@@ -3,6 +3,7 @@
 use crate::Chip;
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::driver::{CONST_BANK_BYTES, cuda_params};
+use crate::image::crs;
 use crate::image::cubin::{Kernel, Param};
 use crate::image::layout;
 use crate::isa::sched_word::{self, Issue, SLOTS};
@@ -142,7 +143,7 @@ impl<'t> Reader<'t> {
                 exactly(1)?;
                 self.begin(args[0]);
             }
-            "registers" | "barriers" | "shared" | "stack" | "param_bytes" => {
+            "registers" | "barriers" | "shared" | "stack" | "call_stack" | "param_bytes" => {
                 exactly(1)?;
                 let chip = self.chip;
                 let most = match what {
@@ -150,6 +151,7 @@ impl<'t> Reader<'t> {
                     "barriers" => chip.max_barriers(),
                     "shared" => chip.max_shared(),
                     "stack" => chip.max_local(),
+                    "call_stack" => crs::MOST_BYTES,
                     _ => CONST_BANK_BYTES - cuda_params(chip),
                 };
                 let value = number(args[0], most.into())? as u32;
@@ -159,6 +161,7 @@ impl<'t> Reader<'t> {
                     "barriers" => draft.barriers = Some(value),
                     "shared" => draft.kernel.shared = value,
                     "stack" => draft.kernel.stack = value,
+                    "call_stack" => draft.kernel.call_stack = value,
                     _ => draft.kernel.param_bytes = value,
                 }
             }
@@ -213,7 +216,7 @@ impl<'t> Reader<'t> {
                 self.draft(name).items.push((Item::Word(value), span));
             }
             _ => {
-                return Err("unknown: there are .chip .kernel .registers .barriers .shared .stack .param_bytes .param \
+                return Err("unknown: there are .chip .kernel .registers .barriers .shared .stack .call_stack .param_bytes .param \
                             .constant .data .sched .raw .word, and labels end with a colon"
                     .to_string());
             }

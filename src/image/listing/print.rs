@@ -31,6 +31,7 @@ fn directives(out: &mut String, k: &Kernel) {
         ("barriers", k.barriers),
         ("shared", k.shared),
         ("stack", k.stack),
+        ("call_stack", k.call_stack),
         ("param_bytes", k.param_bytes),
     ] {
         if value != 0 {
