@@ -75,9 +75,15 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
 fn each_pass(seed: u64, p: &Program, stage: Stage) {
     let (chip, options) = (chip(seed), Options::new(chip(seed)));
     let want = results(p, &format!("seed {seed}"));
+    // Some passes are about machine operations: they are in the last stage's pipeline only, and only these are.
+    let early = [Stage::Front, Stage::Ssa].map(|s| opt::pipeline(s, options.opt_level));
     let last = opt::pipeline(Stage::Legal, options.opt_level);
     for (place, pass) in opt::PASSES.iter().enumerate() {
-        if stage == Stage::Legal && !last.contains(&place) {
+        let meant = match stage {
+            Stage::Legal => last.contains(&place),
+            _ => !last.contains(&place) || early.iter().any(|p| p.contains(&place)),
+        };
+        if !meant {
             continue;
         }
         let what = format!("seed {seed} {chip}: pass {} ({stage:?})", pass.name);

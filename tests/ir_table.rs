@@ -558,3 +558,35 @@ fn what_no_machine_instruction_does_is_refused_in_the_last_phase_with_place_and_
         refused(r, &["opt", "--stage", "legal", "--passes", "dce"]);
     }
 }
+
+#[test]
+fn a_choice_by_greater_encodes_on_every_chip() {
+    for chip in Chip::ALL {
+        let p = program(|f, pool| {
+            let mut i =
+                Inst::new(Op::Slct, Type::U32).src(pool.words[0]).src(pool.words[1]).src(pool.words[2]);
+            i.sty = Type::F32;
+            i.cond = Cond::Gt;
+            i.dsts.push(f.new_value(Class::Gpr));
+            i
+        });
+        let image = compile::compile(p, chip, &Options::new(chip));
+        assert!(image.is_ok(), "{chip}: {image:?}");
+    }
+}
+
+#[test]
+fn a_predicate_converts_to_both_words_of_a_double() {
+    for chip in Chip::ALL {
+        let p = program(|f, pool| {
+            let mut i = Inst::new(Op::Cvt, Type::F64).src(pool.preds[0]);
+            i.sty = Type::Pred;
+            let words = [f.new_value(Class::Gpr), f.new_value(Class::Gpr)];
+            i.dsts.extend(words);
+            i
+        });
+        let legal = compile::optimised(p, chip, &Options::new(chip), &mut String::new());
+        let text = legal.expect("it compiles").to_string();
+        assert!(text.contains("0x3ff00000"), "{chip}\n{text}");
+    }
+}

@@ -211,6 +211,14 @@ impl Machine {
                     out.push((sum >> 32) as u32 | if zero { ZERO } else { 0 });
                 }
             }
+            Op::Cvt if inst.sty == Type::Pred => {
+                let one = match inst.ty {
+                    Type::F16 => 0x3c00,
+                    Type::F32 => 1f32.to_bits(),
+                    _ => 1,
+                };
+                out.push(if single(&inst.srcs[0], read) & 1 != 0 { one } else { 0 });
+            }
             Op::Set if inst.srcs.len() == 4 => {
                 let flags = single(&inst.srcs[3], read);
                 let word = |n: usize| {
@@ -280,7 +288,9 @@ fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
             _ if ty.words() == 2 => {
                 let w = operand(s, read);
                 let x = u64::from(w[0]) | u64::from(w[1]) << 32;
-                if s.mods.inv { !x } else { x }
+                let x = if s.mods.inv { !x } else { x };
+                let x = if s.mods.abs { (x as i64).unsigned_abs() } else { x };
+                if s.mods.neg { x.wrapping_neg() } else { x }
             }
             _ if ty.is_signed() => single(s, read) as i32 as u64,
             _ if ty.is_float() || ty.bytes() < 4 => return None,
@@ -359,6 +369,7 @@ fn raw(s: &Src, read: &dyn Fn(ValueId) -> u32) -> u32 {
 fn single(s: &Src, read: &dyn Fn(ValueId) -> u32) -> u32 {
     let x = raw(s, read);
     let x = if s.mods.inv { !x } else { x };
+    let x = if s.mods.abs { (x as i32).unsigned_abs() } else { x };
     if s.mods.neg { x.wrapping_neg() } else { x }
 }
 
