@@ -8,8 +8,7 @@ use crate::soft::{F16, F32, F64, Fmt, Mode};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-const MODES: [(&str, Mode); 4] =
-    [("n", Mode::Near), ("z", Mode::Zero), ("m", Mode::Down), ("p", Mode::Up)];
+const MODES: [(&str, Mode); 4] = [("n", Mode::Near), ("z", Mode::Zero), ("m", Mode::Down), ("p", Mode::Up)];
 
 fn flushed(fmt: Fmt, ftz: bool, v: u64) -> u64 {
     let v = low(v, fmt.bits());
@@ -44,7 +43,7 @@ impl Generator {
             6 | 7 => self.extreme(),
             8 => self.sign(),
             9 => self.compare_floats(),
-            10 if self.depth == 0 => self.test(),
+            10 => self.test(),
             _ => self.bits(),
         }
     }
@@ -105,14 +104,23 @@ impl Generator {
                 // The sign of NaN is as unknown as its bits.
                 let text = vec![
                     format!("setp.nan.{ty} %z, {0}, {0}", show(a)),
-                    format!("selp.{ty} %{0}x, 0{1}, {2}, %z", if fmt == F32 { "f" } else { "g" },
-                        if fmt == F32 { "f00000000" } else { "d0000000000000000" }, show(a)),
+                    format!(
+                        "selp.{ty} %{0}x, 0{1}, {2}, %z",
+                        if fmt == F32 { "f" } else { "g" },
+                        if fmt == F32 { "f00000000" } else { "d0000000000000000" },
+                        show(a)
+                    ),
                     format!("copysign.{ty} {d}, %{}x, {}", if fmt == F32 { "f" } else { "g" }, show(b)),
                 ];
-                self.emit(text, vec![d], vec![a, b], What::Pure(Rc::new(move |v| {
-                    let sign = if fmt.is_nan(v[0]) { 0 } else { v[0] & top };
-                    vec![v[1] & !top | sign]
-                })));
+                self.emit(
+                    text,
+                    vec![d],
+                    vec![a, b],
+                    What::Pure(Rc::new(move |v| {
+                        let sign = if fmt.is_nan(v[0]) { 0 } else { v[0] & top };
+                        vec![v[1] & !top | sign]
+                    })),
+                );
             }
         }
     }
@@ -178,8 +186,7 @@ impl Generator {
             return self.pure(&format!("mov.b{bits}"), &[d], &[a], |v| vec![v[0]]);
         }
         let (d, a) = (self.dst(bits), self.float_src(file));
-        let (temp, nan) =
-            if fmt == F32 { ("%fx", "0f7fffffff") } else { ("%gx", "0d7fffffffffffffff") };
+        let (temp, nan) = if fmt == F32 { ("%fx", "0f7fffffff") } else { ("%gx", "0d7fffffffffffffff") };
         let text = vec![
             format!("setp.nan.{ty} %z, {0}, {0}", show(a)),
             format!("selp.{ty} {temp}, {nan}, {}, %z", show(a)),
@@ -210,11 +217,16 @@ impl Generator {
         if from == 8 && from_sign && to == 16 {
             return; // a quirk of ptxas, see `generate`
         }
-        let a = self.int(if from == 8 { 32 } else { from });
         let d = self.dst(if to == 8 { 32 } else { to });
         // Where the value always fits, ptxas refuses it.
         let fits = if from_sign == to_sign { from <= to } else { to_sign && from < to };
-        let sat = !fits && (from, to) != (16, 8) && self.rng.one_in(2);
+        let sat = !fits && from != 16 && self.rng.one_in(2);
+        let a = match from {
+            64 if sat => Src::Reg(self.reg(File::OpaquePair)),
+            8 | 32 if sat => self.opaque(),
+            8 => self.int(32),
+            _ => self.int(from),
+        };
         let name = format!("cvt{}.{d_ty}.{a_ty}", if sat { ".sat" } else { "" });
         self.pure(&name, &[d], &[a], move |v| {
             let a = key(v[0], from, from_sign);
@@ -302,10 +314,15 @@ impl Generator {
                     format!("selp.f32 %fx, 0f00000000, {}, %z", show(f)),
                     format!("cvt.r{letter}.f16.f32 {dh}, %fx"),
                 ];
-                self.emit(text, vec![dh], vec![f], What::Pure(Rc::new(move |v| {
-                    let v = if F32.is_nan(v[0]) { 0 } else { v[0] };
-                    vec![F16.from(F32.num(v), mode)]
-                })));
+                self.emit(
+                    text,
+                    vec![dh],
+                    vec![f],
+                    What::Pure(Rc::new(move |v| {
+                        let v = if F32.is_nan(v[0]) { 0 } else { v[0] };
+                        vec![F16.from(F32.num(v), mode)]
+                    })),
+                );
                 self.always();
             }
         }

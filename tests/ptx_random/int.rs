@@ -6,11 +6,8 @@ use std::rc::Rc;
 
 /// What of `key` fits into a type of so many bits.
 pub fn clamp(v: i128, bits: u32, sign: bool) -> u64 {
-    let (least, most) = if sign {
-        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
-    } else {
-        (0, (1i128 << bits) - 1)
-    };
+    let (least, most) =
+        if sign { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
     low(v.clamp(least, most) as u64, bits)
 }
 
@@ -73,21 +70,35 @@ impl Generator {
             let c = self.int(bits);
             let f = move |v: &[u64]| vec![(k(v[0]) - k(v[1])).unsigned_abs() as u64 + v[2]];
             // Sums wrap.
-            let f = move |v: &[u64]| if v[2] == 0 { f(v) } else { vec![f(&[v[0], v[1], 0])[0].wrapping_add(v[2])] };
+            let f = move |v: &[u64]| {
+                if v[2] == 0 { f(v) } else { vec![f(&[v[0], v[1], 0])[0].wrapping_add(v[2])] }
+            };
             return self.pure(&format!("sad.{ty}"), &[d], &[a, b, c], f);
         }
         self.pure(&format!("{op}.{ty}"), &[d], &[a, b], move |v| {
             vec![match op {
                 "add" => v[0].wrapping_add(v[1]),
                 "sub" => v[0].wrapping_sub(v[1]),
-                "min" => if k(v[0]) < k(v[1]) { v[0] } else { v[1] },
-                _ => if k(v[0]) > k(v[1]) { v[0] } else { v[1] },
+                "min" => {
+                    if k(v[0]) < k(v[1]) {
+                        v[0]
+                    } else {
+                        v[1]
+                    }
+                }
+                _ => {
+                    if k(v[0]) > k(v[1]) {
+                        v[0]
+                    } else {
+                        v[1]
+                    }
+                }
             }]
         });
     }
 
     fn one(&mut self) {
-        let bits = self.width();
+        let bits = self.rng.pick(&[32, 64]);
         let (d, a) = (self.dst(bits), self.int(bits));
         let op = self.rng.pick(&["abs", "neg"]);
         self.pure(&format!("{op}.s{bits}"), &[d], &[a], move |v| {
@@ -98,7 +109,7 @@ impl Generator {
 
     fn saturating(&mut self) {
         let op = self.rng.pick(&["add", "sub", "mad.hi"]);
-        let (d, a, b) = (self.dst(32), self.int(32), self.opaque());
+        let (d, a, b) = (self.dst(32), self.opaque(), self.opaque());
         if op == "mad.hi" {
             let c = self.int(32);
             return self.pure("mad.hi.sat.s32", &[d], &[a, b, c], |v| {
@@ -224,7 +235,8 @@ impl Generator {
         if self.rng.one_in(4) {
             let (d, a, b, n) = (self.dst(32), self.int(32), self.int(32), self.int_or_imm(32));
             let (right, wrap) = (self.rng.one_in(2), self.rng.one_in(2));
-            let name = format!("shf.{}.{}.b32", if right { "r" } else { "l" }, if wrap { "wrap" } else { "clamp" });
+            let name =
+                format!("shf.{}.{}.b32", if right { "r" } else { "l" }, if wrap { "wrap" } else { "clamp" });
             return self.pure(&name, &[d], &[a, b, n], move |v| {
                 let n = if wrap { v[2] & 31 } else { v[2].min(32) };
                 let both = low(v[1], 32) << 32 | low(v[0], 32);
@@ -382,7 +394,14 @@ impl Generator {
     }
 
     /// `setp` with everything that may stand around a comparison.
-    pub fn predicate(&mut self, cmp: &str, ty: &str, a: Src, b: Src, holds: impl Fn(&[u64]) -> bool + 'static) {
+    pub fn predicate(
+        &mut self,
+        cmp: &str,
+        ty: &str,
+        a: Src,
+        b: Src,
+        holds: impl Fn(&[u64]) -> bool + 'static,
+    ) {
         let p = self.reg(File::Pred);
         let q = self.reg(File::Pred);
         let two = p != q && self.rng.one_in(3);
@@ -424,7 +443,9 @@ impl Generator {
         if self.rng.one_in(2) {
             let p = Src::Reg(self.reg(File::Pred));
             let ty = self.rng.pick(&["b", "u", "s"]);
-            return self.pure(&format!("selp.{ty}{bits}"), &[d], &[a, b, p], |v| vec![if v[2] != 0 { v[0] } else { v[1] }]);
+            return self.pure(&format!("selp.{ty}{bits}"), &[d], &[a, b, p], |v| {
+                vec![if v[2] != 0 { v[0] } else { v[1] }]
+            });
         }
         if self.rng.one_in(2) {
             let c = self.int(32);
@@ -475,6 +496,11 @@ impl Generator {
             return;
         }
         let text = vec![format!("mov.b{whole} {{{x}, {y}}}, {}", show(a))];
-        self.emit(text, vec![x, y], vec![a], What::Pure(Rc::new(move |v| vec![low(v[0], half), v[0] >> half])));
+        self.emit(
+            text,
+            vec![x, y],
+            vec![a],
+            What::Pure(Rc::new(move |v| vec![low(v[0], half), v[0] >> half])),
+        );
     }
 }

@@ -39,7 +39,10 @@ fn variable(name: &str) -> Option<u64> {
 /// ptxas, if it is there.
 pub fn ptxas() -> Option<PathBuf> {
     let folders = std::env::var_os("CUDA_BIN").into_iter().chain(std::env::var_os("PATH"));
-    folders.flat_map(|f| std::env::split_paths(&f).collect::<Vec<_>>()).map(|f| f.join("ptxas")).find(|f| f.is_file())
+    folders
+        .flat_map(|f| std::env::split_paths(&f).collect::<Vec<_>>())
+        .map(|f| f.join("ptxas"))
+        .find(|f| f.is_file())
 }
 
 /// What ptxas makes of a text.
@@ -88,7 +91,10 @@ pub fn difference(k: &Kernel, got: &[u32], want: &[u32]) -> Option<String> {
     let n = (0..want.len()).find(|&n| got.get(n) != want.get(n))?;
     let per = program::outputs() as usize;
     let place = format!("thread {}, word {} ({})", n / per, n % per, program::output_name(n % per));
-    Some(format!("{}, seed {:#x}: word {n}, {place}: {:#x}, the PTX ISA says {:#x}", k.name, k.seed, got[n], want[n]))
+    Some(format!(
+        "{}, seed {:#x}: word {n}, {place}: {:#x}, the PTX ISA says {:#x}",
+        k.name, k.seed, got[n], want[n]
+    ))
 }
 
 /// What is wrong with one kernel by itself.
@@ -230,7 +236,8 @@ fn random_ptx_computes_what_the_ptx_isa_says() {
     let start = std::time::Instant::now();
     let modules = programs.div_ceil(MODULE);
     let first = variable("NVIR_PTX_FIRST").unwrap_or(0);
-    let found: Vec<String> = (first..first + modules).into_par_iter().flat_map(|n| check(&ptxas, seed, n)).collect();
+    let found: Vec<String> =
+        (first..first + modules).into_par_iter().flat_map(|n| check(&ptxas, seed, n)).collect();
     let seconds = start.elapsed().as_secs();
     println!("{} programs of seed {seed}: {} disagreements, {seconds} s", modules * MODULE, found.len());
     assert!(found.is_empty(), "{}", found[..found.len().min(12)].join("\n\n"));

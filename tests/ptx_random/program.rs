@@ -135,7 +135,11 @@ pub enum Stmt {
     /// The condition; true: negated.
     If(Reg, bool, Vec<Stmt>, Vec<Stmt>),
     /// As many rounds as the counter register says; it is set from the operand and counted down.
-    Loop { counter: Reg, rounds: Src, body: Vec<Stmt> },
+    Loop {
+        counter: Reg,
+        rounds: Src,
+        body: Vec<Stmt>,
+    },
     Break(Reg, bool),
     Continue(Reg, bool),
 }
@@ -206,7 +210,10 @@ pub fn kernel(k: &Kernel) -> String {
             let r = Reg(file, i);
             match file {
                 File::Pred => {
-                    let _ = write!(t, "ld.global.u32 %x, [%in+{at}];\nand.b32 %x, %x, 1;\nsetp.ne.u32 {r}, %x, 0;\n");
+                    let _ = write!(
+                        t,
+                        "ld.global.u32 %x, [%in+{at}];\nand.b32 %x, %x, 1;\nsetp.ne.u32 {r}, %x, 0;\n"
+                    );
                 }
                 File::Counter => {
                     let _ = writeln!(t, "mov.u32 {r}, 0;");
@@ -315,7 +322,10 @@ fn stmts(t: &mut String, all: &[Stmt], label: &mut u32, around: Option<u32>, sum
                     Src::Reg(r) => writeln!(t, "and.b32 {counter}, {r}, 3;"),
                 }
                 .unwrap_or_default();
-                let _ = write!(t, "B{l}:\nsetp.eq.u32 %z, {counter}, 0;\n@%z bra X{l};\nsub.u32 {counter}, {counter}, 1;\n");
+                let _ = write!(
+                    t,
+                    "B{l}:\nsetp.eq.u32 %z, {counter}, 0;\n@%z bra X{l};\nsub.u32 {counter}, {counter}, 1;\n"
+                );
                 stmts(t, body, label, Some(l), sums);
                 let _ = write!(t, "bra B{l};\nX{l}:\n");
             }

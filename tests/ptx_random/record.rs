@@ -21,13 +21,17 @@ fn path() -> std::path::PathBuf {
 }
 
 fn sum(words: &[u32]) -> u64 {
-    words.iter().flat_map(|w| w.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, |h, b| {
-        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
-    })
+    words
+        .iter()
+        .flat_map(|w| w.to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn shown(left: &[u32]) -> Vec<u32> {
-    left.chunks(program::outputs() as usize).take(SHOWN).flat_map(|t| t[..REGISTERS].iter().copied()).collect()
+    left.chunks(program::outputs() as usize)
+        .take(SHOWN)
+        .flat_map(|t| t[..REGISTERS].iter().copied())
+        .collect()
 }
 
 /// The kernel that a seed stands for, as far as its inputs and sizes go.
@@ -49,7 +53,10 @@ fn record(ptxas: &std::path::Path) {
         // No subroutine of NVIDIA's: no code and no function but ours.
         for s in file.sections() {
             let name = s.name().unwrap_or_default();
-            assert!(name.strip_prefix(".text").is_none_or(|n| n.strip_prefix('.').is_some_and(ours)), "{name}");
+            assert!(
+                name.strip_prefix(".text").is_none_or(|n| n.strip_prefix('.').is_some_and(ours)),
+                "{name}"
+            );
         }
         for s in file.symbols() {
             let name = s.name().unwrap_or_default();

@@ -39,13 +39,31 @@ impl Rng {
             4 | 5 if bits == 64 => (((self.word() % 65536) as f64 - 32768.0) / 256.0).to_bits(),
             6 if bits == 32 => {
                 let all: [u32; 10] = [
-                    0, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fff_ffff, 1, 0x8000_0001, 0x7f7f_ffff, 0x0080_0000,
+                    0,
+                    0x8000_0000,
+                    0x7f80_0000,
+                    0xff80_0000,
+                    0x7fff_ffff,
+                    1,
+                    0x8000_0001,
+                    0x7f7f_ffff,
+                    0x0080_0000,
                     0x3f80_0000,
                 ];
                 self.pick(&all).into()
             }
             6 if bits == 64 => {
-                let all = [0, 1 << 63, 0x7ff0 << 48, 0xfff0 << 48, 0x7ff8 << 48, 1, 0x000f << 48, 0x7fef << 48, 0x3ff0 << 48];
+                let all = [
+                    0,
+                    1 << 63,
+                    0x7ff0 << 48,
+                    0xfff0 << 48,
+                    0x7ff8 << 48,
+                    1,
+                    0x000f << 48,
+                    0x7fef << 48,
+                    0x3ff0 << 48,
+                ];
                 self.pick(&all)
             }
             _ => self.word(),

@@ -250,13 +250,24 @@ impl Fmt {
         Some(match self.num(v) {
             Num::Nan => return None,
             Num::Inf { neg } => (neg, MOST),
-            Num::Fin { neg, mant, exp } if exp >= 0 => {
-                (neg, if mant == 0 { 0 } else { u128::from(mant).checked_shl(exp as u32).map_or(MOST, |m| if exp > 64 { MOST } else { m.min(MOST) }) })
-            }
+            Num::Fin { neg, mant, exp } if exp >= 0 => (
+                neg,
+                if mant == 0 {
+                    0
+                } else {
+                    u128::from(mant)
+                        .checked_shl(exp as u32)
+                        .map_or(MOST, |m| if exp > 64 { MOST } else { m.min(MOST) })
+                },
+            ),
             Num::Fin { neg, mant, exp } => {
                 let shift = (-exp) as u32;
                 let mant = u128::from(mant);
-                let (whole, below) = if shift > 100 { (0, u128::from(mant != 0)) } else { (mant >> shift, mant & ((1 << shift) - 1)) };
+                let (whole, below) = if shift > 100 {
+                    (0, u128::from(mant != 0))
+                } else {
+                    (mant >> shift, mant & ((1 << shift) - 1))
+                };
                 let half = if shift > 100 { 2 } else { 1u128 << (shift - 1) };
                 let up = match mode {
                     Mode::Near => below > half || below == half && whole & 1 != 0,
@@ -307,7 +318,10 @@ fn soft_floats_agree_with_the_host() {
         let (e, f) = (rng.special(64), rng.special(64));
         let sum = f64::from_bits(d).mul_add(f64::from_bits(e), f64::from_bits(f));
         let got = f64::from_bits(F64.fma(d, e, f, Mode::Near));
-        assert!(got.to_bits() == sum.to_bits() || got.is_nan() && sum.is_nan(), "{d:#x} {e:#x} {f:#x}: {got}");
+        assert!(
+            got.to_bits() == sum.to_bits() || got.is_nan() && sum.is_nan(),
+            "{d:#x} {e:#x} {f:#x}: {got}"
+        );
         if let Some((neg, n)) = F64.to_int(d, Mode::Zero) {
             let n = n.min(u64::MAX.into()) as u64;
             assert_eq!(if neg { 0 } else { n }, f64::from_bits(d) as u64, "{d:#x}");

@@ -148,7 +148,13 @@ impl Generator {
         }
         // A second addition and saturation exclude each other.
         let sat = sat && !add;
-        name += if add { ".add" } else if sat { ".sat" } else { "" };
+        name += if add {
+            ".add"
+        } else if sat {
+            ".sat"
+        } else {
+            ""
+        };
         let mask = 1 + self.rng.below((1 << lanes) - 1);
         let (letter, letters) = if lanes == 2 { ("h", "h10") } else { ("b", "b3210") };
         let mut shown = format!(".{letter}");
