@@ -9,12 +9,14 @@
 //!   converted before, looks at other bits than the type's; `cvt.ftz.f16.f32` flushes nothing; a conversion to float
 //!   from 64 bits that hold a value of 32 loses its rounding mode.
 //! - `abs` and `neg` become modifiers of what follows, which says another thing of the smallest number; `neg.s16` of it
-//!   is kept in 32 bits. `add.sat` of a sum is reassociated.
+//!   is kept in 32 bits; so both get odd operands. `add.sat` of a sum is reassociated.
 //! - Guards: `set` converts what the guard keeps, too; `testp` loses the guard; `cvt` to `f16` changes NaNs among what the
 //!   guard keeps. These are never guarded.
 //! - `shl.b16` by an amount that was loaded as `s16` takes a negative one for 0.
 //! - Chains of carries in loops are made into products, whose carry is another one.
 //! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes.
+//! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
+//! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
 //! - A store of a vector of bytes or halves packs them into the register of one of them, which may be in use, and clamps
 //!   signed ones.
 
@@ -331,7 +333,9 @@ impl Generator {
             let d = if ballot { self.dst(32) } else { self.reg(File::Pred) };
             let ty = if ballot { "b32" } else { "pred" };
             let not = if neg { "!" } else { "" };
-            let text = vec![format!("vote.{kind}.{ty} {d}, {not}{p}")];
+            let mut text = vec![format!("vote.{kind}.{ty} {d}, {not}{p}")];
+            let shown = if ballot { format!("mov.u32 %x, {d}") } else { format!("selp.u32 %x, 1, 0, {d}") };
+            text.extend(held(shown));
             let f = move |lanes: &[Vec<u64>]| {
                 let set = lanes.iter().enumerate().fold(0, |m, (i, v)| m | (v[0] ^ u64::from(neg)) << i);
                 let n = set.count_ones() as usize;
@@ -352,7 +356,8 @@ impl Generator {
         let width = 1u64 << self.rng.below(6);
         let limit = if kind == "up" { 0 } else { 31 };
         let c = (32 - width) << 8 | limit;
-        let text = vec![format!("shfl.{kind}.b32 {d}|{p}, {}, {}, {c}", show(a), show(b))];
+        let mut text = vec![format!("shfl.{kind}.b32 {d}|{p}, {}, {}, {c}", show(a), show(b))];
+        text.extend(held(format!("selp.u32 %x, {d}, 0, {p}")));
         let f = move |lanes: &[Vec<u64>]| {
             (0..lanes.len() as i64)
                 .map(|lane| {
@@ -389,6 +394,11 @@ impl Generator {
         ];
         self.emit(text, vec![d], vec![a], What::Exchange(with));
     }
+}
+
+/// Lines that store what a line puts into `%x`, so that what it comes from stays where it is.
+fn held(line: String) -> [String; 3] {
+    [line, "mad.lo.u32 %t2, %me, 4, EXCHANGE".to_owned(), "st.volatile.shared.u32 [%t2], %x".to_owned()]
 }
 
 /// An operand as text.
