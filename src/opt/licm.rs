@@ -49,14 +49,15 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let tree = cfg.loop_tree();
     // Blocks of each loop that may hold something to move, in the order of the layout. Those of an inner loop are done with
-    // when it has given up all that it could: what does not change in a loop changes in no loop inside it either.
+    // when it has been looked at: what does not change in a loop changes in no loop inside it either, and what a loop
+    // keeps because it has given up enough stays there.
     let mut blocks: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for &b in &f.layout {
         if let Some(h) = cfg.loop_header(b) {
             blocks[h].push(b);
         }
     }
-    // Loops inside each that have not.
+    // Loops inside each that could give up nothing, since there is no place in front of them.
     let mut left: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     let mut moved = 0;
     for h in headers {
@@ -108,12 +109,6 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
         }
         moved += count;
-        if count == MOST
-            && let Some(outer) = cfg.parent_loop(h)
-        {
-            blocks[h] = scanned;
-            left[outer].push(h);
-        }
     }
     ctx.count("licm: moved", moved);
     moved > 0

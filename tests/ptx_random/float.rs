@@ -43,7 +43,7 @@ impl Generator {
             6 | 7 => self.extreme(),
             8 => self.sign(),
             9 => self.compare_floats(),
-            10 if self.depth == 0 => self.test(),
+            10 => self.test(),
             _ => self.bits(),
         }
     }
@@ -217,11 +217,16 @@ impl Generator {
         if from == 8 && from_sign && to == 16 {
             return; // a quirk of ptxas, see `generate`
         }
-        let a = self.int(if from == 8 { 32 } else { from });
         let d = self.dst(if to == 8 { 32 } else { to });
         // Where the value always fits, ptxas refuses it.
         let fits = if from_sign == to_sign { from <= to } else { to_sign && from < to };
-        let sat = !fits && (from, to) != (16, 8) && self.rng.one_in(2);
+        let sat = !fits && from != 16 && self.rng.one_in(2);
+        let a = match from {
+            64 if sat => Src::Reg(self.reg(File::OpaquePair)),
+            8 | 32 if sat => self.opaque(),
+            8 => self.int(32),
+            _ => self.int(from),
+        };
         let name = format!("cvt{}.{d_ty}.{a_ty}", if sat { ".sat" } else { "" });
         self.pure(&name, &[d], &[a], move |v| {
             let a = key(v[0], from, from_sign);

@@ -1,15 +1,24 @@
 //! Random kernels: control flow, memory, and what threads give each other. What instructions compute is in `int`,
 //! `float` and `video`.
 //!
-//! ptxas 11.8 itself deviates from the PTX ISA when it folds constants, so some operands are registers that it can
-//! know nothing of (`Generator::opaque`), or no random ones: positions of `bfe` from 32 on, the subtrahend of `sub.sat`,
-//! operands of video instructions; `cvt.u16.s8` is left out (the upper half of a 32-bit register gets sign bits), and three are never
-//! guarded: `set` (what the guard keeps is converted, too), `testp` (the guard is lost), `cvt` to `f16`
-//! (NaNs among what the guard keeps change). `cvt.sat` from 16 bits to 8 looks at bits above the 16, and `cvt.ftz.f16.f32`
-//! flushes nothing. Conversions from 64 bits that hold a value of 32 lose their rounding mode;
-//! `abs` before one becomes a modifier, which says another thing of the smallest number. `shl.b16` by an amount that was
-//! loaded as `s16` takes a negative one for 0. Chains of carries in loops are made into products, whose carry is another one.
-//! A predicate that `testp` sets under a condition, or in a loop, is taken for not set.
+//! ptxas 11.8 itself deviates from the PTX ISA here and there, so the generator keeps off these places. Some operands are
+//! registers that ptxas can know nothing of (`Generator::opaque`).
+//!
+//! - Constant operands: positions of `bfe` from 32 on, the subtrahend of `sub.sat`, operands of video instructions.
+//! - `cvt.u16.s8` leaves sign bits in the upper half of a 32-bit register; `cvt.sat` from 16 bits to 8, or of a value that was
+//!   converted before, looks at other bits than the type's; `cvt.ftz.f16.f32` flushes nothing; a conversion to float
+//!   from 64 bits that hold a value of 32 loses its rounding mode.
+//! - `abs` and `neg` become modifiers of what follows, which says another thing of the smallest number; `neg.s16` of it
+//!   is kept in 32 bits; so both get odd operands. `add.sat` of a sum is reassociated.
+//! - Guards: `set` converts what the guard keeps, too; `testp` loses the guard; `cvt` to `f16` changes NaNs among what the
+//!   guard keeps. These are never guarded.
+//! - `shl.b16` by an amount that was loaded as `s16` takes a negative one for 0.
+//! - Chains of carries in loops are made into products, whose carry is another one.
+//! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes.
+//! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
+//! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
+//! - A store of a vector of bytes or halves packs them into the register of one of them, which may be in use, and clamps
+//!   signed ones.
 
 use crate::program::*;
 use crate::rng::Rng;
@@ -18,7 +27,7 @@ use std::rc::Rc;
 pub struct Generator {
     pub rng: Rng,
     pub out: Vec<Stmt>,
-    pub depth: usize,
+    depth: usize,
     pub loops: usize,
     /// All threads of the block are here together.
     uniform: bool,
@@ -26,6 +35,8 @@ pub struct Generator {
     may_leave: bool,
     threads: u32,
     left: usize,
+    /// Predicates of the branches around.
+    conditions: Vec<Reg>,
 }
 
 /// The kernel of a seed.
@@ -39,6 +50,7 @@ pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
         may_leave: false,
         threads,
         left: size,
+        conditions: Vec::new(),
     };
     while g.left > 0 {
         g.statement();
@@ -151,11 +163,16 @@ impl Generator {
 
     fn branch(&mut self) {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
+        if self.loops > 0 && self.conditions.contains(&p) {
+            return self.integer();
+        }
         let uniform = std::mem::take(&mut self.uniform);
+        self.conditions.push(p);
         self.depth += 1;
         let yes = self.block(4);
         let no = if self.rng.one_in(2) { self.block(4) } else { Vec::new() };
         self.depth -= 1;
+        self.conditions.pop();
         self.uniform = uniform;
         self.out.push(Stmt::If(p, neg, yes, no));
     }
@@ -179,6 +196,9 @@ impl Generator {
 
     fn leave(&mut self) {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
+        if self.conditions.contains(&p) {
+            return self.integer();
+        }
         let s = if self.rng.one_in(2) { Stmt::Break(p, neg) } else { Stmt::Continue(p, neg) };
         self.out.push(s);
     }
@@ -232,7 +252,8 @@ impl Generator {
         let n = self.rng.pick(&[1, 1, 2, if bits == 64 { 2 } else { 4 }]);
         let access = Access { bytes: bits / 8, signed: ty.starts_with('s') };
         let (place, mut text, at) = self.place(access.bytes * n, true);
-        let store = self.rng.one_in(2) && !(matches!(file, File::Float | File::Double));
+        let store =
+            self.rng.one_in(2) && !(matches!(file, File::Float | File::Double)) && (n == 1 || bits >= 32);
         // The registers of a vector are different ones.
         let first = self.rng.below(u64::from(count(file)) + 1 - u64::from(n)) as u8;
         let regs: Vec<Reg> = (0..n as u8).map(|i| Reg(file, first + i)).collect();
@@ -312,7 +333,9 @@ impl Generator {
             let d = if ballot { self.dst(32) } else { self.reg(File::Pred) };
             let ty = if ballot { "b32" } else { "pred" };
             let not = if neg { "!" } else { "" };
-            let text = vec![format!("vote.{kind}.{ty} {d}, {not}{p}")];
+            let mut text = vec![format!("vote.{kind}.{ty} {d}, {not}{p}")];
+            let shown = if ballot { format!("mov.u32 %x, {d}") } else { format!("selp.u32 %x, 1, 0, {d}") };
+            text.extend(held(shown));
             let f = move |lanes: &[Vec<u64>]| {
                 let set = lanes.iter().enumerate().fold(0, |m, (i, v)| m | (v[0] ^ u64::from(neg)) << i);
                 let n = set.count_ones() as usize;
@@ -333,7 +356,8 @@ impl Generator {
         let width = 1u64 << self.rng.below(6);
         let limit = if kind == "up" { 0 } else { 31 };
         let c = (32 - width) << 8 | limit;
-        let text = vec![format!("shfl.{kind}.b32 {d}|{p}, {}, {}, {c}", show(a), show(b))];
+        let mut text = vec![format!("shfl.{kind}.b32 {d}|{p}, {}, {}, {c}", show(a), show(b))];
+        text.extend(held(format!("selp.u32 %x, {d}, 0, {p}")));
         let f = move |lanes: &[Vec<u64>]| {
             (0..lanes.len() as i64)
                 .map(|lane| {
@@ -370,6 +394,11 @@ impl Generator {
         ];
         self.emit(text, vec![d], vec![a], What::Exchange(with));
     }
+}
+
+/// Lines that store what a line puts into `%x`, so that what it comes from stays where it is.
+fn held(line: String) -> [String; 3] {
+    [line, "mad.lo.u32 %t2, %me, 4, EXCHANGE".to_owned(), "st.volatile.shared.u32 [%t2], %x".to_owned()]
 }
 
 /// An operand as text.

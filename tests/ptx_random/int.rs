@@ -98,18 +98,21 @@ impl Generator {
     }
 
     fn one(&mut self) {
-        let bits = self.width();
+        let bits = self.rng.pick(&[32, 64]);
         let (d, a) = (self.dst(bits), self.int(bits));
         let op = self.rng.pick(&["abs", "neg"]);
-        self.pure(&format!("{op}.s{bits}"), &[d], &[a], move |v| {
-            let a = signed(v[0], bits);
-            vec![if op == "neg" || a < 0 { a.wrapping_neg() } else { a } as u64]
-        });
+        let odd = if bits == 32 { "%t0" } else { "%a0" };
+        let text = vec![format!("or.b{bits} {odd}, {}, 1", show(a)), format!("{op}.s{bits} {d}, {odd}")];
+        let f = move |v: &[u64]| {
+            let a = signed(v[0] | 1, bits);
+            vec![if op == "neg" || a < 0 { -i128::from(a) } else { a.into() } as u64]
+        };
+        self.emit(text, vec![d], vec![a], What::Pure(Rc::new(f)));
     }
 
     fn saturating(&mut self) {
         let op = self.rng.pick(&["add", "sub", "mad.hi"]);
-        let (d, a, b) = (self.dst(32), self.int(32), self.opaque());
+        let (d, a, b) = (self.dst(32), self.opaque(), self.opaque());
         if op == "mad.hi" {
             let c = self.int(32);
             return self.pure("mad.hi.sat.s32", &[d], &[a, b, c], |v| {
@@ -430,6 +433,7 @@ impl Generator {
     fn predicates(&mut self) {
         let (d, a, b) = (self.reg(File::Pred), self.reg(File::Pred), self.reg(File::Pred));
         let op = self.rng.pick(&["and", "or", "xor", "not"]);
+        let op = if a == b { "not" } else { op };
         let src = [Src::Reg(a), Src::Reg(b)];
         if op == "not" {
             return self.pure("not.pred", &[d], &src[..1], |v| vec![v[0] ^ 1]);
