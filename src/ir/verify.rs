@@ -128,10 +128,6 @@ struct Verifier<'a> {
 
 impl Verifier<'_> {
     fn fail<T>(&self, message: impl Into<String>) -> Result<T, Violation> {
-        let loc = match self.at {
-            Some((_, Some(i))) => self.f.insts[i].loc,
-            _ => Loc::default(),
-        };
         let place = match self.at {
             None => "the function".to_string(),
             Some((b, None)) => format!("{b}, terminator"),
