@@ -83,5 +83,5 @@ fn errors_point_at_the_place() {
         "it would be at 0x8; put it before every seven instructions"
     );
     assert_eq!(place("a: NOP\na: NOP").0, "a");
-    assert_eq!(place(".registers many").1, "expected a number up to 4294967295, found `many`");
+    assert_eq!(place(".registers many").1, "expected a number up to 255, found `many`");
 }

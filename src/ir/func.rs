@@ -106,8 +106,8 @@ impl Term {
 /// `cont`, or by ending the thread or the function. Joins and exits are dominated by their header.
 /// A block that is loop header and ends in the branch of an `if` is not allowed: the header jumps to the latter.
 ///
-/// Every branch is the header of an `if`, unless it has no arms: both its edges go to the exit, the continue block or the
-/// header of the innermost loop. What never comes back (an endless loop, an arm that ends the thread or leaves a
+/// Every branch is the header of an `if`, unless it has no arms: an edge, or both, goes to the exit, the continue block or
+/// the header of the innermost loop, and all who do not take it go on together. What never comes back (an endless loop, an arm that ends the thread or leaves a
 /// loop, a loop that is only left by ending the thread) changes nothing about that: each construct has an end in the layout,
 /// which says what is inside it, whether or not control can get there. An end that no edge reaches is an empty block
 /// that ends in `Unreachable`; nothing is emitted for it. Where one side of an `if` comes back, its join is where that side
@@ -134,6 +134,27 @@ impl Merge {
             Merge::Loop { exit, cont } => (Some(exit), Some(cont)),
         };
         a.into_iter().chain(b)
+    }
+}
+
+/// The loops around a block, while one walks through the layout.
+#[derive(Default)]
+pub struct OpenLoops(Vec<[BlockId; 3]>);
+
+impl OpenLoops {
+    /// Goes on to a block: all blocks, in the order of the layout. A header is inside its own loop.
+    pub fn enter(&mut self, b: BlockId, merge: Merge) {
+        while self.0.last().is_some_and(|l| l[1] == b) {
+            self.0.pop();
+        }
+        if let Merge::Loop { exit, cont } = merge {
+            self.0.push([b, exit, cont]);
+        }
+    }
+
+    /// Whether an edge to a block leaves the innermost loop or its round: a break, a continue, or the way round.
+    pub fn left_by(&self, to: BlockId) -> bool {
+        self.0.last().is_some_and(|l| l.contains(&to))
     }
 }
 
@@ -238,29 +259,38 @@ impl Function {
         })
     }
 
-    /// Makes a branch that has no arms the header of an `if`, since an edge of it is to get a block. Returns the block that
-    /// ends in the branch then, if it is another one, and the join, which nobody reaches: the first goes behind `b`
-    /// in the layout, the second behind the arms. Nothing for other blocks.
-    pub fn open_if(&mut self, b: BlockId) -> Option<(Option<BlockId>, BlockId)> {
-        let block = &self.blocks[b];
-        let branches = matches!(block.term, Term::Branch { .. });
-        if !branches || matches!(block.merge, Merge::If { .. }) {
+    /// Before edges of a branch get blocks: if an edge that leaves the innermost loop does, its block is an arm, so a branch
+    /// without a construct becomes the header of an `if`. The other edge, if it stays in the loop, becomes one to the join, from
+    /// where it goes on; otherwise nobody reaches the join. Returns the block that ends in the branch then, and the
+    /// join: the first, if it is not `b`, goes behind `b` in the layout, the second behind the arms.
+    pub fn open_if(&mut self, b: BlockId, split: [bool; 2], loops: &OpenLoops) -> Option<(BlockId, BlockId)> {
+        let Term::Branch { then, els, .. } = &self.blocks[b].term else { return None };
+        let leaves = [then, els].map(|e| loops.left_by(e.to));
+        let is_if = matches!(self.blocks[b].merge, Merge::If { .. });
+        if is_if || !(0..2).any(|k| split[k] && leaves[k]) {
             return None;
         }
-        let is_loop = block.merge != Merge::None;
+        let stays = leaves.iter().position(|&l| !l);
         let join = self.detached_block();
-        if !is_loop {
-            self.blocks[b].merge = Merge::If { join };
-            return Some((None, join));
+        let mut header = b;
+        if self.blocks[b].merge != Merge::None {
+            header = self.detached_block();
+            let block = &mut self.blocks[b];
+            let body = std::mem::take(&mut block.body);
+            let term = std::mem::replace(&mut block.term, Term::Jump(Edge::to(header)));
+            let term_loc = block.term_loc;
+            let new = &mut self.blocks[header];
+            (new.body, new.term, new.term_loc) = (body, term, term_loc);
         }
-        let header = self.detached_block();
-        let block = &mut self.blocks[b];
-        let body = std::mem::take(&mut block.body);
-        let term = std::mem::replace(&mut block.term, Term::Jump(Edge::to(header)));
+        let block = &mut self.blocks[header];
+        block.merge = Merge::If { join };
         let term_loc = block.term_loc;
-        let new = &mut self.blocks[header];
-        (new.body, new.term, new.term_loc, new.merge) = (body, term, term_loc, Merge::If { join });
-        Some((Some(header), join))
+        if let Some(edge) = stays.and_then(|k| block.term.edges_mut().nth(k)) {
+            let onward = std::mem::replace(edge, Edge::to(join));
+            self.blocks[join].term = Term::Jump(onward);
+            self.blocks[join].term_loc = term_loc;
+        }
+        Some((header, join))
     }
 
     pub fn add_block_param(&mut self, b: BlockId, class: Class) -> ValueId {

@@ -41,7 +41,7 @@ pub mod random;
 pub mod types;
 pub mod verify;
 
-pub use func::{Block, Def, Function, Merge, Program, Stage, Term, ValueData};
+pub use func::{Block, Def, Function, Merge, OpenLoops, Program, Stage, Term, ValueData};
 pub use inst::{
     Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Loc, Logic, MemRef, Order, Rnd,
     Scope, ShflOp, Space, Src, SrcKind, SrcMods, Surf, Sv, Tex, TexOp, TexRole, VoteOp,

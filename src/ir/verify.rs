@@ -368,8 +368,8 @@ impl Verifier<'_> {
             if matches!(block.term, Term::Branch { .. }) && !matches!(block.merge, Merge::If { .. }) {
                 let leaves =
                     |s: BlockId| innermost.is_some_and(|l| l.header == s || l.end == s || l.cont == Some(s));
-                if !block.term.successors().all(leaves) {
-                    return self.fail("a branch with arms is no header of an if");
+                if !block.term.successors().any(leaves) {
+                    return self.fail("a branch with two arms is no header of an if");
                 }
             }
             for s in block.term.successors() {

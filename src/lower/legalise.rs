@@ -450,14 +450,19 @@ fn split_critical_edges(f: &mut Function) {
         f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
     }
     let mut layout = Vec::with_capacity(f.layout.len());
+    let mut loops = OpenLoops::default();
     for mut b in std::mem::take(&mut f.layout) {
         layout.push(b);
+        loops.enter(b, f.blocks[b].merge);
         let Term::Branch { then, els, .. } = &f.blocks[b].term else { continue };
-        if [then, els].iter().all(|e| e.args.is_empty() || preds[e.to] < 2) {
+        let critical = [then, els].map(|e| !e.args.is_empty() && preds[e.to] > 1);
+        if !critical.contains(&true) {
             continue;
         }
-        let opened = f.open_if(b);
-        if let Some((Some(header), _)) = opened {
+        let opened = f.open_if(b, critical, &loops);
+        if let Some((header, _)) = opened
+            && header != b
+        {
             layout.push(header);
             b = header;
         }

@@ -147,21 +147,25 @@ fn remove_unreachable(f: &mut Function) -> usize {
     // Ends of constructs stay as places that are never reached.
     let mut kept = EntitySet::with_capacity(f.blocks.len());
     let mut removed = 0;
-    // Header, exit and continue block of the loops around.
-    let mut loops: Vec<[BlockId; 3]> = Vec::new();
+    let mut loops = OpenLoops::default();
     for n in 0..f.layout.len() {
         let b = f.layout[n];
-        while loops.last().is_some_and(|l| l[1] == b) {
-            loops.pop();
-        }
         if !reached.contains(b) {
+            loops.enter(b, Merge::None);
             continue;
         }
+        if let Merge::Loop { cont, .. } = &mut f.blocks[b].merge
+            && !reached.contains(*cont)
+        {
+            *cont = b;
+            removed += 1;
+        }
+        loops.enter(b, f.blocks[b].merge);
         let block = &mut f.blocks[b];
         match &mut block.merge {
             Merge::If { join } => {
                 let join = *join;
-                let armless = loops.last().is_some_and(|l| block.term.successors().all(|s| l.contains(&s)));
+                let armless = block.term.successors().all(|s| loops.left_by(s));
                 if armless && !reached.contains(join) {
                     block.merge = Merge::None;
                     removed += 1;
@@ -169,13 +173,8 @@ fn remove_unreachable(f: &mut Function) -> usize {
                     kept.insert(join);
                 }
             }
-            Merge::Loop { exit, cont } => {
-                if !reached.contains(*cont) {
-                    *cont = b;
-                    removed += 1;
-                }
+            Merge::Loop { exit, .. } => {
                 kept.insert(*exit);
-                loops.push([b, *exit, *cont]);
             }
             Merge::None => {}
         }

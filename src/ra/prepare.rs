@@ -9,7 +9,8 @@
 use super::operands::{self, Window};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{
-    AtomOp, Aux, BlockId, Class, Def, Edge, FuncId, Function, Inst, InstId, Op, Term, Type, ValueId,
+    AtomOp, Aux, BlockId, Class, Def, Edge, FuncId, Function, Inst, InstId, Op, OpenLoops, Term, Type,
+    ValueId,
 };
 use cranelift_entity::SecondaryMap;
 
@@ -92,20 +93,26 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
         return made;
     }
     let mut layout = Vec::with_capacity(f.layout.len());
+    let mut loops = OpenLoops::default();
     for n in 0..f.layout.len() {
         let mut b = f.layout[n];
         layout.push(b);
-        if !matches!(f.blocks[b].term, Term::Branch { .. }) {
-            continue;
-        }
-        let critical: Vec<bool> = f.blocks[b].term.successors().map(|s| cfg.preds(s).len() > 1).collect();
+        loops.enter(b, f.blocks[b].merge);
+        let Term::Branch { then, els, .. } = &f.blocks[b].term else { continue };
+        let mut critical = [then, els].map(|e| cfg.preds(e.to).len() > 1);
         if !critical.contains(&true) {
             continue;
         }
-        let opened = f.open_if(b);
-        if let Some((Some(header), _)) = opened {
-            layout.push(header);
-            b = header;
+        let opened = f.open_if(b, critical, &loops);
+        if let Some((header, join)) = opened {
+            if header != b {
+                layout.push(header);
+                b = header;
+            }
+            // The way to the join need not be split.
+            for (critical, to) in critical.iter_mut().zip(f.blocks[b].term.successors()) {
+                *critical &= to != join;
+            }
         }
         for (k, _) in critical.iter().enumerate().filter(|c| *c.1) {
             let x = f.detached_block();

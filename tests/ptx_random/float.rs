@@ -127,12 +127,11 @@ impl Generator {
 
     fn compare_floats(&mut self) {
         let (fmt, file, ty) = self.float_type();
-        let (ftz, _, suffix) = self.suffix(fmt, false);
         let cmp = self.rng.pick(&[
             "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
         ]);
         let holds = move |v: &[u64]| {
-            let order = fmt.order(flushed(fmt, ftz, v[0]), flushed(fmt, ftz, v[1]));
+            let order = fmt.order(low(v[0], fmt.bits()), low(v[1], fmt.bits()));
             let Some(o) = order else { return cmp.len() == 3 && cmp != "num" };
             match &cmp[..2] {
                 "eq" => o == Ordering::Equal,
@@ -146,14 +145,7 @@ impl Generator {
             }
         };
         let (a, b) = (self.float_src(file), self.float_src(file));
-        let (cmp, ty) = (format!("{cmp}{suffix}"), ty.to_owned());
-        // Where there is a joining operation, `.ftz` stands behind it.
-        if suffix.is_empty() {
-            self.predicate(&cmp, &ty, a, b, holds);
-        } else {
-            let p = self.reg(File::Pred);
-            self.pure(&format!("setp.{cmp}.{ty}"), &[p], &[a, b], move |v| vec![holds(v).into()]);
-        }
+        self.predicate(cmp, ty, a, b, holds);
     }
 
     fn test(&mut self) {
@@ -217,6 +209,11 @@ impl Generator {
         if from == 8 && from_sign && to == 16 {
             return; // a quirk of ptxas, see `generate`
         }
+        let (to_sign, d_ty) = if (from, from_sign, to) == (32, false, 64) {
+            (false, "u64".to_owned())
+        } else {
+            (to_sign, d_ty)
+        };
         let d = self.dst(if to == 8 { 32 } else { to });
         // Where the value always fits, ptxas refuses it.
         let fits = if from_sign == to_sign { from <= to } else { to_sign && from < to };

@@ -15,6 +15,7 @@
 //! - `shl.b16` by an amount that was loaded as `s16` takes a negative one for 0.
 //! - Chains of carries in loops are made into products, whose carry is another one.
 //! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes.
+//! - `cvt.s64.u32` before a left shift extends the sign; `.ftz` of `setp` is lost where the result is negated.
 //! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
 //! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
 //! - A store of a vector of bytes or halves packs them into the register of one of them, which may be in use, and clamps
@@ -111,7 +112,9 @@ impl Generator {
     }
 
     pub fn guard(&mut self) -> Option<(Reg, bool)> {
-        self.rng.one_in(10).then(|| (self.reg(File::Pred), self.rng.one_in(2)))
+        let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
+        let usable = self.loops == 0 || !self.conditions.contains(&p);
+        (usable && self.rng.one_in(10)).then_some((p, neg))
     }
 
     pub fn emit(&mut self, text: Vec<String>, dst: Vec<Reg>, src: Vec<Src>, what: What) {
