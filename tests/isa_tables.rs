@@ -319,9 +319,10 @@ fn words_of_every_row_survive_decoding_and_printing() {
 /// NaNs of any payload, and the choice of lanes beside an immediate, are in the text.
 #[test]
 fn immediates_keep_payloads_and_lanes_in_text() {
-    let words: [(Chip, u64, &str); 9] = [
-        (Chip::Gk110, 0xb560_1fff_801c_121d, "FCMP.GTU R135, R4, +QNAN(0x7ff00000) , R7"),
-        (Chip::Gk110, 0x9460_1fff_801c_121d, "FFMA.RM.SAT R135, R4, +QNAN(0x7ff00000) , R7"),
+    let words: [(Chip, u64, &str); 10] = [
+        (Chip::Gk110, 0xb560_1fff_801c_121d, "FCMP.GTU R135, R4, +QNAN , R7"),
+        (Chip::Gk110, 0xb560_1ffe_001c_121d, "FCMP.GTU R135, R4, +QNAN(0x7fc00000) , R7"),
+        (Chip::Gk110, 0x9460_1fff_801c_121d, "FFMA.RM.SAT R135, R4, +QNAN , R7"),
         (Chip::Gf100, 0x8400_0000_0000_2084, "@!P0 VMNMX4.UD.U8.U8.MX.NONE R0, R0.0000, 0x0.4444, R0"),
         (Chip::Gf100, 0x9400_0000_0000_a084, "@!P0 VSHL4.UD.U8.WRAP.NONE R2, R0.0000, 0x0.4444, R0"),
         (Chip::Gf100, 0x8110_4404_818c_1c84, "VADD4.UD.U8.U8.ACC.YZ R48, R24, 0x20.NEG.4444, R8"),

@@ -4,10 +4,10 @@ use nvir::compile::{self, Options};
 use nvir::driver::Abi;
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::Loaded;
-use nvir::input::walk;
 use nvir::front::{self, Language, Request};
 use nvir::image::cubin::Kernel;
 use nvir::image::{cubin, listing};
+use nvir::input::walk;
 use nvir::{Chip, isa};
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 const DIGITS: usize = 20;
 
-/// The NaNs that the names alone stand for, without sign: of an f32, and as the high word of an f64.
-pub(super) const QNAN32: u32 = 0x7fc0_0000;
+/// The NaNs that the names alone stand for, without sign: of an f32 (all bits of a 20-bit immediate, as compilers
+/// write it), and as the high word of an f64.
+pub(super) const QNAN32: u32 = 0x7ff0_0000;
 pub(super) const QNAN64: u32 = 0x7ff8_0000;
 pub(super) const SNAN64: u32 = 0x7ff4_0000;
 

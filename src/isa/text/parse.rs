@@ -520,7 +520,7 @@ fn f32_bits(text: &str) -> Option<u32> {
 
 const SIGN: u32 = 1 << 31;
 
-/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7ff00000)`. Inside is what they are, or nothing if they
+/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7fc00000)`. Inside is what they are, or nothing if they
 /// cannot be read or are no such number.
 fn float_pattern(text: &str) -> Option<Option<u32>> {
     let hex = |t: &str| u32::from_str_radix(t.strip_prefix("0x")?, 16).ok();
