@@ -18,6 +18,7 @@ use super::inst::{PSrc, SINK, Width};
 use super::lanes::{Mask, Row, Src, lanes};
 use super::texel;
 use super::trap::Trap;
+use super::undef;
 use super::warp::Warp;
 use crate::driver::surface::{Slot, format_of};
 
@@ -106,8 +107,8 @@ pub fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
 pub enum Access {
     Load(Width),
     Store(Width),
-    /// Through the format, these channels.
-    StoreTexel(u8),
+    /// Through the format.
+    StoreTexel,
     /// The address of a texel, and whether it is outside.
     Address {
         width: Width,
@@ -158,7 +159,7 @@ pub(super) fn execute(
                     return Err(Trap::new(FaultKind::OutOfBounds, l, format!("surface {n} is not bound")));
                 };
                 let at: [u32; 3] = std::array::from_fn(|i| if i < dims.into() { reg(coord, i) } else { 0 });
-                let texels = matches!(op.access, Access::StoreTexel(_));
+                let texels = matches!(op.access, Access::StoreTexel);
                 (slot_address(image, at, layered, texels), Some(image.format))
             }
         };
@@ -192,7 +193,7 @@ pub(super) fn execute(
                     return missing(size);
                 }
             }
-            Access::StoreTexel(_) => {
+            Access::StoreTexel => {
                 let Some(format) = format else {
                     return Err(Trap::new(
                         FaultKind::IllegalInstruction,
@@ -200,6 +201,7 @@ pub(super) fn execute(
                         "the surface's format is unknown",
                     ));
                 };
+                undef::channels(w, op.data, format.channels(), l)?;
                 let v = texel::encode(format, std::array::from_fn(|k| reg(op.data, k)));
                 if !texel::store(env, st, address, format.bytes(), v)? {
                     return missing(format.bytes());

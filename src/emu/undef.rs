@@ -10,6 +10,7 @@ use super::exec::{self, Scratch};
 use super::fault::FaultKind;
 use super::inst::{Body, Bop, Cmp, Flow, Inst, PSrc, SINK, SetDst, Space};
 use super::lanes::{LANES, Mask, POOL, Row, Src, lanes};
+use super::surface::Access;
 use super::trap::{Other, Trap};
 use super::warp::{FLAGS, PREDS, Warp};
 
@@ -340,6 +341,15 @@ fn compared(u: &Undef, w: &Warp, cmp: &Cmp, mask: Mask) -> Mask {
     }
 }
 
+/// Faults where a store through a texel format takes an undefined channel from the vector at `first`.
+pub(super) fn channels(w: &Warp, first: u8, count: usize, lane: usize) -> Result<(), Trap> {
+    let Some(u) = w.undef.as_deref().filter(|_| first != SINK) else { return Ok(()) };
+    match (first.into()..usize::from(first) + count).find(|&r| u.regs[r].0[lane] != 0) {
+        Some(r) => Err(register_trap(u, r, lane, w.pc.wrapping_sub(8), w.index)),
+        None => Ok(()),
+    }
+}
+
 /// Faults where an instruction shows undefined bits to the world.
 fn sinks(u: &Undef, w: &Warp, inst: &Inst, pc: u32, mask: Mask) -> Result<(), Trap> {
     let reg = |s: Src| -> Result<(), Trap> {
@@ -399,6 +409,11 @@ fn sinks(u: &Undef, w: &Warp, inst: &Inst, pc: u32, mask: Mask) -> Result<(), Tr
             Some(lane) => Err(trap("the condition code", u.cc_origin, lane, pc, w.index)),
             None => Ok(()),
         },
+        // What the format has no channel for may be anything ([`channels`]).
+        Body::Surface(op) if op.access == Access::StoreTexel => {
+            let others = inst.reads.iter().filter(|(r, _)| *r != op.data);
+            others.copied().try_for_each(|(r, n)| data(r, n.into(), u32::MAX))
+        }
         Body::Tex(_) | Body::Surface(_) => {
             inst.reads.iter().try_for_each(|&(r, n)| data(r, n.into(), u32::MAX))
         }

@@ -549,9 +549,11 @@ impl Cx<'_> {
     }
 
     fn store(&self, b: &mut Builder<'_>, s: &Surf) {
-        let mut data: Vec<ValueId> = s.data.iter().copied().take(4).collect();
+        // The machine reads a vector of four whatever the format; what that has no channel for may be anything.
+        let channels = s.format.map_or(4, Format::channels);
+        let mut data: Vec<ValueId> = s.data.iter().copied().take(channels).collect();
         while data.len() < 4 {
-            data.push(b.mov(0));
+            data.push(if data.len() < channels { b.mov(0) } else { b.undef(Class::Gpr) });
         }
         let t = self.target(b, s, false, None);
         let mut inst = self.machine(Op::Sust, Type::U32, s, Self::shape(s));

@@ -204,7 +204,7 @@ impl Cx<'_> {
         let outside = if self.left() > 0 { self.psrc()? } else { PSrc { num: 7, not: true } };
         let access = match (load, formatted) {
             (true, _) => Access::Load(width),
-            (false, true) => Access::StoreTexel(15),
+            (false, true) => Access::StoreTexel,
             (false, false) => Access::Store(width),
         };
         let target = Target::Address { reg: base.0, wide, format, outside };
@@ -238,7 +238,7 @@ impl Cx<'_> {
             Op::Sulea => Access::Address { width, pdst },
             _ => {
                 data = self.src_regs(if formatted { 4 } else { width.regs() })?;
-                if formatted { Access::StoreTexel(15) } else { Access::Store(width) }
+                if formatted { Access::StoreTexel } else { Access::Store(width) }
             }
         };
         let target = Target::Slot { slot, coord, dims, layered };
