@@ -635,6 +635,7 @@ impl Maker<'_> {
         self.end_with(Term::Jump(Edge::to(test)));
         self.at = test;
         let more = self.b().setp(Cond::Lt, Type::U32, counter, rounds);
+        self.f.blocks[self.at].merge = Merge::If { join: body };
         self.end_with(Term::Branch { cond: more, not: false, then: Edge::to(body), els: Edge::to(leave) });
         let results = self.gprs[g..g + n].to_vec();
         self.at = body;
@@ -644,6 +645,7 @@ impl Maker<'_> {
             let values: Vec<ValueId> = (0..n).map(|_| self.gpr()).collect();
             let (out, on) = (self.f.new_block(), self.f.new_block());
             let not = self.choose.one_in(2);
+            self.f.blocks[self.at].merge = Merge::If { join: on };
             self.end_with(Term::Branch { cond: stop, not, then: Edge::to(out), els: Edge::to(on) });
             breaks = Some((out, values));
             self.at = on;

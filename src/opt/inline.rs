@@ -77,7 +77,7 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
             size += length;
             copies -= if length > SHORT { length } else { 0 };
             let copied = inline(&mut f, n - 1, at, &p.funcs[callee]);
-            if calls[callee] == 1 {
+            if calls[callee] == 1 && length > SHORT {
                 // Nobody calls it any more: what it is made of need not be kept.
                 let name = std::mem::take(&mut p.funcs[callee].name);
                 p.funcs[callee] = Function::new(name);

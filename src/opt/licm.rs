@@ -25,6 +25,9 @@ use cranelift_entity::packed_option::PackedOption;
 /// Results moved out of one loop.
 const MOST: usize = 12;
 
+/// Blocks up to which a loop that gave up so much is looked at again by the loop around: nests may be deep.
+const FEW: usize = 64;
+
 /// The block of each value's definition.
 type Homes = SecondaryMap<ValueId, PackedOption<BlockId>>;
 
@@ -49,15 +52,15 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let tree = cfg.loop_tree();
     // Blocks of each loop that may hold something to move, in the order of the layout. Those of an inner loop are done with
-    // when it has been looked at: what does not change in a loop changes in no loop inside it either, and what a loop
-    // keeps because it has given up enough stays there.
+    // when it has been looked at: what does not change in a loop changes in no loop inside it either. If a loop keeps
+    // something because it has given up enough, the loop around looks at that again.
     let mut blocks: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for &b in &f.layout {
         if let Some(h) = cfg.loop_header(b) {
             blocks[h].push(b);
         }
     }
-    // Loops inside each that could give up nothing, since there is no place in front of them.
+    // Loops inside each of which that is not so: that have given up enough, or have no place in front of them.
     let mut left: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     let mut moved = 0;
     for h in headers {
@@ -109,6 +112,13 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
         }
         moved += count;
+        if count == MOST
+            && scanned.len() <= FEW
+            && let Some(outer) = cfg.parent_loop(h)
+        {
+            blocks[h] = scanned;
+            left[outer].push(h);
+        }
     }
     ctx.count("licm: moved", moved);
     moved > 0
