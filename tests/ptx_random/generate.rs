@@ -14,7 +14,8 @@
 //!   guard keeps. These are never guarded.
 //! - `shl.b16` by an amount that was loaded as `s16` takes a negative one for 0.
 //! - Chains of carries in loops are made into products, whose carry is another one.
-//! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes.
+//! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes: in
+//!   loops it does not.
 //! - `cvt.s64.u32` before a left shift extends the sign; `.ftz` of `setp` is lost where the result is negated.
 //! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
 //! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
@@ -111,10 +112,19 @@ impl Generator {
         self.reg(Self::int_file(bits))
     }
 
+    /// A predicate to be written: in a loop none of those that a condition around tests.
+    pub fn pred_dst(&mut self) -> Reg {
+        loop {
+            let p = self.reg(File::Pred);
+            if self.loops == 0 || !self.conditions.contains(&p) {
+                return p;
+            }
+        }
+    }
+
     pub fn guard(&mut self) -> Option<(Reg, bool)> {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
-        let usable = self.loops == 0 || !self.conditions.contains(&p);
-        (usable && self.rng.one_in(10)).then_some((p, neg))
+        self.rng.one_in(10).then_some((p, neg))
     }
 
     pub fn emit(&mut self, text: Vec<String>, dst: Vec<Reg>, src: Vec<Src>, what: What) {
@@ -166,9 +176,6 @@ impl Generator {
 
     fn branch(&mut self) {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
-        if self.loops > 0 && self.conditions.contains(&p) {
-            return self.integer();
-        }
         let uniform = std::mem::take(&mut self.uniform);
         self.conditions.push(p);
         self.depth += 1;
@@ -199,9 +206,6 @@ impl Generator {
 
     fn leave(&mut self) {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
-        if self.conditions.contains(&p) {
-            return self.integer();
-        }
         let s = if self.rng.one_in(2) { Stmt::Break(p, neg) } else { Stmt::Continue(p, neg) };
         self.out.push(s);
     }
@@ -265,6 +269,8 @@ impl Generator {
         let vector = if n == 1 { String::new() } else { format!(".v{n}") };
         let space = place.space.name();
         if store {
+            // A byte of an `f16` that is stored as signed is clamped.
+            let ty = ty.replace('s', "u");
             text.push(format!("st.{space}{vector}.{ty} {at}, {list}"));
             let src = regs.into_iter().map(Src::Reg).collect();
             self.emit(text, Vec::new(), src, What::Store(place, access));

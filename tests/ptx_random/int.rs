@@ -405,8 +405,8 @@ impl Generator {
         b: Src,
         holds: impl Fn(&[u64]) -> bool + 'static,
     ) {
-        let p = self.reg(File::Pred);
-        let q = self.reg(File::Pred);
+        let p = self.pred_dst();
+        let q = self.pred_dst();
         let two = p != q && self.rng.one_in(3);
         let dst = if two { vec![p, q] } else { vec![p] };
         let names = if two { format!("{p}|{q}") } else { p.to_string() };
@@ -431,7 +431,7 @@ impl Generator {
     }
 
     fn predicates(&mut self) {
-        let (d, a, b) = (self.reg(File::Pred), self.reg(File::Pred), self.reg(File::Pred));
+        let (d, a, b) = (self.pred_dst(), self.reg(File::Pred), self.reg(File::Pred));
         let op = self.rng.pick(&["and", "or", "xor", "not"]);
         let op = if a == b { "not" } else { op };
         let src = [Src::Reg(a), Src::Reg(b)];
