@@ -18,6 +18,7 @@
 //!   loops it does not.
 //! - `cvt.s64.u32` before a left shift extends the sign; `.ftz` of `setp` is lost where the result is negated.
 //! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
+//! - A byte of an `f16` is not stored as it is, and the `f16` that `cnot.b16` makes is taken for a number.
 //! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
 //! - A store of a vector of bytes or halves packs them into the register of one of them, which may be in use, and clamps
 //!   signed ones.
@@ -40,6 +41,9 @@ pub struct Generator {
     /// Predicates of the branches around.
     conditions: Vec<Reg>,
 }
+
+/// Predicates that conditions around may test: one is left to be written.
+const TESTED: usize = 3;
 
 /// The kernel of a seed.
 pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
@@ -112,6 +116,15 @@ impl Generator {
         self.reg(Self::int_file(bits))
     }
 
+    /// A predicate that decides the way of what follows.
+    fn condition(&mut self) -> Reg {
+        let known: Vec<Reg> = self.conditions.clone();
+        let others = (0..count(File::Pred)).filter(|&n| known.contains(&Reg(File::Pred, n))).count();
+        let p = if others < TESTED { self.reg(File::Pred) } else { self.rng.pick(&known) };
+        self.conditions.push(p);
+        p
+    }
+
     /// A predicate to be written: in a loop none of those that a condition around tests.
     pub fn pred_dst(&mut self) -> Reg {
         loop {
@@ -175,14 +188,14 @@ impl Generator {
     }
 
     fn branch(&mut self) {
-        let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
+        let around = self.conditions.len();
+        let (p, neg) = (self.condition(), self.rng.one_in(2));
         let uniform = std::mem::take(&mut self.uniform);
-        self.conditions.push(p);
         self.depth += 1;
         let yes = self.block(4);
         let no = if self.rng.one_in(2) { self.block(4) } else { Vec::new() };
         self.depth -= 1;
-        self.conditions.pop();
+        self.conditions.truncate(around);
         self.uniform = uniform;
         self.out.push(Stmt::If(p, neg, yes, no));
     }
@@ -197,7 +210,9 @@ impl Generator {
         self.may_leave = early;
         self.depth += 1;
         self.loops += 1;
+        let around = self.conditions.len();
         let body = self.block(6);
+        self.conditions.truncate(around);
         self.loops -= 1;
         self.depth -= 1;
         (self.uniform, self.may_leave) = before;
@@ -205,7 +220,7 @@ impl Generator {
     }
 
     fn leave(&mut self) {
-        let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
+        let (p, neg) = (self.condition(), self.rng.one_in(2));
         let s = if self.rng.one_in(2) { Stmt::Break(p, neg) } else { Stmt::Continue(p, neg) };
         self.out.push(s);
     }
@@ -259,8 +274,10 @@ impl Generator {
         let n = self.rng.pick(&[1, 1, 2, if bits == 64 { 2 } else { 4 }]);
         let access = Access { bytes: bits / 8, signed: ty.starts_with('s') };
         let (place, mut text, at) = self.place(access.bytes * n, true);
-        let store =
-            self.rng.one_in(2) && !(matches!(file, File::Float | File::Double)) && (n == 1 || bits >= 32);
+        let store = self.rng.one_in(2)
+            && !(matches!(file, File::Float | File::Double))
+            && (n == 1 || bits >= 32)
+            && (file, bits) != (File::Half, 8);
         // The registers of a vector are different ones.
         let first = self.rng.below(u64::from(count(file)) + 1 - u64::from(n)) as u8;
         let regs: Vec<Reg> = (0..n as u8).map(|i| Reg(file, first + i)).collect();
@@ -269,8 +286,6 @@ impl Generator {
         let vector = if n == 1 { String::new() } else { format!(".v{n}") };
         let space = place.space.name();
         if store {
-            // A byte of an `f16` that is stored as signed is clamped.
-            let ty = ty.replace('s', "u");
             text.push(format!("st.{space}{vector}.{ty} {at}, {list}"));
             let src = regs.into_iter().map(Src::Reg).collect();
             self.emit(text, Vec::new(), src, What::Store(place, access));
