@@ -202,10 +202,12 @@ impl Generator {
 
     fn repeat(&mut self) {
         let counter = Reg(File::Counter, self.loops as u8);
-        let even = self.rng.one_in(2);
+        // Threads that leave an inner loop at different times need not meet again before the next round of the outer one.
+        let inside = self.uniform && self.loops > 0;
+        let even = inside || self.rng.one_in(2);
         let rounds = if even { Src::Imm(1 + self.rng.below(4)) } else { self.opaque() };
         let before = (self.uniform, self.may_leave);
-        let early = !even || !self.uniform || self.rng.one_in(2);
+        let early = !inside && (!even || !self.uniform || self.rng.one_in(2));
         self.uniform &= !early;
         self.may_leave = early;
         self.depth += 1;
