@@ -245,7 +245,7 @@ impl Generator {
         let (letter, mode) = self.rng.pick(&MODES);
         self.pure(&format!("cvt.r{letter}.{ty}.{a_ty}"), &[d], &[a], move |v| {
             let a = key(v[0], from, sign);
-            vec![fmt.from_int(a < 0, a.unsigned_abs() as u64, mode)]
+            vec![fmt.of_int(a < 0, a.unsigned_abs() as u64, mode)]
         });
     }
 

@@ -197,7 +197,10 @@ impl Generator {
         self.depth -= 1;
         self.conditions.truncate(around);
         self.uniform = uniform;
-        self.out.push(Stmt::If(p, neg, yes, no));
+        // At -O0 a branch to the next instruction parts threads, and nothing joins them before a barrier.
+        if !yes.is_empty() || !no.is_empty() {
+            self.out.push(Stmt::If(p, neg, yes, no));
+        }
     }
 
     fn repeat(&mut self) {

@@ -165,7 +165,7 @@ impl Generator {
         if bits == 32 && !wide && self.rng.one_in(6) {
             let f = move |v: &[u64]| {
                 let (a, b) = (key(v[0] & 0xff_ffff, 24, sign), key(v[1] & 0xff_ffff, 24, sign));
-                let product = if part == "lo" { a * b } else { a * b >> 16 };
+                let product = if part == "lo" { a * b } else { (a * b) >> 16 };
                 vec![(product as u64).wrapping_add(v.get(2).copied().unwrap_or(0))]
             };
             return self.pure(&format!("{name}24.{part}.{ty}"), &[d], &src, f);
