@@ -249,7 +249,12 @@ impl Generator {
         }
         let bits = self.width();
         let (d, a) = (self.dst(bits), self.int(bits));
-        let n = if self.rng.one_in(2) { Src::Imm(self.rng.below(70)) } else { self.opaque() };
+        let n = if self.rng.one_in(2) {
+            // Halves that are shifted out are a known 0, and what is subtracted from it is kept in 32 bits.
+            Src::Imm(self.rng.below(if bits == 16 { 16 } else { 70 }))
+        } else {
+            self.opaque()
+        };
         let op = self.rng.pick(&["shl.b", "shr.u", "shr.s"]);
         self.pure(&format!("{op}{bits}"), &[d], &[a, n], move |v| {
             let n = low(v[1], 32).min(bits.into()) as u32;
