@@ -150,7 +150,7 @@ impl Generator {
 
     fn test(&mut self) {
         let (fmt, file, ty) = self.float_type();
-        let (p, a) = (self.reg(File::Pred), self.float_src(file));
+        let (p, a) = (self.pred_dst(), self.float_src(file));
         let what = self.rng.pick(&["finite", "infinite", "number", "notanumber", "normal", "subnormal"]);
         self.pure(&format!("testp.{what}.{ty}"), &[p], &[a], move |v| {
             let magnitude = v[0] & fmt.nan();
@@ -245,7 +245,7 @@ impl Generator {
         let (letter, mode) = self.rng.pick(&MODES);
         self.pure(&format!("cvt.r{letter}.{ty}.{a_ty}"), &[d], &[a], move |v| {
             let a = key(v[0], from, sign);
-            vec![fmt.from_int(a < 0, a.unsigned_abs() as u64, mode)]
+            vec![fmt.of_int(a < 0, a.unsigned_abs() as u64, mode)]
         });
     }
 

@@ -14,9 +14,11 @@
 //!   guard keeps. These are never guarded.
 //! - `shl.b16` by an amount that was loaded as `s16` takes a negative one for 0.
 //! - Chains of carries in loops are made into products, whose carry is another one.
-//! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes.
+//! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes: in
+//!   loops it does not.
 //! - `cvt.s64.u32` before a left shift extends the sign; `.ftz` of `setp` is lost where the result is negated.
 //! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
+//! - A byte of an `f16` is not stored as it is, and the `f16` that `cnot.b16` makes is taken for a number.
 //! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
 //! - A store of a vector of bytes or halves packs them into the register of one of them, which may be in use, and clamps
 //!   signed ones.
@@ -39,6 +41,9 @@ pub struct Generator {
     /// Predicates of the branches around.
     conditions: Vec<Reg>,
 }
+
+/// Predicates that conditions around may test: one is left to be written.
+const TESTED: usize = 3;
 
 /// The kernel of a seed.
 pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
@@ -111,10 +116,28 @@ impl Generator {
         self.reg(Self::int_file(bits))
     }
 
+    /// A predicate that decides the way of what follows.
+    fn condition(&mut self) -> Reg {
+        let known: Vec<Reg> = self.conditions.clone();
+        let others = (0..count(File::Pred)).filter(|&n| known.contains(&Reg(File::Pred, n))).count();
+        let p = if others < TESTED { self.reg(File::Pred) } else { self.rng.pick(&known) };
+        self.conditions.push(p);
+        p
+    }
+
+    /// A predicate to be written: in a loop none of those that a condition around tests.
+    pub fn pred_dst(&mut self) -> Reg {
+        loop {
+            let p = self.reg(File::Pred);
+            if self.loops == 0 || !self.conditions.contains(&p) {
+                return p;
+            }
+        }
+    }
+
     pub fn guard(&mut self) -> Option<(Reg, bool)> {
         let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
-        let usable = self.loops == 0 || !self.conditions.contains(&p);
-        (usable && self.rng.one_in(10)).then_some((p, neg))
+        self.rng.one_in(10).then_some((p, neg))
     }
 
     pub fn emit(&mut self, text: Vec<String>, dst: Vec<Reg>, src: Vec<Src>, what: What) {
@@ -165,32 +188,36 @@ impl Generator {
     }
 
     fn branch(&mut self) {
-        let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
-        if self.loops > 0 && self.conditions.contains(&p) {
-            return self.integer();
-        }
+        let around = self.conditions.len();
+        let (p, neg) = (self.condition(), self.rng.one_in(2));
         let uniform = std::mem::take(&mut self.uniform);
-        self.conditions.push(p);
         self.depth += 1;
         let yes = self.block(4);
         let no = if self.rng.one_in(2) { self.block(4) } else { Vec::new() };
         self.depth -= 1;
-        self.conditions.pop();
+        self.conditions.truncate(around);
         self.uniform = uniform;
-        self.out.push(Stmt::If(p, neg, yes, no));
+        // At -O0 a branch to the next instruction parts threads, and nothing joins them before a barrier.
+        if !yes.is_empty() || !no.is_empty() {
+            self.out.push(Stmt::If(p, neg, yes, no));
+        }
     }
 
     fn repeat(&mut self) {
         let counter = Reg(File::Counter, self.loops as u8);
-        let even = self.rng.one_in(2);
+        // Threads that leave an inner loop at different times need not meet again before the next round of the outer one.
+        let inside = self.uniform && self.loops > 0;
+        let even = inside || self.rng.one_in(2);
         let rounds = if even { Src::Imm(1 + self.rng.below(4)) } else { self.opaque() };
         let before = (self.uniform, self.may_leave);
-        let early = !even || !self.uniform || self.rng.one_in(2);
+        let early = !inside && (!even || !self.uniform || self.rng.one_in(2));
         self.uniform &= !early;
         self.may_leave = early;
         self.depth += 1;
         self.loops += 1;
+        let around = self.conditions.len();
         let body = self.block(6);
+        self.conditions.truncate(around);
         self.loops -= 1;
         self.depth -= 1;
         (self.uniform, self.may_leave) = before;
@@ -198,10 +225,7 @@ impl Generator {
     }
 
     fn leave(&mut self) {
-        let (p, neg) = (self.reg(File::Pred), self.rng.one_in(2));
-        if self.conditions.contains(&p) {
-            return self.integer();
-        }
+        let (p, neg) = (self.condition(), self.rng.one_in(2));
         let s = if self.rng.one_in(2) { Stmt::Break(p, neg) } else { Stmt::Continue(p, neg) };
         self.out.push(s);
     }
@@ -255,8 +279,10 @@ impl Generator {
         let n = self.rng.pick(&[1, 1, 2, if bits == 64 { 2 } else { 4 }]);
         let access = Access { bytes: bits / 8, signed: ty.starts_with('s') };
         let (place, mut text, at) = self.place(access.bytes * n, true);
-        let store =
-            self.rng.one_in(2) && !(matches!(file, File::Float | File::Double)) && (n == 1 || bits >= 32);
+        let store = self.rng.one_in(2)
+            && !(matches!(file, File::Float | File::Double))
+            && (n == 1 || bits >= 32)
+            && (file, bits) != (File::Half, 8);
         // The registers of a vector are different ones.
         let first = self.rng.below(u64::from(count(file)) + 1 - u64::from(n)) as u8;
         let regs: Vec<Reg> = (0..n as u8).map(|i| Reg(file, first + i)).collect();

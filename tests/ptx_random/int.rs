@@ -129,6 +129,7 @@ impl Generator {
     fn logic(&mut self) {
         let bits = self.width();
         let op = self.rng.pick(&["and", "or", "xor", "and", "or", "xor", "not", "cnot"]);
+        let op = if (op, bits) == ("cnot", 16) { "not" } else { op };
         let (d, a) = (self.dst(bits), self.int(bits));
         let name = format!("{op}.b{bits}");
         match op {
@@ -164,7 +165,7 @@ impl Generator {
         if bits == 32 && !wide && self.rng.one_in(6) {
             let f = move |v: &[u64]| {
                 let (a, b) = (key(v[0] & 0xff_ffff, 24, sign), key(v[1] & 0xff_ffff, 24, sign));
-                let product = if part == "lo" { a * b } else { a * b >> 16 };
+                let product = if part == "lo" { a * b } else { (a * b) >> 16 };
                 vec![(product as u64).wrapping_add(v.get(2).copied().unwrap_or(0))]
             };
             return self.pure(&format!("{name}24.{part}.{ty}"), &[d], &src, f);
@@ -248,7 +249,12 @@ impl Generator {
         }
         let bits = self.width();
         let (d, a) = (self.dst(bits), self.int(bits));
-        let n = if self.rng.one_in(2) { Src::Imm(self.rng.below(70)) } else { self.opaque() };
+        let n = if self.rng.one_in(2) {
+            // Halves that are shifted out are a known 0, and what is subtracted from it is kept in 32 bits.
+            Src::Imm(self.rng.below(if bits == 16 { 16 } else { 70 }))
+        } else {
+            self.opaque()
+        };
         let op = self.rng.pick(&["shl.b", "shr.u", "shr.s"]);
         self.pure(&format!("{op}{bits}"), &[d], &[a, n], move |v| {
             let n = low(v[1], 32).min(bits.into()) as u32;
@@ -405,8 +411,8 @@ impl Generator {
         b: Src,
         holds: impl Fn(&[u64]) -> bool + 'static,
     ) {
-        let p = self.reg(File::Pred);
-        let q = self.reg(File::Pred);
+        let p = self.pred_dst();
+        let q = self.pred_dst();
         let two = p != q && self.rng.one_in(3);
         let dst = if two { vec![p, q] } else { vec![p] };
         let names = if two { format!("{p}|{q}") } else { p.to_string() };
@@ -431,7 +437,7 @@ impl Generator {
     }
 
     fn predicates(&mut self) {
-        let (d, a, b) = (self.reg(File::Pred), self.reg(File::Pred), self.reg(File::Pred));
+        let (d, a, b) = (self.pred_dst(), self.reg(File::Pred), self.reg(File::Pred));
         let op = self.rng.pick(&["and", "or", "xor", "not"]);
         let op = if a == b { "not" } else { op };
         let src = [Src::Reg(a), Src::Reg(b)];

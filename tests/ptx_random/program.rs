@@ -73,6 +73,9 @@ pub fn count(file: File) -> u8 {
     COUNTS.iter().find(|c| c.0 == file).map_or(1, |c| c.1)
 }
 
+/// From the operands of each lane to the results of each lane.
+pub type WarpMeaning = Rc<dyn Fn(&[Vec<u64>]) -> Vec<Vec<u64>>>;
+/// From operands to results.
 pub type Meaning = Rc<dyn Fn(&[u64]) -> Vec<u64>>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,7 +117,7 @@ pub enum What {
     /// The same on a word that all threads share, whose order does not show.
     Sum(Space, u32, Access, Meaning),
     /// From the values of the operands in all lanes of a warp to the results of all lanes.
-    Warp(Rc<dyn Fn(&[Vec<u64>]) -> Vec<Vec<u64>>>),
+    Warp(WarpMeaning),
     /// Threads give each other a word: the source of thread `tid ^ .0` becomes the destination.
     Exchange(u32),
 }

@@ -128,7 +128,7 @@ impl Fmt {
     }
 
     /// An integer.
-    pub fn from_int(self, neg: bool, magnitude: u64, mode: Mode) -> u64 {
+    pub fn of_int(self, neg: bool, magnitude: u64, mode: Mode) -> u64 {
         self.round(neg, magnitude.into(), 0, false, mode)
     }
 
@@ -286,7 +286,7 @@ impl Fmt {
             Num::Nan => self.nan(),
             Num::Fin { neg, exp, .. } if exp < 0 => {
                 let (_, whole) = self.to_int(v, mode).unwrap_or_default();
-                self.from_int(neg, whole as u64, Mode::Near)
+                self.of_int(neg, whole as u64, Mode::Near)
             }
             _ => v,
         }
@@ -314,7 +314,7 @@ fn soft_floats_agree_with_the_host() {
         same(F32.integral(a, Mode::Down), x.floor(), "rmi");
         let d = rng.special(64);
         same(F32.from(F64.num(d), Mode::Near), f64::from_bits(d) as f32, "cvt");
-        same(F32.from_int(false, d, Mode::Near), d as f32, "from u64");
+        same(F32.of_int(false, d, Mode::Near), d as f32, "from u64");
         let (e, f) = (rng.special(64), rng.special(64));
         let sum = f64::from_bits(d).mul_add(f64::from_bits(e), f64::from_bits(f));
         let got = f64::from_bits(F64.fma(d, e, f, Mode::Near));
