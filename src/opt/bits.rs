@@ -95,6 +95,10 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
             }
             let mut new = inst.clone();
             new.op = Op::Add;
+            if imm {
+                // An addition takes no complement.
+                new.srcs[1] = new.srcs[1].immediate(inst.ty)?;
+            }
             Some(new)
         }
         Op::Ext if inst.ty == Type::S32 => {
