@@ -411,3 +411,40 @@ b5(%r8 %r10):
     };
     run(&with_store(body)).gives(want);
 }
+
+#[test]
+fn a_choice_by_a_float_follows_every_condition() {
+    for cond in ["never", "lt", "eq", "le", "gt", "ne", "ge", "num", "nan", "ltu", "gtu", "always"] {
+        let body = with_store(&format!(
+            "b0:
+    rdsv u32 %r0 sv[tid.x]
+    add u32 %r1 %r0 0xffffffe0
+    cvt f32 s32 %r2 %r1
+    slct.{cond} u32 f32 %r9 %r0 0x5 %r2"
+        ));
+        run(&body).gives(|t| {
+            let holds = match cond {
+                "lt" | "ltu" => t < 32,
+                "eq" => t == 32,
+                "le" => t <= 32,
+                "gt" | "gtu" => t > 32,
+                "ne" => t != 32,
+                "ge" => t >= 32,
+                "num" | "always" => true,
+                _ => false,
+            };
+            if holds { t as u32 } else { 5 }
+        });
+    }
+}
+
+#[test]
+fn bits_of_a_pair_are_counted_under_a_second_pair() {
+    let body = with_store(
+        "b0:
+    rdsv u32 %r0 sv[tid.x]
+    mov u32 %r1 0xffffffff
+    popc u32 u64 %r9 {%r0 %r1} {%r1 %r0}",
+    );
+    run(&body).gives(|t| 2 * (t as u32).count_ones());
+}

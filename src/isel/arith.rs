@@ -2,7 +2,8 @@
 
 use super::operand::{args, is_const, is_reg, mods_of, take_neg, wide_imm};
 use super::{Cx, Result, Unencodable};
-use crate::ir::{Inst, Op, SrcKind, Type};
+use crate::chip::Chip;
+use crate::ir::{Cond, Inst, Op, SrcKind, Type};
 use crate::isa::{self, MInst, Mod, Operand, Pred};
 
 fn word_sized(i: &Inst) -> Result<()> {
@@ -153,11 +154,10 @@ impl Cx<'_> {
             cond = if float { cond.negate() } else { cond.negate().ordered() };
         }
         let op = if float { isa::Op::Fcmp } else { isa::Op::Icmp };
-        let m = self
-            .inst(op)
-            .with(super::operand::cond(cond))
-            .with_if(i.sty == Type::U32, Mod::U32)
-            .with_if(float && i.ftz, Mod::Ftz);
+        // GK110's FCMP compares by "greater" where no condition is written, and has no name for it.
+        let unwritten = float && self.chip == Chip::Gk110 && cond == Cond::Gt;
+        let m = if unwritten { self.inst(op) } else { self.inst(op).with(super::operand::cond(cond)) };
+        let m = m.with_if(i.sty == Type::U32, Mod::U32).with_if(float && i.ftz, Mod::Ftz);
         if is_const(&b) && is_const(&c) {
             return Err(Unencodable::Operand);
         }

@@ -115,8 +115,11 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             None => return false,
         },
         Op::Popc if wide(i.sty) => {
-            let s = src(0);
-            let [x, y] = [0, 1].map(|n| b.op1(Op::Popc, Type::U32, s[n]));
+            let [x, y] = [0, 1].map(|n| {
+                let mut part = Inst::new(Op::Popc, Type::U32);
+                part.srcs.extend(i.srcs.iter().map(|s| word(s, n)));
+                b.value(part)
+            });
             let sum = b.add(Type::U32, x, y);
             [sum.into(), Src::imm(0)]
         }
@@ -124,7 +127,12 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             let s = src(0);
             [1, 0].map(|n| b.op1(Op::Brev, Type::U32, s[n]).into())
         }
-        Op::Flo if wide(i.sty) => [find_top(b, i, src(0)), Src::imm(0)],
+        Op::Flo if wide(i.sty) => {
+            // Complements stand on bit operations alone.
+            let plain = |w: Src| if w.mods.inv { b.op1(Op::Mov, Type::U32, w).into() } else { w };
+            let s = src(0).map(plain);
+            [find_top(b, i, s), Src::imm(0)]
+        }
         Op::Rdsv if i.aux == Aux::Sv(Sv::ClockLo) => {
             let (lo, hi) = (b.sv(Sv::ClockLo), b.sv(Sv::ClockHi));
             [lo.into(), hi.into()]

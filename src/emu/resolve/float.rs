@@ -88,7 +88,8 @@ impl Cx<'_> {
             Op::Fcmp => {
                 let dst = self.dst()?;
                 let (a, b, c) = (self.f32()?, self.f32()?, self.f32()?);
-                let param = u64::from(self.test()) | u64::from(ftz) << 8;
+                // GK110's form has no name for "greater", which nvdisasm leaves out.
+                let param = u64::from(self.test_or(Mod::Gt)) | u64::from(ftz) << 8;
                 let f = |p: u64, a: u32, b: u32, c: u32| {
                     let c = if p >> 8 != 0 { ftz32(c) } else { c };
                     if float::test32(p as u8 & 15, c, 0) { a } else { b }

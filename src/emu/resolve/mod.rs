@@ -273,7 +273,12 @@ impl Cx<'_> {
 
     /// The comparison among the suffixes as the hardware's bits (see [`crate::num::float::Test`]).
     fn test(&self) -> u8 {
-        self.m.mods.iter().find_map(|m| test_of(*m)).unwrap_or(0)
+        self.test_or(Mod::F)
+    }
+
+    /// The comparison, or the one that an instruction without its suffix makes.
+    fn test_or(&self, unwritten: Mod) -> u8 {
+        self.m.mods.iter().find_map(|m| test_of(*m)).or(test_of(unwritten)).unwrap_or(0)
     }
 
     fn dispatch(&mut self, pc: u32) -> Res<Body> {
