@@ -250,6 +250,10 @@ fn swap_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst) -> Vec<
     if coherent.order == Order::Weak {
         coherent.order = Order::Coherent;
     }
+    // An atomic traps where it is misaligned, and so does the load.
+    if coherent.proven() < ty.bytes() {
+        coherent.align = Align::multiple_of(ty.bytes());
+    }
 
     let mut b = Builder::new(f, frame.start);
     b.loc = i.loc;

@@ -251,14 +251,21 @@ fn zero_of(ty: Type) -> Src {
 fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
     if i.sty == Type::Pred {
         let one = match i.ty {
+            Type::F16 => Src::imm(0x3c00),
             Type::F32 => Src::f32(1.0),
+            // The high word; the low one is 0 in any case.
+            Type::F64 => Src::imm(0x3ff0_0000),
             _ => Src::imm(1),
         };
-        b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(i.dsts[0]));
+        let (&last, rest) = i.dsts.split_last().expect("verified: a conversion has a result");
+        for &d in rest {
+            b.push(Inst::new(Op::Mov, Type::U32).src(0u32).dst(d));
+        }
+        b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(last));
         return true;
     }
     if i.ty.is_float() || i.sty.is_float() {
-        if i.ty == i.sty && i.aux != Aux::Integral {
+        if i.ty == i.sty && i.aux != Aux::Integral && i.ty != Type::F16 {
             i.op = Op::Add;
             i.srcs.push(zero_of(i.ty).neg());
             i.aux = Aux::None;
