@@ -42,7 +42,17 @@ fn same(want: &[((Space, u64), u32)], p: &Program, before: &Program, what: &str)
         return;
     }
     let first = want.iter().zip(&got).find(|(a, b)| !equal(a, b));
-    panic!("{what}: {first:x?} ({} and {} words)\n--- before\n{before}\n--- after\n{p}", want.len(), got.len());
+    let (old, new) = (before.to_string(), p.to_string());
+    let only = |a: &str, b: &str| {
+        let there: std::collections::HashSet<&str> = b.lines().collect();
+        a.lines().filter(|l| !there.contains(l)).collect::<Vec<_>>().join("\n")
+    };
+    let (gone, come) = (only(&old, &new), only(&new, &old));
+    panic!(
+        "{what}: {first:x?} ({} and {} words)\n--- gone\n{gone}\n--- new\n{come}\n--- before\n{old}",
+        want.len(),
+        got.len()
+    );
 }
 
 fn chip(seed: u64) -> Chip {
@@ -61,11 +71,21 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
     }
 }
 
-/// Runs each pass on a program by itself.
+/// Runs each pass on a program by itself; on machine operations those that are meant for them.
 fn each_pass(seed: u64, p: &Program, stage: Stage) {
     let (chip, options) = (chip(seed), Options::new(chip(seed)));
     let want = results(p, &format!("seed {seed}"));
-    for pass in opt::PASSES {
+    // Some passes are about machine operations: they are in the last stage's pipeline only, and only these are.
+    let early = [Stage::Front, Stage::Ssa].map(|s| opt::pipeline(s, options.opt_level));
+    let last = opt::pipeline(Stage::Legal, options.opt_level);
+    for (place, pass) in opt::PASSES.iter().enumerate() {
+        let meant = match stage {
+            Stage::Legal => last.contains(&place),
+            _ => !last.contains(&place) || early.iter().any(|p| p.contains(&place)),
+        };
+        if !meant {
+            continue;
+        }
         let what = format!("seed {seed} {chip}: pass {} ({stage:?})", pass.name);
         let mut q = p.clone();
         Session::new()

@@ -53,9 +53,31 @@ pub fn constant(bank: u8, offset: u32) -> u32 {
     (offset ^ (bank as u32) << 20).wrapping_mul(0x9e37_79b1).rotate_left(13).wrapping_mul(0x85eb_ca6b)
 }
 
-/// A special register.
+/// A special register: of one thread of a launch that may be.
 pub fn special(sv: Sv) -> u32 {
-    (sv as u32 + 1).wrapping_mul(0x0101_4321)
+    const LANE: u32 = 13;
+    match sv {
+        Sv::TidX => 45,
+        Sv::TidY | Sv::WarpId => 3,
+        Sv::TidZ => 1,
+        Sv::NtidX => 64,
+        Sv::NtidY => 4,
+        Sv::NtidZ | Sv::WorkDim => 3,
+        Sv::CtaidX => 0x4321,
+        Sv::CtaidY => 0x123,
+        Sv::CtaidZ => 7,
+        Sv::NctaidX => 0x5000,
+        Sv::NctaidY => 0x200,
+        Sv::NctaidZ => 9,
+        Sv::Laneid => LANE,
+        Sv::LanemaskEq => 1 << LANE,
+        Sv::LanemaskLt => (1 << LANE) - 1,
+        Sv::LanemaskLe => (2 << LANE) - 1,
+        Sv::LanemaskGt => !0 << LANE << 1,
+        Sv::LanemaskGe => !0 << LANE,
+        Sv::NumWarps => 24,
+        sv => (sv as u32 + 1).wrapping_mul(0x0101_4321),
+    }
 }
 
 impl Machine {
@@ -111,7 +133,8 @@ impl Machine {
             }
             Op::Atom => {
                 let Aux::Atom(op) = inst.aux else { return Err(unsupported()) };
-                let data: ArrayVec<u32, 8> = inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words)).collect();
+                let data: ArrayVec<u32, 8> =
+                    inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words)).collect();
                 let old: ArrayVec<u32, 4> =
                     (0..words as u64).map(|k| self.load_word(m.space, m.buffer, address + 4 * k)).collect();
                 let new: ArrayVec<u32, 4> = match op {
@@ -188,6 +211,14 @@ impl Machine {
                     out.push((sum >> 32) as u32 | if zero { ZERO } else { 0 });
                 }
             }
+            Op::Cvt if inst.sty == Type::Pred => {
+                let one = match inst.ty {
+                    Type::F16 => 0x3c00,
+                    Type::F32 => 1f32.to_bits(),
+                    _ => 1,
+                };
+                out.push(if single(&inst.srcs[0], read) & 1 != 0 { one } else { 0 });
+            }
             Op::Set if inst.srcs.len() == 4 => {
                 let flags = single(&inst.srcs[3], read);
                 let word = |n: usize| {
@@ -257,7 +288,9 @@ fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
             _ if ty.words() == 2 => {
                 let w = operand(s, read);
                 let x = u64::from(w[0]) | u64::from(w[1]) << 32;
-                if s.mods.inv { !x } else { x }
+                let x = if s.mods.inv { !x } else { x };
+                let x = if s.mods.abs { (x as i64).unsigned_abs() } else { x };
+                if s.mods.neg { x.wrapping_neg() } else { x }
             }
             _ if ty.is_signed() => single(s, read) as i32 as u64,
             _ if ty.is_float() || ty.bytes() < 4 => return None,
@@ -309,8 +342,7 @@ fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
             }
         }
         Op::Set if inst.srcs.len() == 2 && !inst.sty.is_float() => {
-            let order =
-                if inst.sty == Type::S64 { (a as i64).cmp(&(b()? as i64)) } else { a.cmp(&b()?) };
+            let order = if inst.sty == Type::S64 { (a as i64).cmp(&(b()? as i64)) } else { a.cmp(&b()?) };
             let holds = inst.cond as u8 & 1 << (order as i8 + 1) != 0;
             match inst.ty {
                 Type::Pred => u64::from(holds),
@@ -337,6 +369,7 @@ fn raw(s: &Src, read: &dyn Fn(ValueId) -> u32) -> u32 {
 fn single(s: &Src, read: &dyn Fn(ValueId) -> u32) -> u32 {
     let x = raw(s, read);
     let x = if s.mods.inv { !x } else { x };
+    let x = if s.mods.abs { (x as i32).unsigned_abs() } else { x };
     if s.mods.neg { x.wrapping_neg() } else { x }
 }
 

@@ -295,7 +295,11 @@ impl Maker<'_> {
                     return;
                 }
                 let d = self.b().values(inst);
-                if ty == Type::F32 { self.floats.extend(d) } else { self.gprs.extend(d) }
+                if ty == Type::F32 {
+                    self.floats.extend(d)
+                } else {
+                    self.gprs.extend(d)
+                }
                 return;
             }
         }
@@ -377,8 +381,10 @@ impl Maker<'_> {
         // Whether the evaluator knows it does not depend on the numbers.
         if [inst.ty, inst.sty].iter().any(|t| t.words() == 2) {
             let cvt = op == Op::Cvt && (inst.ty.is_float() || inst.sty.is_float());
-            let known = !matches!(op, Op::Div | Op::Mod | Op::MulHi | Op::MadHi | Op::Popc | Op::Flo | Op::Brev);
-            return (known && !cvt && op != Op::Slct && !(op == Op::Set && inst.srcs.len() > 2)).then_some(inst);
+            let known =
+                !matches!(op, Op::Div | Op::Mod | Op::MulHi | Op::MadHi | Op::Popc | Op::Flo | Op::Brev);
+            return (known && !cvt && op != Op::Slct && !(op == Op::Set && inst.srcs.len() > 2))
+                .then_some(inst);
         }
         let mut numbers = inst.clone();
         numbers.srcs.iter_mut().for_each(|s| s.kind = SrcKind::Imm(1));
@@ -464,7 +470,7 @@ impl Maker<'_> {
         let (x, y, z, w, p) = (self.gpr(), self.gpr(), self.gpr(), self.gpr(), self.pred());
         let (low, carry) = (self.f.new_value(Class::Gpr), self.f.new_value(Class::Carry));
         self.b().push(Inst::new(Op::Sub, Type::U32).src(x).src(y).dst(low).dst(carry));
-        if self.choose.one_in(2) {
+        if !self.front && self.choose.one_in(2) {
             self.arithmetic();
         }
         let d = self.f.new_value(Class::Pred);
@@ -497,9 +503,10 @@ impl Maker<'_> {
             }
             self.b().push(inst);
             self.gprs.push(d);
+            // In the first phase nothing may stand there that lowering expands.
             match self.choose.below(3) {
-                0 => self.arithmetic(),
-                1 => self.wide_store(),
+                0 if !self.front => self.arithmetic(),
+                1 if !self.front => self.wide_store(),
                 _ => self.predicates(),
             }
         }
