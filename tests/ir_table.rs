@@ -50,10 +50,9 @@ fn details(op: Op, ty: Type, sty: Type) -> Vec<Aux> {
     let all = |list: Vec<Aux>| list;
     match op.row().detail {
         Detail::None | Detail::Call | Detail::Tex | Detail::Surf => vec![Aux::None],
+        Detail::Sv if ty.words() == 2 => vec![Aux::Sv(Sv::ClockLo)],
         Detail::Sv => Sv::ALL.iter().map(|&s| Aux::Sv(s)).collect(),
-        Detail::Atom => {
-            AtomOp::ALL.iter().filter(|o| o.types().has(ty)).map(|&o| Aux::Atom(o)).collect()
-        }
+        Detail::Atom => AtomOp::ALL.iter().filter(|o| o.types().has(ty)).map(|&o| Aux::Atom(o)).collect(),
         Detail::Bar => BarOp::ALL.iter().map(|&o| Aux::Bar(o)).collect(),
         Detail::Scope => Scope::ALL.iter().map(|&o| Aux::Scope(o)).collect(),
         Detail::Vote => VoteOp::ALL.iter().map(|&o| Aux::Vote(o)).collect(),
@@ -103,7 +102,7 @@ fn ext(op: Op, ty: Type, pool: &Pool) -> Option<Box<Ext>> {
             image: 0,
             index: None,
             handle: None,
-            format: Some("r32_uint".parse().expect("a format")),
+            format: Some("r32ui".parse().expect("a format")),
             mask: 1,
             ty: Type::U32,
             atom: (op == Op::Sured).then_some(AtomOp::Add),
@@ -146,7 +145,10 @@ fn conditions(op: Op, sty: Type) -> Vec<Cond> {
 fn memory(op: Op, space: Space, pool: &Pool) -> Option<MemRef> {
     op.is(op::MEMORY).then(|| {
         let words = if matches!(space, Space::Global | Space::Generic) { 2 } else { 1 };
-        MemRef::new(space).with_base(&pool.words[..words]).with_offset(0x20).with_align(Align::multiple_of(16))
+        MemRef::new(space)
+            .with_base(&pool.words[..words])
+            .with_offset(0x20)
+            .with_align(Align::multiple_of(16))
     })
 }
 
@@ -154,6 +156,9 @@ fn memory(op: Op, space: Space, pool: &Pool) -> Option<MemRef> {
 fn plain(f: &mut Function, pool: &Pool, op: Op, ty: Type, sty: Type, aux: Aux, space: Space) -> Inst {
     let mut i = Inst::new(op, ty).with_aux(aux);
     i.sty = sty;
+    if op.is(row::COND) && sty == Type::Pred {
+        i.cond = Cond::Eq;
+    }
     i.mem = memory(op, space, pool);
     i.ext = ext(op, ty, pool);
     for n in 0..source_counts(op, aux)[0] {
@@ -212,7 +217,8 @@ fn legal_variants(i: &Inst, pool: &Pool) -> Vec<Inst> {
         change(&mut new);
         all.push(new);
     };
-    for &n in &source_counts(i.op, i.aux)[1..] {
+    let counts = source_counts(i.op, i.aux);
+    for &n in counts[1..].iter().filter(|_| !(i.op == Op::Set && i.sty == Type::Pred)) {
         add(&|new| {
             while new.srcs.len() < n {
                 let v = value(pool, new.src_type(new.srcs.len()));
@@ -228,7 +234,8 @@ fn legal_variants(i: &Inst, pool: &Pool) -> Vec<Inst> {
         match (ty, ty.words()) {
             (Type::Pred, _) => add(&|new| new.srcs[n] = Src::imm(1)),
             (_, 1) => {
-                add(&|new| new.srcs[n] = Src::imm(0x1357_9bdf));
+                let number = if i.op == Op::Bar { 5 } else { 0x1357_9bdf };
+                add(&|new| new.srcs[n] = Src::imm(number));
                 add(&|new| new.srcs[n] = Src::cbuf(3, 0xfffc));
             }
             (_, 2) => {
@@ -284,7 +291,7 @@ fn illegal_variants(i: &Inst, f: &mut Function, pool: &Pool) -> Vec<(&'static st
             });
         }
         if !i.srcs.is_empty() && row.least() == i.srcs.len() {
-            add("a source too few", &|new| drop(new.srcs.pop()));
+            add("a source too few", &|new| new.srcs.truncate(new.srcs.len() - 1));
         }
     }
     for n in 0..i.srcs.len() {
@@ -344,17 +351,22 @@ fn illegal_variants(i: &Inst, f: &mut Function, pool: &Pool) -> Vec<(&'static st
         add("a memory operand", &|new| new.mem = Some(MemRef::new(Space::Global)));
     }
     let carry = f.new_value(Class::Carry);
-    if !(row.is(op::CARRY_OUT) && Types::WORD.has(i.ty)) && !i.dsts.is_full() {
+    let gives_carry = row.is(op::CARRY_OUT) && Types::WORD.has(i.ty);
+    if !gives_carry && !i.dsts.is_full() {
         add("a carry out", &|new| new.dsts.push(carry));
     }
     let extra = [f.new_value(Class::Gpr), f.new_value(Class::Gpr)];
     if row.results != Results::Image {
         add("two destinations too many", &|new| {
-            extra.iter().for_each(|&d| if !new.dsts.is_full() { new.dsts.push(d) })
+            extra.iter().for_each(|&d| {
+                if !new.dsts.is_full() {
+                    new.dsts.push(d)
+                }
+            })
         });
     }
     if matches!(row.results, Results::Value | Results::ValuePred | Results::Ballot | Results::Components) {
-        add("a destination too few", &|new| drop(new.dsts.pop()));
+        add("a destination too few", &|new| new.dsts.truncate(new.dsts.len() - 1));
     }
     add("a guard that is no predicate", &|new| new.guard = Some(Guard { pred: pool.words[0], not: false }));
     all
@@ -448,12 +460,12 @@ fn what_a_row_allows_compiles_or_is_refused_as_what_the_chip_lacks() {
             }
             for chip in Chip::ALL {
                 let mut options = Options::new(chip);
-                options.opt_level = if n / every % 2 == 0 { 0 } else { 3 };
+                options.opt_level = if (n / every).is_multiple_of(2) { 0 } else { 3 };
                 options.verify_each = true;
                 if let Err(d) = compile::compile(p.clone(), chip, &options)
                     && d.to_string().contains("internal error")
                 {
-                    let line = p.to_string().lines().nth(13).unwrap_or("").trim().to_string();
+                    let line = p.to_string().lines().nth(14).unwrap_or("").trim().to_string();
                     let reason = d.to_string();
                     let reason = reason.lines().next().unwrap_or("").to_string();
                     failures.push(format!("{chip} -O{} `{line}`: {reason}", options.opt_level));
@@ -492,6 +504,8 @@ const IN_EVERY_PHASE: &[Refused] = &[
     Refused { text: "add u32 %r1 %r0 %r7", reason: "%r7 is read and nowhere defined" },
     Refused { text: "add u32 %r1 %r0 %r2\n mov u32 %r2 0x0", reason: "does not reach" },
     Refused { text: "shl u32 %r1 -%r0 0x1", reason: "takes no such modifier" },
+    Refused { text: "mov s64 {%r1 %r2} -{%r0 %r0}", reason: "takes no such modifier" },
+    Refused { text: "cvt s32 s64 %r1 |{%r0 %r0}|", reason: "takes no such modifier" },
     Refused { text: "mul.rz u32 %r1 %r0 %r0", reason: "has no rounding" },
     Refused { text: "mul.sat u32 %r1 %r0 %r0", reason: "has no `.sat`" },
     Refused { text: "shladd u32 %r1 %r0 0x20 %r0", reason: "no immediate below 32" },
@@ -515,7 +529,8 @@ const IN_THE_LAST_PHASE: &[Refused] = &[
 fn refused(r: &Refused, args: &[&str]) {
     let path = std::env::temp_dir().join(format!("nvir-refused-{}-{}.ir", std::process::id(), args.len()));
     let lines: Vec<&str> = r.text.lines().map(str::trim).collect();
-    let text = format!("program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n {}\n exit\n}}\n", lines.join("\n "));
+    let text =
+        format!("program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n {}\n exit\n}}\n", lines.join("\n "));
     std::fs::write(&path, text).expect("writable");
     let out = Command::new(env!("CARGO_BIN_EXE_nvir")).args(args).arg(&path).output().expect("it runs");
     let said = String::from_utf8_lossy(&out.stderr);
@@ -523,7 +538,11 @@ fn refused(r: &Refused, args: &[&str]) {
     let place = format!("{}:{at}:2", path.display());
     let _ = std::fs::remove_file(&path);
     assert_eq!(out.status.code(), Some(1), "{args:?} {}: {said}", r.text);
-    assert!(said.contains(r.reason) && said.contains(&place) && said.contains("^^^"), "{args:?} {}: {said}", r.text);
+    assert!(
+        said.contains(r.reason) && said.contains(&place) && said.contains("^^^"),
+        "{args:?} {}: {said}",
+        r.text
+    );
     assert!(!said.contains("bug in nvir"), "{said}");
 }
 
@@ -540,5 +559,37 @@ fn what_is_no_ir_is_refused_by_opt_and_compile_with_place_and_reason() {
 fn what_no_machine_instruction_does_is_refused_in_the_last_phase_with_place_and_reason() {
     for r in IN_THE_LAST_PHASE {
         refused(r, &["opt", "--stage", "legal", "--passes", "dce"]);
+    }
+}
+
+#[test]
+fn a_choice_by_greater_encodes_on_every_chip() {
+    for chip in Chip::ALL {
+        let p = program(|f, pool| {
+            let mut i =
+                Inst::new(Op::Slct, Type::U32).src(pool.words[0]).src(pool.words[1]).src(pool.words[2]);
+            i.sty = Type::F32;
+            i.cond = Cond::Gt;
+            i.dsts.push(f.new_value(Class::Gpr));
+            i
+        });
+        let image = compile::compile(p, chip, &Options::new(chip));
+        assert!(image.is_ok(), "{chip}: {image:?}");
+    }
+}
+
+#[test]
+fn a_predicate_converts_to_both_words_of_a_double() {
+    for chip in Chip::ALL {
+        let p = program(|f, pool| {
+            let mut i = Inst::new(Op::Cvt, Type::F64).src(pool.preds[0]);
+            i.sty = Type::Pred;
+            let words = [f.new_value(Class::Gpr), f.new_value(Class::Gpr)];
+            i.dsts.extend(words);
+            i
+        });
+        let legal = compile::optimised(p, chip, &Options::new(chip), &mut String::new());
+        let text = legal.expect("it compiles").to_string();
+        assert!(text.contains("0x3ff00000"), "{chip}\n{text}");
     }
 }

@@ -22,7 +22,9 @@ pub fn run(args: Args) -> ExitCode {
     match Op::from_name(&name.to_ascii_lowercase()) {
         Some(op) => common::write_output(None, reference::page(op).as_bytes()),
         None => {
-            eprintln!("error: the intermediate representation has no operation `{name}`; `nvir ir` lists all");
+            eprintln!(
+                "error: the intermediate representation has no operation `{name}`; `nvir ir` lists all"
+            );
             common::input_error()
         }
     }

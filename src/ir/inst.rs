@@ -640,7 +640,9 @@ impl AtomOp {
     /// The types that it has.
     pub const fn types(self) -> Types {
         match self {
-            AtomOp::Add | AtomOp::Min | AtomOp::Max | AtomOp::Exch | AtomOp::Cas | AtomOp::Load => Types::NUMBER,
+            AtomOp::Add | AtomOp::Min | AtomOp::Max | AtomOp::Exch | AtomOp::Cas | AtomOp::Load => {
+                Types::NUMBER
+            }
             AtomOp::Sub => Types::NUMBER,
             AtomOp::Inc | AtomOp::Dec | AtomOp::And | AtomOp::Or | AtomOp::Xor => Types::INT,
             AtomOp::Fmin | AtomOp::Fmax => Types::FLOAT,

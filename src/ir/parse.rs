@@ -382,9 +382,7 @@ impl<'a> Parser<'a> {
             .copied()
             .filter(|o| word.strip_prefix(o.name()).is_some_and(|r| r.is_empty() || r.starts_with('.')))
             .max_by_key(|o| o.name().len())
-            .ok_or_else(|| {
-                self.error_at(at, &format!("no operation `{word}`"), "`nvir ir` lists all")
-            })?;
+            .ok_or_else(|| self.error_at(at, &format!("no operation `{word}`"), "`nvir ir` lists all"))?;
         let mut i = Inst::new(op, Type::U32);
         i.guard = guard;
         self.modifiers(&mut i, &word[op.name().len()..], at)?;
@@ -482,12 +480,10 @@ impl<'a> Parser<'a> {
                     let mode = number(m, 'm').ok_or_else(|| bad(self, m))?;
                     let two_d = parts.next_if_eq(&"2d").is_some();
                     let signed = parts.next_if_eq(&"s").is_some();
-                    let imm = match parts.next() {
-                        // `peek_word` stops at the minus sign of a negative amount.
-                        Some("") => self.signed()?,
-                        Some(n) => n.parse().map_err(|_| bad(self, n))?,
-                        None => 0,
-                    };
+                    // A negative amount begins with `n`.
+                    let n = parts.next().unwrap_or("0");
+                    let amount = n.strip_prefix('n').map_or_else(|| n.to_string(), |n| format!("-{n}"));
+                    let imm = amount.parse().map_err(|_| bad(self, n))?;
                     i.aux = Aux::Suclamp { mode, two_d, signed, imm };
                 }
                 _ => return Err(bad(self, m)),
@@ -735,7 +731,7 @@ b0:
     @!%p1 st b128 # g[{%r6 %r7}-0x8 align 16+8 volatile] {%r0 %r2 %r3 %r5}
     ld u32 %r9 c(%r0+1)[%r2+0x10 readonly]
     atom.cas u32 %r10 s[0x40] %r0 %r2
-    suclamp.m3.2d.s.-5 u32 {%r11 %p12} %r0 %r2 %r3
+    suclamp.m3.2d.s.n5 u32 {%r11 %p12} %r0 %r2 %r3
     tex f32 {%r13 %r14} [txl 2d array shadow t3 s4 mask 0x3 comp 0 f32 at 1 -2 0 coord={%r0 %r2} lod={%r3}]
     sust u32 # [2d i1 mask 0xf u32 format rgba8_snorm coherent coords={%r0 %r2} data={%r0 %r0 %r0 %r0}]
     call u32 {%r15 %r16} f1{%r0 %p1}

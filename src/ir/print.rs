@@ -140,7 +140,8 @@ fn modifiers(f: &mut Formatter<'_>, i: &Inst) -> fmt::Result {
         Aux::Quad { lane, ops } => write!(f, ".q{lane}.{ops}")?,
         Aux::Count(n) => write!(f, ".n{n}")?,
         Aux::Suclamp { mode, two_d, signed, imm } => {
-            write!(f, ".m{mode}{}{}.{imm}", if two_d { ".2d" } else { "" }, if signed { ".s" } else { "" })?
+            write!(f, ".m{mode}{}{}", if two_d { ".2d" } else { "" }, if signed { ".s" } else { "" })?;
+            write!(f, ".{}{}", if imm < 0 { "n" } else { "" }, imm.unsigned_abs())?;
         }
         Aux::Subfm { three_d } => f.write_str(if three_d { ".3d" } else { "" })?,
         Aux::Madsp(n) => write!(f, ".m{n}")?,

@@ -6,7 +6,8 @@
 //! - a value has one definition, [`Def`] agrees with it, and it dominates every use;
 //! - an instruction is what its operation's row allows ([`op`]): types, operands, modifiers, details, destinations; what
 //!   it says of an alignment is true, as far as that shows;
-//! - a carry is read in the block that defines it, and no other carry is defined in between;
+//! - a carry is read in the block that defines it, and no other carry is defined in between, nor stands there what
+//!   lowering may expand;
 //! - constructs nest, as [`Merge`] says, and the layout keeps each one's blocks together.
 //!
 //! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
@@ -299,7 +300,7 @@ impl Verifier<'_> {
                         live = Some(v);
                     }
                 });
-                if inst.call().is_some() {
+                if inst.call().is_some() || self.rules.phase == Phase::Front && inst::may_expand(inst) {
                     live = None;
                 }
             }

@@ -41,8 +41,8 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::compile::Options;
 use crate::ir::verify::Phase;
-use crate::isel;
 use crate::ir::{Function, Op, OpSet, Program};
+use crate::isel;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 

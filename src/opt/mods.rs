@@ -128,8 +128,7 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     }
     let mut new = Src { kind: inner.kind, mods: s.mods };
     if let SrcKind::Pair([low, _]) = s.kind {
-        let change =
-            sign_change(d).filter(|_| ty == Type::F64 && takes.float && inner.is_plain_val())?;
+        let change = sign_change(d).filter(|_| ty == Type::F64 && takes.float && inner.is_plain_val())?;
         if !s.mods.abs {
             (new.mods.neg, new.mods.abs) = (s.mods.neg ^ change.neg, change.abs);
         }

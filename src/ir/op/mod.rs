@@ -16,7 +16,7 @@ pub mod row;
 mod table;
 
 pub use row::{
-    CARRY_IN, CARRY_OUT, COMMUTES, CROSS, Detail, EFFECT, FRONT, MEMORY, READS, Reads, Results, Row,
-    Source, SourceTypes, Types,
+    CARRY_IN, CARRY_OUT, COMMUTES, CROSS, Detail, EFFECT, FRONT, MEMORY, READS, Reads, Results, Row, Source,
+    SourceTypes, Types,
 };
 pub use table::{Op, OpSet, with_modifiers};

@@ -44,7 +44,12 @@ fn list(types: Types) -> String {
 pub fn page(op: Op) -> String {
     let row = op.row();
     let mut out = String::new();
-    let _ = writeln!(out, "{}: {}\n", row.name, row.meaning.iter().map(|m| m.trim()).collect::<Vec<_>>().join(" "));
+    let _ = writeln!(
+        out,
+        "{}: {}\n",
+        row.name,
+        row.meaning.iter().map(|m| m.trim()).collect::<Vec<_>>().join(" ")
+    );
     let _ = writeln!(out, "  {}", form(row));
     let mut line = |what: &str, text: String| {
         let _ = writeln!(out, "    {what:<10}{text}");
@@ -143,7 +148,7 @@ fn source(s: &Source) -> String {
     let modifiers = [
         (s.float, "- and || of floats"),
         (s.neg, "- of 32-bit integers"),
-        (s.abs, "|| of integers"),
+        (s.abs, "|| of s32"),
         (s.not, "~ of integers"),
     ];
     for (_, name) in modifiers.iter().filter(|(on, _)| *on) {

@@ -73,7 +73,7 @@ pub struct Source {
     pub float: bool,
     /// Takes neg where it is read as an integer of a word.
     pub neg: bool,
-    /// Takes abs where it is read as an integer.
+    /// Takes abs where it is read as a signed integer of a word.
     pub abs: bool,
     /// Takes the bitwise complement where it is read as an integer; a predicate always takes `not`.
     pub not: bool,
@@ -124,10 +124,13 @@ impl Source {
         let word = Types::WORD.has(ty);
         let int = Types::INT.has(ty) || Types::SMALL.has(ty) && !ty.is_float();
         let float = ty.is_float() && self.float;
-        let neg = float || self.neg && (word || int && self.abs);
-        let abs = float || self.abs && int;
+        let neg = float || self.neg && word;
+        let abs = float || self.abs && ty == Type::S32;
         let inv = ty == Type::Pred || self.not && int;
-        (!mods.neg || neg) && (!mods.abs || abs) && (!mods.inv || inv) && !(mods.inv && (mods.neg || mods.abs))
+        (!mods.neg || neg)
+            && (!mods.abs || abs)
+            && (!mods.inv || inv)
+            && !(mods.inv && (mods.neg || mods.abs))
     }
 }
 
@@ -224,7 +227,7 @@ impl Detail {
             Detail::Shift => "{.shift}",
             Detail::Quad => ".qLANE.OPERATIONS",
             Detail::Count => ".nCOUNT",
-            Detail::Suclamp => ".mMODE{.2d}{.s}.BIAS",
+            Detail::Suclamp => ".mMODE{.2d}{.s}.{n}BIAS",
             Detail::Subfm => "{.3d}",
             Detail::Madsp => ".mPARTS",
             Detail::Call => "fN{..}",

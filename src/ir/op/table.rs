@@ -46,7 +46,7 @@ const ATOMIC: &[Space] = &[Space::Global, Space::Shared, Space::Buffer, Space::G
 ops! {
     // ---- moves and choices
     /// `d = a`
-    Mov "mov" = Row::new(Types::ALL, &[Source::TY.float().neg().abs().not()]).sat(Types::F32).flags(FTZ | WIDE);
+    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).sat(Types::F32).flags(FTZ | WIDE);
     /// no value was written: any bits, differing from use to use
     Undef "undef" = Row::new(Types::ALL, &[]).flags(WIDE);
     /// `d = c ? a : b`, c a predicate
@@ -67,7 +67,7 @@ ops! {
     /// `d = a * b + c`: integers the low half; floats fused, one rounding
     Mad "mad" = Row::new(Types::NUMBER, &[N, N, N]).sat(Types::F32).flags(COMMUTES | CARRY | ARITHMETIC);
     /// `d = high(a * b) + c`
-    MadHi "madhi" = Row::new(Types::INT, &[N, N, N]).flags(COMMUTES | CARRY);
+    MadHi "madhi" = Row::new(Types::WORD, &[N, N, N]).flags(COMMUTES | CARRY);
     /// `d = (a << b) + c`, b an immediate below 32
     ShlAdd "shladd" = Row::new(Types::WORD, &[Source::TY.neg(), W.below(32), Source::TY.neg()]).flags(CARRY_OUT);
     /// `d = |a - b| + c`
@@ -108,9 +108,9 @@ ops! {
     /// bit field insert: low bits of a into c; b = position | length << 8
     Ins "ins" = Row::new(Types::WORD, &[A, W, A]);
     /// `d = number of ones in a (& b)`
-    Popc "popc" = Row::new(Types::INT, &[Source::STY.not(), Source::STY.not().optional()]).from(Types::INT);
+    Popc "popc" = Row::new(Types::WORD, &[Source::STY.not(), Source::STY.not().optional()]).from(Types::INT);
     /// position of the highest one (signed: highest bit unlike the sign), -1 if none; `.shift`: as a shift amount
-    Flo "flo" = Row::new(Types::INT, &[Source::STY.not()]).from(Types::INT).detail(Detail::Shift);
+    Flo "flo" = Row::new(Types::WORD, &[Source::STY.not()]).from(Types::INT).detail(Detail::Shift);
     /// bit reversal
     Brev "brev" = Row::new(Types::INT, &[A]);
     /// bytes of the pair c:a by the selector nibbles of b
@@ -178,7 +178,7 @@ ops! {
     BufSize "bufsize" = Row::new(Types::WORD, &[]).memory(&[Space::Buffer, Space::Uniform]).flags(FRONT);
 
     // ---- lanes, barriers, state
-    /// special register or, before lower/sysval, any system value
+    /// special register or, before lower/sysval, any system value; of 64 bits the clock only
     Rdsv "rdsv" = Row::new(Types::WORD.or(Types::WIDE), &[]).detail(Detail::Sv);
     /// execution barrier; sources: barrier number, thread count (both optional), predicate for reductions
     Bar "bar" = Row::new(Types::WORD, &[W.optional(), W.optional(), P.optional()]).gives(Results::None)
@@ -205,7 +205,7 @@ ops! {
     Sust "sust" = Row::new(Types::DATA, &[T.optional(), T.optional(), T.optional(), T.optional()])
         .gives(Results::None).detail(Detail::Surf).flags(EFFECT | WIDE);
     /// image atomic (lower/surfaces)
-    Sured "sured" = Row::new(Types::DATA, &[T.optional(), T.optional(), T.optional()]).gives(Results::Image)
+    Sured "sured" = Row::new(Types::NUMBER, &[T.optional(), T.optional(), T.optional()]).gives(Results::Image)
         .detail(Detail::Surf).flags(EFFECT | READS | WIDE);
     /// image size (lower/surfaces)
     Suq "suq" = Row::new(Types::WORD, &[T.optional()]).gives(Results::Image).detail(Detail::Surf).flags(FRONT);

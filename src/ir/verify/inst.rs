@@ -88,6 +88,9 @@ impl Verifier<'_> {
             Aux::Integral if !(i.ty.is_float() && i.ty == i.sty) => {
                 return self.fail("only a float of the same type is rounded to an integral value");
             }
+            Aux::Sv(sv) if Types::WIDE.has(i.ty) && sv != Sv::ClockLo => {
+                return self.fail("only the clock has 64 bits");
+            }
             Aux::Atom(op) => self.atomic(i, op)?,
             Aux::Bar(op) => {
                 let reduction = !matches!(op, BarOp::Sync | BarOp::Arrive);
@@ -153,6 +156,9 @@ impl Verifier<'_> {
         }
         if (i.op == Op::Sured) != s.atom.is_some() {
             return self.fail("an image atomic, and nothing else, has an atomic operation");
+        }
+        if let Some(op) = s.atom.filter(|op| !op.types().has(i.ty)) {
+            return self.fail(format!("`{}` has no type {}: it has {}", op.name(), i.ty, names(op.types())));
         }
         if self.rules.phase >= Phase::Ssa {
             return self.fail("this form of an image access is removed by lowering");
@@ -282,13 +288,14 @@ impl Verifier<'_> {
             if !what.takes(s.mods, ty) {
                 return self.fail(format!("source {n} takes no such modifier, read as {ty}"));
             }
-            if what.below > 0 && !s.as_imm().is_some_and(|x| x < what.below) {
+            if what.below > 0 && s.as_imm().is_none_or(|x| x >= what.below) {
                 return self.fail(format!("source {n} is no immediate below {}", what.below));
             }
             if let SrcKind::Const { offset, .. } = s.kind {
                 let bytes = 4 * words as i64;
                 if i64::from(offset) % bytes != 0 {
-                    return self.fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"));
+                    return self
+                        .fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"));
                 }
             }
         }
@@ -380,6 +387,13 @@ impl Verifier<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether lowering may put other instructions in place of one, which may give carries of their own.
+pub(super) fn may_expand(i: &Inst) -> bool {
+    let pair = [i.ty, i.sty].iter().any(|t| t.words() > 1);
+    let sequence = matches!(i.op, Op::Sin | Op::Cos | Op::Ex2 | Op::Rdsv | Op::Shfl);
+    pair || sequence || i.mem.is_some() || i.ext.is_some() || i.op.is(op::FRONT)
 }
 
 /// Bytes of a bank of constant memory.
