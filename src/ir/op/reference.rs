@@ -148,7 +148,7 @@ fn source(s: &Source) -> String {
     let modifiers = [
         (s.float, "- and || of floats"),
         (s.neg, "- of 32-bit integers"),
-        (s.abs, "|| of integers"),
+        (s.abs, "|| of s32"),
         (s.not, "~ of integers"),
     ];
     for (_, name) in modifiers.iter().filter(|(on, _)| *on) {

@@ -73,7 +73,7 @@ pub struct Source {
     pub float: bool,
     /// Takes neg where it is read as an integer of a word.
     pub neg: bool,
-    /// Takes abs where it is read as a signed integer.
+    /// Takes abs where it is read as a signed integer of a word.
     pub abs: bool,
     /// Takes the bitwise complement where it is read as an integer; a predicate always takes `not`.
     pub not: bool,
@@ -124,8 +124,8 @@ impl Source {
         let word = Types::WORD.has(ty);
         let int = Types::INT.has(ty) || Types::SMALL.has(ty) && !ty.is_float();
         let float = ty.is_float() && self.float;
-        let neg = float || self.neg && (word || int && self.abs);
-        let abs = float || self.abs && ty.is_signed();
+        let neg = float || self.neg && word;
+        let abs = float || self.abs && ty == Type::S32;
         let inv = ty == Type::Pred || self.not && int;
         (!mods.neg || neg)
             && (!mods.abs || abs)

@@ -288,7 +288,7 @@ impl Verifier<'_> {
             if !what.takes(s.mods, ty) {
                 return self.fail(format!("source {n} takes no such modifier, read as {ty}"));
             }
-            if what.below > 0 && !s.as_imm().is_some_and(|x| x < what.below) {
+            if what.below > 0 && s.as_imm().is_none_or(|x| x >= what.below) {
                 return self.fail(format!("source {n} is no immediate below {}", what.below));
             }
             if let SrcKind::Const { offset, .. } = s.kind {
