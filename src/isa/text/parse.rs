@@ -222,7 +222,8 @@ impl<'t> Parser<'t> {
         let form = digits
             .strip_prefix("0x")
             .and_then(|hex| u64::from_str_radix(hex, 16).ok())
-            .ok_or_else(|| self.expected("a hexadecimal number"))?;
+            .filter(|form| form & MInst::SHORT == 0)
+            .ok_or_else(|| self.expected("a hexadecimal number without the bit of {short}"))?;
         if self.eat("}") { Ok(form) } else { Err(self.expected("`}`")) }
     }
 
