@@ -580,7 +580,12 @@ fn lines_of_words_hold_one_or_two_short_forms() {
     let near = put(&dir, "near.sass", "BRA 0x100 {short}; BRA 0x100 {short}\n");
     let ran = nvir(&["asm", "--words", "-t", "gf100", "--base", "0x100", &near]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "0fff9dff0fffddff\n"), "{}", ran.err);
-    for bad in ["NOP {short}; EXIT", "EXIT; NOP {short}", "NOP {short}; NOP {short}; NOP {short}", "NOP {short}; FOO"] {
+    for bad in [
+        "NOP {short}; EXIT",
+        "EXIT; NOP {short}",
+        "NOP {short}; NOP {short}; NOP {short}",
+        "NOP {short}; FOO",
+    ] {
         let sass = put(&dir, "bad.sass", bad);
         let ran = nvir(&["asm", "--words", "-t", "gf100", &sass]);
         assert_eq!(ran.code, Some(1), "{bad}: {}", ran.out);

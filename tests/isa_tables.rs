@@ -263,6 +263,12 @@ fn mismatched_instructions_are_refused_or_encoded_faithfully() {
                 *o = operand(&mut rng, chip, slot);
             }
             let encoded = isa::encode(chip, &m, 0x8000).is_ok();
+            if let (Err(isa::Misfit::Range(n)), true) = (isa::encode(chip, &m, 0x8000), m.is_short())
+                && matches!(m.operands[usize::from(n)], Operand::Target(_))
+            {
+                // Too far for a short form, which says nothing about where else it could stand.
+                continue;
+            }
             let selected = encoded && !isa::codec::never_selected(&m);
             assert_eq!(isa::fits(chip, &m).is_ok(), selected, "{chip} {m:?}");
             if let Ok(word) = isa::encode(chip, &m, 0x8000) {

@@ -157,10 +157,7 @@ fn half_a_word_may_be_given_as_it_is_and_a_short_form_fills_the_last() {
     assert_eq!(words.len(), 3);
     let text = listing_of(&words);
     let lines: Vec<&str> = text.lines().skip(3).map(str::trim).collect();
-    assert_eq!(
-        lines,
-        [".half 0xfffffff8", "EXIT;", "RET {short};", "EXIT {short};", "NOP {short};"]
-    );
+    assert_eq!(lines, [".half 0xfffffff8", "EXIT;", "RET {short};", "EXIT {short};", "NOP {short};"]);
 }
 
 #[test]
