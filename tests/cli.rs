@@ -562,3 +562,33 @@ fn reading_outside_private_memory_is_noted_and_writing_there_is_a_fault() {
         assert_error(&["run", &fixture("write"), level], 1, "out_of_bounds");
     }
 }
+
+/// Two instructions of 4 bytes share a line of `--words`, one alone has eight digits, and nothing else is made of halves.
+#[test]
+fn lines_of_words_hold_one_or_two_short_forms() {
+    let dir = folder("short-forms");
+    let words = "90001dff040000ac\n00001c08\n0000000000001c08\n8000000000001de7\n00001c0890001dff\n28000000fc001c08\n";
+    let texts = "@P0 IADD R0, R0, 0x1 {short}; RET {short}\nNOP {short}\n<unknown 0x0000000000001c08>\nEXIT\n\
+                 RET {short}; NOP {short}\n<unknown 0x28000000fc001c08>\n";
+    let hex = put(&dir, "words.hex", words);
+    let ran = nvir(&["disasm", "--words", "-t", "gf100", &hex]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), texts), "{}", ran.err);
+    let sass = put(&dir, "words.sass", texts);
+    let ran = nvir(&["asm", "--words", "-t", "gf100", &sass]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), words), "{}", ran.err);
+    // The distance of a branch counts from where it stands.
+    let near = put(&dir, "near.sass", "BRA 0x100 {short}; BRA 0x100 {short}\n");
+    let ran = nvir(&["asm", "--words", "-t", "gf100", "--base", "0x100", &near]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "0fff9dff0fffddff\n"), "{}", ran.err);
+    for bad in [
+        "NOP {short}; EXIT",
+        "EXIT; NOP {short}",
+        "NOP {short}; NOP {short}; NOP {short}",
+        "NOP {short}; FOO",
+    ] {
+        let sass = put(&dir, "bad.sass", bad);
+        let ran = nvir(&["asm", "--words", "-t", "gf100", &sass]);
+        assert_eq!(ran.code, Some(1), "{bad}: {}", ran.out);
+        assert!(ran.err.contains("bad.sass:1:"), "{bad}: {}", ran.err);
+    }
+}

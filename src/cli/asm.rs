@@ -4,6 +4,7 @@ use super::common;
 use nvir::Chip;
 use nvir::diag::{Diagnostic, Diagnostics, Span};
 use nvir::image::{cubin, listing};
+use nvir::isa::fetch::{self, Fetched};
 use nvir::isa::{self, text::ParseError};
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The text is what `nvir disasm` prints: an instruction a line, labels, and directives such as .kernel, .registers,
-.shared, .param and .sched; only the instructions are needed.")]
+.shared, .param and .sched; only the instructions are needed. On gf100 `{short}` after an instruction asks for its
+form of 4 bytes; with --words two of these share a line, `A {short}; B {short}`, and one alone becomes 8 digits.")]
 pub struct Args {
     /// SASS text; `-` is standard input
     input: PathBuf,
@@ -97,8 +99,8 @@ fn words(args: &Args, text: &str) -> Result<String, Diagnostics> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         match word(args, line.trim_end()) {
-            Ok(w) => {
-                let _ = writeln!(out, "{w:016x}");
+            Ok(Fetched { word, bytes }) => {
+                let _ = writeln!(out, "{word:0digits$x}", digits = 2 * bytes as usize);
             }
             Err(e) => {
                 let span = Span::new(start + e.at, start + e.at + e.len);
@@ -110,18 +112,33 @@ fn words(args: &Args, text: &str) -> Result<String, Diagnostics> {
     if found.is_empty() { Ok(out) } else { Err(found) }
 }
 
-fn word(args: &Args, line: &str) -> Result<u64, ParseError> {
+fn word(args: &Args, line: &str) -> Result<Fetched, ParseError> {
     if let Some(digits) = line.strip_prefix("<unknown 0x").and_then(|l| l.strip_suffix('>')) {
-        return u64::from_str_radix(digits, 16).map_err(|_| ParseError {
+        return u64::from_str_radix(digits, 16).map(Fetched::long).map_err(|_| ParseError {
             at: "<unknown 0x".len(),
             len: digits.len(),
             message: "expected 16 hexadecimal digits".to_string(),
         });
     }
-    let m = isa::text::parse(args.target, line, args.base, &|_| None)?;
-    isa::encode(args.target, &m, args.base).map_err(|e| ParseError {
-        at: 0,
-        len: line.len(),
-        message: e.to_string(),
-    })
+    let (first, second) = match line.split_once(';') {
+        Some((first, second)) if !second.trim().is_empty() => (first, Some(second)),
+        _ => (line, None),
+    };
+    let low = instruction(args, first, args.base)?;
+    let Some(second) = second else { return Ok(low) };
+    let at = line.len() - second.len();
+    let high = instruction(args, second, args.base.wrapping_add(4));
+    let high = high.map_err(|e| ParseError { at: at + e.at, ..e })?;
+    if low.bytes + high.bytes != 8 {
+        let message = "only two instructions of 4 bytes can share a word".to_string();
+        return Err(ParseError { at, len: second.len(), message });
+    }
+    Ok(Fetched::long(fetch::pack(&[low, high])[0]))
+}
+
+fn instruction(args: &Args, text: &str, pc: u32) -> Result<Fetched, ParseError> {
+    let m = isa::text::parse(args.target, text, pc, &|_| None)?;
+    let word = isa::encode(args.target, &m, pc);
+    let word = word.map_err(|e| ParseError { at: 0, len: text.len(), message: e.to_string() })?;
+    Ok(Fetched { word, bytes: m.bytes() })
 }

@@ -6,6 +6,7 @@ use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::listing;
 use nvir::input;
 use nvir::isa;
+use nvir::isa::fetch;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +15,11 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The input is a cubin, hexadecimal text (words between white space), or little-endian words in binary; which of them
-it is shows in its first bytes. The output has labels and directives and can be given to `nvir asm`.")]
+it is shows in its first bytes. The output has labels and directives and can be given to `nvir asm`.
+
+With --words a line of gf100 may hold two short forms of 4 bytes, which become `A {short}; B {short}`, or with up to
+eight digits one. A word that ends in the middle of an instruction is shown as unknown: give it with its neighbours,
+without --words.")]
 pub struct Args {
     /// Machine code; `-` is standard input
     input: PathBuf,
@@ -51,20 +56,38 @@ fn words(args: &Args) -> Result<String, ExitCode> {
     let mut out = String::new();
     for (n, line) in text.lines().enumerate() {
         let word = word(line).ok_or_else(|| not_a_word(args, n))?;
-        match isa::decode_row(args.target, word, args.base) {
-            Some((m, row)) => isa::text::print_row(&mut out, args.target, &m, Some(row)),
-            None => {
-                let _ = write!(out, "<unknown {word:#018x}>");
-            }
+        let start = out.len();
+        if print_word(&mut out, args, word, digits(line).len()).is_none() {
+            out.truncate(start);
+            let _ = write!(out, "<unknown {word:#018x}>");
         }
         out.push('\n');
     }
     Ok(out)
 }
 
-fn word(text: &str) -> Option<u64> {
+/// Appends the instructions of a word that was written with so many digits; none if it is not made of whole ones.
+fn print_word(out: &mut String, args: &Args, word: u64, digits: usize) -> Option<()> {
+    let print = |out: &mut String, at: u32| {
+        let fetched = fetch::fetch(args.target, &[word], at)?;
+        let (m, row) = isa::decode_row(args.target, fetched.word, args.base.wrapping_add(at))?;
+        isa::text::print_row(out, args.target, &m, Some(row));
+        (m.bytes() == fetched.bytes).then_some(at + fetched.bytes)
+    };
+    if print(out, 0)? == 4 && digits > 8 {
+        out.push_str("; ");
+        print(out, 4)?;
+    }
+    Some(())
+}
+
+fn digits(text: &str) -> &str {
     let digits = text.trim();
-    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    digits.strip_prefix("0x").unwrap_or(digits)
+}
+
+fn word(text: &str) -> Option<u64> {
+    let digits = digits(text);
     let only_digits = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit());
     only_digits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }

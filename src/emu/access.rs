@@ -346,7 +346,7 @@ pub(super) fn store(
 
 /// Registers take over which bits of a block's memory are undefined.
 fn load_undefined(st: &BlockState, w: &mut Warp, lane: usize, place: Place, width: Width, a: u64, dst: u8) {
-    let pc = w.pc.wrapping_sub(8);
+    let pc = w.at;
     let Some(u) = &mut w.undef else { return };
     let n = width.regs() as usize;
     for k in 0..n {
@@ -361,7 +361,7 @@ fn load_undefined(st: &BlockState, w: &mut Warp, lane: usize, place: Place, widt
 
 /// What lies outside a thread's memory has no value.
 fn none_undefined(w: &mut Warp, width: Width, dst: u8, lane: usize) {
-    let pc = w.pc.wrapping_sub(8);
+    let pc = w.at;
     let Some(u) = &mut w.undef else { return };
     (0..width.regs() as usize).for_each(|k| u.set_word(dst, k, lane, u32::MAX, pc));
 }

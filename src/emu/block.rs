@@ -112,8 +112,7 @@ impl State {
     /// Reports something about one instruction without stopping the run.
     #[cold]
     pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
-        let pc = w.pc.wrapping_sub(8);
-        self.notes.entry((pc, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+        self.notes.entry((w.at, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
     }
 
     /// Counts a memory request for the profile.
@@ -230,13 +229,14 @@ impl Block {
             idle = 0;
             let warp = &mut self.warps[i];
             warp.reduced(self.st.reductions[i]);
-            let mut pc = warp.pc;
             // Marsaglia's xorshift.
             self.slices ^= self.slices << 13;
             self.slices ^= self.slices >> 7;
             self.slices ^= self.slices << 17;
             let slice = (self.st.steps + SLICE + (self.slices & SLICE_VARIES)).min(limit);
-            if let Err(trap) = run_warp(env, &mut self.st, warp, slice, &mut pc, trace) {
+            let ended = run_warp(env, &mut self.st, warp, slice, trace);
+            let pc = warp.at;
+            if let Err(trap) = ended {
                 if trap.0.conflict {
                     return Err(Stop::Conflict);
                 }
@@ -305,9 +305,9 @@ impl Block {
         let mut trap = Trap::new(FaultKind::Deadlock, first_lane(&self.warps[i]), detail);
         if let Some((j, _)) = waiting.find(|&(_, other)| other != id) {
             let w = &self.warps[j];
-            trap = trap.with_other(Other { warp: w.index, lane: first_lane(w), pc: w.pc.wrapping_sub(8) });
+            trap = trap.with_other(Other { warp: w.index, lane: first_lane(w), pc: w.at });
         }
-        Stop::Fault(self.fault(env, i as u32, self.warps[i].pc.wrapping_sub(8), &trap))
+        Stop::Fault(self.fault(env, i as u32, self.warps[i].at, &trap))
     }
 }
 
@@ -323,23 +323,22 @@ fn first_lane(w: &Warp) -> usize {
     lanes(if w.active != 0 { w.active } else { w.live }).next().unwrap_or(0)
 }
 
-/// Runs a warp until it waits, exits, or the block has executed `end` instructions. On a fault `at` is its address.
+/// Runs a warp until it waits, exits, or the block has executed `end` instructions. A fault is at [`Warp::at`].
 fn run_warp(
     env: &Env<'_>,
     st: &mut State,
     w: &mut Warp,
     end: u64,
-    at: &mut u32,
     trace: &mut Trace<'_>,
 ) -> Result<(), Trap> {
     let observed = trace.is_some() || env.profile;
     while st.steps < end {
         let pc = w.pc;
-        *at = pc;
-        let Some(inst) = env.insts.get(pc as usize / 8).filter(|_| pc.is_multiple_of(8)) else {
-            return Err(bad_pc(w, pc));
+        w.at = pc;
+        let Some(inst) = env.insts.get(env.program.place(pc)) else {
+            return Err(bad_pc(w, pc, env.program.alignment()));
         };
-        w.pc = pc.wrapping_add(8);
+        w.pc = pc.wrapping_add(u32::from(inst.bytes));
         if matches!(inst.body, Body::Sched) {
             continue;
         }
@@ -390,7 +389,7 @@ fn observe(
     trace: &mut Trace<'_>,
 ) {
     if let Some(profile) = &mut st.profile {
-        let p = &mut profile[pc as usize / 8];
+        let p = &mut profile[env.program.place(pc)];
         p.issues += 1;
         p.threads += u64::from(mask.count_ones());
         let branch = matches!(inst.body, Body::Flow(Flow::Bra { .. } | Flow::Brx { .. }));
@@ -404,10 +403,11 @@ fn observe(
     }
 }
 
-fn bad_pc(w: &Warp, pc: u32) -> Trap {
+fn bad_pc(w: &Warp, pc: u32, alignment: u32) -> Trap {
     let lane = first_lane(w);
-    if !pc.is_multiple_of(8) {
-        Trap::new(FaultKind::Misaligned, lane, format!("code address {pc:#x} is not a multiple of 8"))
+    if !pc.is_multiple_of(alignment) {
+        let detail = format!("code address {pc:#x} is not a multiple of {alignment}");
+        Trap::new(FaultKind::Misaligned, lane, detail)
     } else {
         Trap::new(FaultKind::OutOfBounds, lane, format!("code address {pc:#x} is outside the code"))
     }

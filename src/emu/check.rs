@@ -242,7 +242,7 @@ impl State {
         };
         match at {
             Where::Shared(at) => {
-                let (pc, stamp) = (w.pc.wrapping_sub(8), self.steps);
+                let (pc, stamp) = (w.at, self.steps);
                 match &mut self.shadow {
                     Some(shadow) => shadow.shared(w, pc, stamp, at, r),
                     None => Ok(()),

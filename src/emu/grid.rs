@@ -160,6 +160,7 @@ fn link<'a>(launch: &'a Launch<'_>) -> (Cow<'a, [Inst]>, Vec<Row>) {
         Some(why) => {
             let mut j = Inst::new(Body::OutOfBounds(why));
             j.guard = i.guard;
+            j.bytes = i.bytes;
             j
         }
     };
@@ -265,7 +266,7 @@ impl Tally {
 fn named(launch: &Launch<'_>, counts: &[PcProfile]) -> Profile {
     let mut profile = Profile::default();
     for (i, p) in counts.iter().enumerate().filter(|(_, p)| p.issues != 0) {
-        let pc = i as u32 * 8;
+        let pc = launch.program.address(i);
         profile.by_pc.insert(pc, *p);
         if let Some(m) = launch.program.instruction(pc) {
             profile.by_op.entry(m.op.name()).or_default().add(p);

@@ -542,6 +542,8 @@ pub type Regs = (u8, u8);
 #[derive(Clone, Debug)]
 pub struct Inst {
     pub body: Body,
+    /// How far it is to the next instruction.
+    pub bytes: u8,
     pub guard: PSrc,
     /// `.S`.
     pub sync: bool,
@@ -568,6 +570,7 @@ impl Inst {
     pub fn new(body: Body) -> Inst {
         Inst {
             body,
+            bytes: 8,
             guard: PSrc::TRUE,
             sync: false,
             quad: 15,

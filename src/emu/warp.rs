@@ -134,6 +134,8 @@ pub struct Warp {
     /// Its number in the block.
     pub index: u32,
     pub pc: u32,
+    /// The address of the instruction that it executes or has executed last.
+    pub at: u32,
     /// Threads that run.
     pub active: Mask,
     /// Threads that exist and have not exited.
@@ -164,6 +166,7 @@ impl Warp {
         Warp {
             index,
             pc: entry,
+            at: entry,
             active: live,
             live,
             state: State::Ready,

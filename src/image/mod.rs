@@ -10,7 +10,7 @@ pub mod listing;
 
 use crate::chip::Chip;
 use crate::ir::Loc;
-use crate::isa::sched_word;
+use crate::isa::{fetch, sched_word};
 
 /// A compiled kernel.
 #[derive(Clone, Debug)]
@@ -106,10 +106,10 @@ impl Image {
 
     /// The image of a kernel that was assembled: nothing is known of how it came about.
     pub fn assembled(chip: Chip, kernel: cubin::Kernel) -> Image {
-        let is_sched = |n: usize, w: u64| {
-            (n as u32 * 8).is_multiple_of(sched_word::GROUP_BYTES) && sched_word::decode(chip, w).is_some()
+        let is_sched = |pc: u32, w: u64| {
+            pc.is_multiple_of(sched_word::GROUP_BYTES) && sched_word::decode(chip, w).is_some()
         };
-        let instructions = kernel.code.iter().enumerate().filter(|&(n, &w)| !is_sched(n, w)).count();
+        let instructions = fetch::sweep(chip, &kernel.code).filter(|&(pc, f)| !is_sched(pc, f.word)).count();
         Image {
             chip,
             entry_name: kernel.name,

@@ -38,10 +38,13 @@ pub enum Misfit {
 /// What [`encode`] refuses.
 pub type EncodeError = Misfit;
 
-/// Operand kinds, four bits each from the first operand up; the top bits stay zero.
+/// Operand kinds, four bits each from the first operand up, and in the top bit whether it is a short form.
 pub(super) fn shape(m: &MInst) -> u64 {
-    m.operands.iter().enumerate().fold(0, |s, (i, o)| s | (operand_kind(o) << (4 * i)))
+    let short = u64::from(m.is_short()) << SHORT_SHAPE;
+    m.operands.iter().enumerate().fold(short, |s, (i, o)| s | (operand_kind(o) << (4 * i)))
 }
+
+const SHORT_SHAPE: u32 = 63;
 
 fn operand_kind(o: &Operand) -> u64 {
     match o {
@@ -60,19 +63,20 @@ fn operand_kind(o: &Operand) -> u64 {
 
 /// The same for a row.
 pub(super) fn row_shape(row: &Row) -> u64 {
-    row.slots.iter().enumerate().fold(0, |s, (i, slot)| s | (slot_kind(slot) << (4 * i)))
+    let short = u64::from(row.short) << SHORT_SHAPE;
+    row.slots.iter().enumerate().fold(short, |s, (i, slot)| s | (slot_kind(slot) << (4 * i)))
 }
 
 fn slot_kind(slot: &Slot) -> u64 {
     match slot.kind {
         Kind::Reg(_) | Kind::Tied { .. } => 1,
-        Kind::Pred { .. } => 2,
+        Kind::Pred { .. } | Kind::True => 2,
         Kind::Imm { .. } => 3,
-        Kind::Const { .. } | Kind::ConstInd { .. } => 4,
+        Kind::Const { .. } | Kind::ConstOf { .. } | Kind::ConstInd { .. } => 4,
         Kind::Mem { .. } => 5,
         Kind::Attr { .. } => 6,
         Kind::Sreg(_) => 7,
-        Kind::TargetRel(_) | Kind::TargetAbs(_) => 8,
+        Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) => 8,
         Kind::CcTest(_) => 9,
         Kind::Word { .. } => 10,
     }
@@ -167,7 +171,7 @@ pub(super) fn encode_as(row: &Row, m: &MInst, pc: u32) -> Result<u64, Misfit> {
 
 fn encode_row(row: &Row, m: &MInst, pc: Option<u32>) -> Result<u64, Misfit> {
     let (mut word, form) = encode_groups(row, &m.mods, m.form & FORM_BITS)?;
-    if m.form >> VARIANT_SHIFT != u64::from(row.variant) {
+    if m.form & !FORM_BITS != row.variant_form() {
         return Err(Misfit::Combination);
     }
     for (i, (slot, o)) in row.slots.iter().zip(&m.operands).enumerate() {
@@ -219,7 +223,8 @@ fn tied_reg(at: Bits, plus: u8, word: u64) -> Reg {
 }
 
 const VARIANT_SHIFT: u32 = 60;
-const FORM_BITS: u64 = (1 << VARIANT_SHIFT) - 1;
+/// The rest of a form: all that is neither the variant nor [`MInst::SHORT`], the bit below it.
+const FORM_BITS: u64 = MInst::SHORT - 1;
 
 /// Field bits of the suffixes, and the form that is left after the values with the same name are told apart.
 ///
@@ -346,6 +351,7 @@ pub(super) fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -
             encode_mods(slot.mods, mods).ok_or(Misfit::Modifier(i))
         }
         (kind @ Kind::Pred { .. }, &Operand::Pred(p)) => encode_pred(kind, p).ok_or(Misfit::Modifier(i)),
+        (Kind::True, &Operand::Pred(p)) => p.is_true().then_some(0).ok_or(register),
         (&Kind::Imm { at, enc }, &Operand::Imm { bits, kind, mods }) => {
             if kind != imm_kind(enc) {
                 return Err(Misfit::Operands);
@@ -366,7 +372,19 @@ pub(super) fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -
             Ok(bank | encode_scaled(offset, bytes, shift, false).ok_or(range)? | flags | part)
         }
         (
-            &Kind::ConstInd { bank, base, offset },
+            &Kind::ConstOf { bank, offset, shift },
+            &Operand::Const { bank: n, base, offset: bytes, mods, sel },
+        ) => {
+            if base != Reg::Z {
+                return Err(Misfit::Operands);
+            }
+            if mods != SrcMods::default() || sel != Sel::Whole {
+                return Err(Misfit::Modifier(i));
+            }
+            (n == bank).then(|| encode_scaled(offset, bytes, shift, false)).flatten().ok_or(range)
+        }
+        (
+            &Kind::ConstInd { bank, base, offset, shift },
             &Operand::Const { bank: n, base: r, offset: bytes, mods, sel },
         ) => {
             if mods != SrcMods::default() || sel != Sel::Whole {
@@ -374,11 +392,10 @@ pub(super) fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -
             }
             let bank = put_checked(bank, u64::from(n)).ok_or(range)?;
             let base = encode_reg(base, r).ok_or(register)?;
-            Ok(bank | base | encode_scaled(offset, bytes, 0, true).ok_or(range)?)
+            Ok(bank | base | encode_scaled(offset, bytes, shift, true).ok_or(range)?)
         }
-        (&Kind::Mem { base, offset, shift, signed }, &Operand::Mem { base: r, offset: bytes }) => {
-            // Without a base register the address is a number, not a distance.
-            let signed = signed && r != Reg::Z;
+        (&Kind::Mem { base, offset, shift, always_signed }, &Operand::Mem { base: r, offset: bytes }) => {
+            let signed = always_signed || r != Reg::Z;
             Ok(encode_base(base, r).ok_or(register)?
                 | encode_scaled(offset, bytes, shift, signed).ok_or(range)?)
         }
@@ -396,6 +413,10 @@ pub(super) fn encode_operand(slot: &Slot, o: &Operand, i: u8, pc: Option<u32>) -
                 return Err(range);
             }
             Ok(at.put(distance as u64 & at.max()))
+        }
+        (&Kind::TargetNear(at), &Operand::Target(t)) => {
+            let Some(pc) = pc else { return Ok(0) };
+            encode_scaled(at, t.wrapping_sub(pc.wrapping_add(4)) as i32, 2, true).ok_or(range)
         }
         (&Kind::TargetAbs(at), &Operand::Target(t)) => put_checked(at, u64::from(t)).ok_or(range),
         (&Kind::Word { at, words }, &Operand::Word(w)) => {
@@ -508,7 +529,7 @@ fn decode_fields(row: &Row, word: u64, pc: u32, m: &mut MInst) -> Option<()> {
 impl Row {
     /// What [`MInst::form`] holds for instructions of this row beside free bits.
     pub(super) fn variant_form(&self) -> u64 {
-        u64::from(self.variant) << VARIANT_SHIFT
+        u64::from(self.variant) << VARIANT_SHIFT | if self.short { MInst::SHORT } else { 0 }
     }
 }
 
@@ -564,6 +585,7 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
             Operand::Reg { reg: tied_reg(at, plus, word), mods, sel: Sel::Whole, cc: false }
         }
         Kind::Pred { at, not } => Operand::Pred(Pred { num: at.get(word) as u8, not: not.get(word) }),
+        Kind::True => Operand::Pred(Pred::T),
         Kind::Imm { at, enc } => {
             let bits = match enc {
                 ImmEnc::Unsigned | ImmEnc::Decimal => at.get(word) as u32,
@@ -582,16 +604,24 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
             mods,
             sel: decode_sel(slot, word)?,
         },
-        Kind::ConstInd { bank, base, offset } => Operand::Const {
-            bank: bank.get(word) as u8,
-            base: decode_reg(base, word),
-            offset: decode_scaled(offset, word, 0, true),
+        Kind::ConstOf { bank, offset, shift } => Operand::Const {
+            bank,
+            base: Reg::Z,
+            offset: decode_scaled(offset, word, shift, false),
             mods,
             sel: Sel::Whole,
         },
-        Kind::Mem { base, offset, shift, signed } => {
+        Kind::ConstInd { bank, base, offset, shift } => Operand::Const {
+            bank: bank.get(word) as u8,
+            base: decode_reg(base, word),
+            offset: decode_scaled(offset, word, shift, true),
+            mods,
+            sel: Sel::Whole,
+        },
+        Kind::Mem { base, offset, shift, always_signed } => {
             let base = decode_base(base, word);
-            Operand::Mem { base, offset: decode_scaled(offset, word, shift, signed && base != Reg::Z) }
+            let signed = always_signed || base != Reg::Z;
+            Operand::Mem { base, offset: decode_scaled(offset, word, shift, signed) }
         }
         Kind::Attr { base, offset, shift, signed } => Operand::Attr {
             base: decode_base(base, word),
@@ -599,6 +629,9 @@ fn decode_slot(slot: &Slot, word: u64, pc: u32) -> Option<Operand> {
         },
         Kind::Sreg(at) => Operand::Sreg(at.get(word) as u8),
         Kind::TargetRel(at) => Operand::Target(pc.wrapping_add(8).wrapping_add(at.get_signed(word) as u32)),
+        Kind::TargetNear(at) => {
+            Operand::Target(pc.wrapping_add(4).wrapping_add((at.get_signed(word) << 2) as u32))
+        }
         Kind::TargetAbs(at) => Operand::Target(at.get(word) as u32),
         Kind::CcTest(at) => Operand::CcTest(at.get(word) as u8),
         Kind::Word { at, words } => Operand::Word(words.get(at.get(word) as usize).copied().flatten()?),

@@ -238,7 +238,7 @@ impl Operand {
     }
 }
 
-/// One instruction word.
+/// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MInst {
     pub op: Op,
@@ -250,11 +250,23 @@ pub struct MInst {
     /// Operands in text order, destinations first.
     pub operands: ArrayVec<Operand, 7>,
     /// Tells apart encodings that print as the same text (don't-care bits and duplicate forms); 0 is what a
-    /// compiler writes. Only the decoder sets anything else.
+    /// compiler writes. Only the decoder sets anything else, and [`MInst::SHORT`] may be set to ask for 4 bytes.
     pub form: u64,
 }
 
 impl MInst {
+    /// The bit of [`MInst::form`] that says that this is a short form, 4 bytes long.
+    pub const SHORT: u64 = 1 << 59;
+
+    pub const fn is_short(&self) -> bool {
+        self.form & MInst::SHORT != 0
+    }
+
+    /// Bytes of code that it takes.
+    pub const fn bytes(&self) -> u32 {
+        if self.is_short() { 4 } else { 8 }
+    }
+
     #[inline(always)]
     pub fn new(op: Op) -> MInst {
         MInst { op, guard: Pred::T, sync: false, mods: ArrayVec::new(), operands: ArrayVec::new(), form: 0 }

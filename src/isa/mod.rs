@@ -7,6 +7,7 @@
 //! | `gf100/`, `gk110/` | the tables: GF100 and GK104 share a layout, GK110 has its own |
 //! | [`table`] | the rows of a chip with the indexes that make them fast |
 //! | [`codec`] | words to instructions and back; which operands fit |
+//! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
 //! | [`text`] | SASS text |
 //! | [`names`] | special registers and condition-code tests |
 //! | [`latency`], [`sched_word`] | timing |
@@ -20,6 +21,7 @@
 //! ```
 
 pub mod codec;
+pub mod fetch;
 pub mod inst;
 pub mod latency;
 pub mod names;

@@ -52,7 +52,8 @@ fn form(out: &mut String, row: &Row) {
     let operands: Vec<String> = row.slots.iter().map(operand).collect();
     let guard = if row.guard.is_some() { "{@P} " } else { "" };
     let sync = if row.sync.exists() { "{.S}" } else { "" };
-    let _ = writeln!(out, "\n  {guard}{}{suffixes}{sync} {}", row.op.name(), operands.join(", "));
+    let short = if row.short { " {short}" } else { "" };
+    let _ = writeln!(out, "\n  {guard}{}{suffixes}{sync} {}{short}", row.op.name(), operands.join(", "));
     if row.variant > 0 {
         let _ = writeln!(out, "    another encoding of the same text");
     }
@@ -86,14 +87,19 @@ fn span(at: Bits) -> String {
     if at.n2 == 0 { run(at.lo, at.n) } else { format!("{},{}", run(at.lo, at.n), run(at.lo2, at.n2)) }
 }
 
-/// The 64 bits from the highest down: 0 and 1 are fixed, `-` is ignored, a point belongs to a field.
+/// The bits from the highest down, 32 of a short form and 64 of others: 0 and 1 are fixed, `-` is ignored, a point
+/// belongs to a field.
 fn pattern(row: &Row) -> String {
     let bit = |n: u32| match n {
         _ if row.mask >> n & 1 == 1 => char::from(b'0' + (row.bits >> n & 1) as u8),
         _ if row.free >> n & 1 == 1 => '-',
         _ => '.',
     };
-    (0..64).rev().flat_map(|n| std::iter::once(bit(n)).chain((n % 8 == 0 && n > 0).then_some(' '))).collect()
+    let bits = if row.short { 32 } else { 64 };
+    (0..bits)
+        .rev()
+        .flat_map(|n| std::iter::once(bit(n)).chain((n % 8 == 0 && n > 0).then_some(' ')))
+        .collect()
 }
 
 fn name(mods: &[super::Mod]) -> String {
@@ -130,12 +136,14 @@ fn operand(s: &Slot) -> String {
         Kind::Reg(_) | Kind::Tied { .. } => "R".to_string(),
         Kind::Pred { not, .. } => if not.exists() { "{!}P" } else { "P" }.to_string(),
         Kind::Imm { at, enc } => format!("imm{}:{enc:?}", at.width()),
+        Kind::True => "PT".to_string(),
         Kind::Const { .. } => "c[][]".to_string(),
+        Kind::ConstOf { bank, .. } => format!("c[{bank:#x}][]"),
         Kind::ConstInd { .. } => "c[][R+]".to_string(),
         Kind::Mem { offset, .. } => format!("[R+imm{}]", offset.width()),
         Kind::Attr { offset, .. } => format!("a[R+imm{}]", offset.width()),
         Kind::Sreg(_) => "SR".to_string(),
-        Kind::TargetRel(_) | Kind::TargetAbs(_) => "target".to_string(),
+        Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) => "target".to_string(),
         Kind::CcTest(_) => "CC.test".to_string(),
         Kind::Word { words, .. } => words.iter().flatten().map(|w| w.name()).collect::<Vec<_>>().join("|"),
     };

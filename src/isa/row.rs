@@ -261,6 +261,8 @@ pub enum Kind {
         at: Bits,
         not: Bit,
     },
+    /// PT without a field: what the form implies.
+    True,
     Imm {
         at: Bits,
         enc: ImmEnc,
@@ -278,18 +280,26 @@ pub enum Kind {
         shift: u8,
         signed_text: bool,
     },
-    /// `c[bank][base + offset]`, the offset signed.
+    /// `c[bank][offset]` of a bank that the opcode says.
+    ConstOf {
+        bank: u8,
+        offset: Bits,
+        shift: u8,
+    },
+    /// `c[bank][base + offset]`, the offset signed and in units of `1 << shift` bytes.
     ConstInd {
         bank: Bits,
         base: Bits,
         offset: Bits,
+        shift: u8,
     },
     /// `[base + offset]`: offset in units of `1 << shift` bytes; without a base field the address is absolute.
+    /// The offset is signed, but where the base is RZ only if this says so: else it is an address then.
     Mem {
         base: Bits,
         offset: Bits,
         shift: u8,
-        signed: bool,
+        always_signed: bool,
     },
     /// `a[base + offset]`.
     Attr {
@@ -301,6 +311,8 @@ pub enum Kind {
     Sreg(Bits),
     /// Signed offset from the next word.
     TargetRel(Bits),
+    /// Signed distance from the next instruction in units of 4 bytes: in short forms.
+    TargetNear(Bits),
     /// Absolute byte address.
     TargetAbs(Bits),
     CcTest(Bits),
@@ -315,14 +327,14 @@ impl Kind {
     /// The bits of its fields.
     const fn mask(self) -> u64 {
         match self {
-            Kind::Reg(at) | Kind::Sreg(at) | Kind::TargetRel(at) | Kind::TargetAbs(at) | Kind::CcTest(at) => {
-                at.mask()
-            }
+            Kind::Reg(at) | Kind::Sreg(at) | Kind::CcTest(at) => at.mask(),
+            Kind::TargetRel(at) | Kind::TargetNear(at) | Kind::TargetAbs(at) => at.mask(),
             Kind::Imm { at, .. } | Kind::Word { at, .. } => at.mask(),
             Kind::Pred { at, not } => at.mask() | not.mask(),
-            Kind::Tied { .. } => 0,
+            Kind::Tied { .. } | Kind::True => 0,
             Kind::Const { bank, offset, .. } => bank.mask() | offset.mask(),
-            Kind::ConstInd { bank, base, offset } => bank.mask() | base.mask() | offset.mask(),
+            Kind::ConstOf { offset, .. } => offset.mask(),
+            Kind::ConstInd { bank, base, offset, .. } => bank.mask() | base.mask() | offset.mask(),
             Kind::Mem { base, offset, .. } | Kind::Attr { base, offset, .. } => base.mask() | offset.mask(),
         }
     }
@@ -404,16 +416,17 @@ impl Slot {
         const NO: (&str, Bits) = ("", Bits::NONE);
         let own = match self.kind {
             Kind::Reg(at) => [("reg", at), NO, NO],
-            Kind::Tied { .. } => [NO; 3],
+            Kind::Tied { .. } | Kind::True => [NO; 3],
             Kind::Pred { at, not } => [("pred", at), ("not", bit(not)), NO],
             Kind::Imm { at, .. } => [("imm", at), NO, NO],
             Kind::Const { bank, offset, .. } => [("bank", bank), ("offset", offset), NO],
-            Kind::ConstInd { bank, base, offset } => [("bank", bank), ("base", base), ("offset", offset)],
+            Kind::ConstOf { offset, .. } => [("offset", offset), NO, NO],
+            Kind::ConstInd { bank, base, offset, .. } => [("bank", bank), ("base", base), ("offset", offset)],
             Kind::Mem { base, offset, .. } | Kind::Attr { base, offset, .. } => {
                 [("base", base), ("offset", offset), NO]
             }
             Kind::Sreg(at) => [("special", at), NO, NO],
-            Kind::TargetRel(at) | Kind::TargetAbs(at) => [("target", at), NO, NO],
+            Kind::TargetRel(at) | Kind::TargetNear(at) | Kind::TargetAbs(at) => [("target", at), NO, NO],
             Kind::CcTest(at) => [("cc test", at), NO, NO],
             Kind::Word { at, .. } => [("word", at), NO, NO],
         };
@@ -481,6 +494,8 @@ pub struct Row {
     pub except: Vec<(u64, u64)>,
     /// Tells apart rows with the same text; 0 is what a compiler writes.
     pub variant: u8,
+    /// A short form of GF100: an instruction of 4 bytes, with the text of one of 8. Its word has no high half.
+    pub short: bool,
     pub unit: Unit,
     /// Field bits of the suffixes where there is none; none if one must be written.
     pub(super) unsuffixed: Option<u64>,
@@ -508,6 +523,7 @@ impl Row {
             free_default: 0,
             except: Vec::new(),
             variant: 0,
+            short: false,
             unit: super::latency::unit(op),
             unsuffixed: None,
             unguarded: 0,
@@ -573,6 +589,12 @@ impl Row {
     /// Marks a second encoding of the same text.
     pub fn variant(mut self, n: u8) -> Row {
         self.variant = n;
+        self
+    }
+
+    /// Marks a form of 4 bytes.
+    pub fn short(mut self) -> Row {
+        self.short = true;
         self
     }
 

@@ -20,6 +20,9 @@ impl Cx<'_> {
         let (b, sb) = self.video_src(lanes, 1)?;
         let c_neg =
             matches!(self.peek(), Some(Operand::Reg { mods, .. } | Operand::Const { mods, .. }) if mods.neg);
+        if self.m.op == Vmad && self.left() == 0 {
+            return Err("what this form of VMAD adds to is not documented");
+        }
         let mut sc = if self.left() > 0 { self.int()? } else { crate::emu::lanes::Src::ZERO };
         sc.tweak = Tweak::None;
         let minus = a.neg != b.neg;

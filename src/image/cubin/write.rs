@@ -6,6 +6,7 @@
 use super::Kernel;
 use crate::Chip;
 use crate::driver::cuda_params;
+use crate::isa::fetch;
 
 /// The compute capability that a chip's code is marked with.
 fn architecture(chip: Chip) -> u32 {
@@ -161,10 +162,9 @@ fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     }
     inline(&mut out, 0x1b, 0xff);
     // Where the kernel ends.
-    let is_exit =
-        |pc: u32, w: u64| crate::isa::decode(chip, w, pc).is_some_and(|m| m.op == crate::isa::Op::Exit);
-    let words = k.code.iter().enumerate().map(|(n, &w)| (n as u32 * 8, w));
-    let exits: Vec<u32> = words.filter(|&(pc, w)| is_exit(pc, w)).map(|(pc, _)| pc).collect();
+    let is_exit = |pc, f| fetch::decode(chip, f, pc).is_some_and(|m| m.op == crate::isa::Op::Exit);
+    let insts = fetch::sweep(chip, &k.code);
+    let exits: Vec<u32> = insts.filter(|&(pc, f)| is_exit(pc, f)).map(|(pc, _)| pc).collect();
     if !exits.is_empty() && exits.len() < 0x3fff {
         sized(&mut out, 0x1c, &exits);
     }

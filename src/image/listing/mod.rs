@@ -13,8 +13,10 @@
 //! ```
 //!
 //! An instruction a line, the semicolon optional, comments after `//` or between `/*` and `*/`. A name and a colon
-//! is a label; it may stand wherever a branch target may. `.word 0x…` is a word as it is. `{form 0x…}` after an
-//! instruction is what its encoding has beyond the text (see [`crate::isa::MInst::form`]).
+//! is a label; it may stand wherever a branch target may. `.word 0x…` is a word as it is, `.half 0x…` are 4 bytes.
+//! `{short}` after an instruction of GF100 asks for its short form of 4 bytes ([`crate::isa::fetch`]); if the code ends in the
+//! middle of a word, `NOP {short}` fills it. `{form 0x…}` is what an instruction's encoding has beyond the text (see
+//! [`crate::isa::MInst::form`]).
 //!
 //! | directive | what | default |
 //! | --- | --- | --- |

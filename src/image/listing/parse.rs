@@ -6,6 +6,7 @@ use crate::driver::{CONST_BANK_BYTES, cuda_params};
 use crate::image::crs;
 use crate::image::cubin::{Kernel, Param};
 use crate::image::layout;
+use crate::isa::fetch::{self, Fetched};
 use crate::isa::sched_word::{self, Issue, SLOTS};
 use crate::isa::{self, MInst, Op, Operand};
 use crate::sched::{effects, issue};
@@ -33,11 +34,22 @@ pub fn assemble(text: &str, chip: Chip, name: &str) -> Result<Assembly, Diagnost
     if reader.found.has_errors() { Err(reader.found) } else { Ok(Assembly { chip, kernels }) }
 }
 
-/// A word of the code before it has one.
+/// An instruction of the code before it has its bits.
 enum Item<'t> {
     Inst(&'t str),
     Sched([Issue; SLOTS]),
-    Word(u64),
+    Word(Fetched),
+}
+
+impl Item<'_> {
+    /// Bytes of code: the text of a short form says that it is one.
+    fn bytes(&self) -> u32 {
+        match self {
+            Item::Inst(text) if text.contains(isa::text::SHORT) => 4,
+            Item::Inst(_) | Item::Sched(_) => 8,
+            Item::Word(w) => w.bytes,
+        }
+    }
 }
 
 /// A kernel as far as the first pass knows it.
@@ -208,16 +220,21 @@ impl<'t> Reader<'t> {
                 exactly(0)?;
                 self.draft(name).raw = true;
             }
-            "word" => {
+            "word" | "half" => {
                 exactly(1)?;
                 let word = args[0].trim_end_matches(';');
                 let value = word.strip_prefix("0x").and_then(|h| u64::from_str_radix(h, 16).ok());
-                let value = value.ok_or("expected 0x and up to 16 hexadecimal digits")?;
-                self.draft(name).items.push((Item::Word(value), span));
+                let fetched = if what == "word" {
+                    value.map(Fetched::long).ok_or("expected 0x and up to 16 hexadecimal digits")?
+                } else {
+                    let half = value.and_then(|v| u32::try_from(v).ok()).map(Fetched::half);
+                    half.ok_or("expected 0x and up to 8 hexadecimal digits")?
+                };
+                self.draft(name).items.push((Item::Word(fetched), span));
             }
             _ => {
                 return Err("unknown: there are .chip .kernel .registers .barriers .shared .stack .call_stack .param_bytes .param \
-                            .constant .data .sched .raw .word, and labels end with a colon"
+                            .constant .data .sched .raw .word .half, and labels end with a colon"
                     .to_string());
             }
         }
@@ -230,24 +247,36 @@ impl<'t> Reader<'t> {
         let explicit = draft.raw
             || !chip.has_sched_words()
             || draft.items.iter().any(|(i, _)| matches!(i, Item::Sched(_)));
-        let address = |n: usize| if explicit { n as u32 * 8 } else { layout::address(chip, n as u32) };
-        let label = |name: &str| draft.labels.get(name).map(|&n| address(n));
+        // Where the items begin, and where the last one ends.
+        let mut addresses = vec![0];
+        for (item, span) in &draft.items {
+            let (n, last) = (addresses.len() as u32, addresses[addresses.len() - 1]);
+            addresses.push(if explicit { last + item.bytes() } else { layout::address(chip, n) });
+            if item.bytes() == 4 && chip != crate::Chip::Gf100 {
+                let why = format!("{chip} has instructions of 8 bytes only");
+                self.found.push(Diagnostic::error("this is no instruction").at(*span, why));
+            }
+        }
+        if !explicit {
+            addresses[0] = layout::address(chip, 0);
+        }
+        let label = |name: &str| draft.labels.get(name).map(|&n| addresses[n]);
         let mut usage = Usage::default();
         let mut words = Vec::with_capacity(draft.items.len());
         let mut insts: Vec<MInst> = Vec::new();
         for (n, (item, span)) in draft.items.iter().enumerate() {
-            let pc = address(n);
+            let pc = addresses[n];
             let word = match item {
                 Item::Inst(text) => match self.instruction(text, *span, pc, &label) {
                     Some((m, word)) => {
                         usage.add(&m);
                         insts.push(m);
-                        word
+                        Fetched { word, bytes: item.bytes() }
                     }
-                    None => 0,
+                    None => Fetched::long(0),
                 },
                 Item::Word(w) => {
-                    insts.push(isa::decode(chip, *w, pc).unwrap_or(MInst::new(Op::Nop)));
+                    insts.push(fetch::decode(chip, *w, pc).unwrap_or(MInst::new(Op::Nop)));
                     *w
                 }
                 Item::Sched(slots) => {
@@ -258,12 +287,12 @@ impl<'t> Reader<'t> {
                         );
                     }
                     match sched_word::encode(chip, *slots) {
-                        Some(word) => word,
+                        Some(word) => Fetched::long(word),
                         None => {
                             let why = format!("{chip} has no scheduling words");
                             self.found
                                 .push(Diagnostic::error("a directive that cannot be used").at(*span, why));
-                            0
+                            Fetched::long(0)
                         }
                     }
                 }
@@ -271,6 +300,7 @@ impl<'t> Reader<'t> {
             words.push(word);
         }
         let mut kernel = draft.kernel;
+        let words = fetch::pack(&words);
         kernel.code = if explicit { words } else { scheduled(chip, &words, &insts) };
         kernel.gprs = draft.registers.unwrap_or(usage.registers);
         kernel.barriers = draft.barriers.unwrap_or(usage.barriers);

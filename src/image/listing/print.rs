@@ -2,6 +2,7 @@
 
 use crate::Chip;
 use crate::image::cubin::Kernel;
+use crate::isa::fetch::{self, Fetched};
 use crate::isa::{self, MInst, Operand, sched_word};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -63,7 +64,7 @@ fn directives(out: &mut String, k: &Kernel) {
     }
 }
 
-/// One word of the code.
+/// What an instruction's place holds.
 enum Line {
     Sched([sched_word::Issue; sched_word::SLOTS]),
     Inst(Box<MInst>, &'static isa::row::Row),
@@ -71,14 +72,14 @@ enum Line {
 }
 
 fn code(out: &mut String, chip: Chip, words: &[u64], options: Options) {
-    let lines: Vec<Line> = words.iter().enumerate().map(|(n, &w)| line(chip, w, n as u32 * 8)).collect();
-    let labels = labels(&lines, words.len() as u32 * 8);
+    let placed = |(pc, fetched)| (pc, fetched, line(chip, fetched, pc));
+    let lines: Vec<(u32, Fetched, Line)> = fetch::sweep(chip, words).map(placed).collect();
+    let labels = labels(&lines);
     let label = |t: u32| labels.get(&t).cloned();
-    if chip.has_sched_words() && !lines.iter().any(|l| matches!(l, Line::Sched(_))) {
+    if chip.has_sched_words() && !lines.iter().any(|(_, _, l)| matches!(l, Line::Sched(_))) {
         out.push_str(".raw\n");
     }
-    for (n, (l, &word)) in lines.iter().zip(words).enumerate() {
-        let pc = n as u32 * 8;
+    for &(pc, Fetched { word, bytes }, ref l) in &lines {
         if let Some(name) = labels.get(&pc) {
             let _ = writeln!(out, "{name}:");
         }
@@ -95,22 +96,28 @@ fn code(out: &mut String, chip: Chip, words: &[u64], options: Options) {
             }
             Line::Inst(m, row) => instruction(out, chip, m, row, &label),
             Line::Word => {
-                let _ = write!(out, ".word {word:#018x}");
+                let _ = if bytes == 4 {
+                    write!(out, ".half {word:#010x}")
+                } else {
+                    write!(out, ".word {word:#018x}")
+                };
             }
         }
         if options.words {
             let width = out.len() - start;
-            let _ = write!(out, "{:pad$} /* {word:#018x} */", "", pad = 60usize.saturating_sub(width));
+            let (pad, digits) = (60usize.saturating_sub(width), 2 + 2 * bytes as usize);
+            let _ = write!(out, "{:pad$} /* {word:#0digits$x} */", "");
         }
         out.push('\n');
     }
 }
 
-/// Names of the addresses that branches lead to. One past the end has no line that could carry a label.
-fn labels(lines: &[Line], end: u32) -> BTreeMap<u32, String> {
-    let targets = lines.iter().filter_map(|l| match l {
+/// Names of the addresses that branches lead to. Where no line begins, as one past the end, none could carry a label.
+fn labels(lines: &[(u32, Fetched, Line)]) -> BTreeMap<u32, String> {
+    let begins = |t: u32| lines.binary_search_by_key(&t, |l| l.0).is_ok();
+    let targets = lines.iter().filter_map(|(_, _, l)| match l {
         Line::Inst(m, _) => m.operands.iter().find_map(|o| match *o {
-            Operand::Target(t) if t % 8 == 0 && t < end => Some(t),
+            Operand::Target(t) if begins(t) => Some(t),
             _ => None,
         }),
         _ => None,
@@ -118,14 +125,17 @@ fn labels(lines: &[Line], end: u32) -> BTreeMap<u32, String> {
     targets.map(|t| (t, format!(".L_{t:04x}"))).collect()
 }
 
-fn line(chip: Chip, word: u64, pc: u32) -> Line {
+fn line(chip: Chip, fetched: Fetched, pc: u32) -> Line {
+    let word = fetched.word;
     if pc.is_multiple_of(sched_word::GROUP_BYTES)
         && let Some(slots) = sched_word::decode(chip, word)
     {
         return Line::Sched(slots);
     }
     match isa::decode_row(chip, word, pc) {
-        Some((m, row)) if survives(chip, &m, row, word, pc) => Line::Inst(Box::new(m), row),
+        Some((m, row)) if m.bytes() == fetched.bytes && survives(chip, &m, row, word, pc) => {
+            Line::Inst(Box::new(m), row)
+        }
         _ => Line::Word,
     }
 }
@@ -156,8 +166,9 @@ fn instruction(
         out.push_str(if m.guard.not { "   " } else { "    " });
     }
     isa::text::print_labelled(out, chip, m, Some(row), label);
-    if m.form != 0 {
-        let _ = write!(out, " {{form {:#x}}}", m.form);
+    let form = m.form & !MInst::SHORT;
+    if form != 0 {
+        let _ = write!(out, " {{form {form:#x}}}");
     }
     out.push(';');
 }

@@ -14,7 +14,7 @@ const OUTPUT: Names = names!(_, O);
 /// Bit 57 clear: the address is one that AL2P gave. Mesa's nvc0 driver sets it on every other access; NAK never does, but
 /// has no driver for these chips, so set stays what is written.
 const PHYSICAL: Names = names!(Phys, _);
-const SIZE: Names = names!(_, B64, B96, B128);
+pub(super) const SIZE: Names = names!(_, B64, B96, B128);
 const SIZE_BITS: Bits = b(5, 2);
 
 pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
@@ -45,7 +45,7 @@ pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
 }
 
 /// A register that is not written where it is RZ.
-fn push_register(out: &mut Vec<Row>, r: Row, slot: Slot) {
+pub(super) fn push_register(out: &mut Vec<Row>, r: Row, slot: Slot) {
     let Kind::Reg(at) = slot.kind else { unreachable!("a register slot") };
     out.push(r.clone().fix(at, at.max()));
     out.push(r.except(at, at.max()).s(slot));

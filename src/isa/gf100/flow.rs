@@ -56,7 +56,7 @@ fn branches(out: &mut Vec<Row>) {
     push_cc(out, branch(Op::Bra, 0x40, 1), &[TABLE]);
     push_cc(out, branch(Op::Jmp, 0x00, 0), &[FAR]);
     push_cc(out, branch(Op::Jmp, 0x00, 1), &[TABLE]);
-    let indexed = Slot::new(Kind::ConstInd { bank: b(42, 5), base: b(20, 6), offset: b(26, 16) });
+    let indexed = Slot::new(Kind::ConstInd { bank: b(42, 5), base: b(20, 6), offset: b(26, 16), shift: 0 });
     for (op, opcode, offset) in [(Op::Brx, 0x48, b(26, 24)), (Op::Jmx, 0x08, b(26, 32))] {
         let r = guarded(op, opcode).flag(16, names!(_, Lmt));
         push_cc(out, r.clone().fix(FROM_TABLE, 1), &[indexed]);

@@ -26,7 +26,7 @@ pub(super) const fn number(at: Bits) -> Slot {
 
 /// `[base + offset]`, the base register at 20.
 pub(super) const fn memory(offset: Bits) -> Slot {
-    Slot::new(Kind::Mem { base: b(20, 6), offset, shift: 0, signed: true })
+    Slot::new(Kind::Mem { base: b(20, 6), offset, shift: 0, always_signed: false })
 }
 
 pub(super) const DST: Slot = reg(14);

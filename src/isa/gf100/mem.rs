@@ -37,7 +37,7 @@ pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
     out.push(near(Op::Sts, 0xc8, 1).m(TYPE_BITS, TYPE).s(NEAR).s(DST));
     // The address modes are Mesa's; LDC.IS is what indirect access to a bound buffer takes.
     let ldc = op6(Op::Ldc, 6, 0x14).m(TYPE_BITS, TYPE).m(b(8, 2), names!(_, Il, Is, Isl)).s(DST);
-    let indexed = Kind::ConstInd { bank: b(42, 5), base: b(20, 6), offset: b(26, 16) };
+    let indexed = Kind::ConstInd { bank: b(42, 5), base: b(20, 6), offset: b(26, 16), shift: 0 };
     out.push(ldc.s(Slot::new(indexed)));
     out.push(op6(Op::Stul, 5, 0xe8).m(TYPE_BITS, TYPE).s(GLOBAL).s(DST));
     out.push(op6(Op::Membar, 5, 0xe0).m(b(5, 2), names!(Cta, Gl, Sys)));
@@ -85,7 +85,7 @@ fn cache_control(out: &mut Vec<Row>) {
         out.push(r.clone().fix(b(14, 6), 63).s(at));
         out.push(r.except(b(14, 6), 63).s(DST).s(at));
     };
-    let scaled = Kind::Mem { base: b(20, 6), offset: b(28, 30), shift: 2, signed: true };
+    let scaled = Kind::Mem { base: b(20, 6), offset: b(28, 30), shift: 2, always_signed: false };
     let global = op5(Op::Cctl, 5, 0x98).flag(WIDE, E).m(b(26, 2), names!(_, U, C, I)).m(b(5, 5), OPS);
     push(out, global, Slot::new(scaled));
     push(out, op6(Op::Cctll, 5, 0xd0).m(b(5, 5), OPS), NEAR);

@@ -7,7 +7,7 @@
 //!
 //! Bits 3:0 are the class of the word (0 float, 1 double, 2 with a 32-bit immediate, 3 integer, 4 moves and
 //! conversions, 5 memory, 6 constants, textures and attributes, 7 control flow); bit 3 set makes it one of GF100's
-//! short forms, half a word long, which no compiler writes. Bits 47:46 say what the operand at 26 is: 0 a register,
+//! short forms, half a word long (`short.rs`), which no compiler writes. Bits 47:46 say what the operand at 26 is: 0 a register,
 //! 1 a constant (operand C is a register at 49), 2 a constant that is operand C (then B is the register at 49), 3 an
 //! immediate of 20 bits.
 //!
@@ -25,6 +25,7 @@ mod long;
 mod mem;
 mod moves;
 mod pred;
+mod short;
 mod surf;
 mod tex;
 mod video;
@@ -34,7 +35,7 @@ use crate::Chip;
 
 /// The rows of GF100 or GK104.
 pub fn rows(chip: Chip) -> Vec<Row> {
-    let mut out = Vec::with_capacity(700);
+    let mut out = Vec::with_capacity(800);
     float::rows(&mut out);
     long::rows(&mut out);
     int::rows(&mut out, chip);
@@ -47,5 +48,8 @@ pub fn rows(chip: Chip) -> Vec<Row> {
     attr::rows(&mut out, chip);
     tex::rows(&mut out, chip);
     flow::rows(&mut out, chip);
+    if chip == Chip::Gf100 {
+        short::rows(&mut out);
+    }
     out
 }

@@ -6,7 +6,7 @@ use crate::isa::{Kw, Op};
 use crate::names;
 
 /// Conditions on the condition code, in the order of its tests.
-const CC_COND: Names = names!(
+pub(super) const CC_COND: Names = names!(
     F, Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu, T, Off, Lo, Sff, Ls, Hi, Sft, Hs, Oft,
     CsmTa, CsmTr, CsmMx, FcsmTa, FcsmTr, FcsmMx, Rle, Rgt
 );

@@ -27,7 +27,7 @@ const SCALAR_MERGE: Names = names!(Mrg16h, Mrg16l, Mrg8b0, Mrg8b2, Acc, Min, Max
 
 /// The part of a scalar source, and how the source's sign and size are named.
 #[derive(Clone, Copy)]
-enum Part {
+pub(super) enum Part {
     Byte,
     Half,
     Whole,
@@ -72,7 +72,7 @@ fn scalar_b_slot(part: Part) -> Slot {
 }
 
 /// The names of the two sources' types, by the sign of B (bit 5) and of A (bit 6). Two signed words are not named.
-fn scalar_types(a: Part, b_: Part) -> Names {
+pub(super) fn scalar_types(a: Part, b_: Part) -> Names {
     match (a, b_) {
         (Part::Byte, Part::Byte) => names!([U8 U8], [U8 S8], [S8 U8], [S8 S8]),
         (Part::Byte, Part::Half | Part::Imm) => names!([U8 U16], [U8 S16], [S8 U16], [S8 S16]),

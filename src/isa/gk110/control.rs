@@ -19,7 +19,8 @@ const ABSOLUTE: Slot = Slot::new(Kind::TargetAbs(b(23, 32)));
 const CONST_TARGET: Slot =
     Slot::new(Kind::Const { bank: b(39, 5), offset: b(23, 16), shift: 0, signed_text: true });
 /// The same, indexed by a register.
-const CONST_INDEXED: Slot = Slot::new(Kind::ConstInd { bank: b(39, 5), base: b(10, 8), offset: b(23, 16) });
+const CONST_INDEXED: Slot =
+    Slot::new(Kind::ConstInd { bank: b(39, 5), base: b(10, 8), offset: b(23, 16), shift: 0 });
 /// Selects between the two kinds of target.
 const FROM_CONST: Bits = b(7, 1);
 const TEST: Slot = Slot::new(Kind::CcTest(b(2, 5)));

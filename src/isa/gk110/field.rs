@@ -140,7 +140,7 @@ pub const fn simm(at: Bits) -> Slot {
 
 /// `[R10+offset]`.
 pub const fn mem(offset: Bits) -> Slot {
-    Slot::new(Kind::Mem { base: b(10, 8), offset, shift: 0, signed: true })
+    Slot::new(Kind::Mem { base: b(10, 8), offset, shift: 0, always_signed: false })
 }
 
 pub const ROUND: Names = names![_, Rm, Rp, Rz];

@@ -53,7 +53,7 @@ fn windows(t: &mut Vec<Row>) {
             .m(size, SIZE)
             .m(b(47, 2), names![_, Il, Is, Isl])
             .s(D)
-            .s(Slot::new(Kind::ConstInd { bank: b(39, 5), base: b(10, 8), offset: b(23, 16) })),
+            .s(Slot::new(Kind::ConstInd { bank: b(39, 5), base: b(10, 8), offset: b(23, 16), shift: 0 })),
     );
 }
 
@@ -91,8 +91,9 @@ fn atomics(t: &mut Vec<Row>) {
 
 fn caches(t: &mut Vec<Row>) {
     const WHAT: Names = names![Qry1, Pf1, Pf15, Pf2, Wb, Iv, Ivall, Rs, Wball, Rslb];
-    let line =
-        |n: u8, low: u8| Slot::new(Kind::Mem { base: b(10, 8), offset: b(low, n), shift: 2, signed: true });
+    let line = |n: u8, low: u8| {
+        Slot::new(Kind::Mem { base: b(10, 8), offset: b(low, n), shift: 2, always_signed: false })
+    };
     t.push(
         row(Op::Cctl, 0xff0, 0x7b0, 2)
             .flag(55, E)
@@ -257,7 +258,8 @@ fn attributes(t: &mut Vec<Row>) {
         t.push(r.clone().fix(vertex, 255).s(at).s(B));
         t.push(r.except(vertex, 255).s(at).s(B).s(C));
     }
-    let vertex_data = Slot::new(Kind::Mem { base: b(10, 8), offset: b(23, 8), shift: 0, signed: true });
+    let vertex_data =
+        Slot::new(Kind::Mem { base: b(10, 8), offset: b(23, 8), shift: 0, always_signed: false });
     t.push(row(Op::Vild, 0xffc, 0x7f8, 2).s(D).s(vertex_data.style(Style::Vertex)));
     let pixld = || {
         const WHAT: Names = names![_, Covmask, Covered, Offset, CentroidOffset, MyIndex];

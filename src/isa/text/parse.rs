@@ -3,9 +3,8 @@
 //! Operands are read first as what they look like; the row that takes them then says what a bare number is (an
 //! integer, a float, a branch target).
 
-use super::FORM;
-use super::float;
 use super::print::SWIZZLE;
+use super::{FORM, SHORT, float};
 use crate::Chip;
 use crate::isa::codec::{Misfit, encode_as};
 use crate::isa::row::{Kind, Row, Style};
@@ -77,7 +76,8 @@ impl<'t> Parser<'t> {
                 return Err(self.error(*at, *len, "no label, register or keyword has this name"));
             }
         }
-        m.form = self.form()?;
+        m.form = if self.eat(SHORT) { MInst::SHORT } else { 0 };
+        m.form |= self.form()?;
         self.space();
         if self.rest() == ";" {
             self.at += 1;
@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
     fn operands(&mut self) -> Result<Operands<'t>, ParseError> {
         let mut out = Operands::new();
         self.space();
-        while !self.rest().is_empty() && self.rest() != ";" && !self.rest().starts_with(FORM) {
+        while !self.rest().is_empty() && self.rest() != ";" && !self.rest().starts_with('{') {
             let start = self.at;
             let raw = self.operand()?;
             let len = self.at - start;
@@ -222,7 +222,8 @@ impl<'t> Parser<'t> {
         let form = digits
             .strip_prefix("0x")
             .and_then(|hex| u64::from_str_radix(hex, 16).ok())
-            .ok_or_else(|| self.expected("a hexadecimal number"))?;
+            .filter(|form| form & MInst::SHORT == 0)
+            .ok_or_else(|| self.expected("a hexadecimal number without the bit of {short}"))?;
         if self.eat("}") { Ok(form) } else { Err(self.expected("`}`")) }
     }
 
@@ -429,7 +430,9 @@ impl<'t> Parser<'t> {
                     number_as(text, mods, slot.kind)?
                 }
                 Raw::Label(name) => match slot.kind {
-                    Kind::TargetRel(_) | Kind::TargetAbs(_) => Operand::Target((self.label)(name)?),
+                    Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) => {
+                        Operand::Target((self.label)(name)?)
+                    }
                     _ => return None,
                 },
             };
@@ -463,7 +466,7 @@ fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {
             };
             Some(Operand::Imm { bits, kind, mods })
         }
-        Kind::TargetRel(_) | Kind::TargetAbs(_) if mods == SrcMods::default() => {
+        Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) if mods == SrcMods::default() => {
             let address = int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))?;
             Some(Operand::Target(address as u32))
         }

@@ -1,6 +1,6 @@
 //! Instructions to SASS text.
 
-use super::float;
+use super::{SHORT, float};
 use crate::Chip;
 use crate::isa::row::{ImmEnc, Kind, Row, Slot, Style};
 use crate::isa::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods, names};
@@ -58,6 +58,10 @@ pub fn print_labelled(
             },
             _ => operand(out, chip, o, slot),
         }
+    }
+    if m.is_short() {
+        out.push(' ');
+        out.push_str(SHORT);
     }
 }
 
