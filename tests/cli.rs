@@ -436,8 +436,8 @@ fn ir_that_breaks_a_rule_is_the_inputs_fault() {
         )
     };
     for (line, message) in [
-        ("add u32 %r1 %r0 c0[0x3]", "a constant at 0x3, which is not a multiple of 4"),
-        ("add u32 %r1 %r0 %r7", "read where its definition does not reach"),
+        ("add u32 %r1 %r0 c0[0x3]", "a constant at a place that is no multiple of 4"),
+        ("add u32 %r1 %r0 %r7", "%r7 is read and nowhere defined"),
     ] {
         let path = put(&dir, "wrong.ir", &kernel(line));
         for args in [&["compile", &path][..], &["compile", &path, "-O0", "--emit", "hex"], &["opt", &path]] {

@@ -87,11 +87,16 @@ fn address(w: &[u32; 16], [x, y, z]: [i64; 3], three_d: bool) -> Option<u64> {
 
 /// A level of a random image; block sizes are the driver's or any other.
 fn image(r: &mut Random) -> View {
+    image_within(r, [300, 300, 80])
+}
+
+/// One of at most that many texels along each axis, and slices (layers: at most nine).
+fn image_within(r: &mut Random, most: [u32; 3]) -> View {
     let (_, format) = formats().nth(r.below(40) as usize).unwrap();
     let three_d = r.below(2) == 0;
     let samples =
         if three_d { (0, 0) } else { [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)][r.below(5) as usize] };
-    let size = [1 + r.below(300), 1 + r.below(300), 1 + r.below(if three_d { 80 } else { 9 })];
+    let size = [1 + r.below(most[0]), 1 + r.below(most[1]), 1 + r.below(if three_d { most[2] } else { 9 })];
     let levels = 1 + r.below(4);
     let row = |l: u32| ((size[0] >> l).max(1) << samples.0) * format.bytes();
     let extents = (0..levels).map(|l| Extent {
@@ -154,8 +159,7 @@ fn the_words_give_the_address_of_every_texel_of_random_images() {
 fn every_texel_of_a_small_image_has_the_address_that_the_layout_says() {
     let mut r = Random(2);
     for _ in 0..60 {
-        let mut v = image(&mut r);
-        v.size = v.size.map(|s| s.min(40));
+        let v = image_within(&mut r, [40, 40, 40]);
         let w = words(Chip::Gk104, &v);
         let [x, y, z] = v.size.map(u64::from);
         for at in (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z]))) {

@@ -199,7 +199,7 @@ fn a_construct_with_an_error_still_ends_where_it_ends() {
     };
     let defaults = "SWITCH TEMP[0].xxxx\nCASE TEMP[1].xxxx\nDEFAULT\nDEFAULT\nENDSWITCH\n";
     assert_eq!(lowered(&switch(defaults)), ["a switch has two DEFAULTs"]);
-    for inner in ["UIF TEMP[7].xxxx\nELSE\nENDIF\n", "SWITCH TEMP[7].xxxx\nCASE TEMP[1].xxxx\nENDSWITCH\n"] {
+    for inner in ["UIF IMM[7].xxxx\nELSE\nENDIF\n", "SWITCH IMM[7].xxxx\nCASE TEMP[1].xxxx\nENDSWITCH\n"] {
         assert_eq!(lowered(&switch(inner)).len(), 1, "{inner}");
     }
 }
