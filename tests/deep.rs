@@ -29,7 +29,7 @@ fn nest(n: usize, open: &str, close: &str) -> String {
 /// Subroutines each of which calls the next.
 fn chain(n: usize) -> String {
     // Instructions are numbered from the first MOV on; each subroutine has five.
-    let mut code = format!("CAL :4\nSTORE BUFFER[0].x, IMM[0].xxxx, TEMP[0].xxxx\nEND\n");
+    let mut code = String::from("CAL :4\nSTORE BUFFER[0].x, IMM[0].xxxx, TEMP[0].xxxx\nEND\n");
     for k in 0..n {
         let call = if k + 1 < n { format!("CAL :{}\n", 4 + 5 * (k + 1)) } else { ADD.to_string() };
         code += &format!("BGNSUB\n{ADD}{call}RET\nENDSUB\n");

@@ -1,6 +1,7 @@
 //! `nvir ir`: the reference of the intermediate representation's operations.
 
 use super::common;
+use nvir::diag::closest;
 use nvir::ir::op::{Op, reference};
 use std::process::ExitCode;
 
@@ -22,10 +23,12 @@ pub fn run(args: Args) -> ExitCode {
     match Op::from_name(&name.to_ascii_lowercase()) {
         Some(op) => common::write_output(None, reference::page(op).as_bytes()),
         None => {
-            eprintln!(
-                "error: the intermediate representation has no operation `{name}`; `nvir ir` lists all"
-            );
-            common::input_error()
+            let names: Vec<&str> = Op::ALL.iter().map(|o| o.name()).collect();
+            let near = closest(&name.to_ascii_lowercase(), &names);
+            let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
+            common::fault(format!(
+                "the intermediate representation has no operation `{name}`; {near}`nvir ir` lists all"
+            ))
         }
     }
 }

@@ -86,7 +86,7 @@ pub fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
     let deep = if three_d { field(z, 16, 8) & ((1 << nz.min(5)) - 1) } else { 0 };
     let gob = (deep << ny | field(y, 19, ny.min(5))) << nx | field(x, 22, nx);
     let gob = gob & if nx == 0 { 0x3ff } else { 0x7ff };
-    (low | (nx + ny + nz & 15) << 12 | gob << 16, outside)
+    (low | ((nx + ny + nz) & 15) << 12 | gob << 16, outside)
 }
 
 /// SUEAU: the address in units of 256 bytes.
