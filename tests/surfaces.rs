@@ -185,7 +185,7 @@ fn slots_and_words_of_gf100_give_the_address_of_texels_of_random_images() {
             let y = inside(at[1], ty) + (at[1] >> ty << ty) + (at[2] >> tz) * u64::from(w[4] & 0xffff);
             s.byte(x, y, 0)
         } else {
-            s.byte(bytes, at[1], at[2] * u64::from(w[5]) << 8)
+            s.byte(bytes, at[1], (at[2] * u64::from(w[5])) << 8)
         };
         assert_eq!(got, Some(wanted(&v, at)), "image {n}: {v:?} at {at:?}, {s:?}, words {w:x?}");
     }
