@@ -3,7 +3,7 @@
 //!
 //! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow each other along
 //! rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools (`g80-surface`), Mesa `nvc0_miptree.c`,
-//! and the order inside a gob from what SUBFM computes ([`crate::emu::surface`]).
+//! and the order inside a gob from what SUBFM computes (`emu/surface.rs`).
 
 /// Bytes of a gob's row.
 pub const GOB_WIDTH: u32 = 64;

@@ -4,7 +4,7 @@
 //! its destinations are, what each source reads and which modifiers and immediates it takes, which details and suffixes
 //! belong to it, and what it does besides. The verifier enforces it; parser, printer, random programs, folding and
 //! whoever asks for the type of a source ([`Inst::src_type`](super::Inst::src_type)) read it; `nvir ir` prints it
-//! ([`reference`]).
+//! ([`mod@reference`]).
 //!
 //! ```text
 //! add     u32 s32 u64 s64 f32 f64
