@@ -211,9 +211,10 @@ impl Verifier<'_> {
         if m.space == Space::Const && fixed {
             // One that lies beyond it as a whole reads nothing of use, but valid programs have such in code that never
             // runs; selection puts the offset into a register.
-            let (start, end) = (i64::from(m.offset), i64::from(m.offset) + i64::from(i.ty.bytes()));
-            if start < 0 || start < BANK && end > BANK {
-                return self.fail("the access reaches over the end of the bank of constant memory, 64 KiB");
+            let start = i64::from(m.offset as u32);
+            let end = start + i64::from(i.ty.bytes());
+            if start < BANK && end > BANK || end > 1 << 32 {
+                return self.fail("the access reaches beyond the bank of constant memory, 64 KiB");
             }
         }
         if self.rules.phase >= Phase::Ssa {
