@@ -1,6 +1,6 @@
 //! `nvir asm`: SASS text to machine code.
 
-use super::common;
+use crate::common;
 use nvir::Chip;
 use nvir::diag::{Diagnostic, Diagnostics, Span};
 use nvir::image::{cubin, listing};

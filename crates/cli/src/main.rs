@@ -1,7 +1,10 @@
-//! The command line (INTERFACE section 1); nothing else prints.
+//! The program `nvir`; nothing else prints.
 //!
 //! A file for each command, with its `Args` and `run`. Standard output holds only the result; diagnostics and
 //! logging go to standard error, both through [`out`]. Exit status: 0 done, 1 the input is at fault, 2 wrong usage.
+
+// Output goes through `out`, where a full disk and a closed pipe are looked after.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod asm;
 mod common;
@@ -19,6 +22,9 @@ mod test;
 use clap::{Parser, Subcommand, ValueEnum};
 use out::Color;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Shader code generator and emulator for NVIDIA Fermi and Kepler.
 ///
@@ -63,7 +69,7 @@ fn wanted_color() -> Option<Color> {
     Color::from_str(&when, false).ok()
 }
 
-pub fn main() -> ExitCode {
+fn main() -> ExitCode {
     wanted_color().unwrap_or_default().choose();
     let style =
         if Color::on_stderr() { env_logger::WriteStyle::Always } else { env_logger::WriteStyle::Never };

@@ -1,6 +1,6 @@
 //! `nvir disasm`: machine code to SASS text.
 
-use super::common;
+use crate::common;
 use nvir::Chip;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::listing;

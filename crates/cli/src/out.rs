@@ -79,12 +79,12 @@ pub fn stderr(text: &str) {
 
 /// A line of a result.
 macro_rules! say {
-    ($($t:tt)*) => { $crate::cli::out::stdout(format!("{}\n", format_args!($($t)*)).as_bytes()) };
+    ($($t:tt)*) => { $crate::out::stdout(format!("{}\n", format_args!($($t)*)).as_bytes()) };
 }
 
 /// A line on standard error.
 macro_rules! tell {
-    ($($t:tt)*) => { $crate::cli::out::stderr(&format!("{}\n", format_args!($($t)*))) };
+    ($($t:tt)*) => { $crate::out::stderr(&format!("{}\n", format_args!($($t)*))) };
 }
 
 pub(super) use {say, tell};

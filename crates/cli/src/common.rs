@@ -1,6 +1,6 @@
 //! What several commands share: reading inputs, reporting what is wrong with them, exit codes.
 
-use super::out::{self, Color, tell};
+use crate::out::{self, Color, tell};
 use nvir::Chip;
 use nvir::compile::Options;
 use nvir::diag::{self, Diagnostics};

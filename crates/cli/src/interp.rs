@@ -1,7 +1,7 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
-use super::common::{self, Warnings};
-use super::out::say;
+use crate::common::{self, Warnings};
+use crate::out::say;
 use nvir::fixture::run::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;

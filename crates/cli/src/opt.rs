@@ -1,6 +1,6 @@
 //! `nvir opt`: single optimiser passes on IR text.
 
-use super::{common, out};
+use crate::{common, out};
 use nvir::Chip;
 use nvir::compile::Options;
 use nvir::ir::parse;

@@ -1,6 +1,6 @@
 //! `nvir stats`: sizes and compile times of many inputs, as shader-db reports them.
 
-use super::common::{self, TextKind};
+use crate::common::{self, TextKind};
 use nvir::Chip;
 use nvir::compile::{self, Options};
 use nvir::image::Image;

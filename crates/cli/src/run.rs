@@ -1,7 +1,7 @@
 //! `nvir run`: one fixture, shown.
 
-use super::common::{self, Warnings};
-use super::out::{self, Color, say, tell};
+use crate::common::{self, Warnings};
+use crate::out::{self, Color, say, tell};
 use nvir::Chip;
 use nvir::compile::Options;
 use nvir::emu;

@@ -1,6 +1,6 @@
 //! `nvir isa`: the instruction set reference.
 
-use super::common;
+use crate::common;
 use nvir::Chip;
 use nvir::diag::closest;
 use nvir::isa::{Op, reference};

@@ -1,7 +1,7 @@
 //! `nvir compile`: text to machine code.
 
-use super::common::{self, TextKind};
-use super::out;
+use crate::common::{self, TextKind};
+use crate::out;
 use nvir::Chip;
 use nvir::compile::{self, Options, Report};
 use nvir::image::{Image, cubin, listing};

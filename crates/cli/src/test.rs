@@ -1,8 +1,8 @@
 //! `nvir test`: every fixture below some paths, on every chip.
 
-use super::common::{self, Warnings};
-use super::out::{self, tell};
-use super::run::How;
+use crate::common::{self, Warnings};
+use crate::out::{self, tell};
+use crate::run::How;
 use nvir::Chip;
 use nvir::fixture::run::{Outcome, Settings, TestReport};
 use std::path::PathBuf;

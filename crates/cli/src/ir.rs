@@ -1,6 +1,6 @@
 //! `nvir ir`: the reference of the intermediate representation's operations.
 
-use super::common;
+use crate::common;
 use nvir::diag::closest;
 use nvir::ir::op::{Op, reference};
 use std::process::ExitCode;

@@ -1,0 +1,1 @@
+//! libnvir_vgpu.so: lets unmodified programs open nvir's virtual GPU.
