@@ -6,14 +6,13 @@
 //! take most of the largest.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::front::{self, Language, Request};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "cli")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -97,7 +96,7 @@ fn run(language: Language, texts: &[String]) -> Run {
         };
         let program = front::program(language, &request).unwrap_or_else(|d| panic!("{d}"));
         *steps.entry("front".into()).or_default() += begin.elapsed().as_secs_f64() * 1e6;
-        compile::compile_with_report(program, chip, &options, &mut report).unwrap_or_else(|d| panic!("{d}"));
+        compiler::compile_with_report(program, chip, &options, &mut report).unwrap_or_else(|d| panic!("{d}"));
     }
     let time = start.elapsed();
     for line in report.lines() {

@@ -26,6 +26,10 @@ impl Span {
     }
 }
 
+/// Where in the source text something comes from, where that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Loc(pub Option<Span>);
+
 /// How bad it is. An error means that there is no result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Severity {

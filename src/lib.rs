@@ -5,9 +5,10 @@
 
 pub mod analysis;
 pub mod chip;
-pub mod compile;
+pub mod compiler;
 pub mod diag;
 pub mod driver;
+pub mod emit;
 pub mod emu;
 #[cfg(feature = "fixture")]
 pub mod fixture;
@@ -17,12 +18,14 @@ pub mod image;
 pub mod input;
 pub mod ir;
 pub mod isa;
-pub mod isel;
 pub mod lower;
 pub mod num;
 pub mod opt;
 pub mod ra;
+pub mod reference;
 pub mod sched;
+pub mod select;
 pub mod tiling;
+pub mod verify;
 
 pub use chip::Chip;

@@ -1,7 +1,7 @@
 //! Kernels in IR, through the whole back end and the emulator: the values that they leave must be right on every
 //! chip, at every level, and with few registers.
 
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::ir::parse;
 use nvir::{Chip, emu, isa};
 
@@ -26,7 +26,7 @@ impl Run<'_> {
     fn on(&self, chip: Chip, options: &Options) -> (Vec<u32>, String) {
         let mut program = parse::program(&self.text()).unwrap_or_else(|d| panic!("{d:?}"));
         program.shared_bytes = self.shared;
-        let image = compile::compile(program, chip, options).unwrap_or_else(|d| panic!("{chip}: {d}"));
+        let image = compiler::compile(program, chip, options).unwrap_or_else(|d| panic!("{chip}: {d}"));
         let listing = listing(chip, &image.code);
         let mut memory = emu::Memory::new();
         let out = memory.alloc(4 * self.words as u64, 4).expect("small");

@@ -2,7 +2,7 @@
 //! exhausts the stack of the host.
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Options, compile};
 use nvir::driver::Abi;
 use nvir::front::{self, Language, Request};
 use std::time::{Duration, Instant};

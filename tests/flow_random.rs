@@ -7,7 +7,7 @@
 
 use arbitrary::Unstructured;
 use arbtest::arbtest;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Options, compile};
 use nvir::emu::Checks;
 use nvir::fixture::run::{Loaded, Settings};
 use nvir::fixture::{Fixture, Outcome};

@@ -4,13 +4,13 @@
 //! `NVIR_IR_PROGRAMS` sets how many programs each test takes (default 150), `NVIR_IR_SEED` the first one's number.
 
 use nvir::Chip;
-use nvir::compile::Options;
-use nvir::ir::eval::{self, Machine};
-use nvir::ir::random::{self, Seed, Size};
-use nvir::ir::verify::Phase;
+use nvir::compiler::Options;
+use nvir::ir::Phase;
 use nvir::ir::{Program, Space};
 use nvir::opt::{self, Session, Stage};
-use nvir::{isel, lower};
+use nvir::reference::eval::{self, Machine};
+use nvir::reference::random::{self, Seed, Size};
+use nvir::{lower, verify};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
@@ -64,7 +64,7 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
     for seed in first..first + count {
         let size = Size { statements: 10 + (seed % 5) as u32 * 10, ..Size::SMALL };
         let p = random::front_program(&mut Seed::new(seed), size);
-        if let Err(e) = isel::verify(&p, Phase::Front, chip(seed)) {
+        if let Err(e) = verify::for_chip(&p, Phase::Front, chip(seed)) {
             panic!("seed {seed}: {e}\n{p}");
         }
         each(seed, p);
@@ -118,7 +118,7 @@ fn every_prefix_of_the_pipeline_keeps_what_a_program_computes() {
                     .try_for_each(|f| lower::legalise::run(f, chip))
                     .unwrap_or_else(|e| panic!("{what}: {e}")),
             }
-            isel::verify(&p, stage.phase(), chip).unwrap_or_else(|v| panic!("{what}: {v}"));
+            verify::for_chip(&p, stage.phase(), chip).unwrap_or_else(|v| panic!("{what}: {v}"));
             same(&want, &p, &before, &what);
             if stage != Stage::Front {
                 each_pass(seed, &p, stage);

@@ -2,7 +2,7 @@
 //! container that other tools read all of this from.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::{Loaded, Outcome, Settings};
 use nvir::front::{self, Language, Request};
@@ -20,7 +20,7 @@ fn compile(language: Language, text: &str, chip: Chip, opt_level: u8) -> Result<
     let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
     let program = front::program(language, &request);
     program
-        .and_then(|p| compile::compile(p, chip, &options))
+        .and_then(|p| compiler::compile(p, chip, &options))
         .map_err(|d| nvir::diag::render(&d, "k", text, false))
 }
 
@@ -228,7 +228,7 @@ fn programs_that_no_launch_can_run_are_refused_where_they_say_so() {
         let ir = |head: &str| -> Result<(), String> {
             let text = format!("program {head}\nkernel k() {{\nb0:\n  exit\n}}\n");
             let program = nvir::ir::parse::program(&text).expect("IR");
-            compile::compile(program, chip, &Options::new(chip)).map(drop).map_err(|d| d.to_string())
+            compiler::compile(program, chip, &Options::new(chip)).map(drop).map_err(|d| d.to_string())
         };
         for (head, says) in [
             ("block 0 1 1", "a block of 0 in x"),
@@ -256,7 +256,7 @@ fn options_out_of_range_are_refused() {
         let mut options = Options::new(Chip::Gk110);
         set(&mut options);
         let program = nvir::ir::parse::program("program\nkernel k() {\nb0:\n  exit\n}\n").expect("IR");
-        let why = compile::compile(program, Chip::Gk110, &options).expect_err("out of range").to_string();
+        let why = compiler::compile(program, Chip::Gk110, &options).expect_err("out of range").to_string();
         assert!(why.contains(says), "`{why}` does not say `{says}`");
     }
 }

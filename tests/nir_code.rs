@@ -1,7 +1,7 @@
 //! What NIR's opcodes cost: instruction counts that must not grow.
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Options, compile};
 use nvir::front::{Language, Request, program};
 
 fn count(chip: Chip, text: &str) -> usize {

@@ -2,7 +2,7 @@
 //! dynamic numbers and by handle.
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Options, compile};
 use nvir::front::{Language, Request, program};
 
 fn compiles(chip: Chip, level: u8, body: &str) -> Result<(), String> {

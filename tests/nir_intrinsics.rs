@@ -4,7 +4,7 @@
 //! the fixtures (`nir-fixtures/hand.*` for the rarer ones).
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Options, compile};
 use nvir::front::nir::intrinsics::lookup;
 use nvir::front::{Language, Request, program};
 

@@ -1,7 +1,7 @@
 //! The optimiser as a whole: what it must achieve, and that no pass is needed for, or in the way of, right values.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::fixture::run::{Loaded, Outcome, Settings};
 use nvir::front::{self, Language, Request};
 use nvir::input;
@@ -20,7 +20,7 @@ fn compiled(file: &str, entry: &str, chip: Chip, pointer_align: u32) -> nvir::im
     let request =
         Request { text: &text, chip, abi: &options.abi, entry: Some(entry), pointer_align, private_bytes: 0 };
     let program = front::program(Language::Tgsi, &request).expect("valid TGSI");
-    compile::compile(program, chip, &options).expect("it compiles")
+    compiler::compile(program, chip, &options).expect("it compiles")
 }
 
 #[test]

@@ -4,11 +4,12 @@
 //! `RA_PROGRAMS` sets how many programs each test takes (default 400), `RA_SEED` the first one's number.
 
 use nvir::Chip;
-use nvir::ir::eval::{self, Machine};
-use nvir::ir::random::{self, Seed, Size};
-use nvir::ir::verify::{self, Phase};
+use nvir::ir::Phase;
 use nvir::ir::{Program, Space};
 use nvir::ra::{self, Target, simulate};
+use nvir::reference::eval::{self, Machine};
+use nvir::reference::random::{self, Seed, Size};
+use nvir::verify;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)

@@ -9,7 +9,7 @@ pub mod layout;
 pub mod listing;
 
 use crate::chip::Chip;
-use crate::ir::Loc;
+use crate::diag::Loc;
 use crate::isa::{fetch, sched_word};
 
 /// A compiled kernel.

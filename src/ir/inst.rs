@@ -4,9 +4,9 @@ use super::list::List;
 use super::op::{Op, Types};
 use super::types::Type;
 use super::{BlockId, FuncId, ValueId};
-use crate::diag::Span;
+use crate::diag::Loc;
 use crate::format::Format;
-pub use crate::isa::SrcMods;
+use crate::num::SrcMods;
 
 /// What a source operand reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -808,8 +808,29 @@ pub struct Surf {
     pub sample: Option<ValueId>,
     pub data: Vec<ValueId>,
     pub order: Order,
-    /// After lowering: the machine mode that the generation's selection understands.
-    pub machine: u32,
+    /// After lowering.
+    pub machine: Option<SurfMachine>,
+}
+
+/// What a lowered image instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SurfMachine {
+    pub shape: SurfShape,
+    pub access: SurfAccess,
+}
+
+named! { /** The coordinates of GF100's instructions: one, two, two and a layer. */ SurfShape { D1 "1d", D2 "2d", Layers "layers", } }
+
+named! {
+    /// What is loaded or stored.
+    SurfAccess {
+        /// A texel: loads give its words, stores convert to the surface's format.
+        Texel "texel",
+        /// Its words as they are.
+        Bytes "bytes",
+        /// Its address, and whether it lies outside (GF100).
+        Address "address",
+    }
 }
 
 /// Rare, large details of an instruction.
@@ -849,10 +870,6 @@ impl Ext {
         }
     }
 }
-
-/// Where in the source text an instruction comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Loc(pub Option<Span>);
 
 /// One instruction.
 #[derive(Clone, PartialEq, Debug)]

@@ -12,8 +12,9 @@
 //! GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute byte addresses in the
 //! code section.
 
+use crate::num::SrcMods;
 use arrayvec::ArrayVec;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 /// A general register; 255 is RZ on every chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,37 +50,6 @@ impl std::ops::Not for Pred {
     type Output = Pred;
     fn not(self) -> Pred {
         Pred { not: !self.not, ..self }
-    }
-}
-
-/// Modifiers on one source operand, as SASS writes them: `-R0`, `|R0|`, `-|R0|`, `~R0`.
-#[derive(Clone, Copy, Debug, Eq, Default)]
-pub struct SrcMods {
-    pub neg: bool,
-    pub abs: bool,
-    /// Bitwise complement, `~R0`.
-    pub inv: bool,
-}
-
-impl SrcMods {
-    /// A bit for each. Operands are compared and hashed all the time: this way without a branch.
-    #[inline]
-    pub const fn bits(self) -> u8 {
-        self.neg as u8 | (self.abs as u8) << 1 | (self.inv as u8) << 2
-    }
-}
-
-impl PartialEq for SrcMods {
-    #[inline]
-    fn eq(&self, other: &SrcMods) -> bool {
-        self.bits() == other.bits()
-    }
-}
-
-impl Hash for SrcMods {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u8(self.bits());
     }
 }
 

@@ -7,6 +7,8 @@
 //! | `gf100/`, `gk110/` | the tables: GF100 and GK104 share a layout, GK110 has its own |
 //! | [`table`] | the rows of a chip with the indexes that make them fast |
 //! | [`codec`] | words to instructions and back; which operands fit |
+//! | [`mod@code`] | code before it has addresses: blocks, labels |
+//! | [`effects`] | what an instruction reads and writes |
 //! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
 //! | [`text`] | SASS text |
 //! | [`names`] | special registers and condition-code tests |
@@ -20,7 +22,9 @@
 //! assert_eq!(isa::encode(Chip::Gk110, &m, 0), Ok(0xe2c0000001000002));
 //! ```
 
+pub mod code;
 pub mod codec;
+pub mod effects;
 pub mod fetch;
 pub mod inst;
 pub mod latency;
@@ -35,6 +39,7 @@ mod gf100;
 mod gk110;
 mod template;
 
+pub use crate::num::SrcMods;
 pub use codec::{EncodeError, Misfit, decode, decode_row, encode, fits};
-pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
+pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel};
 pub use table::Table;

@@ -23,7 +23,7 @@ pub mod textures;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::compile::Options;
+use crate::compiler::Options;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use library::Library;
 
@@ -182,8 +182,9 @@ fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
 mod tests {
     use super::Step;
     use crate::chip::Chip;
-    use crate::compile::Options;
-    use crate::ir::{parse, verify};
+    use crate::compiler::Options;
+    use crate::ir::{Phase, parse};
+    use crate::verify;
     use pretty_assertions::assert_eq;
 
     /// The text of a program after memory accesses were lowered.
@@ -192,12 +193,12 @@ mod tests {
             Ok(p) => p,
             Err(d) => panic!("{d:?}"),
         };
-        verify::program(&p, verify::Phase::Front).expect("valid before");
+        verify::program(&p, Phase::Front).expect("valid before");
         super::lower(&mut p, chip, &Options::new(chip), Step::MEMORY);
         // Arithmetic that this has made is lowered later.
         let mut whole = p.clone();
         super::lower(&mut whole, chip, &Options::new(chip), Step::ARITHMETIC);
-        verify::program(&whole, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{whole}"));
+        verify::program(&whole, Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{whole}"));
         p.to_string()
     }
 
@@ -279,8 +280,8 @@ mod tests {
             Ok(p) => p,
             Err(d) => panic!("{d:?}"),
         };
-        verify::program(&p, verify::Phase::Front).expect("valid before");
+        verify::program(&p, Phase::Front).expect("valid before");
         super::lower(&mut p, Chip::Gk104, &Options::new(Chip::Gk104), Step::ARITHMETIC);
-        verify::program(&p, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
+        verify::program(&p, Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
     }
 }

@@ -172,7 +172,7 @@ impl Sequence<'_> {
 mod tests {
     use super::*;
     use crate::Chip;
-    use crate::compile::Options;
+    use crate::compiler::Options;
     use crate::opt::{Session, Stage, fold};
     use rustc_hash::FxHashMap;
 

@@ -29,7 +29,7 @@
 use super::Ctx;
 use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut fused = 0;
     for i in candidates {
         let inst = &f.insts[i];
-        if let Some(new) = funnel(f, inst, &uses).filter(|new| isel::legal(ctx.chip, f, new)) {
+        if let Some(new) = funnel(f, inst, &uses).filter(|new| select::legal(ctx.chip, f, new)) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
         } else if let Some(new) = negated_product(f, inst, &uses) {

@@ -6,7 +6,7 @@
 //!
 //! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates stand in any
 //! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
-//! every instruction encodes, and what changes one asks [`crate::isel::legal`] whether the new one does.
+//! every instruction encodes, and what changes one asks [`crate::select::legal`] whether the new one does.
 //!
 //! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
 //! all functions (inlining, parameters that nobody needs).
@@ -39,11 +39,11 @@ pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::compile::{BadOption, Options};
+use crate::compiler::{BadOption, Options};
 use crate::diag::closest;
-use crate::ir::verify::Phase;
+use crate::ir::Phase;
 use crate::ir::{Function, Op, OpSet, Program};
-use crate::isel;
+use crate::verify;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -318,7 +318,7 @@ impl Session {
             let (before, after) = (before.to_string(), program.to_string());
             Box::new(Broken { pass: pass.name, stage, findings, before, after })
         };
-        isel::verify(program, stage.phase(), chip).map_err(|v| broken(v.to_string()))?;
+        verify::for_chip(program, stage.phase(), chip).map_err(|v| broken(v.to_string()))?;
         if !changed && before.to_string() != program.to_string() {
             return Err(broken("it said that it changed nothing".into()));
         }

@@ -56,7 +56,6 @@ mod prepare;
 mod pressure;
 mod regs;
 mod remat;
-pub mod simulate;
 mod spill;
 mod whole_warp;
 mod windows;

@@ -4,14 +4,15 @@ use super::campaign::{Campaign, Mutant, Tally};
 use super::mutate::{self, Grammar, Random};
 use super::{own_fault, seeds};
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::diag::{self, Diagnostics};
 use nvir::emu;
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::{Loaded, Outcome, Settings};
 use nvir::front::{self, Language, Request};
-use nvir::ir::verify::{self, Phase};
+use nvir::ir::Phase;
 use nvir::ir::{Program, parse};
+use nvir::verify;
 use std::path::Path;
 
 /// Instructions of warps that a launch may execute, and of threads under the interpreter.
@@ -412,7 +413,7 @@ fn compiled(
 ) -> Result<bool, String> {
     let mut all = true;
     for level in [0, 3] {
-        match compile::compile(program.clone(), chip, &options(chip, level, r)) {
+        match compiler::compile(program.clone(), chip, &options(chip, level, r)) {
             Ok(_) => tally.count("compiled"),
             Err(d) => {
                 refused(&d, text, tally).map_err(|e| format!("{chip} -O{level}: {e}"))?;

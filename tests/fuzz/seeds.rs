@@ -1,6 +1,6 @@
 //! What mutants are made from: the project's own kernels, tests and known words, and a folder of more.
 
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::driver::Abi;
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::Loaded;
@@ -151,7 +151,7 @@ fn kernels() -> Vec<(Chip, Kernel, Option<Fixture>)> {
                 pointer_align: 4,
                 private_bytes: 0,
             };
-            let image = front::program(language, &request).and_then(|p| compile::compile(p, chip, &options));
+            let image = front::program(language, &request).and_then(|p| compiler::compile(p, chip, &options));
             let Ok(image) = image else { continue };
             let kernel = image.kernel();
             if kernel.code.len() < 1000 {

@@ -8,7 +8,7 @@ mod host;
 
 use host::{Want, mask};
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Options, compile};
 use nvir::emu;
 use nvir::front::{Language, Request, program};
 use std::fmt::Write;

@@ -194,7 +194,7 @@ fn mutated_texts_end_in_a_result_or_diagnostics() {
                 Request { text: &text, chip, abi: &abi, entry: None, pointer_align: 4, private_bytes: 64 };
             match nvir::front::program(Language::Tgsi, &request) {
                 Ok(program) => {
-                    if let Err(v) = nvir::ir::verify::program(&program, nvir::ir::verify::Phase::Front) {
+                    if let Err(v) = nvir::verify::program(&program, nvir::ir::Phase::Front) {
                         panic!("{text}\n{v}");
                     }
                 }

@@ -2,14 +2,15 @@
 
 use crate::out::{self, Color, tell};
 use nvir::Chip;
-use nvir::compile::Options;
+use nvir::compiler::Options;
 use nvir::diag::{self, Diagnostics};
 use nvir::fixture::run::Loaded;
 use nvir::fixture::{Fixture, FixtureError};
 use nvir::front::{self, Language, Request};
 use nvir::input;
+use nvir::ir::Phase;
 use nvir::ir::Program;
-use nvir::ir::verify::{self, Phase};
+use nvir::verify;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

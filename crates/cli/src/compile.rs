@@ -3,7 +3,7 @@
 use crate::common::{self, TextKind};
 use crate::out;
 use nvir::Chip;
-use nvir::compile::{self, Options, Report};
+use nvir::compiler::{self, Options, Report};
 use nvir::image::{Image, cubin, listing};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -125,14 +125,14 @@ pub fn run(a: Args) -> ExitCode {
     let result = common::program(kind, &text, a.entry.as_deref(), a.target, &options).and_then(|program| {
         match a.emit {
             Form::Ir => {
-                Ok(compile::optimised(program, a.target, &options, &mut notes)?.to_string().into_bytes())
+                Ok(compiler::optimised(program, a.target, &options, &mut notes)?.to_string().into_bytes())
             }
             Form::Dot => {
-                Ok(nvir::ir::dot::program(&compile::optimised(program, a.target, &options, &mut notes)?)
+                Ok(nvir::ir::dot::program(&compiler::optimised(program, a.target, &options, &mut notes)?)
                     .into_bytes())
             }
             form => {
-                let image = compile::compile_with_report(program, a.target, &options, &mut notes)?;
+                let image = compiler::compile_with_report(program, a.target, &options, &mut notes)?;
                 Ok(emit(form, &image))
             }
         }

@@ -2,11 +2,11 @@
 
 use crate::{common, out};
 use nvir::Chip;
-use nvir::compile::Options;
+use nvir::compiler::Options;
+use nvir::ir::Phase;
 use nvir::ir::parse;
-use nvir::ir::verify;
-use nvir::isel;
 use nvir::opt::{self, Session, Stage};
+use nvir::verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -59,12 +59,12 @@ pub fn run(args: Args) -> ExitCode {
     };
     let name = args.input.display().to_string();
     let (stage, phase) = match args.stage {
-        StageName::Front => (Stage::Front, verify::Phase::Front),
-        StageName::Ssa => (Stage::Ssa, verify::Phase::Ssa),
-        StageName::Legal => (Stage::Legal, verify::Phase::Legal),
+        StageName::Front => (Stage::Front, Phase::Front),
+        StageName::Ssa => (Stage::Ssa, Phase::Ssa),
+        StageName::Legal => (Stage::Legal, Phase::Legal),
     };
     let read = parse::program(&text).and_then(|p| {
-        isel::verify(&p, phase, args.target).map_err(|v| v.diagnostic())?;
+        verify::for_chip(&p, phase, args.target).map_err(|v| v.diagnostic())?;
         Ok(p)
     });
     let mut program = match read {

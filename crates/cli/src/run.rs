@@ -3,7 +3,7 @@
 use crate::common::{self, Warnings};
 use crate::out::{self, Color, say, tell};
 use nvir::Chip;
-use nvir::compile::Options;
+use nvir::compiler::Options;
 use nvir::emu;
 use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;

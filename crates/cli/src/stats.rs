@@ -2,7 +2,7 @@
 
 use crate::common::{self, TextKind};
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{self, Options};
 use nvir::image::Image;
 use nvir::input;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn measure(file: &Path, a: &Args) -> Row {
     for _ in 0..a.repeat {
         let start = Instant::now();
         let image = common::program(kind, text, None, a.target, &options)
-            .and_then(|p| compile::compile(p, a.target, &options));
+            .and_then(|p| compiler::compile(p, a.target, &options));
         times.push(start.elapsed().as_secs_f64() * 1e6);
         result = image.map_err(|d| {
             let place = d.list.first().and_then(|d| d.primary.as_ref()).map_or(String::new(), |(span, _)| {

@@ -430,7 +430,7 @@ mod tests {
     /// What the back end believes that instructions touch is at least what executing them touches.
     #[test]
     fn every_register_that_is_touched_is_known_to_the_scheduler() {
-        use crate::sched::effects::{self, Resource};
+        use crate::isa::effects::{self, Resource};
         let mut state = 7u64;
         let mut random = move || {
             state ^= state >> 12;

@@ -1,8 +1,8 @@
 //! Machine code before it has addresses: instructions in blocks, branch targets as labels.
 
-use crate::ir::Loc;
+use crate::diag::Loc;
+use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Operand};
-use crate::sched::effects::{Touched, Touches};
 
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

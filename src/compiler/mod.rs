@@ -12,13 +12,12 @@ use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::{Abi, CONST_BANK_BYTES};
 use crate::image::{Binding, BindingKind, Image, crs, layout};
-use crate::ir::verify::Phase;
+use crate::ir::Phase;
 use crate::ir::{Loc, Op, Program, compact};
-use crate::isel::code::Code;
-use crate::isel::{self, emit};
+use crate::isa::code::Code;
 use crate::opt::{self, Stage};
 use crate::sched::{order, texbar};
-use crate::{lower, ra};
+use crate::{emit, lower, ra, verify};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -178,7 +177,7 @@ fn optimise(
         if !(options.verify_each || cfg!(debug_assertions)) {
             return Ok(());
         }
-        isel::verify(program, phase, chip).map_err(|v| defect(format!("after {stage}: {v}")))
+        verify::for_chip(program, phase, chip).map_err(|v| defect(format!("after {stage}: {v}")))
     };
     check_limits(program, chip)?;
     check(program, Phase::Front, "the front-end")?;

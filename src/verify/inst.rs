@@ -384,8 +384,8 @@ impl Verifier<'_> {
                 return self.fail("64-bit integer arithmetic is removed by lowering");
             }
         }
-        match self.rules.encodes {
-            Some(encodes) if self.rules.phase == Phase::Legal => encodes(self.f, i)
+        match self.rules.chip {
+            Some(chip) if self.rules.phase == Phase::Legal => select::check(chip, self.f, i)
                 .or_else(|why| self.fail(format!("no machine instruction does this: {why}"))),
             _ => Ok(()),
         }

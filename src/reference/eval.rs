@@ -7,7 +7,7 @@
 //! (global, shared and local memory apart, constant buffers with pseudo-random contents), special registers (fixed
 //! values), calls. Operations across lanes and textures are not.
 
-use super::*;
+use crate::ir::*;
 use crate::num::float;
 use crate::opt::fold;
 use arrayvec::ArrayVec;

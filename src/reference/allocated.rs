@@ -1,9 +1,9 @@
 //! Evaluation of an allocated program on registers and slots: what the code means after allocation, to compare
-//! with what it meant before ([`crate::ir::eval::run`]).
+//! with what it meant before ([`crate::reference::eval::run`]).
 
-use super::{Allocation, Move, Phys, ProgramAllocation};
-use crate::ir::eval::{EvalError, Machine, constant, special};
 use crate::ir::{BlockId, FuncId, Inst, InstId, Program, Space, Term, ValueId};
+use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
+use crate::reference::eval::{EvalError, Machine, constant, special};
 
 /// The registers of a thread. They begin with rubbish.
 struct Registers([u32; Phys::COUNT]);

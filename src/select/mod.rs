@@ -14,11 +14,8 @@
 //! immediate too wide for the short form selects the form with 32 bits, where there is one.
 
 mod arith;
-pub mod code;
 mod convert;
-pub mod emit;
 mod float;
-pub mod flow;
 mod form;
 mod lanes;
 mod logic;
@@ -27,9 +24,10 @@ mod operand;
 mod surface;
 mod texture;
 
+pub use lanes::special_register;
+
 use crate::chip::Chip;
-use crate::ir::verify::{self, Phase, Rules, Violation};
-use crate::ir::{Aux, Function, Inst, Op, Program, Type, ValueId};
+use crate::ir::{Aux, Function, Inst, Op, Type, ValueId};
 use crate::isa::{self, MInst, Pred};
 
 /// Why no machine instruction performs an IR instruction as it stands.
@@ -77,18 +75,12 @@ pub fn is_final(chip: Chip, func: &Function, inst: &Inst) -> bool {
     matches!(inst.op, Op::Undef | Op::Call | Op::Pcopy) || legal(chip, func, inst)
 }
 
-/// Verifies a program; in phase `Legal`, that every instruction encodes for the chip, too.
-pub fn verify(program: &Program, phase: Phase, chip: Chip) -> std::result::Result<(), Violation> {
-    let encodes = |f: &Function, i: &Inst| {
-        if is_final(chip, f, i) {
-            return Ok(());
-        }
-        Err(match select(chip, f, i, &|_| 0) {
-            Err(why) => why.to_string(),
-            Ok(_) => Unencodable::Operand.to_string(),
-        })
-    };
-    verify::by_rules(program, Rules { phase, encodes: Some(&encodes) })
+/// Why `inst` is not what it will be emitted as ([`is_final`]), if so.
+pub fn check(chip: Chip, func: &Function, inst: &Inst) -> std::result::Result<(), Unencodable> {
+    if is_final(chip, func, inst) {
+        return Ok(());
+    }
+    Err(select(chip, func, inst, &|_| 0).err().unwrap_or(Unencodable::Operand))
 }
 
 impl Cx<'_> {

@@ -1,17 +1,18 @@
 //! Functions with registers assigned, as machine code.
 
-use super::code::{Code, Label, Line};
-use super::flow::{self, Body};
-use super::lanes::special_register;
-use super::select;
+mod flow;
+
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
 use crate::ir::{
     BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Term, Type, ValueId,
 };
+use crate::isa::code::{Code, Label, Line};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
+use crate::select::{select, special_register};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use flow::Body;
 use std::cell::RefCell;
 
 /// An instruction that nothing can be selected for, though legalisation should have seen to it.

@@ -4,9 +4,8 @@ use super::operand::args;
 use super::{Cx, Result, Unencodable};
 use crate::chip::Chip;
 use crate::ir::madsp;
-use crate::ir::{Aux, Inst, Order, Type};
+use crate::ir::{Aux, Inst, Order, SurfAccess, SurfShape, Type};
 use crate::isa::{self, Kw, MInst, Mod, Operand, Reg};
-use crate::lower::surfaces::{LEA, RAW};
 
 impl Cx<'_> {
     pub fn suclamp(&self, i: &Inst) -> Result<MInst> {
@@ -59,22 +58,22 @@ impl Cx<'_> {
     }
 
     /// Slot, shape, coordinates.
-    fn slot(&self, i: &Inst, machine: usize) -> Result<[Operand; 3]> {
+    fn slot(&self, i: &Inst, shape: SurfShape) -> Result<[Operand; 3]> {
         let slot = match i.srcs.first().and_then(|s| s.as_imm()) {
             Some(n) => Operand::imm(n),
             None => self.arg(i, 0, Type::U32)?,
         };
-        let shape = match machine & 7 {
-            1 => Kw::T1d,
-            2 => Kw::T2d,
-            _ => Kw::E2d,
+        let shape = match shape {
+            SurfShape::D1 => Kw::T1d,
+            SurfShape::D2 => Kw::T2d,
+            SurfShape::Layers => Kw::E2d,
         };
         Ok([slot, Operand::Word(shape), self.arg(i, 1, Type::U32)?])
     }
 
     pub fn surface_load(&self, i: &Inst) -> Result<MInst> {
         let s = i.surf().filter(|_| !i.srcs.is_empty()).ok_or(Unencodable::Operation)?;
-        let machine = s.machine as usize;
+        let machine = s.machine.ok_or(Unencodable::Operation)?;
         let size = match i.ty {
             Type::U8 => Mod::U8,
             Type::U16 => Mod::U16,
@@ -85,8 +84,8 @@ impl Cx<'_> {
         };
         let cached = |m: MInst| m.with(if s.order == Order::Weak { Mod::Ca } else { Mod::Cv });
         if self.chip == Chip::Gf100 {
-            let [slot, shape, coords] = self.slot(i, machine)?;
-            if machine & LEA != 0 {
+            let [slot, shape, coords] = self.slot(i, machine.shape)?;
+            if machine.access == SurfAccess::Address {
                 let m = self.inst(isa::Op::Sulea).with(Mod::B).with(size).with(Mod::Clamp);
                 return Ok(args(m, [self.pdst(i), self.dst(i), slot, shape, coords]));
             }
@@ -100,10 +99,12 @@ impl Cx<'_> {
 
     pub fn surface_store(&self, i: &Inst) -> Result<MInst> {
         let s = i.surf().filter(|_| !i.srcs.is_empty()).ok_or(Unencodable::Operation)?;
+        let machine = s.machine.ok_or(Unencodable::Operation)?;
+        let bytes = machine.access == SurfAccess::Bytes;
         if self.chip == Chip::Gf100 {
-            let [slot, shape, coords] = self.slot(i, s.machine as usize)?;
+            let [slot, shape, coords] = self.slot(i, machine.shape)?;
             let m = self.inst(isa::Op::Sust);
-            let m = if s.machine as usize & RAW != 0 {
+            let m = if bytes {
                 m.with(Mod::B).with(Mod::Wb).with(Mod::B32).with(Mod::Z)
             } else {
                 m.with(Mod::P).with(Mod::Wb).with(Mod::Z)
@@ -111,11 +112,8 @@ impl Cx<'_> {
             return Ok(args(m, [slot, shape, coords, self.arg(i, 2, Type::U32)?]));
         }
         let m = self.inst(isa::Op::Sustga);
-        let m = if s.machine as usize & RAW != 0 {
-            m.with(Mod::B).with(Mod::Wb).with(Mod::B32)
-        } else {
-            m.with(Mod::P).with(Mod::Wb)
-        };
+        let m =
+            if bytes { m.with(Mod::B).with(Mod::Wb).with(Mod::B32) } else { m.with(Mod::P).with(Mod::Wb) };
         let m = m.with(Mod::Ign).with(Mod::U8);
         let m = args(m, [self.pair_address(i)?, self.arg(i, 1, Type::U32)?, self.arg(i, 2, Type::U32)?]);
         Ok(m.arg(self.pred_or_true(i, 3)?))

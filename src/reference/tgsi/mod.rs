@@ -16,9 +16,9 @@ mod memory;
 mod texture;
 mod thread;
 
-use super::ast::*;
 use crate::diag::{Diagnostic, Span};
 use crate::emu::{FaultKind, Image, Memory, Sampler};
+use crate::front::tgsi::ast::*;
 use thread::{State, Thread};
 
 /// One grid of a program.

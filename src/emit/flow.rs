@@ -28,12 +28,12 @@
 //! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
 //! executed under the branch's condition.
 
-use super::code::{Code, Label, Line, MBlock};
 use crate::ir::{BlockId, Function, Merge, Term};
+use crate::isa::code::{Code, Label, Line, MBlock};
+use crate::isa::effects::{Resource, writes};
 use crate::isa::latency::unit;
 use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, Pred};
-use crate::sched::effects::{Resource, writes};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cell::Cell;
 

@@ -13,27 +13,18 @@
 //! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
 //! store proves the alignment that its width needs.
 //! In phase `Legal` further: no edge with arguments is critical; every instruction encodes, which [`Rules::encodes`] is
-//! asked (`isel::verify` gives it the selector's answer for a chip).
+//! asked (`verify::for_chip` gives it the selector's answer for a chip).
 //!
 //! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a pass it is a bug of ours.
 
 mod inst;
 
-use super::*;
 use crate::analysis::cfg::Cfg;
+use crate::chip::Chip;
 use crate::diag::Diagnostic;
+use crate::ir::*;
+use crate::select;
 use cranelift_entity::{EntitySet, SecondaryMap};
-
-/// How far a program has come.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Phase {
-    /// As front-ends make it.
-    Front,
-    /// After lowering for a chip.
-    Ssa,
-    /// Each instruction is one machine instruction.
-    Legal,
-}
 
 /// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -58,24 +49,25 @@ impl Violation {
     }
 }
 
-/// Says whether an instruction is one machine instruction, or why not.
-pub type Encodes<'a> = &'a dyn Fn(&Function, &Inst) -> Result<(), String>;
-
 /// What a program is held against.
 #[derive(Clone, Copy)]
-pub struct Rules<'a> {
-    pub phase: Phase,
-    /// Asked in phase `Legal`.
-    pub encodes: Option<Encodes<'a>>,
+struct Rules {
+    phase: Phase,
+    /// Whose machine instructions there must be in phase `Legal`.
+    chip: Option<Chip>,
 }
 
 /// Checks all functions of a program but for what depends on a chip, and that calls agree with their callees.
 pub fn program(p: &Program, phase: Phase) -> Result<(), Violation> {
-    by_rules(p, Rules { phase, encodes: None })
+    by_rules(p, Rules { phase, chip: None })
 }
 
-/// Checks all functions of a program, and that calls agree with their callees.
-pub fn by_rules(p: &Program, rules: Rules<'_>) -> Result<(), Violation> {
+/// The same; in phase `Legal`, that every instruction encodes for the chip, too.
+pub fn for_chip(p: &Program, phase: Phase, chip: Chip) -> Result<(), Violation> {
+    by_rules(p, Rules { phase, chip: Some(chip) })
+}
+
+fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
     for (_, f) in p.funcs.iter() {
         function(f, rules)?;
         for (b, i) in f.insts_in_order() {
@@ -102,7 +94,7 @@ pub fn by_rules(p: &Program, rules: Rules<'_>) -> Result<(), Violation> {
 }
 
 /// Checks one function by itself.
-fn function(f: &Function, rules: Rules<'_>) -> Result<(), Violation> {
+fn function(f: &Function, rules: Rules) -> Result<(), Violation> {
     let mut v = Verifier { f, rules, at: None };
     v.layout()?;
     v.edges()?;
@@ -122,7 +114,7 @@ fn function(f: &Function, rules: Rules<'_>) -> Result<(), Violation> {
 
 struct Verifier<'a> {
     f: &'a Function,
-    rules: Rules<'a>,
+    rules: Rules,
     at: Option<(BlockId, Option<InstId>)>,
 }
 

@@ -6,9 +6,9 @@
 //! [`super::eval::run`] shows any difference. [`Choose`] is where decisions come from: a seeded generator
 //! ([`Seed`]) for many programs, or the bytes of a fuzzer.
 
-use super::build::Builder;
-use super::op::{Detail, Reads, Results, Types};
-use super::*;
+use crate::ir::build::Builder;
+use crate::ir::op::{Detail, Reads, Results, Types};
+use crate::ir::*;
 use crate::opt::fold;
 
 /// A source of decisions.
