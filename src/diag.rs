@@ -37,10 +37,25 @@ pub enum Severity {
     Warning,
 }
 
+/// Whose fault a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Fault {
+    /// Nobody's: the caller did not want to wait any longer.
+    Cancelled,
+    /// The chip's or the compiler's: the input is right but asks for something that is not there.
+    Unsupported,
+    /// The input's.
+    #[default]
+    Input,
+    /// The compiler's: a violated invariant.
+    Defect,
+}
+
 /// One finding about an input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     pub severity: Severity,
+    pub fault: Fault,
     pub message: String,
     /// The place at fault, with what was expected there or why it is wrong (may be empty).
     pub primary: Option<(Span, String)>,
@@ -54,11 +69,23 @@ impl Diagnostic {
     pub fn error(message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
+            fault: Fault::Input,
             message: message.into(),
             primary: None,
             labels: Vec::new(),
             helps: Vec::new(),
         }
+    }
+
+    /// The input is right, but what it asks for is not there.
+    pub fn unsupported(message: impl Into<String>) -> Diagnostic {
+        Diagnostic { fault: Fault::Unsupported, ..Diagnostic::error(message) }
+    }
+
+    /// A defect of nvir itself: never the input's fault, but better told than died of.
+    pub fn defect(what: impl fmt::Display) -> Diagnostic {
+        Diagnostic { fault: Fault::Defect, ..Diagnostic::error(format!("internal error: {what}")) }
+            .help("this is a bug in nvir: please report it with the input and the command line")
     }
 
     pub fn warning(message: impl Into<String>) -> Diagnostic {
@@ -118,6 +145,11 @@ impl Diagnostics {
 
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Whose fault the errors are: a defect counts more than the input, and that more than what is not supported.
+    pub fn fault(&self) -> Fault {
+        self.list.iter().filter(|d| d.severity == Severity::Error).map(|d| d.fault).max().unwrap_or_default()
     }
 }
 

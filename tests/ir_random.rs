@@ -5,6 +5,7 @@
 
 use nvir::Chip;
 use nvir::compiler::Options;
+use nvir::driver::Abi;
 use nvir::ir::Phase;
 use nvir::ir::{Program, Space};
 use nvir::opt::{self, Session, Stage};
@@ -73,7 +74,7 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
 
 /// Runs each pass on a program by itself; on machine operations those that are meant for them.
 fn each_pass(seed: u64, p: &Program, stage: Stage) {
-    let (chip, options) = (chip(seed), Options::new(chip(seed)));
+    let (chip, options) = (chip(seed), Options::default());
     let want = results(p, &format!("seed {seed}"));
     // Some passes are about machine operations: they are in the last stage's pipeline only, and only these are.
     let early = [Stage::Front, Stage::Ssa].map(|s| opt::pipeline(s, options.opt_level));
@@ -103,7 +104,7 @@ fn every_single_pass_keeps_what_a_program_computes() {
 #[test]
 fn every_prefix_of_the_pipeline_keeps_what_a_program_computes() {
     for_programs(|seed, mut p| {
-        let (chip, options) = (chip(seed), Options::new(chip(seed)));
+        let (chip, options) = (chip(seed), Options::default());
         let want = results(&p, &format!("seed {seed}"));
         let mut session = Session::new();
         for stage in [Stage::Front, Stage::Ssa, Stage::Legal] {
@@ -111,7 +112,7 @@ fn every_prefix_of_the_pipeline_keeps_what_a_program_computes() {
             let before = p.clone();
             match stage {
                 Stage::Front => {}
-                Stage::Ssa => lower::run(&mut p, chip, &options),
+                Stage::Ssa => lower::run(&mut p, chip, &Abi::nvc0(chip), &options),
                 Stage::Legal => p
                     .funcs
                     .values_mut()

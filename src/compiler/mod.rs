@@ -1,332 +1,265 @@
-//! The pipeline from a program in IR to its machine code.
+//! The compiler as a driver meets it: text in, a [`Shader`] out.
 //!
-//! ```text
-//! Front --lower--> Ssa --opt--> Ssa --legalise--> Legal --schedule, assign registers--> select --schedule--> words
+//! A [`Compiler`] holds what is the same for many shaders: the chip, what the driver puts where ([`Abi`]), and the
+//! options. It has no state: share it between threads.
+//!
 //! ```
+//! use nvir::{Chip, Compiler, Source};
+//! let text = "COMP
+//! PROPERTY CS_FIXED_BLOCK_WIDTH 32
+//! DCL SV[0], THREAD_ID
+//! DCL BUFFER[0]
+//! DCL TEMP[0..1]
+//! IMM[0] UINT32 {2, 0, 0, 0}
+//!   0: SHL TEMP[0].x, SV[0].xxxx, IMM[0].xxxx
+//!   1: STORE BUFFER[0].x, TEMP[0].xxxx, SV[0].xxxx
+//!   2: END
+//! ";
+//! let shader = Compiler::new(Chip::Gk110).compile(&Source::tgsi(text)).unwrap();
+//! assert_eq!(shader.block_size, Some([32, 1, 1]));
+//! assert!(shader.resources.buffers.slots[0].written);
 //!
-//! Errors are the input's: something that the chip cannot do, or too few registers. Each carries the place in the
-//! source where that is known.
+//! // What is wrong has a place.
+//! let error = Compiler::new(Chip::Gk110).compile(&Source::tgsi("COMP\n  0: MOVE TEMP[0], TEMP[0]\n")).unwrap_err();
+//! assert_eq!(error.fault(), nvir::diag::Fault::Input);
+//! assert!(error.to_string().contains("shader.tgsi:2:6"), "{error}");
+//! ```
 
-use crate::analysis::divergence::{self, UniformBranches};
-use crate::chip::{Chip, LimitError};
+mod cache;
+mod cancel;
+mod error;
+mod pipeline;
+mod resources;
+
+pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
+pub use cache::CacheKey;
+pub use cancel::Cancel;
+pub use error::CompileError;
+
+use crate::caught::catching;
+use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::driver::{Abi, CONST_BANK_BYTES};
-use crate::image::{Binding, BindingKind, Image, crs, layout};
-use crate::ir::Phase;
-use crate::ir::{Loc, Op, Program, compact};
-use crate::isa::code::Code;
-use crate::opt::{self, Stage};
-use crate::sched::{order, texbar};
-use crate::{emit, lower, ra, verify};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use crate::driver::Abi;
+use crate::front::{self, Request};
+use crate::image::Shader;
+use crate::ir::{self, Phase, Program};
+use crate::{opt, verify};
+use pipeline::Compile;
+use std::path::Path;
 
-/// Choices of one compile. [`Options::new`] gives the defaults of a chip.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// 0 to 3: how much effort goes into good code.
-    pub opt_level: u8,
-    /// A bound on general registers below the chip's.
-    pub max_gprs: Option<u32>,
-    /// What to do about registers read before any write: 0 nothing, 1 initialise all at entry, 2 the possibly
-    /// uninitialised ones at entry, 3 on the edges where they are missing.
-    pub init_regs: u8,
-    /// Only these optimiser passes, in the pipeline's order.
-    pub passes: Option<Vec<String>>,
-    /// Only that many pass runs.
-    pub bisect_limit: Option<u32>,
-    /// Verify the IR after each pass; always so in debug builds.
-    pub verify_each: bool,
-    /// Passes (or `all`) before and after which the IR is put into the report.
-    pub print_before: Vec<String>,
-    pub print_after: Vec<String>,
-    /// Put the time of each pass into the report.
-    pub time_passes: bool,
-    pub abi: Abi,
-    /// What may be assumed of the address of a buffer argument, in bytes.
-    pub pointer_align: u32,
-    /// Bytes of private memory that a TGSI program addresses itself.
-    pub private_bytes: u32,
-    /// Threads of the largest block that will be launched, where the program does not declare it.
-    pub threads: Option<u32>,
-}
-
-impl Options {
-    pub fn new(chip: Chip) -> Options {
-        Options {
-            opt_level: 3,
-            max_gprs: None,
-            init_regs: 3,
-            passes: None,
-            bisect_limit: None,
-            verify_each: false,
-            print_before: Vec::new(),
-            print_after: Vec::new(),
-            time_passes: false,
-            abi: Abi::nvc0(chip),
-            pointer_align: 4,
-            private_bytes: 0,
-            threads: None,
-        }
-    }
-}
-
-/// A choice that does not exist, or that the chip cannot do.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum BadOption {
-    #[error("no pass `{name}`{}", did_you_mean(.nearest))]
-    Pass { name: String, nearest: Option<&'static str> },
-    #[error("opt_level is 0 to 3, not {0}")]
-    OptLevel(u8),
-    #[error("init_regs is 0 to 3, not {0}")]
-    InitRegs(u8),
-    #[error("pointer_align is a power of two, not {0}")]
-    PointerAlign(u32),
-    #[error(transparent)]
-    Limit(#[from] LimitError),
-}
-
-fn did_you_mean(nearest: &Option<&str>) -> String {
-    let names = || opt::PASSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
-    nearest.map_or_else(|| format!("; there are {}", names()), |n| format!("; did you mean `{n}`?"))
-}
-
-impl Options {
-    /// Whether every choice exists and the chip can do what numbers ask for. A compile refuses options that fail it.
-    pub fn check(&self, chip: Chip) -> Result<(), BadOption> {
-        if self.opt_level > 3 {
-            return Err(BadOption::OptLevel(self.opt_level));
-        }
-        if self.init_regs > 3 {
-            return Err(BadOption::InitRegs(self.init_regs));
-        }
-        if !self.pointer_align.is_power_of_two() {
-            return Err(BadOption::PointerAlign(self.pointer_align));
-        }
-        let number = |what, value: Option<u32>, min, max| match value {
-            Some(n) if n < min || n > max => Err(LimitError::Number { chip, what, value: n, min, max }),
-            _ => Ok(()),
-        };
-        // More than the chip has is no bound, but nothing wrong.
-        number("max_gprs", self.max_gprs, ra::Target::MIN_GPRS, Chip::MAX_GPRS)?;
-        number("threads", self.threads, 1, chip.max_block_threads())?;
-        number("private_bytes", Some(self.private_bytes), 0, chip.max_local())?;
-        let printed = self.print_before.iter().chain(&self.print_after).filter(|n| *n != "all");
-        self.passes.iter().flatten().chain(printed).try_for_each(|name| opt::named(name).map(drop))
-    }
-}
-
-/// Text that a compile was asked to give besides its image: IR listings, times, notes.
+/// Text that a compile was asked to give besides its shader: IR listings, times, notes.
 pub type Report = String;
 
-/// Compiles a program whose IR is in its first phase.
-pub fn compile(program: Program, chip: Chip, options: &Options) -> Result<Image, Diagnostics> {
-    compile_with_report(program, chip, options, &mut Report::new())
+/// The languages of sources.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    /// What Mesa's `tgsi_dump` prints.
+    Tgsi,
+    /// What Mesa's `nir_print_shader` prints.
+    Nir,
+    /// nvir's own intermediate representation.
+    Ir,
 }
 
-/// The same, with what the options ask to print.
-pub fn compile_with_report(
-    mut program: Program,
-    chip: Chip,
-    options: &Options,
-    report: &mut Report,
-) -> Result<Image, Diagnostics> {
-    reporting(chip, options, report, |session| {
-        optimise(&mut program, chip, options, session)?;
-        generate(&mut program, chip, options, session)
-    })
-}
-
-/// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.
-pub fn optimised(
-    mut program: Program,
-    chip: Chip,
-    options: &Options,
-    report: &mut Report,
-) -> Result<Program, Diagnostics> {
-    reporting(chip, options, report, |session| optimise(&mut program, chip, options, session))?;
-    Ok(program)
-}
-
-fn reporting<T>(
-    chip: Chip,
-    options: &Options,
-    report: &mut Report,
-    work: impl FnOnce(&mut opt::Session) -> Result<T, Box<Diagnostic>>,
-) -> Result<T, Diagnostics> {
-    options.check(chip).map_err(|e| Diagnostics::from(Diagnostic::error(e.to_string())))?;
-    let mut session = opt::Session::new();
-    // A violated invariant must not take the caller down with it: a driver goes on without this kernel.
-    let result =
-        catch_unwind(AssertUnwindSafe(|| work(&mut session))).unwrap_or_else(|panic| Err(died(&*panic)));
-    report.push_str(&session.text);
-    if options.time_passes {
-        report.push_str(&session.report());
-    }
-    result.map_err(Into::into)
-}
-
-fn optimise(
-    program: &mut Program,
-    chip: Chip,
-    options: &Options,
-    session: &mut opt::Session,
-) -> Result<(), Box<Diagnostic>> {
-    let check = |program: &Program, phase, stage: &str| {
-        if !(options.verify_each || cfg!(debug_assertions)) {
-            return Ok(());
+impl Language {
+    /// By a file name's ending: `.tgsi`, `.nir`, `.ir`.
+    pub fn of(path: &Path) -> Option<Language> {
+        match crate::input::ending(path)?.as_str() {
+            "tgsi" => Some(Language::Tgsi),
+            "nir" => Some(Language::Nir),
+            "ir" => Some(Language::Ir),
+            _ => None,
         }
-        verify::for_chip(program, phase, chip).map_err(|v| defect(format!("after {stage}: {v}")))
-    };
-    check_limits(program, chip)?;
-    check(program, Phase::Front, "the front-end")?;
-    session.run(Stage::Front, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    timed(session, options, "lower", || lower::run(program, chip, options));
-    check(program, Phase::Ssa, "lowering")?;
-    session.run(Stage::Ssa, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    timed(session, options, "legalise", || {
-        program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
-    })
-    .map_err(|e| located(Diagnostic::error(e.to_string()), e.loc))?;
-    check(program, Phase::Legal, "legalisation")?;
-    session.run(Stage::Legal, program, chip, options).map_err(|b| defect(b.to_string()))?;
-    program.funcs.values_mut().for_each(compact::large);
-    check(program, Phase::Legal, "renumbering")
+    }
 }
 
-/// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
-fn check_limits(program: &Program, chip: Chip) -> Result<(), Box<Diagnostic>> {
-    let refused = |e: LimitError| Box::new(Diagnostic::error(e.to_string()));
-    if let Some(size) = program.block_size {
-        chip.check_block(size).map_err(refused)?;
-    }
-    chip.check_shared(program.shared_bytes.into()).map_err(refused)?;
-    let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
-    chip.check_local(own.max(program.private_bytes)).map_err(refused)?;
-    if program.input_bytes > CONST_BANK_BYTES {
-        let bytes = program.input_bytes;
-        let what = format!("{bytes} bytes of kernel input: a constant bank has {CONST_BANK_BYTES}");
-        return Err(Box::new(Diagnostic::error(what)));
-    }
-    Ok(())
+/// A text to compile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source<'a> {
+    /// What it is written in.
+    pub language: Language,
+    /// The program.
+    pub text: &'a str,
+    /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB. None: TGSI's main code, else its
+    /// only subroutine that is not called; NIR's entry point. IR has one entry.
+    pub entry: Option<&'a str>,
+    /// What errors call the text; it has no other meaning.
+    pub name: &'a str,
 }
 
-/// Registers, machine code, words.
-fn generate(
-    program: &mut Program,
+impl<'a> Source<'a> {
+    /// TGSI text.
+    pub const fn tgsi(text: &'a str) -> Source<'a> {
+        Source { language: Language::Tgsi, text, entry: None, name: "shader.tgsi" }
+    }
+
+    /// NIR text.
+    pub const fn nir(text: &'a str) -> Source<'a> {
+        Source { language: Language::Nir, text, entry: None, name: "shader.nir" }
+    }
+
+    /// IR text, in its first phase.
+    pub const fn ir(text: &'a str) -> Source<'a> {
+        Source { language: Language::Ir, text, entry: None, name: "shader.ir" }
+    }
+
+    /// The same text with another kernel of it.
+    pub const fn with_entry(self, entry: Option<&'a str>) -> Source<'a> {
+        Source { entry, ..self }
+    }
+
+    /// The same text by another name.
+    pub const fn with_name(self, name: &'a str) -> Source<'a> {
+        Source { name, ..self }
+    }
+}
+
+/// A compiler for one chip and driver.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiler {
     chip: Chip,
-    options: &Options,
-    session: &mut opt::Session,
-) -> Result<Image, Box<Diagnostic>> {
-    let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
-    let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
-    let target = ra::Target {
-        chip,
-        gpr_limit: limit,
-        most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
-        verify: options.verify_each,
-    };
-    let alloc = timed(session, options, "registers", || ra::allocate_program(program, &target))
-        .map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
-    chip.check_local(alloc.local_bytes).map_err(|e| Box::new(Diagnostic::error(e.to_string())))?;
+    abi: Abi,
+    options: Options,
+}
 
-    let uniform = if options.opt_level > 0 {
-        timed(session, options, "divergence", || divergence::of_program(program))
-    } else {
-        UniformBranches::new()
-    };
-    let mut code = timed(session, options, "emit", || emit::emit_program(chip, program, &alloc, &uniform))
-        .map_err(|e| located(*defect(e.to_string()), e.loc))?;
-    code.note_touches();
-    if options.opt_level > 1 {
-        timed(session, options, "schedule", || order::run(&mut code));
+impl Compiler {
+    /// For Mesa's nvc0 driver, with the default options.
+    pub fn new(chip: Chip) -> Compiler {
+        Compiler { chip, abi: Abi::nvc0(chip), options: Options::default() }
     }
-    if chip.has_sched_words() {
-        timed(session, options, "texture barriers", || texbar::insert(&mut code));
+
+    /// The same for another driver.
+    pub fn with_abi(self, abi: Abi) -> Compiler {
+        Compiler { abi, ..self }
     }
-    let section = timed(session, options, "layout", || layout::section(chip, &code))
-        .map_err(|e| located(*defect(e.to_string()), e.loc))?;
-    Ok(Image {
-        chip,
-        entry_name: program.funcs[program.entry].name.clone(),
-        entry: 0,
-        // A thread has one register at least.
-        gprs: alloc.gprs.max(1),
-        local_bytes: alloc.local_bytes,
-        stack_bytes: crs::bytes(crs::depth(&code)),
-        shared_bytes: program.shared_bytes,
-        barriers: barriers(program),
-        instructions: section.instructions,
-        library: section.library,
-        cycles: section.cycles,
-        spills: alloc.funcs.values().map(|a| a.spills).sum(),
-        fills: alloc.funcs.values().map(|a| a.fills).sum(),
-        block_size: program.block_size,
-        input_bytes: program.input_bytes,
-        bindings: bindings(&code),
-        relocations: Vec::new(),
-        code: section.words,
-        lines: section.lines,
-    })
-}
 
-/// Does a step of the pipeline, and measures its time where that is wanted: looking at the clock takes time, too.
-fn timed<T>(
-    session: &mut opt::Session,
-    options: &Options,
-    name: &'static str,
-    work: impl FnOnce() -> T,
-) -> T {
-    if !options.time_passes {
-        return work();
+    /// The same with other options. A compile refuses options that [`Compiler::check`] refuses.
+    pub fn with_options(self, options: Options) -> Compiler {
+        Compiler { options, ..self }
     }
-    let start = Instant::now();
-    let result = work();
-    session.time(name, start.elapsed());
-    result
-}
 
-/// A defect of the compiler itself: never the input's fault, but better told than died of.
-fn defect(what: String) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::error(format!("internal error: {what}"))
-            .help("this is a bug in nvir: please report it with the input and the command line"),
-    )
-}
+    /// What it compiles for.
+    pub fn chip(&self) -> Chip {
+        self.chip
+    }
 
-/// What a panic said, as a defect.
-fn died(panic: &(dyn Any + Send)) -> Box<Diagnostic> {
-    let message = panic.downcast_ref::<String>().map(String::as_str);
-    defect(message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("panic").to_string())
-}
+    /// What the driver puts where.
+    pub fn abi(&self) -> &Abi {
+        &self.abi
+    }
 
-fn located(d: Diagnostic, loc: Loc) -> Box<Diagnostic> {
-    Box::new(match loc.0 {
-        Some(span) => d.at(span, "this needs it"),
-        None => d,
-    })
-}
+    /// The choices made.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
 
-/// The highest barrier number used, plus one; all sixteen where a number is not known.
-fn barriers(program: &Program) -> u32 {
-    let mut count = 0;
-    for f in program.funcs.values() {
-        for (_, i) in f.insts_in_order() {
-            let inst = &f.insts[i];
-            if inst.op == Op::Bar {
-                count = count.max(match inst.srcs.first() {
-                    None => 1,
-                    Some(s) => s.as_imm().map_or(16, |n| n.saturating_add(1).min(16)),
-                });
+    /// Whether every choice exists and the chip can do what numbers ask for.
+    pub fn check(&self) -> Result<(), BadOption> {
+        self.options.check_numbers(self.chip)?;
+        let debug = &self.options.debug;
+        let printed = debug.print_before.iter().chain(&debug.print_after).filter(|n| *n != "all");
+        debug.passes.iter().flatten().chain(printed).try_for_each(|name| opt::named(name).map(drop))
+    }
+
+    /// Compiles one kernel of a text.
+    ///
+    /// The result depends on the input and this compiler only: not on the machine, the thread or what was compiled before.
+    ///
+    /// # Errors
+    /// What is wrong with the input, with places; what it asks for and is not there; a defect of nvir. It never panics.
+    pub fn compile(&self, source: &Source<'_>) -> Result<Shader, CompileError> {
+        self.compile_until(source, Cancel::NEVER)
+    }
+
+    /// The same, unless it is cancelled before it ends: then the error's fault is [`Fault::Cancelled`](crate::diag::Fault).
+    pub fn compile_until(&self, source: &Source<'_>, cancel: &Cancel) -> Result<Shader, CompileError> {
+        self.compile_reporting(source, cancel, &mut Report::new())
+    }
+
+    /// The same, with what [`DebugOptions`] ask to print added to `report`.
+    pub fn compile_reporting(
+        &self,
+        source: &Source<'_>,
+        cancel: &Cancel,
+        report: &mut Report,
+    ) -> Result<Shader, CompileError> {
+        self.front_door(Some(source), cancel, report, |compile| {
+            let mut program = self.read(source)?;
+            let uses = compile.optimise(&mut program)?;
+            Ok(compile.generate(&mut program, uses)?)
+        })
+    }
+
+    /// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.
+    pub fn optimised(&self, source: &Source<'_>, report: &mut Report) -> Result<Program, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, report, |compile| {
+            let mut program = self.read(source)?;
+            compile.optimise(&mut program)?;
+            Ok(program)
+        })
+    }
+
+    /// The program of a text's kernel as front-ends make it, verified if it was IR.
+    pub fn front(&self, source: &Source<'_>) -> Result<Program, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| self.read(source))
+    }
+
+    /// Compiles a program whose IR is in its first phase, and valid.
+    pub fn compile_program(&self, mut program: Program) -> Result<Shader, CompileError> {
+        self.front_door(None, Cancel::NEVER, &mut Report::new(), |compile| {
+            let uses = compile.optimise(&mut program)?;
+            Ok(compile.generate(&mut program, uses)?)
+        })
+    }
+
+    /// What identifies the result of compiling `source`: equal keys mean equal shaders. It holds the input, the options,
+    /// the chip, the ABI, and the version of the compiler, so it may name a file in a cache that outlives the process.
+    pub fn cache_key(&self, source: &Source<'_>) -> CacheKey {
+        cache::key(self, source)
+    }
+
+    fn read(&self, source: &Source<'_>) -> Result<Program, Diagnostics> {
+        if source.text.len() > u32::MAX as usize / 2 {
+            return Err(Diagnostic::error("the text is longer than 2 GiB").into());
+        }
+        let request = Request {
+            text: source.text,
+            chip: self.chip,
+            abi: &self.abi,
+            entry: source.entry,
+            pointer_align: self.options.pointer_align,
+            private_bytes: self.options.private_bytes,
+        };
+        match source.language {
+            Language::Tgsi => front::tgsi::program(&request),
+            Language::Nir => front::nir::program(&request),
+            Language::Ir => {
+                let program = ir::parse::program(source.text)?;
+                verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
+                Ok(program)
             }
         }
     }
-    count
-}
 
-/// The banks of constant memory that the code reads.
-fn bindings(code: &Code) -> Vec<Binding> {
-    let used = (0..u32::BITS).filter(|&n| code.touched.banks >> n & 1 != 0);
-    used.map(|slot| Binding { kind: BindingKind::Constant, slot, count: 1 }).collect()
+    /// Checks the options, and makes errors of panics.
+    fn front_door<T>(
+        &self,
+        source: Option<&Source<'_>>,
+        cancel: &Cancel,
+        report: &mut Report,
+        work: impl FnOnce(&mut Compile<'_>) -> Result<T, Diagnostics>,
+    ) -> Result<T, CompileError> {
+        let mut compile = Compile::new(self, cancel);
+        let result = match self.check() {
+            Ok(()) => {
+                catching(|| work(&mut compile)).unwrap_or_else(|said| Err(Diagnostic::defect(said).into()))
+            }
+            Err(e) => Err(Diagnostic::error(e.to_string()).into()),
+        };
+        report.push_str(&compile.report());
+        result.map_err(|d| match source {
+            Some(source) => CompileError::new(d, source),
+            None => d.into(),
+        })
+    }
 }

@@ -3,13 +3,12 @@
 use crate::common::{self, Warnings};
 use crate::out::{self, Color, say, tell};
 use nvir::Chip;
-use nvir::compiler::Options;
+use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options};
 use nvir::emu;
 use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::Test;
 use nvir::fixture::run::{Outcome, Settings};
-use nvir::opt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,8 +30,8 @@ pub struct Args {
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
     /// Optimisation level
-    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    opt: u8,
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    opt: OptLevel,
     #[command(flatten)]
     how: How,
     /// Print this buffer after the run (32-bit words)
@@ -53,8 +52,8 @@ pub struct How {
     #[arg(long, value_name = "N")]
     pub max_gprs: Option<u32>,
     /// Registers read before any write: see `compile --help`
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "0|1|2|3")]
-    pub init_regs: u8,
+    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3")]
+    pub init_regs: InitRegs,
     /// Run only these passes of the pipeline
     #[arg(long, value_name = "PASSES")]
     pub passes: Option<String>,
@@ -75,7 +74,7 @@ pub struct How {
 
 impl How {
     /// The settings at an optimisation level.
-    pub fn settings(&self, opt_level: u8) -> Result<Settings, String> {
+    pub fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
         let mut checks = emu::Checks::NONE;
         for name in self.check.split(',').map(str::trim) {
             match name {
@@ -93,22 +92,20 @@ impl How {
                 }
             }
         }
-        let mut limits = Options::new(Chip::Gk110);
-        limits.max_gprs = self.max_gprs;
-        limits.check(Chip::Gk110).map_err(|e| e.to_string())?;
-        let passes = self.passes.as_ref().map(|_| common::names(&self.passes));
-        passes.iter().flatten().try_for_each(|p| opt::named(p).map(drop)).map_err(|e| e.to_string())?;
-        Ok(Settings {
+        let options = Options {
             opt_level,
-            max_gprs: self.max_gprs,
             init_regs: self.init_regs,
-            passes,
-            bisect_limit: self.bisect_limit,
-            verify_each: self.verify_each,
-            checks,
-            step_limit: self.step_limit,
-            ..Settings::default()
-        })
+            max_gprs: self.max_gprs,
+            debug: DebugOptions {
+                passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
+                bisect_limit: self.bisect_limit,
+                verify_each: self.verify_each,
+                ..DebugOptions::default()
+            },
+            ..Options::default()
+        };
+        Compiler::new(Chip::Gk110).with_options(options.clone()).check().map_err(|e| e.to_string())?;
+        Ok(Settings { options, checks, step_limit: self.step_limit, ..Settings::default() })
     }
 }
 
