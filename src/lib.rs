@@ -1,5 +1,6 @@
 //! nvir: a shader code generator for NVIDIA's Fermi and Kepler, and an emulator that runs what it makes.
 
+#![warn(missing_docs)]
 // The library returns what it has to say.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

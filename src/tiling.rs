@@ -62,6 +62,7 @@ impl TileMode {
 /// How the bytes of a level are arranged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
+    /// In blocks of gobs.
     Blocks(TileMode),
     /// Row by row.
     Pitch,
@@ -70,6 +71,7 @@ pub enum Order {
 /// One level of one layer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Level {
+    /// How the bytes of a level are ordered.
     pub order: Order,
     /// Bytes from the layer's start.
     pub offset: u64,
@@ -119,15 +121,20 @@ pub const RUN: u32 = 16;
 /// The levels of a layer, and the bytes from layer to layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
+    /// Levels, the largest first.
     pub levels: Vec<Level>,
+    /// Bytes from a layer to the next.
     pub layer_stride: u64,
 }
 
 /// Bytes of a row, rows and, in three dimensions, slices of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
+    /// Bytes of a row of texels.
     pub row_bytes: u32,
+    /// Rows of texels.
     pub rows: u32,
+    /// Slices of a three-dimensional level.
     pub slices: Option<u32>,
 }
 

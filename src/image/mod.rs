@@ -4,8 +4,10 @@
 //! wherever it is loaded, at a multiple of 256 bytes. On Kepler the
 //! first word of every 64 bytes is a scheduling word.
 
+#[doc(hidden)]
 pub mod crs;
 pub mod cubin;
+#[doc(hidden)]
 pub mod layout;
 pub mod listing;
 mod resources;
@@ -19,6 +21,7 @@ use crate::isa::{fetch, sched_word};
 /// A compiled kernel: its code, what a launch must provide, and what is worth knowing about it.
 #[derive(Clone, Debug)]
 pub struct Shader {
+    /// What it runs on.
     pub chip: Chip,
     /// Name of the kernel.
     pub entry_name: String,
@@ -42,6 +45,7 @@ pub struct Shader {
     pub library: u32,
     /// Instructions that store registers to local memory, and that load them again.
     pub spills: u32,
+    /// Instructions that load registers from local memory.
     pub fills: u32,
     /// Estimated cycles that one warp takes, by the latency model, loops counted a fixed number of times.
     pub cycles: u64,
@@ -54,6 +58,7 @@ pub struct Shader {
 }
 
 impl Shader {
+    /// Bytes of the code section.
     pub fn code_bytes(&self) -> u32 {
         self.code.len() as u32 * 8
     }

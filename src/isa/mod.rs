@@ -22,16 +22,25 @@
 //! assert_eq!(isa::encode(Chip::Gk110, &m, 0), Ok(0xe2c0000001000002));
 //! ```
 
+#[doc(hidden)]
 pub mod code;
+#[doc(hidden)]
 pub mod codec;
+#[doc(hidden)]
 pub mod effects;
+#[doc(hidden)]
 pub mod fetch;
 pub mod inst;
+#[doc(hidden)]
 pub mod latency;
 pub mod names;
+#[doc(hidden)]
 pub mod reference;
+#[doc(hidden)]
 pub mod row;
+#[doc(hidden)]
 pub mod sched_word;
+#[doc(hidden)]
 pub mod table;
 pub mod text;
 

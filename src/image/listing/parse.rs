@@ -16,7 +16,9 @@ use rustc_hash::FxHashMap;
 /// What a listing says.
 #[derive(Clone, Debug)]
 pub struct Assembly {
+    /// What it is for.
     pub chip: Chip,
+    /// Its kernels, in order.
     pub kernels: Vec<Kernel>,
 }
 
