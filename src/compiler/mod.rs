@@ -7,6 +7,8 @@
 //! use nvir::{Chip, Compiler, Source};
 //! let text = "COMP
 //! PROPERTY CS_FIXED_BLOCK_WIDTH 32
+//! PROPERTY CS_FIXED_BLOCK_HEIGHT 1
+//! PROPERTY CS_FIXED_BLOCK_DEPTH 1
 //! DCL SV[0], THREAD_ID
 //! DCL BUFFER[0]
 //! DCL TEMP[0..1]
