@@ -42,6 +42,8 @@ impl Run<'_> {
         launch.shared_bytes = image.shared_bytes;
         launch.set_const_u32(0, 0, out as u32);
         launch.set_const_u32(0, 4, input as u32);
+        // A zero behind the parameters.
+        launch.set_const_u32(0, 0x40, 0);
         let abi = compiler.abi();
         for (n, size) in [self.threads, 1, 1, 1, 1, 1, 0, 1].into_iter().enumerate() {
             launch.set_const_u32(abi.aux_bank.into(), usize::from(abi.grid_info) + 4 * n, size);
@@ -352,6 +354,19 @@ fn operands_that_no_instruction_takes_are_moved_into_registers() {
 }
 
 /// The exit of the inner loop is short and has one way in, but lanes wait for it.
+#[test]
+fn signs_of_constants_change_on_their_way_into_registers() {
+    let body = with_store(
+        "b0:
+    neg f32 %r1 c0[0x40]
+    abs f32 %r2 -c0[0x40]
+    rdsv u32 %r0 sv[tid.x]
+    or u32 %r3 %r1 %r2
+    or u32 %r9 %r3 %r0",
+    );
+    run(&body).gives(|t| 0x8000_0000 | t as u32);
+}
+
 #[test]
 fn the_exit_of_a_loop_is_not_taken_for_an_arm_of_its_branch() {
     let body = "b0:

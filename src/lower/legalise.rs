@@ -134,6 +134,10 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         (Op::Mov, _) if i.srcs[0].mods == SrcMods::default() => false,
         (Op::Mov | Op::Neg | Op::Abs, Type::F32 | Type::F64) => {
             i.srcs[0] = signed(i);
+            // No addition takes both a constant and the zero.
+            if matches!(i.srcs[0].kind, SrcKind::Const { .. }) {
+                i.srcs[0] = in_registers(b, i.ty, i.srcs[0]);
+            }
             i.srcs.push(zero_of(i.ty).neg());
             i.op = Op::Add;
             false
@@ -396,17 +400,23 @@ fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {
     found.or_else(|| f.values.iter().find(|(_, d)| d.class == Class::Gpr).map(|(v, _)| v))
 }
 
+/// An operand's words, moved into registers; what its modifiers do is left to do, but for an inversion.
+fn in_registers(b: &mut Builder<'_>, ty: Type, s: Src) -> Src {
+    let words: arrayvec::ArrayVec<ValueId, 4> =
+        (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, super::expand::word(&s, k))).collect();
+    Src { mods: SrcMods { inv: false, ..s.mods }, ..Src::tuple(&words) }
+}
+
 /// Puts the value of operand `n`, with its modifiers, into a register of its own.
 fn materialise(b: &mut Builder<'_>, i: &mut Inst, n: usize) {
     let ty = i.src_type(n);
     let s = i.srcs[n].immediate(ty).unwrap_or(i.srcs[n]);
     let plain = s.mods == SrcMods::default();
     i.srcs[n] = if plain || s.mods.inv {
-        let words: arrayvec::ArrayVec<ValueId, 4> =
-            (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, super::expand::word(&s, k))).collect();
-        Src::tuple(&words)
+        in_registers(b, ty, s)
     } else if ty.is_float() {
-        let copy = Inst::new(Op::Add, ty).src(s).src(zero_of(ty).neg());
+        let value = if matches!(s.kind, SrcKind::Const { .. }) { in_registers(b, ty, s) } else { s };
+        let copy = Inst::new(Op::Add, ty).src(value).src(zero_of(ty).neg());
         Src::tuple(&b.values(copy))
     } else if s.mods.abs {
         let mut copy =

@@ -215,13 +215,14 @@ impl Cx<'_> {
         (dst, out)
     }
 
-    /// How many blocks (row by row: texels) the image is high, in the low half: one more than the clamped largest
-    /// coordinate.
-    fn height(&self, b: &mut Builder<'_>, s: &Surf) -> ValueId {
-        let most = b.mov(u32::MAX);
+    /// How many blocks (row by row: texels) the image is high, in the low half, for the packed slice `z`: one more than
+    /// the clamped largest coordinate. In a block that is not of the first ones `z` is larger than any coordinate: its
+    /// bits from 27 on have the depth of a block, which is more than one wherever there are several slices, or the mark
+    /// of rows. In the first ones the height does not count.
+    fn height(&self, b: &mut Builder<'_>, s: &Surf, z: ValueId) -> ValueId {
         let word = self.info(b, s, info::dim(1));
         let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
-        let (last, _) = self.clamp(b, most, word, aux);
+        let (last, _) = self.clamp(b, z, word, aux);
         b.add(Type::U32, last, 1)
     }
 
@@ -294,8 +295,8 @@ impl Cx<'_> {
                 (offset, [x.into(), y.into(), offset.into()], false)
             }
             [y, ref z @ ..] => {
-                let height = self.height(b, s);
                 let z = z.first().copied().unwrap_or(x);
+                let height = self.height(b, s, z);
                 let rows = Self::madsp(b, H0_H0_H0, height.into(), z.into(), y.into());
                 let pitch = self.pitch(b, s);
                 let offset = Self::madsp(b, H0_H0_H0, rows.into(), pitch.into(), x.into());
@@ -548,13 +549,13 @@ impl Cx<'_> {
     }
 
     fn store(&self, b: &mut Builder<'_>, s: &Surf) {
+        let t = self.target(b, s, false, None);
         // The machine reads a vector of four whatever the format; what that has no channel for may be anything.
         let channels = s.format.map_or(4, Format::channels);
         let mut data: Vec<ValueId> = s.data.iter().copied().take(channels).collect();
         while data.len() < 4 {
             data.push(if data.len() < channels { b.mov(0) } else { b.undef(Class::Gpr) });
         }
-        let t = self.target(b, s, false, None);
         let mut inst = self.machine(Op::Sust, Type::U32, s, SurfAccess::Texel);
         inst.srcs.extend(t.srcs);
         inst.srcs.push(Src::tuple(&data));

@@ -342,7 +342,13 @@ fn float(inst: &Inst) -> Option<Inst> {
 
 /// A conversion of a byte or a half of a word to a float picks that part itself.
 fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
-    if inst.op != Op::Cvt || inst.ty != Type::F32 || !is_int(inst.sty) || !matches!(inst.aux, Aux::None) {
+    // A half float is read from 16 bits, whatever the others are.
+    let half = inst.sty == Type::F16;
+    if inst.op != Op::Cvt
+        || inst.ty != Type::F32
+        || !half && !is_int(inst.sty)
+        || !matches!(inst.aux, Aux::None)
+    {
         return None;
     }
     let s = inst.srcs[0];
@@ -356,6 +362,15 @@ fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     };
     let signed = d.ty == Type::S32 && d.op != Op::And;
     let whole = matches!(bits, 8 | 16) && first.is_multiple_of(bits) && first + bits <= 32;
+    if half {
+        let part = whole && bits == 16 && d.srcs[0].is_plain_val();
+        return part.then(|| {
+            let mut new = inst.clone();
+            new.srcs[0] = d.srcs[0];
+            new.aux = Aux::Byte((first / 16) as u8);
+            new
+        });
+    }
     if !whole || !d.srcs[0].is_plain_val() || uses.of(f, s.as_val()?) != 1 || signed && inst.sty == Type::U32
     {
         return None;

@@ -28,6 +28,7 @@
 
 use super::Ctx;
 use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
+use crate::chip::Chip;
 use crate::ir::*;
 use crate::select;
 use cranelift_entity::EntitySet;
@@ -35,7 +36,7 @@ use rustc_hash::FxHashMap;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let (mut uses, candidates) = look_at(f);
-    let shifts = absorbed_shifts(f, &uses, &candidates);
+    let shifts = absorbed_shifts(f, ctx.chip, &uses, &candidates);
     let absorbed = |v| shifts.contains(v);
     let mut fused = 0;
     for i in candidates {
@@ -47,7 +48,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
         } else if is_sum(f, inst)
-            && let Some((new, inner)) = [1, 0].into_iter().find_map(|n| fuse(f, inst, &uses, absorbed, n))
+            && let Some((new, inner)) =
+                [1, 0].into_iter().find_map(|n| fuse(f, ctx.chip, inst, &uses, absorbed, n))
         {
             // The product or shift is read no more, but what it reads.
             uses[inner] -= 1;
@@ -100,7 +102,7 @@ fn is_sum(f: &Function, inst: &Inst) -> bool {
 }
 
 /// Shifts by constants with more than two readers that are all sums that can take them in: then the shift disappears.
-fn absorbed_shifts(f: &Function, uses: &UseCounts, candidates: &[InstId]) -> EntitySet<ValueId> {
+fn absorbed_shifts(f: &Function, chip: Chip, uses: &UseCounts, candidates: &[InstId]) -> EntitySet<ValueId> {
     let mut readers: FxHashMap<ValueId, u32> = FxHashMap::default();
     let mut all = EntitySet::new();
     for &i in candidates {
@@ -112,7 +114,7 @@ fn absorbed_shifts(f: &Function, uses: &UseCounts, candidates: &[InstId]) -> Ent
             let s = &inst.srcs[n];
             let many = s.as_val().is_some_and(|v| uses[v] > 2);
             let shift = many && scalar_def(f, s).is_some_and(|d| d.op == Op::Shl);
-            if shift && let Some((_, v)) = fuse(f, inst, uses, |_| true, n) {
+            if shift && let Some((_, v)) = fuse(f, chip, inst, uses, |_| true, n) {
                 let readers = readers.entry(v).or_insert(0);
                 *readers += 1;
                 if *readers == uses[v] {
@@ -128,6 +130,7 @@ fn absorbed_shifts(f: &Function, uses: &UseCounts, candidates: &[InstId]) -> Ent
 /// taken into every one of its readers.
 fn fuse(
     f: &Function,
+    chip: Chip,
     inst: &Inst,
     uses: &UseCounts,
     shifts: impl Fn(ValueId) -> bool,
@@ -174,9 +177,7 @@ fn fuse(
             inner.srcs[1].as_imm().filter(|&by| by < 32)?;
             let few = uses[inner_value] <= 2 || shifts(inner_value);
             let signs = !(neg && other.mods.neg);
-            // A constant addend would need a register or the long form: leave it to the address of an access.
-            let addend = whole && signs && !matches!(other.kind, SrcKind::Imm(_));
-            (few && inner.srcs[0].is_plain_val() && addend).then_some((Op::ShlAdd, inst.ty))?
+            (few && inner.srcs[0].is_plain_val() && whole && signs).then_some((Op::ShlAdd, inst.ty))?
         }
     };
     let mut new = Inst::new(op, ty);
@@ -189,7 +190,9 @@ fn fuse(
     new.srcs.push(inner.srcs[1]);
     new.srcs.push(other);
     new.srcs[0].mods.neg ^= neg;
-    Some((new, inner_value))
+    // A constant that no form takes would need a register: two instructions again.
+    let moved = op == Op::ShlAdd && matches!(other.kind, SrcKind::Imm(_)) && !select::legal(chip, f, &new);
+    (!moved).then_some((new, inner_value))
 }
 
 /// `(x << n) | (y >> (32 - n))`, also as a sum, in one: for the right shift to disappear, nobody

@@ -45,6 +45,15 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     count > 0
 }
 
+/// Values in a place for channels that a store's format does not have: nobody reads them.
+fn padding(i: &Inst) -> &[ValueId] {
+    let format = i.surf().filter(|_| i.op == Op::Sust).and_then(|s| s.format);
+    match (format, i.srcs.get(2).map(Src::values)) {
+        (Some(format), Some(data)) if data.len() == 4 => &data[format.channels()..],
+        _ => &[],
+    }
+}
+
 /// Values that an instruction or a branch reads, directly or through block parameters.
 fn read_values(f: &Function) -> EntitySet<ValueId> {
     let mut read = EntitySet::with_capacity(f.values.len());
@@ -53,7 +62,12 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
     for &b in &f.layout {
         let block = &f.blocks[b];
         for &i in &block.body {
-            f.insts[i].for_uses(|v| work.push(v));
+            let inst = &f.insts[i];
+            inst.for_uses(|v| {
+                if !padding(inst).contains(&v) {
+                    work.push(v);
+                }
+            });
         }
         match &block.term {
             Term::Branch { cond, .. } => work.push(*cond),
@@ -124,8 +138,9 @@ fn where_missing(f: &mut Function, ctx: &mut Ctx<'_>) -> usize {
         };
         for i in body {
             let mut here = Vec::new();
-            f.insts[i].for_uses(|v| {
-                if missing(v) {
+            let inst = &f.insts[i];
+            inst.for_uses(|v| {
+                if missing(v) && !padding(inst).contains(&v) {
                     here.push(v);
                 }
             });

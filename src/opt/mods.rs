@@ -7,6 +7,8 @@
 //! mov.sat f32 %r5 %r4         ->  mul.sat f32 %r4 %r2 %r2 ; mov u32 %r5 %r4
 //! not u32 %r6 %r0
 //! and u32 %r7 %r6 %r1         ->  and u32 %r7 ~%r0 %r1
+//! max f32 %r4 %r3 -1.0
+//! neg f32 %r5 %r4             ->  min f32 %r4 -%r3 1.0 ; mov u32 %r5 %r4      if no reader takes the sign
 //! xor u32 %r9 %r8 0x80000000
 //! add f64 {..} {%r0 %r9} ..   ->  add f64 {..} -{%r0 %r8} ..
 //! ```
@@ -44,6 +46,18 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], f.insts[i].srcs[0]);
+            f.replace(i, copy);
+            f.replace(producer, new);
+            folded += 1;
+        }
+    }
+    for i in gather(f, negates) {
+        if let Some((producer, new)) = negated(f, i)
+            && uses.of(f, f.insts[i].dsts[0]) > 0
+            && uses.of(f, new.dsts[0]) == 1
+            && encodes(chip, f, &new)
+        {
+            let copy = as_mov(&f.insts[i], Src::val(new.dsts[0]));
             f.replace(i, copy);
             f.replace(producer, new);
             folded += 1;
@@ -172,6 +186,34 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
         _ => return None,
     }
     Some(new)
+}
+
+/// Whether an instruction does nothing but change the sign of a float, or of what may be one.
+fn negates(inst: &Inst) -> bool {
+    let number = inst.op == Op::Neg && inst.ty == Type::F32 && !inst.ftz && !inst.sat;
+    let bits = inst.op == Op::Xor && inst.dsts.len() == 1 && sign_change(inst).is_some();
+    (number || bits) && inst.guard.is_none() && inst.srcs[0].is_plain_val()
+}
+
+/// For a negation that no reader takes along: the minimum or maximum that it negates, and what that becomes. Where the bound
+/// is a number, the result is never NaN, whose sign would count; where it is not zero, it is no zero of unknown sign.
+fn negated(f: &Function, i: InstId) -> Option<(InstId, Inst)> {
+    let inst = &f.insts[i];
+    let Def::Inst(producer) = f.values[inst.srcs[0].as_val()?].def else { return None };
+    let d = &f.insts[producer];
+    if d.ty != Type::F32 || d.sat || d.guard.is_some() || d.dsts.len() != 1 {
+        return None;
+    }
+    let mut new = d.clone();
+    new.srcs[0] = d.srcs[0].neg();
+    new.op = match d.op {
+        Op::Min => Op::Max,
+        Op::Max => Op::Min,
+        _ => return None,
+    };
+    let bound = f32::from_bits(d.srcs[1].as_imm()?);
+    new.srcs[1] = Src::f32(-bound);
+    (bound != 0.0 && !bound.is_nan()).then_some((producer, new))
 }
 
 /// For a saturating copy: its operand, which nobody else may read, the operand's producer, and what that becomes.

@@ -1,6 +1,6 @@
 //! How far away the next use of a value is, in instructions: what spilling decides by.
 //!
-//! Distances at the beginning of blocks come from a fixed point over the graph. Leaving a loop counts as
+//! Distances at the beginning of blocks are shortest ways through the graph. Leaving a loop counts as
 //! [`LOOP_EXIT`] instructions, so that what is used in a loop always comes before what is used after it. Within a
 //! block, [`BlockUses`] knows the next use after each instruction.
 
@@ -8,6 +8,8 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Class, Function, ValueId};
 use cranelift_entity::SecondaryMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Length of a way out of a loop.
 pub const LOOP_EXIT: u32 = 100_000;
@@ -21,50 +23,53 @@ pub struct NextUse {
 }
 
 impl NextUse {
+    /// Dijkstra's algorithm for each value, from the blocks that use it up to its definition: `n log n` in the size of
+    /// the live-in lists, however loops nest.
     pub fn new(f: &Function, cfg: &Cfg, live: &Liveness) -> NextUse {
-        let mut n = NextUse { distances: SecondaryMap::new() };
+        // The first use in each block that needs the value from outside, in a chain for each value.
+        const END: u32 = u32::MAX;
+        let mut sources: Vec<(BlockId, u32, u32)> = Vec::new();
+        let mut last: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(END);
         let mut local: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(NEVER);
-        let mut dirty = true;
-        // Distances within blocks first; then ways through successors until nothing gets shorter.
+        let mut distances: SecondaryMap<BlockId, Vec<u32>> = SecondaryMap::new();
         for &b in cfg.rpo() {
             first_uses(f, b, &mut local);
-            n.distances[b] = live.live_in(b).iter().map(|&v| local[v]).collect();
+            for &v in live.live_in(b).iter().filter(|&&v| local[v] < NEVER) {
+                sources.push((b, local[v], last[v]));
+                last[v] = sources.len() as u32 - 1;
+            }
             clear_uses(f, b, &mut local);
+            distances[b].reserve_exact(live.live_in(b).len());
         }
-        while dirty {
-            dirty = false;
-            for &b in cfg.rpo().iter().rev() {
-                let length = f.blocks[b].body.len() as u32 + 1;
-                for s in f.blocks[b].term.successors() {
-                    let out = length + exit_penalty(cfg, b, s);
-                    // Both lists are in order of values.
-                    let mut k = 0;
-                    let mut mine = std::mem::take(&mut n.distances[b]);
-                    for (&v, d) in live.live_in(b).iter().zip(mine.iter_mut()) {
-                        let theirs = live.live_in(s);
-                        while k < theirs.len() && theirs[k] < v {
-                            k += 1;
-                        }
-                        if k < theirs.len() && theirs[k] == v {
-                            let there = if s == b { *d } else { n.distances[s][k] };
-                            let through = there.saturating_add(out).min(NEVER);
-                            if through < *d {
-                                *d = through;
-                                dirty = true;
-                            }
-                        }
-                    }
-                    n.distances[b] = mine;
+        // Values in order, so that each finds the end of the list of a block where it is live.
+        let mut work: BinaryHeap<Reverse<(u32, BlockId)>> = BinaryHeap::new();
+        for v in f.values.keys() {
+            let mut at = last[v];
+            while let Some(&(b, distance, before)) = sources.get(at as usize) {
+                work.push(Reverse((distance, b)));
+                at = before;
+            }
+            while let Some(Reverse((distance, b))) = work.pop() {
+                let list = &mut distances[b];
+                // Not live here, which is where it is defined; or reached on a shorter way.
+                if live.live_in(b).get(list.len()) != Some(&v) {
+                    continue;
+                }
+                list.push(distance);
+                for &p in cfg.preds(b) {
+                    let length = f.blocks[p].body.len() as u32 + 1;
+                    let way = length.saturating_add(exit_penalty(cfg, p, b));
+                    work.push(Reverse((distance.saturating_add(way).min(NEVER), p)));
                 }
             }
         }
-        n
+        NextUse { distances }
     }
 }
 
 fn exit_penalty(cfg: &Cfg, from: BlockId, to: BlockId) -> u32 {
     let out = cfg.loop_depth(from).saturating_sub(cfg.loop_depth(to));
-    out * LOOP_EXIT
+    out.saturating_mul(LOOP_EXIT)
 }
 
 fn first_uses(f: &Function, b: BlockId, local: &mut SecondaryMap<ValueId, u32>) {

@@ -5,7 +5,7 @@ use super::mutate::{self, Grammar, Random};
 use super::{own_fault, seeds};
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, Language, OptLevel, Options, Source};
-use nvir::diag::{self, Diagnostics};
+use nvir::diag::{self, Diagnostic, Diagnostics};
 use nvir::emu;
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::{Loaded, Outcome, Settings};
@@ -161,7 +161,7 @@ const TGSI_GRAMMAR: Grammar = Grammar {
         ("UIF TEMP[0].xxxx\nBGNLOOP", "ENDLOOP\nENDIF"),
         ("BGNSUB", "RET\nENDSUB"),
     ],
-    depth: 150,
+    depth: 5000,
 };
 
 /// Texts in the newer printer's form and with the rarer things.
@@ -251,7 +251,7 @@ const NIR_GRAMMAR: Grammar = Grammar {
         ("loop {", "break\n}"),
         ("loop {\nif %0 {\nbreak\n} else {\n}", "}"),
     ],
-    depth: 150,
+    depth: 5000,
 };
 
 const IR_GRAMMAR: Grammar = Grammar {
@@ -383,6 +383,19 @@ pub fn rendered(d: &Diagnostics, text: &str) -> String {
     diag::render(d, "k", text, false)
 }
 
+/// Parts of messages about a program as a whole, in which no place is at fault.
+const WHOLE: &[&str] = &[
+    "which subroutine is the kernel is not said",
+    "there is no kernel",
+    "there is no entry point",
+    "a block of",
+    "bytes of shared memory: a block",
+    "bytes of local memory: a thread",
+    "bytes of kernel input: a constant bank",
+    "calls itself",
+    "the listing has no instruction",
+];
+
 /// An input that is refused: by its own fault, and the report says where.
 pub fn refused(d: &Diagnostics, text: &str, tally: &mut Tally) -> Result<(), String> {
     let report = rendered(d, text);
@@ -390,6 +403,10 @@ pub fn refused(d: &Diagnostics, text: &str, tally: &mut Tally) -> Result<(), Str
     tally.count("refused");
     if d.list.is_empty() {
         return Err("refused without a diagnostic".into());
+    }
+    let placeless = |d: &&Diagnostic| d.primary.is_none() && !WHOLE.iter().any(|w| d.message.contains(w));
+    if let Some(d) = d.list.iter().find(placeless) {
+        return Err(format!("without a place: {}", d.message));
     }
     if report.len() > 60_000 {
         return Err(format!("a report of {} bytes", report.len()));

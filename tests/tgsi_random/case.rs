@@ -22,6 +22,7 @@ pub struct Setup {
     ubo: Vec<String>,
     bound: Vec<String>,
     textures: Vec<String>,
+    args: Vec<String>,
     rest: String,
 }
 
@@ -84,6 +85,19 @@ impl Setup {
         self
     }
 
+    /// Bytes of the kernel input, behind those that there are.
+    pub fn input(mut self, data: &[u8]) -> Setup {
+        self.args.push(format!("{{\"bytes\":\"{}\"}}", hex(data)));
+        self
+    }
+
+    /// A pointer in the kernel input, behind what there is, to a buffer of that name.
+    pub fn pointer(mut self, name: &str, data: &[u8]) -> Setup {
+        self.place(name, data);
+        self.args.push(format!("{{\"buffer\":\"{name}\"}}"));
+        self
+    }
+
     /// Texels beyond the image are dropped.
     fn picture(&mut self, name: &str, ty: &str, format: &str, size: [u32; 3], levels: u32, data: &[u8]) {
         let desc = ImageDesc {
@@ -126,12 +140,13 @@ impl Setup {
         let list = |l: &[String]| l.join(",");
         format!(
             "{{\"source\":\"case.tgsi\",\"tests\":[{{\"name\":\"case\",{},\n\"ssbo\":{{{}}},\"ubo\":{{{}}},\"images_bound\":{{{}}},\
-             \"textures\":{{{}}},\n\"buffers\":{{{}}},\n\"images\":{{{}}}}}]}}",
+             \"textures\":{{{}}},\n\"args\":[{}],\n\"buffers\":{{{}}},\n\"images\":{{{}}}}}]}}",
             self.rest,
             list(&self.ssbo),
             list(&self.ubo),
             list(&self.bound),
             list(&self.textures),
+            list(&self.args),
             list(&self.buffers),
             list(&self.images)
         )

@@ -87,6 +87,7 @@ impl Generator<'_, '_> {
                 self.no_nan(d);
                 return Ok(());
             }
+            4 => return self.root(),
             _ => {}
         }
         let &(op, n) = self.u.choose(PAIR)?;
@@ -96,6 +97,16 @@ impl Generator<'_, '_> {
             self.no_nan(d);
         }
         Ok(())
+    }
+
+    /// The reciprocal of a double's root: near what it should be.
+    fn root(&mut self) -> Result<()> {
+        let s = self.source(3)?;
+        self.line(format!("DABS TEMP[{SCRATCH}], {s}"));
+        self.line(format!("DRSQ TEMP[{SCRATCH}], TEMP[{SCRATCH}]"));
+        self.line(format!("D2F TEMP[{SCRATCH}].xy, TEMP[{SCRATCH}]"));
+        self.line(format!("MOV TEMP[{SCRATCH}].zw, TEMP[{SCRATCH}].xxyy"));
+        self.near()
     }
 
     /// Which pattern a double that is no number has is open: makes it zero.

@@ -16,7 +16,8 @@ pub const WORDS: u32 = 32;
 pub const PLAIN: u32 = 6;
 pub const ARRAY: u32 = 4;
 pub const SECOND: u32 = PLAIN + ARRAY;
-/// What a thread knows of itself: its number, its word of shared memory, its place in the buffers. Written at the start.
+/// What a thread knows of itself: its number, its word of shared memory, its place in the buffers, its part of global
+/// memory. Written at the start.
 pub const SELF: u32 = 13;
 /// For one statement: values, indices, addresses. What keeps an access in bounds is in `INDEX`.
 pub const SCRATCH: u32 = 14;
@@ -36,6 +37,8 @@ pub const EXCHANGE: u32 = THREADS * 16;
 pub const SUMS: u32 = 2 * EXCHANGE;
 pub const SHARED: u32 = SUMS + 64;
 pub const PRIVATE: u32 = 64;
+/// The kernel input: the default uniforms lie at its beginning, then comes a pointer to global memory.
+pub const POINTER: u32 = 128;
 /// The first words of this buffer are added up by all threads.
 pub const SUM_BUFFER: u32 = 3;
 /// Buffers of 64 words to be read by a dynamic number.
@@ -46,6 +49,9 @@ pub struct Program {
     pub text: String,
     pub setup: Setup,
 }
+
+/// See [`Generator::place`].
+type Place = ((usize, usize), bool, bool, bool, bool);
 
 pub struct Generator<'u, 'a> {
     pub u: &'u mut Unstructured<'a>,
@@ -59,8 +65,9 @@ pub struct Generator<'u, 'a> {
     /// Enclosing loops, and constructs of any kind.
     pub loops: usize,
     pub depth: usize,
-    /// The innermost loop may be left early.
+    /// The innermost loop may be left early, and begun again early: its rounds are counted.
     pub may_leave: bool,
+    pub may_continue: bool,
     /// All threads that have not ended are here together.
     pub uniform: bool,
     /// No loop, switch or call is around: threads of a warp at the same instruction are there at the same time.
@@ -90,6 +97,7 @@ pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
         loops: 0,
         depth: 0,
         may_leave: false,
+        may_continue: false,
         uniform: true,
         together: true,
         ended: false,
@@ -177,6 +185,8 @@ DCL BUFFER[0..5]
 DCL HWATOMIC[0][0..3]
 DCL MEMORY[0], SHARED
 DCL MEMORY[1], PRIVATE
+DCL MEMORY[2], GLOBAL
+DCL MEMORY[3], INPUT
 DCL CONST[0][0..7]
 DCL CONST[1][0..7]
 DCL CONST[2][0..7]
@@ -216,6 +226,9 @@ DCL ADDR[0..3]
         let (vector, words) = (self.all(16), self.all(WORDS * 4));
         self.line(format!("UMUL TEMP[{SELF}].y, TEMP[{SELF}].xxxx, {vector}"));
         self.line(format!("UMUL TEMP[{SELF}].z, TEMP[{SELF}].xxxx, {words}"));
+        let pointer = self.all(POINTER);
+        self.line(format!("LOAD TEMP[{SELF}].w, MEMORY[3].xxxx, {pointer}"));
+        self.line(format!("UADD TEMP[{SELF}].w, TEMP[{SELF}].wwww, TEMP[{SELF}].zzzz"));
         self.line(format!("MOV TEMP[{INDEX}].x, TEMP[{SELF}].zzzz"));
         for r in 0..PLAIN {
             self.line(format!("LOAD TEMP[{r}], BUFFER[0], TEMP[{INDEX}].xxxx"));
@@ -296,7 +309,8 @@ DCL ADDR[0..3]
             7 if self.u.ratio(1, 8)? => self.stop(),
             8 | 9 => self.indexed(),
             10 => self.shared(),
-            11 => self.private(),
+            11 if self.u.ratio(1, 2)? => self.private(),
+            11 => self.global(),
             12 | 13 => self.constant(),
             14 => self.table(),
             15 => self.sum(),
@@ -346,10 +360,10 @@ DCL ADDR[0..3]
             self.line("ENDIF");
         }
         self.line(format!("UADD {counter}, {read}, {one}"));
-        let before = (self.callable, self.uniform, self.together, self.may_leave);
+        let before = self.place();
         self.uniform &= !early;
         self.together = false;
-        self.may_leave = early;
+        (self.may_leave, self.may_continue) = (early, early);
         // Few calls from loops: rounds multiply.
         if self.loops > 0 || self.u.ratio(2, 3)? {
             self.callable = (0, 0);
@@ -357,15 +371,25 @@ DCL ADDR[0..3]
         self.loops += 1;
         self.depth += 1;
         self.body(5)?;
-        (self.callable, self.uniform, self.together, self.may_leave) = before;
+        self.return_to(before);
         self.depth -= 1;
         self.loops -= 1;
         self.line("ENDLOOP");
         Ok(())
     }
 
+    /// What is allowed here, to be restored behind a construct.
+    fn place(&self) -> Place {
+        (self.callable, self.uniform, self.together, self.may_leave, self.may_continue)
+    }
+
+    fn return_to(&mut self, place: Place) {
+        (self.callable, self.uniform, self.together, self.may_leave, self.may_continue) = place;
+    }
+
     /// A loop without a way out where no thread comes: behind a condition that never holds, or in a loop that all
-    /// threads leave before it. The compiler does not know that a square has no bit 1.
+    /// threads leave before it. The compiler does not know that a square has no bit 1. Nothing counts the rounds of the
+    /// outer loop: it may be left, but not begun again.
     fn endless(&mut self) -> Result<()> {
         let (s, two, none) = (self.source(0)?, self.all(2), self.all(0));
         let c = format!("TEMP[{INDEX}].w");
@@ -374,9 +398,9 @@ DCL ADDR[0..3]
             g.line(format!("UMUL {c}, TEMP[{INDEX}].wwww, TEMP[{INDEX}].wwww"));
             g.line(format!("AND {c}, TEMP[{INDEX}].wwww, {two}"));
         };
-        let before = (self.callable, self.uniform, self.together, self.may_leave);
+        let before = self.place();
         let inside = self.u.ratio(1, 2)?;
-        (self.callable, self.uniform, self.together, self.may_leave) = ((0, 0), false, false, inside);
+        self.return_to(((0, 0), false, false, inside, false));
         self.depth += 1;
         if inside {
             self.line("BGNLOOP");
@@ -400,7 +424,7 @@ DCL ADDR[0..3]
         self.line("ENDLOOP");
         self.line(if inside { "ENDLOOP" } else { "ENDIF" });
         self.depth -= 1;
-        (self.callable, self.uniform, self.together, self.may_leave) = before;
+        self.return_to(before);
         Ok(())
     }
 
@@ -450,7 +474,7 @@ DCL ADDR[0..3]
             self.line(format!("BREAKC {c}"));
             return Ok(());
         }
-        let exit = if self.u.ratio(1, 2)? { "BRK" } else { "CONT" };
+        let exit = if self.may_continue && self.u.ratio(1, 2)? { "CONT" } else { "BRK" };
         self.guarded(exit)
     }
 

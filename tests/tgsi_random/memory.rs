@@ -61,6 +61,33 @@ impl Generator<'_, '_> {
         self.access("MEMORY[1]", "")
     }
 
+    /// Global memory of the thread, and words of the kernel input.
+    pub fn global(&mut self) -> Result<()> {
+        let (d, m, s) = (self.below(PLAIN)?, self.mask()?, self.source(0)?);
+        match self.below(4)? {
+            0 => {
+                let mask = self.all(0x6c);
+                self.line(format!("AND TEMP[{INDEX}].x, {s}, {mask}"));
+                self.line(format!("LOAD TEMP[{d}]{m}, MEMORY[3], TEMP[{INDEX}].xxxx"));
+            }
+            1 => {
+                let vector = self.below(WORDS / 4)?;
+                let at = self.all(16 * vector);
+                self.line(format!("UADD TEMP[{INDEX}].x, TEMP[{SELF}].wwww, {at}"));
+                if self.u.ratio(1, 2)? {
+                    self.line(format!("STORE MEMORY[2]{m}, TEMP[{INDEX}].xxxx, {s}"));
+                } else {
+                    self.line(format!("LOAD TEMP[{d}]{m}, MEMORY[2], TEMP[{INDEX}].xxxx"));
+                }
+            }
+            _ => {
+                self.own(&format!("TEMP[{SELF}].wwww"))?;
+                return self.access("MEMORY[2]", "");
+            }
+        }
+        Ok(())
+    }
+
     /// A load, store or atomic operation at `INDEX.x`.
     pub fn access(&mut self, place: &str, suffix: &str) -> Result<()> {
         let (d, v) = (self.below(PLAIN)?, self.source(0)?);

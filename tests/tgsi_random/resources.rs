@@ -2,7 +2,7 @@
 //! texel is exact because coordinates are small multiples of 1/64.
 
 use crate::case::{Setup, bytes};
-use crate::generate::{Generator, INDEX, SCRATCH, SELF, TEXEL, THREADS, WORDS};
+use crate::generate::{Generator, INDEX, POINTER, SCRATCH, SELF, TEXEL, THREADS, WORDS};
 use crate::tables::{COMMUTATIVE, FORMATS, IMAGES, Shape, TEXELS, TEXTURES};
 use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
@@ -117,10 +117,9 @@ impl Resources {
             s = s.buffer(&bytes(&self.noise(which, 64)));
         }
         s = s.buffer(&[0; 64]);
-        s = s
-            .uniforms(&bytes(&self.floats(2, 32)))
-            .ubo(&bytes(&self.noise(3, 32)))
-            .ubo(&bytes(&self.noise(4, 32)));
+        let uniforms = bytes(&self.floats(2, POINTER / 4));
+        s = s.input(&uniforms).pointer("global", &bytes(&self.noise(12, THREADS * WORDS)));
+        s = s.uniforms(&uniforms).ubo(&bytes(&self.noise(3, 32))).ubo(&bytes(&self.noise(4, 32)));
         for (n, i) in self.images.iter().enumerate() {
             let words = if i.format.0.ends_with("FLOAT") && i.format.0.contains("32") {
                 self.floats(5 + n as u32, 1024)

@@ -97,6 +97,8 @@ pub const PAIR: &[(&str, usize)] = &[
     ("DADD_PRECISE", 2),
     ("DMUL_PRECISE", 2),
     ("DFMA_PRECISE", 3),
+    ("DMAD", 3),
+    ("DFRAC", 1),
     ("DDIV", 2),
     ("DRCP", 1),
     ("DSQRT", 1),

@@ -27,6 +27,8 @@ impl Range {
 pub struct Shader<'s> {
     /// As printed: `MESA_SHADER_COMPUTE`, `MESA_SHADER_KERNEL`, `MESA_SHADER_VERTEX`, …
     pub stage: &'s str,
+    /// Where that stands.
+    pub stage_span: Span,
     pub name: &'s str,
     /// Threads of a block; `None`: declared variable, or not declared.
     pub workgroup_size: Option<[u32; 3]>,

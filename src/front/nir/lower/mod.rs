@@ -105,10 +105,9 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
 /// The kernel asked for, by its own name or by the one that it had before it was wrapped.
 fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostics> {
     if !matches!(shader.stage, "MESA_SHADER_COMPUTE" | "MESA_SHADER_KERNEL" | "") {
-        let message = format!("{} is no compute stage", shader.stage);
-        return Err(Diagnostic::unsupported(message)
-            .help("only compute shaders and kernels are compiled")
-            .into());
+        let message = format!("`{}` is no compute stage", shader.stage);
+        let refused = Diagnostic::unsupported(message).at(shader.stage_span, "");
+        return Err(refused.help("only compute shaders and kernels are compiled").into());
     }
     let defined = || shader.functions.iter().enumerate().filter(|(_, f)| f.defined);
     let found = match request.entry {

@@ -21,7 +21,10 @@ impl<'s> Parser<'s> {
         let line_span = Span::new(self.cur.pos, self.cur.pos + line.trim_end().len());
         let value = value.trim();
         match key.trim() {
-            "shader" => shader.stage = value,
+            "shader" => {
+                shader.stage = value;
+                shader.stage_span = line_span;
+            }
             "name" => shader.name = value,
             "workgroup-size" | "workgroup_size" => {
                 self.cur.pos = value_at;
