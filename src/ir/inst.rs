@@ -142,23 +142,7 @@ impl Src {
     /// Calls `f` with the values read.
     #[inline]
     fn for_values(&self, mut f: impl FnMut(ValueId)) {
-        match self.kind {
-            SrcKind::Val(v) => f(v),
-            SrcKind::Imm(_) | SrcKind::Imm64(_) | SrcKind::Const { .. } => {}
-            _ => self.tuple_values().iter().for_each(|&v| f(v)),
-        }
-    }
-
-    #[inline]
-    fn is_tuple(&self) -> bool {
-        matches!(self.kind, SrcKind::Pair(_) | SrcKind::Triple(_) | SrcKind::Quad(_))
-    }
-
-    /// [`Src::values`] of a tuple. Most operands are none, and one branch each instead of a table of them tells these apart.
-    #[cold]
-    #[inline(never)]
-    fn tuple_values(&self) -> &[ValueId] {
-        if self.is_tuple() { self.values() } else { &[] }
+        self.values().iter().for_each(|&v| f(v));
     }
 
     pub fn values_mut(&mut self) -> &mut [ValueId] {
@@ -991,31 +975,6 @@ impl Inst {
         }
         if let Some(ext) = &self.ext {
             ext.for_uses(f);
-        }
-    }
-
-    /// [`Inst::for_uses`] for an `f` that costs next to nothing. Whether the first two sources are values is hard to foresee,
-    /// so `f` is called for both in any case, and told whether it got what is read or some value.
-    #[inline]
-    pub fn for_places(&self, mut f: impl FnMut(ValueId, bool)) {
-        let [a, b, ..] = self.srcs.places();
-        for s in [a, b] {
-            let v = s.as_val();
-            f(v.unwrap_or(ValueId::from_u32(0)), v.is_some());
-        }
-        if a.is_tuple() | b.is_tuple() {
-            a.tuple_values().iter().chain(b.tuple_values()).for_each(|&v| f(v, true));
-        }
-        if let [_, _, rest @ ..] = self.srcs.as_slice() {
-            rest.iter().for_each(|s| s.for_values(|v| f(v, true)));
-        }
-        if let Some(m) = &self.mem {
-            m.base.iter().for_each(|&v| f(v, true));
-            m.index.iter().for_each(|&v| f(v, true));
-        }
-        if self.guard.is_some() | self.ext.is_some() {
-            self.guard.iter().for_each(|g| f(g.pred, true));
-            self.ext.iter().for_each(|ext| ext.for_uses(|v| f(v, true)));
         }
     }
 

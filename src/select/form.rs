@@ -132,6 +132,8 @@ fn source(func: &Function, s: &Src, note: &mut impl FnMut(u32)) -> Option<u64> {
 
 /// Shape of an address but for its offset, in sixteen bits.
 fn address(m: &MemRef) -> Option<u64> {
+    // What is proven of an address is nothing to the machine; the offset is noted by itself.
+    let MemRef { space: _, order: _, buffer: _, index: _, offset: _, align: _, readonly: _, .. } = m;
     let buffer = u8::try_from(m.buffer).ok()?;
     let index = u64::from(m.index.is_some());
     Some(
@@ -154,13 +156,16 @@ thread_local! {
 }
 
 /// What `find_out` says about the instruction, or said about one of the same form.
-pub fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl FnOnce() -> bool) -> bool {
+pub fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl Fn() -> bool) -> bool {
     let Some(form) = Form::of(chip, func, i) else { return find_out() };
     let mut hasher = FxHasher::default();
     form.hash(&mut hasher);
     let place = hasher.finish() as usize % KEPT;
     ANSWERS.with(|answers| match answers[place].get() {
-        Some((known, legal)) if known == form => legal,
+        Some((known, legal)) if known == form => {
+            debug_assert_eq!(legal, find_out(), "the form of {i:?}");
+            legal
+        }
         _ => {
             let legal = find_out();
             answers[place].set(Some((form, legal)));
@@ -173,7 +178,37 @@ pub fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl FnOnce() -> b
 mod tests {
     use super::*;
     use crate::isa::row::Kind;
-    use crate::isa::{Op, Table};
+    use crate::isa::{self, Op, Table};
+    use crate::select::select;
+
+    /// Every form that a program of the tests' generator has, asked about in a program and in another.
+    #[test]
+    fn what_is_remembered_is_what_the_selector_says() {
+        let (mut asked, mut legal_ones) = (0, 0);
+        for n in 0..30u32 {
+            let text = format!(
+                "program\nkernel k() {{\nb0:\n    rdsv u32 %r0 sv[tid.x]\n    add u32 %r1 %r0 {:#x}\n    \
+                 mad f32 %r2 %r0 c0[{:#x}] %r1\n    shl u32 %r3 %r2 {n}\n    ld u32 %r4 g[%r3+{:#x} align 4]\n    \
+                 st u32 # g[%r4+0x0 align 4] %r2\n    exit\n}}\n",
+                n.wrapping_mul(0x0123_4567),
+                4 * n,
+                4 * n
+            );
+            let p = crate::ir::parse::program(&text).expect("valid text");
+            let f = &p.funcs[p.entry];
+            for (_, i) in f.insts_in_order() {
+                let inst = &f.insts[i];
+                for chip in Chip::ALL {
+                    let slow = matches!(&select(chip, f, inst, &|_| 0), Ok(m) if isa::fits(chip, m).is_ok());
+                    // Twice: found out, and remembered.
+                    assert_eq!([crate::select::legal(chip, f, inst); 2], [slow; 2], "{chip} {inst:?}");
+                    assert_eq!(crate::select::legal(chip, f, inst), slow, "{chip} {inst:?}");
+                    (asked, legal_ones) = (asked + 1, legal_ones + u32::from(slow));
+                }
+            }
+        }
+        assert!(legal_ones > 100 && legal_ones < asked, "{legal_ones} of {asked}");
+    }
 
     #[test]
     fn addresses_and_constants_that_have_one_form_fit_all_fields_alike() {
