@@ -38,7 +38,7 @@ mod warp;
 pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
-pub use memory::{MAX_BUFFER, Memory, MemoryError};
+pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 pub use program::Program;
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
