@@ -48,21 +48,20 @@ pub(crate) fn exec(device: &mut Device, r: &Registers) -> Effect {
     if how & MODE == 0 {
         return Ok(());
     }
-    let swizzle = r.get(SWIZZLE);
-    let element = if how & ELEMENTS == 0 {
-        1
-    } else if swizzle & 0xffff != 0x3210 & components_mask(swizzle) | swizzle & !components_mask(swizzle) & 0xffff {
-        return Err(format!("components in another order: SWIZZLE {swizzle:#x}"));
-    } else {
-        u64::from((1 + (swizzle >> 16 & 3)) * (1 + (swizzle >> 20 & 7)))
-    };
+    let element = if how & ELEMENTS != 0 { element(r.get(SWIZZLE))? } else { 1 };
     let from = side(r, how & SOURCE_LINEAR != 0, SOURCE, SOURCE_PITCH, SOURCE_BLOCKS, element)?;
-    let to = side(r, how & DESTINATION_LINEAR != 0, DESTINATION, DESTINATION_PITCH, DESTINATION_BLOCKS, element)?;
+    let to =
+        side(r, how & DESTINATION_LINEAR != 0, DESTINATION, DESTINATION_PITCH, DESTINATION_BLOCKS, element)?;
     let rows = if how & TWO_DIMENSIONS != 0 { r.get(Y_COUNT) } else { 1 };
     transfer::copy(device, &from, &to, u64::from(r.get(X_COUNT)) * element, rows.into())
 }
 
-/// The bits of SWIZZLE that say where the destination's components come from.
-fn components_mask(swizzle: u32) -> u32 {
-    (1 << (4 * (1 + (swizzle >> 24 & 3)))) - 1
+/// Bytes of an element: 17:16 bytes of a component - 1, 21:20 and 25:24 components of the source and the destination - 1, and
+/// from 0 on four bits for each, which say whence it comes.
+fn element(swizzle: u32) -> Effect<u64> {
+    let count = 1 + (swizzle >> 20 & 3);
+    if 1 + (swizzle >> 24 & 3) != count || (0..count).any(|i| swizzle >> (4 * i) & 15 != i) {
+        return Err(format!("components are not copied as they are: SWIZZLE {swizzle:#x}"));
+    }
+    Ok((count * (1 + (swizzle >> 16 & 3))).into())
 }

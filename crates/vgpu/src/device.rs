@@ -27,7 +27,10 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Place { submission, address, subchannel, class, method } = self;
         let name = crate::names::method(*class, *method);
-        write!(f, "submission {submission}, word at {address:#x}: subchannel {subchannel} class {class:04x} {name} ({method:04x})")
+        write!(
+            f,
+            "submission {submission}, word at {address:#x}: subchannel {subchannel} class {class:04x} {name} ({method:04x})"
+        )
     }
 }
 
@@ -36,9 +39,18 @@ impl fmt::Display for Place {
 pub struct Written {
     pub address: u64,
     pub bytes: u64,
-    /// They are a time, which differs from run to run on a card with a clock.
-    pub time: bool,
+    pub what: What,
     pub place: Place,
+}
+
+/// What was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    Data,
+    /// A time, which differs from run to run on a card with a clock.
+    Time,
+    /// Anything anywhere: a launch. Its address and bytes mean nothing.
+    Launch,
 }
 
 /// One card's share of the engines.
@@ -59,7 +71,7 @@ pub(crate) struct Device {
 }
 
 /// Units of work that a submission may take: about a byte that is moved, or an instruction of a macro.
-pub(crate) const WORK_LIMIT: u64 = 1 << 38;
+pub(crate) const WORK_LIMIT: u64 = 1 << 36;
 
 /// Units of work that one nanosecond does.
 const WORK_PER_NANOSECOND: u64 = 64;
@@ -92,7 +104,8 @@ impl Device {
 
     /// Takes units of work, before they are done.
     pub fn charge(&mut self, units: u64) -> Effect {
-        self.work = self.work.checked_sub(units).ok_or("the submission takes more work than a submission may")?;
+        self.work =
+            self.work.checked_sub(units).ok_or("the submission takes more work than a submission may")?;
         self.advance(units / WORK_PER_NANOSECOND);
         Ok(())
     }
@@ -109,18 +122,23 @@ impl Device {
 
     /// Notes bytes that the current method writes.
     pub fn wrote(&mut self, address: u64, bytes: u64) {
-        self.note(address, bytes, false);
+        self.note(address, bytes, What::Data);
     }
 
     /// Notes a time that the current method writes.
     pub fn wrote_time(&mut self, address: u64, bytes: u64) {
-        self.note(address, bytes, true);
+        self.note(address, bytes, What::Time);
     }
 
-    fn note(&mut self, address: u64, bytes: u64, time: bool) {
+    /// Notes that the current method launches a grid.
+    pub fn launched(&mut self) {
+        self.note(0, 0, What::Launch);
+    }
+
+    fn note(&mut self, address: u64, bytes: u64, what: What) {
         let place = self.place;
         if let Some(written) = &mut self.written {
-            written.push(Written { address, bytes, time, place });
+            written.push(Written { address, bytes, what, place });
         }
     }
 }

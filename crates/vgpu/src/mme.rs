@@ -84,7 +84,9 @@ impl Mme {
                 .get(at as usize)
                 .ok_or_else(|| format!("macro {id} leaves its code: word {at:#x}"))?;
             let next = after.take();
-            let branch = state.instruction(code, at, &mut parameters, target).map_err(|e| format!("macro {id}: {e}"))?;
+            let branch = state
+                .instruction(code, at, &mut parameters, target)
+                .map_err(|e| format!("macro {id}: {e}"))?;
             if next == Some(None) {
                 return Ok(());
             }
@@ -148,7 +150,11 @@ impl Run {
             7 => {
                 let taken = (a == 0) != (code >> 4 & 1 != 0);
                 let to = at.wrapping_add(immediate);
-                return Ok(if taken { Branch::To { at: to, slot: code >> 5 & 1 == 0 } } else { Branch::None });
+                return Ok(if taken {
+                    Branch::To { at: to, slot: code >> 5 & 1 == 0 }
+                } else {
+                    Branch::None
+                });
             }
             op => return Err(format!("instruction {code:#010x} has the unknown operation {op}")),
         };

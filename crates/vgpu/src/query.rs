@@ -35,3 +35,8 @@ pub(crate) fn get(device: &mut Device, registers: &Registers) -> Effect {
     let words = [count[0], count[1], time as u32, (time >> 32) as u32];
     device.memory.write_words(address, &words).map_err(|e| e.to_string())
 }
+
+/// Whether a QUERY_GET only says how far the stream has come.
+pub(crate) fn is_fence(get: u32) -> bool {
+    get >> 28 & 1 != 0 && get & 1 == 0
+}

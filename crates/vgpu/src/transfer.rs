@@ -41,7 +41,7 @@ pub(crate) struct Blocks {
 
 /// No image has longer rows (65536 texels of 16 bytes are 1 MiB), more rows or more slices: beyond any buffer, and offsets
 /// are far from their limit.
-const MAX_ROW_BYTES: u64 = 1 << 24;
+const MAX_ROW_BYTES: u64 = 1 << 21;
 const MAX_ROWS: u32 = 1 << 20;
 
 /// The most gobs of a block in height and depth, log2.
@@ -63,7 +63,10 @@ impl Side {
             return Err(format!("slice {} of an image with {}", b.z, b.slices));
         }
         if b.address & 15 != 0 {
-            return Err(format!("a block-linear image at {:#x}, in the middle of a run of 16 bytes", b.address));
+            return Err(format!(
+                "a block-linear image at {:#x}, in the middle of a run of 16 bytes",
+                b.address
+            ));
         }
         let pitch = b.row_bytes.next_multiple_of(64) as u32;
         let level = Level { order: Order::Blocks(tile), offset: 0, pitch, rows: b.rows, slices: b.slices };
@@ -73,8 +76,12 @@ impl Side {
     /// The part of it that begins `x` bytes and `y` rows further.
     pub fn at(self, dx: u64, dy: u64) -> Side {
         match self {
-            Side::Pitch { address, pitch } => Side::Pitch { address: row_address(address, pitch, dy).wrapping_add(dx), pitch },
-            Side::Blocks { address, level, z, x, y } => Side::Blocks { address, level, z, x: x + dx, y: y + dy },
+            Side::Pitch { address, pitch } => {
+                Side::Pitch { address: row_address(address, pitch, dy).wrapping_add(dx), pitch }
+            }
+            Side::Blocks { address, level, z, x, y } => {
+                Side::Blocks { address, level, z, x: x + dx, y: y + dy }
+            }
         }
     }
 
@@ -207,7 +214,7 @@ pub(crate) fn fill(device: &mut Device, to: &Side, rows: u64, line: &[u8]) -> Ef
 
 /// A row's bytes. Rows that no buffer can hold are refused before memory is taken for them.
 pub(crate) fn scratch(bytes: u64) -> Effect<Vec<u8>> {
-    if bytes > nvir::emu::MAX_BUFFER {
+    if bytes > MAX_ROW_BYTES {
         return Err(format!("a row of {bytes} bytes"));
     }
     let mut row = Vec::new();

@@ -38,7 +38,10 @@ impl Inline {
     /// Expects `lines` of `line` bytes.
     pub fn begin(&mut self, device: &mut Device, side: Side, line: u32, lines: u32) -> Effect {
         if let Some(target) = self.target {
-            return Err(format!("{} bytes of the last transfer are missing", target.bytes - self.data.len() as u64));
+            return Err(format!(
+                "{} bytes of the last transfer are missing",
+                target.bytes - self.data.len() as u64
+            ));
         }
         let (line, lines) = (u64::from(line), u64::from(lines));
         let bytes = line * lines;

@@ -78,6 +78,12 @@ impl Memory {
         self.find(addr, size).is_some()
     }
 
+    /// The words from `addr`, a multiple of 4, to the end of its buffer.
+    pub fn words_from(&self, addr: u64) -> Option<&[AtomicU32]> {
+        let buffer = &self.buffers[self.find(addr, 4)?];
+        (addr & 3 == 0).then(|| &buffer.words[buffer.word(addr)..])
+    }
+
     /// Copies `data` to `addr`.
     pub fn write(&self, addr: u64, data: &[u8]) -> Result<()> {
         self.holder(addr, data.len() as u64)?.put(addr, data);
