@@ -3,7 +3,6 @@
 //! Sources are runs of registers in the machine's order (see `lower::textures`); [`TexOp::args`] lists them flat. The
 //! level of detail of a lookup without an explicit one is that of level zero.
 
-use super::access::const_word;
 use super::block::{Env, State};
 use super::fault::FaultKind;
 use super::image::{Compare, Dim, Filter, Image, MipFilter, Sampler, Wrap};
@@ -99,8 +98,8 @@ impl TexOp {
             let handle = if self.indirect {
                 next()
             } else {
-                let bank = env.launch.consts.get(env.launch.texture_bank as usize);
-                const_word(bank.map_or(&[], |b| b.as_slice()), self.texture as usize * 4)
+                let bank = env.banks.get(env.launch.texture_bank as usize);
+                bank.map_or(0, |b| b.word(self.texture as usize * 4))
             };
             (a.texture, a.sampler) = (handle & 0xfffff, handle >> 20);
             if self.array && !query || grad && self.offset {
