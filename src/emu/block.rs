@@ -112,6 +112,7 @@ pub(super) struct State {
     warp_states: Vec<WarpState>,
     reductions: Vec<u32>,
     barriers: Vec<Barrier>,
+    pub bound: texture::Bound,
     scratch: Scratch,
 }
 
@@ -202,6 +203,7 @@ impl Block {
                 warp_states: vec![WarpState::Ready; count],
                 reductions: vec![0; count],
                 barriers: vec![Barrier::default(); 16],
+                bound: texture::Bound::default(),
                 scratch: Scratch::default(),
             },
             next: 0,
@@ -342,7 +344,7 @@ fn run_warp(
     while st.steps < end {
         let pc = w.pc;
         w.at = pc;
-        let Some(inst) = env.insts.get(env.program.place(pc)) else {
+        let Some(inst) = env.program.place(pc).and_then(|at| env.insts.get(at)) else {
             return Err(bad_pc(w, pc, env.program.alignment()));
         };
         w.pc = pc.wrapping_add(u32::from(inst.bytes));
@@ -395,8 +397,8 @@ fn observe(
     depth: usize,
     trace: &mut Trace<'_>,
 ) {
-    if let Some(profile) = &mut st.profile {
-        let p = &mut profile[env.program.place(pc)];
+    if let (Some(profile), Some(place)) = (&mut st.profile, env.program.place(pc)) {
+        let p = &mut profile[place];
         p.issues += 1;
         p.threads += u64::from(mask.count_ones());
         let branch = matches!(inst.body, Body::Flow(Flow::Bra { .. } | Flow::Brx { .. }));

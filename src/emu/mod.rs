@@ -17,6 +17,7 @@ mod access;
 mod bank;
 mod block;
 mod check;
+mod code;
 mod conflict;
 pub mod cuda;
 mod exec;
@@ -27,6 +28,7 @@ mod inst;
 pub(crate) mod lanes;
 mod memory;
 mod program;
+mod reach;
 mod resolve;
 mod surface;
 pub(crate) mod texel;
@@ -37,11 +39,14 @@ mod undef;
 mod warp;
 
 pub use bank::Bank;
+pub use code::CodeCache;
 pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 pub use program::Program;
+pub use texel::Channels;
+pub use texture::{Source, Texels, Texture, TextureSource};
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
 pub const CONST_BANKS: usize = 18;
@@ -75,6 +80,8 @@ pub struct Launch<'a> {
     pub textures: Vec<Option<Image>>,
     /// Samplers: by the instruction's slot on GF100, by TSC index (bits 31:20 of the handle) on Kepler.
     pub samplers: Vec<Sampler>,
+    /// Tables of textures and samplers in place of those two.
+    pub tables: Option<&'a dyn TextureSource>,
     /// The constant bank in which a Kepler texture instruction with an immediate index finds its handle, and
     /// the byte offset of handle 0 there: Mesa binds (7, 0x20); an instruction's index counts handles from
     /// the bank's start, so that this offset is already in it.
@@ -108,6 +115,7 @@ impl<'a> Launch<'a> {
             zero_beyond_banks: false,
             textures: Vec::new(),
             samplers: Vec::new(),
+            tables: None,
             texture_bank: 7,
             surfaces: Vec::new(),
             shared_window: 0xfe00_0000,
