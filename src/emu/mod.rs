@@ -45,7 +45,7 @@ pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 pub use program::Program;
-pub use texel::Channels;
+pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
 pub use texture::{Source, Texels, Texture, TextureSource};
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
@@ -246,7 +246,8 @@ pub struct PcProfile {
 }
 
 impl PcProfile {
-    fn add(&mut self, other: &PcProfile) {
+    /// Adds what another run counted.
+    pub fn add(&mut self, other: &PcProfile) {
         self.issues += other.issues;
         self.threads += other.threads;
         self.divergences += other.divergences;

@@ -78,6 +78,12 @@ impl Memory {
         self.find(addr, size).is_some()
     }
 
+    /// The words from `addr`, a multiple of 4, to the end of its buffer.
+    pub fn words_from(&self, addr: u64) -> Option<&[AtomicU32]> {
+        let buffer = &self.buffers[self.find(addr, 4)?];
+        (addr & 3 == 0).then(|| &buffer.words[buffer.word(addr)..])
+    }
+
     /// The words of `size` bytes at `addr`, both multiples of 4.
     pub(in crate::emu) fn slice(&self, addr: u64, size: u64) -> Option<&[AtomicU32]> {
         let buffer = self.holder(addr, size).ok().filter(|_| (addr | size) & 3 == 0)?;

@@ -17,9 +17,12 @@ pub(super) struct Lookup<'a> {
 
 impl Lookup<'_> {
     pub fn run(&self, st: &mut State, a: &Args) -> Result<Channels, Trap> {
+        if self.texture.levels.is_empty() {
+            return Ok([0; 4]);
+        }
         match self.op.kind {
             TexKind::QuerySize => Ok(self.size(a.lod)),
-            TexKind::QueryType => Ok([0, 0, self.texture.sample_count(), 0]),
+            TexKind::QueryType => Ok([0, 0, self.texture.samples, 0]),
             TexKind::QueryLod => Ok([0; 4]),
             TexKind::Fetch { ms, .. } => {
                 let o = self.op.offsets(a, 0);
@@ -27,10 +30,7 @@ impl Lookup<'_> {
                 if self.op.array {
                     at[2] = a.layer;
                 }
-                if ms {
-                    at[2] = a.sample;
-                }
-                let texel = self.fetch(st, a.lod as usize, at, ms)?;
+                let texel = self.fetch(st, a.lod as usize, at, ms.then_some(a.sample))?;
                 Ok(texel.map_or([0; 4], |t| self.texture.pick(t)))
             }
             TexKind::Gather { component, four } => self.gather(st, a, component, four),
@@ -47,7 +47,7 @@ impl Lookup<'_> {
                 let length = |first: usize| {
                     (0..usize::from(self.op.dims))
                         .map(|i| {
-                            let scale = if self.sampler.unnormalized { 1.0 } else { size[i] as f32 };
+                            let scale = if self.scaled() { 1.0 } else { size[i] as f32 };
                             let d = f32::from_bits(a.derivatives[2 * i + first]) * scale;
                             d * d
                         })
@@ -62,17 +62,19 @@ impl Lookup<'_> {
         let Some(l) = self.texture.levels.get(level as usize) else {
             return [0, 0, 0, self.texture.levels.len() as u32];
         };
-        let depth = match self.texture.dim {
-            Dim::D2Ms => 1,
-            Dim::D3 => l.size[2],
-            _ => self.texture.layers,
-        };
+        let depth = if self.texture.dim == Dim::D3 { l.size[2] } else { self.texture.layers };
         [l.size[0], l.size[1], depth, self.texture.levels.len() as u32]
     }
 
     /// The channels of a texel in memory; `None` outside the level.
-    fn fetch(&self, st: &mut State, level: usize, at: [u32; 3], ms: bool) -> Result<Option<Channels>, Trap> {
-        let Some((address, inside)) = self.texture.place(level, at, ms) else { return Ok(None) };
+    fn fetch(
+        &self,
+        st: &mut State,
+        level: usize,
+        at: [u32; 3],
+        sample: Option<u32>,
+    ) -> Result<Option<Channels>, Trap> {
+        let Some((address, inside)) = self.texture.place(level, at, sample) else { return Ok(None) };
         let texels = &self.texture.texels;
         let block = texel::load(self.env, st, address, texels.bytes())?;
         Ok(block.map(|words| texels.decode(words, inside)))
@@ -110,6 +112,11 @@ impl Lookup<'_> {
         }
     }
 
+    /// Whether coordinates are in texels.
+    fn scaled(&self) -> bool {
+        self.sampler.unnormalized || self.texture.scaled
+    }
+
     fn integer(&self) -> bool {
         self.texture.texels.integer()
     }
@@ -128,7 +135,7 @@ impl Lookup<'_> {
         let dims = self.dims();
         let o = self.op.offsets(a, 0);
         let texels = |i: usize| {
-            let scale = if self.sampler.unnormalized { 1.0 } else { size[i] as f32 };
+            let scale = if self.scaled() { 1.0 } else { size[i] as f32 };
             self.sampler.wrap[i].clamped(coord[i] * scale, size[i]) + o[i] as f32
         };
         if filter == Filter::Nearest || self.integer() {
@@ -204,7 +211,7 @@ impl Lookup<'_> {
             None if self.integer() => b.map(|v| v as i64 as u32),
             None => b.map(f32::to_bits),
         };
-        let texel = if border { edge } else { self.fetch(st, level, place, false)?.unwrap_or([0; 4]) };
+        let texel = if border { edge } else { self.fetch(st, level, place, None)?.unwrap_or([0; 4]) };
         if !self.op.shadow {
             // The colour of the border is not sent through the sources of components.
             return Ok(if border { texel } else { self.texture.pick(texel) });
@@ -259,7 +266,7 @@ impl Lookup<'_> {
             let o = self.op.offsets(a, if four { k } else { 0 });
             let (dx, dy) = if four { (0, 0) } else { (dx, dy) };
             let texels = |i: usize, d: i64| {
-                let scale = if self.sampler.unnormalized { 1.0 } else { size[i] as f32 };
+                let scale = if self.scaled() { 1.0 } else { size[i] as f32 };
                 let at = self.sampler.wrap[i].clamped(coord[i] * scale, size[i]);
                 ((at - 0.5).floor() as i64).saturating_add(d + i64::from(o[i]))
             };

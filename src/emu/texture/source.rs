@@ -3,7 +3,7 @@
 use crate::emu::image::{Dim, Image, Level, SAMPLE_POSITIONS, Sampler};
 use crate::emu::memory::Memory;
 use crate::emu::texel::{self, Channels};
-use crate::format::Format;
+use crate::format::{Format, Kind};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -78,62 +78,85 @@ pub struct Texture {
     pub layer_stride: u64,
     /// The first slice that is seen, in three dimensions.
     pub first_z: u32,
-    /// Log2 of the samples of a pixel in x and y.
-    pub samples: (u32, u32),
+    /// Samples of a pixel, and log2 of their grid in x and y.
+    pub samples: u32,
+    pub grid: (u32, u32),
     pub texels: Arc<dyn Texels>,
     pub sources: [Source; 4],
     /// What a query tells for the third extent, unless that is depth.
     pub layers: u32,
+    /// Coordinates are in texels whatever the sampler says.
+    pub scaled: bool,
 }
 
 impl From<&Image> for Texture {
     fn from(image: &Image) -> Texture {
+        let ms = image.desc.dim == Dim::D2Ms;
+        let third = image.levels.first().map_or(1, |l| l.size[2]);
+        let mut levels = image.levels.clone();
+        if ms {
+            levels.iter_mut().for_each(|l| l.size[2] = 1);
+        }
         Texture {
             dim: image.desc.dim,
             address: image.address,
-            levels: image.levels.clone(),
+            levels,
             layer_stride: image.layer_stride,
             first_z: image.first_z,
-            samples: image.desc.sample_grid(),
+            samples: if ms { third } else { 1 },
+            grid: image.desc.sample_grid(),
             texels: Arc::new(image.desc.format),
             sources: Source::IDENTITY,
-            layers: image.levels.first().map_or(1, |l| l.size[2]),
+            layers: if ms { 1 } else { third },
+            scaled: false,
         }
     }
 }
 
 impl Texture {
-    /// Samples of a pixel.
-    pub fn sample_count(&self) -> u32 {
-        if self.dim == Dim::D2Ms { self.levels.first().map_or(1, |l| l.size[2]) } else { 1 }
+    /// What a lookup finds where nothing is bound: zero.
+    pub fn none() -> Texture {
+        Texture {
+            dim: Dim::D2,
+            address: 0,
+            levels: Vec::new(),
+            layer_stride: 0,
+            first_z: 0,
+            samples: 1,
+            grid: (0, 0),
+            texels: Arc::new(Format { kind: Kind::Unorm, bits: [8; 4], bgra: false }),
+            sources: [Source::Zero; 4],
+            layers: 0,
+            scaled: false,
+        }
     }
 
-    /// The address of the block that holds a texel, and where it is there; `None` outside the level. `ms`: the third
-    /// coordinate is a sample; else those of multisampled textures count samples in x and y.
-    pub(super) fn place(&self, level: usize, [x, y, z]: [u32; 3], ms: bool) -> Option<(u64, [u32; 2])> {
+    /// The address of the block that holds a texel, and where it is there; `None` outside the level. Without a sample,
+    /// coordinates of multisampled textures count samples.
+    pub(super) fn place(
+        &self,
+        level: usize,
+        [x, y, z]: [u32; 3],
+        sample: Option<u32>,
+    ) -> Option<(u64, [u32; 2])> {
         let l = self.levels.get(level)?;
-        let (ms_x, ms_y) = self.samples;
+        let (ms_x, ms_y) = self.grid;
         let [mut w, mut h, d] = l.size.map(u64::from);
         let (mut x, mut y, z) = (u64::from(x), u64::from(y), u64::from(z));
-        let (mut layer, mut slice) = (z, 0);
-        if self.dim == Dim::D2Ms {
-            layer = 0;
-            if ms {
-                if x >= w || y >= h || z >= d {
-                    return None;
-                }
-                let (dx, dy) = SAMPLE_POSITIONS[z as usize % 8];
-                (x, y) = ((x << ms_x) + u64::from(dx), (y << ms_y) + u64::from(dy));
-            }
-            (w, h) = (w << ms_x, h << ms_y);
-        } else if z >= d {
-            return None;
-        } else if self.dim == Dim::D3 || self.first_z != 0 {
-            (slice, layer) = (z + u64::from(self.first_z), 0);
+        match sample {
+            None => (w, h) = (w << ms_x, h << ms_y),
+            Some(n) if n >= self.samples => return None,
+            Some(_) => {}
         }
-        if x >= w || y >= h {
+        if x >= w || y >= h || z >= d {
             return None;
         }
+        if let Some(n) = sample {
+            let (dx, dy) = SAMPLE_POSITIONS[n as usize % 8];
+            (x, y) = ((x << ms_x) + u64::from(dx), (y << ms_y) + u64::from(dy));
+        }
+        let (layer, slice) =
+            if self.dim == Dim::D3 || self.first_z != 0 { (0, z + u64::from(self.first_z)) } else { (z, 0) };
         let [bx, by] = self.texels.block().map(u64::from);
         let at = [(x % bx) as u32, (y % by) as u32];
         let offset = l.place.byte(x / bx * u64::from(self.texels.bytes()), y / by, slice);
