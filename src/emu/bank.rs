@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// What a constant bank holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Bank {
+    /// These bytes.
     Bytes(Vec<u8>),
     /// Memory as it is at the launch, or when the kernel reads it. The address is a multiple of 4; what of it lies outside
     /// the buffer that it is in is zero.
     Memory {
+        /// Of its first byte.
         address: u64,
+        /// Bytes.
         size: u32,
     },
 }

@@ -28,6 +28,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// All kinds.
     pub const ALL: [FaultKind; 10] = [
         FaultKind::Misaligned,
         FaultKind::OutOfBounds,
@@ -60,6 +61,7 @@ impl FaultKind {
         FaultKind::NAMES[self as usize]
     }
 
+    /// By the name that fixtures use.
     pub fn from_name(name: &str) -> Option<FaultKind> {
         FaultKind::ALL.into_iter().find(|k| k.name() == name)
     }
@@ -74,7 +76,9 @@ impl fmt::Display for FaultKind {
 /// One thread at one instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
+    /// Of the block in the grid.
     pub block: [u32; 3],
+    /// Of the thread in the block.
     pub thread: [u32; 3],
     /// Byte address in the code section.
     pub pc: u32,
@@ -102,8 +106,11 @@ impl fmt::Display for Place {
 /// Why a run stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
+    /// What went wrong.
     pub kind: FaultKind,
+    /// Of the kernel, as the launch names it.
     pub kernel: String,
+    /// Where.
     pub place: Place,
     /// What was wrong: the address, its region, the barrier.
     pub detail: String,
@@ -126,6 +133,7 @@ impl std::error::Error for Fault {}
 /// What a checker reports without stopping the run: the first place in order of blocks, and how often it happened there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
+    /// What it would be, were it a fault.
     pub what: Fault,
     /// Threads that did it, over the whole run.
     pub times: u64,

@@ -57,6 +57,7 @@ pub const CONST_BANK_BYTES: usize = crate::driver::CONST_BANK_BYTES as usize;
 /// One grid.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
+    /// The code.
     pub program: &'a Program,
     /// For reports.
     pub kernel: String,
@@ -133,6 +134,7 @@ impl<'a> Launch<'a> {
         }
     }
 
+    /// Puts a word into a constant bank at an offset (bytes).
     pub fn set_const_u32(&mut self, bank: usize, offset: usize, value: u32) {
         self.set_const(bank, offset, &value.to_le_bytes());
     }
@@ -163,13 +165,16 @@ impl Default for Checks {
 }
 
 impl Checks {
+    /// None of them.
     pub const NONE: Checks =
         Checks { memory: false, init: false, race: false, strict_race: false, sync: false };
+    /// All of them; two warps that write the same value are a note only.
     pub const ALL: Checks = Checks { memory: true, init: true, race: true, strict_race: false, sync: true };
 }
 
 /// How to run, as opposed to what.
 pub struct Options<'a> {
+    /// What is checked.
     pub checks: Checks,
     /// Instructions of warps that the whole launch may execute.
     pub step_limit: u64,
@@ -187,8 +192,10 @@ pub struct Options<'a> {
 /// A side of a conditional branch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Side {
+    /// The lanes that take the branch.
     #[default]
     Taken,
+    /// The lanes that do not.
     FallThrough,
 }
 
@@ -214,6 +221,7 @@ pub struct Stats {
     pub thread_instructions: u64,
     /// By code address: what a checker saw that is no fault of the program.
     pub notes: Vec<Note>,
+    /// What was counted, if that was asked for.
     pub profile: Option<Profile>,
 }
 

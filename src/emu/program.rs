@@ -100,6 +100,7 @@ impl Program {
         self
     }
 
+    /// What it runs on.
     pub fn chip(&self) -> Chip {
         self.chip
     }

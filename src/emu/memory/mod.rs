@@ -67,21 +67,45 @@ pub struct Memory {
 /// A request that cannot be satisfied.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
+    /// More bytes than there are addresses.
     #[error("{0} bytes do not fit into the address space")]
     TooLarge(u64),
+    /// No power of two, or too large.
     #[error("alignment {0} is not a power of two between 1 and 65536")]
     Alignment(u64),
+    /// Not all of it is in one buffer.
     #[error("{size} bytes at {addr:#x} are not inside one buffer")]
-    Unmapped { addr: u64, size: u64 },
+    Unmapped {
+        /// Of the first byte.
+        addr: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// An address that no buffer may have.
     #[error("a buffer at {0:#x}: not a multiple of 4")]
     Misplaced(u64),
+    /// Words given for a buffer that needs more.
     #[error("{words} words for a buffer of {size} bytes")]
-    TooFew { words: usize, size: u64 },
+    TooFew {
+        /// What there is.
+        words: usize,
+        /// Bytes that they should hold.
+        size: u64,
+    },
+    /// Another buffer is there.
     #[error("{size} bytes at {base:#x} overlap the buffer at {by:#x}")]
-    Taken { base: u64, size: u64, by: u64 },
+    Taken {
+        /// Of the first byte.
+        base: u64,
+        /// Bytes.
+        size: u64,
+        /// Address of the buffer that is there.
+        by: u64,
+    },
 }
 
 impl Memory {
+    /// Nothing is mapped.
     pub fn new() -> Memory {
         Memory { buffers: Vec::new(), low: FIRST, high: 1 << 32 }
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU32;
 /// The words of a buffer, little-endian.
 #[derive(Debug)]
 pub enum Words {
+    /// Words of its own.
     Owned(Vec<AtomicU32>),
     /// Memory that others see, too: a mapping that lives as long as the process.
     Static(&'static [AtomicU32]),

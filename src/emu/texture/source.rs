@@ -46,14 +46,18 @@ impl Texels for Format {
 /// Where a component of a lookup's result comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
+    /// Zero.
     Zero,
     /// Of the texel: 0 to 3.
     Channel(u8),
+    /// The integer 1.
     OneInt,
+    /// The float 1.
     OneFloat,
 }
 
 impl Source {
+    /// Each channel from itself.
     pub const IDENTITY: [Source; 4] =
         [Source::Channel(0), Source::Channel(1), Source::Channel(2), Source::Channel(3)];
 
@@ -70,7 +74,9 @@ impl Source {
 /// A texture as a lookup sees it: levels from the first visible one on.
 #[derive(Clone, Debug)]
 pub struct Texture {
+    /// Its shape.
     pub dim: Dim,
+    /// Of the first byte.
     pub address: u64,
     /// Sizes in texels (the third extent: layers and faces, depth or samples), and where the blocks of texels lie.
     pub levels: Vec<Level>,
@@ -80,8 +86,11 @@ pub struct Texture {
     pub first_z: u32,
     /// Samples of a pixel, and log2 of their grid in x and y.
     pub samples: u32,
+    /// Samples in x and y.
     pub grid: (u32, u32),
+    /// What reads a texel.
     pub texels: Arc<dyn Texels>,
+    /// Where each channel comes from.
     pub sources: [Source; 4],
     /// What a query tells for the third extent, unless that is depth.
     pub layers: u32,
