@@ -25,11 +25,13 @@ pub enum FaultKind {
     IllegalInstruction,
     /// More instructions than the launch allows.
     StepLimit,
+    /// The emulator itself is wrong: a violated invariant. Nothing that a program does makes it right.
+    Defect,
 }
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [FaultKind; 10] = [
+    pub const ALL: [FaultKind; 11] = [
         FaultKind::Misaligned,
         FaultKind::OutOfBounds,
         FaultKind::Uninitialized,
@@ -40,6 +42,7 @@ impl FaultKind {
         FaultKind::Trap,
         FaultKind::IllegalInstruction,
         FaultKind::StepLimit,
+        FaultKind::Defect,
     ];
 
     /// The names that fixtures use, in the order of [`FaultKind::ALL`].
@@ -54,6 +57,7 @@ impl FaultKind {
         "trap",
         "illegal_instruction",
         "step_limit",
+        "defect",
     ];
 
     /// The name that fixtures use.

@@ -8,6 +8,7 @@ use super::lanes::Row;
 use super::memory::Memory;
 use super::resolve::Uniform;
 use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank};
+use crate::caught::catching;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -52,7 +53,23 @@ impl Tally {
 }
 
 /// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
+///
+/// # Errors
+/// What the program does wrong, with its place; a launch that the machine does not take; a defect of the emulator
+/// ([`FaultKind::Defect`]). It never panics and prints nothing.
 pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
+    catching(|| execute(launch, memory, options)).unwrap_or_else(|said| {
+        Err(Box::new(Fault {
+            kind: FaultKind::Defect,
+            kernel: launch.kernel.clone(),
+            place: Place::default(),
+            detail: format!("{said}: this is a bug in nvir, please report it with the kernel"),
+            other: None,
+        }))
+    })
+}
+
+fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
     let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
     let refuse = |detail: String| {
         let place = Place::default();
@@ -209,7 +226,11 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
             let mut block = Block::new(env, number);
             while !failed.load(Relaxed) {
                 let before = block.st.steps;
-                let ended = block.run(env, TURN, limit, &mut None);
+                // What panics here does so again in order, where it is reported.
+                let Ok(ended) = catching(|| block.run(env, TURN, limit, &mut None)) else {
+                    failed.store(true, Relaxed);
+                    return None;
+                };
                 let total = steps.fetch_add(block.st.steps - before, Relaxed) + block.st.steps - before;
                 match ended {
                     Ok(Progress::Done) if total <= limit => {
