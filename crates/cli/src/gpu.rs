@@ -170,11 +170,14 @@ fn library() -> Result<PathBuf, String> {
 
 /// The file of a program, as a shell looks for it.
 fn find(name: &OsStr) -> Result<PathBuf, String> {
-    let executable = |p: &Path| p.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    let executable =
+        |p: &Path| p.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
     if name.to_string_lossy().contains('/') {
         let path = PathBuf::from(name);
         return match path.metadata() {
-            Err(e) if e.kind() == ErrorKind::NotFound => Err(format!("{}: there is no such program", path.display())),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                Err(format!("{}: there is no such program", path.display()))
+            }
             Err(e) => Err(format!("{}: {e}", path.display())),
             Ok(_) if executable(&path) => Ok(path),
             Ok(_) => Err(format!("{}: not a program", path.display())),

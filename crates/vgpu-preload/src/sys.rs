@@ -229,14 +229,7 @@ pub fn identity(fd: c_int) -> Result<(u64, u64)> {
     // By number, since this library intercepts the functions for it.
     // SAFETY: an empty path, and a buffer of the right type.
     let n = unsafe {
-        libc::syscall(
-            libc::SYS_statx,
-            fd,
-            c"".as_ptr(),
-            libc::AT_EMPTY_PATH,
-            libc::STATX_INO,
-            &raw mut found,
-        )
+        libc::syscall(libc::SYS_statx, fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_INO, &raw mut found)
     };
     if n < 0 {
         return Err(errno());

@@ -51,7 +51,9 @@ impl Node {
     pub fn inode(&self, path: &[u8]) -> u64 {
         match self {
             Node::Device(card) => 0x6e76_6972_0000 + u64::from(*card),
-            _ => path.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)),
+            _ => path
+                .iter()
+                .fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)),
         }
     }
 }
@@ -99,7 +101,9 @@ pub fn find(path: &[u8], cards: u32) -> Option<Node> {
             "vendor",
         ]),
         (Some("device"), Some("drm"), None, _) => Some(Node::Folder(vec![node_name(card)])),
-        (Some("device"), Some("drm"), Some(name), None) if name == node_name(card) => folder(&["dev", "uevent"]),
+        (Some("device"), Some("drm"), Some(name), None) if name == node_name(card) => {
+            folder(&["dev", "uevent"])
+        }
         (Some("device"), Some("subsystem"), None, _) => Some(Node::Link("../../../bus/pci")),
         (Some("device"), Some(name), None, _) => match name {
             // A GK110's PCI identity: the driver asks the card for its chip, not the bus.

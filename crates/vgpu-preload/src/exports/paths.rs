@@ -316,7 +316,8 @@ pub unsafe extern "C" fn readlink(path: *const c_char, to: *mut c_char, room: si
     if let Some(r) = unsafe { link_ours(path, to, room) } {
         return r;
     }
-    let real = next!(c"readlink", unsafe extern "C" fn(*const c_char, *mut c_char, size_t) -> ssize_t, else -1);
+    let real =
+        next!(c"readlink", unsafe extern "C" fn(*const c_char, *mut c_char, size_t) -> ssize_t, else -1);
     // SAFETY: the arguments are the caller's.
     unsafe { real(path, to, room) }
 }
@@ -345,7 +346,12 @@ pub unsafe extern "C" fn __readlink_chk(
 ///
 /// As glibc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readlinkat(dir: c_int, path: *const c_char, to: *mut c_char, room: size_t) -> ssize_t {
+pub unsafe extern "C" fn readlinkat(
+    dir: c_int,
+    path: *const c_char,
+    to: *mut c_char,
+    room: size_t,
+) -> ssize_t {
     // SAFETY: the caller's promise.
     if let Some(r) = unsafe { link_ours(path, to, room) } {
         return r;
