@@ -97,6 +97,24 @@ impl Level {
         }
     }
 
+    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the level, bytes).
+    pub fn runs(&self, x: u64, y: u64, z: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+        let run = match self.order {
+            Order::Pitch => u64::MAX,
+            Order::Blocks(_) => RUN.into(),
+        };
+        let level = *self;
+        let mut at = x;
+        let end = x.saturating_add(bytes);
+        std::iter::from_fn(move || {
+            let left = end.checked_sub(at).filter(|&left| left != 0)?;
+            let offset = level.byte(at, y, z);
+            let count = left.min(run - at % run);
+            at += count;
+            Some((offset, count))
+        })
+    }
+
     /// Bytes of the level with all its slices.
     fn bytes(&self) -> u64 {
         let (mut rows, mut slices) = (u64::from(self.rows), u64::from(self.slices));

@@ -12,7 +12,7 @@ use super::trap::Trap;
 use super::warp::Warp;
 use crate::num::float::{add32, ftz32, max32, min32};
 use crate::num::int::sext;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Generic windows are 16 MiB.
 const WINDOW: u64 = 0xffff_ffff_ff00_0000;
@@ -218,12 +218,14 @@ pub(super) fn load(
             match fast {
                 Fast::Global(b) if mask == Mask::MAX => {
                     let buffer = &env.memory.buffers[b];
+                    let words: &[AtomicU32] = &buffer.words;
                     let at = a.map(|a| buffer.word(a) + k);
-                    row.0 = at.map(|at| buffer.words[at].load(Relaxed));
+                    row.0 = at.map(|at| words[at].load(Relaxed));
                 }
                 Fast::Global(b) => {
                     let buffer = &env.memory.buffers[b];
-                    gather(&|i| buffer.words[buffer.word(a[i]) + k].load(Relaxed));
+                    let words: &[AtomicU32] = &buffer.words;
+                    gather(&|i| words[buffer.word(a[i]) + k].load(Relaxed));
                 }
                 Fast::Shared if mask == Mask::MAX => row.0 = a.map(|a| st.shared[(a / 4) as usize + k]),
                 Fast::Shared => gather(&|i| st.shared[(a[i] / 4) as usize + k]),

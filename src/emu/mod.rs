@@ -38,8 +38,9 @@ mod warp;
 pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
-pub use memory::{MAX_BUFFER, Memory, MemoryError};
+pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 pub use program::Program;
+pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
 pub const CONST_BANKS: usize = 18;

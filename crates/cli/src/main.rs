@@ -16,6 +16,7 @@ mod ir;
 mod isa;
 mod opt;
 mod out;
+mod replay;
 mod run;
 mod stats;
 mod test;
@@ -58,6 +59,7 @@ enum Command {
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
+    Replay(replay::Args),
     Run(run::Args),
     Test(test::Args),
     Stats(stats::Args),
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
+        Command::Replay(a) => replay::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),

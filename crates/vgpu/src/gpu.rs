@@ -1,10 +1,16 @@
 //! The card, and what a client does with it.
 
-use crate::{Backing, Error};
+use crate::buffers::Buffers;
+use crate::card::Card;
+use crate::device::{Device, Written};
+use crate::launch::Launcher;
+use crate::log::Log;
+use crate::trace::Recorder;
+use crate::{Backing, Error, ErrorKind};
 use nvir::Chip;
 use std::fmt;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What card to make, and what to tell about it.
 pub struct Config {
@@ -20,6 +26,8 @@ pub struct Config {
     /// Gets a recording.
     pub trace: Option<Box<dyn Write + Send>>,
     pub launch: crate::launch::Options,
+    /// Work that one submission may take, about a unit for a byte that is moved; more is a fault.
+    pub work_limit: u64,
     /// Gets each fault's text once (place and reason), when it happens.
     pub on_fault: Option<Box<dyn Fn(&str) + Send + Sync>>,
 }
@@ -35,6 +43,7 @@ impl Config {
             log: None,
             trace: None,
             launch: crate::launch::Options::default(),
+            work_limit: crate::device::WORK_LIMIT,
             on_fault: None,
         }
     }
@@ -43,14 +52,18 @@ impl Config {
 /// One virtual card. Clones are the same card.
 #[derive(Clone)]
 pub struct Gpu {
-    card: Arc<Mutex<Card>>,
+    shared: Arc<Shared>,
 }
 
-struct Card {}
+struct Shared {
+    card: Mutex<Card>,
+    on_fault: Option<Box<dyn Fn(&str) + Send + Sync>>,
+}
 
 /// One open file description of the card's device: buffer handles and channels belong to it, and end with it.
 pub struct File {
     gpu: Gpu,
+    id: u32,
 }
 
 /// What `CHANNEL_ALLOC` returns.
@@ -113,7 +126,7 @@ pub struct Push {
     pub no_prefetch: bool,
 }
 
-/// Bytes that are free.
+/// Bytes that the buffers of one submission may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Space {
     pub vram: u64,
@@ -121,26 +134,81 @@ pub struct Space {
 }
 
 /// A buffer on its way from one file to another; keeps it alive.
-#[derive(Clone)]
 pub struct SharedBuffer {
-    _card: Gpu,
+    gpu: Gpu,
+    address: u64,
+}
+
+impl Drop for SharedBuffer {
+    fn drop(&mut self) {
+        self.gpu.card().unshare(self.address);
+    }
 }
 
 impl Gpu {
-    pub fn new(_config: Config, _backing: Box<dyn Backing>) -> Gpu {
-        Gpu { card: Arc::new(Mutex::new(Card {})) }
+    /// A card with nothing on it.
+    pub fn new(config: Config, backing: Box<dyn Backing>) -> Gpu {
+        let mut device = Device::new(config.chip, Launcher::new(config.launch), config.clock);
+        device.log = config.log.map(Log::new);
+        let recorder = config.trace.map(|to| Recorder::new(to, config.chip));
+        let mut card =
+            Card::new(device, Buffers::new(backing, config.vram_bytes, config.gart_bytes), recorder);
+        card.work_limit = config.work_limit;
+        Gpu { shared: Arc::new(Shared { card: Mutex::new(card), on_fault: config.on_fault }) }
+    }
+
+    pub(crate) fn card(&self) -> MutexGuard<'_, Card> {
+        self.shared.card.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// What `open` of the device does.
     pub fn open(&self) -> File {
-        File { gpu: self.clone() }
+        File { gpu: self.clone(), id: self.card().open() }
+    }
+
+    pub fn chip(&self) -> Chip {
+        self.card().device.chip
     }
 
     /// Writes what observers still hold.
-    pub fn flush(&self) {}
+    pub fn flush(&self) {
+        let mut card = self.card();
+        if let Some(log) = &mut card.device.log {
+            log.flush();
+        }
+        if let Some(recorder) = &mut card.recorder {
+            recorder.flush();
+        }
+    }
+
+    /// The words at a GPU address, as the processor sees them. An error: they are not inside one buffer.
+    pub fn read(&self, address: u64, words: &mut [u32]) -> Result<()> {
+        self.card().device.memory.read_words(address, words).map_err(|e| Error::invalid(e.to_string()))
+    }
+
+    /// Writes words at a GPU address, as the processor does it.
+    pub fn write(&self, address: u64, words: &[u32]) -> Result<()> {
+        self.card().device.memory.write_words(address, words).map_err(|e| Error::invalid(e.to_string()))
+    }
+
+    /// From now on every submission keeps a list of what its methods write.
+    pub fn keep_writes(&self) {
+        self.card().device.written = Some(Vec::new());
+    }
+
+    /// What the methods of the last submission wrote, in order.
+    pub fn writes(&self) -> Vec<Written> {
+        self.card().device.written.clone().unwrap_or_default()
+    }
 }
 
 type Result<T> = std::result::Result<T, Error>;
+
+impl Drop for File {
+    fn drop(&mut self) {
+        self.gpu.card().close(self.id);
+    }
+}
 
 impl File {
     /// The card that was opened.
@@ -150,47 +218,52 @@ impl File {
 
     /// `GETPARAM`. Unknown parameters are errors.
     pub fn getparam(&self, param: u64) -> Result<u64> {
-        Err(Error::invalid(format!("parameter {param} does not exist")))
+        self.gpu.card().getparam(param)
     }
 
     /// `CHANNEL_ALLOC`. The two arguments name engines or memory on other chips and mean nothing here.
     pub fn channel_alloc(&self, _fb_ctxdma: u32, _tt_ctxdma: u32) -> Result<ChannelInfo> {
-        Err(Error::invalid("no channels"))
+        self.gpu.card().channel_alloc(self.id)
     }
 
     /// `CHANNEL_FREE`.
-    pub fn channel_free(&self, _channel: u32) -> Result<()> {
-        Ok(())
+    pub fn channel_free(&self, channel: u32) -> Result<()> {
+        self.gpu.card().channel_free(self.id, channel)
     }
 
     /// `GROBJ_ALLOC`: the class that `handle` stands for.
-    pub fn object_alloc(&self, _channel: u32, _handle: u32, _class: u32) -> Result<()> {
-        Ok(())
+    pub fn object_alloc(&self, channel: u32, handle: u32, class: u32) -> Result<()> {
+        self.gpu.card().object_alloc(self.id, channel, handle, class)
     }
 
-    /// `NOTIFIEROBJ_ALLOC`: the offset in the notifier buffer.
-    pub fn notifier_alloc(&self, _channel: u32, _handle: u32, _size: u32) -> Result<u32> {
-        Ok(0)
+    /// `NOTIFIEROBJ_ALLOC`: the offset in the notifier buffer. Nothing is ever written there.
+    pub fn notifier_alloc(&self, channel: u32, _handle: u32, size: u32) -> Result<u32> {
+        self.gpu.card().notifier_alloc(self.id, channel, size)
     }
 
-    /// `GPUOBJ_FREE`.
-    pub fn object_free(&self, _channel: u32, _handle: u32) -> Result<()> {
-        Ok(())
+    /// `GPUOBJ_FREE`. Handles that are not known are accepted.
+    pub fn object_free(&self, channel: u32, handle: u32) -> Result<()> {
+        self.gpu.card().object_free(self.id, channel, handle)
     }
 
     /// `GEM_NEW`.
-    pub fn gem_new(&self, _request: GemNew) -> Result<GemInfo> {
-        Err(Error::invalid("no buffers"))
+    pub fn gem_new(&self, request: GemNew) -> Result<GemInfo> {
+        self.gpu.card().gem_new(self.id, request, None)
+    }
+
+    /// A new buffer at a GPU address of the caller's choice, a multiple of a page: for replays.
+    pub fn gem_new_at(&self, request: GemNew, address: u64) -> Result<GemInfo> {
+        self.gpu.card().gem_new(self.id, request, Some(address))
     }
 
     /// `GEM_INFO`.
     pub fn gem_info(&self, handle: u32) -> Result<GemInfo> {
-        Err(Error::not_found(format!("there is no buffer {handle}")))
+        self.gpu.card().gem_info(self.id, handle)
     }
 
     /// `GEM_CLOSE`. The buffer ends with the last handle or [`SharedBuffer`].
     pub fn gem_close(&self, handle: u32) -> Result<()> {
-        Err(Error::not_found(format!("there is no buffer {handle}")))
+        self.gpu.card().gem_close(self.id, handle)
     }
 
     /// `GEM_CPU_PREP`: buffers are always idle.
@@ -203,30 +276,52 @@ impl File {
         self.gem_info(handle).map(|_| ())
     }
 
-    /// `GEM_PUSHBUF`: executes the ranges as one stream. Without ranges it only tells the space.
-    pub fn submit(&self, _channel: u32, _buffers: &[BufferUse], _pushes: &[Push]) -> Result<Space> {
-        Ok(Space::default())
+    /// `GEM_PUSHBUF`: executes the ranges as one stream before it returns. Without ranges it only tells the space. A fault
+    /// is [`ErrorKind::NoDevice`], for this submission and all later ones of the channel; what came before it has been
+    /// done, and fences behind it are signalled.
+    pub fn submit(&self, channel: u32, buffers: &[BufferUse], pushes: &[Push]) -> Result<Space> {
+        let (result, new) = {
+            let mut card = self.gpu.card();
+            let faults = card.faults;
+            let result = card.submit(self.id, channel, buffers, pushes);
+            (result, card.faults != faults)
+        };
+        if let (Err(e), true, Some(tell)) = (&result, new, &self.gpu.shared.on_fault) {
+            debug_assert_eq!(e.kind, ErrorKind::NoDevice);
+            tell(&e.message);
+        }
+        result
     }
 
     /// For `PRIME_HANDLE_TO_FD`: the buffer, to be kept with the new descriptor.
     pub fn export(&self, handle: u32) -> Result<SharedBuffer> {
-        Err(Error::not_found(format!("there is no buffer {handle}")))
+        let address = self.gpu.card().share(self.id, handle)?;
+        Ok(SharedBuffer { gpu: self.gpu.clone(), address })
     }
 
     /// For `PRIME_FD_TO_HANDLE`: the handle of the buffer in this file, the old one if it has one already. An error if the
     /// buffer is another card's.
-    pub fn import(&self, _buffer: &SharedBuffer) -> Result<u32> {
-        Err(Error::invalid("no buffers"))
+    pub fn import(&self, buffer: &SharedBuffer) -> Result<u32> {
+        if !Arc::ptr_eq(&self.gpu.shared, &buffer.gpu.shared) {
+            return Err(Error::invalid("the buffer is another card's"));
+        }
+        self.gpu.card().adopt(self.id, buffer.address)
     }
 
     /// `GEM_FLINK`: the buffer's global name, which any file of this card can open.
     pub fn flink(&self, handle: u32) -> Result<u32> {
-        Err(Error::not_found(format!("there is no buffer {handle}")))
+        self.gpu.card().name(self.id, handle)
     }
 
     /// `GEM_OPEN`: a handle for a name.
     pub fn open_name(&self, name: u32) -> Result<GemInfo> {
-        Err(Error::not_found(format!("there is no buffer named {name}")))
+        self.gpu.card().open_name(self.id, name)
+    }
+}
+
+impl fmt::Debug for SharedBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBuffer").field("address", &self.address).finish_non_exhaustive()
     }
 }
 

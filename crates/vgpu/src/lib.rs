@@ -8,25 +8,38 @@
 //! the real driver.
 
 mod backing;
+mod buffers;
+mod card;
+mod channel;
+mod class;
+mod clear;
+mod colour;
 pub mod compute;
+mod condition;
+mod constants;
+mod copy;
+mod device;
 mod error;
 mod gpu;
 pub mod launch;
+mod log;
+mod m2mf;
+mod mme;
+pub mod names;
+mod push;
+mod query;
 pub mod registers;
+pub mod replay;
+pub mod trace;
+mod transfer;
+mod twod;
+mod upload;
 
 pub use backing::{Backing, Owned};
+pub use device::{Place, What, Written};
 pub use error::{Error, ErrorKind};
 pub use gpu::{BufferUse, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, Push, SharedBuffer, Space};
-
-pub use nvir::emu::Memory;
-
-/// The words of a buffer.
-// Until the emulator has it.
-#[derive(Debug)]
-pub enum Words {
-    Owned(Vec<std::sync::atomic::AtomicU32>),
-    Static(&'static [std::sync::atomic::AtomicU32]),
-}
+pub use nvir::emu::{Memory, Words};
 
 /// Bytes of a page: sizes and addresses of buffers are multiples.
 pub const PAGE: u64 = 4096;

@@ -4,7 +4,12 @@
 //! outside the 32-bit shared and local windows. Words are atomics, so that blocks can run on several threads
 //! without `unsafe`; [`super::conflict`] guarantees that the order of blocks never shows in a result.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+mod transfer;
+mod words;
+
+pub use words::Words;
+
+use std::sync::atomic::AtomicU32;
 
 /// Bytes that nothing maps between two buffers, and below the first.
 const GUARD: u64 = 0x1_0000;
@@ -31,7 +36,7 @@ pub(super) struct Buffer {
     pub size: u64,
     /// `base` rounded down to a multiple of 4: the address of `words[0]`.
     pub origin: u64,
-    pub words: Vec<AtomicU32>,
+    pub words: Words,
     /// Bit n: byte n of the memory from `origin` on has been written. Absent: all of it.
     pub init: Option<Vec<AtomicU32>>,
 }
@@ -68,6 +73,12 @@ pub enum MemoryError {
     Alignment(u64),
     #[error("{size} bytes at {addr:#x} are not inside one buffer")]
     Unmapped { addr: u64, size: u64 },
+    #[error("a buffer at {0:#x}: not a multiple of 4")]
+    Misplaced(u64),
+    #[error("{words} words for a buffer of {size} bytes")]
+    TooFew { words: usize, size: u64 },
+    #[error("{size} bytes at {base:#x} overlap the buffer at {by:#x}")]
+    Taken { base: u64, size: u64, by: u64 },
 }
 
 impl Memory {
@@ -96,10 +107,35 @@ impl Memory {
         }
         let origin = base & !3;
         let words = (base + size).next_multiple_of(4) - origin;
-        let words = (0..words / 4).map(|_| AtomicU32::new(0)).collect();
+        let words = Words::zeroed((words / 4) as usize);
         let at = self.buffers.partition_point(|b| b.base < base);
         self.buffers.insert(at, Buffer { base, size, origin, words, init: None });
         Ok(base)
+    }
+
+    /// Maps words that exist at an address, a multiple of 4: what is written there is written to them. They may reach
+    /// further than `size` bytes, not less far.
+    pub fn insert(&mut self, base: u64, size: u64, words: Words) -> Result<(), MemoryError> {
+        let end = base.checked_add(size).filter(|&end| end <= HIGH_END).ok_or(MemoryError::TooLarge(size))?;
+        if !base.is_multiple_of(4) {
+            return Err(MemoryError::Misplaced(base));
+        }
+        if size == 0 || words.len() as u64 * 4 < size {
+            return Err(MemoryError::TooFew { words: words.len(), size });
+        }
+        let at = self.buffers.partition_point(|b| b.base < base);
+        let before = at.checked_sub(1).map(|i| &self.buffers[i]).filter(|b| b.base + b.size > base);
+        if let Some(b) = before.or(self.buffers.get(at).filter(|b| b.base < end)) {
+            return Err(MemoryError::Taken { base, size, by: b.base });
+        }
+        self.buffers.insert(at, Buffer { base, size, origin: base, words, init: None });
+        Ok(())
+    }
+
+    /// Unmaps the buffer that begins at `base`, and gives its words back.
+    pub fn remove(&mut self, base: u64) -> Option<Words> {
+        let at = self.buffers.binary_search_by_key(&base, |b| b.base).ok()?;
+        Some(self.buffers.remove(at).words)
     }
 
     /// Marks the buffer at `addr` as never written, for `initcheck`.
@@ -130,39 +166,6 @@ impl Memory {
             Some(b) => format!(" (byte {} of the one of {} bytes at {:#x})", addr - b.base, b.size, b.base),
         }
     }
-
-    /// Copies `data` to `addr`.
-    pub fn write(&mut self, addr: u64, data: &[u8]) -> Result<(), MemoryError> {
-        let size = data.len() as u64;
-        let at = self.find(addr, size).ok_or(MemoryError::Unmapped { addr, size })?;
-        let buffer = &mut self.buffers[at];
-        for (i, &byte) in data.iter().enumerate() {
-            let a = addr + i as u64;
-            let at = buffer.word(a);
-            let word = buffer.words[at].get_mut();
-            let shift = (a & 3) * 8;
-            *word = *word & !(0xff << shift) | u32::from(byte) << shift;
-            if let Some(init) = &mut buffer.init {
-                let bit = (a - buffer.origin) as usize;
-                *init[bit / 32].get_mut() |= 1 << (bit % 32);
-            }
-        }
-        Ok(())
-    }
-
-    /// The `size` bytes at `addr`.
-    pub fn read(&self, addr: u64, size: u64) -> Result<Vec<u8>, MemoryError> {
-        let at = self.find(addr, size).ok_or(MemoryError::Unmapped { addr, size })?;
-        let buffer = &self.buffers[at];
-        let skip = ((addr - buffer.origin) & 3) as usize;
-        let words = &buffer.words[buffer.word(addr)..];
-        let words = &words[..(skip + size as usize).div_ceil(4).min(words.len())];
-        let mut bytes = Vec::with_capacity(words.len() * 4);
-        words.iter().for_each(|w| bytes.extend(w.load(Relaxed).to_le_bytes()));
-        bytes.drain(..skip);
-        bytes.truncate(size as usize);
-        Ok(bytes)
-    }
 }
 
 #[cfg(test)]
@@ -189,5 +192,26 @@ mod tests {
         assert!(m.alloc(1 << 41, 4).is_err());
         m.low = LOW_END - 10;
         assert!(m.alloc(16, 4).unwrap() > 1 << 32);
+    }
+    #[test]
+    fn words_of_others_are_mapped_and_given_back() {
+        static WORDS: [AtomicU32; 4] = [const { AtomicU32::new(7) }; 4];
+        let mut m = Memory::new();
+        m.insert(0x1_0000_0000, 12, Words::Static(&WORDS)).unwrap();
+        m.insert(0x1_0000_000c, 8, Words::zeroed(2)).unwrap();
+        m.write(0x1_0000_0003, &[1, 2]).unwrap();
+        assert_eq!(WORDS[0].load(std::sync::atomic::Ordering::Relaxed), 0x0100_0007);
+        assert_eq!(WORDS[1].load(std::sync::atomic::Ordering::Relaxed), 2);
+        let refused = |m: &mut Memory, base, size, n| m.insert(base, size, Words::zeroed(n)).unwrap_err();
+        let by = 0x1_0000_0000;
+        assert_eq!(refused(&mut m, by - 4, 8, 2), MemoryError::Taken { base: by - 4, size: 8, by });
+        assert_eq!(refused(&mut m, by + 8, 4, 1), MemoryError::Taken { base: by + 8, size: 4, by });
+        assert_eq!(refused(&mut m, by + 0x21, 4, 1), MemoryError::Misplaced(by + 0x21));
+        assert_eq!(refused(&mut m, by + 0x20, 8, 1), MemoryError::TooFew { words: 1, size: 8 });
+        assert_eq!(refused(&mut m, (1 << 40) - 4, 8, 2), MemoryError::TooLarge(8));
+        assert_eq!(refused(&mut m, 4, u64::MAX - 3, 2), MemoryError::TooLarge(u64::MAX - 3));
+        assert!(m.remove(by + 4).is_none());
+        assert!(matches!(m.remove(by), Some(Words::Static(w)) if w.len() == 4));
+        assert!(!m.contains(by, 1) && m.contains(by + 12, 8) && !m.contains(by + 12, 9));
     }
 }
