@@ -151,8 +151,17 @@ pub struct Extent {
 
 /// Levels one after the other, each in blocks of its own size.
 pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    let mut layout = place(levels, |e| Order::Blocks(TileMode::choose(e.rows, e.slices)));
-    // A layer begins with a whole block of level 0.
+    whole_blocks(place(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
+}
+
+/// The same where the blocks of the first level are known.
+pub fn block_linear_from(first: TileMode, levels: impl IntoIterator<Item = Extent>) -> Layout {
+    let tile = |i, e: &Extent| if i == 0 { first } else { TileMode::choose(e.rows, e.slices) };
+    whole_blocks(place(levels, |i, e| Order::Blocks(tile(i, e))))
+}
+
+/// A layer begins with a whole block of level 0.
+fn whole_blocks(mut layout: Layout) -> Layout {
     if let Some(Level { order: Order::Blocks(tile), .. }) = layout.levels.first() {
         layout.layer_stride = layout.layer_stride.next_multiple_of(1 << tile.shift_bytes());
     }
@@ -161,15 +170,15 @@ pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
 
 /// Levels one after the other, each row by row.
 pub fn pitch_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    place(levels, |_| Order::Pitch)
+    place(levels, |_, _| Order::Pitch)
 }
 
-fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(&Extent) -> Order) -> Layout {
+fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
     let mut end = 0u64;
-    let levels = levels.into_iter().map(|e| {
+    let levels = levels.into_iter().enumerate().map(|(i, e)| {
         let pitch = e.row_bytes.next_multiple_of(GOB_WIDTH);
         let slices = e.slices.unwrap_or(1);
-        let level = Level { order: order(&e), offset: end, pitch, rows: e.rows, slices };
+        let level = Level { order: order(i, &e), offset: end, pitch, rows: e.rows, slices };
         // The driver names addresses in units of 256 bytes.
         end += level.bytes().next_multiple_of(256);
         level

@@ -7,7 +7,7 @@ use super::inst::{Body, Inst};
 use super::lanes::Row;
 use super::memory::Memory;
 use super::resolve::Uniform;
-use super::{Launch, Options, PcProfile, Profile, Stats, access};
+use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -73,7 +73,8 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let blocks = launch.grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g.into()));
     let Some(blocks) = blocks else { return refuse("the grid has more than 2^64 blocks".to_string()) };
 
-    let (insts, pool) = link(launch);
+    let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
+    let (insts, pool) = link(launch, &banks);
     let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
     let bytes: u64 = memory.buffers.iter().map(|b| b.size).sum();
     let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
@@ -119,6 +120,7 @@ fn environment<'a>(
         insts,
         pool: pool.to_vec(),
         memory,
+        banks: bank::View::all(&launch.consts, memory, launch.zero_beyond_banks),
         checks,
         observed: tracker.is_some() || checks.init && partial,
         tracker,
@@ -129,7 +131,7 @@ fn environment<'a>(
 
 /// The values of the program's uniforms; instructions that name a register or a constant that this launch does
 /// not have become faults.
-fn link<'a>(launch: &'a Launch<'_>) -> (Cow<'a, [Inst]>, Vec<Row>) {
+fn link<'a>(launch: &'a Launch<'_>, banks: &[bank::View<'_>; CONST_BANKS]) -> (Cow<'a, [Inst]>, Vec<Row>) {
     let program = launch.program;
     let mut missing = vec![false; program.pool.uniforms.len()];
     let mut pool = Vec::with_capacity(missing.len());
@@ -137,9 +139,9 @@ fn link<'a>(launch: &'a Launch<'_>) -> (Cow<'a, [Inst]>, Vec<Row>) {
         pool.push(Row::splat(match *u {
             Uniform::Imm(v) => v,
             Uniform::Const(bank, at) => {
-                let data = launch.consts.get(bank as usize).map_or(&[][..], |b| b.as_slice());
-                *missing = at as usize >= data.len();
-                access::const_word(data, at as usize)
+                let view = banks.get(bank as usize).copied().unwrap_or(bank::View::none(false));
+                *missing = view.lacks(at);
+                view.word(at as usize)
             }
         }));
     }

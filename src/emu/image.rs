@@ -132,7 +132,7 @@ pub struct Image {
     /// The third extent of a level is depth: its slices share blocks.
     three_d: bool,
     /// Where a part of a three-dimensional image begins.
-    first_z: u32,
+    pub(super) first_z: u32,
 }
 
 impl Image {
@@ -311,6 +311,10 @@ pub enum Wrap {
     ClampToEdge,
     ClampToBorder,
     MirrorClampToEdge,
+    /// To the edge itself: a filter mixes the last texel and the border there.
+    Clamp,
+    MirrorClampToBorder,
+    MirrorClamp,
 }
 
 /// Comparison of a shadow lookup: reference OP texel.
@@ -336,6 +340,10 @@ pub struct Sampler {
     /// Shadow lookups compare with this; `Lequal` where the sampler says nothing.
     pub compare: Option<Compare>,
     pub border: [f32; 4],
+    /// The same as the bits of the result, whatever the format is, in place of `border`.
+    pub border_bits: Option<[u32; 4]>,
+    /// Filters go across the edges of a cube's faces.
+    pub seamless: bool,
     /// Coordinates are in texels instead of 0..1.
     pub unnormalized: bool,
     pub lod_bias: f32,
@@ -352,6 +360,8 @@ impl Default for Sampler {
             wrap: [Wrap::Repeat; 3],
             compare: None,
             border: [0.0; 4],
+            border_bits: None,
+            seamless: false,
             unnormalized: false,
             lod_bias: 0.0,
             min_lod: 0.0,

@@ -31,7 +31,7 @@ pub struct Args {
 
 pub fn run(a: Args) -> ExitCode {
     if a.log.is_some() && a.traces.len() > 1 {
-        return common::usage("--log takes one recording".into());
+        return common::usage("--log takes one recording");
     }
     let total = a.traces.iter().filter_map(|t| t.metadata().ok()).map(|m| m.len()).sum::<u64>();
     let bar = common::progress(usize::try_from(total).unwrap_or(usize::MAX));

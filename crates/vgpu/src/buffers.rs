@@ -61,10 +61,6 @@ impl Buffers {
         self.all.get_mut(&address)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &Buffer)> {
-        self.all.iter().map(|(address, buffer)| (*address, buffer))
-    }
-
     pub fn limits(&self) -> [u64; 2] {
         self.limit
     }

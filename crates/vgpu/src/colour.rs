@@ -90,6 +90,11 @@ impl Colour {
         Some(Colour { format: Format { kind, bits, bgra }, srgb, alpha })
     }
 
+    /// As surfaces of kernels see it.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
     /// Bytes of a texel.
     pub fn bytes(&self) -> usize {
         self.format.bytes() as usize
@@ -160,7 +165,7 @@ impl Colour {
 }
 
 /// The sRGB transfer functions (IEC 61966-2-1).
-fn to_linear(v: f32) -> f32 {
+pub(crate) fn to_linear(v: f32) -> f32 {
     if v <= 0.04045 { v / 12.92 } else { ((f64::from(v) + 0.055) / 1.055).powf(2.4) as f32 }
 }
 

@@ -30,6 +30,7 @@ mod push;
 mod query;
 pub mod registers;
 pub mod replay;
+pub mod texture;
 pub mod trace;
 mod transfer;
 mod twod;

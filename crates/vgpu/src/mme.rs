@@ -275,10 +275,11 @@ mod tests {
 
     #[test]
     fn bit_fields_and_arithmetic() {
-        let field = |op: u32, how, dst, a, b, source: u32, size: u32, to: u32| {
+        let field = |op: u32, how: u32, dst: u32, a: u32, b: u32, source: u32, size: u32, to: u32| {
             op | how << 4 | dst << 8 | a << 11 | b << 14 | source << 17 | size << 22 | to << 27
         };
-        let alu = |op, how, dst, a, b| how << 4 | dst << 8 | a << 11 | b << 14 | op << 17;
+        let alu =
+            |op: u32, how: u32, dst: u32, a: u32, b: u32| how << 4 | dst << 8 | a << 11 | b << 14 | op << 17;
         let code = [
             imm(1, 0, 2, 0, 0x40), // r2 = parameter 1
             imm(1, 2, 0, 0, 0x1040),

@@ -274,6 +274,8 @@ impl Replay {
         match self.file.submit(self.channel, &uses, &pushes) {
             Ok(_) => Ok(()),
             Err(e) if e.kind == crate::ErrorKind::NoDevice => {
+                // What the rest would have done is not there to compare.
+                self.executed = None;
                 self.report.fault = Some((submission.index, e.message));
                 Ok(())
             }

@@ -84,6 +84,12 @@ impl Memory {
         (addr & 3 == 0).then(|| &buffer.words[buffer.word(addr)..])
     }
 
+    /// The words of `size` bytes at `addr`, both multiples of 4.
+    pub(in crate::emu) fn slice(&self, addr: u64, size: u64) -> Option<&[AtomicU32]> {
+        let buffer = self.holder(addr, size).ok().filter(|_| (addr | size) & 3 == 0)?;
+        Some(&buffer.words[buffer.word(addr)..][..(size / 4) as usize])
+    }
+
     /// Copies `data` to `addr`.
     pub fn write(&self, addr: u64, data: &[u8]) -> Result<()> {
         self.holder(addr, data.len() as u64)?.put(addr, data);

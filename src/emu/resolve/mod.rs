@@ -43,6 +43,12 @@ impl Pool {
         Pool { uniforms: vec![zero], index: FxHashMap::from_iter([(zero, 0)]) }
     }
 
+    /// Forgets what was used.
+    pub fn clear(&mut self) {
+        self.uniforms.truncate(1);
+        self.index.retain(|_, at| *at == 0);
+    }
+
     fn get(&mut self, u: Uniform) -> Res<u16> {
         if let Some(&i) = self.index.get(&u) {
             return Ok(POOL + i);

