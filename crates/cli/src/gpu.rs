@@ -23,15 +23,15 @@ const LIBRARY: &str = "libnvir_vgpu.so";
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir gpu -t gk104 -- eglinfo -B                           what Mesa says of the card
-  nvir gpu -t gf100 --log - -- ./client                     every submission, method and launch, on standard error
+  nvir gpu -t gf100 --log - -- ./client                     every command and launch, on standard error
   nvir gpu -t gk110 --check all -- ./client                 every kernel under all four checkers
-  nvir gpu -t gk110 --trace a.trace -- ./client; nvir replay a.trace   record, and execute the recording again
-  nvir gpu -t gk104 -- shader_runner x.shader_test -auto -fbo          one of piglit's tests; `scripts/piglit` runs them all
+  nvir gpu --trace a.trace -- ./client; nvir replay a.trace record, and execute the recording again
+  nvir gpu -- shader_runner x.shader_test -auto -fbo        a test of piglit's; `scripts/piglit` runs all
   nvir gpu -t gk110 -- clinfo                               OpenCL by rusticl, where Mesa has it
 
-What it sets, where the program's environment does not: NOUVEAU_ENABLE_CL, RUSTICL_ENABLE, OCL_ICD_VENDORS (rusticl),
-MESA_SHADER_CACHE_DISABLE, PIGLIT_PLATFORM, and EGL_PLATFORM=surfaceless where there is no display. And always: LD_PRELOAD
-(before what is there), NOUVEAU_CHIPSET, and a variable for each option: NVIR_VGPU_LOG and so on.
+It sets LD_PRELOAD (before what is there), NOUVEAU_CHIPSET, a variable for each option (NVIR_VGPU_LOG
+and so on), and where the environment does not: NOUVEAU_ENABLE_CL, RUSTICL_ENABLE, OCL_ICD_VENDORS
+(rusticl), MESA_SHADER_CACHE_DISABLE, PIGLIT_PLATFORM, and EGL_PLATFORM=surfaceless without a display.
 Statically linked and setuid programs cannot be run so: nothing can be loaded before them.")]
 pub struct Args {
     /// The card's chip
@@ -53,6 +53,10 @@ pub struct Args {
     /// Write each kernel's code as a cubin and as SASS into this folder
     #[arg(long, value_name = "DIR")]
     dump_shaders: Option<PathBuf>,
+    /// After a fault in a kernel or command, of which standard error tells: `continue`, but the program gets no more results;
+    /// `refuse` its submissions, as the kernel does, which ends it by an assertion in libdrm; `exit` with status 1
+    #[arg(long, default_value = "continue", value_parser = ["continue", "refuse", "exit"], value_name = "WHAT")]
+    on_fault: String,
     /// How many cards there are
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), value_name = "N")]
     devices: u32,
@@ -97,6 +101,7 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     };
     command.env("LD_PRELOAD", preload).env("NOUVEAU_CHIPSET", chipset);
     command.env("NVIR_VGPU_DEVICES", a.devices.to_string());
+    command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);
     // With this one set, Mesa does not wait for what it reads back.
     command.env_remove("NOUVEAU_DISABLE_FENCES");
 

@@ -3,10 +3,10 @@
 
 use crate::fds::{self, Description};
 use crate::machine;
-use crate::options::options;
+use crate::options::{OnFault, options};
 use crate::sys::{self, Errno, Result};
 use crate::tree;
-use nvir_vgpu::{BufferUse, Error, File, GemInfo, GemNew, Push};
+use nvir_vgpu::{BufferUse, Error, ErrorKind, File, GemInfo, GemNew, Push};
 use std::sync::Arc;
 
 const EINVAL: Errno = Errno(libc::EINVAL);
@@ -277,7 +277,17 @@ fn submit(file: &File, a: &mut Args) -> Result<()> {
         .collect::<Vec<_>>();
     let done = file.submit(a.u32(0), &buffers, &pushes);
     file.gpu().flush();
-    let space = done.map_err(refused)?;
+    let space = match done {
+        // libdrm is not prepared for a refusal, and ends the program; the person at the terminal has been told.
+        Err(e) if e.kind == ErrorKind::NoDevice && options().on_fault != OnFault::Refuse => {
+            if options().on_fault == OnFault::Exit {
+                sys::exit(1);
+            }
+            file.submit(a.u32(0), &[], &[])
+        }
+        done => done,
+    };
+    let space = space.map_err(refused)?;
     a.set_u32(40, 0);
     a.set_u32(44, 0);
     a.set_u64(48, space.vram);

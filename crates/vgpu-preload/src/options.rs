@@ -16,8 +16,20 @@ const MAX_CARDS: u32 = 16;
 /// Tests want to see two.
 const DEFAULT_CARDS: u32 = if cfg!(test) { 2 } else { 1 };
 
+/// What a client sees of a fault of its channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnFault {
+    /// Nothing: submissions succeed, but only fences are signalled.
+    Continue,
+    /// Its submissions fail, as with the kernel's driver. libdrm ends the program then.
+    Refuse,
+    /// The process ends with status 1.
+    Exit,
+}
+
 /// What the variables ask for.
 pub struct Options {
+    pub on_fault: OnFault,
     pub chip: Chip,
     pub cards: u32,
     /// Where submissions, methods, launches and failed calls are told.
@@ -31,7 +43,7 @@ pub fn options() -> &'static Options {
     OPTIONS.get_or_init(|| {
         Options::read().unwrap_or_else(|why| {
             say(&why);
-            Options { chip: Chip::Gk110, cards: 0, log: None, trace: None }
+            Options { on_fault: OnFault::Continue, chip: Chip::Gk110, cards: 0, log: None, trace: None }
         })
     })
 }
@@ -65,7 +77,16 @@ impl Options {
             None => None,
             Some(name) => Some(Output::log(&name)?),
         };
-        Ok(Options { chip, cards, log, trace: variable("NVIR_VGPU_TRACE").map(PathBuf::from) })
+        let on_fault = match variable("NVIR_VGPU_ON_FAULT") {
+            None => OnFault::Continue,
+            Some(name) => match name.to_str() {
+                Some("continue") => OnFault::Continue,
+                Some("refuse") => OnFault::Refuse,
+                Some("exit") => OnFault::Exit,
+                _ => return Err(format!("NVIR_VGPU_ON_FAULT={}: continue, refuse or exit", name.display())),
+            },
+        };
+        Ok(Options { on_fault, chip, cards, log, trace: variable("NVIR_VGPU_TRACE").map(PathBuf::from) })
     }
 
     /// A new file for a card's recording: the name that was given, or with `.2`, `.3` and so on before its extension, as
