@@ -10,6 +10,7 @@ mod asm;
 mod common;
 mod compile;
 mod disasm;
+mod gpu;
 mod interp;
 mod ir;
 mod isa;
@@ -54,6 +55,7 @@ enum Command {
     Opt(opt::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Gpu(gpu::Args),
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
         Command::Disasm(a) => disasm::run(a),
+        Command::Gpu(a) => gpu::run(a),
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
