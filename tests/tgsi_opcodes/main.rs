@@ -2,6 +2,8 @@
 //! and what the reference interpreter gives, with every way of writing its operands; or else a diagnostic names it.
 
 mod arithmetic;
+// Shared with the random programs, which use more of it.
+#[allow(dead_code)]
 #[path = "../tgsi_random/case.rs"]
 mod case;
 mod effects;
