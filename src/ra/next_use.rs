@@ -5,8 +5,8 @@
 //! block, [`BlockUses`] knows the next use after each instruction.
 
 use crate::analysis::cfg::Cfg;
-use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Class, Function, ValueId};
+use crate::analysis::liveness::{Liveness, inst_blocks};
+use crate::ir::{BlockId, Class, Def, Function, ValueId};
 use cranelift_entity::SecondaryMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,8 +18,21 @@ pub const NEVER: u32 = u32::MAX / 4;
 
 /// Distances of the live-in values of each block to their next use, from its beginning.
 pub struct NextUse {
-    /// In the order of [`Liveness::live_in`].
-    distances: SecondaryMap<BlockId, Vec<u32>>,
+    /// Where the distances of each block begin, which are in the order of [`Liveness::live_in`].
+    starts: SecondaryMap<BlockId, u32>,
+    distances: Vec<u32>,
+}
+
+/// What the search knows of a block.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    /// The value that it was last reached for, by its number and one more.
+    reached: u32,
+    /// Where the distance of the next value that is live here goes.
+    next: u32,
+    /// Instructions, with the one at the end.
+    length: u32,
+    depth: u32,
 }
 
 impl NextUse {
@@ -31,7 +44,11 @@ impl NextUse {
         let mut sources: Vec<(BlockId, u32, u32)> = Vec::new();
         let mut last: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(END);
         let mut local: SecondaryMap<ValueId, u32> = SecondaryMap::with_default(NEVER);
-        let mut distances: SecondaryMap<BlockId, Vec<u32>> = SecondaryMap::new();
+        let mut nodes: SecondaryMap<BlockId, Node> = SecondaryMap::new();
+        nodes.resize(f.blocks.len());
+        let mut starts: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+        starts.resize(f.blocks.len());
+        let mut total = 0;
         for &b in cfg.rpo() {
             first_uses(f, b, &mut local);
             for &v in live.live_in(b).iter().filter(|&&v| local[v] < NEVER) {
@@ -39,37 +56,60 @@ impl NextUse {
                 last[v] = sources.len() as u32 - 1;
             }
             clear_uses(f, b, &mut local);
-            distances[b].reserve_exact(live.live_in(b).len());
+            let length = f.blocks[b].body.len() as u32 + 1;
+            nodes[b] = Node { reached: 0, next: total, length, depth: cfg.loop_depth(b) };
+            starts[b] = total;
+            total += live.live_in(b).len() as u32;
         }
+        let mut distances = vec![NEVER; total as usize];
+        let blocks = inst_blocks(f, cfg);
         // Values in order, so that each finds the end of the list of a block where it is live.
         let mut work: BinaryHeap<Reverse<(u32, BlockId)>> = BinaryHeap::new();
-        for v in f.values.keys() {
+        for v in f.values.keys().filter(|&v| last[v] != END) {
+            let def = match f.values[v].def {
+                Def::Inst(i) => blocks[i].expand(),
+                Def::Block(b) => Some(b),
+                Def::Func => Some(f.entry()),
+                Def::None => None,
+            };
             let mut at = last[v];
             while let Some(&(b, distance, before)) = sources.get(at as usize) {
                 work.push(Reverse((distance, b)));
                 at = before;
             }
+            let mark = v.as_u32() + 1;
             while let Some(Reverse((distance, b))) = work.pop() {
-                let list = &mut distances[b];
-                // Not live here, which is where it is defined; or reached on a shorter way.
-                if live.live_in(b).get(list.len()) != Some(&v) {
+                let here = &mut nodes[b];
+                if std::mem::replace(&mut here.reached, mark) == mark {
                     continue;
                 }
-                list.push(distance);
-                for &p in cfg.preds(b) {
-                    let length = f.blocks[p].body.len() as u32 + 1;
-                    let way = length.saturating_add(exit_penalty(cfg, p, b));
-                    work.push(Reverse((distance.saturating_add(way).min(NEVER), p)));
+                distances[here.next as usize] = distance;
+                here.next += 1;
+                let depth = here.depth;
+                for &p in cfg.preds(b).iter().filter(|&&p| Some(p) != def) {
+                    let there = &nodes[p];
+                    if there.reached != mark {
+                        let way = there.length.saturating_add(penalty(there.depth, depth));
+                        work.push(Reverse((distance.saturating_add(way).min(NEVER), p)));
+                    }
                 }
             }
         }
-        NextUse { distances }
+        NextUse { starts, distances }
+    }
+
+    fn of<'n>(&'n self, live: &Liveness, b: BlockId) -> &'n [u32] {
+        let start = self.starts[b] as usize;
+        &self.distances[start..start + live.live_in(b).len()]
     }
 }
 
+fn penalty(from: u32, to: u32) -> u32 {
+    from.saturating_sub(to).saturating_mul(LOOP_EXIT)
+}
+
 fn exit_penalty(cfg: &Cfg, from: BlockId, to: BlockId) -> u32 {
-    let out = cfg.loop_depth(from).saturating_sub(cfg.loop_depth(to));
-    out.saturating_mul(LOOP_EXIT)
+    penalty(cfg.loop_depth(from), cfg.loop_depth(to))
 }
 
 fn first_uses(f: &Function, b: BlockId, local: &mut SecondaryMap<ValueId, u32>) {
@@ -118,7 +158,7 @@ impl BlockUses {
         let block = &f.blocks[b];
         for s in block.term.successors() {
             let penalty = exit_penalty(cfg, b, s);
-            for (&v, &d) in live.live_in(s).iter().zip(&next_use.distances[s]) {
+            for (&v, &d) in live.live_in(s).iter().zip(next_use.of(live, s)) {
                 let d = d.saturating_add(penalty).min(NEVER);
                 self.at_exit[v] = self.at_exit[v].min(d);
                 self.touched.push(v);
