@@ -158,16 +158,6 @@ impl<'s> Lexer<'s> {
         &self.text[self.pos..self.pos + len]
     }
 
-    /// The next eight bytes as one number, the first lowest; zeros after the end of the text.
-    #[inline]
-    pub fn eight_bytes(&self) -> u64 {
-        let rest = &self.text.as_bytes()[self.pos..];
-        match rest.first_chunk() {
-            Some(bytes) => u64::from_le_bytes(*bytes),
-            None => rest.iter().rev().fold(0, |sum, &b| sum << 8 | u64::from(b)),
-        }
-    }
-
     /// Goes past the next token, which has so many bytes.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
@@ -223,9 +213,6 @@ impl<'s> Lexer<'s> {
                 b'\n' => {
                     first = true;
                     self.pos += 1;
-                    // Lines are mostly indented by a few blanks.
-                    let others = self.eight_bytes() ^ u64::from_le_bytes([b' '; 8]);
-                    self.pos += others.trailing_zeros() as usize / 8;
                 }
                 b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.pos += 1,
                 b'#' if first => self.skip_line(),

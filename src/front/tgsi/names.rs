@@ -69,73 +69,6 @@ names! {
     }
 }
 
-impl File {
-    /// The file whose name, followed by `[`, a text begins with, and the length of the name. The text's first eight bytes
-    /// are given as one number, the first byte lowest. No branch depends on which file it is.
-    #[inline]
-    pub fn before_bracket(text: u64) -> Option<(File, usize)> {
-        const ONES: u64 = u64::from_le_bytes([1; 8]);
-        let others = text ^ (ONES * b'[' as u64);
-        // The highest bit of each byte that is zero, and perhaps of some above the first of them.
-        let brackets = others.wrapping_sub(ONES) & !others & (ONES << 7);
-        if brackets == 0 {
-            return None;
-        }
-        let bits = brackets.trailing_zeros() & !7;
-        let name = text & ((1 << bits) - 1);
-        let (key, file) = SHORT_FILES[slot(name, MULTIPLIER)];
-        (key == name).then_some((file, bits as usize / 8))
-    }
-}
-
-const SLOTS: usize = 64;
-
-/// The highest bits of the product depend on all bytes of the key.
-const fn slot(key: u64, multiplier: u64) -> usize {
-    (key.wrapping_mul(multiplier) >> (64 - SLOTS.ilog2())) as usize
-}
-
-/// A name of up to seven bytes as a number, its first byte lowest; longer ones are cut off.
-const fn key(name: &str) -> u64 {
-    let mut bytes = [0; 8];
-    let mut n = 0;
-    while n < name.len() && n < 8 {
-        bytes[n] = name.as_bytes()[n];
-        n += 1;
-    }
-    u64::from_le_bytes(bytes)
-}
-
-/// No name's key.
-const FREE: u64 = u64::MAX;
-
-/// The files in their slots, unless two want the same.
-const fn place_files(multiplier: u64) -> Option<[(u64, File); SLOTS]> {
-    let mut slots = [(FREE, File::Null); SLOTS];
-    let mut n = 0;
-    while n < File::ALL.len() {
-        let name = key(File::NAMES[n]);
-        let at = slot(name, multiplier);
-        if slots[at].0 != FREE {
-            return None;
-        }
-        slots[at] = (name, File::ALL[n]);
-        n += 1;
-    }
-    Some(slots)
-}
-
-/// A number that gives every file a slot of its own.
-const MULTIPLIER: u64 = {
-    let mut multiplier = 1u64;
-    while place_files(multiplier).is_none() {
-        multiplier = multiplier.wrapping_add(0x9e37_79b9_7f4a_7c14);
-    }
-    multiplier
-};
-
-static SHORT_FILES: [(u64, File); SLOTS] = place_files(MULTIPLIER).unwrap();
-
 names! {
     /// What an input, output or system value means.
     pub enum Semantic {
@@ -398,18 +331,6 @@ pub fn pipe_format(name: &str) -> Option<Format> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn files_are_found_before_a_bracket() {
-        let find = |text: &[u8; 8]| File::before_bracket(u64::from_le_bytes(*text));
-        for (&file, name) in File::ALL.iter().zip(File::NAMES).filter(|(_, name)| name.len() < 8) {
-            let text = format!("{name}[0].xyzw");
-            assert_eq!(find(text.as_bytes().first_chunk().expect("long enough")), Some((file, name.len())));
-        }
-        for none in [b"[0].xyzw", b"TEM[0].x", b"TEMP .x[", b"TEMPORAR", b"\0\0\0\0[\0\0\0"] {
-            assert_eq!(find(none), None);
-        }
-    }
 
     #[test]
     fn pipe_formats_have_gl_names() {

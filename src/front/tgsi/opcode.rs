@@ -4,6 +4,9 @@
 //! component are read, so it also says what the modifiers `-` and `|x|` mean on that operand. 64-bit types occupy
 //! pairs of components: `.xy` is the first value of a register, `.zw` the second.
 
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
 /// How an operand's components are read, or a result's written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ty {
@@ -375,41 +378,11 @@ opcodes! {
 /// Spellings of older dialects.
 const ALIASES: &[(&str, Opcode)] = &[("KIL", Opcode::KILL_IF), ("KILP", Opcode::KILL), ("CALL", Opcode::CAL)];
 
-/// Spelling `n` of an opcode: those of the table, then the others.
-const fn spelling(n: usize) -> (&'static str, Opcode) {
-    let all = Opcode::ALL;
-    if n < all.len() { (TABLE[n].name, all[n]) } else { ALIASES[n - all.len()] }
-}
-
-const SLOTS: usize = 1024;
-const FREE: u16 = u16::MAX;
-
-/// Where the search for a word begins.
-const fn slot(word: &[u8]) -> usize {
-    let mut hash = 0u32;
-    let mut i = 0;
-    while i < word.len() {
-        hash = (hash ^ word[i] as u32).wrapping_mul(0x0100_0193);
-        i += 1;
-    }
-    (hash >> 16) as usize % SLOTS
-}
-
-/// Spellings by their words: a hash table that is made when the program is compiled. A spelling is in its slot, or in
-/// the next ones where that is taken.
-static BY_NAME: [u16; SLOTS] = {
-    let mut slots = [FREE; SLOTS];
-    let mut n = 0;
-    while n < Opcode::ALL.len() + ALIASES.len() {
-        let mut at = slot(spelling(n).0.as_bytes());
-        while slots[at] != FREE {
-            at = (at + 1) % SLOTS;
-        }
-        slots[at] = n as u16;
-        n += 1;
-    }
-    slots
-};
+/// All spellings.
+static BY_NAME: LazyLock<FxHashMap<&'static str, Opcode>> = LazyLock::new(|| {
+    let names = Opcode::ALL.iter().map(|&op| (op.name(), op));
+    names.chain(ALIASES.iter().copied()).collect()
+});
 
 impl Opcode {
     pub fn info(self) -> &'static Info {
@@ -422,15 +395,7 @@ impl Opcode {
 
     /// The opcode that `text` (in upper case, without suffixes) names.
     pub fn parse(text: &str) -> Option<Opcode> {
-        let mut at = slot(text.as_bytes());
-        while BY_NAME[at] != FREE {
-            let (name, opcode) = spelling(BY_NAME[at].into());
-            if name == text {
-                return Some(opcode);
-            }
-            at = (at + 1) % SLOTS;
-        }
-        None
+        BY_NAME.get(text).copied()
     }
 
     /// An atomic operation on memory.

@@ -625,8 +625,9 @@ impl<'s> Parser<'s> {
     #[inline(always)]
     fn plain_reg(&mut self) -> Option<(Reg, Option<[u8; 4]>)> {
         let mut lexer = self.lexer;
-        let (file, len) = File::before_bracket(lexer.eight_bytes())?;
-        lexer.part(len);
+        let word = lexer.word();
+        let file = File::parse(word)?;
+        lexer.part(word.len());
         let plain = |n: u32| i16::try_from(n).ok().map(|offset| Index { offset, indirect: None });
         let first = plain(lexer.bracketed()?)?;
         let (dim, index) = match lexer.bracketed() {
