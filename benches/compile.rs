@@ -6,14 +6,12 @@
 //! take most of the largest.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
-use nvir::front::{self, Language, Request};
+use nvir::compiler::{Cancel, Compiler, DebugOptions, Language, Options, Source};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "cli")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -81,23 +79,14 @@ fn fastest(language: Language, texts: &[String], runs: usize) -> Run {
 
 fn run(language: Language, texts: &[String]) -> Run {
     let chip = Chip::Gk110;
-    let options = Options { time_passes: true, ..Options::new(chip) };
+    let debug = DebugOptions { time_passes: true, ..DebugOptions::default() };
+    let compiler = Compiler::new(chip).with_options(Options { debug, ..Options::default() });
     let mut steps: BTreeMap<String, f64> = BTreeMap::new();
     let mut report = String::new();
     let start = Instant::now();
     for text in texts {
-        let begin = Instant::now();
-        let request = Request {
-            text,
-            chip,
-            abi: &options.abi,
-            entry: None,
-            pointer_align: options.pointer_align,
-            private_bytes: options.private_bytes,
-        };
-        let program = front::program(language, &request).unwrap_or_else(|d| panic!("{d}"));
-        *steps.entry("front".into()).or_default() += begin.elapsed().as_secs_f64() * 1e6;
-        compile::compile_with_report(program, chip, &options, &mut report).unwrap_or_else(|d| panic!("{d}"));
+        let source = Source { language, text, entry: None, name: "bench" };
+        compiler.compile_reporting(&source, Cancel::NEVER, &mut report).unwrap_or_else(|e| panic!("{e}"));
     }
     let time = start.elapsed();
     for line in report.lines() {

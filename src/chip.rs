@@ -15,6 +15,7 @@ pub enum Chip {
 }
 
 impl Chip {
+    /// All chips, oldest first.
     pub const ALL: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
 
     /// The name used on the command line, in fixtures and in JSON.
@@ -198,20 +199,80 @@ impl fmt::Display for Chip {
 /// A launch, or a program's declaration, that no launch on the chip can satisfy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LimitError {
+    /// An extent of a grid or block.
     #[error("a {what} of {size} in {axis}: {chip} takes 1 to {max} there")]
-    Size { chip: Chip, what: &'static str, axis: char, size: u32, max: u32 },
+    Size {
+        /// Whose limit it is.
+        chip: Chip,
+        /// Grid or block.
+        what: &'static str,
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// What was asked for.
+        size: u32,
+        /// What there is.
+        max: u32,
+    },
+    /// Threads of a block.
     #[error("a block of {block:?} has {threads} threads: {chip} launches at most {max}")]
-    Threads { chip: Chip, block: [u32; 3], threads: u32, max: u32 },
+    Threads {
+        /// Whose limit it is.
+        chip: Chip,
+        /// Its extents.
+        block: [u32; 3],
+        /// Their product.
+        threads: u32,
+        /// What there is.
+        max: u32,
+    },
+    /// Shared memory of a block.
     #[error("{bytes} bytes of shared memory: a block on {chip} has at most {max}")]
-    Shared { chip: Chip, bytes: u64, max: u32 },
+    Shared {
+        /// Whose limit it is.
+        chip: Chip,
+        /// What was asked for.
+        bytes: u64,
+        /// What there is.
+        max: u32,
+    },
+    /// Local memory of a thread.
     #[error("{bytes} bytes of local memory: a thread on {chip} has at most {max}")]
-    Local { chip: Chip, bytes: u32, max: u32 },
+    Local {
+        /// Whose limit it is.
+        chip: Chip,
+        /// What was asked for.
+        bytes: u32,
+        /// What there is.
+        max: u32,
+    },
+    /// A number among the options.
     #[error("{what} is {value}: {chip} takes {min} to {max}")]
-    Number { chip: Chip, what: &'static str, value: u32, min: u32, max: u32 },
+    Number {
+        /// Whose limit it is.
+        chip: Chip,
+        /// Its name.
+        what: &'static str,
+        /// What was asked for.
+        value: u32,
+        /// The least that is taken.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// Registers of a block's threads.
     #[error(
         "{threads} threads of {gprs} registers do not fit: {chip} has {limit} for each thread of such a block"
     )]
-    Registers { chip: Chip, threads: u32, gprs: u32, limit: u32 },
+    Registers {
+        /// Whose limit it is.
+        chip: Chip,
+        /// Threads of the block.
+        threads: u32,
+        /// What each of them needs.
+        gprs: u32,
+        /// What each of them can have.
+        limit: u32,
+    },
 }
 
 /// The chip's name was not one of those that INTERFACE lists.

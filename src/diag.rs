@@ -11,11 +11,14 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 /// A half-open range of byte offsets into a source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
 pub struct Span {
+    /// The first byte.
     pub start: u32,
+    /// The byte after the last.
     pub end: u32,
 }
 
 impl Span {
+    /// From byte `start` up to byte `end`, which is not part of it.
     pub const fn new(start: usize, end: usize) -> Span {
         Span { start: start as u32, end: end as u32 }
     }
@@ -26,17 +29,41 @@ impl Span {
     }
 }
 
+/// Where in the source text something comes from, where that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Loc(pub Option<Span>);
+
 /// How bad it is. An error means that there is no result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Severity {
+    /// There is no result.
     Error,
+    /// There is a result, which may not be what was wanted.
     Warning,
+}
+
+/// Whose fault a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Fault {
+    /// Nobody's: the caller did not want to wait any longer.
+    Cancelled,
+    /// The chip's or the compiler's: the input is right but asks for something that is not there.
+    Unsupported,
+    /// The input's.
+    #[default]
+    Input,
+    /// The compiler's: a violated invariant.
+    Defect,
 }
 
 /// One finding about an input.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
+    /// How bad it is.
     pub severity: Severity,
+    /// Whose fault it is.
+    pub fault: Fault,
+    /// What is wrong, in one sentence.
     pub message: String,
     /// The place at fault, with what was expected there or why it is wrong (may be empty).
     pub primary: Option<(Span, String)>,
@@ -47,9 +74,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// The input is wrong.
     pub fn error(message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
+            fault: Fault::Input,
             message: message.into(),
             primary: None,
             labels: Vec::new(),
@@ -57,6 +86,18 @@ impl Diagnostic {
         }
     }
 
+    /// The input is right, but what it asks for is not there.
+    pub fn unsupported(message: impl Into<String>) -> Diagnostic {
+        Diagnostic { fault: Fault::Unsupported, ..Diagnostic::error(message) }
+    }
+
+    /// A defect of nvir itself: never the input's fault, but better told than died of.
+    pub fn defect(what: impl fmt::Display) -> Diagnostic {
+        Diagnostic { fault: Fault::Defect, ..Diagnostic::error(format!("internal error: {what}")) }
+            .help("this is a bug in nvir: please report it with the input and the command line")
+    }
+
+    /// The input is odd, but there is a result.
     pub fn warning(message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(message) }
     }
@@ -81,6 +122,7 @@ impl Diagnostic {
         }
     }
 
+    /// Says what would be right.
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.helps.push(text.into());
         self
@@ -90,6 +132,7 @@ impl Diagnostic {
 /// The findings about one input: never empty when returned as an error.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics {
+    /// In the order in which they were found.
     pub list: Vec<Diagnostic>,
     /// Findings beyond the limit, which were counted but not kept.
     pub dropped: usize,
@@ -99,6 +142,7 @@ impl Diagnostics {
     /// How many findings are kept.
     pub const LIMIT: usize = 20;
 
+    /// Keeps a finding, or counts it when there are enough.
     pub fn push(&mut self, d: Diagnostic) {
         if self.is_full() { self.dropped += 1 } else { self.list.push(d) }
     }
@@ -108,12 +152,19 @@ impl Diagnostics {
         self.list.len() >= Self::LIMIT
     }
 
+    /// Whether there is no result.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
+    /// Whether nothing was found.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    /// Whose fault the errors are: a defect counts more than the input, and that more than what is not supported.
+    pub fn fault(&self) -> Fault {
+        self.list.iter().filter(|d| d.severity == Severity::Error).map(|d| d.fault).max().unwrap_or_default()
     }
 }
 

@@ -14,6 +14,7 @@ pub const CONST_BANK_BYTES: u32 = 64 << 10;
 pub struct Abi {
     /// Bank and offset of the kernel input (OpenCL arguments); GL's default uniforms begin at offset 0 of the same bank.
     pub input_bank: u8,
+    /// Bytes.
     pub input_offset: u16,
     /// Bank of uniform block 0; block n follows n banks later.
     pub first_ubo_bank: u8,
@@ -52,7 +53,9 @@ pub fn cuda_params(chip: Chip) -> u32 {
 impl Abi {
     /// Storage buffers and uniform blocks a program can have: what fits between the tables.
     pub const MAX_BUFFERS: u32 = 32;
+    /// Uniform blocks a program can have.
     pub const MAX_UBOS: u32 = 14;
+    /// Images a program can have.
     pub const MAX_IMAGES: u32 = 8;
     /// Bindless images.
     pub const MAX_HANDLES: u32 = 512;

@@ -6,9 +6,13 @@ use std::str::FromStr;
 /// How the bits of one channel are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
+    /// Fractions from 0 to 1.
     Unorm,
+    /// Fractions from -1 to 1.
     Snorm,
+    /// Unsigned integers.
     Uint,
+    /// Signed integers.
     Sint,
     /// IEEE of 16 or 32 bits; 10 and 11 bits: the unsigned small floats.
     Float,
@@ -17,6 +21,7 @@ pub enum Kind {
 /// A texel format: channels from the least significant bit up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Format {
+    /// What the channels are.
     pub kind: Kind,
     /// Bits of channels r, g, b, a; 0: absent.
     pub bits: [u8; 4],

@@ -62,6 +62,7 @@ impl TileMode {
 /// How the bytes of a level are arranged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
+    /// In blocks of gobs.
     Blocks(TileMode),
     /// Row by row.
     Pitch,
@@ -70,6 +71,7 @@ pub enum Order {
 /// One level of one layer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Level {
+    /// How the bytes of a level are ordered.
     pub order: Order,
     /// Bytes from the layer's start.
     pub offset: u64,
@@ -97,6 +99,24 @@ impl Level {
         }
     }
 
+    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the level, bytes).
+    pub fn runs(&self, x: u64, y: u64, z: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
+        let run = match self.order {
+            Order::Pitch => u64::MAX,
+            Order::Blocks(_) => RUN.into(),
+        };
+        let level = *self;
+        let mut at = x;
+        let end = x.saturating_add(bytes);
+        std::iter::from_fn(move || {
+            let left = end.checked_sub(at).filter(|&left| left != 0)?;
+            let offset = level.byte(at, y, z);
+            let count = left.min(run - at % run);
+            at += count;
+            Some((offset, count))
+        })
+    }
+
     /// Bytes of the level with all its slices.
     fn bytes(&self) -> u64 {
         let (mut rows, mut slices) = (u64::from(self.rows), u64::from(self.slices));
@@ -119,22 +139,36 @@ pub const RUN: u32 = 16;
 /// The levels of a layer, and the bytes from layer to layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
+    /// Levels, the largest first.
     pub levels: Vec<Level>,
+    /// Bytes from a layer to the next.
     pub layer_stride: u64,
 }
 
 /// Bytes of a row, rows and, in three dimensions, slices of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
+    /// Bytes of a row of texels.
     pub row_bytes: u32,
+    /// Rows of texels.
     pub rows: u32,
+    /// Slices of a three-dimensional level.
     pub slices: Option<u32>,
 }
 
 /// Levels one after the other, each in blocks of its own size.
 pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    let mut layout = place(levels, |e| Order::Blocks(TileMode::choose(e.rows, e.slices)));
-    // A layer begins with a whole block of level 0.
+    whole_blocks(place(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
+}
+
+/// The same where the blocks of the first level are known.
+pub fn block_linear_from(first: TileMode, levels: impl IntoIterator<Item = Extent>) -> Layout {
+    let tile = |i, e: &Extent| if i == 0 { first } else { TileMode::choose(e.rows, e.slices) };
+    whole_blocks(place(levels, |i, e| Order::Blocks(tile(i, e))))
+}
+
+/// A layer begins with a whole block of level 0.
+fn whole_blocks(mut layout: Layout) -> Layout {
     if let Some(Level { order: Order::Blocks(tile), .. }) = layout.levels.first() {
         layout.layer_stride = layout.layer_stride.next_multiple_of(1 << tile.shift_bytes());
     }
@@ -143,15 +177,15 @@ pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
 
 /// Levels one after the other, each row by row.
 pub fn pitch_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    place(levels, |_| Order::Pitch)
+    place(levels, |_, _| Order::Pitch)
 }
 
-fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(&Extent) -> Order) -> Layout {
+fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
     let mut end = 0u64;
-    let levels = levels.into_iter().map(|e| {
+    let levels = levels.into_iter().enumerate().map(|(i, e)| {
         let pitch = e.row_bytes.next_multiple_of(GOB_WIDTH);
         let slices = e.slices.unwrap_or(1);
-        let level = Level { order: order(&e), offset: end, pitch, rows: e.rows, slices };
+        let level = Level { order: order(i, &e), offset: end, pitch, rows: e.rows, slices };
         // The driver names addresses in units of 256 bytes.
         end += level.bytes().next_multiple_of(256);
         level

@@ -3,7 +3,7 @@
 //! `NVIR_OPERANDS=1000000 cargo test --release --test arithmetic` is the long form.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::Compiler;
 use nvir::emu;
 
 const BLOCK: u32 = 256;
@@ -142,13 +142,12 @@ fn run(chip: Chip, body: &str, pairs: &[(u64, u64)]) -> Vec<u64> {
     exit\n}}\n"
     );
     let program = nvir::ir::parse::program(&text).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
-    let image = compile::compile(program, chip, &Options::new(chip)).unwrap_or_else(|d| panic!("{d}"));
+    let image = Compiler::new(chip).compile_program(program).unwrap_or_else(|d| panic!("{d}"));
     let code = emu::Program::new(chip, &image.code);
     let mut memory = emu::Memory::new();
     let blocks = pairs.len().div_ceil(BLOCK as usize);
     let bytes = (blocks * BLOCK as usize * 8) as u64;
     let mut launch = emu::Launch::new(&code);
-    launch.entry = image.entry;
     (launch.grid, launch.block) = ([blocks as u32, 1, 1], [BLOCK, 1, 1]);
     (launch.gprs, launch.local_bytes) = (image.gprs.max(1), image.local_bytes);
     let pack =

@@ -1,7 +1,7 @@
 //! Kernels in IR, through the whole back end and the emulator: the values that they leave must be right on every
 //! chip, at every level, and with few registers.
 
-use nvir::compile::{self, Options};
+use nvir::compiler::{Compiler, OptLevel, Options};
 use nvir::ir::parse;
 use nvir::{Chip, emu, isa};
 
@@ -23,10 +23,11 @@ impl Run<'_> {
         }
     }
 
-    fn on(&self, chip: Chip, options: &Options) -> (Vec<u32>, String) {
+    fn on(&self, compiler: &Compiler) -> (Vec<u32>, String) {
+        let chip = compiler.chip();
         let mut program = parse::program(&self.text()).unwrap_or_else(|d| panic!("{d:?}"));
         program.shared_bytes = self.shared;
-        let image = compile::compile(program, chip, options).unwrap_or_else(|d| panic!("{chip}: {d}"));
+        let image = compiler.compile_program(program).unwrap_or_else(|d| panic!("{chip}: {d}"));
         let listing = listing(chip, &image.code);
         let mut memory = emu::Memory::new();
         let out = memory.alloc(4 * self.words as u64, 4).expect("small");
@@ -43,7 +44,7 @@ impl Run<'_> {
         launch.set_const_u32(0, 4, input as u32);
         // A zero behind the parameters.
         launch.set_const_u32(0, 0x40, 0);
-        let abi = &options.abi;
+        let abi = compiler.abi();
         for (n, size) in [self.threads, 1, 1, 1, 1, 1, 0, 1].into_iter().enumerate() {
             launch.set_const_u32(abi.aux_bank.into(), usize::from(abi.grid_info) + 4 * n, size);
         }
@@ -63,9 +64,9 @@ impl Run<'_> {
     fn gives(&self, want: impl Fn(usize) -> u32) {
         let want: Vec<u32> = (0..self.words).map(want).collect();
         for chip in Chip::ALL {
-            for (level, max_gprs) in [(0, None), (3, None), (3, Some(18))] {
-                let options = Options { opt_level: level, max_gprs, pointer_align: 4, ..Options::new(chip) };
-                let (got, listing) = self.on(chip, &options);
+            for (level, max_gprs) in [(OptLevel::O0, None), (OptLevel::O3, None), (OptLevel::O3, Some(18))] {
+                let options = Options { max_gprs, ..Options::at(level) };
+                let (got, listing) = self.on(&Compiler::new(chip).with_options(options));
                 assert!(
                     got == want,
                     "{chip} -O{level}, {max_gprs:?} registers\n got {got:x?}\nwant {want:x?}\n{listing}"

@@ -2,9 +2,7 @@
 //! exhausts the stack of the host.
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
-use nvir::driver::Abi;
-use nvir::front::{self, Language, Request};
+use nvir::{Compiler, Language, OptLevel, Options, Source};
 use std::time::{Duration, Instant};
 
 const ADD: &str = "UADD TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx\n";
@@ -93,24 +91,10 @@ const NIR: &[(&str, Shape)] = &[
     ("NIR loops", |n| nir(n, "\tloop {\n\tif r0 {\n\tbreak\n\t}\n\tr0 = iadd r0, ssa_0\n", "\t}\n")),
 ];
 
-fn compiled(language: Language, text: &str, chip: Chip, opt_level: u8) {
-    let mut options = Options::new(chip);
-    options.opt_level = opt_level;
-    options.abi = Abi::nvc0(chip);
-    let request = Request {
-        text,
-        chip,
-        abi: &options.abi,
-        entry: None,
-        pointer_align: options.pointer_align,
-        private_bytes: 0,
-    };
-    let program = match front::program(language, &request) {
-        Ok(p) => p,
-        Err(d) => panic!("{}", nvir::diag::render(&d, "deep", text, false)),
-    };
-    if let Err(d) = compile(program, chip, &options) {
-        panic!("{}", nvir::diag::render(&d, "deep", text, false));
+fn compiled(language: Language, text: &str, chip: Chip, opt_level: OptLevel) {
+    let compiler = Compiler::new(chip).with_options(Options::at(opt_level));
+    if let Err(e) = compiler.compile(&Source { language, text, entry: None, name: "deep" }) {
+        panic!("{e}");
     }
 }
 
@@ -122,7 +106,7 @@ fn now(start: Instant) -> Duration {
 }
 
 /// The shorter of two runs.
-fn time(language: Language, text: &str, chip: Chip, opt_level: u8) -> Duration {
+fn time(language: Language, text: &str, chip: Chip, opt_level: OptLevel) -> Duration {
     let run = || {
         let start = Instant::now();
         let before = now(start);
@@ -138,7 +122,7 @@ fn eight_times_as_deep_takes_about_eight_times_as_long() {
     for (n, (language, (name, shape))) in shapes.enumerate() {
         let chip = Chip::ALL[n % Chip::ALL.len()];
         let (small, large) = (shape(300), shape(2400));
-        for level in [0, 3] {
+        for level in [OptLevel::O0, OptLevel::O3] {
             let short = time(language, &small, chip, level).max(Duration::from_millis(8));
             let long = time(language, &large, chip, level);
             let ratio = long.as_secs_f64() / short.as_secs_f64();
@@ -153,14 +137,14 @@ fn eight_times_as_deep_takes_about_eight_times_as_long() {
 fn ten_thousand_nested_constructs_do_not_exhaust_the_stack() {
     for (name, shape) in TGSI {
         println!("{name}");
-        compiled(Language::Tgsi, &shape(10_000), Chip::Gk104, 0);
+        compiled(Language::Tgsi, &shape(10_000), Chip::Gk104, OptLevel::O0);
     }
     for (name, shape) in NIR {
         println!("{name}");
-        compiled(Language::Nir, &shape(10_000), Chip::Gk110, 0);
+        compiled(Language::Nir, &shape(10_000), Chip::Gk110, OptLevel::O0);
     }
     for (name, shape) in [TGSI[0], TGSI[2], TGSI[8]] {
         println!("{name}, optimised");
-        compiled(Language::Tgsi, &shape(10_000), Chip::Gf100, 3);
+        compiled(Language::Tgsi, &shape(10_000), Chip::Gf100, OptLevel::O3);
     }
 }

@@ -5,6 +5,7 @@
 //! One test for each fixture and way of compiling: `cargo test --test fixtures -- sort` runs those about sorting.
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::emu::{Checks, Side};
 use nvir::fixture::run::{Loaded, Outcome, Settings};
 use nvir::input;
@@ -12,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The ways of compiling: level and register limit.
-const WAYS: [(u8, Option<u32>); 3] = [(0, None), (3, None), (3, Some(18))];
+const WAYS: [(OptLevel, Option<u32>); 3] =
+    [(OptLevel::O0, None), (OptLevel::O3, None), (OptLevel::O3, Some(18))];
 
 fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
@@ -63,10 +65,8 @@ fn main() -> ExitCode {
                 Some(n) => format!("O{opt_level} {n} registers"),
             };
             let settings = Settings {
-                opt_level,
-                max_gprs,
+                options: Options { max_gprs, debug: DebugOptions::VERIFY_EACH, ..Options::at(opt_level) },
                 checks: Checks::ALL,
-                verify_each: true,
                 ..Settings::default()
             };
             // Locks must be given back whichever side of a branch runs first.

@@ -7,12 +7,11 @@
 
 use arbitrary::Unstructured;
 use arbtest::arbtest;
-use nvir::compile::{Options, compile};
+use nvir::Chip;
+use nvir::compiler::{Compiler, DebugOptions, Language, OptLevel, Options, Source};
 use nvir::emu::Checks;
 use nvir::fixture::run::{Loaded, Settings};
 use nvir::fixture::{Fixture, Outcome};
-use nvir::front::{self, Language, Request};
-use nvir::{Chip, diag};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -289,10 +288,9 @@ fn interpreted(text: &str) -> Result<Vec<u8>, String> {
 /// Compares the compiled program with `want` everywhere; says what is wrong.
 fn compare(text: &str, nesting: usize, want: &[u8]) -> Result<(), String> {
     for chip in Chip::ALL {
-        for opt_level in 0..=3 {
+        for opt_level in OptLevel::ALL {
             let settings = Settings {
-                opt_level,
-                verify_each: true,
+                options: Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(opt_level) },
                 step_limit: 1 << 22,
                 checks: Checks { sync: true, ..Checks::default() },
                 profile: true,
@@ -424,20 +422,11 @@ const REDUCED: &[(Language, &str)] = &[
 #[test]
 fn reduced_programs_verify_after_each_pass_on_every_chip_and_level() {
     for &(language, text) in REDUCED {
-        for (chip, opt_level) in Chip::ALL.into_iter().flat_map(|c| (0..=3).map(move |l| (c, l))) {
-            let mut options = Options::new(chip);
-            (options.opt_level, options.verify_each) = (opt_level, true);
-            let request = Request {
-                text,
-                chip,
-                abi: &options.abi,
-                entry: None,
-                pointer_align: options.pointer_align,
-                private_bytes: 0,
-            };
-            let done = front::program(language, &request).and_then(|p| compile(p, chip, &options));
-            if let Err(d) = done {
-                panic!("{chip} -O{opt_level}: {}", diag::render(&d, "case", text, false));
+        for (chip, opt_level) in Chip::ALL.into_iter().flat_map(|c| OptLevel::ALL.map(move |l| (c, l))) {
+            let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(opt_level) };
+            let compiler = Compiler::new(chip).with_options(options);
+            if let Err(e) = compiler.compile(&Source { language, text, entry: None, name: "case" }) {
+                panic!("{chip} -O{opt_level}: {e}");
             }
         }
     }

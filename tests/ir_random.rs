@@ -4,13 +4,14 @@
 //! `NVIR_IR_PROGRAMS` sets how many programs each test takes (default 150), `NVIR_IR_SEED` the first one's number.
 
 use nvir::Chip;
-use nvir::compile::Options;
-use nvir::ir::eval::{self, Machine};
-use nvir::ir::random::{self, Seed, Size};
-use nvir::ir::verify::Phase;
+use nvir::compiler::Options;
+use nvir::driver::Abi;
+use nvir::ir::Phase;
 use nvir::ir::{Program, Space};
 use nvir::opt::{self, Session, Stage};
-use nvir::{isel, lower};
+use nvir::reference::eval::{self, Machine};
+use nvir::reference::random::{self, Seed, Size};
+use nvir::{lower, verify};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
@@ -64,7 +65,7 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
     for seed in first..first + count {
         let size = Size { statements: 10 + (seed % 5) as u32 * 10, ..Size::SMALL };
         let p = random::front_program(&mut Seed::new(seed), size);
-        if let Err(e) = isel::verify(&p, Phase::Front, chip(seed)) {
+        if let Err(e) = verify::for_chip(&p, Phase::Front, chip(seed)) {
             panic!("seed {seed}: {e}\n{p}");
         }
         each(seed, p);
@@ -73,7 +74,7 @@ fn for_programs(mut each: impl FnMut(u64, Program)) {
 
 /// Runs each pass on a program by itself; on machine operations those that are meant for them.
 fn each_pass(seed: u64, p: &Program, stage: Stage) {
-    let (chip, options) = (chip(seed), Options::new(chip(seed)));
+    let (chip, options) = (chip(seed), Options::default());
     let want = results(p, &format!("seed {seed}"));
     // Some passes are about machine operations: they are in the last stage's pipeline only, and only these are.
     let early = [Stage::Front, Stage::Ssa].map(|s| opt::pipeline(s, options.opt_level));
@@ -103,7 +104,7 @@ fn every_single_pass_keeps_what_a_program_computes() {
 #[test]
 fn every_prefix_of_the_pipeline_keeps_what_a_program_computes() {
     for_programs(|seed, mut p| {
-        let (chip, options) = (chip(seed), Options::new(chip(seed)));
+        let (chip, options) = (chip(seed), Options::default());
         let want = results(&p, &format!("seed {seed}"));
         let mut session = Session::new();
         for stage in [Stage::Front, Stage::Ssa, Stage::Legal] {
@@ -111,14 +112,14 @@ fn every_prefix_of_the_pipeline_keeps_what_a_program_computes() {
             let before = p.clone();
             match stage {
                 Stage::Front => {}
-                Stage::Ssa => lower::run(&mut p, chip, &options),
+                Stage::Ssa => lower::run(&mut p, chip, &Abi::nvc0(chip), &options),
                 Stage::Legal => p
                     .funcs
                     .values_mut()
                     .try_for_each(|f| lower::legalise::run(f, chip))
                     .unwrap_or_else(|e| panic!("{what}: {e}")),
             }
-            isel::verify(&p, stage.phase(), chip).unwrap_or_else(|v| panic!("{what}: {v}"));
+            verify::for_chip(&p, stage.phase(), chip).unwrap_or_else(|v| panic!("{what}: {v}"));
             same(&want, &p, &before, &what);
             if stage != Stage::Front {
                 each_pass(seed, &p, stage);

@@ -2,12 +2,12 @@
 //! is refused as something the chip lacks); what it does not allow the verifier refuses.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
+use nvir::ir::Phase;
 use nvir::ir::build::Builder;
 use nvir::ir::op::{Detail, Reads, Results, Types, row};
-use nvir::ir::verify::{self, Phase};
 use nvir::ir::*;
-use std::process::Command;
+use nvir::verify;
 
 /// Values to take operands from.
 struct Pool {
@@ -114,7 +114,7 @@ fn ext(op: Op, ty: Type, pool: &Pool) -> Option<Box<Ext>> {
                 _ => Vec::new(),
             },
             order: Order::Weak,
-            machine: 0,
+            machine: None,
         }))),
         _ => None,
     }
@@ -459,16 +459,15 @@ fn what_a_row_allows_compiles_or_is_refused_as_what_the_chip_lacks() {
                 continue;
             }
             for chip in Chip::ALL {
-                let mut options = Options::new(chip);
-                options.opt_level = if (n / every).is_multiple_of(2) { 0 } else { 3 };
-                options.verify_each = true;
-                if let Err(d) = compile::compile(p.clone(), chip, &options)
+                let level = if (n / every).is_multiple_of(2) { OptLevel::O0 } else { OptLevel::O3 };
+                let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(level) };
+                if let Err(d) = Compiler::new(chip).with_options(options).compile_program(p.clone())
                     && d.to_string().contains("internal error")
                 {
                     let line = p.to_string().lines().nth(14).unwrap_or("").trim().to_string();
                     let reason = d.to_string();
                     let reason = reason.lines().next().unwrap_or("").to_string();
-                    failures.push(format!("{chip} -O{} `{line}`: {reason}", options.opt_level));
+                    failures.push(format!("{chip} -O{} `{line}`: {reason}", level));
                 }
             }
         }
@@ -489,7 +488,7 @@ fn a_choice_by_greater_encodes_on_every_chip() {
             i.dsts.push(f.new_value(Class::Gpr));
             i
         });
-        let image = compile::compile(p, chip, &Options::new(chip));
+        let image = Compiler::new(chip).compile_program(p);
         assert!(image.is_ok(), "{chip}: {image:?}");
     }
 }
@@ -504,7 +503,7 @@ fn a_predicate_converts_to_both_words_of_a_double() {
             i.dsts.extend(words);
             i
         });
-        let legal = compile::optimised(p, chip, &Options::new(chip), &mut String::new());
+        let legal = Compiler::new(chip).optimised(&Source::ir(&p.to_string()), &mut String::new());
         let text = legal.expect("it compiles").to_string();
         assert!(text.contains("0x3ff00000"), "{chip}\n{text}");
     }

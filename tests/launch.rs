@@ -2,11 +2,10 @@
 //! container that other tools read all of this from.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{Compiler, Language, OptLevel, Options, Source};
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::{Loaded, Outcome, Settings};
-use nvir::front::{self, Language, Request};
-use nvir::image::{Image, cubin, listing};
+use nvir::image::{Shader, cubin, listing};
 use object::elf;
 use object::read::elf::{ElfFile64, SectionHeader, Sym};
 use object::{Endianness, Object, ObjectSection};
@@ -14,14 +13,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn compile(language: Language, text: &str, chip: Chip, opt_level: u8) -> Result<Image, String> {
-    let mut options = Options::new(chip);
-    options.opt_level = opt_level;
-    let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let program = front::program(language, &request);
-    program
-        .and_then(|p| compile::compile(p, chip, &options))
-        .map_err(|d| nvir::diag::render(&d, "k", text, false))
+fn compile(language: Language, text: &str, chip: Chip, opt_level: OptLevel) -> Result<Shader, String> {
+    let compiler = Compiler::new(chip).with_options(Options::at(opt_level));
+    compiler.compile(&Source { language, text, entry: None, name: "k" }).map_err(|e| e.to_string())
 }
 
 fn outcomes(source: &str, fixture: &str, data: &[u8], chip: Chip) -> Result<Vec<Outcome>, String> {
@@ -213,22 +207,22 @@ fn programs_that_no_launch_can_run_are_refused_where_they_say_so() {
             ([64, 64, 1], "has 4096 threads"),
             ([4294967295, 4294967295, 2], "a block of 4294967295 in x"),
         ] {
-            let why =
-                compile(Language::Tgsi, &tgsi(size[0], size[1], size[2]), chip, 3).expect_err("too large");
+            let why = compile(Language::Tgsi, &tgsi(size[0], size[1], size[2]), chip, OptLevel::O3)
+                .expect_err("too large");
             assert!(why.contains(says) && why.contains("k:2:1"), "{chip}: {why}");
             let text = nir(&format!("{}, {}, {}", size[0], size[1], size[2]), 0);
-            let why = compile(Language::Nir, &text, chip, 3).expect_err("too large");
+            let why = compile(Language::Nir, &text, chip, OptLevel::O3).expect_err("too large");
             assert!(why.contains(says) && why.contains("k:3:1"), "{chip}: {why}");
         }
-        let why = compile(Language::Nir, &nir("32, 1, 1", 49153), chip, 3).expect_err("too large");
+        let why = compile(Language::Nir, &nir("32, 1, 1", 49153), chip, OptLevel::O3).expect_err("too large");
         assert!(why.contains("49153 bytes of shared memory") && why.contains("k:4:1"), "{chip}: {why}");
-        assert!(compile(Language::Nir, &nir("32, 32, 1", 49152), chip, 3).is_ok());
+        assert!(compile(Language::Nir, &nir("32, 32, 1", 49152), chip, OptLevel::O3).is_ok());
         // Variable block sizes are declared as zeros.
-        assert!(compile(Language::Tgsi, &tgsi(0, 0, 0), chip, 3).is_ok());
+        assert!(compile(Language::Tgsi, &tgsi(0, 0, 0), chip, OptLevel::O3).is_ok());
         let ir = |head: &str| -> Result<(), String> {
             let text = format!("program {head}\nkernel k() {{\nb0:\n  exit\n}}\n");
             let program = nvir::ir::parse::program(&text).expect("IR");
-            compile::compile(program, chip, &Options::new(chip)).map(drop).map_err(|d| d.to_string())
+            Compiler::new(chip).compile_program(program).map(drop).map_err(|d| d.to_string())
         };
         for (head, says) in [
             ("block 0 1 1", "a block of 0 in x"),
@@ -253,10 +247,14 @@ fn options_out_of_range_are_refused() {
         (|o| o.private_bytes = 524289, "private_bytes is 524289"),
     ];
     for (set, says) in cases {
-        let mut options = Options::new(Chip::Gk110);
+        let mut options = Options::default();
         set(&mut options);
         let program = nvir::ir::parse::program("program\nkernel k() {\nb0:\n  exit\n}\n").expect("IR");
-        let why = compile::compile(program, Chip::Gk110, &options).expect_err("out of range").to_string();
+        let why = Compiler::new(Chip::Gk110)
+            .with_options(options)
+            .compile_program(program)
+            .expect_err("out of range")
+            .to_string();
         assert!(why.contains(says), "`{why}` does not say `{says}`");
     }
 }
@@ -326,7 +324,8 @@ fn launches_of_deep_nests_are_given_call_return_stack() {
             (16, true, 1024),
             (17, true, 1536),
         ] {
-            let image = compile(Language::Tgsi, &nested(depth, second), chip, 0).expect("it compiles");
+            let image =
+                compile(Language::Tgsi, &nested(depth, second), chip, OptLevel::O0).expect("it compiles");
             assert_eq!(image.stack_bytes, bytes, "{chip}, {depth} nested, second side: {second}");
             let file = cubin::Cubin::read(&cubin::write(chip, &[image.kernel()])).expect("a cubin");
             assert_eq!(file.kernels[0].call_stack, bytes);
@@ -345,15 +344,15 @@ fn cubins(chip: Chip) -> Vec<(String, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for name in ["aes_sbox_lds", "atomic_float_cas", "bfs_step", "bigint_add_sub"] {
         let text = std::fs::read_to_string(root.join(format!("nir-fixtures/{name}.nir"))).expect("a fixture");
-        let image = compile(Language::Nir, &text, chip, 3).expect("fixtures compile");
+        let image = compile(Language::Nir, &text, chip, OptLevel::O3).expect("fixtures compile");
         all.push((name.to_string(), vec![image.kernel()]));
     }
     let divides = "COMP\nDCL BUFFER[0]\nDCL TEMP[0]\nIMM[0] UINT32 {0, 4, 0, 0}\n  0: LOAD TEMP[0].xy, BUFFER[0], \
                    IMM[0].xxxx\n  1: UDIV TEMP[0].x, TEMP[0].xxxx, TEMP[0].yyyy\n  2: STORE BUFFER[0].x, IMM[0].xxxx, \
                    TEMP[0].xxxx\n  3: END\n";
-    let library = compile(Language::Tgsi, divides, chip, 3).expect("it compiles");
+    let library = compile(Language::Tgsi, divides, chip, OptLevel::O3).expect("it compiles");
     all.push(("library".into(), vec![library.kernel()]));
-    let deep = compile(Language::Tgsi, &nested(20, true), chip, 3).expect("it compiles");
+    let deep = compile(Language::Tgsi, &nested(20, true), chip, OptLevel::O3).expect("it compiles");
     all.push(("nested".into(), vec![deep.kernel()]));
     let mut several: Vec<cubin::Kernel> = all.iter().flat_map(|(_, k)| k.clone()).collect();
     for (n, k) in several.iter_mut().enumerate() {

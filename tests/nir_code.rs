@@ -1,14 +1,10 @@
 //! What NIR's opcodes cost: instruction counts that must not grow.
 
-use nvir::Chip;
-use nvir::compile::{Options, compile};
-use nvir::front::{Language, Request, program};
+use nvir::{Chip, Compiler, Source};
 
 fn count(chip: Chip, text: &str) -> usize {
-    let options = Options::new(chip);
-    let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let p = program(Language::Nir, &request).unwrap_or_else(|d| panic!("{d}"));
-    compile(p, chip, &options).unwrap_or_else(|d| panic!("{d}")).instructions as usize
+    let shader = Compiler::new(chip).compile(&Source::nir(text)).unwrap_or_else(|e| panic!("{e}"));
+    shader.instructions as usize
 }
 
 /// Instructions at -O3 of a kernel that loads two words, computes `%9` of `%7` and `%8`, and stores it.

@@ -1,8 +1,7 @@
 //! The same program in the older and in the newer printer's form gives the same IR.
 
 use nvir::chip::Chip;
-use nvir::driver::Abi;
-use nvir::front::{Language, Request, program};
+use nvir::{Compiler, Options, Source};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -88,11 +87,8 @@ fn every_fixture_gives_the_same_ir_in_both_forms() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/nir-fixtures");
     let mut count = 0;
     let chip = Chip::Gk110;
-    let abi = Abi::nvc0(chip);
-    let ir = |text: &str| {
-        let request = Request { text, chip, abi: &abi, entry: None, pointer_align: 1, private_bytes: 0 };
-        program(Language::Nir, &request).map(|p| p.to_string())
-    };
+    let compiler = Compiler::new(chip).with_options(Options { pointer_align: 1, ..Options::default() });
+    let ir = |text: &str| compiler.front(&Source::nir(text)).map(|p| p.to_string());
     for entry in std::fs::read_dir(dir).expect("the fixtures are part of the project") {
         let path = entry.expect("readable").path();
         if path.extension().is_none_or(|e| e != "nir") {
@@ -124,15 +120,9 @@ fn a_continue_inside_a_continue_construct_is_refused_with_its_place() {
     let line = "            32    %18 = ixor %15, %1\n";
     assert!(text.contains(line));
     let text = text.replace(line, &format!("{line}            continue\n"));
-    let abi = Abi::nvc0(Chip::Gk110);
-    let request = Request {
-        text: &text,
-        chip: Chip::Gk110,
-        abi: &abi,
-        entry: None,
-        pointer_align: 16,
-        private_bytes: 0,
-    };
-    let refused = program(Language::Nir, &request).expect_err("no such program exists").to_string();
+    let refused = Compiler::new(Chip::Gk110)
+        .front(&Source::nir(&text))
+        .expect_err("no such program exists")
+        .to_string();
     assert!(refused.contains("`continue` inside a continue construct"), "{refused}");
 }

@@ -2,10 +2,9 @@
 //! dynamic numbers and by handle.
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
-use nvir::front::{Language, Request, program};
+use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
 
-fn compiles(chip: Chip, level: u8, body: &str) -> Result<(), String> {
+fn compiles(chip: Chip, level: OptLevel, body: &str) -> Result<(), String> {
     let text = format!(
         "shader: MESA_SHADER_COMPUTE\nworkgroup-size: 32, 1, 1\ndecl_function main (0 params)\n\nimpl main {{\n\
          block block_0:\nvec3 32 ssa_0 = intrinsic load_local_invocation_id () ()\n\
@@ -13,13 +12,9 @@ fn compiles(chip: Chip, level: u8, body: &str) -> Result<(), String> {
          vec4 32 ssa_2 = vec4 ssa_0.x, ssa_0.y, ssa_0.z, ssa_1\n\
          vec1 32 ssa_3 = iand ssa_0.x, ssa_0.y\nvec1 64 ssa_4 = u2u64 ssa_0.x\n{body}\nblock block_1:\n}}\n"
     );
-    let mut options = Options::new(chip);
-    options.opt_level = level;
-    options.verify_each = true;
-    let request =
-        Request { text: &text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let p = program(Language::Nir, &request).map_err(|d| d.to_string())?;
-    compile(p, chip, &options).map(|_| ()).map_err(|d| d.to_string())
+    let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(level) };
+    let done = Compiler::new(chip).with_options(options).compile(&Source::nir(&text));
+    done.map(drop).map_err(|e| e.to_string())
 }
 
 const SHAPES: &[(&str, &str)] = &[
@@ -51,7 +46,7 @@ fn every_shape_loads_stores_and_counts_on_every_chip() {
                  vec2 32 ssa_8 = intrinsic image_size (ssa_1, ssa_1) ({ix})\n\
                  intrinsic store_ssbo (ssa_8, ssa_1, ssa_7) (wrmask=xy /*3*/, access=0, align_mul=4, align_offset=0)"
             );
-            for level in [0, 3] {
+            for level in [OptLevel::O0, OptLevel::O3] {
                 assert_eq!(compiles(chip, level, &body), Ok(()), "{dim} {array} {chip} -O{level}");
             }
         }
@@ -97,7 +92,7 @@ fn every_format_is_taken_apart() {
              format=none, access=writeonly, src_type={ty})"
         );
         for chip in Chip::ALL {
-            assert_eq!(compiles(chip, 3, &body), Ok(()), "{format} {chip}");
+            assert_eq!(compiles(chip, OptLevel::O3, &body), Ok(()), "{format} {chip}");
         }
     }
 }
@@ -109,8 +104,8 @@ fn handles_name_images_on_kepler() {
                 intrinsic bindless_image_store (ssa_4, ssa_2, ssa_1, ssa_5, ssa_1) (image_dim=2D, \
                 image_array=false, format=none, access=8, src_type=float32)";
     for chip in [Chip::Gk104, Chip::Gk110] {
-        assert_eq!(compiles(chip, 3, body), Ok(()), "{chip}");
+        assert_eq!(compiles(chip, OptLevel::O3, body), Ok(()), "{chip}");
     }
-    let e = compiles(Chip::Gf100, 3, body).expect_err("GF100 has no handles");
+    let e = compiles(Chip::Gf100, OptLevel::O3, body).expect_err("GF100 has no handles");
     assert!(e.contains("gf100 has no images that a handle names"), "{e}");
 }

@@ -4,9 +4,8 @@
 //! the fixtures (`nir-fixtures/hand.*` for the rarer ones).
 
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
 use nvir::front::nir::intrinsics::lookup;
-use nvir::front::{Language, Request, program};
 
 struct Row<'s> {
     name: &'s str,
@@ -214,13 +213,10 @@ fn kernel(row: &Row<'_>) -> String {
     )
 }
 
-fn compiled(text: &str, chip: Chip, level: u8) -> Result<(), String> {
-    let mut options = Options::new(chip);
-    options.opt_level = level;
-    options.verify_each = true;
-    let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let p = program(Language::Nir, &request).map_err(|d| d.to_string())?;
-    compile(p, chip, &options).map(|_| ()).map_err(|d| d.to_string())
+fn compiled(text: &str, chip: Chip, level: OptLevel) -> Result<(), String> {
+    let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(level) };
+    let done = Compiler::new(chip).with_options(options).compile(&Source::nir(text));
+    done.map(drop).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -235,7 +231,7 @@ fn every_intrinsic_of_compute_is_lowered() {
         count += 1;
         let text = kernel(row);
         for chip in Chip::ALL {
-            for level in [0, 3] {
+            for level in [OptLevel::O0, OptLevel::O3] {
                 match compiled(&text, chip, level) {
                     Ok(()) => {}
                     Err(e) if chip == Chip::Gf100 && e.contains("gf100 has no") => {}
@@ -252,7 +248,7 @@ fn every_intrinsic_of_compute_is_lowered() {
 fn what_is_refused_is_named() {
     let mut count = 0;
     for row in rows().iter().filter(|r| elsewhere(r.name) && lookup(r.name).is_none()) {
-        let e = compiled(&kernel(row), Chip::Gk110, 3).expect_err(row.name);
+        let e = compiled(&kernel(row), Chip::Gk110, OptLevel::O3).expect_err(row.name);
         assert!(e.contains(&format!("`{}`", row.name)), "{}: {e}", row.name);
         count += 1;
     }

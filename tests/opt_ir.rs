@@ -6,9 +6,10 @@
 //! spacing does not. With `BLESS=1` in the environment the texts after are written instead of compared.
 
 use nvir::Chip;
-use nvir::compile::Options;
-use nvir::ir::{Program, parse, verify};
+use nvir::compiler::{DebugOptions, Options};
+use nvir::ir::{Program, parse};
 use nvir::opt::{self, Session, Stage};
+use nvir::verify;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -95,15 +96,9 @@ fn each_pass_makes_of_each_case_what_its_file_says() {
             let (before, after) = case.split_once("; ==>").unwrap_or((case, ""));
             let wrapped = !before.trim_start().starts_with("program");
             let mut program = read(before, &at);
-            let phase = match command.stage {
-                Stage::Front => verify::Phase::Front,
-                Stage::Ssa => verify::Phase::Ssa,
-                Stage::Legal => verify::Phase::Legal,
-            };
-            verify::program(&program, phase).unwrap_or_else(|v| panic!("{at}: {v}"));
+            verify::program(&program, command.stage.phase()).unwrap_or_else(|v| panic!("{at}: {v}"));
             let original = program.to_string();
-            let mut options = Options::new(command.chip);
-            options.verify_each = true;
+            let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::default() };
             let mut session = Session::new();
             for &pass in &command.passes {
                 session

@@ -1,9 +1,8 @@
 //! The optimiser as a whole: what it must achieve, and that no pass is needed for, or in the way of, right values.
 
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
 use nvir::fixture::run::{Loaded, Outcome, Settings};
-use nvir::front::{self, Language, Request};
 use nvir::input;
 use nvir::opt::{self, Stage};
 use rayon::prelude::*;
@@ -13,14 +12,11 @@ fn tgsi() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tgsi")
 }
 
-fn compiled(file: &str, entry: &str, chip: Chip, pointer_align: u32) -> nvir::image::Image {
+fn compiled(file: &str, entry: &str, chip: Chip, pointer_align: u32) -> nvir::image::Shader {
     let text = std::fs::read_to_string(tgsi().join(file)).expect("readable");
-    let mut options = Options::new(chip);
-    options.pointer_align = pointer_align;
-    let request =
-        Request { text: &text, chip, abi: &options.abi, entry: Some(entry), pointer_align, private_bytes: 0 };
-    let program = front::program(Language::Tgsi, &request).expect("valid TGSI");
-    compile::compile(program, chip, &options).expect("it compiles")
+    let options = Options { pointer_align, ..Options::default() };
+    let source = Source::tgsi(&text).with_entry(Some(entry));
+    Compiler::new(chip).with_options(options).compile(&source).expect("it compiles")
 }
 
 #[test]
@@ -52,11 +48,15 @@ fn failures(settings: &Settings, chip: Chip) -> Vec<String> {
         .collect()
 }
 
+fn debugging(debug: DebugOptions) -> Settings {
+    Settings { options: Options { debug, ..Options::default() }, ..Settings::default() }
+}
+
 #[test]
 fn every_fixture_gives_the_same_values_without_any_single_pass() {
     for pass in opt::PASSES {
         let others = opt::PASSES.iter().map(|p| p.name.to_string()).filter(|n| n != pass.name).collect();
-        let settings = Settings { passes: Some(others), ..Settings::default() };
+        let settings = debugging(DebugOptions { passes: Some(others), ..DebugOptions::default() });
         assert_eq!(failures(&settings, Chip::Gk104), [] as [String; 0], "without {}", pass.name);
     }
 }
@@ -64,9 +64,9 @@ fn every_fixture_gives_the_same_values_without_any_single_pass() {
 #[test]
 fn every_fixture_gives_the_same_values_for_each_prefix_of_the_pipeline() {
     let runs: usize =
-        [Stage::Front, Stage::Ssa, Stage::Legal].iter().map(|&s| opt::pipeline(s, 3).len()).sum();
+        [Stage::Front, Stage::Ssa, Stage::Legal].iter().map(|&s| opt::pipeline(s, OptLevel::O3).len()).sum();
     for limit in (0..runs as u32).step_by(3) {
-        let settings = Settings { bisect_limit: Some(limit), ..Settings::default() };
+        let settings = debugging(DebugOptions { bisect_limit: Some(limit), ..DebugOptions::default() });
         assert_eq!(failures(&settings, Chip::Gk110), [] as [String; 0], "with {limit} pass runs");
     }
 }

@@ -4,11 +4,13 @@
 //! `RA_PROGRAMS` sets how many programs each test takes (default 400), `RA_SEED` the first one's number.
 
 use nvir::Chip;
-use nvir::ir::eval::{self, Machine};
-use nvir::ir::random::{self, Seed, Size};
-use nvir::ir::verify::{self, Phase};
+use nvir::ir::Phase;
 use nvir::ir::{Program, Space};
-use nvir::ra::{self, Target, simulate};
+use nvir::ra::{self, Target};
+use nvir::reference::allocated;
+use nvir::reference::eval::{self, Machine};
+use nvir::reference::random::{self, Seed, Size};
+use nvir::verify;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
@@ -32,7 +34,7 @@ fn check(p: &Program, limit: u32, what: &str) {
     let a = ra::allocate_program(&mut q, &target).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(a.gprs <= limit, "{what}: {} registers", a.gprs);
     let mut after = Machine::new(2 * STEPS);
-    simulate::run(&q, &a, &mut after).unwrap_or_else(|e| panic!("{what}: simulation: {e}"));
+    allocated::run(&q, &a, &mut after).unwrap_or_else(|e| panic!("{what}: simulation: {e}"));
     assert!(visible(&machine) == visible(&after), "{what}: different results");
 }
 

@@ -369,7 +369,7 @@ fn a_multiply_add_without_a_documented_sum_is_illegal() {
 fn a_container_lists_the_exits_where_they_are() {
     let mut kernel = Kernel { name: "k".into(), gprs: 4, ..Kernel::default() };
     kernel.code = code("NOP {short}\n EXIT {short}\n NOP {short}\n EXIT\n");
-    let instructions = image::Image::assembled(CHIP, kernel.clone()).instructions;
+    let instructions = nvir::Shader::assembled(CHIP, kernel.clone()).instructions;
     assert_eq!(instructions, 5, "the one that fills the last word among them");
     let cubin = image::cubin::write(CHIP, std::slice::from_ref(&kernel));
     let exits: Vec<u8> = [4u32, 12].iter().flat_map(|e| e.to_le_bytes()).collect();

@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use nvir::Chip;
 use nvir::diag;
-use nvir::driver::Abi;
 use nvir::front::tgsi::ast::*;
 use nvir::front::tgsi::parse;
-use nvir::front::{self, Language, Request};
+use nvir::{Compiler, Source};
 use pretty_assertions::assert_eq;
 
 fn report(text: &str) -> String {
@@ -186,11 +185,8 @@ fn a_hundred_thousand_nested_ifs_parse() {
 #[test]
 fn a_construct_with_an_error_still_ends_where_it_ends() {
     let lowered = |text: &str| {
-        let abi = Abi::nvc0(Chip::Gk110);
-        let (chip, entry) = (Chip::Gk110, None);
-        let request = Request { text, chip, abi: &abi, entry, pointer_align: 4, private_bytes: 0 };
-        let diags = front::program(Language::Tgsi, &request).expect_err("the text is wrong");
-        diags.list.iter().map(|d| d.message.clone()).collect::<Vec<_>>()
+        let error = Compiler::new(Chip::Gk110).front(&Source::tgsi(text)).expect_err("the text is wrong");
+        error.diagnostics().list.iter().map(|d| d.message.clone()).collect::<Vec<_>>()
     };
     let switch = |inner: &str| {
         format!(

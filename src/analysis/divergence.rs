@@ -310,7 +310,7 @@ mod tests {
 
     fn uniform(body: &str) -> Vec<u32> {
         let p = parse::program(&format!("program\nkernel k() {{\n{body}\n}}\n")).expect("valid text");
-        verify::program(&p, verify::Phase::Front).expect("valid program");
+        crate::verify::program(&p, Phase::Front).expect("valid program");
         let f = &p.funcs[p.entry];
         let set = uniform_branches(f);
         f.layout.iter().filter(|&&b| set.contains(b)).map(|b| b.as_u32()).collect()

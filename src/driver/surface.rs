@@ -15,8 +15,11 @@ pub const INFO_BYTES: usize = 64;
 pub enum Target {
     /// One dimension, buffers.
     Other = 0,
+    /// Layers of one dimension.
     D1Array = 1,
+    /// Two dimensions.
     D2 = 2,
+    /// Three.
     D3 = 3,
     /// Cubes too.
     D2Array = 4,
@@ -25,7 +28,9 @@ pub enum Target {
 /// A level of an image, bound for access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View {
+    /// How a texel looks.
     pub format: Format,
+    /// What kind of image it is.
     pub target: Target,
     /// A buffer: its texels lie in one row.
     pub buffer: bool,
@@ -33,7 +38,9 @@ pub struct View {
     pub address: u64,
     /// Width, height, and depth of the level or number of layers.
     pub size: [u32; 3],
+    /// How the level lies in memory.
     pub level: Level,
+    /// Bytes from a layer to the next.
     pub layer_stride: u64,
     /// Slices are part of the level's layout.
     pub three_d: bool,
@@ -93,9 +100,13 @@ const PACKED: [(u8, Format); 4] = [
     (RGB10_A2UI, Format { kind: Kind::Uint, bits: [10, 10, 10, 2], bgra: false }),
     (R11G11B10F, Format { kind: Kind::Float, bits: [11, 11, 10, 0], bgra: false }),
 ];
+/// GL's BGRA8.
 pub const BGRA8: u8 = 0x11;
+/// GL's RGB10_A2.
 pub const RGB10_A2: u8 = 0x13;
+/// GL's RGB10_A2UI.
 pub const RGB10_A2UI: u8 = 0x15;
+/// GL's R11F_G11F_B10F.
 pub const R11G11B10F: u8 = 0x24;
 
 /// Every format with its number.
@@ -199,10 +210,13 @@ pub fn words(chip: Chip, v: &View) -> [u32; 16] {
 /// A surface slot of GF100, as the methods IMAGE(i) set it up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot {
+    /// Of the first byte.
     pub address: u64,
     /// Texels; bytes of a row where rows follow each other.
     pub width: u32,
+    /// Rows.
     pub height: u32,
+    /// How a texel looks.
     pub format: Format,
     /// A block's depth is not seen.
     pub order: Order,

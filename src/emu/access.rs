@@ -12,7 +12,7 @@ use super::trap::Trap;
 use super::warp::Warp;
 use crate::num::float::{add32, ftz32, max32, min32};
 use crate::num::int::sext;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Generic windows are 16 MiB.
 const WINDOW: u64 = 0xffff_ffff_ff00_0000;
@@ -218,12 +218,14 @@ pub(super) fn load(
             match fast {
                 Fast::Global(b) if mask == Mask::MAX => {
                     let buffer = &env.memory.buffers[b];
+                    let words: &[AtomicU32] = &buffer.words;
                     let at = a.map(|a| buffer.word(a) + k);
-                    row.0 = at.map(|at| buffer.words[at].load(Relaxed));
+                    row.0 = at.map(|at| words[at].load(Relaxed));
                 }
                 Fast::Global(b) => {
                     let buffer = &env.memory.buffers[b];
-                    gather(&|i| buffer.words[buffer.word(a[i]) + k].load(Relaxed));
+                    let words: &[AtomicU32] = &buffer.words;
+                    gather(&|i| words[buffer.word(a[i]) + k].load(Relaxed));
                 }
                 Fast::Shared if mask == Mask::MAX => row.0 = a.map(|a| st.shared[(a / 4) as usize + k]),
                 Fast::Shared => gather(&|i| st.shared[(a[i] / 4) as usize + k]),
@@ -546,14 +548,15 @@ pub(super) fn load_const(
             return Err(Trap::new(FaultKind::Misaligned, l, detail));
         }
         let at = at & !(align - 1);
-        let data = env.launch.consts.get(bank as usize).map_or(&[][..], |b| b.as_slice());
-        let end = u64::from(at) + u64::from(size);
-        if end > (data.len() as u64).next_multiple_of(4) && env.checks.memory {
-            let detail = format!("{size} bytes at c[{bank:#x}][{at:#x}]; the bank has {} bytes", data.len());
+        let view = env.bank(bank);
+        if env.checks.memory
+            && let Some(why) = view.refuses(at, size)
+        {
+            let detail = format!("{size} bytes at c[{bank:#x}][{at:#x}]; {why}");
             return Err(Trap::new(FaultKind::OutOfBounds, l, detail));
         }
         for (k, row) in rows.iter_mut().enumerate().take(n) {
-            row.0[l] = const_word(data, (at & !3) as usize + 4 * k);
+            row.0[l] = view.word((at & !3) as usize + 4 * k);
         }
         if n == 1 {
             rows[0].0[l] = narrow(width, rows[0].0[l], at.into());
@@ -561,12 +564,6 @@ pub(super) fn load_const(
     }
     put(w, dst, n, mask, &rows);
     Ok(())
-}
-
-/// The word at a byte offset of a bank; beyond its end zero.
-pub(super) fn const_word(data: &[u8], at: usize) -> u32 {
-    let byte = |i: usize| u32::from(data.get(at + i).copied().unwrap_or(0));
-    byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24
 }
 
 pub(super) fn atomic(

@@ -5,6 +5,7 @@
 //! point of a loop for ever.
 
 use super::access;
+use super::bank;
 use super::check::Shadow;
 use super::conflict::Tracker;
 use super::exec::{self, Scratch};
@@ -14,7 +15,7 @@ use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{Checks, Launch, PcProfile, Program, Side, surface, texture, undef};
+use super::{CONST_BANKS, Checks, Launch, PcProfile, Program, Side, surface, texture, undef};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -31,6 +32,7 @@ pub(super) struct Env<'a> {
     /// The values of the program's uniforms.
     pub pool: Vec<Row>,
     pub memory: &'a Memory,
+    pub banks: [bank::View<'a>; CONST_BANKS],
     pub checks: Checks,
     /// Every global access must be looked at on its own.
     pub observed: bool,
@@ -39,7 +41,12 @@ pub(super) struct Env<'a> {
     pub first: Side,
 }
 
-impl Env<'_> {
+impl<'a> Env<'a> {
+    /// A constant bank; one that no launch can bind is like one that this does not.
+    pub fn bank(&self, n: u32) -> bank::View<'a> {
+        self.banks.get(n as usize).copied().unwrap_or(bank::View::none(self.launch.zero_beyond_banks))
+    }
+
     pub fn track_read(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
         self.tracker.map_or(Ok(()), |t| t.read(buffer, word, st.number))
     }
@@ -105,6 +112,7 @@ pub(super) struct State {
     warp_states: Vec<WarpState>,
     reductions: Vec<u32>,
     barriers: Vec<Barrier>,
+    pub bound: texture::Bound,
     scratch: Scratch,
 }
 
@@ -195,6 +203,7 @@ impl Block {
                 warp_states: vec![WarpState::Ready; count],
                 reductions: vec![0; count],
                 barriers: vec![Barrier::default(); 16],
+                bound: texture::Bound::default(),
                 scratch: Scratch::default(),
             },
             next: 0,
@@ -335,7 +344,7 @@ fn run_warp(
     while st.steps < end {
         let pc = w.pc;
         w.at = pc;
-        let Some(inst) = env.insts.get(env.program.place(pc)) else {
+        let Some(inst) = env.program.place(pc).and_then(|at| env.insts.get(at)) else {
             return Err(bad_pc(w, pc, env.program.alignment()));
         };
         w.pc = pc.wrapping_add(u32::from(inst.bytes));
@@ -388,8 +397,8 @@ fn observe(
     depth: usize,
     trace: &mut Trace<'_>,
 ) {
-    if let Some(profile) = &mut st.profile {
-        let p = &mut profile[env.program.place(pc)];
+    if let (Some(profile), Some(place)) = (&mut st.profile, env.program.place(pc)) {
+        let p = &mut profile[place];
         p.issues += 1;
         p.threads += u64::from(mask.count_ones());
         let branch = matches!(inst.body, Body::Flow(Flow::Bra { .. } | Flow::Brx { .. }));
@@ -527,10 +536,11 @@ fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -
     let [bx, by, _] = l.block;
     let tid = [linear % bx, linear / bx % by, linear / bx / by];
     let one = 1u32 << lane;
+    let clock = l.clock.wrapping_add(st.steps);
     match reg {
         0 => lane as u32,
-        1 | 80 => st.steps as u32,
-        81 => (st.steps >> 32) as u32,
+        1 | 80 | 82 => clock as u32,
+        81 | 83 => (clock >> 32) as u32,
         // One multiprocessor with 64 warps.
         2 => 1 << 20 | 64 << 8,
         3 => (w.index & 63) << 8,
@@ -551,8 +561,6 @@ fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -
         58 => one | (one - 1),
         59 => !(one | (one - 1)),
         60 => !(one - 1),
-        82 => st.steps as u32,
-        83 => (st.steps >> 32) as u32,
         _ => 0,
     }
 }

@@ -104,15 +104,12 @@ impl Snapshot {
         Snapshot(memory.buffers.iter().map(|b| (copy(&b.words), b.init.as_deref().map(copy))).collect())
     }
 
-    pub fn restore(&self, memory: &mut Memory) {
-        let back = |to: &mut [AtomicU32], from: &[u32]| {
-            for (t, f) in to.iter_mut().zip(from) {
-                *t.get_mut() = *f;
-            }
-        };
-        for (b, (words, init)) in memory.buffers.iter_mut().zip(&self.0) {
-            back(&mut b.words, words);
-            if let (Some(to), Some(from)) = (&mut b.init, init) {
+    pub fn restore(&self, memory: &Memory) {
+        let back =
+            |to: &[AtomicU32], from: &[u32]| to.iter().zip(from).for_each(|(t, f)| t.store(*f, Relaxed));
+        for (b, (words, init)) in memory.buffers.iter().zip(&self.0) {
+            back(&b.words, words);
+            if let (Some(to), Some(from)) = (&b.init, init) {
                 back(to, from);
             }
         }

@@ -66,8 +66,6 @@ pub fn launch<'a>(
     }
     l.set_const(0, base, params);
     let end = base + (kernel.param_bytes as usize).max(params.len());
-    if l.consts[0].len() < end {
-        l.consts[0].resize(end.min(super::CONST_BANK_BYTES), 0);
-    }
+    l.consts[0].grow(end.min(super::CONST_BANK_BYTES));
     l
 }

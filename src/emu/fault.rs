@@ -25,10 +25,13 @@ pub enum FaultKind {
     IllegalInstruction,
     /// More instructions than the launch allows.
     StepLimit,
+    /// The emulator itself is wrong: a violated invariant. Nothing that a program does makes it right.
+    Defect,
 }
 
 impl FaultKind {
-    pub const ALL: [FaultKind; 10] = [
+    /// All kinds.
+    pub const ALL: [FaultKind; 11] = [
         FaultKind::Misaligned,
         FaultKind::OutOfBounds,
         FaultKind::Uninitialized,
@@ -39,6 +42,7 @@ impl FaultKind {
         FaultKind::Trap,
         FaultKind::IllegalInstruction,
         FaultKind::StepLimit,
+        FaultKind::Defect,
     ];
 
     /// The names that fixtures use, in the order of [`FaultKind::ALL`].
@@ -53,6 +57,7 @@ impl FaultKind {
         "trap",
         "illegal_instruction",
         "step_limit",
+        "defect",
     ];
 
     /// The name that fixtures use.
@@ -60,6 +65,7 @@ impl FaultKind {
         FaultKind::NAMES[self as usize]
     }
 
+    /// By the name that fixtures use.
     pub fn from_name(name: &str) -> Option<FaultKind> {
         FaultKind::ALL.into_iter().find(|k| k.name() == name)
     }
@@ -74,7 +80,9 @@ impl fmt::Display for FaultKind {
 /// One thread at one instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
+    /// Of the block in the grid.
     pub block: [u32; 3],
+    /// Of the thread in the block.
     pub thread: [u32; 3],
     /// Byte address in the code section.
     pub pc: u32,
@@ -102,8 +110,11 @@ impl fmt::Display for Place {
 /// Why a run stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
+    /// What went wrong.
     pub kind: FaultKind,
+    /// Of the kernel, as the launch names it.
     pub kernel: String,
+    /// Where.
     pub place: Place,
     /// What was wrong: the address, its region, the barrier.
     pub detail: String,
@@ -126,6 +137,7 @@ impl std::error::Error for Fault {}
 /// What a checker reports without stopping the run: the first place in order of blocks, and how often it happened there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
+    /// What it would be, were it a fault.
     pub what: Fault,
     /// Threads that did it, over the whole run.
     pub times: u64,

@@ -7,7 +7,8 @@ use super::inst::{Body, Inst};
 use super::lanes::Row;
 use super::memory::Memory;
 use super::resolve::Uniform;
-use super::{Launch, Options, PcProfile, Profile, Stats, access};
+use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank};
+use crate::caught::catching;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -52,7 +53,23 @@ impl Tally {
 }
 
 /// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
+///
+/// # Errors
+/// What the program does wrong, with its place; a launch that the machine does not take; a defect of the emulator
+/// ([`FaultKind::Defect`]). It never panics and prints nothing.
 pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
+    catching(|| execute(launch, memory, options)).unwrap_or_else(|said| {
+        Err(Box::new(Fault {
+            kind: FaultKind::Defect,
+            kernel: launch.kernel.clone(),
+            place: Place::default(),
+            detail: format!("{said}: this is a bug in nvir, please report it with the kernel"),
+            other: None,
+        }))
+    })
+}
+
+fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
     let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
     let refuse = |detail: String| {
         let place = Place::default();
@@ -73,7 +90,8 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let blocks = launch.grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g.into()));
     let Some(blocks) = blocks else { return refuse("the grid has more than 2^64 blocks".to_string()) };
 
-    let (insts, pool) = link(launch);
+    let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
+    let (insts, pool) = link(launch, &banks);
     let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
     let bytes: u64 = memory.buffers.iter().map(|b| b.size).sum();
     let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
@@ -119,6 +137,7 @@ fn environment<'a>(
         insts,
         pool: pool.to_vec(),
         memory,
+        banks: bank::View::all(&launch.consts, memory, launch.zero_beyond_banks),
         checks,
         observed: tracker.is_some() || checks.init && partial,
         tracker,
@@ -129,7 +148,7 @@ fn environment<'a>(
 
 /// The values of the program's uniforms; instructions that name a register or a constant that this launch does
 /// not have become faults.
-fn link<'a>(launch: &'a Launch<'_>) -> (Cow<'a, [Inst]>, Vec<Row>) {
+fn link<'a>(launch: &'a Launch<'_>, banks: &[bank::View<'_>; CONST_BANKS]) -> (Cow<'a, [Inst]>, Vec<Row>) {
     let program = launch.program;
     let mut missing = vec![false; program.pool.uniforms.len()];
     let mut pool = Vec::with_capacity(missing.len());
@@ -137,9 +156,9 @@ fn link<'a>(launch: &'a Launch<'_>) -> (Cow<'a, [Inst]>, Vec<Row>) {
         pool.push(Row::splat(match *u {
             Uniform::Imm(v) => v,
             Uniform::Const(bank, at) => {
-                let data = launch.consts.get(bank as usize).map_or(&[][..], |b| b.as_slice());
-                *missing = at as usize >= data.len();
-                access::const_word(data, at as usize)
+                let view = banks.get(bank as usize).copied().unwrap_or(bank::View::none(false));
+                *missing = view.lacks(at);
+                view.word(at as usize)
             }
         }));
     }
@@ -207,7 +226,11 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
             let mut block = Block::new(env, number);
             while !failed.load(Relaxed) {
                 let before = block.st.steps;
-                let ended = block.run(env, TURN, limit, &mut None);
+                // What panics here does so again in order, where it is reported.
+                let Ok(ended) = catching(|| block.run(env, TURN, limit, &mut None)) else {
+                    failed.store(true, Relaxed);
+                    return None;
+                };
                 let total = steps.fetch_add(block.st.steps - before, Relaxed) + block.st.steps - before;
                 match ended {
                     Ok(Progress::Done) if total <= limit => {

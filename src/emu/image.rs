@@ -13,13 +13,21 @@ use std::str::FromStr;
 /// The shape of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dim {
+    /// One dimension.
     D1,
+    /// Two.
     D2,
+    /// Three.
     D3,
+    /// Six faces.
     Cube,
+    /// Layers of one dimension.
     D1Array,
+    /// Layers of two.
     D2Array,
+    /// Layers of six faces.
     CubeArray,
+    /// Texels in a row, without levels.
     Buffer,
     /// Multisampled: the third extent is the number of samples.
     D2Ms,
@@ -48,10 +56,13 @@ impl FromStr for Dim {
 /// What an image is, apart from its texels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ImageDesc {
+    /// Its shape.
     pub dim: Dim,
+    /// How a texel looks.
     pub format: Format,
     /// Texels; layers last for arrays; cube: `[w, h, 6]`; multisampled: `[w, h, samples]`.
     pub size: [u32; 3],
+    /// Levels, one at least.
     pub levels: u32,
 }
 
@@ -124,15 +135,18 @@ impl FromStr for Arrangement {
 /// An image in global memory, or a part of one that is bound.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Image {
+    /// What it is.
     pub desc: ImageDesc,
+    /// Of the first byte.
     pub address: u64,
+    /// The largest first.
     pub levels: Vec<Level>,
     /// Bytes from layer to layer.
     pub layer_stride: u64,
     /// The third extent of a level is depth: its slices share blocks.
     three_d: bool,
     /// Where a part of a three-dimensional image begins.
-    first_z: u32,
+    pub(super) first_z: u32,
 }
 
 impl Image {
@@ -288,58 +302,97 @@ impl Image {
     }
 }
 
+/// How texels become one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Filter {
+    /// The one that the coordinate lies in.
     #[default]
     Nearest,
+    /// Weighted by distance.
     Linear,
 }
 
+/// How levels become one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MipFilter {
+    /// Only the first.
     #[default]
     None,
+    /// The one that is nearest.
     Nearest,
+    /// Weighted by distance.
     Linear,
 }
 
+/// What lies beyond the edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Wrap {
+    /// The image again.
     #[default]
     Repeat,
+    /// The image again, mirrored each time.
     MirroredRepeat,
+    /// The texel at the edge.
     ClampToEdge,
+    /// The border.
     ClampToBorder,
+    /// Mirrored once, then the texel at the edge.
     MirrorClampToEdge,
+    /// To the edge itself: a filter mixes the last texel and the border there.
+    Clamp,
+    /// Mirrored once, then the border.
+    MirrorClampToBorder,
+    /// Mirrored once, then half the border.
+    MirrorClamp,
 }
 
 /// Comparison of a shadow lookup: reference OP texel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Compare {
+    /// Never.
     Never,
+    /// If the reference is less.
     Less,
+    /// If it is equal.
     Equal,
+    /// If it is less or equal.
     Lequal,
+    /// If it is greater.
     Greater,
+    /// If it is not equal.
     Notequal,
+    /// If it is greater or equal.
     Gequal,
+    /// Always.
     Always,
 }
 
 /// How a texture is sampled.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sampler {
+    /// Where texels are smaller than pixels.
     pub min: Filter,
+    /// Where they are larger.
     pub mag: Filter,
+    /// Between levels.
     pub mip: MipFilter,
+    /// For x, y and z.
     pub wrap: [Wrap; 3],
     /// Shadow lookups compare with this; `Lequal` where the sampler says nothing.
     pub compare: Option<Compare>,
+    /// Colour of the border.
     pub border: [f32; 4],
+    /// The same as the bits of the result, whatever the format is, in place of `border`.
+    pub border_bits: Option<[u32; 4]>,
+    /// Filters go across the edges of a cube's faces.
+    pub seamless: bool,
     /// Coordinates are in texels instead of 0..1.
     pub unnormalized: bool,
+    /// Added to the level of detail.
     pub lod_bias: f32,
+    /// The least level of detail.
     pub min_lod: f32,
+    /// The greatest.
     pub max_lod: f32,
 }
 
@@ -352,6 +405,8 @@ impl Default for Sampler {
             wrap: [Wrap::Repeat; 3],
             compare: None,
             border: [0.0; 4],
+            border_bits: None,
+            seamless: false,
             unnormalized: false,
             lod_bias: 0.0,
             min_lod: 0.0,

@@ -14,8 +14,10 @@
 //! ```
 
 mod access;
+mod bank;
 mod block;
 mod check;
+mod code;
 mod conflict;
 pub mod cuda;
 mod exec;
@@ -26,6 +28,7 @@ mod inst;
 pub(crate) mod lanes;
 mod memory;
 mod program;
+mod reach;
 mod resolve;
 mod surface;
 pub(crate) mod texel;
@@ -35,11 +38,15 @@ mod trap;
 mod undef;
 mod warp;
 
+pub use bank::Bank;
+pub use code::CodeCache;
 pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
-pub use memory::{MAX_BUFFER, Memory, MemoryError};
+pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 pub use program::Program;
+pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
+pub use texture::{Source, Texels, Texture, TextureSource};
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
 pub const CONST_BANKS: usize = 18;
@@ -50,6 +57,7 @@ pub const CONST_BANK_BYTES: usize = crate::driver::CONST_BANK_BYTES as usize;
 /// One grid.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
+    /// The code.
     pub program: &'a Program,
     /// For reports.
     pub kernel: String,
@@ -65,12 +73,16 @@ pub struct Launch<'a> {
     pub shared_bytes: u32,
     /// Local memory of a thread, bytes.
     pub local_bytes: u32,
-    /// `c[0x0]` to `c[0x11]`; a read at or above a bank's length is a fault.
-    pub consts: Vec<Vec<u8>>,
+    /// `c[0x0]` to `c[0x11]`.
+    pub consts: Vec<Bank>,
+    /// A read of a constant at or above its bank's length gives zero; else it is a fault.
+    pub zero_beyond_banks: bool,
     /// Textures: by the instruction's slot on GF100, by TIC index (bits 19:0 of the handle) on Kepler.
     pub textures: Vec<Option<Image>>,
     /// Samplers: by the instruction's slot on GF100, by TSC index (bits 31:20 of the handle) on Kepler.
     pub samplers: Vec<Sampler>,
+    /// Tables of textures and samplers in place of those two.
+    pub tables: Option<&'a dyn TextureSource>,
     /// The constant bank in which a Kepler texture instruction with an immediate index finds its handle, and
     /// the byte offset of handle 0 there: Mesa binds (7, 0x20); an instruction's index counts handles from
     /// the bank's start, so that this offset is already in it.
@@ -83,6 +95,9 @@ pub struct Launch<'a> {
     pub local_window: u32,
     /// Value of `SR_GRIDID`.
     pub grid_id: u32,
+    /// The clock (`SR_CLOCKLO`, `SR_CLOCKHI`) when each block begins; it counts the instructions that the block's warps
+    /// issue. A caller that wants it to go on adds [`Stats::warp_instructions`] of earlier launches.
+    pub clock: u64,
 }
 
 impl<'a> Launch<'a> {
@@ -97,31 +112,29 @@ impl<'a> Launch<'a> {
             gprs: program.chip().gprs(),
             shared_bytes: 0,
             local_bytes: 0,
-            consts: vec![Vec::new(); CONST_BANKS],
+            consts: vec![Bank::default(); CONST_BANKS],
+            zero_beyond_banks: false,
             textures: Vec::new(),
             samplers: Vec::new(),
+            tables: None,
             texture_bank: 7,
             surfaces: Vec::new(),
             shared_window: 0xfe00_0000,
             local_window: 0xff00_0000,
             grid_id: 0,
+            clock: 0,
         }
     }
 
     /// Writes `data` at byte `offset` of a constant bank, which grows as needed (up to [`CONST_BANK_BYTES`]).
     /// Bytes that would lie beyond the largest bank are dropped.
     pub fn set_const(&mut self, bank: usize, offset: usize, data: &[u8]) {
-        let Some(bank) = self.consts.get_mut(bank) else { return };
-        let end = (offset + data.len()).min(CONST_BANK_BYTES);
-        if offset >= end {
-            return;
+        if let Some(bank) = self.consts.get_mut(bank) {
+            bank.set(offset, data);
         }
-        if bank.len() < end {
-            bank.resize(end, 0);
-        }
-        bank[offset..end].copy_from_slice(&data[..end - offset]);
     }
 
+    /// Puts a word into a constant bank at an offset (bytes).
     pub fn set_const_u32(&mut self, bank: usize, offset: usize, value: u32) {
         self.set_const(bank, offset, &value.to_le_bytes());
     }
@@ -152,13 +165,16 @@ impl Default for Checks {
 }
 
 impl Checks {
+    /// None of them.
     pub const NONE: Checks =
         Checks { memory: false, init: false, race: false, strict_race: false, sync: false };
+    /// All of them; two warps that write the same value are a note only.
     pub const ALL: Checks = Checks { memory: true, init: true, race: true, strict_race: false, sync: true };
 }
 
 /// How to run, as opposed to what.
 pub struct Options<'a> {
+    /// What is checked.
     pub checks: Checks,
     /// Instructions of warps that the whole launch may execute.
     pub step_limit: u64,
@@ -176,8 +192,10 @@ pub struct Options<'a> {
 /// A side of a conditional branch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Side {
+    /// The lanes that take the branch.
     #[default]
     Taken,
+    /// The lanes that do not.
     FallThrough,
 }
 
@@ -203,6 +221,7 @@ pub struct Stats {
     pub thread_instructions: u64,
     /// By code address: what a checker saw that is no fault of the program.
     pub notes: Vec<Note>,
+    /// What was counted, if that was asked for.
     pub profile: Option<Profile>,
 }
 
@@ -235,7 +254,8 @@ pub struct PcProfile {
 }
 
 impl PcProfile {
-    fn add(&mut self, other: &PcProfile) {
+    /// Adds what another run counted.
+    pub fn add(&mut self, other: &PcProfile) {
         self.issues += other.issues;
         self.threads += other.threads;
         self.divergences += other.divergences;

@@ -1,7 +1,7 @@
 //! Texels: from the bits of memory to channels and back.
 
 use super::block::{Env, State};
-use super::image::{Format, Image, Kind};
+use super::image::{Format, Kind};
 use super::trap::Trap;
 use crate::num::Round;
 use crate::num::conv::{Float, Int, f2f, f2i};
@@ -138,19 +138,6 @@ fn buffer(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Option<usiz
         st.last_buffer = env.memory.find(address, size)?;
     }
     Some(st.last_buffer)
-}
-
-/// A texel of an image; `None` outside the level.
-pub(super) fn fetch(
-    env: &Env<'_>,
-    st: &mut State,
-    image: &Image,
-    level: usize,
-    at: [u32; 3],
-) -> Result<Option<Channels>, Trap> {
-    let Some(offset) = image.texel(level, at) else { return Ok(None) };
-    let format = image.desc.format;
-    Ok(load(env, st, image.address + offset, format.bytes())?.map(|w| decode(format, w)))
 }
 
 #[cfg(test)]

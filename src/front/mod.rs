@@ -8,28 +8,7 @@ pub mod ssa;
 pub mod tgsi;
 
 use crate::chip::Chip;
-use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
-use crate::ir::Program;
-use std::path::Path;
-
-/// The languages that are read.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Language {
-    Tgsi,
-    Nir,
-}
-
-impl Language {
-    /// By a file name's ending.
-    pub fn of(path: &Path) -> Option<Language> {
-        match crate::input::ending(path)?.as_str() {
-            "tgsi" => Some(Language::Tgsi),
-            "nir" => Some(Language::Nir),
-            _ => None,
-        }
-    }
-}
 
 /// What a front-end needs to know to make a program.
 #[derive(Clone, Debug)]
@@ -44,15 +23,4 @@ pub struct Request<'a> {
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
     pub private_bytes: u32,
-}
-
-/// Reads a text and makes its kernel's program.
-pub fn program(language: Language, request: &Request<'_>) -> Result<Program, Diagnostics> {
-    if request.text.len() > u32::MAX as usize / 2 {
-        return Err(Diagnostic::error("the text is longer than 2 GiB").into());
-    }
-    match language {
-        Language::Tgsi => tgsi::program(request),
-        Language::Nir => nir::program(request),
-    }
 }

@@ -6,8 +6,8 @@
 //! What a card does when that memory is too small is not known, so the emulator has no limit of its own; it stops only a
 //! stack that grows without bound.
 
+use crate::isa::code::Code;
 use crate::isa::{Op, Operand};
-use crate::isel::code::Code;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -151,9 +151,9 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Loc;
+    use crate::diag::Loc;
+    use crate::isa::code::{Line, MBlock};
     use crate::isa::{MInst, Pred};
-    use crate::isel::code::{Line, MBlock};
 
     /// Block n has label n; of each, the pushes and branches with the block that they name, and whether control runs on.
     /// A `Bra` parts lanes.

@@ -1,10 +1,10 @@
 //! Addresses and words: from blocks with labels to the code section.
 
 use crate::chip::Chip;
-use crate::ir::Loc;
+use crate::diag::Loc;
+use crate::isa::code::Code;
 use crate::isa::sched_word::{self, Issue, SLOTS};
 use crate::isa::{self, MInst, Operand};
-use crate::isel::code::Code;
 use crate::sched::issue;
 
 /// The code section with its line table.

@@ -1,25 +1,30 @@
 //! What a compile gives: the code of a kernel with its subroutines, and what a launch must provide.
 //!
-//! The code section begins with the kernel; every branch target is an absolute byte address in it. On Kepler the
+//! The code section begins with the kernel; branches and calls are relative: it runs
+//! wherever it is loaded, at a multiple of 256 bytes. On Kepler the
 //! first word of every 64 bytes is a scheduling word.
 
+#[doc(hidden)]
 pub mod crs;
 pub mod cubin;
+#[doc(hidden)]
 pub mod layout;
 pub mod listing;
+mod resources;
 
 use crate::chip::Chip;
-use crate::ir::Loc;
+use crate::diag::Loc;
+pub use resources::{Access, ConstantBank, Resources, Use, Uses};
+
 use crate::isa::{fetch, sched_word};
 
-/// A compiled kernel.
+/// A compiled kernel: its code, what a launch must provide, and what is worth knowing about it.
 #[derive(Clone, Debug)]
-pub struct Image {
+pub struct Shader {
+    /// What it runs on.
     pub chip: Chip,
     /// Name of the kernel.
     pub entry_name: String,
-    /// Address of the kernel's first word.
-    pub entry: u32,
     /// 64-bit words, scheduling words among them.
     pub code: Vec<u64>,
     /// Source locations: (address of an instruction, where it comes from), ascending; holds until the next one.
@@ -40,61 +45,20 @@ pub struct Image {
     pub library: u32,
     /// Instructions that store registers to local memory, and that load them again.
     pub spills: u32,
+    /// Instructions that load registers from local memory.
     pub fills: u32,
     /// Estimated cycles that one warp takes, by the latency model, loops counted a fixed number of times.
     pub cycles: u64,
     /// Threads of a block, where the program declares them.
     pub block_size: Option<[u32; 3]>,
-    /// Bytes of kernel input (0: none, or not known).
+    /// Bytes of kernel input that a launch must provide: what the program declares or reads at fixed addresses.
     pub input_bytes: u32,
-    pub bindings: Vec<Binding>,
-    pub relocations: Vec<Relocation>,
+    /// What it uses, and how.
+    pub resources: Resources,
 }
 
-/// What kind of resource a kernel uses.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum BindingKind {
-    /// A bank of constant memory.
-    Constant,
-    /// A storage buffer.
-    Buffer,
-    /// A uniform block.
-    Uniform,
-    Texture,
-    Image,
-}
-
-impl BindingKind {
-    pub const fn name(self) -> &'static str {
-        match self {
-            BindingKind::Constant => "constant",
-            BindingKind::Buffer => "buffer",
-            BindingKind::Uniform => "uniform",
-            BindingKind::Texture => "texture",
-            BindingKind::Image => "image",
-        }
-    }
-}
-
-/// A resource that the driver must bind. Where the number is dynamic, `count` is unknown (0).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Binding {
-    pub kind: BindingKind,
-    pub slot: u32,
-    /// Slots from `slot` on; 0: indexed dynamically.
-    pub count: u32,
-}
-
-/// An address in the code that moves when the code section is not loaded at address 0: absolute branch targets.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Relocation {
-    /// Address of the word to patch.
-    pub at: u32,
-    /// What it holds when the code section is at 0.
-    pub target: u32,
-}
-
-impl Image {
+impl Shader {
+    /// Bytes of the code section.
     pub fn code_bytes(&self) -> u32 {
         self.code.len() as u32 * 8
     }
@@ -105,15 +69,14 @@ impl Image {
     }
 
     /// The image of a kernel that was assembled: nothing is known of how it came about.
-    pub fn assembled(chip: Chip, kernel: cubin::Kernel) -> Image {
+    pub fn assembled(chip: Chip, kernel: cubin::Kernel) -> Shader {
         let is_sched = |pc: u32, w: u64| {
             pc.is_multiple_of(sched_word::GROUP_BYTES) && sched_word::decode(chip, w).is_some()
         };
         let instructions = fetch::sweep(chip, &kernel.code).filter(|&(pc, f)| !is_sched(pc, f.word)).count();
-        Image {
+        Shader {
             chip,
             entry_name: kernel.name,
-            entry: 0,
             code: kernel.code,
             lines: Vec::new(),
             gprs: kernel.gprs,
@@ -128,8 +91,7 @@ impl Image {
             cycles: 0,
             block_size: kernel.block_size,
             input_bytes: kernel.param_bytes,
-            bindings: Vec::new(),
-            relocations: Vec::new(),
+            resources: Resources::default(),
         }
     }
 
@@ -147,6 +109,14 @@ impl Image {
             param_bytes: self.input_bytes,
             ..cubin::Kernel::default()
         }
+    }
+
+    /// Warps of this kernel that a multiprocessor holds at once, in blocks of `threads` threads (`None`: the declared
+    /// size, or the largest block that the chip launches by default).
+    pub fn resident_warps(&self, threads: Option<u32>) -> u32 {
+        let threads = threads.or(self.block_size.map(|size| size.iter().product()));
+        let by_blocks = self.chip.resident_warps_of_blocks(threads, self.shared_bytes);
+        self.chip.resident_warps(self.launch_gprs()).min(by_blocks)
     }
 
     /// The code section as it lies in memory.

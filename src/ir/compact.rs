@@ -88,8 +88,9 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::verify::{self, Phase};
+    use crate::ir::Phase;
     use crate::ir::{Program, parse};
+    use crate::verify;
 
     const TEXT: &str = "program
 

@@ -1,9 +1,10 @@
 //! Programs, functions and blocks: the arenas, and the structure that divergence needs.
 
-use super::inst::{Edge, Inst, Loc};
+use super::inst::{Edge, Inst};
 use super::op::OpSet;
 use super::types::Class;
 use super::{BlockId, FuncId, InstId, ValueId};
+use crate::diag::Loc;
 use cranelift_entity::PrimaryMap;
 
 /// What defines a value. Kept by [`Function::append`] and its siblings; the verifier compares it with the code.

@@ -4,9 +4,9 @@ use super::list::List;
 use super::op::{Op, Types};
 use super::types::Type;
 use super::{BlockId, FuncId, ValueId};
-use crate::diag::Span;
+use crate::diag::Loc;
 use crate::format::Format;
-pub use crate::isa::SrcMods;
+use crate::num::SrcMods;
 
 /// What a source operand reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -142,23 +142,7 @@ impl Src {
     /// Calls `f` with the values read.
     #[inline]
     fn for_values(&self, mut f: impl FnMut(ValueId)) {
-        match self.kind {
-            SrcKind::Val(v) => f(v),
-            SrcKind::Imm(_) | SrcKind::Imm64(_) | SrcKind::Const { .. } => {}
-            _ => self.tuple_values().iter().for_each(|&v| f(v)),
-        }
-    }
-
-    #[inline]
-    fn is_tuple(&self) -> bool {
-        matches!(self.kind, SrcKind::Pair(_) | SrcKind::Triple(_) | SrcKind::Quad(_))
-    }
-
-    /// [`Src::values`] of a tuple. Most operands are none, and one branch each instead of a table of them tells these apart.
-    #[cold]
-    #[inline(never)]
-    fn tuple_values(&self) -> &[ValueId] {
-        if self.is_tuple() { self.values() } else { &[] }
+        self.values().iter().for_each(|&v| f(v));
     }
 
     pub fn values_mut(&mut self) -> &mut [ValueId] {
@@ -808,8 +792,29 @@ pub struct Surf {
     pub sample: Option<ValueId>,
     pub data: Vec<ValueId>,
     pub order: Order,
-    /// After lowering: the machine mode that the generation's selection understands.
-    pub machine: u32,
+    /// After lowering.
+    pub machine: Option<SurfMachine>,
+}
+
+/// What a lowered image instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SurfMachine {
+    pub shape: SurfShape,
+    pub access: SurfAccess,
+}
+
+named! { /** The coordinates of GF100's instructions: one, two, two and a layer. */ SurfShape { D1 "1d", D2 "2d", Layers "layers", } }
+
+named! {
+    /// What is loaded or stored.
+    SurfAccess {
+        /// A texel: loads give its words, stores convert to the surface's format.
+        Texel "texel",
+        /// Its words as they are.
+        Bytes "bytes",
+        /// Its address, and whether it lies outside (GF100).
+        Address "address",
+    }
 }
 
 /// Rare, large details of an instruction.
@@ -849,10 +854,6 @@ impl Ext {
         }
     }
 }
-
-/// Where in the source text an instruction comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Loc(pub Option<Span>);
 
 /// One instruction.
 #[derive(Clone, PartialEq, Debug)]
@@ -974,31 +975,6 @@ impl Inst {
         }
         if let Some(ext) = &self.ext {
             ext.for_uses(f);
-        }
-    }
-
-    /// [`Inst::for_uses`] for an `f` that costs next to nothing. Whether the first two sources are values is hard to foresee,
-    /// so `f` is called for both in any case, and told whether it got what is read or some value.
-    #[inline]
-    pub fn for_places(&self, mut f: impl FnMut(ValueId, bool)) {
-        let [a, b, ..] = self.srcs.places();
-        for s in [a, b] {
-            let v = s.as_val();
-            f(v.unwrap_or(ValueId::from_u32(0)), v.is_some());
-        }
-        if a.is_tuple() | b.is_tuple() {
-            a.tuple_values().iter().chain(b.tuple_values()).for_each(|&v| f(v, true));
-        }
-        if let [_, _, rest @ ..] = self.srcs.as_slice() {
-            rest.iter().for_each(|s| s.for_values(|v| f(v, true)));
-        }
-        if let Some(m) = &self.mem {
-            m.base.iter().for_each(|&v| f(v, true));
-            m.index.iter().for_each(|&v| f(v, true));
-        }
-        if self.guard.is_some() | self.ext.is_some() {
-            self.guard.iter().for_each(|g| f(g.pred, true));
-            self.ext.iter().for_each(|ext| ext.for_uses(|v| f(v, true)));
         }
     }
 

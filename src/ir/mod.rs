@@ -21,15 +21,15 @@
 //! - Every value read is reached by `for_uses`/`map_uses` of [`Inst`] and [`Term`]. Nobody stores uses.
 //! - An address is a [`MemRef`]: space, buffer, base, offset, and what is proven of its alignment ([`Align`]).
 //! - Divergence is structured: [`Merge`] names where the lanes of a warp meet again.
-//! - Phases ([`verify::Phase`]): `Front`, as front-ends make it; `Ssa`, after lowering: only operations that the chip
+//! - Phases ([`Phase`]): `Front`, as front-ends make it; `Ssa`, after lowering: only operations that the chip
 //!   has; `Legal`: every instruction is one machine instruction, its operands encodable.
 //!
-//! Builders ([`build::Builder`]) make it, [`mod@print`] and [`parse`] convert it to text and back, [`verify`] checks it.
+//! Builders ([`build::Builder`]) make it, [`mod@print`] and [`parse`] convert it to text and back,
+//! [`crate::verify`] checks it.
 
 pub mod build;
 pub mod compact;
 pub mod dot;
-pub mod eval;
 pub mod func;
 pub mod inst;
 pub mod list;
@@ -37,20 +37,31 @@ pub mod madsp;
 pub mod op;
 pub mod parse;
 pub mod print;
-pub mod random;
 pub mod types;
-pub mod verify;
 
+pub use crate::diag::Loc;
+pub use crate::num::SrcMods;
 pub use func::{Block, Def, Function, Merge, OpenLoops, Program, Stage, Term, ValueData};
 pub use inst::{
-    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Loc, Logic, MemRef, Order, Rnd,
-    Scope, ShflOp, Space, Src, SrcKind, SrcMods, Surf, Sv, Tex, TexOp, TexRole, VoteOp,
+    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Logic, MemRef, Order, Rnd, Scope,
+    ShflOp, Space, Src, SrcKind, Surf, SurfAccess, SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
 };
 pub use list::List;
 pub use op::{Op, OpSet};
 pub use types::{Class, Type};
 
 use cranelift_entity::entity_impl;
+
+/// How far a program has come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Phase {
+    /// As front-ends make it.
+    Front,
+    /// After lowering for a chip.
+    Ssa,
+    /// Each instruction is one machine instruction.
+    Legal,
+}
 
 /// A value of a function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

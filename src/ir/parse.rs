@@ -682,7 +682,7 @@ impl<'a> Parser<'a> {
             sample: None,
             data: Vec::new(),
             order: Order::Weak,
-            machine: 0,
+            machine: None,
         };
         while !self.eat_char(']') {
             if self.eat("format") {
@@ -694,7 +694,9 @@ impl<'a> Parser<'a> {
             } else if self.eat("volatile") {
                 s.order = Order::Volatile;
             } else if self.eat("machine") {
-                s.machine = self.number()?;
+                let shape = self.named("a shape (`1d`, `2d`, `layers`)", SurfShape::from_name)?;
+                let access = self.named("`texel`, `bytes` or `address`", SurfAccess::from_name)?;
+                s.machine = Some(SurfMachine { shape, access });
             } else if self.eat("index") {
                 s.index = self.braced(body)?.first().copied();
             } else if self.eat("handle") {

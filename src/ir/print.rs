@@ -198,8 +198,8 @@ fn surf(f: &mut Formatter<'_>, func: &Function, s: &Surf) -> fmt::Result {
         Order::Coherent => f.write_str(" coherent")?,
         Order::Volatile => f.write_str(" volatile")?,
     }
-    if s.machine != 0 {
-        write!(f, " machine {:#x}", s.machine)?;
+    if let Some(m) = s.machine {
+        write!(f, " machine {} {}", m.shape.name(), m.access.name())?;
     }
     let one = |v: &Option<ValueId>| v.iter().copied().collect::<Vec<_>>();
     for (name, list) in [

@@ -114,10 +114,19 @@ pub fn no_card_has(m: &MInst) -> bool {
 
 /// The word of an instruction at byte address `pc` of the code.
 pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
+    let by_rows = || encode_by_rows(chip, m, pc);
     match template::encode(Table::of(chip), m, pc) {
-        Some(word) => Ok(word),
-        None => select(chip, m, Some(pc)).map(|(_, word)| word),
+        Some(word) => {
+            debug_assert_eq!(Ok(word), by_rows(), "the template of {m:?}");
+            Ok(word)
+        }
+        None => by_rows(),
     }
+}
+
+/// The same by looking for a row each time: what templates are held against.
+pub(super) fn encode_by_rows(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
+    select(chip, m, Some(pc)).map(|(_, word)| word)
 }
 
 fn select(chip: Chip, m: &MInst, pc: Option<u32>) -> Result<(&'static Row, u64), Misfit> {

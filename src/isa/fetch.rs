@@ -38,11 +38,16 @@ pub fn has_short_forms(chip: Chip, words: &[u64]) -> bool {
 /// The bits at a byte address, a multiple of 4, as an instruction; the last 4 bytes of the code are all that is left where
 /// a longer one begins there. None outside the code.
 pub fn fetch(chip: Chip, words: &[u64], pc: u32) -> Option<Fetched> {
+    fetch_from(chip, |at| words.get(at).copied(), pc)
+}
+
+/// The same where `word` knows the words by their number.
+pub fn fetch_from(chip: Chip, word: impl Fn(usize) -> Option<u64>, pc: u32) -> Option<Fetched> {
     if chip != Chip::Gf100 {
-        return words.get(pc as usize / 8).filter(|_| pc.is_multiple_of(8)).copied().map(Fetched::long);
+        return pc.is_multiple_of(8).then(|| word(pc as usize / 8)).flatten().map(Fetched::long);
     }
     let half = |pc: u32| {
-        let word = words.get(pc as usize / 8).filter(|_| pc.is_multiple_of(4))?;
+        let word = pc.is_multiple_of(4).then(|| word(pc as usize / 8)).flatten()?;
         Some((word >> (pc % 8 * 8)) as u32)
     };
     let first = half(pc)?;

@@ -12,8 +12,9 @@
 //! GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute byte addresses in the
 //! code section.
 
+use crate::num::SrcMods;
 use arrayvec::ArrayVec;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 /// A general register; 255 is RZ on every chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +28,9 @@ impl Reg {
 /// A predicate register, possibly negated; number 7 is PT, which is always true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pred {
+    /// Its number; 7 is PT, which is always true.
     pub num: u8,
+    /// Negated.
     pub not: bool,
 }
 
@@ -35,6 +38,7 @@ impl Pred {
     /// PT.
     pub const T: Pred = Pred { num: 7, not: false };
 
+    /// The predicate of that number.
     pub const fn new(num: u8) -> Pred {
         Pred { num, not: false }
     }
@@ -52,47 +56,23 @@ impl std::ops::Not for Pred {
     }
 }
 
-/// Modifiers on one source operand, as SASS writes them: `-R0`, `|R0|`, `-|R0|`, `~R0`.
-#[derive(Clone, Copy, Debug, Eq, Default)]
-pub struct SrcMods {
-    pub neg: bool,
-    pub abs: bool,
-    /// Bitwise complement, `~R0`.
-    pub inv: bool,
-}
-
-impl SrcMods {
-    /// A bit for each. Operands are compared and hashed all the time: this way without a branch.
-    #[inline]
-    pub const fn bits(self) -> u8 {
-        self.neg as u8 | (self.abs as u8) << 1 | (self.inv as u8) << 2
-    }
-}
-
-impl PartialEq for SrcMods {
-    #[inline]
-    fn eq(&self, other: &SrcMods) -> bool {
-        self.bits() == other.bits()
-    }
-}
-
-impl Hash for SrcMods {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u8(self.bits());
-    }
-}
-
 /// A part of a register: `R0.H1`, `R0.B2`, and the byte permutations of video instructions, `R0.4444`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Sel {
+    /// All 32 bits.
     #[default]
     Whole,
+    /// Byte 0.
     B0,
+    /// Byte 1.
     B1,
+    /// Byte 2.
     B2,
+    /// Byte 3.
     B3,
+    /// The low half.
     H0,
+    /// The high half.
     H1,
     /// Four selector nibbles or a named pattern of a video instruction, by its number in the row's table.
     Video(u8),
@@ -170,35 +150,51 @@ pub enum ImmKind {
 pub enum Operand {
     /// A general register. A vector or pair is named by its first register; the operation says how many.
     Reg {
+        /// The first register.
         reg: Reg,
+        /// How it is modified.
         mods: SrcMods,
+        /// The part that is read.
         sel: Sel,
         /** `.CC` on a destination: writes the condition code too. */
         cc: bool,
     },
+    /// A predicate register.
     Pred(Pred),
     /// Always 32 bits, sign-extended or shifted into place as the row says: never the raw field.
     Imm {
+        /// The pattern.
         bits: u32,
+        /// What it stands for.
         kind: ImmKind,
+        /// How it is modified.
         mods: SrcMods,
     },
     /// `c[bank][base + offset]`, offset in bytes; `base` is RZ for a direct access.
     Const {
+        /// The bank.
         bank: u8,
+        /// Added to the offset.
         base: Reg,
+        /// Bytes.
         offset: i32,
+        /// How it is modified.
         mods: SrcMods,
+        /// The part that is read.
         sel: Sel,
     },
     /// `[base + offset]`, offset in bytes; `base` is RZ for an absolute address.
     Mem {
+        /// Added to the offset.
         base: Reg,
+        /// Bytes.
         offset: i32,
     },
     /// `a[base + offset]`: shader inputs and outputs.
     Attr {
+        /// Added to the offset.
         base: Reg,
+        /// Bytes.
         offset: i32,
     },
     /// A special register, by hardware number (`SR_TID.X` is 33).
@@ -217,6 +213,7 @@ impl Operand {
         Operand::Reg { reg, mods: SrcMods { neg: false, abs: false, inv: false }, sel: Sel::Whole, cc: false }
     }
 
+    /// The predicate of that number as an operand.
     pub const fn pred(num: u8) -> Operand {
         Operand::Pred(Pred::new(num))
     }
@@ -241,7 +238,9 @@ impl Operand {
 /// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MInst {
+    /// What it does.
     pub op: Op,
+    /// The predicate under which it does it.
     pub guard: Pred,
     /// `.S`: after this instruction the threads that executed it go to the reconvergence point.
     pub sync: bool,
@@ -258,6 +257,7 @@ impl MInst {
     /// The bit of [`MInst::form`] that says that this is a short form, 4 bytes long.
     pub const SHORT: u64 = 1 << 59;
 
+    /// Whether it is one of GF100's 4-byte instructions.
     pub const fn is_short(&self) -> bool {
         self.form & MInst::SHORT != 0
     }
@@ -267,6 +267,7 @@ impl MInst {
         if self.is_short() { 4 } else { 8 }
     }
 
+    /// Without operands and modifiers.
     #[inline(always)]
     pub fn new(op: Op) -> MInst {
         MInst { op, guard: Pred::T, sync: false, mods: ArrayVec::new(), operands: ArrayVec::new(), form: 0 }
@@ -301,12 +302,14 @@ impl MInst {
         self.arg(Operand::reg(reg))
     }
 
+    /// The same under a predicate.
     #[inline(always)]
     pub fn guarded(mut self, guard: Pred) -> MInst {
         self.guard = guard;
         self
     }
 
+    /// Whether it has that modifier.
     pub fn has(&self, m: Mod) -> bool {
         self.mods.contains(&m)
     }
@@ -321,6 +324,7 @@ macro_rules! spelled {
         pub enum $name { $(#[doc = $text] $var,)* }
 
         impl $name {
+            /// All, in the order of their declaration.
             pub const ALL: &'static [$name] = &[$($name::$var,)*];
 
             /// The spelling in SASS text.

@@ -1,6 +1,6 @@
 //! From phase `Ssa` to phase `Legal`: every instruction becomes one machine instruction.
 //!
-//! What a machine instruction can take is [`isel::legal`]'s to say. Here operands are moved into registers, one
+//! What a machine instruction can take is [`select::legal`]'s to say. Here operands are moved into registers, one
 //! after the other, until it says yes:
 //!
 //! ```text
@@ -16,7 +16,7 @@
 use crate::chip::Chip;
 use crate::ir::build::Builder;
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 use cranelift_entity::SecondaryMap;
 
 /// An instruction that no sequence of moves makes encodable.
@@ -46,7 +46,7 @@ pub fn run(f: &mut Function, chip: Chip) -> Result<(), Illegal> {
 
 fn is_legal(f: &Function, chip: Chip, id: InstId) -> bool {
     let i = &f.insts[id];
-    !has_shared_factor(f, i) && isel::is_final(chip, f, i)
+    !has_shared_factor(f, i) && select::is_final(chip, f, i)
 }
 
 /// Appends an instruction to a block, in legal form.
@@ -58,7 +58,7 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
         materialise(&mut b, &mut inst, 1);
         f.insts[id] = inst;
     }
-    if isel::is_final(chip, f, &f.insts[id]) {
+    if select::is_final(chip, f, &f.insts[id]) {
         f.blocks[block].body.push(id);
         return Ok(());
     }
@@ -293,7 +293,7 @@ fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
 
 /// Moves operands into registers until the instruction is legal; false if that does not help.
 fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
-    if isel::legal(chip, b.func, i) {
+    if select::legal(chip, b.func, i) {
         return true;
     }
     // An address out of the field's range.
@@ -307,7 +307,7 @@ fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
         // Only if the offset is at fault: try the others first.
         if movable(i).next().is_none() || !can_move_all(b, chip, i) {
             rebase(b, i);
-            if isel::legal(chip, b.func, i) {
+            if select::legal(chip, b.func, i) {
                 return true;
             }
         }
@@ -351,7 +351,7 @@ fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
         clamp.guard = i.guard;
         clamp.loc = i.loc;
         *i = clamp;
-        return isel::legal(chip, b.func, i);
+        return select::legal(chip, b.func, i);
     }
     false
 }
@@ -382,7 +382,7 @@ fn would_be_legal(b: &Builder<'_>, chip: Chip, i: &Inst, moved: &[usize]) -> boo
         }
         trial.srcs[n] = Src::tuple(&[some; 4][..words]);
     }
-    isel::legal(chip, b.func, &trial)
+    select::legal(chip, b.func, &trial)
 }
 
 fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {

@@ -23,8 +23,9 @@ pub mod textures;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::compile::Options;
+use crate::driver::Abi;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
+use crate::options::Options;
 use library::Library;
 
 /// The steps, in their order.
@@ -141,12 +142,12 @@ impl Steps {
 }
 
 /// From phase `Front` to phase `Ssa`.
-pub fn run(p: &mut Program, chip: Chip, options: &Options) {
-    lower(p, chip, options, Step::ALL);
+pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
+    lower(p, chip, abi, options, Step::ALL);
 }
 
-fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
-    let (abi, block_size, stage) = (&options.abi, p.block_size, p.stage);
+fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Step]) {
+    let (block_size, stage) = (p.block_size, p.stage);
     let launch = Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
     for f in p.funcs.values_mut() {
@@ -182,8 +183,10 @@ fn lower(p: &mut Program, chip: Chip, options: &Options, steps: &[Step]) {
 mod tests {
     use super::Step;
     use crate::chip::Chip;
-    use crate::compile::Options;
-    use crate::ir::{parse, verify};
+    use crate::driver::Abi;
+    use crate::ir::{Phase, parse};
+    use crate::options::Options;
+    use crate::verify;
     use pretty_assertions::assert_eq;
 
     /// The text of a program after memory accesses were lowered.
@@ -192,12 +195,12 @@ mod tests {
             Ok(p) => p,
             Err(d) => panic!("{d:?}"),
         };
-        verify::program(&p, verify::Phase::Front).expect("valid before");
-        super::lower(&mut p, chip, &Options::new(chip), Step::MEMORY);
+        verify::program(&p, Phase::Front).expect("valid before");
+        super::lower(&mut p, chip, &Abi::nvc0(chip), &Options::default(), Step::MEMORY);
         // Arithmetic that this has made is lowered later.
         let mut whole = p.clone();
-        super::lower(&mut whole, chip, &Options::new(chip), Step::ARITHMETIC);
-        verify::program(&whole, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{whole}"));
+        super::lower(&mut whole, chip, &Abi::nvc0(chip), &Options::default(), Step::ARITHMETIC);
+        verify::program(&whole, Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{whole}"));
         p.to_string()
     }
 
@@ -279,8 +282,8 @@ mod tests {
             Ok(p) => p,
             Err(d) => panic!("{d:?}"),
         };
-        verify::program(&p, verify::Phase::Front).expect("valid before");
-        super::lower(&mut p, Chip::Gk104, &Options::new(Chip::Gk104), Step::ARITHMETIC);
-        verify::program(&p, verify::Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
+        verify::program(&p, Phase::Front).expect("valid before");
+        super::lower(&mut p, Chip::Gk104, &Abi::nvc0(Chip::Gk104), &Options::default(), Step::ARITHMETIC);
+        verify::program(&p, Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
     }
 }

@@ -409,23 +409,22 @@ impl Cx<'_> {
 
     // ---- accesses
 
-    fn machine(&self, op: Op, ty: Type, s: &Surf, place: usize) -> Inst {
+    fn machine(&self, op: Op, ty: Type, s: &Surf, access: SurfAccess) -> Inst {
         let mut inst = Inst::new(op, ty);
         let mut ext = s.clone();
         ext.coords.clear();
         ext.data.clear();
         (ext.index, ext.handle, ext.sample) = (None, None, None);
-        ext.machine = place as u32;
+        ext.machine = Some(SurfMachine { shape: Self::shape(s), access });
         inst.ext = Some(Box::new(Ext::Surf(ext)));
         inst
     }
 
-    /// What the machine calls the shape: number of coordinates, and 4 for layers on GF100.
-    fn shape(s: &Surf) -> usize {
+    fn shape(s: &Surf) -> SurfShape {
         match (s.dim, s.array) {
-            (Dim::Cube, _) | (_, true) => 4,
-            (Dim::Buffer | Dim::D1, _) => 1,
-            _ => 2,
+            (Dim::Cube, _) | (_, true) => SurfShape::Layers,
+            (Dim::Buffer | Dim::D1, _) => SurfShape::D1,
+            _ => SurfShape::D2,
         }
     }
 
@@ -439,7 +438,7 @@ impl Cx<'_> {
             _ => Type::B128,
         };
         let t = self.target(b, s, true, s.format);
-        let mut inst = self.machine(Op::Suld, ty, s, Self::shape(s));
+        let mut inst = self.machine(Op::Suld, ty, s, SurfAccess::Texel);
         inst.srcs.extend(t.srcs);
         if self.chip == Chip::Gf100 {
             // A slot that nothing is bound to faults.
@@ -481,7 +480,7 @@ impl Cx<'_> {
         let aligned = b.op2(Op::And, Type::U32, low, 0xfc);
         let size = b.op2(Op::Ext, Type::U32, format, 16 | 4 << 8);
         let load = |b: &mut Builder<'_>, ty: Type, other: ValueId| {
-            let mut inst = self.machine(Op::Suld, ty, s, Self::shape(s));
+            let mut inst = self.machine(Op::Suld, ty, s, SurfAccess::Texel);
             let outside = b.op2(Op::Or, Type::Pred, t.outside, other);
             inst.srcs.extend([Src::tuple(&[aligned, high]), Src::imm(0), outside.into()]);
             let words: Vec<ValueId> = (0..ty.words()).map(|_| b.gpr()).collect();
@@ -521,7 +520,7 @@ impl Cx<'_> {
             }
             let t = self.target(b, &one, true, None);
             let store = i.op == Op::Sust;
-            let mut inst = self.machine(i.op, Type::U32, s, Self::shape(s) | RAW);
+            let mut inst = self.machine(i.op, Type::U32, s, SurfAccess::Bytes);
             inst.srcs.extend(t.srcs);
             if store {
                 let Some(&v) = s.data.get(n) else { return };
@@ -557,7 +556,7 @@ impl Cx<'_> {
         while data.len() < 4 {
             data.push(if data.len() < channels { b.mov(0) } else { b.undef(Class::Gpr) });
         }
-        let mut inst = self.machine(Op::Sust, Type::U32, s, Self::shape(s));
+        let mut inst = self.machine(Op::Sust, Type::U32, s, SurfAccess::Texel);
         inst.srcs.extend(t.srcs);
         inst.srcs.push(Src::tuple(&data));
         if self.chip == Chip::Gf100 {
@@ -573,7 +572,7 @@ impl Cx<'_> {
         let t = self.target(b, s, true, s.format);
         let (address, outside) = if self.chip == Chip::Gf100 {
             let (lo, hi, out) = (b.gpr(), b.gpr(), b.pred());
-            let mut inst = self.machine(Op::Suld, Type::U32, s, Self::shape(s) | LEA);
+            let mut inst = self.machine(Op::Suld, Type::U32, s, SurfAccess::Address);
             inst.srcs.extend(t.srcs);
             inst.guard = Some(Guard { pred: t.outside, not: true });
             b.push(inst.dst(lo).dst(hi).dst(out));
@@ -599,12 +598,6 @@ impl Cx<'_> {
         }
     }
 }
-
-/// In [`Surf::machine`]: the address is wanted, not the texel.
-pub const LEA: usize = 8;
-
-/// In [`Surf::machine`]: a store writes bytes, not a texel through the format.
-pub const RAW: usize = 16;
 
 /// Whether the first coordinate counts bytes and words are accessed as they are.
 fn in_bytes(s: &Surf) -> bool {

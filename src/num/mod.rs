@@ -11,9 +11,12 @@
 pub mod conv;
 pub mod float;
 pub mod int;
+mod mods;
 pub mod mufu;
 pub mod soft;
 pub mod video;
+
+pub use mods::SrcMods;
 
 /// Rounding of an inexact result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -12,14 +12,14 @@
 //! Safe because addresses of 32 bits are sums modulo 2^32 and those of 64 bits modulo 2^64: the sum is the same. The
 //! alignment fact is about the sum and stays true. Uniform and storage buffers compare the whole sum with the size.
 //! An offset is folded only where the instruction encodes it: once instructions are machine operations,
-//! [`crate::isel::legal`] decides, before that the field is taken to be 24 bits, signed, which is the narrowest of the
+//! [`crate::select::legal`] decides, before that the field is taken to be 24 bits, signed, which is the narrowest of the
 //! machine's.
 
 use super::edit::gather;
 use super::{Ctx, Stage};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
@@ -42,7 +42,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             } else {
                 let mut new = inst.clone();
                 new.mem = Some(next);
-                isel::legal(chip, f, &new)
+                select::legal(chip, f, &new)
             };
             // An absolute place in a bank is inside it.
             let end = i64::from(next.offset) + i64::from(inst.ty.bytes());

@@ -60,7 +60,7 @@ fn sweep(f: &mut Function, b: BlockId, live: &mut Live) -> usize {
         let inst = &mut insts[i];
         let needed = matches!(inst.dsts[..], [d] if live[d]) || trim(inst, values, live, &mut removed);
         if needed {
-            inst.for_places(|v, read| live[v] |= read);
+            inst.for_uses(|v| live[v] = true);
             first -= 1;
             body[first] = i;
         }

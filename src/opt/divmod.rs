@@ -172,8 +172,8 @@ impl Sequence<'_> {
 mod tests {
     use super::*;
     use crate::Chip;
-    use crate::compile::Options;
     use crate::opt::{Session, Stage, fold};
+    use crate::options::Options;
     use rustc_hash::FxHashMap;
 
     /// What the sequence for `x op d` computes for a dividend.
@@ -186,7 +186,7 @@ mod tests {
         f.append(b, Inst::new(op, ty).dst(result).src(input).src(d));
         f.blocks[b].term = Term::Exit;
         let mut p = Program::new(f);
-        let options = Options::new(Chip::Gk110);
+        let options = Options::default();
         let pass = crate::opt::find("divmod").expect("it exists");
         Session::new().run_pass(pass, Stage::Front, &mut p, Chip::Gk110, &options).expect("valid");
         let f = &p.funcs[p.entry];

@@ -21,7 +21,7 @@ pub fn count_uses(f: &Function) -> UseCounts {
     for &b in &f.layout {
         let block = &f.blocks[b];
         for &i in &block.body {
-            f.insts[i].for_places(|v, read| uses[v] += u32::from(read));
+            f.insts[i].for_uses(|v| uses[v] += 1);
         }
         block.term.for_uses(|v| uses[v] += 1);
     }

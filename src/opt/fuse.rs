@@ -30,7 +30,7 @@ use super::Ctx;
 use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::chip::Chip;
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
@@ -41,7 +41,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut fused = 0;
     for i in candidates {
         let inst = &f.insts[i];
-        if let Some(new) = funnel(f, inst, &uses).filter(|new| isel::legal(ctx.chip, f, new)) {
+        if let Some(new) = funnel(f, inst, &uses).filter(|new| select::legal(ctx.chip, f, new)) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
         } else if let Some(new) = negated_product(f, inst, &uses) {
@@ -191,7 +191,7 @@ fn fuse(
     new.srcs.push(other);
     new.srcs[0].mods.neg ^= neg;
     // A constant that no form takes would need a register: two instructions again.
-    let moved = op == Op::ShlAdd && matches!(other.kind, SrcKind::Imm(_)) && !isel::legal(chip, f, &new);
+    let moved = op == Op::ShlAdd && matches!(other.kind, SrcKind::Imm(_)) && !select::legal(chip, f, &new);
     (!moved).then_some((new, inner_value))
 }
 

@@ -20,6 +20,7 @@
 use super::Ctx;
 use crate::analysis::must_init::{Init, MustInit};
 use crate::ir::*;
+use crate::options::InitRegs;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
@@ -28,16 +29,17 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         .insts_in_order()
         .filter(|&(_, i)| f.insts[i].op == Op::Undef && !f.insts[i].dsts.is_empty())
         .collect();
-    if mode == 0 || undefined.is_empty() {
+    if mode == InitRegs::Leave || undefined.is_empty() {
         return false;
     }
     let count = match mode {
-        1 => at_entry(f, ctx, &undefined, |_| true),
-        2 => {
+        InitRegs::All => at_entry(f, ctx, &undefined, |_| true),
+        InitRegs::AtEntry => {
             let read = read_values(f);
             at_entry(f, ctx, &undefined, |v| read.contains(v))
         }
-        _ => where_missing(f, ctx),
+        InitRegs::OnEdges => where_missing(f, ctx),
+        InitRegs::Leave => 0,
     };
     ctx.count("init_regs: initialised", count);
     count > 0

@@ -17,7 +17,7 @@ use super::{Ctx, Stage};
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 use cranelift_entity::EntitySet;
 
 /// How many accesses are kept open at a time, newest first: bounds the work for each access.
@@ -268,7 +268,7 @@ impl Combiner<'_, '_> {
             if let Some(m) = wide.mem.as_mut().filter(|m| m.proven() < 2 * width) {
                 m.align = proven;
             }
-            if isel::legal(self.ctx.chip, f, &wide) {
+            if select::legal(self.ctx.chip, f, &wide) {
                 return Some((k, wide));
             }
         }

@@ -6,7 +6,7 @@
 //!
 //! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates stand in any
 //! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
-//! every instruction encodes, and what changes one asks [`crate::isel::legal`] whether the new one does.
+//! every instruction encodes, and what changes one asks [`crate::select::legal`] whether the new one does.
 //!
 //! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
 //! all functions (inlining, parameters that nobody needs).
@@ -39,11 +39,11 @@ pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::compile::{BadOption, Options};
 use crate::diag::closest;
-use crate::ir::verify::Phase;
+use crate::ir::Phase;
 use crate::ir::{Function, Op, OpSet, Program};
-use crate::isel;
+use crate::options::{BadOption, OptLevel, Options};
+use crate::verify;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,11 @@ impl Stage {
 pub fn named(name: &str) -> Result<&'static Pass, BadOption> {
     find(name).ok_or_else(|| {
         let names: Vec<&'static str> = PASSES.iter().map(|p| p.name).collect();
-        BadOption::Pass { name: name.to_string(), nearest: closest(name, &names) }
+        let help = match closest(name, &names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        BadOption::Pass { name: name.to_string(), help }
     })
 }
 
@@ -147,13 +151,15 @@ macro_rules! passes {
 
 /// The passes of a stage at an optimisation level, in order, as places in [`PASSES`]. The same pass may come several
 /// times. One whose work another of the pipeline finishes on every input at hand is not in it.
-pub fn pipeline(stage: Stage, level: u8) -> &'static [usize] {
+pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
-        (Stage::Front, 0) => passes!(flow),
-        (Stage::Ssa, 0) => passes!(init_regs),
-        (Stage::Legal, 0) => &[],
-        (Stage::Front, 1) => passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce),
+        (Stage::Front, OptLevel::O0) => passes!(flow),
+        (Stage::Ssa, OptLevel::O0) => passes!(init_regs),
+        (Stage::Legal, OptLevel::O0) => &[],
+        (Stage::Front, OptLevel::O1) => {
+            passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
+        }
         (Stage::Front, _) => passes!(
             inline dead_params flow copy_prop gvn unroll fold complement algebra address mem_forward if_convert
             bits divmod copy_prop address dce
@@ -207,7 +213,7 @@ impl Ctx<'_> {
     /// Adds to a counter of the report, if there will be one; by convention `pass: what`.
     pub fn count(&mut self, what: &'static str, n: impl TryInto<u64>) {
         let n = n.try_into().unwrap_or(0);
-        if n == 0 || !self.options.time_passes {
+        if n == 0 || !self.options.debug.time_passes {
             return;
         }
         match self.stats.iter_mut().find(|(w, _)| *w == what) {
@@ -244,7 +250,7 @@ impl Session {
         Session::default()
     }
 
-    /// Runs the passes of a stage: the pipeline's, or those of [`Options::passes`] that it contains.
+    /// Runs the passes of a stage: the pipeline's, or those of the options that it contains.
     pub fn run(
         &mut self,
         stage: Stage,
@@ -252,14 +258,30 @@ impl Session {
         chip: Chip,
         options: &Options,
     ) -> Result<(), Box<Broken>> {
+        self.run_while(stage, program, chip, options, &mut || true)
+    }
+
+    /// The same, as long as the result is wanted: that is asked before each pass.
+    pub fn run_while(
+        &mut self,
+        stage: Stage,
+        program: &mut Program,
+        chip: Chip,
+        options: &Options,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Box<Broken>> {
         // A pass is not run again on what it left: for each that ran, the number of the last change by then.
         let mut changes = 0u32;
         let mut left = [u32::MAX; PASSES.len()];
         for &place in pipeline(stage, options.opt_level) {
             let pass = &PASSES[place];
-            let skipped = options.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == pass.name));
+            let skipped =
+                options.debug.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == pass.name));
             if skipped || !pass.concerns(program) || left[place] == changes {
                 continue;
+            }
+            if !wanted() {
+                break;
             }
             changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
             left[place] = changes;
@@ -276,17 +298,17 @@ impl Session {
         chip: Chip,
         options: &Options,
     ) -> Result<bool, Box<Broken>> {
-        if options.bisect_limit.is_some_and(|limit| self.runs >= limit) {
+        if options.debug.bisect_limit.is_some_and(|limit| self.runs >= limit) {
             return Ok(false);
         }
         self.runs += 1;
         let wanted = |list: &[String]| list.iter().any(|p| p == pass.name || p == "all");
-        if wanted(&options.print_before) {
+        if wanted(&options.debug.print_before) {
             let _ = writeln!(self.text, "; before {} ({stage:?})\n{program}", pass.name);
         }
-        let verifying = options.verify_each || cfg!(debug_assertions);
+        let verifying = options.debug.verify_each || cfg!(debug_assertions);
         let before = verifying.then(|| program.clone());
-        let start = options.time_passes.then(Instant::now);
+        let start = options.debug.time_passes.then(Instant::now);
         let mut notes = Vec::new();
         let mut ctx = Ctx {
             chip,
@@ -307,7 +329,7 @@ impl Session {
                 None => self.times.push((pass.name, took)),
             }
         }
-        if wanted(&options.print_after) {
+        if wanted(&options.debug.print_after) {
             for note in &notes {
                 let _ = writeln!(self.text, "; {note}");
             }
@@ -318,7 +340,7 @@ impl Session {
             let (before, after) = (before.to_string(), program.to_string());
             Box::new(Broken { pass: pass.name, stage, findings, before, after })
         };
-        isel::verify(program, stage.phase(), chip).map_err(|v| broken(v.to_string()))?;
+        verify::for_chip(program, stage.phase(), chip).map_err(|v| broken(v.to_string()))?;
         if !changed && before.to_string() != program.to_string() {
             return Err(broken("it said that it changed nothing".into()));
         }

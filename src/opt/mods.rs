@@ -13,14 +13,14 @@
 //! add f64 {..} {%r0 %r9} ..   ->  add f64 {..} -{%r0 %r8} ..
 //! ```
 //!
-//! What an instruction can carry is asked of [`crate::isel::legal`], with registers in place of the constants that
+//! What an instruction can carry is asked of [`crate::select::legal`], with registers in place of the constants that
 //! legalisation may still move out. Negation and absolute value on a float operand only touch the sign bit, as the
 //! operations do. Saturation moves to the producer only if nobody else reads the unsaturated value.
 
 use super::Ctx;
 use super::edit::*;
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let chip = ctx.chip;
@@ -113,7 +113,7 @@ fn sign_change(inst: &Inst) -> Option<SrcMods> {
 
 /// Whether an instruction is one machine instruction once its constants are in registers.
 fn encodes(chip: crate::Chip, f: &Function, inst: &Inst) -> bool {
-    if isel::legal(chip, f, inst) {
+    if select::legal(chip, f, inst) {
         return true;
     }
     let Some(any) = inst.srcs.iter().find_map(|s| s.as_val().filter(|&v| f.class(v) == Class::Gpr)) else {
@@ -125,7 +125,7 @@ fn encodes(chip: crate::Chip, f: &Function, inst: &Inst) -> bool {
             *s = Src::val(any);
         }
     }
-    bare.srcs != inst.srcs && isel::legal(chip, f, &bare)
+    bare.srcs != inst.srcs && select::legal(chip, f, &bare)
 }
 
 /// Operand `n` read through the operation that computes it, if that only changes its sign or complements it.

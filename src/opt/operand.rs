@@ -8,14 +8,14 @@
 //! ```
 //!
 //! Operands of commutative operations and comparisons change places where that makes the constant encodable.
-//! [`crate::isel::legal`] is asked about every instruction made, so code that is legal stays so.
+//! [`crate::select::legal`] is asked about every instruction made, so code that is legal stays so.
 //!
 //! Safe because constant buffers do not change during a launch, and a direct access to one cannot fault.
 
 use super::Ctx;
 use super::edit::{UseCounts, count_uses};
 use crate::ir::*;
-use crate::isel;
+use crate::select;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
@@ -68,7 +68,7 @@ fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut Option<UseCo
             continue;
         }
         f.insts[i].srcs[n] = constant;
-        let exchanged = !isel::legal(ctx.chip, f, &f.insts[i]);
+        let exchanged = !select::legal(ctx.chip, f, &f.insts[i]);
         if exchanged && !exchange_legally(f, i, ctx, uses.as_ref()) {
             f.insts[i].srcs[n] = before;
             continue;
@@ -91,10 +91,10 @@ fn exchange_legally(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: Option<&Us
     if f.insts[i].srcs.len() == 4 && low.is_none() || !exchange(&mut f.insts[i]) {
         return false;
     }
-    let mut legal = isel::legal(ctx.chip, f, &f.insts[i]);
+    let mut legal = select::legal(ctx.chip, f, &f.insts[i]);
     if legal && let Some(low) = low {
         f.insts[low].srcs.swap(0, 1);
-        legal = isel::legal(ctx.chip, f, &f.insts[low]);
+        legal = select::legal(ctx.chip, f, &f.insts[low]);
         if !legal {
             f.insts[low].srcs.swap(0, 1);
         }

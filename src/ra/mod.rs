@@ -56,7 +56,6 @@ mod prepare;
 mod pressure;
 mod regs;
 mod remat;
-pub mod simulate;
 mod spill;
 mod whole_warp;
 mod windows;
@@ -66,6 +65,7 @@ use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
 use crate::ir::{BlockId, FuncId, Function, InstId, Program, Sv, ValueId};
 use crate::isa::Reg;
+use crate::options::Options;
 use colour::Colour;
 use cranelift_entity::SecondaryMap;
 pub use pcopy::Place;
@@ -88,7 +88,7 @@ pub struct Target {
 
 impl Target {
     /// The instruction with most operands fits into that many general registers.
-    pub const MIN_GPRS: u32 = 16;
+    pub const MIN_GPRS: u32 = Options::MIN_GPRS;
 }
 
 /// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`] on.

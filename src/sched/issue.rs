@@ -5,7 +5,7 @@
 //! enough for every fixed latency, hence what is pending is known along straight code and nothing is at labels that
 //! are branched to.
 
-use super::effects::{Resource, Touched, Touches};
+use crate::isa::effects::{Resource, Touched, Touches};
 use crate::isa::sched_word::Issue;
 use crate::isa::{MInst, Op, latency};
 

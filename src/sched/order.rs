@@ -17,11 +17,11 @@
 //! and so do memory accesses of which one writes; what orders memory, talks to other warps, or reads the clock stays
 //! where it is. Control flow is not in the code that is looked at.
 
-use super::effects::{MemoryEffect, Touched, memory};
 use super::issue::{latency_of, overtaking};
+use crate::isa::code::{Code, Line};
+use crate::isa::effects::{MemoryEffect, Touched, memory};
 use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, latency};
-use crate::isel::code::{Code, Line};
 
 /// Instructions that are looked at together: as many as a mask has bits.
 const WINDOW: usize = 64;
@@ -314,9 +314,9 @@ fn permute(lines: &mut [Line], at: &mut [u8]) {
 mod tests {
     use super::*;
     use crate::chip::Chip;
-    use crate::ir::Loc;
+    use crate::diag::Loc;
+    use crate::isa::code::MBlock;
     use crate::isa::text;
-    use crate::isel::code::MBlock;
 
     fn reordered(lines: &[&str]) -> Vec<String> {
         let line = |s: &&str| Line::new(text::parse(Chip::Gk110, s, 8, &|_| None).unwrap(), Loc::default());

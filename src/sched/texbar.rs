@@ -13,10 +13,10 @@
 //! outstanding flows along control, with the fewest issued since on any way; to a reconvergence point from wherever
 //! lanes leave for one. Calls and returns wait for everything.
 
-use super::effects::{Resource, is_texture, reads, writes};
-use crate::ir::Loc;
+use crate::diag::Loc;
+use crate::isa::code::{Code, Line};
+use crate::isa::effects::{Resource, is_texture, reads, writes};
 use crate::isa::{MInst, Op, Operand};
-use crate::isel::code::{Code, Line};
 
 /// For each register, how many texture instructions were issued after the one that writes it.
 #[derive(Clone, PartialEq)]
@@ -176,8 +176,8 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::code::MBlock;
     use crate::isa::{Kw, Mod, Reg};
-    use crate::isel::code::MBlock;
 
     fn line(inst: MInst) -> Line {
         Line::new(inst, Loc::default())

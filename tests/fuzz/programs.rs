@@ -4,14 +4,14 @@ use super::campaign::{Campaign, Mutant, Tally};
 use super::mutate::{self, Grammar, Random};
 use super::{own_fault, seeds};
 use nvir::Chip;
-use nvir::compile::{self, Options};
+use nvir::compiler::{Compiler, DebugOptions, Language, OptLevel, Options, Source};
 use nvir::diag::{self, Diagnostic, Diagnostics};
 use nvir::emu;
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::{Loaded, Outcome, Settings};
-use nvir::front::{self, Language, Request};
-use nvir::ir::verify::{self, Phase};
+use nvir::ir::Phase;
 use nvir::ir::{Program, parse};
+use nvir::verify;
 use std::path::Path;
 
 /// Instructions of warps that a launch may execute, and of threads under the interpreter.
@@ -414,9 +414,10 @@ pub fn refused(d: &Diagnostics, text: &str, tally: &mut Tally) -> Result<(), Str
     Ok(())
 }
 
-fn options(chip: Chip, level: u8, r: &mut Random) -> Options {
+fn compiler(chip: Chip, level: OptLevel, r: &mut Random) -> Compiler {
     let max_gprs = r.one_in(6).then(|| 16 + r.below(20) as u32);
-    Options { opt_level: level, max_gprs, verify_each: r.one_in(3), ..Options::new(chip) }
+    let debug = DebugOptions { verify_each: r.one_in(3), ..DebugOptions::default() };
+    Compiler::new(chip).with_options(Options { max_gprs, debug, ..Options::at(level) })
 }
 
 /// Compiles at both ends of the levels.
@@ -428,11 +429,11 @@ fn compiled(
     tally: &mut Tally,
 ) -> Result<bool, String> {
     let mut all = true;
-    for level in [0, 3] {
-        match compile::compile(program.clone(), chip, &options(chip, level, r)) {
+    for level in [OptLevel::O0, OptLevel::O3] {
+        match compiler(chip, level, r).compile_program(program.clone()) {
             Ok(_) => tally.count("compiled"),
             Err(d) => {
-                refused(&d, text, tally).map_err(|e| format!("{chip} -O{level}: {e}"))?;
+                refused(d.diagnostics(), text, tally).map_err(|e| format!("{chip} -O{level}: {e}"))?;
                 all = false;
             }
         }
@@ -449,7 +450,7 @@ pub fn run(loaded: &Loaded, chip: Chip, r: &mut Random, tally: &mut Tally) -> Re
         checks.memory = false;
     }
     let settings = Settings {
-        opt_level: r.below(4) as u8,
+        options: Options::at(*r.of_list(&OptLevel::ALL)),
         checks,
         step_limit: STEPS,
         profile: r.one_in(8),
@@ -499,20 +500,17 @@ fn front(language: Language, format: &'static str, grammar: &Grammar) {
         let fixture = &seeds[mutant.seed].fixture;
         let text = mutant.text();
         let chip = *r.of_list(&Chip::ALL);
-        let options = Options::new(chip);
         let entry = fixture.kernel.as_ref().map(|k| k.to_string());
         let entry = entry.as_deref().filter(|_| !r.one_in(8));
-        let request = Request {
-            text,
-            chip,
-            abi: &options.abi,
-            entry,
+        let options = Options {
             pointer_align: *r.of_list(&[1, 4, 16, 65536]),
             private_bytes: *r.of_list(&[0, 0, 16, 4096]),
+            ..Options::default()
         };
-        let program = match front::program(language, &request) {
+        let source = Source { language, text, entry, name: "mutant" };
+        let program = match Compiler::new(chip).with_options(options).front(&source) {
             Ok(p) => p,
-            Err(d) => return refused(&d, text, tally),
+            Err(e) => return refused(e.diagnostics(), text, tally),
         };
         verify::program(&program, Phase::Front).map_err(|v| format!("after the front-end: {v}"))?;
         tally.count("accepted");

@@ -1,10 +1,8 @@
 //! What mutants are made from: the project's own kernels, tests and known words, and a folder of more.
 
-use nvir::compile::{self, Options};
-use nvir::driver::Abi;
+use nvir::compiler::{Compiler, Language, Source};
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::Loaded;
-use nvir::front::{self, Language, Request};
 use nvir::image::cubin::Kernel;
 use nvir::image::{cubin, listing};
 use nvir::input::walk;
@@ -115,17 +113,9 @@ pub fn ir() -> Vec<Seed<String>> {
     }
     for (language, ending) in [(Language::Tgsi, "tgsi"), (Language::Nir, "nir")] {
         for seed in programs(ending) {
-            let abi = Abi::nvc0(Chip::Gk110);
             let entry = seed.fixture.kernel.as_ref().map(|k| k.to_string());
-            let request = Request {
-                text: &seed.data,
-                chip: Chip::Gk110,
-                abi: &abi,
-                entry: entry.as_deref(),
-                pointer_align: 4,
-                private_bytes: 0,
-            };
-            if let Ok(p) = front::program(language, &request) {
+            let source = Source { language, text: &seed.data, entry: entry.as_deref(), name: "seed" };
+            if let Ok(p) = Compiler::new(Chip::Gk110).front(&source) {
                 let text = p.to_string();
                 if text.len() < LARGEST {
                     push(&text, Some(Fixture { kernel: None, ..seed.fixture }));
@@ -142,17 +132,8 @@ fn kernels() -> Vec<(Chip, Kernel, Option<Fixture>)> {
     for (language, ending) in [(Language::Tgsi, "tgsi"), (Language::Nir, "nir")] {
         for (n, seed) in programs(ending).into_iter().enumerate() {
             let chip = Chip::ALL[n % 3];
-            let options = Options::new(chip);
-            let request = Request {
-                text: &seed.data,
-                chip,
-                abi: &options.abi,
-                entry: None,
-                pointer_align: 4,
-                private_bytes: 0,
-            };
-            let image = front::program(language, &request).and_then(|p| compile::compile(p, chip, &options));
-            let Ok(image) = image else { continue };
+            let source = Source { language, text: &seed.data, entry: None, name: "seed" };
+            let Ok(image) = Compiler::new(chip).compile(&source) else { continue };
             let kernel = image.kernel();
             if kernel.code.len() < 1000 {
                 let fixture = Fixture { kernel: None, ..seed.fixture };

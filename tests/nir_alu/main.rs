@@ -8,9 +8,8 @@ mod host;
 
 use host::{Want, mask};
 use nvir::Chip;
-use nvir::compile::{Options, compile};
+use nvir::compiler::{Compiler, OptLevel, Options, Source};
 use nvir::emu;
-use nvir::front::{Language, Request, program};
 use std::fmt::Write;
 
 /// Threads of the block; each has operands of its own.
@@ -321,19 +320,15 @@ fn kernel(op: &Opcode, form: Form, shapes: &[(u32, usize)], dest: (u32, usize)) 
     }
 }
 
-fn compiled(text: &str, chip: Chip, level: u8) -> Result<nvir::image::Image, String> {
-    let mut options = Options::new(chip);
-    options.opt_level = level;
-    let request = Request { text, chip, abi: &options.abi, entry: None, pointer_align: 4, private_bytes: 0 };
-    let p = program(Language::Nir, &request).map_err(|d| d.to_string())?;
-    compile(p, chip, &options).map_err(|d| d.to_string())
+fn compiled(text: &str, chip: Chip, level: OptLevel) -> Result<nvir::image::Shader, String> {
+    let compiler = Compiler::new(chip).with_options(Options::at(level));
+    compiler.compile(&Source::nir(text)).map_err(|e| e.to_string())
 }
 
-fn run(image: &nvir::image::Image, chip: Chip, input: &[u8]) -> Result<Vec<u8>, String> {
+fn run(image: &nvir::image::Shader, chip: Chip, input: &[u8]) -> Result<Vec<u8>, String> {
     let code = emu::Program::new(chip, &image.code);
     let mut memory = emu::Memory::new();
     let mut launch = emu::Launch::new(&code);
-    launch.entry = image.entry;
     launch.block = [THREADS as u32, 1, 1];
     (launch.gprs, launch.local_bytes) = (image.gprs.max(1), image.local_bytes);
     let from = memory.alloc(input.len() as u64, 256).map_err(|e| e.to_string())?;
@@ -387,7 +382,7 @@ fn check(
     comps: usize,
     form: Form,
     chip: Chip,
-    level: u8,
+    level: OptLevel,
     r: &mut Random,
 ) -> Result<(), String> {
     let concrete = |t: &Ty| {
@@ -452,9 +447,14 @@ fn every_opcode(chip: Chip) {
         }
         for (m, &bits) in sizes(op).iter().enumerate() {
             let width = if op.name.ends_with("_replicated") { 4 } else { [2, 3, 4, 8, 16, 5][(n + m) % 6] };
-            let tries: &[(usize, Form, u8)] = match op.dest.comps {
-                0 => &[(1, Form::Old, 0), (width, Form::Old, 3), (width, Form::New, 0), (1, Form::New, 3)],
-                _ => &[(1, Form::Old, 0), (1, Form::New, 3)],
+            let tries: &[(usize, Form, OptLevel)] = match op.dest.comps {
+                0 => &[
+                    (1, Form::Old, OptLevel::O0),
+                    (width, Form::Old, OptLevel::O3),
+                    (width, Form::New, OptLevel::O0),
+                    (1, Form::New, OptLevel::O3),
+                ],
+                _ => &[(1, Form::Old, OptLevel::O0), (1, Form::New, OptLevel::O3)],
             };
             for &(comps, form, level) in tries {
                 tried += 1;
@@ -491,7 +491,7 @@ fn opcodes_of_other_hardware_are_refused_by_name() {
         let concrete = |t: &Ty| (if t.bits == 0 { 32 } else { t.bits }, t.comps.max(1));
         let shapes: Vec<(u32, usize)> = op.srcs.iter().map(concrete).collect();
         let text = kernel(op, Form::New, &shapes, concrete(&op.dest));
-        let e = compiled(&text, Chip::Gk110, 3).expect_err(&op.name);
+        let e = compiled(&text, Chip::Gk110, OptLevel::O3).expect_err(&op.name);
         assert!(e.contains(&format!("`{}`", op.name)), "{}: {e}", op.name);
         count += 1;
     }

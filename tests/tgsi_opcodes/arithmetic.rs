@@ -3,9 +3,9 @@
 
 use crate::case::{self, Setup};
 use crate::host::{self, Want};
-use nvir::Chip;
 use nvir::fixture::run::Settings;
 use nvir::front::tgsi::ast::{Info, Opcode, Shape, Ty};
+use nvir::{Chip, OptLevel, Options};
 use std::fmt::Write;
 
 /// Threads of a block.
@@ -523,8 +523,8 @@ fn check(which: impl Fn(&Info) -> bool) {
                 .fixture();
             let mut runs = vec![("interpreted".to_owned(), case::interpreted(&fixture, &text))];
             for chip in Chip::ALL {
-                for opt_level in [0, 3] {
-                    let settings = Settings { opt_level, ..Settings::default() };
+                for opt_level in [OptLevel::O0, OptLevel::O3] {
+                    let settings = Settings { options: Options::at(opt_level), ..Settings::default() };
                     let left = case::compiled(&fixture, &text, chip, &settings);
                     runs.push((format!("{chip} -O{opt_level}"), left));
                 }

@@ -3,9 +3,9 @@
 
 use crate::case::{self, Setup, bytes};
 use crate::refusal;
-use nvir::Chip;
 use nvir::fixture::run::Settings;
 use nvir::front::tgsi::ast::Opcode::{self, *};
+use nvir::{Chip, OptLevel, Options};
 
 /// Threads of the only block: two warps.
 const THREADS: u32 = 64;
@@ -86,8 +86,8 @@ pub fn check(programs: &[Program]) {
         let fixture = (p.setup)(setup).fixture();
         let mut runs = vec![("interpreted".to_owned(), case::interpreted(&fixture, &text))];
         for chip in Chip::ALL {
-            for opt_level in [0, 3] {
-                let settings = Settings { opt_level, ..Settings::default() };
+            for opt_level in [OptLevel::O0, OptLevel::O3] {
+                let settings = Settings { options: Options::at(opt_level), ..Settings::default() };
                 runs.push((
                     format!("{chip} -O{opt_level}"),
                     case::compiled(&fixture, &text, chip, &settings),

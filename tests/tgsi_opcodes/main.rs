@@ -2,6 +2,8 @@
 //! and what the reference interpreter gives, with every way of writing its operands; or else a diagnostic names it.
 
 mod arithmetic;
+// Shared with the random programs, which use more of it.
+#[allow(dead_code)]
 #[path = "../tgsi_random/case.rs"]
 mod case;
 mod effects;
@@ -9,15 +11,12 @@ mod host;
 mod pictures;
 
 use nvir::front::tgsi::ast::{Opcode, Shape};
-use nvir::front::{Language, Request};
-use nvir::{Chip, diag, driver::Abi};
+use nvir::{Chip, Compiler, Options, Source};
 
 /// What stops the program on a chip before it runs, as a report.
 fn refusal(text: &str, chip: Chip) -> Option<String> {
-    let abi = Abi::nvc0(chip);
-    let request = Request { text, chip, abi: &abi, entry: None, pointer_align: 4, private_bytes: 64 };
-    let d = nvir::front::program(Language::Tgsi, &request).err()?;
-    Some(diag::render(&d, "test.tgsi", text, false))
+    let compiler = Compiler::new(chip).with_options(Options { private_bytes: 64, ..Options::default() });
+    compiler.front(&Source::tgsi(text).with_name("test.tgsi")).err().map(|e| e.to_string())
 }
 
 #[test]

@@ -21,12 +21,11 @@ mod tables;
 use arbtest::arbtest;
 use case::Left;
 use generate::Program;
-use nvir::driver::Abi;
+use nvir::Chip;
 use nvir::emu::Checks;
 use nvir::fixture::Fixture;
 use nvir::fixture::run::Settings;
-use nvir::front::{Language, Request};
-use nvir::{Chip, diag};
+use nvir::{Compiler, OptLevel, Options, Source};
 use rayon::prelude::*;
 
 /// A number from the environment.
@@ -38,8 +37,13 @@ fn budget(share: u64) -> u64 {
     variable("NVIR_FUZZ_SECONDS").map_or(2_000, |s| s * 1000) / share
 }
 
-fn settings(opt_level: u8) -> Settings {
-    Settings { opt_level, step_limit: 1 << 22, checks: Checks::ALL, ..Settings::default() }
+fn settings(opt_level: OptLevel) -> Settings {
+    Settings {
+        options: Options::at(opt_level),
+        step_limit: 1 << 22,
+        checks: Checks::ALL,
+        ..Settings::default()
+    }
 }
 
 /// Whether two floats are as close as functions of the machine come.
@@ -97,7 +101,7 @@ fn check(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<()> {
     let fixture = setup.fixture();
     let want = case::interpreted(&fixture, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
     for chip in Chip::ALL {
-        for level in [0, 3] {
+        for level in [OptLevel::O0, OptLevel::O3] {
             let why = match case::compiled(&fixture, &text, chip, &settings(level)) {
                 Err(e) => e,
                 Ok(got) => match compare(&fixture, &got, &want) {
@@ -109,7 +113,8 @@ fn check(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<()> {
             let small = reduce::reduce(&text, |t| difference(&fixture, t, chip, &settings).is_some());
             let smaller = difference(&fixture, &small, chip, &settings).unwrap_or_default();
             let pass = (0..400).find(|&n| {
-                let limited = Settings { bisect_limit: Some(n), ..settings.clone() };
+                let mut limited = settings.clone();
+                limited.options.debug.bisect_limit = Some(n);
                 difference(&fixture, &small, chip, &limited).is_some()
             });
             if let Ok(folder) = std::env::var("NVIR_KEEP") {
@@ -189,16 +194,15 @@ fn mutated_texts_end_in_a_result_or_diagnostics() {
             }
         }
         for chip in Chip::ALL {
-            let abi = Abi::nvc0(chip);
-            let request =
-                Request { text: &text, chip, abi: &abi, entry: None, pointer_align: 4, private_bytes: 64 };
-            match nvir::front::program(Language::Tgsi, &request) {
+            let compiler =
+                Compiler::new(chip).with_options(Options { private_bytes: 64, ..Options::default() });
+            match compiler.front(&Source::tgsi(&text)) {
                 Ok(program) => {
-                    if let Err(v) = nvir::ir::verify::program(&program, nvir::ir::verify::Phase::Front) {
+                    if let Err(v) = nvir::verify::program(&program, nvir::ir::Phase::Front) {
                         panic!("{text}\n{v}");
                     }
                 }
-                Err(d) => drop(diag::render(&d, "mutated", &text, false)),
+                Err(e) => drop(e.to_string()),
             }
         }
         Ok(())

@@ -1,15 +1,11 @@
 //! What several commands share: reading inputs, reporting what is wrong with them, exit codes.
 
 use crate::out::{self, Color, tell};
-use nvir::Chip;
-use nvir::compile::Options;
 use nvir::diag::{self, Diagnostics};
 use nvir::fixture::run::Loaded;
 use nvir::fixture::{Fixture, FixtureError};
-use nvir::front::{self, Language, Request};
 use nvir::input;
-use nvir::ir::Program;
-use nvir::ir::verify::{self, Phase};
+use nvir::{CompileError, InitRegs, Language, OptLevel, Source};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -96,52 +92,32 @@ impl Warnings {
     }
 }
 
-/// What kind of text an input is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub enum TextKind {
-    Tgsi,
-    Nir,
-    Ir,
+/// The language of a source, by an explicit choice or the file name's ending.
+pub fn language_of(path: &Path, explicit: Option<Language>) -> Option<Language> {
+    explicit.or_else(|| Language::of(path))
 }
 
-impl TextKind {
-    /// By an explicit choice, or the file name's ending.
-    pub fn of(path: &Path, explicit: Option<TextKind>) -> Option<TextKind> {
-        explicit.or_else(|| match Language::of(path) {
-            Some(Language::Tgsi) => Some(TextKind::Tgsi),
-            Some(Language::Nir) => Some(TextKind::Nir),
-            None if input::ends_in(path, &["ir"]) => Some(TextKind::Ir),
-            None => None,
-        })
-    }
+/// A language on the command line.
+pub fn language(name: &str) -> Result<Language, String> {
+    Language::of(&Path::new("input").with_extension(name)).ok_or_else(|| "it is tgsi, nir or ir".to_string())
 }
 
-/// The program of a text's kernel.
-pub fn program(
-    kind: TextKind,
-    text: &str,
-    entry: Option<&str>,
-    chip: Chip,
-    options: &Options,
-) -> Result<Program, Diagnostics> {
-    let language = match kind {
-        TextKind::Tgsi => Language::Tgsi,
-        TextKind::Nir => Language::Nir,
-        TextKind::Ir => {
-            let program = nvir::ir::parse::program(text)?;
-            verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
-            return Ok(program);
-        }
-    };
-    let request = Request {
-        text,
-        chip,
-        abi: &options.abi,
-        entry,
-        pointer_align: options.pointer_align,
-        private_bytes: options.private_bytes,
-    };
-    front::program(language, &request)
+/// An optimisation level on the command line: 0 to 3.
+pub fn level() -> impl clap::builder::TypedValueParser<Value = OptLevel> {
+    use clap::builder::TypedValueParser;
+    clap::value_parser!(u8).range(0..=3).map(|n| OptLevel::ALL[usize::from(n)])
+}
+
+/// What to do about registers that are read before they are written, on the command line: 0 to 3.
+pub fn init_regs() -> impl clap::builder::TypedValueParser<Value = InitRegs> {
+    use clap::builder::TypedValueParser;
+    clap::value_parser!(u8).range(0..=3).map(|n| InitRegs::ALL[usize::from(n)])
+}
+
+/// Says on standard error why a source did not compile.
+pub fn report_error(e: &CompileError, source: &Source<'_>) -> ExitCode {
+    report(e.diagnostics(), source.name, source.text);
+    input_error()
 }
 
 /// A list of names between commas.

@@ -1,10 +1,11 @@
 //! `nvir compile`: text to machine code.
 
-use crate::common::{self, TextKind};
+use crate::common;
 use crate::out;
 use nvir::Chip;
-use nvir::compile::{self, Options, Report};
-use nvir::image::{Image, cubin, listing};
+use nvir::compiler::{DebugOptions, Options, Report};
+use nvir::image::{Uses, cubin, listing};
+use nvir::{Cancel, Compiler, InitRegs, Language, OptLevel, Shader, Source};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,8 +25,8 @@ pub struct Args {
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
     /// Optimisation level
-    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    opt: u8,
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    opt: OptLevel,
     /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB
     #[arg(short, long, value_name = "NAME")]
     entry: Option<String>,
@@ -33,8 +34,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The input's language, where its name does not tell
-    #[arg(long, value_name = "LANGUAGE")]
-    format: Option<TextKind>,
+    #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir")]
+    format: Option<Language>,
     /// What to write
     #[arg(long, default_value = "sass", value_name = "FORM")]
     emit: Form,
@@ -61,8 +62,8 @@ pub struct Args {
     max_gprs: Option<u32>,
     /// Registers read before any write: 0 leave them, 1 initialise all at entry, 2 the possibly uninitialised
     /// ones at entry, 3 on the edges where they are missing
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "0|1|2|3")]
-    init_regs: u8,
+    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3")]
+    init_regs: InitRegs,
     /// What to assume of the alignment of a buffer argument's address, in bytes
     #[arg(long, default_value_t = 4, value_name = "BYTES")]
     pointer_align: u32,
@@ -93,26 +94,30 @@ enum Form {
 }
 
 pub fn run(a: Args) -> ExitCode {
-    let Some(kind) = TextKind::of(&a.input, a.format) else {
+    let Some(language) = common::language_of(&a.input, a.format) else {
         return common::usage(format!("{}: say what it is with --format tgsi, nir or ir", a.input.display()));
     };
     if matches!(a.emit, Form::Bin | Form::Cubin) && a.output.is_none() && std::io::stdout().is_terminal() {
         return common::usage("binary forms are not written to a terminal: give --output");
     }
-    let mut options = Options::new(a.target);
-    options.opt_level = a.opt;
-    options.max_gprs = a.max_gprs;
-    options.init_regs = a.init_regs;
-    options.passes = a.passes.as_ref().map(|_| common::names(&a.passes));
-    options.bisect_limit = a.bisect_limit;
-    options.verify_each = a.verify_each;
-    options.print_before = common::names(&a.print_before);
-    options.print_after = common::names(&a.print_after);
-    options.time_passes = a.time_passes;
-    options.pointer_align = a.pointer_align;
-    options.private_bytes = a.private_bytes;
-    options.threads = a.threads;
-    if let Err(e) = options.check(a.target) {
+    let options = Options {
+        opt_level: a.opt,
+        init_regs: a.init_regs,
+        max_gprs: a.max_gprs,
+        threads: a.threads,
+        pointer_align: a.pointer_align,
+        private_bytes: a.private_bytes,
+        debug: DebugOptions {
+            passes: a.passes.as_ref().map(|_| common::names(&a.passes)),
+            bisect_limit: a.bisect_limit,
+            verify_each: a.verify_each,
+            print_before: common::names(&a.print_before),
+            print_after: common::names(&a.print_after),
+            time_passes: a.time_passes,
+        },
+    };
+    let compiler = Compiler::new(a.target).with_options(options);
+    if let Err(e) = compiler.check() {
         return common::usage(e);
     }
     let text = match common::read_text(&a.input) {
@@ -121,59 +126,73 @@ pub fn run(a: Args) -> ExitCode {
     };
 
     let name = a.input.to_string_lossy();
+    let source = Source { language, text: &text, entry: a.entry.as_deref(), name: &name };
     let mut notes = Report::new();
-    let result = common::program(kind, &text, a.entry.as_deref(), a.target, &options).and_then(|program| {
-        match a.emit {
-            Form::Ir => {
-                Ok(compile::optimised(program, a.target, &options, &mut notes)?.to_string().into_bytes())
-            }
-            Form::Dot => {
-                Ok(nvir::ir::dot::program(&compile::optimised(program, a.target, &options, &mut notes)?)
-                    .into_bytes())
-            }
-            form => {
-                let image = compile::compile_with_report(program, a.target, &options, &mut notes)?;
-                Ok(emit(form, &image))
-            }
+    let result = match a.emit {
+        Form::Ir => compiler.optimised(&source, &mut notes).map(|p| p.to_string().into_bytes()),
+        Form::Dot => compiler.optimised(&source, &mut notes).map(|p| nvir::ir::dot::program(&p).into_bytes()),
+        form => {
+            compiler.compile_reporting(&source, Cancel::NEVER, &mut notes).map(|shader| emit(form, &shader))
         }
-    });
+    };
     out::stderr(&notes);
     match result {
         Ok(data) => common::write_output(a.output.as_deref(), &data),
-        Err(d) => {
-            common::report(&d, &name, &text);
-            common::input_error()
-        }
+        Err(e) => common::report_error(&e, &source),
     }
 }
 
-fn emit(form: Form, image: &Image) -> Vec<u8> {
+fn emit(form: Form, shader: &Shader) -> Vec<u8> {
     match form {
-        Form::Hex => image.code.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes(),
-        Form::Bin => image.bytes(),
-        Form::Cubin => cubin::write(image.chip, &[image.kernel()]),
-        Form::Json => json(image).into_bytes(),
-        _ => listing::print(image.chip, &[image.kernel()], listing::Options::default()).into_bytes(),
+        Form::Hex => shader.code.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes(),
+        Form::Bin => shader.bytes(),
+        Form::Cubin => cubin::write(shader.chip, &[shader.kernel()]),
+        Form::Json => json(shader).into_bytes(),
+        _ => listing::print(shader.chip, &[shader.kernel()], listing::Options::default()).into_bytes(),
     }
 }
 
-fn json(image: &Image) -> String {
+fn json(shader: &Shader) -> String {
     let value = serde_json::json!({
-        "chip": image.chip.name(),
-        "entry": image.entry_name,
-        "instructions": image.instructions,
-        "gprs": image.gprs,
-        "local": image.local_bytes,
-        "stack_bytes": image.stack_bytes,
-        "shared": image.shared_bytes,
-        "barriers": image.barriers,
-        "code_bytes": image.code_bytes(),
-        "library": image.library,
-        "code": image.code.iter().map(|w| format!("0x{w:016x}")).collect::<Vec<_>>(),
-        "relocations": image.relocations.iter()
-            .map(|r| serde_json::json!({"at": r.at, "target": r.target})).collect::<Vec<_>>(),
-        "bindings": image.bindings.iter()
-            .map(|b| serde_json::json!({"kind": b.kind.name(), "slot": b.slot, "count": b.count})).collect::<Vec<_>>(),
+        "chip": shader.chip.name(),
+        "entry": shader.entry_name,
+        "instructions": shader.instructions,
+        "gprs": shader.gprs,
+        "local": shader.local_bytes,
+        "stack_bytes": shader.stack_bytes,
+        "shared": shader.shared_bytes,
+        "barriers": shader.barriers,
+        "code_bytes": shader.code_bytes(),
+        "library": shader.library,
+        "code": shader.code.iter().map(|w| format!("0x{w:016x}")).collect::<Vec<_>>(),
+        "input_bytes": shader.input_bytes,
+        "resident_warps": shader.resident_warps(None),
+        // Branches and calls are relative.
+        "relocations": [],
+        "bindings": bindings(shader),
     });
     format!("{value}\n")
+}
+
+/// What a driver must bind; `count` is 0 where the number is computed.
+fn bindings(shader: &Shader) -> Vec<serde_json::Value> {
+    let uses = &shader.resources;
+    let mut all: Vec<_> = uses
+        .constants
+        .iter()
+        .map(|c| {
+            serde_json::json!({"kind": "constant", "slot": c.bank, "count": 1, "read": true, "written": false, "bytes": c.bytes})
+        })
+        .collect();
+    let mut add = |kind: &str, uses: &Uses| {
+        let one = |slot: u32, count: u32, read: bool, written: bool| serde_json::json!({"kind": kind, "slot": slot, "count": count, "read": read, "written": written});
+        all.extend(uses.slots.iter().map(|u| one(u.slot, 1, u.read, u.written)));
+        all.extend(uses.indexed.map(|a| one(0, 0, a.read, a.written)));
+    };
+    add("buffer", &uses.buffers);
+    add("uniform", &uses.uniforms);
+    add("image", &uses.images);
+    add("texture", &uses.textures);
+    add("sampler", &uses.samplers);
+    all
 }

@@ -10,11 +10,13 @@ mod asm;
 mod common;
 mod compile;
 mod disasm;
+mod gpu;
 mod interp;
 mod ir;
 mod isa;
 mod opt;
 mod out;
+mod replay;
 mod run;
 mod stats;
 mod test;
@@ -53,9 +55,11 @@ enum Command {
     Opt(opt::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Gpu(gpu::Args),
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
+    Replay(replay::Args),
     Run(run::Args),
     Test(test::Args),
     Stats(stats::Args),
@@ -84,9 +88,11 @@ fn main() -> ExitCode {
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
         Command::Disasm(a) => disasm::run(a),
+        Command::Gpu(a) => gpu::run(a),
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
+        Command::Replay(a) => replay::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),

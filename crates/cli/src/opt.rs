@@ -2,11 +2,10 @@
 
 use crate::{common, out};
 use nvir::Chip;
-use nvir::compile::Options;
+use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::ir::parse;
-use nvir::ir::verify;
-use nvir::isel;
 use nvir::opt::{self, Session, Stage};
+use nvir::verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,8 +29,8 @@ pub struct Args {
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
     /// Optimisation level of the pipeline
-    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    opt: u8,
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    opt: OptLevel,
     /// Print how long each pass took, and what it did, to standard error
     #[arg(long)]
     time_passes: bool,
@@ -58,13 +57,13 @@ pub fn run(args: Args) -> ExitCode {
         Err(code) => return code,
     };
     let name = args.input.display().to_string();
-    let (stage, phase) = match args.stage {
-        StageName::Front => (Stage::Front, verify::Phase::Front),
-        StageName::Ssa => (Stage::Ssa, verify::Phase::Ssa),
-        StageName::Legal => (Stage::Legal, verify::Phase::Legal),
+    let stage = match args.stage {
+        StageName::Front => Stage::Front,
+        StageName::Ssa => Stage::Ssa,
+        StageName::Legal => Stage::Legal,
     };
     let read = parse::program(&text).and_then(|p| {
-        isel::verify(&p, phase, args.target).map_err(|v| v.diagnostic())?;
+        verify::for_chip(&p, stage.phase(), args.target).map_err(|v| v.diagnostic())?;
         Ok(p)
     });
     let mut program = match read {
@@ -74,10 +73,8 @@ pub fn run(args: Args) -> ExitCode {
             return common::input_error();
         }
     };
-    let mut options = Options::new(args.target);
-    options.opt_level = args.opt;
-    options.verify_each = true;
-    options.time_passes = args.time_passes;
+    let debug = DebugOptions { verify_each: true, time_passes: args.time_passes, ..DebugOptions::default() };
+    let options = Options { opt_level: args.opt, debug, ..Options::default() };
     let mut session = Session::new();
     let done = if passes.is_empty() {
         session.run(stage, &mut program, args.target, &options)

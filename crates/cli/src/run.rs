@@ -3,13 +3,12 @@
 use crate::common::{self, Warnings};
 use crate::out::{self, Color, say, tell};
 use nvir::Chip;
-use nvir::compile::Options;
+use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options};
 use nvir::emu;
 use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::Test;
 use nvir::fixture::run::{Outcome, Settings};
-use nvir::opt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,8 +30,8 @@ pub struct Args {
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
     /// Optimisation level
-    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    opt: u8,
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    opt: OptLevel,
     #[command(flatten)]
     how: How,
     /// Print this buffer after the run (32-bit words)
@@ -53,8 +52,8 @@ pub struct How {
     #[arg(long, value_name = "N")]
     pub max_gprs: Option<u32>,
     /// Registers read before any write: see `compile --help`
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "0|1|2|3")]
-    pub init_regs: u8,
+    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3")]
+    pub init_regs: InitRegs,
     /// Run only these passes of the pipeline
     #[arg(long, value_name = "PASSES")]
     pub passes: Option<String>,
@@ -75,41 +74,45 @@ pub struct How {
 
 impl How {
     /// The settings at an optimisation level.
-    pub fn settings(&self, opt_level: u8) -> Result<Settings, String> {
-        let mut checks = emu::Checks::NONE;
-        for name in self.check.split(',').map(str::trim) {
-            match name {
-                "memcheck" => checks.memory = true,
-                "initcheck" => checks.init = true,
-                "racecheck" => checks.race = true,
-                "racecheck=strict" => (checks.race, checks.strict_race) = (true, true),
-                "synccheck" => checks.sync = true,
-                "all" => checks = emu::Checks { strict_race: checks.strict_race, ..emu::Checks::ALL },
-                "none" | "" => {}
-                _ => {
-                    return Err(format!(
-                        "no checker `{name}`: memcheck, initcheck, racecheck, racecheck=strict, synccheck, all, none"
-                    ));
-                }
+    pub fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
+        let checks = checks(&self.check)?;
+        let options = Options {
+            opt_level,
+            init_regs: self.init_regs,
+            max_gprs: self.max_gprs,
+            debug: DebugOptions {
+                passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
+                bisect_limit: self.bisect_limit,
+                verify_each: self.verify_each,
+                ..DebugOptions::default()
+            },
+            ..Options::default()
+        };
+        Compiler::new(Chip::Gk110).with_options(options.clone()).check().map_err(|e| e.to_string())?;
+        Ok(Settings { options, checks, step_limit: self.step_limit, ..Settings::default() })
+    }
+}
+
+/// The checkers of a list between commas.
+pub fn checks(list: &str) -> Result<emu::Checks, String> {
+    let mut checks = emu::Checks::NONE;
+    for name in list.split(',').map(str::trim) {
+        match name {
+            "memcheck" => checks.memory = true,
+            "initcheck" => checks.init = true,
+            "racecheck" => checks.race = true,
+            "racecheck=strict" => (checks.race, checks.strict_race) = (true, true),
+            "synccheck" => checks.sync = true,
+            "all" => checks = emu::Checks { strict_race: checks.strict_race, ..emu::Checks::ALL },
+            "none" | "" => {}
+            _ => {
+                return Err(format!(
+                    "no checker `{name}`: memcheck, initcheck, racecheck, racecheck=strict, synccheck, all, none"
+                ));
             }
         }
-        let mut limits = Options::new(Chip::Gk110);
-        limits.max_gprs = self.max_gprs;
-        limits.check(Chip::Gk110).map_err(|e| e.to_string())?;
-        let passes = self.passes.as_ref().map(|_| common::names(&self.passes));
-        passes.iter().flatten().try_for_each(|p| opt::named(p).map(drop)).map_err(|e| e.to_string())?;
-        Ok(Settings {
-            opt_level,
-            max_gprs: self.max_gprs,
-            init_regs: self.init_regs,
-            passes,
-            bisect_limit: self.bisect_limit,
-            verify_each: self.verify_each,
-            checks,
-            step_limit: self.step_limit,
-            ..Settings::default()
-        })
     }
+    Ok(checks)
 }
 
 pub fn run(a: Args) -> ExitCode {

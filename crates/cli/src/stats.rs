@@ -1,10 +1,9 @@
 //! `nvir stats`: sizes and compile times of many inputs, as shader-db reports them.
 
-use crate::common::{self, TextKind};
-use nvir::Chip;
-use nvir::compile::{self, Options};
-use nvir::image::Image;
+use crate::common;
+use nvir::compiler::DebugOptions;
 use nvir::input;
+use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -20,8 +19,8 @@ pub struct Args {
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
     /// Optimisation level
-    #[arg(short = 'O', long = "opt", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    opt: u8,
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    opt: OptLevel,
     /// Lower the register limit, spilling as needed
     #[arg(long, value_name = "N")]
     max_gprs: Option<u32>,
@@ -41,22 +40,23 @@ pub struct Args {
 
 struct Row {
     input: String,
-    result: Result<Image, String>,
+    result: Result<Shader, String>,
     /// Microseconds.
     time: f64,
 }
 
 pub fn run(a: Args) -> ExitCode {
-    let mut limits = Options::new(a.target);
-    limits.max_gprs = a.max_gprs;
-    if let Err(e) = limits.check(a.target) {
+    let debug = DebugOptions { verify_each: a.verify_each, ..DebugOptions::default() };
+    let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, debug, ..Options::default() };
+    let compiler = Compiler::new(a.target).with_options(options);
+    if let Err(e) = compiler.check() {
         return common::usage(e);
     }
     let files = match common::find(&a.paths, ".tgsi or .nir file", &|f| input::ends_in(f, &["tgsi", "nir"])) {
         Ok(f) => f,
         Err(code) => return code,
     };
-    if let Some(other) = files.iter().find(|f| TextKind::of(f, None).is_none()) {
+    if let Some(other) = files.iter().find(|f| Language::of(f).is_none()) {
         return common::fault(format!(
             "{}: expected a .tgsi, .nir or .ir file, or a folder",
             other.display()
@@ -64,7 +64,7 @@ pub fn run(a: Args) -> ExitCode {
     }
     let bar = common::progress(files.len());
     let rows = common::in_parallel(a.jobs, &files, |file| {
-        let row = measure(file, &a);
+        let row = measure(file, &compiler, a.repeat);
         bar.inc(1);
         row
     });
@@ -73,7 +73,7 @@ pub fn run(a: Args) -> ExitCode {
     common::write_output(None, text.as_bytes())
 }
 
-fn measure(file: &Path, a: &Args) -> Row {
+fn measure(file: &Path, compiler: &Compiler, repeat: u32) -> Row {
     let input = file.to_string_lossy().into_owned();
     let failed = |why: String| Row { input: input.clone(), result: Err(why), time: 0.0 };
     let bytes = match input::read(file) {
@@ -84,19 +84,16 @@ fn measure(file: &Path, a: &Args) -> Row {
         Ok(t) => t,
         Err(e) => return failed(e),
     };
-    let Some(kind) = TextKind::of(file, None) else { return failed("neither .tgsi, .nir nor .ir".into()) };
-    let mut options = Options::new(a.target);
-    options.opt_level = a.opt;
-    options.max_gprs = a.max_gprs;
-    options.verify_each = a.verify_each;
+    let Some(language) = Language::of(file) else { return failed("neither .tgsi, .nir nor .ir".into()) };
+    let source = Source { language, text, entry: None, name: &input };
     let mut times = Vec::new();
     let mut result = Err(String::new());
-    for _ in 0..a.repeat {
+    for _ in 0..repeat {
         let start = Instant::now();
-        let image = common::program(kind, text, None, a.target, &options)
-            .and_then(|p| compile::compile(p, a.target, &options));
+        let shader = compiler.compile(&source);
         times.push(start.elapsed().as_secs_f64() * 1e6);
-        result = image.map_err(|d| {
+        result = shader.map_err(|e| {
+            let d = e.diagnostics();
             let place = d.list.first().and_then(|d| d.primary.as_ref()).map_or(String::new(), |(span, _)| {
                 let (line, column) = nvir::diag::line_column(text, span.start);
                 format!("{line}:{column}: ")

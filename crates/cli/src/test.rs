@@ -3,8 +3,8 @@
 use crate::common::{self, Warnings};
 use crate::out::{self, tell};
 use crate::run::How;
-use nvir::Chip;
 use nvir::fixture::run::{Outcome, Settings, TestReport};
+use nvir::{Chip, OptLevel};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,8 +20,8 @@ pub struct Args {
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
     /// At these optimisation levels
-    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = clap::value_parser!(u8).range(0..=3), value_name = "N")]
-    opt: Vec<u8>,
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    opt: Vec<OptLevel>,
     #[command(flatten)]
     how: How,
     /// Fixtures run at once; 0: one a core
@@ -99,14 +99,14 @@ fn one_line(why: &str) -> String {
 }
 
 /// A fixture's warnings, and the report of each test, chip and level.
-type Reports = (Vec<String>, Vec<(u8, TestReport)>);
+type Reports = (Vec<String>, Vec<(OptLevel, TestReport)>);
 
 fn one(file: &std::path::Path, targets: &[Chip], settings: &[Settings]) -> Result<Reports, String> {
     let loaded = common::read_fixture(file).map_err(|e| e.to_string())?;
     let allowed = loaded.chips().map_err(|e| e.to_string())?;
     let mut reports = Vec::new();
     for (&chip, how) in targets.iter().flat_map(|chip| settings.iter().map(move |how| (chip, how))) {
-        let level = how.opt_level;
+        let level = how.options.opt_level;
         if allowed.contains(&chip) {
             let ran = loaded.run(chip, None, how, &mut None, |_, _| ());
             reports.extend(ran.into_iter().map(|r| (level, r)));

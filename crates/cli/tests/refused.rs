@@ -1,5 +1,6 @@
 //! IR text that means nothing is refused with its place and reason, whichever command reads it.
 
+use std::path::Path;
 use std::process::Command;
 
 struct Refused {
@@ -50,8 +51,8 @@ const IN_THE_LAST_PHASE: &[Refused] = &[
     Refused { text: "ld u32 %r1 b0[%r0+0x0 align 4]", reason: "removed by lowering" },
 ];
 
-fn refused(r: &Refused, args: &[&str]) {
-    let path = std::env::temp_dir().join(format!("nvir-refused-{}-{}.ir", std::process::id(), args.len()));
+fn refused(name: &str, r: &Refused, args: &[&str]) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ir"));
     let lines: Vec<&str> = r.text.lines().map(str::trim).collect();
     let text =
         format!("program\nkernel k() {{\nb0:\n rdsv u32 %r0 sv[tid.x]\n {}\n exit\n}}\n", lines.join("\n "));
@@ -73,15 +74,15 @@ fn refused(r: &Refused, args: &[&str]) {
 #[test]
 fn what_is_no_ir_is_refused_by_opt_and_compile_with_place_and_reason() {
     for r in IN_EVERY_PHASE {
-        refused(r, &["opt"]);
-        refused(r, &["compile", "-O3"]);
-        refused(r, &["opt", "--stage", "legal", "--passes", "dce"]);
+        refused("every-phase", r, &["opt"]);
+        refused("every-phase", r, &["compile", "-O3"]);
+        refused("every-phase", r, &["opt", "--stage", "legal", "--passes", "dce"]);
     }
 }
 
 #[test]
 fn what_no_machine_instruction_does_is_refused_in_the_last_phase_with_place_and_reason() {
     for r in IN_THE_LAST_PHASE {
-        refused(r, &["opt", "--stage", "legal", "--passes", "dce"]);
+        refused("last-phase", r, &["opt", "--stage", "legal", "--passes", "dce"]);
     }
 }

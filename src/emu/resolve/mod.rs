@@ -43,6 +43,12 @@ impl Pool {
         Pool { uniforms: vec![zero], index: FxHashMap::from_iter([(zero, 0)]) }
     }
 
+    /// Forgets what was used.
+    pub fn clear(&mut self) {
+        self.uniforms.truncate(1);
+        self.index.retain(|_, at| *at == 0);
+    }
+
     fn get(&mut self, u: Uniform) -> Res<u16> {
         if let Some(&i) = self.index.get(&u) {
             return Ok(POOL + i);
@@ -430,7 +436,7 @@ mod tests {
     /// What the back end believes that instructions touch is at least what executing them touches.
     #[test]
     fn every_register_that_is_touched_is_known_to_the_scheduler() {
-        use crate::sched::effects::{self, Resource};
+        use crate::isa::effects::{self, Resource};
         let mut state = 7u64;
         let mut random = move || {
             state ^= state >> 12;

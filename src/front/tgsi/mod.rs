@@ -5,7 +5,6 @@
 
 pub mod ast;
 mod flow;
-pub mod interp;
 mod lexer;
 mod lower;
 mod names;

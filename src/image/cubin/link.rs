@@ -6,8 +6,10 @@ use crate::chip::Chip;
 /// A relocation that cannot be applied.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
+    /// The section that it lies in is not in the file.
     #[error("a relocation against section `{0}`, which has no address here")]
     Section(String),
+    /// An offset (bytes) beyond its section.
     #[error("a relocation at {0:#x}, outside its section")]
     Place(u64),
 }

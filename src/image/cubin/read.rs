@@ -17,26 +17,39 @@ const EM_CUDA: u16 = 190;
 /// Sections with more bytes than this are refused: no chip's code or constants come near it.
 const MAX_SECTION: u64 = 1 << 28;
 
+/// What is wrong with a container.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CubinError {
+    /// It is no ELF file.
     #[error("not an ELF file: {0}")]
     Elf(String),
+    /// It is for another machine (ELF machine number).
     #[error("not a CUDA binary: e_machine is {0}, expected 190")]
     Machine(u16),
+    /// It is for a chip that nvir does not know (`sm_` number).
     #[error("code for sm_{0}: supported are sm_20 to sm_37")]
     Architecture(u32),
+    /// A section is missing or says something impossible.
     #[error("section {0} is damaged")]
     Section(String),
+    /// There is no kernel of that name.
     #[error("no kernel `{name}`; the file has {available}")]
-    NoKernel { name: String, available: String },
+    NoKernel {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        available: String,
+    },
 }
 
 /// A whole file.
 #[derive(Clone, Debug)]
 pub struct Cubin {
+    /// What it runs on.
     pub chip: Chip,
     /// 20, 21, 30, 32, 35 or 37.
     pub sm: u32,
+    /// Its kernels, in the order of the file.
     pub kernels: Vec<Kernel>,
     /// Global variables' memory: `.nv.global.init` and `.nv.global`.
     pub globals: Vec<Global>,
@@ -45,15 +58,18 @@ pub struct Cubin {
 /// A section of global variables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Global {
+    /// The symbol.
     pub name: String,
     /// Initial contents; zeros for NOBITS.
     pub data: Vec<u8>,
+    /// Alignment in bytes: a power of two.
     pub align: u64,
 }
 
 /// One `.text.K`.
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
+    /// The symbol.
     pub name: String,
     /// The section, scheduling words included.
     pub code: Vec<u64>,
@@ -71,6 +87,7 @@ pub struct Kernel {
     pub block_size: Option<[u32; 3]>,
     /// Bytes of the parameter block.
     pub param_bytes: u32,
+    /// Parameters, by number.
     pub params: Vec<Param>,
     /// Initial contents of constant banks.
     pub banks: Vec<(u8, Vec<u8>)>,
@@ -81,6 +98,7 @@ pub struct Kernel {
 /// A kernel's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Param {
+    /// Its number, from 0.
     pub ordinal: u16,
     /// Bytes from the start of the parameter block.
     pub offset: u16,
@@ -108,6 +126,7 @@ pub struct Reloc {
     pub bank: Option<u8>,
     /// Byte offset there.
     pub offset: u64,
+    /// How the address is written.
     pub kind: RelocKind,
     /// The section that the symbol is defined in (`.nv.global`, `.nv.shared.K`, `.text.K`).
     pub section: String,

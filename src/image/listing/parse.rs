@@ -6,16 +6,19 @@ use crate::driver::{CONST_BANK_BYTES, cuda_params};
 use crate::image::crs;
 use crate::image::cubin::{Kernel, Param};
 use crate::image::layout;
+use crate::isa::effects;
 use crate::isa::fetch::{self, Fetched};
 use crate::isa::sched_word::{self, Issue, SLOTS};
 use crate::isa::{self, MInst, Op, Operand};
-use crate::sched::{effects, issue};
+use crate::sched::issue;
 use rustc_hash::FxHashMap;
 
 /// What a listing says.
 #[derive(Clone, Debug)]
 pub struct Assembly {
+    /// What it is for.
     pub chip: Chip,
+    /// Its kernels, in order.
     pub kernels: Vec<Kernel>,
 }
 

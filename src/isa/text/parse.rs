@@ -18,8 +18,11 @@ use std::sync::LazyLock;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ParseError {
+    /// Byte offset of what is wrong.
     pub at: usize,
+    /// Its bytes.
     pub len: usize,
+    /// What was expected.
     pub message: String,
 }
 

@@ -115,7 +115,7 @@ impl Lower<'_, '_> {
 
     fn unsupported_op(&mut self, alu: &ast::Alu) {
         let message = format!("`{}` has no meaning on this hardware with these sizes", alu.info.name);
-        self.error(self.span, message);
+        self.unsupported(self.span, message);
         self.define_undef(&alu.dest);
     }
 

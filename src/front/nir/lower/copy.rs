@@ -33,7 +33,7 @@ impl Lower<'_, '_> {
         let elements = to.wild.iter().try_fold(1u32, |n, &(len, _)| n.checked_mul(len));
         let Some(elements) = elements.filter(|&n| n <= ELEMENTS) else {
             return self
-                .error(self.span, format!("a copy of more than {ELEMENTS} elements is not supported"));
+                .unsupported(self.span, format!("a copy of more than {ELEMENTS} elements is not supported"));
         };
         for n in 0..elements {
             let (mut rest, mut at) = (n, (0, 0));

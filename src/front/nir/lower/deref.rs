@@ -122,7 +122,7 @@ impl<'a> Lower<'a, '_> {
             _ if has("function_temp") || has("shader_temp") => Space::Local,
             Comp::Wide(..) => Space::Global,
             _ => {
-                self.error(src.span, format!("a pointer to `{modes}` is not supported"));
+                self.unsupported(src.span, format!("a pointer to `{modes}` is not supported"));
                 return None;
             }
         };
@@ -313,7 +313,7 @@ impl<'a> Lower<'a, '_> {
             _ => &[],
         };
         if names.is_empty() {
-            self.error(self.span, "generic pointers whose memory is not known are not supported");
+            self.unsupported(self.span, "generic pointers whose memory is not known are not supported");
             return self.define_undef(dest);
         }
         let yes = modes.split('|').any(|mode| names.contains(&mode) || mode == "generic");

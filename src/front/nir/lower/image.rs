@@ -82,7 +82,7 @@ impl Lower<'_, '_> {
             sample: None,
             data: Vec::new(),
             order: ix.order(),
-            machine: 0,
+            machine: None,
         };
         self.image_number(image, &srcs[0], &mut s)?;
         let shape = dest.map(|d| self.dest_shape(d));

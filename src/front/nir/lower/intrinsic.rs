@@ -18,7 +18,8 @@ impl<'a> Lower<'a, '_> {
         let srcs = self.fun.srcs(i.srcs);
         let ix = Indices(self.fun.indices(i.indices));
         let Some(info) = intrinsics::lookup(i.name) else {
-            let d = Diagnostic::error(format!("intrinsic `{}` is not supported", i.name)).at(self.span, "");
+            let d =
+                Diagnostic::unsupported(format!("intrinsic `{}` is not supported", i.name)).at(self.span, "");
             // Nobody reads the suggestions of a thousand errors.
             let near = if self.module.diags.is_full() { None } else { intrinsics::nearest(i.name) };
             self.module.diags.push(d.did_you_mean(near));
@@ -251,7 +252,7 @@ impl<'a> Lower<'a, '_> {
         };
         let rounds = !matches!(ix.text("rounding_mode"), None | Some("undef"));
         if ix.text("saturate").is_some_and(|s| s != "0" && s != "false") || rounds && op != N::F2F {
-            self.error(self.span, "conversions that saturate or round are not supported in this form");
+            self.unsupported(self.span, "conversions that saturate or round are not supported in this form");
             return self.define_undef(dest);
         }
         let rnd = match ix.text("rounding_mode") {

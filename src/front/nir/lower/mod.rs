@@ -106,7 +106,7 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
 fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostics> {
     if !matches!(shader.stage, "MESA_SHADER_COMPUTE" | "MESA_SHADER_KERNEL" | "") {
         let message = format!("`{}` is no compute stage", shader.stage);
-        let refused = Diagnostic::error(message).at(shader.stage_span, "");
+        let refused = Diagnostic::unsupported(message).at(shader.stage_span, "");
         return Err(refused.help("only compute shaders and kernels are compiled").into());
     }
     let defined = || shader.functions.iter().enumerate().filter(|(_, f)| f.defined);
@@ -273,7 +273,7 @@ impl<'a> Module<'a> {
                 if active.contains(&to) {
                     let name = self.shader.functions[to].name;
                     self.diags.push(
-                        Diagnostic::error(format!("`{name}` calls itself"))
+                        Diagnostic::unsupported(format!("`{name}` calls itself"))
                             .at(span, "recursion is not supported"),
                     );
                     return;
@@ -363,10 +363,15 @@ impl<'a> Lower<'a, '_> {
         self.module.diags.push(Diagnostic::error(message).at(span, ""));
     }
 
+    /// Notes that what the text rightly asks for is not there.
+    fn unsupported(&mut self, span: Span, message: impl Into<String>) {
+        self.module.diags.push(Diagnostic::unsupported(message).at(span, ""));
+    }
+
     /// Notes that GF100 lacks something, if that is the chip.
     fn needs_kepler(&mut self, what: &str) -> Option<()> {
         if self.module.request.chip == Chip::Gf100 {
-            self.error(self.span, format!("gf100 has no {what}"));
+            self.unsupported(self.span, format!("gf100 has no {what}"));
             return None;
         }
         Some(())

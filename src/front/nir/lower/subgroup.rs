@@ -214,7 +214,7 @@ impl Lower<'_, '_> {
     fn reduce(&mut self, op: Subgroup, c: Comp, bits: u8, ix: Indices<'_>) -> Option<Comp> {
         let name = ix.text("reduction_op").unwrap_or("");
         let Some((n, identity)) = reduction(name, bits) else {
-            self.error(self.span, format!("a reduction by `{name}` of {bits} bits is not supported"));
+            self.unsupported(self.span, format!("a reduction by `{name}` of {bits} bits is not supported"));
             return None;
         };
         let cluster = match ix.uint("cluster_size") {

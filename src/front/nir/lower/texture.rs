@@ -69,7 +69,7 @@ impl<'a> Lower<'a, '_> {
                 _ => true,
             };
             if !known {
-                self.error(arg.span, format!("textures with `{}` are not supported", arg.kind));
+                self.unsupported(arg.span, format!("textures with `{}` are not supported", arg.kind));
                 return self.define_undef(&tex.dest);
             }
         }
@@ -185,14 +185,14 @@ impl<'a> Lower<'a, '_> {
                     "texture_samples",
                     "lod",
                 ];
-                let d = Diagnostic::error(format!("texture operation `{op}` is not supported"));
+                let d = Diagnostic::unsupported(format!("texture operation `{op}` is not supported"));
                 let d = d.at(self.span, "").did_you_mean(closest(op, &KNOWN));
                 self.module.diags.push(d);
                 return None;
             }
         };
         if min_lod.is_some() && op != TexOp::Lod {
-            self.error(self.span, format!("`{}` with `min_lod` is not supported", tex.op));
+            self.unsupported(self.span, format!("`{}` with `min_lod` is not supported", tex.op));
             return None;
         }
         let shadow = src("comparator").is_some();

@@ -291,7 +291,7 @@ impl Body<'_> {
             }
             _ => {
                 return Err(
-                    self.error(format!("{} is not supported in compute programs", inst.op.name()), "")
+                    self.unsupported(format!("{} is not supported in compute programs", inst.op.name()), "")
                 );
             }
         };

@@ -101,7 +101,7 @@ impl Body<'_> {
             sample,
             data: Vec::new(),
             order,
-            machine: 0,
+            machine: None,
         })
     }
 

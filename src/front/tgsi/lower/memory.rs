@@ -26,7 +26,7 @@ impl Body<'_> {
             Opcode::LOAD => self.load(inst),
             Opcode::RESQ => self.size_query(inst),
             op if op.is_atomic() => self.atomic(inst),
-            _ => Err(self.error(format!("{} is not supported", inst.op.name()), "")),
+            _ => Err(self.unsupported(format!("{} is not supported", inst.op.name()), "")),
         }
     }
 

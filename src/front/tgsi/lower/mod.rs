@@ -71,7 +71,7 @@ struct Body<'a> {
 /// Makes the program of the kernel that is asked for.
 pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostics> {
     if ast.stage != Stage::Compute {
-        let d = Diagnostic::error(format!("{} programs cannot be compiled", ast.stage.name()));
+        let d = Diagnostic::unsupported(format!("{} programs cannot be compiled", ast.stage.name()));
         return Err(d.help("compute programs begin with COMP").into());
     }
     let entry = ast.entry(req.entry)?;
@@ -194,6 +194,11 @@ impl<'a> Body<'a> {
         Box::new(Diagnostic::error(message).at(self.span, label))
     }
 
+    /// The same about what the text rightly asks for and is not there.
+    fn unsupported(&self, message: impl Into<String>, label: &str) -> Failed {
+        Box::new(Diagnostic::unsupported(message).at(self.span, label))
+    }
+
     /// Returns from the function.
     fn leave(&mut self) {
         let term = match self.binding {
@@ -234,7 +239,7 @@ impl<'a> Body<'a> {
     /// An error where the chip cannot do something.
     fn needs_kepler(&self, what: &str) -> Parsed<()> {
         if self.cx.req.chip == Chip::Gf100 {
-            let d = Diagnostic::error(format!("{} has no {what}", self.cx.req.chip));
+            let d = Diagnostic::unsupported(format!("{} has no {what}", self.cx.req.chip));
             return Err(Box::new(d.at(self.span, "needs gk104 or gk110")));
         }
         Ok(())

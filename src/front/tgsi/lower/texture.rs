@@ -12,7 +12,7 @@ use crate::ir::{Dim, Ext, Inst as IrInst, Op, Tex, TexOp, TexRole, Type, ValueId
 impl Body<'_> {
     pub fn texture(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         if matches!(inst.op, Opcode::SAMPLE_POS | Opcode::SAMP2HND) {
-            return Err(self.error(format!("{} is not supported", inst.op.name()), ""));
+            return Err(self.unsupported(format!("{} is not supported", inst.op.name()), ""));
         }
         let sample = inst.op.info().shape == Shape::Sample;
         let written = inst.texture.map_or(Target::Unknown, |t| t.target);

@@ -1,0 +1,237 @@
+//! `nvir gpu`: a program on the virtual GPU.
+
+use crate::common;
+use crate::run;
+use nvir::Chip;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::{env, path};
+
+/// The library that makes a program see the card; built with `nvir`.
+const LIBRARY: &str = "libnvir_vgpu.so";
+
+/// Run a program on a virtual GPU: OpenGL and OpenCL through Mesa's own driver
+///
+/// The program, its children and Mesa's stock `nouveau` driver see a card of this chip in /dev/dri; what they submit is
+/// executed on the CPU. The program's exit status is that of `nvir gpu`. Compute, copies, clears and blits work; drawing
+/// does not. Needs Mesa with its nouveau driver (Debian: libgl1-mesa-dri, mesa-opencl-icd), and no rights.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  nvir gpu -t gk104 -- eglinfo -B                           what Mesa says of the card
+  nvir gpu -t gf100 --log - -- ./client                     every command and launch, on standard error
+  nvir gpu -t gk110 --check all -- ./client                 every kernel under all four checkers
+  nvir gpu --trace a.trace -- ./client; nvir replay a.trace record, and execute the recording again
+  nvir gpu -- shader_runner x.shader_test -auto -fbo        a test of piglit's; `scripts/piglit` runs all
+  nvir gpu -t gk110 -- clinfo                               OpenCL by rusticl, where Mesa has it
+
+It sets LD_PRELOAD (before what is there), NOUVEAU_CHIPSET, a variable for each option (NVIR_VGPU_LOG
+and so on), and where the environment does not: NOUVEAU_ENABLE_CL, RUSTICL_ENABLE, OCL_ICD_VENDORS
+(rusticl), MESA_SHADER_CACHE_DISABLE, PIGLIT_PLATFORM, and EGL_PLATFORM=surfaceless without a display.
+Statically linked and setuid programs cannot be run so: nothing can be loaded before them.")]
+pub struct Args {
+    /// The card's chip
+    #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
+    target: Chip,
+    /// Write submissions, methods by name, launches and failed calls to this file; `-`: standard error
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Record all submissions, with memory before and after, to this file; further processes and cards add .2, .3 and so on
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Checkers for every kernel: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict
+    /// refuses also that two warps write the same value
+    #[arg(long, value_name = "CHECKERS")]
+    check: Option<String>,
+    /// Count launches, instructions and estimated cycles of each kernel; told on standard error at the end
+    #[arg(long)]
+    profile: bool,
+    /// Write each kernel's code as a cubin and as SASS into this folder
+    #[arg(long, value_name = "DIR")]
+    dump_shaders: Option<PathBuf>,
+    /// After a fault in a kernel or command, of which standard error tells: `continue`, but the program gets no more results;
+    /// `refuse` its submissions, as the kernel does, which ends it by an assertion in libdrm; `exit` with status 1
+    #[arg(long, default_value = "continue", value_parser = ["continue", "refuse", "exit"], value_name = "WHAT")]
+    on_fault: String,
+    /// How many cards there are
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), value_name = "N")]
+    devices: u32,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+pub fn run(a: Args) -> ExitCode {
+    match command(&a) {
+        // Returns only if it fails.
+        Ok(mut command) => {
+            let e = command.exec();
+            common::fault(format!("{}: {e}", Path::new(command.get_program()).display()))
+        }
+        Err(why) => why,
+    }
+}
+
+/// The program with its environment.
+fn command(a: &Args) -> Result<Command, ExitCode> {
+    let fault = |e: String| common::fault(e);
+    if let Some(check) = &a.check {
+        run::checks(check).map_err(common::usage)?;
+    }
+    let library = library().map_err(fault)?;
+    let (name, arguments) = a.program.split_first().ok_or_else(|| common::usage("no program"))?;
+    let program = find(name).map_err(fault)?;
+    can_be_loaded_before(&program).map_err(fault)?;
+    let mut command = Command::new(&program);
+    command.arg0(name).args(arguments);
+
+    let mut preload = library.into_os_string();
+    if let Some(old) = env::var_os("LD_PRELOAD").filter(|o| !o.is_empty()) {
+        preload.push(":");
+        preload.push(old);
+    }
+    let chipset = match a.target {
+        Chip::Gf100 => "c0",
+        Chip::Gk104 => "e4",
+        Chip::Gk110 => "f0",
+    };
+    command.env("LD_PRELOAD", preload).env("NOUVEAU_CHIPSET", chipset);
+    command.env("NVIR_VGPU_DEVICES", a.devices.to_string());
+    command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);
+    // With this one set, Mesa does not wait for what it reads back.
+    command.env_remove("NOUVEAU_DISABLE_FENCES");
+
+    if let Some(log) = &a.log {
+        command.env("NVIR_VGPU_LOG", output(log).map_err(fault)?);
+    }
+    if let Some(trace) = &a.trace {
+        let path = output(trace).map_err(fault)?;
+        // The library makes a file for each card, and none that exists.
+        fs::remove_file(&path).map_err(|e| fault(format!("{}: {e}", trace.display())))?;
+        command.env("NVIR_VGPU_TRACE", path);
+    }
+    if let Some(check) = &a.check {
+        command.env("NVIR_VGPU_CHECK", check);
+    }
+    if a.profile {
+        command.env("NVIR_VGPU_PROFILE", "1");
+    }
+    if let Some(dir) = &a.dump_shaders {
+        let wrong = |e: std::io::Error| fault(format!("{}: {e}", dir.display()));
+        fs::create_dir_all(dir).map_err(wrong)?;
+        command.env("NVIR_VGPU_DUMP_SHADERS", path::absolute(dir).map_err(wrong)?);
+    }
+    for (name, value) in defaults() {
+        if env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    Ok(command)
+}
+
+/// Variables that make Mesa, OpenCL and piglit use the card, for a program that has not set them.
+fn defaults() -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![
+        ("NOUVEAU_ENABLE_CL", "1"),
+        ("RUSTICL_ENABLE", "nouveau"),
+        // What is cached hides what the compiler does.
+        ("MESA_SHADER_CACHE_DISABLE", "true"),
+        ("PIGLIT_PLATFORM", "surfaceless_egl"),
+    ];
+    const RUSTICL: &str = "/etc/OpenCL/vendors/rusticl.icd";
+    if Path::new(RUSTICL).exists() {
+        all.push(("OCL_ICD_VENDORS", RUSTICL));
+    }
+    if ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|d| env::var_os(d).is_none_or(|v| v.is_empty())) {
+        all.push(("EGL_PLATFORM", "surfaceless"));
+    }
+    all
+}
+
+/// Beside this program, or where an installation has libraries.
+fn library() -> Result<PathBuf, String> {
+    let me = env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
+    let folder = me.parent().unwrap_or(Path::new("/"));
+    let multiarch = format!("../lib/{}-linux-gnu", env::consts::ARCH);
+    let places = ["", "../lib", "../lib/nvir", "../lib64", &multiarch];
+    let found = places.iter().map(|p| folder.join(p).join(LIBRARY)).find(|p| p.is_file());
+    let found = found.ok_or_else(|| {
+        format!(
+            "{LIBRARY} is not beside {} nor in a lib folder next to it; `cargo build --release` makes both",
+            me.display()
+        )
+    })?;
+    let found = found.canonicalize().map_err(|e| format!("{}: {e}", found.display()))?;
+    // The dynamic linker has no way to quote them.
+    if found.as_os_str().to_string_lossy().contains([':', ' ']) {
+        return Err(format!("{}: LD_PRELOAD cannot hold a path with a colon or a space", found.display()));
+    }
+    Ok(found)
+}
+
+/// The file of a program, as a shell looks for it.
+fn find(name: &OsStr) -> Result<PathBuf, String> {
+    let executable =
+        |p: &Path| p.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if name.to_string_lossy().contains('/') {
+        let path = PathBuf::from(name);
+        return match path.metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                Err(format!("{}: there is no such program", path.display()))
+            }
+            Err(e) => Err(format!("{}: {e}", path.display())),
+            Ok(_) if executable(&path) => Ok(path),
+            Ok(_) => Err(format!("{}: not a program", path.display())),
+        };
+    }
+    let folders = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    let found = env::split_paths(&folders).map(|f| f.join(name)).find(|p| executable(p));
+    found.ok_or_else(|| format!("{}: there is no such program in PATH", name.display()))
+}
+
+/// The absolute path of a file to write, which can be written. `-` stays.
+fn output(path: &Path) -> Result<OsString, String> {
+    if path == Path::new("-") {
+        return Ok(path.into());
+    }
+    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
+    File::create(path).map_err(wrong)?;
+    Ok(path::absolute(path).map_err(wrong)?.into_os_string())
+}
+
+/// Whether the dynamic linker loads a library before this program.
+fn can_be_loaded_before(program: &Path) -> Result<(), String> {
+    let unreadable = |e: std::io::Error| format!("{}: {e}", program.display());
+    let mode = program.metadata().map_err(unreadable)?.permissions().mode();
+    if mode & 0o6000 != 0 {
+        return Err(format!("{}: a setuid or setgid program ignores LD_PRELOAD", program.display()));
+    }
+    // The first page holds the header and, as linkers lay out files, the program headers.
+    let mut start = Vec::new();
+    match File::open(program) {
+        Ok(f) => f.take(4096).read_to_end(&mut start).map_err(unreadable)?,
+        Err(_) => return Ok(()), // may be executed, but not read
+    };
+    if static_elf(&start) {
+        return Err(format!("{}: statically linked; nothing can be loaded before it", program.display()));
+    }
+    Ok(())
+}
+
+/// Whether this is the start of a 64-bit ELF program without an interpreter: without a dynamic linker.
+fn static_elf(start: &[u8]) -> bool {
+    const INTERPRETER: &[u8] = &3u32.to_le_bytes();
+    let half = |at: usize| start.get(at..at + 2).map(|b| usize::from(u16::from_le_bytes([b[0], b[1]])));
+    let offset = start.get(32..40).map(|b| u64::from_le_bytes(std::array::from_fn(|i| b[i])));
+    let (Some(offset), Some(size), Some(count)) = (offset, half(54), half(56)) else { return false };
+    if !start.starts_with(b"\x7fELF\x02\x01") || size == 0 {
+        return false;
+    }
+    let Some(headers) = usize::try_from(offset).ok().and_then(|o| start.get(o..)) else { return false };
+    let headers: Vec<&[u8]> = headers.chunks_exact(size).take(count).collect();
+    headers.len() == count && !headers.iter().any(|h| h.starts_with(INTERPRETER))
+}

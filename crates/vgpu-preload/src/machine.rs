@@ -1,0 +1,108 @@
+//! The cards of this process, and the one lock under which everything executes.
+
+use crate::arena::{self, Arena};
+use crate::fds::{self, Description};
+use crate::folders;
+use crate::options::{options, say};
+use crate::sys::{self, Errno, Fd, Result};
+use nvir_vgpu::{Config, Gpu};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Instant;
+
+/// The cards that were opened, by number. Held by whoever calls into the model.
+static CARDS: Mutex<BTreeMap<u32, Gpu>> = Mutex::new(BTreeMap::new());
+
+fn cards() -> MutexGuard<'static, BTreeMap<u32, Gpu>> {
+    CARDS.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Runs a call into the model, alone. A defect of ours is an error of the call, not the program's end.
+pub fn call<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+    let _alone = cards();
+    guarded(what)
+}
+
+fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|_| {
+        say("a defect of the virtual GPU itself, above; the call fails");
+        Err(Errno(libc::EIO))
+    })
+}
+
+/// Opens a card's device: a new descriptor of the client's.
+pub fn open(card: u32, flags: i32) -> Result<i32> {
+    watch_forks();
+    let fd = node(flags)?;
+    let mut cards = cards();
+    let file = guarded(|| Ok(cards.entry(card).or_insert_with(|| build()).open()))?;
+    drop(cards);
+    fds::add(fd, Arc::new(Description::Device { card, file }))
+}
+
+/// The real descriptor behind a device's or a buffer's.
+pub fn node(flags: i32) -> Result<Fd> {
+    sys::memory_file(c"nvir-vgpu", 0, flags & libc::O_CLOEXEC != 0)
+}
+
+fn build() -> Gpu {
+    let options = options();
+    let start = Instant::now();
+    let mut config = Config::new(options.chip);
+    config.clock = Some(Box::new(move || start.elapsed().as_nanos() as u64));
+    config.log = options.log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
+    config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
+    config.on_fault = Some(Box::new(say));
+    Gpu::new(config, Box::new(Arena))
+}
+
+/// Ends a descriptor's part in what it was open on: the last one closes the device.
+pub fn forget(what: Option<Arc<Description>>) {
+    let Some(last) = what.and_then(Arc::into_inner) else { return };
+    // What a panic leaves is forgotten.
+    let _ = call(|| {
+        let gpu = match &last {
+            Description::Device { file, .. } => Some(file.gpu().clone()),
+            _ => None,
+        };
+        drop(last);
+        gpu.inspect(Gpu::flush);
+        Ok(())
+    });
+}
+
+thread_local! {
+    /// What the thread that forks holds meanwhile: no other thread can be in the middle of something.
+    static HELD: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn watch_forks() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| sys::at_fork(before_fork, in_parent, in_child));
+}
+
+extern "C" fn before_fork() {
+    let _ = guarded(|| {
+        let cards = cards();
+        cards.values().for_each(Gpu::flush);
+        let held: [Box<dyn Any>; 4] =
+            [Box::new(cards), Box::new(fds::lock()), Box::new(folders::lock()), Box::new(arena::lock())];
+        HELD.try_with(|h| h.borrow_mut().extend(held)).map_err(|_| Errno(libc::EAGAIN))
+    });
+}
+
+extern "C" fn in_parent() {
+    let _ = guarded(|| {
+        let _ = HELD.try_with(|h| h.borrow_mut().clear());
+        Ok(())
+    });
+}
+
+extern "C" fn in_child() {
+    fds::in_child();
+    in_parent();
+}

@@ -1,0 +1,177 @@
+//! The variables that say which cards there are and what is told about them.
+
+use nvir::Chip;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// More cards than this are not simulated.
+const MAX_CARDS: u32 = 16;
+
+/// Tests want to see two.
+const DEFAULT_CARDS: u32 = if cfg!(test) { 2 } else { 1 };
+
+/// What a client sees of a fault of its channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnFault {
+    /// Nothing: submissions succeed, but only fences are signalled.
+    Continue,
+    /// Its submissions fail, as with the kernel's driver. libdrm ends the program then.
+    Refuse,
+    /// The process ends with status 1.
+    Exit,
+}
+
+/// What the variables ask for.
+pub struct Options {
+    pub on_fault: OnFault,
+    pub chip: Chip,
+    pub cards: u32,
+    /// Where submissions, methods, launches and failed calls are told.
+    pub log: Option<Output>,
+    trace: Option<PathBuf>,
+}
+
+/// Reads the variables at the first call. Without a valid choice there are no cards, and standard error says why.
+pub fn options() -> &'static Options {
+    static OPTIONS: OnceLock<Options> = OnceLock::new();
+    OPTIONS.get_or_init(|| {
+        Options::read().unwrap_or_else(|why| {
+            say(&why);
+            Options { on_fault: OnFault::Continue, chip: Chip::Gk110, cards: 0, log: None, trace: None }
+        })
+    })
+}
+
+/// Tells the person at the terminal something.
+pub fn say(text: &str) {
+    let text: String = text.lines().map(|l| format!("nvir-vgpu: {l}\n")).collect();
+    // A closed standard error is no reason to fail.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+impl Options {
+    fn read() -> Result<Options, String> {
+        let chip = match variable("NOUVEAU_CHIPSET") {
+            None => Chip::Gk110,
+            Some(name) => {
+                let text = name.to_string_lossy();
+                let text = text.strip_prefix("0x").unwrap_or(&text);
+                text.parse().map_err(|_| format!("NOUVEAU_CHIPSET={text}: there are c0, e4 and f0"))?
+            }
+        };
+        let cards = match variable("NVIR_VGPU_DEVICES") {
+            None => DEFAULT_CARDS,
+            Some(n) => n
+                .to_str()
+                .and_then(|n| n.parse().ok())
+                .filter(|n| *n <= MAX_CARDS)
+                .ok_or_else(|| format!("NVIR_VGPU_DEVICES={}: a number up to {MAX_CARDS}", n.display()))?,
+        };
+        let log = match variable("NVIR_VGPU_LOG") {
+            None => None,
+            Some(name) => Some(Output::log(&name)?),
+        };
+        let on_fault = match variable("NVIR_VGPU_ON_FAULT") {
+            None => OnFault::Continue,
+            Some(name) => match name.to_str() {
+                Some("continue") => OnFault::Continue,
+                Some("refuse") => OnFault::Refuse,
+                Some("exit") => OnFault::Exit,
+                _ => return Err(format!("NVIR_VGPU_ON_FAULT={}: continue, refuse or exit", name.display())),
+            },
+        };
+        Ok(Options { on_fault, chip, cards, log, trace: variable("NVIR_VGPU_TRACE").map(PathBuf::from) })
+    }
+
+    /// A new file for a card's recording: the name that was given, or with `.2`, `.3` and so on before its extension, as
+    /// other processes and cards write, too. Never one that exists.
+    pub fn trace(&self) -> Option<Output> {
+        let path = self.trace.as_ref()?;
+        (1..10000).map(|n| numbered(path, n)).find_map(|path| {
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => Some(Some(Output::new(file, false))),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => None,
+                Err(e) => {
+                    say(&format!("NVIR_VGPU_TRACE={}: {e}", path.display()));
+                    Some(None)
+                }
+            }
+        })?
+    }
+}
+
+fn numbered(path: &Path, n: u32) -> PathBuf {
+    if n == 1 {
+        return path.to_path_buf();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!(".{n}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|v| !v.is_empty())
+}
+
+/// A file that observers write to. Clones are the same file. A process that was forked off goes on writing a log, but not
+/// its parent's recording.
+#[derive(Clone)]
+pub struct Output {
+    file: Arc<Mutex<BufWriter<File>>>,
+    /// The only process that may write.
+    only: Option<u32>,
+}
+
+impl Output {
+    fn new(file: File, shared: bool) -> Output {
+        let only = if shared { None } else { Some(crate::sys::process()) };
+        Output { file: Arc::new(Mutex::new(BufWriter::new(file))), only }
+    }
+
+    fn log(name: &OsStr) -> Result<Output, String> {
+        let file = match name.as_bytes() {
+            b"-" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
+            _ => OpenOptions::new().append(true).create(true).open(name),
+        };
+        Ok(Output::new(file.map_err(|e| format!("NVIR_VGPU_LOG={}: {e}", name.display()))?, true))
+    }
+
+    /// Adds a line and has it written.
+    pub fn line(&self, text: &str) {
+        let mut to = self.clone();
+        // An observer's full disk is no reason to fail.
+        let _ = to.write_all(format!("{text}\n").as_bytes());
+        let _ = to.flush();
+    }
+
+    fn forbidden(&self) -> bool {
+        self.only.is_some_and(|p| p != crate::sys::process())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.forbidden() {
+            return Ok(bytes.len());
+        }
+        self.file.lock().unwrap_or_else(|e| e.into_inner()).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.forbidden() {
+            return Ok(());
+        }
+        self.file.lock().unwrap_or_else(|e| e.into_inner()).flush()
+    }
+}

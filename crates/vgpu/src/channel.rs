@@ -1,0 +1,505 @@
+//! A channel: subchannels with their engines, to which a stream of commands writes methods.
+
+use crate::class::Class;
+use crate::compute;
+use crate::device::{Device, Effect, Place};
+use crate::launch;
+use crate::mme::{self, Mme};
+use crate::push::{Parser, Run, Step};
+use crate::registers::Registers;
+use crate::upload::{self, Inline};
+use crate::{clear, condition, constants, copy, m2mf, query, twod};
+use nvir::Chip;
+use std::collections::BTreeMap;
+
+pub(crate) const SUBCHANNELS: usize = 8;
+
+/// The subchannel of the copy engine. Mesa writes to it on GK110 without binding a class first.
+const COPY_SUBCHANNEL: usize = 4;
+
+/// Methods of the channel itself end here.
+const CHANNEL_METHODS: u32 = 0x100;
+const BIND: u32 = 0;
+const SEMAPHORE: u32 = 0x10;
+const SEMAPHORE_TRIGGER: u32 = 0x1c;
+
+/// Methods of the 3D class that are not elsewhere.
+const MACRO_UPLOAD_POSITION: u32 = 0x114;
+const MACRO_UPLOAD_DATA: u32 = 0x118;
+const MACRO_ID: u32 = 0x11c;
+const MACRO_POSITION: u32 = 0x120;
+const CONDITION: u32 = 0x1550;
+const VERTEX_BEGIN: u32 = 0x1618;
+const CLIPID_FILL: u32 = 0x19d4;
+
+/// Methods of the compute classes.
+const FERMI_BIND_TSC: u32 = 0x228;
+const FERMI_BIND_TIC: u32 = 0x22c;
+const FERMI_LAUNCH: u32 = 0x368;
+const FERMI_CB_BIND: u32 = 0x1694;
+const KEPLER_LAUNCH: u32 = 0x2bc;
+
+/// Methods of the 2D class that draw.
+const TWOD_CONDITION: u32 = 0x264;
+const TWOD_POINT16: u32 = 0x5e0;
+const TWOD_POINTS: std::ops::Range<u32> = 0x600..0x800;
+const TWOD_SIFC_DATA: u32 = 0x860;
+
+/// Registers of an engine, and data on their way to it.
+#[derive(Clone, Debug, Default)]
+struct Engine {
+    regs: Registers,
+    inline: Inline,
+}
+
+/// A macro whose parameters are coming.
+#[derive(Clone, Debug)]
+struct Call {
+    subchannel: usize,
+    id: usize,
+    parameters: Vec<u32>,
+    /// Where it was called.
+    place: Place,
+}
+
+/// No packet has more.
+const MAX_PARAMETERS: usize = 0x2000;
+
+/// One channel.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    /// What handles stand for.
+    pub objects: BTreeMap<u32, Class>,
+    /// Why it is dead.
+    pub lost: Option<String>,
+    parser: Parser,
+    bound: [Option<Class>; SUBCHANNELS],
+    channel: Registers,
+    three_d: Engine,
+    compute: compute::State,
+    compute_inline: Inline,
+    /// M2MF or P2MF.
+    memory: Engine,
+    two_d: Registers,
+    copy: Registers,
+    software: Registers,
+    mme: Mme,
+    call: Option<Call>,
+}
+
+impl Channel {
+    pub fn new(chip: Chip) -> Channel {
+        let mut channel = Channel {
+            objects: BTreeMap::new(),
+            lost: None,
+            parser: Parser::default(),
+            bound: [None; SUBCHANNELS],
+            channel: Registers::default(),
+            three_d: Engine::default(),
+            compute: compute::State::default(),
+            compute_inline: Inline::default(),
+            memory: Engine::default(),
+            two_d: Registers::default(),
+            copy: Registers::default(),
+            software: Registers::default(),
+            mme: Mme::default(),
+            call: None,
+        };
+        if chip != Chip::Gf100 {
+            channel.bound[COPY_SUBCHANNEL] = Some(Class::Copy);
+        }
+        for (registers, mode) in [
+            (&mut channel.three_d.regs, CONDITION + 8),
+            (&mut channel.compute.regs, CONDITION + 8),
+            (&mut channel.two_d, TWOD_CONDITION + 8),
+        ] {
+            registers.set(mode, condition::ALWAYS);
+        }
+        channel
+    }
+
+    /// Executes words of the stream that stand at a GPU address.
+    pub fn execute(&mut self, device: &mut Device, address: u64, words: &[u32]) -> Effect {
+        let mut rest = words;
+        loop {
+            let next = self.parser.next(&mut rest);
+            // The run's first word, or the header.
+            let last = next.as_ref().map_or(1, |run| run.map_or(0, |run| run.words().len()));
+            device.place.address = address + 4 * (words.len() - rest.len() - last) as u64;
+            match next? {
+                Some(run) => self.run(device, run)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Ends a submission: no packet and no macro may be waiting for more.
+    pub fn finish(&mut self, device: &mut Device) -> Effect {
+        self.call(device)?;
+        match self.parser.missing() {
+            0 => Ok(()),
+            n => {
+                self.parser = Parser::default();
+                Err(format!("the submission ends in a packet that wants {n} words more"))
+            }
+        }
+    }
+
+    /// On a dead channel: signals fences, so that nobody waits for ever, and does nothing else.
+    pub fn execute_fences(&mut self, device: &mut Device, words: &[u32]) {
+        let mut rest = words;
+        while let Ok(Some(run)) = self.parser.next(&mut rest) {
+            let engine = match self.bound[run.subchannel] {
+                Some(Class::ThreeD) => &mut self.three_d.regs,
+                Some(Class::Compute) => &mut self.compute.regs,
+                _ => continue,
+            };
+            let mut method = run.method;
+            for &word in run.words() {
+                if (query::ADDRESS..=query::GET).contains(&method) {
+                    engine.set(method, word);
+                    if method == query::GET && query::is_fence(word) {
+                        // Where it cannot be written, nobody waits.
+                        let _ = query::get(device, engine);
+                    }
+                }
+                method += if run.step == Step::Next { 4 } else { 0 };
+            }
+        }
+    }
+
+    /// Forgets a packet that will not go on.
+    pub fn abandon(&mut self) {
+        self.parser = Parser::default();
+        self.call = None;
+    }
+
+    fn run(&mut self, device: &mut Device, run: Run<'_>) -> Effect {
+        let words = run.words();
+        device.charge(words.len() as u64)?;
+        let class = self.bound[run.subchannel];
+        device.place.subchannel = run.subchannel;
+        device.place.method = run.method;
+        device.place.class = class.and_then(|c| c.number(device.chip)).unwrap_or(0);
+        if device.log.is_some() {
+            log(device, &run);
+        }
+        if run.step == Step::Same && self.bulk(device, class, &run)? {
+            return Ok(());
+        }
+        let mut method = run.method;
+        for &word in words {
+            device.place.method = method;
+            self.method(device, run.subchannel, method, word)?;
+            device.place.address += 4;
+            if run.step == Step::Next {
+                method = method + 4 & 0x7ffc;
+            }
+        }
+        Ok(())
+    }
+
+    /// Data, all at once. Whether this was data.
+    fn bulk(&mut self, device: &mut Device, class: Option<Class>, run: &Run<'_>) -> Effect<bool> {
+        let words = run.words();
+        match (class, run.method) {
+            (Some(Class::ThreeD), constants::DATA..constants::DATA_END) => {
+                self.call(device)?;
+                constants::data(device, &mut self.three_d.regs, words)?;
+            }
+            (Some(Class::Compute), constants::DATA..constants::DATA_END) if device.chip == Chip::Gf100 => {
+                self.call(device)?;
+                constants::data(device, &mut self.compute.regs, words)?;
+            }
+            (Some(Class::ThreeD), upload::DATA) if device.chip != Chip::Gf100 => {
+                self.call(device)?;
+                self.three_d.inline.data(device, words)?;
+            }
+            (Some(Class::Compute), upload::DATA) if device.chip != Chip::Gf100 => {
+                self.call(device)?;
+                self.compute_inline.data(device, words)?;
+            }
+            (Some(Class::P2mf), upload::DATA) | (Some(Class::M2mf), m2mf::DATA) => {
+                self.call(device)?;
+                self.memory.inline.data(device, words)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The registers that macros of a subchannel read.
+    fn registers(&mut self, class: Class) -> &mut Registers {
+        match class {
+            Class::ThreeD => &mut self.three_d.regs,
+            Class::Compute => &mut self.compute.regs,
+            Class::M2mf | Class::P2mf => &mut self.memory.regs,
+            Class::TwoD => &mut self.two_d,
+            Class::Copy => &mut self.copy,
+            Class::Software => &mut self.software,
+        }
+    }
+
+    /// A method as it stands in the stream.
+    fn method(&mut self, device: &mut Device, subchannel: usize, method: u32, value: u32) -> Effect {
+        // A macro begins to run when its parameters have ended.
+        if let Some(call) = &mut self.call {
+            let parameter = mme::FIRST_METHOD + 8 * call.id as u32 + 4;
+            if subchannel == call.subchannel && method == parameter {
+                if call.parameters.len() == MAX_PARAMETERS {
+                    return Err("too many parameters".into());
+                }
+                call.parameters.push(value);
+                return Ok(());
+            }
+            self.call(device)?;
+        }
+        let with_macros = matches!(self.bound[subchannel], Some(Class::ThreeD | Class::Compute));
+        if let Some(at) = method.checked_sub(mme::FIRST_METHOD).filter(|_| with_macros)
+            && at / 8 < mme::MACROS as u32
+        {
+            if at % 8 == 4 {
+                return Err("a parameter without a macro".into());
+            }
+            let place = device.place;
+            self.call = Some(Call { subchannel, id: (at / 8) as usize, parameters: vec![value], place });
+            return Ok(());
+        }
+        self.write(device, subchannel, method, value)
+    }
+
+    /// Runs the macro whose parameters have come.
+    fn call(&mut self, device: &mut Device) -> Effect {
+        let Some(call) = self.call.take() else { return Ok(()) };
+        let here = std::mem::replace(&mut device.place, call.place);
+        let mme = std::mem::take(&mut self.mme);
+        let mut target = MacroTarget { channel: self, device, subchannel: call.subchannel };
+        let result = mme.run(call.id, &call.parameters, &mut target);
+        self.mme = mme;
+        // A fault keeps the place of the call.
+        result?;
+        device.place = here;
+        Ok(())
+    }
+
+    /// A method with its effect.
+    fn write(&mut self, device: &mut Device, subchannel: usize, method: u32, value: u32) -> Effect {
+        if method < CHANNEL_METHODS {
+            return self.channel_method(device, subchannel, method, value);
+        }
+        let Some(class) = self.bound[subchannel] else {
+            return Err("no class is bound to the subchannel".into());
+        };
+        self.registers(class).set(method, value);
+        match class {
+            Class::ThreeD => self.three_d(device, method, value),
+            Class::Compute if device.chip == Chip::Gf100 => self.fermi_compute(device, method, value),
+            Class::Compute => self.kepler_compute(device, method, value),
+            Class::M2mf => match method {
+                m2mf::EXEC => m2mf::exec(device, &self.memory.regs, &mut self.memory.inline),
+                m2mf::DATA => self.memory.inline.data(device, &[value]),
+                _ => Ok(()),
+            },
+            Class::P2mf => {
+                uploads(device, &self.memory.regs, &mut self.memory.inline, method, value).map(|_| ())
+            }
+            Class::TwoD => self.two_d(device, method),
+            Class::Copy if method == copy::EXEC => copy::exec(device, &self.copy),
+            Class::Copy | Class::Software => Ok(()),
+        }
+    }
+
+    fn channel_method(&mut self, device: &mut Device, subchannel: usize, method: u32, value: u32) -> Effect {
+        self.channel.set(method, value);
+        match method {
+            BIND => {
+                let class = self.objects.get(&value).copied().or_else(|| Class::of(value, device.chip));
+                let class =
+                    class.ok_or_else(|| format!("{value:#x} is no class of this chip, and no object"))?;
+                self.bound[subchannel] = Some(class);
+                Ok(())
+            }
+            SEMAPHORE_TRIGGER => semaphore(device, &self.channel, value),
+            _ => Ok(()),
+        }
+    }
+
+    fn three_d(&mut self, device: &mut Device, method: u32, value: u32) -> Effect {
+        let regs = &mut self.three_d.regs;
+        if device.chip != Chip::Gf100 && uploads(device, regs, &mut self.three_d.inline, method, value)? {
+            return Ok(());
+        }
+        match method {
+            MACRO_UPLOAD_POSITION => self.mme.set_upload_position(value),
+            MACRO_UPLOAD_DATA => self.mme.upload(value)?,
+            MACRO_ID => self.mme.set_id(value),
+            MACRO_POSITION => self.mme.set_start(value)?,
+            query::GET => query::get(device, regs)?,
+            constants::DATA..constants::DATA_END => constants::data(device, regs, &[value])?,
+            clear::CLEAR_BUFFERS if condition::holds(device, regs, CONDITION)? => clear::clear(device, regs)?,
+            VERTEX_BEGIN | CLIPID_FILL => return Err("drawing is not there".into()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn fermi_compute(&mut self, device: &mut Device, method: u32, value: u32) -> Effect {
+        let state = &mut self.compute;
+        match method {
+            query::GET => query::get(device, &state.regs)?,
+            constants::DATA..constants::DATA_END => constants::data(device, &mut state.regs, &[value])?,
+            FERMI_CB_BIND => {
+                let index = (value >> 8 & 31) as usize;
+                state.banks[index] = (value & 1 != 0).then(|| constants::bank(&state.regs));
+            }
+            FERMI_BIND_TSC => {
+                state.samplers[(value >> 4 & 0xff) as usize] =
+                    (value & 1 != 0).then_some(value >> 12 & 0x1fff);
+            }
+            FERMI_BIND_TIC => {
+                state.textures[(value >> 1 & 0xff) as usize] =
+                    (value & 1 != 0).then_some(value >> 9 & 0x3f_ffff);
+            }
+            FERMI_LAUNCH => self.launch(device)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn kepler_compute(&mut self, device: &mut Device, method: u32, value: u32) -> Effect {
+        if uploads(device, &self.compute.regs, &mut self.compute_inline, method, value)? {
+            return Ok(());
+        }
+        match method {
+            query::GET => query::get(device, &self.compute.regs),
+            KEPLER_LAUNCH => self.launch(device),
+            _ => Ok(()),
+        }
+    }
+
+    fn two_d(&mut self, device: &mut Device, method: u32) -> Effect {
+        match method {
+            twod::START if condition::holds(device, &self.two_d, TWOD_CONDITION)? => {
+                twod::blit(device, &self.two_d)
+            }
+            TWOD_POINT16 | TWOD_SIFC_DATA => Err("drawing in 2D is not there".into()),
+            m if TWOD_POINTS.contains(&m) => Err("drawing in 2D is not there".into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn launch(&mut self, device: &mut Device) -> Effect {
+        let time = device.now();
+        device.launched();
+        let Device { chip, memory, launcher, log, .. } = device;
+        let mut line = log.as_mut().map(|log| |text: &str| log.line(format_args!("{text}")));
+        let context = launch::Context {
+            chip: *chip,
+            state: &self.compute,
+            memory,
+            time,
+            log: line.as_mut().map(|l| l as &mut dyn FnMut(&str)),
+        };
+        let report = launcher.launch(context)?;
+        device.advance(report.nanoseconds);
+        Ok(())
+    }
+}
+
+/// Methods of data in the stream, where a class has them; whether this is one.
+fn uploads(
+    device: &mut Device,
+    regs: &Registers,
+    inline: &mut Inline,
+    method: u32,
+    value: u32,
+) -> Effect<bool> {
+    match method {
+        upload::EXEC => upload::exec(device, regs, inline)?,
+        upload::DATA => inline.data(device, &[value])?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// A semaphore of the channel: bits 0 wait for equality, 1 release, 2 wait until at least, 24 without a time. Nothing else
+/// runs, so that what is not there when it is waited for never comes.
+fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
+    let (address, value) = (channel.address(SEMAPHORE), channel.get(SEMAPHORE + 8));
+    if trigger & 2 != 0 {
+        device.wrote(address, 4);
+        device.memory.set_word(address, value).map_err(|e| e.to_string())?;
+        if trigger >> 24 & 1 == 0 {
+            let time = device.now();
+            device.wrote_time(address + 8, 8);
+            let words = [0, time as u32, (time >> 32) as u32];
+            device.memory.write_words(address + 4, &words).map_err(|e| e.to_string())?;
+        }
+        return Ok(());
+    }
+    if trigger & 5 != 0 {
+        let there = device.memory.word(address).map_err(|e| e.to_string())?;
+        let enough = if trigger & 1 != 0 { there == value } else { there.wrapping_sub(value) as i32 >= 0 };
+        if !enough {
+            return Err(format!("waits for ever for {value:#x} at {address:#x}, where {there:#x} is"));
+        }
+    }
+    Ok(())
+}
+
+/// A line for each word, or one for many to one method.
+fn log(device: &mut Device, run: &Run<'_>) {
+    let place = device.place;
+    let Some(log) = &mut device.log else { return };
+    let name = |method| crate::names::method(place.class, method);
+    let words = run.words();
+    if run.step == Step::Same && words.len() > 1 {
+        let first: String = words.iter().take(8).map(|w| format!(" {w:08x}")).collect();
+        let more = if words.len() > 8 { " ..." } else { "" };
+        let name = name(run.method);
+        log.line(format_args!(
+            "  {:x} {} {:04x} {name} = {} words:{first}{more}",
+            place.address,
+            run.subchannel,
+            place.class,
+            words.len()
+        ));
+        return;
+    }
+    let mut method = run.method;
+    for (i, word) in words.iter().enumerate() {
+        let name = name(method);
+        let at = place.address + 4 * i as u64;
+        log.line(format_args!("  {at:x} {} {:04x} {name} = {word:08x}", run.subchannel, place.class));
+        method += if run.step == Step::Next { 4 } else { 0 };
+    }
+}
+
+/// What a macro reads and writes: the subchannel that called it.
+struct MacroTarget<'a> {
+    channel: &'a mut Channel,
+    device: &'a mut Device,
+    subchannel: usize,
+}
+
+impl mme::Target for MacroTarget<'_> {
+    fn read(&mut self, method: u32) -> u32 {
+        let class = self.channel.bound[self.subchannel];
+        class.map_or(0, |class| self.channel.registers(class).get(method))
+    }
+
+    fn write(&mut self, method: u32, value: u32) -> Result<(), String> {
+        if (MACRO_UPLOAD_POSITION..=MACRO_POSITION).contains(&method) || method >= mme::FIRST_METHOD {
+            return Err(format!("writes method {method:04x}: macros cannot call or change macros"));
+        }
+        if let Some(log) = &mut self.device.log {
+            let name = crate::names::method(self.device.place.class, method);
+            log.line(format_args!("    macro {} {name} = {value:08x}", self.subchannel));
+        }
+        self.channel.write(self.device, self.subchannel, method, value)
+    }
+
+    fn step(&mut self) -> Result<(), String> {
+        self.device.charge(16)
+    }
+}

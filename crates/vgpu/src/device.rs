@@ -1,0 +1,144 @@
+//! What engines share: memory, time, the limit of work, and whoever watches.
+
+use crate::Memory;
+use crate::launch::Launcher;
+use crate::log::Log;
+use nvir::Chip;
+use std::fmt;
+
+/// What a channel ends with, without the place.
+pub(crate) type Effect<T = ()> = Result<T, String>;
+
+/// Where in a submission a method stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// Number of the submission since the card was made.
+    pub submission: u64,
+    /// GPU address of the word.
+    pub address: u64,
+    pub subchannel: usize,
+    /// Class number; 0 for methods of the channel itself.
+    pub class: u32,
+    /// Byte address of the method.
+    pub method: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { submission, address, subchannel, class, method } = self;
+        let name = crate::names::method(*class, *method);
+        write!(
+            f,
+            "submission {submission}, word at {address:#x}: subchannel {subchannel} class {class:04x} {name} ({method:04x})"
+        )
+    }
+}
+
+/// Bytes that a method wrote, or the span they lie in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Written {
+    pub address: u64,
+    pub bytes: u64,
+    pub what: What,
+    pub place: Place,
+}
+
+/// What was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    Data,
+    /// A time, which differs from run to run on a card with a clock.
+    Time,
+    /// Anything anywhere: a launch. Its address and bytes mean nothing.
+    Launch,
+}
+
+/// One card's share of the engines.
+pub(crate) struct Device {
+    pub chip: Chip,
+    pub memory: Memory,
+    pub launcher: Launcher,
+    pub log: Option<Log>,
+    /// What methods wrote in this submission, if somebody asked.
+    pub written: Option<Vec<Written>>,
+    /// What executes.
+    pub place: Place,
+    clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
+    /// Nanoseconds, where there is no clock.
+    time: u64,
+    /// Units that are left for this submission.
+    work: u64,
+}
+
+/// Units of work that a submission may take: about a byte that is moved, or an instruction of a macro.
+pub(crate) const WORK_LIMIT: u64 = 1 << 36;
+
+/// Units of work that one nanosecond does.
+const WORK_PER_NANOSECOND: u64 = 64;
+
+/// Where time begins: zero means "never" to some.
+const TIME_START: u64 = 1_000_000_000;
+
+impl Device {
+    pub fn new(chip: Chip, launcher: Launcher, clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>) -> Device {
+        Device {
+            chip,
+            memory: Memory::new(),
+            launcher,
+            log: None,
+            written: None,
+            place: Place::default(),
+            clock,
+            time: TIME_START,
+            work: WORK_LIMIT,
+        }
+    }
+
+    /// A new submission has `limit` units.
+    pub fn begin(&mut self, limit: u64) {
+        self.work = limit;
+        if let Some(written) = &mut self.written {
+            written.clear();
+        }
+    }
+
+    /// Takes units of work, before they are done.
+    pub fn charge(&mut self, units: u64) -> Effect {
+        self.work =
+            self.work.checked_sub(units).ok_or("the submission takes more work than a submission may")?;
+        self.advance(units / WORK_PER_NANOSECOND);
+        Ok(())
+    }
+
+    pub fn advance(&mut self, nanoseconds: u64) {
+        self.time = self.time.saturating_add(nanoseconds);
+    }
+
+    /// The time in nanoseconds. Every look at it takes some, so that who waits for it to pass does not wait for ever.
+    pub fn now(&mut self) -> u64 {
+        self.advance(32);
+        self.clock.as_ref().map_or(self.time, |clock| clock())
+    }
+
+    /// Notes bytes that the current method writes.
+    pub fn wrote(&mut self, address: u64, bytes: u64) {
+        self.note(address, bytes, What::Data);
+    }
+
+    /// Notes a time that the current method writes.
+    pub fn wrote_time(&mut self, address: u64, bytes: u64) {
+        self.note(address, bytes, What::Time);
+    }
+
+    /// Notes that the current method launches a grid.
+    pub fn launched(&mut self) {
+        self.note(0, 0, What::Launch);
+    }
+
+    fn note(&mut self, address: u64, bytes: u64, what: What) {
+        let place = self.place;
+        if let Some(written) = &mut self.written {
+            written.push(Written { address, bytes, what, place });
+        }
+    }
+}

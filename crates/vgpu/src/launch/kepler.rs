@@ -1,0 +1,110 @@
+//! Launch descriptors of Kepler: QMD 00_06, 64 words. Source of the fields: Mesa's `cla0c0qmd.h`.
+
+use super::{Request, method};
+use crate::Memory;
+use crate::compute::{Bank, State};
+
+/// LAUNCH_DESC_ADDRESS: the address / 256.
+const DESCRIPTOR: u32 = 0x2b4;
+/// TEX_CB_INDEX.
+const TEXTURE_BANK: u32 = 0x2608;
+
+/// Words of a descriptor.
+const WORDS: usize = 64;
+/// Constant banks that a descriptor has.
+const BANKS: usize = 8;
+
+/// The constant bank that holds handles of textures.
+pub(super) fn texture_bank(state: &State) -> u8 {
+    (state.regs.get(TEXTURE_BANK) & 0x1f) as u8
+}
+
+/// What the descriptor asks that the registers name.
+pub(super) fn request(state: &State, memory: &Memory) -> Result<Request, String> {
+    let address = u64::from(state.regs.get(DESCRIPTOR)) << 8;
+    let mut words = [0; WORDS];
+    memory.read_words(address, &mut words).map_err(|e| format!("launch descriptor at {address:#x}: {e}"))?;
+    Ok(parse(&words, state.regs.address(method::CODE_ADDRESS)))
+}
+
+fn parse(words: &[u32; WORDS], code: u64) -> Request {
+    let field = |word: usize, low: u32, bits: u32| words[word] >> low & (u32::MAX >> (32 - bits));
+    let bank = |i: usize| {
+        let high = u64::from(field(30 + 2 * i, 0, 8)) << 32;
+        let address = high | u64::from(words[29 + 2 * i]);
+        (field(20, i as u32, 1) != 0).then(|| Bank { address, size: field(30 + 2 * i, 15, 17) })
+    };
+    Request {
+        code,
+        entry: words[8],
+        grid: [field(12, 0, 31), field(13, 0, 16), field(13, 16, 16)],
+        block: [field(18, 16, 16), field(19, 0, 16), field(19, 16, 16)],
+        gprs: field(46, 24, 8),
+        shared: field(17, 0, 18),
+        // Mesa needs the first only; the second grows down from the end of the window.
+        local: u64::from(field(45, 0, 24)) + u64::from(field(46, 0, 24)),
+        banks: (0..BANKS).map(bank).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ZERO: Request = Request {
+        code: 0x10_0000_0000,
+        entry: 0,
+        grid: [0; 3],
+        block: [0; 3],
+        gprs: 0,
+        shared: 0,
+        local: 0,
+        banks: Vec::new(),
+    };
+
+    /// The request of a descriptor whose bits are all zero but for some words.
+    fn of(some: &[(usize, u32)]) -> Request {
+        let mut words = [0; WORDS];
+        some.iter().for_each(|&(at, word)| words[at] = word);
+        parse(&words, ZERO.code)
+    }
+
+    fn with(change: impl Fn(&mut Request)) -> Request {
+        let mut r = Request { banks: vec![None; BANKS], ..ZERO };
+        change(&mut r);
+        r
+    }
+
+    #[test]
+    fn every_field_is_where_the_descriptor_has_it() {
+        assert_eq!(of(&[(8, 0x1234_5678)]), with(|r| r.entry = 0x1234_5678));
+        assert_eq!(of(&[(12, u32::MAX)]), with(|r| r.grid[0] = 0x7fff_ffff));
+        assert_eq!(of(&[(13, 0x1234_5678)]), with(|r| r.grid = [0, 0x5678, 0x1234]));
+        assert_eq!(of(&[(17, u32::MAX)]), with(|r| r.shared = 0x3_ffff));
+        assert_eq!(of(&[(18, 0x1234_5678)]), with(|r| r.block[0] = 0x1234));
+        assert_eq!(of(&[(19, 0x1234_5678)]), with(|r| r.block = [0, 0x5678, 0x1234]));
+        assert_eq!(of(&[(45, u32::MAX)]), with(|r| r.local = 0xff_ffff));
+        assert_eq!(of(&[(46, 0x7f00_0010)]), with(|r| (r.local, r.gprs) = (0x10, 0x7f)));
+        assert_eq!(of(&[(45, 0x20), (46, 0x10)]), with(|r| r.local = 0x30));
+        for i in 0..BANKS {
+            let words = [(20, 1 << i), (29 + 2 * i, 0x8765_4300), (30 + 2 * i, 0x1000 << 15 | 0x21)];
+            let bank = Bank { address: 0x21_8765_4300, size: 0x1000 };
+            assert_eq!(of(&words), with(|r| r.banks[i] = Some(bank)));
+            // Without its bit it is not valid.
+            assert_eq!(of(&words[1..]), with(|_| {}));
+        }
+        assert_eq!(of(&[(20, 1), (30, 0xffff_8000)]).banks[0], Some(Bank { address: 0, size: 0x1_ffff }));
+        // These have no effect here: invalidation, releases of semaphores, cache sizes, call stacks.
+        for word in (0..8).chain(9..12).chain(14..17).chain(21..29).chain(47..64) {
+            assert_eq!(of(&[(word, u32::MAX)]), with(|_| {}), "word {word}");
+        }
+    }
+
+    #[test]
+    fn a_descriptor_without_memory_is_an_error() {
+        let mut state = State::default();
+        state.regs.set(DESCRIPTOR, 0x123);
+        let error = request(&state, &Memory::new()).expect_err("no memory");
+        assert!(error.contains("0x12300"), "{error}");
+    }
+}

@@ -1,0 +1,237 @@
+//! Launches: what a descriptor or the registers ask, run by the emulator on the card's memory in place.
+
+mod fermi;
+mod kepler;
+mod report;
+mod tables;
+
+pub use report::{Failure, Kernel, KernelProfile, OnKernel};
+
+use crate::{Memory, compute::State};
+use nvir::Chip;
+use nvir::emu::{self, Bank, Checks, CodeCache, Launch, Note, Program};
+use std::fmt;
+use std::sync::Arc;
+use tables::Tables;
+
+/// How launches run, for the life of a card.
+pub struct Options {
+    /// What is checked in each kernel. A kernel that reads or writes outside every buffer is a fault on a card, too.
+    pub checks: Checks,
+    /// Constants at or above the length of their bank are a fault. Else they are zero, as OpenGL's robust access wants.
+    pub strict_constants: bool,
+    /// Whether [`Launcher::profile`] counts by instruction, too.
+    pub profile: bool,
+    /// Instructions of warps that a launch may execute.
+    pub step_limit: u64,
+    /// Threads that execute blocks; 0: as many as there are cores. Results do not depend on it.
+    pub threads: usize,
+    /// Gets each kernel when it is launched for the first time, and again when its code has changed.
+    pub on_kernel: Option<OnKernel>,
+    /// Gets what checkers report without stopping.
+    pub on_note: Option<Box<dyn FnMut(&Note) + Send>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            checks: Checks::default(),
+            strict_constants: false,
+            profile: false,
+            step_limit: 1 << 32,
+            threads: 1,
+            on_kernel: None,
+            on_note: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("checks", &self.checks)
+            .field("strict_constants", &self.strict_constants)
+            .field("profile", &self.profile)
+            .field("step_limit", &self.step_limit)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What stays from launch to launch.
+#[derive(Debug)]
+pub struct Launcher {
+    options: Options,
+    code: CodeCache,
+    /// Instructions that all warps have issued: the clock that kernels read.
+    clock: u64,
+    kernels: report::Kernels,
+}
+
+/// What a launch sees.
+pub struct Context<'a> {
+    pub chip: Chip,
+    pub state: &'a State,
+    pub memory: &'a mut Memory,
+    /// The card's time when the launch begins, nanoseconds.
+    pub time: u64,
+    /// Gets lines for the log, if there is one.
+    pub log: Option<&'a mut dyn FnMut(&str)>,
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+    /// By how much the card's time advances.
+    pub nanoseconds: u64,
+}
+
+/// What a descriptor or the registers ask, before anything is looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Request {
+    /// The address that code addresses count from, and the first instruction's there.
+    code: u64,
+    entry: u32,
+    grid: [u32; 3],
+    block: [u32; 3],
+    gprs: u32,
+    shared: u32,
+    local: u64,
+    banks: Vec<Option<crate::compute::Bank>>,
+}
+
+/// What a method of both compute classes sets.
+mod method {
+    pub const SHARED_BASE: u32 = 0x214;
+    pub const LOCAL_BASE: u32 = 0x77c;
+    pub const TSC_ADDRESS: u32 = 0x155c;
+    pub const TIC_ADDRESS: u32 = 0x1574;
+    pub const CODE_ADDRESS: u32 = 0x1608;
+}
+
+/// The windows of shared and local memory are 16 MiB.
+const WINDOW_MASK: u32 = 0xff00_0000;
+
+impl Request {
+    /// Whether the chip can launch it.
+    fn check(&self, chip: Chip) -> Result<(), String> {
+        let refused = |e: nvir::chip::LimitError| e.to_string();
+        chip.check_launch(self.grid, self.block, 0).map_err(refused)?;
+        chip.check_shared(self.shared.into()).map_err(refused)?;
+        chip.check_local(u32::try_from(self.local).unwrap_or(u32::MAX)).map_err(refused)?;
+        let threads: u32 = self.block.iter().product();
+        let (most, file) = (chip.gprs(), chip.register_file());
+        if self.gprs > most || self.gprs * threads > file {
+            return Err(format!(
+                "{threads} threads with {} registers each: {chip} has {file}, and {most} a thread",
+                self.gprs
+            ));
+        }
+        for (i, bank) in self.banks.iter().enumerate() {
+            if let Some(bank) = bank.filter(|b| !b.address.is_multiple_of(4)) {
+                return Err(format!("c[{i:#x}] is at {:#x}, which is not a multiple of 4", bank.address));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.grid.contains(&0)
+    }
+}
+
+impl Launcher {
+    pub fn new(options: Options) -> Launcher {
+        Launcher { options, code: CodeCache::default(), clock: 0, kernels: Default::default() }
+    }
+
+    /// Runs the grid that a write of LAUNCH starts: on GF100 from the registers and bindings, on Kepler from the descriptor
+    /// at LAUNCH_DESC_ADDRESS. With the error, the channel ends.
+    ///
+    /// # Errors
+    /// A descriptor that no card takes, and what stopped the kernel.
+    pub fn launch(&mut self, context: Context<'_>) -> Result<Report, Failure> {
+        let Context { chip, state, memory, log, .. } = context;
+        let request = match chip {
+            Chip::Gf100 => fermi::request(state),
+            Chip::Gk104 | Chip::Gk110 => kepler::request(state, memory)?,
+        };
+        let at = request.code.wrapping_add(request.entry.into());
+        if let Some(log) = log {
+            let Request { grid, block, gprs, shared, local, .. } = &request;
+            log(&format!(
+                "launch of {at:#x}: grid {grid:?}, block {block:?}, {gprs} registers, {shared} bytes shared, {local} local"
+            ));
+        }
+        if request.is_empty() {
+            return Ok(Report::default());
+        }
+        let refused = |why: String| Failure::from(format!("launch of the kernel at {at:#x}: {why}"));
+        request.check(chip).map_err(refused)?;
+        let program = self.code.get(chip, memory, request.code, request.entry);
+        let mut first = [0; 2];
+        memory.read_words(at, &mut first).map_err(|e| refused(e.to_string()))?;
+        if first == [0; 2] {
+            return Err(refused("there is no code; its compiler may have failed".into()));
+        }
+        self.run(request, &program, chip, state, memory)
+    }
+
+    fn run(
+        &mut self,
+        request: Request,
+        program: &Arc<Program>,
+        chip: Chip,
+        state: &State,
+        memory: &mut Memory,
+    ) -> Result<Report, Failure> {
+        let Launcher { options, clock, kernels, .. } = self;
+        let address = request.code.wrapping_add(request.entry.into());
+        kernels.launched(&request, program, &mut options.on_kernel);
+        let tables = Tables::new(chip, state);
+        let mut launch = Launch::new(program);
+        launch.kernel = format!("at {address:#x}");
+        launch.entry = request.entry;
+        launch.grid = request.grid;
+        launch.block = request.block;
+        launch.gprs = request.gprs.max(1);
+        launch.shared_bytes = request.shared;
+        launch.local_bytes = request.local as u32;
+        for (bank, bound) in launch.consts.iter_mut().zip(&request.banks) {
+            if let Some(b) = bound {
+                *bank = Bank::Memory { address: b.address, size: b.size };
+            }
+        }
+        launch.zero_beyond_banks = !options.strict_constants;
+        launch.tables = Some(&tables);
+        launch.clock = *clock;
+        launch.shared_window = state.regs.get(method::SHARED_BASE) & WINDOW_MASK;
+        launch.local_window = state.regs.get(method::LOCAL_BASE) & WINDOW_MASK;
+        match chip {
+            Chip::Gf100 => launch.surfaces = fermi::surfaces(state),
+            Chip::Gk104 | Chip::Gk110 => launch.texture_bank = kepler::texture_bank(state),
+        }
+        let mut how = emu::Options {
+            checks: options.checks,
+            step_limit: options.step_limit,
+            threads: options.threads,
+            profile: options.profile,
+            ..emu::Options::default()
+        };
+        let stats = emu::run(&launch, memory, &mut how).map_err(|fault| Failure::of(fault, &launch))?;
+        if let Some(on_note) = &mut options.on_note {
+            stats.notes.iter().for_each(on_note);
+        }
+        *clock = clock.wrapping_add(stats.warp_instructions);
+        let (warp_instructions, thread_instructions) = (stats.warp_instructions, stats.thread_instructions);
+        kernels.ran(program, stats);
+        Ok(Report { warp_instructions, thread_instructions, nanoseconds: warp_instructions.max(1) })
+    }
+
+    /// What kernels did so far, in the order of their first launches.
+    pub fn profile(&self) -> &[KernelProfile] {
+        self.kernels.profile()
+    }
+}

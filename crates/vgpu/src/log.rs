@@ -1,0 +1,29 @@
+//! The log: what clients submit and what happens, as text.
+
+use std::fmt;
+use std::io::Write;
+
+/// Lines for people. A writer that fails is given up.
+pub(crate) struct Log {
+    to: Option<Box<dyn Write + Send>>,
+}
+
+impl Log {
+    pub fn new(to: Box<dyn Write + Send>) -> Log {
+        Log { to: Some(to) }
+    }
+
+    pub fn line(&mut self, line: fmt::Arguments<'_>) {
+        if let Some(to) = &mut self.to
+            && writeln!(to, "{line}").is_err()
+        {
+            self.to = None;
+        }
+    }
+
+    pub fn flush(&mut self) {
+        if let Some(to) = &mut self.to {
+            let _ = to.flush();
+        }
+    }
+}

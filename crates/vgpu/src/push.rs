@@ -1,0 +1,159 @@
+//! Push buffers: a stream of packets, which may lie in several ranges and continue from one to the next.
+//!
+//! A header: bits 31:29 kind, 28:16 count (or the data), 15:13 subchannel, 12:0 method address in words. Source: Mesa
+//! `nvc0_winsys.h`.
+
+/// How the method address goes on from word to word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// To the next method.
+    Next,
+    /// It stays.
+    Same,
+}
+
+/// Words for one subchannel: a packet, or the part of one that lies in a range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run<'a> {
+    pub subchannel: usize,
+    /// Byte address of the first word's method.
+    pub method: u32,
+    pub step: Step,
+    data: Data<'a>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Data<'a> {
+    Stream(&'a [u32]),
+    /// From the header itself.
+    Immediate([u32; 1]),
+}
+
+impl Run<'_> {
+    pub fn words(&self) -> &[u32] {
+        match &self.data {
+            Data::Stream(words) => words,
+            Data::Immediate(word) => word,
+        }
+    }
+}
+
+/// The packet that a stream is in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parser {
+    subchannel: usize,
+    method: u32,
+    /// Words that are still to come.
+    left: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Kind {
+    #[default]
+    Next,
+    Same,
+    /// The first word to one method, all others to the one behind it.
+    Once,
+}
+
+impl Parser {
+    /// Takes the next run from the front of `words`. `None`: there are no more words.
+    pub fn next<'a>(&mut self, words: &mut &'a [u32]) -> Result<Option<Run<'a>>, String> {
+        while self.left == 0 {
+            let Some((&header, rest)) = words.split_first() else { return Ok(None) };
+            *words = rest;
+            let (count, subchannel) = (header >> 16 & 0x1fff, (header >> 13 & 7) as usize);
+            let method = (header & 0x1fff) * 4;
+            let kind = match header >> 29 {
+                0 if header == 0 => continue,
+                1 => Kind::Next,
+                3 => Kind::Same,
+                4 => {
+                    let data = Data::Immediate([count]);
+                    return Ok(Some(Run { subchannel, method, step: Step::Next, data }));
+                }
+                5 => Kind::Once,
+                _ => return Err(format!("{header:#010x} is no packet header")),
+            };
+            *self = Parser { subchannel, method, left: count, kind };
+        }
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let count = if self.kind == Kind::Once { 1 } else { words.len().min(self.left as usize) };
+        let (data, rest) = words.split_at(count);
+        *words = rest;
+        self.left -= count as u32;
+        let step = if self.kind == Kind::Same { Step::Same } else { Step::Next };
+        let run = Run { subchannel: self.subchannel, method: self.method, step, data: Data::Stream(data) };
+        match self.kind {
+            Kind::Next => self.method += 4 * count as u32,
+            Kind::Same => {}
+            Kind::Once => {
+                self.method += 4;
+                self.kind = Kind::Same;
+            }
+        }
+        Ok(Some(run))
+    }
+
+    /// Words that the packet still wants.
+    pub fn missing(&self) -> u32 {
+        self.left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every word with its subchannel and method.
+    fn methods(ranges: &[&[u32]]) -> Result<Vec<(usize, u32, u32)>, String> {
+        let mut parser = Parser::default();
+        let mut out = Vec::new();
+        for range in ranges {
+            let mut words = *range;
+            while let Some(run) = parser.next(&mut words)? {
+                for (i, &word) in run.words().iter().enumerate() {
+                    let method = run.method + if run.step == Step::Next { 4 * i as u32 } else { 0 };
+                    out.push((run.subchannel, method, word));
+                }
+            }
+        }
+        match parser.missing() {
+            0 => Ok(out),
+            n => Err(format!("{n} missing")),
+        }
+    }
+
+    #[test]
+    fn packets_of_every_kind() {
+        let stream =
+            [0x2003_2100, 1, 2, 3, 0, 0x6002_4001, 4, 5, 0xa003_6002, 6, 7, 8, 0x9fff_8003, 0x2000_0000, 0];
+        let want = [
+            (1, 0x400, 1),
+            (1, 0x404, 2),
+            (1, 0x408, 3),
+            (2, 4, 4),
+            (2, 4, 5),
+            (3, 8, 6),
+            (3, 12, 7),
+            (3, 12, 8),
+            (4, 12, 0x1fff),
+        ];
+        assert_eq!(methods(&[&stream]).unwrap(), want);
+        // Wherever the stream is cut.
+        for cut in 0..stream.len() {
+            assert_eq!(methods(&[&stream[..cut], &[], &stream[cut..]]).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn what_is_no_packet() {
+        assert_eq!(methods(&[&[0x4001_0000]]).unwrap_err(), "0x40010000 is no packet header");
+        assert_eq!(methods(&[&[1]]).unwrap_err(), "0x00000001 is no packet header");
+        assert_eq!(methods(&[&[0x2003_2100, 1]]).unwrap_err(), "2 missing");
+        assert_eq!(methods(&[&[0x2001_0000]]).unwrap_err(), "1 missing");
+    }
+}

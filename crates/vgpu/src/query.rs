@@ -1,0 +1,42 @@
+//! Queries: results and times that the 3D and compute classes write to memory, fences among them.
+
+use crate::device::{Device, Effect};
+use crate::registers::Registers;
+
+/// QUERY_ADDRESS_HIGH; LOW, SEQUENCE and GET follow.
+pub(crate) const ADDRESS: u32 = 0x1b00;
+const SEQUENCE: u32 = 0x1b08;
+/// Writing it starts.
+pub(crate) const GET: u32 = 0x1b0c;
+
+/// What a query counts, in bits 27:23: a number of 32 bits behind a sequence, where it is one of these.
+const NOTHING: u32 = 0;
+const SAMPLES: u32 = 2;
+
+/// QUERY_GET: bits 1:0 mode, 27:23 what, 28 short.
+pub(crate) fn get(device: &mut Device, registers: &Registers) -> Effect {
+    let (address, sequence, get) = (registers.address(ADDRESS), registers.get(SEQUENCE), registers.get(GET));
+    // Modes 0 and 2 write. The others wait for what is in memory already: everything is done in order here.
+    if get & 1 != 0 {
+        return Ok(());
+    }
+    if get >> 28 & 1 != 0 {
+        device.wrote(address, 4);
+        return device.memory.set_word(address, sequence).map_err(|e| e.to_string());
+    }
+    // Nothing is drawn, so that all counts are zero.
+    let count = match get >> 23 & 31 {
+        NOTHING | SAMPLES => [sequence, 0],
+        _ => [0, 0],
+    };
+    let time = device.now();
+    device.wrote(address, 8);
+    device.wrote_time(address + 8, 8);
+    let words = [count[0], count[1], time as u32, (time >> 32) as u32];
+    device.memory.write_words(address, &words).map_err(|e| e.to_string())
+}
+
+/// Whether a QUERY_GET only says how far the stream has come.
+pub(crate) fn is_fence(get: u32) -> bool {
+    get >> 28 & 1 != 0 && get & 1 == 0
+}

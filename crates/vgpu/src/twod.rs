@@ -1,0 +1,234 @@
+//! The 2D engine 902d: blits with scaling and format conversion.
+
+use crate::colour::Colour;
+use crate::device::{Device, Effect};
+use crate::registers::Registers;
+use crate::transfer::{self, Blocks, Side};
+use nvir::emu::Channels;
+
+const DESTINATION: u32 = 0x200;
+const SOURCE: u32 = 0x230;
+/// X, Y, W, H, and whether they apply.
+const CLIP: u32 = 0x280;
+const CLIP_ENABLE: u32 = 0x290;
+const OPERATION: u32 = 0x2ac;
+const SOURCE_COPY: u32 = 3;
+/// Bit 0: coordinates are those of a pixel's corner, not of its centre; bit 4: bilinear.
+const CONTROL: u32 = 0x88c;
+/// X, Y, W, H of the destination.
+const RECTANGLE: u32 = 0x8b0;
+/// Signed 32.32 numbers, the fraction first: steps in x and y, then the first position.
+const STEP_X: u32 = 0x8c0;
+const STEP_Y: u32 = 0x8c8;
+const FIRST_X: u32 = 0x8d0;
+const FIRST_Y: u32 = 0x8d8;
+/// BLIT_SRC_Y_INT: writing it starts.
+pub(crate) const START: u32 = 0x8dc;
+
+/// An image as either end of a blit.
+struct Surface {
+    format: Colour,
+    side: Side,
+    width: i64,
+    height: i64,
+}
+
+fn surface(r: &Registers, at: u32) -> Effect<Surface> {
+    let code = r.get(at);
+    let format = Colour::from_code(code).ok_or_else(|| format!("2D format {code:#x}"))?;
+    let (address, width, height) = (r.address(at + 0x20), r.get(at + 0x18), r.get(at + 0x1c));
+    let side = if r.get(at + 4) != 0 {
+        Side::Pitch { address, pitch: r.get(at + 0x14).into() }
+    } else {
+        Side::blocks(Blocks {
+            address,
+            tile_mode: r.get(at + 8),
+            row_bytes: u64::from(width) * format.bytes() as u64,
+            rows: height,
+            slices: r.get(at + 12),
+            z: r.get(at + 16),
+            x: 0,
+            y: 0,
+        })?
+    };
+    Ok(Surface { format, side, width: width.into(), height: height.into() })
+}
+
+fn fixed(r: &Registers, at: u32) -> i64 {
+    i64::from(r.get(at + 4) as i32) << 32 | i64::from(r.get(at))
+}
+
+/// Positions in the source for a range of the destination's pixels.
+struct Axis {
+    /// Of the first pixel that is left by clipping.
+    first: i128,
+    step: i128,
+    /// Texels.
+    size: i64,
+}
+
+impl Axis {
+    /// The texel at pixel `i`.
+    fn nearest(&self, i: i64) -> i64 {
+        self.clamp((self.first + self.step * i128::from(i)) >> 32)
+    }
+
+    /// The two texels around pixel `i`, and how much of the second.
+    fn linear(&self, i: i64) -> (i64, i64, f32) {
+        let at = self.first + self.step * i128::from(i) - (1 << 31);
+        let texel = at >> 32;
+        (self.clamp(texel), self.clamp(texel + 1), (at & 0xffff_ffff) as f32 / 4_294_967_296.0)
+    }
+
+    /// Texels beyond the edge are the edge's.
+    fn clamp(&self, texel: i128) -> i64 {
+        texel.clamp(0, i128::from(self.size - 1)) as i64
+    }
+
+    /// Whether pixels are texels, one to one and all inside; then the first one.
+    fn plain(&self, count: i64) -> Option<i64> {
+        let first = self.first >> 32;
+        let inside = first >= 0 && first + i128::from(count) <= i128::from(self.size);
+        (self.step == 1 << 32 && inside).then_some(first as i64)
+    }
+}
+
+pub(crate) fn blit(device: &mut Device, r: &Registers) -> Effect {
+    let operation = r.get(OPERATION);
+    if operation != SOURCE_COPY {
+        return Err(format!("2D operation {operation}: only copies (3) are there"));
+    }
+    let (to, from) = (surface(r, DESTINATION)?, surface(r, SOURCE)?);
+    if from.width == 0 || from.height == 0 {
+        return Err("a blit from an image without texels".into());
+    }
+    let integers = (to.format.is_integer(), from.format.is_integer());
+    if integers.0 != integers.1 || integers.0 && to.format.is_signed() != from.format.is_signed() {
+        return Err(format!("a blit from format {:#x} to {:#x}", r.get(SOURCE), r.get(DESTINATION)));
+    }
+    let signed = |at| i64::from(r.get(at) as i32);
+    let (x, y) = (signed(RECTANGLE), signed(RECTANGLE + 4));
+    let (mut left, mut top) = (x.max(0), y.max(0));
+    let mut right = (x + i64::from(r.get(RECTANGLE + 8))).min(to.width);
+    let mut bottom = (y + i64::from(r.get(RECTANGLE + 12))).min(to.height);
+    if r.get(CLIP_ENABLE) & 1 != 0 {
+        let (cx, cy) = (signed(CLIP), signed(CLIP + 4));
+        (left, top) = (left.max(cx), top.max(cy));
+        right = right.min(cx + i64::from(r.get(CLIP + 8)));
+        bottom = bottom.min(cy + i64::from(r.get(CLIP + 12)));
+    }
+    if left >= right || top >= bottom {
+        return Ok(());
+    }
+    let corner = r.get(CONTROL) & 1 != 0;
+    let axis = |first, step, skipped: i64, size| {
+        let (first, step) = (i128::from(fixed(r, first)), i128::from(fixed(r, step)));
+        let half = if corner { 0 } else { step >> 1 };
+        Axis { first: first + half + step * i128::from(skipped), step, size }
+    };
+    let blit = Blit {
+        u: axis(FIRST_X, STEP_X, left - x, from.width),
+        v: axis(FIRST_Y, STEP_Y, top - y, from.height),
+        columns: right - left,
+        rows: bottom - top,
+        target: to.side.at(left as u64 * to.format.bytes() as u64, top as u64),
+        linear: r.get(CONTROL) >> 4 & 1 != 0 && !integers.0,
+        to,
+        from,
+    };
+    blit.run(device)
+}
+
+struct Blit {
+    u: Axis,
+    v: Axis,
+    columns: i64,
+    rows: i64,
+    /// From the first pixel on.
+    target: Side,
+    linear: bool,
+    to: Surface,
+    from: Surface,
+}
+
+impl Blit {
+    fn run(&self, device: &mut Device) -> Effect {
+        let (size, source_size) = (self.to.format.bytes(), self.from.format.bytes());
+        let bytes = self.columns as u64 * size as u64;
+        let plain = (self.u.plain(self.columns), self.v.plain(self.rows));
+        // A position in the middle of a texel is the texel, filtered or not.
+        let centred = (self.u.first & 0xffff_ffff, self.v.first & 0xffff_ffff) == (1 << 31, 1 << 31);
+        if let (Some(x), Some(y)) = plain
+            && self.to.format == self.from.format
+            && (centred || !self.linear)
+        {
+            let from = self.from.side.at(x as u64 * source_size as u64, y as u64);
+            return transfer::copy(device, &from, &self.target, bytes, self.rows as u64);
+        }
+        let texels = self.columns.saturating_mul(self.rows) as u64;
+        device.charge(texels.saturating_mul(if self.linear { 512 } else { 128 }))?;
+        self.target.wrote(device, bytes, self.rows as u64);
+        let mut line = transfer::scratch(bytes)?;
+        let mut texels = vec![[0; 4]; self.columns as usize];
+        for row in 0..self.rows {
+            self.row(device, row, &mut texels)?;
+            for (texel, out) in texels.iter().zip(line.chunks_exact_mut(size)) {
+                self.to.format.encode(*texel, out);
+            }
+            self.target.write_row(&device.memory, row as u64, &line)?;
+        }
+        Ok(())
+    }
+
+    /// The texels for a row of the destination.
+    fn row(&self, device: &Device, row: i64, out: &mut [Channels]) -> Effect {
+        if !self.linear {
+            let y = self.v.nearest(row);
+            let source = self.source_row(device, y, |i| (self.u.nearest(i), self.u.nearest(i)))?;
+            for (i, texel) in out.iter_mut().enumerate() {
+                *texel = source.texel(self.u.nearest(i as i64));
+            }
+            return Ok(());
+        }
+        let (top, bottom, down) = self.v.linear(row);
+        let span = |i| {
+            let (a, b, _) = self.u.linear(i);
+            (a, b)
+        };
+        let (above, below) = (self.source_row(device, top, span)?, self.source_row(device, bottom, span)?);
+        for (i, texel) in out.iter_mut().enumerate() {
+            let (a, b, right) = self.u.linear(i as i64);
+            let corners = [above.texel(a), above.texel(b), below.texel(a), below.texel(b)];
+            let mix = |a: f32, b: f32, t: f32| if t == 0.0 { a } else { a + (b - a) * t };
+            *texel = std::array::from_fn(|c| {
+                let [p, q, r, s] = corners.map(|t| f32::from_bits(t[c]));
+                mix(mix(p, q, right), mix(r, s, right), down).to_bits()
+            });
+        }
+        Ok(())
+    }
+
+    /// The part of the source's row that the columns need.
+    fn source_row(&self, device: &Device, y: i64, span: impl Fn(i64) -> (i64, i64)) -> Effect<SourceRow> {
+        // Positions grow or fall: the ends hold the extremes.
+        let (a, b) = (span(0), span(self.columns - 1));
+        let (low, high) = (a.0.min(b.0), a.1.max(b.1));
+        let size = self.from.format.bytes();
+        let mut bytes = transfer::scratch((high - low + 1) as u64 * size as u64)?;
+        self.from.side.at(low as u64 * size as u64, y as u64).read_row(&device.memory, 0, &mut bytes)?;
+        Ok(SourceRow { format: self.from.format, first: low, bytes })
+    }
+}
+
+struct SourceRow {
+    format: Colour,
+    /// The texel that the bytes begin with.
+    first: i64,
+    bytes: Vec<u8>,
+}
+
+impl SourceRow {
+    fn texel(&self, x: i64) -> Channels {
+        self.format.decode(&self.bytes[(x - self.first) as usize * self.format.bytes()..])
+    }
+}

@@ -1,0 +1,106 @@
+//! Data in the command stream: methods 180 to 1b4 of P2MF (a040, a140), and of Kepler's compute and 3D classes.
+
+use crate::device::{Device, Effect};
+use crate::registers::Registers;
+use crate::transfer::{self, Blocks, Side};
+
+const LINE_LENGTH: u32 = 0x180;
+const LINE_COUNT: u32 = 0x184;
+const ADDRESS: u32 = 0x188;
+const PITCH: u32 = 0x190;
+const TILE_MODE: u32 = 0x194;
+const WIDTH: u32 = 0x198;
+const HEIGHT: u32 = 0x19c;
+const DEPTH: u32 = 0x1a0;
+const Z: u32 = 0x1a4;
+const X: u32 = 0x1a8;
+const Y: u32 = 0x1ac;
+/// Writing it starts: bit 0: the destination lies row by row.
+pub(crate) const EXEC: u32 = 0x1b0;
+pub(crate) const DATA: u32 = 0x1b4;
+
+/// Rows that are on their way: the rest of the last word is dropped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inline {
+    target: Option<Target>,
+    data: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    side: Side,
+    line: u64,
+    lines: u64,
+    bytes: u64,
+}
+
+impl Inline {
+    /// Expects `lines` of `line` bytes.
+    pub fn begin(&mut self, device: &mut Device, side: Side, line: u32, lines: u32) -> Effect {
+        if let Some(target) = self.target {
+            return Err(format!(
+                "{} bytes of the last transfer are missing",
+                target.bytes - self.data.len() as u64
+            ));
+        }
+        let (line, lines) = (u64::from(line), u64::from(lines));
+        let bytes = line * lines;
+        device.charge(0)?;
+        if bytes != 0 {
+            self.target = Some(Target { side, line, lines, bytes });
+        }
+        Ok(())
+    }
+
+    /// Takes words until all have come, and writes them.
+    pub fn data(&mut self, device: &mut Device, words: &[u32]) -> Effect {
+        let Some(target) = self.target else { return Err("data that no transfer wants".into()) };
+        let whole = self.data.is_empty() && words.len() as u64 * 4 >= target.bytes;
+        // All at once, row by row without gaps, is the common case.
+        if let (true, Side::Pitch { address, pitch }) = (whole, target.side)
+            && (target.lines == 1 || pitch == target.line)
+            && target.bytes % 4 == 0
+        {
+            self.target = None;
+            let (words, rest) = words.split_at((target.bytes / 4) as usize);
+            device.charge(target.bytes)?;
+            device.wrote(address, target.bytes);
+            device.memory.write_words(address, words).map_err(|e| e.to_string())?;
+            return if rest.is_empty() { Ok(()) } else { self.data(device, rest) };
+        }
+        for (i, word) in words.iter().enumerate() {
+            let missing = target.bytes - self.data.len() as u64;
+            let bytes = word.to_le_bytes();
+            self.data.extend_from_slice(&bytes[..missing.min(4) as usize]);
+            if missing <= 4 {
+                self.target = None;
+                let data = std::mem::take(&mut self.data);
+                transfer::write(device, &target.side, target.line, target.lines, &data)?;
+                let rest = &words[i + 1..];
+                return if rest.is_empty() { Ok(()) } else { self.data(device, rest) };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// EXEC.
+pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> Effect {
+    let address = r.address(ADDRESS);
+    let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
+    let side = if r.get(EXEC) & 1 != 0 {
+        Side::Pitch { address, pitch: r.get(PITCH).into() }
+    } else {
+        Side::blocks(Blocks {
+            address,
+            tile_mode: r.get(TILE_MODE),
+            row_bytes: r.get(WIDTH).into(),
+            rows: r.get(HEIGHT),
+            slices: r.get(DEPTH),
+            z: r.get(Z),
+            x: r.get(X).into(),
+            y: r.get(Y).into(),
+        })?
+    };
+    inline.begin(device, side, line, lines)
+}

@@ -1,0 +1,143 @@
+//! A client of the virtual card: builds commands, submits them, looks at memory.
+#![allow(dead_code)] // Every test file uses a part of it.
+
+use nvir::Chip;
+use nvir_vgpu::{BufferUse, Config, Error, File, GemInfo, GemNew, Gpu, Owned, Push, domain};
+
+/// Subchannels as Mesa uses them.
+pub const THREE_D: u32 = 0;
+pub const COMPUTE: u32 = 1;
+pub const MEMORY: u32 = 2;
+pub const TWO_D: u32 = 3;
+pub const COPY: u32 = 4;
+
+/// Class numbers of the subchannels 0 to 3.
+pub fn classes(chip: Chip) -> [u32; 4] {
+    match chip {
+        Chip::Gf100 => [0x9097, 0x90c0, 0x9039, 0x902d],
+        Chip::Gk104 => [0xa097, 0xa0c0, 0xa040, 0x902d],
+        Chip::Gk110 => [0xa197, 0xa1c0, 0xa140, 0x902d],
+    }
+}
+
+/// Commands.
+#[derive(Clone, Default, Debug)]
+pub struct Commands(pub Vec<u32>);
+
+impl Commands {
+    fn packet(&mut self, kind: u32, sub: u32, method: u32, words: &[u32]) -> &mut Self {
+        self.0.push(kind << 29 | (words.len() as u32) << 16 | sub << 13 | method / 4);
+        self.0.extend(words);
+        self
+    }
+
+    /// Words to a method and those behind it.
+    pub fn inc(&mut self, sub: u32, method: u32, words: &[u32]) -> &mut Self {
+        self.packet(1, sub, method, words)
+    }
+
+    /// All words to one method.
+    pub fn same(&mut self, sub: u32, method: u32, words: &[u32]) -> &mut Self {
+        self.packet(3, sub, method, words)
+    }
+
+    /// The first word to a method, the others to the next.
+    pub fn once(&mut self, sub: u32, method: u32, words: &[u32]) -> &mut Self {
+        self.packet(5, sub, method, words)
+    }
+
+    /// A small number to a method.
+    pub fn immediate(&mut self, sub: u32, method: u32, value: u32) -> &mut Self {
+        self.0.push(4 << 29 | value << 16 | sub << 13 | method / 4);
+        self
+    }
+
+    /// An address to two methods.
+    pub fn address(&mut self, sub: u32, method: u32, address: u64) -> &mut Self {
+        self.inc(sub, method, &[(address >> 32) as u32, address as u32])
+    }
+}
+
+/// A file with a channel, and a buffer for commands.
+pub struct Client {
+    pub file: File,
+    pub channel: u32,
+    pub commands: GemInfo,
+}
+
+impl Client {
+    pub fn new(chip: Chip) -> Client {
+        Client::with(Config::new(chip))
+    }
+
+    pub fn with(config: Config) -> Client {
+        let chip = config.chip;
+        let file = Gpu::new(config, Box::new(Owned::default())).open();
+        let channel = file.channel_alloc(0, 0).unwrap().channel;
+        let commands = buffer(&file, 0x8_0000, domain::GART | domain::MAPPABLE);
+        let client = Client { file, channel, commands };
+        let mut bind = Commands::default();
+        for (sub, class) in classes(chip).into_iter().enumerate() {
+            bind.inc(sub as u32, 0, &[class]);
+        }
+        client.run(&bind).unwrap();
+        client
+    }
+
+    pub fn gpu(&self) -> &Gpu {
+        self.file.gpu()
+    }
+
+    /// A buffer of zeros in video memory.
+    pub fn buffer(&self, bytes: u64) -> GemInfo {
+        buffer(&self.file, bytes, domain::VRAM)
+    }
+
+    /// A buffer with these words at its start.
+    pub fn filled(&self, bytes: u64, words: &[u32]) -> GemInfo {
+        let info = self.buffer(bytes);
+        self.gpu().write(info.offset, words).unwrap();
+        info
+    }
+
+    pub fn run(&self, commands: &Commands) -> Result<(), Error> {
+        self.run_ranges(&[&commands.0])
+    }
+
+    /// Submits ranges that are one stream.
+    pub fn run_ranges(&self, ranges: &[&[u32]]) -> Result<(), Error> {
+        let uses =
+            [BufferUse { handle: self.commands.handle, read_domains: 4, write_domains: 0, valid_domains: 4 }];
+        let mut offset = 0;
+        let mut pushes = Vec::new();
+        for range in ranges {
+            self.gpu().write(self.commands.offset + offset, range).unwrap();
+            pushes.push(Push { bo_index: 0, offset, bytes: range.len() as u32 * 4, no_prefetch: false });
+            offset += range.len() as u64 * 4;
+        }
+        self.file.submit(self.channel, &uses, &pushes).map(|_| ())
+    }
+
+    pub fn words(&self, address: u64, count: usize) -> Vec<u32> {
+        let mut words = vec![0; count];
+        self.gpu().read(address, &mut words).unwrap();
+        words
+    }
+
+    pub fn bytes(&self, address: u64, count: usize) -> Vec<u8> {
+        let mut bytes: Vec<u8> =
+            self.words(address, count.div_ceil(4)).iter().flat_map(|w| w.to_le_bytes()).collect();
+        bytes.truncate(count);
+        bytes
+    }
+
+    pub fn write_bytes(&self, address: u64, bytes: &[u8]) {
+        let words: Vec<u32> =
+            bytes.chunks(4).map(|c| c.iter().rev().fold(0, |w, b| w << 8 | u32::from(*b))).collect();
+        self.gpu().write(address, &words).unwrap();
+    }
+}
+
+fn buffer(file: &File, bytes: u64, domain: u32) -> GemInfo {
+    file.gem_new(GemNew { domain, size: bytes, ..GemNew::default() }).unwrap()
+}

@@ -1,0 +1,267 @@
+//! The compiler as a driver meets it: text in, a [`Shader`] out.
+//!
+//! A [`Compiler`] holds what is the same for many shaders: the chip, what the driver puts where ([`Abi`]), and the
+//! options. It has no state: share it between threads.
+//!
+//! ```
+//! use nvir::{Chip, Compiler, Source};
+//! let text = "COMP
+//! PROPERTY CS_FIXED_BLOCK_WIDTH 32
+//! PROPERTY CS_FIXED_BLOCK_HEIGHT 1
+//! PROPERTY CS_FIXED_BLOCK_DEPTH 1
+//! DCL SV[0], THREAD_ID
+//! DCL BUFFER[0]
+//! DCL TEMP[0..1]
+//! IMM[0] UINT32 {2, 0, 0, 0}
+//!   0: SHL TEMP[0].x, SV[0].xxxx, IMM[0].xxxx
+//!   1: STORE BUFFER[0].x, TEMP[0].xxxx, SV[0].xxxx
+//!   2: END
+//! ";
+//! let shader = Compiler::new(Chip::Gk110).compile(&Source::tgsi(text)).unwrap();
+//! assert_eq!(shader.block_size, Some([32, 1, 1]));
+//! assert!(shader.resources.buffers.slots[0].written);
+//!
+//! // What is wrong has a place.
+//! let error = Compiler::new(Chip::Gk110).compile(&Source::tgsi("COMP\n  0: MOVE TEMP[0], TEMP[0]\n")).unwrap_err();
+//! assert_eq!(error.fault(), nvir::diag::Fault::Input);
+//! assert!(error.to_string().contains("shader.tgsi:2:6"), "{error}");
+//! ```
+
+mod cache;
+mod cancel;
+mod error;
+mod pipeline;
+mod resources;
+
+pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
+pub use cache::CacheKey;
+pub use cancel::Cancel;
+pub use error::CompileError;
+
+use crate::caught::catching;
+use crate::chip::Chip;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::driver::Abi;
+use crate::front::{self, Request};
+use crate::image::Shader;
+use crate::ir::{self, Phase, Program};
+use crate::{opt, verify};
+use pipeline::Compile;
+use std::path::Path;
+
+/// Text that a compile was asked to give besides its shader: IR listings, times, notes.
+pub type Report = String;
+
+/// The languages of sources.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    /// What Mesa's `tgsi_dump` prints.
+    Tgsi,
+    /// What Mesa's `nir_print_shader` prints.
+    Nir,
+    /// nvir's own intermediate representation.
+    Ir,
+}
+
+impl Language {
+    /// By a file name's ending: `.tgsi`, `.nir`, `.ir`.
+    pub fn of(path: &Path) -> Option<Language> {
+        match crate::input::ending(path)?.as_str() {
+            "tgsi" => Some(Language::Tgsi),
+            "nir" => Some(Language::Nir),
+            "ir" => Some(Language::Ir),
+            _ => None,
+        }
+    }
+}
+
+/// A text to compile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source<'a> {
+    /// What it is written in.
+    pub language: Language,
+    /// The program.
+    pub text: &'a str,
+    /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB. None: TGSI's main code, else its
+    /// only subroutine that is not called; NIR's entry point. IR has one entry.
+    pub entry: Option<&'a str>,
+    /// What errors call the text; it has no other meaning.
+    pub name: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// TGSI text.
+    pub const fn tgsi(text: &'a str) -> Source<'a> {
+        Source { language: Language::Tgsi, text, entry: None, name: "shader.tgsi" }
+    }
+
+    /// NIR text.
+    pub const fn nir(text: &'a str) -> Source<'a> {
+        Source { language: Language::Nir, text, entry: None, name: "shader.nir" }
+    }
+
+    /// IR text, in its first phase.
+    pub const fn ir(text: &'a str) -> Source<'a> {
+        Source { language: Language::Ir, text, entry: None, name: "shader.ir" }
+    }
+
+    /// The same text with another kernel of it.
+    pub const fn with_entry(self, entry: Option<&'a str>) -> Source<'a> {
+        Source { entry, ..self }
+    }
+
+    /// The same text by another name.
+    pub const fn with_name(self, name: &'a str) -> Source<'a> {
+        Source { name, ..self }
+    }
+}
+
+/// A compiler for one chip and driver.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiler {
+    chip: Chip,
+    abi: Abi,
+    options: Options,
+}
+
+impl Compiler {
+    /// For Mesa's nvc0 driver, with the default options.
+    pub fn new(chip: Chip) -> Compiler {
+        Compiler { chip, abi: Abi::nvc0(chip), options: Options::default() }
+    }
+
+    /// The same for another driver.
+    pub fn with_abi(self, abi: Abi) -> Compiler {
+        Compiler { abi, ..self }
+    }
+
+    /// The same with other options. A compile refuses options that [`Compiler::check`] refuses.
+    pub fn with_options(self, options: Options) -> Compiler {
+        Compiler { options, ..self }
+    }
+
+    /// What it compiles for.
+    pub fn chip(&self) -> Chip {
+        self.chip
+    }
+
+    /// What the driver puts where.
+    pub fn abi(&self) -> &Abi {
+        &self.abi
+    }
+
+    /// The choices made.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether every choice exists and the chip can do what numbers ask for.
+    pub fn check(&self) -> Result<(), BadOption> {
+        self.options.check_numbers(self.chip)?;
+        let debug = &self.options.debug;
+        let printed = debug.print_before.iter().chain(&debug.print_after).filter(|n| *n != "all");
+        debug.passes.iter().flatten().chain(printed).try_for_each(|name| opt::named(name).map(drop))
+    }
+
+    /// Compiles one kernel of a text.
+    ///
+    /// The result depends on the input and this compiler only: not on the machine, the thread or what was compiled before.
+    ///
+    /// # Errors
+    /// What is wrong with the input, with places; what it asks for and is not there; a defect of nvir. It never panics.
+    pub fn compile(&self, source: &Source<'_>) -> Result<Shader, CompileError> {
+        self.compile_until(source, Cancel::NEVER)
+    }
+
+    /// The same, unless it is cancelled before it ends: then the error's fault is [`Fault::Cancelled`](crate::diag::Fault).
+    pub fn compile_until(&self, source: &Source<'_>, cancel: &Cancel) -> Result<Shader, CompileError> {
+        self.compile_reporting(source, cancel, &mut Report::new())
+    }
+
+    /// The same, with what [`DebugOptions`] ask to print added to `report`.
+    pub fn compile_reporting(
+        &self,
+        source: &Source<'_>,
+        cancel: &Cancel,
+        report: &mut Report,
+    ) -> Result<Shader, CompileError> {
+        self.front_door(Some(source), cancel, report, |compile| {
+            let mut program = self.read(source)?;
+            let uses = compile.optimise(&mut program)?;
+            Ok(compile.generate(&mut program, uses)?)
+        })
+    }
+
+    /// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.
+    pub fn optimised(&self, source: &Source<'_>, report: &mut Report) -> Result<Program, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, report, |compile| {
+            let mut program = self.read(source)?;
+            compile.optimise(&mut program)?;
+            Ok(program)
+        })
+    }
+
+    /// The program of a text's kernel as front-ends make it, verified if it was IR.
+    pub fn front(&self, source: &Source<'_>) -> Result<Program, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| self.read(source))
+    }
+
+    /// Compiles a program whose IR is in its first phase, and valid.
+    pub fn compile_program(&self, mut program: Program) -> Result<Shader, CompileError> {
+        self.front_door(None, Cancel::NEVER, &mut Report::new(), |compile| {
+            let uses = compile.optimise(&mut program)?;
+            Ok(compile.generate(&mut program, uses)?)
+        })
+    }
+
+    /// What identifies the result of compiling `source`: equal keys mean equal shaders. It holds the input, the options,
+    /// the chip, the ABI, and the version of the compiler, so it may name a file in a cache that outlives the process.
+    pub fn cache_key(&self, source: &Source<'_>) -> CacheKey {
+        cache::key(self, source)
+    }
+
+    fn read(&self, source: &Source<'_>) -> Result<Program, Diagnostics> {
+        if source.text.len() > u32::MAX as usize / 2 {
+            return Err(Diagnostic::error("the text is longer than 2 GiB").into());
+        }
+        let request = Request {
+            text: source.text,
+            chip: self.chip,
+            abi: &self.abi,
+            entry: source.entry,
+            pointer_align: self.options.pointer_align,
+            private_bytes: self.options.private_bytes,
+        };
+        match source.language {
+            Language::Tgsi => front::tgsi::program(&request),
+            Language::Nir => front::nir::program(&request),
+            Language::Ir => {
+                let program = ir::parse::program(source.text)?;
+                verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
+                Ok(program)
+            }
+        }
+    }
+
+    /// Checks the options, and makes errors of panics.
+    fn front_door<T>(
+        &self,
+        source: Option<&Source<'_>>,
+        cancel: &Cancel,
+        report: &mut Report,
+        work: impl FnOnce(&mut Compile<'_>) -> Result<T, Diagnostics>,
+    ) -> Result<T, CompileError> {
+        let mut compile = Compile::new(self, cancel);
+        let result = match self.check() {
+            Ok(()) => {
+                catching(|| work(&mut compile)).unwrap_or_else(|said| Err(Diagnostic::defect(said).into()))
+            }
+            Err(e) => Err(Diagnostic::error(e.to_string()).into()),
+        };
+        report.push_str(&compile.report());
+        result.map_err(|d| match source {
+            Some(source) => CompileError::new(d, source),
+            None => d.into(),
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! From a program in IR to its machine code.
+//!
+//! ```text
+//! Front --opt, lower--> Ssa --opt, legalise--> Legal --opt, registers--> machine code --schedule--> words
+//! ```
+//!
+//! Errors are the input's, with the place in the source where that is known: something that the chip cannot do. A
+//! violated invariant is an error of its own kind.
+
+use super::cancel::Cancel;
+use super::resources;
+use super::{Compiler, Report};
+use crate::analysis::divergence::{self, UniformBranches};
+use crate::chip::{Chip, LimitError};
+use crate::diag::{Diagnostic, Loc};
+use crate::driver::CONST_BANK_BYTES;
+use crate::image::{Shader, crs, layout};
+use crate::ir::{Op, Phase, Program, compact};
+use crate::opt::{Session, Stage};
+use crate::options::OptLevel;
+use crate::sched::{order, texbar};
+use crate::{emit, lower, ra, verify};
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// One compile.
+pub(super) struct Compile<'a> {
+    pub compiler: &'a Compiler,
+    pub cancel: &'a Cancel,
+    pub session: Session,
+}
+
+impl<'a> Compile<'a> {
+    pub fn new(compiler: &'a Compiler, cancel: &'a Cancel) -> Compile<'a> {
+        Compile { compiler, cancel, session: Session::new() }
+    }
+
+    /// What the options ask to print.
+    pub fn report(&self) -> Report {
+        let mut report = self.session.text.clone();
+        if self.compiler.options.debug.time_passes {
+            report.push_str(&self.session.report());
+        }
+        report
+    }
+
+    /// Phase `Front` to phase `Legal`; and what the program uses, which lowering would hide.
+    pub fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
+        let (chip, abi, options) = (self.compiler.chip, &self.compiler.abi, &self.compiler.options);
+        check_limits(program, chip)?;
+        self.verify(program, Phase::Front, "the front-end")?;
+        self.passes(Stage::Front, program)?;
+        let uses = resources::of_program(program);
+        self.timed("lower", || lower::run(program, chip, abi, options))?;
+        self.verify(program, Phase::Ssa, "lowering")?;
+        self.passes(Stage::Ssa, program)?;
+        self.timed("legalise", || {
+            program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
+        })?
+        .map_err(|e| located(Diagnostic::unsupported(e.to_string()), e.loc))?;
+        self.verify(program, Phase::Legal, "legalisation")?;
+        self.passes(Stage::Legal, program)?;
+        program.funcs.values_mut().for_each(compact::large);
+        self.verify(program, Phase::Legal, "renumbering")?;
+        Ok(uses)
+    }
+
+    /// Registers, machine code, words.
+    pub fn generate(&mut self, program: &mut Program, mut uses: crate::image::Resources) -> Result<Shader> {
+        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        uses.constants = resources::constants(program);
+        let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
+        let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
+        let target = ra::Target {
+            chip,
+            gpr_limit: limit,
+            most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
+            verify: options.debug.verify_each,
+        };
+        let alloc = self
+            .timed("registers", || ra::allocate_program(program, &target))?
+            .map_err(|e| Box::new(Diagnostic::unsupported(e.to_string())))?;
+        chip.check_local(alloc.local_bytes).map_err(|e| Box::new(Diagnostic::unsupported(e.to_string())))?;
+
+        let uniform = if options.opt_level > OptLevel::O0 {
+            self.timed("divergence", || divergence::of_program(program))?
+        } else {
+            UniformBranches::new()
+        };
+        let mut code = self
+            .timed("emit", || emit::emit_program(chip, program, &alloc, &uniform))?
+            .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        code.note_touches();
+        if options.opt_level > OptLevel::O1 {
+            self.timed("schedule", || order::run(&mut code))?;
+        }
+        if chip.has_sched_words() {
+            self.timed("texture barriers", || texbar::insert(&mut code))?;
+        }
+        let section = self
+            .timed("layout", || layout::section(chip, &code))?
+            .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        Ok(Shader {
+            chip,
+            entry_name: program.funcs[program.entry].name.clone(),
+            // A thread has one register at least.
+            gprs: alloc.gprs.max(1),
+            local_bytes: alloc.local_bytes,
+            stack_bytes: crs::bytes(crs::depth(&code)),
+            shared_bytes: program.shared_bytes,
+            barriers: barriers(program),
+            instructions: section.instructions,
+            library: section.library,
+            cycles: section.cycles,
+            spills: alloc.funcs.values().map(|a| a.spills).sum(),
+            fills: alloc.funcs.values().map(|a| a.fills).sum(),
+            block_size: program.block_size,
+            input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
+            resources: uses,
+            code: section.words,
+            lines: section.lines,
+        })
+    }
+
+    fn verify(&self, program: &Program, phase: Phase, stage: &str) -> Result<()> {
+        if !(self.compiler.options.debug.verify_each || cfg!(debug_assertions)) {
+            return Ok(());
+        }
+        verify::for_chip(program, phase, self.compiler.chip)
+            .map_err(|v| Box::new(Diagnostic::defect(format_args!("after {stage}: {v}"))))
+    }
+
+    fn passes(&mut self, stage: Stage, program: &mut Program) -> Result<()> {
+        let Compiler { chip, options, .. } = self.compiler;
+        let cancel = self.cancel;
+        let mut wanted = || !cancel.is_due();
+        self.session
+            .run_while(stage, program, *chip, options, &mut wanted)
+            .map_err(|b| Box::new(Diagnostic::defect(b)))?;
+        cancel.check()
+    }
+
+    /// Does a step of the pipeline, and measures its time where that is wanted: looking at the clock takes time, too.
+    fn timed<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> Result<T> {
+        self.cancel.check()?;
+        if !self.compiler.options.debug.time_passes {
+            return Ok(work());
+        }
+        let start = Instant::now();
+        let result = work();
+        self.session.time(name, start.elapsed());
+        Ok(result)
+    }
+}
+
+/// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
+fn check_limits(program: &Program, chip: Chip) -> Result<()> {
+    let refused = |e: LimitError| Box::new(Diagnostic::unsupported(e.to_string()));
+    if let Some(size) = program.block_size {
+        chip.check_block(size).map_err(refused)?;
+    }
+    chip.check_shared(program.shared_bytes.into()).map_err(refused)?;
+    let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
+    chip.check_local(own.max(program.private_bytes)).map_err(refused)?;
+    if program.input_bytes > CONST_BANK_BYTES {
+        let bytes = program.input_bytes;
+        let what = format!("{bytes} bytes of kernel input: a constant bank has {CONST_BANK_BYTES}");
+        return Err(Box::new(Diagnostic::unsupported(what)));
+    }
+    Ok(())
+}
+
+fn located(d: Diagnostic, loc: Loc) -> Box<Diagnostic> {
+    Box::new(match loc.0 {
+        Some(span) => d.at(span, "this needs it"),
+        None => d,
+    })
+}
+
+/// The highest barrier number used, plus one; all sixteen where a number is not known.
+fn barriers(program: &Program) -> u32 {
+    let mut count = 0;
+    for f in program.funcs.values() {
+        for (_, i) in f.insts_in_order() {
+            let inst = &f.insts[i];
+            if inst.op == Op::Bar {
+                count = count.max(match inst.srcs.first() {
+                    None => 1,
+                    Some(s) => s.as_imm().map_or(16, |n| n.saturating_add(1).min(16)),
+                });
+            }
+        }
+    }
+    count
+}

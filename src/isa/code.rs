@@ -1,0 +1,124 @@
+//! Machine code before it has addresses: instructions in blocks, branch targets as labels.
+
+use crate::diag::Loc;
+use crate::isa::effects::{Touched, Touches};
+use crate::isa::{MInst, Operand};
+
+/// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Label(pub u32);
+
+/// An instruction and where it comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    pub inst: MInst,
+    pub loc: Loc,
+    /// What it touches, once that is noted.
+    pub touches: Touches,
+}
+
+impl Line {
+    pub fn new(inst: MInst, loc: Loc) -> Line {
+        Line { inst, loc, touches: Touches::default() }
+    }
+}
+
+/// Straight-line code: entered at its start, left at its end (a conditional branch or exit may leave in the tail).
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct MBlock {
+    /// Instructions that a scheduler may reorder, as far as their dependences allow.
+    pub body: Vec<Line>,
+    /// Control flow, in its order.
+    pub tail: Vec<Line>,
+    /// Whether control may run on into the next block.
+    pub falls: bool,
+    /// Whether the branch at its end may part the lanes of a warp.
+    pub parts: bool,
+    /// Part of the library of helper routines.
+    pub library: bool,
+}
+
+impl MBlock {
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> {
+        self.body.iter().chain(&self.tail)
+    }
+}
+
+/// The code of a program, the kernel first.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Code {
+    pub blocks: Vec<MBlock>,
+    /// The block that each label stands before.
+    pub labels: Vec<u32>,
+    /// Whether any function but the kernel is there.
+    pub calls: bool,
+    /// What [`Line::touches`] are parts of.
+    pub touched: Touched,
+}
+
+impl Code {
+    /// A label that stands nowhere yet.
+    pub fn new_label(&mut self) -> Label {
+        self.labels.push(u32::MAX);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    /// Puts a label before the next block that is pushed.
+    pub fn bind(&mut self, label: Label) {
+        self.labels[label.0 as usize] = self.blocks.len() as u32;
+    }
+
+    /// Notes what each instruction touches, for the passes of [`crate::sched`]: several ask.
+    pub fn note_touches(&mut self) {
+        self.touched.reserve(self.blocks.iter().map(|b| b.body.len() + b.tail.len()).sum());
+        for block in &mut self.blocks {
+            for line in block.body.iter_mut().chain(&mut block.tail) {
+                line.touches = self.touched.add(&line.inst);
+            }
+        }
+    }
+
+    /// Drops instructions that do nothing: branches to what follows anyway.
+    pub fn remove_idle_branches(&mut self) {
+        for n in 0..self.blocks.len() {
+            let block = &self.blocks[n];
+            let Some(last) = block.tail.last() else { continue };
+            if last.inst.op != crate::isa::Op::Bra || !last.inst.guard.is_true() {
+                continue;
+            }
+            if let Some(Operand::Target(l)) = last.inst.operands.first() {
+                let target = self.labels[*l as usize] as usize;
+                let between_empty = target > n
+                    && self.blocks[n + 1..target].iter().all(|b| b.body.is_empty() && b.tail.is_empty());
+                if between_empty {
+                    let block = &mut self.blocks[n];
+                    block.tail.pop();
+                    block.falls = true;
+                }
+            }
+        }
+    }
+
+    /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine allows that.
+    pub fn fold_syncs(&mut self, can_sync: impl Fn(&MInst) -> bool) {
+        for block in &mut self.blocks {
+            if block.tail.len() != 1 || !is_plain_sync(&block.tail[0].inst) {
+                continue;
+            }
+            if let Some(last) = block.body.last_mut() {
+                last.inst.sync = true;
+                if can_sync(&last.inst) {
+                    if let Some(l) = block.body.pop() {
+                        block.tail[0] = l;
+                    }
+                } else {
+                    last.inst.sync = false;
+                }
+            }
+        }
+    }
+}
+
+fn is_plain_sync(m: &MInst) -> bool {
+    m.op == crate::isa::Op::Nop && m.sync && m.guard.is_true()
+}

@@ -1,0 +1,158 @@
+//! Choices of a compile.
+
+use crate::chip::{Chip, LimitError};
+use std::fmt;
+
+/// How much effort goes into good code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum OptLevel {
+    /// What is necessary only.
+    O0,
+    /// Cheap passes once.
+    O1,
+    /// All passes, and instructions in a good order.
+    O2,
+    /// Passes again after the ones that enable them.
+    #[default]
+    O3,
+}
+
+impl OptLevel {
+    /// All levels, by their number.
+    pub const ALL: [OptLevel; 4] = [OptLevel::O0, OptLevel::O1, OptLevel::O2, OptLevel::O3];
+}
+
+impl fmt::Display for OptLevel {
+    /// The number: `-O{level}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (*self as u8).fmt(f)
+    }
+}
+
+/// What happens to registers that a program may read before it writes them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum InitRegs {
+    /// Nothing: they hold anything.
+    Leave,
+    /// All are zero at entry.
+    All,
+    /// Those that are possibly read before a write are zero at entry.
+    AtEntry,
+    /// The same, on the paths on which a write is missing.
+    #[default]
+    OnEdges,
+}
+
+impl InitRegs {
+    /// All modes, by the number that the command line gives them.
+    pub const ALL: [InitRegs; 4] = [InitRegs::Leave, InitRegs::All, InitRegs::AtEntry, InitRegs::OnEdges];
+}
+
+/// Choices of one compile; the default is what a driver wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How much effort goes into good code.
+    pub opt_level: OptLevel,
+    /// What happens to registers that are read before they are written.
+    pub init_regs: InitRegs,
+    /// A bound on general registers below the chip's.
+    pub max_gprs: Option<u32>,
+    /// Threads of the largest block that will be launched, where the program does not declare it.
+    pub threads: Option<u32>,
+    /// What may be assumed of the address of a buffer argument in the kernel input, in bytes: a power of two.
+    pub pointer_align: u32,
+    /// Bytes of private memory that a TGSI program addresses itself.
+    pub private_bytes: u32,
+    /// What only people who debug the compiler want.
+    pub debug: DebugOptions,
+}
+
+impl Options {
+    /// The defaults at a level.
+    pub fn at(opt_level: OptLevel) -> Options {
+        Options { opt_level, ..Options::default() }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            opt_level: OptLevel::default(),
+            init_regs: InitRegs::default(),
+            max_gprs: None,
+            threads: None,
+            pointer_align: 4,
+            private_bytes: 0,
+            debug: DebugOptions::default(),
+        }
+    }
+}
+
+/// Choices for debugging the compiler.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DebugOptions {
+    /// Only these optimiser passes, in the pipeline's order.
+    pub passes: Option<Vec<String>>,
+    /// Only that many pass runs.
+    pub bisect_limit: Option<u32>,
+    /// Verify the IR after each pass; always so in debug builds.
+    pub verify_each: bool,
+    /// Passes (or `all`) before which the IR is put into the report.
+    pub print_before: Vec<String>,
+    /// Passes (or `all`) after which the IR is put into the report.
+    pub print_after: Vec<String>,
+    /// Put the time of each pass into the report.
+    pub time_passes: bool,
+}
+
+impl DebugOptions {
+    /// Verify the IR after each pass.
+    pub const VERIFY_EACH: DebugOptions = DebugOptions {
+        passes: None,
+        bisect_limit: None,
+        verify_each: true,
+        print_before: Vec::new(),
+        print_after: Vec::new(),
+        time_passes: false,
+    };
+}
+
+/// A choice that does not exist, or that the chip cannot do.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadOption {
+    /// There is no such pass; the help names those that there are, or what was probably meant.
+    #[error("no pass `{name}`; {help}")]
+    Pass {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        help: String,
+    },
+    /// Not a power of two.
+    #[error("pointer_align is a power of two, not {0}")]
+    PointerAlign(u32),
+    /// More than the chip has, or less than it needs.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+impl Options {
+    /// General registers with which every program compiles, spilling as needed.
+    pub const MIN_GPRS: u32 = 16;
+
+    /// Whether the chip can do what the numbers ask for.
+    pub(crate) fn check_numbers(&self, chip: Chip) -> Result<(), BadOption> {
+        if !self.pointer_align.is_power_of_two() {
+            return Err(BadOption::PointerAlign(self.pointer_align));
+        }
+        let number = |what, value: Option<u32>, min, max| match value {
+            Some(n) if n < min || n > max => Err(LimitError::Number { chip, what, value: n, min, max }),
+            _ => Ok(()),
+        };
+        // More than the chip has is no bound, but nothing wrong.
+        number("max_gprs", self.max_gprs, Options::MIN_GPRS, Chip::MAX_GPRS)?;
+        number("threads", self.threads, 1, chip.max_block_threads())?;
+        number("private_bytes", Some(self.private_bytes), 0, chip.max_local())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! The library as a driver meets it: the same bytes from every thread, errors told apart, facts that are true.
+
+use nvir::compiler::{Cancel, DebugOptions};
+use nvir::diag::Fault;
+use nvir::image::{Access, ConstantBank, Use};
+use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Options, Shader, Source, driver::Abi};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+fn texts() -> Vec<(Language, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["tgsi", "nir-fixtures"] {
+        nvir::input::walk(&root.join(folder), &|f| Language::of(f).is_some(), &mut files).expect("readable");
+    }
+    files.sort();
+    let read = |f: &std::path::PathBuf| Some((Language::of(f)?, std::fs::read_to_string(f).ok()?));
+    files.iter().filter_map(read).step_by(5).collect()
+}
+
+#[test]
+fn eight_threads_make_the_bytes_that_one_makes() {
+    let texts = texts();
+    assert!(texts.len() > 50);
+    let compilers = Chip::ALL.map(Compiler::new);
+    let all = |first: usize| -> Vec<Option<Vec<u64>>> {
+        let count = texts.len() * 3;
+        let mut made = vec![None; count];
+        for n in (0..count).map(|n| (n + first) % count) {
+            let (language, text) = &texts[n / 3];
+            let source = Source { language: *language, text, entry: None, name: "text" };
+            made[n] = compilers[n % 3].compile(&source).ok().map(|s| s.code);
+        }
+        made
+    };
+    let want = all(0);
+    assert!(want.iter().flatten().count() > 100);
+    std::thread::scope(|scope| {
+        let all = &all;
+        let threads: Vec<_> = (1..=8).map(|n| scope.spawn(move || all(17 * n))).collect();
+        for thread in threads {
+            assert!(thread.join().expect("no panic") == want);
+        }
+    });
+}
+
+fn fault(chip: Chip, source: &Source<'_>) -> Fault {
+    Compiler::new(chip).compile(source).expect_err("it does not compile").fault()
+}
+
+#[test]
+fn errors_say_whose_fault_they_are() {
+    let tgsi = |body: &str| format!("COMP\nDCL TEMP[0..1]\n{body}\n  9: END\n");
+    assert_eq!(fault(Chip::Gk104, &Source::tgsi(&tgsi("  0: MOVE TEMP[0], TEMP[1]"))), Fault::Input);
+    assert_eq!(fault(Chip::Gk104, &Source::tgsi("VERT\n  0: END\n")), Fault::Unsupported);
+    let vertex = "shader: MESA_SHADER_VERTEX\ndecl_function main (0 params)\n\nimpl main {\nblock block_0:\nblock block_1:\n}\n";
+    assert_eq!(fault(Chip::Gk104, &Source::nir(vertex)), Fault::Unsupported);
+    assert_eq!(fault(Chip::Gk104, &Source::nir("what is this")), Fault::Input);
+    let ir = "program\nkernel k() {\nb0:\n    add u32 %r1 %r0 0x1\n    exit\n}\n";
+    let error = Compiler::new(Chip::Gf100).compile(&Source::ir(ir).with_name("k.ir")).expect_err("undefined");
+    assert_eq!(error.fault(), Fault::Input);
+    assert!(error.to_string().contains("k.ir:4:5") && error.to_string().contains("^^^"), "{error}");
+    assert_eq!(error.diagnostics().list[0].primary.as_ref().map(|p| p.0.start), Some(29));
+}
+
+/// A program that breaks what front-ends promise is refused as a defect, and nothing is printed.
+#[test]
+fn a_broken_program_is_a_defect_and_no_panic() {
+    let text =
+        "program\nkernel k() {\nb0:\n    rdsv u32 %r0 sv[tid.x]\n    add u32 %r1 %r0 0x1\n    exit\n}\n";
+    let compiler = Compiler::new(Chip::Gk110);
+    let mut program = compiler.front(&Source::ir(text)).expect("valid");
+    let entry = program.entry;
+    let f = &mut program.funcs[entry];
+    f.blocks[f.layout[0]].body.remove(0);
+    let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::default() };
+    let error = compiler.with_options(options).compile_program(program).expect_err("%r0 is defined nowhere");
+    assert_eq!(error.fault(), Fault::Defect);
+    assert!(error.to_string().contains("after the front-end"), "{error}");
+    assert!(error.diagnostics().list[0].helps[0].contains("bug in nvir"));
+}
+
+#[test]
+fn a_compile_that_nobody_wants_any_more_ends() {
+    let lines: String =
+        (0..20_000).map(|n| format!("{n}: UADD TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx\n")).collect();
+    let text = format!(
+        "COMP\nDCL SV[0], THREAD_ID\nDCL TEMP[0]\nDCL BUFFER[0]\n{lines}20000: STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[0].xxxx\n20001: END\n"
+    );
+    let (compiler, source) = (Compiler::new(Chip::Gk110), Source::tgsi(&text));
+    assert!(compiler.compile(&source).is_ok());
+    let late = Cancel::at(Instant::now() - Duration::from_millis(1));
+    assert_eq!(
+        compiler.compile_until(&source, &late).map(drop).map_err(|e| e.fault()),
+        Err(Fault::Cancelled)
+    );
+    let flag = Arc::new(AtomicBool::new(false));
+    assert!(compiler.compile_until(&source, &Cancel::when(flag.clone())).is_ok());
+    flag.store(true, std::sync::atomic::Ordering::Relaxed);
+    let set = compiler.compile_until(&source, &Cancel::when(flag));
+    assert_eq!(set.map(drop).map_err(|e| e.fault()), Err(Fault::Cancelled));
+}
+
+#[test]
+fn options_that_do_not_exist_are_refused_by_name() {
+    let bad = |options: Options| {
+        Compiler::new(Chip::Gk104).with_options(options).check().expect_err("refused").to_string()
+    };
+    let passes = Some(vec!["fuze".to_string()]);
+    let debug = DebugOptions { passes, ..DebugOptions::default() };
+    assert!(bad(Options { debug, ..Options::default() }).contains("no pass `fuze`; did you mean `fuse`?"));
+    assert!(bad(Options { pointer_align: 3, ..Options::default() }).contains("power of two, not 3"));
+}
+
+#[test]
+fn a_cache_key_changes_with_everything_that_may_change_the_code_and_nothing_else() {
+    let text = "COMP\n  0: END\n";
+    let source = Source::tgsi(text);
+    let base = Compiler::new(Chip::Gk110);
+    let set = |set: fn(&mut Options)| {
+        let mut options = Options::default();
+        set(&mut options);
+        base.clone().with_options(options).cache_key(&source)
+    };
+    let mut abi = Abi::nvc0(Chip::Gk110);
+    abi.buf_info += 16;
+    let mut keys = vec![
+        base.cache_key(&source),
+        Compiler::new(Chip::Gk104).cache_key(&source),
+        base.clone().with_abi(abi).cache_key(&source),
+        base.cache_key(&Source::nir(text)),
+        base.cache_key(&Source::tgsi("COMP\n  0: NOP\n  1: END\n")),
+        base.cache_key(&source.with_entry(Some("0"))),
+        base.cache_key(&source.with_entry(Some(""))),
+        set(|o| o.opt_level = OptLevel::O2),
+        set(|o| o.init_regs = InitRegs::All),
+        set(|o| o.max_gprs = Some(32)),
+        set(|o| o.threads = Some(32)),
+        set(|o| o.pointer_align = 8),
+        set(|o| o.private_bytes = 16),
+        set(|o| o.debug.passes = Some(vec!["dce".into()])),
+        set(|o| o.debug.passes = Some(vec![])),
+        set(|o| o.debug.bisect_limit = Some(0)),
+    ];
+    let count = keys.len();
+    assert_eq!(keys.drain(..).collect::<HashSet<_>>().len(), count);
+    let same = base.clone().cache_key(&source.with_name("another name"));
+    assert_eq!(same, base.cache_key(&source));
+    assert_eq!(set(|o| o.debug.verify_each = true), same);
+    assert_eq!(same.to_string().len(), 64);
+}
+
+fn compiled(chip: Chip, text: &str) -> Shader {
+    Compiler::new(chip).compile(&Source::tgsi(text)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_shader_says_what_it_uses_and_how() {
+    let text = "COMP
+PROPERTY CS_FIXED_BLOCK_WIDTH 64
+PROPERTY CS_FIXED_BLOCK_HEIGHT 2
+PROPERTY CS_FIXED_BLOCK_DEPTH 1
+DCL SV[0], THREAD_ID
+DCL CONST[0][0..2]
+DCL BUFFER[0]
+DCL BUFFER[3]
+DCL BUFFER[5], ATOMIC
+DCL IMAGE[1], 2D, PIPE_FORMAT_R32_UINT, WR
+DCL SAMP[2]
+DCL SVIEW[2], 2D, FLOAT
+DCL MEMORY[0], SHARED
+DCL TEMP[0..3]
+IMM[0] UINT32 {0, 4, 1, 2}
+IMM[1] FLT32 {0.5, 0.25, 0.0, 0.0}
+  0: LOAD TEMP[0].x, BUFFER[0], IMM[0].xxxx
+  1: ATOMUADD TEMP[1].x, BUFFER[5], IMM[0].yyyy, TEMP[0].xxxx
+  2: UADD TEMP[0].x, TEMP[0].xxxx, CONST[0][1].yyyy
+  3: STORE BUFFER[3].x, IMM[0].yyyy, TEMP[0].xxxx
+  4: STORE IMAGE[1], SV[0], TEMP[0].xxxx, 2D, PIPE_FORMAT_R32_UINT
+  5: TXL TEMP[2], IMM[1].xyzz, SAMP[2], 2D
+  6: STORE BUFFER[3].x, IMM[0].xxxx, TEMP[2].xxxx
+  7: BARRIER
+  8: END
+";
+    for chip in Chip::ALL {
+        let shader = compiled(chip, text);
+        let uses = &shader.resources;
+        let of = |slot, read, written| Use { slot, read, written };
+        assert_eq!(uses.buffers.slots, [of(0, true, false), of(3, false, true), of(5, true, true)], "{chip}");
+        assert_eq!(uses.buffers.indexed, None);
+        assert_eq!(uses.images.slots, [of(1, false, true)]);
+        assert_eq!(uses.textures.slots, [of(2, true, false)]);
+        assert_eq!(uses.samplers.slots, [of(2, true, false)]);
+        assert!(!uses.uniforms.any() && !uses.bindless_textures && uses.bindless_images.is_none());
+        // CONST[0] is the input bank; its second vector's y ends at byte 24.
+        assert_eq!(uses.constants[0], ConstantBank { bank: 0, bytes: Some(24) });
+        let driver = Abi::nvc0(chip).aux_bank;
+        assert!(uses.constants.iter().any(|c| c.bank == driver), "{chip}: {:?}", uses.constants);
+        assert_eq!(shader.input_bytes, 24);
+        assert_eq!((shader.block_size, shader.barriers), (Some([64, 2, 1]), 1));
+        let warps = shader.resident_warps(None);
+        assert!(warps >= 4 && warps <= 64 && warps.is_multiple_of(4), "{chip}: {warps}");
+        assert!(shader.instructions > 8 && shader.cycles > 0 && !shader.lines.is_empty());
+    }
+}
+
+#[test]
+fn what_is_indexed_may_be_any() {
+    let text = "COMP
+DCL SV[0], THREAD_ID
+DCL BUFFER[0..3]
+DCL ADDR[0]
+DCL TEMP[0..1]
+IMM[0] UINT32 {0, 4, 1, 2}
+  0: UARL ADDR[0].x, SV[0].xxxx
+  1: LOAD TEMP[0].x, BUFFER[ADDR[0].x], IMM[0].xxxx
+  2: STORE BUFFER[2].x, IMM[0].xxxx, TEMP[0].xxxx
+  3: END
+";
+    let shader = compiled(Chip::Gk110, text);
+    assert_eq!(shader.resources.buffers.indexed, Some(Access::READ));
+    assert_eq!(shader.resources.buffers.slots, [Use { slot: 2, read: false, written: true }]);
+    // The table of buffers is indexed, so how much of the driver's bank is read is not known.
+    assert!(shader.resources.constants.iter().any(|c| c.bytes.is_none()));
+}
