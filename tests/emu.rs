@@ -488,6 +488,23 @@ fn what_no_card_has_is_an_illegal_instruction() {
     }
 }
 
+/// SASS text writes the value of the 16 bits that the instruction has (nvdisasm 11.8 reads 0xc540001e001c1801 so).
+#[test]
+fn an_immediate_half_is_converted_from_its_16_bits() {
+    assert_eq!(
+        isa::decode(Chip::Gk110, 0xc540_001e_001c_1801, 8)
+            .map(|m| isa::text::print(Chip::Gk110, &m))
+            .as_deref(),
+        Some("F2F.F32.F16 R0, 1")
+    );
+    let run =
+        |line: &str| run_sass(&[line, "ST.E [R2], R4", "EXIT"], &Setup::default()).expect("no fault")[0];
+    assert_eq!(run("F2F.F32.F16 R4, 1"), 1f32.to_bits());
+    assert_eq!(run("F2F.F32.F16 R4, -0.5"), (-0.5f32).to_bits());
+    assert_eq!(run("F2F.F32.F16 R4, 5.9604644775390625e-08"), 2f32.powi(-24).to_bits());
+    assert_eq!(run("F2I.S32.F16 R4, 2"), 2);
+}
+
 /// On GF100: four lanes of the immediate 5 as its lowest byte is chosen for all, or as it stands.
 #[test]
 fn lanes_of_an_immediate_are_chosen_as_those_of_a_register() {

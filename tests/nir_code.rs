@@ -106,3 +106,17 @@ fn a_fence_for_the_block_before_its_barrier_costs_nothing() {
         assert_eq!(count(chip, &kernel(device)), bare + 1, "{chip}: a fence for the device stays");
     }
 }
+
+#[test]
+fn an_access_across_the_end_of_a_bank_compiles() {
+    let text = "shader: MESA_SHADER_KERNEL\ndecl_function main () (entrypoint)\n\nimpl main {\n\
+         block b0:  // preds:\n    32 %0 = load_const (0x0000ffff)\n\
+         \x20   64 %1 = @load_kernel_input (%0 (0xffff)) (base=0, range=0, align_mul=256, align_offset=8)\n\
+         \x20   32 %2 = load_const (0x00000000)\n    64 %3 = @load_kernel_input (%2 (0x0)) (base=0, range=0, \
+         align_mul=256, align_offset=0)\n\
+         \x20   @store_global (%1, %3) (wrmask=x, access=none, align_mul=8, align_offset=0)\n\
+         \x20   // succs: b1\nblock b1:\n}\n";
+    for chip in Chip::ALL {
+        assert!(count(chip, text) > 2, "{chip}");
+    }
+}

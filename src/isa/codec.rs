@@ -657,7 +657,7 @@ fn f32_of_half(half: u16) -> u32 {
 }
 
 /// The nearest f16; of a NaN the high bits of the payload.
-fn half_bits(bits: u32) -> u16 {
+pub(crate) fn half_bits(bits: u32) -> u16 {
     let value = f32::from_bits(bits);
     if value.is_nan() {
         (bits >> 16 & 0x8000) as u16 | 0x7c00 | (bits >> 13 & 0x3ff) as u16

@@ -3,7 +3,7 @@
 use super::{Cx, Res};
 use crate::emu::inst::{Body, Conv, NumType, Src2};
 use crate::emu::lanes::Tweak;
-use crate::isa::{Mod, Op, Operand, Sel};
+use crate::isa::{Mod, Op, Operand, Sel, codec};
 use crate::num::Round;
 use crate::num::conv::{Float, Int};
 
@@ -65,7 +65,15 @@ impl Cx<'_> {
             Some(Operand::Imm { mods, .. }) => (mods, self.part_of_immediate()),
             _ => return Err("an operand is missing"),
         };
-        let mut src = if bits(from) == 64 { self.f64()? } else { Src2 { lo: self.int()?, ..Src2::ZERO } };
+        let mut src = match self.peek() {
+            // Kept as a float of 32 bits, as it is written; the instruction has 16.
+            Some(Operand::Imm { bits: number, .. }) if from == NumType::Float(Float::F16) => {
+                self.take()?;
+                Src2 { lo: self.imm(codec::half_bits(number).into())?, ..Src2::ZERO }
+            }
+            _ if bits(from) == 64 => self.f64()?,
+            _ => Src2 { lo: self.int()?, ..Src2::ZERO },
+        };
         // The modifiers apply to the selected part in its own format.
         src.lo.tweak = Tweak::None;
         src.hi.tweak = Tweak::None;

@@ -13,6 +13,8 @@ use crate::diag::{Diagnostic, Diagnostics, Span};
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Program {
     pub stage: Stage,
+    /// Where that stands.
+    pub stage_span: Span,
     pub decls: Vec<Decl>,
     pub imms: Vec<Imm>,
     pub props: Vec<(Property, u32, Span)>,

@@ -150,12 +150,16 @@ impl<'s> Parser<'s> {
 
     fn program(&mut self) {
         self.program.make_room(self.lexer.len());
+        let start = self.lexer.pos();
         match self.name(
             "a program kind (COMP, VERT, FRAG, GEOM, TESS_CTRL or TESS_EVAL)",
             Stage::parse,
             Stage::NAMES,
         ) {
-            Ok(stage) => self.program.stage = stage,
+            Ok(stage) => {
+                self.program.stage = stage;
+                self.program.stage_span = self.lexer.span_from(start);
+            }
             Err(d) => {
                 self.diags.push(*d);
                 self.recover(0);

@@ -8,6 +8,7 @@ use super::super::ast::{Dest, Index, Src};
 use super::super::intrinsics::{Atomic, Mem};
 use super::value::{Comp, Word};
 use super::{Lower, Shape};
+use crate::driver::CONST_BANK_BYTES;
 use crate::ir::{Align, AtomOp, Cond, Inst, MemRef, Merge, Op, Order, Space, Src as Operand, Type};
 use arrayvec::ArrayVec;
 
@@ -82,7 +83,9 @@ impl<'a> Lower<'a, '_> {
     /// An address of 32 bits; constants go into the offset.
     fn at(&mut self, mem: MemRef, address: Word, plus: u32) -> MemRef {
         match address {
-            Word::Imm(x) => mem.with_offset(x.wrapping_add(plus) as i32),
+            Word::Imm(x) if !straddles(&mem, x.wrapping_add(plus)) => {
+                mem.with_offset(x.wrapping_add(plus) as i32)
+            }
             w => {
                 let base = self.e.val(w);
                 mem.with_base(&[base]).with_offset(plus as i32)
@@ -479,6 +482,16 @@ impl<'a> Lower<'a, '_> {
             Atomic::DecWrap => (AtomOp::Dec, int(false)),
         })
     }
+}
+
+/// Whether an access at a fixed offset may lie partly beyond a bank of constant memory. No instruction has such an offset; it goes
+/// into a register, as valid programs have it in code that never runs.
+fn straddles(mem: &MemRef, offset: u32) -> bool {
+    /// Sixteen components of 64 bits.
+    const LONGEST: u32 = 128;
+    let end = offset.saturating_add(LONGEST);
+    let beyond = offset < CONST_BANK_BYTES && end > CONST_BANK_BYTES;
+    mem.space == Space::Const && (beyond || end == u32::MAX)
 }
 
 /// Bytes of the next access: a power of two that the address is a multiple of, and so is the distance from the

@@ -72,7 +72,7 @@ struct Body<'a> {
 pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostics> {
     if ast.stage != Stage::Compute {
         let d = Diagnostic::unsupported(format!("{} programs cannot be compiled", ast.stage.name()));
-        return Err(d.help("compute programs begin with COMP").into());
+        return Err(d.at(ast.stage_span, "").help("compute programs begin with COMP").into());
     }
     let entry = ast.entry(req.entry)?;
     let calls = Calls::new(ast, entry)?;
