@@ -96,7 +96,8 @@ pub mod select;
 #[doc(hidden)]
 pub mod verify;
 
-mod caught;
+#[doc(hidden)]
+pub mod caught;
 
 pub use chip::Chip;
 pub use compiler::{Cancel, CompileError, Compiler, InitRegs, Language, OptLevel, Options, Source};

@@ -26,10 +26,9 @@ impl Backing for Owned {
         let handle = *next;
         *next = next.checked_add(bytes)?;
         let count = usize::try_from(bytes / 4).ok()?;
-        let mut words = Vec::new();
-        words.try_reserve_exact(count).ok()?;
-        words.resize_with(count, || AtomicU32::new(0));
-        Some((handle, Words::Owned(words)))
+        // Whether there is so much: zeroed memory, which costs nothing until it is touched, cannot be asked for with care.
+        Vec::<AtomicU32>::new().try_reserve_exact(count).ok()?;
+        Some((handle, Words::zeroed(count)))
     }
 
     fn free(&self, _: u64, _: u64) {}

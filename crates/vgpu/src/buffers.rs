@@ -92,7 +92,10 @@ impl Buffers {
         };
         let align = PAGE.max(asked.align.into());
         let address = match fixed {
-            Some(address) if self.is_free(address, bytes) => address,
+            Some(address) if self.is_free(address, bytes) => {
+                self.next = self.next.max(address + bytes + GAP);
+                address
+            }
             Some(address) => return Err(Error::invalid(format!("{bytes} bytes at {address:#x} are taken"))),
             None => self.find(bytes, align).ok_or_else(|| none("no addresses are left"))?,
         };

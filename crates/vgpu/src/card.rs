@@ -27,6 +27,8 @@ mod param {
 /// Limits of the kernel's interface.
 const MAX_BUFFERS: usize = 1024;
 const MAX_PUSHES: usize = 512;
+/// Bytes of a range: 23 bits.
+const MAX_RANGE: u32 = (1 << 23) - 4;
 /// Channels of one file: the kernel has 127 for all.
 const MAX_CHANNELS: usize = 127;
 /// Bytes of a channel's notifier buffer.
@@ -293,7 +295,7 @@ impl Card {
             })?;
             let size = self.buffers.get(address).map_or(0, |b| b.bytes);
             let inside = push.offset.checked_add(push.bytes.into()).is_some_and(|end| end <= size);
-            if !inside || push.offset % 4 != 0 || push.bytes % 4 != 0 {
+            if !inside || push.offset % 4 != 0 || push.bytes % 4 != 0 || push.bytes > MAX_RANGE {
                 return Err(Error::invalid(format!(
                     "range {i}: {:#x} bytes at {:#x} of a buffer of {size:#x}",
                     push.bytes, push.offset

@@ -88,13 +88,15 @@ pub struct Options {
     pub log: Option<Box<dyn std::io::Write + Send>>,
     /// See [`Config::work_limit`]; `None`: the card's own.
     pub work_limit: Option<u64>,
+    /// Instructions of warps that a launch may execute; `None`: the card's own.
+    pub step_limit: Option<u64>,
     /// The most memory that buffers may take together, bytes.
     pub memory_limit: u64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { differences: 20, log: None, work_limit: None, memory_limit: 16 << 30 }
+        Options { differences: 20, log: None, work_limit: None, step_limit: None, memory_limit: 16 << 30 }
     }
 }
 
@@ -146,6 +148,7 @@ pub fn replay<R: BufRead>(
     config.vram_bytes = options.memory_limit;
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);
+    config.launch.step_limit = options.step_limit.unwrap_or(config.launch.step_limit);
     let gpu = Gpu::new(config, Box::new(Owned::default()));
     gpu.keep_writes();
     let file = gpu.open();
