@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_follows_a_computed_jump_is_code() {
         let mut code = Vec::new();
-        place(&mut code, 0x8008, &["BRX R0 0x0", "MOV R0, R1", "EXIT", "MOV R2, R3"]);
+        place(&mut code, 0x8008, &["BRX R0", "MOV R0, R1", "EXIT", "MOV R2, R3"]);
         let word = |at: usize| code.get(at).copied();
         assert_eq!(ranges(Chip::Gk110, 0x8008, &word), [0x8008..0x8028]);
     }
