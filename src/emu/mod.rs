@@ -172,6 +172,32 @@ impl Checks {
     pub const ALL: Checks = Checks { memory: true, init: true, race: true, strict_race: false, sync: true };
 }
 
+/// Checkers by name, between commas: `memcheck`, `initcheck`, `racecheck`, `racecheck=strict`, `synccheck`, `all`, `none`.
+impl std::str::FromStr for Checks {
+    type Err = String;
+
+    fn from_str(list: &str) -> Result<Checks, String> {
+        let mut checks = Checks::NONE;
+        for name in list.split(',').map(str::trim) {
+            match name {
+                "memcheck" => checks.memory = true,
+                "initcheck" => checks.init = true,
+                "racecheck" => checks.race = true,
+                "racecheck=strict" => (checks.race, checks.strict_race) = (true, true),
+                "synccheck" => checks.sync = true,
+                "all" => checks = Checks { strict_race: checks.strict_race, ..Checks::ALL },
+                "none" | "" => {}
+                _ => {
+                    return Err(format!(
+                        "no checker `{name}`: memcheck, initcheck, racecheck, racecheck=strict, synccheck, all, none"
+                    ));
+                }
+            }
+        }
+        Ok(checks)
+    }
+}
+
 /// How to run, as opposed to what.
 pub struct Options<'a> {
     /// What is checked.

@@ -1,8 +1,8 @@
 //! `nvir gpu`: a program on the virtual GPU.
 
 use crate::common;
-use crate::run;
 use nvir::Chip;
+use nvir::emu::Checks;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -57,6 +57,12 @@ pub struct Args {
     /// `refuse` its submissions, as the kernel does, which ends it by an assertion in libdrm; `exit` with status 1
     #[arg(long, default_value = "continue", value_parser = ["continue", "refuse", "exit"], value_name = "WHAT")]
     on_fault: String,
+    /// What time the cards tell: a `counter` that work advances, so that runs repeat, or the system's `real` clock
+    #[arg(long, default_value = "counter", value_parser = ["counter", "real"], value_name = "WHAT")]
+    clock: String,
+    /// Threads that execute the blocks of a launch; 0: one a core. More than one pays for long launches only
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=256), value_name = "N")]
+    threads: u32,
     /// How many cards there are
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), value_name = "N")]
     devices: u32,
@@ -80,7 +86,7 @@ pub fn run(a: Args) -> ExitCode {
 fn command(a: &Args) -> Result<Command, ExitCode> {
     let fault = |e: String| common::fault(e);
     if let Some(check) = &a.check {
-        run::checks(check).map_err(common::usage)?;
+        check.parse::<Checks>().map_err(common::usage)?;
     }
     let library = library().map_err(fault)?;
     let (name, arguments) = a.program.split_first().ok_or_else(|| common::usage("no program"))?;
@@ -102,6 +108,8 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     command.env("LD_PRELOAD", preload).env("NOUVEAU_CHIPSET", chipset);
     command.env("NVIR_VGPU_DEVICES", a.devices.to_string());
     command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);
+    command.env("NVIR_VGPU_CLOCK", &a.clock);
+    command.env("NVIR_VGPU_THREADS", a.threads.to_string());
     // With this one set, Mesa does not wait for what it reads back.
     command.env_remove("NOUVEAU_DISABLE_FENCES");
 

@@ -75,7 +75,7 @@ pub struct How {
 impl How {
     /// The settings at an optimisation level.
     pub fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
-        let checks = checks(&self.check)?;
+        let checks = self.check.parse()?;
         let options = Options {
             opt_level,
             init_regs: self.init_regs,
@@ -91,28 +91,6 @@ impl How {
         Compiler::new(Chip::Gk110).with_options(options.clone()).check().map_err(|e| e.to_string())?;
         Ok(Settings { options, checks, step_limit: self.step_limit, ..Settings::default() })
     }
-}
-
-/// The checkers of a list between commas.
-pub fn checks(list: &str) -> Result<emu::Checks, String> {
-    let mut checks = emu::Checks::NONE;
-    for name in list.split(',').map(str::trim) {
-        match name {
-            "memcheck" => checks.memory = true,
-            "initcheck" => checks.init = true,
-            "racecheck" => checks.race = true,
-            "racecheck=strict" => (checks.race, checks.strict_race) = (true, true),
-            "synccheck" => checks.sync = true,
-            "all" => checks = emu::Checks { strict_race: checks.strict_race, ..emu::Checks::ALL },
-            "none" | "" => {}
-            _ => {
-                return Err(format!(
-                    "no checker `{name}`: memcheck, initcheck, racecheck, racecheck=strict, synccheck, all, none"
-                ));
-            }
-        }
-    }
-    Ok(checks)
 }
 
 pub fn run(a: Args) -> ExitCode {

@@ -182,7 +182,7 @@ fn execute(card: u32, file: &File, number: u32, a: &mut Args) -> Result<()> {
             a.set_info(info);
             Ok(())
         }
-        nr::GEM_PUSHBUF => submit(file, a),
+        nr::GEM_PUSHBUF => submit(card, file, a),
         nr::GEM_CPU_PREP => file.cpu_prep(a.u32(0), a.u32(4)).map_err(refused),
         nr::GEM_CPU_FINI => file.cpu_fini(a.u32(0)).map_err(refused),
         nr::GEM_INFO => {
@@ -251,7 +251,7 @@ fn import(file: &File, a: &mut Args) -> Result<()> {
     Ok(())
 }
 
-fn submit(file: &File, a: &mut Args) -> Result<()> {
+fn submit(card: u32, file: &File, a: &mut Args) -> Result<()> {
     let (buffers, relocs, pushes) = (a.u32(4), a.u32(16), a.u32(20));
     if buffers > MAX_BUFFERS || pushes > MAX_PUSHES || relocs != 0 {
         log(&format!("a submission of {buffers} buffers, {relocs} relocations and {pushes} ranges"));
@@ -281,7 +281,7 @@ fn submit(file: &File, a: &mut Args) -> Result<()> {
         // libdrm is not prepared for a refusal, and ends the program; the person at the terminal has been told.
         Err(e) if e.kind == ErrorKind::NoDevice && options().on_fault != OnFault::Refuse => {
             if options().on_fault == OnFault::Exit {
-                sys::exit(1);
+                machine::exit_after_fault(file.gpu(), card);
             }
             file.submit(a.u32(0), &[], &[])
         }

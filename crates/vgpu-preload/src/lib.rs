@@ -11,6 +11,7 @@
 //! | `folders` | which open folders show our entries |
 //! | `ioctl` | the kernel's interface: structures in and out |
 //! | `machine` | the cards of this process, the lock under which all executes, fork |
+//! | `kernels` | what is told of kernels: code in files, notes of checkers, profile |
 //! | `arena` | one memory file that holds all buffers |
 //! | `options` | the variables |
 //! | `sys` | raw calls with safe signatures |
@@ -28,6 +29,7 @@ mod exports;
 mod fds;
 mod folders;
 mod ioctl;
+mod kernels;
 mod machine;
 mod options;
 #[allow(unsafe_code)]

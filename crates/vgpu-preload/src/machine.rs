@@ -3,7 +3,8 @@
 use crate::arena::{self, Arena};
 use crate::fds::{self, Description};
 use crate::folders;
-use crate::options::{options, say};
+use crate::kernels;
+use crate::options::{Clock, options, say};
 use crate::sys::{self, Errno, Fd, Result};
 use nvir_vgpu::{Config, Gpu};
 use std::any::Any;
@@ -11,8 +12,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::time::{Duration, Instant};
 
 /// The cards that were opened, by number. Held by whoever calls into the model.
 static CARDS: Mutex<BTreeMap<u32, Gpu>> = Mutex::new(BTreeMap::new());
@@ -53,11 +54,62 @@ fn build() -> Gpu {
     let options = options();
     let start = Instant::now();
     let mut config = Config::new(options.chip);
-    config.clock = Some(Box::new(move || start.elapsed().as_nanos() as u64));
+    config.clock = match options.clock {
+        Clock::Counter => None,
+        Clock::Real => Some(Box::new(move || start.elapsed().as_nanos() as u64)),
+    };
     config.log = options.log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
     config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
     config.on_fault = Some(Box::new(say));
+    config.launch.checks = options.checks;
+    config.launch.threads = options.threads;
+    config.launch.on_note = Some(kernels::on_note());
+    config.launch.on_kernel = options.dump_shaders.clone().map(|folder| kernels::dump(options.chip, folder));
+    config.launch.profile = options.profile;
+    if options.profile {
+        tell_profile_at_exit();
+    }
     Gpu::new(config, Box::new(Arena))
+}
+
+/// How long the end of the process waits for a launch that another thread is in.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn tell_profile_at_exit() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| sys::at_exit(at_exit));
+}
+
+extern "C" fn at_exit() {
+    let start = Instant::now();
+    let cards = loop {
+        match CARDS.try_lock() {
+            Ok(cards) => break cards,
+            Err(TryLockError::Poisoned(e)) => break e.into_inner(),
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(TryLockError::WouldBlock) => return say("no profile: a launch has not ended"),
+        }
+    };
+    let _ = guarded(|| {
+        tell_profile(&cards);
+        Ok(())
+    });
+}
+
+fn tell_profile(cards: &BTreeMap<u32, Gpu>) {
+    for (card, gpu) in cards {
+        say(&kernels::profile(*card, &gpu.profile()));
+    }
+}
+
+/// Ends the process after a fault, from within a call.
+pub fn exit_after_fault(gpu: &Gpu, card: u32) -> ! {
+    if options().profile {
+        say(&kernels::profile(card, &gpu.profile()));
+    }
+    sys::exit(1)
 }
 
 /// Ends a descriptor's part in what it was open on: the last one closes the device.
@@ -105,4 +157,8 @@ extern "C" fn in_parent() {
 extern "C" fn in_child() {
     fds::in_child();
     in_parent();
+    let _ = guarded(|| {
+        cards().values().for_each(Gpu::forked);
+        Ok(())
+    });
 }

@@ -1,6 +1,7 @@
 //! The variables that say which cards there are and what is told about them.
 
 use nvir::Chip;
+use nvir::emu::Checks;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -12,6 +13,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// More cards than this are not simulated.
 const MAX_CARDS: u32 = 16;
+
+/// More threads than this are not of use.
+const MAX_THREADS: u32 = 256;
 
 /// Tests want to see two.
 const DEFAULT_CARDS: u32 = if cfg!(test) { 2 } else { 1 };
@@ -27,11 +31,28 @@ pub enum OnFault {
     Exit,
 }
 
+/// What time cards tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// A count that work advances: runs repeat.
+    Counter,
+    /// The system's.
+    Real,
+}
+
 /// What the variables ask for.
 pub struct Options {
     pub on_fault: OnFault,
     pub chip: Chip,
     pub cards: u32,
+    pub clock: Clock,
+    /// Threads that execute blocks of a launch; 0: one a core.
+    pub threads: usize,
+    pub checks: Checks,
+    /// Whether kernels are profiled, and told of when the process ends.
+    pub profile: bool,
+    /// Where each kernel's code is written.
+    pub dump_shaders: Option<PathBuf>,
     /// Where submissions, methods, launches and failed calls are told.
     pub log: Option<Output>,
     trace: Option<PathBuf>,
@@ -43,7 +64,7 @@ pub fn options() -> &'static Options {
     OPTIONS.get_or_init(|| {
         Options::read().unwrap_or_else(|why| {
             say(&why);
-            Options { on_fault: OnFault::Continue, chip: Chip::Gk110, cards: 0, log: None, trace: None }
+            Options { cards: 0, ..Options::default() }
         })
     })
 }
@@ -55,38 +76,62 @@ pub fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            on_fault: OnFault::Continue,
+            chip: Chip::Gk110,
+            cards: DEFAULT_CARDS,
+            clock: Clock::Counter,
+            threads: 1,
+            checks: Checks::default(),
+            profile: false,
+            dump_shaders: None,
+            log: None,
+            trace: None,
+        }
+    }
+}
+
+/// A variable's text as a choice; the error names both.
+fn chosen<T>(name: &str, choice: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    let Some(value) = variable(name) else { return Ok(None) };
+    let text = value.to_string_lossy();
+    choice(&text).map(Some).map_err(|why| format!("{name}={text}: {why}"))
+}
+
+fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let found = all.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice);
+    found.ok_or_else(|| all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or "))
+}
+
+fn number(text: &str, most: u32) -> Result<u32, String> {
+    let n = text.parse().ok().filter(|n| *n <= most);
+    n.ok_or_else(|| format!("a number up to {most}"))
+}
+
 impl Options {
     fn read() -> Result<Options, String> {
-        let chip = match variable("NOUVEAU_CHIPSET") {
-            None => Chip::Gk110,
-            Some(name) => {
-                let text = name.to_string_lossy();
-                let text = text.strip_prefix("0x").unwrap_or(&text);
-                text.parse().map_err(|_| format!("NOUVEAU_CHIPSET={text}: there are c0, e4 and f0"))?
-            }
+        let mut o = Options::default();
+        let chip = |text: &str| {
+            let name = text.strip_prefix("0x").unwrap_or(text);
+            name.parse().map_err(|_| "there are c0, e4 and f0".to_string())
         };
-        let cards = match variable("NVIR_VGPU_DEVICES") {
-            None => DEFAULT_CARDS,
-            Some(n) => n
-                .to_str()
-                .and_then(|n| n.parse().ok())
-                .filter(|n| *n <= MAX_CARDS)
-                .ok_or_else(|| format!("NVIR_VGPU_DEVICES={}: a number up to {MAX_CARDS}", n.display()))?,
-        };
-        let log = match variable("NVIR_VGPU_LOG") {
-            None => None,
-            Some(name) => Some(Output::log(&name)?),
-        };
-        let on_fault = match variable("NVIR_VGPU_ON_FAULT") {
-            None => OnFault::Continue,
-            Some(name) => match name.to_str() {
-                Some("continue") => OnFault::Continue,
-                Some("refuse") => OnFault::Refuse,
-                Some("exit") => OnFault::Exit,
-                _ => return Err(format!("NVIR_VGPU_ON_FAULT={}: continue, refuse or exit", name.display())),
-            },
-        };
-        Ok(Options { on_fault, chip, cards, log, trace: variable("NVIR_VGPU_TRACE").map(PathBuf::from) })
+        let on_fault =
+            [("continue", OnFault::Continue), ("refuse", OnFault::Refuse), ("exit", OnFault::Exit)];
+        let clock = [("counter", Clock::Counter), ("real", Clock::Real)];
+        let switch = [("1", true), ("0", false)];
+        set(&mut o.chip, chosen("NOUVEAU_CHIPSET", chip)?);
+        set(&mut o.cards, chosen("NVIR_VGPU_DEVICES", |t| number(t, MAX_CARDS))?);
+        set(&mut o.on_fault, chosen("NVIR_VGPU_ON_FAULT", |t| one_of(t, &on_fault))?);
+        set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
+        set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
+        set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
+        set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
+        o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);
+        o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);
+        o.log = variable("NVIR_VGPU_LOG").map(|name| Output::log(&name)).transpose()?;
+        Ok(o)
     }
 
     /// A new file for a card's recording: the name that was given, or with `.2`, `.3` and so on before its extension, as
@@ -117,6 +162,12 @@ fn numbered(path: &Path, n: u32) -> PathBuf {
         name.push(ending);
     }
     path.with_file_name(name)
+}
+
+fn set<T>(to: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *to = value;
+    }
 }
 
 /// A variable that is set to something.

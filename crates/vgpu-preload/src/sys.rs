@@ -247,6 +247,12 @@ pub fn process() -> u32 {
     std::process::id()
 }
 
+/// Has a function called when the process ends by `exit` or the end of `main`.
+pub fn at_exit(f: extern "C" fn()) {
+    // SAFETY: the function lives as long as this library: see `at_fork`.
+    unsafe { libc::atexit(f) };
+}
+
 /// Has functions called around `fork`: before it, after it in the parent, and in the child.
 pub fn at_fork(before: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
     unsafe extern "C" {

@@ -3,7 +3,7 @@
 use crate::buffers::Buffers;
 use crate::card::Card;
 use crate::device::{Device, Written};
-use crate::launch::Launcher;
+use crate::launch::{KernelProfile, Launcher};
 use crate::log::Log;
 use crate::trace::Recorder;
 use crate::{Backing, Error, ErrorKind};
@@ -179,6 +179,17 @@ impl Gpu {
         if let Some(recorder) = &mut card.recorder {
             recorder.flush();
         }
+    }
+
+    /// What kernels did so far, in the order of their first launches.
+    pub fn profile(&self) -> Vec<KernelProfile> {
+        self.card().device.launcher.profile().to_vec()
+    }
+
+    /// For a process that was forked off: launches run on one thread from now on, since no other came along, and the
+    /// profile begins anew.
+    pub fn forked(&self) {
+        self.card().device.launcher.forked();
     }
 
     /// The words at a GPU address, as the processor sees them. An error: they are not inside one buffer.

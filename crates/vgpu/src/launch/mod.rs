@@ -1,6 +1,8 @@
 //! Launches: what a descriptor or the registers ask, run by the emulator on the card's memory in place.
 
+mod cycles;
 mod fermi;
+mod image;
 mod kepler;
 mod report;
 mod tables;
@@ -228,6 +230,11 @@ impl Launcher {
         let (warp_instructions, thread_instructions) = (stats.warp_instructions, stats.thread_instructions);
         kernels.ran(program, stats);
         Ok(Report { warp_instructions, thread_instructions, nanoseconds: warp_instructions.max(1) })
+    }
+
+    pub(crate) fn forked(&mut self) {
+        self.options.threads = 1;
+        self.kernels = Default::default();
     }
 
     /// What kernels did so far, in the order of their first launches.

@@ -1,0 +1,99 @@
+//! What is told of kernels: their code in files, notes of checkers, and what they did.
+
+use crate::options::say;
+use nvir::Chip;
+use nvir::emu::Note;
+use nvir::image::{cubin, listing};
+use nvir_vgpu::launch::{Kernel, KernelProfile, OnKernel};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+/// Kernels and instructions that a profile shows.
+const SHOWN: usize = 20;
+const HOT: usize = 5;
+
+/// Different notes that are told; a program that makes kernels without end has no end of them.
+const MAX_NOTES: usize = 1000;
+
+/// Writes each kernel into a folder as a cubin and as SASS.
+pub fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
+    let mut told = false;
+    Box::new(move |kernel| {
+        if let Err(e) = write(chip, &folder, kernel)
+            && !told
+        {
+            told = true;
+            say(&format!("NVIR_VGPU_DUMP_SHADERS={}: {e}", folder.display()));
+        }
+    })
+}
+
+fn write(chip: Chip, folder: &Path, kernel: &Kernel<'_>) -> std::io::Result<()> {
+    let image = kernel.image("main");
+    // By its contents: the same kernel of several launches, processes and runs is one file.
+    let mut hash = DefaultHasher::new();
+    (&image.code, image.gprs, image.shared, image.stack, image.block_size).hash(&mut hash);
+    let name = format!("{chip}-{:016x}", hash.finish());
+    let head = format!(
+        "// Launched at {:#x}, which is {:#x} of the code that faults and profiles count from.\n// Local memory: {} bytes a thread.\n",
+        kernel.code.wrapping_add(kernel.entry.into()),
+        kernel.entry,
+        kernel.local
+    );
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(format!("{name}.cubin")), cubin::write(chip, std::slice::from_ref(&image)))?;
+    let text = listing::print(chip, &[image], listing::Options { words: true });
+    fs::write(folder.join(format!("{name}.sass")), head + &text)
+}
+
+/// Tells each note once.
+pub fn on_note() -> Box<dyn FnMut(&Note) + Send> {
+    let mut told = HashSet::new();
+    Box::new(move |note| {
+        let text = note.what.to_string();
+        if told.len() < MAX_NOTES && told.insert(text) {
+            say(&format!("note: {note}"));
+        }
+    })
+}
+
+/// What kernels of a card did, those first that took the most cycles.
+pub fn profile(card: u32, kernels: &[KernelProfile]) -> String {
+    let mut rows: Vec<(u64, BTreeMap<u32, u64>, &KernelProfile)> = kernels
+        .iter()
+        .map(|k| {
+            let cycles = k.cycles();
+            (cycles.values().sum(), cycles, k)
+        })
+        .collect();
+    rows.sort_by_key(|(cycles, _, _)| std::cmp::Reverse(*cycles));
+    let all = |of: fn(&KernelProfile) -> u64| kernels.iter().map(of).sum::<u64>();
+    let mut t = format!(
+        "profile of card {card}: {} kernels, {} launches, {} thread instructions, {} estimated cycles of warps one after the other\n",
+        kernels.len(),
+        all(|k| k.launches),
+        all(|k| k.thread_instructions),
+        rows.iter().map(|(cycles, _, _)| cycles).sum::<u64>(),
+    );
+    for (cycles, by_pc, k) in rows.iter().take(SHOWN) {
+        let _ = writeln!(
+            t,
+            "kernel at {:#x}: {} launches, {} thread instructions, {} warp instructions, {cycles} estimated cycles",
+            k.address, k.launches, k.thread_instructions, k.warp_instructions
+        );
+        let mut hot: Vec<(u32, u64)> = by_pc.iter().map(|(&pc, &n)| (pc, n)).collect();
+        hot.sort_by_key(|&(pc, n)| (std::cmp::Reverse(n), pc));
+        for (pc, n) in hot.into_iter().take(HOT) {
+            let issues = k.profile.as_ref().and_then(|p| p.by_pc.get(&pc)).map_or(0, |p| p.issues);
+            let part = 100.0 * n as f64 / (*cycles).max(1) as f64;
+            let _ = writeln!(t, "  {part:5.1} % {pc:06x} {issues:>8} times  {}", k.program.text(pc));
+        }
+    }
+    if rows.len() > SHOWN {
+        let _ = writeln!(t, "and {} kernels that took less", rows.len() - SHOWN);
+    }
+    t
+}
