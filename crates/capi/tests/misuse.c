@@ -1,0 +1,89 @@
+/* Null pointers, numbers that do not exist, text that is none: refused, never a crash. */
+#include <nvir.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(what) \
+    do { if (!(what)) { printf("line %d: %s\n", __LINE__, #what); failures++; } } while (0)
+
+int main(void)
+{
+    nvir_compiler *compiler = NULL;
+    nvir_shader *shader = NULL;
+    nvir_error *error = NULL;
+    nvir_blob *blob = NULL;
+    nvir_options options;
+    const char *text = "COMP\nDCL TEMP[0]\n  0: END\n";
+
+    CHECK(nvir_compiler_new(3, NULL, &compiler) == NVIR_STATUS_USAGE && !compiler);
+    CHECK(nvir_compiler_new(NVIR_CHIP_GF100, NULL, NULL) == NVIR_STATUS_USAGE);
+    nvir_options_init(&options, sizeof options);
+    options.opt_level = 4;
+    CHECK(nvir_compiler_new(NVIR_CHIP_GF100, &options, &compiler) == NVIR_STATUS_USAGE);
+    nvir_options_init(&options, sizeof options);
+    options.max_gprs = 15;
+    CHECK(nvir_compiler_new(NVIR_CHIP_GF100, &options, &compiler) == NVIR_STATUS_USAGE);
+    nvir_options_init(&options, sizeof options);
+    options.size = 7;
+    CHECK(nvir_compiler_new(NVIR_CHIP_GF100, &options, &compiler) == NVIR_STATUS_USAGE);
+    /* An older program, whose options end after the level. */
+    nvir_options_init(&options, 8);
+    CHECK(options.size == 8 && options.opt_level == 3);
+    CHECK(nvir_compiler_new(NVIR_CHIP_GF100, &options, &compiler) == NVIR_STATUS_OK && compiler);
+    nvir_options_init(NULL, sizeof options);
+
+    CHECK(nvir_compile(NULL, 0, text, strlen(text), NULL, NULL, &shader, &error) == NVIR_STATUS_USAGE);
+    CHECK(nvir_compile(compiler, 9, text, strlen(text), NULL, NULL, &shader, &error) == NVIR_STATUS_USAGE);
+    CHECK(nvir_compile(compiler, 0, NULL, 5, NULL, NULL, &shader, &error) == NVIR_STATUS_USAGE);
+    CHECK(nvir_compile(compiler, 0, "\xff\xfe", 2, NULL, NULL, &shader, &error) == NVIR_STATUS_USAGE);
+    CHECK(nvir_compile(compiler, 0, text, strlen(text), "\xff", NULL, &shader, &error) == NVIR_STATUS_USAGE);
+    CHECK(nvir_compile(compiler, 0, text, strlen(text), NULL, NULL, NULL, &error) == NVIR_STATUS_USAGE);
+    CHECK(!shader && !error);
+    CHECK(nvir_compile(compiler, 0, "", 0, NULL, NULL, &shader, NULL) == NVIR_STATUS_INPUT);
+    CHECK(nvir_compile(compiler, 0, "", 0, NULL, "empty", &shader, &error) == NVIR_STATUS_INPUT && error);
+    CHECK(strstr(nvir_error_text(error), "empty"));
+    CHECK(nvir_error_count(error) > 0);
+    nvir_diagnostic d;
+    CHECK(nvir_error_get(error, 99, &d) == NVIR_STATUS_USAGE);
+    CHECK(nvir_error_get(error, 0, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_error_get(error, 0, &d) == NVIR_STATUS_OK && d.status == NVIR_STATUS_INPUT && strlen(d.message));
+    nvir_error_free(error);
+    error = NULL;
+    CHECK(nvir_compile(compiler, 0, "VERT\n0: END\n", 12, NULL, NULL, &shader, &error) == NVIR_STATUS_UNSUPPORTED);
+    nvir_error_free(error);
+    error = NULL;
+
+    CHECK(nvir_compile(compiler, 0, text, strlen(text), NULL, NULL, &shader, &error) == NVIR_STATUS_OK && shader);
+    nvir_shader_info info;
+    memset(&info, 0, sizeof info);
+    CHECK(nvir_shader_get_info(shader, &info) == NVIR_STATUS_USAGE);
+    info.size = sizeof info;
+    CHECK(nvir_shader_get_info(NULL, &info) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_info(shader, NULL) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_get_info(shader, &info) == NVIR_STATUS_OK && info.code_bytes >= 8 && info.code);
+    nvir_use use;
+    CHECK(nvir_shader_use_count(shader, 77) == 0);
+    CHECK(nvir_shader_get_use(shader, NVIR_USE_KIND_BUFFER, 0, &use) == NVIR_STATUS_USAGE);
+    CHECK(nvir_disassemble(NVIR_CHIP_GF100, info.code, info.code_bytes / 8, &blob) == NVIR_STATUS_OK);
+    CHECK(nvir_blob_size(blob) > 4);
+    nvir_blob_free(blob);
+    blob = NULL;
+    CHECK(nvir_disassemble(NVIR_CHIP_GF100, NULL, 4, &blob) == NVIR_STATUS_USAGE);
+    CHECK(nvir_disassemble(5, info.code, 1, &blob) == NVIR_STATUS_USAGE && !blob);
+    unsigned char one[32], two[32];
+    CHECK(nvir_cache_key(compiler, 0, text, strlen(text), NULL, one) == NVIR_STATUS_OK);
+    CHECK(nvir_cache_key(compiler, 1, text, strlen(text), NULL, two) == NVIR_STATUS_OK && memcmp(one, two, 32));
+    CHECK(nvir_cache_key(compiler, 1, text, strlen(text), NULL, NULL) == NVIR_STATUS_USAGE);
+    nvir_shader_free(shader);
+    nvir_compiler_free(compiler);
+
+    CHECK(!nvir_error_text(NULL) && !nvir_error_count(NULL) && !nvir_blob_data(NULL) && !nvir_shader_name(NULL));
+    nvir_blob_free(NULL);
+    nvir_shader_free(NULL);
+    nvir_error_free(NULL);
+    nvir_compiler_free(NULL);
+    return failures != 0;
+}
