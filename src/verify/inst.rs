@@ -179,6 +179,11 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    fn bank(&self, n: u16) -> Result<(), Violation> {
+        let known = n < BANKS;
+        if known { Ok(()) } else { self.fail(format!("constant bank {n}: instructions name {BANKS}")) }
+    }
+
     fn general<'v>(&self, values: impl IntoIterator<Item = &'v ValueId>) -> Result<(), Violation> {
         match values.into_iter().find(|&&v| self.f.class(v) != Class::Gpr) {
             Some(&v) => self.fail(format!("%{}{} is no general value", self.f.class(v).letter(), v.as_u32())),
@@ -207,6 +212,9 @@ impl Verifier<'_> {
             if u64::from(fact.rest) >= 1 << fact.log2 {
                 return self.fail("what is left over is not below what an address or value is a multiple of");
             }
+        }
+        if m.space == Space::Const {
+            self.bank(m.buffer)?;
         }
         if m.space == Space::Const && fixed {
             // One that lies beyond it as a whole reads nothing of use, but valid programs have such in code that never
@@ -294,7 +302,8 @@ impl Verifier<'_> {
             if what.below > 0 && s.as_imm().is_none_or(|x| x >= what.below) {
                 return self.fail(format!("source {n} is no immediate below {}", what.below));
             }
-            if let SrcKind::Const { offset, .. } = s.kind {
+            if let SrcKind::Const { bank, offset } = s.kind {
+                self.bank(bank.into())?;
                 let bytes = 4 * words as i64;
                 if i64::from(offset) % bytes != 0 {
                     return self
@@ -398,6 +407,9 @@ pub(super) fn may_expand(i: &Inst) -> bool {
     let sequence = matches!(i.op, Op::Sin | Op::Cos | Op::Ex2 | Op::Rdsv | Op::Shfl);
     pair || sequence || i.mem.is_some() || i.ext.is_some() || i.op.is(op::FRONT)
 }
+
+/// Banks of constant memory: both generations' instructions have five bits for the number.
+const BANKS: u16 = 32;
 
 /// Bytes of a bank of constant memory.
 const BANK: i64 = 1 << 16;

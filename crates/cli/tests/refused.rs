@@ -24,6 +24,8 @@ const IN_EVERY_PHASE: &[Refused] = &[
     Refused { text: "atom.cas u32 %r1 g[%r0+0x0 align 4] %r0", reason: "`.cas` takes 2" },
     Refused { text: "atom.inc f32 %r1 g[%r0+0x0 align 4] %r0", reason: "`.inc` has no type f32" },
     Refused { text: "ld u64 {%r1 %r2} c0[0xfffc]", reason: "beyond the bank" },
+    Refused { text: "ld u32 %r1 c32[0x0]", reason: "constant bank 32" },
+    Refused { text: "add u32 %r1 %r0 c255[0x0]", reason: "constant bank 255" },
     Refused { text: "add u32 %r1 %r0 c0[0x3]", reason: "no multiple of 4" },
     Refused { text: "add f64 {%r1 %r2} c0[0x4] 0x0:64", reason: "no multiple of 8" },
     Refused { text: "add u32 %r1 %r0 %r7", reason: "%r7 is read and nowhere defined" },
