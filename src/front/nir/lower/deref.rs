@@ -28,8 +28,8 @@ pub(super) enum Pointer {
         /// Number and distance of the elements of each `[*]` on the way here, the outermost first.
         wild: Vec<(u32, u32)>,
     },
-    /// An image or sampler, or an array of them: its variable's first number and format, and which of the variable's it
-    /// begins with.
+    /// An image or sampler or an array of them: the number of the variable's first and the variable's format, the type
+    /// of what it leads to, and how many of the variable's come before that.
     Opaque { binding: u32, ty: TypeId, format: Option<Format>, index: Word },
     /// A variable that cannot be accessed, and why: passes leave derefs behind that nobody reads.
     Unknown(Rc<str>),
