@@ -5,6 +5,7 @@
 
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
+use nvir::diag::Fault;
 use nvir::front::nir::intrinsics::lookup;
 
 struct Row<'s> {
@@ -253,4 +254,26 @@ fn what_is_refused_is_named() {
         count += 1;
     }
     assert!(count > 200, "only {count}");
+}
+
+#[test]
+fn what_is_not_known_may_stand_where_nothing_reaches_it() {
+    let text = |main: &str| {
+        format!(
+            "shader: MESA_SHADER_COMPUTE\nworkgroup_size: 1, 1, 1\ndecl_function other ()\n\nimpl other {{\n\
+             block b0:\n    @store_globl (%0, %1) (access=frob)\n}}\n\
+             decl_function main () (entrypoint)\n\nimpl main {{\nblock b0:\n    {main}\nblock b1:\n}}\n"
+        )
+    };
+    let compile = |main: &str| Compiler::new(Chip::Gk110).compile(&Source::nir(&text(main))).map(drop);
+    assert_eq!(compile("return").map_err(|e| e.to_string()), Ok(()));
+    let e = compile("call other").expect_err("it is reached");
+    let d = &e.diagnostics().list[0];
+    assert_eq!(d.message, "intrinsic `store_globl` is not supported");
+    assert_eq!(
+        (e.fault(), &d.helps[..]),
+        (Fault::Unsupported, &["did you mean `store_global`?".to_string()][..])
+    );
+    let span = d.primary.as_ref().expect("a place").0;
+    assert_eq!(text("call other")[span.start as usize..span.end as usize], *"store_globl");
 }

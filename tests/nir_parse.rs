@@ -1,8 +1,17 @@
 //! What the NIR parser reads, and what it says about texts that are none.
 
+use nvir::diag::Fault;
 use nvir::diag::line_column;
-use nvir::front::nir::ast::{ArrayIndex, DerefKind, Dest, Node, Place, Shader, TexValue};
+use nvir::front::nir::alu::Base;
+use nvir::front::nir::ast::{ArrayIndex, DerefKind, Dest, Init, Literal, Node, Place, Shader, UnknownKind};
+use nvir::front::nir::indices::Indices;
+use nvir::front::nir::intrinsics::Atomic;
+use nvir::front::nir::names::{
+    Access, Mode, Named, Rounding, Scope, Semantics, Set, Stage, TexOpcode, TexRole, ValueType,
+};
 use nvir::front::nir::parse;
+use nvir::front::nir::types::Type;
+use nvir::ir::Dim;
 
 fn body(lines: &str) -> String {
     format!("shader: MESA_SHADER_COMPUTE\ndecl_function main (0 params)\n\nimpl main {{\n{lines}\n}}\n")
@@ -40,7 +49,7 @@ fn both_generations_of_the_printer_give_the_same_nodes() {
     );
     let (old, new) = (parse(&old).expect("22.3"), parse(&new).expect("24.1"));
     let strip = |s: &Shader<'_>| {
-        // Spans and the spelling of `access` differ; everything else must not.
+        // Spans differ; everything else must not.
         let f = &s.functions[0];
         nodes(s)
             .iter()
@@ -51,8 +60,7 @@ fn both_generations_of_the_printer_give_the_same_nodes() {
                 }
                 Node::Intrinsic(i) => {
                     let srcs: Vec<_> = f.srcs(i.srcs).iter().map(|s| s.place).collect();
-                    let names: Vec<_> = f.indices(i.indices).iter().map(|i| i.name).collect();
-                    format!("{} {:?} {srcs:?} {names:?}", i.name, i.dest)
+                    format!("{} {:?} {srcs:?} {:?}", i.info.name, i.dest, f.indices(i.indices))
                 }
                 Node::Const { def, values } => format!("{def:?} {:?}", f.consts(*values)),
                 n => format!("{n:?}"),
@@ -118,42 +126,33 @@ fn derefs_keep_what_their_comments_say() {
     assert!(matches!(derefs[1].kind, DerefKind::Array { index: ArrayIndex::Src(_), pointer: true, .. }));
     assert!(matches!(derefs[2].kind, DerefKind::Struct { field: "pos", .. }));
     assert!(matches!(derefs[3].kind, DerefKind::Array { index: ArrayIndex::Const(3), pointer: false, .. }));
-    assert_eq!((derefs[3].modes, derefs[3].ty), ("shared", "float"));
+    assert_eq!((derefs[3].modes.to_string().as_str(), shader.types.name(derefs[3].ty)), ("shared", "float"));
+    assert!(derefs[0].modes.has(Mode::Global) && !derefs[0].modes.has(Mode::Shared));
+    assert_eq!(shader.types.get(derefs[4].ty), Type::Unknown);
     assert!(matches!(derefs[4].kind, DerefKind::Var("s@4")));
 }
 
 #[test]
 fn textures_keep_every_operand() {
     let text = body(
-        "vec4 32 ssa_9 = (float32)tg4 ssa_1 (coord), ssa_2 (comparator), 1 (gather_component), \
-         { (0, -1), (2, 3), (4, 5), (-8, 7) } (offsets), 2 (texture), 3 (sampler), texture non-uniform, sparse\n\
+        "vec4 32 ssa_8 = (float32)tex ssa_1 (coord), 2 (texture), 3 (sampler), sparse\n\
+         vec4 32 ssa_9 = (float32)tg4 ssa_1 (coord), ssa_2 (comparator), 1 (gather_component), \
+         { (0, -1), (2, 3), (4, 5), (-8, 7) } (offsets), 2 (texture), 3 (sampler), texture non-uniform\n\
          32x4  %9 = (float32)txl %1 (coord), %2 (0.000000) (lod), 0 (texture), 0 (sampler), 2D",
     );
     let shader = parse(&text).expect("valid");
     let f = &shader.functions[0];
-    let args = |i: usize| match nodes(&shader)[i] {
-        Node::Tex(t) => f.tex_args(t.args).to_vec(),
-        n => panic!("{n:?} is no texture operation"),
+    let [Node::Unknown(sparse), Node::Tex(gather), Node::Tex(lod)] = nodes(&shader)[..] else {
+        panic!("{:?}", nodes(&shader))
     };
-    let kinds: Vec<_> = args(0).iter().map(|a| a.kind).collect();
-    assert_eq!(
-        kinds,
-        [
-            "coord",
-            "comparator",
-            "gather_component",
-            "offsets",
-            "texture",
-            "sampler",
-            "texture non-uniform",
-            "sparse"
-        ]
-    );
-    assert!(matches!(args(0)[3].value, TexValue::Offsets([(0, -1), _, _, (-8, 7)])));
-    assert_eq!(
-        args(1).iter().map(|a| a.kind).collect::<Vec<_>>(),
-        ["coord", "lod", "texture", "sampler", "2D"]
-    );
+    assert_eq!((sparse.kind, sparse.name), (UnknownKind::TexRole, "sparse"));
+    let roles = |range| f.tex_srcs(range).iter().map(|(role, _)| *role).collect::<Vec<_>>();
+    assert_eq!(roles(gather.srcs), [TexRole::Coord, TexRole::Comparator]);
+    assert_eq!((gather.component, gather.texture, gather.sampler, gather.dim), (1, 2, 3, None));
+    assert!(matches!(gather.offsets, Some([(0, -1), (2, 3), (4, 5), (-8, 7)])));
+    assert_eq!(roles(lod.srcs), [TexRole::Coord, TexRole::Lod]);
+    assert_eq!((lod.op, lod.dim), (TexOpcode::Txl, Some(Dim::D2)));
+    assert_eq!(lod.ty, ValueType { base: Base::Float, bits: 32 });
 }
 
 #[test]
@@ -163,13 +162,154 @@ fn variables_name_mode_type_and_place() {
                 impl main {\n\tdecl_var  INTERP_MODE_NONE float x\n}\n";
     let shader = parse(text).expect("valid");
     let v = &shader.vars[0];
-    assert_eq!(
-        (v.mode, v.qualifiers, v.ty, v.name, v.place),
-        ("ssbo", "restrict readonly", "vec4[]", "color", Some((2, 5)))
-    );
-    assert_eq!(shader.vars[1].init, Some("{ { 0.5, 1.0 }, { 2.0, 3.0 } }"));
+    assert_eq!((v.mode, v.name, v.place), (Mode::Ssbo, "color", Some((2, 5))));
+    assert_eq!(v.access, Access::RESTRICT.with(Access::READ_ONLY));
+    assert!(matches!(shader.types.get(v.ty), Type::Array { len: 0, .. }));
+    let Some(Init::Values(values)) = shader.vars[1].init else { panic!("{:?}", shader.vars[1]) };
+    assert_eq!(shader.literals(values), [0.5, 1.0, 2.0, 3.0].map(Literal::Float));
     let x = &shader.functions[0].vars[0];
-    assert_eq!((x.mode, x.ty, x.name), ("", "float", "x"));
+    assert_eq!((x.mode, shader.types.name(x.ty), x.name), (Mode::FunctionTemp, "float", "x"));
+}
+
+#[test]
+fn structures_may_be_declared_after_they_are_named() {
+    let text = "decl_var ssbo INTERP_MODE_NONE vec3[2] color (0, 2, 5)\nstruct vec3 {\n   uint8_t a;\n   vec3 b;\n}\n\
+                impl main {\n}\n";
+    let shader = parse(text).expect("valid");
+    let Type::Array { element, len: 2 } = shader.types.get(shader.vars[0].ty) else { panic!("an array") };
+    assert_eq!(shader.types.get(element), Type::Struct(0));
+    let fields: Vec<_> = shader.structs[0].fields.iter().map(|(ty, name)| (*ty == element, *name)).collect();
+    assert_eq!(fields, [(false, "a"), (true, "b")]);
+}
+
+/// The indices of an intrinsic with two sources.
+fn indices(list: &str) -> Indices {
+    let text = body(&format!("32 %5 = @load_ssbo (%1, %2) ({list})"));
+    let shader = parse(&text).unwrap_or_else(|e| panic!("{list}: {e}"));
+    let Node::Intrinsic(i) = nodes(&shader)[0] else { panic!("an intrinsic") };
+    *shader.functions[0].indices(i.indices)
+}
+
+#[test]
+fn indices_have_types() {
+    assert_eq!(indices(""), Indices::default());
+    assert_eq!(
+        indices("io location=4 slots=1, interp_mode=FLAT, xfb(component=0 buffer=1)"),
+        Indices::default()
+    );
+    let ix = indices("base=-16, align_mul=4, align_offset=0, wrmask=xz /*5*/, access=coherent|volatile");
+    assert_eq!((ix.base as i32, ix.align_mul, ix.write_mask), (-16, 4, Some(0b101)));
+    assert_eq!(ix.access, indices("access=5").access);
+    assert!(ix.access.has(Access::VOLATILE) && indices("access=none").access.is_empty());
+    assert_eq!(indices("wrmask=ap").write_mask, Some(1 << 15 | 1));
+    let ix = indices("exec_scope=WORKGROUP, mem_scope=DEVICE, mem_semantics=ACQ|REL, mem_modes=ssbo|shared");
+    assert_eq!((ix.execution_scope, ix.memory_scope), (Scope::Workgroup, Scope::Device));
+    assert_eq!(ix.semantics, Semantics::ACQUIRE.with(Semantics::RELEASE));
+    assert!(ix.modes.has(Mode::Ssbo) && ix.modes.has(Mode::Shared) && ix.modes.len() == 2);
+    let ix = indices("execution_scope=SUBGROUP, memory_scope=NONE, mem_semantics=NONE, mem_modes=0");
+    assert_eq!((ix.execution_scope, ix.memory_scope), (Scope::Subgroup, Scope::None));
+    assert!(ix.semantics.is_empty() && ix.modes.is_empty());
+    let ix = indices(
+        "image_dim=2D-MSAA /*7*/, image_array=true /*1*/, format=r16g16_sint, dest_type=int32 /*34*/",
+    );
+    assert_eq!((ix.image_dim, ix.image_array, ix.format), (Some(Dim::Ms), true, "rg16i".parse().ok()));
+    assert_eq!(ix.dest_type, Some(ValueType { base: Base::Int, bits: 32 }));
+    let ix = indices("format=none, dest_type=invalid, rounding_mode=rtz, saturate=true, legacy_fneg=1");
+    assert_eq!((ix.format, ix.dest_type, ix.rounding), (None, None, Rounding::Zero));
+    assert!(ix.saturate && ix.neg && !ix.abs);
+    let ix = indices("atomic_op=xchg, reduction_op=umin, cluster_size=8");
+    assert_eq!((ix.atomic_op, ix.cluster_size), (Some(Atomic::Exchange), 8));
+    assert_eq!(ix.reduction_op.map(|op| op.name.as_str()), Some("umin"));
+}
+
+#[test]
+fn words_without_a_meaning_are_errors_with_their_place() {
+    let index = |list: &str| {
+        let diags =
+            parse(&body(&format!("32 %5 = @load_ssbo (%1, %2) (base=0, {list})"))).expect_err(list).list;
+        let at = diags[0].primary.as_ref().expect("a place").0;
+        (diags[0].message.clone(), (at.start, at.end), diags[0].helps.clone())
+    };
+    let start = body("").len() as u32 - 3 + "32 %5 = @load_ssbo (%1, %2) (base=0, ".len() as u32;
+    for (list, message, from, near) in [
+        ("access=coherant", "unknown access qualifier `coherant`", 7, "coherent"),
+        ("access=none|volatil", "unknown access qualifier `volatil`", 12, "volatile"),
+        ("atomic_op=xchng", "unknown atomic operation `xchng`", 10, "xchg"),
+        ("reduction_op=iad", "unknown reduction operation `iad`", 13, "fadd"),
+        ("image_dim=Cub", "unknown image dimension `Cub`", 10, "Cube"),
+        ("mem_scope=DEVCE", "unknown scope `DEVCE`", 10, "DEVICE"),
+        ("mem_semantics=ACQ|RELL", "unknown memory semantics `RELL`", 18, "REL"),
+        ("mem_modes=ssbo|shard", "unknown variable mode `shard`", 15, "shared"),
+        ("rounding_mode=rtzz", "unknown rounding mode `rtzz`", 14, "rtz"),
+        ("base=x4", "unknown number `x4`", 5, ""),
+        ("align_mul=99999999999", "unknown number `99999999999`", 10, ""),
+        ("wrmask=xq", "unknown write mask `xq`", 7, ""),
+        ("dest_type=float3x", "unknown type `float3x`", 10, ""),
+    ] {
+        let (got, span, helps) = index(list);
+        assert_eq!(got, message);
+        assert_eq!(span, (start + from, start + list.len() as u32), "{list}");
+        let want = if near.is_empty() { vec![] } else { vec![format!("did you mean `{near}`?")] };
+        if list != "reduction_op=iad" {
+            assert_eq!(helps, want, "{list}");
+        }
+    }
+    let e = parse(&body("32 %5 = @load_ssbo (%1, %2) (format=l8_unorm)")).expect_err("no such images");
+    assert_eq!(
+        (e.fault(), e.to_string().as_str()),
+        (Fault::Unsupported, "images of format `l8_unorm` are not supported")
+    );
+
+    let at = |line: &str| error(&body(line));
+    assert_eq!(
+        at("vec1 32 ssa_1 = deref_var &x (shred uint)"),
+        ("unknown variable mode `shred`".into(), "5:31".into())
+    );
+    assert_eq!(
+        at("decl_var  INTERP_MODE_NONE float x = { 1.0.0 }"),
+        ("unknown value `1.0.0`".into(), "5:40".into())
+    );
+    assert_eq!(
+        at("decl_var shred INTERP_MODE_NONE float x"),
+        ("unknown variable mode `shred`".into(), "5:10".into())
+    );
+    assert_eq!(
+        at("32 %5 = (flat32)tex %1 (coord), 0 (texture)"),
+        ("expected a type such as `float32`, found `flat32`".into(), "5:10".into())
+    );
+    assert_eq!(
+        at("32 %5 = (float32)tex %1 (coord), 65536 (texture)").0,
+        "unknown number of a texture, sampler or component `65536`"
+    );
+    assert_eq!(at("32 %5 = @load_ssbo (%1)"), ("`load_ssbo` takes 2 sources, not 1".into(), "5:10".into()));
+    let stage = parse("shader: MESA_SHADER_COMPUT\nimpl main {\n}\n").expect_err("no stage");
+    assert_eq!(stage.to_string(), "unknown shader stage `MESA_SHADER_COMPUT`");
+    assert_eq!(stage.list[0].helps, ["did you mean `MESA_SHADER_COMPUTE`?"]);
+}
+
+#[test]
+fn what_is_not_known_is_an_error_only_where_it_is_reached() {
+    let text = body(
+        "32 %5 = @frobnicate (%1) (base=frob)\n32 %6 = (float32)frob %1 (coord)\n\
+         32 %7 = (float32)tex %1 (frob)\n32 %8 = (float32)samples_identical %1 (frob)",
+    );
+    let shader = parse(&text).expect("valid");
+    let unknown: Vec<_> = nodes(&shader)
+        .iter()
+        .filter_map(|n| match n {
+            Node::Unknown(u) => Some((u.kind, u.name, &text[u.span.start as usize..u.span.end as usize])),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        unknown,
+        [
+            (UnknownKind::Intrinsic, "frobnicate", "frobnicate"),
+            (UnknownKind::TexOpcode, "frob", "frob"),
+            (UnknownKind::TexRole, "frob", "%1 (frob)"),
+        ]
+    );
+    assert_eq!(shader.stage, Stage::of("MESA_SHADER_COMPUTE").expect("a stage"));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct AluInfo {
     pub op: Op,
     pub dest: Ty,
     pub srcs: Vec<Ty>,
+    /// Bits of the parts of an operand that an integer dot product multiplies (`sdot_4x8_iadd`, `udot_2x16_uadd`).
+    pub part: u8,
 }
 
 /// What an opcode computes, whatever its sizes.
@@ -244,7 +246,8 @@ fn types(signature: &str) -> Vec<Ty> {
 }
 
 fn info(name: String, op: Op, dest: &str, srcs: &str) -> AluInfo {
-    AluInfo { name, op, dest: types(dest)[0], srcs: types(srcs) }
+    let part = if name.contains("4x8") { 8 } else { 16 };
+    AluInfo { name, op, dest: types(dest)[0], srcs: types(srcs), part }
 }
 
 static TABLE: LazyLock<FxHashMap<String, AluInfo>> = LazyLock::new(|| {

@@ -1,12 +1,22 @@
-//! What a NIR text says, as it says it: names and numbers borrowed from the source, nothing resolved.
+//! What a NIR text says: words that mean something as what they mean ([`names`], [`types`], the tables of opcodes and
+//! intrinsics), and the names that it gives itself (functions, variables, members) borrowed from the source.
 //!
 //! A function's body is one flat list of [`Node`]s in the order of the text, structure included: `if` opens
 //! with [`Node::If`] and goes on to its [`Node::Else`] and [`Node::End`]; `loop` to its [`Node::End`]. The
 //! parser guarantees that they match, so readers keep a stack and never recurse, however deep a text nests.
 //! Operands lie in pools of the function; a [`Range`] names a run of them.
+//!
+//! [`names`]: super::names
+//! [`types`]: super::types
 
 use super::alu::{AluInfo, Op};
+use super::indices::Indices;
+use super::intrinsics::{IntrinsicInfo, Kind, Mem};
+use super::names::{Access, Mode, Modes, Stage, TexOpcode, TexRole, ValueType};
+use super::types::{TypeId, Types};
 use crate::diag::Span;
+use crate::format::Format;
+use crate::ir::Dim;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A run of a pool of [`Function`].
@@ -25,8 +35,8 @@ impl Range {
 /// A whole text.
 #[derive(Clone, Debug, Default)]
 pub struct Shader<'s> {
-    /// As printed: `MESA_SHADER_COMPUTE`, `MESA_SHADER_KERNEL`, `MESA_SHADER_VERTEX`, …
-    pub stage: &'s str,
+    /// Compute where the text says nothing.
+    pub stage: Stage,
     /// Where that stands.
     pub stage_span: Span,
     pub name: &'s str,
@@ -44,23 +54,52 @@ pub struct Shader<'s> {
     pub constants: u32,
     pub vars: Vec<Variable<'s>>,
     pub structs: Vec<Struct<'s>>,
+    pub types: Types<'s>,
     pub functions: Vec<Function<'s>>,
+    pub(super) literals: Vec<Literal>,
+}
+
+impl Shader<'_> {
+    /// The values of an initialiser.
+    pub fn literals(&self, range: Range) -> &[Literal] {
+        &self.literals[range.bounds()]
+    }
 }
 
 /// `decl_var`.
 #[derive(Clone, Debug)]
 pub struct Variable<'s> {
-    /// `uniform`, `ssbo`, `shared`, …; empty for temporaries of a function.
-    pub mode: &'s str,
-    /// What stands between the interpolation mode and the type: access qualifiers, an image's format, precision.
-    pub qualifiers: &'s str,
-    pub ty: &'s str,
+    pub mode: Mode,
+    pub access: Access,
+    /// An image's, where it is declared.
+    pub format: Option<Format>,
+    pub ty: TypeId,
     pub name: &'s str,
     /// Driver location and binding, of `(location, driver location, binding)`.
     pub place: Option<(u32, u32)>,
-    /// What follows `=`.
-    pub init: Option<&'s str>,
+    /// What follows `=`, where it is a value in memory.
+    pub init: Option<Init>,
     pub span: Span,
+}
+
+/// An initial value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Init {
+    /// `null`
+    Zero,
+    /// `&name`
+    Address,
+    /// The components in the order of the memory: the braces around them say nothing more than the type.
+    Values(Range),
+}
+
+/// A component of an initial value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Literal {
+    /// Integers and booleans.
+    Bits(u64),
+    /// As printed, with six decimals: what the printer has dropped is lost.
+    Float(f64),
 }
 
 /// `struct NAME { TYPE FIELD; … }`, which the newer printer writes on request.
@@ -68,7 +107,7 @@ pub struct Variable<'s> {
 pub struct Struct<'s> {
     pub name: &'s str,
     /// Type and name of each field.
-    pub fields: Vec<(&'s str, &'s str)>,
+    pub fields: Vec<(TypeId, &'s str)>,
 }
 
 /// `decl_function` and its `impl`.
@@ -87,8 +126,8 @@ pub struct Function<'s> {
     pub body: Vec<(Node<'s>, Span)>,
     srcs: Vec<Src>,
     consts: Vec<u64>,
-    indices: Vec<Index<'s>>,
-    tex_args: Vec<TexArg<'s>>,
+    indices: Vec<Indices>,
+    tex_srcs: Vec<(TexRole, Src)>,
     phis: Vec<(u32, Src)>,
     copies: Vec<(Dest, Src)>,
 }
@@ -109,15 +148,24 @@ macro_rules! pool {
 
 impl<'s> Function<'s> {
     pub(super) fn new(name: &'s str, span: Span) -> Function<'s> {
-        Function { name, span, ..Function::default() }
+        Function { name, span, indices: vec![Indices::default()], ..Function::default() }
     }
 
     pool!(srcs, push_srcs, srcs, Src);
     pool!(consts, push_consts, consts, u64);
-    pool!(indices, push_indices, indices, Index<'s>);
-    pool!(tex_args, push_tex_args, tex_args, TexArg<'s>);
+    pool!(tex_srcs, push_tex_srcs, tex_srcs, (TexRole, Src));
     pool!(phi_srcs, push_phi_srcs, phis, (u32, Src));
     pool!(copies, push_copies, copies, (Dest, Src));
+
+    /// What the indices of an intrinsic say.
+    pub fn indices(&self, id: IndicesId) -> &Indices {
+        &self.indices[id.0 as usize]
+    }
+
+    pub(super) fn push_indices(&mut self, indices: Indices) -> IndicesId {
+        self.indices.push(indices);
+        IndicesId(self.indices.len() as u32 - 1)
+    }
 
     /// Source `i` of a run.
     pub fn src_id(&self, range: Range, i: u32) -> SrcId {
@@ -168,7 +216,7 @@ impl<'s> Function<'s> {
             .collect();
         self.body.iter().any(|(node, _)| {
             let Node::Intrinsic(i) = node else { return false };
-            matches!(i.name, "load_scratch" | "store_scratch")
+            matches!(i.info.kind, Kind::Load(Mem::Scratch) | Kind::Store(Mem::Scratch))
                 && self.srcs(i.srcs).last().is_none_or(|s| match s.place {
                     Place::Ssa(index) => !constants.contains(&index),
                     Place::Reg(_) => true,
@@ -182,6 +230,7 @@ impl<'s> Function<'s> {
             Node::Alu(Alu { dest, .. }) | Node::Tex(Tex { dest, .. }) | Node::Phi { dest, .. } => Some(dest),
             Node::Deref(Deref { dest, .. }) => Some(dest),
             Node::Intrinsic(i) => i.dest.as_ref(),
+            Node::Unknown(u) => u.dest.as_ref(),
             _ => None,
         });
         let written = dests.chain(self.copies.iter().map(|(d, _)| d)).filter_map(|d| match d {
@@ -192,12 +241,9 @@ impl<'s> Function<'s> {
             Node::If(src) => Some(src),
             _ => None,
         });
-        let tex = self.tex_args.iter().filter_map(|a| match &a.value {
-            TexValue::Src(src) => Some(src),
-            _ => None,
-        });
-        let srcs = self.srcs.iter().chain(self.phis.iter().map(|(_, s)| s));
-        let srcs = srcs.chain(self.copies.iter().map(|(_, s)| s)).chain(nodes).chain(tex);
+        let pairs = self.phis.iter().map(|(_, s)| s).chain(self.copies.iter().map(|(_, s)| s));
+        let pairs = pairs.chain(self.tex_srcs.iter().map(|(_, s)| s));
+        let srcs = self.srcs.iter().chain(pairs).chain(nodes);
         let read = srcs.filter_map(|s| match s.place {
             Place::Reg(reg) => Some(reg),
             Place::Ssa(_) => None,
@@ -210,6 +256,10 @@ impl<'s> Function<'s> {
         &self.srcs[id.0 as usize]
     }
 }
+
+/// The indices of an intrinsic; 0: none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IndicesId(u32);
 
 /// A single source of a function's pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -248,9 +298,10 @@ pub enum Node<'s> {
     },
     Undef(Def),
     Alu(Alu),
-    Intrinsic(Intrinsic<'s>),
-    Tex(Tex<'s>),
+    Intrinsic(Intrinsic),
+    Tex(Tex),
     Deref(Deref<'s>),
+    Unknown(Unknown<'s>),
     /// Sources in [`Function::phi_srcs`], each with its predecessor's label.
     Phi {
         dest: Dest,
@@ -357,47 +408,48 @@ pub struct Alu {
     pub srcs: Range,
 }
 
-/// `access=0`: both parts as written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Index<'s> {
-    pub name: &'s str,
-    pub value: &'s str,
-    pub span: Span,
-}
-
 #[derive(Clone, Copy, Debug)]
-pub struct Intrinsic<'s> {
-    pub name: &'s str,
+pub struct Intrinsic {
+    /// The parser checks the number of sources.
+    pub info: &'static IntrinsicInfo,
     pub dest: Option<Dest>,
     pub srcs: Range,
-    pub indices: Range,
+    pub indices: IndicesId,
 }
 
-/// `ssa_3 (coord)`, `0 (texture)`, `1 (gather_component)`.
+/// `(float32)txl ssa_1 (coord), ssa_2 (lod), 0 (texture), 0 (sampler), 2D`
 #[derive(Clone, Copy, Debug)]
-pub struct TexArg<'s> {
-    pub kind: &'s str,
-    pub value: TexValue,
+pub struct Tex {
+    pub op: TexOpcode,
+    pub ty: ValueType,
+    pub dest: Dest,
+    /// In [`Function::tex_srcs`], each with its role.
+    pub srcs: Range,
+    pub texture: u16,
+    pub sampler: u16,
+    /// Component that a gather takes.
+    pub component: u8,
+    /// The four texels of a gather.
+    pub offsets: Option<[(i8, i8); 4]>,
+    /// Only the newer form has it.
+    pub dim: Option<Dim>,
+}
+
+/// An instruction that is not known, or an operand of one: an error where something reaches it.
+#[derive(Clone, Copy, Debug)]
+pub struct Unknown<'s> {
+    pub kind: UnknownKind,
+    pub name: &'s str,
+    pub dest: Option<Dest>,
+    /// Where the name stands.
     pub span: Span,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub enum TexValue {
-    Src(Src),
-    Int(i64),
-    /// Four pairs, as gathers have them.
-    Offsets([(i32, i32); 4]),
-    /// The word alone: `sparse`, `texture non-uniform`, and the newer form's dimension.
-    Flag,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Tex<'s> {
-    pub op: &'s str,
-    /// `float32`, `int32`, `uint32`, …
-    pub ty: &'s str,
-    pub dest: Dest,
-    pub args: Range,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnknownKind {
+    Intrinsic,
+    TexOpcode,
+    TexRole,
 }
 
 /// A step of a chain that leads to a place in a variable or behind a pointer.
@@ -433,7 +485,6 @@ pub enum ArrayIndex {
 pub struct Deref<'s> {
     pub dest: Dest,
     pub kind: DerefKind<'s>,
-    /// `shared`, `ssbo|global`, …
-    pub modes: &'s str,
-    pub ty: &'s str,
+    pub modes: Modes,
+    pub ty: TypeId,
 }

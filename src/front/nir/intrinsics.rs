@@ -1,9 +1,10 @@
 //! The table of intrinsics: for each name what it does and how many sources it takes.
 //!
 //! Indices (`base=`, `access=`, …) are in the text by name, so the table need not list them; which ones an
-//! intrinsic has is Mesa's matter (`nir_intrinsics.py`, 22.3 and later). What has no row is not known to the
-//! lowering, and the text says so where it is used.
+//! intrinsic has is Mesa's matter (`nir_intrinsics.py`, 22.3 and later). What has no row is
+//! [`Unknown`](super::ast::Unknown).
 
+use super::names::Named;
 use crate::diag::closest;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -125,8 +126,9 @@ pub enum Kind {
     Nothing,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IntrinsicInfo {
+    pub name: String,
     pub kind: Kind,
     pub srcs: u8,
 }
@@ -222,51 +224,70 @@ const ATOMIC_MEMS: &[(&str, &str, Mem, u8)] = &[
     ("deref", "", Mem::Deref, 1),
 ];
 
-/// Names of the operations in the older generation (part of the intrinsic's name) and the newer (`atomic_op=`).
-const ATOMICS: &[(&str, &str, Atomic)] = &[
-    ("add", "iadd", Atomic::Add),
-    ("sub", "isub", Atomic::Sub),
-    ("imin", "imin", Atomic::Imin),
-    ("umin", "umin", Atomic::Umin),
-    ("imax", "imax", Atomic::Imax),
-    ("umax", "umax", Atomic::Umax),
-    ("and", "iand", Atomic::And),
-    ("or", "ior", Atomic::Or),
-    ("xor", "ixor", Atomic::Xor),
-    ("exchange", "xchg", Atomic::Exchange),
-    ("comp_swap", "cmpxchg", Atomic::CompSwap),
-    ("fadd", "fadd", Atomic::Fadd),
-    ("fmin", "fmin", Atomic::Fmin),
-    ("fmax", "fmax", Atomic::Fmax),
-    ("fcomp_swap", "fcmpxchg", Atomic::FcompSwap),
-    ("inc_wrap", "inc_wrap", Atomic::IncWrap),
-    ("dec_wrap", "dec_wrap", Atomic::DecWrap),
+/// Names of the operations in the older generation, where they are part of the intrinsic's name.
+const ATOMICS: &[(&str, Atomic)] = &[
+    ("add", Atomic::Add),
+    ("sub", Atomic::Sub),
+    ("imin", Atomic::Imin),
+    ("umin", Atomic::Umin),
+    ("imax", Atomic::Imax),
+    ("umax", Atomic::Umax),
+    ("and", Atomic::And),
+    ("or", Atomic::Or),
+    ("xor", Atomic::Xor),
+    ("exchange", Atomic::Exchange),
+    ("comp_swap", Atomic::CompSwap),
+    ("fadd", Atomic::Fadd),
+    ("fmin", Atomic::Fmin),
+    ("fmax", Atomic::Fmax),
+    ("fcomp_swap", Atomic::FcompSwap),
+    ("inc_wrap", Atomic::IncWrap),
+    ("dec_wrap", Atomic::DecWrap),
 ];
+
+/// The newer generation's, in the index `atomic_op`.
+impl Named for Atomic {
+    const WHAT: &'static str = "atomic operation";
+    const NAMES: &'static [(&'static str, Atomic)] = &[
+        ("iadd", Atomic::Add),
+        ("isub", Atomic::Sub),
+        ("imin", Atomic::Imin),
+        ("umin", Atomic::Umin),
+        ("imax", Atomic::Imax),
+        ("umax", Atomic::Umax),
+        ("iand", Atomic::And),
+        ("ior", Atomic::Or),
+        ("ixor", Atomic::Xor),
+        ("xchg", Atomic::Exchange),
+        ("cmpxchg", Atomic::CompSwap),
+        ("fadd", Atomic::Fadd),
+        ("fmin", Atomic::Fmin),
+        ("fmax", Atomic::Fmax),
+        ("fcmpxchg", Atomic::FcompSwap),
+        ("inc_wrap", Atomic::IncWrap),
+        ("dec_wrap", Atomic::DecWrap),
+    ];
+}
 
 const IMAGES: &[(&str, ImageRef)] =
     &[("image", ImageRef::Index), ("bindless_image", ImageRef::Bindless), ("image_deref", ImageRef::Deref)];
 
-/// The operation that an index `atomic_op` names.
-pub fn atomic_op(name: &str) -> Option<Atomic> {
-    ATOMICS.iter().find(|(_, new, _)| *new == name).map(|(_, _, op)| *op)
-}
-
 static TABLE: LazyLock<FxHashMap<String, IntrinsicInfo>> = LazyLock::new(|| {
     let mut table = FxHashMap::default();
-    let mut row = |name: String, kind, srcs| table.insert(name, IntrinsicInfo { kind, srcs });
+    let mut row = |name: String, kind, srcs| table.insert(name.clone(), IntrinsicInfo { name, kind, srcs });
     for &(name, kind, srcs) in ROWS {
         row(name.into(), kind, srcs);
     }
     let two = |op| u8::from(matches!(op, Atomic::CompSwap | Atomic::FcompSwap));
     for &(prefix, suffix, mem, srcs) in ATOMIC_MEMS {
-        for &(old, _, op) in ATOMICS {
+        for &(old, op) in ATOMICS {
             row(format!("{prefix}_atomic_{old}{suffix}"), Kind::Atomic(mem, Some(op)), srcs + 1 + two(op));
         }
         row(format!("{prefix}_atomic{suffix}"), Kind::Atomic(mem, None), srcs + 1);
         row(format!("{prefix}_atomic_swap{suffix}"), Kind::AtomicSwap(mem), srcs + 2);
     }
     for &(prefix, image) in IMAGES {
-        for &(old, _, op) in ATOMICS {
+        for &(old, op) in ATOMICS {
             let kind = Kind::Image(image, ImageOp::Atomic(Some(op)));
             row(format!("{prefix}_atomic_{old}"), kind, 4 + two(op));
         }
@@ -305,6 +326,6 @@ mod tests {
             row("bindless_image_atomic_add"),
             Some((Kind::Image(ImageRef::Bindless, ImageOp::Atomic(Some(Atomic::Add))), 4))
         );
-        assert_eq!(atomic_op("xchg"), Some(Atomic::Exchange));
+        assert_eq!(Atomic::of("xchg"), Some(Atomic::Exchange));
     }
 }

@@ -1,14 +1,17 @@
 //! NIR text as a front-end: what Mesa's `nir_print_shader` writes.
 //!
 //! [`parse`] makes an [`ast`], [`program`] lowers the kernel that is asked for. What NIR has of opcodes and
-//! intrinsics stands in two tables, [`alu`] and [`intrinsics`].
+//! intrinsics stands in two tables, [`alu`] and [`intrinsics`]; what its other words mean, in [`names`] and [`types`].
 
 pub mod alu;
 pub mod ast;
 mod cursor;
+pub mod indices;
 pub mod intrinsics;
 mod lower;
+pub mod names;
 mod parse;
+pub mod types;
 
 pub use parse::parse;
 

@@ -90,9 +90,14 @@ impl Lower<'_, '_> {
             for c in 0..usize::from(comps) {
                 let lane_srcs: ArrayVec<Comp, 16> =
                     srcs.iter().zip(&info.srcs).map(|(s, ty)| self.alu_src(s, ty.base, c)).collect();
-                let part = if info.name.contains("4x8") { 8 } else { 16 };
-                let lane =
-                    Lane { op: info.op, bits: dest.bits, sbits, exact: alu.exact, part, srcs: &lane_srcs };
+                let lane = Lane {
+                    op: info.op,
+                    bits: dest.bits,
+                    sbits,
+                    exact: alu.exact,
+                    part: info.part,
+                    srcs: &lane_srcs,
+                };
                 match self.lane(&lane) {
                     Some(r) => result.push(r),
                     None => return self.unsupported_op(alu),

@@ -1,9 +1,11 @@
 //! Copies from memory to memory: of whole variables, of the elements that wildcards name, of a number of bytes.
 
 use super::super::ast::Src;
+use super::super::indices::Indices;
+use super::super::names::Access;
 use super::Lower;
 use super::deref::{Pointer, forward};
-use super::memory::Indices;
+use super::memory::order;
 use super::types::Layout;
 use super::value::{Comp, Word};
 use crate::ir::{Class, Cond, MemRef, Merge, Op, Type};
@@ -23,9 +25,9 @@ struct Side {
 }
 
 impl Lower<'_, '_> {
-    pub(super) fn copy_deref(&mut self, srcs: &[Src], ix: Indices<'_>) {
-        let Some(to) = self.copied(&srcs[0], ix, "dst_access") else { return };
-        let Some(from) = self.copied(&srcs[1], ix, "src_access") else { return };
+    pub(super) fn copy_deref(&mut self, srcs: &[Src], ix: &Indices) {
+        let Some(to) = self.copied(&srcs[0], ix.dst_access) else { return };
+        let Some(from) = self.copied(&srcs[1], ix.src_access) else { return };
         let lengths = |side: &Side| side.wild.iter().map(|w| w.0).collect::<Vec<u32>>();
         if lengths(&to) != lengths(&from) || to.layout != from.layout {
             return self.error(self.span, "both sides of a copy must have one type");
@@ -46,17 +48,17 @@ impl Lower<'_, '_> {
         }
     }
 
-    pub(super) fn memcpy_deref(&mut self, srcs: &[Src], ix: Indices<'_>) {
-        let Some(to) = self.copied(&srcs[0], ix, "dst_access") else { return };
-        let Some(from) = self.copied(&srcs[1], ix, "src_access") else { return };
+    pub(super) fn memcpy_deref(&mut self, srcs: &[Src], ix: &Indices) {
+        let Some(to) = self.copied(&srcs[0], ix.dst_access) else { return };
+        let Some(from) = self.copied(&srcs[1], ix.src_access) else { return };
         let size = self.src_comp(&srcs[2], 0).word();
         self.copy(to.mem, from.mem, size);
     }
 
-    fn copied(&mut self, src: &Src, ix: Indices<'_>, access: &str) -> Option<Side> {
+    fn copied(&mut self, src: &Src, access: Access) -> Option<Side> {
         match self.pointer(src) {
             Some(Pointer::Memory { mut mem, layout, wild, .. }) => {
-                mem.order = ix.order_of(access);
+                mem.order = order(access);
                 Some(Side { mem, layout, wild })
             }
             Some(Pointer::Unknown(why)) => {

@@ -6,7 +6,10 @@
 //! number and offset for storage buffers.
 
 use super::super::ast::{ArrayIndex, Deref, DerefKind, Dest, Place, Src};
-use super::memory::Indices;
+use super::super::indices::Indices;
+use super::super::names::{Mode, Modes};
+use super::super::types::{Type as NirType, TypeId};
+use super::memory::order;
 use super::types::{Kind, Layout};
 use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
@@ -16,7 +19,7 @@ use std::rc::Rc;
 
 /// What a deref leads to.
 #[derive(Clone)]
-pub(super) enum Pointer<'a> {
+pub(super) enum Pointer {
     Memory {
         mem: MemRef,
         layout: Rc<Layout>,
@@ -25,9 +28,9 @@ pub(super) enum Pointer<'a> {
         /// Number and distance of the elements of each `[*]` on the way here, the outermost first.
         wild: Vec<(u32, u32)>,
     },
-    /// An image or sampler: its variable's first number, type and format, the index into an array of them, and how
-    /// many of the array's lengths that index has seen.
-    Opaque { binding: u32, ty: &'a str, format: Option<Format>, index: Word, depth: usize },
+    /// An image or sampler or an array of them: the number of the variable's first and the variable's format, the type
+    /// of what it leads to, and how many of the variable's come before that.
+    Opaque { binding: u32, ty: TypeId, format: Option<Format>, index: Word },
     /// A variable that cannot be accessed, and why: passes leave derefs behind that nobody reads.
     Unknown(Rc<str>),
 }
@@ -47,7 +50,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// What a source points to, if it came from a deref.
-    pub(super) fn pointer(&mut self, src: &Src) -> Option<Pointer<'a>> {
+    pub(super) fn pointer(&mut self, src: &Src) -> Option<Pointer> {
         match src.place {
             Place::Ssa(index) => {
                 self.def_run(index, src.span);
@@ -57,7 +60,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    fn pointer_of(&mut self, d: &'a Deref<'a>) -> Option<Pointer<'a>> {
+    fn pointer_of(&mut self, d: &'a Deref<'a>) -> Option<Pointer> {
         match &d.kind {
             DerefKind::Var(name) => self.variable(name),
             DerefKind::Array { parent, index, pointer } => self.element(parent, index, *pointer),
@@ -89,7 +92,7 @@ impl<'a> Lower<'a, '_> {
                     None => self.raw_pointer(parent, d.modes)?,
                 };
                 let said = match align_mul {
-                    0 => Align::multiple_of(scalar_align(&layout)),
+                    0 => Align::multiple_of(layout.scalar),
                     m if m.is_power_of_two() => Align::new(*m, *align_offset),
                     _ => Align::ANY,
                 };
@@ -100,26 +103,27 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    pub(super) fn layout(&mut self, ty: &str) -> Option<Rc<Layout>> {
-        let layout = Layout::parse(ty, self.module.shader);
+    pub(super) fn layout(&mut self, ty: TypeId) -> Option<Rc<Layout>> {
+        let shader = self.module.shader;
+        let layout = self.module.layouts.of(shader, ty);
         if layout.is_none() {
-            self.error(self.span, format!("the layout of type `{ty}` is not in the text"));
+            let name = shader.types.name(ty);
+            self.error(self.span, format!("the layout of type `{name}` is not in the text"));
         }
         layout
     }
 
     /// A value used as a pointer, by what its modes say.
-    fn raw_pointer(&mut self, src: &Src, modes: &str) -> Option<MemRef> {
+    fn raw_pointer(&mut self, src: &Src, modes: Modes) -> Option<MemRef> {
         let comps = self.src_comps(src);
         let first = *comps.first()?;
-        let has = |mode: &str| modes.split('|').any(|m| m == mode);
-        let many = modes.contains('|') || has("generic");
+        let many = modes.len() > 1 || modes.has(Mode::Generic);
         let space = match first {
-            _ if has("ssbo") && comps.len() >= 2 => Space::Buffer,
-            _ if has("ubo") && comps.len() >= 2 => Space::Uniform,
+            _ if modes.has(Mode::Ssbo) && comps.len() >= 2 => Space::Buffer,
+            _ if modes.has(Mode::Ubo) && comps.len() >= 2 => Space::Uniform,
             Comp::Wide(..) if many => Space::Generic,
-            _ if has("shared") => Space::Shared,
-            _ if has("function_temp") || has("shader_temp") => Space::Local,
+            _ if modes.has(Mode::Shared) => Space::Shared,
+            _ if modes.has(Mode::FunctionTemp) || modes.has(Mode::ShaderTemp) => Space::Local,
             Comp::Wide(..) => Space::Global,
             _ => {
                 self.unsupported(src.span, format!("a pointer to `{modes}` is not supported"));
@@ -145,7 +149,7 @@ impl<'a> Lower<'a, '_> {
         })
     }
 
-    fn element(&mut self, parent: &Src, index: &ArrayIndex, as_array: bool) -> Option<Pointer<'a>> {
+    fn element(&mut self, parent: &Src, index: &ArrayIndex, as_array: bool) -> Option<Pointer> {
         let index = match index {
             ArrayIndex::Const(n) => Comp::constant(64, *n as u64),
             ArrayIndex::Src(src) => {
@@ -156,10 +160,20 @@ impl<'a> Lower<'a, '_> {
             ArrayIndex::Wildcard => return self.every_element(parent),
         };
         match self.pointer(parent) {
-            Some(Pointer::Opaque { binding, ty, format, index: outer, depth }) => {
-                let inner = self.e.op2(Op::Mul, Type::U32, index.word(), opaque_stride(ty, depth));
+            Some(Pointer::Opaque { binding, ty, format, index: outer }) => {
+                let types = &self.module.shader.types;
+                let ty = match types.get(ty) {
+                    _ if as_array => ty,
+                    NirType::Array { element, .. } => element,
+                    _ => {
+                        self.error(parent.span, "this is not an array");
+                        return None;
+                    }
+                };
+                let (_, each) = types.flattened(ty);
+                let inner = self.e.op2(Op::Mul, Type::U32, index.word(), each);
                 let index = self.e.op2(Op::Add, Type::U32, outer, inner);
-                Some(Pointer::Opaque { binding, ty, format, index, depth: depth + 1 })
+                Some(Pointer::Opaque { binding, ty, format, index })
             }
             Some(unknown @ Pointer::Unknown(_)) => Some(unknown),
             Some(Pointer::Memory { mem, layout, stride, wild }) => {
@@ -188,7 +202,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// `&(*parent)[*]`, as copies have it.
-    fn every_element(&mut self, parent: &Src) -> Option<Pointer<'a>> {
+    fn every_element(&mut self, parent: &Src) -> Option<Pointer> {
         if let Some(Pointer::Memory { mem, layout, mut wild, .. }) = self.pointer(parent)
             && let Kind::Array { element, stride, len } = &layout.kind
         {
@@ -235,7 +249,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The address as a value of the destination's shape.
-    fn pointer_value(&mut self, pointer: &Pointer<'a>, dest: &Dest) -> arrayvec::ArrayVec<Comp, 16> {
+    fn pointer_value(&mut self, pointer: &Pointer, dest: &Dest) -> arrayvec::ArrayVec<Comp, 16> {
         let shape = self.dest_shape(dest);
         let mut comps = arrayvec::ArrayVec::new();
         match pointer {
@@ -275,7 +289,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The memory that an access goes to.
-    pub(super) fn deref_memory(&mut self, srcs: &[Src], ix: Indices<'_>) -> Option<MemRef> {
+    pub(super) fn deref_memory(&mut self, srcs: &[Src], ix: &Indices) -> Option<MemRef> {
         let src = srcs.first()?;
         match self.pointer(src) {
             Some(Pointer::Memory { wild, .. }) if !wild.is_empty() => {
@@ -283,7 +297,7 @@ impl<'a> Lower<'a, '_> {
                 None
             }
             Some(Pointer::Memory { mut mem, .. }) => {
-                mem.order = ix.order();
+                mem.order = order(ix.access);
                 Some(mem)
             }
             Some(Pointer::Unknown(why)) => {
@@ -298,25 +312,24 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Whether a pointer leads to one of the memories that the index names.
-    pub(super) fn mode_is(&mut self, dest: &Dest, src: &Src, ix: Indices<'_>) {
-        let modes = ix.text("mem_modes").or_else(|| ix.text("memory_modes")).unwrap_or("");
-        let names: &[&str] = match self.pointer(src) {
+    pub(super) fn mode_is(&mut self, dest: &Dest, src: &Src, ix: &Indices) {
+        let modes: &[Mode] = match self.pointer(src) {
             Some(Pointer::Memory { mem, .. }) => match mem.space {
-                Space::Shared => &["shared"],
-                Space::Local => &["function_temp", "shader_temp", "constant"],
-                Space::Global => &["global"],
-                Space::Buffer => &["ssbo"],
-                Space::Uniform => &["ubo"],
-                Space::Const => &["uniform", "push_const"],
+                Space::Shared => &[Mode::Shared],
+                Space::Local => &[Mode::FunctionTemp, Mode::ShaderTemp, Mode::Constant],
+                Space::Global => &[Mode::Global],
+                Space::Buffer => &[Mode::Ssbo],
+                Space::Uniform => &[Mode::Ubo],
+                Space::Const => &[Mode::Uniform, Mode::PushConst],
                 _ => &[],
             },
             _ => &[],
         };
-        if names.is_empty() {
+        if modes.is_empty() {
             self.unsupported(self.span, "generic pointers whose memory is not known are not supported");
             return self.define_undef(dest);
         }
-        let yes = modes.split('|').any(|mode| names.contains(&mode) || mode == "generic");
+        let yes = ix.modes.has(Mode::Generic) || modes.iter().any(|&mode| ix.modes.has(mode));
         let bits = self.dest_shape(dest).bits;
         let answer = self.boolean(Pred::Const(yes), bits);
         self.define(dest, &[answer]);
@@ -348,7 +361,7 @@ impl<'a> Lower<'a, '_> {
         self.define(dest, &[Comp::Word(length)]);
     }
 
-    pub(super) fn load_deref(&mut self, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+    pub(super) fn load_deref(&mut self, dest: &Dest, srcs: &[Src], ix: &Indices) {
         let shape = self.dest_shape(dest);
         match self.deref_memory(srcs, ix) {
             Some(mem) => {
@@ -359,11 +372,11 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    pub(super) fn store_deref(&mut self, srcs: &[Src], ix: Indices<'_>) {
+    pub(super) fn store_deref(&mut self, srcs: &[Src], ix: &Indices) {
         let (Some(mem), Some(data)) = (self.deref_memory(srcs, ix), srcs.get(1)) else { return };
         let shape = self.src_shape(data);
         let comps = self.src_comps(data);
-        self.store(mem, shape, &comps, Self::deref_write_mask(ix));
+        self.store(mem, shape, &comps, ix.write_mask.unwrap_or(u16::MAX));
     }
 }
 
@@ -372,22 +385,6 @@ pub(super) fn opaque(layout: &Layout) -> bool {
         Kind::Opaque => true,
         Kind::Array { element, .. } => opaque(element),
         _ => false,
-    }
-}
-
-/// How many images or samplers an element holds after `depth` lengths: 3 for `image2D[2][3]` and 0.
-fn opaque_stride(ty: &str, depth: usize) -> u32 {
-    let lengths = ty.split('[').skip(depth + 2);
-    lengths.filter_map(|n| n.trim_end_matches(']').parse::<u32>().ok()).fold(1, u32::wrapping_mul)
-}
-
-/// The alignment of a type's scalars: what an unaligned vector still has.
-fn scalar_align(layout: &Layout) -> u32 {
-    match &layout.kind {
-        Kind::Value(shape) => u32::from(shape.bits.max(8)) / 8,
-        Kind::Array { element, .. } => scalar_align(element),
-        Kind::Struct(members) => members.iter().map(|(.., m)| scalar_align(m)).max().unwrap_or(1),
-        Kind::Opaque => 1,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Floats: 32 and 64 bits as the machine (or a shared lowering) has them, 16 bits by way of 32.
 
 use super::super::alu::Op as N;
+use super::super::names::Stage;
 use super::Lower;
 use super::alu::{Lane, Lowered, int_type};
 use super::value::{Comp, Pred, Word};
@@ -281,7 +282,7 @@ impl Lower<'_, '_> {
     /// OpenCL asks for it everywhere.
     pub(super) fn quotient(&mut self, bits: u8, exact: bool, x: Comp, y: Comp) -> Comp {
         let ty = float_type(bits);
-        if bits == 64 || bits == 32 && self.module.shader.stage == "MESA_SHADER_KERNEL" {
+        if bits == 64 || bits == 32 && self.module.shader.stage == Stage::Kernel {
             return self.fop(Op::Div, ty, exact, &[x, y]);
         }
         let reciprocal = self.fop(Op::Rcp, ty, exact, &[y]);

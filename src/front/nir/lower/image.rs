@@ -1,42 +1,18 @@
 //! Image instructions: loads, stores, atomics, sizes.
 
+use super::super::alu::Base;
 use super::super::ast::{Dest, Src};
-use super::super::intrinsics::{self, Atomic, ImageOp, ImageRef};
+use super::super::indices::Indices;
+use super::super::intrinsics::{Atomic, ImageOp, ImageRef};
+use super::super::names::ValueType;
 use super::Lower;
 use super::deref::Pointer;
-use super::memory::Indices;
-use super::texture::{coordinates, dimension};
+use super::memory::order;
+use super::texture::coordinates;
 use super::value::{Comp, Word};
 use crate::format::{Format, Kind};
 use crate::ir::{Dim, Ext, Inst, Op, Surf, Type, ValueId};
 use arrayvec::ArrayVec;
-
-/// A format by the name that Gallium gives it: `r32_float`, `r8g8b8a8_unorm`, `r11g11b10_float`; none of `none`.
-pub(super) fn format(name: &str) -> Option<Format> {
-    let (channels, kind) = name.rsplit_once('_')?;
-    let kind = match kind {
-        "unorm" => Kind::Unorm,
-        "snorm" => Kind::Snorm,
-        "uint" => Kind::Uint,
-        "sint" => Kind::Sint,
-        "float" => Kind::Float,
-        _ => return None,
-    };
-    let bgra = channels == "b8g8r8a8";
-    let mut bits = [0; 4];
-    let mut rest = channels;
-    for (i, slot) in bits.iter_mut().enumerate() {
-        if rest.is_empty() {
-            break;
-        }
-        let letter = if bgra { ["b", "g", "r", "a"][i] } else { ["r", "g", "b", "a"][i] };
-        rest = rest.strip_prefix(letter)?;
-        let len = rest.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
-        *slot = rest[..len].parse().ok()?;
-        rest = &rest[len..];
-    }
-    rest.is_empty().then_some(Format { kind, bits, bgra })
-}
 
 impl Lower<'_, '_> {
     pub(super) fn image(
@@ -45,7 +21,7 @@ impl Lower<'_, '_> {
         op: ImageOp,
         dest: Option<&Dest>,
         srcs: &[Src],
-        ix: Indices<'_>,
+        ix: &Indices,
     ) {
         let result = self.image_inst(image, op, dest, srcs, ix);
         match (dest, result) {
@@ -61,45 +37,44 @@ impl Lower<'_, '_> {
         op: ImageOp,
         dest: Option<&Dest>,
         srcs: &[Src],
-        ix: Indices<'_>,
+        ix: &Indices,
     ) -> Option<ArrayVec<Comp, 16>> {
-        let Some(dim) = ix.text("image_dim").and_then(dimension) else {
+        let Some(dim) = ix.image_dim else {
             self.error(self.span, "the image's dimension is not known");
             return None;
         };
-        let array = ix.text("image_array") == Some("true");
+        let array = ix.image_array;
         let mut s = Surf {
             dim,
             array,
             image: 0,
             index: None,
             handle: None,
-            format: ix.text("format").and_then(format),
+            format: ix.format,
             mask: 0,
             ty: Type::U32,
             atom: None,
             coords: Vec::new(),
             sample: None,
             data: Vec::new(),
-            order: ix.order(),
+            order: order(ix.access),
             machine: None,
         };
         self.image_number(image, &srcs[0], &mut s)?;
         let shape = dest.map(|d| self.dest_shape(d));
         let comps = shape.map_or(0, |s| s.comps);
         let all = ((1u16 << comps.min(4)) - 1) as u8;
-        let float = |name: &str| match ix.text(name).map(|t| t.trim_end_matches(|c: char| c.is_ascii_digit()))
-        {
-            Some("float") => Some(Type::F32),
-            Some("int") => Some(Type::S32),
-            Some("uint") => Some(Type::U32),
-            _ => None,
-        };
         // Where the access names no type, the format does.
         let by_format = match s.format.map(|f| f.kind) {
             Some(Kind::Sint) => Type::S32,
             Some(Kind::Uint) => Type::U32,
             _ => Type::F32,
+        };
+        let channel = |ty: Option<ValueType>| match ty.map(|t| t.base) {
+            Some(Base::Float) => Type::F32,
+            Some(Base::Int) => Type::S32,
+            Some(Base::Uint) => Type::U32,
+            Some(Base::Bool) | None => by_format,
         };
         match op {
             ImageOp::Size | ImageOp::Samples => {
@@ -126,13 +101,13 @@ impl Lower<'_, '_> {
                 if s.format.is_none() {
                     self.needs_kepler("loads from images whose format is not declared")?;
                 }
-                s.ty = float("dest_type").unwrap_or(by_format);
+                s.ty = channel(ix.dest_type);
                 s.mask = all;
                 let ty = s.ty;
                 Some(self.surface(Op::Suld, ty, s, usize::from(comps)))
             }
             ImageOp::Store => {
-                s.ty = float("src_type").unwrap_or(by_format);
+                s.ty = channel(ix.src_type);
                 let data = self.src_comps(srcs.get(3)?);
                 let channels = s.format.map_or(4, Format::channels).min(data.len()).min(4);
                 s.mask = ((1u16 << channels) - 1) as u8;
@@ -143,7 +118,7 @@ impl Lower<'_, '_> {
             ImageOp::Atomic(_) | ImageOp::AtomicSwap => {
                 let named = match op {
                     ImageOp::Atomic(Some(op)) => Some(op),
-                    _ => ix.text("atomic_op").and_then(intrinsics::atomic_op),
+                    _ => ix.atomic_op,
                 };
                 let Some(named) = named else {
                     self.error(self.span, "the atomic operation is not known");
@@ -210,20 +185,5 @@ impl Lower<'_, '_> {
             return [Comp::Wide((*lo).into(), (*hi).into())].into_iter().collect();
         }
         values.iter().map(|&v| Comp::Word(v.into())).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gallium_names_are_read() {
-        assert_eq!(format("r32_float"), "r32f".parse().ok());
-        assert_eq!(format("r8g8b8a8_unorm"), "rgba8".parse().ok());
-        assert_eq!(format("r11g11b10_float"), "r11f_g11f_b10f".parse().ok());
-        assert_eq!(format("r10g10b10a2_unorm"), "rgb10_a2".parse().ok());
-        assert_eq!(format("b8g8r8a8_unorm"), "bgra8".parse().ok());
-        assert_eq!(format("none"), None);
     }
 }

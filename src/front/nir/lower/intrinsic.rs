@@ -1,8 +1,10 @@
 //! Intrinsics: by the table, to what lowers them.
 
-use super::super::ast::{self, Dest, Node, Place, RegDecl, RegRef, Src, SrcId};
+use super::super::alu::{Base, Op as N};
+use super::super::ast::{self, Dest, Node, Place, RegDecl, RegRef, Src, SrcId, UnknownKind};
+use super::super::indices::Indices;
 use super::super::intrinsics::{self, Barrier, Kind};
-use super::memory::Indices;
+use super::super::names::{self, Rounding, Scope as NirScope, TexOpcode};
 use super::value::{Comp, Word};
 use super::{Lower, Reg, Shape, class, words};
 use crate::diag::Diagnostic;
@@ -14,22 +16,9 @@ fn reg_number(index: u32) -> u32 {
 }
 
 impl<'a> Lower<'a, '_> {
-    pub(super) fn intrinsic(&mut self, i: &'a ast::Intrinsic<'a>) {
-        let srcs = self.fun.srcs(i.srcs);
-        let ix = Indices(self.fun.indices(i.indices));
-        let Some(info) = intrinsics::lookup(i.name) else {
-            let d =
-                Diagnostic::unsupported(format!("intrinsic `{}` is not supported", i.name)).at(self.span, "");
-            // Nobody reads the suggestions of a thousand errors.
-            let near = if self.module.diags.is_full() { None } else { intrinsics::nearest(i.name) };
-            self.module.diags.push(d.did_you_mean(near));
-            return self.undef(i.dest.as_ref());
-        };
-        if srcs.len() != usize::from(info.srcs) {
-            let message = format!("`{}` takes {} sources, not {}", i.name, info.srcs, srcs.len());
-            self.error(self.span, message);
-            return self.undef(i.dest.as_ref());
-        }
+    pub(super) fn intrinsic(&mut self, i: &ast::Intrinsic) {
+        let fun = self.fun;
+        let (srcs, ix, info) = (fun.srcs(i.srcs), fun.indices(i.indices), i.info);
         let dest = match (&i.dest, info.kind) {
             (Some(dest), _) => *dest,
             (None, Kind::Store(mem)) => return self.store_intrinsic(mem, srcs, ix),
@@ -43,20 +32,18 @@ impl<'a> Lower<'a, '_> {
                 return self.store_reg(&srcs[0], &srcs[1], Some(id), ix);
             }
             (None, Kind::Nothing) => return,
-            (None, _) => return self.error(self.span, format!("`{}` has a result", i.name)),
+            (None, _) => return self.error(self.span, format!("`{}` has a result", info.name)),
         };
         match info.kind {
             Kind::Load(mem) => self.load_intrinsic(mem, &dest, srcs, ix),
             Kind::Atomic(mem, Some(op)) => self.atomic_intrinsic(mem, op, &dest, srcs, ix),
-            Kind::Atomic(mem, None) | Kind::AtomicSwap(mem) => {
-                match ix.text("atomic_op").and_then(intrinsics::atomic_op) {
-                    Some(op) => self.atomic_intrinsic(mem, op, &dest, srcs, ix),
-                    None => {
-                        self.error(self.span, "the atomic operation is not known");
-                        self.define_undef(&dest);
-                    }
+            Kind::Atomic(mem, None) | Kind::AtomicSwap(mem) => match ix.atomic_op {
+                Some(op) => self.atomic_intrinsic(mem, op, &dest, srcs, ix),
+                None => {
+                    self.error(self.span, "the atomic operation is not known");
+                    self.define_undef(&dest);
                 }
-            }
+            },
             Kind::Image(image, op) => self.image(image, op, Some(&dest), srcs, ix),
             Kind::System(value) => self.system(value, &dest),
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
@@ -73,7 +60,7 @@ impl<'a> Lower<'a, '_> {
             }
             Kind::Param => {
                 let shape = self.dest_shape(&dest);
-                match self.param(ix.uint("param_idx") as usize) {
+                match self.param(ix.param as usize) {
                     Some((have, comps)) if have == shape => self.define(&dest, &comps),
                     _ => {
                         self.error(self.span, "the function has no such parameter");
@@ -96,15 +83,34 @@ impl<'a> Lower<'a, '_> {
             }
             Kind::ConvertAluTypes => self.convert_types(&dest, &srcs[0], ix),
             Kind::Store(_) | Kind::Barrier(_) | Kind::CopyDeref | Kind::MemcpyDeref => {
-                self.error(self.span, format!("`{}` has no result", i.name));
+                self.error(self.span, format!("`{}` has no result", info.name));
                 self.define_undef(&dest);
             }
             Kind::StoreReg | Kind::StoreRegIndirect | Kind::Nothing => self.define_undef(&dest),
         }
     }
 
-    fn undef(&mut self, dest: Option<&Dest>) {
-        if let Some(dest) = dest {
+    /// What the parser does not know.
+    pub(super) fn unknown(&mut self, unknown: &ast::Unknown<'_>) {
+        let name = unknown.name;
+        let d = match unknown.kind {
+            UnknownKind::Intrinsic => Diagnostic::unsupported(format!("intrinsic `{name}` is not supported")),
+            UnknownKind::TexOpcode => {
+                Diagnostic::unsupported(format!("texture operation `{name}` is not supported"))
+            }
+            UnknownKind::TexRole => {
+                Diagnostic::unsupported(format!("textures with `{name}` are not supported"))
+            }
+        };
+        // Nobody reads the suggestions of a thousand errors.
+        let near = match unknown.kind {
+            _ if self.module.diags.is_full() => None,
+            UnknownKind::Intrinsic => intrinsics::nearest(name),
+            UnknownKind::TexOpcode => names::nearest::<TexOpcode>(name),
+            UnknownKind::TexRole => None,
+        };
+        self.module.diags.push(d.at(unknown.span, "").did_you_mean(near));
+        if let Some(dest) = &unknown.dest {
             self.define_undef(dest);
         }
     }
@@ -115,22 +121,19 @@ impl<'a> Lower<'a, '_> {
 
     // ---- barriers
 
-    fn barrier(&mut self, barrier: Barrier, ix: Indices<'_>) {
+    fn barrier(&mut self, barrier: Barrier, ix: &Indices) {
         let (execution, memory) = match barrier {
             Barrier::Execution => (true, None),
             Barrier::Device => (false, Some(Scope::Gpu)),
             Barrier::Workgroup => (false, Some(Scope::Cta)),
             Barrier::Scoped => {
-                let is = |name: &str, scope: &str| ix.text(name) == Some(scope);
-                let semantics = ix.text("mem_semantics").unwrap_or("NONE");
-                let modes = ix.text("mem_modes").unwrap_or("");
-                let ordered = semantics != "NONE" && !matches!(modes, "" | "0");
-                let memory = match ix.text("mem_scope").or_else(|| ix.text("memory_scope")) {
-                    Some("DEVICE" | "QUEUE_FAMILY") if ordered => Some(Scope::Gpu),
-                    Some("WORKGROUP") if ordered => Some(Scope::Cta),
+                let ordered = !ix.semantics.is_empty() && !ix.modes.is_empty();
+                let memory = match ix.memory_scope {
+                    NirScope::Device | NirScope::QueueFamily if ordered => Some(Scope::Gpu),
+                    NirScope::Workgroup if ordered => Some(Scope::Cta),
                     _ => None,
                 };
-                let execution = is("exec_scope", "WORKGROUP") || is("execution_scope", "WORKGROUP");
+                let execution = ix.execution_scope == NirScope::Workgroup;
                 (execution, memory)
             }
         };
@@ -154,21 +157,20 @@ impl<'a> Lower<'a, '_> {
 
     // ---- registers as intrinsics
 
-    fn declare_reg(&mut self, dest: &Dest, ix: Indices<'_>) {
-        let shape =
-            Shape { bits: ix.uint("bit_size").min(64) as u8, comps: ix.uint("num_components").min(16) as u8 };
+    fn declare_reg(&mut self, dest: &Dest, ix: &Indices) {
+        let shape = Shape { bits: ix.bit_size.min(64) as u8, comps: ix.num_components.min(16) as u8 };
         self.define(dest, &[Comp::Word(Word::Imm(0))]);
         let Dest::Ssa(def) = dest else { return };
         if !matches!(shape.bits, 1 | 8 | 16 | 32 | 64) || shape.comps == 0 {
             return self.error(self.span, "no such size of a register");
         }
-        let elems = ix.uint("num_array_elems");
+        let elems = ix.num_array_elems;
         let number = reg_number(def.index);
         let indexed = self.fun.body.iter().any(|(node, _)| {
             let Node::Intrinsic(i) = node else { return false };
-            let at = match i.name {
-                "load_reg_indirect" => 0,
-                "store_reg_indirect" => 1,
+            let at = match i.info.kind {
+                Kind::LoadRegIndirect => 0,
+                Kind::StoreRegIndirect => 1,
                 _ => return false,
             };
             self.fun.srcs(i.srcs).get(at).is_some_and(|s| s.place == Place::Ssa(def.index))
@@ -184,7 +186,7 @@ impl<'a> Lower<'a, '_> {
         self.regs.insert(number, (decl, reg));
     }
 
-    fn reg_of(&mut self, src: &Src, indirect: Option<SrcId>, ix: Indices<'_>) -> Option<RegRef> {
+    fn reg_of(&mut self, src: &Src, indirect: Option<SrcId>, ix: &Indices) -> Option<RegRef> {
         let number = match src.place {
             Place::Ssa(index) => reg_number(index),
             Place::Reg(_) => 0,
@@ -193,18 +195,16 @@ impl<'a> Lower<'a, '_> {
             self.error(src.span, "this is no register");
             return None;
         }
-        Some(RegRef { index: number, base: ix.uint("base"), indirect })
+        Some(RegRef { index: number, base: ix.base, indirect })
     }
 
-    fn load_reg(&mut self, dest: &Dest, reg: &Src, indirect: Option<SrcId>, ix: Indices<'_>) {
+    fn load_reg(&mut self, dest: &Dest, reg: &Src, indirect: Option<SrcId>, ix: &Indices) {
         let shape = self.dest_shape(dest);
         let Some(reg) = self.reg_of(reg, indirect, ix) else { return self.define_undef(dest) };
         let mut comps: Vec<Comp> =
             (0..usize::from(shape.comps)).map(|i| self.read_reg(&reg, i, self.span)).collect();
-        for (name, op) in
-            [("legacy_fabs", super::super::alu::Op::Fabs), ("legacy_fneg", super::super::alu::Op::Fneg)]
-        {
-            if ix.uint(name) != 0 {
+        for (asked, op) in [(ix.abs, N::Fabs), (ix.neg, N::Fneg)] {
+            if asked {
                 for c in &mut comps {
                     *c = self.unary(op, shape.bits, *c);
                 }
@@ -213,16 +213,16 @@ impl<'a> Lower<'a, '_> {
         self.define(dest, &comps);
     }
 
-    fn store_reg(&mut self, data: &Src, reg: &Src, indirect: Option<SrcId>, ix: Indices<'_>) {
+    fn store_reg(&mut self, data: &Src, reg: &Src, indirect: Option<SrcId>, ix: &Indices) {
         let Some(reg) = self.reg_of(reg, indirect, ix) else { return };
         let bits = self.src_shape(data).bits;
         let mut comps = self.src_comps(data);
-        if ix.uint("legacy_fsat") != 0 {
+        if ix.sat {
             for c in &mut comps {
                 *c = self.saturate(*c, bits);
             }
         }
-        let mask = Self::deref_write_mask(ix);
+        let mask = ix.write_mask.unwrap_or(u16::MAX);
         // The mask says which of the data's components are written, each to its own place.
         let written: Vec<Comp> =
             comps.iter().enumerate().filter(|(i, _)| mask >> i & 1 != 0).map(|(_, c)| *c).collect();
@@ -231,35 +231,31 @@ impl<'a> Lower<'a, '_> {
 
     // ---- conversions with types in their indices
 
-    fn convert_types(&mut self, dest: &Dest, src: &Src, ix: Indices<'_>) {
-        use super::super::alu::Op as N;
-        let (from, to) = (ix.text("src_type").unwrap_or(""), ix.text("dest_type").unwrap_or(""));
-        let base = |t: &str| t.trim_end_matches(|c: char| c.is_ascii_digit()).to_string();
+    fn convert_types(&mut self, dest: &Dest, src: &Src, ix: &Indices) {
         let shape = self.dest_shape(dest);
         let sbits = self.src_shape(src).bits;
-        let op = match (base(from).as_str(), base(to).as_str()) {
-            ("float", "float") => N::F2F,
-            ("float", "int") => N::F2I,
-            ("float", "uint") => N::F2U,
-            ("int", "float") => N::I2F,
-            ("uint", "float") => N::U2F,
-            ("int", "int" | "uint") => N::I2I,
-            ("uint", "int" | "uint") => N::U2U,
+        let op = match (ix.src_type.map(|t| t.base), ix.dest_type.map(|t| t.base)) {
+            (Some(Base::Float), Some(Base::Float)) => N::F2F,
+            (Some(Base::Float), Some(Base::Int)) => N::F2I,
+            (Some(Base::Float), Some(Base::Uint)) => N::F2U,
+            (Some(Base::Int), Some(Base::Float)) => N::I2F,
+            (Some(Base::Uint), Some(Base::Float)) => N::U2F,
+            (Some(Base::Int), Some(Base::Int | Base::Uint)) => N::I2I,
+            (Some(Base::Uint), Some(Base::Int | Base::Uint)) => N::U2U,
             _ => {
                 self.error(self.span, "no such conversion");
                 return self.define_undef(dest);
             }
         };
-        let rounds = !matches!(ix.text("rounding_mode"), None | Some("undef"));
-        if ix.text("saturate").is_some_and(|s| s != "0" && s != "false") || rounds && op != N::F2F {
+        if ix.saturate || ix.rounding != Rounding::Any && op != N::F2F {
             self.unsupported(self.span, "conversions that saturate or round are not supported in this form");
             return self.define_undef(dest);
         }
-        let rnd = match ix.text("rounding_mode") {
-            Some("ru") => Rnd::Up,
-            Some("rd") => Rnd::Down,
-            Some("rtz") => Rnd::Zero,
-            _ => Rnd::Near,
+        let rnd = match ix.rounding {
+            Rounding::Up => Rnd::Up,
+            Rounding::Down => Rnd::Down,
+            Rounding::Zero => Rnd::Zero,
+            Rounding::Any | Rounding::Near => Rnd::Near,
         };
         let comps: Vec<Comp> = self.src_comps(src).to_vec();
         let mut out = Vec::new();

@@ -4,75 +4,33 @@
 //! the widest accesses that this proves aligned and asserts no more. Bounds of storage buffers and the places of
 //! uniform blocks are `lower/buffers`' business, by memory space.
 
-use super::super::ast::{Dest, Index, Src};
+use super::super::ast::{Dest, Src};
+use super::super::indices::Indices;
 use super::super::intrinsics::{Atomic, Mem};
+use super::super::names::{Access, Set};
 use super::value::{Comp, Word};
 use super::{Lower, Shape};
 use crate::driver::CONST_BANK_BYTES;
 use crate::ir::{Align, AtomOp, Cond, Inst, MemRef, Merge, Op, Order, Space, Src as Operand, Type};
 use arrayvec::ArrayVec;
 
-/// The bits of `access=`, as 22.3 numbers them.
-const COHERENT: u32 = 1;
-const VOLATILE: u32 = 4;
-
-/// The indices of an intrinsic, by name.
-#[derive(Clone, Copy)]
-pub(super) struct Indices<'a>(pub &'a [Index<'a>]);
-
-impl<'a> Indices<'a> {
-    pub(super) fn text(self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|i| i.name == name).map(|i| i.value)
+/// How an access is ordered that has these qualifiers.
+pub(super) fn order(access: Access) -> Order {
+    if access.has(Access::VOLATILE) {
+        Order::Volatile
+    } else if access.has(Access::COHERENT.with(Access::ATOMIC)) {
+        Order::Coherent
+    } else {
+        Order::Weak
     }
+}
 
-    pub(super) fn int(self, name: &str) -> Option<i64> {
-        self.text(name)?.parse().ok()
-    }
-
-    /// An unsigned number, 0 where it is absent or out of range.
-    pub(super) fn uint(self, name: &str) -> u32 {
-        self.int(name).and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
-    }
-
-    pub(super) fn order(self) -> Order {
-        self.order_of("access")
-    }
-
-    /// What an index of access qualifiers asks for.
-    pub(super) fn order_of(self, name: &str) -> Order {
-        let access = self.text(name).unwrap_or("0");
-        let has = |bit: u32, word: &str| match access.parse::<u32>() {
-            Ok(bits) => bits & bit != 0,
-            Err(_) => access.split('|').any(|w| w == word),
-        };
-        if has(VOLATILE, "volatile") {
-            Order::Volatile
-        } else if has(COHERENT, "coherent") || has(0, "atomic") {
-            Order::Coherent
-        } else {
-            Order::Weak
-        }
-    }
-
-    /// Components written; `all` where the text names none.
-    fn write_mask(self, all: u16) -> u16 {
-        let Some(letters) = self.text("wrmask").or_else(|| self.text("write_mask")) else { return all };
-        // `x` to `w` in vectors of up to four components, `a` to `p` in longer ones.
-        letters.bytes().fold(0, |mask, letter| match letter {
-            b'x'..=b'z' => mask | 1 << (letter - b'x'),
-            b'w' => mask | 8,
-            b'a'..=b'p' => mask | 1 << (letter - b'a'),
-            _ => mask,
-        })
-    }
-
-    /// What is said of the address of an access to components of `bits` bits.
-    fn align(self, bits: u8) -> Align {
-        match self.uint("align_mul") {
-            0 => Align::multiple_of(u32::from(bits.max(8)) / 8),
-            mul if mul.is_power_of_two() => Align::new(mul, self.uint("align_offset")),
-            _ => Align::ANY,
-        }
+/// What is said of the address of an access to components of `bits` bits.
+fn align(ix: &Indices, bits: u8) -> Align {
+    match ix.align_mul {
+        0 => Align::multiple_of(u32::from(bits.max(8)) / 8),
+        mul if mul.is_power_of_two() => Align::new(mul, ix.align_offset),
+        _ => Align::ANY,
     }
 }
 
@@ -121,10 +79,10 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The place that the sources (without a store's data) and indices of an intrinsic name.
-    fn place(&mut self, mem: Mem, srcs: &[Src], ix: Indices<'_>, bits: u8) -> Option<MemRef> {
+    fn place(&mut self, mem: Mem, srcs: &[Src], ix: &Indices, bits: u8) -> Option<MemRef> {
         let abi = self.module.request.abi;
         let first = srcs.first()?;
-        let base = ix.uint("base");
+        let base = ix.base;
         let space = match mem {
             Mem::Global
             | Mem::Global2x32
@@ -139,13 +97,13 @@ impl<'a> Lower<'a, '_> {
             Mem::Constant => {
                 let mut r = self.constants(base)?;
                 let (start, offset) = (r.offset, self.src_comp(first, 0).word());
-                r.align = ix.align(bits).plus(start.wrapping_sub(base as i32));
+                r.align = align(ix, bits).plus(start.wrapping_sub(base as i32));
                 return Some(self.at(r, offset, start as u32));
             }
             Mem::Deref => return None,
         };
-        let mut r = MemRef::new(space).with_align(ix.align(bits));
-        r.order = ix.order();
+        let mut r = MemRef::new(space).with_align(align(ix, bits));
+        r.order = order(ix.access);
         Some(match mem {
             Mem::Global | Mem::GlobalConstant => {
                 let a = self.src_comp(first, 0);
@@ -171,7 +129,7 @@ impl<'a> Lower<'a, '_> {
             Mem::UboVec4 => {
                 let r = self
                     .numbered(r, first)
-                    .with_align(Align::new(16, ix.uint("component") * u32::from(bits) / 8));
+                    .with_align(Align::new(16, ix.component.wrapping_mul(u32::from(bits) / 8)));
                 let slot = self.src_comp(srcs.get(1)?, 0).word();
                 let offset = self.e.op2(Op::Shl, Type::U32, slot, 4);
                 self.at(r, offset, base.wrapping_mul(16).wrapping_add(r.align.rest))
@@ -203,7 +161,7 @@ impl<'a> Lower<'a, '_> {
         })
     }
 
-    pub(super) fn load_intrinsic(&mut self, mem: Mem, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+    pub(super) fn load_intrinsic(&mut self, mem: Mem, dest: &Dest, srcs: &[Src], ix: &Indices) {
         let shape = self.dest_shape(dest);
         if mem == Mem::Deref {
             return self.load_deref(dest, srcs, ix);
@@ -222,7 +180,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// A load where it ends before the bound, zeros where it does not.
-    fn load_bounded(&mut self, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+    fn load_bounded(&mut self, dest: &Dest, srcs: &[Src], ix: &Indices) {
         let shape = self.dest_shape(dest);
         let offset = self.src_comp(&srcs[1], 0).word();
         let bound = self.src_comp(&srcs[2], 0).word();
@@ -258,7 +216,7 @@ impl<'a> Lower<'a, '_> {
         self.define(dest, &comps);
     }
 
-    pub(super) fn store_intrinsic(&mut self, mem: Mem, srcs: &[Src], ix: Indices<'_>) {
+    pub(super) fn store_intrinsic(&mut self, mem: Mem, srcs: &[Src], ix: &Indices) {
         if mem == Mem::Deref {
             return self.store_deref(srcs, ix);
         }
@@ -266,12 +224,8 @@ impl<'a> Lower<'a, '_> {
         let shape = self.src_shape(data);
         if let Some(r) = self.place(mem, rest, ix, shape.bits) {
             let comps = self.src_comps(data);
-            self.store(r, shape, &comps, ix.write_mask(u16::MAX));
+            self.store(r, shape, &comps, ix.write_mask.unwrap_or(u16::MAX));
         }
-    }
-
-    pub(super) fn deref_write_mask(ix: Indices<'_>) -> u16 {
-        ix.write_mask(u16::MAX)
     }
 
     /// Loads components that lie one after another.
@@ -421,14 +375,7 @@ impl<'a> Lower<'a, '_> {
 
     // ---- atomics
 
-    pub(super) fn atomic_intrinsic(
-        &mut self,
-        mem: Mem,
-        op: Atomic,
-        dest: &Dest,
-        srcs: &[Src],
-        ix: Indices<'_>,
-    ) {
+    pub(super) fn atomic_intrinsic(&mut self, mem: Mem, op: Atomic, dest: &Dest, srcs: &[Src], ix: &Indices) {
         let bits = self.dest_shape(dest).bits;
         let data = if matches!(op, Atomic::CompSwap | Atomic::FcompSwap) { 2 } else { 1 };
         let Some(split) = srcs.len().checked_sub(data) else { return self.define_undef(dest) };

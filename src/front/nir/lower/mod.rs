@@ -35,6 +35,7 @@ mod variable;
 mod wide;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
+use super::names::Stage;
 use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
@@ -104,7 +105,7 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
 
 /// The kernel asked for, by its own name or by the one that it had before it was wrapped.
 fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostics> {
-    if !matches!(shader.stage, "MESA_SHADER_COMPUTE" | "MESA_SHADER_KERNEL" | "") {
+    if !matches!(shader.stage, Stage::Compute | Stage::Kernel) {
         let message = format!("`{}` is no compute stage", shader.stage);
         let refused = Diagnostic::unsupported(message).at(shader.stage_span, "");
         return Err(refused.help("only compute shaders and kernels are compiled").into());
@@ -161,6 +162,7 @@ struct Module<'a> {
     /// The shader's variables by name.
     vars: FxHashMap<&'a str, &'a ast::Variable<'a>>,
     uniforms_placed: bool,
+    layouts: types::Layouts,
     /// Where shared variables lie.
     shared_vars: FxHashMap<&'a str, u32>,
     /// Where the shader's temporaries lie in private memory.
@@ -190,7 +192,8 @@ impl<'a> Module<'a> {
             private_bytes: scratch.map_or(0, |(start, pad)| start + shader.scratch_size + pad),
             scratch: scratch.map_or(0, |(start, _)| start),
             vars: by_variable_name(&shader.vars),
-            uniforms_placed: variable::uniforms_placed(&shader.vars),
+            uniforms_placed: variable::uniforms_placed(shader),
+            layouts: types::Layouts::default(),
             shared_vars: FxHashMap::default(),
             shader_temps: FxHashMap::default(),
             constants: variable::Constants::default(),
@@ -332,7 +335,7 @@ struct Lower<'a, 'f> {
     defs: Vec<DefRun>,
     comps: Vec<Comp>,
     /// What values that came from derefs point to.
-    places: FxHashMap<u32, deref::Pointer<'a>>,
+    places: FxHashMap<u32, deref::Pointer>,
     regs: FxHashMap<u32, (ast::RegDecl, Reg)>,
     /// This function's variables by name.
     vars: FxHashMap<&'a str, &'a ast::Variable<'a>>,
@@ -420,6 +423,7 @@ impl<'a> Lower<'a, '_> {
             Node::Intrinsic(intrinsic) => self.intrinsic(intrinsic),
             Node::Tex(tex) => self.texture(tex),
             Node::Deref(deref) => self.deref(deref),
+            Node::Unknown(unknown) => self.unknown(unknown),
             Node::ParallelCopy(range) => {
                 let copies = self.fun.copies(*range);
                 let values: Vec<_> = copies.iter().map(|(_, src)| self.src_comps(src)).collect();

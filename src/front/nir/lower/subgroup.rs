@@ -5,16 +5,16 @@
 
 use super::super::alu::Op as N;
 use super::super::ast::{Dest, Src};
+use super::super::indices::Indices;
 use super::super::intrinsics::Subgroup;
 use super::alu::Lane;
-use super::memory::Indices;
 use super::value::{Comp, Pred, Word};
 use super::{Lower, class, words};
 use crate::ir::{Aux, Class, Cond, Inst, Merge, Op, ShflOp, Sv, Type, VoteOp};
 use arrayvec::ArrayVec;
 
 impl Lower<'_, '_> {
-    pub(super) fn subgroup(&mut self, op: Subgroup, dest: &Dest, srcs: &[Src], ix: Indices<'_>) {
+    pub(super) fn subgroup(&mut self, op: Subgroup, dest: &Dest, srcs: &[Src], ix: &Indices) {
         let shape = self.dest_shape(dest);
         let bits = srcs.first().map_or(32, |s| self.src_shape(s).bits);
         let values: ArrayVec<Comp, 16> = srcs.first().map(|s| self.src_comps(s)).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Lower<'_, '_> {
             }
             Subgroup::Rotate => {
                 // Within the lane's cluster.
-                let cluster = match ix.uint("cluster_size") {
+                let cluster = match ix.cluster_size {
                     n if n.is_power_of_two() && n < 32 => n,
                     _ => 32,
                 };
@@ -211,13 +211,18 @@ impl Lower<'_, '_> {
     }
 
     /// Over the active lanes of the lane's cluster, or over those before it.
-    fn reduce(&mut self, op: Subgroup, c: Comp, bits: u8, ix: Indices<'_>) -> Option<Comp> {
-        let name = ix.text("reduction_op").unwrap_or("");
-        let Some((n, identity)) = reduction(name, bits) else {
-            self.unsupported(self.span, format!("a reduction by `{name}` of {bits} bits is not supported"));
+    fn reduce(&mut self, op: Subgroup, c: Comp, bits: u8, ix: &Indices) -> Option<Comp> {
+        let Some(info) = ix.reduction_op else {
+            self.error(self.span, "the operation of the reduction is not known");
             return None;
         };
-        let cluster = match ix.uint("cluster_size") {
+        let n = info.op;
+        let Some(identity) = identity(n, bits) else {
+            let message = format!("a reduction by `{}` of {bits} bits is not supported", info.name);
+            self.unsupported(self.span, message);
+            return None;
+        };
+        let cluster = match ix.cluster_size {
             0 => 32,
             size if size.is_power_of_two() && size <= 32 => size,
             _ => {
@@ -274,28 +279,24 @@ impl Lower<'_, '_> {
     }
 }
 
-/// The opcode of a reduction, and what it begins with.
-fn reduction(name: &str, bits: u8) -> Option<(N, u64)> {
+/// What a reduction begins with.
+fn identity(op: N, bits: u8) -> Option<u64> {
     let ones = u64::MAX >> (64 - u32::from(bits.max(1)));
     let float = |x: f64| match bits {
         64 => x.to_bits(),
         16 => half::f16::from_f64(x).to_bits().into(),
         _ => (x as f32).to_bits().into(),
     };
-    Some(match name {
-        "iadd" => (N::Iadd, 0),
-        "imul" => (N::Imul, 1),
-        "imin" => (N::Imin, ones >> 1),
-        "imax" => (N::Imax, ones ^ ones >> 1),
-        "umin" => (N::Umin, ones),
-        "umax" => (N::Umax, 0),
-        "iand" => (N::Iand, ones),
-        "ior" => (N::Ior, 0),
-        "ixor" => (N::Ixor, 0),
-        "fadd" if bits > 8 => (N::Fadd, float(-0.0)),
-        "fmul" if bits > 8 => (N::Fmul, float(1.0)),
-        "fmin" if bits > 8 => (N::Fmin, float(f64::INFINITY)),
-        "fmax" if bits > 8 => (N::Fmax, float(f64::NEG_INFINITY)),
+    Some(match op {
+        N::Iadd | N::Umax | N::Ior | N::Ixor => 0,
+        N::Imul => 1,
+        N::Imin => ones >> 1,
+        N::Imax => ones ^ ones >> 1,
+        N::Umin | N::Iand => ones,
+        N::Fadd if bits > 8 => float(-0.0),
+        N::Fmul if bits > 8 => float(1.0),
+        N::Fmin if bits > 8 => float(f64::INFINITY),
+        N::Fmax if bits > 8 => float(f64::NEG_INFINITY),
         _ => return None,
     })
 }

@@ -4,137 +4,114 @@
 //! form. In the older one it follows from the sampler variable that covers the number, or failing that from the
 //! number of coordinates.
 
-use super::super::ast::{self, TexArg, TexValue};
+use super::super::alu::Base;
+use super::super::ast::{self, Src};
+use super::super::names::{Mode, TexOpcode, TexRole as Role};
+use super::super::types::Type as NirType;
 use super::Lower;
 use super::deref::Pointer;
 use super::value::{Comp, Word};
-use crate::diag::{Diagnostic, closest};
-use crate::ir::{Dim, Ext, Inst, Op, Tex, TexOp, TexRole, Type, ValueId};
+use crate::ir::{Dim, Ext, Inst, Op, Rnd, Tex, TexOp, TexRole, Type, ValueId};
 use arrayvec::ArrayVec;
 
-/// Dimension, array, shadow: of a sampler type's name, `usampler2DArrayShadow`.
-pub(super) fn sampler_kind(ty: &str) -> Option<(Dim, bool)> {
-    let at = ["sampler", "texture", "image"].iter().find_map(|k| ty.find(k).map(|i| i + k.len()))?;
-    let name = ty[at..].split('[').next()?;
-    let array = name.contains("Array");
-    let name = name.replace("Array", "").replace("Shadow", "");
-    Some((dimension(&name)?, array))
+/// Dimension, and whether there are layers.
+type Kind = (Dim, bool);
+
+/// The operands of an instruction by what they are.
+#[derive(Clone, Copy)]
+struct Sources<'a>(&'a [(Role, Src)]);
+
+impl<'a> Sources<'a> {
+    fn get(self, role: Role) -> Option<&'a Src> {
+        self.0.iter().find(|(r, _)| *r == role).map(|(_, src)| src)
+    }
 }
 
-/// `2D`, `Cube`, `2D-MSAA`, …
-pub(super) fn dimension(name: &str) -> Option<Dim> {
-    Some(match name {
-        "1D" => Dim::D1,
-        "2D" | "2DRect" | "Rect" | "Subpass" | "ExternalOES" => Dim::D2,
-        "3D" => Dim::D3,
-        "Cube" => Dim::Cube,
-        "Buffer" | "Buf" => Dim::Buffer,
-        "2DMS" | "2D-MSAA" | "Subpass-MSAA" => Dim::Ms,
-        _ => return None,
-    })
+/// A texture or sampler: its number, and what is added to that.
+struct Place {
+    number: u16,
+    index: Word,
 }
 
-/// Operands that instructions may have; the numbers of texture and sampler, gathered component and offsets besides.
-const OPERANDS: &[&str] = &[
-    "coord",
-    "projector",
-    "comparator",
-    "offset",
-    "bias",
-    "lod",
-    "min_lod",
-    "ms_index",
-    "ddx",
-    "ddy",
-    "texture_deref",
-    "sampler_deref",
-    "texture_offset",
-    "sampler_offset",
-    "texture_handle",
-    "sampler_handle",
-];
-
-impl<'a> Lower<'a, '_> {
-    pub(super) fn texture(&mut self, tex: &'a ast::Tex<'a>) {
-        let args = self.fun.tex_args(tex.args);
+impl Lower<'_, '_> {
+    pub(super) fn texture(&mut self, tex: &ast::Tex) {
         let shape = self.dest_shape(&tex.dest);
-        if tex.op == "samples_identical" {
+        if tex.op == TexOpcode::SamplesIdentical {
             // "No" is always a right answer.
             return self.define(&tex.dest, &[Comp::constant(shape.bits, 0)]);
         }
-        for arg in args {
-            let known = match arg.value {
-                TexValue::Src(_) => OPERANDS.contains(&arg.kind),
-                TexValue::Flag => arg.kind != "sparse",
-                _ => true,
-            };
-            if !known {
-                self.unsupported(arg.span, format!("textures with `{}` are not supported", arg.kind));
-                return self.define_undef(&tex.dest);
+        match self.texture_inst(tex, shape.comps) {
+            Some(comps) if shape.bits == 16 && tex.ty.base == Base::Float => {
+                let halves: ArrayVec<Comp, 16> =
+                    comps.into_iter().map(|c| Comp::Word(self.half_of(c, Rnd::Near))).collect();
+                self.define(&tex.dest, &halves);
             }
-        }
-        match self.texture_inst(tex, args, shape.comps) {
-            Some(comps) => {
-                let comps: ArrayVec<Comp, 16> = match shape.bits {
-                    32 => comps,
-                    16 if tex.ty.starts_with("float") => {
-                        comps.into_iter().map(|c| Comp::Word(self.half_of(c, crate::ir::Rnd::Near))).collect()
-                    }
-                    _ => comps,
-                };
-                self.define(&tex.dest, &comps);
-            }
+            Some(comps) => self.define(&tex.dest, &comps),
             None => self.define_undef(&tex.dest),
         }
     }
 
-    /// The sampler variable that covers a texture number.
-    fn sampler_variable(&self, number: u32) -> Option<(Dim, bool)> {
-        self.module.shader.vars.iter().find_map(|v| {
-            let kind = sampler_kind(v.ty)?;
-            let (_, binding) = v.place?;
-            let len =
-                v.ty.split_once('[')
-                    .map_or(1, |(_, rest)| rest.split(']').next().and_then(|n| n.parse().ok()).unwrap_or(1));
-            (v.mode == "uniform" && (binding..binding.saturating_add(len)).contains(&number)).then_some(kind)
-        })
+    fn texture_inst(&mut self, tex: &ast::Tex, comps: u8) -> Option<ArrayVec<Comp, 16>> {
+        let srcs = Sources(self.fun.tex_srcs(tex.srcs));
+        let coord = srcs.get(Role::Coord).map(|s| self.src_comps(s)).unwrap_or_default();
+        let (texture, sampler, kind) = self.places(tex, srcs)?;
+        let kind = kind.or_else(|| self.sampler_variable(texture.number.into()));
+        let (dim, array) = texture_kind(tex.dim, kind, coord.len());
+        let min_lod = srcs.get(Role::MinLod).map(|s| self.src_comp(s, 0));
+        let op = self.operation(tex.op, min_lod.is_some())?;
+        let all = (1u16 << comps.min(4)) - 1;
+        let mut t = Tex {
+            op,
+            dim,
+            array,
+            shadow: srcs.get(Role::Comparator).is_some(),
+            texture: texture.number,
+            sampler: sampler.number,
+            mask: if tex.op == TexOpcode::QueryLevels { 8 } else { all as u8 },
+            component: tex.component,
+            level_zero: false,
+            offset: None,
+            ty: match tex.ty.base {
+                Base::Int => Type::S32,
+                Base::Uint | Base::Bool => Type::U32,
+                Base::Float => Type::F32,
+            },
+            operands: Vec::new(),
+            indirect: false,
+            machine_offsets: false,
+        };
+        self.coordinates(&mut t, srcs, coord);
+        self.levels(&mut t, srcs, min_lod);
+        if op != TexOp::Fetch {
+            self.texel_offsets(&mut t, tex.offsets, srcs.get(Role::Offset))?;
+        }
+        self.numbers(&mut t, srcs, texture.index, sampler.index)?;
+        let mut inst = Inst::new(Op::Tex, t.ty);
+        let mut out = ArrayVec::new();
+        for _ in 0..t.mask.count_ones() {
+            let d = self.e.b.gpr();
+            inst.dsts.push(d);
+            out.push(Comp::Word(d.into()));
+        }
+        inst.ext = Some(Box::new(Ext::Tex(t)));
+        self.e.b.push(inst);
+        Some(out)
     }
 
-    fn texture_inst(
-        &mut self,
-        tex: &'a ast::Tex<'a>,
-        args: &'a [TexArg<'a>],
-        comps: u8,
-    ) -> Option<ArrayVec<Comp, 16>> {
-        let src = |kind: &str| {
-            args.iter().find_map(|a| match &a.value {
-                TexValue::Src(s) if a.kind == kind => Some(s),
-                _ => None,
-            })
-        };
-        let number = |kind: &str| {
-            args.iter().find_map(|a| match a.value {
-                TexValue::Int(n) if a.kind == kind => u16::try_from(n).ok(),
-                _ => None,
-            })
-        };
-        let (mut texture, mut sampler) = (number("texture").unwrap_or(0), number("sampler").unwrap_or(0));
-        let coord = match src("coord") {
-            Some(s) => self.src_comps(s),
-            None => ArrayVec::new(),
-        };
-        // Derefs of sampler variables name them by binding.
-        let (mut texture_index, mut sampler_index) = (Word::Imm(0), Word::Imm(0));
+    // ---- which texture, and what kind it is
+
+    /// The texture and the sampler, and the kind where derefs lead to variables.
+    fn places(&mut self, tex: &ast::Tex, srcs: Sources<'_>) -> Option<(Place, Place, Option<Kind>)> {
+        let mut texture = Place { number: tex.texture, index: Word::Imm(0) };
+        let mut sampler = Place { number: tex.sampler, index: Word::Imm(0) };
         let mut kind = None;
-        for (name, base, index) in [
-            ("texture_deref", &mut texture, &mut texture_index),
-            ("sampler_deref", &mut sampler, &mut sampler_index),
-        ] {
-            let Some(s) = src(name) else { continue };
+        for (role, place) in [(Role::TextureDeref, &mut texture), (Role::SamplerDeref, &mut sampler)] {
+            let Some(s) = srcs.get(role) else { continue };
             match self.pointer(s) {
-                Some(Pointer::Opaque { binding, index: i, ty, .. }) => {
-                    (*base, *index) = (binding as u16, i);
-                    kind = kind.or(sampler_kind(ty));
+                // Variables are named by binding.
+                Some(Pointer::Opaque { binding, index, ty, .. }) => {
+                    *place = Place { number: binding as u16, index };
+                    kind = kind.or(opaque_kind(self.module.shader.types.flattened(ty).0));
                 }
                 _ => {
                     self.error(s.span, "this is not a pointer to a sampler");
@@ -142,94 +119,59 @@ impl<'a> Lower<'a, '_> {
                 }
             }
         }
-        let flag = args.iter().filter(|a| matches!(a.value, TexValue::Flag)).find_map(|a| dimension(a.kind));
-        let kind = kind.or_else(|| self.sampler_variable(texture.into()));
-        let (dim, array) = match (flag, kind) {
-            (Some(dim), kind) => {
-                // The layer is a coordinate more than the dimension has.
-                let plain = coordinates(dim);
-                let array = if coord.is_empty() { kind.is_some_and(|k| k.1) } else { coord.len() > plain };
-                (dim, array)
-            }
-            (None, Some(kind)) => kind,
-            (None, None) => match coord.len() {
-                1 => (Dim::D1, false),
-                3 => (Dim::D3, false),
-                _ => (Dim::D2, false),
-            },
-        };
-        let min_lod = src("min_lod").map(|s| self.src_comp(s, 0));
-        let op = match tex.op {
+        Some((texture, sampler, kind))
+    }
+
+    /// The kind of the sampler variable that covers a texture number.
+    fn sampler_variable(&self, number: u32) -> Option<Kind> {
+        let shader = self.module.shader;
+        shader.vars.iter().filter(|v| v.mode == Mode::Uniform).find_map(|v| {
+            let (ty, len) = shader.types.flattened(v.ty);
+            let (_, binding) = v.place?;
+            opaque_kind(ty).filter(|_| (binding..binding.saturating_add(len)).contains(&number))
+        })
+    }
+
+    // ---- what is done with it
+
+    fn operation(&mut self, op: TexOpcode, min_lod: bool) -> Option<TexOp> {
+        let done = match op {
             // Without derivatives the level would be the bias or zero.
-            "tex" | "txb" if min_lod.is_some() => TexOp::Lod,
-            "tex" => TexOp::Sample,
-            "txb" => TexOp::Bias,
-            "txl" => TexOp::Lod,
-            "txd" => TexOp::Grad,
-            "txf" | "txf_ms" => TexOp::Fetch,
-            "tg4" => TexOp::Gather,
-            "txs" | "query_levels" => TexOp::Size,
-            "texture_samples" => TexOp::Samples,
-            "lod" => TexOp::LodQuery,
-            op => {
-                const KNOWN: [&str; 11] = [
-                    "tex",
-                    "txb",
-                    "txl",
-                    "txd",
-                    "txf",
-                    "txf_ms",
-                    "tg4",
-                    "txs",
-                    "query_levels",
-                    "texture_samples",
-                    "lod",
-                ];
-                let d = Diagnostic::unsupported(format!("texture operation `{op}` is not supported"));
-                let d = d.at(self.span, "").did_you_mean(closest(op, &KNOWN));
-                self.module.diags.push(d);
-                return None;
-            }
+            TexOpcode::Tex | TexOpcode::Txb if min_lod => TexOp::Lod,
+            TexOpcode::Tex => TexOp::Sample,
+            TexOpcode::Txb => TexOp::Bias,
+            TexOpcode::Txl => TexOp::Lod,
+            TexOpcode::Txd => TexOp::Grad,
+            TexOpcode::Txf | TexOpcode::TxfMs => TexOp::Fetch,
+            TexOpcode::Tg4 => TexOp::Gather,
+            TexOpcode::Txs | TexOpcode::QueryLevels => TexOp::Size,
+            TexOpcode::TextureSamples => TexOp::Samples,
+            TexOpcode::Lod => TexOp::LodQuery,
+            TexOpcode::SamplesIdentical => return None,
         };
-        if min_lod.is_some() && op != TexOp::Lod {
-            self.unsupported(self.span, format!("`{}` with `min_lod` is not supported", tex.op));
+        if min_lod && done != TexOp::Lod {
+            self.unsupported(self.span, format!("`{op}` with `min_lod` is not supported"));
             return None;
         }
-        let shadow = src("comparator").is_some();
-        let ty = match tex.ty.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "int" => Type::S32,
-            "uint" | "bool" => Type::U32,
-            _ => Type::F32,
-        };
-        let all = (1u16 << comps.min(4)) - 1;
-        let mask = if tex.op == "query_levels" { 8 } else { all as u8 };
-        let mut t = Tex {
-            op,
-            dim,
-            array,
-            shadow,
-            texture,
-            sampler,
-            mask,
-            component: number("gather_component").unwrap_or(0) as u8 & 3,
-            level_zero: false,
-            offset: None,
-            ty,
-            operands: Vec::new(),
-            indirect: false,
-            machine_offsets: false,
-        };
-        let coord = match src("offset") {
-            Some(offset) if op == TexOp::Fetch => self.shifted(coord, array, offset),
+        Some(done)
+    }
+
+    // ---- its operands
+
+    /// Coordinates and the value to compare with, both divided by the projector.
+    fn coordinates(&mut self, t: &mut Tex, srcs: Sources<'_>, coord: ArrayVec<Comp, 16>) {
+        let coord = match srcs.get(Role::Offset) {
+            Some(offset) if t.op == TexOp::Fetch => self.shifted(coord, t.array, offset),
             _ => coord,
         };
         if !coord.is_empty() {
             let mut values: Vec<ValueId> = Vec::new();
-            let projector = src("projector").map(|s| self.src_comp(s, 0).word());
+            let projector = srcs.get(Role::Projector).map(|s| self.src_comp(s, 0).word());
             for (i, c) in coord.iter().enumerate() {
                 let mut w = c.word();
+                // Not the layer.
                 if let Some(q) = projector
-                    && !(array && i + 1 == coord.len())
+                    && !(t.array && i + 1 == coord.len())
                 {
                     w = self.quotient(32, false, w.into(), q.into()).word();
                 }
@@ -237,40 +179,45 @@ impl<'a> Lower<'a, '_> {
             }
             t.operands.push((TexRole::Coord, values));
         }
-        if let Some(s) = src("comparator") {
+        if let Some(s) = srcs.get(Role::Comparator) {
             let mut w = self.src_comp(s, 0).word();
-            if let Some(q) = src("projector") {
+            if let Some(q) = srcs.get(Role::Projector) {
                 let q = self.src_comp(q, 0).word();
                 w = self.quotient(32, false, w.into(), q.into()).word();
             }
             let v = self.e.val(w);
             t.operands.push((TexRole::Compare, vec![v]));
         }
-        for (kind, role) in [
-            ("lod", TexRole::Lod),
-            ("bias", TexRole::Bias),
-            ("ddx", TexRole::Ddx),
-            ("ddy", TexRole::Ddy),
-            ("ms_index", TexRole::Sample),
+    }
+
+    /// What chooses the level, and the sample.
+    fn levels(&mut self, t: &mut Tex, srcs: Sources<'_>, min_lod: Option<Comp>) {
+        for (from, role) in [
+            (Role::Lod, TexRole::Lod),
+            (Role::Bias, TexRole::Bias),
+            (Role::Ddx, TexRole::Ddx),
+            (Role::Ddy, TexRole::Ddy),
+            (Role::Sample, TexRole::Sample),
         ] {
-            let Some(s) = src(kind) else { continue };
-            if kind == "bias" && op == TexOp::Lod {
+            let Some(s) = srcs.get(from) else { continue };
+            if from == Role::Bias && t.op == TexOp::Lod {
                 continue;
             }
             let comps = self.src_comps(s);
             let zero = comps.iter().all(|c| c.as_const() == Some(0));
-            if kind == "lod" && zero && matches!(op, TexOp::Lod | TexOp::Fetch) && dim != Dim::Buffer {
+            if from == Role::Lod && zero && matches!(t.op, TexOp::Lod | TexOp::Fetch) && t.dim != Dim::Buffer
+            {
                 t.level_zero = true;
                 continue;
             }
-            if kind == "lod" && matches!(dim, Dim::Buffer | Dim::Ms) && op != TexOp::Size {
+            if from == Role::Lod && matches!(t.dim, Dim::Buffer | Dim::Ms) && t.op != TexOp::Size {
                 continue;
             }
             let values = comps.iter().map(|c| self.e.val(c.word())).collect();
             t.operands.push((role, values));
         }
         if let Some(least) = min_lod {
-            let bias = match src("bias") {
+            let bias = match srcs.get(Role::Bias) {
                 Some(s) => self.src_comp(s, 0),
                 None => Comp::constant(32, 0),
             };
@@ -278,18 +225,19 @@ impl<'a> Lower<'a, '_> {
             let level = self.e.val(level);
             t.operands.push((TexRole::Lod, vec![level]));
         }
-        if op == TexOp::Size && src("lod").is_none() {
+        if t.op == TexOp::Size && srcs.get(Role::Lod).is_none() {
             let zero = self.e.val(Word::Imm(0));
             t.operands.push((TexRole::Lod, vec![zero]));
         }
-        if op != TexOp::Fetch {
-            self.texel_offsets(&mut t, args, src("offset"))?;
-        }
-        for (index, base, role) in [
-            (src("texture_offset"), texture_index, TexRole::Index),
-            (src("sampler_offset"), sampler_index, TexRole::SamplerIndex),
+    }
+
+    /// What is added to the numbers of texture and sampler, or the handle that names both.
+    fn numbers(&mut self, t: &mut Tex, srcs: Sources<'_>, texture: Word, sampler: Word) -> Option<()> {
+        for (from, base, role) in [
+            (Role::TextureOffset, texture, TexRole::Index),
+            (Role::SamplerOffset, sampler, TexRole::SamplerIndex),
         ] {
-            let w = match index {
+            let w = match srcs.get(from) {
                 Some(s) => self.src_comp(s, 0).word(),
                 None => base,
             };
@@ -302,7 +250,7 @@ impl<'a> Lower<'a, '_> {
                 }
             }
         }
-        if let Some(s) = src("texture_handle").or(src("sampler_handle")) {
+        if let Some(s) = srcs.get(Role::TextureHandle).or(srcs.get(Role::SamplerHandle)) {
             self.needs_kepler("textures that a handle names")?;
             let c = self.src_comp(s, 0);
             let (lo, hi) = self.e.words64(c);
@@ -310,30 +258,18 @@ impl<'a> Lower<'a, '_> {
             t.operands.push((TexRole::Handle, values));
         }
         if !matches!(
-            op,
+            t.op,
             TexOp::Sample | TexOp::Bias | TexOp::Lod | TexOp::Grad | TexOp::Gather | TexOp::LodQuery
         ) {
             t.operands.retain(|(role, _)| *role != TexRole::SamplerIndex);
         }
-        let mut inst = Inst::new(Op::Tex, ty);
-        let mut out = ArrayVec::new();
-        for _ in 0..mask.count_ones() {
-            let d = self.e.b.gpr();
-            inst.dsts.push(d);
-            out.push(Comp::Word(d.into()));
-        }
-        inst.ext = Some(Box::new(Ext::Tex(t)));
-        self.e.b.push(inst);
-        Some(out)
+        Some(())
     }
 
+    // ---- offsets
+
     /// A texel's coordinates moved by an offset.
-    fn shifted(
-        &mut self,
-        mut coord: ArrayVec<Comp, 16>,
-        array: bool,
-        offset: &ast::Src,
-    ) -> ArrayVec<Comp, 16> {
+    fn shifted(&mut self, mut coord: ArrayVec<Comp, 16>, array: bool, offset: &Src) -> ArrayVec<Comp, 16> {
         let offsets = self.src_comps(offset);
         let dimensions = coord.len() - usize::from(array && !coord.is_empty());
         for (c, offset) in coord.iter_mut().take(dimensions).zip(offsets) {
@@ -342,13 +278,15 @@ impl<'a> Lower<'a, '_> {
         coord
     }
 
-    fn texel_offsets(&mut self, t: &mut Tex, args: &[TexArg<'_>], offset: Option<&ast::Src>) -> Option<()> {
-        let pairs = args.iter().find_map(|a| match a.value {
-            TexValue::Offsets(pairs) => Some(pairs),
-            _ => None,
-        });
-        if let Some(pairs) = pairs {
-            let values = pairs.iter().flat_map(|&(x, y)| [x as u32, y as u32]);
+    /// Offsets from the place of the coordinates: of each of a gather's texels, or of all.
+    fn texel_offsets(
+        &mut self,
+        t: &mut Tex,
+        each: Option<[(i8, i8); 4]>,
+        offset: Option<&Src>,
+    ) -> Option<()> {
+        if let Some(pairs) = each {
+            let values = pairs.iter().flat_map(|&(x, y)| [i32::from(x) as u32, i32::from(y) as u32]);
             let values: Vec<ValueId> = values.map(|n| self.e.val(Word::Imm(n))).collect();
             t.operands.push((TexRole::Offset, values));
             return Some(());
@@ -381,6 +319,28 @@ impl<'a> Lower<'a, '_> {
             }
         }
         Some(())
+    }
+}
+
+fn opaque_kind(ty: NirType) -> Option<Kind> {
+    match ty {
+        NirType::Opaque { dim, array } => Some((dim?, array)),
+        _ => None,
+    }
+}
+
+/// The kind of a texture, by what the instruction says, by its variable, or by the number of coordinates.
+fn texture_kind(dim: Option<Dim>, variable: Option<Kind>, coords: usize) -> Kind {
+    match (dim, variable) {
+        // The layer is a coordinate more than the dimension has.
+        (Some(dim), variable) if coords == 0 => (dim, variable.is_some_and(|(_, array)| array)),
+        (Some(dim), _) => (dim, coords > coordinates(dim)),
+        (None, Some(kind)) => kind,
+        (None, None) => match coords {
+            1 => (Dim::D1, false),
+            3 => (Dim::D3, false),
+            _ => (Dim::D2, false),
+        },
     }
 }
 

@@ -1,17 +1,21 @@
-//! Layout of the types that derefs name: GLSL's and OpenCL's scalars, vectors, matrices, arrays, structures.
+//! Layout in memory of the types of variables and derefs.
 //!
 //! NIR prints types by name only, so strides are those of std430: a vector is aligned to its size (three
-//! components to that of four), elements and members follow one another aligned. Explicit sizes in a name
-//! (`u64vec4x0a32B`: stride 0, alignment 32) give a matrix's columns their distance and raise the alignment.
+//! components to that of four), elements and members follow one another aligned. [`Explicit`] sizes give a matrix's
+//! columns their distance and raise the alignment.
 
 use super::super::ast::{Shader, Shape};
+use super::super::types::{Explicit, Type, TypeId};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A type as memory has it.
+/// A type as memory has it; sizes in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     pub size: u32,
     pub align: u32,
+    /// The alignment of its scalars: what an unaligned vector still has.
+    pub scalar: u32,
     pub kind: Kind,
 }
 
@@ -30,150 +34,99 @@ pub(super) enum Kind {
 /// How deep types may nest.
 const DEPTH: u32 = 32;
 
-impl Layout {
-    pub(super) fn parse(name: &str, shader: &Shader<'_>) -> Option<Rc<Layout>> {
-        parse(name.trim(), shader, DEPTH)
+/// The layouts found so far, each with how deep its type nests.
+#[derive(Default)]
+pub(super) struct Layouts(FxHashMap<TypeId, (Rc<Layout>, u32)>);
+
+impl Layouts {
+    /// The layout of a type; `None`: the text does not say it, or the type nests too deep.
+    pub(super) fn of(&mut self, shader: &Shader<'_>, id: TypeId) -> Option<Rc<Layout>> {
+        self.find(shader, id, DEPTH).map(|(layout, _)| layout)
     }
 
-    pub(super) fn value(shape: Shape) -> Layout {
-        let scalar = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
-        let comps = u32::from(shape.comps);
-        Layout { size: scalar * comps, align: scalar * comps.next_power_of_two(), kind: Kind::Value(shape) }
+    /// The same for a type that may nest `depth` deep, and how deep it does.
+    fn find(&mut self, shader: &Shader<'_>, id: TypeId, depth: u32) -> Option<(Rc<Layout>, u32)> {
+        if let Some(known) = self.0.get(&id) {
+            return Some(known.clone()).filter(|(_, deep)| *deep <= depth);
+        }
+        let depth = depth.checked_sub(1)?;
+        let mut deep = 0;
+        let layout = match shader.types.get(id) {
+            Type::Vector(shape, explicit) => aligned(Layout::value(shape), explicit),
+            Type::Matrix { columns, column, explicit } => {
+                let column = Rc::new(Layout::value(column));
+                let layout = match explicit.stride {
+                    stride if stride >= column.size => strided(column, columns, stride)?,
+                    _ => array(column, columns)?,
+                };
+                aligned(layout, explicit)
+            }
+            Type::Array { element, len } => {
+                let element = self.find(shader, element, depth)?;
+                deep = element.1;
+                array(element.0, len)?
+            }
+            Type::Struct(number) => {
+                let (mut size, mut align, mut scalar, mut members) = (0u32, 1, 1, Vec::new());
+                for (ty, field) in &shader.structs[number as usize].fields {
+                    let (member, below) = self.find(shader, *ty, depth)?;
+                    size = size.checked_next_multiple_of(member.align.max(1))?;
+                    members.push((field.to_string(), size, member.clone()));
+                    size = size.checked_add(member.size)?;
+                    align = align.max(member.align);
+                    scalar = scalar.max(member.scalar);
+                    deep = deep.max(below);
+                }
+                let size = size.checked_next_multiple_of(align)?;
+                Layout { size, align, scalar, kind: Kind::Struct(members) }
+            }
+            Type::Opaque { .. } => Layout { size: 0, align: 1, scalar: 1, kind: Kind::Opaque },
+            Type::Unknown => return None,
+        };
+        let found = (Rc::new(layout), deep + 1);
+        self.0.insert(id, found.clone());
+        Some(found)
     }
 }
 
-fn array(element: Rc<Layout>, len: u32) -> Option<Rc<Layout>> {
+impl Layout {
+    pub(super) fn value(shape: Shape) -> Layout {
+        let size = if shape.bits == 1 { 4 } else { u32::from(shape.bits) / 8 };
+        let (comps, scalar) = (u32::from(shape.comps), u32::from(shape.bits.max(8)) / 8);
+        let align = size * comps.next_power_of_two();
+        Layout { size: size * comps, align, scalar, kind: Kind::Value(shape) }
+    }
+}
+
+fn aligned(layout: Layout, explicit: Explicit) -> Layout {
+    Layout { align: layout.align.max(explicit.align), ..layout }
+}
+
+fn array(element: Rc<Layout>, len: u32) -> Option<Layout> {
     let stride = element.size.checked_next_multiple_of(element.align.max(1))?;
     strided(element, len, stride)
 }
 
-fn strided(element: Rc<Layout>, len: u32, stride: u32) -> Option<Rc<Layout>> {
-    let size = stride.checked_mul(len)?;
-    let align = element.align;
-    Some(Rc::new(Layout { size, align, kind: Kind::Array { element, stride, len } }))
-}
-
-fn parse(name: &str, shader: &Shader<'_>, depth: u32) -> Option<Rc<Layout>> {
-    let depth = depth.checked_sub(1)?;
-    // The first bracket is the outermost dimension.
-    if let Some(open) = name.find('[') {
-        let close = open + name[open..].find(']')?;
-        let len = &name[open + 1..close];
-        let len = if len.is_empty() { 0 } else { len.parse().ok()? };
-        let inner = format!("{}{}", &name[..open], &name[close + 1..]);
-        return array(parse(&inner, shader, depth)?, len);
-    }
-    let bare = name.strip_prefix("struct ").unwrap_or(name);
-    if let Some(decl) = shader.structs.iter().find(|s| s.name == bare) {
-        let (mut size, mut align, mut members) = (0u32, 1, Vec::new());
-        for (ty, field) in &decl.fields {
-            let member = parse(ty, shader, depth)?;
-            size = size.checked_next_multiple_of(member.align.max(1))?;
-            members.push((field.to_string(), size, member.clone()));
-            size = size.checked_add(member.size)?;
-            align = align.max(member.align);
-        }
-        let size = size.checked_next_multiple_of(align)?;
-        return Some(Rc::new(Layout { size, align, kind: Kind::Struct(members) }));
-    }
-    let (plain, explicit) = explicit(name);
-    let mut layout = if let Some((cols, shape)) = matrix(plain) {
-        let column = Rc::new(Layout::value(shape));
-        (*match explicit {
-            Some((stride, _)) if stride >= column.size => strided(column, cols, stride)?,
-            _ => array(column, cols)?,
-        })
-        .clone()
-    } else if let Some(shape) = value(plain) {
-        Layout::value(shape)
-    } else if ["sampler", "texture", "image"]
-        .iter()
-        .any(|k| plain.trim_start_matches(['i', 'u']).starts_with(k) || plain.contains(k))
-    {
-        Layout { size: 0, align: 1, kind: Kind::Opaque }
-    } else {
-        return None;
-    };
-    if let Some((_, align)) = explicit {
-        layout.align = layout.align.max(align);
-    }
-    Some(Rc::new(layout))
-}
-
-/// `u64vec4x0a32B`: the name, stride and alignment in bytes.
-fn explicit(name: &str) -> (&str, Option<(u32, u32)>) {
-    let Some(stem) = name.strip_suffix('B') else { return (name, None) };
-    let Some((rest, align)) = stem.rsplit_once('a') else { return (name, None) };
-    let Some((plain, stride)) = rest.rsplit_once('x') else { return (name, None) };
-    match (stride.parse::<u32>(), align.parse::<u32>()) {
-        (Ok(stride), Ok(align)) if align == 0 || align.is_power_of_two() => (plain, Some((stride, align))),
-        _ => (name, None),
-    }
-}
-
-/// Bits of a base type by the prefix that its vectors have.
-const PREFIXES: &[(&str, u8)] = &[
-    ("i64", 64),
-    ("u64", 64),
-    ("i16", 16),
-    ("u16", 16),
-    ("f16", 16),
-    ("i8", 8),
-    ("u8", 8),
-    ("d", 64),
-    ("b", 1),
-    ("i", 32),
-    ("u", 32),
-    ("", 32),
-];
-
-fn value(name: &str) -> Option<Shape> {
-    let bits = match name {
-        "float" | "int" | "uint" => 32,
-        "double" | "int64_t" | "uint64_t" => 64,
-        "float16_t" | "int16_t" | "uint16_t" => 16,
-        "int8_t" | "uint8_t" => 8,
-        "bool" => 1,
-        _ => {
-            let at = name.find("vec")?;
-            let (_, bits) = PREFIXES.iter().find(|(p, _)| *p == &name[..at])?;
-            let comps = name[at + 3..].parse().ok()?;
-            let shape = Shape { bits: *bits, comps };
-            return matches!(comps, 2..=5 | 8 | 16).then_some(shape);
-        }
-    };
-    Some(Shape { bits, comps: 1 })
-}
-
-/// `mat3`, `dmat2x4`: columns, and the shape of one.
-fn matrix(name: &str) -> Option<(u32, Shape)> {
-    let at = name.find("mat")?;
-    let bits = match &name[..at] {
-        "" => 32,
-        "d" => 64,
-        "f16" => 16,
-        _ => return None,
-    };
-    let size = &name[at + 3..];
-    let (cols, rows) = size.split_once('x').unwrap_or((size, size));
-    let (cols, comps) = (cols.parse().ok()?, rows.parse().ok()?);
-    (matches!(cols, 2..=4) && matches!(comps, 2..=4)).then_some((cols, Shape { bits, comps }))
+fn strided(element: Rc<Layout>, len: u32, stride: u32) -> Option<Layout> {
+    let (size, align, scalar) = (stride.checked_mul(len)?, element.align, element.scalar);
+    Some(Layout { size, align, scalar, kind: Kind::Array { element, stride, len } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::nir::parse;
 
     #[test]
     fn layouts_follow_std430() {
-        let shader = Shader {
-            structs: vec![super::super::super::ast::Struct {
-                name: "light",
-                fields: vec![("vec3", "pos"), ("float", "power"), ("vec2[3]", "uv")],
-            }],
-            ..Shader::default()
+        let size = |name: &str| {
+            let text = format!(
+                "struct light {{\n   vec3 pos;\n   float power;\n   vec2[3] uv;\n}}\n\
+                 struct ring {{\n   ring next;\n}}\ndecl_var shared INTERP_MODE_NONE {name} x\nimpl main {{\n}}\n"
+            );
+            let shader = parse(&text).expect("valid");
+            Layouts::default().of(&shader, shader.vars[0].ty).map(|l| (l.size, l.align))
         };
-        let size = |name| Layout::parse(name, &shader).map(|l| (l.size, l.align));
         assert_eq!(size("vec3"), Some((12, 16)));
         assert_eq!(size("vec3[4]"), Some((64, 16)));
         assert_eq!(size("float[4][2]"), Some((32, 4)));
@@ -182,8 +135,22 @@ mod tests {
         assert_eq!(size("mat3x2x16a0B"), Some((48, 8)));
         assert_eq!(size("light"), Some((48, 16)));
         assert_eq!(size("frob"), None);
-        let mut deep = String::from("int");
-        deep.extend(std::iter::repeat_n("[1]", 1000));
-        assert_eq!(size(&deep), None);
+        assert_eq!(size("ring"), None, "it holds itself");
+        assert_eq!(size(&format!("int{}", "[1]".repeat(31))), Some((4, 4)));
+        assert_eq!(size(&format!("int{}", "[1]".repeat(1000))), None);
+    }
+
+    #[test]
+    fn structures_that_nest_are_laid_out_once() {
+        // Each holds the one before it twice: 2^25 integers by their number, 26 layouts.
+        let mut text = String::from("struct s0 {\n   int x;\n}\n");
+        for n in 1..26 {
+            text += &format!("struct s{n} {{\n   s{} a;\n   s{} b;\n}}\n", n - 1, n - 1);
+        }
+        text += "decl_var shared INTERP_MODE_NONE s25 x\nimpl main {\n}\n";
+        let shader = parse(&text).expect("valid");
+        let mut layouts = Layouts::default();
+        assert_eq!(layouts.of(&shader, shader.vars[0].ty).map(|l| l.size), Some(4 << 25));
+        assert_eq!(layouts.0.len(), 27, "26 structures and the integer");
     }
 }

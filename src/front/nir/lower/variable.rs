@@ -5,9 +5,11 @@
 //! - constants: private memory, all together and in their order, as `load_constant` counts. The text does not hold
 //!   constant data itself; it is known where the variables that it was made of are still declared.
 
-use super::super::ast::{DerefKind, Function, Node, Variable};
+use super::super::ast::{DerefKind, Function, Node, Shader, Variable};
+use super::super::intrinsics::{Kind, Mem};
+use super::super::names::{Mode, Stage};
+use super::super::types::Type as NirType;
 use super::deref::{Pointer, opaque};
-use super::texture::sampler_kind;
 use super::types::Layout;
 use super::value::{Comp, Word};
 use super::{Lower, Shape, init};
@@ -25,12 +27,16 @@ pub(super) struct Constants<'a> {
 
 /// Whether a function reads constant data by its offset.
 fn loads_constants(f: &Function<'_>) -> bool {
-    f.body.iter().any(|(node, _)| matches!(node, Node::Intrinsic(i) if i.name == "load_constant"))
+    f.body
+        .iter()
+        .any(|(node, _)| matches!(node, Node::Intrinsic(i) if i.info.kind == Kind::Load(Mem::Constant)))
 }
 
 /// Whether the default uniforms have places: until a pass gives them some, the text has the same for all.
-pub(super) fn uniforms_placed(vars: &[Variable<'_>]) -> bool {
-    let uniforms = vars.iter().filter(|v| v.mode == "uniform" && sampler_kind(v.ty).is_none());
+pub(super) fn uniforms_placed(shader: &Shader<'_>) -> bool {
+    let sampler =
+        |v: &Variable<'_>| matches!(shader.types.flattened(v.ty).0, NirType::Opaque { dim: Some(_), .. });
+    let uniforms = shader.vars.iter().filter(|v| v.mode == Mode::Uniform && !sampler(v));
     let mut seen = FxHashSet::default();
     uniforms.map(|v| v.place.map(|(driver, _)| driver)).all(|driver| seen.insert(driver))
 }
@@ -46,7 +52,7 @@ fn named<'a>(f: &Function<'a>) -> impl Iterator<Item = &'a str> {
 }
 
 impl<'a> Lower<'a, '_> {
-    pub(super) fn variable(&mut self, name: &str) -> Option<Pointer<'a>> {
+    pub(super) fn variable(&mut self, name: &str) -> Option<Pointer> {
         let local = self.vars.get(name).copied();
         let Some(var) = local.or_else(|| self.module.vars.get(name).copied()) else {
             self.error(self.span, format!("there is no variable `{name}`"));
@@ -55,16 +61,16 @@ impl<'a> Lower<'a, '_> {
         let (driver, binding) = var.place.unwrap_or((0, 0));
         let layout = self.layout(var.ty)?;
         if opaque(&layout) {
-            let format = var.qualifiers.split_whitespace().find_map(super::image::format);
-            return Some(Pointer::Opaque { binding, ty: var.ty, format, index: Word::Imm(0), depth: 0 });
+            let (ty, format) = (var.ty, var.format);
+            return Some(Pointer::Opaque { binding, ty, format, index: Word::Imm(0) });
         }
         let mem = match var.mode {
-            "shared" => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
-            "" | "function_temp" | "shader_temp" => {
+            Mode::Shared => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
+            Mode::FunctionTemp | Mode::ShaderTemp => {
                 let at = self.private_variable(var, &layout, local.is_some());
                 MemRef::new(Space::Local).with_offset(at as i32)
             }
-            "constant" => {
+            Mode::Constant => {
                 let at = self.module.constants.offsets.get(var.name).copied();
                 let Some(at) = at else {
                     self.error(self.span, format!("the value of `{name}` is not in the text"));
@@ -72,10 +78,10 @@ impl<'a> Lower<'a, '_> {
                 };
                 self.constants(at)?
             }
-            "ssbo" => MemRef::new(Space::Buffer).with_buffer(binding as u16),
-            "ubo" => MemRef::new(Space::Uniform).with_buffer(binding as u16),
-            "uniform" => {
-                let kernel = self.module.shader.stage == "MESA_SHADER_KERNEL";
+            Mode::Ssbo => MemRef::new(Space::Buffer).with_buffer(binding as u16),
+            Mode::Ubo => MemRef::new(Space::Uniform).with_buffer(binding as u16),
+            Mode::Uniform => {
+                let kernel = self.module.shader.stage == Stage::Kernel;
                 if !kernel && (layout.size > 16 || !self.module.uniforms_placed) {
                     let why = format!("the text does not say where the uniform `{name}` lies");
                     return Some(Pointer::Unknown(why.into()));
@@ -151,18 +157,18 @@ impl<'a> Lower<'a, '_> {
         let shader = self.module.shader;
         let used: FxHashSet<&str> = shader.functions.iter().flat_map(named).collect();
         for var in &shader.vars {
-            if used.contains(var.name) && matches!(var.mode, "" | "shader_temp") {
+            if used.contains(var.name) && var.mode == Mode::ShaderTemp {
                 self.initialise(var, false);
             }
         }
-        let constants = || shader.vars.iter().filter(|v| v.mode == "constant");
+        let constants = || shader.vars.iter().filter(|v| v.mode == Mode::Constant);
         if shader.functions.iter().any(loads_constants) || constants().any(|v| used.contains(v.name)) {
             self.initialise_constants();
         }
         let shared: Vec<&Variable<'a>> = shader
             .vars
             .iter()
-            .filter(|v| v.mode == "shared" && v.init.is_some() && used.contains(v.name))
+            .filter(|v| v.mode == Mode::Shared && v.init.is_some() && used.contains(v.name))
             .collect();
         if !shared.is_empty() {
             self.initialise_shared(&shared);
@@ -172,7 +178,7 @@ impl<'a> Lower<'a, '_> {
     fn initial_bytes(&mut self, var: &Variable<'a>) -> Option<(Rc<Layout>, Vec<u8>)> {
         let init = var.init?;
         let layout = self.layout(var.ty)?;
-        match init::bytes(init, &layout) {
+        match init::bytes(self.module.shader, init, &layout) {
             Ok(bytes) => Some((layout, bytes)),
             Err(why) => {
                 self.error(var.span, format!("the initial value of `{}` cannot be used: {why}", var.name));
@@ -192,10 +198,12 @@ impl<'a> Lower<'a, '_> {
         let shader = self.module.shader;
         let mut data = Vec::new();
         let mut offsets = FxHashMap::default();
-        for var in shader.vars.iter().filter(|v| v.mode == "constant") {
+        for var in shader.vars.iter().filter(|v| v.mode == Mode::Constant) {
             // A type that the text does not lay out ends what is known of the data.
-            let Some(layout) = Layout::parse(var.ty, shader) else { return };
-            let Some(bytes) = var.init.and_then(|text| init::bytes(text, &layout).ok()) else { return };
+            let Some(layout) = self.module.layouts.of(shader, var.ty) else { return };
+            let Some(bytes) = var.init.and_then(|init| init::bytes(shader, init, &layout).ok()) else {
+                return;
+            };
             data.resize(data.len().next_multiple_of(layout.align.max(1) as usize), 0);
             offsets.insert(var.name, data.len() as u32);
             data.extend(bytes);

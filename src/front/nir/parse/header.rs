@@ -1,4 +1,4 @@
-//! Declarations: the shader's properties, variables, structures, functions, registers.
+//! Declarations: the shader's properties, functions, registers.
 
 use super::super::ast::*;
 use super::super::cursor::Result;
@@ -22,7 +22,7 @@ impl<'s> Parser<'s> {
         let value = value.trim();
         match key.trim() {
             "shader" => {
-                shader.stage = value;
+                shader.stage = self.named(value)?;
                 shader.stage_span = line_span;
             }
             "name" => shader.name = value,
@@ -59,73 +59,6 @@ impl<'s> Parser<'s> {
     fn property(&mut self, at: usize) -> Result<u32> {
         self.cur.pos = at;
         self.cur.number32()
-    }
-
-    /// After `decl_var`: `[qualifiers] MODE INTERP_MODE_… [qualifiers] TYPE NAME [(location, …)] [= …]`.
-    pub(super) fn variable(&mut self, start: usize) -> Result<Variable<'s>> {
-        let line = self.cur.rest_of_line();
-        let line_at = self.cur.pos;
-        let (head, init) = match line.split_once(" = ") {
-            Some((head, init)) => (head, Some(init.trim())),
-            None => (line, None),
-        };
-        let head = head.trim_end();
-        // A location's list is the last thing before the initialiser; names may hold parentheses of their own.
-        let open = head.rfind(" (").filter(|&at| head[at..].contains(')'));
-        let (words, place) = match open {
-            Some(at) => (&head[..at], Some(&head[at + 2..])),
-            None => (head, None),
-        };
-        let place = place.and_then(|list| {
-            let mut numbers = list.split(')').next()?.split(',').skip(1).map(|n| n.trim().parse().ok());
-            Some((numbers.next()??, numbers.next()??))
-        });
-        let Some((rest, name)) = words.trim_end().rsplit_once(' ') else {
-            return Err(self.cur.expected("a variable's mode, type and name"));
-        };
-        let Some((qualifiers, ty)) = rest.trim_end().rsplit_once(' ') else {
-            self.cur.pos = line_at;
-            return Err(self.cur.expected("a variable's mode, type and name"));
-        };
-        // The mode is the word before the interpolation mode; temporaries have none.
-        let (before, after) = match qualifiers.find("INTERP_MODE_") {
-            Some(at) => {
-                let after = &qualifiers[at..];
-                (&qualifiers[..at], after.split_once(' ').map_or("", |(_, rest)| rest))
-            }
-            None => (qualifiers, ""),
-        };
-        let mode = before.split_whitespace().last().unwrap_or("");
-        self.cur.skip_line();
-        Ok(Variable {
-            mode,
-            qualifiers: after.trim(),
-            ty,
-            name,
-            place,
-            init,
-            span: Span::new(start, line_at + line.trim_end().len()),
-        })
-    }
-
-    /// After `struct`: `NAME {`, a line `TYPE FIELD;` a field, `}`.
-    pub(super) fn structure(&mut self) -> Result<Struct<'s>> {
-        self.cur.space();
-        let name = self.cur.until(b"{");
-        self.cur.expect(b'{')?;
-        let mut fields = Vec::new();
-        loop {
-            self.cur.next_line();
-            if self.cur.eat(b'}') {
-                return Ok(Struct { name, fields });
-            }
-            let field = self.cur.until(b";");
-            let Some((ty, name)) = field.rsplit_once(' ') else {
-                return Err(self.cur.expected("a field (`TYPE NAME;`) or `}`"));
-            };
-            fields.push((ty.trim(), name));
-            self.cur.expect(b';')?;
-        }
     }
 
     /// After `decl_function`: `NAME (N params)`, or `NAME (32 x, 64x3) (entrypoint)`.

@@ -3,6 +3,7 @@
 use super::super::alu;
 use super::super::ast::*;
 use super::super::cursor::Result;
+use super::super::intrinsics;
 use super::Parser;
 use crate::diag::{Diagnostic, Span};
 use arrayvec::ArrayVec;
@@ -128,7 +129,8 @@ impl<'s> Parser<'s> {
     /// After `intrinsic` or `@`: `NAME (sources) (indices)`, either list absent if empty in later texts.
     pub(super) fn intrinsic(&mut self, f: &mut Function<'s>, dest: Option<Dest>) -> Result<Node<'s>> {
         let name = self.cur.expect_word("an intrinsic's name")?;
-        let (mut srcs, mut indices) = (Range::default(), Range::default());
+        let info = intrinsics::lookup(name);
+        let (mut srcs, mut indices) = (Range::default(), IndicesId::default());
         for _ in 0..2 {
             if !self.cur.eat(b'(') {
                 break;
@@ -148,134 +150,19 @@ impl<'s> Parser<'s> {
                 self.cur.expect(b')')?;
                 srcs = f.push_srcs(list);
             } else {
-                indices = self.indices(f)?;
+                let list = self.indices(info.is_some())?;
+                indices = f.push_indices(list);
             }
         }
-        Ok(Node::Intrinsic(Intrinsic { name, dest, srcs, indices }))
-    }
-
-    /// `base=0, access=none, io location=4 slots=1)`.
-    fn indices(&mut self, f: &mut Function<'s>) -> Result<Range> {
-        let mut list: ArrayVec<Index<'s>, 32> = ArrayVec::new();
-        loop {
-            self.cur.space();
-            let start = self.cur.pos;
-            let name = self.cur.until(b"=,()");
-            let value = if self.cur.peek() == b'=' {
-                self.cur.pos += 1;
-                self.index_value()
-            } else {
-                self.index_value();
-                ""
-            };
-            let span = Span::new(start, self.cur.pos);
-            if name.is_empty() || list.try_push(Index { name, value, span }).is_err() {
-                return Err(self.cur.expected("an index such as `base=0`"));
-            }
-            self.cur.space();
-            if !self.cur.eat(b',') {
-                break;
-            }
-        }
-        self.cur.expect(b')')?;
-        Ok(f.push_indices(list))
-    }
-
-    /// Up to the `,` or `)` that ends it, parentheses inside balanced, without the comment that gives its number.
-    fn index_value(&mut self) -> &'s str {
-        let rest = self.cur.rest();
-        let mut depth = 0u32;
-        let mut end = rest.len();
-        for (i, &b) in rest.iter().enumerate() {
-            match b {
-                b'(' => depth += 1,
-                b')' if depth > 0 => depth -= 1,
-                b',' if depth > 0 => {}
-                b',' | b')' | b'\n' => {
-                    end = i;
-                    break;
-                }
-                b'/' if rest.get(i + 1) == Some(&b'*') => {
-                    end = i;
-                    break;
-                }
-                _ => {}
-            }
-        }
-        let start = self.cur.pos;
-        self.cur.pos += end;
-        self.cur.text[start..start + end].trim()
-    }
-
-    /// After `=`: `(float32)txl ssa_1 (coord), ssa_2 (lod), 0 (texture), 0 (sampler)`.
-    fn tex(&mut self, f: &mut Function<'s>, dest: Dest) -> Result<Node<'s>> {
-        self.cur.expect(b'(')?;
-        let ty = self.cur.expect_word("a type such as `float32`")?;
-        self.cur.expect(b')')?;
-        let op = self.cur.expect_word("a texture operation")?;
-        if op == "tex" && self.cur.peek_at(1) == b'(' {
-            self.cur.until(b")");
-            self.cur.expect(b')')?;
-        }
-        let mut args: ArrayVec<TexArg<'s>, 32> = ArrayVec::new();
-        // The printer sets the numbers apart from the sources even where there are none.
-        self.cur.eat(b',');
-        loop {
-            let arg = self.tex_arg(f)?;
-            if args.try_push(arg).is_err() {
-                return Err(self.cur.expected("fewer operands"));
-            }
-            if !self.cur.eat(b',') {
-                break;
-            }
-        }
-        Ok(Node::Tex(Tex { op, ty, dest, args: f.push_tex_args(args) }))
-    }
-
-    fn tex_arg(&mut self, f: &mut Function<'s>) -> Result<TexArg<'s>> {
-        self.cur.space();
-        let start = self.cur.pos;
-        let value = if self.at_source() {
-            TexValue::Src(self.src(f)?)
-        } else if self.cur.peek() == b'{' {
-            self.cur.pos += 1;
-            let mut pairs = [(0, 0); 4];
-            for (i, pair) in pairs.iter_mut().enumerate() {
-                if i > 0 {
-                    self.cur.expect(b',')?;
-                }
-                self.cur.expect(b'(')?;
-                pair.0 = self.cur.signed()? as i32;
-                self.cur.expect(b',')?;
-                pair.1 = self.cur.signed()? as i32;
-                self.cur.expect(b')')?;
-            }
-            self.cur.expect(b'}')?;
-            TexValue::Offsets(pairs)
-        } else {
-            // A number has a kind after it; a bare word, such as the dimension `2D`, has none.
-            let word = self.cur.until(b",(");
-            match word.parse() {
-                Ok(n) if self.cur.peek() == b'(' => TexValue::Int(n),
-                _ if !word.is_empty() && self.cur.peek() != b'(' => {
-                    // `until` runs on into a comment; what a flag is called ends before it.
-                    let kind = word.split(" /").next().unwrap_or(word).trim();
-                    return Ok(TexArg {
-                        kind,
-                        value: TexValue::Flag,
-                        span: Span::new(start, start + kind.len()),
-                    });
-                }
-                _ => {
-                    self.cur.pos = start;
-                    return Err(self.cur.expected("an operand such as `ssa_1 (coord)`"));
-                }
-            }
+        let span = self.span_of(name);
+        let Some(info) = info else {
+            return Ok(Node::Unknown(Unknown { kind: UnknownKind::Intrinsic, name, dest, span }));
         };
-        self.cur.expect(b'(')?;
-        let kind = self.cur.expect_word("an operand's kind such as `coord`")?;
-        self.cur.expect(b')')?;
-        Ok(TexArg { kind, value, span: Span::new(start, self.cur.pos) })
+        if srcs.len != u32::from(info.srcs) {
+            let d = Diagnostic::error(format!("`{name}` takes {} sources, not {}", info.srcs, srcs.len));
+            return Err(Box::new(d.at(span, "")));
+        }
+        Ok(Node::Intrinsic(Intrinsic { info, dest, srcs, indices }))
     }
 
     /// `block_0: ssa_1, block_3: ssa_9`.
@@ -383,6 +270,7 @@ impl<'s> Parser<'s> {
         let inside = self.cur.until(b")");
         self.cur.expect(b')')?;
         let (modes, ty) = inside.split_once(' ').unwrap_or((inside, ""));
+        let modes = self.set(modes)?;
         let ty = ["highp ", "mediump ", "lowp "].iter().find_map(|p| ty.strip_prefix(p)).unwrap_or(ty);
         // A cast's stride and alignment stand in a comment before 23.1, in parentheses from then on.
         if let DerefKind::Cast { stride, align_mul, align_offset, .. } = &mut kind {
@@ -392,7 +280,7 @@ impl<'s> Parser<'s> {
             *align_offset = fact(facts, "align_offset=");
         }
         self.cur.skip_line();
-        Ok(Node::Deref(Deref { dest, kind, modes, ty: ty.trim() }))
+        Ok(Node::Deref(Deref { dest, kind, modes, ty: self.types.named(ty) }))
     }
 }
 

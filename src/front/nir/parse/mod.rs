@@ -6,11 +6,17 @@
 //! that does not match is a diagnostic of its own. Nothing here recurses over the text's nesting.
 
 mod header;
+mod index;
 mod instr;
 mod operand;
+mod texture;
+mod variable;
+mod words;
 
 use super::ast::*;
 use super::cursor::{Cursor, Result};
+use super::names::Mode;
+use super::types::Types;
 use crate::diag::{Diagnostic, Diagnostics, Span};
 
 /// Parses a text. On success there is at least one function.
@@ -18,7 +24,12 @@ pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
     if u32::try_from(text.len()).is_err() {
         return Err(Diagnostic::error("the text is larger than 4 GiB").into());
     }
-    let mut parser = Parser { cur: Cursor::new(text), diags: Diagnostics::default() };
+    let mut parser = Parser {
+        cur: Cursor::new(text),
+        diags: Diagnostics::default(),
+        types: Types::default(),
+        literals: Vec::new(),
+    };
     let shader = parser.shader();
     if shader.functions.iter().all(|f| !f.defined) && parser.diags.is_empty() {
         let at = parser.cur.here();
@@ -30,6 +41,8 @@ pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
 pub(super) struct Parser<'s> {
     cur: Cursor<'s>,
     diags: Diagnostics,
+    types: Types<'s>,
+    literals: Vec<Literal>,
 }
 
 /// What a `}` would close.
@@ -76,12 +89,15 @@ impl<'s> Parser<'s> {
         loop {
             self.cur.next_line();
             if self.cur.at_end() {
+                self.types.resolve(&shader.structs);
+                shader.types = std::mem::take(&mut self.types);
+                shader.literals = std::mem::take(&mut self.literals);
                 return shader;
             }
             let start = self.cur.pos;
             let word = self.cur.word();
             let result = match word {
-                "decl_var" => self.variable(start).map(|var| shader.vars.push(var)),
+                "decl_var" => self.variable(start, Mode::ShaderTemp).map(|var| shader.vars.push(var)),
                 "decl_function" => self.function_decl(start).map(|f| shader.functions.push(f)),
                 "impl" => self.function_impl(&mut shader, start),
                 "struct" if !self.cur.rest_of_line().contains(':') => {
@@ -212,7 +228,7 @@ impl<'s> Parser<'s> {
                 Some(Node::Loop)
             }
             "decl_var" => {
-                let var = self.variable(start)?;
+                let var = self.variable(start, Mode::FunctionTemp)?;
                 f.vars.push(var);
                 return Ok(());
             }

@@ -1,0 +1,131 @@
+//! Variables, their initial values, structures.
+
+use super::super::ast::*;
+use super::super::cursor::Result;
+use super::super::names::{Access, Mode, Named, Set, format};
+use super::Parser;
+use crate::diag::Span;
+
+/// Words before a variable's mode; that of a temporary is not written.
+#[rustfmt::skip]
+const QUALIFIERS: &[&str] = &[
+    "bindless", "centroid", "sample", "patch", "invariant", "per_view", "per_primitive", "per_vertex", "ray_query",
+    "fb_fetch_output",
+];
+
+impl<'s> Parser<'s> {
+    /// After `decl_var`: `[qualifiers] MODE INTERP_MODE_… [qualifiers] TYPE NAME [(location, …)] [= …]`. Variables
+    /// whose mode is not written have `temporary`.
+    pub(super) fn variable(&mut self, start: usize, temporary: Mode) -> Result<Variable<'s>> {
+        let line = self.cur.rest_of_line();
+        let line_at = self.cur.pos;
+        let (head, init) = match line.split_once(" = ") {
+            Some((head, init)) => (head, Some(init.trim())),
+            None => (line, None),
+        };
+        let head = head.trim_end();
+        // A location's list is the last thing before the initialiser; names may hold parentheses of their own.
+        let open = head.rfind(" (").filter(|&at| head[at..].contains(')'));
+        let (words, place) = match open {
+            Some(at) => (&head[..at], Some(&head[at + 2..])),
+            None => (head, None),
+        };
+        let place = place.and_then(|list| {
+            let mut numbers = list.split(')').next()?.split(',').skip(1).map(|n| n.trim().parse().ok());
+            Some((numbers.next()??, numbers.next()??))
+        });
+        let Some((rest, name)) = words.trim_end().rsplit_once(' ') else {
+            return Err(self.cur.expected("a variable's mode, type and name"));
+        };
+        let Some((qualifiers, ty)) = rest.trim_end().rsplit_once(' ') else {
+            self.cur.pos = line_at;
+            return Err(self.cur.expected("a variable's mode, type and name"));
+        };
+        // The mode is the word before the interpolation mode.
+        let (before, after) = match qualifiers.find("INTERP_MODE_") {
+            Some(at) => {
+                let after = &qualifiers[at..];
+                (&qualifiers[..at], after.split_once(' ').map_or("", |(_, rest)| rest))
+            }
+            None => (qualifiers, ""),
+        };
+        let mode = match before.split_whitespace().last() {
+            Some(word) if !QUALIFIERS.contains(&word) => self.named(word)?,
+            _ => temporary,
+        };
+        // Access qualifiers, an image's format, and what says nothing here: the precision.
+        let (mut access, mut image_format) = (Access::default(), None);
+        for word in after.split_whitespace() {
+            match Access::of(word) {
+                Some(qualifier) => access = access.with(qualifier),
+                None => image_format = image_format.or(format(word)),
+            }
+        }
+        // Uniforms get their values from outside, and what inline samplers have there is none.
+        let stored = matches!(mode, Mode::ShaderTemp | Mode::FunctionTemp | Mode::Shared | Mode::Constant);
+        let init = match init {
+            Some(text) if stored => Some(self.initialiser(text)?),
+            _ => None,
+        };
+        self.cur.skip_line();
+        Ok(Variable {
+            mode,
+            access,
+            format: image_format,
+            ty: self.types.named(ty),
+            name,
+            place,
+            init,
+            span: Span::new(start, line_at + line.trim_end().len()),
+        })
+    }
+
+    /// `null`, `&name`, or `{ { 0x00000001, 0x00000002 }, { true } }`: every element and member in braces of its own,
+    /// columns of a matrix and components without.
+    fn initialiser(&mut self, text: &'s str) -> Result<Init> {
+        if text == "null" {
+            return Ok(Init::Zero);
+        }
+        if text.starts_with('&') {
+            return Ok(Init::Address);
+        }
+        let start = self.literals.len() as u32;
+        for word in text.split(['{', '}', ',', ' ', '\t']).filter(|w| !w.is_empty()) {
+            let value = literal(word).ok_or_else(|| self.unknown("value", word, || None))?;
+            self.literals.push(value);
+        }
+        Ok(Init::Values(Range { start, len: self.literals.len() as u32 - start }))
+    }
+
+    /// After `struct`: `NAME {`, a line `TYPE FIELD;` a field, `}`.
+    pub(super) fn structure(&mut self) -> Result<Struct<'s>> {
+        self.cur.space();
+        let name = self.cur.until(b"{");
+        self.cur.expect(b'{')?;
+        let mut fields = Vec::new();
+        loop {
+            self.cur.next_line();
+            if self.cur.eat(b'}') {
+                return Ok(Struct { name, fields });
+            }
+            let field = self.cur.until(b";");
+            let Some((ty, name)) = field.rsplit_once(' ') else {
+                return Err(self.cur.expected("a field (`TYPE NAME;`) or `}`"));
+            };
+            fields.push((self.types.named(ty), name));
+            self.cur.expect(b';')?;
+        }
+    }
+}
+
+/// `0x0000001f`, `true`, `-1.500000`, `inf`.
+fn literal(word: &str) -> Option<Literal> {
+    if let Some(hex) = word.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok().map(Literal::Bits);
+    }
+    match word {
+        "true" => Some(Literal::Bits(1)),
+        "false" => Some(Literal::Bits(0)),
+        _ => word.parse().ok().map(Literal::Float),
+    }
+}
