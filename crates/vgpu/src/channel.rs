@@ -2,7 +2,7 @@
 
 use crate::class::Class;
 use crate::compute;
-use crate::device::{Device, Effect, Place};
+use crate::device::{Device, Effect, Place, work};
 use crate::launch;
 use crate::mme::{self, Mme};
 use crate::push::{Parser, Run, Step};
@@ -149,6 +149,9 @@ impl Channel {
     pub fn execute_fences(&mut self, device: &mut Device, words: &[u32]) {
         let mut rest = words;
         while let Ok(Some(run)) = self.parser.next(&mut rest) {
+            if device.charge(run.words().len() as u64 * work::WORD).is_err() {
+                return;
+            }
             let engine = match self.bound[run.subchannel] {
                 Some(Class::ThreeD) => &mut self.three_d.regs,
                 Some(Class::Compute) => &mut self.compute.regs,
@@ -176,7 +179,7 @@ impl Channel {
 
     fn run(&mut self, device: &mut Device, run: Run<'_>) -> Effect {
         let words = run.words();
-        device.charge(words.len() as u64)?;
+        device.charge(words.len() as u64 * work::WORD)?;
         let class = self.bound[run.subchannel];
         device.place.subchannel = run.subchannel;
         device.place.method = run.method;
@@ -389,6 +392,7 @@ impl Channel {
     }
 
     fn launch(&mut self, device: &mut Device) -> Effect {
+        device.charge(work::LAUNCH)?;
         let time = device.now();
         device.launched();
         let Device { chip, memory, launcher, log, .. } = device;
@@ -415,7 +419,7 @@ fn uploads(
     value: u32,
 ) -> Effect<bool> {
     match method {
-        upload::EXEC => upload::exec(device, regs, inline)?,
+        upload::EXEC => upload::exec(regs, inline)?,
         upload::DATA => inline.data(device, &[value])?,
         _ => return Ok(false),
     }
@@ -500,6 +504,6 @@ impl mme::Target for MacroTarget<'_> {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        self.device.charge(16)
+        self.device.charge(work::MACRO_STEP)
     }
 }

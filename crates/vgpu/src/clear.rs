@@ -170,8 +170,9 @@ fn fill(device: &mut Device, r: &Registers, surface: &Surface, texel: &[u8], mas
         line.chunks_exact_mut(texel.len()).for_each(|t| t.copy_from_slice(texel));
         return transfer::fill(device, &side, rows, &line);
     }
-    device.charge((width * size * 2).saturating_mul(rows))?;
+    transfer::charge(device, width * size * 4, rows)?;
     side.wrote(device, width * size, rows);
+    device.moved += width * size * rows;
     for row in 0..rows {
         side.read_row(&device.memory, row, &mut line)?;
         for old in line.chunks_exact_mut(texel.len()) {

@@ -44,7 +44,7 @@ pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> E
     let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
     let to = side(r, how >> 8 & 1 != 0, OFFSET_OUT, PITCH_OUT, TILING_OUT, POSITION_OUT)?;
     if how & 1 != 0 {
-        return inline.begin(device, to, line, lines);
+        return inline.begin(to, line, lines);
     }
     let from = side(r, how >> 4 & 1 != 0, OFFSET_IN, PITCH_IN, TILING_IN, POSITION_IN)?;
     transfer::copy(device, &from, &to, line.into(), lines.into())

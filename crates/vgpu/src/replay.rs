@@ -21,6 +21,10 @@ pub struct Report {
     pub wrong: u64,
     /// The first of them.
     pub differences: Vec<Difference>,
+    /// Bytes that transfers, clears and blits wrote.
+    pub moved: u64,
+    /// The time that all submissions took, kernels included.
+    pub executing: std::time::Duration,
     /// What ended the replay early: the recording's submission, and the fault.
     pub fault: Option<(u64, String)>,
 }
@@ -274,7 +278,11 @@ impl Replay {
         }
         self.report.submissions += 1;
         self.executed = Some(submission.index);
-        match self.file.submit(self.channel, &uses, &pushes) {
+        let started = std::time::Instant::now();
+        let result = self.file.submit(self.channel, &uses, &pushes);
+        self.report.executing += started.elapsed();
+        self.report.moved = self.file.gpu().card().device.moved;
+        match result {
             Ok(_) => Ok(()),
             Err(e) if e.kind == crate::ErrorKind::NoDevice => {
                 // What the rest would have done is not there to compare.

@@ -19,6 +19,9 @@ const Y: u32 = 0x1ac;
 pub(crate) const EXEC: u32 = 0x1b0;
 pub(crate) const DATA: u32 = 0x1b4;
 
+/// Bytes of a transfer, at most: they are kept until all have come.
+const MAX_BYTES: u64 = 1 << 26;
+
 /// Rows that are on their way: the rest of the last word is dropped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inline {
@@ -36,7 +39,7 @@ struct Target {
 
 impl Inline {
     /// Expects `lines` of `line` bytes.
-    pub fn begin(&mut self, device: &mut Device, side: Side, line: u32, lines: u32) -> Effect {
+    pub fn begin(&mut self, side: Side, line: u32, lines: u32) -> Effect {
         if let Some(target) = self.target {
             return Err(format!(
                 "{} bytes of the last transfer are missing",
@@ -45,7 +48,9 @@ impl Inline {
         }
         let (line, lines) = (u64::from(line), u64::from(lines));
         let bytes = line * lines;
-        device.charge(0)?;
+        if bytes > MAX_BYTES {
+            return Err(format!("{bytes} bytes in the command stream"));
+        }
         if bytes != 0 {
             self.target = Some(Target { side, line, lines, bytes });
         }
@@ -63,29 +68,28 @@ impl Inline {
         {
             self.target = None;
             let (words, rest) = words.split_at((target.bytes / 4) as usize);
-            device.charge(target.bytes)?;
+            device.charge(target.bytes / 4)?;
             device.wrote(address, target.bytes);
+            device.moved += target.bytes;
             device.memory.write_words(address, words).map_err(|e| e.to_string())?;
             return if rest.is_empty() { Ok(()) } else { self.data(device, rest) };
         }
-        for (i, word) in words.iter().enumerate() {
-            let missing = target.bytes - self.data.len() as u64;
-            let bytes = word.to_le_bytes();
-            self.data.extend_from_slice(&bytes[..missing.min(4) as usize]);
-            if missing <= 4 {
-                self.target = None;
-                let data = std::mem::take(&mut self.data);
-                transfer::write(device, &target.side, target.line, target.lines, &data)?;
-                let rest = &words[i + 1..];
-                return if rest.is_empty() { Ok(()) } else { self.data(device, rest) };
-            }
+        let missing = target.bytes - self.data.len() as u64;
+        let (now, rest) = words.split_at(missing.div_ceil(4).min(words.len() as u64) as usize);
+        self.data.extend(now.iter().flat_map(|word| word.to_le_bytes()));
+        if (self.data.len() as u64) < target.bytes {
+            return Ok(());
         }
-        Ok(())
+        self.target = None;
+        let mut data = std::mem::take(&mut self.data);
+        data.truncate(target.bytes as usize);
+        transfer::write(device, &target.side, target.line, target.lines, &data)?;
+        if rest.is_empty() { Ok(()) } else { self.data(device, rest) }
     }
 }
 
 /// EXEC.
-pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> Effect {
+pub(crate) fn exec(r: &Registers, inline: &mut Inline) -> Effect {
     let address = r.address(ADDRESS);
     let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
     let side = if r.get(EXEC) & 1 != 0 {
@@ -102,5 +106,5 @@ pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> E
             y: r.get(Y).into(),
         })?
     };
-    inline.begin(device, side, line, lines)
+    inline.begin(side, line, lines)
 }

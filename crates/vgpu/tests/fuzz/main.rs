@@ -57,7 +57,7 @@ fn commands() {
         outcome.counts.iter().for_each(|what| tally.count(what));
         received(started, &outcome.messages).map_err(|why| format!("{why}\n{}", mutant.text()))
     };
-    Campaign { format: "commands", count: 400, reaches: "more than one submission" }.run(make, test);
+    Campaign { format: "commands", count: 300, reaches: "more than one submission" }.run(make, test);
 }
 
 #[test]
@@ -65,7 +65,11 @@ fn recordings() {
     let texts = seeds::texts();
     let make = |r: &mut Random| {
         let (seed, other) = (r.below(texts.len()), r.below(texts.len()));
-        Mutant { seed, data: mutate::bytes(texts[seed].as_bytes(), texts[other].as_bytes(), r) }
+        let data = match r.below(8) {
+            0 => mutate::bytes(texts[seed].as_bytes(), texts[other].as_bytes(), r),
+            _ => mutant::text(&texts[seed], &texts[other], r).into_bytes(),
+        };
+        Mutant { seed, data }
     };
     let test = |mutant: &Mutant, _: &mut Random, tally: &mut Tally| {
         let mut options = Options { memory_limit: client::MEMORY, ..Options::default() };
