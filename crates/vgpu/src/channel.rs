@@ -6,6 +6,7 @@ use crate::device::{Device, Effect, Place, work};
 use crate::launch;
 use crate::mme::{self, Mme};
 use crate::push::{Parser, Run, Step};
+use crate::query::Release;
 use crate::registers::Registers;
 use crate::upload::{self, Inline};
 use crate::{clear, condition, constants, copy, m2mf, query, twod};
@@ -112,6 +113,7 @@ impl Channel {
             (&mut channel.three_d.regs, CONDITION + 8),
             (&mut channel.compute.regs, CONDITION + 8),
             (&mut channel.two_d, TWOD_CONDITION + 8),
+            (&mut channel.memory.regs, m2mf::CONDITION + 8),
         ] {
             registers.set(mode, condition::ALWAYS);
         }
@@ -299,7 +301,9 @@ impl Channel {
             Class::Compute if device.chip == Chip::Gf100 => self.fermi_compute(device, method, value),
             Class::Compute => self.kepler_compute(device, method, value),
             Class::M2mf => match method {
-                m2mf::EXEC => m2mf::exec(device, &self.memory.regs, &mut self.memory.inline),
+                m2mf::EXEC if condition::holds(device, &self.memory.regs, m2mf::CONDITION)? => {
+                    m2mf::exec(device, &self.memory.regs, &mut self.memory.inline)
+                }
                 m2mf::DATA => self.memory.inline.data(device, &[value]),
                 _ => Ok(()),
             },
@@ -419,7 +423,7 @@ fn uploads(
     value: u32,
 ) -> Effect<bool> {
     match method {
-        upload::EXEC => upload::exec(regs, inline)?,
+        upload::EXEC => upload::exec(device, regs, inline)?,
         upload::DATA => inline.data(device, &[value])?,
         _ => return Ok(false),
     }
@@ -431,15 +435,7 @@ fn uploads(
 fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
     let (address, value) = (channel.address(SEMAPHORE), channel.get(SEMAPHORE + 8));
     if trigger & 2 != 0 {
-        device.wrote(address, 4);
-        device.memory.set_word(address, value).map_err(|e| e.to_string())?;
-        if trigger >> 24 & 1 == 0 {
-            let time = device.now();
-            device.wrote_time(address + 8, 8);
-            let words = [0, time as u32, (time >> 32) as u32];
-            device.memory.write_words(address + 4, &words).map_err(|e| e.to_string())?;
-        }
-        return Ok(());
+        return Release::of(channel, SEMAPHORE, trigger >> 24 & 1 == 0).write(device);
     }
     if trigger & 5 != 0 {
         let there = device.memory.word(address).map_err(|e| e.to_string())?;

@@ -7,6 +7,8 @@
 //! Bad arguments are errors of the call; bad commands are a fault of their channel, which is lost from then on, as with
 //! the real driver.
 
+#![warn(missing_docs)]
+
 mod backing;
 mod buffers;
 mod card;

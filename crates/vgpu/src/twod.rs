@@ -11,6 +11,10 @@ const SOURCE: u32 = 0x230;
 /// X, Y, W, H, and whether they apply.
 const CLIP: u32 = 0x280;
 const CLIP_ENABLE: u32 = 0x290;
+/// Texels of a colour are left out; the method has no name in Mesa's header.
+const COLOR_KEY_ENABLE: u32 = 0x29c;
+/// The destination is a depth buffer.
+const TO_ZETA: u32 = 0x2b8;
 const OPERATION: u32 = 0x2ac;
 const SOURCE_COPY: u32 = 3;
 /// Bit 0: coordinates are those of a pixel's corner, not of its centre; bit 4: bilinear.
@@ -97,6 +101,9 @@ pub(crate) fn blit(device: &mut Device, r: &Registers) -> Effect {
     let operation = r.get(OPERATION);
     if operation != SOURCE_COPY {
         return Err(format!("2D operation {operation}: only copies (3) are there"));
+    }
+    if r.get(COLOR_KEY_ENABLE) != 0 || r.get(TO_ZETA) != 0 {
+        return Err("colour keys and blits to depth buffers are not there".into());
     }
     let (to, from) = (surface(r, DESTINATION)?, surface(r, SOURCE)?);
     if from.width == 0 || from.height == 0 {
