@@ -16,6 +16,7 @@ pub struct Place {
     pub submission: u64,
     /// GPU address of the word.
     pub address: u64,
+    /// 0 to 7.
     pub subchannel: usize,
     /// Class number; 0 for methods of the channel itself.
     pub class: u32,
@@ -37,15 +38,20 @@ impl fmt::Display for Place {
 /// Bytes that a method wrote, or the span they lie in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
+    /// Of the first byte.
     pub address: u64,
+    /// How many.
     pub bytes: u64,
+    /// What they are.
     pub what: What,
+    /// The method that wrote them.
     pub place: Place,
 }
 
 /// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
+    /// What is the same in every run.
     Data,
     /// A time, which differs from run to run on a card with a clock.
     Time,

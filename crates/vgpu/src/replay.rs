@@ -14,6 +14,7 @@ const CHUNK: usize = 1 << 14;
 /// What a replay found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// How many were executed.
     pub submissions: u64,
     /// Bytes of memory that were compared, over all submissions.
     pub compared: u64,
@@ -41,11 +42,15 @@ impl Report {
 pub struct Difference {
     /// The recording's number.
     pub submission: u64,
+    /// Of the word.
     pub address: u64,
-    /// The buffer: its address and handle.
+    /// The buffer's address.
     pub buffer: u64,
+    /// The buffer's handle in the recording.
     pub handle: u32,
+    /// What the recording has.
     pub expected: u32,
+    /// What was there after the submission.
     pub found: u32,
     /// What wrote it, or might have.
     pub writer: Writer,
@@ -60,6 +65,7 @@ pub enum Writer {
     Launch(Box<Written>),
     /// No method did; the one that wrote nearest to it in the buffer.
     Near(Box<Written>),
+    /// Nothing wrote into the buffer.
     Nobody,
 }
 
