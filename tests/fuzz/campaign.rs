@@ -68,12 +68,12 @@ fn variable(name: &str) -> Option<u64> {
 }
 
 /// Processor time of a thread of this process, where the system tells.
-fn cpu_time(thread: &str) -> Option<Duration> {
+pub fn cpu_time(thread: &str) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-fn this_thread() -> String {
+pub fn this_thread() -> String {
     let link = std::fs::read_link("/proc/thread-self").unwrap_or_default();
     link.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned())
 }

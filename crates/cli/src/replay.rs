@@ -24,6 +24,9 @@ pub struct Args {
     /// Words that differ to print for each recording
     #[arg(long, default_value = "4", value_name = "N")]
     differences: usize,
+    /// Print also how many bytes transfers, clears and blits moved, and how long all submissions took
+    #[arg(long)]
+    speed: bool,
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
@@ -51,7 +54,7 @@ pub fn run(a: Args) -> ExitCode {
         if a.json {
             rows.push(row(trace, &result));
         } else {
-            bar.suspend(|| out::stdout(text(trace, &result).as_bytes()));
+            bar.suspend(|| out::stdout(text(trace, &result, a.speed).as_bytes()));
         }
     }
     bar.finish_and_clear();
@@ -73,11 +76,14 @@ fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, 
     replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())
 }
 
-fn text(trace: &Path, result: &Result<Report, String>) -> String {
+fn text(trace: &Path, result: &Result<Report, String>, speed: bool) -> String {
     let name = trace.display();
     let report = match result {
         Err(e) => return format!("FAILED {name}: {e}\n"),
-        Ok(report) if report.passed() => return format!("ok {name}: {} submissions\n", report.submissions),
+        Ok(report) if report.passed() => {
+            let speed = if speed { told_speed(report) } else { String::new() };
+            return format!("ok {name}: {} submissions{speed}\n", report.submissions);
+        }
         Ok(report) => report,
     };
     let mut text = format!("FAILED {name}:");
@@ -90,6 +96,12 @@ fn text(trace: &Path, result: &Result<Report, String>) -> String {
     text.push('\n');
     report.differences.iter().for_each(|d| text += &format!("  {d}\n"));
     text
+}
+
+/// Bytes that were moved, the time of all submissions, and the quotient.
+fn told_speed(report: &Report) -> String {
+    let (bytes, seconds) = (report.moved as f64, report.executing.as_secs_f64());
+    format!(", {:.1} MB in {seconds:.3} s, {:.2} GB/s", bytes / 1e6, bytes / 1e9 / seconds.max(1e-9))
 }
 
 fn row(trace: &Path, result: &Result<Report, String>) -> serde_json::Value {
@@ -118,6 +130,8 @@ fn row(trace: &Path, result: &Result<Report, String>) -> serde_json::Value {
         "submissions": report.submissions,
         "compared_bytes": report.compared,
         "wrong_words": report.wrong,
+        "moved_bytes": report.moved,
+        "seconds": report.executing.as_secs_f64(),
         "fault": report.fault.as_ref().map(|(submission, text)| json!({ "submission": submission, "text": text })),
         "differences": differences,
     })

@@ -340,15 +340,16 @@ impl Card {
         let was_lost = channel.lost.is_some();
         let mut faulted = was_lost;
         for &(address, bytes) in ranges {
-            if !faulted && let Err(reason) = execute_range(channel, device, address, bytes) {
+            if !faulted && let Err(reason) = careful(|| execute_range(channel, device, address, bytes)) {
                 faulted = true;
                 fault(channel, device, &reason);
+                device.begin_fences(self.work_limit);
             }
             if faulted {
                 fences(channel, device, address, bytes);
             }
         }
-        if !faulted && let Err(reason) = channel.finish(device) {
+        if !faulted && let Err(reason) = careful(|| channel.finish(device)) {
             faulted = true;
             fault(channel, device, &reason);
         }
@@ -386,6 +387,13 @@ fn fault(channel: &mut Channel, device: &mut Device, reason: &str) {
     }
     channel.lost = Some(text);
     channel.abandon();
+}
+
+/// A panic inside is an error, too: whoever uses the card goes on without this channel.
+fn careful(work: impl FnOnce() -> Effect) -> Effect {
+    nvir::caught::catching(work).unwrap_or_else(|said| {
+        Err(format!("{said}: this is a bug in nvir, please report it with a recording"))
+    })
 }
 
 /// Reads a range in parts, each when its turn has come: commands may have been written by commands.

@@ -2,10 +2,11 @@
 
 use crate::class::Class;
 use crate::compute;
-use crate::device::{Device, Effect, Place};
+use crate::device::{Device, Effect, Place, work};
 use crate::launch;
 use crate::mme::{self, Mme};
 use crate::push::{Parser, Run, Step};
+use crate::query::Release;
 use crate::registers::Registers;
 use crate::upload::{self, Inline};
 use crate::{clear, condition, constants, copy, m2mf, query, twod};
@@ -112,6 +113,7 @@ impl Channel {
             (&mut channel.three_d.regs, CONDITION + 8),
             (&mut channel.compute.regs, CONDITION + 8),
             (&mut channel.two_d, TWOD_CONDITION + 8),
+            (&mut channel.memory.regs, m2mf::CONDITION + 8),
         ] {
             registers.set(mode, condition::ALWAYS);
         }
@@ -149,6 +151,9 @@ impl Channel {
     pub fn execute_fences(&mut self, device: &mut Device, words: &[u32]) {
         let mut rest = words;
         while let Ok(Some(run)) = self.parser.next(&mut rest) {
+            if device.charge(run.words().len() as u64 * work::WORD).is_err() {
+                return;
+            }
             let engine = match self.bound[run.subchannel] {
                 Some(Class::ThreeD) => &mut self.three_d.regs,
                 Some(Class::Compute) => &mut self.compute.regs,
@@ -176,7 +181,7 @@ impl Channel {
 
     fn run(&mut self, device: &mut Device, run: Run<'_>) -> Effect {
         let words = run.words();
-        device.charge(words.len() as u64)?;
+        device.charge(words.len() as u64 * work::WORD)?;
         let class = self.bound[run.subchannel];
         device.place.subchannel = run.subchannel;
         device.place.method = run.method;
@@ -296,7 +301,9 @@ impl Channel {
             Class::Compute if device.chip == Chip::Gf100 => self.fermi_compute(device, method, value),
             Class::Compute => self.kepler_compute(device, method, value),
             Class::M2mf => match method {
-                m2mf::EXEC => m2mf::exec(device, &self.memory.regs, &mut self.memory.inline),
+                m2mf::EXEC if condition::holds(device, &self.memory.regs, m2mf::CONDITION)? => {
+                    m2mf::exec(device, &self.memory.regs, &mut self.memory.inline)
+                }
                 m2mf::DATA => self.memory.inline.data(device, &[value]),
                 _ => Ok(()),
             },
@@ -389,6 +396,7 @@ impl Channel {
     }
 
     fn launch(&mut self, device: &mut Device) -> Effect {
+        device.charge(work::LAUNCH)?;
         let time = device.now();
         device.launched();
         let Device { chip, memory, launcher, log, .. } = device;
@@ -427,15 +435,7 @@ fn uploads(
 fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
     let (address, value) = (channel.address(SEMAPHORE), channel.get(SEMAPHORE + 8));
     if trigger & 2 != 0 {
-        device.wrote(address, 4);
-        device.memory.set_word(address, value).map_err(|e| e.to_string())?;
-        if trigger >> 24 & 1 == 0 {
-            let time = device.now();
-            device.wrote_time(address + 8, 8);
-            let words = [0, time as u32, (time >> 32) as u32];
-            device.memory.write_words(address + 4, &words).map_err(|e| e.to_string())?;
-        }
-        return Ok(());
+        return Release::of(channel, SEMAPHORE, trigger >> 24 & 1 == 0).write(device);
     }
     if trigger & 5 != 0 {
         let there = device.memory.word(address).map_err(|e| e.to_string())?;
@@ -500,6 +500,6 @@ impl mme::Target for MacroTarget<'_> {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        self.device.charge(16)
+        self.device.charge(work::MACRO_STEP)
     }
 }

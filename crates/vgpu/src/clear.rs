@@ -8,6 +8,8 @@ use crate::transfer::{self, Blocks, Side};
 /// Writing it starts: bits 0 depth, 1 stencil, 5:2 channels, 9:6 target, 20:10 layer.
 pub(crate) const CLEAR_BUFFERS: u32 = 0x19d0;
 
+const FLAGS: u32 = 0x10f8;
+const CLIP_RECTS: u32 = 0x194c;
 const COLOR: u32 = 0xd80;
 const DEPTH: u32 = 0xd90;
 const STENCIL: u32 = 0xda0;
@@ -74,6 +76,9 @@ fn surface(w: &Words, texel: u64) -> Effect<Surface> {
 
 pub(crate) fn clear(device: &mut Device, r: &Registers) -> Effect {
     let what = r.get(CLEAR_BUFFERS);
+    if r.get(FLAGS) != 0 || r.get(CLIP_RECTS) != 0 {
+        return Err("CLEAR_FLAGS and clip rectangles are not there".into());
+    }
     let (target, layer) = (what >> 6 & 15, what >> 10 & 0x7ff);
     let channels = [2, 3, 4, 5].map(|bit| what >> bit & 1 != 0);
     if channels.contains(&true) {
@@ -170,8 +175,9 @@ fn fill(device: &mut Device, r: &Registers, surface: &Surface, texel: &[u8], mas
         line.chunks_exact_mut(texel.len()).for_each(|t| t.copy_from_slice(texel));
         return transfer::fill(device, &side, rows, &line);
     }
-    device.charge((width * size * 2).saturating_mul(rows))?;
+    transfer::charge(device, width * size * 4, rows)?;
     side.wrote(device, width * size, rows);
+    device.moved += width * size * rows;
     for row in 0..rows {
         side.read_row(&device.memory, row, &mut line)?;
         for old in line.chunks_exact_mut(texel.len()) {

@@ -10,6 +10,7 @@ pub const SLOTS: usize = 256;
 /// A constant bank of GF100: memory, read when a launch reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bank {
+    /// Of its first byte.
     pub address: u64,
     /// Bytes, as `CB_SIZE` said.
     pub size: u32,
@@ -18,6 +19,7 @@ pub struct Bank {
 /// What a launch finds in the subchannel. All but `regs` is GF100's: Kepler has everything in memory.
 #[derive(Clone, Debug)]
 pub struct State {
+    /// All methods' registers.
     pub regs: Registers,
     /// By index: what `CB_BIND` bound.
     pub banks: [Option<Bank>; BANKS],

@@ -1,11 +1,14 @@
 //! The copy engine a0b5 of Kepler.
 
 use crate::device::{Device, Effect};
+use crate::query::Release;
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
 
 /// Writing it starts.
 pub(crate) const EXEC: u32 = 0x300;
+/// QUERY_ADDRESS_HIGH, LOW, SEQUENCE.
+const QUERY: u32 = 0x240;
 const SOURCE: u32 = 0x400;
 const DESTINATION: u32 = 0x408;
 const SOURCE_PITCH: u32 = 0x410;
@@ -18,10 +21,14 @@ const SOURCE_BLOCKS: u32 = 0x728;
 
 /// Bits of EXEC. Mesa's header has the names of the two layouts exchanged.
 const MODE: u32 = 3;
+/// Bits 4:3: a word at the end, or four with the time.
+const RELEASE_SHIFT: u32 = 3;
 const SOURCE_LINEAR: u32 = 1 << 7;
 const DESTINATION_LINEAR: u32 = 1 << 8;
 const TWO_DIMENSIONS: u32 = 1 << 9;
 const ELEMENTS: u32 = 1 << 10;
+const PHYSICAL: u32 = 3 << 12;
+const REDUCTION: u32 = 1 << 19;
 
 /// A side: block dimensions, sizes x, y, z, slice, position.
 fn side(r: &Registers, linear: bool, address: u32, pitch: u32, blocks: u32, element: u64) -> Effect<Side> {
@@ -45,9 +52,21 @@ fn side(r: &Registers, linear: bool, address: u32, pitch: u32, blocks: u32, elem
 /// EXEC.
 pub(crate) fn exec(device: &mut Device, r: &Registers) -> Effect {
     let how = r.get(EXEC);
-    if how & MODE == 0 {
-        return Ok(());
+    if how & (PHYSICAL | REDUCTION) != 0 {
+        return Err(format!("EXEC {how:#x}: physical addresses and reductions are not there"));
     }
+    if how & MODE != 0 {
+        rectangle(device, r, how)?;
+    }
+    match how >> RELEASE_SHIFT & 3 {
+        0 => Ok(()),
+        1 => Release::of(r, QUERY, false).write(device),
+        2 => Release::of(r, QUERY, true).write(device),
+        _ => Err(format!("EXEC {how:#x}: no such semaphore")),
+    }
+}
+
+fn rectangle(device: &mut Device, r: &Registers, how: u32) -> Effect {
     let element = if how & ELEMENTS != 0 { element(r.get(SWIZZLE))? } else { 1 };
     let from = side(r, how & SOURCE_LINEAR != 0, SOURCE, SOURCE_PITCH, SOURCE_BLOCKS, element)?;
     let to =

@@ -16,6 +16,7 @@ pub struct Place {
     pub submission: u64,
     /// GPU address of the word.
     pub address: u64,
+    /// 0 to 7.
     pub subchannel: usize,
     /// Class number; 0 for methods of the channel itself.
     pub class: u32,
@@ -37,15 +38,20 @@ impl fmt::Display for Place {
 /// Bytes that a method wrote, or the span they lie in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
+    /// Of the first byte.
     pub address: u64,
+    /// How many.
     pub bytes: u64,
+    /// What they are.
     pub what: What,
+    /// The method that wrote them.
     pub place: Place,
 }
 
 /// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
+    /// What is the same in every run.
     Data,
     /// A time, which differs from run to run on a card with a clock.
     Time,
@@ -66,12 +72,33 @@ pub(crate) struct Device {
     clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
     /// Nanoseconds, where there is no clock.
     time: u64,
+    /// Bytes that transfers, clears and blits have written so far.
+    pub moved: u64,
     /// Units that are left for this submission.
     work: u64,
 }
 
-/// Units of work that a submission may take: about a byte that is moved, or an instruction of a macro.
-pub(crate) const WORK_LIMIT: u64 = 1 << 36;
+/// Work is counted in units of about a nanosecond of an old host, before it is done; so this bounds a submission without
+/// its launches to some seconds.
+pub(crate) const WORK_LIMIT: u64 = 1 << 32;
+
+/// What things take beyond their bytes.
+pub(crate) mod work {
+    /// A word of commands.
+    pub const WORD: u64 = 4;
+    /// An instruction of a macro.
+    pub const MACRO_STEP: u64 = 16;
+    /// A row of a transfer.
+    pub const ROW: u64 = 64;
+    /// A texel of a blit that converts; of one that filters as well.
+    pub const CONVERT: u64 = 256;
+    pub const FILTER: u64 = 1024;
+    /// Before a kernel's first instruction. Its instructions have a limit of their own.
+    pub const LAUNCH: u64 = 1 << 14;
+}
+
+/// Writes of a submission that are kept, at most.
+const MAX_WRITTEN: usize = 1 << 20;
 
 /// Units of work that one nanosecond does.
 const WORK_PER_NANOSECOND: u64 = 64;
@@ -90,6 +117,7 @@ impl Device {
             place: Place::default(),
             clock,
             time: TIME_START,
+            moved: 0,
             work: WORK_LIMIT,
         }
     }
@@ -100,6 +128,11 @@ impl Device {
         if let Some(written) = &mut self.written {
             written.clear();
         }
+    }
+
+    /// Signalling fences behind a fault has units of its own.
+    pub fn begin_fences(&mut self, limit: u64) {
+        self.work = limit;
     }
 
     /// Takes units of work, before they are done.
@@ -137,7 +170,7 @@ impl Device {
 
     fn note(&mut self, address: u64, bytes: u64, what: What) {
         let place = self.place;
-        if let Some(written) = &mut self.written {
+        if let Some(written) = self.written.as_mut().filter(|w| w.len() < MAX_WRITTEN) {
             written.push(Written { address, bytes, what, place });
         }
     }

@@ -30,6 +30,7 @@ impl ErrorKind {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
+    /// What a kernel would answer.
     pub kind: ErrorKind,
     /// Place and reason, for people.
     pub message: String,

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What card to make, and what to tell about it.
 pub struct Config {
+    /// Which chip the card has.
     pub chip: Chip,
     /// Bytes of video memory that the card claims to have, and refuses to exceed.
     pub vram_bytes: u64,
@@ -25,8 +26,9 @@ pub struct Config {
     pub log: Option<Box<dyn Write + Send>>,
     /// Gets a recording.
     pub trace: Option<Box<dyn Write + Send>>,
+    /// How kernels run.
     pub launch: crate::launch::Options,
-    /// Work that one submission may take, about a unit for a byte that is moved; more is a fault.
+    /// Work that one submission may take beside its kernels, about a unit a nanosecond; more is a fault.
     pub work_limit: u64,
     /// Gets each fault's text once (place and reason), when it happens.
     pub on_fault: Option<Box<dyn Fn(&str) + Send + Sync>>,
@@ -69,6 +71,7 @@ pub struct File {
 /// What `CHANNEL_ALLOC` returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChannelInfo {
+    /// Its number, in this file.
     pub channel: u32,
     /// Where push buffers may lie.
     pub pushbuf_domains: u32,
@@ -79,18 +82,22 @@ pub struct ChannelInfo {
 /// What `GEM_NEW` asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GemNew {
+    /// Where it may lie: bits of [`crate::domain`].
     pub domain: u32,
     /// Bytes, rounded up to pages.
     pub size: u64,
     /// Of the GPU address; 0 is a page.
     pub align: u32,
+    /// Kept for `GEM_INFO`: blocks of a tiled image.
     pub tile_mode: u32,
+    /// Kept for `GEM_INFO`: bits 15:8 the memory kind.
     pub tile_flags: u32,
 }
 
 /// What `GEM_NEW` and `GEM_INFO` return.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GemInfo {
+    /// In this file.
     pub handle: u32,
     /// Exactly one of VRAM and GART.
     pub domain: u32,
@@ -100,16 +107,22 @@ pub struct GemInfo {
     pub offset: u64,
     /// What the client gives to `mmap` as the offset.
     pub map_handle: u64,
+    /// As [`GemNew`] said.
     pub tile_mode: u32,
+    /// As [`GemNew`] said.
     pub tile_flags: u32,
 }
 
 /// A buffer that a submission names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BufferUse {
+    /// In this file.
     pub handle: u32,
+    /// Where the card may read it. This and the next two are recorded and have no effect.
     pub read_domains: u32,
+    /// Where the card may write it.
     pub write_domains: u32,
+    /// Where it may lie.
     pub valid_domains: u32,
 }
 
@@ -129,7 +142,9 @@ pub struct Push {
 /// Bytes that the buffers of one submission may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Space {
+    /// In video memory.
     pub vram: u64,
+    /// In system memory that the card can address.
     pub gart: u64,
 }
 
@@ -166,6 +181,7 @@ impl Gpu {
         File { gpu: self.clone(), id: self.card().open() }
     }
 
+    /// Which chip the card has.
     pub fn chip(&self) -> Chip {
         self.card().device.chip
     }

@@ -7,6 +7,8 @@
 //! Bad arguments are errors of the call; bad commands are a fault of their channel, which is lost from then on, as with
 //! the real driver.
 
+#![warn(missing_docs)]
+
 mod backing;
 mod buffers;
 mod card;
@@ -47,9 +49,14 @@ pub const PAGE: u64 = 4096;
 
 /// Where a buffer may lie: bits of `domain` and of a submission's read, write and valid domains.
 pub mod domain {
+    /// The processor's memory.
     pub const CPU: u32 = 1;
+    /// Video memory.
     pub const VRAM: u32 = 2;
+    /// System memory that the card can address.
     pub const GART: u32 = 4;
+    /// The processor can see it.
     pub const MAPPABLE: u32 = 8;
+    /// Caches of processor and card agree.
     pub const COHERENT: u32 = 16;
 }

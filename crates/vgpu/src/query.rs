@@ -36,6 +36,34 @@ pub(crate) fn get(device: &mut Device, registers: &Registers) -> Effect {
     device.memory.write_words(address, &words).map_err(|e| e.to_string())
 }
 
+/// A word that an engine writes when it has done what came before, and behind it the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Release {
+    pub address: u64,
+    pub payload: u32,
+    /// Four words: payload, zero, time.
+    pub with_time: bool,
+}
+
+impl Release {
+    /// What ADDRESS_HIGH, LOW and SEQUENCE at `method` say.
+    pub fn of(registers: &Registers, method: u32, with_time: bool) -> Release {
+        Release { address: registers.address(method), payload: registers.get(method + 8), with_time }
+    }
+
+    pub fn write(&self, device: &mut Device) -> Effect {
+        let Release { address, payload, with_time } = *self;
+        device.wrote(address, 4);
+        if !with_time {
+            return device.memory.set_word(address, payload).map_err(|e| e.to_string());
+        }
+        let time = device.now();
+        device.wrote_time(address + 8, 8);
+        let words = [payload, 0, time as u32, (time >> 32) as u32];
+        device.memory.write_words(address, &words).map_err(|e| e.to_string())
+    }
+}
+
 /// Whether a QUERY_GET only says how far the stream has come.
 pub(crate) fn is_fence(get: u32) -> bool {
     get >> 28 & 1 != 0 && get & 1 == 0

@@ -21,6 +21,7 @@ impl Registers {
         self.0[(method as usize >> 2) % COUNT]
     }
 
+    /// Sets the register at a byte address.
     #[inline]
     pub fn set(&mut self, method: u32, value: u32) {
         self.0[(method as usize >> 2) % COUNT] = value;

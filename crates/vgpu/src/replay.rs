@@ -14,6 +14,7 @@ const CHUNK: usize = 1 << 14;
 /// What a replay found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// How many were executed.
     pub submissions: u64,
     /// Bytes of memory that were compared, over all submissions.
     pub compared: u64,
@@ -21,6 +22,10 @@ pub struct Report {
     pub wrong: u64,
     /// The first of them.
     pub differences: Vec<Difference>,
+    /// Bytes that transfers, clears and blits wrote.
+    pub moved: u64,
+    /// The time that all submissions took, kernels included.
+    pub executing: std::time::Duration,
     /// What ended the replay early: the recording's submission, and the fault.
     pub fault: Option<(u64, String)>,
 }
@@ -37,11 +42,15 @@ impl Report {
 pub struct Difference {
     /// The recording's number.
     pub submission: u64,
+    /// Of the word.
     pub address: u64,
-    /// The buffer: its address and handle.
+    /// The buffer's address.
     pub buffer: u64,
+    /// The buffer's handle in the recording.
     pub handle: u32,
+    /// What the recording has.
     pub expected: u32,
+    /// What was there after the submission.
     pub found: u32,
     /// What wrote it, or might have.
     pub writer: Writer,
@@ -56,6 +65,7 @@ pub enum Writer {
     Launch(Box<Written>),
     /// No method did; the one that wrote nearest to it in the buffer.
     Near(Box<Written>),
+    /// Nothing wrote into the buffer.
     Nobody,
 }
 
@@ -274,7 +284,11 @@ impl Replay {
         }
         self.report.submissions += 1;
         self.executed = Some(submission.index);
-        match self.file.submit(self.channel, &uses, &pushes) {
+        let started = std::time::Instant::now();
+        let result = self.file.submit(self.channel, &uses, &pushes);
+        self.report.executing += started.elapsed();
+        self.report.moved = self.file.gpu().card().device.moved;
+        match result {
             Ok(_) => Ok(()),
             Err(e) if e.kind == crate::ErrorKind::NoDevice => {
                 // What the rest would have done is not there to compare.

@@ -1,8 +1,9 @@
 //! Images and rows of bytes as the transfer engines see them: row by row at a pitch, or block-linear.
 
 use crate::Memory;
-use crate::device::{Device, Effect};
-use nvir::tiling::{Level, Order, TileMode};
+use crate::device::{Device, Effect, work};
+use nvir::tiling::{self, GOB_WIDTH, Level, Order, TileMode};
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// One slice of an image, or plain rows.
@@ -47,9 +48,6 @@ const MAX_ROWS: u32 = 1 << 20;
 /// The most gobs of a block in height and depth, log2.
 const MAX_GOBS: u32 = 5;
 
-/// Units of work that a row takes beyond its bytes.
-const ROW_WORK: u64 = 64;
-
 impl Side {
     pub fn blocks(b: Blocks) -> Effect<Side> {
         let tile = TileMode(b.tile_mode & 0xfff);
@@ -68,7 +66,7 @@ impl Side {
                 b.address
             ));
         }
-        let pitch = b.row_bytes.next_multiple_of(64) as u32;
+        let pitch = b.row_bytes.next_multiple_of(GOB_WIDTH.into()) as u32;
         let level = Level { order: Order::Blocks(tile), offset: 0, pitch, rows: b.rows, slices: b.slices };
         Ok(Side::Blocks { address: b.address, level, z: b.z, x: b.x, y: b.y })
     }
@@ -104,20 +102,16 @@ impl Side {
                 memory.read_into(row_address(address, pitch, row), out).map_err(|e| e.to_string())
             }
             Side::Blocks { address, level, z, x, y } => {
-                let mut done = 0;
-                for (offset, run) in level.runs(x, y + row, z.into(), out.len() as u64) {
-                    let from = address + offset;
-                    let to = &mut out[done..][..run as usize];
-                    done += run as usize;
-                    match memory.words_from(from & !3) {
-                        Some(words) if run == 16 && words.len() >= 4 => {
-                            for (bytes, word) in to.chunks_exact_mut(4).zip(words) {
-                                bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
-                            }
-                        }
-                        _ => memory.read_into(from, to).map_err(|e| e.to_string())?,
+                let Some(line) = Line::of(memory, address, &level, z, y + row, x + out.len() as u64) else {
+                    let mut out = out;
+                    for (offset, run) in level.runs(x, y + row, z.into(), out.len() as u64) {
+                        let (part, rest) = out.split_at_mut(run as usize);
+                        memory.read_into(address + offset, part).map_err(|e| e.to_string())?;
+                        out = rest;
                     }
-                }
+                    return Ok(());
+                };
+                line.read(x, out);
                 Ok(())
             }
         }
@@ -130,12 +124,16 @@ impl Side {
                 memory.write(row_address(address, pitch, row), bytes).map_err(|e| e.to_string())
             }
             Side::Blocks { address, level, z, x, y } => {
-                let mut done = 0;
-                for (offset, run) in level.runs(x, y + row, z.into(), bytes.len() as u64) {
-                    let to = address + offset;
-                    memory.write(to, &bytes[done..][..run as usize]).map_err(|e| e.to_string())?;
-                    done += run as usize;
-                }
+                let Some(line) = Line::of(memory, address, &level, z, y + row, x + bytes.len() as u64) else {
+                    let mut bytes = bytes;
+                    for (offset, run) in level.runs(x, y + row, z.into(), bytes.len() as u64) {
+                        let (part, rest) = bytes.split_at(run as usize);
+                        memory.write(address + offset, part).map_err(|e| e.to_string())?;
+                        bytes = rest;
+                    }
+                    return Ok(());
+                };
+                line.write(x, bytes);
                 Ok(())
             }
         }
@@ -163,8 +161,102 @@ impl Side {
     }
 }
 
+/// A row of a block-linear image whose bytes all lie in one buffer.
+struct Line<'a> {
+    /// From the row's first byte on.
+    words: &'a [AtomicU32],
+    /// Words from a gob of the row to the next.
+    step: usize,
+}
+
+/// Bytes that lie side by side, and their words.
+const RUN: usize = tiling::RUN as usize;
+const RUN_WORDS: usize = RUN / 4;
+/// Where the four runs of a gob's row are, in words.
+const RUNS: [usize; 4] = [0, 16, 64, 80];
+
+impl<'a> Line<'a> {
+    /// Row `y` up to `end` bytes.
+    fn of(memory: &'a Memory, address: u64, level: &Level, z: u32, y: u64, end: u64) -> Option<Line<'a>> {
+        let Order::Blocks(_) = level.order else { return None };
+        let first = level.byte(0, y, z.into());
+        // Gobs of a row are as far apart as the first two would be.
+        let step = (level.byte(GOB_WIDTH.into(), y, z.into()) - first) as usize / 4;
+        let words = memory.words_from(address + first)?;
+        let gobs = end.div_ceil(GOB_WIDTH.into()) as usize;
+        let last = gobs.checked_sub(1)?.checked_mul(step)? + RUNS[3] + RUN_WORDS;
+        (last <= words.len()).then_some(Line { words, step })
+    }
+
+    /// The words of the run that holds byte `x`.
+    #[inline]
+    fn run(&self, x: usize) -> &'a [AtomicU32] {
+        &self.words[x / GOB_WIDTH as usize * self.step + RUNS[x / RUN % 4]..][..RUN_WORDS]
+    }
+
+    fn read(&self, x: u64, out: &mut [u8]) {
+        let x = x as usize;
+        let (head, rest) = out.split_at_mut((x.wrapping_neg() % RUN).min(out.len()));
+        if !head.is_empty() {
+            part(self.run(x), x % RUN, head.len(), |i, byte| head[i] = byte);
+        }
+        let mut x = x + head.len();
+        let mut runs = rest.chunks_exact_mut(RUN);
+        for run in &mut runs {
+            for (bytes, word) in run.chunks_exact_mut(4).zip(self.run(x)) {
+                bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+            }
+            x += RUN;
+        }
+        let tail = runs.into_remainder();
+        if !tail.is_empty() {
+            part(self.run(x), 0, tail.len(), |i, byte| tail[i] = byte);
+        }
+    }
+
+    fn write(&self, x: u64, bytes: &[u8]) {
+        let x = x as usize;
+        let (head, rest) = bytes.split_at((x.wrapping_neg() % RUN).min(bytes.len()));
+        if !head.is_empty() {
+            put_part(self.run(x), x % RUN, head);
+        }
+        let mut x = x + head.len();
+        let mut runs = rest.chunks_exact(RUN);
+        for run in &mut runs {
+            for (bytes, word) in run.chunks_exact(4).zip(self.run(x)) {
+                word.store(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]), Relaxed);
+            }
+            x += RUN;
+        }
+        if !runs.remainder().is_empty() {
+            put_part(self.run(x), 0, runs.remainder());
+        }
+    }
+}
+
+/// Some bytes of a run, from byte `at` on.
+fn part(run: &[AtomicU32], at: usize, count: usize, mut each: impl FnMut(usize, u8)) {
+    for i in 0..count {
+        each(i, run[(at + i) / 4].load(Relaxed).to_le_bytes()[(at + i) % 4]);
+    }
+}
+
+/// Writes some bytes of a run, from byte `at` on.
+fn put_part(run: &[AtomicU32], at: usize, bytes: &[u8]) {
+    for (i, byte) in (at..).zip(bytes) {
+        let mut word = run[i / 4].load(Relaxed).to_le_bytes();
+        word[i % 4] = *byte;
+        run[i / 4].store(u32::from_le_bytes(word), Relaxed);
+    }
+}
+
 fn row_address(address: u64, pitch: u64, row: u64) -> u64 {
     address.wrapping_add(pitch.wrapping_mul(row))
+}
+
+/// Work for rows of which each takes so much.
+pub(crate) fn charge(device: &mut Device, row: u64, rows: u64) -> Effect {
+    device.charge(row.saturating_add(work::ROW).saturating_mul(rows))
 }
 
 /// Copies a rectangle of so many bytes and rows.
@@ -174,8 +266,10 @@ pub(crate) fn copy(device: &mut Device, from: &Side, to: &Side, bytes: u64, rows
     }
     from.check(bytes, rows)?;
     to.check(bytes, rows)?;
-    device.charge((bytes + ROW_WORK).checked_mul(rows).ok_or("a copy of more than 2^64 bytes")?)?;
+    let plain = matches!((from, to), (Side::Pitch { .. }, Side::Pitch { .. }));
+    charge(device, if plain { bytes / 4 } else { bytes }, rows)?;
     to.wrote(device, bytes, rows);
+    device.moved += bytes.saturating_mul(rows);
     let memory = &device.memory;
     if let (Side::Pitch { address: a, pitch: p }, Side::Pitch { address: b, pitch: q }) = (*from, *to) {
         let (whole, rows) = if p == bytes && q == bytes { (bytes * rows, 1) } else { (bytes, rows) };
@@ -195,8 +289,9 @@ pub(crate) fn copy(device: &mut Device, from: &Side, to: &Side, bytes: u64, rows
 /// Writes a rectangle from bytes that stand row after row.
 pub(crate) fn write(device: &mut Device, to: &Side, bytes: u64, rows: u64, data: &[u8]) -> Effect {
     to.check(bytes, rows)?;
-    device.charge((bytes + ROW_WORK).saturating_mul(rows))?;
+    charge(device, bytes, rows)?;
     to.wrote(device, bytes, rows);
+    device.moved += data.len() as u64;
     for (row, line) in data.chunks_exact(bytes.max(1) as usize).take(rows as usize).enumerate() {
         to.write_row(&device.memory, row as u64, line)?;
     }
@@ -207,8 +302,9 @@ pub(crate) fn write(device: &mut Device, to: &Side, bytes: u64, rows: u64, data:
 pub(crate) fn fill(device: &mut Device, to: &Side, rows: u64, line: &[u8]) -> Effect {
     let bytes = line.len() as u64;
     to.check(bytes, rows)?;
-    device.charge((bytes + ROW_WORK).saturating_mul(rows))?;
+    charge(device, bytes, rows)?;
     to.wrote(device, bytes, rows);
+    device.moved += bytes * rows;
     (0..rows).try_for_each(|row| to.write_row(&device.memory, row, line))
 }
 

@@ -1,7 +1,7 @@
 //! The 2D engine 902d: blits with scaling and format conversion.
 
 use crate::colour::Colour;
-use crate::device::{Device, Effect};
+use crate::device::{Device, Effect, work};
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
 use nvir::emu::Channels;
@@ -11,6 +11,10 @@ const SOURCE: u32 = 0x230;
 /// X, Y, W, H, and whether they apply.
 const CLIP: u32 = 0x280;
 const CLIP_ENABLE: u32 = 0x290;
+/// Texels of a colour are left out; the method has no name in Mesa's header.
+const COLOR_KEY_ENABLE: u32 = 0x29c;
+/// The destination is a depth buffer.
+const TO_ZETA: u32 = 0x2b8;
 const OPERATION: u32 = 0x2ac;
 const SOURCE_COPY: u32 = 3;
 /// Bit 0: coordinates are those of a pixel's corner, not of its centre; bit 4: bilinear.
@@ -98,6 +102,9 @@ pub(crate) fn blit(device: &mut Device, r: &Registers) -> Effect {
     if operation != SOURCE_COPY {
         return Err(format!("2D operation {operation}: only copies (3) are there"));
     }
+    if r.get(COLOR_KEY_ENABLE) != 0 || r.get(TO_ZETA) != 0 {
+        return Err("colour keys and blits to depth buffers are not there".into());
+    }
     let (to, from) = (surface(r, DESTINATION)?, surface(r, SOURCE)?);
     if from.width == 0 || from.height == 0 {
         return Err("a blit from an image without texels".into());
@@ -165,9 +172,14 @@ impl Blit {
             let from = self.from.side.at(x as u64 * source_size as u64, y as u64);
             return transfer::copy(device, &from, &self.target, bytes, self.rows as u64);
         }
-        let texels = self.columns.saturating_mul(self.rows) as u64;
-        device.charge(texels.saturating_mul(if self.linear { 512 } else { 128 }))?;
+        // What is read of a row of the source, which may be much where it shrinks.
+        let (low, high) = self.span();
+        let read = (high - low + 1) as u64 * source_size as u64 * if self.linear { 2 } else { 1 };
+        let texel = if self.linear { work::FILTER } else { work::CONVERT };
+        let row = (self.columns as u64).saturating_mul(texel).saturating_add(read);
+        transfer::charge(device, row, self.rows as u64)?;
         self.target.wrote(device, bytes, self.rows as u64);
+        device.moved += bytes.saturating_mul(self.rows as u64);
         let mut line = transfer::scratch(bytes)?;
         let mut texels = vec![[0; 4]; self.columns as usize];
         for row in 0..self.rows {
@@ -184,18 +196,14 @@ impl Blit {
     fn row(&self, device: &Device, row: i64, out: &mut [Channels]) -> Effect {
         if !self.linear {
             let y = self.v.nearest(row);
-            let source = self.source_row(device, y, |i| (self.u.nearest(i), self.u.nearest(i)))?;
+            let source = self.source_row(device, y)?;
             for (i, texel) in out.iter_mut().enumerate() {
                 *texel = source.texel(self.u.nearest(i as i64));
             }
             return Ok(());
         }
         let (top, bottom, down) = self.v.linear(row);
-        let span = |i| {
-            let (a, b, _) = self.u.linear(i);
-            (a, b)
-        };
-        let (above, below) = (self.source_row(device, top, span)?, self.source_row(device, bottom, span)?);
+        let (above, below) = (self.source_row(device, top)?, self.source_row(device, bottom)?);
         for (i, texel) in out.iter_mut().enumerate() {
             let (a, b, right) = self.u.linear(i as i64);
             let corners = [above.texel(a), above.texel(b), below.texel(a), below.texel(b)];
@@ -208,11 +216,20 @@ impl Blit {
         Ok(())
     }
 
-    /// The part of the source's row that the columns need.
-    fn source_row(&self, device: &Device, y: i64, span: impl Fn(i64) -> (i64, i64)) -> Effect<SourceRow> {
+    /// The first and last texel of a row of the source that the columns need.
+    fn span(&self) -> (i64, i64) {
+        let ends = |i| match self.linear {
+            true => (self.u.linear(i).0, self.u.linear(i).1),
+            false => (self.u.nearest(i), self.u.nearest(i)),
+        };
         // Positions grow or fall: the ends hold the extremes.
-        let (a, b) = (span(0), span(self.columns - 1));
-        let (low, high) = (a.0.min(b.0), a.1.max(b.1));
+        let (a, b) = (ends(0), ends(self.columns - 1));
+        (a.0.min(b.0), a.1.max(b.1))
+    }
+
+    /// The part of the source's row that the columns need.
+    fn source_row(&self, device: &Device, y: i64) -> Effect<SourceRow> {
+        let (low, high) = self.span();
         let size = self.from.format.bytes();
         let mut bytes = transfer::scratch((high - low + 1) as u64 * size as u64)?;
         self.from.side.at(low as u64 * size as u64, y as u64).read_row(&device.memory, 0, &mut bytes)?;

@@ -1,6 +1,7 @@
 //! Data in the command stream: methods 180 to 1b4 of P2MF (a040, a140), and of Kepler's compute and 3D classes.
 
 use crate::device::{Device, Effect};
+use crate::query::Release;
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
 
@@ -15,9 +16,17 @@ const DEPTH: u32 = 0x1a0;
 const Z: u32 = 0x1a4;
 const X: u32 = 0x1a8;
 const Y: u32 = 0x1ac;
-/// Writing it starts: bit 0: the destination lies row by row.
+/// Writing it starts: bit 0 the destination lies row by row, 1 a reduction, 5:4 at the end (2: release), 12 without a time.
 pub(crate) const EXEC: u32 = 0x1b0;
 pub(crate) const DATA: u32 = 0x1b4;
+
+/// QUERY_ADDRESS_HIGH, LOW, SEQUENCE.
+const QUERY: u32 = 0x1dc;
+/// What happens at the end: a word is written.
+pub(crate) const RELEASE: u32 = 2;
+
+/// Bytes of a transfer, at most: they are kept until all have come.
+const MAX_BYTES: u64 = 1 << 26;
 
 /// Rows that are on their way: the rest of the last word is dropped.
 #[derive(Clone, Debug, Default)]
@@ -32,11 +41,18 @@ struct Target {
     line: u64,
     lines: u64,
     bytes: u64,
+    release: Option<Release>,
 }
 
 impl Inline {
-    /// Expects `lines` of `line` bytes.
-    pub fn begin(&mut self, device: &mut Device, side: Side, line: u32, lines: u32) -> Effect {
+    /// Expects lines of so many bytes, and how many lines.
+    pub fn begin(
+        &mut self,
+        device: &mut Device,
+        side: Side,
+        (line, lines): (u32, u32),
+        release: Option<Release>,
+    ) -> Effect {
         if let Some(target) = self.target {
             return Err(format!(
                 "{} bytes of the last transfer are missing",
@@ -45,10 +61,13 @@ impl Inline {
         }
         let (line, lines) = (u64::from(line), u64::from(lines));
         let bytes = line * lines;
-        device.charge(0)?;
-        if bytes != 0 {
-            self.target = Some(Target { side, line, lines, bytes });
+        if bytes > MAX_BYTES {
+            return Err(format!("{bytes} bytes in the command stream"));
         }
+        if bytes == 0 {
+            return release.map_or(Ok(()), |release| release.write(device));
+        }
+        self.target = Some(Target { side, line, lines, bytes, release });
         Ok(())
     }
 
@@ -63,24 +82,31 @@ impl Inline {
         {
             self.target = None;
             let (words, rest) = words.split_at((target.bytes / 4) as usize);
-            device.charge(target.bytes)?;
+            device.charge(target.bytes / 4)?;
             device.wrote(address, target.bytes);
+            device.moved += target.bytes;
             device.memory.write_words(address, words).map_err(|e| e.to_string())?;
-            return if rest.is_empty() { Ok(()) } else { self.data(device, rest) };
+            return self.end(device, target, rest);
         }
-        for (i, word) in words.iter().enumerate() {
-            let missing = target.bytes - self.data.len() as u64;
-            let bytes = word.to_le_bytes();
-            self.data.extend_from_slice(&bytes[..missing.min(4) as usize]);
-            if missing <= 4 {
-                self.target = None;
-                let data = std::mem::take(&mut self.data);
-                transfer::write(device, &target.side, target.line, target.lines, &data)?;
-                let rest = &words[i + 1..];
-                return if rest.is_empty() { Ok(()) } else { self.data(device, rest) };
-            }
+        let missing = target.bytes - self.data.len() as u64;
+        let (now, rest) = words.split_at(missing.div_ceil(4).min(words.len() as u64) as usize);
+        self.data.extend(now.iter().flat_map(|word| word.to_le_bytes()));
+        if (self.data.len() as u64) < target.bytes {
+            return Ok(());
         }
-        Ok(())
+        self.target = None;
+        let mut data = std::mem::take(&mut self.data);
+        data.truncate(target.bytes as usize);
+        transfer::write(device, &target.side, target.line, target.lines, &data)?;
+        self.end(device, target, rest)
+    }
+
+    /// All data have come; there may be words behind them, which nobody wants.
+    fn end(&mut self, device: &mut Device, target: Target, rest: &[u32]) -> Effect {
+        if let Some(release) = target.release {
+            release.write(device)?;
+        }
+        if rest.is_empty() { Ok(()) } else { self.data(device, rest) }
     }
 }
 
@@ -88,7 +114,12 @@ impl Inline {
 pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> Effect {
     let address = r.address(ADDRESS);
     let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
-    let side = if r.get(EXEC) & 1 != 0 {
+    let how = r.get(EXEC);
+    if how & 2 != 0 {
+        return Err("reductions are not there".into());
+    }
+    let release = (how >> 4 & 3 == RELEASE).then(|| Release::of(r, QUERY, how >> 12 & 1 == 0));
+    let side = if how & 1 != 0 {
         Side::Pitch { address, pitch: r.get(PITCH).into() }
     } else {
         Side::blocks(Blocks {
@@ -102,5 +133,5 @@ pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> E
             y: r.get(Y).into(),
         })?
     };
-    inline.begin(device, side, line, lines)
+    inline.begin(device, side, (line, lines), release)
 }

@@ -415,3 +415,115 @@ fn work_is_bounded() {
     let e = c.run(&push).unwrap_err();
     assert!(e.message.contains("EXEC (0300): the submission takes more work"), "{e}");
 }
+
+#[test]
+fn transfers_release_semaphores_when_they_are_done() {
+    for chip in Chip::ALL {
+        let c = Client::new(chip);
+        let (a, b) = (c.filled(4096, &[1, 2, 3, 4]), c.filled(4096, &[u32::MAX; 64]));
+        let at = |offset: u64| [((b.offset + offset) >> 32) as u32, (b.offset + offset) as u32];
+        // 16 bytes with a word behind them; then no bytes, and four words.
+        let mut push = Commands::default();
+        if chip == Chip::Gf100 {
+            let [high, low] = at(64);
+            push.address(MEMORY, 0x30c, a.offset).address(MEMORY, 0x238, b.offset);
+            push.inc(MEMORY, 0x31c, &[16, 1]).inc(MEMORY, 0x32c, &[high, low, 77, 0, 0, 1]);
+            push.inc(MEMORY, 0x300, &[0x10_2110]).inc(MEMORY, 0x330, &[low + 16, 78]);
+            push.inc(MEMORY, 0x31c, &[0, 0]).inc(MEMORY, 0x300, &[0x2110]);
+        } else {
+            let [high, low] = at(64);
+            push.address(COPY, 0x400, a.offset).address(COPY, 0x408, b.offset).inc(COPY, 0x418, &[16]);
+            push.inc(COPY, 0x240, &[high, low, 77]).inc(COPY, 0x300, &[0x18a]);
+            push.inc(COPY, 0x244, &[low + 16, 78]).inc(COPY, 0x300, &[0x190]);
+        }
+        c.run(&push).unwrap();
+        assert_eq!(c.words(b.offset, 5), [1, 2, 3, 4, u32::MAX], "{chip}");
+        let words = c.words(b.offset + 64, 9);
+        assert_eq!(words[..6], [77, u32::MAX, u32::MAX, u32::MAX, 78, 0], "{chip}");
+        assert!(words[6] >= 1_000_000_000 && words[7] == 0 && words[8] == u32::MAX, "{words:?}");
+        // The same for data in the stream: not before they have come.
+        let sub = if chip == Chip::Gf100 { MEMORY } else { COMPUTE };
+        let mut push = Commands::default();
+        let [high, low] = at(128);
+        if chip == Chip::Gf100 {
+            push.address(MEMORY, 0x238, b.offset + 128).inc(MEMORY, 0x31c, &[8, 1]);
+            push.inc(MEMORY, 0x32c, &[high, low, 79]).inc(MEMORY, 0x300, &[0x10_2111]);
+            push.same(sub, 0x304, &[5]).same(sub, 0x304, &[6]);
+        } else {
+            push.address(sub, 0x188, b.offset + 128).inc(sub, 0x180, &[8, 1]);
+            push.inc(sub, 0x1dc, &[high, low, 79]).inc(sub, 0x1b0, &[0x1021]);
+            push.same(sub, 0x1b4, &[5]).same(sub, 0x1b4, &[6]);
+        }
+        c.run(&push).unwrap();
+        assert_eq!(c.words(b.offset + 128, 3), [79, 6, u32::MAX], "{chip}");
+    }
+}
+
+/// What has an effect that is not there ends the channel, and the message names the method.
+#[test]
+fn effects_that_are_not_there_are_faults() {
+    let run = |chip: Chip, sub: u32, writes: &[(u32, &[u32])]| {
+        let c = Client::new(chip);
+        let b = c.buffer(65536);
+        let mut push = Commands::default();
+        push.address(THREE_D, 0x800, b.offset).inc(THREE_D, 0x808, &[16, 16, 0xd5, 0x1000, 1]);
+        push.inc(TWO_D, 0x200, &[0xd5, 1, 0, 1, 0, 64, 16, 16]).address(TWO_D, 0x220, b.offset);
+        push.inc(TWO_D, 0x230, &[0xd5, 1, 0, 1, 0, 64, 16, 16]).address(TWO_D, 0x250, b.offset);
+        push.inc(TWO_D, 0x2ac, &[3]);
+        c.run(&push).unwrap();
+        let mut push = Commands::default();
+        for (method, words) in writes {
+            push.inc(sub, *method, words);
+        }
+        c.run(&push).unwrap_err().message
+    };
+    let mut rows: Vec<(Chip, u32, Vec<(u32, &[u32])>, &str)> =
+        vec![(Chip::Gf100, MEMORY, vec![(0x340, &[9]), (0x300, &[0x110])], "9039 EXEC (0300): condition 9")];
+    for chip in Chip::ALL {
+        rows.extend([
+            (chip, THREE_D, vec![(0x1618, &[0u32][..])], "VERTEX_BEGIN_GL (1618): drawing"),
+            (chip, THREE_D, vec![(0x19d4, &[1])], "CLIPID_FILL (19d4): drawing"),
+            (chip, THREE_D, vec![(0x10f8, &[1]), (0x19d0, &[0x3c])], "CLEAR_BUFFERS (19d0): CLEAR_FLAGS"),
+            (
+                chip,
+                THREE_D,
+                vec![(0x194c, &[1]), (0x19d0, &[0x3c])],
+                "CLEAR_BUFFERS (19d0): CLEAR_FLAGS and clip",
+            ),
+            (chip, TWO_D, vec![(0x5e0, &[0])], "DRAW_POINT16 (05e0): drawing in 2D"),
+            (chip, TWO_D, vec![(0x608, &[0])], "DRAW_POINT32_X(1) (0608): drawing in 2D"),
+            (chip, TWO_D, vec![(0x860, &[0])], "SIFC_DATA (0860): drawing in 2D"),
+            (chip, TWO_D, vec![(0x2ac, &[1]), (0x8dc, &[0])], "BLIT_SRC_Y_INT (08dc): 2D operation 1"),
+            (chip, TWO_D, vec![(0x29c, &[1]), (0x8dc, &[0])], "BLIT_SRC_Y_INT (08dc): colour keys"),
+            (
+                chip,
+                TWO_D,
+                vec![(0x2b8, &[1]), (0x8dc, &[0])],
+                "BLIT_SRC_Y_INT (08dc): colour keys and blits to depth",
+            ),
+        ]);
+    }
+    for chip in KEPLERS {
+        rows.extend([
+            (chip, COPY, vec![(0x300, &[0x1182u32][..])], "a0b5 EXEC (0300): EXEC 0x1182: physical"),
+            (
+                chip,
+                COPY,
+                vec![(0x300, &[0x8_0182])],
+                "a0b5 EXEC (0300): EXEC 0x80182: physical addresses and reductions",
+            ),
+            (chip, COPY, vec![(0x300, &[0x198])], "a0b5 EXEC (0300): EXEC 0x198: no such semaphore"),
+            (
+                chip,
+                COPY,
+                vec![(0x708, &[0x4444]), (0x300, &[0x586])],
+                "EXEC (0300): components are not copied as they are",
+            ),
+            (chip, MEMORY, vec![(0x1b0, &[3])], "UPLOAD_EXEC (01b0): reductions"),
+        ]);
+    }
+    for (chip, sub, writes, want) in rows {
+        let message = run(chip, sub, &writes);
+        assert!(message.contains(want), "{chip}: {message}\n{want}");
+    }
+}

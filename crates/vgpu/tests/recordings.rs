@@ -8,6 +8,7 @@ use nvir_vgpu::Config;
 use nvir_vgpu::replay::{Options, Report, replay};
 use nvir_vgpu::trace::TraceError;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// A writer whose text can be read.
@@ -98,6 +99,38 @@ fn what_was_recorded_replays() {
         let other = text.replace(time, "gpu 100083040 10 5 0 123 456");
         assert!(run(&other).unwrap().passed(), "{text}");
     }
+}
+
+/// Every recording in a folder and those below it.
+fn traces(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(traces(&path));
+        } else if path.extension().is_some_and(|e| e == "trace") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What Mesa 22.3.6 submitted for `gl_client`, whose kernels, copies and clears were right on each chip; and, if the variable
+/// NVIR_TRACES names a folder, the recordings there.
+#[test]
+fn recordings_of_mesas_driver_replay() {
+    let own = traces(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings"));
+    assert_eq!(own.len(), 6);
+    let more = std::env::var_os("NVIR_TRACES").map_or_else(Vec::new, |folder| traces(Path::new(&folder)));
+    for path in own.iter().chain(&more) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let report = run(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(report.passed(), "{}: {report:#?}", path.display());
+        // Each opens a context, does something and closes it.
+        assert!(report.submissions > 2 && report.compared > 1 << 20, "{}: {report:?}", path.display());
+    }
+    println!("{} recordings", own.len() + more.len());
 }
 
 #[test]

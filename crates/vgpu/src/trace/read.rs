@@ -5,32 +5,86 @@ use std::io::BufRead;
 /// Bytes of one record's contents, at most.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// A line of a recording.
+/// A line of a recording; the module's description has what stands in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Record {
     /// GEM_NEW.
-    Buffer { handle: u32, address: u64, bytes: u64, domain: u32, tile_mode: u32, tile_flags: u32, align: u32 },
+    Buffer {
+        /// The client's handle.
+        handle: u32,
+        /// GPU address.
+        address: u64,
+        /// Its size.
+        bytes: u64,
+        /// Bits of [`crate::domain`].
+        domain: u32,
+        /// Blocks, where it is a tiled image.
+        tile_mode: u32,
+        /// Bits 15:8 the memory kind.
+        tile_flags: u32,
+        /// Of the address.
+        align: u32,
+    },
     /// The buffer's end.
-    Free { handle: u32, address: u64 },
+    Free {
+        /// The client's handle.
+        handle: u32,
+        /// GPU address.
+        address: u64,
+    },
     /// GROBJ_ALLOC.
-    Object { handle: u32, class: u32 },
+    Object {
+        /// What the client calls it.
+        handle: u32,
+        /// Its class.
+        class: u32,
+    },
     /// What the processor wrote.
-    Cpu { address: u64, words: Vec<u32> },
-    /// The buffers of a submission: address, and read, write and valid domains.
-    Submit { index: u64, buffers: Vec<(u64, [u32; 3])> },
+    Cpu {
+        /// Of the first word.
+        address: u64,
+        /// What is there now.
+        words: Vec<u32>,
+    },
+    /// The beginning of a submission.
+    Submit {
+        /// Its number.
+        index: u64,
+        /// Its buffers: address, and read, write and valid domains.
+        buffers: Vec<(u64, [u32; 3])>,
+    },
     /// A range of its commands.
-    Push { address: u64, no_prefetch: bool, words: Vec<u32> },
+    Push {
+        /// Of the first word.
+        address: u64,
+        /// Whether prefetch was forbidden.
+        no_prefetch: bool,
+        /// What was there before the submission.
+        words: Vec<u32>,
+    },
     /// What it changed.
-    Gpu { address: u64, words: Vec<u32> },
+    Gpu {
+        /// Of the first word.
+        address: u64,
+        /// What was there after the submission.
+        words: Vec<u32>,
+    },
 }
 
 /// A recording that cannot be read, or replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
+    /// The file.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// What stands in it.
     #[error("line {line}: {message}")]
-    Line { line: u64, message: String },
+    Line {
+        /// From 1 on.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
 }
 
 /// Reads a recording line by line.

@@ -7,7 +7,7 @@ use nvir_vgpu::{BufferUse, Config, Error, ErrorKind, File, GemNew, Gpu, Owned, P
 use std::collections::BTreeMap;
 
 /// Bytes of buffers that a card has, of each kind.
-pub const MEMORY: u64 = 128 << 20;
+pub const MEMORY: u64 = 64 << 20;
 /// Work of a submission.
 pub const WORK: u64 = 1 << 28;
 /// Instructions of a launch.

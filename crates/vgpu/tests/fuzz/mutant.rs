@@ -209,3 +209,48 @@ fn object(actions: &mut [Action], r: &mut Random) -> Option<String> {
     }
     Some(format!("action {at} is {:x?}", actions[at]))
 }
+
+/// A recording's text with some fields and lines changed.
+pub fn text(seed: &str, other: &str, r: &mut Random) -> String {
+    let mut lines: Vec<String> = seed.lines().map(str::to_string).collect();
+    let theirs: Vec<&str> = other.lines().collect();
+    for _ in 0..1 + r.below(4) {
+        let (at, to) = (2 + r.below(lines.len() - 2), 2 + r.below(lines.len() - 2));
+        match r.below(12) {
+            0 => drop(lines.remove(at)),
+            1 => lines.swap(at, to),
+            2 => lines.insert(to, lines[at].clone()),
+            3 => lines.insert(to, (*r.of_list(&theirs)).to_string()),
+            _ => lines[at] = field(&lines[at], r),
+        }
+        // Something is left to change.
+        if lines.len() < 4 {
+            break;
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A line with one field changed: a field of its head, or a word.
+fn field(line: &str, r: &mut Random) -> String {
+    let mut fields: Vec<String> = line.split(' ').map(str::to_string).collect();
+    let first = if r.one_in(3) { fields.len() } else { fields.len().min(5) };
+    let at = r.below(first);
+    match r.below(8) {
+        0 => drop(fields.remove(at)),
+        1 => fields.insert(at, fields[at].clone()),
+        2 => {
+            fields[at] = (*r.of_list(&["", "*0", "*1", "*99999999999", "-1", "g", "ffffffffffffffff", "0"]))
+                .to_string()
+        }
+        _ => {
+            // One digit.
+            let mut text = fields[at].clone().into_bytes();
+            if let Some(digit) = text.iter_mut().filter(|b| b.is_ascii_hexdigit()).nth(r.below(8)) {
+                *digit = *r.of_list(b"0123456789abcdef");
+            }
+            fields[at] = String::from_utf8(text).expect("digits");
+        }
+    }
+    fields.join(" ")
+}
