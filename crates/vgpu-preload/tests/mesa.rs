@@ -1,8 +1,10 @@
-//! Mesa's own driver on the virtual GPU: the client in `examples/gl_client` compares what it gets, on each chip.
+//! Mesa's own driver on the virtual GPU, on each chip: the client in `examples/gl_client` compares what it gets, piglit
+//! judges, and programs that others wrote run.
 //!
-//! Skips, and says so, where Mesa with its nouveau driver is not installed.
+//! Skips, and says so, what is not installed.
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +13,16 @@ const CHIPS: [&str; 3] = ["c0", "e4", "f0"];
 /// Where distributions have Mesa's drivers.
 const DRIVERS: [&str; 4] =
     ["/usr/lib/x86_64-linux-gnu/dri", "/usr/lib/aarch64-linux-gnu/dri", "/usr/lib64/dri", "/usr/lib/dri"];
+
+/// Where distributions have piglit's program for shader tests.
+const PIGLIT: [&str; 3] = [
+    "/usr/lib/x86_64-linux-gnu/piglit/bin/shader_runner",
+    "/usr/lib/piglit/bin/shader_runner",
+    "/usr/lib64/piglit/bin/shader_runner",
+];
+
+/// The OpenCL implementation that works with nouveau.
+const RUSTICL: &str = "/etc/OpenCL/vendors/rusticl.icd";
 
 /// The folder of this build: with the library and the client in it.
 fn build() -> PathBuf {
@@ -24,13 +36,26 @@ fn newest(places: &[&str]) -> Option<PathBuf> {
     places.iter().map(|p| build().join(p)).filter(|p| p.is_file()).max_by_key(age)
 }
 
+fn library() -> Result<PathBuf, Failed> {
+    Ok(newest(&["libnvir_vgpu.so", "deps/libnvir_vgpu.so"]).ok_or("there is no libnvir_vgpu.so")?)
+}
+
+/// A program on the virtual GPU.
+fn preloaded(program: impl AsRef<OsStr>, chip: &str) -> Result<Command, Failed> {
+    let mut command = Command::new(program);
+    command
+        .env("LD_PRELOAD", library()?)
+        .env("NOUVEAU_CHIPSET", chip)
+        .env("MESA_SHADER_CACHE_DISABLE", "true");
+    command.env("RUSTICL_ENABLE", "nouveau").env("NOUVEAU_ENABLE_CL", "1").env("OCL_ICD_VENDORS", RUSTICL);
+    command.env("EGL_PLATFORM", "surfaceless");
+    Ok(command)
+}
+
 /// Runs the client's rows on a chip.
 fn client(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
-    let library =
-        newest(&["libnvir_vgpu.so", "deps/libnvir_vgpu.so"]).ok_or("there is no libnvir_vgpu.so")?;
     let client = newest(&["examples/gl_client"]).ok_or("there is no gl_client")?;
-    let mut command = Command::new(client);
-    command.env("LD_PRELOAD", library).env("NOUVEAU_CHIPSET", chip).env("MESA_SHADER_CACHE_DISABLE", "true");
+    let mut command = preloaded(client, chip)?;
     command.envs(variables.iter().copied());
     let out = command.output().map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&out.stdout);
@@ -40,14 +65,117 @@ fn client(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
     Err(format!("{}\n{text}{}", out.status, String::from_utf8_lossy(&out.stderr)).into())
 }
 
+/// A sample of piglit's compute shader tests, at least 60.
+fn piglit(chip: &str) -> Result<(), Failed> {
+    let library = library()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).ok_or("no root")?;
+    let mut command = Command::new("python3");
+    command.arg(root.join("scripts/piglit")).args([chip, "--every", "25", "--library"]).arg(library);
+    let out = command.output().map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    let tests = text.lines().find_map(|l| l.split_once(" tests in ")?.0.parse::<u32>().ok());
+    if out.status.success() && tests.is_some_and(|n| n >= 60) {
+        return Ok(());
+    }
+    Err(format!("{}\n{text}{}", out.status, String::from_utf8_lossy(&out.stderr)).into())
+}
+
+const MODERNGL: &str = "moderngl";
+const PYOPENCL: &str = "pyopencl, numpy, mako";
+
+/// A client in Python, which prints `ok` as its last line.
+fn python(chip: &str, modules: &str, name: &str) -> Result<(), Failed> {
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name);
+    let python = python_with(modules).ok_or("there is no such Python")?;
+    let out = preloaded(python, chip)?.arg(client).output().map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    if out.status.success() && text.trim_end().ends_with("ok") {
+        return Ok(());
+    }
+    Err(format!("{}\n{text}{}", out.status, String::from_utf8_lossy(&out.stderr)).into())
+}
+
+/// What `clinfo` says of the card through rusticl.
+fn clinfo(chip: &str) -> Result<(), Failed> {
+    let out = preloaded("clinfo", chip)?.output().map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    let name = format!("NV{}", chip.to_uppercase());
+    if out.status.success()
+        && text.lines().any(|l| l.trim_start().starts_with("Device Name") && l.ends_with(&name))
+    {
+        return Ok(());
+    }
+    Err(format!("{}\n{text}{}", out.status, String::from_utf8_lossy(&out.stderr)).into())
+}
+
+/// A Python that has modules: the one that `PYTHON` names, the first in PATH, or the system's.
+fn python_with(modules: &str) -> Option<OsString> {
+    let named = std::env::var_os("PYTHON");
+    let all = named.into_iter().chain(["python3", "/usr/bin/python3"].map(OsString::from));
+    let mut all = all.filter(|python| {
+        let import = Command::new(python).args(["-c", &format!("import {modules}")]).output();
+        import.is_ok_and(|o| o.status.success())
+    });
+    all.next()
+}
+
+fn program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|p| p.join(name).is_file())
+}
+
+/// What a test needs that may not be there: its name, and what to install.
+struct Needed {
+    there: bool,
+    what: &'static str,
+}
+
+impl Needed {
+    fn of(there: bool, what: &'static str) -> Needed {
+        if !there {
+            eprintln!("SKIPPED: there is no {what}");
+        }
+        Needed { there, what }
+    }
+}
+
 fn main() {
     let arguments = Arguments::from_args();
-    let driver = DRIVERS.iter().any(|d| Path::new(d).join("nouveau_dri.so").exists());
-    if !driver {
-        eprintln!(
-            "SKIPPED: there is no nouveau_dri.so: install Mesa (Debian: libegl1 libgl1-mesa-dri) to run these tests"
-        );
+    let driver = Needed::of(
+        DRIVERS.iter().any(|d| Path::new(d).join("nouveau_dri.so").exists()),
+        "nouveau_dri.so: Mesa (Debian: libegl1 libgl1-mesa-dri)",
+    );
+    let tests =
+        Needed::of(PIGLIT.iter().any(|p| Path::new(p).exists()), "shader_runner: piglit (Debian: piglit)");
+    let rusticl = Needed::of(
+        program("clinfo") && Path::new(RUSTICL).exists(),
+        "clinfo with rusticl (Debian: clinfo mesa-opencl-icd)",
+    );
+    let moderngl =
+        Needed::of(python_with(MODERNGL).is_some(), "Python with moderngl (Debian: python3-moderngl)");
+    let pyopencl = Needed::of(
+        Path::new(RUSTICL).exists() && python_with(PYOPENCL).is_some(),
+        "Python with pyopencl and rusticl (pip: pyopencl numpy mako; Debian: mesa-opencl-icd)",
+    );
+    type Run = fn(&str) -> Result<(), Failed>;
+    let kinds: [(&str, &[&Needed], Run); 7] = [
+        ("client", &[&driver], |chip| client(chip, &[])),
+        ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
+        ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
+        ("piglit", &[&driver, &tests], piglit),
+        ("clinfo", &[&driver, &rusticl], clinfo),
+        ("moderngl", &[&driver, &moderngl], |chip| python(chip, MODERNGL, "moderngl_client.py")),
+        ("pyopencl", &[&driver, &pyopencl], |chip| python(chip, PYOPENCL, "pyopencl_client.py")),
+    ];
+    let mut trials = Vec::new();
+    for (name, needs, run) in kinds {
+        for chip in CHIPS {
+            let missing = needs.iter().find(|n| !n.there);
+            let trial = Trial::test(format!("{name}_{chip}"), move || run(chip));
+            let kind =
+                missing.map_or(String::new(), |n| n.what.split(':').next().unwrap_or_default().to_string());
+            trials.push(trial.with_ignored_flag(missing.is_some()).with_kind(kind));
+        }
     }
-    let trials = CHIPS.map(|chip| Trial::test(format!("client_{chip}"), move || client(chip, &[])));
-    libtest_mimic::run(&arguments, trials.map(|t| t.with_ignored_flag(!driver)).into()).exit();
+    libtest_mimic::run(&arguments, trials).exit();
 }
