@@ -1,5 +1,5 @@
-//! Textures of the virtual card: kernels look random texels up, and a model that knows the documents only says what they
-//! should find.
+//! Textures and surfaces of the virtual card: kernels look random texels up and write images, and a model that knows the
+//! documents only says what they should find and where.
 
 mod compressed;
 mod cubes;
@@ -8,3 +8,4 @@ mod formats;
 mod layout;
 mod rig;
 mod sampling;
+mod surfaces;

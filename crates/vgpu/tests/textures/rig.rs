@@ -7,7 +7,8 @@ use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
 const DESCRIPTOR: u64 = 0x1_1000_0000;
-const CONSTANTS: u64 = 0x1_2000_0000;
+/// The driver's constants: c7, and c15 on GF100.
+pub const CONSTANTS: u64 = 0x1_2000_0000;
 const TABLES: u64 = 0x1_3000_0000;
 const IN: u64 = 0x1_4000_0000;
 const OUT: u64 = 0x1_5000_0000;
@@ -238,27 +239,16 @@ impl Rig {
             (0x1564, 2047),
             (0x2608, 7),
             (0x2b4, (DESCRIPTOR >> 8) as u32),
-            (0x2c0, 32),
-            (0x3b4, ENTRY),
-            (0x3ac, 64 | 1 << 16),
-            (0x3b0, 1),
-            (0x23c, 1),
         ] {
             state.regs.set(method, value);
         }
         state.textures[TEXTURE] = Some(TIC);
         state.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
-        state.banks[7] = Some(Bank { address: CONSTANTS, size: 256 });
-        for (word, value) in [
-            (8, ENTRY),
-            (18, 64 << 16),
-            (19, 1 | 1 << 16),
-            (20, 1 << 7),
-            (29 + 14, CONSTANTS as u32),
-            (30 + 14, 256 << 15 | (CONSTANTS >> 32) as u32),
-            (46, 32 << 24),
-        ] {
+        state.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
+        for (word, value) in
+            [(20, 1 << 7), (29 + 14, CONSTANTS as u32), (30 + 14, 2048 << 15 | (CONSTANTS >> 32) as u32)]
+        {
             memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
         }
         Rig { chip, state, memory, launcher: Launcher::new(Options::default()) }
@@ -268,6 +258,41 @@ impl Rig {
         self.memory.write_words(TABLES + 32 * u64::from(TIC), &tic.words()).expect("mapped");
         let at = TABLES + 0x1_0000 + 32 * u64::from(TSC);
         self.memory.write_words(at, &tsc.words()).expect("mapped");
+    }
+
+    /// Writes a register of the compute class.
+    pub fn set(&mut self, register: u32, value: u32) {
+        self.state.regs.set(register, value);
+    }
+
+    fn launch(&mut self, entry: u32, gprs: u32, grid: [u32; 3], block: [u32; 3]) -> Result<(), Failure> {
+        let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
+        for (register, value) in [
+            (0x2c0, gprs),
+            (0x3b4, entry),
+            (0x3ac, bx | by << 16),
+            (0x3b0, bz),
+            (0x238, gx | gy << 16),
+            (0x23c, gz),
+        ] {
+            self.state.regs.set(register, value);
+        }
+        for (word, value) in
+            [(8, entry), (12, gx), (13, gy | gz << 16), (18, bx << 16), (19, by | bz << 16), (46, gprs << 24)]
+        {
+            self.memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
+        }
+        let words = [block, grid].concat();
+        self.memory.write_words(CONSTANTS + 0x100, &words).expect("mapped");
+        let Rig { chip, state, memory, launcher } = self;
+        launcher.launch(Context { chip: *chip, state, memory, time: 0, log: None }).map(drop)
+    }
+
+    /// Runs compiled code.
+    pub fn run(&mut self, code: &[u64], gprs: u32, grid: [u32; 3], block: [u32; 3]) -> Result<(), Failure> {
+        let bytes: Vec<u8> = code.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.memory.write(CODE, &bytes).expect("mapped");
+        self.launch(0, gprs, grid, block)
     }
 
     fn code(&mut self, lines: &[&str]) {
@@ -330,13 +355,9 @@ impl Rig {
             }
         }
         self.memory.write_words(IN, &words).expect("mapped");
-        self.state.regs.set(0x238, blocks as u32 | 1 << 16);
-        self.memory.set_word(DESCRIPTOR + 48, blocks as u32).expect("mapped");
-        self.memory.set_word(DESCRIPTOR + 52, 1 | 1 << 16).expect("mapped");
-        let Rig { chip, state, memory, launcher } = self;
-        launcher.launch(Context { chip: *chip, state, memory, time: 0, log: None })?;
+        self.launch(ENTRY, 32, [blocks as u32, 1, 1], [64, 1, 1])?;
         let mut out = vec![0; places.len() * 4];
-        memory.read_words(OUT, &mut out).expect("mapped");
+        self.memory.read_words(OUT, &mut out).expect("mapped");
         Ok(out.chunks_exact(4).map(|c| [c[0], c[1], c[2], c[3]]).collect())
     }
 

@@ -366,10 +366,9 @@ fn gathers_take_one_component_of_four_texels() {
 }
 
 #[test]
-fn nothing_is_bound_nothing_is_found() {
+fn texels_without_memory_are_zero() {
     rig::each(|rig| {
         rig.bind(&Tic { address: 0x55_0000_0000, size: [4, 4, 1], ..WORDS }, &NEAREST);
-        // Texels without memory.
         assert_eq!(rig.look("TLD.LZ", "2D", &[at(&[1, 1])])[0][0], 0);
     });
 }
