@@ -93,11 +93,10 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
     let (insts, pool) = link(launch, &banks);
     let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
-    let bytes: u64 = memory.buffers.iter().map(|b| b.size).sum();
-    let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
-        || cores < 2
-        || options.trace.is_some()
-        || bytes > MAX_PARALLEL_BYTES;
+    // Asked last: it looks at every buffer, of which there may be thousands.
+    let too_large = || memory.buffers.iter().map(|b| b.size).sum::<u64>() > MAX_PARALLEL_BYTES;
+    let in_order_only =
+        !(2..=MAX_BLOCKS).contains(&blocks) || cores < 2 || options.trace.is_some() || too_large();
     let mut tally = None;
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
@@ -130,7 +129,7 @@ fn environment<'a>(
     tracker: Option<&'a Tracker>,
 ) -> Env<'a> {
     let checks = options.checks;
-    let partial = memory.buffers.iter().any(|b| b.init.is_some());
+    let partial = || memory.buffers.iter().any(|b| b.init.is_some());
     Env {
         launch,
         program: launch.program,
@@ -139,7 +138,7 @@ fn environment<'a>(
         memory,
         banks: bank::View::all(&launch.consts, memory, launch.zero_beyond_banks),
         checks,
-        observed: tracker.is_some() || checks.init && partial,
+        observed: tracker.is_some() || checks.init && partial(),
         tracker,
         profile: options.profile,
         first: options.first,

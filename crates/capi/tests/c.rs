@@ -76,7 +76,8 @@ fn the_example_compiles_and_says_what_the_library_says() {
     if out.status.code() == Some(2) {
         panic!("{}", String::from_utf8_lossy(&out.stderr));
     }
-    let text = std::fs::read_to_string(root().join("../../nir-fixtures/hand.atomics32_new.nir")).unwrap_or_default();
+    let text =
+        std::fs::read_to_string(root().join("../../nir-fixtures/hand.atomics32_new.nir")).unwrap_or_default();
     let want = compiler::Compiler::new(compiler::Chip::Gk110).compile(&compiler::Source::nir(&text));
     let want = want.expect("it compiles");
     assert!(

@@ -1,0 +1,374 @@
+//! Filters, wraps, levels of detail, comparisons and gathers, against what OpenGL's specification says.
+
+use crate::rig::{
+    self, FLOAT, Image, LINEAR, NEAREST, Place, Random, Rig, SINT, TEXELS, Tic, Tsc, UNORM, WORDS, at, point,
+};
+
+/// An image of one float a texel, multiples of 1/16, so that sums of a filter are exact.
+struct Floats {
+    image: Image,
+    texels: Vec<f32>,
+}
+
+impl Floats {
+    /// Puts it into memory.
+    fn new(rig: &Rig, random: &mut Random, size: [u32; 3], three_d: bool) -> Floats {
+        let image = Image { bytes: 4, size, levels: 1, three_d, samples: [0; 2] };
+        let [w, h, d] = size;
+        let mut texels = Vec::new();
+        for (z, y, x) in (0..d).flat_map(|z| (0..h).flat_map(move |y| (0..w).map(move |x| (z, y, x)))) {
+            let v = random.below(256) as f32 / 16.0;
+            rig.memory.set_word(TEXELS + image.offset(0, [x, y, z]), v.to_bits()).expect("mapped");
+            texels.push(v);
+        }
+        Floats { image, texels }
+    }
+
+    fn tic(&self, kind: u32) -> Tic {
+        Tic {
+            types: [FLOAT; 4],
+            sources: [2; 4],
+            kind,
+            size: self.image.size,
+            tile: self.image.tile(0),
+            ..WORDS
+        }
+    }
+
+    fn texel(&self, [x, y, z]: [i64; 3]) -> f64 {
+        let [w, h, _] = self.image.size.map(i64::from);
+        self.texels[((z * h + y) * w + x) as usize].into()
+    }
+}
+
+/// What lies at whole coordinates -9 to 12 of four texels, by wrap mode; B: the border.
+const WRAPS: [&str; 8] = [
+    "3012301230123012301230",
+    "0012332100123321001233",
+    "0000000000123333333333",
+    "BBBBBBBBB0123BBBBBBBBB",
+    "0000000000123333333333",
+    "3333332100123333333333",
+    "BBBBB32100123BBBBBBBBB",
+    "3333332100123333333333",
+];
+
+const BORDER: [f32; 4] = [100.0, 200.0, 300.0, 400.0];
+
+fn border() -> [u32; 4] {
+    BORDER.map(f32::to_bits)
+}
+
+#[test]
+fn wraps_of_the_nearest_texel() {
+    let mut random = Random(30);
+    rig::each(|rig| {
+        let floats = Floats::new(rig, &mut random, [4, 4, 4], true);
+        for (mode, table) in WRAPS.iter().enumerate() {
+            for axis in 0..3 {
+                let mut wrap = [2; 3];
+                wrap[axis] = mode as u32;
+                rig.bind(&floats.tic(2), &Tsc { wrap, border: border(), ..NEAREST });
+                let places: Vec<Place> = (-9..13)
+                    .map(|i| {
+                        let mut coord = [0.375f32; 3];
+                        coord[axis] = (i as f32 + 0.25) / 4.0;
+                        point(&coord)
+                    })
+                    .collect();
+                for ((c, got), i) in table.chars().zip(rig.floats("TEX.LZ", "3D", &places)).zip(-9..) {
+                    let mut at = [1; 3];
+                    let wanted = match c.to_digit(10) {
+                        Some(n) => {
+                            at[axis] = n.into();
+                            [floats.texel(at) as f32; 4]
+                        }
+                        None => BORDER,
+                    };
+                    assert_eq!(got, wanted, "{} mode {mode}, axis {axis}, coordinate {i}", rig.chip);
+                }
+            }
+        }
+    });
+}
+
+/// The two texels that a linear filter mixes along an axis, with the second one's weight: the coordinate is clamped or
+/// mirrored as a number first. None: the border.
+fn taps(mode: usize, u: f64, n: i64) -> ([Option<i64>; 2], f64) {
+    let size = n as f64;
+    let u = match mode {
+        2 => u.clamp(0.5, size - 0.5),
+        3 => u.clamp(-0.5, size + 0.5),
+        4 => u.clamp(0.0, size),
+        5 => u.abs().clamp(0.5, size - 0.5),
+        6 => u.abs().clamp(0.5, size + 0.5),
+        7 => u.abs().clamp(0.5, size),
+        _ => u,
+    };
+    let low = (u - 0.5).floor();
+    let texel = |i: i64| match mode {
+        0 => Some(i.rem_euclid(n)),
+        1 => Some(if i.rem_euclid(2 * n) < n { i.rem_euclid(n) } else { n - 1 - i.rem_euclid(n) }),
+        _ => (0..n).contains(&i).then_some(i),
+    };
+    ([texel(low as i64), texel(low as i64 + 1)], u - 0.5 - low)
+}
+
+#[test]
+fn linear_filters_in_every_wrap_mode() {
+    let mut random = Random(31);
+    rig::each(|rig| {
+        for (size, kind, shape, dims) in
+            [([8, 1, 1], 0, "1D", 1), ([8, 4, 1], 1, "2D", 2), ([4, 2, 8], 2, "3D", 3)]
+        {
+            let floats = Floats::new(rig, &mut random, size, kind == 2);
+            for turn in 0..24 {
+                let modes: [usize; 3] =
+                    std::array::from_fn(|i| if i == 0 { turn % 8 } else { random.below(8) as usize });
+                rig.bind(
+                    &floats.tic(kind),
+                    &Tsc { wrap: modes.map(|m| m as u32), border: border(), ..LINEAR },
+                );
+                // Weights are multiples of 1/256.
+                let coords: Vec<[f32; 3]> = (0..128)
+                    .map(|_| {
+                        size.map(|n| (random.below(256 * 7 * n) as f32 / 256.0 - 3.0 * n as f32) / n as f32)
+                    })
+                    .collect();
+                let places: Vec<Place> = coords.iter().map(|c| point(&c[..dims])).collect();
+                for (coord, got) in coords.iter().zip(rig.floats("TEX.LZ", shape, &places)) {
+                    let axes: [_; 3] = std::array::from_fn(|i| match i < dims {
+                        true => taps(modes[i], f64::from(coord[i]) * f64::from(size[i]), size[i].into()),
+                        false => ([Some(0), None], 0.0),
+                    });
+                    for (channel, got) in got.into_iter().enumerate() {
+                        let mut wanted = 0.0;
+                        for corner in 0..1 << dims {
+                            let bit = |i: usize| corner >> i & 1;
+                            let weight = |i: usize| if bit(i) == 1 { axes[i].1 } else { 1.0 - axes[i].1 };
+                            let at: Option<Vec<i64>> = (0..3).map(|i| axes[i].0[bit(i)]).collect();
+                            let texel =
+                                at.map_or(BORDER[channel].into(), |at| floats.texel([at[0], at[1], at[2]]));
+                            wanted += (0..dims).map(weight).product::<f64>() * texel;
+                        }
+                        let off = (f64::from(got) - wanted).abs();
+                        assert!(
+                            off < 1e-3,
+                            "{} {shape} {modes:?} at {coord:?}: {got} instead of {wanted}",
+                            rig.chip
+                        );
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn integers_are_not_filtered_and_have_integer_borders() {
+    rig::each(|rig| {
+        let image = Image { bytes: 4, size: [4, 4, 1], levels: 1, three_d: false, samples: [0; 2] };
+        for x in 0..4 {
+            rig.memory.set_word(TEXELS + image.offset(0, [x, 0, 0]), 1000 + x).expect("mapped");
+        }
+        let border = [u32::MAX, 7, 8, 9];
+        let tic = Tic { types: [SINT; 4], sources: [2, 0, 0, 6], size: [4, 4, 1], ..WORDS };
+        rig.bind(&tic, &Tsc { wrap: [3; 3], border, ..LINEAR });
+        let got = rig.look("TEX.LZ", "2D", &[point(&[0.45, 0.1]), point(&[1.01, 0.1])]);
+        assert_eq!(got, [[1001, 0, 0, 1], border]);
+    });
+}
+
+#[test]
+fn coordinates_may_be_in_texels() {
+    let mut random = Random(32);
+    rig::each(|rig| {
+        let floats = Floats::new(rig, &mut random, [8, 8, 1], false);
+        let header = Tic { normalized: false, ..floats.tic(1) };
+        for (tic, unnormalized) in [(header, false), (floats.tic(1), true)] {
+            rig.bind(&tic, &Tsc { unnormalized, ..NEAREST });
+            let got = rig.floats("TEX.LZ", "2D", &[point(&[6.5, 3.25])]);
+            // GF100 knows the texture's way only.
+            let scaled = !unnormalized || rig.chip != nvir::Chip::Gf100;
+            let wanted = if scaled { [6, 3, 0] } else { [7, 7, 0] };
+            assert_eq!(f64::from(got[0][0]), floats.texel(wanted), "{} {unnormalized}", rig.chip);
+        }
+    });
+}
+
+#[test]
+fn layers_are_clamped_and_never_filtered() {
+    let mut random = Random(33);
+    rig::each(|rig| {
+        let floats = Floats::new(rig, &mut random, [4, 4, 3], false);
+        rig.bind(&floats.tic(5), &LINEAR);
+        let places: Vec<Place> = [0, 1, 2, 3, 0xffff].map(|l| point(&[0.375, 0.375]).layer(l)).to_vec();
+        for (got, layer) in rig.floats("TEX.LZ", "ARRAY_2D", &places).iter().zip([0, 1, 2, 2, 2]) {
+            assert_eq!(f64::from(got[0]), floats.texel([1, 1, layer]), "{} layer {layer}", rig.chip);
+        }
+    });
+}
+
+/// Five levels of 16 by 16 texels; the texels of level n are n, and the upper left one of each is 8 more.
+fn levels(rig: &Rig) -> Tic {
+    let image = Image { bytes: 4, size: [16, 16, 1], levels: 5, three_d: false, samples: [0; 2] };
+    for level in 0..5 {
+        let [w, h, _] = image.extent(level);
+        for (x, y) in (0..h).flat_map(|y| (0..w).map(move |x| (x, y))) {
+            let v = level as f32 + if (x, y) == (0, 0) { 8.0 } else { 0.0 };
+            rig.memory.set_word(TEXELS + image.offset(level, [x, y, 0]), v.to_bits()).expect("mapped");
+        }
+    }
+    let types = [FLOAT; 4];
+    Tic { types, sources: [2; 4], size: [16, 16, 1], last: 4, view: [0, 4], tile: image.tile(0), ..WORDS }
+}
+
+fn lods(rig: &mut Rig, tic: &Tic, tsc: &Tsc, lods: &[f32]) -> Vec<f32> {
+    rig.bind(tic, tsc);
+    let places: Vec<Place> = lods.iter().map(|l| point(&[0.99, 0.99]).with(l.to_bits())).collect();
+    rig.floats("TEX.LL", "2D", &places).iter().map(|t| t[0]).collect()
+}
+
+#[test]
+fn levels_of_detail_choose_levels() {
+    const LODS: [f32; 11] = [-3.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.25, 3.5, 4.0, 99.0];
+    rig::each(|rig| {
+        let tic = levels(rig);
+        assert_eq!(lods(rig, &tic, &NEAREST, &LODS), [0.0; 11], "the first level only");
+        // At a half the larger level is taken.
+        let nearest = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 12.0];
+        let got = lods(rig, &tic, &Tsc { mip: 2, ..NEAREST }, &LODS[..10]);
+        assert_eq!(got[..9], nearest[..9]);
+        let linear = lods(rig, &tic, &Tsc { mip: 3, ..NEAREST }, &LODS[..7]);
+        assert_eq!(linear, [0.0, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5]);
+        // The last level is one texel, which is 12.
+        let last = lods(rig, &tic, &Tsc { mip: 3, ..NEAREST }, &[2.25, 3.5, 4.0, 99.0]);
+        assert_eq!(last, [2.25, 7.5, 12.0, 12.0]);
+        // Bias, and limits, in steps of 1/256.
+        let biased = lods(rig, &tic, &Tsc { mip: 3, bias: 128, ..NEAREST }, &[0.0, 1.25]);
+        assert_eq!(biased, [0.5, 1.75]);
+        let biased = lods(rig, &tic, &Tsc { mip: 3, bias: -384, ..NEAREST }, &[0.0, 1.75]);
+        assert_eq!(biased, [0.0, 0.25]);
+        let limited = lods(rig, &tic, &Tsc { mip: 3, lod: [192, 576], ..NEAREST }, &[-1.0, 0.5, 1.0, 3.0]);
+        assert_eq!(limited, [0.75, 0.75, 1.0, 2.25]);
+        // A view begins with its own level 0 and ends with its last.
+        let view = lods(rig, &Tic { view: [1, 2], ..tic }, &Tsc { mip: 3, ..NEAREST }, &[0.0, 0.5, 5.0]);
+        assert_eq!(view, [1.0, 1.5, 2.0]);
+    });
+}
+
+#[test]
+fn small_footprints_are_magnified_and_large_ones_minified() {
+    rig::each(|rig| {
+        let tic = levels(rig);
+        // Near the upper left texel a linear filter finds something between.
+        for (tsc, wanted) in
+            [(Tsc { min: 1, mip: 2, ..LINEAR }, [4.0, 1.0]), (Tsc { mag: 1, mip: 2, ..LINEAR }, [0.0, 5.0])]
+        {
+            rig.bind(&tic, &tsc);
+            let far = |lod: f32, x: f32| point(&[x, 0.0]).with(lod.to_bits());
+            let got = rig.floats("TEX.LL", "2D", &[far(-1.0, 1.0 / 16.0), far(1.0, 1.0 / 8.0)]);
+            assert_eq!([got[0][0], got[1][0]], wanted, "{}", rig.chip);
+        }
+    });
+}
+
+#[test]
+fn biases_and_derivatives_give_a_level_of_detail() {
+    rig::each(|rig| {
+        let tic = levels(rig);
+        rig.bind(&tic, &Tsc { mip: 3, ..NEAREST });
+        let biases = [0.0f32, 0.5, 1.75, -2.0].map(|b| point(&[0.99, 0.99]).with(b.to_bits()));
+        let got: Vec<f32> = rig.floats("TEX.LB", "2D", &biases).iter().map(|t| t[0]).collect();
+        assert_eq!(got, [0.0, 0.5, 1.75, 0.0], "{}", rig.chip);
+        // d/dx and d/dy of x, then of y; the longer footprint in texels counts.
+        let derived =
+            |d: [f32; 4]| Place { derivatives: d.map(f32::to_bits).to_vec(), ..point(&[0.99, 0.99]) };
+        let places = [
+            derived([1.0 / 16.0, 0.0, 0.0, 1.0 / 16.0]),
+            derived([4.0 / 16.0, 0.0, 0.0, 1.0 / 16.0]),
+            derived([0.0, 3.0 / 16.0, 0.0, 4.0 / 16.0]),
+            derived([0.0; 4]),
+        ];
+        let got: Vec<f32> = rig.floats("TXD", "2D", &places).iter().map(|t| t[0]).collect();
+        assert_eq!(got[..2], [0.0, 2.0], "{}", rig.chip);
+        assert!((got[2] - 5f32.log2()).abs() < 1e-5 && got[3] == 0.0, "{got:?}");
+    });
+}
+
+#[test]
+fn comparisons_give_one_or_zero_before_the_filter() {
+    rig::each(|rig| {
+        let image = Image { bytes: 4, size: [4, 1, 1], levels: 1, three_d: false, samples: [0; 2] };
+        for (x, depth) in [0.25f32, 0.5, 0.75, 1.0].into_iter().enumerate() {
+            rig.memory.set_word(TEXELS + image.offset(0, [x as u32, 0, 0]), depth.to_bits()).expect("mapped");
+        }
+        let tic = Tic { sizes: 0x2f, types: [FLOAT; 4], sources: [2, 2, 2, 7], size: [4, 1, 1], ..WORDS };
+        let lookup = |x: f32| point(&[x, 0.5]).with(0.5f32.to_bits());
+        let places: Vec<Place> = [0.125, 0.375, 0.625].map(lookup).to_vec();
+        // Reference 0.5 against 0.25, 0.5, 0.75, in OpenGL's order of functions.
+        for (function, wanted) in
+            ["000", "001", "010", "011", "100", "101", "110", "111"].into_iter().enumerate()
+        {
+            rig.bind(&tic, &Tsc { compare: Some(function as u32), ..NEAREST });
+            let got = rig.floats("TEX.LZ.DC", "2D", &places);
+            let wanted: Vec<[f32; 4]> =
+                wanted.chars().map(|c| f32::from(u8::from(c == '1'))).map(|v| [v, v, v, 1.0]).collect();
+            assert_eq!(got, wanted, "{} function {function}", rig.chip);
+            rig.bind(&tic, &Tsc { compare: Some(function as u32), ..LINEAR });
+            // A quarter of the way from the first to the second texel.
+            let got = rig.floats("TEX.LZ.DC", "2D", &[lookup(0.1875)])[0][0];
+            assert_eq!(got, 0.75 * wanted[0][0] + 0.25 * wanted[1][0], "{} function {function}", rig.chip);
+        }
+        // Depth in the upper bits of a word, stencil below: the depth is compared whatever is looked at.
+        for (sizes, types, sources, word) in [
+            (0x29, [4, UNORM, 4, 4], [3, 3, 3, 7], 0x8000_00ff),
+            (0x2b, [UNORM, 4, 4, 4], [2, 2, 2, 7], 0xff80_0000),
+            (0x3a, [UNORM; 4], [2, 2, 2, 7], 0x8000),
+        ] {
+            rig.memory.set_word(TEXELS, word).expect("mapped");
+            rig.bind(&Tic { sizes, types, sources, ..tic }, &Tsc { compare: Some(1), ..NEAREST });
+            let places = [0.49f32, 0.51].map(|r| point(&[0.125, 0.5]).with(r.to_bits()));
+            let got = rig.floats("TEX.LZ.DC", "2D", &places);
+            assert_eq!([got[0][0], got[1][0]], [1.0, 0.0], "{} sizes {sizes:#x}", rig.chip);
+        }
+    });
+}
+
+#[test]
+fn gathers_take_one_component_of_four_texels() {
+    let mut random = Random(34);
+    rig::each(|rig| {
+        let image = Image { bytes: 4, size: [8, 8, 1], levels: 1, three_d: false, samples: [0; 2] };
+        let texels: Vec<u32> = (0..64).map(|_| random.word()).collect();
+        for (i, texel) in texels.iter().enumerate() {
+            let at = image.offset(0, [i as u32 % 8, i as u32 / 8, 0]);
+            rig.memory.set_word(TEXELS + at, *texel).expect("mapped");
+        }
+        // Unsigned bytes, red and blue exchanged.
+        let tic = Tic { sizes: 8, types: [4; 4], sources: [4, 3, 2, 5], size: [8, 8, 1], ..WORDS };
+        rig.bind(&tic, &Tsc { wrap: [0, 2, 0], ..NEAREST });
+        let byte =
+            |x: i64, y: i64, n: u32| texels[(y.clamp(0, 7) * 8 + x.rem_euclid(8)) as usize] >> (8 * n) & 255;
+        for (letter, n) in [("R", 2), ("G", 1), ("B", 0), ("A", 3)] {
+            let places = [[3i64, 4], [0, 0], [8, 8]];
+            let coord = |[x, y]: [i64; 2]| point(&[x as f32 / 8.0, y as f32 / 8.0]);
+            let got = rig.look(&format!("TLD4.{letter}"), "2D", &places.map(coord));
+            for ([x, y], got) in places.into_iter().zip(got) {
+                let wanted = [[x - 1, y], [x, y], [x, y - 1], [x - 1, y - 1]].map(|[x, y]| byte(x, y, n));
+                assert_eq!(got, wanted, "{} {letter} at {x}, {y}", rig.chip);
+            }
+            // Offsets of a byte each.
+            let got = rig.look(&format!("TLD4.{letter}.AOFFI"), "2D", &[coord([3, 4]).with(0x01fe)]);
+            assert_eq!(got[0], [[0, 5], [1, 5], [1, 4], [0, 4]].map(|[x, y]| byte(x, y, n)), "{}", rig.chip);
+        }
+    });
+}
+
+#[test]
+fn texels_without_memory_are_zero() {
+    rig::each(|rig| {
+        rig.bind(&Tic { address: 0x55_0000_0000, size: [4, 4, 1], ..WORDS }, &NEAREST);
+        assert_eq!(rig.look("TLD.LZ", "2D", &[at(&[1, 1])])[0][0], 0);
+    });
+}
