@@ -188,7 +188,7 @@ mod tests {
         for n in 0..30u32 {
             let text = format!(
                 "program\nkernel k() {{\nb0:\n    rdsv u32 %r0 sv[tid.x]\n    add u32 %r1 %r0 {:#x}\n    \
-                 mad f32 %r2 %r0 c0[{:#x}] %r1\n    shl u32 %r3 %r2 {n}\n    ld u32 %r4 g[%r3+{:#x} align 4]\n    \
+                 mad f32 %r2 %r0 c0[{:#x}] %r1\n    shl u32 %r3 %r2 {n}\n    ld u32 %r4 g[%r3+{:#x} align 4]\n    add u32 %r5 c0[0x0] c0[0x8]\n    \
                  st u32 # g[%r4+0x0 align 4] %r2\n    exit\n}}\n",
                 n.wrapping_mul(0x0123_4567),
                 4 * n,
