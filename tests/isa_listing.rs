@@ -39,6 +39,22 @@ fn what_a_kernel_needs_is_found_in_its_instructions() {
     assert_eq!((k.name.as_str(), k.gprs, k.barriers, k.param_bytes), ("count", 4, 2, 8));
 }
 
+/// Such code is illegal, but it is a listing, and so is what is printed of it.
+#[test]
+fn a_vector_beyond_the_last_register_counts_to_the_last() {
+    for (chip, line, most) in
+        [(Chip::Gk110, "LD.E.128 R252, [R0]", 255), (Chip::Gf100, "LD.E.128 R60, [R0]", 63)]
+    {
+        let first = assemble(line, chip, "k").expect("a listing");
+        assert_eq!(first.kernels[0].gprs, most);
+        let text = listing::print(chip, &first.kernels, Options::default());
+        assert_eq!(
+            assemble(&text, chip, "k").expect("its own output").kernels[0].code,
+            first.kernels[0].code
+        );
+    }
+}
+
 #[test]
 fn scheduling_words_are_inserted_where_the_text_has_none() {
     let gf100 = assemble(LOOP, Chip::Gf100, "k").expect("a listing").kernels[0].code.len();

@@ -5,23 +5,22 @@
 //! registers that ptxas can know nothing of (`Generator::opaque`).
 //!
 //! - Constant operands: positions of `bfe` from 32 on, the subtrahend of `sub.sat`, operands of video instructions.
-//! - `cvt.u16.s8` leaves sign bits in the upper half of a 32-bit register; `cvt.sat` from 16 bits to 8, or of a value that was
-//!   converted before, looks at other bits than the type's; `cvt.ftz.f16.f32` flushes nothing; a conversion to float
-//!   from 64 bits that hold a value of 32 loses its rounding mode.
-//! - `abs` and `neg` become modifiers of what follows, which says another thing of the smallest number; `neg.s16` of it
-//!   is kept in 32 bits; so both get odd operands. `add.sat` of a sum is reassociated.
-//! - Guards: `set` converts what the guard keeps, too; `testp` loses the guard; `cvt` to `f16` changes NaNs among what the
-//!   guard keeps. These are never guarded.
+//! - `cvt.u16.s8` leaves sign bits in the upper half of a 32-bit register; `cvt.sat` of a value that was converted before
+//!   looks at the first type (`cvt.sat.s16.u32` of an `s8` is `I2I.S16.S8.SAT`); `cvt.ftz.f16.f32` flushes nothing; a
+//!   conversion to float from 64 bits that hold a value of 32 loses its rounding mode.
+//! - `abs` and `neg` of 16 bits become modifiers of what follows, which says another thing of the smallest number. `add.sat`
+//!   of a sum is reassociated.
+//! - Guards: `set` converts what the guard keeps, too; `testp` loses the guard; `cvt` to `f16` takes what the guard keeps
+//!   through `f32` and back (`F2F.F32.F16`, `F2F.F16.F32`), and its NaNs come out as another. These are never guarded.
 //! - `shl.b16` by an amount that was loaded as `s16` takes a negative one for 0.
 //! - Chains of carries in loops are made into products, whose carry is another one.
 //! - A loop that is entered under a condition takes that for true in all rounds, even where the predicate changes: in
 //!   loops it does not.
 //! - `cvt.s64.u32` before a left shift extends the sign; `.ftz` of `setp` is lost where the result is negated.
 //! - A copy of a predicate (`and.pred` with itself) is replaced by the original, which may have changed.
-//! - A byte of an `f16` is not stored as it is, and the `f16` that `cnot.b16` makes is taken for a number.
+//! - A byte of an `f16` is its value, clamped (`F2I.U32.F16.TRUNC`, `I2I.U8.U32.SAT`), not a byte of its bits.
+//! - Fields of 64 bits look at all of position and length, of which the ISA defines the low eight bits.
 //! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
-//! - A store of a vector of bytes or halves packs them into the register of one of them, which may be in use, and clamps
-//!   signed ones.
 
 use crate::program::*;
 use crate::rng::Rng;
@@ -281,7 +280,6 @@ impl Generator {
         let (place, mut text, at) = self.place(access.bytes * n, true);
         let store = self.rng.one_in(2)
             && !(matches!(file, File::Float | File::Double))
-            && (n == 1 || bits >= 32)
             && (file, bits) != (File::Half, 8);
         // The registers of a vector are different ones.
         let first = self.rng.below(u64::from(count(file)) + 1 - u64::from(n)) as u8;

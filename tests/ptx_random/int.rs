@@ -101,13 +101,10 @@ impl Generator {
         let bits = self.rng.pick(&[32, 64]);
         let (d, a) = (self.dst(bits), self.int(bits));
         let op = self.rng.pick(&["abs", "neg"]);
-        let odd = if bits == 32 { "%t0" } else { "%a0" };
-        let text = vec![format!("or.b{bits} {odd}, {}, 1", show(a)), format!("{op}.s{bits} {d}, {odd}")];
-        let f = move |v: &[u64]| {
-            let a = signed(v[0] | 1, bits);
+        self.pure(&format!("{op}.s{bits}"), &[d], &[a], move |v| {
+            let a = signed(v[0], bits);
             vec![if op == "neg" || a < 0 { -i128::from(a) } else { a.into() } as u64]
-        };
-        self.emit(text, vec![d], vec![a], What::Pure(Rc::new(f)));
+        });
     }
 
     fn saturating(&mut self) {
@@ -129,7 +126,6 @@ impl Generator {
     fn logic(&mut self) {
         let bits = self.width();
         let op = self.rng.pick(&["and", "or", "xor", "and", "or", "xor", "not", "cnot"]);
-        let op = if (op, bits) == ("cnot", 16) { "not" } else { op };
         let (d, a) = (self.dst(bits), self.int(bits));
         let name = format!("{op}.b{bits}");
         match op {
@@ -249,12 +245,7 @@ impl Generator {
         }
         let bits = self.width();
         let (d, a) = (self.dst(bits), self.int(bits));
-        let n = if self.rng.one_in(2) {
-            // Halves that are shifted out are a known 0, and what is subtracted from it is kept in 32 bits.
-            Src::Imm(self.rng.below(if bits == 16 { 16 } else { 70 }))
-        } else {
-            self.opaque()
-        };
+        let n = if self.rng.one_in(2) { Src::Imm(self.rng.below(70)) } else { self.opaque() };
         let op = self.rng.pick(&["shl.b", "shr.u", "shr.s"]);
         self.pure(&format!("{op}{bits}"), &[d], &[a, n], move |v| {
             let n = low(v[1], 32).min(bits.into()) as u32;

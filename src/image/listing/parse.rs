@@ -305,7 +305,8 @@ impl<'t> Reader<'t> {
         let mut kernel = draft.kernel;
         let words = fetch::pack(&words);
         kernel.code = if explicit { words } else { scheduled(chip, &words, &insts) };
-        kernel.gprs = draft.registers.unwrap_or(usage.registers);
+        // A vector may begin at the last register: its instruction is illegal, and nothing more is needed for it.
+        kernel.gprs = draft.registers.unwrap_or(usage.registers.min(chip.gprs()));
         kernel.barriers = draft.barriers.unwrap_or(usage.barriers);
         let end = kernel.params.iter().map(|p| u32::from(p.offset) + p.size).max().unwrap_or(0);
         kernel.param_bytes = kernel.param_bytes.max(end);
