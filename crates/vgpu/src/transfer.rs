@@ -152,8 +152,8 @@ impl Side {
             Side::Blocks { address, level, z, .. } => {
                 // A slice lies in its layer of blocks.
                 let Order::Blocks(tile) = level.order else { return };
-                let layer = u64::from(level.pitch)
-                    * u64::from(level.rows).next_multiple_of(1 << tile.shift_y())
+                let layer = (u64::from(level.pitch)
+                    * u64::from(level.rows).next_multiple_of(1 << tile.shift_y()))
                     << tile.shift_z();
                 device.wrote(address + u64::from(z >> tile.shift_z()) * layer, layer);
             }
