@@ -4,25 +4,57 @@
 mod common;
 
 use common::{COMPUTE, COPY, Client, Commands, MEMORY, THREE_D, TWO_D};
-use divan::Bencher;
-use divan::counter::{BytesCount, ItemsCount};
 use nvir::Chip;
-
-fn main() {
-    divan::main();
-}
+use std::time::{Duration, Instant};
 
 /// Bytes of a row, rows.
 const ROW: u32 = 4096;
 const ROWS: u32 = 4096;
 const BYTES: u64 = ROW as u64 * ROWS as u64;
 
-fn run(bencher: Bencher<'_, '_>, c: &Client, push: &Commands, bytes: u64) {
-    bencher.counter(BytesCount::new(bytes)).bench_local(|| c.run(push).expect("no fault"));
+/// The shortest time of a submission.
+fn time(c: &Client, push: &Commands) -> Duration {
+    let started = Instant::now();
+    let mut best = Duration::MAX;
+    for runs in 0.. {
+        if runs >= 3 && started.elapsed() > Duration::from_millis(500) {
+            break;
+        }
+        let before = Instant::now();
+        c.run(push).expect("no fault");
+        best = best.min(before.elapsed());
+    }
+    best
+}
+
+/// Prints how fast bytes are moved.
+fn bytes(name: &str, c: &Client, push: &Commands, bytes: u64) {
+    println!("{name:24} {:8.2} GB/s", bytes as f64 / time(c, push).as_nanos() as f64);
+}
+
+/// Prints what one of so many things takes.
+fn each(name: &str, c: &Client, push: &Commands, count: u32) {
+    println!("{name:24} {:8.1} ns", time(c, push).as_nanos() as f64 / f64::from(count));
+}
+
+fn main() {
+    copies("rows to rows", 0x386);
+    copies("rows to blocks", 0x286);
+    copies("blocks to rows", 0x306);
+    copies("blocks to blocks", 0x206);
+    uploads();
+    clears("clear", 0x3c);
+    clears("clear of one channel", 0x4);
+    // By texel.
+    blits("floats to bytes", 0xc0, 0xd5, 0);
+    blits("sRGB to sRGB", 0xd6, 0xd0, 0);
+    blits("sRGB to sRGB, filtered", 0xd6, 0xd0, 0x10);
+    macro_steps();
+    methods();
 }
 
 /// The copy engine with sides that are linear or not.
-fn copies(bencher: Bencher<'_, '_>, how: u32) {
+fn copies(name: &str, how: u32) {
     let c = Client::new(Chip::Gk110);
     let (a, b) = (c.buffer(BYTES), c.buffer(BYTES));
     let mut push = Commands::default();
@@ -33,32 +65,11 @@ fn copies(bencher: Bencher<'_, '_>, how: u32) {
     );
     push.inc(COPY, 0x70c, &[0x40, ROW, ROWS, 1, 0, 0]).inc(COPY, 0x728, &[0x40, ROW, ROWS, 1, 0, 0]);
     push.inc(COPY, 0x300, &[how]);
-    run(bencher, &c, &push, BYTES);
-}
-
-#[divan::bench]
-fn rows_to_rows(bencher: Bencher<'_, '_>) {
-    copies(bencher, 0x386);
-}
-
-#[divan::bench]
-fn rows_to_blocks(bencher: Bencher<'_, '_>) {
-    copies(bencher, 0x286);
-}
-
-#[divan::bench]
-fn blocks_to_rows(bencher: Bencher<'_, '_>) {
-    copies(bencher, 0x306);
-}
-
-#[divan::bench]
-fn blocks_to_blocks(bencher: Bencher<'_, '_>) {
-    copies(bencher, 0x206);
+    bytes(name, &c, &push, BYTES);
 }
 
 /// Data in the stream, in packets as Mesa makes them.
-#[divan::bench]
-fn uploads(bencher: Bencher<'_, '_>) {
+fn uploads() {
     const WORDS: u32 = 1500;
     let c = Client::new(Chip::Gk110);
     let b = c.buffer(1 << 20);
@@ -68,7 +79,7 @@ fn uploads(bencher: Bencher<'_, '_>) {
         push.address(MEMORY, 0x188, b.offset + 4096 * i).inc(MEMORY, 0x180, &[4 * WORDS, 1]);
         push.inc(MEMORY, 0x1b0, &[0x1001]).same(MEMORY, 0x1b4, &data);
     }
-    run(bencher, &c, &push, 80 * 4 * u64::from(WORDS));
+    bytes("uploads", &c, &push, 80 * 4 * u64::from(WORDS));
 }
 
 /// Target 0, of 1024 by 4096 texels of 4 bytes.
@@ -77,28 +88,17 @@ fn target(push: &mut Commands, address: u64, format: u32) {
     push.inc(THREE_D, 0xd80, &[0, 0, 0, 0]).inc(THREE_D, 0xff4, &[1024 << 16, 4096 << 16]);
 }
 
-#[divan::bench]
-fn clears(bencher: Bencher<'_, '_>) {
+fn clears(name: &str, what: u32) {
     let c = Client::new(Chip::Gk110);
     let a = c.buffer(BYTES);
     let mut push = Commands::default();
     target(&mut push, a.offset, 0xd5);
-    push.inc(THREE_D, 0x19d0, &[0x3c]);
-    run(bencher, &c, &push, BYTES);
-}
-
-#[divan::bench]
-fn clears_of_one_channel(bencher: Bencher<'_, '_>) {
-    let c = Client::new(Chip::Gk110);
-    let a = c.buffer(BYTES);
-    let mut push = Commands::default();
-    target(&mut push, a.offset, 0xd5);
-    push.inc(THREE_D, 0x19d0, &[0x4]);
-    run(bencher, &c, &push, BYTES);
+    push.inc(THREE_D, 0x19d0, &[what]);
+    bytes(name, &c, &push, BYTES);
 }
 
 /// Blits of 256 by 256 texels between two formats.
-fn blits(bencher: Bencher<'_, '_>, from: u32, to: u32, control: u32) {
+fn blits(name: &str, from: u32, to: u32, control: u32) {
     let c = Client::new(Chip::Gk110);
     let (a, b) = (c.buffer(1 << 20), c.buffer(1 << 20));
     let mut push = Commands::default();
@@ -106,27 +106,11 @@ fn blits(bencher: Bencher<'_, '_>, from: u32, to: u32, control: u32) {
     push.inc(TWO_D, 0x230, &[from, 0, 0x40, 1, 0, 0, 256, 256]).address(TWO_D, 0x250, a.offset);
     push.inc(TWO_D, 0x2ac, &[3]).inc(TWO_D, 0x88c, &[control]);
     push.inc(TWO_D, 0x8b0, &[0, 0, 256, 256, 0x8000_0000, 0, 0x8000_0000, 0, 0, 0, 0, 0]);
-    bencher.counter(ItemsCount::new(65536u64)).bench_local(|| c.run(&push).expect("no fault"));
-}
-
-#[divan::bench]
-fn blits_floats_to_bytes(bencher: Bencher<'_, '_>) {
-    blits(bencher, 0xc0, 0xd5, 0);
-}
-
-#[divan::bench]
-fn blits_srgb_to_srgb(bencher: Bencher<'_, '_>) {
-    blits(bencher, 0xd6, 0xd0, 0);
-}
-
-#[divan::bench]
-fn blits_srgb_filtered(bencher: Bencher<'_, '_>) {
-    blits(bencher, 0xd6, 0xd0, 0x10);
+    each(name, &c, &push, 65536);
 }
 
 /// A macro that counts down from a number.
-#[divan::bench]
-fn macro_steps(bencher: Bencher<'_, '_>) {
+fn macro_steps() {
     const STEPS: u32 = 1 << 20;
     let c = Client::new(Chip::Gk110);
     let imm = |op: u32, how: u32, dst: u32, a: u32, value: i32| {
@@ -135,16 +119,15 @@ fn macro_steps(bencher: Bencher<'_, '_>) {
     let mut push = Commands::default();
     push.once(THREE_D, 0x114, &[0, imm(1, 1, 1, 1, -1), imm(7, 3, 0, 1, -1), 0x91, 0x11]);
     push.inc(THREE_D, 0x11c, &[0, 0]).inc(THREE_D, 0x3800, &[STEPS / 2]);
-    bencher.counter(ItemsCount::new(STEPS)).bench_local(|| c.run(&push).expect("no fault"));
+    each("step of a macro", &c, &push, STEPS);
 }
 
 /// Words that have no effect.
-#[divan::bench]
-fn methods(bencher: Bencher<'_, '_>) {
+fn methods() {
     let c = Client::new(Chip::Gk110);
     let mut push = Commands::default();
     for _ in 0..100 {
         push.inc(COMPUTE, 0x2700, &[0; 256]);
     }
-    bencher.counter(ItemsCount::new(25600u32)).bench_local(|| c.run(&push).expect("no fault"));
+    each("method", &c, &push, 25600);
 }

@@ -198,7 +198,7 @@ impl Channel {
             self.method(device, run.subchannel, method, word)?;
             device.place.address += 4;
             if run.step == Step::Next {
-                method = method + 4 & 0x7ffc;
+                method = (method + 4) & 0x7ffc;
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! CLEAR_BUFFERS: fills a rectangle of a render target or of the depth buffer.
 
 use crate::colour::{Colour, Zeta};
-use crate::device::{Device, Effect};
+use crate::device::{Device, Effect, work};
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
 
@@ -175,15 +175,14 @@ fn fill(device: &mut Device, r: &Registers, surface: &Surface, texel: &[u8], mas
         line.chunks_exact_mut(texel.len()).for_each(|t| t.copy_from_slice(texel));
         return transfer::fill(device, &side, rows, &line);
     }
-    transfer::charge(device, width * size * 4, rows)?;
+    transfer::charge(device, width * size / work::MASKED, rows)?;
     side.wrote(device, width * size, rows);
     device.moved += width * size * rows;
+    let (new, mask) = (texel.repeat(width as usize), mask.repeat(width as usize));
     for row in 0..rows {
         side.read_row(&device.memory, row, &mut line)?;
-        for old in line.chunks_exact_mut(texel.len()) {
-            for ((old, new), mask) in old.iter_mut().zip(texel).zip(mask) {
-                *old = *old & !mask | new & mask;
-            }
+        for ((old, new), mask) in line.iter_mut().zip(&new).zip(&mask) {
+            *old = *old & !mask | new & mask;
         }
         side.write_row(&device.memory, row, &line)?;
     }

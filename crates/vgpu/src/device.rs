@@ -78,21 +78,25 @@ pub(crate) struct Device {
     work: u64,
 }
 
-/// Work is counted in units of about a nanosecond of an old host, before it is done; so this bounds a submission without
-/// its launches to some seconds.
+/// Work is counted before it is done, in units of about a nanosecond (`benches/transfers.rs` measures them); so this bounds a
+/// submission without its kernels to four seconds.
 pub(crate) const WORK_LIMIT: u64 = 1 << 32;
 
-/// What things take beyond their bytes.
+/// What things take.
 pub(crate) mod work {
+    /// Bytes that a unit copies from rows to rows; with blocks on a side; where only some bits are written.
+    pub const LINEAR: u64 = 16;
+    pub const BLOCKS: u64 = 2;
+    pub const MASKED: u64 = 1;
     /// A word of commands.
-    pub const WORD: u64 = 4;
+    pub const WORD: u64 = 8;
     /// An instruction of a macro.
     pub const MACRO_STEP: u64 = 16;
     /// A row of a transfer.
-    pub const ROW: u64 = 64;
+    pub const ROW: u64 = 32;
     /// A texel of a blit that converts; of one that filters as well.
-    pub const CONVERT: u64 = 256;
-    pub const FILTER: u64 = 1024;
+    pub const CONVERT: u64 = 96;
+    pub const FILTER: u64 = 400;
     /// Before a kernel's first instruction. Its instructions have a limit of their own.
     pub const LAUNCH: u64 = 1 << 14;
 }
@@ -101,7 +105,7 @@ pub(crate) mod work {
 const MAX_WRITTEN: usize = 1 << 20;
 
 /// Units of work that one nanosecond does.
-const WORK_PER_NANOSECOND: u64 = 64;
+const WORK_PER_NANOSECOND: u64 = 8;
 
 /// Where time begins: zero means "never" to some.
 const TIME_START: u64 = 1_000_000_000;

@@ -12,6 +12,9 @@ use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// Gets a fault's text.
+pub type OnFault = Box<dyn Fn(&str) + Send + Sync>;
+
 /// What card to make, and what to tell about it.
 pub struct Config {
     /// Which chip the card has.
@@ -31,7 +34,7 @@ pub struct Config {
     /// Work that one submission may take beside its kernels, about a unit a nanosecond; more is a fault.
     pub work_limit: u64,
     /// Gets each fault's text once (place and reason), when it happens.
-    pub on_fault: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    pub on_fault: Option<OnFault>,
 }
 
 impl Config {
@@ -59,7 +62,7 @@ pub struct Gpu {
 
 struct Shared {
     card: Mutex<Card>,
-    on_fault: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    on_fault: Option<OnFault>,
 }
 
 /// One open file description of the card's device: buffer handles and channels belong to it, and end with it.

@@ -41,7 +41,9 @@ mod upload;
 pub use backing::{Backing, Owned};
 pub use device::{Place, What, Written};
 pub use error::{Error, ErrorKind};
-pub use gpu::{BufferUse, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, Push, SharedBuffer, Space};
+pub use gpu::{
+    BufferUse, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer, Space,
+};
 pub use nvir::emu::{Memory, Words};
 
 /// Bytes of a page: sizes and addresses of buffers are multiples.

@@ -53,7 +53,7 @@ pub fn method(class: u32, method: u32) -> String {
         if distance == 0 && n.count == 1 {
             return n.name.into();
         }
-        if n.count > 1 && distance % n.stride == 0 && distance / n.stride < n.count {
+        if n.count > 1 && distance.is_multiple_of(n.stride) && distance / n.stride < n.count {
             return format!("{}({})", n.name, distance / n.stride);
         }
     }

@@ -246,7 +246,7 @@ impl Replay {
 
     /// Notes what memory holds from now on.
     fn expect(&mut self, address: u64, words: &[u32]) -> Result<(), String> {
-        if address % 4 != 0 {
+        if !address.is_multiple_of(4) {
             return Err(format!("address {address:#x} is not a multiple of 4"));
         }
         let (offset, buffer) = self.find(address, words.len() as u64 * 4)?;

@@ -152,8 +152,8 @@ impl Side {
             Side::Blocks { address, level, z, .. } => {
                 // A slice lies in its layer of blocks.
                 let Order::Blocks(tile) = level.order else { return };
-                let layer = u64::from(level.pitch)
-                    * u64::from(level.rows).next_multiple_of(1 << tile.shift_y())
+                let layer = (u64::from(level.pitch)
+                    * u64::from(level.rows).next_multiple_of(1 << tile.shift_y()))
                     << tile.shift_z();
                 device.wrote(address + u64::from(z >> tile.shift_z()) * layer, layer);
             }
@@ -267,7 +267,7 @@ pub(crate) fn copy(device: &mut Device, from: &Side, to: &Side, bytes: u64, rows
     from.check(bytes, rows)?;
     to.check(bytes, rows)?;
     let plain = matches!((from, to), (Side::Pitch { .. }, Side::Pitch { .. }));
-    charge(device, if plain { bytes / 4 } else { bytes }, rows)?;
+    charge(device, bytes / if plain { work::LINEAR } else { work::BLOCKS }, rows)?;
     to.wrote(device, bytes, rows);
     device.moved += bytes.saturating_mul(rows);
     let memory = &device.memory;
@@ -289,7 +289,7 @@ pub(crate) fn copy(device: &mut Device, from: &Side, to: &Side, bytes: u64, rows
 /// Writes a rectangle from bytes that stand row after row.
 pub(crate) fn write(device: &mut Device, to: &Side, bytes: u64, rows: u64, data: &[u8]) -> Effect {
     to.check(bytes, rows)?;
-    charge(device, bytes, rows)?;
+    charge(device, bytes / work::BLOCKS, rows)?;
     to.wrote(device, bytes, rows);
     device.moved += data.len() as u64;
     for (row, line) in data.chunks_exact(bytes.max(1) as usize).take(rows as usize).enumerate() {
@@ -302,7 +302,7 @@ pub(crate) fn write(device: &mut Device, to: &Side, bytes: u64, rows: u64, data:
 pub(crate) fn fill(device: &mut Device, to: &Side, rows: u64, line: &[u8]) -> Effect {
     let bytes = line.len() as u64;
     to.check(bytes, rows)?;
-    charge(device, bytes, rows)?;
+    charge(device, bytes / work::BLOCKS, rows)?;
     to.wrote(device, bytes, rows);
     device.moved += bytes * rows;
     (0..rows).try_for_each(|row| to.write_row(&device.memory, row, line))

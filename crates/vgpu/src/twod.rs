@@ -174,7 +174,8 @@ impl Blit {
         }
         // What is read of a row of the source, which may be much where it shrinks.
         let (low, high) = self.span();
-        let read = (high - low + 1) as u64 * source_size as u64 * if self.linear { 2 } else { 1 };
+        let read =
+            (high - low + 1) as u64 * source_size as u64 * if self.linear { 2 } else { 1 } / work::BLOCKS;
         let texel = if self.linear { work::FILTER } else { work::CONVERT };
         let row = (self.columns as u64).saturating_mul(texel).saturating_add(read);
         transfer::charge(device, row, self.rows as u64)?;

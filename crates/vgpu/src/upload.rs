@@ -82,7 +82,6 @@ impl Inline {
         {
             self.target = None;
             let (words, rest) = words.split_at((target.bytes / 4) as usize);
-            device.charge(target.bytes / 4)?;
             device.wrote(address, target.bytes);
             device.moved += target.bytes;
             device.memory.write_words(address, words).map_err(|e| e.to_string())?;

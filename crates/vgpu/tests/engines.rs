@@ -43,7 +43,7 @@ fn a_packet_may_take_its_data_from_another_range() {
     let b = c.buffer(4096);
     let mut push = Commands::default();
     push.inc(THREE_D, 0x2380, &[0x100, (b.offset >> 32) as u32, b.offset as u32]);
-    let header = 5 << 29 | 3 << 16 | 0x238c / 4;
+    let header = 5 << 29 | 3 << 16 | (0x238c / 4);
     c.run_ranges(&[&push.0, &[header], &[16, 0x1111], &[], &[0x2222]]).unwrap();
     assert_eq!(c.words(b.offset + 16, 2), [0x1111, 0x2222]);
     let e = c.run_ranges(&[&[header, 0]]).unwrap_err();
@@ -320,7 +320,7 @@ fn blits_convert_and_scale() {
         let mut push = Commands::default();
         push.inc(TWO_D, 0x280, &[1, 0, 2, 1]);
         blit(&mut push, 0, [4, 1], [0.5, 1.0], [0.0, 0.0]);
-        let at = push.0.iter().position(|w| *w == 1 << 29 | 1 << 16 | TWO_D << 13 | 0x290 / 4).unwrap();
+        let at = push.0.iter().position(|w| *w == 1 << 29 | 1 << 16 | TWO_D << 13 | (0x290 / 4)).unwrap();
         push.0[at + 1] = 1;
         c.gpu().write(to.offset, &[0x7777_7777]).unwrap();
         c.run(&push).unwrap();
@@ -345,7 +345,7 @@ fn macros_write_methods() {
             op | how << 4 | dst << 8 | a << 11 | value << 14
         };
         let code = [
-            imm(1, 2, 0, 0, 0x1000 | 0x238c / 4),
+            imm(1, 2, 0, 0, 0x1000 | (0x238c / 4)),
             imm(1, 4, 0, 1, 0),
             imm(1, 0, 2, 0, 0),
             imm(1, 4, 0, 2, 0) | 1 << 7,

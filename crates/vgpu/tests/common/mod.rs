@@ -26,7 +26,7 @@ pub struct Commands(pub Vec<u32>);
 
 impl Commands {
     fn packet(&mut self, kind: u32, sub: u32, method: u32, words: &[u32]) -> &mut Self {
-        self.0.push(kind << 29 | (words.len() as u32) << 16 | sub << 13 | method / 4);
+        self.0.push(kind << 29 | (words.len() as u32) << 16 | sub << 13 | (method / 4));
         self.0.extend(words);
         self
     }
@@ -48,7 +48,7 @@ impl Commands {
 
     /// A small number to a method.
     pub fn immediate(&mut self, sub: u32, method: u32, value: u32) -> &mut Self {
-        self.0.push(4 << 29 | value << 16 | sub << 13 | method / 4);
+        self.0.push(4 << 29 | value << 16 | sub << 13 | (method / 4));
         self
     }
 

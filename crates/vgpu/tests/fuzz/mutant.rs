@@ -150,6 +150,9 @@ fn buffers(actions: &mut Vec<Action>, seed: &Seed, r: &mut Random) -> Option<Str
 fn ranges(actions: &mut [Action], r: &mut Random) -> Option<String> {
     let at = pick(actions, r, is_submit)?;
     let Action::Submit { buffers, pushes } = &mut actions[at] else { return None };
+    if buffers.is_empty() || pushes.is_empty() {
+        return None;
+    }
     let (buffer, push) = (r.below(buffers.len()), r.below(pushes.len()));
     match r.below(7) {
         0 => drop(buffers.remove(buffer)),
@@ -164,6 +167,7 @@ fn ranges(actions: &mut [Action], r: &mut Random) -> Option<String> {
 }
 
 fn order(actions: &mut Vec<Action>, r: &mut Random) -> Option<String> {
+    actions.first()?;
     let (a, b) = (r.below(actions.len()), r.below(actions.len()));
     match r.below(3) {
         0 => actions.swap(a, b),

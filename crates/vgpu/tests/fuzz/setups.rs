@@ -241,7 +241,7 @@ pub fn packets(r: &mut Random, chip: Chip, buffers: &[(u64, u64)], out: &mut Vec
         }
         let words = value(r, *kind, buffers);
         let count = if matches!(kind, Address) { 2 } else { 1 };
-        out.push(1 << 29 | count << 16 | sub << 13 | method / 4);
+        out.push(1 << 29 | count << 16 | sub << 13 | (method / 4));
         out.extend(&words[..count as usize]);
     }
 }
@@ -262,7 +262,7 @@ fn value(r: &mut Random, kind: Kind, buffers: &[(u64, u64)]) -> [u32; 2] {
         }
         Small => (r.below(64) >> r.below(7)) as u32,
         Size => size(r),
-        Tile => (r.below(6) << 4 | r.below(3) << 8 | r.below(2) << 12 | r.below(8) / 7 << 16) as u32,
+        Tile => (r.below(6) << 4 | r.below(3) << 8 | r.below(2) << 12 | (r.below(8) / 7) << 16) as u32,
         Format => 0xc0 + r.below(0x3b) as u32,
         Range => size(r) << 16 | size(r),
         Bits => r.next() as u32,
