@@ -108,8 +108,9 @@ pub fn write_client_struct<T: Copy>(address: u64, value: &T) -> Result<()> {
 /// `ours` is only read, and is valid for that.
 fn write_from(ours: libc::iovec, address: u64) -> Result<()> {
     let theirs = libc::iovec { iov_base: client_pointer(address)?, iov_len: ours.iov_len };
+    // As a read into the client's memory: so valgrind, too, knows that it is written.
     // SAFETY: `ours` may be read; the client gave `theirs` to be written, and the kernel checks it.
-    let n = unsafe { libc::process_vm_writev(libc::getpid(), &ours, 1, &theirs, 1, 0) };
+    let n = unsafe { libc::process_vm_readv(libc::getpid(), &theirs, 1, &ours, 1, 0) };
     if copied(n, ours.iov_len)? {
         return Ok(());
     }
