@@ -202,7 +202,7 @@ IMM[1] FLT32 {0.5, 0.25, 0.0, 0.0}
         assert_eq!(shader.input_bytes, 24);
         assert_eq!((shader.block_size, shader.barriers), (Some([64, 2, 1]), 1));
         let warps = shader.resident_warps(None);
-        assert!(warps >= 4 && warps <= 64 && warps.is_multiple_of(4), "{chip}: {warps}");
+        assert!((4..=64).contains(&warps) && warps.is_multiple_of(4), "{chip}: {warps}");
         assert!(shader.instructions > 8 && shader.cycles > 0 && !shader.lines.is_empty());
     }
 }

@@ -146,7 +146,7 @@ mod tests {
         let got = ranges(Chip::Gk110, 0x8008, &word);
         assert_eq!(got, [0x1008..0x1018, 0x8008..0x8020, 0x8808..0x8810]);
         // Nothing is there.
-        assert_eq!(ranges(Chip::Gk110, 0x80000, &word), [0x80000..0x80008]);
+        assert_eq!(ranges(Chip::Gk110, 0x80000, &word), std::slice::from_ref(&(0x80000..0x80008)));
         assert_eq!(ranges(Chip::Gk110, u32::MAX - 3, &word).len(), 1);
     }
 
@@ -155,6 +155,6 @@ mod tests {
         let mut code = Vec::new();
         place(&mut code, 0x8008, &["BRX R0", "MOV R0, R1", "EXIT", "MOV R2, R3"]);
         let word = |at: usize| code.get(at).copied();
-        assert_eq!(ranges(Chip::Gk110, 0x8008, &word), [0x8008..0x8028]);
+        assert_eq!(ranges(Chip::Gk110, 0x8008, &word), std::slice::from_ref(&(0x8008..0x8028)));
     }
 }

@@ -40,7 +40,7 @@ pub fn open(card: u32, flags: i32) -> Result<i32> {
     watch_forks();
     let fd = node(flags)?;
     let mut cards = cards();
-    let file = guarded(|| Ok(cards.entry(card).or_insert_with(|| build()).open()))?;
+    let file = guarded(|| Ok(cards.entry(card).or_insert_with(build).open()))?;
     drop(cards);
     fds::add(fd, Arc::new(Description::Device { card, file }))
 }

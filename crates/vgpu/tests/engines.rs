@@ -477,7 +477,9 @@ fn effects_that_are_not_there_are_faults() {
         }
         c.run(&push).unwrap_err().message
     };
-    let mut rows: Vec<(Chip, u32, Vec<(u32, &[u32])>, &str)> =
+    /// A chip, a register block, methods with their words, what the fault says.
+    type Row<'a> = (Chip, u32, Vec<(u32, &'a [u32])>, &'a str);
+    let mut rows: Vec<Row<'_>> =
         vec![(Chip::Gf100, MEMORY, vec![(0x340, &[9]), (0x300, &[0x110])], "9039 EXEC (0300): condition 9")];
     for chip in Chip::ALL {
         rows.extend([

@@ -284,7 +284,8 @@ fn what_no_card_launches_is_an_error_that_says_why() {
     each(|card| {
         card.code(ENTRY, &["EXIT"]);
         assert!(card.launch().is_ok());
-        let changes: [(fn(&mut Card), &str); 7] = [
+        type Change = fn(&mut Card);
+        let changes: [(Change, &str); 7] = [
             (|c| c.block = [1024, 2, 1], "2048 threads"),
             (|c| c.block = [0, 1, 1], "a block of 0 in x"),
             (|c| c.block = [1, 1, 65], "a block of 65 in z"),

@@ -26,7 +26,7 @@ impl Buffer {
         let words = &self.words[self.word(addr)..];
         let head = (addr.wrapping_neg() & 3).min(data.len() as u64) as usize;
         let (first, rest) = data.split_at(head);
-        put_part(&words[..], addr & 3, first);
+        put_part(words, addr & 3, first);
         let words = &words[usize::from(head != 0)..];
         let mut chunks = rest.chunks_exact(4);
         let mut whole = 0;

@@ -4,7 +4,10 @@ use crate::gl::{self, Gl, STORAGE};
 
 type Done = Result<(), String>;
 
-pub const ROWS: &[(&str, fn(&Gl) -> Done)] = &[
+/// A row's name, and what it does.
+type Row = (&'static str, fn(&Gl) -> Done);
+
+pub const ROWS: &[Row] = &[
     ("transfer", transfer),
     ("churn", churn),
     ("texture-transfer", texture_transfer),

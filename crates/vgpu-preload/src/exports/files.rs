@@ -147,7 +147,7 @@ pub unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) 
 /// As glibc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn closefrom(first: c_int) {
-    let real = next!(c"closefrom", unsafe extern "C" fn(c_int), else ());
+    let real = next!(c"closefrom", unsafe extern "C" fn(c_int), else);
     // SAFETY: the argument is the caller's.
     unsafe { real(first) };
     let first = c_uint::try_from(first).unwrap_or(0);

@@ -89,7 +89,7 @@ readdir_functions! {
 /// As glibc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rewinddir(stream: *mut DIR) {
-    let real = next!(c"rewinddir", unsafe extern "C" fn(*mut DIR), else ());
+    let real = next!(c"rewinddir", unsafe extern "C" fn(*mut DIR), else);
     folders::rewind(stream.addr());
     // SAFETY: the argument is the caller's.
     unsafe { real(stream) }

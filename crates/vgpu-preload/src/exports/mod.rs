@@ -14,12 +14,12 @@ use libc::c_char;
 
 /// The next function of a name, of this type, or the error value where there is none.
 macro_rules! next {
-    ($name:literal, $kind:ty, else $error:expr) => {{
+    ($name:literal, $kind:ty, else $($error:expr)?) => {{
         // SAFETY: the type is the C library's declaration of this function.
         static NEXT: $crate::sys::Next<$kind> = unsafe { $crate::sys::Next::new($name) };
         match NEXT.get() {
             Some(f) => f,
-            None => return $error,
+            None => return $($error)?,
         }
     }};
 }

@@ -31,8 +31,11 @@ pub struct Options {
     /// Gets each kernel when it is launched for the first time, and again when its code has changed.
     pub on_kernel: Option<OnKernel>,
     /// Gets what checkers report without stopping.
-    pub on_note: Option<Box<dyn FnMut(&Note) + Send>>,
+    pub on_note: Option<OnNote>,
 }
+
+/// Who is told of notes.
+pub type OnNote = Box<dyn FnMut(&Note) + Send>;
 
 impl Default for Options {
     fn default() -> Options {
@@ -72,8 +75,11 @@ pub struct Launcher {
 
 /// What a launch sees.
 pub struct Context<'a> {
+    /// What it runs on.
     pub chip: Chip,
+    /// Registers and bindings of the class.
     pub state: &'a State,
+    /// The card's memory.
     pub memory: &'a mut Memory,
     /// The card's time when the launch begins, nanoseconds.
     pub time: u64,
@@ -84,7 +90,9 @@ pub struct Context<'a> {
 /// What a launch did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
+    /// Instructions that warps executed.
     pub warp_instructions: u64,
+    /// Instructions that threads executed.
     pub thread_instructions: u64,
     /// By how much the card's time advances.
     pub nanoseconds: u64,
@@ -145,6 +153,7 @@ impl Request {
 }
 
 impl Launcher {
+    /// One that has launched nothing yet.
     pub fn new(options: Options) -> Launcher {
         Launcher { options, code: CodeCache::default(), clock: 0, kernels: Default::default() }
     }

@@ -60,12 +60,15 @@ pub struct Kernel<'a> {
     pub code: u64,
     /// The first instruction's address in the program.
     pub entry: u32,
+    /// Its code, decoded.
     pub program: &'a Program,
+    /// Registers of a thread.
     pub gprs: u32,
     /// Shared memory of a block, bytes.
     pub shared: u32,
     /// Local memory of a thread, bytes.
     pub local: u64,
+    /// Threads of a block in x, y and z.
     pub block: [u32; 3],
 }
 
@@ -77,10 +80,13 @@ pub type OnKernel = Box<dyn FnMut(&Kernel<'_>) + Send>;
 pub struct KernelProfile {
     /// Of its first instruction.
     pub address: u64,
+    /// Its code, decoded.
     pub program: Arc<Program>,
+    /// How often it was launched.
     pub launches: u64,
     /// Of the launches that did not fault.
     pub warp_instructions: u64,
+    /// Of these, too.
     pub thread_instructions: u64,
     /// By code address, operation and line, if launches are profiled.
     pub profile: Option<Profile>,

@@ -64,8 +64,11 @@ fn fetch(rig: &mut Rig, tic: Tic, texels: &[u8], count: u32) -> Vec<[u32; 4]> {
 
 const COUNT: u32 = 256;
 
+/// A component size, bits of each component, lists of types.
+type Format = (u32, &'static [u32], &'static [&'static [u32]]);
+
 /// Component sizes, and the types that Mesa gives the first components.
-const FORMATS: &[(u32, &[u32], &[&[u32]])] = &[
+const FORMATS: &[Format] = &[
     (0x01, &[32; 4], &[&[SINT; 4], &[UINT; 4], &[FLOAT; 4], &[UNORM; 4], &[SNORM; 4]]),
     (0x02, &[32; 3], &[&[SINT; 3], &[UINT; 3], &[FLOAT; 3]]),
     (0x03, &[16; 4], &[&[SINT; 4], &[UINT; 4], &[FLOAT; 4], &[UNORM; 4], &[SNORM; 4]]),

@@ -37,7 +37,7 @@ impl Random {
     }
 
     pub fn below(&mut self, n: u32) -> u32 {
-        (u64::from(self.word()) * u64::from(n) >> 32) as u32
+        ((u64::from(self.word()) * u64::from(n)) >> 32) as u32
     }
 
     pub fn bytes(&mut self, n: usize) -> Vec<u8> {
