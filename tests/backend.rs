@@ -459,6 +459,18 @@ fn an_offset_may_be_any_number_of_32_bits() {
 
 /// It begins below zero and ends inside the buffer: not inside as a whole.
 #[test]
+fn a_uniform_block_beyond_the_last_compiles() {
+    let text = "program\nkernel k() {\nb0:\n    ld u32 %r0 u40[0x4 align 4]\n    ld u32 %r1 c0[0x0 align 4]\n    st u32 # g[%r1+0x0 align 4] %r0\n    exit\n}\n";
+    for chip in Chip::ALL {
+        for level in [OptLevel::O0, OptLevel::O3] {
+            let program = parse::program(text).unwrap_or_else(|d| panic!("{d:?}"));
+            let compiler = Compiler::new(chip).with_options(Options::at(level));
+            compiler.compile_program(program).unwrap_or_else(|d| panic!("{chip} -O{level}: {d}"));
+        }
+    }
+}
+
+#[test]
 fn an_access_that_wraps_around_zero_reads_zeros() {
     let body = "b0:
     rdsv u32 %r0 sv[tid.x]

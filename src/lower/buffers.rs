@@ -287,7 +287,8 @@ fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: 
             let mut access = i.clone();
             let mut bank = *mem;
             bank.space = Space::Const;
-            bank.buffer = mem.buffer.saturating_add(abi.first_ubo_bank.into());
+            // As in the table, a number beyond the last block's means that.
+            bank.buffer = mem.buffer.min(Abi::MAX_UBOS as u16 - 1) + u16::from(abi.first_ubo_bank);
             // The machine takes the dynamic part of a bank's number from the high half of the offset's register.
             if let Some(index) = mem.index {
                 let offset = mem.base32().map_or(Src::imm(0), Src::val);
