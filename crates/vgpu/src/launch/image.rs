@@ -46,7 +46,7 @@ fn linked(program: &Program) -> Vec<u64> {
         moves.iter().find(inside).map_or(target, |&(old, new, _)| new + (target - old))
     };
     for ((_, words), part) in program.code().zip(&mut parts) {
-        for (at, word) in targets_moved(program.chip(), words, part, &moved) {
+        for (at, word) in targets_moved(program.chip(), words, part, moved) {
             if let Some(place) = part.bytes.get_mut(at as usize..at as usize + 8) {
                 place.copy_from_slice(&word.to_le_bytes());
             }
