@@ -72,7 +72,7 @@ impl Client {
 
     /// Launches so many times, in one submission; the `errno` of a refusal.
     fn launch(&self, times: usize) -> Result<(), i32> {
-        let method = |m: u32, count: u32| 1 << 29 | count << 16 | 1 << 13 | (m / 4);
+        let method = |m: u32, count: u32| (1 << 29) | (count << 16) | (1 << 13) | (m / 4);
         let code = self.buffer.address + CODE as u64;
         let descriptor = (self.buffer.address + DESCRIPTOR as u64) >> 8;
         let mut commands = vec![
