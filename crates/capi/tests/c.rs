@@ -98,7 +98,7 @@ fn an_error_has_its_place_in_c_too() {
     let out = run(&program, &["gf100", &path.to_string_lossy()]);
     let said = String::from_utf8_lossy(&out.stdout);
     assert_eq!(out.status.code(), Some(1), "{said}");
-    assert!(said.contains("wrong.tgsi:3:6") && said.contains("\n3:6: [25, 29) "), "{said}");
+    assert!(said.contains("wrong.tgsi:3:6") && said.contains("\n3:6: [22, 26) "), "{said}");
 }
 
 #[test]
