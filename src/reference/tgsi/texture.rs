@@ -221,7 +221,9 @@ impl Lookup<'_> {
         } else {
             (5, -x, -y, az)
         };
-        ([(s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0, 0.0], self.layer * 6 + face)
+        // A cube beyond the last is the last, whatever its face.
+        let cubes = (self.image.levels.first().map_or(6, |l| l.size[2]) / 6).max(1);
+        ([(s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0, 0.0], self.layer.min(cubes - 1) * 6 + face)
     }
 
     fn sample(&self, block: &Block<'_>, lod: f32, offset: [i32; 3]) -> Result<[u32; 4], Trap> {
