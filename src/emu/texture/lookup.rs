@@ -218,7 +218,8 @@ impl Lookup<'_> {
         }
         let depth = if border { texel[0] } else { texel[self.texture.texels.depth() & 3] };
         let v = self.compare(a, depth);
-        Ok(if border { [v, v, v, 1f32.to_bits()] } else { self.texture.pick([v; 4]) })
+        let result = [v, v, v, 1f32.to_bits()];
+        Ok(if border { result } else { self.texture.pick(result) })
     }
 
     /// Beyond the corner of a face there is no texel: the mean of the three that meet there.
