@@ -12,8 +12,8 @@
 //!
 //! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
 //! store proves the alignment that its width needs.
-//! In phase `Legal` further: no edge with arguments is critical; every instruction encodes, which [`Rules::encodes`] is
-//! asked (`verify::for_chip` gives it the selector's answer for a chip).
+//! In phase `Legal` further: no edge with arguments is critical; every instruction encodes for the
+//! chip that [`for_chip`] is given, which the selector is asked.
 //!
 //! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a pass it is a bug of ours.
 

@@ -1,6 +1,6 @@
 //! NIR text as a front-end: what Mesa's `nir_print_shader` writes.
 //!
-//! [`parse`] makes an [`ast`], [`program`] lowers the kernel that is asked for. What NIR has of opcodes and
+//! [`parse()`] makes an [`ast`], [`program`] lowers the kernel that is asked for. What NIR has of opcodes and
 //! intrinsics stands in two tables, [`alu`] and [`intrinsics`]; what its other words mean, in [`names`] and [`types`].
 
 pub mod alu;
