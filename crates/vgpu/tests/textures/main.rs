@@ -10,4 +10,5 @@ mod formats;
 mod layout;
 mod rig;
 mod sampling;
+mod surface_formats;
 mod surfaces;
