@@ -132,10 +132,11 @@ impl Context {
                 }
             }
         };
-        self.check_limits(launch, grid)?;
         if grid.contains(&0) {
+            // No block runs.
             return Ok(());
         }
+        self.check_limits(launch, grid)?;
         let shader = &launch.kernel.shader;
         let request = Request {
             entry: self.place(launch.kernel)?,
