@@ -30,12 +30,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub fn new(to: Box<dyn Write + Send>, chip: Chip) -> Recorder {
         let mut recorder = Recorder { to: Log::new(to), known: BTreeMap::new() };
-        let chipset = match chip {
-            Chip::Gf100 => "c0",
-            Chip::Gk104 => "e4",
-            Chip::Gk110 => "f0",
-        };
-        recorder.to.line(format_args!("trace 1\nchip {chipset}"));
+        recorder.to.line(format_args!("trace 1\nchip {:x}", chip.chipset()));
         recorder
     }
 
