@@ -379,7 +379,7 @@ fn sum_rows([a, b]: [&Row; 2], inv: [bool; 2], shift: u8, carries: Mask, sum: &m
         let s = a.wrapping_add(b).wrapping_add(carries >> i & 1);
         let carry = (a & b | (a | b) & !s) >> 31;
         let overflow = ((a ^ s) & (b ^ s)) >> 31;
-        (sum.0[i], had.0[i]) = (s, carry * CARRY | overflow * OVERFLOW);
+        (sum.0[i], had.0[i]) = (s, (carry * CARRY) | (overflow * OVERFLOW));
     }
 }
 
