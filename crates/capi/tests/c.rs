@@ -193,7 +193,7 @@ fn an_installed_library_is_found_by_pkg_config() {
     let Ok(made) = made else { return eprintln!("SKIPPED: no C compiler") };
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let ran = Command::new(&out)
-        .args(["gk104", "tgsi/get-num-groups.tgsi"])
+        .args(["gk110", "nir-fixtures/hand.atomics32_new.nir"])
         .env("LD_LIBRARY_PATH", prefix.join("lib"))
         .current_dir(root().join("../.."))
         .output()
