@@ -118,15 +118,25 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
             write(w, *dst, mask, &s.out);
         }
         Body::Sum { dst, src, inv, carry, sat, shift } => {
+            let carries = match carry {
+                CarryIn::Zero => 0,
+                CarryIn::One => Mask::MAX,
+                CarryIn::Flag => w.cc.carry,
+            };
+            let a = src[0].get(&w.regs, pool, &mut s.a);
+            let b = src[1].get(&w.regs, pool, &mut s.b);
+            sum_rows([a, b], *inv, *shift, carries, &mut s.out, &mut s.out2);
+            if *sat {
+                for l in lanes(mask & s.out2.mask(|v| v & OVERFLOW != 0)) {
+                    // The sum has the wrong sign.
+                    s.out.0[l] = i32::MIN as u32 ^ 0u32.wrapping_sub(s.out.0[l] >> 31);
+                }
+            }
             let mut cc = Cc::default();
-            for l in lanes(mask) {
-                let flip = |v: u32, inv: bool| if inv { !v } else { v };
-                let a = flip(get(w, src[0], l) << shift, inv[0]);
-                let b = flip(get(w, src[1], l), inv[1]);
-                let (sum, c, o) = int::add_carry(a, b, carry_in(w, *carry, l));
-                let sum = if *sat && o { (i32::MAX as u32) ^ (0u32.wrapping_sub(a >> 31)) } else { sum };
-                s.out.0[l] = sum;
-                sum_flags(&mut cc, l, sum, c, o);
+            if inst.cc {
+                let Scratch { out, out2, .. } = &*s;
+                (cc.zero, cc.sign) = (out.mask(|v| v == 0), out.mask(|v| v >> 31 != 0));
+                (cc.carry, cc.overflow) = (out2.mask(|v| v & CARRY != 0), out2.mask(|v| v & OVERFLOW != 0));
             }
             finish_sum(w, s, inst, *dst, mask, cc, *carry);
             return true;
@@ -354,6 +364,22 @@ fn carry_in(w: &Warp, carry: CarryIn, lane: usize) -> bool {
         CarryIn::Zero => false,
         CarryIn::One => true,
         CarryIn::Flag => w.cc.carry >> lane & 1 != 0,
+    }
+}
+
+/// What a sum of two rows had, lane by lane.
+const CARRY: u32 = 1;
+const OVERFLOW: u32 = 2;
+
+/// `a` shifted to the left and `b`, each its complement where `inv` says so, and a carry in the lanes of a mask.
+fn sum_rows([a, b]: [&Row; 2], inv: [bool; 2], shift: u8, carries: Mask, sum: &mut Row, had: &mut Row) {
+    let [flip_a, flip_b] = inv.map(|inv| if inv { u32::MAX } else { 0 });
+    for i in 0..LANES {
+        let (a, b) = (a.0[i] << shift ^ flip_a, b.0[i] ^ flip_b);
+        let s = a.wrapping_add(b).wrapping_add(carries >> i & 1);
+        let carry = (a & b | (a | b) & !s) >> 31;
+        let overflow = ((a ^ s) & (b ^ s)) >> 31;
+        (sum.0[i], had.0[i]) = (s, carry * CARRY | overflow * OVERFLOW);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A launch from the first block to the last.
 
-use super::block::{Block, Env, NoteKey, Progress, Stop, Trace};
+use super::block::{Block, Env, NoteKey, Progress, Stop};
 use super::conflict::{MAX_BLOCKS, Snapshot, Tracker};
 use super::fault::{Fault, FaultKind, Note, Place};
 use super::inst::{Body, Inst};
@@ -101,7 +101,7 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
         let tracker = Tracker::new(memory);
-        let env = environment(launch, &insts, &pool, memory, options, Some(&tracker));
+        let env = environment(launch, &insts, &pool, banks, memory, options, Some(&tracker));
         tally = parallel(&env, blocks, options, cores);
         if tally.is_none() {
             snapshot.restore(memory);
@@ -110,9 +110,8 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let tally = match tally {
         Some(t) => t,
         None => {
-            let env = environment(launch, &insts, &pool, memory, options, None);
-            let limit = options.step_limit;
-            in_order(&env, blocks, limit, &mut options.trace)?
+            let env = environment(launch, &insts, &pool, banks, memory, options, None);
+            in_order(&env, blocks, options)?
         }
     };
     let profile = tally.profile.map(|p| named(launch, &p));
@@ -124,6 +123,7 @@ fn environment<'a>(
     launch: &'a Launch<'a>,
     insts: &'a [Inst],
     pool: &[Row],
+    banks: [bank::View<'a>; CONST_BANKS],
     memory: &'a Memory,
     options: &Options<'_>,
     tracker: Option<&'a Tracker>,
@@ -136,7 +136,7 @@ fn environment<'a>(
         insts,
         pool: pool.to_vec(),
         memory,
-        banks: bank::View::all(&launch.consts, memory, launch.zero_beyond_banks),
+        banks,
         checks,
         observed: tracker.is_some() || checks.init && partial(),
         tracker,
@@ -186,7 +186,9 @@ fn link<'a>(launch: &'a Launch<'_>, banks: &[bank::View<'_>; CONST_BANKS]) -> (C
 }
 
 /// All blocks one after the other; one that runs long takes turns with those behind it.
-fn in_order(env: &Env<'_>, blocks: u64, limit: u64, trace: &mut Trace<'_>) -> Result<Tally, Box<Fault>> {
+fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Tally, Box<Fault>> {
+    let limit = options.step_limit;
+    let mut done = 0;
     let mut tally = Tally::default();
     let mut resident: VecDeque<Block> = VecDeque::new();
     let mut next = 0;
@@ -203,11 +205,17 @@ fn in_order(env: &Env<'_>, blocks: u64, limit: u64, trace: &mut Trace<'_>) -> Re
             },
         };
         let others = resident.iter().map(|b| b.st.steps).sum::<u64>() + tally.steps;
-        match block.run(env, TURN, limit.saturating_sub(others), trace) {
-            Ok(Progress::Done) => tally.add(env, block),
+        match block.run(env, TURN, limit.saturating_sub(others), &mut options.trace) {
+            Ok(Progress::Done) => {
+                done += 1;
+                tally.add(env, block);
+            }
             Ok(Progress::Running) => resident.push_back(block),
             Err(Stop::Fault(f)) => return Err(f),
             Err(Stop::Conflict) => return Ok(tally),
+        }
+        if let Some(tell) = options.progress {
+            tell(done, blocks);
         }
     }
 }
@@ -216,7 +224,13 @@ fn in_order(env: &Env<'_>, blocks: u64, limit: u64, trace: &mut Trace<'_>) -> Re
 fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> Option<Tally> {
     let failed = AtomicBool::new(false);
     let steps = AtomicU64::new(0);
-    let limit = options.step_limit;
+    let done = AtomicU64::new(0);
+    let (limit, progress) = (options.step_limit, options.progress);
+    let tell = |more| {
+        if let Some(tell) = progress {
+            tell(done.fetch_add(more, Relaxed) + more, blocks);
+        }
+    };
     let work = || {
         let one = |mut tally: Tally, number: u64| {
             if failed.load(Relaxed) {
@@ -234,9 +248,10 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
                 match ended {
                     Ok(Progress::Done) if total <= limit => {
                         tally.add(env, block);
+                        tell(1);
                         return Some(tally);
                     }
-                    Ok(Progress::Running) if total <= limit => {}
+                    Ok(Progress::Running) if total <= limit => tell(0),
                     _ => failed.store(true, Relaxed),
                 }
             }

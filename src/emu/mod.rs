@@ -208,6 +208,9 @@ pub struct Options<'a> {
     pub threads: usize,
     /// Gets a line for every instruction that a warp executes: place, active mask, text, results.
     pub trace: Option<&'a mut dyn FnMut(&str)>,
+    /// Told how many blocks have ended, and of how many, after each block and while long ones run. With several threads
+    /// calls come from all of them, and a count may go back to zero: the launch begins again where it could not be shared.
+    pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// Whether [`Stats::profile`] is filled.
     pub profile: bool,
     /// Which side of a divergent branch runs first. A card runs [`Side::Taken`]; a program that depends on it is worth
@@ -232,6 +235,7 @@ impl Default for Options<'_> {
             step_limit: 1 << 32,
             threads: 1,
             trace: None,
+            progress: None,
             profile: false,
             first: Side::default(),
         }

@@ -63,6 +63,10 @@ pub struct Args {
     /// Threads that execute the blocks of a launch; 0: one a core. More than one pays for long launches only
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=256), value_name = "N")]
     threads: u32,
+    /// Instructions of warps that a launch may execute before it is taken for endless, and ended by a fault: 2^32 if this is
+    /// not given, some minutes. All launches of one submission together: four times as many
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
+    limit: Option<u64>,
     /// How many cards there are
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), value_name = "N")]
     devices: u32,
@@ -106,6 +110,9 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);
     command.env("NVIR_VGPU_CLOCK", &a.clock);
     command.env("NVIR_VGPU_THREADS", a.threads.to_string());
+    if let Some(limit) = a.limit {
+        command.env("NVIR_VGPU_LIMIT", limit.to_string());
+    }
     // With this one set, Mesa does not wait for what it reads back.
     command.env_remove("NOUVEAU_DISABLE_FENCES");
 

@@ -32,6 +32,7 @@ mod ioctl;
 mod kernels;
 mod machine;
 mod options;
+mod progress;
 #[allow(unsafe_code)]
 mod sys;
 mod tree;

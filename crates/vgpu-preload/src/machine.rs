@@ -5,6 +5,7 @@ use crate::fds::{self, Description};
 use crate::folders;
 use crate::kernels;
 use crate::options::{Clock, options, say};
+use crate::progress;
 use crate::sys::{self, Errno, Fd, Result};
 use nvir_vgpu::{Config, Gpu};
 use std::any::Any;
@@ -66,6 +67,11 @@ fn build() -> Gpu {
     config.launch.on_note = Some(kernels::on_note());
     config.launch.on_kernel = options.dump_shaders.clone().map(|folder| kernels::dump(options.chip, folder));
     config.launch.profile = options.profile;
+    config.launch.on_progress = progress::on_terminal();
+    if let Some(limit) = options.limit {
+        config.launch.step_limit = limit;
+        config.launch.submission_step_limit = limit.saturating_mul(4);
+    }
     if options.profile {
         tell_profile_at_exit();
     }

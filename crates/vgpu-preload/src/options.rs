@@ -48,6 +48,8 @@ pub struct Options {
     pub clock: Clock,
     /// Threads that execute blocks of a launch; 0: one a core.
     pub threads: usize,
+    /// Instructions of warps that a launch may execute, where it was said.
+    pub limit: Option<u64>,
     pub checks: Checks,
     /// Whether kernels are profiled, and told of when the process ends.
     pub profile: bool,
@@ -84,6 +86,7 @@ impl Default for Options {
             cards: DEFAULT_CARDS,
             clock: Clock::Counter,
             threads: 1,
+            limit: None,
             checks: Checks::default(),
             profile: false,
             dump_shaders: None,
@@ -126,6 +129,9 @@ impl Options {
         set(&mut o.on_fault, chosen("NVIR_VGPU_ON_FAULT", |t| one_of(t, &on_fault))?);
         set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
         set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
+        let instructions =
+            |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("not a number from 1".to_string());
+        o.limit = chosen("NVIR_VGPU_LIMIT", instructions)?;
         set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
         set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
         o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);

@@ -410,7 +410,7 @@ impl Channel {
         };
         let report = launcher.launch(context)?;
         device.advance(report.nanoseconds);
-        Ok(())
+        report.releases.iter().flatten().try_for_each(|release| release.write(device))
     }
 }
 

@@ -129,6 +129,7 @@ impl Device {
     /// A new submission has `limit` units.
     pub fn begin(&mut self, limit: u64) {
         self.work = limit;
+        self.launcher.begin();
         if let Some(written) = &mut self.written {
             written.clear();
         }

@@ -1,9 +1,9 @@
-//! The log: what clients submit and what happens, as text.
+//! Lines of text, to whoever gave a writer: the log of what clients submit and what happens, and recordings.
 
 use std::fmt;
 use std::io::Write;
 
-/// Lines for people. A writer that fails is given up.
+/// Gets lines. A writer that fails is given up; its end is flushed.
 pub(crate) struct Log {
     to: Option<Box<dyn Write + Send>>,
 }
@@ -25,5 +25,11 @@ impl Log {
         if let Some(to) = &mut self.to {
             let _ = to.flush();
         }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.flush();
     }
 }

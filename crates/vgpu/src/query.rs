@@ -43,16 +43,47 @@ pub(crate) struct Release {
     pub payload: u32,
     /// Four words: payload, zero, time.
     pub with_time: bool,
+    /// How the payload is joined with the word that is there; `None`: it takes its place.
+    pub reduction: Option<Reduction>,
+}
+
+/// What a release may do with a word, and whether the words are signed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reduction {
+    /// 0 to 7: add, minimum, maximum, increment, decrement, and, or, exclusive or.
+    pub op: u32,
+    pub signed: bool,
+}
+
+impl Reduction {
+    fn apply(self, old: u32, payload: u32) -> u32 {
+        let less = if self.signed { (old as i32) < payload as i32 } else { old < payload };
+        match self.op {
+            0 => old.wrapping_add(payload),
+            1 => [payload, old][usize::from(less)],
+            2 => [old, payload][usize::from(less)],
+            // As kernels' atomics: up to the payload, and down from it.
+            3 => [old.wrapping_add(1), 0][usize::from(old >= payload)],
+            4 => [old.wrapping_sub(1), payload][usize::from(old == 0 || old > payload)],
+            5 => old & payload,
+            6 => old | payload,
+            _ => old ^ payload,
+        }
+    }
 }
 
 impl Release {
     /// What ADDRESS_HIGH, LOW and SEQUENCE at `method` say.
     pub fn of(registers: &Registers, method: u32, with_time: bool) -> Release {
-        Release { address: registers.address(method), payload: registers.get(method + 8), with_time }
+        let (address, payload) = (registers.address(method), registers.get(method + 8));
+        Release { address, payload, with_time, reduction: None }
     }
 
     pub fn write(&self, device: &mut Device) -> Effect {
-        let Release { address, payload, with_time } = *self;
+        let Release { address, mut payload, with_time, reduction } = *self;
+        if let Some(reduction) = reduction {
+            payload = reduction.apply(device.memory.word(address).map_err(|e| e.to_string())?, payload);
+        }
         device.wrote(address, 4);
         if !with_time {
             return device.memory.set_word(address, payload).map_err(|e| e.to_string());

@@ -1,7 +1,10 @@
 //! Launches of hand-written kernels from descriptors and registers, as a driver sets them up.
 
+mod common;
+
+use common::kernel::{self, Grid, Places};
+use nvir::Chip;
 use nvir::emu::{Checks, FaultKind};
-use nvir::{Chip, isa};
 use nvir_vgpu::compute::{Bank, State};
 use nvir_vgpu::launch::{Context, Failure, Launcher, Options, Report};
 use nvir_vgpu::{Memory, Words};
@@ -20,11 +23,7 @@ struct Card {
     memory: Memory,
     launcher: Launcher,
     /// What the descriptor says, or GF100's registers.
-    grid: [u32; 3],
-    block: [u32; 3],
-    gprs: u32,
-    shared: u32,
-    local: u32,
+    kernel: Grid,
 }
 
 impl Card {
@@ -40,41 +39,18 @@ impl Card {
             memory.insert(base, size, Words::zeroed(size as usize / 4)).expect("free addresses");
         }
         let mut state = State::default();
-        for (method, value) in [
-            (0x1608, 1),
-            (0x160c, CODE as u32),
-            (0x214, 0xfe00_0000),
-            (0x77c, 0xff00_0000),
-            (0x1574, 1),
-            (0x1578, TABLES as u32),
-            (0x157c, 2047),
-            (0x155c, 1),
-            (0x1560, TABLES as u32 + 0x1_0000),
-            (0x1564, 2047),
-            (0x2608, 7),
-            (0x2b4, (DESCRIPTOR >> 8) as u32),
-        ] {
+        let places = Places { code: CODE, tables: TABLES, descriptor: DESCRIPTOR };
+        for (method, value) in places.registers() {
             state.regs.set(method, value);
         }
-        let launcher = Launcher::new(options);
-        Card { chip, state, memory, launcher, grid: [1; 3], block: [1; 3], gprs: 20, shared: 0, local: 0 }
+        let kernel = Grid { gprs: 20, ..Grid::at(ENTRY) };
+        Card { chip, state, memory, launcher: Launcher::new(options), kernel }
     }
 
-    /// Assembles code at an address of the segment, with scheduling words where the chip has them.
-    fn code(&mut self, mut at: u32, lines: &[&str]) {
-        for line in lines {
-            if at.is_multiple_of(64) && self.chip != Chip::Gf100 {
-                let word: u64 =
-                    if self.chip == Chip::Gk104 { 0x2000_0000_0000_0007 } else { 0x0800_0000_0000_0000 };
-                self.memory.write(CODE + u64::from(at), &word.to_le_bytes()).expect("mapped");
-                at += 8;
-            }
-            let m =
-                isa::text::parse(self.chip, line, at, &|_| None).unwrap_or_else(|e| panic!("{line}: {e}"));
-            let word = isa::encode(self.chip, &m, at).unwrap_or_else(|e| panic!("{line}: {e:?}"));
-            self.memory.write(CODE + u64::from(at), &word.to_le_bytes()).expect("mapped");
-            at += 8;
-        }
+    /// Assembles code at an address of the segment.
+    fn code(&mut self, at: u32, lines: &[&str]) {
+        let bytes = kernel::bytes(self.chip, at, lines);
+        self.memory.write(CODE + u64::from(at), &bytes).expect("mapped");
     }
 
     fn bind(&mut self, n: usize, address: u64, size: u32) {
@@ -94,31 +70,11 @@ impl Card {
     }
 
     fn launch(&mut self) -> Result<Report, Failure> {
-        let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
-        if self.chip == Chip::Gf100 {
-            for (method, value) in [
-                (0x238, gx | gy << 16),
-                (0x23c, gz),
-                (0x3ac, bx | by << 16),
-                (0x3b0, bz),
-                (0x24c, self.shared),
-                (0x204, self.local),
-                (0x2c0, self.gprs),
-                (0x3b4, ENTRY),
-            ] {
-                self.state.regs.set(method, value);
-            }
-        } else {
-            for (word, value) in [
-                (8, ENTRY),
-                (12, gx),
-                (13, gy | gz << 16),
-                (17, self.shared),
-                (18, bx << 16),
-                (19, by | bz << 16),
-                (45, self.local),
-                (46, self.gprs << 24),
-            ] {
+        for (method, value) in self.kernel.registers() {
+            self.state.regs.set(method, value);
+        }
+        if self.chip != Chip::Gf100 {
+            for (word, value) in self.kernel.descriptor() {
                 self.memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
             }
         }
@@ -173,7 +129,7 @@ fn kernels_work_on_memory_in_place_and_see_what_earlier_ones_wrote() {
         );
         card.memory.set_word(CONSTANTS + 8, 1000).expect("mapped");
         card.bind(0, CONSTANTS, 256);
-        (card.grid, card.block) = ([3, 1, 1], [40, 1, 1]);
+        (card.kernel.grid, card.kernel.block) = ([3, 1, 1], [40, 1, 1]);
         let first = card.launch().expect("no fault");
         assert_eq!((first.thread_instructions, first.nanoseconds), (13 * 120, first.warp_instructions));
         // Constants are memory at the launch, not when they are bound.
@@ -222,7 +178,7 @@ fn constants_beyond_their_bank_are_zero_or_a_fault() {
 #[test]
 fn shared_and_local_memory_are_behind_their_windows() {
     each(|card| {
-        (card.shared, card.local, card.block) = (256, 32, [2, 1, 1]);
+        (card.kernel.shared, card.kernel.local, card.kernel.block) = (256, 32, [2, 1, 1]);
         card.code(
             ENTRY,
             &with_place(&[
@@ -242,7 +198,7 @@ fn shared_and_local_memory_are_behind_their_windows() {
         );
         card.launch().expect("no fault");
         assert_eq!([card.out(0), card.out(1)], [1, 2], "{}", card.chip);
-        card.local = 8;
+        card.kernel.local = 8;
         let fault = card.fault();
         assert_eq!(fault.fault.map(|f| f.kind), Some(FaultKind::OutOfBounds));
     });
@@ -273,7 +229,7 @@ fn the_clock_goes_on_from_launch_to_launch() {
 fn a_grid_of_nothing_does_nothing() {
     each(|card| {
         for grid in [[0, 1, 1], [1, 0, 1], [1, 1, 0]] {
-            card.grid = grid;
+            card.kernel.grid = grid;
             assert_eq!(card.launch(), Ok(Report::default()));
         }
     });
@@ -286,18 +242,18 @@ fn what_no_card_launches_is_an_error_that_says_why() {
         assert!(card.launch().is_ok());
         type Change = fn(&mut Card);
         let changes: [(Change, &str); 7] = [
-            (|c| c.block = [1024, 2, 1], "2048 threads"),
-            (|c| c.block = [0, 1, 1], "a block of 0 in x"),
-            (|c| c.block = [1, 1, 65], "a block of 65 in z"),
-            (|c| c.shared = 0xc001, "49153 bytes of shared memory"),
-            (|c| c.local = 0x8_0001, "524289 bytes of local memory"),
-            (|c| (c.gprs, c.block) = (63, [1024, 1, 1]), "1024 threads with 63 registers each"),
+            (|c| c.kernel.block = [1024, 2, 1], "2048 threads"),
+            (|c| c.kernel.block = [0, 1, 1], "a block of 0 in x"),
+            (|c| c.kernel.block = [1, 1, 65], "a block of 65 in z"),
+            (|c| c.kernel.shared = 0xc001, "49153 bytes of shared memory"),
+            (|c| c.kernel.local = 0x8_0001, "524289 bytes of local memory"),
+            (|c| (c.kernel.gprs, c.kernel.block) = (63, [1024, 1, 1]), "1024 threads with 63 registers each"),
             (|c| c.bind(3, CONSTANTS + 2, 16), "c[0x3] is at"),
         ];
         for (change, says) in changes {
-            let was = (card.block, card.shared, card.local, card.gprs);
+            let was = card.kernel;
             change(card);
-            if card.gprs == 63 && card.chip != Chip::Gf100 {
+            if card.kernel.gprs == 63 && card.chip != Chip::Gf100 {
                 // They have twice the registers.
                 assert!(card.launch().is_ok());
             } else {
@@ -309,7 +265,7 @@ fn what_no_card_launches_is_an_error_that_says_why() {
                 );
                 assert!(error.fault.is_none());
             }
-            (card.block, card.shared, card.local, card.gprs) = was;
+            card.kernel = was;
         }
     });
 }
@@ -329,7 +285,7 @@ fn code_that_is_not_there_is_an_error() {
 #[test]
 fn a_fault_tells_the_place_with_the_code_around_it() {
     each(|card| {
-        card.block = [8, 1, 1];
+        card.kernel.block = [8, 1, 1];
         card.code(
             ENTRY,
             &with_place(&[
@@ -365,7 +321,7 @@ fn checks_find_what_a_card_does_not() {
         let lines = with_place(&["STS [0x10], R0", "EXIT"]);
         for (checks, faults) in [(Checks::default(), false), (Checks::ALL, true)] {
             let mut card = Card::new(chip, Options { checks, ..Options::default() });
-            (card.shared, card.block) = (64, [64, 1, 1]);
+            (card.kernel.shared, card.kernel.block) = (64, [64, 1, 1]);
             card.code(ENTRY, &lines);
             let kind = card.launch().err().and_then(|f| f.fault).map(|f| f.kind);
             assert_eq!(kind, faults.then_some(FaultKind::Race), "{chip}");
@@ -377,7 +333,7 @@ fn checks_find_what_a_card_does_not() {
 fn profiles_count_by_instruction() {
     for chip in Chip::ALL {
         let mut card = Card::new(chip, Options { profile: true, ..Options::default() });
-        card.block = [64, 1, 1];
+        card.kernel.block = [64, 1, 1];
         card.code(ENTRY, &with_place(&["ST.E [R2], R0", "EXIT"]));
         (0..3).for_each(|_| {
             card.launch().expect("no fault");
@@ -453,4 +409,57 @@ fn textures_are_found_by_handle_and_by_slot() {
         let error = card.fault();
         assert!(error.message.contains("TIC entry 6: component sizes 0"), "{error}");
     });
+}
+
+#[test]
+fn launches_of_one_submission_have_a_limit_together() {
+    for chip in Chip::ALL {
+        let (step_limit, submission_step_limit) = (1000, 2500);
+        let mut card = Card::new(chip, Options { step_limit, submission_step_limit, ..Options::default() });
+        // 900 instructions: 300 times round.
+        card.code(
+            ENTRY,
+            &[
+                "MOV32I R0, 0x12b",
+                "IADD R0, R0, -0x1",
+                "ISETP.GE.AND P0, PT, R0, RZ, PT",
+                "@P0 BRA 0x1010",
+                "EXIT",
+            ],
+        );
+        if chip == Chip::Gf100 {
+            card.code(ENTRY + 24, &["@P0 BRA 0x1008"]);
+        }
+        let ran = card.launch().expect("no fault").warp_instructions;
+        assert_eq!(ran, 902, "{chip}");
+        card.launch().expect("no fault");
+        let fault = card.fault();
+        assert_eq!(fault.fault.as_ref().map(|f| f.kind), Some(FaultKind::StepLimit));
+        assert!(fault.message.contains("one submission's launches together"), "{fault}");
+        // The next submission has as much again; and an endless launch has its own limit.
+        card.launcher.begin();
+        card.launch().expect("no fault");
+        let first = if chip == Chip::Gf100 { ENTRY } else { ENTRY + 8 };
+        card.code(ENTRY, &[&format!("BRA {first:#x}")]);
+        let fault = card.fault();
+        assert!(fault.message.contains("the launch's limit is reached"), "{fault}");
+    }
+}
+
+#[test]
+fn progress_is_told_block_by_block() {
+    use nvir_vgpu::launch::Progress;
+    for chip in Chip::ALL {
+        let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let sink = told.clone();
+        let on_progress = move |p: &Progress| sink.lock().expect("no panic").push(*p);
+        let mut card =
+            Card::new(chip, Options { on_progress: Some(Box::new(on_progress)), ..Options::default() });
+        card.kernel.grid = [2, 1, 2];
+        card.code(ENTRY, &["EXIT"]);
+        card.launch().expect("no fault");
+        let at = |done, ended| Progress { kernel: CODE + u64::from(ENTRY), done, blocks: 4, ended };
+        let all = [at(1, false), at(2, false), at(3, false), at(4, false), at(4, true)];
+        assert_eq!(*told.lock().expect("no panic"), all, "{chip}");
+    }
 }

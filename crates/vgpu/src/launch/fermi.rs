@@ -39,6 +39,7 @@ pub(super) fn request(state: &State) -> Request {
         shared: get(SHARED_SIZE),
         local: u64::from(get(LOCAL_POS_ALLOC)) + u64::from(get(LOCAL_NEG_ALLOC)),
         banks: state.banks.to_vec(),
+        releases: [None; 2],
     }
 }
 
@@ -91,6 +92,7 @@ mod tests {
             shared: 0x400,
             local: 0x130,
             banks,
+            releases: [None; 2],
         };
         assert_eq!(got, expected);
     }

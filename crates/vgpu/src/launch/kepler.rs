@@ -3,6 +3,7 @@
 use super::{Request, method};
 use crate::Memory;
 use crate::compute::{Bank, State};
+use crate::query::{Reduction, Release};
 
 /// LAUNCH_DESC_ADDRESS: the address / 256.
 const DESCRIPTOR: u32 = 0x2b4;
@@ -13,6 +14,8 @@ const TEXTURE_BANK: u32 = 0x2608;
 const WORDS: usize = 64;
 /// Constant banks that a descriptor has.
 const BANKS: usize = 8;
+/// Two releases of three words each: address, how, payload.
+const RELEASE: usize = 23;
 
 /// The constant bank that holds handles of textures.
 pub(super) fn texture_bank(state: &State) -> u8 {
@@ -44,6 +47,16 @@ fn parse(words: &[u32; WORDS], code: u64) -> Request {
         // Mesa needs the first only; the second grows down from the end of the window.
         local: u64::from(field(45, 0, 24)) + u64::from(field(46, 0, 24)),
         banks: (0..BANKS).map(bank).collect(),
+        releases: [0, 1].map(|i| {
+            let word = RELEASE + 3 * i;
+            (field(6, 10 + i as u32, 1) != 0).then(|| Release {
+                address: u64::from(field(word + 1, 0, 8)) << 32 | u64::from(words[word]),
+                payload: words[word + 2],
+                with_time: field(word + 1, 31, 1) == 0,
+                reduction: (field(word + 1, 26, 1) != 0)
+                    .then(|| Reduction { op: field(word + 1, 20, 3), signed: field(word + 1, 24, 2) == 1 }),
+            })
+        }),
     }
 }
 
@@ -60,6 +73,7 @@ mod tests {
         shared: 0,
         local: 0,
         banks: Vec::new(),
+        releases: [None; 2],
     };
 
     /// The request of a descriptor whose bits are all zero but for some words.
@@ -94,9 +108,33 @@ mod tests {
             assert_eq!(of(&words[1..]), with(|_| {}));
         }
         assert_eq!(of(&[(20, 1), (30, 0xffff_8000)]).banks[0], Some(Bank { address: 0, size: 0x1_ffff }));
-        // These have no effect here: invalidation, releases of semaphores, cache sizes, call stacks.
-        for word in (0..8).chain(9..12).chain(14..17).chain(21..29).chain(47..64) {
+        // These have no effect here: invalidation, cache sizes, call stacks, and releases without their bit.
+        for word in (0..6).chain([7]).chain(9..12).chain(14..17).chain(21..29).chain(47..64) {
             assert_eq!(of(&[(word, u32::MAX)]), with(|_| {}), "word {word}");
+        }
+        assert_eq!(of(&[(6, !0xc00)]), with(|_| {}));
+    }
+
+    #[test]
+    fn releases_are_where_the_descriptor_has_them() {
+        for i in 0..2 {
+            let at = RELEASE + 3 * i;
+            let release = |how, more: Release| {
+                let words = [(6, 0x400 << i), (at, 0x8765_4320), (at + 1, how), (at + 2, 0x1234)];
+                assert_eq!(of(&words), with(|r| r.releases[i] = Some(more)), "{how:x}");
+            };
+            let plain =
+                Release { address: 0x21_8765_4320, payload: 0x1234, with_time: false, reduction: None };
+            release(0x8000_0021, plain);
+            release(0x21, Release { with_time: true, ..plain });
+            // Without its bit, a reduction is none.
+            release(0x8170_0021, plain);
+            for op in 0..8 {
+                for signed in [false, true] {
+                    let how = 0x8400_0021 | op << 20 | u32::from(signed) << 24;
+                    release(how, Release { reduction: Some(Reduction { op, signed }), ..plain });
+                }
+            }
         }
     }
 

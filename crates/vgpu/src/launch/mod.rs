@@ -9,9 +9,10 @@ mod tables;
 
 pub use report::{Failure, Kernel, KernelProfile, OnKernel};
 
+use crate::query::Release;
 use crate::{Memory, compute::State};
 use nvir::Chip;
-use nvir::emu::{self, Bank, Checks, CodeCache, Launch, Note, Program};
+use nvir::emu::{self, Bank, Checks, CodeCache, FaultKind, Launch, Note, Program};
 use std::fmt;
 use std::sync::Arc;
 use tables::Tables;
@@ -26,16 +27,39 @@ pub struct Options {
     pub profile: bool,
     /// Instructions of warps that a launch may execute.
     pub step_limit: u64,
+    /// The same for all launches of a submission together.
+    pub submission_step_limit: u64,
     /// Threads that execute blocks; 0: as many as there are cores. Results do not depend on it.
     pub threads: usize,
     /// Gets each kernel when it is launched for the first time, and again when its code has changed.
     pub on_kernel: Option<OnKernel>,
     /// Gets what checkers report without stopping.
     pub on_note: Option<OnNote>,
+    /// Told how far a launch has come, often.
+    pub on_progress: Option<OnProgress>,
 }
 
 /// Who is told of notes.
 pub type OnNote = Box<dyn FnMut(&Note) + Send>;
+
+/// Who is told of progress: by any thread that executes blocks.
+pub type OnProgress = Box<dyn Fn(&Progress) + Send + Sync>;
+
+/// How far a launch has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Address of the kernel's first instruction.
+    pub kernel: u64,
+    /// Blocks that have ended. It may go back: blocks on several threads begin again, in order, where that could show.
+    pub done: u64,
+    /// Blocks of the grid.
+    pub blocks: u64,
+    /// Whether the launch has ended, by a fault if blocks are left.
+    pub ended: bool,
+}
+
+/// Minutes of work.
+const STEP_LIMIT: u64 = 1 << 32;
 
 impl Default for Options {
     fn default() -> Options {
@@ -43,10 +67,12 @@ impl Default for Options {
             checks: Checks::default(),
             strict_constants: false,
             profile: false,
-            step_limit: 1 << 32,
+            step_limit: STEP_LIMIT,
+            submission_step_limit: 4 * STEP_LIMIT,
             threads: 1,
             on_kernel: None,
             on_note: None,
+            on_progress: None,
         }
     }
 }
@@ -58,6 +84,7 @@ impl fmt::Debug for Options {
             .field("strict_constants", &self.strict_constants)
             .field("profile", &self.profile)
             .field("step_limit", &self.step_limit)
+            .field("submission_step_limit", &self.submission_step_limit)
             .field("threads", &self.threads)
             .finish_non_exhaustive()
     }
@@ -70,6 +97,8 @@ pub struct Launcher {
     code: CodeCache,
     /// Instructions that all warps have issued: the clock that kernels read.
     clock: u64,
+    /// Instructions that are left for this submission.
+    steps: u64,
     kernels: report::Kernels,
 }
 
@@ -96,6 +125,8 @@ pub struct Report {
     pub thread_instructions: u64,
     /// By how much the card's time advances.
     pub nanoseconds: u64,
+    /// What is to be written then.
+    pub(crate) releases: [Option<Release>; 2],
 }
 
 /// What a descriptor or the registers ask, before anything is looked up.
@@ -110,6 +141,8 @@ struct Request {
     shared: u32,
     local: u64,
     banks: Vec<Option<crate::compute::Bank>>,
+    /// What is written when the last block has ended.
+    releases: [Option<Release>; 2],
 }
 
 /// What a method of both compute classes sets.
@@ -155,7 +188,13 @@ impl Request {
 impl Launcher {
     /// One that has launched nothing yet.
     pub fn new(options: Options) -> Launcher {
-        Launcher { options, code: CodeCache::default(), clock: 0, kernels: Default::default() }
+        let steps = options.submission_step_limit;
+        Launcher { options, code: CodeCache::default(), clock: 0, steps, kernels: Default::default() }
+    }
+
+    /// A submission begins.
+    pub fn begin(&mut self) {
+        self.steps = self.options.submission_step_limit;
     }
 
     /// Runs the grid that a write of LAUNCH starts: on GF100 from the registers and bindings, on Kepler from the descriptor
@@ -177,7 +216,7 @@ impl Launcher {
             ));
         }
         if request.is_empty() {
-            return Ok(Report::default());
+            return Ok(Report { releases: request.releases, ..Report::default() });
         }
         let refused = |why: String| Failure::from(format!("launch of the kernel at {at:#x}: {why}"));
         request.check(chip).map_err(refused)?;
@@ -198,7 +237,7 @@ impl Launcher {
         state: &State,
         memory: &mut Memory,
     ) -> Result<Report, Failure> {
-        let Launcher { options, clock, kernels, .. } = self;
+        let Launcher { options, clock, steps, kernels, .. } = self;
         let address = request.code.wrapping_add(request.entry.into());
         kernels.launched(&request, program, &mut options.on_kernel);
         let tables = Tables::new(chip, state);
@@ -224,21 +263,38 @@ impl Launcher {
             Chip::Gf100 => launch.surfaces = fermi::surfaces(state),
             Chip::Gk104 | Chip::Gk110 => launch.texture_bank = kepler::texture_bank(state),
         }
+        let blocks = launch.grid.iter().fold(1, |n: u64, &g| n.saturating_mul(g.into()));
+        let tell = |done, ended| {
+            if let Some(tell) = &options.on_progress {
+                tell(&Progress { kernel: address, done, blocks, ended });
+            }
+        };
+        let running = |done, _| tell(done, false);
         let mut how = emu::Options {
             checks: options.checks,
-            step_limit: options.step_limit,
+            step_limit: options.step_limit.min(*steps),
             threads: options.threads,
+            progress: options.on_progress.is_some().then_some(&running),
             profile: options.profile,
             ..emu::Options::default()
         };
-        let stats = emu::run(&launch, memory, &mut how).map_err(|fault| Failure::of(fault, &launch))?;
+        let result = emu::run(&launch, memory, &mut how);
+        tell(if result.is_ok() { blocks } else { 0 }, true);
+        let stats = result.map_err(|mut fault| {
+            if fault.kind == FaultKind::StepLimit && *steps < options.step_limit {
+                fault.detail = "the limit of one submission's launches together is reached".into();
+            }
+            Failure::of(fault, &launch)
+        })?;
+        *steps = steps.saturating_sub(stats.warp_instructions);
         if let Some(on_note) = &mut options.on_note {
             stats.notes.iter().for_each(on_note);
         }
         *clock = clock.wrapping_add(stats.warp_instructions);
         let (warp_instructions, thread_instructions) = (stats.warp_instructions, stats.thread_instructions);
         kernels.ran(program, stats);
-        Ok(Report { warp_instructions, thread_instructions, nanoseconds: warp_instructions.max(1) })
+        let (nanoseconds, releases) = (warp_instructions.max(1), request.releases);
+        Ok(Report { warp_instructions, thread_instructions, nanoseconds, releases })
     }
 
     pub(crate) fn forked(&mut self) {

@@ -3,6 +3,7 @@
 use super::has_contents;
 use crate::Memory;
 use crate::gpu::{BufferUse, GemNew, Push};
+use crate::log::Log;
 use nvir::Chip;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,37 +21,27 @@ struct Known {
     words: Option<Vec<u32>>,
 }
 
-/// Writes a recording while a card works. A writer that fails is given up.
+/// Writes a recording while a card works.
 pub(crate) struct Recorder {
-    to: Option<Box<dyn Write + Send>>,
+    to: Log,
     known: BTreeMap<u64, Known>,
 }
 
 impl Recorder {
     pub fn new(to: Box<dyn Write + Send>, chip: Chip) -> Recorder {
-        let mut recorder = Recorder { to: Some(to), known: BTreeMap::new() };
-        recorder.line(&format!("trace 1\nchip {:x}", chip.chipset()));
+        let mut recorder = Recorder { to: Log::new(to), known: BTreeMap::new() };
+        recorder.to.line(format_args!("trace 1\nchip {:x}", chip.chipset()));
         recorder
     }
 
-    fn line(&mut self, line: &str) {
-        if let Some(to) = &mut self.to
-            && writeln!(to, "{line}").is_err()
-        {
-            self.to = None;
-        }
-    }
-
     pub fn flush(&mut self) {
-        if let Some(to) = &mut self.to {
-            let _ = to.flush();
-        }
+        self.to.flush();
     }
 
     /// GEM_NEW.
     pub fn buffer(&mut self, handle: u32, address: u64, bytes: u64, asked: &GemNew) {
         let GemNew { domain, tile_mode, tile_flags, align, .. } = asked;
-        self.line(&format!(
+        self.to.line(format_args!(
             "bo {handle} va {address:x} size {bytes:x} domain {domain:x} tile_mode {tile_mode:x} tile_flags {tile_flags:x} align {align:x}"
         ));
         let words = has_contents(bytes, *domain).then(|| vec![0; (bytes / 4) as usize]);
@@ -60,13 +51,13 @@ impl Recorder {
     /// The end of a buffer.
     pub fn free(&mut self, address: u64) {
         if let Some(known) = self.known.remove(&address) {
-            self.line(&format!("free {} va {address:x}", known.handle));
+            self.to.line(format_args!("free {} va {address:x}", known.handle));
         }
     }
 
     /// GROBJ_ALLOC.
     pub fn object(&mut self, handle: u32, class: u32) {
-        self.line(&format!("object {handle:x} class {class:x}"));
+        self.to.line(format_args!("object {handle:x} class {class:x}"));
     }
 
     /// What the processor wrote since the last look.
@@ -87,13 +78,13 @@ impl Recorder {
             let (r, w, v) = (u.read_domains, u.write_domains, u.valid_domains);
             let _ = write!(line, " {address:x}:{r:x}:{w:x}:{v:x}");
         }
-        self.line(&line);
+        self.to.line(format_args!("{line}"));
         for (push, &(address, bytes)) in pushes.0.iter().zip(pushes.1) {
             let mut words = vec![0; bytes as usize / 4];
             // Ranges were checked: they are inside buffers.
             let _ = memory.read_words(address, &mut words);
             let prefetch = u32::from(push.no_prefetch);
-            self.line(&format!("push {address:x} {bytes:x} {prefetch}{}", text(&words)));
+            self.to.line(format_args!("push {address:x} {bytes:x} {prefetch}{}", text(&words)));
         }
     }
 
@@ -129,13 +120,7 @@ impl Recorder {
                 lines.push(format!("{kind} {place:x} {bytes:x}{}", text(&old[first..at])));
             }
         }
-        lines.iter().for_each(|line| self.line(line));
-    }
-}
-
-impl Drop for Recorder {
-    fn drop(&mut self) {
-        self.flush();
+        lines.iter().for_each(|line| self.to.line(format_args!("{line}")));
     }
 }
 

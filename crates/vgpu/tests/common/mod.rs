@@ -1,6 +1,8 @@
 //! A client of the virtual card: builds commands, submits them, looks at memory.
 #![allow(dead_code)] // Every test file uses a part of it.
 
+pub mod kernel;
+
 use nvir::Chip;
 use nvir_vgpu::{BufferUse, Config, Error, File, GemInfo, GemNew, Gpu, Owned, Push, domain};
 

@@ -156,7 +156,10 @@ impl Client {
             return Err(format!("a fault without a place: {}", e.message));
         }
         let push = Push { bo_index: 0, offset: 0, bytes: 4096, no_prefetch: false };
-        let Some(&handle) = self.handles.values().next() else { return Ok(()) };
+        // A call of the mutant's may have closed some.
+        let Some(&handle) = self.handles.values().find(|&&h| self.file.gem_info(h).is_ok()) else {
+            return Ok(());
+        };
         let uses = [BufferUse { handle, read_domains: 4, write_domains: 0, valid_domains: 4 }];
         match self.file.submit(self.channel, &uses, &[push]) {
             Err(again) if again.kind == ErrorKind::NoDevice && again.message.contains("is lost: ") => {}

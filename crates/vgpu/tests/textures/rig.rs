@@ -1,6 +1,7 @@
 //! A card with one texture and one sampler, kernels that look many places up, and the layout of images as documents put it.
 
-use nvir::{Chip, isa};
+use crate::common::kernel::{self, Grid, Places};
+use nvir::Chip;
 use nvir_vgpu::compute::{Bank, State};
 use nvir_vgpu::launch::{Context, Failure, Launcher, Options};
 use nvir_vgpu::{Memory, Words};
@@ -228,18 +229,8 @@ impl Rig {
             memory.insert(base, size, Words::zeroed(size as usize / 4)).expect("free addresses");
         }
         let mut state = State::default();
-        for (method, value) in [
-            (0x1608, 1),
-            (0x160c, CODE as u32),
-            (0x1574, 1),
-            (0x1578, TABLES as u32),
-            (0x157c, 2047),
-            (0x155c, 1),
-            (0x1560, TABLES as u32 + 0x1_0000),
-            (0x1564, 2047),
-            (0x2608, 7),
-            (0x2b4, (DESCRIPTOR >> 8) as u32),
-        ] {
+        let places = Places { code: CODE, tables: TABLES, descriptor: DESCRIPTOR };
+        for (method, value) in places.registers() {
             state.regs.set(method, value);
         }
         state.textures[TEXTURE] = Some(TIC);
@@ -266,20 +257,11 @@ impl Rig {
     }
 
     fn launch(&mut self, entry: u32, gprs: u32, grid: [u32; 3], block: [u32; 3]) -> Result<(), Failure> {
-        let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
-        for (register, value) in [
-            (0x2c0, gprs),
-            (0x3b4, entry),
-            (0x3ac, bx | by << 16),
-            (0x3b0, bz),
-            (0x238, gx | gy << 16),
-            (0x23c, gz),
-        ] {
+        let kernel = Grid { grid, block, gprs, ..Grid::at(entry) };
+        for (register, value) in kernel.registers() {
             self.state.regs.set(register, value);
         }
-        for (word, value) in
-            [(8, entry), (12, gx), (13, gy | gz << 16), (18, bx << 16), (19, by | bz << 16), (46, gprs << 24)]
-        {
+        for (word, value) in kernel.descriptor() {
             self.memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
         }
         let words = [block, grid].concat();
@@ -296,20 +278,8 @@ impl Rig {
     }
 
     fn code(&mut self, lines: &[&str]) {
-        let mut at = ENTRY;
-        for line in lines {
-            if at.is_multiple_of(64) && self.chip != Chip::Gf100 {
-                let word: u64 =
-                    if self.chip == Chip::Gk104 { 0x2000_0000_0000_0007 } else { 0x0800_0000_0000_0000 };
-                self.memory.write(CODE + u64::from(at), &word.to_le_bytes()).expect("mapped");
-                at += 8;
-            }
-            let m =
-                isa::text::parse(self.chip, line, at, &|_| None).unwrap_or_else(|e| panic!("{line}: {e}"));
-            let word = isa::encode(self.chip, &m, at).unwrap_or_else(|e| panic!("{line}: {e:?}"));
-            self.memory.write(CODE + u64::from(at), &word.to_le_bytes()).expect("mapped");
-            at += 8;
-        }
+        let bytes = kernel::bytes(self.chip, ENTRY, lines);
+        self.memory.write(CODE + u64::from(ENTRY), &bytes).expect("mapped");
     }
 
     /// What each lookup gives: `what` is the instruction with its suffixes, `shape` its word (`2D`).

@@ -8,7 +8,7 @@ use nvir::driver::surface::{self, Target, View};
 use nvir::tiling::{Level, Order, TileMode};
 
 /// Where the second image lies.
-const SECOND: u64 = TEXELS + (4 << 20);
+pub const SECOND: u64 = TEXELS + (4 << 20);
 /// Bytes that the driver's constants have before what they say of images.
 const SU_INFO: u64 = 0x4a0;
 /// R32_UINT.
@@ -66,8 +66,8 @@ fn view(image: &Image, level: u32, base: u64) -> View {
     }
 }
 
-/// Binds a view as image `n`.
-fn bind(rig: &mut Rig, n: u32, v: &View) {
+/// Binds a view as image `n`; the format is GF100's number of it.
+pub fn bind(rig: &mut Rig, n: u32, v: &View, format: u32) {
     let words = surface::words(rig.chip, v);
     rig.memory.write_words(rig::CONSTANTS + SU_INFO + 64 * u64::from(n), &words).expect("mapped");
     let slot = surface::slot(v);
@@ -78,14 +78,14 @@ fn bind(rig: &mut Rig, n: u32, v: &View) {
     let at = 0x2700 + 0x20 * n;
     let (high, low) = ((slot.address >> 32) as u32, slot.address as u32);
     for (i, word) in
-        [high, low, slot.width, slot.height | linear, 0x14000 | FORMAT << 4, tile].into_iter().enumerate()
+        [high, low, slot.width, slot.height | linear, 0x14000 | format << 4, tile].into_iter().enumerate()
     {
         rig.set(at + 4 * i as u32, word);
     }
 }
 
 /// A kernel over all texels; with one slice or layer only, no thread is in a second one, which some images do not know of.
-fn run(rig: &mut Rig, body: &str, size: [u32; 3], flat: bool) {
+pub fn run(rig: &mut Rig, body: &str, size: [u32; 3], flat: bool) {
     let shader = kernel(rig.chip, body);
     let block = if flat { [4, 4, 1] } else { BLOCK };
     // A thread more than there are texels along each axis: outside nothing is written.
@@ -150,8 +150,8 @@ fn kernels_store_load_and_add_where_the_layout_says() {
             for level in 0..levels {
                 let what = format!("{dim} array {array} level {level}");
                 rig.memory.fill(TEXELS, bytes, &[0xee]).expect("mapped");
-                bind(rig, 0, &view(&image, level, TEXELS));
-                bind(rig, 1, &view(&image, level, SECOND));
+                bind(rig, 0, &view(&image, level, TEXELS), FORMAT);
+                bind(rig, 1, &view(&image, level, SECOND), FORMAT);
                 run(rig, &with(STORE), image.extent(level), !array && !three_d);
                 assert_words(rig, &image, level, TEXELS, 0xeeee_eeee, number, &format!("store {what}"));
                 // The second image gets random words; what was there goes to the first.
