@@ -74,7 +74,8 @@ fn mesa_with_nvir() -> Option<PathBuf> {
 /// Runs the client with the driver that has nvir in it; what it writes of the two compilers.
 fn client_with_nvir(chip: &str, variables: &[(&str, &str)]) -> Result<String, Failed> {
     let drivers = mesa_with_nvir().ok_or("there is no Mesa with nvir")?.join("dri");
-    let name: String = variables.iter().map(|(name, value)| format!("{name}-{}-", value.replace('/', "_"))).collect();
+    let name: String =
+        variables.iter().map(|(name, value)| format!("{name}-{}-", value.replace('/', "_"))).collect();
     let log = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{chip}.log"));
     _ = std::fs::remove_file(&log);
     let (drivers, file) = (drivers.to_string_lossy(), log.to_string_lossy());
@@ -236,9 +237,7 @@ fn main() {
         ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
         ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
         ("nvir_from_nir", &[&driver, &nvir], |chip| compared(chip, "nir", &[])),
-        ("nvir_from_tgsi", &[&driver, &nvir], |chip| {
-            compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])
-        }),
+        ("nvir_from_tgsi", &[&driver, &nvir], |chip| compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])),
         ("refused_by_nvir", &[&driver, &nvir], refused),
         ("without_nvir", &[&driver, &nvir], without_nvir),
         ("piglit", &[&driver, &tests], piglit),
