@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -145,6 +146,7 @@ text_of(const struct nv50_ir_prog_info *info, size_t *length)
    FILE *stream = open_memstream(&text, length);
    if (!stream)
       return NULL;
+   __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
    if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
       nir_print_shader((nir_shader *)info->bin.source, stream);
    else
