@@ -136,3 +136,30 @@ fn every_prefix_of_the_pipeline_keeps_what_a_program_computes() {
         }
     });
 }
+
+/// What the random programs rely on: the carries of sums, which some passes fuse.
+#[test]
+fn the_evaluator_gives_the_carry_of_every_kind_of_sum() {
+    let carry_of = |sum: &str| {
+        let text = format!(
+            "program\nkernel k() {{\nb0:\n    {sum}\n    add u32 %r3 0x0 0x0 %c2\n    st u32 # g[0x1000] %r3\n    exit\n}}\n"
+        );
+        let p = nvir::ir::parse::program(&text).unwrap_or_else(|d| panic!("{d:?}"));
+        results(&p, sum)[0].1
+    };
+    for (sum, carry) in [
+        ("add u32 {%r1 %c2} 0xffffffff 0x1", 1),
+        ("add u32 {%r1 %c2} 0xffffffff 0x0", 0),
+        ("sub u32 {%r1 %c2} 0x5 0x5", 1),
+        ("sub u32 {%r1 %c2} 0x5 0x6", 0),
+        ("mad u32 {%r1 %c2} 0x10000 0xffff 0x10000", 1),
+        ("mad u32 {%r1 %c2} 0x10000 0x10000 0xffffffff", 0),
+        ("madhi u32 {%r1 %c2} 0xffffffff 0xffffffff 0x2", 1),
+        ("madhi u32 {%r1 %c2} 0xffffffff 0xffffffff 0x1", 0),
+        // What the shift pushes out is no carry.
+        ("shladd u32 {%r1 %c2} 0x80000001 0x1 0xfffffffe", 1),
+        ("shladd u32 {%r1 %c2} 0x80000001 0x1 0xfffffffd", 0),
+    ] {
+        assert_eq!(carry_of(sum), carry, "{sum}");
+    }
+}

@@ -332,7 +332,8 @@ fn float(inst: &Inst) -> Option<Inst> {
         }
         Op::Mad if imm(1) == Some(1.0) => Some(like(inst, Op::Add, &[s[0], s[2]])),
         Op::Mad if imm(1) == Some(-1.0) => Some(like(inst, Op::Add, &[s[0].neg(), s[2]])),
-        Op::Mad if imm(2).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => {
+        // Rounded down, +0 - 0 is -0.
+        Op::Mad if inst.rnd != Rnd::Down && imm(2).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => {
             Some(like(inst, Op::Mul, &[s[0], s[1]]))
         }
         Op::Sel if s[0] == s[1] => copy(inst, s[0]),

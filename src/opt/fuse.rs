@@ -152,7 +152,11 @@ fn fuse(
         }
     }
     let single = uses[inner_value] == 1 && inst.dsts.len() == 1;
-    if inst.dsts.len() > 1 && neg {
+    // What carry a negated product or a negated constant gives is not that of the difference; of a negated register
+    // behind a shift it is.
+    let subtracted = other.mods.neg || inst.srcs[1 - n].mods.neg;
+    let register = inner.op == Op::Shl && other.as_val().is_some() && !inst.srcs[1 - n].mods.neg;
+    if inst.dsts.len() > 1 && (neg || subtracted && !register) {
         return None;
     }
     let plain = |s: &Src| s.mods == SrcMods::default();

@@ -196,20 +196,10 @@ impl Machine {
                 };
                 out.extend([d as u32, (d >> 32) as u32]);
             }
-            Op::Add | Op::Sub if inst.ty.words() == 1 && (inst.srcs.len() == 3 || inst.dsts.len() == 2) => {
-                let a = single(&inst.srcs[0], read) as u64;
-                let b = single(&inst.srcs[1], read);
-                let (b, carry) = match inst.op {
-                    Op::Sub => (!b as u64, 1),
-                    _ => (b as u64, 0),
-                };
-                let flags = inst.srcs.get(2).map(|c| single(c, read));
-                let sum = a + b + flags.map_or(carry, |f| (f & CARRY) as u64);
-                out.push(sum as u32);
-                if inst.dsts.len() > 1 {
-                    let zero = sum as u32 == 0 && flags.is_none_or(|f| f & ZERO != 0);
-                    out.push((sum >> 32) as u32 | if zero { ZERO } else { 0 });
-                }
+            _ if inst.ty.words() == 1
+                && (inst.dsts.len() == 2 || inst.op != Op::Set && carry_in(inst).is_some()) =>
+            {
+                out = sum_with_carry(inst, read).ok_or(unsupported)?;
             }
             Op::Cvt if inst.sty == Type::Pred => {
                 let one = match inst.ty {
@@ -219,7 +209,7 @@ impl Machine {
                 };
                 out.push(if single(&inst.srcs[0], read) & 1 != 0 { one } else { 0 });
             }
-            Op::Set if inst.srcs.len() == 4 => {
+            Op::Set if carry_in(inst).is_some() => {
                 let flags = single(&inst.srcs[3], read);
                 let word = |n: usize| {
                     let x = single(&inst.srcs[n], read);
@@ -268,6 +258,47 @@ impl Machine {
         }
         Ok(Some(out))
     }
+}
+
+/// The carry that an instruction reads: what stands behind its operation's sources.
+fn carry_in(inst: &Inst) -> Option<&Src> {
+    inst.srcs.get(inst.op.row().srcs.len()).filter(|_| inst.op.is(op::CARRY_IN))
+}
+
+/// The result of a sum of single words that reads or gives a carry, and the carry if it is given.
+fn sum_with_carry(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<Results> {
+    let source = |n: usize| single(&inst.srcs[n], read);
+    let flags = carry_in(inst).map(|c| single(c, read));
+    // Only what a shift and a negated addend give is the carry of a difference.
+    let negated = |n: usize| inst.srcs[n].mods.neg;
+    if negated(0) || negated(1) || inst.op != Op::ShlAdd && inst.srcs.get(2).is_some_and(|s| s.mods.neg) {
+        return None;
+    }
+    // The summand before the last is not wider than a word.
+    let first = |op: Op| {
+        let mut part = inst.clone();
+        (part.op, part.srcs) = (op, (0..2).map(|n| Src::imm(source(n))).collect());
+        part.dsts.truncate(1);
+        part.guard = None;
+        fold::eval(&part)
+    };
+    let (a, b) = match inst.op {
+        Op::Add | Op::Sub => (source(0), source(1)),
+        Op::Mad => (first(Op::Mul)?, source(2)),
+        Op::MadHi => (first(Op::MulHi)?, source(2)),
+        Op::ShlAdd => (first(Op::Shl)?, single(&Src { mods: SrcMods::default(), ..inst.srcs[2] }, read)),
+        _ => return None,
+    };
+    let difference = inst.op == Op::Sub || inst.op == Op::ShlAdd && negated(2);
+    let (b, carry) = if difference { (!b, 1) } else { (b, 0) };
+    let sum = u64::from(a) + u64::from(b) + flags.map_or(carry, |f| u64::from(f & CARRY));
+    let mut out = Results::new();
+    out.push(sum as u32);
+    if inst.dsts.len() > 1 {
+        let zero = sum as u32 == 0 && flags.is_none_or(|f| f & ZERO != 0);
+        out.push((sum >> 32) as u32 | if zero { ZERO } else { 0 });
+    }
+    Some(out)
 }
 
 /// Whether an instruction computes with pairs of words other than doubles' arithmetic.
