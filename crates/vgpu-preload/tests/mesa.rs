@@ -136,11 +136,15 @@ fn refused(chip: &str) -> Result<(), Failed> {
 }
 
 /// A sample of piglit's compute shader tests, at least 60.
-fn piglit(chip: &str) -> Result<(), Failed> {
+fn piglit(chip: &str, options: &[&OsStr]) -> Result<(), Failed> {
     let library = library()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).ok_or("no root")?;
     let mut command = Command::new("python3");
-    command.arg(root.join("scripts/piglit")).args([chip, "--every", "25", "--library"]).arg(library);
+    command
+        .arg(root.join("scripts/piglit"))
+        .args([chip, "--every", "25", "--library"])
+        .arg(library)
+        .args(options);
     let out = command.output().map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&out.stdout);
     let tests = text.lines().find_map(|l| l.split_once(" tests in ")?.0.parse::<u32>().ok());
@@ -232,7 +236,7 @@ fn main() {
         "Mesa with nvir: contrib/mesa/build, then NVIR_MESA=its folder",
     );
     type Run = fn(&str) -> Result<(), Failed>;
-    let kinds: [(&str, &[&Needed], Run); 11] = [
+    let kinds: [(&str, &[&Needed], Run); 12] = [
         ("client", &[&driver], |chip| client(chip, &[])),
         ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
         ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
@@ -240,7 +244,11 @@ fn main() {
         ("nvir_from_tgsi", &[&driver, &nvir], |chip| compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])),
         ("refused_by_nvir", &[&driver, &nvir], refused),
         ("without_nvir", &[&driver, &nvir], without_nvir),
-        ("piglit", &[&driver, &tests], piglit),
+        ("piglit", &[&driver, &tests], |chip| piglit(chip, &[])),
+        ("piglit_with_nvir", &[&driver, &tests, &nvir], |chip| {
+            let mesa = mesa_with_nvir().ok_or("there is no Mesa with nvir")?;
+            piglit(chip, &["--mesa".as_ref(), mesa.as_ref()])
+        }),
         ("clinfo", &[&driver, &rusticl], clinfo),
         ("moderngl", &[&driver, &moderngl], |chip| python(chip, MODERNGL, "moderngl_client.py")),
         ("pyopencl", &[&driver, &pyopencl], |chip| python(chip, PYOPENCL, "pyopencl_client.py")),
