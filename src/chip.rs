@@ -27,6 +27,26 @@ impl Chip {
         }
     }
 
+    /// The number by which the kernel driver knows the chip: what `GETPARAM` gives, NV*xx*. Source: envytools `pcat.rst`.
+    pub fn chipset(self) -> u32 {
+        match self {
+            Chip::Gf100 => 0xc0,
+            Chip::Gk104 => 0xe4,
+            Chip::Gk110 => 0xf0,
+        }
+    }
+
+    /// The target whose code a chip with this number executes, itself or a relative: Fermi; GK104, GK106, GK107; GK110,
+    /// GK110B, GK208.
+    pub fn of_chipset(number: u32) -> Option<Chip> {
+        Some(match number {
+            0xc0 | 0xc1 | 0xc3 | 0xc4 | 0xc8 | 0xce | 0xcf | 0xd7 | 0xd9 => Chip::Gf100,
+            0xe4 | 0xe6 | 0xe7 => Chip::Gk104,
+            0xf0 | 0xf1 | 0x106 | 0x108 => Chip::Gk110,
+            _ => return None,
+        })
+    }
+
     /// The most registers that [`Chip::gprs`] gives.
     pub const MAX_GPRS: u32 = 255;
 

@@ -2,6 +2,7 @@
 //!
 //! [`Abi`] is configurable, so that another driver than Mesa's nvc0 can be served; [`Abi::nvc0`] is the default.
 
+pub mod constants;
 pub mod surface;
 
 use crate::chip::Chip;

@@ -5,6 +5,7 @@
 //! beside each other as a grid.
 
 use super::memory::{Memory, MemoryError};
+use crate::driver::constants::SAMPLE_POSITIONS;
 use crate::driver::surface::{Target, View};
 pub use crate::format::{Format, Kind};
 use crate::tiling::{self, Extent, Order};
@@ -150,12 +151,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// Places a zeroed image in memory.
-    pub fn alloc(memory: &mut Memory, desc: ImageDesc, how: Arrangement) -> Result<Image, MemoryError> {
+    /// An image whose first byte has this address, without memory. `None`: it is larger than any can be.
+    pub fn new(desc: ImageDesc, how: Arrangement, address: u64) -> Option<Image> {
         let bpp = desc.format.bytes();
         let limit = if desc.dim == Dim::Buffer { MAX_BUFFER_TEXELS } else { MAX_EXTENT };
         if desc.size.iter().any(|&s| s > limit) || desc.levels > 15 {
-            return Err(MemoryError::TooLarge(u64::MAX));
+            return None;
         }
         let three_d = desc.dim == Dim::D3;
         let sizes: Vec<[u32; 3]> = (0..desc.levels.max(1)).map(|l| desc.level_size(l)).collect();
@@ -168,14 +169,29 @@ impl Image {
         let linear = how == Arrangement::Linear || desc.dim == Dim::Buffer;
         // Programs count rows of all slices in 16 bits; blocks never come near that.
         if linear && three_d && sizes[0][1] * sizes[0][2] > 0xffff {
-            return Err(MemoryError::TooLarge(u64::MAX));
+            return None;
         }
         let layout = if linear { tiling::pitch_linear(extents) } else { tiling::block_linear(extents) };
-        let layers = if three_d || desc.dim == Dim::D2Ms { 1 } else { sizes[0][2] };
-        let address = memory.alloc(layout.layer_stride * u64::from(layers), ALIGN)?;
         let levels =
             sizes.into_iter().zip(layout.levels).map(|(size, place)| Level { size, place }).collect();
-        Ok(Image { desc, address, levels, layer_stride: layout.layer_stride, three_d, first_z: 0 })
+        Some(Image { desc, address, levels, layer_stride: layout.layer_stride, three_d, first_z: 0 })
+    }
+
+    /// Layers, each with all levels; slices and samples are part of a level.
+    pub fn layers(&self) -> u32 {
+        if self.three_d || self.desc.dim == Dim::D2Ms { 1 } else { self.levels[0].size[2] }
+    }
+
+    /// Bytes from the address to the end of the last layer.
+    pub fn bytes(&self) -> u64 {
+        self.layer_stride * u64::from(self.layers())
+    }
+
+    /// Places a zeroed image in memory.
+    pub fn alloc(memory: &mut Memory, desc: ImageDesc, how: Arrangement) -> Result<Image, MemoryError> {
+        let mut image = Image::new(desc, how, 0).ok_or(MemoryError::TooLarge(u64::MAX))?;
+        image.address = memory.alloc(image.bytes(), ALIGN)?;
+        Ok(image)
     }
 
     /// What is seen of the image where one level is bound, and of that perhaps one layer, face or depth slice.
@@ -440,10 +456,6 @@ names!(Compare: "never" Never, "less" Less, "equal" Equal, "lequal" Lequal, "gre
 pub fn texture_handle(texture: u32, sampler: u32) -> u32 {
     texture & 0xfffff | sampler << 20
 }
-
-/// Where samples 0 to 7 lie in the grid of a pixel (Mesa's driver writes this table at byte 0xc0 of its bank).
-pub const SAMPLE_POSITIONS: [(u32, u32); 8] =
-    [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)];
 
 #[cfg(test)]
 mod tests {

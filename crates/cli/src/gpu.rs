@@ -100,11 +100,7 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
         preload.push(":");
         preload.push(old);
     }
-    let chipset = match a.target {
-        Chip::Gf100 => "c0",
-        Chip::Gk104 => "e4",
-        Chip::Gk110 => "f0",
-    };
+    let chipset = format!("{:x}", a.target.chipset());
     command.env("LD_PRELOAD", preload).env("NOUVEAU_CHIPSET", chipset);
     command.env("NVIR_VGPU_DEVICES", a.devices.to_string());
     command.env("NVIR_VGPU_ON_FAULT", &a.on_fault);

@@ -9,6 +9,7 @@
 mod asm;
 mod common;
 mod compile;
+mod device;
 mod disasm;
 mod gpu;
 mod interp;
@@ -55,6 +56,7 @@ enum Command {
     Opt(opt::Args),
     Asm(asm::Args),
     Disasm(disasm::Args),
+    Devices(device::Args),
     Gpu(gpu::Args),
     Interp(interp::Args),
     Ir(ir::Args),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
         Command::Disasm(a) => disasm::run(a),
+        Command::Devices(a) => device::run(a),
         Command::Gpu(a) => gpu::run(a),
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),

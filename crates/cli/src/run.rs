@@ -1,6 +1,7 @@
 //! `nvir run`: one fixture, shown.
 
 use crate::common::{self, Warnings};
+use crate::device::{Place, Where};
 use crate::out::{self, Color, say, tell};
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options};
@@ -9,6 +10,7 @@ use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::Test;
 use nvir::fixture::run::{Outcome, Settings};
+use nvir_driver::Device;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,7 +21,8 @@ use std::process::ExitCode;
   nvir run k.toml --test small -t gk104 --dump out        and show a buffer
   nvir run k.toml --test small -t gk110 --trace 2>trace   every instruction with mask and results
   nvir run k.toml --profile                               where the time goes
-  nvir run k.toml --check all                             all four checkers")]
+  nvir run k.toml --check all                             all four checkers
+  nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
 pub struct Args {
     /// A fixture: .toml or .json
     fixture: PathBuf,
@@ -70,6 +73,10 @@ pub struct How {
     /// Warp instructions that one launch may execute
     #[arg(long, default_value_t = 1 << 28, value_name = "N")]
     pub step_limit: u64,
+    /// Run through the driver, with the real command stream: on the virtual GPU (`virtual`), or on a card (its render
+    /// node; see `nvir devices`). Checks and limits are the virtual GPU's; trace and profile are the emulator's alone
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<Where>,
 }
 
 impl How {
@@ -96,6 +103,13 @@ impl How {
 pub fn run(a: Args) -> ExitCode {
     let mut settings = match a.how.settings(a.opt) {
         Ok(s) => s,
+        Err(e) => return common::usage(e),
+    };
+    if a.how.device.is_some() && (a.trace || a.profile) {
+        return common::usage("--trace and --profile are the emulator's: they do not go with --device");
+    }
+    let place = match Place::open(a.how.device.as_ref()) {
+        Ok(place) => place,
         Err(e) => return common::usage(e),
     };
     settings.profile = a.profile;
@@ -142,12 +156,21 @@ pub fn run(a: Args) -> ExitCode {
                 dump_buffer(name, &test.name, env);
             }
         };
-        for r in loaded.run(chip, a.test.as_deref(), &settings, &mut trace, dump) {
+        if let Some(why) = place.refuses(chip) {
+            say!("skipped {chip}: {why}");
+            continue;
+        }
+        let machine = || place.machine(chip, &settings);
+        for r in loaded.run_on(&machine, chip, a.test.as_deref(), &settings, &mut trace, dump) {
             warnings.tell(&a.fixture, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
                 tell!("note: {chip} {}: {note}", r.name);
             }
-            let work = format!("{} thread instructions", r.stats.thread_instructions);
+            let work = match &place {
+                Place::Emulator => format!("{} thread instructions", r.stats.thread_instructions),
+                Place::Virtual => "on the virtual GPU".into(),
+                Place::Card(card) => format!("on {}", card.name()),
+            };
             match &r.outcome {
                 Outcome::Passed => {
                     passed += 1;
@@ -174,7 +197,7 @@ fn dump_buffer(name: &str, test: &str, env: &Env) {
     let Ok(b) = env.buffer(name) else { return };
     say!("{name} after {test}:");
     for start in (0..b.size).step_by(PIECE as usize) {
-        let bytes = match env.memory.read(b.address + start, PIECE.min(b.size - start)) {
+        let bytes = match env.machine.read(b.address + start, PIECE.min(b.size - start)) {
             Ok(bytes) => bytes,
             Err(e) => return tell!("error: {name}: {e}"),
         };

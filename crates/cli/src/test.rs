@@ -1,6 +1,7 @@
 //! `nvir test`: every fixture below some paths, on every chip.
 
 use crate::common::{self, Warnings};
+use crate::device::Place;
 use crate::out::{self, tell};
 use crate::run::How;
 use nvir::fixture::run::{Outcome, Settings, TestReport};
@@ -37,6 +38,10 @@ pub fn run(a: Args) -> ExitCode {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };
+    let place = match Place::open(a.how.device.as_ref()) {
+        Ok(place) => place,
+        Err(e) => return common::usage(e),
+    };
     let files = match common::fixtures(&a.paths) {
         Ok(f) => f,
         Err(code) => return code,
@@ -44,7 +49,7 @@ pub fn run(a: Args) -> ExitCode {
     let targets = if a.target.is_empty() { Chip::ALL.to_vec() } else { a.target.clone() };
     let bar = common::progress(files.len());
     let results = common::in_parallel(a.jobs, &files, |file| {
-        let reports = one(file, &targets, &settings);
+        let reports = one(file, &targets, &settings, &place);
         bar.inc(1);
         reports
     });
@@ -101,21 +106,28 @@ fn one_line(why: &str) -> String {
 /// A fixture's warnings, and the report of each test, chip and level.
 type Reports = (Vec<String>, Vec<(OptLevel, TestReport)>);
 
-fn one(file: &std::path::Path, targets: &[Chip], settings: &[Settings]) -> Result<Reports, String> {
+fn one(
+    file: &std::path::Path,
+    targets: &[Chip],
+    settings: &[Settings],
+    place: &Place,
+) -> Result<Reports, String> {
     let loaded = common::read_fixture(file).map_err(|e| e.to_string())?;
     let allowed = loaded.chips().map_err(|e| e.to_string())?;
     let mut reports = Vec::new();
     for (&chip, how) in targets.iter().flat_map(|chip| settings.iter().map(move |how| (chip, how))) {
         let level = how.options.opt_level;
-        if allowed.contains(&chip) {
-            let ran = loaded.run(chip, None, how, &mut None, |_, _| ());
-            reports.extend(ran.into_iter().map(|r| (level, r)));
-        } else {
+        let not_allowed = (!allowed.contains(&chip)).then(|| format!("not for {chip}"));
+        if let Some(why) = not_allowed.or_else(|| place.refuses(chip)) {
             reports.extend(loaded.fixture.tests.iter().map(|t| {
-                let outcome = Outcome::Skipped(format!("not for {chip}"));
+                let outcome = Outcome::Skipped(why.clone());
                 let (stats, warnings) = Default::default();
                 (level, TestReport { name: t.name.clone(), chip, outcome, stats, warnings })
             }));
+        } else {
+            let machine = || place.machine(chip, how);
+            let ran = loaded.run_on(&machine, chip, None, how, &mut None, |_, _| ());
+            reports.extend(ran.into_iter().map(|r| (level, r)));
         }
     }
     Ok((loaded.warnings(), reports))

@@ -5,8 +5,10 @@ use crate::gpu::GemNew;
 use crate::{Error, ErrorKind, Memory, PAGE, domain};
 use std::collections::BTreeMap;
 
-/// The first GPU address: above the windows of shared and local memory, which have 32 bits.
-const FIRST: u64 = 1 << 32;
+/// The first GPU address if nobody says another: above the windows of shared and local memory, which have 32 bits.
+pub(crate) const FIRST: u64 = 1 << 32;
+/// Where these windows begin; they end at 4 GiB.
+const WINDOWS: u64 = 0xfe00_0000;
 /// The end of the address space.
 const END: u64 = 1 << 40;
 /// Bytes that nothing maps behind a buffer.
@@ -31,6 +33,8 @@ pub(crate) struct Buffer {
 pub(crate) struct Buffers {
     backing: Box<dyn Backing>,
     all: BTreeMap<u64, Buffer>,
+    /// The lowest address, and the one to try next.
+    first: u64,
     next: u64,
     names: BTreeMap<u32, u64>,
     next_name: u32,
@@ -40,12 +44,13 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    pub fn new(backing: Box<dyn Backing>, vram: u64, gart: u64) -> Buffers {
+    pub fn new(backing: Box<dyn Backing>, vram: u64, gart: u64, first: u64) -> Buffers {
         let all = BTreeMap::new();
         Buffers {
             backing,
             all,
-            next: FIRST,
+            first,
+            next: first,
             names: BTreeMap::new(),
             next_name: 1,
             limit: [vram, gart],
@@ -148,18 +153,26 @@ impl Buffers {
 
     /// Addresses behind those that were handed out last; at the end of all, the first gap that is large enough.
     fn find(&mut self, bytes: u64, align: u64) -> Option<u64> {
-        let mut address = self.next.next_multiple_of(align);
+        let mut address = behind_windows(self.next.next_multiple_of(align), bytes, align);
         if address + bytes > END {
-            address = FIRST.next_multiple_of(align);
+            address = self.first.next_multiple_of(align);
             for (a, b) in &self.all {
+                address = behind_windows(address, bytes, align);
                 if address + bytes + GAP <= *a {
                     break;
                 }
                 address = address.max((a + b.bytes + GAP).next_multiple_of(align));
             }
+            address = behind_windows(address, bytes, align);
             return (address + bytes <= END).then_some(address);
         }
         self.next = address + bytes + GAP;
         Some(address)
     }
+}
+
+/// The address, or one behind the windows if bytes there would lie in them.
+fn behind_windows(address: u64, bytes: u64, align: u64) -> u64 {
+    let inside = address < FIRST && address + bytes > WINDOWS;
+    if inside { FIRST.next_multiple_of(align) } else { address }
 }

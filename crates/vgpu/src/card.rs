@@ -122,15 +122,15 @@ impl Card {
 
     pub fn getparam(&mut self, number: u64) -> Result<u64> {
         let [vram, gart] = self.buffers.limits();
-        let (chipset, device) = chip_numbers(self.device.chip);
+        let chip = self.device.chip;
         Ok(match number {
             param::PCI_VENDOR => 0x10de,
-            param::PCI_DEVICE => device,
+            param::PCI_DEVICE => pci_device(chip),
             // PCI Express.
             param::BUS_TYPE => 2,
             param::VRAM_BYTES => vram,
             param::GART_BYTES => gart,
-            param::CHIPSET => chipset,
+            param::CHIPSET => chip.chipset().into(),
             param::GRAPH_UNITS => 0x0100_0001,
             param::PTIMER => self.device.now(),
             param::HAS_BO_USAGE => 1,
@@ -371,12 +371,12 @@ impl Card {
     }
 }
 
-/// The driver's number of a chip, and the device number of a card that has it.
-fn chip_numbers(chip: nvir::Chip) -> (u64, u64) {
+/// A card's number on the PCI bus.
+fn pci_device(chip: nvir::Chip) -> u64 {
     match chip {
-        nvir::Chip::Gf100 => (0xc0, 0x06c0),
-        nvir::Chip::Gk104 => (0xe4, 0x1180),
-        nvir::Chip::Gk110 => (0xf0, 0x1004),
+        nvir::Chip::Gf100 => 0x06c0,
+        nvir::Chip::Gk104 => 0x1180,
+        nvir::Chip::Gk110 => 0x1004,
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Config {
     pub vram_bytes: u64,
     /// The same for system memory that it can address.
     pub gart_bytes: u64,
+    /// Where GPU addresses of buffers begin. The windows of shared and local memory, below 4 GiB, are left out.
+    pub first_address: u64,
     /// The time in nanoseconds, for time stamps and GETPARAM. None: a counter that work advances, so that runs repeat.
     pub clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
     /// Gets submissions, methods by name, launches and faults, as text.
@@ -44,6 +46,7 @@ impl Config {
             chip,
             vram_bytes: 1 << 30,
             gart_bytes: 4 << 30,
+            first_address: crate::buffers::FIRST,
             clock: None,
             log: None,
             trace: None,
@@ -169,8 +172,11 @@ impl Gpu {
         let mut device = Device::new(config.chip, Launcher::new(config.launch), config.clock);
         device.log = config.log.map(Log::new);
         let recorder = config.trace.map(|to| Recorder::new(to, config.chip));
-        let mut card =
-            Card::new(device, Buffers::new(backing, config.vram_bytes, config.gart_bytes), recorder);
+        let mut card = Card::new(
+            device,
+            Buffers::new(backing, config.vram_bytes, config.gart_bytes, config.first_address),
+            recorder,
+        );
         card.work_limit = config.work_limit;
         Gpu { shared: Arc::new(Shared { card: Mutex::new(card), on_fault: config.on_fault }) }
     }
@@ -219,6 +225,16 @@ impl Gpu {
     /// Writes words at a GPU address, as the processor does it.
     pub fn write(&self, address: u64, words: &[u32]) -> Result<()> {
         self.card().device.memory.write_words(address, words).map_err(|e| Error::invalid(e.to_string()))
+    }
+
+    /// The bytes at a GPU address, as the processor sees them. An error: they are not inside one buffer.
+    pub fn read_bytes(&self, address: u64, count: u64) -> Result<Vec<u8>> {
+        self.card().device.memory.read(address, count).map_err(|e| Error::invalid(e.to_string()))
+    }
+
+    /// Writes bytes at a GPU address, as the processor does it.
+    pub fn write_bytes(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.card().device.memory.write(address, bytes).map_err(|e| Error::invalid(e.to_string()))
     }
 
     /// From now on every submission keeps a list of what its methods write.

@@ -1,6 +1,7 @@
 //! What a lookup reads: a texture in memory, how its texels are encoded, and where descriptions come from.
 
-use crate::emu::image::{Dim, Image, Level, SAMPLE_POSITIONS, Sampler};
+use crate::driver::constants::SAMPLE_POSITIONS;
+use crate::emu::image::{Dim, Image, Level, Sampler};
 use crate::emu::memory::Memory;
 use crate::emu::texel::{self, Channels};
 use crate::format::{Format, Kind};

@@ -29,12 +29,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub fn new(to: Box<dyn Write + Send>, chip: Chip) -> Recorder {
         let mut recorder = Recorder { to: Some(to), known: BTreeMap::new() };
-        let chipset = match chip {
-            Chip::Gf100 => "c0",
-            Chip::Gk104 => "e4",
-            Chip::Gk110 => "f0",
-        };
-        recorder.line(&format!("trace 1\nchip {chipset}"));
+        recorder.line(&format!("trace 1\nchip {:x}", chip.chipset()));
         recorder
     }
 

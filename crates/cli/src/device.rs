@@ -1,0 +1,260 @@
+//! Fixtures through the driver: `--device virtual` or a render node; and `nvir devices`.
+
+use crate::out::say;
+use nvir::Chip;
+use nvir::driver::constants::Range;
+use nvir::emu::{self, ImageDesc};
+use nvir::fixture::Settings;
+use nvir::fixture::kernel::{Kernel, LaunchError};
+use nvir::fixture::machine::{Emulator, Machine, Setup};
+use nvir_driver::{Buffer, Context, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// What `--device` names.
+#[derive(Clone, Debug)]
+pub enum Where {
+    /// The virtual GPU in this process.
+    Virtual,
+    /// A card.
+    Node(PathBuf),
+}
+
+impl FromStr for Where {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Where, String> {
+        match s {
+            "virtual" => Ok(Where::Virtual),
+            path if path.contains('/') => Ok(Where::Node(path.into())),
+            _ => Err(format!("`{s}` is neither `virtual` nor a path like /dev/dri/renderD128")),
+        }
+    }
+}
+
+/// Where tests run.
+pub enum Place {
+    Emulator,
+    Virtual,
+    Card(Arc<RenderNode>),
+}
+
+impl Place {
+    /// Opens what the option names; without it tests run in the emulator.
+    pub fn open(device: Option<&Where>) -> Result<Place, String> {
+        Ok(match device {
+            None => Place::Emulator,
+            Some(Where::Virtual) => Place::Virtual,
+            Some(Where::Node(path)) => {
+                Place::Card(Arc::new(RenderNode::open(path).map_err(|e| e.to_string())?))
+            }
+        })
+    }
+
+    /// Why nothing for a chip can run here.
+    pub fn refuses(&self, chip: Chip) -> Option<String> {
+        match self {
+            Place::Card(card) if card.chip() != chip => Some(format!("the card has {}", card.chip())),
+            _ => None,
+        }
+    }
+
+    /// A new machine for a test.
+    pub fn machine(&self, chip: Chip, settings: &Settings) -> Result<Box<dyn Machine>, String> {
+        let device: Arc<dyn Device> = match self {
+            Place::Emulator => return Ok(Box::new(Emulator::default())),
+            Place::Virtual => {
+                let mut config = nvir_vgpu::Config::new(chip);
+                config.launch.checks = settings.checks;
+                config.launch.step_limit = settings.step_limit;
+                Arc::new(VirtualDevice::with_config(config))
+            }
+            Place::Card(card) => card.clone(),
+        };
+        let context = Context::on(device).map_err(|e| e.to_string())?;
+        Ok(Box::new(OnDevice {
+            context: RefCell::new(context),
+            buffers: BTreeMap::new(),
+            images: BTreeMap::new(),
+        }))
+    }
+}
+
+/// A test's memory and launches on a device.
+struct OnDevice {
+    context: RefCell<Context>,
+    /// By the address that the test sees.
+    buffers: BTreeMap<u64, Slice>,
+    images: BTreeMap<u64, Image>,
+}
+
+fn text(e: Error) -> String {
+    e.to_string()
+}
+
+impl OnDevice {
+    /// The part of a buffer at an address.
+    fn slice(&self, address: u64, bytes: u64) -> Result<Slice, String> {
+        let found = self.buffers.range(..=address).next_back();
+        let (base, whole) = found.ok_or_else(|| format!("no buffer at {address:#x}"))?;
+        Ok(whole.buffer.slice(whole.offset + (address - base), bytes))
+    }
+
+    fn range(&self, r: &Range) -> Result<Slice, String> {
+        self.slice(r.address, r.size)
+    }
+
+    /// The image, or the part of it, that a description is of.
+    fn part(&self, image: &emu::Image) -> Result<Image, String> {
+        let found = self.images.range(..=image.address).next_back();
+        let (_, whole) = found.ok_or_else(|| format!("no image at {:#x}", image.address))?;
+        Ok(whole.with_layout(image.clone()))
+    }
+
+    fn run(&self, kernel: &nvir::Shader, setup: &Setup) -> Result<(), LaunchError> {
+        let refused = |e: Error| match e {
+            Error::Lost(why) => LaunchError::Lost(why),
+            e => LaunchError::Setup(e.to_string()),
+        };
+        let parts = |all: &BTreeMap<u32, Range>| {
+            all.iter().map(|(&n, r)| Ok((n, self.range(r)?))).collect::<Result<Vec<_>, String>>()
+        };
+        let images = |all: &BTreeMap<u32, emu::Image>| {
+            all.iter().map(|(&n, i)| Ok((n, self.part(i)?))).collect::<Result<Vec<_>, String>>()
+        };
+        let textures = setup.textures.iter().map(|(&n, (image, how))| Ok((n, self.part(image)?, *how)));
+        let bind = || -> Result<_, String> {
+            Ok((
+                setup.uniforms.as_ref().map(|r| self.range(r)).transpose()?,
+                parts(&setup.buffers)?,
+                parts(&setup.uniform_blocks)?,
+                images(&setup.images)?,
+                images(&setup.bindless_images)?,
+                textures.collect::<Result<Vec<_>, String>>()?,
+            ))
+        };
+        let (uniforms, buffers, uniform_blocks, images, bindless_images, textures) =
+            bind().map_err(LaunchError::Setup)?;
+        let reached: Vec<Buffer> = self.buffers.values().map(|s| s.buffer.clone()).collect();
+        let mut context = self.context.borrow_mut();
+        let kernel = context.kernel(kernel).map_err(refused)?;
+        let launch = Launch {
+            shared_bytes: setup.shared_dynamic,
+            input: &setup.input,
+            uniforms,
+            buffers,
+            uniform_blocks,
+            images,
+            bindless_images,
+            textures,
+            reached,
+            ..Launch::new(&kernel, setup.grid, setup.block)
+        };
+        context.launch(&launch).map_err(refused)?;
+        context.finish().map_err(refused)
+    }
+}
+
+impl Machine for OnDevice {
+    fn alloc(&mut self, bytes: u64, align: u64) -> Result<u64, String> {
+        // Buffers begin at pages: a smaller alignment is had by beginning that far behind.
+        let offset = if align < 4096 { align.next_multiple_of(4) } else { 0 };
+        let buffer = self.context.get_mut().buffer(bytes.max(1) + offset).map_err(text)?;
+        let slice = buffer.slice(offset, bytes);
+        let address = slice.address();
+        self.buffers.insert(address, slice);
+        Ok(address)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        let to = self.slice(address, bytes.len() as u64)?;
+        self.context.get_mut().write(&to, bytes).map_err(text)
+    }
+
+    fn read(&self, address: u64, bytes: u64) -> Result<Vec<u8>, String> {
+        let from = self.slice(address, bytes)?;
+        self.context.borrow_mut().read(&from).map_err(text)
+    }
+
+    fn image(&mut self, desc: ImageDesc, how: emu::image::Arrangement) -> Result<emu::Image, String> {
+        let image = self.context.get_mut().image(desc, how).map_err(text)?;
+        let layout = image.layout().clone();
+        self.images.insert(layout.address, image);
+        Ok(layout)
+    }
+
+    fn upload(&mut self, image: &emu::Image, texels: &[u8]) -> Result<(), String> {
+        let image = self.part(image)?;
+        let mut all = texels.to_vec();
+        // Missing texels stay; they are zero.
+        all.resize(image.layout().packed_bytes() as usize, 0);
+        self.context.get_mut().upload_image(&image, &all).map_err(text)
+    }
+
+    fn download(&self, image: &emu::Image) -> Result<Vec<u8>, String> {
+        let image = self.part(image)?;
+        self.context.borrow_mut().download_image(&image).map_err(text)
+    }
+
+    fn launch(
+        &mut self,
+        kernel: &Kernel,
+        setup: &Setup,
+        _: &mut emu::Options<'_>,
+    ) -> Result<emu::Stats, LaunchError> {
+        match kernel {
+            Kernel::Ours { shader, .. } => self.run(shader, setup).map(|()| emu::Stats::default()),
+            Kernel::Cuda { .. } => Err(LaunchError::Setup(
+                "kernels of cubins want what CUDA's driver sets up: they run in the emulator only".into(),
+            )),
+        }
+    }
+}
+
+/// List the devices that `--device` can name
+///
+/// Prints a line `PATH CHIP` for each: the virtual GPU, and the render nodes of this machine. A node whose card is no Fermi or
+/// Kepler of ours, or that another driver serves, is listed with what it is.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(a: Args) -> ExitCode {
+    let found = nvir_driver::devices();
+    if a.json {
+        let mut all = vec![serde_json::json!({ "device": "virtual", "chips": Chip::ALL.map(Chip::name) })];
+        all.extend(found.iter().map(|f| {
+            serde_json::json!({
+                "device": f.path.to_string_lossy(),
+                "driver": f.driver.as_ref().ok(),
+                "error": f.driver.as_ref().err(),
+                "chipset": f.chipset.map(|c| format!("{c:x}")),
+                "chips": f.chip().map(Chip::name).into_iter().collect::<Vec<_>>(),
+            })
+        }));
+        say!("{}", serde_json::Value::from(all));
+        return ExitCode::SUCCESS;
+    }
+    say!("virtual {}", Chip::ALL.map(Chip::name).join(" "));
+    for f in &found {
+        let what = match (&f.driver, f.chip(), f.chipset) {
+            (_, Some(chip), _) => chip.name().to_string(),
+            (Ok(_), None, Some(chipset)) => format!("NV{chipset:X}, for which there is no code"),
+            (Ok(driver), None, None) => format!("driver {driver}, not nouveau"),
+            (Err(why), ..) => why.strip_prefix(&format!("{}: ", path(&f.path))).unwrap_or(why).to_string(),
+        };
+        say!("{} {what}", path(&f.path));
+    }
+    ExitCode::SUCCESS
+}
+
+fn path(p: &Path) -> String {
+    p.display().to_string()
+}

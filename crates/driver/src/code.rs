@@ -1,0 +1,108 @@
+//! Kernels, and the memory where their code lies.
+
+use crate::context::Context;
+use crate::device::{Alloc, Device, Domain, Memory};
+use crate::error::{Error, Result, invalid};
+use crate::memory::Shared;
+use crate::setup;
+use nvir::Shader;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A compiled kernel that a context can launch. Clones are the same kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) shader: Arc<Shader>,
+    id: u64,
+}
+
+impl Kernel {
+    /// What the compiler said of it.
+    pub fn shader(&self) -> &Shader {
+        &self.shader
+    }
+}
+
+/// Code lies at multiples of this. Scheduling words are at multiples of 64 bytes; Kepler loads code in lines of 128.
+const ALIGN: u64 = 128;
+/// Code is read ahead of what executes.
+const READ_AHEAD: u64 = 256;
+/// Bytes of the segment at first, and at most: entries are 24 bits.
+const FIRST_BYTES: u64 = 512 << 10;
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The code segment: kernels one after the other. When it is full, it begins anew, larger.
+#[derive(Debug)]
+pub(crate) struct CodeHeap {
+    shared: Arc<Shared>,
+    bytes: u64,
+    next: u64,
+    /// Offsets by kernel.
+    placed: BTreeMap<u64, u32>,
+}
+
+impl CodeHeap {
+    pub fn new(device: &Arc<dyn Device>) -> Result<CodeHeap> {
+        CodeHeap::of(device, FIRST_BYTES)
+    }
+
+    fn of(device: &Arc<dyn Device>, bytes: u64) -> Result<CodeHeap> {
+        let what = Alloc { align: 1 << 17, ..Alloc::linear(bytes, Domain::Vram) };
+        let shared = Shared::new(device.clone(), device.alloc(what)?);
+        Ok(CodeHeap { shared, bytes, next: 0, placed: BTreeMap::new() })
+    }
+
+    pub fn address(&self) -> u64 {
+        self.shared.memory.address
+    }
+
+    pub fn memory(&self) -> Option<Memory> {
+        Some(self.shared.memory)
+    }
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
+impl Context {
+    /// A kernel of compiled code. It is uploaded when it is launched for the first time.
+    ///
+    /// # Errors
+    /// The code is for another chip, or larger than a code segment.
+    pub fn kernel(&mut self, shader: &Shader) -> Result<Kernel> {
+        if shader.chip != self.chip {
+            return invalid(format!("code for {} on {}", shader.chip, self.chip));
+        }
+        if u64::from(shader.code_bytes()) + READ_AHEAD > MAX_BYTES {
+            return Err(Error::Unsupported(format!("{} bytes of code", shader.code_bytes())));
+        }
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Ok(Kernel { shader: Arc::new(shader.clone()), id })
+    }
+
+    /// The kernel's offset in the code segment, to which it is uploaded if it is not there.
+    pub(crate) fn place(&mut self, kernel: &Kernel) -> Result<u32> {
+        if let Some(&at) = self.code.placed.get(&kernel.id) {
+            return Ok(at);
+        }
+        let code: Vec<u8> = kernel.shader.code.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let end = |at: u64| at + (code.len() as u64 + READ_AHEAD).next_multiple_of(ALIGN);
+        if end(self.code.next) > self.code.bytes {
+            // Whatever runs needs its code until then.
+            self.finish()?;
+            let bytes = (2 * self.code.bytes).max(end(0).next_power_of_two()).min(MAX_BYTES);
+            if bytes > self.code.bytes {
+                self.code = CodeHeap::of(&self.device, bytes)?;
+                setup::code_address(self);
+            } else {
+                (self.code.next, self.code.placed) = (0, BTreeMap::new());
+            }
+        }
+        let at = self.code.next;
+        self.code.next = end(at);
+        self.upload(self.code.address() + at, &code)?;
+        self.flush_code();
+        self.code.placed.insert(kernel.id, at as u32);
+        Ok(at as u32)
+    }
+}

@@ -1,0 +1,133 @@
+//! The stream of commands: packets of methods for the engines on a channel's subchannels.
+//!
+//! A header has its kind in bits 31:29, a count in 28:16, the subchannel in 15:13 and the method's address / 4 in 12:0. Source:
+//! Mesa `nvc0_winsys.h`.
+
+use crate::memory::Shared;
+use std::sync::Arc;
+
+/// Words of one packet, at most.
+const MAX_COUNT: usize = 2047;
+
+/// Where an engine is bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Subchannel {
+    Compute = 1,
+    /// Uploads, and GF100's copies.
+    Upload = 2,
+    /// Kepler's copies.
+    Copy = 4,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Increasing = 1,
+    Same = 3,
+    /// The first word to the method, the others to the next one.
+    IncreasingOnce = 5,
+}
+
+/// A part of the stream.
+#[derive(Debug)]
+pub(crate) enum Part {
+    Words(Vec<u32>),
+    /// Words in somebody's memory: offset and bytes.
+    Memory(Arc<Shared>, u64, u32),
+}
+
+/// Commands that are not submitted yet.
+#[derive(Debug, Default)]
+pub(crate) struct Commands {
+    pub parts: Vec<Part>,
+}
+
+impl Commands {
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Words of the parts that are ours.
+    pub fn words(&self) -> usize {
+        let words = |p: &Part| if let Part::Words(w) = p { w.len() } else { 0 };
+        self.parts.iter().map(words).sum()
+    }
+
+    fn buffer(&mut self) -> &mut Vec<u32> {
+        if !matches!(self.parts.last(), Some(Part::Words(_))) {
+            self.parts.push(Part::Words(Vec::new()));
+        }
+        match self.parts.last_mut() {
+            Some(Part::Words(words)) => words,
+            _ => unreachable!("it was just made"),
+        }
+    }
+
+    fn packet(&mut self, kind: Kind, at: Subchannel, method: u32, count: usize, data: &[u32]) {
+        let words = self.buffer();
+        words.push((kind as u32) << 29 | (count as u32) << 16 | (at as u32) << 13 | method >> 2);
+        words.extend_from_slice(data);
+    }
+
+    /// Words for a method and those that follow it; at most 2047.
+    pub fn methods(&mut self, at: Subchannel, method: u32, data: &[u32]) {
+        debug_assert!(data.len() <= MAX_COUNT);
+        self.packet(Kind::Increasing, at, method, data.len(), data);
+    }
+
+    /// A 64-bit address for two methods: high word, low word.
+    pub fn address(&mut self, at: Subchannel, method: u32, address: u64) {
+        self.methods(at, method, &[(address >> 32) as u32, address as u32]);
+    }
+
+    /// Any number of words for one method.
+    pub fn data(&mut self, at: Subchannel, method: u32, data: &[u32]) {
+        for part in data.chunks(MAX_COUNT) {
+            self.packet(Kind::Same, at, method, part.len(), part);
+        }
+    }
+
+    /// A word for a method, then data for the next one, in one packet: at most 2046 words.
+    pub fn start_with_data(&mut self, at: Subchannel, method: u32, start: u32, data: &[u32]) {
+        debug_assert!(data.len() < MAX_COUNT);
+        self.packet(Kind::IncreasingOnce, at, method, data.len() + 1, &[start]);
+        self.buffer().extend_from_slice(data);
+    }
+
+    /// The same with the data in memory: offset and bytes.
+    pub fn start_with_memory(
+        &mut self,
+        at: Subchannel,
+        method: u32,
+        start: u32,
+        from: (Arc<Shared>, u64, u32),
+    ) {
+        let (memory, offset, bytes) = from;
+        self.packet(Kind::IncreasingOnce, at, method, bytes as usize / 4 + 1, &[start]);
+        self.parts.push(Part::Memory(memory, offset, bytes));
+    }
+}
+
+/// Bytes as words; the last one is filled with zeros.
+pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
+    let word = |b: &[u8]| b.iter().rev().fold(0, |w, &b| w << 8 | u32::from(b));
+    bytes.chunks(4).map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_have_the_headers_of_the_hardware() {
+        let mut c = Commands::default();
+        c.methods(Subchannel::Compute, 0x1608, &[1, 0x22_0000]);
+        c.data(Subchannel::Upload, 0x304, &vec![7; 2050]);
+        c.start_with_data(Subchannel::Compute, 0x1b0, 0x41, &[9, 8]);
+        let Part::Words(w) = &c.parts[0] else { panic!("words") };
+        assert_eq!(w[..3], [0x2002_2582, 1, 0x22_0000]);
+        assert_eq!(w[3], 0x67ff_40c1);
+        assert_eq!(w[3 + 2048], 0x6003_40c1);
+        assert_eq!(w[3 + 2048 + 4..], [0xa003_206c, 0x41, 9, 8]);
+        assert_eq!(words(&[1, 2, 3, 4, 5]), [0x0403_0201, 5]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Launches of Kepler: a descriptor in memory, QMD 00_06. Sources: NVIDIA's `cla0c0qmd.h`, Mesa `nve4_compute.c`.
+
+use super::Request;
+use crate::class::{compute, upload};
+use crate::commands::{Subchannel::Compute, words};
+use crate::context::Context;
+use crate::error::{Result, invalid};
+use crate::memory::Slice;
+use crate::setup::{DESCRIPTOR_BYTES, DESCRIPTORS, STACK_BYTES};
+
+/// Constant banks that a descriptor has.
+const BANKS: u8 = 8;
+
+impl Context {
+    pub(super) fn launch_kepler(&mut self, r: &Request, indirect: Option<&Slice>) -> Result<()> {
+        if let Some(bank) = r.banks.iter().find(|b| b.index >= BANKS) {
+            return invalid(format!("constant bank {}: a launch has {BANKS}", bank.index));
+        }
+        // A descriptor is used again when 63 launches have come between, all of which have ended.
+        self.descriptor = (self.descriptor + 1) % DESCRIPTORS;
+        let at = self.descriptors_address() + u64::from(self.descriptor) * DESCRIPTOR_BYTES;
+        let bytes: Vec<u8> = descriptor(r).iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.upload_compute(at, &words(&bytes), bytes.len() as u32);
+        if let Some(grid) = indirect {
+            self.using(&grid.buffer.shared);
+            // x and y are words there; z is the upper half of y's word.
+            self.upload_from(at + 4 * 12, &grid.buffer.slice(grid.offset, 8));
+            self.upload_from(at + 4 * 13 + 2, &grid.buffer.slice(grid.offset + 8, 4));
+        }
+        let flush = compute::FLUSH_CONSTANTS | compute::FLUSH_GLOBAL;
+        self.commands.methods(Compute, compute::FLUSH, &[flush]);
+        self.commands.methods(Compute, compute::LAUNCH_DESC_ADDRESS, &[(at >> 8) as u32]);
+        self.commands.methods(Compute, compute::LAUNCH, &[3]);
+        // What follows changes constants that this launch reads.
+        self.commands.methods(Compute, compute::SERIALIZE, &[0]);
+        Ok(())
+    }
+
+    /// Writes words through the compute class, in order with launches.
+    fn upload_compute(&mut self, address: u64, data: &[u32], bytes: u32) {
+        self.commands.address(Compute, upload::DST_ADDRESS, address);
+        self.commands.methods(Compute, upload::LINE_LENGTH, &[bytes, 1]);
+        self.commands.start_with_data(Compute, upload::EXEC, upload::LINEAR_COMPUTE, data);
+    }
+
+    /// The same with the data in memory: a few words.
+    pub(super) fn upload_from(&mut self, address: u64, from: &Slice) {
+        self.commands.address(Compute, upload::DST_ADDRESS, address);
+        self.commands.methods(Compute, upload::LINE_LENGTH, &[from.bytes as u32, 1]);
+        let memory = (from.buffer.shared.clone(), from.offset, from.bytes as u32);
+        self.commands.start_with_memory(Compute, upload::EXEC, upload::LINEAR_COMPUTE, memory);
+    }
+}
+
+/// The words of a descriptor.
+fn descriptor(r: &Request) -> [u32; 64] {
+    let mut d = [0; 64];
+    // Invalidates what is cached of textures, code, constants and data; waits for memory at the end.
+    d[7] = 0xbc00_0000;
+    d[8] = r.entry;
+    d[11] = 0x0401_4000;
+    d[12] = r.grid[0];
+    d[13] = r.grid[2] << 16 | r.grid[1];
+    d[17] = r.shared.next_multiple_of(0x100);
+    d[18] = r.block[0] << 16;
+    d[19] = r.block[2] << 16 | r.block[1];
+    // 16, 32 or 48 KiB of the first cache are shared memory.
+    let split = match r.shared {
+        0..=0x4000 => 1,
+        0x4001..=0x8000 => 2,
+        _ => 3,
+    };
+    d[20] = split << 29;
+    for bank in &r.banks {
+        let i = usize::from(bank.index);
+        d[20] |= 1 << i;
+        d[29 + 2 * i] = bank.address as u32;
+        d[30 + 2 * i] = (bank.address >> 32) as u32 & 0xff | bank.bytes << 15;
+    }
+    d[45] = r.local.next_multiple_of(16) | r.barriers << 27;
+    d[46] = r.gprs << 24;
+    d[47] = 0x3000_0000 | r.stack.max(STACK_BYTES);
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Bank;
+
+    #[test]
+    fn the_descriptor_is_that_of_mesas_recording() {
+        // `shared` on GK104: 256 bytes shared, one barrier, six registers, the driver's bank alone.
+        let r = Request {
+            entry: 0x7_e780,
+            grid: [4, 1, 1],
+            block: [64, 1, 1],
+            gprs: 6,
+            shared: 0x100,
+            local: 0,
+            stack: 0,
+            barriers: 1,
+            banks: vec![Bank { index: 7, address: 0x1_0035_1000, bytes: 0x800 }],
+            textures: Vec::new(),
+            images: Vec::new(),
+        };
+        let mut want = [0; 64];
+        for (at, word) in [
+            (7, 0xbc00_0000),
+            (8, 0x7_e780),
+            (11, 0x0401_4000),
+            (12, 4),
+            (13, 0x1_0001),
+            (17, 0x100),
+            (18, 0x40_0000),
+            (19, 0x1_0001),
+            (20, 0x2000_0080),
+            (43, 0x35_1000),
+            (44, 0x400_0001),
+            (45, 0x800_0000),
+            (46, 0x600_0000),
+            (47, 0x3000_0800),
+        ] {
+            want[at] = word;
+        }
+        assert_eq!(descriptor(&r), want);
+    }
+}

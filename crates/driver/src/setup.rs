@@ -1,0 +1,154 @@
+//! What a new channel is told once: where code, tables and local memory lie. Sources: Mesa `nvc0_compute.c`
+//! (`nvc0_screen_compute_setup`), `nve4_compute.c`.
+
+use crate::class::compute::*;
+use crate::commands::Subchannel::Compute;
+use crate::context::Context;
+use crate::device::{Alloc, Device, Domain, Memory};
+use crate::error::Result;
+use crate::memory::Shared;
+use crate::tables::{SAMPLERS_OFFSET, TABLE_ENTRIES};
+use nvir::Chip;
+use std::sync::Arc;
+
+/// Bytes of a launch descriptor; and how many there are, one used after the other.
+pub(crate) const DESCRIPTOR_BYTES: u64 = 256;
+pub(crate) const DESCRIPTORS: u32 = 64;
+pub(crate) const DESCRIPTORS_BYTES: u64 = DESCRIPTOR_BYTES * DESCRIPTORS as u64;
+
+/// The windows of shared and local memory in the address space of generic accesses, 16 MiB each.
+const SHARED_WINDOW: u32 = 0xfe00_0000;
+const LOCAL_WINDOW: u32 = 0xff00_0000;
+
+/// Bytes of a warp's call-return stack, at least.
+pub(crate) const STACK_BYTES: u32 = 0x800;
+
+/// Memory in which the card keeps local memory of all threads that can be resident.
+#[derive(Debug)]
+pub(crate) struct LocalArea {
+    shared: Arc<Shared>,
+    /// Bytes of a thread, and of a warp's stack, that it is large enough for.
+    thread_bytes: u32,
+    stack_bytes: u32,
+    /// Bytes of a multiprocessor.
+    per_mp: u64,
+}
+
+/// Bytes of a thread's local memory at first.
+const FIRST_LOCAL: u32 = 2048;
+/// Bytes of stack in the area at first.
+const FIRST_STACK: u32 = 0x200;
+const LANES: u64 = 32;
+
+impl LocalArea {
+    pub fn new(device: &Arc<dyn Device>) -> Result<LocalArea> {
+        LocalArea::of(device, FIRST_LOCAL, FIRST_STACK)
+    }
+
+    fn of(device: &Arc<dyn Device>, thread_bytes: u32, stack_bytes: u32) -> Result<LocalArea> {
+        let warps = match device.chip() {
+            Chip::Gf100 => 48,
+            Chip::Gk104 | Chip::Gk110 => 64,
+        };
+        let warp = u64::from(thread_bytes) * LANES + u64::from(stack_bytes);
+        let per_mp = (warp * warps).next_multiple_of(0x8000);
+        let bytes = (per_mp * u64::from(device.multiprocessors())).next_multiple_of(1 << 17);
+        let what = Alloc { align: 1 << 17, ..Alloc::linear(bytes, Domain::Vram) };
+        let shared = Shared::new(device.clone(), device.alloc(what)?);
+        Ok(LocalArea { shared, thread_bytes, stack_bytes, per_mp })
+    }
+
+    pub fn memory(&self) -> Option<Memory> {
+        Some(self.shared.memory)
+    }
+}
+
+impl Context {
+    /// Makes the area large enough for a kernel. What uses the old one ends first.
+    pub(crate) fn reserve_local(&mut self, thread_bytes: u32, stack_bytes: u32) -> Result<()> {
+        // A small stack is on the chip.
+        let stack_bytes = if stack_bytes > STACK_BYTES { stack_bytes } else { FIRST_STACK };
+        if thread_bytes <= self.local.thread_bytes && stack_bytes <= self.local.stack_bytes {
+            return Ok(());
+        }
+        self.finish()?;
+        let thread_bytes = thread_bytes.max(self.local.thread_bytes).next_multiple_of(16);
+        self.local = LocalArea::of(&self.device, thread_bytes, stack_bytes.max(self.local.stack_bytes))?;
+        local_area(self);
+        Ok(())
+    }
+}
+
+fn local_area(c: &mut Context) {
+    let LocalArea { shared, per_mp, .. } = &c.local;
+    let ([high, low], bytes, per_mp) = (halves(shared.memory.address), shared.memory.bytes, *per_mp);
+    c.commands.methods(Compute, TEMP_ADDRESS, &[high, low]);
+    match c.chip {
+        Chip::Gf100 => {
+            let [high, low] = halves(bytes);
+            c.commands.methods(Compute, TEMP_ADDRESS + 8, &[high, low]);
+            c.commands.methods(Compute, WARP_TEMP_ALLOC, &[0]);
+        }
+        Chip::Gk104 | Chip::Gk110 => {
+            let [high, low] = halves(per_mp);
+            for i in 0..2 {
+                c.commands.methods(Compute, MP_TEMP_SIZE + 12 * i, &[high, low, 0xff]);
+            }
+        }
+    }
+}
+
+pub(crate) fn halves(x: u64) -> [u32; 2] {
+    [(x >> 32) as u32, x as u32]
+}
+
+/// Queues the state of a new channel.
+pub(crate) fn commands(c: &mut Context) {
+    let one = |c: &mut Context, method: u32, word: u32| c.commands.methods(Compute, method, &[word]);
+    match c.chip {
+        Chip::Gf100 => {
+            one(c, MP_LIMIT, c.device.multiprocessors());
+            one(c, CALL_LIMIT_LOG, 15);
+            one(c, UNK_2A0, 0x8000);
+            // Global memory in 256 windows that lie where they are.
+            one(c, GLOBAL_BASE_MODE, 0);
+            let windows: Vec<u32> = (0..256).map(|i| 0xc000_0000 | i << 16 | i).collect();
+            c.commands.data(Compute, GLOBAL_BASE, &windows);
+            one(c, GLOBAL_BASE_MODE, 1);
+            local_area(c);
+            one(c, LOCAL_BASE, LOCAL_WINDOW);
+            // 48 KiB for shared memory.
+            one(c, CACHE_SPLIT, 3);
+            one(c, SHARED_BASE, SHARED_WINDOW);
+            one(c, SHARED_SIZE, 0);
+        }
+        Chip::Gk104 | Chip::Gk110 => {
+            local_area(c);
+            one(c, LOCAL_BASE, LOCAL_WINDOW);
+            one(c, SHARED_BASE, SHARED_WINDOW);
+        }
+    }
+    code_address(c);
+    if c.chip != Chip::Gf100 {
+        one(c, UNK_310, if c.chip == Chip::Gk104 { 0x300 } else { 0x400 });
+    }
+    let tables = c.tables.address();
+    for (method, offset) in [(TIC_ADDRESS, 0), (TSC_ADDRESS, SAMPLERS_OFFSET)] {
+        let [high, low] = halves(tables + offset);
+        c.commands.methods(Compute, method, &[high, low, TABLE_ENTRIES - 1]);
+    }
+    if c.chip == Chip::Gk110 {
+        let words: Vec<u32> = (0..64).rev().map(|i| 0x3_8000 | i).collect();
+        c.commands.data(Compute, UNK_248, &words);
+        one(c, SERIALIZE, 0);
+    }
+    if c.chip != Chip::Gf100 {
+        one(c, TEX_CB_INDEX, c.abi.aux_bank.into());
+    }
+}
+
+/// Tells where code begins.
+pub(crate) fn code_address(c: &mut Context) {
+    let address = c.code.address();
+    c.commands.address(Compute, CODE_ADDRESS, address);
+}
