@@ -1,7 +1,7 @@
 /* Mesa 22.3's nvc0 driver with nvir as the code generator of its compute shaders.
  *
- * The driver is linked again with this file and -Wl,--wrap=nv50_ir_generate_code,--wrap=disk_cache_create: its calls of
- * those functions come here, and __real_... is Mesa's own. `build` beside this file does it; docs/mesa.md tells of the
+ * The driver is linked again with this file and -Wl,--wrap=F for the functions F that have a __wrap_F below: its calls of
+ * those functions come here, and __real_F is Mesa's own. `build` beside this file does it; docs/mesa.md tells of the
  * variables. The program goes to nvir as text, as Mesa's own printers write it.
  */
 #include <inttypes.h>
@@ -22,6 +22,7 @@
 #include "util/disk_cache.h"
 
 #include <nvir.h>
+#include <nvir_nir_options.h>
 
 /* What the driver reserves for the call-return stack of a warp (nvc0_compute.c, nve4_compute.c). */
 #define DRIVER_STACK_BYTES 0x800
@@ -34,6 +35,8 @@ int __real_nv50_ir_generate_code(struct nv50_ir_prog_info *, struct nv50_ir_prog
 int __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *, struct nv50_ir_prog_info_out *);
 struct disk_cache *__real_disk_cache_create(const char *, const char *, uint64_t);
 struct disk_cache *__wrap_disk_cache_create(const char *, const char *, uint64_t);
+const nir_shader_compiler_options *__real_nv50_ir_nir_shader_compiler_options(int, uint8_t);
+const nir_shader_compiler_options *__wrap_nv50_ir_nir_shader_compiler_options(int, uint8_t);
 
 enum mode { MODE_OFF, MODE_ON, MODE_COMPARE };
 
@@ -41,6 +44,7 @@ enum mode { MODE_OFF, MODE_ON, MODE_COMPARE };
 static struct {
    enum mode mode;
    bool fallback;    /* what nvir refuses goes to Mesa's compiler */
+   bool own_nir;     /* Mesa is asked for the NIR that suits nvir: Mesa's compiler could not read it */
    const char *dump; /* a folder for the texts that nvir gets */
    FILE *log;        /* what a comparison finds */
 } settings;
@@ -86,6 +90,7 @@ read_settings(void)
 {
    const char *mode = getenv("NVIR");
    const char *fallback = getenv("NVIR_FALLBACK");
+   const char *own_nir = getenv("NVIR_NIR");
    const char *log = getenv("NVIR_LOG");
 
    settings.mode = MODE_ON;
@@ -96,6 +101,7 @@ read_settings(void)
    else if (mode && *mode && strcmp(mode, "1"))
       fprintf(stderr, "nvir: NVIR=%s is none of 0, 1 and compare: 1 is taken\n", mode);
    settings.fallback = fallback && !strcmp(fallback, "1");
+   settings.own_nir = !(own_nir && !strcmp(own_nir, "0")) && settings.mode == MODE_ON && !settings.fallback;
    settings.dump = getenv("NVIR_DUMP");
 
    settings.log = stderr;
@@ -137,7 +143,7 @@ chip_name(int chip)
    return names[chip];
 }
 
-/* A program as text that nvir reads, from malloc; null where there is no memory. Nothing is lowered: nvir reads what
+/* A program as text that nvir reads, from malloc; null where there is no memory. Nothing is lowered here: nvir reads what
  * the state tracker hands to the driver, and lowers it knowing the chip. */
 static char *
 text_of(const struct nv50_ir_prog_info *info, size_t *length)
@@ -391,6 +397,29 @@ __wrap_disk_cache_create(const char *gpu, const char *driver, uint64_t flags)
 {
    pthread_once(&settings_read, read_settings);
    if (settings.mode != MODE_OFF)
-      flags ^= library_id();
+      flags ^= library_id() + settings.own_nir;
    return __real_disk_cache_create(gpu, driver, flags);
+}
+
+static nir_shader_compiler_options own_options;
+static pthread_once_t own_options_made = PTHREAD_ONCE_INIT;
+
+/* Mesa's own for these chips, with the fields that nvir has an opinion on: `build` makes a line of each of nvir's constants. */
+static void
+make_own_options(void)
+{
+   nir_shader_compiler_options *options = &own_options;
+   *options = *__real_nv50_ir_nir_shader_compiler_options(NVISA_GF100_CHIPSET, PIPE_SHADER_COMPUTE);
+#include "nir_options.inc"
+}
+
+/* What the state tracker lowers before the driver sees a shader. */
+const nir_shader_compiler_options *
+__wrap_nv50_ir_nir_shader_compiler_options(int chipset, uint8_t type)
+{
+   pthread_once(&settings_read, read_settings);
+   if (!settings.own_nir || type != PIPE_SHADER_COMPUTE || chip_of(chipset) < 0)
+      return __real_nv50_ir_nir_shader_compiler_options(chipset, type);
+   pthread_once(&own_options_made, make_own_options);
+   return &own_options;
 }

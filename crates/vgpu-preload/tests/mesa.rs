@@ -107,9 +107,9 @@ fn kernel_chip(chip: &str) -> &str {
     }
 }
 
-/// With Mesa's own compiler: nothing is said.
-fn without_nvir(chip: &str) -> Result<(), Failed> {
-    let log = client_with_nvir(chip, &[("NVIR", "0")])?;
+/// With one compiler: nothing is said.
+fn silent(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
+    let log = client_with_nvir(chip, variables)?;
     if log.is_empty() { Ok(()) } else { Err(log.into()) }
 }
 
@@ -236,14 +236,16 @@ fn main() {
         "Mesa with nvir: contrib/mesa/build, then NVIR_MESA=its folder",
     );
     type Run = fn(&str) -> Result<(), Failed>;
-    let kinds: [(&str, &[&Needed], Run); 12] = [
+    let kinds: [(&str, &[&Needed], Run); 14] = [
         ("client", &[&driver], |chip| client(chip, &[])),
         ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
         ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
         ("nvir_from_nir", &[&driver, &nvir], |chip| compared(chip, "nir", &[])),
         ("nvir_from_tgsi", &[&driver, &nvir], |chip| compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])),
         ("refused_by_nvir", &[&driver, &nvir], refused),
-        ("without_nvir", &[&driver, &nvir], without_nvir),
+        ("nvir_in_mesa", &[&driver, &nvir], |chip| silent(chip, &[])),
+        ("nvir_with_nir_of_mesa", &[&driver, &nvir], |chip| silent(chip, &[("NVIR_NIR", "0")])),
+        ("without_nvir", &[&driver, &nvir], |chip| silent(chip, &[("NVIR", "0")])),
         ("piglit", &[&driver, &tests], |chip| piglit(chip, &[])),
         ("piglit_with_nvir", &[&driver, &tests, &nvir], |chip| {
             let mesa = mesa_with_nvir().ok_or("there is no Mesa with nvir")?;
