@@ -101,4 +101,5 @@ pub mod caught;
 
 pub use chip::Chip;
 pub use compiler::{Cancel, CompileError, Compiler, InitRegs, Language, OptLevel, Options, Source};
+pub use front::nir::options::{NirOption, OPTIONS as NIR_OPTIONS};
 pub use image::Shader;

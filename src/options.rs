@@ -107,14 +107,9 @@ pub struct DebugOptions {
 
 impl DebugOptions {
     /// Verify the IR after each pass.
-    pub const VERIFY_EACH: DebugOptions = DebugOptions {
-        passes: None,
-        bisect_limit: None,
-        verify_each: true,
-        print_before: Vec::new(),
-        print_after: Vec::new(),
-        time_passes: false,
-    };
+    pub fn verifying() -> DebugOptions {
+        DebugOptions { verify_each: true, ..DebugOptions::default() }
+    }
 }
 
 /// A choice that does not exist, or that the chip cannot do.

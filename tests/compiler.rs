@@ -76,7 +76,7 @@ fn a_broken_program_is_a_defect_and_no_panic() {
     let entry = program.entry;
     let f = &mut program.funcs[entry];
     f.blocks[f.layout[0]].body.remove(0);
-    let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::default() };
+    let options = Options { debug: DebugOptions::verifying(), ..Options::default() };
     let error = compiler.with_options(options).compile_program(program).expect_err("%r0 is defined nowhere");
     assert_eq!(error.fault(), Fault::Defect);
     assert!(error.to_string().contains("after the front-end"), "{error}");

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
                 Some(n) => format!("O{opt_level} {n} registers"),
             };
             let settings = Settings {
-                options: Options { max_gprs, debug: DebugOptions::VERIFY_EACH, ..Options::at(opt_level) },
+                options: Options { max_gprs, debug: DebugOptions::verifying(), ..Options::at(opt_level) },
                 checks: Checks::ALL,
                 ..Settings::default()
             };

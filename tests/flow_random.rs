@@ -290,7 +290,7 @@ fn compare(text: &str, nesting: usize, want: &[u8]) -> Result<(), String> {
     for chip in Chip::ALL {
         for opt_level in OptLevel::ALL {
             let settings = Settings {
-                options: Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(opt_level) },
+                options: Options { debug: DebugOptions::verifying(), ..Options::at(opt_level) },
                 step_limit: 1 << 22,
                 checks: Checks { sync: true, ..Checks::default() },
                 profile: true,
@@ -423,7 +423,7 @@ const REDUCED: &[(Language, &str)] = &[
 fn reduced_programs_verify_after_each_pass_on_every_chip_and_level() {
     for &(language, text) in REDUCED {
         for (chip, opt_level) in Chip::ALL.into_iter().flat_map(|c| OptLevel::ALL.map(move |l| (c, l))) {
-            let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(opt_level) };
+            let options = Options { debug: DebugOptions::verifying(), ..Options::at(opt_level) };
             let compiler = Compiler::new(chip).with_options(options);
             if let Err(e) = compiler.compile(&Source { language, text, entry: None, name: "case" }) {
                 panic!("{chip} -O{opt_level}: {e}");

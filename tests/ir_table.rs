@@ -460,7 +460,7 @@ fn what_a_row_allows_compiles_or_is_refused_as_what_the_chip_lacks() {
             }
             for chip in Chip::ALL {
                 let level = if (n / every).is_multiple_of(2) { OptLevel::O0 } else { OptLevel::O3 };
-                let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(level) };
+                let options = Options { debug: DebugOptions::verifying(), ..Options::at(level) };
                 if let Err(d) = Compiler::new(chip).with_options(options).compile_program(p.clone())
                     && d.to_string().contains("internal error")
                 {

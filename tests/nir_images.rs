@@ -12,7 +12,7 @@ fn compiles(chip: Chip, level: OptLevel, body: &str) -> Result<(), String> {
          vec4 32 ssa_2 = vec4 ssa_0.x, ssa_0.y, ssa_0.z, ssa_1\n\
          vec1 32 ssa_3 = iand ssa_0.x, ssa_0.y\nvec1 64 ssa_4 = u2u64 ssa_0.x\n{body}\nblock block_1:\n}}\n"
     );
-    let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(level) };
+    let options = Options { debug: DebugOptions::verifying(), ..Options::at(level) };
     let done = Compiler::new(chip).with_options(options).compile(&Source::nir(&text));
     done.map(drop).map_err(|e| e.to_string())
 }

@@ -215,7 +215,7 @@ fn kernel(row: &Row<'_>) -> String {
 }
 
 fn compiled(text: &str, chip: Chip, level: OptLevel) -> Result<(), String> {
-    let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::at(level) };
+    let options = Options { debug: DebugOptions::verifying(), ..Options::at(level) };
     let done = Compiler::new(chip).with_options(options).compile(&Source::nir(text));
     done.map(drop).map_err(|e| e.to_string())
 }

@@ -219,7 +219,7 @@ fn indices_have_types() {
     assert!(ix.saturate && ix.neg && !ix.abs);
     let ix = indices("atomic_op=xchg, reduction_op=umin, cluster_size=8");
     assert_eq!((ix.atomic_op, ix.cluster_size), (Some(Atomic::Exchange), 8));
-    assert_eq!(ix.reduction_op.map(|op| op.name.as_str()), Some("umin"));
+    assert_eq!(ix.reduction_op.map(|op| &*op.name), Some("umin"));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn each_pass_makes_of_each_case_what_its_file_says() {
             let mut program = read(before, &at);
             verify::program(&program, command.stage.phase()).unwrap_or_else(|v| panic!("{at}: {v}"));
             let original = program.to_string();
-            let options = Options { debug: DebugOptions::VERIFY_EACH, ..Options::default() };
+            let options = Options { debug: DebugOptions::verifying(), ..Options::default() };
             let mut session = Session::new();
             for &pass in &command.passes {
                 session

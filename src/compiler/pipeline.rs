@@ -11,7 +11,7 @@ use super::cancel::Cancel;
 use super::resources;
 use super::{Compiler, Report};
 use crate::analysis::divergence::{self, UniformBranches};
-use crate::chip::{Chip, LimitError};
+use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
 use crate::driver::CONST_BANK_BYTES;
 use crate::image::{Shader, crs, layout};
@@ -78,10 +78,9 @@ impl<'a> Compile<'a> {
             most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             verify: options.debug.verify_each,
         };
-        let alloc = self
-            .timed("registers", || ra::allocate_program(program, &target))?
-            .map_err(|e| Box::new(Diagnostic::unsupported(e.to_string())))?;
-        chip.check_local(alloc.local_bytes).map_err(|e| Box::new(Diagnostic::unsupported(e.to_string())))?;
+        let alloc =
+            self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;
+        chip.check_local(alloc.local_bytes).map_err(unsupported)?;
 
         let uniform = if options.opt_level > OptLevel::O0 {
             self.timed("divergence", || divergence::of_program(program))?
@@ -154,15 +153,19 @@ impl<'a> Compile<'a> {
     }
 }
 
+/// What neither input nor compiler is to blame for, without a place.
+fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
+    Box::new(Diagnostic::unsupported(e.to_string()))
+}
+
 /// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
 fn check_limits(program: &Program, chip: Chip) -> Result<()> {
-    let refused = |e: LimitError| Box::new(Diagnostic::unsupported(e.to_string()));
     if let Some(size) = program.block_size {
-        chip.check_block(size).map_err(refused)?;
+        chip.check_block(size).map_err(unsupported)?;
     }
-    chip.check_shared(program.shared_bytes.into()).map_err(refused)?;
+    chip.check_shared(program.shared_bytes.into()).map_err(unsupported)?;
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
-    chip.check_local(own.max(program.private_bytes)).map_err(refused)?;
+    chip.check_local(own.max(program.private_bytes)).map_err(unsupported)?;
     if program.input_bytes > CONST_BANK_BYTES {
         let bytes = program.input_bytes;
         let what = format!("{bytes} bytes of kernel input: a constant bank has {CONST_BANK_BYTES}");

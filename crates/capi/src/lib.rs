@@ -15,10 +15,8 @@ use compiler::diag::{Diagnostic, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, OptLevel, Options, Shader, Source};
 use memory::{boxed, copied, free, given, place, text};
-use std::ffi::{CString, c_char};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
-use view::{CText, c_text};
 
 /// The version of this interface: changed when something that was there changes or goes.
 pub const NVIR_INTERFACE: u32 = 1;
@@ -244,7 +242,7 @@ fn language(number: u32) -> Option<Language> {
 
 /// Nothing may unwind into C. What panics here was not caught by the library, and is a defect.
 fn guarded(work: impl FnOnce() -> nvir_status) -> nvir_status {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or(nvir_status::Defect)
+    compiler::caught::catching(work).unwrap_or(nvir_status::Defect)
 }
 
 /// The version of the interface that the library has: compare it with NVIR_INTERFACE.
@@ -256,8 +254,12 @@ pub extern "C" fn nvir_interface() -> u32 {
 /// The library's version, such as "0.1.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn nvir_version() -> *const c_char {
-    const VERSION: CText = c_text(concat!(env!("CARGO_PKG_VERSION"), "\0"));
-    VERSION.0
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => panic!("one zero, at the end"),
+        };
+    VERSION.as_ptr()
 }
 
 /// The defaults. `size` is the caller's sizeof(nvir_options).

@@ -2,14 +2,6 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-/// A constant string.
-pub struct CText(pub *const c_char);
-
-/// A text that ends in a zero.
-pub const fn c_text(text: &'static str) -> CText {
-    CText(text.as_ptr().cast())
-}
-
 /// A string that the caller lends, if there is one; an error if it is not UTF-8.
 ///
 /// # Safety

@@ -129,3 +129,78 @@ fn nothing_leaks_and_nothing_is_read_that_is_not_there() {
         Err(_) => eprintln!("SKIPPED: valgrind is not installed"),
     }
 }
+
+/// Compares a file that is made from a table, or writes it.
+fn made(path: &Path, text: &str) {
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, text).expect("writable");
+    }
+    let there = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(there == text, "{} is out of date: BLESS=1 cargo test -p nvir-capi", path.display());
+}
+
+#[test]
+fn header_and_page_of_nir_options_are_what_the_library_says() {
+    let mut header = String::from(
+        "/* What to ask of Mesa's NIR: fields of nir_shader_compiler_options (Mesa 22.3) as constants.\n \
+         * Made from the library's table; docs/nir-options.md has the reasons. */\n\
+         #ifndef NVIR_NIR_OPTIONS_H\n#define NVIR_NIR_OPTIONS_H\n\n",
+    );
+    let mut page = String::from(
+        "# What to ask of Mesa's NIR\n\n\
+         nvir reads NIR as `nir_print_shader` writes it. What Mesa lowers before, nvir has to recognise again, or pays for; so \
+         a driver\nleaves these fields of `nir_shader_compiler_options` (Mesa 22.3) at 0, which means that the opcodes come \
+         through, or sets them\nas the table says. `nvir_nir_options.h` has the same as constants, `nvir::NIR_OPTIONS` as \
+         data.\n\n| field | value | opcodes that come through | what nvir makes of them |\n| --- | --- | --- | --- |\n",
+    );
+    for o in compiler::NIR_OPTIONS {
+        header += &format!("#define NVIR_NIR_{} {}\n", o.name.to_uppercase(), o.value);
+        let opcodes: Vec<String> = o.opcodes.iter().map(|op| format!("`{op}`")).collect();
+        page += &format!("| `{}` | {} | {} | {} |\n", o.name, o.value, opcodes.join(", "), o.why);
+    }
+    header += "\n#endif\n";
+    made(&root().join("include/nvir_nir_options.h"), &header);
+    made(&root().join("../../docs/nir-options.md"), &page);
+}
+
+/// As a distribution installs it, and as a build system finds it.
+#[test]
+fn an_installed_library_is_found_by_pkg_config() {
+    if !library().join("libnvir.so").exists() || !library().join("libnvir_vgpu.so").exists() {
+        eprintln!("SKIPPED: the workspace is not built in {}", library().display());
+        return;
+    }
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
+    let _ = std::fs::remove_dir_all(&prefix);
+    let install = Command::new(root().join("../../scripts/install")).arg(&prefix).arg(library()).output();
+    let install = install.expect("it runs");
+    assert!(install.status.success(), "{}", String::from_utf8_lossy(&install.stderr));
+    let asked = Command::new("pkg-config")
+        .args(["--cflags", "--libs", "nvir"])
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
+        .output();
+    let flags = match asked {
+        Ok(o) => String::from_utf8_lossy(&o.stdout).into_owned(),
+        Err(e) => return eprintln!("SKIPPED: no pkg-config: {e}"),
+    };
+    let out = prefix.join("compile");
+    let made = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
+        .arg(root().join("examples/compile.c"))
+        .args(flags.split_whitespace())
+        .arg("-o")
+        .arg(&out)
+        .output();
+    let Ok(made) = made else { return eprintln!("SKIPPED: no C compiler") };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let ran = Command::new(&out)
+        .args(["gk110", "nir-fixtures/hand.atomics32_new.nir"])
+        .env("LD_LIBRARY_PATH", prefix.join("lib"))
+        .current_dir(root().join("../.."))
+        .output()
+        .expect("it runs");
+    assert!(
+        String::from_utf8_lossy(&ran.stdout).contains("EXIT;"),
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}

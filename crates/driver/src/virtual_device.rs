@@ -43,12 +43,6 @@ fn error(e: nvir_vgpu::Error) -> Error {
     }
 }
 
-/// The words that some bytes lie in: the first one's address, and how many.
-fn words_around(address: u64, bytes: usize) -> (u64, usize) {
-    let start = address & !3;
-    (start, ((address - start) as usize + bytes).div_ceil(4))
-}
-
 impl Device for VirtualDevice {
     fn chip(&self) -> Chip {
         self.gpu().chip()
@@ -91,34 +85,12 @@ impl Device for VirtualDevice {
     }
 
     fn write(&self, memory: &Memory, offset: u64, bytes: &[u8]) -> Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let address = memory.address + offset;
-        let (start, count) = words_around(address, bytes.len());
-        let mut words = vec![0; count];
-        // The words at the ends may be others' in part.
-        if start != address || !bytes.len().is_multiple_of(4) {
-            self.gpu().read(start, &mut words).map_err(error)?;
-        }
-        let mut all: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        all[(address - start) as usize..][..bytes.len()].copy_from_slice(bytes);
-        for (word, bytes) in words.iter_mut().zip(all.chunks_exact(4)) {
-            *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        }
-        self.gpu().write(start, &words).map_err(error)
+        self.gpu().write_bytes(memory.address + offset, bytes).map_err(error)
     }
 
     fn read(&self, memory: &Memory, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let address = memory.address + offset;
-        let (start, count) = words_around(address, bytes.len());
-        let mut words = vec![0; count];
-        self.gpu().read(start, &mut words).map_err(error)?;
-        let all = words.iter().flat_map(|w| w.to_le_bytes()).skip((address - start) as usize);
-        bytes.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+        let there = self.gpu().read_bytes(memory.address + offset, bytes.len() as u64).map_err(error)?;
+        bytes.copy_from_slice(&there);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Mesa's own driver on the virtual GPU, on each chip: the client in `examples/gl_client` compares what it gets, piglit
-//! judges, and programs that others wrote run.
+//! judges, and programs that others wrote run. Where `NVIR_MESA` names what `contrib/mesa/build` made, the client runs with
+//! nvir as the driver's compiler, too.
 //!
 //! Skips, and says so, what is not installed.
 
@@ -65,12 +66,85 @@ fn client(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
     Err(format!("{}\n{text}{}", out.status, String::from_utf8_lossy(&out.stderr)).into())
 }
 
+/// The folder that `contrib/mesa/build` filled.
+fn mesa_with_nvir() -> Option<PathBuf> {
+    Some(PathBuf::from(std::env::var_os("NVIR_MESA")?)).filter(|dir| dir.join("dri/nouveau_dri.so").exists())
+}
+
+/// Runs the client with the driver that has nvir in it; what it writes of the two compilers.
+fn client_with_nvir(chip: &str, variables: &[(&str, &str)]) -> Result<String, Failed> {
+    let drivers = mesa_with_nvir().ok_or("there is no Mesa with nvir")?.join("dri");
+    let name: String =
+        variables.iter().map(|(name, value)| format!("{name}-{}-", value.replace('/', "_"))).collect();
+    let log = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}{chip}.log"));
+    _ = std::fs::remove_file(&log);
+    let (drivers, file) = (drivers.to_string_lossy(), log.to_string_lossy());
+    let mut all = vec![("LIBGL_DRIVERS_PATH", drivers.as_ref()), ("NVIR_LOG", file.as_ref())];
+    all.extend(variables);
+    client(chip, &all)?;
+    Ok(std::fs::read_to_string(&log).unwrap_or_default())
+}
+
+/// With both compilers: both compile each of the client's programs, from the language that the driver is told to use,
+/// and what ours makes gives the right values.
+fn compared(chip: &str, language: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
+    let log = client_with_nvir(chip, &[&[("NVIR", "compare")], variables].concat())?;
+    let rows: Vec<_> = log.lines().filter(|l| l.starts_with("nvir compare: ")).collect();
+    let form = format!(" {} {language} result 0 0 ", kernel_chip(chip));
+    let total = format!("nvir total: {} shaders", rows.len());
+    if rows.len() >= 8 && rows.iter().all(|r| r.contains(&form)) && log.contains(&total) {
+        return Ok(());
+    }
+    Err(log.into())
+}
+
+/// nvir's name of a chipset.
+fn kernel_chip(chip: &str) -> &str {
+    match chip {
+        "c0" => "gf100",
+        "e4" => "gk104",
+        _ => "gk110",
+    }
+}
+
+/// With one compiler: nothing is said.
+fn silent(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
+    let log = client_with_nvir(chip, variables)?;
+    if log.is_empty() { Ok(()) } else { Err(log.into()) }
+}
+
+/// With a library that refuses every program: the driver falls back to Mesa's compiler only if it is asked to, and what is
+/// wrong is said once, however often the driver tries.
+fn refused(chip: &str) -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("refusing_{chip}"));
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    cc.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]);
+    cc.arg(root.join("../capi/include")).arg(root.join("tests/clients/refusing.c"));
+    let out = cc.arg("-o").arg(folder.join("libnvir.so")).output().map_err(|e| format!("cc: {e}"))?;
+    if !out.status.success() {
+        return Err(String::from_utf8_lossy(&out.stderr).into_owned().into());
+    }
+    let library = ("LD_LIBRARY_PATH", &*folder.to_string_lossy());
+    client_with_nvir(chip, &[library, ("NVIR_FALLBACK", "1")])?;
+    let said = match client_with_nvir(chip, &[library]) {
+        Ok(_) => return Err("the client ran without code".into()),
+        Err(failed) => failed.message().unwrap_or_default().to_string(),
+    };
+    if said.matches("nvir: this is refused").count() == 1 { Ok(()) } else { Err(said.into()) }
+}
+
 /// A sample of piglit's compute shader tests, at least 60.
-fn piglit(chip: &str) -> Result<(), Failed> {
+fn piglit(chip: &str, options: &[&OsStr]) -> Result<(), Failed> {
     let library = library()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).ok_or("no root")?;
     let mut command = Command::new("python3");
-    command.arg(root.join("scripts/piglit")).args([chip, "--every", "25", "--library"]).arg(library);
+    command
+        .arg(root.join("scripts/piglit"))
+        .args([chip, "--every", "25", "--library"])
+        .arg(library)
+        .args(options);
     let out = command.output().map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&out.stdout);
     let tests = text.lines().find_map(|l| l.split_once(" tests in ")?.0.parse::<u32>().ok());
@@ -157,12 +231,26 @@ fn main() {
         Path::new(RUSTICL).exists() && python_with(PYOPENCL).is_some(),
         "Python with pyopencl and rusticl (pip: pyopencl numpy mako; Debian: mesa-opencl-icd)",
     );
+    let nvir = Needed::of(
+        mesa_with_nvir().is_some(),
+        "Mesa with nvir: contrib/mesa/build, then NVIR_MESA=its folder",
+    );
     type Run = fn(&str) -> Result<(), Failed>;
-    let kinds: [(&str, &[&Needed], Run); 7] = [
+    let kinds: [(&str, &[&Needed], Run); 14] = [
         ("client", &[&driver], |chip| client(chip, &[])),
         ("checked_client", &[&driver], |chip| client(chip, &[("NVIR_VGPU_CHECK", "all")])),
         ("client_on_threads", &[&driver], |chip| client(chip, &[("NVIR_VGPU_THREADS", "0")])),
-        ("piglit", &[&driver, &tests], piglit),
+        ("nvir_from_nir", &[&driver, &nvir], |chip| compared(chip, "nir", &[])),
+        ("nvir_from_tgsi", &[&driver, &nvir], |chip| compared(chip, "tgsi", &[("NV50_PROG_USE_TGSI", "1")])),
+        ("refused_by_nvir", &[&driver, &nvir], refused),
+        ("nvir_in_mesa", &[&driver, &nvir], |chip| silent(chip, &[])),
+        ("nvir_with_nir_of_mesa", &[&driver, &nvir], |chip| silent(chip, &[("NVIR_NIR", "0")])),
+        ("without_nvir", &[&driver, &nvir], |chip| silent(chip, &[("NVIR", "0")])),
+        ("piglit", &[&driver, &tests], |chip| piglit(chip, &[])),
+        ("piglit_with_nvir", &[&driver, &tests, &nvir], |chip| {
+            let mesa = mesa_with_nvir().ok_or("there is no Mesa with nvir")?;
+            piglit(chip, &["--mesa".as_ref(), mesa.as_ref()])
+        }),
         ("clinfo", &[&driver, &rusticl], clinfo),
         ("moderngl", &[&driver, &moderngl], |chip| python(chip, MODERNGL, "moderngl_client.py")),
         ("pyopencl", &[&driver, &pyopencl], |chip| python(chip, PYOPENCL, "pyopencl_client.py")),

@@ -227,6 +227,16 @@ impl Gpu {
         self.card().device.memory.write_words(address, words).map_err(|e| Error::invalid(e.to_string()))
     }
 
+    /// The bytes at a GPU address, as the processor sees them. An error: they are not inside one buffer.
+    pub fn read_bytes(&self, address: u64, count: u64) -> Result<Vec<u8>> {
+        self.card().device.memory.read(address, count).map_err(|e| Error::invalid(e.to_string()))
+    }
+
+    /// Writes bytes at a GPU address, as the processor does it.
+    pub fn write_bytes(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.card().device.memory.write(address, bytes).map_err(|e| Error::invalid(e.to_string()))
+    }
+
     /// From now on every submission keeps a list of what its methods write.
     pub fn keep_writes(&self) {
         self.card().device.written = Some(Vec::new());

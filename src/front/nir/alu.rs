@@ -8,7 +8,9 @@
 //! 22.3 and later; opcodes that exist for one vendor's hardware are known by name and compute nothing here.
 
 use crate::diag::closest;
+use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,12 +29,15 @@ pub struct Ty {
     pub comps: u8,
 }
 
+/// Those of all operands: `vec16` has the most.
+pub type Types = ArrayVec<Ty, 16>;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AluInfo {
-    pub name: String,
+    pub name: Cow<'static, str>,
     pub op: Op,
     pub dest: Ty,
-    pub srcs: Vec<Ty>,
+    pub srcs: Types,
     /// Bits of the parts of an operand that an integer dot product multiplies (`sdot_4x8_iadd`, `udot_2x16_uadd`).
     pub part: u8,
 }
@@ -190,19 +195,19 @@ const COMPARISONS: &[(&str, Op, &str)] = &[
 ];
 
 /// Conversions, by the bases of operand and result.
-const CONVERSIONS: &[(char, char, Op, &[u8])] = &[
-    ('f', 'f', Op::F2F, &[16, 32, 64]),
-    ('f', 'i', Op::F2I, &[1, 8, 16, 32, 64]),
-    ('f', 'u', Op::F2U, &[1, 8, 16, 32, 64]),
-    ('f', 'b', Op::F2B, &[1, 8, 16, 32]),
-    ('i', 'f', Op::I2F, &[16, 32, 64]),
-    ('i', 'i', Op::I2I, &[1, 8, 16, 32, 64]),
-    ('i', 'b', Op::I2B, &[1, 8, 16, 32]),
-    ('u', 'f', Op::U2F, &[16, 32, 64]),
-    ('u', 'u', Op::U2U, &[1, 8, 16, 32, 64]),
-    ('b', 'f', Op::B2F, &[16, 32, 64]),
-    ('b', 'i', Op::B2I, &[1, 8, 16, 32, 64]),
-    ('b', 'b', Op::B2B, &[1, 8, 16, 32]),
+const CONVERSIONS: &[(&str, &str, Op, &[u8])] = &[
+    ("f", "f", Op::F2F, &[16, 32, 64]),
+    ("f", "i", Op::F2I, &[1, 8, 16, 32, 64]),
+    ("f", "u", Op::F2U, &[1, 8, 16, 32, 64]),
+    ("f", "b", Op::F2B, &[1, 8, 16, 32]),
+    ("i", "f", Op::I2F, &[16, 32, 64]),
+    ("i", "i", Op::I2I, &[1, 8, 16, 32, 64]),
+    ("i", "b", Op::I2B, &[1, 8, 16, 32]),
+    ("u", "f", Op::U2F, &[16, 32, 64]),
+    ("u", "u", Op::U2U, &[1, 8, 16, 32, 64]),
+    ("b", "f", Op::B2F, &[16, 32, 64]),
+    ("b", "i", Op::B2I, &[1, 8, 16, 32, 64]),
+    ("b", "b", Op::B2B, &[1, 8, 16, 32]),
 ];
 
 /// Opcodes over whole vectors, by the number of components: name before and after it, result, operands.
@@ -218,87 +223,100 @@ const REDUCTIONS: &[(&str, &str, Op, &str, &str)] = &[
     ("any_inequal", "", Op::AnyInequal, "b", "ii"),
 ];
 
-fn types(signature: &str) -> Vec<Ty> {
-    let mut list: Vec<Ty> = Vec::new();
-    let mut comps = false;
-    for c in signature.chars() {
-        let base = match c {
-            'f' => Base::Float,
-            'i' => Base::Int,
-            'u' => Base::Uint,
-            'b' => Base::Bool,
-            'x' => {
-                comps = true;
-                continue;
+fn base(letter: u8) -> Option<Base> {
+    match letter {
+        b'f' => Some(Base::Float),
+        b'i' => Some(Base::Int),
+        b'u' => Some(Base::Uint),
+        b'b' => Some(Base::Bool),
+        _ => None,
+    }
+}
+
+/// The types of a signature, of so many components each where it does not say how many.
+fn types(signature: &str, comps: u8) -> Types {
+    let mut list = Types::new();
+    let mut of_comps = false;
+    for c in signature.bytes() {
+        if let Some(base) = base(c) {
+            of_comps = false;
+            list.push(Ty { base, bits: 0, comps });
+        } else if let Some(ty) = list.last_mut() {
+            if c == b'x' {
+                (of_comps, ty.comps) = (true, 0);
+            } else {
+                let field = if of_comps { &mut ty.comps } else { &mut ty.bits };
+                *field = *field * 10 + (c - b'0');
             }
-            _ => {
-                if let (Some(ty), Some(digit)) = (list.last_mut(), c.to_digit(10)) {
-                    let field = if comps { &mut ty.comps } else { &mut ty.bits };
-                    *field = *field * 10 + digit as u8;
-                }
-                continue;
-            }
-        };
-        comps = false;
-        list.push(Ty { base, bits: 0, comps: 0 });
+        }
     }
     list
 }
 
-fn info(name: String, op: Op, dest: &str, srcs: &str) -> AluInfo {
+type Rows = FxHashMap<Cow<'static, str>, AluInfo>;
+
+/// A row, its operands of so many components where the signature does not say how many.
+fn add(rows: &mut Rows, name: impl Into<Cow<'static, str>>, op: Op, dest: Ty, srcs: &str, comps: u8) {
+    let name = name.into();
     let part = if name.contains("4x8") { 8 } else { 16 };
-    AluInfo { name, op, dest: types(dest)[0], srcs: types(srcs), part }
+    rows.insert(name.clone(), AluInfo { name, op, dest, srcs: types(srcs, comps), part });
 }
 
-static TABLE: LazyLock<FxHashMap<String, AluInfo>> = LazyLock::new(|| {
-    let mut rows = Vec::new();
+/// All opcodes but reductions. Both tables are made once a process, and most programs have few shaders: so names are
+/// not copied, and the rows that are made by the hundred and hardly used are apart.
+static TABLE: LazyLock<Rows> = LazyLock::new(|| {
+    let mut rows = Rows::with_capacity_and_hasher(512, Default::default());
+    let bool_of = |bits| Ty { base: Base::Bool, bits, comps: 0 };
     for &(name, op, signature) in ROWS {
         if let Some((dest, srcs)) = signature.split_once('=') {
-            rows.push(info(name.into(), op, dest, srcs));
+            add(&mut rows, name, op, types(dest, 0)[0], srcs, 0);
         }
     }
     for &(name, op, srcs) in COMPARISONS {
-        rows.push(info(name.into(), op, "b1", srcs));
-        for bits in [8, 16, 32] {
-            rows.push(info(format!("{name}{bits}"), op, &format!("b{bits}"), srcs));
+        add(&mut rows, name, op, bool_of(1), srcs, 0);
+        for (bits, digits) in [(8, "8"), (16, "16"), (32, "32")] {
+            add(&mut rows, [name, digits].concat(), op, bool_of(bits), srcs, 0);
         }
     }
     for &(from, to, op, sizes) in CONVERSIONS {
-        for bits in sizes {
-            rows.push(info(format!("{from}2{to}{bits}"), op, &format!("{to}{bits}"), &from.to_string()));
+        for &bits in sizes {
+            let dest = Ty { bits, ..types(to, 0)[0] };
+            add(&mut rows, format!("{from}2{to}{bits}"), op, dest, from, 0);
         }
     }
     for comps in [2, 3, 4, 5, 8, 16] {
+        let dest = Ty { base: Base::Uint, bits: 0, comps };
+        add(&mut rows, format!("vec{comps}"), Op::Vec, dest, &"u".repeat(comps.into()), 1);
+    }
+    rows
+});
+
+static WIDE: LazyLock<Rows> = LazyLock::new(|| {
+    let mut rows = Rows::default();
+    for comps in [2, 3, 4, 5, 8, 16] {
         for &(before, after, op, dest, srcs) in REDUCTIONS {
-            let srcs: String = srcs.chars().map(|base| format!("{base}x{comps}")).collect();
-            if dest == "b" {
-                rows.push(info(format!("b{before}{comps}{after}"), op, "b1x1", &srcs));
-                for bits in [8, 16, 32] {
-                    rows.push(info(
-                        format!("b{bits}{before}{comps}{after}"),
-                        op,
-                        &format!("b{bits}x1"),
-                        &srcs,
-                    ));
-                }
-            } else {
-                rows.push(info(format!("{before}{comps}{after}"), op, dest, &srcs));
+            if dest != "b" {
+                add(&mut rows, format!("{before}{comps}{after}"), op, types(dest, 0)[0], srcs, comps);
+                continue;
+            }
+            for (bits, digits) in [(1, ""), (8, "8"), (16, "16"), (32, "32")] {
+                let dest = Ty { base: Base::Bool, bits, comps: 1 };
+                add(&mut rows, format!("b{digits}{before}{comps}{after}"), op, dest, srcs, comps);
             }
         }
-        rows.push(info(format!("vec{comps}"), Op::Vec, &format!("ux{comps}"), &"ux1".repeat(comps)));
     }
-    rows.into_iter().map(|row| (row.name.clone(), row)).collect()
+    rows
 });
 
 /// The opcode that is written most like `name`.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    let names: Vec<&'static str> = TABLE.keys().map(String::as_str).collect();
+    let names: Vec<&'static str> = TABLE.keys().chain(WIDE.keys()).map(|name| &**name).collect();
     closest(name, &names)
 }
 
 /// The row of an opcode.
 pub fn lookup(name: &str) -> Option<&'static AluInfo> {
-    TABLE.get(name)
+    TABLE.get(name).or_else(|| WIDE.get(name))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use super::names::Named;
 use crate::diag::closest;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Where a load, store or atomic goes.
@@ -128,7 +129,7 @@ pub enum Kind {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IntrinsicInfo {
-    pub name: String,
+    pub name: Cow<'static, str>,
     pub kind: Kind,
     pub srcs: u8,
 }
@@ -272,38 +273,43 @@ impl Named for Atomic {
 const IMAGES: &[(&str, ImageRef)] =
     &[("image", ImageRef::Index), ("bindless_image", ImageRef::Bindless), ("image_deref", ImageRef::Deref)];
 
-static TABLE: LazyLock<FxHashMap<String, IntrinsicInfo>> = LazyLock::new(|| {
-    let mut table = FxHashMap::default();
-    let mut row = |name: String, kind, srcs| table.insert(name.clone(), IntrinsicInfo { name, kind, srcs });
+static TABLE: LazyLock<FxHashMap<Cow<'static, str>, IntrinsicInfo>> = LazyLock::new(|| {
+    let mut table = FxHashMap::with_capacity_and_hasher(512, Default::default());
+    let mut row =
+        |name: Cow<'static, str>, kind, srcs| table.insert(name.clone(), IntrinsicInfo { name, kind, srcs });
     for &(name, kind, srcs) in ROWS {
         row(name.into(), kind, srcs);
     }
     let two = |op| u8::from(matches!(op, Atomic::CompSwap | Atomic::FcompSwap));
     for &(prefix, suffix, mem, srcs) in ATOMIC_MEMS {
         for &(old, op) in ATOMICS {
-            row(format!("{prefix}_atomic_{old}{suffix}"), Kind::Atomic(mem, Some(op)), srcs + 1 + two(op));
+            row(
+                [prefix, "_atomic_", old, suffix].concat().into(),
+                Kind::Atomic(mem, Some(op)),
+                srcs + 1 + two(op),
+            );
         }
-        row(format!("{prefix}_atomic{suffix}"), Kind::Atomic(mem, None), srcs + 1);
-        row(format!("{prefix}_atomic_swap{suffix}"), Kind::AtomicSwap(mem), srcs + 2);
+        row([prefix, "_atomic", suffix].concat().into(), Kind::Atomic(mem, None), srcs + 1);
+        row([prefix, "_atomic_swap", suffix].concat().into(), Kind::AtomicSwap(mem), srcs + 2);
     }
     for &(prefix, image) in IMAGES {
         for &(old, op) in ATOMICS {
             let kind = Kind::Image(image, ImageOp::Atomic(Some(op)));
-            row(format!("{prefix}_atomic_{old}"), kind, 4 + two(op));
+            row([prefix, "_atomic_", old].concat().into(), kind, 4 + two(op));
         }
-        row(format!("{prefix}_atomic"), Kind::Image(image, ImageOp::Atomic(None)), 4);
-        row(format!("{prefix}_atomic_swap"), Kind::Image(image, ImageOp::AtomicSwap), 5);
-        row(format!("{prefix}_load"), Kind::Image(image, ImageOp::Load), 4);
-        row(format!("{prefix}_store"), Kind::Image(image, ImageOp::Store), 5);
-        row(format!("{prefix}_size"), Kind::Image(image, ImageOp::Size), 2);
-        row(format!("{prefix}_samples"), Kind::Image(image, ImageOp::Samples), 1);
+        row([prefix, "_atomic"].concat().into(), Kind::Image(image, ImageOp::Atomic(None)), 4);
+        row([prefix, "_atomic_swap"].concat().into(), Kind::Image(image, ImageOp::AtomicSwap), 5);
+        row([prefix, "_load"].concat().into(), Kind::Image(image, ImageOp::Load), 4);
+        row([prefix, "_store"].concat().into(), Kind::Image(image, ImageOp::Store), 5);
+        row([prefix, "_size"].concat().into(), Kind::Image(image, ImageOp::Size), 2);
+        row([prefix, "_samples"].concat().into(), Kind::Image(image, ImageOp::Samples), 1);
     }
     table
 });
 
 /// The intrinsic that is written most like `name`.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    let names: Vec<&'static str> = TABLE.keys().map(String::as_str).collect();
+    let names: Vec<&'static str> = TABLE.keys().map(|name| &**name).collect();
     closest(name, &names)
 }
 

@@ -10,6 +10,7 @@ pub mod indices;
 pub mod intrinsics;
 mod lower;
 pub mod names;
+pub mod options;
 mod parse;
 pub mod types;
 

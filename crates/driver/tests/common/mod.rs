@@ -22,11 +22,7 @@ pub fn context(chip: Chip) -> Context {
 /// What memory holds, once everything is done; of the context that this thread made last.
 pub fn raw(c: &mut Context, address: u64, bytes: u64) -> Vec<u8> {
     c.finish().expect("done");
-    let mut words = vec![0; bytes.div_ceil(4) as usize];
-    GPU.with_borrow(|gpu| gpu.as_ref().expect("a context").read(address, &mut words)).expect("mapped");
-    let mut all: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    all.truncate(bytes as usize);
-    all
+    GPU.with_borrow(|gpu| gpu.as_ref().expect("a context").read_bytes(address, bytes)).expect("mapped")
 }
 
 /// Compiled TGSI.

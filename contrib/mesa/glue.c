@@ -1,0 +1,425 @@
+/* Mesa 22.3's nvc0 driver with nvir as the code generator of its compute shaders.
+ *
+ * The driver is linked again with this file and -Wl,--wrap=F for the functions F that have a __wrap_F below: its calls of
+ * those functions come here, and __real_F is Mesa's own. `build` beside this file does it; docs/mesa.md tells of the
+ * variables. The program goes to nvir as text, as Mesa's own printers write it.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compiler/nir/nir.h"
+#include "nv50_ir_driver.h"
+#include "pipe/p_defines.h"
+#include "tgsi/tgsi_dump.h"
+#include "util/disk_cache.h"
+
+#include <nvir.h>
+#include <nvir_nir_options.h>
+
+/* What the driver reserves for the call-return stack of a warp (nvc0_compute.c, nve4_compute.c). */
+#define DRIVER_STACK_BYTES 0x800
+
+/* What nv50_ir_generate_code returns: the source is not understood, and no code comes out. */
+#define NOT_UNDERSTOOD (-2)
+#define NO_CODE (-4)
+
+int __real_nv50_ir_generate_code(struct nv50_ir_prog_info *, struct nv50_ir_prog_info_out *);
+int __wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *, struct nv50_ir_prog_info_out *);
+struct disk_cache *__real_disk_cache_create(const char *, const char *, uint64_t);
+struct disk_cache *__wrap_disk_cache_create(const char *, const char *, uint64_t);
+const nir_shader_compiler_options *__real_nv50_ir_nir_shader_compiler_options(int, uint8_t);
+const nir_shader_compiler_options *__wrap_nv50_ir_nir_shader_compiler_options(int, uint8_t);
+
+enum mode { MODE_OFF, MODE_ON, MODE_COMPARE };
+
+/* The environment, read once. */
+static struct {
+   enum mode mode;
+   bool fallback;    /* what nvir refuses goes to Mesa's compiler */
+   bool own_nir;     /* Mesa is asked for the NIR that suits nvir: Mesa's compiler could not read it */
+   const char *dump; /* a folder for the texts that nvir gets */
+   FILE *log;        /* what a comparison finds */
+} settings;
+static pthread_once_t settings_read = PTHREAD_ONCE_INIT;
+
+/* What a compiler made of a shader. */
+struct measure {
+   int result; /* as nv50_ir_generate_code: 0 is success */
+   uint32_t instructions, registers, bytes;
+   double text_us, all_us; /* of processor time; all includes the text */
+};
+
+/* Sums over the shaders that both compile: Mesa's and ours. */
+static pthread_mutex_t totals_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+   uint32_t shaders, failed_theirs, failed_ours;
+   uint64_t instructions[2], registers[2], bytes[2];
+   double text_us, us[2];
+} totals;
+
+static double
+now_us(void)
+{
+   struct timespec t;
+   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+   return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}
+
+static void
+print_totals(void)
+{
+   double ratio = totals.us[0] > 0 ? totals.us[1] / totals.us[0] : 0;
+   fprintf(settings.log,
+           "nvir total: %u shaders, instructions %" PRIu64 " %" PRIu64 ", registers %" PRIu64 " %" PRIu64
+           ", bytes %" PRIu64 " %" PRIu64 ", us %.0f %.0f (text %.0f), time ratio %.2f; failed %u %u\n",
+           totals.shaders, totals.instructions[0], totals.instructions[1], totals.registers[0],
+           totals.registers[1], totals.bytes[0], totals.bytes[1], totals.us[0], totals.us[1],
+           totals.text_us, ratio, totals.failed_theirs, totals.failed_ours);
+}
+
+static void
+read_settings(void)
+{
+   const char *mode = getenv("NVIR");
+   const char *fallback = getenv("NVIR_FALLBACK");
+   const char *own_nir = getenv("NVIR_NIR");
+   const char *log = getenv("NVIR_LOG");
+
+   settings.mode = MODE_ON;
+   if (mode && !strcmp(mode, "0"))
+      settings.mode = MODE_OFF;
+   else if (mode && !strcmp(mode, "compare"))
+      settings.mode = MODE_COMPARE;
+   else if (mode && *mode && strcmp(mode, "1"))
+      fprintf(stderr, "nvir: NVIR=%s is none of 0, 1 and compare: 1 is taken\n", mode);
+   settings.fallback = fallback && !strcmp(fallback, "1");
+   settings.own_nir = !(own_nir && !strcmp(own_nir, "0")) && settings.mode == MODE_ON && !settings.fallback;
+   settings.dump = getenv("NVIR_DUMP");
+
+   settings.log = stderr;
+   if (log && *log) {
+      FILE *file = fopen(log, "a");
+      if (file) {
+         setvbuf(file, NULL, _IOLBF, 1024); /* a line is one write: processes may share the file */
+         settings.log = file;
+      } else {
+         fprintf(stderr, "nvir: NVIR_LOG=%s cannot be written\n", log);
+      }
+   }
+   if (settings.mode == MODE_COMPARE)
+      atexit(print_totals);
+}
+
+/* nvir's chip; -1 where Mesa's driver knows a chip that nvir does not compile for. */
+static int
+chip_of(uint16_t chipset)
+{
+   switch (chipset & ~0xf) {
+   case 0xc0:
+   case 0xd0:
+      return NVIR_CHIP_GF100;
+   case 0xe0:
+      return chipset < NVISA_GK20A_CHIPSET ? NVIR_CHIP_GK104 : -1;
+   case 0xf0:
+   case 0x100:
+      return NVIR_CHIP_GK110;
+   default:
+      return -1;
+   }
+}
+
+static const char *
+chip_name(int chip)
+{
+   static const char *const names[] = { "gf100", "gk104", "gk110" };
+   return names[chip];
+}
+
+/* A program as text that nvir reads, from malloc; null where there is no memory. Nothing is lowered here: nvir reads what
+ * the state tracker hands to the driver, and lowers it knowing the chip. */
+static char *
+text_of(const struct nv50_ir_prog_info *info, size_t *length)
+{
+   char *text = NULL;
+   FILE *stream = open_memstream(&text, length);
+   if (!stream)
+      return NULL;
+   __fsetlocking(stream, FSETLOCKING_BYCALLER); /* nobody else has it */
+   if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
+      nir_print_shader((nir_shader *)info->bin.source, stream);
+   else
+      tgsi_dump_to_file(info->bin.source, TGSI_DUMP_FLOAT_AS_HEX, stream);
+   if (fclose(stream) != 0) {
+      free(text);
+      return NULL;
+   }
+   return text;
+}
+
+/* FNV-1a: names texts in dumps and listings, and tells messages apart. */
+static uint64_t
+hash_of(const char *text, size_t length)
+{
+   uint64_t hash = 0xcbf29ce484222325;
+   for (size_t i = 0; i < length; i++)
+      hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3;
+   return hash;
+}
+
+/* Tells what is wrong, once: the driver tries a shader that failed again at every launch. */
+static void
+complain(const char *message)
+{
+   static atomic_uint_least64_t last;
+   uint64_t hash = hash_of(message, strlen(message));
+   if (atomic_exchange(&last, hash) != hash)
+      fprintf(stderr, "nvir: %s\n", message);
+}
+
+static void
+dump_text(const char *text, size_t length, const char *ending)
+{
+   char path[4096];
+   snprintf(path, sizeof(path), "%s/%016" PRIx64 ".%s", settings.dump, hash_of(text, length), ending);
+   FILE *file = fopen(path, "wb");
+   if (!file)
+      return;
+   fwrite(text, 1, length, file);
+   fclose(file);
+}
+
+/* What nv50_ir sets before it begins, for compute. */
+static void
+begin(const struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out)
+{
+   out->target = info->target;
+   out->type = info->type;
+   out->bin.maxGPR = -1;
+   out->bin.smemSize = info->bin.smemSize;
+   out->io.genUserClip = info->io.genUserClip;
+   out->io.instanceId = 0xff;
+   out->io.vertexId = 0xff;
+   out->io.edgeFlagIn = 0xff;
+   out->io.edgeFlagOut = 0xff;
+   out->io.fragDepth = 0xff;
+   out->io.sampleMask = 0xff;
+}
+
+/* Hands a shader to the driver, which frees the code. There is nothing to patch: nvir's code runs wherever it lies, and
+ * the routines that it calls are in it. */
+static int
+hand_over(const struct nvir_shader *shader, struct nv50_ir_prog_info_out *out)
+{
+   nvir_shader_info info = { .size = sizeof(info) };
+   if (nvir_shader_get_info(shader, &info) != NVIR_STATUS_OK)
+      return NO_CODE;
+   if (info.stack_bytes > DRIVER_STACK_BYTES) {
+      complain("the program calls and branches deeper than the driver has stack for");
+      return NO_CODE;
+   }
+   out->bin.code = malloc(info.code_bytes);
+   if (!out->bin.code)
+      return NO_CODE;
+   memcpy(out->bin.code, info.code, info.code_bytes);
+   out->bin.codeSize = info.code_bytes;
+   out->bin.instructions = info.instructions;
+   out->bin.maxGPR = (int16_t)info.registers - 1;
+   out->bin.tlsSpace = (info.local_bytes + 0xf) & ~0xfu;
+   if (info.shared_bytes > out->bin.smemSize)
+      out->bin.smemSize = info.shared_bytes;
+   out->numBarriers = info.barriers;
+   /* These go to a header that launches of compute do not read: the cautious answer. */
+   out->io.globalAccess = 3;
+   out->io.fp64 = true;
+   return 0;
+}
+
+static int
+compile_text(const struct nv50_ir_prog_info *info, int chip, const char *text, size_t length,
+             struct nv50_ir_prog_info_out *out)
+{
+   bool nir = info->bin.sourceRep == PIPE_SHADER_IR_NIR;
+   nvir_options options;
+   nvir_compiler *compiler = NULL;
+   nvir_shader *shader = NULL;
+   nvir_error *error = NULL;
+   nvir_status status;
+   int result;
+
+   nvir_options_init(&options, sizeof(options));
+   options.opt_level = info->optLevel;
+   status = nvir_compiler_new(chip, &options, &compiler);
+   if (status == NVIR_STATUS_OK) {
+      uint32_t language = nir ? NVIR_LANGUAGE_NIR : NVIR_LANGUAGE_TGSI;
+      status = nvir_compile(compiler, language, text, length, NULL, nir ? "nir" : "tgsi", &shader, &error);
+   }
+   if (status == NVIR_STATUS_OK) {
+      result = hand_over(shader, out);
+   } else {
+      complain(error ? nvir_error_text(error) : "the compiler was called wrongly");
+      result = status == NVIR_STATUS_INPUT ? NOT_UNDERSTOOD : NO_CODE;
+   }
+   nvir_shader_free(shader);
+   nvir_error_free(error);
+   nvir_compiler_free(compiler);
+   return result;
+}
+
+/* Our compiler. `name` gets a hash of the text. */
+static struct measure
+compile_ours(const struct nv50_ir_prog_info *info, int chip, struct nv50_ir_prog_info_out *out, uint64_t *name)
+{
+   struct measure made = { .result = NO_CODE };
+   double start = now_us(), printed;
+   size_t length = 0;
+   char *text = text_of(info, &length);
+
+   printed = now_us();
+   begin(info, out);
+   if (text)
+      made.result = compile_text(info, chip, text, length, out);
+   made.text_us = printed - start;
+   made.all_us = now_us() - start;
+   made.instructions = out->bin.instructions;
+   made.registers = out->bin.maxGPR + 1;
+   made.bytes = out->bin.codeSize;
+   if (text && settings.dump)
+      dump_text(text, length, info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi");
+   if (text && name)
+      *name = hash_of(text, length);
+   free(text);
+   return made;
+}
+
+/* Mesa's compiler, on copies: it changes what it is given. What it makes is thrown away. */
+static struct measure
+compile_theirs(const struct nv50_ir_prog_info *info)
+{
+   struct nv50_ir_prog_info copy = *info;
+   struct nv50_ir_prog_info_out out = { 0 };
+   struct measure made = { 0 };
+   nir_shader *nir = NULL;
+   double start;
+
+   if (info->bin.sourceRep == PIPE_SHADER_IR_NIR)
+      copy.bin.source = nir = nir_shader_clone(NULL, info->bin.source);
+   start = now_us();
+   made.result = __real_nv50_ir_generate_code(&copy, &out);
+   made.all_us = now_us() - start;
+   made.instructions = out.bin.instructions;
+   made.registers = out.bin.maxGPR + 1;
+   made.bytes = out.bin.codeSize;
+   free(out.bin.code);
+   free(out.bin.relocData);
+   free(out.bin.fixupData);
+   ralloc_free(nir);
+   return made;
+}
+
+static void
+report(const struct nv50_ir_prog_info *info, int chip, uint64_t name, const struct measure *theirs,
+       const struct measure *ours)
+{
+   pthread_mutex_lock(&totals_lock);
+   totals.failed_theirs += theirs->result != 0;
+   totals.failed_ours += ours->result != 0;
+   if (!theirs->result && !ours->result) {
+      totals.shaders++;
+      totals.instructions[0] += theirs->instructions;
+      totals.instructions[1] += ours->instructions;
+      totals.registers[0] += theirs->registers;
+      totals.registers[1] += ours->registers;
+      totals.bytes[0] += theirs->bytes;
+      totals.bytes[1] += ours->bytes;
+      totals.us[0] += theirs->all_us;
+      totals.us[1] += ours->all_us;
+      totals.text_us += ours->text_us;
+   }
+   fprintf(settings.log,
+           "nvir compare: %016" PRIx64 " %s %s result %d %d instructions %u %u registers %u %u bytes %u %u "
+           "us %.0f %.0f text %.0f\n",
+           name, chip_name(chip), info->bin.sourceRep == PIPE_SHADER_IR_NIR ? "nir" : "tgsi", theirs->result,
+           ours->result, theirs->instructions, ours->instructions, theirs->registers, ours->registers,
+           theirs->bytes, ours->bytes, theirs->all_us, ours->all_us, ours->text_us);
+   pthread_mutex_unlock(&totals_lock);
+}
+
+int
+__wrap_nv50_ir_generate_code(struct nv50_ir_prog_info *info, struct nv50_ir_prog_info_out *out)
+{
+   struct nv50_ir_prog_info_out clean = *out;
+   struct measure ours;
+   uint64_t name = 0;
+   int chip;
+
+   pthread_once(&settings_read, read_settings);
+   chip = chip_of(info->target);
+   if (settings.mode == MODE_OFF || info->type != PIPE_SHADER_COMPUTE || chip < 0)
+      return __real_nv50_ir_generate_code(info, out);
+
+   ours = compile_ours(info, chip, out, &name);
+   if (settings.mode == MODE_COMPARE) {
+      struct measure theirs = compile_theirs(info);
+      report(info, chip, name, &theirs, &ours);
+   }
+   if (ours.result && settings.fallback) {
+      *out = clean;
+      return __real_nv50_ir_generate_code(info, out);
+   }
+   return ours.result;
+}
+
+/* A number for this library of ours: the key of an empty text. */
+static uint64_t
+library_id(void)
+{
+   nvir_compiler *compiler = NULL;
+   uint8_t key[32] = { 0 };
+   uint64_t id;
+   if (nvir_compiler_new(NVIR_CHIP_GF100, NULL, &compiler) == NVIR_STATUS_OK)
+      nvir_cache_key(compiler, NVIR_LANGUAGE_NIR, "", 0, NULL, key);
+   nvir_compiler_free(compiler);
+   memcpy(&id, key, sizeof(id));
+   return id;
+}
+
+/* The cache of compiled shaders is told which compiler made them, so that what one made is not taken for the other's. */
+struct disk_cache *
+__wrap_disk_cache_create(const char *gpu, const char *driver, uint64_t flags)
+{
+   pthread_once(&settings_read, read_settings);
+   if (settings.mode != MODE_OFF)
+      flags ^= library_id() + settings.own_nir;
+   return __real_disk_cache_create(gpu, driver, flags);
+}
+
+static nir_shader_compiler_options own_options;
+static pthread_once_t own_options_made = PTHREAD_ONCE_INIT;
+
+/* Mesa's own for these chips, with the fields that nvir has an opinion on: `build` makes a line of each of nvir's constants. */
+static void
+make_own_options(void)
+{
+   nir_shader_compiler_options *options = &own_options;
+   *options = *__real_nv50_ir_nir_shader_compiler_options(NVISA_GF100_CHIPSET, PIPE_SHADER_COMPUTE);
+#include "nir_options.inc"
+}
+
+/* What the state tracker lowers before the driver sees a shader. */
+const nir_shader_compiler_options *
+__wrap_nv50_ir_nir_shader_compiler_options(int chipset, uint8_t type)
+{
+   pthread_once(&settings_read, read_settings);
+   if (!settings.own_nir || type != PIPE_SHADER_COMPUTE || chip_of(chipset) < 0)
+      return __real_nv50_ir_nir_shader_compiler_options(chipset, type);
+   pthread_once(&own_options_made, make_own_options);
+   return &own_options;
+}
