@@ -20,6 +20,7 @@
 #include "pipe/p_defines.h"
 #include "tgsi/tgsi_dump.h"
 #include "util/disk_cache.h"
+#include "util/u_debug.h"
 
 #include <nvir.h>
 #include <nvir_nir_options.h>
@@ -101,7 +102,9 @@ read_settings(void)
    else if (mode && *mode && strcmp(mode, "1"))
       fprintf(stderr, "nvir: NVIR=%s is none of 0, 1 and compare: 1 is taken\n", mode);
    settings.fallback = fallback && !strcmp(fallback, "1");
-   settings.own_nir = !(own_nir && !strcmp(own_nir, "0")) && settings.mode == MODE_ON && !settings.fallback;
+   settings.own_nir = settings.mode == MODE_ON && !settings.fallback && !(own_nir && !strcmp(own_nir, "0"));
+   if (debug_get_bool_option("NV50_PROG_USE_TGSI", false))
+      settings.own_nir = false; /* Mesa translates NIR to TGSI then, and asks for what it can translate */
    settings.dump = getenv("NVIR_DUMP");
 
    settings.log = stderr;
