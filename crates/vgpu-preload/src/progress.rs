@@ -72,11 +72,11 @@ mod tests {
         // A short one has none.
         assert_eq!([at(0, 1, false), at(900, 199, false), at(990, 200, true)], [None, None, None]);
         assert_eq!([at(2000, 1, false), at(2999, 2, false)], [None, None]);
-        let text = at(3050, 31, false).expect("more than a second");
+        let text = at(3100, 31, false).expect("more than a second");
         assert_eq!(text, "\r\x1b[Knvir-vgpu: kernel at 0x100001000: 31 of 200 blocks, 15 %, 1.1 s");
-        assert_eq!(at(3100, 32, false), None);
-        assert!(at(3250, 40, false).is_some_and(|t| t.contains("40 of 200 blocks, 20 %")));
-        assert_eq!(at(3300, 200, true).as_deref(), Some(CLEAR));
+        assert_eq!(at(3150, 32, false), None);
+        assert!(at(3350, 40, false).is_some_and(|t| t.contains("40 of 200 blocks, 20 %")));
+        assert_eq!(at(3360, 200, true).as_deref(), Some(CLEAR));
         // The next one begins anew.
         assert_eq!([at(3400, 1, false), at(4300, 2, false), at(4350, 3, true)], [None, None, None]);
     }

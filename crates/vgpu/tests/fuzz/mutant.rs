@@ -218,7 +218,8 @@ fn object(actions: &mut [Action], r: &mut Random) -> Option<String> {
 pub fn text(seed: &str, other: &str, r: &mut Random) -> String {
     let mut lines: Vec<String> = seed.lines().map(str::to_string).collect();
     let theirs: Vec<&str> = other.lines().collect();
-    for _ in 0..1 + r.below(4) {
+    // Half of them have one change only: most changes are refused when the recording is read.
+    for _ in 0..1 + r.below(2) * r.below(4) {
         let (at, to) = (2 + r.below(lines.len() - 2), 2 + r.below(lines.len() - 2));
         match r.below(12) {
             0 => drop(lines.remove(at)),
