@@ -59,6 +59,11 @@ pub struct Options {
     pub max_gprs: Option<u32>,
     /// Threads of the largest block that will be launched, where the program does not declare it.
     pub threads: Option<u32>,
+    /// Threads in x, y and z of every block that will be launched, where the program does not declare it: code for that size
+    /// alone, which [`Shader::block_size`](crate::Shader::block_size) then says.
+    pub block_size: Option<[u32; 3]>,
+    /// Dimensions of every grid that will be launched, 1 to 3: what the program reads as its work dimension.
+    pub work_dim: Option<u32>,
     /// What may be assumed of the address of a buffer argument in the kernel input, in bytes: a power of two.
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
@@ -81,6 +86,8 @@ impl Default for Options {
             init_regs: InitRegs::default(),
             max_gprs: None,
             threads: None,
+            block_size: None,
+            work_dim: None,
             pointer_align: 4,
             private_bytes: 0,
             debug: DebugOptions::default(),
@@ -147,6 +154,8 @@ impl Options {
         // More than the chip has is no bound, but nothing wrong.
         number("max_gprs", self.max_gprs, Options::MIN_GPRS, Chip::MAX_GPRS)?;
         number("threads", self.threads, 1, chip.max_block_threads())?;
+        number("work_dim", self.work_dim, 1, 3)?;
+        self.block_size.map_or(Ok(()), |size| chip.check_block(size))?;
         number("private_bytes", Some(self.private_bytes), 0, chip.max_local())?;
         Ok(())
     }

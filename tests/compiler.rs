@@ -226,3 +226,42 @@ IMM[0] UINT32 {0, 4, 1, 2}
     // The table of buffers is indexed, so how much of the driver's bank is read is not known.
     assert!(shader.resources.constants.iter().any(|c| c.bytes.is_none()));
 }
+
+/// What is known of all launches becomes constant, is part of the cache's key, and is held against the chip's limits.
+#[test]
+fn facts_about_launches_make_code_for_them_alone() {
+    let text = "COMP
+DCL SV[0], BLOCK_SIZE
+DCL SV[1], WORK_DIM
+DCL BUFFER[0]
+DCL TEMP[0]
+IMM[0] UINT32 {0, 1000, 0, 0}
+  0: UMAD TEMP[0].x, SV[1].xxxx, IMM[0].yyyy, SV[0].yyyy
+  1: STORE BUFFER[0].x, IMM[0].xxxx, TEMP[0].xxxx
+  2: END
+";
+    let source = Source::tgsi(text);
+    for chip in Chip::ALL {
+        let plain = Compiler::new(chip);
+        let known = |block_size, work_dim| {
+            plain.clone().with_options(Options { block_size, work_dim, ..Options::default() })
+        };
+        let special = known(Some([8, 4, 1]), Some(2));
+        let shader = special.compile(&source).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(shader.block_size, Some([8, 4, 1]));
+        let sass = nvir::image::listing::print(chip, &[shader.kernel()], Default::default());
+        assert!(sass.contains("0x7d4"), "{chip}: 2 * 1000 + 4 is known\n{sass}");
+        assert_ne!(special.cache_key(&source), plain.cache_key(&source));
+        assert_ne!(special.cache_key(&source), known(Some([4, 8, 1]), Some(2)).cache_key(&source));
+        for bad in [known(Some([0, 1, 1]), None), known(Some([1024, 2, 1]), None), known(None, Some(4))] {
+            assert!(bad.check().is_err() && bad.compile(&source).is_err(), "{chip}");
+        }
+        // What the program declares stands.
+        let declared = text.replace(
+            "DCL SV[0]",
+            "PROPERTY CS_FIXED_BLOCK_WIDTH 2\nPROPERTY CS_FIXED_BLOCK_HEIGHT 3\nPROPERTY CS_FIXED_BLOCK_DEPTH 1\nDCL SV[0]",
+        );
+        let shader = special.compile(&Source::tgsi(&declared)).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(shader.block_size, Some([2, 3, 1]));
+    }
+}

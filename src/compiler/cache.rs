@@ -87,8 +87,17 @@ impl Hash {
     }
 
     fn options(&mut self, options: &Options) {
-        let Options { opt_level, init_regs, max_gprs, threads, pointer_align, private_bytes, debug } =
-            options;
+        let Options {
+            opt_level,
+            init_regs,
+            max_gprs,
+            threads,
+            block_size,
+            work_dim,
+            pointer_align,
+            private_bytes,
+            debug,
+        } = options;
         // What is only printed does not matter.
         let DebugOptions {
             passes,
@@ -100,9 +109,10 @@ impl Hash {
         } = debug;
         self.number(*opt_level as u64);
         self.number(*init_regs as u64);
-        for n in [max_gprs, threads, bisect_limit] {
+        for n in [max_gprs, threads, work_dim, bisect_limit] {
             self.maybe(*n, |h, n| h.number(n.into()));
         }
+        self.maybe(*block_size, |h, size| size.iter().for_each(|&n| h.number(n.into())));
         self.number((*pointer_align).into());
         self.number((*private_bytes).into());
         self.maybe(passes.as_ref(), |h, passes| {

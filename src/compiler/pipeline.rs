@@ -48,6 +48,7 @@ impl<'a> Compile<'a> {
     /// Phase `Front` to phase `Legal`; and what the program uses, which lowering would hide.
     pub fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
         let (chip, abi, options) = (self.compiler.chip, &self.compiler.abi, &self.compiler.options);
+        program.block_size = program.block_size.or(options.block_size);
         check_limits(program, chip)?;
         self.verify(program, Phase::Front, "the front-end")?;
         self.passes(Stage::Front, program)?;

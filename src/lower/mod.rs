@@ -160,7 +160,7 @@ fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Ste
             match step {
                 Step::Buffers => buffers::run(f, abi, options.pointer_align, &launch),
                 Step::Lanes => lanes::run(f, chip),
-                Step::Sysval => sysval::run(f, abi, block_size),
+                Step::Sysval => sysval::run(f, abi, block_size, options.work_dim),
                 Step::Textures => textures::run(f, chip, abi, stage),
                 Step::Surfaces => surfaces::run(f, chip, abi, &mut library),
                 Step::Split => split::run(f),

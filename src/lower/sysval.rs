@@ -1,7 +1,7 @@
 //! System values that the chip has no special register for.
 //!
-//! On Kepler the sizes of block and grid are words of the driver's constant bank; a declared block size is a
-//! constant everywhere. The number of a warp, and how many there are, follow from the thread's coordinates: the
+//! On Kepler the sizes of block and grid are words of the driver's constant bank; a block size that is declared, or
+//! known of all launches, is a constant everywhere, and so is a known number of dimensions. The number of a warp, and how many there are, follow from the thread's coordinates: the
 //! hardware packs threads into warps in x, then y, then z.
 
 use super::expand::expand;
@@ -15,11 +15,11 @@ pub fn concerns(i: &Inst) -> bool {
 }
 
 /// Lowers all reads of system values of a function to special registers, constant memory and arithmetic.
-pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>) -> bool {
+pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: Option<u32>) -> bool {
     expand(f, concerns, |b, i| {
         let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };
         let Some(&d) = i.dsts.first() else { return false };
-        let place = Place { abi, block_size };
+        let place = Place { abi, block_size, work_dim };
         let value = match sv {
             Sv::WarpId => warp_id(b, &place),
             Sv::NumWarps => warp_count(b, &place),
@@ -37,6 +37,7 @@ pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>) -> bool {
 struct Place<'a> {
     abi: &'a Abi,
     block_size: Option<[u32; 3]>,
+    work_dim: Option<u32>,
 }
 
 impl Place<'_> {
@@ -55,6 +56,9 @@ impl Place<'_> {
         };
         if let (Some(size), 0..3) = (self.block_size, word) {
             return Some(Src::imm(size[word]));
+        }
+        if let (Some(dimensions), Sv::WorkDim) = (self.work_dim, sv) {
+            return Some(Src::imm(dimensions));
         }
         if self.abi.sizes_in_sregs && sv != Sv::WorkDim {
             return None;

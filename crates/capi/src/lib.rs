@@ -102,6 +102,11 @@ pub struct nvir_options {
     pub private_bytes: u32,
     /// Milliseconds that a compile may take; 0: as long as it takes.
     pub milliseconds: u32,
+    /// Threads in x, y and z of every block that will be launched, where the program does not declare it: the code is for
+    /// that size alone; 0, 0, 0: not known.
+    pub block_size: [u32; 3],
+    /// Dimensions of every grid that will be launched, 1 to 3; 0: not known.
+    pub work_dim: u32,
 }
 
 impl nvir_options {
@@ -114,6 +119,8 @@ impl nvir_options {
         pointer_align: 4,
         private_bytes: 0,
         milliseconds: 0,
+        block_size: [0; 3],
+        work_dim: 0,
     };
 }
 
@@ -293,6 +300,8 @@ pub unsafe extern "C" fn nvir_compiler_new(
             init_regs,
             max_gprs: some(o.max_gprs),
             threads: some(o.threads),
+            block_size: Some(o.block_size).filter(|&size| size != [0; 3]),
+            work_dim: some(o.work_dim),
             pointer_align: o.pointer_align,
             private_bytes: o.private_bytes,
             ..Options::default()

@@ -73,6 +73,26 @@ pub struct Args {
     /// Threads of the largest block to be launched, where the program does not declare it
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
+    /// Threads of every block to be launched in x, y and z, where the program does not declare it: the code is for that
+    /// size alone
+    #[arg(long, value_parser = block, value_name = "X,Y,Z")]
+    block: Option<[u32; 3]>,
+    /// Dimensions of every grid to be launched: 1 to 3
+    #[arg(long, value_name = "N")]
+    work_dim: Option<u32>,
+}
+
+/// `64`, `8,8` or `8,8,1`.
+fn block(text: &str) -> Result<[u32; 3], String> {
+    let mut size = [1; 3];
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err("a block has three dimensions at most".into());
+    }
+    for (to, part) in size.iter_mut().zip(parts) {
+        *to = part.parse().map_err(|_| format!("`{part}` is no number of threads"))?;
+    }
+    Ok(size)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -105,6 +125,8 @@ pub fn run(a: Args) -> ExitCode {
         init_regs: a.init_regs,
         max_gprs: a.max_gprs,
         threads: a.threads,
+        block_size: a.block,
+        work_dim: a.work_dim,
         pointer_align: a.pointer_align,
         private_bytes: a.private_bytes,
         debug: DebugOptions {
