@@ -167,6 +167,15 @@ typedef struct nvir_options {
    Milliseconds that a compile may take; 0: as long as it takes.
    */
   uint32_t milliseconds;
+  /*
+   Threads in x, y and z of every block that will be launched, where the program does not declare it: the code is for
+   that size alone; 0, 0, 0: not known.
+   */
+  uint32_t block_size[3];
+  /*
+   Dimensions of every grid that will be launched, 1 to 3; 0: not known.
+   */
+  uint32_t work_dim;
 } nvir_options;
 
 /*
