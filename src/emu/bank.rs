@@ -34,6 +34,14 @@ impl Bank {
         }
     }
 
+    /// The bytes, where it has its own.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Bank::Bytes(bytes) => Some(bytes),
+            Bank::Memory { .. } => None,
+        }
+    }
+
     /// Writes `data` at a byte offset of bytes, which grow as needed up to [`CONST_BANK_BYTES`]; the rest is dropped. A
     /// bank in memory is replaced.
     pub(super) fn set(&mut self, offset: usize, data: &[u8]) {

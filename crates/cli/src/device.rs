@@ -1,12 +1,13 @@
 //! Fixtures through the driver: `--device virtual` or a render node; and `nvir devices`.
 
 use crate::out::say;
-use nvir::Chip;
 use nvir::driver::constants::Range;
 use nvir::emu::{self, ImageDesc};
 use nvir::fixture::Settings;
-use nvir::fixture::kernel::{Kernel, LaunchError};
+use nvir::fixture::kernel::{self, Kernel, LaunchError};
 use nvir::fixture::machine::{Emulator, Machine, Setup};
+use nvir::image::cubin;
+use nvir::{Chip, Shader};
 use nvir_driver::{Buffer, Context, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -116,10 +117,6 @@ impl OnDevice {
     }
 
     fn run(&self, kernel: &nvir::Shader, setup: &Setup) -> Result<(), LaunchError> {
-        let refused = |e: Error| match e {
-            Error::Lost(why) => LaunchError::Lost(why),
-            e => LaunchError::Setup(e.to_string()),
-        };
         let parts = |all: &BTreeMap<u32, Range>| {
             all.iter().map(|(&n, r)| Ok((n, self.range(r)?))).collect::<Result<Vec<_>, String>>()
         };
@@ -141,7 +138,7 @@ impl OnDevice {
             bind().map_err(LaunchError::Setup)?;
         let reached: Vec<Buffer> = self.buffers.values().map(|s| s.buffer.clone()).collect();
         let mut context = self.context.borrow_mut();
-        let kernel = context.kernel(kernel).map_err(refused)?;
+        let kernel = context.kernel(kernel).map_err(failed)?;
         let launch = Launch {
             shared_bytes: setup.shared_dynamic,
             input: &setup.input,
@@ -154,8 +151,43 @@ impl OnDevice {
             reached,
             ..Launch::new(&kernel, setup.grid, setup.block)
         };
-        context.launch(&launch).map_err(refused)?;
-        context.finish().map_err(refused)
+        context.launch(&launch).map_err(failed)?;
+        context.finish().map_err(failed)
+    }
+}
+
+/// What a driver's error means to a test.
+fn failed(e: Error) -> LaunchError {
+    match e {
+        Error::Lost(why) => LaunchError::Lost(why),
+        e => LaunchError::Setup(e.to_string()),
+    }
+}
+
+impl OnDevice {
+    /// A kernel of a cubin: its constant banks are filled as CUDA's driver fills them.
+    fn run_cuda(&mut self, file: &cubin::Cubin, name: &str, setup: &Setup) -> Result<(), LaunchError> {
+        let kernel = file.kernel(name).map_err(|e| LaunchError::Setup(e.to_string()))?;
+        let kernel = kernel::place(file, kernel, self).map_err(LaunchError::Setup)?;
+        let program = emu::Program::from_cubin(file.chip, &kernel);
+        let Setup { grid, block, input, shared_dynamic, .. } = setup;
+        let cuda = emu::cuda::launch(&program, &kernel, *grid, *block, input, *shared_dynamic);
+        let banks = (0u8..).zip(&cuda.consts);
+        let banks = banks.filter_map(|(n, b)| Some((n, b.bytes().filter(|b| !b.is_empty())?.to_vec())));
+        let shader = Shader {
+            gprs: cuda.gprs,
+            local_bytes: cuda.local_bytes,
+            shared_bytes: cuda.shared_bytes,
+            // The file's is the largest that may be launched.
+            block_size: None,
+            ..Shader::assembled(file.chip, kernel.clone())
+        };
+        let reached = self.buffers.values().map(|s| s.buffer.clone()).collect();
+        let context = self.context.get_mut();
+        let kernel = context.kernel(&shader).map_err(failed)?;
+        let launch = Launch { banks: banks.collect(), reached, ..Launch::new(&kernel, *grid, *block) };
+        context.launch(&launch).map_err(failed)?;
+        context.finish().map_err(failed)
     }
 }
 
@@ -208,9 +240,7 @@ impl Machine for OnDevice {
     ) -> Result<emu::Stats, LaunchError> {
         match kernel {
             Kernel::Ours { shader, .. } => self.run(shader, setup).map(|()| emu::Stats::default()),
-            Kernel::Cuda { .. } => Err(LaunchError::Setup(
-                "kernels of cubins want what CUDA's driver sets up: they run in the emulator only".into(),
-            )),
+            Kernel::Cuda { file, name } => self.run_cuda(file, name, setup).map(|()| emu::Stats::default()),
         }
     }
 }

@@ -22,8 +22,8 @@ const FLUSH_WORDS: usize = 1 << 16;
 pub(crate) const STAGING_BYTES: u64 = 4 << 20;
 /// Bytes of a constant bank.
 pub(crate) const BANK_BYTES: u64 = 64 << 10;
-/// Constant banks that have memory of their own.
-const BANKS: u64 = 16;
+/// Constant banks, each with memory of its own: the ABI has 16, CUDA's code for Fermi uses two more.
+pub(crate) const BANKS: u64 = 18;
 
 /// A channel of a card with its state. Calls queue commands; [`Context::read`], [`Context::finish`] and [`Context::wait`] submit
 /// and wait.

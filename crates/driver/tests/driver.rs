@@ -209,6 +209,29 @@ fn time_goes_on_from_stamp_to_stamp() {
     }
 }
 
+/// For code of another ABI: the banks are what the caller says, and nothing else.
+#[test]
+fn constant_banks_can_be_given_as_bytes() {
+    for chip in CHIPS {
+        let mut c = context(chip);
+        let mut shader = compile(chip, SCALE);
+        shader.block_size = None;
+        let (kernel, buffer) = (c.kernel(&shader).expect("code"), c.buffer(128).expect("memory"));
+        let abi = nvir::driver::Abi::nvc0(chip);
+        // The buffer's entry in the driver's bank, and the uniform.
+        let mut own = vec![0; 0x300];
+        own[usize::from(abi.buf_info)..][..8].copy_from_slice(&buffer.address().to_le_bytes());
+        own[usize::from(abi.buf_info) + 8..][..4].copy_from_slice(&128u32.to_le_bytes());
+        let banks = vec![(0, 7u32.to_le_bytes().to_vec()), (abi.aux_bank, own)];
+        let launch = Launch::new(&kernel, [1, 1, 1], [32, 1, 1]);
+        c.launch(&Launch { banks, reached: vec![buffer.clone()], ..launch.clone() }).expect("queued");
+        assert_eq!(c.read(&buffer.whole()).expect("done"), words([21; 32]), "{chip}");
+        for bad in [vec![(18, vec![0; 4])], vec![(0, vec![0; 65537])]] {
+            assert!(matches!(c.launch(&Launch { banks: bad, ..launch.clone() }), Err(Error::Invalid(_))));
+        }
+    }
+}
+
 /// Texels go to where the layout says they are, whatever the kind of image, and come back.
 #[test]
 fn images_lie_as_textures_and_surfaces_want_them() {

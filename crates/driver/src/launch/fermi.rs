@@ -4,14 +4,12 @@
 use super::Request;
 use crate::class::compute::*;
 use crate::commands::Subchannel::Compute;
-use crate::context::Context;
+use crate::context::{BANKS, Context};
 use crate::setup::{STACK_BYTES, halves};
 use nvir::driver::surface::{self, View};
 use nvir::format::{Format, Kind};
 use nvir::tiling::Order;
 
-/// Constant banks that may be bound.
-const BANKS: u8 = 16;
 /// Surface slots, and the format word of one that is empty.
 const IMAGES: u32 = 8;
 const NO_IMAGE: u32 = 0x1_4000;
@@ -21,12 +19,11 @@ const IMAGE_LINEAR: u32 = 1 << 20;
 impl Context {
     pub(super) fn launch_fermi(&mut self, r: &Request) {
         let c = &mut self.commands;
-        for index in 0..BANKS {
+        for index in 0..BANKS as u8 {
             match r.banks.iter().find(|b| b.index == index) {
                 Some(bank) => {
                     let [high, low] = halves(bank.address);
-                    // The size counts 16 bytes; behind the end there is memory of the same buffer.
-                    c.methods(Compute, CB_SIZE, &[bank.bytes, high, low]);
+                    c.methods(Compute, CB_SIZE, &[bank.size(), high, low]);
                     c.methods(Compute, CB_BIND, &[u32::from(index) << 8 | 1]);
                 }
                 None => c.methods(Compute, CB_BIND, &[u32::from(index) << 8]),

@@ -75,7 +75,7 @@ fn descriptor(r: &Request) -> [u32; 64] {
         let i = usize::from(bank.index);
         d[20] |= 1 << i;
         d[29 + 2 * i] = bank.address as u32;
-        d[30 + 2 * i] = (bank.address >> 32) as u32 & 0xff | bank.bytes << 15;
+        d[30 + 2 * i] = (bank.address >> 32) as u32 & 0xff | bank.size() << 15;
     }
     d[45] = r.local.next_multiple_of(16) | r.barriers << 27;
     d[46] = r.gprs << 24;

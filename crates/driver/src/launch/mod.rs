@@ -6,7 +6,7 @@ mod kepler;
 use crate::Kernel;
 use crate::class::compute;
 use crate::commands::Subchannel;
-use crate::context::{BANK_BYTES, Context};
+use crate::context::{BANK_BYTES, BANKS, Context};
 use crate::error::{Error, Result, invalid};
 use crate::image::Image;
 use crate::memory::{Buffer, Slice};
@@ -51,6 +51,9 @@ pub struct Launch<'a> {
     pub bindless_images: Vec<(u32, Image)>,
     /// Textures with their samplers.
     pub textures: Vec<(u32, Image, Sampler)>,
+    /// Constant banks with these bytes, all that there are, in place of what the driver's ABI has in them: for code of
+    /// another one. Then nothing else of constants, buffers and textures is bound.
+    pub banks: Vec<(u8, Vec<u8>)>,
     /// Buffers that the kernel reaches by addresses in its input or in memory.
     pub reached: Vec<Buffer>,
 }
@@ -70,6 +73,7 @@ impl<'a> Launch<'a> {
             images: Vec::new(),
             bindless_images: Vec::new(),
             textures: Vec::new(),
+            banks: Vec::new(),
             reached: Vec::new(),
         }
     }
@@ -101,8 +105,15 @@ struct Request {
     images: Vec<(u32, View)>,
 }
 
-/// Banks begin at multiples of this.
+/// Banks begin at multiples of this, and have as many bytes (Mesa `nvc0_set_constant_buffer`).
 const BANK_ALIGN: u64 = 256;
+
+impl Bank {
+    /// The size as the hardware is told. What lies behind the end is memory of the same buffer, which ends with a page.
+    fn size(&self) -> u32 {
+        self.bytes.next_multiple_of(BANK_ALIGN as u32)
+    }
+}
 
 impl Context {
     /// Queues a launch.
@@ -153,7 +164,12 @@ impl Context {
         };
         self.reserve_local(request.local, request.stack)?;
         let textures = self.bind_textures(launch)?;
-        let banks = self.bind_constants(launch, grid, &textures)?;
+        let banks = match launch.banks.is_empty() {
+            true => self.bind_constants(launch, grid, &textures)?,
+            false => {
+                launch.banks.iter().map(|(n, bytes)| self.fill_bank(*n, bytes)).collect::<Result<_>>()?
+            }
+        };
         let request = Request { banks, textures, ..request };
         for buffer in &launch.reached {
             self.using(&buffer.shared);
@@ -272,6 +288,9 @@ impl Context {
     }
 
     fn fill_bank(&mut self, index: u8, bytes: &[u8]) -> Result<Bank> {
+        if u64::from(index) >= BANKS || bytes.len() as u64 > BANK_BYTES {
+            return invalid(format!("{} bytes for constant bank {index}", bytes.len()));
+        }
         self.upload(self.bank_address(index), bytes)?;
         Ok(self.own_bank(index, bytes.len() as u64))
     }
