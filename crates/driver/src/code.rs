@@ -57,8 +57,8 @@ impl CodeHeap {
         self.shared.memory.address
     }
 
-    pub fn memory(&self) -> Option<Memory> {
-        Some(self.shared.memory)
+    pub fn memory(&self) -> Memory {
+        self.shared.memory
     }
 }
 

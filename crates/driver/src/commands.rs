@@ -76,7 +76,7 @@ impl Commands {
 
     /// A 64-bit address for two methods: high word, low word.
     pub fn address(&mut self, at: Subchannel, method: u32, address: u64) {
-        self.methods(at, method, &[(address >> 32) as u32, address as u32]);
+        self.methods(at, method, &halves(address));
     }
 
     /// Any number of words for one method.
@@ -105,6 +105,11 @@ impl Commands {
         self.packet(Kind::IncreasingOnce, at, method, bytes as usize / 4 + 1, &[start]);
         self.parts.push(Part::Memory(memory, offset, bytes));
     }
+}
+
+/// The high and the low word.
+pub(crate) fn halves(x: u64) -> [u32; 2] {
+    [(x >> 32) as u32, x as u32]
 }
 
 /// Bytes as words; the last one is filled with zeros.

@@ -2,8 +2,8 @@
 
 use crate::class::{self, OBJECT, compute};
 use crate::code::CodeHeap;
-use crate::commands::{Commands, Part, Subchannel};
-use crate::device::{Alloc, Device, Domain, Memory, Push};
+use crate::commands::{Commands, Part, Subchannel, halves};
+use crate::device::{Alloc, Device, Domain, Push};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Shared};
 use crate::setup::{self, LocalArea};
@@ -174,12 +174,11 @@ impl Context {
             self.device.wait(&self.push.memory)?;
             self.push_at = 0;
         }
-        let mut memory: Vec<Memory> = vec![self.push.memory];
-        let fixed = [&self.fence, &self.constants, &self.staging];
-        memory.extend(fixed.map(|s| s.memory));
-        memory.extend(self.code.memory().into_iter().chain(self.tables.memory()).chain(self.local.memory()));
-        let fixed: Vec<u32> = memory.iter().map(|m| m.handle).collect();
-        memory.extend(self.used.values().map(|s| s.memory).filter(|m| !fixed.contains(&m.handle)));
+        // The context's own, the commands first; then what else they use.
+        let own = [&self.push, &self.fence, &self.constants, &self.staging].map(|s| s.memory);
+        let mut memory = own.to_vec();
+        memory.extend([self.code.memory(), self.tables.memory(), self.local.memory()]);
+        memory.extend(self.used.values().map(|s| s.memory));
         let mut pushes = Vec::new();
         for part in &commands.parts {
             match part {
@@ -236,7 +235,7 @@ impl Context {
 
     /// Lets the engine write when all before has been done.
     pub(crate) fn release(&mut self, address: u64, sequence: u32, what: u32) {
-        let [high, low] = [(address >> 32) as u32, address as u32];
+        let [high, low] = halves(address);
         self.commands.methods(Subchannel::Compute, compute::QUERY_ADDRESS, &[high, low, sequence, what]);
     }
 

@@ -3,6 +3,14 @@
 use crate::Result;
 use nvir::Chip;
 
+/// Multiprocessors of a card whose kernel driver does not tell (Mesa `nvc0_screen.c`), and of the virtual one.
+pub(crate) fn usual_multiprocessors(chip: Chip) -> u32 {
+    match chip {
+        Chip::Gk104 => 8,
+        Chip::Gf100 | Chip::Gk110 => 16,
+    }
+}
+
 /// Where memory lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Domain {

@@ -2,7 +2,7 @@
 //! (`nvc0_screen_compute_setup`), `nve4_compute.c`.
 
 use crate::class::compute::*;
-use crate::commands::Subchannel::Compute;
+use crate::commands::{Subchannel::Compute, halves};
 use crate::context::Context;
 use crate::device::{Alloc, Device, Domain, Memory};
 use crate::error::Result;
@@ -58,8 +58,8 @@ impl LocalArea {
         Ok(LocalArea { shared, thread_bytes, stack_bytes, per_mp })
     }
 
-    pub fn memory(&self) -> Option<Memory> {
-        Some(self.shared.memory)
+    pub fn memory(&self) -> Memory {
+        self.shared.memory
     }
 }
 
@@ -96,10 +96,6 @@ fn local_area(c: &mut Context) {
             }
         }
     }
-}
-
-pub(crate) fn halves(x: u64) -> [u32; 2] {
-    [(x >> 32) as u32, x as u32]
 }
 
 /// Queues the state of a new channel.

@@ -37,8 +37,8 @@ impl Tables {
         self.shared.memory.address
     }
 
-    pub fn memory(&self) -> Option<Memory> {
-        Some(self.shared.memory)
+    pub fn memory(&self) -> Memory {
+        self.shared.memory
     }
 }
 

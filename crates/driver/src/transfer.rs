@@ -1,11 +1,10 @@
 //! Bytes on their way: from the command stream, from memory to memory, and to and from the host.
 
 use crate::class::{copy, m2mf, upload};
-use crate::commands::{Subchannel, words};
+use crate::commands::{Subchannel, halves, words};
 use crate::context::{Context, STAGING_BYTES};
 use crate::error::{Result, invalid};
 use crate::memory::Slice;
-use crate::setup::halves;
 use nvir::Chip;
 
 /// Bytes that go with the commands; more are copied from memory that both sides see.

@@ -1,6 +1,6 @@
 //! The virtual GPU in this process.
 
-use crate::device::{Alloc, Device, Domain, Memory, Push};
+use crate::device::{Alloc, Device, Domain, Memory, Push, usual_multiprocessors};
 use crate::{Error, Result};
 use nvir::Chip;
 use nvir_vgpu::{BufferUse, Config, ErrorKind, File, GemNew, Gpu, Owned, domain};
@@ -53,10 +53,7 @@ impl Device for VirtualDevice {
     }
 
     fn multiprocessors(&self) -> u32 {
-        match self.chip() {
-            Chip::Gk104 => 8,
-            Chip::Gf100 | Chip::Gk110 => 16,
-        }
+        usual_multiprocessors(self.chip())
     }
 
     fn time(&self) -> Result<u64> {

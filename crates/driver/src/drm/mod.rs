@@ -2,7 +2,7 @@
 
 mod sys;
 
-use crate::device::{Alloc, Device, Domain, Memory, Push};
+use crate::device::{Alloc, Device, Domain, Memory, Push, usual_multiprocessors};
 use crate::error::{Error, Result};
 use nvir::Chip;
 use rustix::fd::OwnedFd;
@@ -121,7 +121,7 @@ impl RenderNode {
         };
         // Not all kernels tell.
         let units = param(&fd, GRAPH_UNITS).map(|v| (v >> 8) as u32 & 0xffff).ok().filter(|&n| n != 0);
-        let units = units.unwrap_or(if chip == Chip::Gk104 { 8 } else { 16 });
+        let units = units.unwrap_or(usual_multiprocessors(chip));
         Ok(RenderNode { fd, chip, units, mappings: Mutex::default() })
     }
 

@@ -3,9 +3,9 @@
 
 use super::Request;
 use crate::class::compute::*;
-use crate::commands::Subchannel::Compute;
+use crate::commands::{Subchannel::Compute, halves};
 use crate::context::{BANKS, Context};
-use crate::setup::{STACK_BYTES, halves};
+use crate::setup::STACK_BYTES;
 use nvir::driver::surface::{self, View};
 use nvir::format::{Format, Kind};
 use nvir::tiling::Order;

@@ -2,7 +2,7 @@
 
 use super::Request;
 use crate::class::{compute, upload};
-use crate::commands::{Subchannel::Compute, words};
+use crate::commands::Subchannel::Compute;
 use crate::context::Context;
 use crate::error::{Result, invalid};
 use crate::memory::Slice;
@@ -19,8 +19,8 @@ impl Context {
         // A descriptor is used again when 63 launches have come between, all of which have ended.
         self.descriptor = (self.descriptor + 1) % DESCRIPTORS;
         let at = self.descriptors_address() + u64::from(self.descriptor) * DESCRIPTOR_BYTES;
-        let bytes: Vec<u8> = descriptor(r).iter().flat_map(|w| w.to_le_bytes()).collect();
-        self.upload_compute(at, &words(&bytes), bytes.len() as u32);
+        self.upload_to(at, DESCRIPTOR_BYTES as u32);
+        self.commands.start_with_data(Compute, upload::EXEC, upload::LINEAR_COMPUTE, &descriptor(r));
         if let Some(grid) = indirect {
             self.using(&grid.buffer.shared);
             // x and y are words there; z is the upper half of y's word.
@@ -36,17 +36,15 @@ impl Context {
         Ok(())
     }
 
-    /// Writes words through the compute class, in order with launches.
-    fn upload_compute(&mut self, address: u64, data: &[u32], bytes: u32) {
+    /// Says where the next upload through the compute class goes, which is in order with launches.
+    fn upload_to(&mut self, address: u64, bytes: u32) {
         self.commands.address(Compute, upload::DST_ADDRESS, address);
         self.commands.methods(Compute, upload::LINE_LENGTH, &[bytes, 1]);
-        self.commands.start_with_data(Compute, upload::EXEC, upload::LINEAR_COMPUTE, data);
     }
 
-    /// The same with the data in memory: a few words.
+    /// Writes a few words that are in memory.
     pub(super) fn upload_from(&mut self, address: u64, from: &Slice) {
-        self.commands.address(Compute, upload::DST_ADDRESS, address);
-        self.commands.methods(Compute, upload::LINE_LENGTH, &[from.bytes as u32, 1]);
+        self.upload_to(address, from.bytes as u32);
         let memory = (from.buffer.shared.clone(), from.offset, from.bytes as u32);
         self.commands.start_with_memory(Compute, upload::EXEC, upload::LINEAR_COMPUTE, memory);
     }

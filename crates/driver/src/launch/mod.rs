@@ -149,20 +149,8 @@ impl Context {
         }
         self.check_limits(launch, grid)?;
         let shader = &launch.kernel.shader;
-        let request = Request {
-            entry: self.place(launch.kernel)?,
-            grid,
-            block: launch.block,
-            gprs: shader.launch_gprs(),
-            shared: shader.shared_bytes + launch.shared_bytes,
-            local: shader.local_bytes,
-            stack: shader.stack_bytes,
-            barriers: shader.barriers,
-            banks: Vec::new(),
-            textures: Vec::new(),
-            images: launch.images.iter().map(|(n, i)| (*n, i.layout().view())).collect(),
-        };
-        self.reserve_local(request.local, request.stack)?;
+        let entry = self.place(launch.kernel)?;
+        self.reserve_local(shader.local_bytes, shader.stack_bytes)?;
         let textures = self.bind_textures(launch)?;
         let banks = match launch.banks.is_empty() {
             true => self.bind_constants(launch, grid, &textures)?,
@@ -170,7 +158,19 @@ impl Context {
                 launch.banks.iter().map(|(n, bytes)| self.fill_bank(*n, bytes)).collect::<Result<_>>()?
             }
         };
-        let request = Request { banks, textures, ..request };
+        let request = Request {
+            entry,
+            grid,
+            block: launch.block,
+            gprs: shader.launch_gprs(),
+            shared: shader.shared_bytes + launch.shared_bytes,
+            local: shader.local_bytes,
+            stack: shader.stack_bytes,
+            barriers: shader.barriers,
+            banks,
+            textures,
+            images: launch.images.iter().map(|(n, i)| (*n, i.layout().view())).collect(),
+        };
         for buffer in &launch.reached {
             self.using(&buffer.shared);
         }
