@@ -47,7 +47,8 @@ impl<'a> Compile<'a> {
 
     /// Phase `Front` to phase `Legal`; and what the program uses, which lowering would hide.
     pub fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
-        let (chip, abi, options) = (self.compiler.chip, &self.compiler.abi, &self.compiler.options);
+        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        let abi = self.compiler.abi_of(program.stage());
         program.block_size = program.block_size.or(options.block_size);
         check_limits(program, chip)?;
         self.verify(program, Phase::Front, "the front-end")?;
@@ -72,7 +73,9 @@ impl<'a> Compile<'a> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         uses.constants = resources::constants(program);
         let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
-        let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
+        // No block has to fit where there are none.
+        let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
+        let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
         let target = ra::Target {
             chip,
             gpr_limit: limit,
