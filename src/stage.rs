@@ -160,6 +160,11 @@ impl Semantic {
         (index < count).then(|| first.with_index(index))
     }
 
+    /// All of them, each with all its indices, in the order of their names' table.
+    pub fn all() -> impl Iterator<Item = Semantic> {
+        NAMES.iter().flat_map(|&(first, _, count)| (0..count).map(move |n| first.with_index(n)))
+    }
+
     fn with_index(self, n: u8) -> Semantic {
         match self {
             Semantic::Generic(_) => Semantic::Generic(n),
@@ -309,9 +314,8 @@ mod tests {
     #[test]
     fn attributes_of_a_vertex_do_not_overlap() {
         let mut taken = std::collections::BTreeMap::new();
-        let all = NAMES.iter().flat_map(|&(first, _, count)| (0..count).map(move |n| first.with_index(n)));
         // The last generic attribute lies where the clip vertex does, which never leaves a shader.
-        for s in all.filter(|s| !s.is_per_patch() && *s != Semantic::ClipVertex) {
+        for s in Semantic::all().filter(|s| !s.is_per_patch() && *s != Semantic::ClipVertex) {
             let Some(address) = s.address() else { continue };
             for c in 0..u32::from(s.components()) {
                 assert_eq!(taken.insert(address + 4 * c, s), None, "{s}");

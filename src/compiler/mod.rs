@@ -34,6 +34,7 @@ mod pipeline;
 mod resources;
 
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
+pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
 pub use cancel::Cancel;
 pub use error::CompileError;

@@ -121,6 +121,7 @@ impl<'a> Compile<'a> {
             block_size: program.block_size,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
+            stage: None,
             code: section.words,
             lines: section.lines,
         })

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::out;
 use nvir::Chip;
-use nvir::compiler::{DebugOptions, Options, Report};
+use nvir::compiler::{DebugOptions, Options, Report, StageOptions};
 use nvir::image::{Uses, cubin, listing};
 use nvir::{Cancel, Compiler, InitRegs, Language, OptLevel, Shader, Source};
 use std::io::IsTerminal;
@@ -129,6 +129,7 @@ pub fn run(a: Args) -> ExitCode {
         work_dim: a.work_dim,
         pointer_align: a.pointer_align,
         private_bytes: a.private_bytes,
+        stage: StageOptions::default(),
         debug: DebugOptions {
             passes: a.passes.as_ref().map(|_| common::names(&a.passes)),
             bisect_limit: a.bisect_limit,
