@@ -32,6 +32,7 @@ mod cancel;
 mod error;
 mod pipeline;
 mod resources;
+mod stage;
 
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
@@ -249,7 +250,7 @@ impl Compiler {
             entry: source.entry,
             pointer_align: self.options.pointer_align,
             private_bytes: self.options.private_bytes,
-            clip_planes: 0,
+            clip_planes: self.options.stage.clip_planes,
             clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
         };
         match source.language {

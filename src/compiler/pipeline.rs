@@ -8,8 +8,8 @@
 //! violated invariant is an error of its own kind.
 
 use super::cancel::Cancel;
-use super::resources;
 use super::{Compiler, Report};
+use super::{resources, stage};
 use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
@@ -104,6 +104,9 @@ impl<'a> Compile<'a> {
         let section = self
             .timed("layout", || layout::section(chip, &code))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        let interface = program.interface.as_deref();
+        let stage =
+            interface.map(|i| Box::new(stage::graphics(chip, program, i, alloc.local_bytes, section.fixups)));
         Ok(Shader {
             chip,
             entry_name: program.funcs[program.entry].name.clone(),
@@ -121,7 +124,7 @@ impl<'a> Compile<'a> {
             block_size: program.block_size,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
-            stage: None,
+            stage,
             code: section.words,
             lines: section.lines,
         })

@@ -108,6 +108,8 @@ properties! {
     reads_framebuffer: u8,
     /// Fragment: it must run for each sample.
     per_sample: u8,
+    /// Vertex: base vertex, base instance or the number of the draw are read.
+    draw_parameters: u8,
     /// Vertex: one more than the number of the input that the edge flag is copied from.
     edge_flag: u8,
 }

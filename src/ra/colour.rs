@@ -212,7 +212,8 @@ impl<'a> Colour<'a> {
         };
         if let Some(seat) = seat {
             let window = self.hints.windows[seat.window as usize];
-            if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted, &keep_out) {
+            if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted, &keep_out)
+            {
                 return Ok(r);
             }
         }
@@ -227,7 +228,9 @@ impl<'a> Colour<'a> {
             return Ok(wanted);
         }
         let open = file.free.lowest_without(&[&file.kept_mask, &keep_out]);
-        let open = open.or_else(|| file.free.lowest_without(&[&file.kept_mask])).or_else(|| file.free.lowest_without(&[]));
+        let open = open
+            .or_else(|| file.free.lowest_without(&[&file.kept_mask]))
+            .or_else(|| file.free.lowest_without(&[]));
         open.ok_or_else(|| self.pressure())
     }
 

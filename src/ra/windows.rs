@@ -122,7 +122,9 @@ impl Colour<'_> {
         let number = w.iter().find_map(|&v| self.hints.seat(v)).map_or(u32::MAX - 1, |s| s.window);
         let wishes: ArrayVec<u8, 4> = w.iter().map(|&v| self.wish(v)).collect();
         let keep_out: ArrayVec<Mask, 4> = match kind {
-            Kind::Written if !self.results.is_empty() => w.iter().map(|&v| self.results.keep_out(v)).collect(),
+            Kind::Written if !self.results.is_empty() => {
+                w.iter().map(|&v| self.results.keep_out(v)).collect()
+            }
             _ => ArrayVec::new(),
         };
         for base in (0..=self.gprs.n.saturating_sub(w.len())).step_by(align) {

@@ -163,6 +163,11 @@ impl Registers {
         let per_sample =
             |d: &Decl| matches!(d.semantic, Some((ast::Semantic::SampleId | ast::Semantic::SamplePos, _)));
         p.per_sample = ast.decls.iter().any(per_sample).into();
+        let draw = |d: &Decl| {
+            use ast::Semantic::{BaseInstance, BaseVertex, DrawId};
+            matches!(d.semantic, Some((BaseVertex | BaseInstance | DrawId, _)))
+        };
+        p.draw_parameters = ast.decls.iter().any(draw).into();
         p.reads_framebuffer = ast.code.iter().any(|i| i.op == Opcode::FBFETCH).into();
     }
 
