@@ -11,7 +11,7 @@
 
 use super::colour::Colour;
 use super::file::Mask;
-use super::hints::NONE;
+use super::hints::{Chain, NONE};
 use super::operands::{self, Window};
 use super::{Phys, RaError};
 use crate::ir::{Class, ValueId};
@@ -172,6 +172,9 @@ impl Colour<'_> {
         let wanted = self.hints.wanted(v);
         if wanted != NONE {
             return wanted;
+        }
+        if let Chain::Register(r) = self.hints.chain(v) {
+            return r;
         }
         let Some(seat) = self.hints.seat(v) else { return NONE };
         let window = &self.hints.windows[seat.window as usize];
