@@ -1,0 +1,235 @@
+//! Values that live across very many blocks go to local memory before registers are assigned.
+//!
+//! ```text
+//! loop b1 exit b9                    n loops, each around the next, with a counter each: every counter is alive in
+//!   %i = phi ..                      all blocks inside, n * n pairs of value and block. Of 10,000 loops these would
+//!   loop b2 exit b8                  take minutes and gigabytes, and nearly all are in memory in the end.
+//!     ..
+//! ```
+//!
+//! Everything here works on lists of which values are alive in which blocks. Where those grow beyond what is in proportion
+//! to the code ([`liveness`]), which no ordinary program meets, the values that need most of it leave the lists: right
+//! after its definition such a value is stored, and the first reader of each other block loads it (a constant is made again
+//! instead). Then it lives in single blocks only. A predicate is 0 or 1 in memory. Block parameters stay what they are and
+//! are stored where their block begins, so edges are none of our business.
+//!
+//! Slots are words below the spill slots. Two values share one if the stretches of the layout in which they can be alive
+//! have no block in common: from the block of the definition to the last reader or, where that is in loops that the
+//! definition is not in, to the end of the outermost of them. Since each block comes after what dominates it and constructs
+//! lie together, nothing else can be between definition and reader.
+
+use super::{abi, remat};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::{Liveness, far_values, inst_blocks};
+use crate::ir::{BlockId, Def, Function, InstId, Op, Term, ValueId};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Live-in values for each instruction and block: real programs have three at most, so large ones stay far below it.
+const LIVE_FOR_EACH: usize = 32;
+/// As many are always allowed.
+const LIVE_ANYWAY: usize = 1 << 16;
+
+/// Liveness of a function, in which values have gone to memory from `base` on if there would be too much of it, or by
+/// force; and the end of what they take there.
+pub fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
+    let most = LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len());
+    match Liveness::within(f, cfg, most) {
+        Some(live) if !force => (live, base),
+        _ => {
+            // At most so many for each value are left.
+            let far = far_values(f, cfg, if force { 0 } else { LIVE_FOR_EACH });
+            let end = to_memory(f, cfg, &far, base);
+            (Liveness::new(f, cfg), end)
+        }
+    }
+}
+
+/// Where a value can be had from in other blocks than that of its definition.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Source {
+    /// It is not concerned.
+    #[default]
+    Itself,
+    /// A word of local memory.
+    Slot(u32),
+    /// An instruction like this one.
+    Again(InstId),
+}
+
+/// Sends the values of a list to memory from `base` on; gives the end of their words.
+fn to_memory(f: &mut Function, cfg: &Cfg, far: &[ValueId], base: u32) -> u32 {
+    let mut sources: SecondaryMap<ValueId, Source> = SecondaryMap::new();
+    sources.resize(f.values.len());
+    let mut stored = Vec::with_capacity(far.len());
+    for &v in far {
+        match f.values[v].def {
+            Def::Inst(i) if remat::is_constant(&f.insts[i]) => sources[v] = Source::Again(i),
+            _ => {
+                sources[v] = Source::Slot(0);
+                stored.push(v);
+            }
+        }
+    }
+    let first = base.next_multiple_of(4);
+    let words = assign_words(f, cfg, &stored, |v, word| sources[v] = Source::Slot(first + 4 * word));
+    let mut at_hand = SecondaryMap::new();
+    at_hand.resize(f.values.len());
+    let mut r = Rewriter { f, sources, at_hand, block: None.into(), body: Vec::new() };
+    cfg.rpo().iter().for_each(|&b| r.block(b));
+    if words > 0 { first + 4 * words } else { base }
+}
+
+/// A loop: the positions in the layout of its header and of its last block.
+type Extent = (u32, u32);
+
+/// Gives every value of a list a word, the same to those that are never alive together; tells how many there are.
+fn assign_words(f: &Function, cfg: &Cfg, values: &[ValueId], mut give: impl FnMut(ValueId, u32)) -> u32 {
+    let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+    f.layout.iter().zip(0..).for_each(|(&b, n)| position[b] = n);
+    let mut loop_end: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+    for &b in cfg.rpo().iter().rev() {
+        let Some(h) = cfg.loop_header(b) else { continue };
+        loop_end[h] = loop_end[h].max(position[b]);
+        if h == b
+            && let Some(outer) = cfg.parent_loop(h)
+        {
+            loop_end[outer] = loop_end[outer].max(loop_end[h]);
+        }
+    }
+    // Each value's first and last position, the latter plus one; 0 for those that are not in the list.
+    let mut stretch: SecondaryMap<ValueId, Extent> = SecondaryMap::new();
+    stretch.resize(f.values.len());
+    let blocks = inst_blocks(f, cfg);
+    for &v in values {
+        let def = match f.values[v].def {
+            Def::Inst(i) => blocks[i].expand(),
+            Def::Block(b) => Some(b),
+            Def::Func | Def::None => None,
+        };
+        let start = def.map_or(0, |b| position[b]);
+        stretch[v] = (start, start + 1);
+    }
+    let mut open: Vec<Extent> = Vec::new();
+    for (n, &b) in (0..).zip(&f.layout).filter(|(_, b)| cfg.reachable(**b)) {
+        while open.last().is_some_and(|l| l.1 < n) {
+            open.pop();
+        }
+        if cfg.is_loop_header(b) {
+            open.push((n, loop_end[b]));
+        }
+        let mut read = |v: ValueId| {
+            let (start, end) = &mut stretch[v];
+            if *end > 0 && *start < n {
+                let around = open.get(open.partition_point(|l| l.0 <= *start));
+                *end = (*end).max(around.map_or(n, |l| l.1) + 1);
+            }
+        };
+        f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_uses(&mut read));
+        f.blocks[b].term.for_uses(&mut read);
+    }
+    let mut order: Vec<(Extent, ValueId)> = values.iter().map(|&v| (stretch[v], v)).collect();
+    order.sort_unstable();
+    let mut taken: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+    let mut words = 0;
+    for ((start, end), v) in order {
+        let word = match taken.peek() {
+            Some(&Reverse((before, word))) if before <= start => {
+                taken.pop();
+                word
+            }
+            _ => {
+                words += 1;
+                words - 1
+            }
+        };
+        taken.push(Reverse((end, word)));
+        give(v, word);
+    }
+    words
+}
+
+struct Rewriter<'a> {
+    f: &'a mut Function,
+    sources: SecondaryMap<ValueId, Source>,
+    /// The block in which a value was last defined or brought, and the value that it is there.
+    at_hand: SecondaryMap<ValueId, (PackedOption<BlockId>, ValueId)>,
+    block: PackedOption<BlockId>,
+    body: Vec<InstId>,
+}
+
+impl Rewriter<'_> {
+    fn block(&mut self, b: BlockId) {
+        self.block = b.into();
+        let old = std::mem::take(&mut self.f.blocks[b].body);
+        self.body = Vec::with_capacity(old.len());
+        if b == self.f.entry() {
+            self.f.params.clone().into_iter().for_each(|p| self.defined(p));
+        }
+        self.f.blocks[b].params.clone().into_iter().for_each(|p| self.defined(p));
+        let mut defs: Vec<ValueId> = Vec::new();
+        for i in old {
+            // What only keeps a register occupied has no meaning for values that are in none.
+            let inst = &self.f.insts[i];
+            if inst.op == Op::Undef
+                && inst.dsts.is_empty()
+                && inst.srcs.iter().filter_map(|s| s.as_val()).any(|v| self.is_elsewhere(v))
+            {
+                continue;
+            }
+            let mut elsewhere = false;
+            inst.for_uses(|v| elsewhere |= self.is_elsewhere(v));
+            inst.for_defs(|v| {
+                if self.sources[v] != Source::Itself {
+                    defs.push(v);
+                }
+            });
+            if elsewhere {
+                let mut inst = self.f.insts[i].clone();
+                inst.map_uses(|v| self.bring(v));
+                self.f.insts[i] = inst;
+            }
+            self.body.push(i);
+            defs.drain(..).for_each(|d| self.defined(d));
+        }
+        let mut term = std::mem::replace(&mut self.f.blocks[b].term, Term::Unreachable);
+        term.map_uses(|v| self.bring(v));
+        self.f.blocks[b].term = term;
+        self.f.blocks[b].body = std::mem::take(&mut self.body);
+    }
+
+    /// Whether a value must be brought into the block to be read.
+    fn is_elsewhere(&self, v: ValueId) -> bool {
+        self.sources[v] != Source::Itself && self.at_hand[v].0 != self.block
+    }
+
+    /// Notes that a value has just been defined in the block, and stores it.
+    fn defined(&mut self, v: ValueId) {
+        self.at_hand[v] = (self.block, v);
+        if let Source::Slot(offset) = self.sources[v] {
+            abi::store(self.f, v, offset, &mut self.body);
+        }
+    }
+
+    /// The value to read in the block for a value.
+    fn bring(&mut self, v: ValueId) -> ValueId {
+        if !self.is_elsewhere(v) {
+            return if self.sources[v] == Source::Itself { v } else { self.at_hand[v].1 };
+        }
+        let here = self.f.new_value(self.f.class(v));
+        match self.sources[v] {
+            Source::Slot(offset) => abi::load(self.f, here, offset, &mut self.body),
+            Source::Again(i) => {
+                let mut again = self.f.insts[i].clone();
+                again.dsts[0] = here;
+                let again = self.f.make(again);
+                self.body.push(again);
+            }
+            Source::Itself => {}
+        }
+        self.at_hand[v] = (self.block, here);
+        here
+    }
+}
