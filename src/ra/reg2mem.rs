@@ -179,14 +179,14 @@ impl Rewriter<'_> {
             {
                 continue;
             }
-            let mut elsewhere = false;
-            inst.for_uses(|v| elsewhere |= self.is_elsewhere(v));
+            let mut concerned = false;
+            inst.for_uses(|v| concerned |= self.sources[v] != Source::Itself);
             inst.for_defs(|v| {
                 if self.sources[v] != Source::Itself {
                     defs.push(v);
                 }
             });
-            if elsewhere {
+            if concerned {
                 let mut inst = self.f.insts[i].clone();
                 inst.map_uses(|v| self.bring(v));
                 self.f.insts[i] = inst;
