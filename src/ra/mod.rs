@@ -391,7 +391,13 @@ mod tests {
     };
 
     fn target(limit: u32) -> Target {
-        Target { chip: Chip::Gk110, gpr_limit: limit, most_warps: u32::MAX, verify: true, through_memory: false }
+        Target {
+            chip: Chip::Gk110,
+            gpr_limit: limit,
+            most_warps: u32::MAX,
+            verify: true,
+            through_memory: false,
+        }
     }
 
     #[test]

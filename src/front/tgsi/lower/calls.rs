@@ -45,6 +45,7 @@ impl Calls {
             return Ok(Calls::default());
         }
         let mut a = Analysis::new(ast);
+        a.number_what_occurs_in(&order[1..]);
         for &f in order.iter().rev() {
             a.summarise(f);
         }
@@ -181,6 +182,7 @@ struct Run {
 
 struct Analysis<'a> {
     ast: &'a Program,
+    /// Of components that occur in subroutines: no others can be parameters or results.
     numbers: FxHashMap<Comp, usize>,
     names: Vec<Comp>,
     reads: FxHashMap<u32, Bits>,
@@ -205,13 +207,31 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn number(&mut self, c: Comp) -> usize {
-        let next = self.names.len();
-        let n = *self.numbers.entry(c).or_insert(next);
-        if n == next {
-            self.names.push(c);
+    fn number_what_occurs_in(&mut self, subs: &[u32]) {
+        let mut comps = Vec::new();
+        for &f in subs {
+            for at in body(self.ast, f) {
+                self.for_writes(at, |c| comps.push(c));
+                self.for_reads(at, |c| comps.push(c));
+            }
         }
-        n
+        for c in comps {
+            let next = self.names.len();
+            if *self.numbers.entry(c).or_insert(next) == next {
+                self.names.push(c);
+            }
+        }
+    }
+
+    /// The set of those components that have numbers.
+    fn set(&self, each: impl FnOnce(&mut dyn FnMut(Comp))) -> Bits {
+        let mut bits = Bits::default();
+        each(&mut |c| {
+            if let Some(&n) = self.numbers.get(&c) {
+                bits.insert(n);
+            }
+        });
+        bits
     }
 
     fn comps(&self, bits: &Bits) -> Vec<Comp> {
@@ -265,7 +285,7 @@ impl<'a> Analysis<'a> {
         self.reads.insert(f, reads);
     }
 
-    fn surely_written(&mut self, at: u32) -> Bits {
+    fn surely_written(&self, at: u32) -> Bits {
         match self.ast.code[at as usize].op {
             Opcode::CAL => self.must[&self.ast.partner[at as usize]].clone(),
             Opcode::CALLNZ => Bits::default(),
@@ -276,23 +296,27 @@ impl<'a> Analysis<'a> {
     /// What is live at the function's beginning; notes what is live after its calls.
     fn liveness(&mut self, f: u32, at_exit: &Bits) -> Bits {
         let runs = self.runs(f);
+        let mut preds: Vec<Vec<usize>> = vec![Vec::new(); runs.len()];
+        for (r, run) in runs.iter().enumerate() {
+            run.next.iter().for_each(|&n| preds[n].push(r));
+        }
         let mut before = vec![Bits::default(); runs.len()];
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for r in (0..runs.len()).rev() {
-                let mut live = if runs[r].returns { at_exit.clone() } else { Bits::default() };
-                for &n in &runs[r].next {
-                    live.or(&before[n]);
-                }
-                for at in runs[r].code.clone().rev() {
-                    self.transfer(at, &mut live);
-                }
-                live.or(&before[r]);
-                if live != before[r] {
-                    before[r] = live;
-                    changed = true;
-                }
+        // Once each from the end, then those again behind which something has changed.
+        let mut work: Vec<usize> = (0..runs.len()).collect();
+        let mut waiting = vec![true; runs.len()];
+        while let Some(r) = work.pop() {
+            waiting[r] = false;
+            let mut live = if runs[r].returns { at_exit.clone() } else { Bits::default() };
+            for &n in &runs[r].next {
+                live.or(&before[n]);
+            }
+            for at in runs[r].code.clone().rev() {
+                self.transfer(at, &mut live);
+            }
+            live.or(&before[r]);
+            if live != before[r] {
+                before[r] = live;
+                work.extend(preds[r].iter().filter(|&&p| !std::mem::replace(&mut waiting[p], true)));
             }
         }
         before.into_iter().next().unwrap_or_default()
@@ -357,53 +381,49 @@ impl<'a> Analysis<'a> {
         runs
     }
 
-    /// The components that an instruction writes for sure (itself, not what it calls).
-    fn writes(&mut self, at: u32) -> Bits {
-        let ast = self.ast;
-        let mut bits = Bits::default();
-        for d in ast.inst(at).dsts {
+    /// Calls `each` with the components that an instruction writes for sure (itself, not what it calls).
+    fn for_writes(&self, at: u32, mut each: impl FnMut(Comp)) {
+        for d in self.ast.inst(at).dsts {
             if d.reg.index.indirect.is_none() && is_variable(d.reg.file) {
-                for c in d.comps() {
-                    let n = self.number((d.reg.file, d.reg.index.offset as u32, c as u8));
-                    bits.insert(n);
-                }
+                d.comps().for_each(|c| each((d.reg.file, d.reg.index.offset as u32, c as u8)));
             }
         }
-        bits
     }
 
-    /// The components that an instruction may read.
-    fn reads_of(&mut self, at: u32) -> Bits {
-        let ast = self.ast;
-        let inst = &ast.inst(at);
-        let mut bits = Bits::default();
+    fn writes(&self, at: u32) -> Bits {
+        self.set(|each| self.for_writes(at, each))
+    }
+
+    /// Calls `each` with the components that an instruction may read.
+    fn for_reads(&self, at: u32, mut each: impl FnMut(Comp)) {
+        let inst = &self.ast.inst(at);
+        let mut read = |reg: &Reg, comp: u8| {
+            if reg.index.indirect.is_none() && is_variable(reg.file) {
+                each((reg.file, reg.index.offset as u32, comp));
+            }
+        };
         let mask = inst.dsts.first().map_or(0, |d| d.mask);
         for (n, s) in inst.srcs.iter().enumerate() {
             for c in read_components(inst, n, mask) {
-                self.read(&s.reg, s.swizzle[c], &mut bits);
+                read(&s.reg, s.swizzle[c]);
             }
         }
         for s in inst.texture.iter().flat_map(|t| &t.offsets) {
             for c in s.swizzle {
-                self.read(&s.reg, c, &mut bits);
+                read(&s.reg, c);
             }
         }
         for reg in inst.dsts.iter().map(|d| &d.reg).chain(inst.srcs.iter().map(|s| &s.reg)) {
             for i in [Some(reg.index), reg.dim].into_iter().flatten().filter_map(|i| i.indirect) {
                 if is_variable(i.file) {
-                    let n = self.number((i.file, i.index.into(), i.comp));
-                    bits.insert(n);
+                    each((i.file, i.index.into(), i.comp));
                 }
             }
         }
-        bits
     }
 
-    fn read(&mut self, reg: &Reg, comp: u8, bits: &mut Bits) {
-        if reg.index.indirect.is_none() && is_variable(reg.file) {
-            let n = self.number((reg.file, reg.index.offset as u32, comp));
-            bits.insert(n);
-        }
+    fn reads_of(&self, at: u32) -> Bits {
+        self.set(|each| self.for_reads(at, each))
     }
 }
 
