@@ -233,3 +233,69 @@ impl Rewriter<'_> {
         here
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::build::Builder;
+    use crate::ir::{Cond, Edge, Function, MemRef, Merge, Space, Type};
+
+    /// Two loops one after the other, the second inside another; a value is read in each, and one in the outer loop behind it.
+    fn loops() -> (Function, [ValueId; 3]) {
+        let mut f = Function::new("f");
+        let [entry, first, between, outer, inner, latch, exit] = [(); 7].map(|()| f.new_block());
+        let mut b = Builder::new(&mut f, entry);
+        let place = |k: i32| MemRef::new(Space::Global).with_offset(4 * k);
+        let a = b.ld(Type::U32, place(0))[0];
+        b.terminate(Term::Jump(Edge::to(first)));
+        let around = |b: &mut Builder<'_>, read: ValueId, back: BlockId, on: BlockId| {
+            let more = b.setp(Cond::Lt, Type::U32, read, 1);
+            b.terminate(Term::Branch { cond: more, not: false, then: Edge::to(back), els: Edge::to(on) });
+        };
+        b.block = first;
+        around(&mut b, a, first, between);
+        b.block = between;
+        let (c, d) = (b.ld(Type::U32, place(1))[0], b.ld(Type::U32, place(2))[0]);
+        b.terminate(Term::Jump(Edge::to(outer)));
+        b.block = outer;
+        b.st(Type::U32, place(3), c);
+        b.terminate(Term::Jump(Edge::to(inner)));
+        b.block = inner;
+        let e = b.ld(Type::U32, place(4))[0];
+        around(&mut b, d, inner, latch);
+        b.block = latch;
+        around(&mut b, e, outer, exit);
+        f.blocks[exit].term = Term::Exit;
+        for (header, exit, cont) in [(first, between, first), (outer, exit, latch), (inner, latch, inner)] {
+            f.blocks[header].merge = Merge::Loop { exit, cont };
+        }
+        (f, [a, c, d])
+    }
+
+    #[test]
+    fn values_that_are_never_alive_together_share_a_word_and_those_that_a_loop_needs_again_do_not() {
+        let (f, [a, c, d]) = loops();
+        let cfg = Cfg::new(&f);
+        let far = far_values(&f, &cfg, 0);
+        assert_eq!(far.len(), 4);
+        let mut words: SecondaryMap<ValueId, u32> = SecondaryMap::new();
+        let count = assign_words(&f, &cfg, &far, |v, word| words[v] = word);
+        // `c` is read before `e` is defined, but again in the next round.
+        let e = far[3];
+        assert_eq!((count, words[a] == words[c] || words[a] == words[d]), (3, true));
+        assert!(words[c] != words[d] && words[c] != words[e] && words[d] != words[e]);
+    }
+
+    #[test]
+    fn nothing_lives_across_blocks_by_force_and_everything_in_ordinary_code() {
+        let (mut f, _) = loops();
+        let cfg = Cfg::new(&f);
+        let (live, end) = liveness(&mut f, &cfg, false, 16);
+        assert!(end == 16 && cfg.rpo().iter().any(|&b| !live.live_in(b).is_empty()));
+        let before = f.inst_count();
+        let (live, end) = liveness(&mut f, &cfg, true, 16);
+        assert!(end == 28 && cfg.rpo().iter().all(|&b| live.live_in(b).is_empty()));
+        // Four stores, four loads.
+        assert_eq!(f.inst_count(), before + 8);
+    }
+}
