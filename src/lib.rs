@@ -64,6 +64,7 @@ pub mod fixture;
 pub mod format;
 pub mod image;
 pub mod isa;
+pub mod stage;
 pub mod tiling;
 
 // What the compiler is made of: for nvir's own tests and program. It changes without notice.

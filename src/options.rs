@@ -68,6 +68,8 @@ pub struct Options {
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
     pub private_bytes: u32,
+    /// What is to be known of a graphics stage besides its text.
+    pub stage: StageOptions,
     /// What only people who debug the compiler want.
     pub debug: DebugOptions,
 }
@@ -90,9 +92,115 @@ impl Default for Options {
             work_dim: None,
             pointer_align: 4,
             private_bytes: 0,
+            stage: StageOptions::default(),
             debug: DebugOptions::default(),
         }
     }
+}
+
+/// What the text of a graphics stage leaves out, and the state that it is compiled for.
+///
+/// TGSI says everything but the clip planes. What NIR's printer leaves out must be given; what it prints too, counts as printed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct StageOptions {
+    /// Of a tessellation shader: NIR text says none of it.
+    pub tess: Option<TessInfo>,
+    /// Of a geometry shader: NIR text says it, except for primitives with adjacency.
+    pub geometry: Option<GeometryInfo>,
+    /// Of a fragment shader: NIR text says none of it.
+    pub fragment: Option<FragmentInfo>,
+    /// How many of the values in CLIPDIST clip and how many cull: NIR text says only the sum.
+    pub distances: Option<Distances>,
+    /// User clip planes that are evaluated, 0 to 8: those up to the highest that is switched on. Programs that write
+    /// clip distances themselves get none.
+    pub clip_planes: u8,
+}
+
+/// What a tessellation shader declares; which of the two declares what is up to the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TessInfo {
+    /// Vertices of a patch that the control shader writes; 0: not said.
+    pub vertices_out: u8,
+    /// What a patch is divided into; none: not said.
+    pub domain: Option<Domain>,
+    /// Where edges are divided; none: not said.
+    pub spacing: Option<Spacing>,
+    /// Triangles are counter-clockwise.
+    pub ccw: bool,
+    /// Points, rather than lines or triangles.
+    pub point_mode: bool,
+}
+
+/// What the tessellator makes of a patch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Domain {
+    /// A triangle.
+    Triangles,
+    /// A square.
+    Quads,
+    /// Parallel lines.
+    Isolines,
+}
+
+/// How the tessellator divides edges.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Spacing {
+    /// In equal parts.
+    Equal,
+    /// In an odd number of parts, two of which grow.
+    FractionalOdd,
+    /// In an even number of parts, two of which grow.
+    FractionalEven,
+}
+
+/// What a geometry shader declares. Primitives have OpenGL's numbers: 0 points, 1 lines, 3 line strip, 4 triangles, 5 triangle
+/// strip, 10 lines with adjacency, 12 triangles with adjacency.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct GeometryInfo {
+    /// Primitives that it gets.
+    pub input: u8,
+    /// Primitives that it emits.
+    pub output: u8,
+    /// Vertices that an invocation may emit.
+    pub vertices_out: u16,
+    /// Vertices of a primitive that it gets.
+    pub vertices_in: u8,
+    /// Invocations a primitive.
+    pub invocations: u8,
+    /// Streams that it emits to, one bit each.
+    pub streams: u8,
+}
+
+/// What a fragment shader declares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FragmentInfo {
+    /// Depth and stencil tests come before it runs.
+    pub early_fragment_tests: bool,
+    /// The coverage mask is that after the early tests.
+    pub post_depth_coverage: bool,
+    /// It runs once a sample.
+    pub uses_sample_shading: bool,
+    /// It discards.
+    pub uses_discard: bool,
+    /// It demotes invocations to helpers.
+    pub uses_demote: bool,
+    /// What is promised of the depth that it writes, as NIR counts: 0 nothing, 1 any, 2 greater, 3 less, 4 unchanged.
+    pub depth_layout: u8,
+    /// Rows of the window count from the top.
+    pub origin_upper_left: bool,
+    /// Centres of pixels have integer coordinates.
+    pub pixel_center_integer: bool,
+    /// It uses derivatives.
+    pub needs_quad_helper_invocations: bool,
+}
+
+/// Distances to planes that a program writes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Distances {
+    /// How many clip.
+    pub clip: u8,
+    /// How many cull; they follow the others.
+    pub cull: u8,
 }
 
 /// Choices for debugging the compiler.
@@ -159,6 +267,7 @@ impl Options {
         number("threads", self.threads, 1, chip.max_block_threads())?;
         number("work_dim", self.work_dim, 1, 3)?;
         self.block_size.map_or(Ok(()), |size| chip.check_block(size))?;
+        number("stage.clip_planes", Some(self.stage.clip_planes.into()), 0, 8)?;
         number("private_bytes", Some(self.private_bytes), 0, chip.max_local())?;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The library as a driver meets it: the same bytes from every thread, errors told apart, facts that are true.
 
 use nvir::compiler::{Cancel, DebugOptions};
+use nvir::compiler::{Distances, Domain, FragmentInfo, GeometryInfo, TessInfo};
 use nvir::diag::Fault;
 use nvir::image::{Access, ConstantBank, Use};
 use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Options, Shader, Source, driver::Abi};
@@ -141,6 +142,13 @@ fn a_cache_key_changes_with_everything_that_may_change_the_code_and_nothing_else
         set(|o| o.threads = Some(32)),
         set(|o| o.pointer_align = 8),
         set(|o| o.private_bytes = 16),
+        set(|o| o.stage.clip_planes = 1),
+        set(|o| o.stage.tess = Some(TessInfo::default())),
+        set(|o| o.stage.tess = Some(TessInfo { domain: Some(Domain::Quads), ..TessInfo::default() })),
+        set(|o| o.stage.geometry = Some(GeometryInfo::default())),
+        set(|o| o.stage.fragment = Some(FragmentInfo::default())),
+        set(|o| o.stage.fragment = Some(FragmentInfo { uses_demote: true, ..FragmentInfo::default() })),
+        set(|o| o.stage.distances = Some(Distances { clip: 1, cull: 0 })),
         set(|o| o.debug.passes = Some(vec!["dce".into()])),
         set(|o| o.debug.passes = Some(vec![])),
         set(|o| o.debug.bisect_limit = Some(0)),

@@ -2,7 +2,7 @@
 
 use super::{Compiler, Language, Source};
 use crate::driver::Abi;
-use crate::options::{DebugOptions, Options};
+use crate::options::{DebugOptions, FragmentInfo, GeometryInfo, Options, StageOptions, TessInfo};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -23,9 +23,10 @@ pub(super) fn key(compiler: &Compiler, source: &Source<'_>) -> CacheKey {
     hash.text(env!("CARGO_PKG_VERSION"));
     // Of the sources that this compiler was built from (build.rs).
     hash.text(env!("NVIR_BUILD_ID"));
-    let Compiler { chip, abi, options } = compiler;
+    let Compiler { chip, abi, graphics_abi, options } = compiler;
     hash.text(chip.name());
     hash.abi(abi);
+    hash.abi(graphics_abi);
     hash.options(options);
     let Source { language, text, entry, name: _ } = source;
     hash.number(match language {
@@ -72,18 +73,67 @@ impl Hash {
             buf_info,
             su_info,
             bindless_info,
+            draw_info,
+            sample_positions,
+            clip_planes,
+            framebuffer,
             sizes_in_sregs,
         } = abi;
         for n in [input_bank, first_ubo_bank, bound_ubos, aux_bank] {
             self.number((*n).into());
         }
-        for n in [input_offset, ms_info, grid_info, buf_info, su_info] {
+        let places =
+            [input_offset, ms_info, grid_info, buf_info, su_info, draw_info, sample_positions, clip_planes];
+        for n in places.into_iter().chain([framebuffer]) {
             self.number((*n).into());
         }
         for n in [tex_handles, ubo_info, bindless_info] {
             self.maybe(*n, |h, n| h.number(n.into()));
         }
         self.number((*sizes_in_sregs).into());
+    }
+
+    fn stage(&mut self, stage: &StageOptions) {
+        let StageOptions { tess, geometry, fragment, distances, clip_planes } = stage;
+        self.maybe(*tess, |h, t| {
+            let TessInfo { vertices_out, domain, spacing, ccw, point_mode } = t;
+            h.number(vertices_out.into());
+            h.maybe(domain, |h, d| h.number(d as u64));
+            h.maybe(spacing, |h, s| h.number(s as u64));
+            [ccw, point_mode].into_iter().for_each(|flag| h.number(flag.into()));
+        });
+        self.maybe(*geometry, |h, g| {
+            let GeometryInfo { input, output, vertices_out, vertices_in, invocations, streams } = g;
+            [input, output, vertices_in, invocations, streams].into_iter().for_each(|n| h.number(n.into()));
+            h.number(vertices_out.into());
+        });
+        self.maybe(*fragment, |h, f| {
+            let FragmentInfo {
+                early_fragment_tests,
+                post_depth_coverage,
+                uses_sample_shading,
+                uses_discard,
+                uses_demote,
+                depth_layout,
+                origin_upper_left,
+                pixel_center_integer,
+                needs_quad_helper_invocations,
+            } = f;
+            let flags = [
+                early_fragment_tests,
+                post_depth_coverage,
+                uses_sample_shading,
+                uses_discard,
+                uses_demote,
+                origin_upper_left,
+                pixel_center_integer,
+                needs_quad_helper_invocations,
+            ];
+            flags.into_iter().for_each(|flag| h.number(flag.into()));
+            h.number(depth_layout.into());
+        });
+        self.maybe(*distances, |h, d| [d.clip, d.cull].into_iter().for_each(|n| h.number(n.into())));
+        self.number((*clip_planes).into());
     }
 
     fn options(&mut self, options: &Options) {
@@ -96,6 +146,7 @@ impl Hash {
             work_dim,
             pointer_align,
             private_bytes,
+            stage,
             debug,
         } = options;
         // What is only printed does not matter.
@@ -117,6 +168,7 @@ impl Hash {
         self.number((*pointer_align).into());
         self.number((*private_bytes).into());
         self.number((*through_memory).into());
+        self.stage(stage);
         self.maybe(passes.as_ref(), |h, passes| {
             h.number(passes.len() as u64);
             passes.iter().for_each(|p| h.text(p));

@@ -7,10 +7,13 @@
 #[doc(hidden)]
 pub mod crs;
 pub mod cubin;
+pub mod fixup;
 #[doc(hidden)]
 pub mod layout;
 pub mod listing;
+pub mod raw;
 mod resources;
+pub mod stage;
 
 use crate::chip::Chip;
 use crate::diag::Loc;
@@ -55,6 +58,8 @@ pub struct Shader {
     pub input_bytes: u32,
     /// What it uses, and how.
     pub resources: Resources,
+    /// What a graphics shader has besides; kernels have none.
+    pub stage: Option<Box<stage::Graphics>>,
 }
 
 impl Shader {
@@ -92,6 +97,7 @@ impl Shader {
             block_size: kernel.block_size,
             input_bytes: kernel.param_bytes,
             resources: Resources::default(),
+            stage: None,
         }
     }
 

@@ -10,6 +10,7 @@
 //! | [`mod@code`] | code before it has addresses: blocks, labels |
 //! | [`effects`] | what an instruction reads and writes |
 //! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
+//! | [`header`] | the 20 words in front of a graphics shader's code |
 //! | [`text`] | SASS text |
 //! | [`names`] | special registers and condition-code tests |
 //! | [`latency`], [`sched_word`] | timing |
@@ -30,6 +31,7 @@ pub mod codec;
 pub mod effects;
 #[doc(hidden)]
 pub mod fetch;
+pub mod header;
 pub mod inst;
 #[doc(hidden)]
 pub mod latency;

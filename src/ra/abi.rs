@@ -28,6 +28,10 @@ fn in_registers(classes: &[Class], gprs: usize) -> Vec<bool> {
 /// takes. `gprs`: how many of each may be in general registers.
 pub fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
     let f = &p.funcs[id];
+    // Nobody calls what leaves its results in registers that are named.
+    if !f.result_regs.is_empty() {
+        return base;
+    }
     let params: Vec<Class> = f.params.iter().map(|&v| f.class(v)).collect();
     let (keep_params, keep_results) = (in_registers(&params, gprs), in_registers(&f.results, gprs));
     if keep_params.iter().chain(&keep_results).all(|&k| k) {

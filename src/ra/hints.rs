@@ -75,8 +75,13 @@ impl Hints {
         h
     }
 
-    /// Results want the first registers in order, as callers read them in windows; those that are parameters stay.
+    /// Results want the registers that they must be in, or else the first registers in order, as callers read them in windows;
+    /// those that are parameters stay.
     fn results(&mut self, f: &Function, results: &[ValueId]) {
+        if !f.result_regs.is_empty() {
+            results.iter().zip(&f.result_regs).for_each(|(&v, &r)| self.suggest(v, Phys::Gpr(r)));
+            return;
+        }
         let params: Vec<usize> = f.params.iter().map(|&p| self.root(p)).collect();
         let gprs = results.iter().filter(|&&v| f.class(v) == Class::Gpr);
         for (r, &v) in gprs.enumerate().take(usize::from(NONE)) {
@@ -131,7 +136,7 @@ impl Hints {
         self.readers.push(reader);
     }
 
-    fn root(&mut self, v: ValueId) -> usize {
+    pub fn root(&mut self, v: ValueId) -> usize {
         let mut at = v.as_u32();
         loop {
             let parent = self.nodes[at as usize].parent;

@@ -57,6 +57,7 @@ mod pressure;
 mod reg2mem;
 mod regs;
 mod remat;
+mod results;
 mod spill;
 mod whole_warp;
 mod windows;
@@ -274,6 +275,9 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .map(|s| s.frame_end)
             .fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
+        // What a stage must leave in registers sets a lower limit, whatever is asked for.
+        let named = program.funcs[id].result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
+        let limit = limit.max(named);
         let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {

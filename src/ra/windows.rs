@@ -121,6 +121,12 @@ impl Colour<'_> {
         // The window of a value read here was known as a seat before: it may use what is kept for it.
         let number = w.iter().find_map(|&v| self.hints.seat(v)).map_or(u32::MAX - 1, |s| s.window);
         let wishes: ArrayVec<u8, 4> = w.iter().map(|&v| self.wish(v)).collect();
+        let keep_out: ArrayVec<Mask, 4> = match kind {
+            Kind::Written if !self.results.is_empty() => {
+                w.iter().map(|&v| self.results.keep_out(v)).collect()
+            }
+            _ => ArrayVec::new(),
+        };
         for base in (0..=self.gprs.n.saturating_sub(w.len())).step_by(align) {
             let mut cost = 0;
             let mut possible = true;
@@ -148,6 +154,7 @@ impl Colour<'_> {
                 }
                 cost += if wishes[k] != NONE && wishes[k] != r { WISH } else { 0 };
                 cost += if self.gprs.kept_for_other(r, number) { WISH } else { 0 };
+                cost += if keep_out.get(k).is_some_and(|m| m.has(r)) { WISH } else { 0 };
             }
             if possible && best.is_none_or(|b| cost < b.0) {
                 best = Some((cost, base as u8));

@@ -4,7 +4,7 @@ use crate::common;
 use nvir::Chip;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::listing;
-use nvir::input;
+use nvir::image::raw::{self, BadRaw, Raw};
 use nvir::isa;
 use nvir::isa::fetch;
 use std::fmt::Write;
@@ -15,7 +15,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The input is a cubin, hexadecimal text (words between white space), or little-endian words in binary; which of them
-it is shows in its first bytes. The output has labels and directives and can be given to `nvir asm`.
+it is shows in its first bytes. A graphics shader's header (20 words of 8 digits, or 10 of 16) in front of the words is
+shown in words, as comments. The output has labels and directives and can be given to `nvir asm`.
 
 With --words a line of gf100 may hold two short forms of 4 bytes, which become `A {short}; B {short}`, or with up to
 eight digits one. A word that ends in the middle of an instruction is shown as unknown: give it with its neighbours,
@@ -38,6 +39,9 @@ pub struct Args {
     /// Show addresses and words beside the instructions
     #[arg(short = 'x', long, conflicts_with = "words")]
     hex: bool,
+    /// Take the first words for code even if they are a graphics shader's header
+    #[arg(long, conflicts_with = "words")]
+    no_header: bool,
     /// Where the result goes; default is standard output
     #[arg(short, long)]
     output: Option<PathBuf>,
@@ -55,7 +59,7 @@ fn words(args: &Args) -> Result<String, ExitCode> {
     let text = common::read_text(&args.input)?;
     let mut out = String::new();
     for (n, line) in text.lines().enumerate() {
-        let word = word(line).ok_or_else(|| not_a_word(args, n))?;
+        let word = raw::word(line.trim()).ok_or_else(|| not_a_word(args, n))?;
         let start = out.len();
         if print_word(&mut out, args, word, digits(line).len()).is_none() {
             out.truncate(start);
@@ -86,12 +90,6 @@ fn digits(text: &str) -> &str {
     digits.strip_prefix("0x").unwrap_or(digits)
 }
 
-fn word(text: &str) -> Option<u64> {
-    let digits = digits(text);
-    let only_digits = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit());
-    only_digits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
-}
-
 fn not_a_word(args: &Args, line: usize) -> ExitCode {
     common::fault(format!(
         "{}:{}:1: expected a word of up to 16 hexadecimal digits",
@@ -112,29 +110,20 @@ fn listing(args: &Args) -> Result<String, ExitCode> {
         };
         return Ok(listing::print(cubin.chip, &kernels, options));
     }
-    let code =
-        match input::text(&data).ok().filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace())) {
-            Some(text) => hexadecimal(args, text)?,
-            None if data.len() % 8 == 0 => data.chunks(8).map(little_endian).collect(),
-            None => {
-                return Err(common::fault(format!(
-                    "{}: {} bytes are no words of 8; expected a cubin, hexadecimal text or raw words",
-                    args.input.display(),
-                    data.len()
-                )));
-            }
-        };
+    let read = if args.no_header {
+        raw::code(&data).map(|code| Raw { header: None, code })
+    } else {
+        raw::read(&data)
+    };
+    let Raw { header, code } = read.map_err(|e| match e {
+        BadRaw::Line(line) => not_a_word(args, line - 1),
+        e => common::fault(format!("{}: {e}", args.input.display())),
+    })?;
     let name = common::stem(&args.input);
-    Ok(listing::print(args.target, &[Kernel { name, code, ..Kernel::default() }], options))
-}
-
-fn little_endian(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
-}
-
-fn hexadecimal(args: &Args, text: &str) -> Result<Vec<u64>, ExitCode> {
-    let lines = text.lines().enumerate();
-    lines
-        .flat_map(|(n, l)| l.split_whitespace().map(move |w| word(w).ok_or_else(|| not_a_word(args, n))))
-        .collect()
+    let mut out = String::new();
+    for line in header.iter().flat_map(|h| h.describe().lines().map(str::to_string).collect::<Vec<_>>()) {
+        let _ = writeln!(out, "// {line}");
+    }
+    out.push_str(&listing::print(args.target, &[Kernel { name, code, ..Kernel::default() }], options));
+    Ok(out)
 }

@@ -12,6 +12,7 @@ mod compile;
 mod device;
 mod disasm;
 mod gpu;
+mod header;
 mod interp;
 mod ir;
 mod isa;
@@ -58,6 +59,7 @@ enum Command {
     Disasm(disasm::Args),
     Devices(device::Args),
     Gpu(gpu::Args),
+    Header(header::Args),
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),
         Command::Gpu(a) => gpu::run(a),
+        Command::Header(a) => header::run(a),
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),

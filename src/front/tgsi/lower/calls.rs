@@ -9,13 +9,16 @@
 //! 2. callers before callees: what is live after each call. The results are `may` of that; and a result that is not
 //!    written on every path is also a parameter, because the old value may come back out.
 //!
-//! The kernel is called by nobody, so nothing is live at its end. Calls must not be recursive.
+//! The kernel is called by nobody, so nothing is live at its end but what its stage leaves in registers. Calls must not be recursive.
 //! Registers in local memory take no part: they keep their values across calls by themselves.
 
 use rustc_hash::FxHashMap;
 
 use super::super::ast::*;
+use super::super::interface::Registers;
+use super::graphics::VERTEX;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::stage::{Semantic, Stage};
 
 /// A register's component.
 pub type Comp = (File, u32, u8);
@@ -36,7 +39,7 @@ pub struct Calls {
 
 impl Calls {
     /// Analyses what is reached from the code at `entry`; refuses recursion.
-    pub fn new(ast: &Program, entry: u32) -> Result<Calls, Diagnostics> {
+    pub fn new(ast: &Program, entry: u32, variables: Variables) -> Result<Calls, Diagnostics> {
         if !ast.code.iter().any(|i| is_call(i.op)) {
             return Ok(Calls::default());
         }
@@ -44,14 +47,14 @@ impl Calls {
         if order.len() == 1 {
             return Ok(Calls::default());
         }
-        let mut a = Analysis::new(ast);
+        let mut a = Analysis::new(ast, variables);
         a.number_what_occurs_in(&order[1..]);
         for &f in order.iter().rev() {
             a.summarise(f);
         }
         for &f in &order {
             let bits = a.exit.remove(&f).unwrap_or_default();
-            let at_exit = if f == entry { Bits::default() } else { bits.and(&a.may[&f]) };
+            let at_exit = if f == entry { a.left_by_stage() } else { bits.and(&a.may[&f]) };
             let at_entry = a.liveness(f, &at_exit);
             if f != entry {
                 let binding = Binding { params: a.comps(&at_entry), results: a.comps(&at_exit) };
@@ -78,9 +81,47 @@ fn body(ast: &Program, start: u32) -> std::ops::Range<u32> {
     from..from + n as u32
 }
 
-/// Whether a file's registers can be written and read back.
-fn is_variable(file: File) -> bool {
-    matches!(file, File::Temp | File::Addr)
+/// Which registers besides TEMP and ADDR are variables.
+#[derive(Clone, Default)]
+pub struct Variables {
+    /// Outputs by number: those of fragment shaders, and what is wanted when a vertex is complete.
+    outputs: Vec<u32>,
+    /// The vertex that a geometry shader makes.
+    vertex: bool,
+}
+
+impl Variables {
+    pub fn of(registers: &Registers, clip_source: Option<Semantic>) -> Variables {
+        let interface = &registers.interface;
+        let kept = |n: &u32| {
+            registers.output(*n).is_some_and(|a| {
+                interface.stage == Stage::Fragment
+                    || clip_source == Some(a.semantic)
+                    || interface.stage == Stage::Geometry && a.semantic == Semantic::ViewportIndex
+            })
+        };
+        let outputs = (0..registers.outputs()).filter(kept).collect();
+        Variables { outputs, vertex: interface.stage == Stage::Geometry }
+    }
+
+    /// Calls `each` with the components of the outputs.
+    fn for_outputs(&self, mut each: impl FnMut(Comp)) {
+        self.outputs.iter().for_each(|&n| (0..4).for_each(|c| each((File::Out, n, c))));
+    }
+
+    /// Whether a register can be written and read back.
+    fn has(&self, reg: &Reg) -> bool {
+        match reg.file {
+            File::Temp | File::Addr => true,
+            File::Out => self.outputs.contains(&(reg.index.offset.max(0) as u32)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an instruction goes on to the next vertex.
+fn is_emission(op: Opcode) -> bool {
+    matches!(op, Opcode::EMIT | Opcode::ENDPRIM)
 }
 
 fn is_call(op: Opcode) -> bool {
@@ -182,6 +223,7 @@ struct Run {
 
 struct Analysis<'a> {
     ast: &'a Program,
+    variables: Variables,
     /// Of components that occur in subroutines: no others can be parameters or results.
     numbers: FxHashMap<Comp, usize>,
     names: Vec<Comp>,
@@ -194,9 +236,10 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn new(ast: &'a Program) -> Analysis<'a> {
+    fn new(ast: &'a Program, variables: Variables) -> Analysis<'a> {
         Analysis {
             ast,
+            variables,
             numbers: FxHashMap::default(),
             names: Vec::new(),
             reads: FxHashMap::default(),
@@ -238,6 +281,16 @@ impl<'a> Analysis<'a> {
         let mut all: Vec<Comp> = bits.iter().map(|n| self.names[n]).collect();
         all.sort_by_key(|&(file, index, comp)| (file.name(), index, comp));
         all
+    }
+
+    /// What is wanted at the end of the main code.
+    fn left_by_stage(&self) -> Bits {
+        self.set(|each| {
+            self.variables.for_outputs(&mut *each);
+            if self.variables.vertex {
+                each(VERTEX);
+            }
+        })
     }
 
     /// Facts about a function that do not depend on its callers.
@@ -384,9 +437,12 @@ impl<'a> Analysis<'a> {
     /// Calls `each` with the components that an instruction writes for sure (itself, not what it calls).
     fn for_writes(&self, at: u32, mut each: impl FnMut(Comp)) {
         for d in self.ast.inst(at).dsts {
-            if d.reg.index.indirect.is_none() && is_variable(d.reg.file) {
+            if d.reg.index.indirect.is_none() && self.variables.has(&d.reg) {
                 d.comps().for_each(|c| each((d.reg.file, d.reg.index.offset as u32, c as u8)));
             }
+        }
+        if self.variables.vertex && is_emission(self.ast.code[at as usize].op) {
+            each(VERTEX);
         }
     }
 
@@ -397,8 +453,16 @@ impl<'a> Analysis<'a> {
     /// Calls `each` with the components that an instruction may read.
     fn for_reads(&self, at: u32, mut each: impl FnMut(Comp)) {
         let inst = &self.ast.inst(at);
+        let stores = inst.dsts.iter().any(|d| d.reg.file == File::Out);
+        if self.variables.vertex && (stores || is_emission(inst.op)) {
+            // What an emission stores was written before.
+            if is_emission(inst.op) {
+                self.variables.for_outputs(&mut each);
+            }
+            each(VERTEX);
+        }
         let mut read = |reg: &Reg, comp: u8| {
-            if reg.index.indirect.is_none() && is_variable(reg.file) {
+            if reg.index.indirect.is_none() && self.variables.has(reg) {
                 each((reg.file, reg.index.offset as u32, comp));
             }
         };
@@ -415,7 +479,7 @@ impl<'a> Analysis<'a> {
         }
         for reg in inst.dsts.iter().map(|d| &d.reg).chain(inst.srcs.iter().map(|s| &s.reg)) {
             for i in [Some(reg.index), reg.dim].into_iter().flatten().filter_map(|i| i.indirect) {
-                if is_variable(i.file) {
+                if matches!(i.file, File::Temp | File::Addr) {
                     each((i.file, i.index.into(), i.comp));
                 }
             }
@@ -429,19 +493,53 @@ impl<'a> Analysis<'a> {
 
 /// The components of operand `n` (before its swizzle) that count, for an instruction that writes `mask`. Where an
 /// opcode has no simple rule: all.
-fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
+pub fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
     let info = inst.op.info();
     let written = |m: u8| (0..4).filter(move |c| m >> c & 1 != 0).collect::<Vec<_>>();
     match info.shape {
         Shape::Scalar => vec![0],
         Shape::Dot(k) => (0..k as usize).collect(),
         Shape::Flow => vec![0],
+        Shape::Graphics => match (inst.op, n) {
+            (Opcode::KILL_IF, _) => vec![0, 1, 2, 3],
+            (Opcode::EMIT | Opcode::ENDPRIM | Opcode::INTERP_SAMPLE, _) if n == info.srcs.len() - 1 => {
+                vec![0]
+            }
+            (Opcode::INTERP_OFFSET, 1) => vec![0, 1],
+            _ => written(mask),
+        },
+        Shape::Tex | Shape::Sample => texture_components(inst, n),
         Shape::Comp if info.dsts.iter().chain(info.srcs).all(|t| !t.is_64()) => written(mask),
         Shape::Mem => match (inst.op, info.srcs[n]) {
             (Opcode::STORE, Ty::Any) => written(mask),
             (_, Ty::Any | Ty::I32 | Ty::F32) => vec![0],
             _ => vec![0, 1, 2, 3],
         },
+        _ => vec![0, 1, 2, 3],
+    }
+}
+
+/// Those of an operand of a texture instruction.
+fn texture_components(inst: &Inst<'_>, n: usize) -> Vec<usize> {
+    use Opcode::*;
+    let target = inst.texture.map_or(Target::Unknown, |t| t.target);
+    let coords = target.dims() + usize::from(target.is_array());
+    let named = target != Target::Unknown;
+    match (inst.op, n) {
+        (TEX | TEX_LZ | TXF_LZ | LODQ | TG4, 0) if named && !target.is_shadow() && !target.is_msaa() => {
+            (0..coords).collect()
+        }
+        (TEX, 0) if target.is_shadow() && coords < 3 => {
+            let mut all: Vec<usize> = (0..coords).collect();
+            all.push(2);
+            all
+        }
+        (TXB | TXL | TXF, 0) if named && !target.is_shadow() && !target.is_msaa() => {
+            (0..coords).chain([3]).collect()
+        }
+        (TXP, 0) if named && !target.is_shadow() => (0..target.dims()).chain([3]).collect(),
+        (TXD, 0) if named && !target.is_shadow() => (0..coords).collect(),
+        (TXD, 1 | 2) if named => (0..target.dims()).collect(),
         _ => vec![0, 1, 2, 3],
     }
 }
@@ -453,7 +551,7 @@ mod tests {
 
     fn binding(text: &str, sub: u32) -> (Vec<String>, Vec<String>) {
         let ast = parse(text).expect("valid text");
-        let calls = Calls::new(&ast, 0).expect("no recursion");
+        let calls = Calls::new(&ast, 0, Variables::default()).expect("no recursion");
         let show = |v: &[Comp]| {
             v.iter().map(|(f, i, c)| format!("{}[{i}].{}", f.name(), b"xyzw"[*c as usize] as char)).collect()
         };
@@ -512,7 +610,7 @@ mod tests {
     fn recursion_is_refused() {
         let ast =
             parse("COMP\nCAL :2\nEND\nBGNSUB\nCAL :5\nENDSUB\nBGNSUB\nCAL :2\nENDSUB").expect("valid text");
-        let d = Calls::new(&ast, 0).err().expect("it is recursive");
+        let d = Calls::new(&ast, 0, Variables::default()).err().expect("it is recursive");
         assert!(d.to_string().contains("recursively"));
     }
 }
