@@ -11,7 +11,8 @@
 //! to the code ([`liveness`]), which no ordinary program meets, the values that need most of it leave the lists: right
 //! after its definition such a value is stored, and the first reader of each other block loads it (a constant is made again
 //! instead). Then it lives in single blocks only. A predicate is 0 or 1 in memory. Block parameters stay what they are and
-//! are stored where their block begins, so edges are none of our business.
+//! are stored where their block begins, so edges are none of our business. Values that other lanes read in their registers
+//! (`whole_warp`) stay if there is room for all of them.
 //!
 //! Slots are words below the spill slots. Two values share one if the stretches of the layout in which they can be alive
 //! have no block in common: from the block of the definition to the last reader or, where that is in loops that the
@@ -21,9 +22,9 @@
 use super::{abi, remat};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::{Liveness, far_values, inst_blocks};
-use crate::ir::{BlockId, Def, Function, InstId, Op, Term, ValueId};
-use cranelift_entity::SecondaryMap;
+use crate::ir::{BlockId, Def, Function, Inst, InstId, Op, Term, ValueId};
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -36,15 +37,38 @@ const LIVE_ANYWAY: usize = 1 << 16;
 /// force; and the end of what they take there.
 pub fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
     let most = LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len());
-    match Liveness::within(f, cfg, most) {
-        Some(live) if !force => (live, base),
-        _ => {
-            // At most so many for each value are left.
-            let far = far_values(f, cfg, if force { 0 } else { LIVE_FOR_EACH });
-            let end = to_memory(f, cfg, &far, base);
-            (Liveness::new(f, cfg), end)
-        }
+    if let Some(live) = Liveness::within(f, cfg, most).filter(|_| !force) {
+        return (live, base);
     }
+    // At most so many for each value are left.
+    let reach = if force { 0 } else { LIVE_FOR_EACH };
+    let kept = kept_for_other_lanes(f);
+    let mut far = far_values(f, cfg, reach);
+    far.retain(|v| !kept.contains(*v));
+    let mut end = to_memory(f, cfg, &far, base);
+    if let Some(live) = Liveness::within(f, cfg, most) {
+        return (live, end);
+    }
+    let far = far_values(f, cfg, reach);
+    end = to_memory(f, cfg, &far, end);
+    (Liveness::new(f, cfg), end)
+}
+
+/// Values that other lanes read where they are, which `whole_warp` has made live longer.
+fn kept_for_other_lanes(f: &Function) -> EntitySet<ValueId> {
+    let mut kept = EntitySet::new();
+    let markers = f.insts_in_order().map(|(_, i)| &f.insts[i]).filter(|i| keeps_a_register(i));
+    markers.for_each(|i| {
+        i.for_uses(|v| {
+            kept.insert(v);
+        })
+    });
+    kept
+}
+
+/// Whether an instruction is none of the machine, but has values live up to it.
+fn keeps_a_register(inst: &Inst) -> bool {
+    inst.op == Op::Undef && inst.dsts.is_empty()
 }
 
 /// Where a value can be had from in other blocks than that of its definition.
@@ -173,14 +197,11 @@ impl Rewriter<'_> {
         for i in old {
             // What only keeps a register occupied has no meaning for values that are in none.
             let inst = &self.f.insts[i];
-            if inst.op == Op::Undef
-                && inst.dsts.is_empty()
-                && inst.srcs.iter().filter_map(|s| s.as_val()).any(|v| self.is_elsewhere(v))
-            {
-                continue;
-            }
             let mut concerned = false;
             inst.for_uses(|v| concerned |= self.sources[v] != Source::Itself);
+            if concerned && keeps_a_register(inst) {
+                continue;
+            }
             inst.for_defs(|v| {
                 if self.sources[v] != Source::Itself {
                     defs.push(v);
