@@ -424,7 +424,7 @@ pub enum Body {
         dst: u8,
         src: Src,
     },
-    /// The swizzled sum of quads; two bits of `ops` a lane: a+b, b-a, a-b, b.
+    /// The swizzled sum of quads; two bits of `ops` a lane, the highest for the first: a+b, b-a, a-b, b.
     Fswz {
         dst: u8,
         src: [Src; 2],

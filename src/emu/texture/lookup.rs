@@ -28,7 +28,10 @@ impl Lookup<'_> {
             TexKind::QueryLod => Ok(self.query_lod()),
             TexKind::Fetch { ms, .. } => {
                 let o = self.op.offsets(a, 0);
-                let mut at: [u32; 3] = std::array::from_fn(|i| a.coord[i].wrapping_add(o[i] as u32));
+                let mut at: [u32; 3] = std::array::from_fn(|i| {
+                    // The nibbles of axes that there are not may hold anything.
+                    if i < self.dims() { a.coord[i].wrapping_add(o[i] as u32) } else { a.coord[i] }
+                });
                 if self.op.array {
                     at[2] = a.layer;
                 }
