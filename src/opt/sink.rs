@@ -94,7 +94,10 @@ fn is_constant(inst: &Inst) -> bool {
         Op::Mov => inst.srcs.iter().all(|s| s.values().is_empty()),
         Op::Ld => inst.mem.is_some_and(|m| {
             matches!(m.space, Space::Input | Space::PatchInput) && m.base().is_empty()
-                || m.space == Space::Const && m.index.is_none() && m.base().is_empty() && m.order == Order::Weak
+                || m.space == Space::Const
+                    && m.index.is_none()
+                    && m.base().is_empty()
+                    && m.order == Order::Weak
         }),
         _ => false,
     };

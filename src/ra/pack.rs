@@ -45,7 +45,10 @@ pub fn pack(a: &mut Allocation, fixed: &[u8]) {
         match m {
             Move::Copy { dst, src } => [dst, src].into_iter().for_each(phys),
             Move::Swap(x, y) => [x, y].into_iter().for_each(phys),
-            Move::Load { dst, .. } | Move::Imm { dst, .. } | Move::Cbuf { dst, .. } | Move::Sreg { dst, .. } => {
+            Move::Load { dst, .. }
+            | Move::Imm { dst, .. }
+            | Move::Cbuf { dst, .. }
+            | Move::Sreg { dst, .. } => {
                 *dst = map(*dst);
             }
             Move::Store { src, .. } => *src = map(*src),
