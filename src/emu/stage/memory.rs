@@ -1,0 +1,53 @@
+//! Memory as graphics stages use it: what the header must say, and whose accesses count.
+
+use crate::emu::access;
+use crate::emu::block::{Env, State};
+use crate::emu::fault::FaultKind;
+use crate::emu::inst::{Addr, Space, Width};
+use crate::emu::lanes::{Mask, lanes};
+use crate::emu::trap::Trap;
+use crate::emu::warp::Warp;
+
+/// The lanes whose stores have an effect. A graphics stage's header must say that there are stores.
+pub(in crate::emu) fn stores(env: &Env<'_>, st: &State, w: &Warp, mask: Mask) -> Result<Mask, Trap> {
+    match env.stage {
+        Some(s) if !s.header.global_stores => {
+            let detail = "writes global memory, which the header does not declare";
+            Err(Trap::new(FaultKind::OutOfBounds, lanes(mask).next().unwrap_or(0), detail))
+        }
+        _ => Ok(mask & !(st.ghosts | w.phantoms)),
+    }
+}
+
+/// Faults where a graphics stage uses local or global memory and its header does not say so.
+pub(in crate::emu) fn declares_memory(env: &Env<'_>, lane: usize) -> Result<(), Trap> {
+    match env.stage {
+        Some(s) if !s.header.memory => {
+            let detail = "uses local or global memory, which the header does not declare";
+            Err(Trap::new(FaultKind::OutOfBounds, lane, detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A load of a graphics stage: lanes that run for others only may name what is not there, and get something.
+pub(in crate::emu) fn load(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    mask: Mask,
+    what: (Space, Width),
+    dst: u8,
+    addr: &Addr,
+) -> Result<(), Trap> {
+    declares_memory(env, lanes(mask).next().unwrap_or(0))?;
+    let ghosts = mask & (st.ghosts | w.phantoms);
+    if ghosts != mask {
+        access::load(env, st, w, mask & !ghosts, what, dst, addr)?;
+    }
+    for l in lanes(ghosts) {
+        // A register that is not written keeps what it has.
+        let _ = access::load(env, st, w, 1 << l, what, dst, addr);
+    }
+    Ok(())
+}
