@@ -460,7 +460,10 @@ fn special(
             access::store(env, st, w, mask, (*space, *width), *src, addr)
         }
         Body::LoadConst { bank, width, dst, base, offset, indexed } => {
-            access::load_const(env, w, mask, (*bank, *width), *dst, (*base, *offset, *indexed))
+            let load = |w: &mut Warp, mask| {
+                access::load_const(env, w, mask, (*bank, *width), *dst, (*base, *offset, *indexed))
+            };
+            if env.stage.is_some() { stage::for_others(st.ghosts, w, mask, load) } else { load(w, mask) }
         }
         Body::LoadLock { width, dst, pdst, addr } => {
             access::load_lock(env, st, w, mask, *width, (*dst, *pdst), addr)

@@ -30,7 +30,7 @@ pub(in crate::emu) fn declares_memory(env: &Env<'_>, lane: usize) -> Result<(), 
     }
 }
 
-/// A load of a graphics stage: lanes that run for others only may name what is not there, and get something.
+/// A load of a graphics stage.
 pub(in crate::emu) fn load(
     env: &Env<'_>,
     st: &mut State,
@@ -41,13 +41,23 @@ pub(in crate::emu) fn load(
     addr: &Addr,
 ) -> Result<(), Trap> {
     declares_memory(env, lanes(mask).next().unwrap_or(0))?;
-    let ghosts = mask & (st.ghosts | w.phantoms);
+    for_others(st.ghosts, w, mask, |w, mask| access::load(env, st, w, mask, what, dst, addr))
+}
+
+/// Loads for the lanes of a mask. Those that run for others only may name what is not there: their registers keep what they
+/// have.
+pub(in crate::emu) fn for_others(
+    ghosts: Mask,
+    w: &mut Warp,
+    mask: Mask,
+    mut load: impl FnMut(&mut Warp, Mask) -> Result<(), Trap>,
+) -> Result<(), Trap> {
+    let ghosts = mask & (ghosts | w.phantoms);
     if ghosts != mask {
-        access::load(env, st, w, mask & !ghosts, what, dst, addr)?;
+        load(w, mask & !ghosts)?;
     }
     for l in lanes(ghosts) {
-        // A register that is not written keeps what it has.
-        let _ = access::load(env, st, w, 1 << l, what, dst, addr);
+        let _ = load(w, 1 << l);
     }
     Ok(())
 }
