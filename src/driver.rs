@@ -39,6 +39,14 @@ pub struct Abi {
     pub su_info: u16,
     /// Bindless images: 16 words at `bindless_info + 64 * (handle & 511)`.
     pub bindless_info: Option<u16>,
+    /// Vertex shaders: base vertex, base instance, number of the draw.
+    pub draw_info: u16,
+    /// Fragment shaders: eight (x, y) positions of samples in the pixel, floats.
+    pub sample_positions: u16,
+    /// User clip plane n: four floats at `clip_planes + 16 * n`.
+    pub clip_planes: u16,
+    /// The handle of the framebuffer's texture, where there are handles.
+    pub framebuffer: u16,
     /// Block and grid size are special registers rather than words of the driver's bank.
     pub sizes_in_sregs: bool,
 }
@@ -61,18 +69,6 @@ impl Abi {
     /// Bindless images.
     pub const MAX_HANDLES: u32 = 512;
 
-    /// What Mesa's nvc0 driver does for the five graphics stages: all uniform blocks in banks, and its own bank last. The block
-    /// and grid sizes of kernels have no place there.
-    pub fn nvc0_graphics(chip: Chip) -> Abi {
-        Abi { bound_ubos: 14, aux_bank: 15, ubo_info: None, ..Abi::nvc0(chip) }
-    }
-
-    /// Where the bank of a graphics stage has user clip plane 0: four floats each.
-    pub const CLIP_PLANES: u16 = 0x120;
-    /// Where the bank of a vertex shader has base vertex, base instance and number of the draw, that of a fragment shader x
-    /// and y of eight sample positions.
-    pub const DRAW_INFO: u16 = 0x1a0;
-
     /// What Mesa's nvc0 driver does for compute (Mesa 22.3.6: nvc0_context.h, nvc0_program.c, nve4_compute.c).
     pub fn nvc0(chip: Chip) -> Abi {
         let fermi = chip == Chip::Gf100;
@@ -89,7 +85,17 @@ impl Abi {
             buf_info: 0x2a0,
             su_info: 0x4a0,
             bindless_info: if fermi { None } else { Some(0x6b0) },
+            draw_info: 0x1a0,
+            sample_positions: 0x1a0,
+            clip_planes: 0x120,
+            framebuffer: 0x100,
             sizes_in_sregs: fermi,
         }
+    }
+
+    /// What it does for the graphics stages, each of which has a set of banks: the driver's is the same on all chips, and
+    /// uniform blocks are in banks.
+    pub fn nvc0_graphics(chip: Chip) -> Abi {
+        Abi { bound_ubos: 14, aux_bank: 15, ubo_info: None, ..Abi::nvc0(chip) }
     }
 }

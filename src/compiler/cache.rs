@@ -23,9 +23,10 @@ pub(super) fn key(compiler: &Compiler, source: &Source<'_>) -> CacheKey {
     hash.text(env!("CARGO_PKG_VERSION"));
     // Of the sources that this compiler was built from (build.rs).
     hash.text(env!("NVIR_BUILD_ID"));
-    let Compiler { chip, abi, options } = compiler;
+    let Compiler { chip, abi, graphics_abi, options } = compiler;
     hash.text(chip.name());
     hash.abi(abi);
+    hash.abi(graphics_abi);
     hash.options(options);
     let Source { language, text, entry, name: _ } = source;
     hash.number(match language {
@@ -72,12 +73,18 @@ impl Hash {
             buf_info,
             su_info,
             bindless_info,
+            draw_info,
+            sample_positions,
+            clip_planes,
+            framebuffer,
             sizes_in_sregs,
         } = abi;
         for n in [input_bank, first_ubo_bank, bound_ubos, aux_bank] {
             self.number((*n).into());
         }
-        for n in [input_offset, ms_info, grid_info, buf_info, su_info] {
+        let places =
+            [input_offset, ms_info, grid_info, buf_info, su_info, draw_info, sample_positions, clip_planes];
+        for n in places.into_iter().chain([framebuffer]) {
             self.number((*n).into());
         }
         for n in [tex_handles, ubo_info, bindless_info] {
@@ -150,6 +157,7 @@ impl Hash {
             print_before: _,
             print_after: _,
             time_passes: _,
+            through_memory,
         } = debug;
         self.number(*opt_level as u64);
         self.number(*init_regs as u64);
@@ -159,6 +167,7 @@ impl Hash {
         self.maybe(*block_size, |h, size| size.iter().for_each(|&n| h.number(n.into())));
         self.number((*pointer_align).into());
         self.number((*private_bytes).into());
+        self.number((*through_memory).into());
         self.stage(stage);
         self.maybe(passes.as_ref(), |h, passes| {
             h.number(passes.len() as u64);

@@ -32,6 +32,7 @@ mod cancel;
 mod error;
 mod pipeline;
 mod resources;
+mod stage;
 
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
@@ -46,6 +47,7 @@ use crate::driver::Abi;
 use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::ir::{self, Phase, Program};
+use crate::stage::Stage;
 use crate::{opt, verify};
 use pipeline::Compile;
 use std::path::Path;
@@ -122,18 +124,29 @@ impl<'a> Source<'a> {
 pub struct Compiler {
     chip: Chip,
     abi: Abi,
+    graphics_abi: Abi,
     options: Options,
 }
 
 impl Compiler {
     /// For Mesa's nvc0 driver, with the default options.
     pub fn new(chip: Chip) -> Compiler {
-        Compiler { chip, abi: Abi::nvc0(chip), options: Options::default() }
+        Compiler {
+            chip,
+            abi: Abi::nvc0(chip),
+            graphics_abi: Abi::nvc0_graphics(chip),
+            options: Options::default(),
+        }
     }
 
     /// The same for another driver.
     pub fn with_abi(self, abi: Abi) -> Compiler {
         Compiler { abi, ..self }
+    }
+
+    /// The same for another driver's graphics stages.
+    pub fn with_graphics_abi(self, graphics_abi: Abi) -> Compiler {
+        Compiler { graphics_abi, ..self }
     }
 
     /// The same with other options. A compile refuses options that [`Compiler::check`] refuses.
@@ -146,9 +159,14 @@ impl Compiler {
         self.chip
     }
 
-    /// What the driver puts where.
+    /// What the driver puts where for compute kernels.
     pub fn abi(&self) -> &Abi {
         &self.abi
+    }
+
+    /// What it puts where for a stage.
+    pub fn abi_of(&self, stage: Stage) -> &Abi {
+        if stage.is_graphics() { &self.graphics_abi } else { &self.abi }
     }
 
     /// The choices made.
@@ -232,6 +250,8 @@ impl Compiler {
             entry: source.entry,
             pointer_align: self.options.pointer_align,
             private_bytes: self.options.private_bytes,
+            clip_planes: self.options.stage.clip_planes,
+            clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
         };
         match source.language {
             Language::Tgsi => front::tgsi::program(&request),

@@ -8,8 +8,8 @@
 //! violated invariant is an error of its own kind.
 
 use super::cancel::Cancel;
-use super::resources;
 use super::{Compiler, Report};
+use super::{resources, stage};
 use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
@@ -47,7 +47,8 @@ impl<'a> Compile<'a> {
 
     /// Phase `Front` to phase `Legal`; and what the program uses, which lowering would hide.
     pub fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
-        let (chip, abi, options) = (self.compiler.chip, &self.compiler.abi, &self.compiler.options);
+        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        let abi = self.compiler.abi_of(program.stage());
         program.block_size = program.block_size.or(options.block_size);
         check_limits(program, chip)?;
         self.verify(program, Phase::Front, "the front-end")?;
@@ -72,12 +73,15 @@ impl<'a> Compile<'a> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         uses.constants = resources::constants(program);
         let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
-        let limit = chip.register_limit(threads).min(options.max_gprs.unwrap_or(u32::MAX));
+        // No block has to fit where there are none.
+        let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
+        let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
         let target = ra::Target {
             chip,
             gpr_limit: limit,
             most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             verify: options.debug.verify_each,
+            through_memory: options.debug.through_memory,
         };
         let alloc =
             self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;
@@ -101,6 +105,9 @@ impl<'a> Compile<'a> {
         let section = self
             .timed("layout", || layout::section(chip, &code))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        let interface = program.interface.as_deref();
+        let stage =
+            interface.map(|i| Box::new(stage::graphics(chip, program, i, alloc.local_bytes, section.fixups)));
         Ok(Shader {
             chip,
             entry_name: program.funcs[program.entry].name.clone(),
@@ -118,7 +125,7 @@ impl<'a> Compile<'a> {
             block_size: program.block_size,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
-            stage: None,
+            stage,
             code: section.words,
             lines: section.lines,
         })

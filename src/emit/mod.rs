@@ -5,7 +5,7 @@ mod flow;
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
 use crate::ir::{
-    BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Term, Type, ValueId,
+    Aux, BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Stage, Term, Type, ValueId,
 };
 use crate::isa::code::{Code, Label, Line};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
@@ -54,6 +54,7 @@ pub fn emit_program(
         let f = &program.funcs[id];
         let emitter = Emitter {
             chip,
+            stage: program.stage(),
             f,
             alloc: &alloc.funcs[id],
             uniform: uniform[id].as_ref(),
@@ -88,6 +89,7 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
 
 struct Emitter<'a> {
     chip: Chip,
+    stage: Stage,
     f: &'a Function,
     alloc: &'a Allocation,
     uniform: Option<&'a EntitySet<BlockId>>,
@@ -156,6 +158,8 @@ impl Emitter<'_> {
         let i = &self.f.insts[id];
         match i.op {
             crate::ir::Op::Undef => true,
+            // The lanes of a patch are in one warp.
+            crate::ir::Op::Bar => self.stage == Stage::TessControl,
             crate::ir::Op::Mov if i.guard.is_none() && i.srcs[0].mods == SrcMods::default() => {
                 matches!(i.srcs[0].kind, SrcKind::Val(v) if self.reg(id, v) == self.reg(id, i.dsts[0]))
             }
@@ -172,7 +176,10 @@ impl Emitter<'_> {
         let m = select(self.chip, self.f, inst, &|v| self.reg(id, v));
         // Whether the operands fit is checked where the word is made.
         match m {
-            Ok(m) => out.push(Line::new(m, inst.loc)),
+            Ok(m) => {
+                let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
+                out.push(Line { fact, ..Line::new(m, inst.loc) });
+            }
             Err(why) => {
                 let mut error = self.error.borrow_mut();
                 error.get_or_insert_with(|| EmitError {

@@ -3,6 +3,7 @@
 //! Each front-end has a `parse` (text to syntax tree) and a `program` (a [`Request`] to IR). Both find several
 //! errors at once.
 
+pub mod graphics;
 pub mod nir;
 pub mod ssa;
 pub mod tgsi;
@@ -23,4 +24,8 @@ pub struct Request<'a> {
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
     pub private_bytes: u32,
+    /// User clip planes that are switched on: the stage makes clip distances of them, if it writes none.
+    pub clip_planes: u8,
+    /// Where the driver keeps the planes: the bank, and the offset of the first.
+    pub clip_plane_place: (u8, u16),
 }

@@ -134,7 +134,7 @@ pub fn apply(
 }
 
 /// The register that is always zero.
-fn zero(chip: Chip) -> u8 {
+pub(super) fn zero(chip: Chip) -> u8 {
     if chip == Chip::Gk110 { 255 } else { 63 }
 }
 

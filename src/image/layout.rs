@@ -1,16 +1,20 @@
 //! Addresses and words: from blocks with labels to the code section.
 
+use super::fixup::{self, Condition, Fixup};
 use crate::chip::Chip;
 use crate::diag::Loc;
-use crate::isa::code::Code;
+use crate::ir::Fact;
+use crate::isa::code::{Code, Line};
 use crate::isa::sched_word::{self, Issue, SLOTS};
-use crate::isa::{self, MInst, Operand};
+use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
 use crate::sched::issue;
 
 /// The code section with its line table.
 pub struct Section {
     pub words: Vec<u64>,
     pub lines: Vec<(u32, Loc)>,
+    /// What depends on the state of the rasteriser.
+    pub fixups: Vec<Fixup>,
     /// Instructions, and those of the library apart.
     pub instructions: u32,
     pub library: u32,
@@ -57,6 +61,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
     let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);
+    let mut fixups = Vec::new();
     let mut groups = issues.chunks(SLOTS);
     for (n, line) in all().enumerate() {
         if chip.has_sched_words()
@@ -83,11 +88,36 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
             loc: line.loc,
         })?;
         words.push(word);
+        fixups.extend(fixup(chip, pc, line));
         if lines.last().is_none_or(|l| l.1 != line.loc) {
             lines.push((pc, line.loc));
         }
     }
-    Ok(Section { words, lines, instructions: count - library, library, cycles })
+    Ok(Section { words, lines, fixups, instructions: count - library, library, cycles })
+}
+
+/// What the driver may have to change about an instruction.
+fn fixup(chip: Chip, pc: u32, line: &Line) -> Option<Fixup> {
+    let m = &line.inst;
+    match line.fact {
+        Some(Fact::PerSample) => return Some(Fixup::Selection { pc, when: Condition::PerSample }),
+        Some(Fact::Multisample) => return Some(Fixup::Selection { pc, when: Condition::Multisampled }),
+        None if m.op != Op::Ipa => return None,
+        None => {}
+    }
+    let mode = match () {
+        () if m.has(Mod::Pass) => fixup::MODE_PASS,
+        () if m.has(Mod::Constant) => fixup::MODE_CONSTANT,
+        () if m.has(Mod::Sc) => fixup::MODE_COLOR,
+        () => fixup::MODE_MULTIPLY,
+    };
+    let sample = if m.has(Mod::Centroid) { 1 } else { 2 * u8::from(m.has(Mod::Offset)) };
+    let w = match m.operands.get(2) {
+        Some(&Operand::Reg { reg, .. }) => reg.0,
+        _ => Reg::Z.0,
+    };
+    let w = if w == Reg::Z.0 { fixup::zero(chip) } else { w };
+    Some(Fixup::Interpolation { pc, mode, sample, w })
 }
 
 fn with_target(m: &MInst, address: u32) -> MInst {

@@ -1,10 +1,12 @@
 //! Programs, functions and blocks: the arenas, and the structure that divergence needs.
 
 use super::inst::{Edge, Inst};
+use super::interface::Interface;
 use super::op::OpSet;
 use super::types::Class;
 use super::{BlockId, FuncId, InstId, ValueId};
 use crate::diag::Loc;
+use crate::stage::Stage;
 use cranelift_entity::PrimaryMap;
 
 /// What defines a value. Kept by [`Function::append`] and its siblings; the verifier compares it with the code.
@@ -36,7 +38,7 @@ pub enum Term {
         then: Edge,
         els: Edge,
     },
-    /// Return from a function that was called, with its results; from the entry: like `Exit`.
+    /// Return from a function that was called, with its results; from the entry: like `Exit`, with the results of its stage.
     Ret(Vec<ValueId>),
     /// The thread ends.
     Exit,
@@ -176,6 +178,8 @@ pub struct Function {
     pub params: Vec<ValueId>,
     /// Classes of the values that `Ret` gives.
     pub results: Vec<Class>,
+    /// The general register that each of them must be left in: the entry of a graphics stage. Empty where it does not matter.
+    pub result_regs: Vec<u8>,
     pub values: PrimaryMap<ValueId, ValueData>,
     pub insts: PrimaryMap<InstId, Inst>,
     pub blocks: PrimaryMap<BlockId, Block>,
@@ -196,6 +200,7 @@ impl Function {
             name: name.into(),
             params: Vec::new(),
             results: Vec::new(),
+            result_regs: Vec::new(),
             values: PrimaryMap::new(),
             insts: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
@@ -336,17 +341,9 @@ impl Function {
     }
 }
 
-/// What kind of program it is; compute kernels are what the front-ends take so far.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Stage {
-    #[default]
-    Compute,
-}
-
 /// A kernel with its subroutines, and what a launch must provide.
 #[derive(Clone, Debug)]
 pub struct Program {
-    pub stage: Stage,
     pub funcs: PrimaryMap<FuncId, Function>,
     /// The kernel.
     pub entry: FuncId,
@@ -359,21 +356,28 @@ pub struct Program {
     /// Bytes of a thread's private memory that the program addresses itself, from 0; indirectly addressed
     /// registers and spills lie above it.
     pub private_bytes: u32,
+    /// What a graphics stage takes and gives; compute kernels have none.
+    pub interface: Option<Box<Interface>>,
 }
 
 impl Program {
+    /// What stage of the pipeline it is for.
+    pub fn stage(&self) -> Stage {
+        self.interface.as_ref().map_or(Stage::Compute, |i| i.stage)
+    }
+
     /// A program of one function, which is its entry.
     pub fn new(entry: Function) -> Program {
         let mut funcs = PrimaryMap::new();
         let entry = funcs.push(entry);
         Program {
-            stage: Stage::Compute,
             funcs,
             entry,
             block_size: None,
             shared_bytes: 0,
             input_bytes: 0,
             private_bytes: 0,
+            interface: None,
         }
     }
 }

@@ -251,10 +251,20 @@ pub enum Space {
     Generic,
     /// Uniform block `buffer + index` wherever the driver put it (lower/buffers).
     Uniform,
+    /// Inputs of a graphics stage, at the addresses of [`crate::stage`]; `index` is the vertex that is read, as `vertex`
+    /// gives it.
+    Input,
+    /// Its outputs; loads read those of the thread that `index` names, in a tessellation control shader. `index` of a store is
+    /// the vertex being made by a geometry shader, as `emit` gives it.
+    Output,
+    /// Inputs that belong to the patch.
+    PatchInput,
+    /// Outputs that belong to the patch.
+    PatchOutput,
 }
 
 impl Space {
-    pub const ALL: [Space; 7] = [
+    pub const ALL: [Space; 11] = [
         Space::Global,
         Space::Shared,
         Space::Local,
@@ -262,6 +272,10 @@ impl Space {
         Space::Buffer,
         Space::Generic,
         Space::Uniform,
+        Space::Input,
+        Space::Output,
+        Space::PatchInput,
+        Space::PatchOutput,
     ];
 
     /// The letter in the listing: `g[..]`.
@@ -274,12 +288,21 @@ impl Space {
             Space::Buffer => "b",
             Space::Generic => "x",
             Space::Uniform => "u",
+            Space::Input => "a",
+            Space::Output => "o",
+            Space::PatchInput => "p",
+            Space::PatchOutput => "q",
         }
     }
 
     /// Whether the program can never write it.
     pub const fn is_constant(self) -> bool {
-        matches!(self, Space::Const | Space::Uniform)
+        matches!(self, Space::Const | Space::Uniform | Space::Input | Space::PatchInput)
+    }
+
+    /// Whether it is what a graphics stage takes or gives.
+    pub const fn is_attribute(self) -> bool {
+        matches!(self, Space::Input | Space::Output | Space::PatchInput | Space::PatchOutput)
     }
 }
 
@@ -346,8 +369,8 @@ pub struct MemRef {
     pub order: Order,
     /// Constant bank, buffer or uniform block number; 0 elsewhere.
     pub buffer: u16,
-    /// Dynamic part of the buffer number. In phase `Ssa`, only constant banks have one: as the high half of a register
-    /// whose low half is the address; there is no base then.
+    /// Dynamic part of the buffer number; of attributes the vertex. In phase `Ssa`, only constant banks and attributes have one:
+    /// banks as the high half of a register whose low half is the address; there is no base then.
     pub index: Option<ValueId>,
     /// Address: none (absolute), one value (32 bits) or two (64 bits, low word first).
     base: List<ValueId, 2>,
@@ -594,13 +617,36 @@ named! {
         Gridid "gridid", WorkDim "workdim",
         /// Number of the warp in the block.
         WarpId "warpid", NumWarps "nwarps",
+        // What graphics stages are told; lower/stage makes attribute loads, constants and the special registers of it.
+        /// Number of the vertex, and of the instance.
+        VertexId "vertexid", InstanceId "instanceid",
+        /// What a draw adds to these, and its number.
+        BaseVertex "basevertex", BaseInstance "baseinstance", DrawId "drawid",
+        /// Number of the primitive.
+        PrimitiveId "primid",
+        /// Number of the invocation of a primitive, or of the output vertex of a patch.
+        InvocationId "invocationid",
+        /// Vertices of the input patch.
+        VerticesIn "verticesin",
+        /// The machine's word about the primitive; bits 8 to 15 are the vertices of the patch.
+        PrimType "primtype",
+        /// Where in the patch the vertex lies.
+        TessCoordX "tesscoord.x", TessCoordY "tesscoord.y", TessCoordZ "tesscoord.z",
+        /// All ones where the fragment belongs to a front face.
+        FrontFace "frontface",
+        /// All ones in lanes that run for their neighbours' derivatives only.
+        Helper "helper",
+        /// Number of the sample that the fragment stands for, where it lies in the pixel, which samples are covered.
+        SampleId "sampleid", SamplePosX "samplepos.x", SamplePosY "samplepos.y", SampleMaskIn "samplemask",
+        /// The machine's flag of lanes that are killed or help.
+        ThreadKill "threadkill",
     }
 }
 
 impl Sv {
     /// Whether all chips have a special register for it.
     pub const fn is_special_register(self) -> bool {
-        (self as u8) < Sv::NtidX as u8
+        (self as u8) < Sv::NtidX as u8 || matches!(self, Sv::PrimType | Sv::InvocationId | Sv::ThreadKill)
     }
 
     /// Whether two reads may differ.
@@ -684,6 +730,70 @@ pub enum Aux {
     },
     /// Operand parts of `madsp`: [`super::madsp`].
     Madsp(u16),
+    Interp(Interp),
+    Pixel(PixelOp),
+    Emit(EmitOp),
+    Fact(Fact),
+}
+
+/// How an input of a fragment shader is interpolated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Interp {
+    pub mode: InterpMode,
+    pub at: InterpAt,
+}
+
+named! {
+    /// Between the corners of the triangle.
+    InterpMode {
+        /// The value of the provoking vertex.
+        Flat "flat",
+        /// By the distance in the window; of an attribute that the header calls perspective, its value divided by w.
+        Linear "linear",
+        /// By the distance in space.
+        Perspective "persp",
+        /// Of a colour: perspective, or flat where the state says so.
+        Color "color",
+    }
+}
+
+named! {
+    /// Where in the pixel.
+    InterpAt {
+        /// In its middle, or at the sample where the shader runs for each.
+        Center "center",
+        /// In what is covered of it.
+        Centroid "centroid",
+        /// As far from the middle as an operand says: x in the low half, y in the high one, in 4096ths of a pixel.
+        Offset "offset",
+    }
+}
+
+named! {
+    /// What is asked of a pixel.
+    PixelOp {
+        /// The samples that are covered, a bit each.
+        CoverageMask "mask",
+        /// Where sample a lies, as [`InterpAt::Offset`] takes it.
+        SampleOffset "offset",
+        /// Number of the sample that the fragment stands for.
+        SampleId "sample",
+    }
+}
+
+named! {
+    /// What becomes of the vertex that a geometry shader has made.
+    EmitOp { Emit "vertex", Cut "cut", EmitCut "both", }
+}
+
+named! {
+    /// What is known when the shader is put to use.
+    Fact {
+        /// It runs for each sample although it does not ask for it.
+        PerSample "persample",
+        /// There are several samples to a pixel.
+        Multisample "msaa",
+    }
 }
 
 /// A call of another function of the program.
@@ -767,6 +877,11 @@ pub struct Tex {
     pub indirect: bool,
     /// After lowering: an operand for offsets is present (`.AOFFI` / `.PTP`).
     pub machine_offsets: bool,
+}
+
+impl Tex {
+    /// In place of a texture's number: the framebuffer, as the driver binds it.
+    pub const FRAMEBUFFER: u16 = u16::MAX;
 }
 
 /// Details of an image instruction. Before lower/surfaces `coords` and `data` stand here; after it, the

@@ -32,6 +32,7 @@ pub mod compact;
 pub mod dot;
 pub mod func;
 pub mod inst;
+pub mod interface;
 pub mod list;
 pub mod madsp;
 pub mod op;
@@ -41,11 +42,14 @@ pub mod types;
 
 pub use crate::diag::Loc;
 pub use crate::num::SrcMods;
-pub use func::{Block, Def, Function, Merge, OpenLoops, Program, Stage, Term, ValueData};
+pub use crate::stage::Stage;
+pub use func::{Block, Def, Function, Merge, OpenLoops, Program, Term, ValueData};
 pub use inst::{
-    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Ext, Guard, Inst, Logic, MemRef, Order, Rnd, Scope,
-    ShflOp, Space, Src, SrcKind, Surf, SurfAccess, SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
+    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, EmitOp, Ext, Fact, Guard, Inst, Interp, InterpAt,
+    InterpMode, Logic, MemRef, Order, PixelOp, Rnd, Scope, ShflOp, Space, Src, SrcKind, Surf, SurfAccess,
+    SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
 };
+pub use interface::{Attribute, Interface, Properties};
 pub use list::List;
 pub use op::{Op, OpSet};
 pub use types::{Class, Type};

@@ -35,6 +35,15 @@ pub fn program(text: &str) -> Result<Program> {
             break;
         }
     }
+    while matches!(p.peek_word(), "stage" | "input" | "output" | "system" | "property") {
+        let at = p.at;
+        let line = p.rest().lines().next().unwrap_or("");
+        p.at += line.len();
+        let interface = program.interface.get_or_insert_default();
+        interface::read_line(interface, line).map_err(|wanted| {
+            p.error_at(at, "this says nothing of the stage", &format!("expected {wanted}"))
+        })?;
+    }
     let mut entry = None;
     while !p.at_end() {
         let start = p.at;
@@ -270,6 +279,11 @@ impl<'a> Parser<'a> {
                 })?);
             }
         }
+        if self.eat("in") {
+            for _ in 0..body.func.results.len() {
+                body.func.result_regs.push(self.number()?);
+            }
+        }
         if self.eat("local") {
             body.func.local_bytes = self.number()?;
         }
@@ -483,6 +497,15 @@ impl<'a> Parser<'a> {
                 (Detail::Part, m) => i.aux = Aux::Byte(number(m, 'b').ok_or_else(|| bad(self, m))?),
                 (Detail::Count, m) => i.aux = Aux::Count(number(m, 'n').ok_or_else(|| bad(self, m))?),
                 (Detail::Madsp, m) => i.aux = Aux::Madsp(number(m, 'm').ok_or_else(|| bad(self, m))?),
+                (Detail::Pixel, m) => i.aux = Aux::Pixel(PixelOp::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Emit, m) => i.aux = Aux::Emit(EmitOp::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Fact, m) => i.aux = Aux::Fact(Fact::from_name(m).ok_or_else(|| bad(self, m))?),
+                (Detail::Interp, m) => {
+                    let mode = InterpMode::from_name(m).ok_or_else(|| bad(self, m))?;
+                    let at = parts.next().unwrap_or("");
+                    let at = InterpAt::from_name(at).ok_or_else(|| bad(self, at))?;
+                    i.aux = Aux::Interp(Interp { mode, at });
+                }
                 (Detail::Quad, m) => {
                     let lane = number(m, 'q').ok_or_else(|| bad(self, m))?;
                     let ops = parts.next().and_then(|n| n.parse().ok()).ok_or_else(|| bad(self, m))?;
@@ -525,7 +548,7 @@ impl<'a> Parser<'a> {
         let space = Space::ALL
             .into_iter()
             .find(|s| s.name() == letter)
-            .ok_or_else(|| self.error_at(at, "no such memory space", "one of g s l c b x u"))?;
+            .ok_or_else(|| self.error_at(at, "no such memory space", "one of g s l c b x u a o p q"))?;
         let mut m = MemRef::new(space);
         if !number.is_empty() {
             m.buffer =

@@ -145,6 +145,10 @@ fn modifiers(f: &mut Formatter<'_>, i: &Inst) -> fmt::Result {
         }
         Aux::Subfm { three_d } => f.write_str(if three_d { ".3d" } else { "" })?,
         Aux::Madsp(n) => write!(f, ".m{n}")?,
+        Aux::Interp(x) => write!(f, ".{}.{}", x.mode.name(), x.at.name())?,
+        Aux::Pixel(x) => write!(f, ".{}", x.name())?,
+        Aux::Emit(x) => write!(f, ".{}", x.name())?,
+        Aux::Fact(x) => write!(f, ".{}", x.name())?,
     }
     for (on, name) in [(i.sat, "sat"), (i.ftz, "ftz"), (i.exact, "exact")] {
         if on {
@@ -318,6 +322,10 @@ impl Display for Function {
         if !self.results.is_empty() {
             f.write_str(" -> ")?;
             self.results.iter().try_for_each(|c| f.write_char(c.letter()))?;
+            if !self.result_regs.is_empty() {
+                f.write_str(" in")?;
+                self.result_regs.iter().try_for_each(|r| write!(f, " {r}"))?;
+            }
         }
         if self.local_bytes != 0 {
             write!(f, " local {}", self.local_bytes)?;
@@ -359,6 +367,9 @@ impl Display for Program {
             }
         }
         f.write_char('\n')?;
+        if let Some(interface) = &self.interface {
+            f.write_str(&interface.to_string())?;
+        }
         for (id, func) in self.funcs.iter() {
             let kind = match (id == self.entry, func.library) {
                 (true, _) => "kernel",

@@ -1,6 +1,7 @@
 //! Machine code before it has addresses: instructions in blocks, branch targets as labels.
 
 use crate::diag::Loc;
+use crate::ir::Fact;
 use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Operand};
 
@@ -13,13 +14,15 @@ pub struct Label(pub u32);
 pub struct Line {
     pub inst: MInst,
     pub loc: Loc,
+    /// What decides about a choice that the driver makes when it uses the shader.
+    pub fact: Option<Fact>,
     /// What it touches, once that is noted.
     pub touches: Touches,
 }
 
 impl Line {
     pub fn new(inst: MInst, loc: Loc) -> Line {
-        Line { inst, loc, touches: Touches::default() }
+        Line { inst, loc, fact: None, touches: Touches::default() }
     }
 }
 

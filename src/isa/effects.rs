@@ -129,7 +129,8 @@ impl Form {
 fn access_width(m: &MInst) -> u8 {
     m.mods.iter().fold(1, |w, k| match k {
         Mod::B64 | Mod::U64 | Mod::S64 => 2,
-        Mod::B96 | Mod::B128 | Mod::U128 => 4,
+        Mod::B96 => 3,
+        Mod::B128 | Mod::U128 => 4,
         _ => w,
     })
 }
@@ -318,7 +319,10 @@ pub fn memory(m: &MInst) -> MemoryEffect {
                 MemoryEffect::Read
             }
         }
-        St | Stl | Sts | Sust | Sustga => MemoryEffect::Write,
+        // Outputs read back, stored, and handed on.
+        Ald if m.has(Mod::O) => MemoryEffect::Read,
+        St | Stl | Sts | Sust | Sustga | Ast => MemoryEffect::Write,
+        Out | Kil => MemoryEffect::Barrier,
         Atom | Red | Ldslk | Stsul | Stscul | Sured | Membar | Bar | Cctl | Cctll | Cctls | B2r => {
             MemoryEffect::Barrier
         }

@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod legalise;
 pub mod library;
 pub mod split;
+pub mod stage;
 pub mod surfaces;
 pub mod sysval;
 pub mod texels;
@@ -34,6 +35,8 @@ enum Step {
     /// Before system values become loads, of which less is known.
     Buffers,
     Lanes,
+    /// What graphics stages have of their own.
+    Stage,
     Sysval,
     Textures,
     Surfaces,
@@ -55,6 +58,7 @@ impl Step {
     const ALL: &'static [Step] = &[
         Step::Buffers,
         Step::Lanes,
+        Step::Stage,
         Step::Sysval,
         Step::Textures,
         Step::Surfaces,
@@ -97,6 +101,7 @@ impl Steps {
             table[n] = Steps::of(match Op::ALL[n] {
                 Op::BufSize => &[Step::Buffers],
                 Op::Shfl => &[Step::Lanes],
+                Op::Interp => &[Step::Stage],
                 Op::Tex => &[Step::Textures],
                 Op::Suld | Op::Sust | Op::Sured | Op::Suq => &[Step::Surfaces],
                 Op::Atom => &[Step::Atomics],
@@ -125,9 +130,11 @@ impl Steps {
         if let Some(m) = &inst.mem {
             let buffer = matches!(m.space, Space::Buffer | Space::Uniform);
             self.0 |= u16::from(buffer) << Step::Buffers as u16;
+            self.0 |= u16::from(m.space.is_attribute()) << Step::Stage as u16;
             self.0 |= u16::from(split::concerns(inst, m)) << Step::Split as u16;
         } else if inst.op == Op::Rdsv {
             self.0 |= u16::from(sysval::concerns(inst)) << Step::Sysval as u16;
+            self.0 |= u16::from(stage::concerns(inst)) << Step::Stage as u16;
         }
     }
 
@@ -147,7 +154,9 @@ pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
 }
 
 fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Step]) {
-    let (block_size, stage) = (p.block_size, p.stage);
+    let block_size = p.block_size;
+    let interface = p.interface.clone();
+    let fragment = p.stage() == crate::ir::Stage::Fragment;
     let launch = Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
     for f in p.funcs.values_mut() {
@@ -160,8 +169,14 @@ fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Ste
             match step {
                 Step::Buffers => buffers::run(f, abi, options.pointer_align, &launch),
                 Step::Lanes => lanes::run(f, chip),
+                Step::Stage => {
+                    if let Some(interface) = &interface {
+                        stage::run(f, chip, abi, interface);
+                    }
+                    true
+                }
                 Step::Sysval => sysval::run(f, abi, block_size, options.work_dim),
-                Step::Textures => textures::run(f, chip, abi, stage),
+                Step::Textures => textures::run(f, chip, abi, fragment),
                 Step::Surfaces => surfaces::run(f, chip, abi, &mut library),
                 Step::Split => split::run(f),
                 Step::Atomics => atomics::run(f, chip),

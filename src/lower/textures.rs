@@ -23,7 +23,7 @@
 //! GF100's first word is `0xttxsaaaa`: 9 bits of texture slot, 7 of sampler slot, 16 of layer. A Kepler handle holds the
 //! texture's entry in 20 bits and the sampler's above; those of bound textures lie in the driver's constants.
 //!
-//! - The level of detail in a compute kernel is that of level zero: there are no neighbours to take derivatives from.
+//! - The level of detail outside fragment shaders is that of level zero: there are no neighbours to take derivatives from.
 //! - Derivatives that TXD cannot take (three dimensions, cubes, references, too many operands) become a level of detail.
 //! - Cube coordinates are divided by the largest, as the hardware wants them.
 //!
@@ -36,8 +36,8 @@ use crate::ir::build::Builder;
 use crate::ir::*;
 
 /// Lowers the texture instructions of a function.
-pub fn run(f: &mut Function, chip: Chip, abi: &Abi, stage: Stage) -> bool {
-    let cx = Cx { chip, abi, compute: stage == Stage::Compute };
+pub fn run(f: &mut Function, chip: Chip, abi: &Abi, derivatives: bool) -> bool {
+    let cx = Cx { chip, abi, derivatives };
     let abstract_form = |i: &Inst| i.tex().is_some() && i.srcs.is_empty();
     expand(f, abstract_form, |b, i| {
         let Some(tex) = i.tex() else { return false };
@@ -49,7 +49,8 @@ pub fn run(f: &mut Function, chip: Chip, abi: &Abi, stage: Stage) -> bool {
 struct Cx<'a> {
     chip: Chip,
     abi: &'a Abi,
-    compute: bool,
+    /// Lanes are fragments in quads.
+    derivatives: bool,
 }
 
 /// Operands in the machine's order, before they are put into runs.
@@ -83,8 +84,22 @@ fn insert(b: &mut Builder<'_>, a: impl Into<Src>, position: u32, bits: u32, c: i
 }
 
 impl Cx<'_> {
+    /// The framebuffer's texture has an entry of its own in GF100's tables, and a handle on Kepler.
+    fn bind_framebuffer(&self, b: &mut Builder<'_>, t: &mut Tex) {
+        (t.texture, t.sampler) = (0, 0);
+        if self.chip == Chip::Gf100 {
+            (t.texture, t.sampler) = (0x20, 0x10);
+            return;
+        }
+        let handle = b.mov(Src::cbuf(self.abi.aux_bank, self.abi.framebuffer));
+        t.operands.push((TexRole::Handle, vec![handle]));
+    }
+
     fn lower(&self, b: &mut Builder<'_>, i: &Inst, mut t: Tex) {
-        if self.compute {
+        if t.texture == Tex::FRAMEBUFFER {
+            self.bind_framebuffer(b, &mut t);
+        }
+        if !self.derivatives {
             self.fix_level(&mut t);
         }
         match t.op {

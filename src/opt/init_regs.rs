@@ -71,7 +71,8 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
         }
         match &block.term {
             Term::Branch { cond, .. } => work.push(*cond),
-            Term::Ret(values) => work.extend(values),
+            // What a stage leaves unwritten, nobody counts on.
+            Term::Ret(values) if f.result_regs.is_empty() => work.extend(values),
             _ => {}
         }
         for e in block.term.edges() {

@@ -28,6 +28,10 @@ fn in_registers(classes: &[Class], gprs: usize) -> Vec<bool> {
 /// takes. `gprs`: how many of each may be in general registers.
 pub fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
     let f = &p.funcs[id];
+    // Nobody calls what leaves its results in registers that are named.
+    if !f.result_regs.is_empty() {
+        return base;
+    }
     let params: Vec<Class> = f.params.iter().map(|&v| f.class(v)).collect();
     let (keep_params, keep_results) = (in_registers(&params, gprs), in_registers(&f.results, gprs));
     if keep_params.iter().chain(&keep_results).all(|&k| k) {
@@ -57,8 +61,8 @@ fn local(offset: u32) -> MemRef {
     MemRef::new(Space::Local).with_offset(offset as i32).with_align(Align::multiple_of(4))
 }
 
-/// Appends a store of a value of any class.
-fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
+/// Appends a store of a value that is no carry to local memory.
+pub fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     let mut data = v;
     if f.class(v) == Class::Pred {
         data = f.new_value(Class::Gpr);
@@ -68,8 +72,8 @@ fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     body.push(f.make(Inst::new(Op::St, Type::U32).with_mem(local(offset)).src(data)));
 }
 
-/// Appends a load that defines a value of any class.
-fn load(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
+/// Appends a load from local memory that defines a value that is no carry.
+pub fn load(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     let pred = f.class(v) == Class::Pred;
     let word = if pred { f.new_value(Class::Gpr) } else { v };
     body.push(f.make(Inst::new(Op::Ld, Type::U32).with_mem(local(offset)).dst(word)));

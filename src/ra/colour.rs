@@ -7,11 +7,12 @@
 
 use super::crossing::Crossing;
 use super::file::{File, Mask};
-use super::hints::{Hints, NONE};
+use super::hints::{Chain, Hints, NONE, Seat};
 use super::operands::{self, Window};
 use super::pcopy::{self, Place, Scratch};
 use super::places::Places;
 use super::plan::{Action, Home, Plan};
+use super::results::Results;
 use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
@@ -50,6 +51,7 @@ pub struct Colour<'a> {
     pub plan: &'a Plan,
     pub summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
     pub hints: Hints,
+    pub results: Results,
     pub loc: SecondaryMap<ValueId, u8>,
     pub gprs: File,
     pub preds: File,
@@ -81,7 +83,8 @@ impl<'a> Colour<'a> {
         limit: u32,
         calls: bool,
     ) -> Colour<'a> {
-        let hints = Hints::new(f, cfg, |func| summaries[func].clone());
+        let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
+        let results = Results::new(f, cfg, &mut hints);
         let mut out = Allocation::default();
         out.regs.reserve(4 * f.inst_count());
         out.insts.resize(f.insts.len());
@@ -95,6 +98,7 @@ impl<'a> Colour<'a> {
             plan,
             summaries,
             hints,
+            results,
             loc: per_value(f, NONE),
             gprs: File::new(limit as usize),
             preds: File::new(PREDS),
@@ -120,8 +124,10 @@ impl<'a> Colour<'a> {
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
             self.look_ahead(b, n as u32 + 1, &mut operands);
+            self.results.enter(self.f, b, n as u32, self.live);
             self.enter(b, &operands.dead_params)?;
-            for &i in &self.f.blocks[b].body {
+            for (at, &i) in self.f.blocks[b].body.iter().enumerate() {
+                self.results.now.1 = at as u32;
                 let Some((defs, uses)) = operands.parts.pop() else { break };
                 let part = operands.list.split_at(uses);
                 self.instruction(i, &part.0[defs..], part.1)?;
@@ -200,9 +206,19 @@ impl<'a> Colour<'a> {
         }
         let wanted = self.hints.wanted(v);
         let seat = if class == Class::Gpr { self.hints.seat(v) } else { None };
+        let keep_out = match class {
+            Class::Gpr if !self.results.is_empty() => self.results.keep_out(v),
+            _ => Mask::default(),
+        };
+        if class == Class::Gpr
+            && let Some(r) = self.in_chain(v, seat, wanted)
+        {
+            return Ok(r);
+        }
         if let Some(seat) = seat {
             let window = self.hints.windows[seat.window as usize];
-            if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted) {
+            if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted, &keep_out)
+            {
                 return Ok(r);
             }
         }
@@ -216,8 +232,39 @@ impl<'a> Colour<'a> {
         if file.open(wanted, seat.map(|s| s.window)) {
             return Ok(wanted);
         }
-        let open = file.free.lowest_without(&[&file.kept_mask]).or_else(|| file.free.lowest_without(&[]));
+        let open = file.free.lowest_without(&[&file.kept_mask, &keep_out]);
+        let open = open
+            .or_else(|| file.free.lowest_without(&[&file.kept_mask]))
+            .or_else(|| file.free.lowest_without(&[]));
         open.ok_or_else(|| self.pressure())
+    }
+
+    /// A register for a value whose chain ends in a window or a register that is wanted: that one, if it is free.
+    fn in_chain(&mut self, v: ValueId, own: Option<Seat>, wanted: u8) -> Option<u8> {
+        let seat = match (own, self.hints.chain(v)) {
+            (Some(seat), _) | (None, Chain::Seat(seat)) => seat,
+            (None, Chain::Register(r)) if wanted == NONE => return self.gprs.open(r, None).then_some(r),
+            _ => return None,
+        };
+        let (number, place) = (seat.window as usize, usize::from(seat.place));
+        let begun = self.hints.bases[number];
+        if begun != NONE {
+            let r = begun as usize + place;
+            return (r < self.gprs.n && self.gprs.open(r as u8, Some(seat.window))).then_some(r as u8);
+        }
+        if own.is_some() || wanted != NONE || self.crossing.any {
+            return None;
+        }
+        let words = self.hints.windows[number].len();
+        let align = operands::alignment(words);
+        let file = &self.gprs;
+        let fits = |base: usize| (0..words).all(|k| file.open((base + k) as u8, Some(seat.window)));
+        let keep_out = if self.results.is_empty() { Mask::default() } else { self.results.keep_out(v) };
+        let apart = |base: usize| (0..words).all(|k| !keep_out.has((base + k) as u8));
+        let last = file.n.checked_sub(words)?;
+        let base = (0..=last).step_by(align).find(|&base| fits(base) && apart(base))?;
+        self.hints.bases[number] = base as u8;
+        Some((base + place) as u8)
     }
 
     /// For a value that lives through calls, a free register that these leave alone.
@@ -235,7 +282,14 @@ impl<'a> Colour<'a> {
 
     /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window; above
     /// what the calls write that it lives through, if that can be had.
-    fn seat_register(&mut self, window: &Window, number: u32, place: usize, wanted: u8) -> Option<u8> {
+    fn seat_register(
+        &mut self,
+        window: &Window,
+        number: u32,
+        place: usize,
+        wanted: u8,
+        keep_out: &Mask,
+    ) -> Option<u8> {
         let align = operands::alignment(window.len());
         let end = self.crossing.end(window[place]) as usize;
         let file = &mut self.gprs;
@@ -261,8 +315,10 @@ impl<'a> Colour<'a> {
             }
         }
         let first = end.next_multiple_of(align);
-        let mut bases = (first..file.n).step_by(align).chain((0..first.min(file.n)).step_by(align));
-        let base = base.or_else(|| bases.find(|&at| fits(file, at)))?;
+        let bases = || (first..file.n).step_by(align).chain((0..first.min(file.n)).step_by(align));
+        let apart = |at: usize| (0..window.len()).all(|k| !keep_out.has((at + k) as u8));
+        let base = base.or_else(|| bases().find(|&at| apart(at) && fits(file, at)));
+        let base = base.or_else(|| bases().find(|&at| fits(file, at)))?;
         for k in (0..window.len()).filter(|&k| k != place) {
             file.keep((base + k) as u8, number);
         }
@@ -673,6 +729,7 @@ impl<'a> Colour<'a> {
                 self.out.params[b] = params.iter().map(place).collect();
             }
         }
+        self.out.wide = self.hints.windows.iter().any(|w| w.len() > 4);
         let mut clobbers = self.clobbers;
         self.gprs.used.iter().for_each(|r| clobbers.insert(Phys::Gpr(r)));
         self.preds.used.iter().for_each(|r| clobbers.insert(Phys::Pred(r)));

@@ -141,9 +141,14 @@ impl Colour<'_> {
         }
     }
 
-    /// Where results are left: where the first return has its values, as far as they are apart.
+    /// Where results are left: where they must be, or else where the first return has its values, as far as they are apart.
     fn results(&mut self) {
         let f = self.f;
+        if !f.result_regs.is_empty() {
+            f.result_regs.iter().for_each(|&r| self.gprs.used.set(r));
+            self.out.summary.results = f.result_regs.iter().map(|&r| Phys::Gpr(r)).collect();
+            return;
+        }
         let mut taken = [Mask::default(), Mask::default()];
         let first = self.cfg.rpo().iter().find_map(|&b| match &f.blocks[b].term {
             Term::Ret(values) => Some((b, values.clone())),

@@ -48,14 +48,17 @@ mod frame;
 mod hints;
 mod next_use;
 pub mod operands;
+mod pack;
 pub mod pcopy;
 mod places;
 mod plan;
 mod predicates;
 mod prepare;
 mod pressure;
+mod reg2mem;
 mod regs;
 mod remat;
+mod results;
 mod spill;
 mod whole_warp;
 mod windows;
@@ -84,6 +87,9 @@ pub struct Target {
     pub most_warps: u32,
     /// Run the checker on the result (debug builds always do).
     pub verify: bool,
+    /// For tests: every value that lives across blocks goes through local memory, as those that live longest do where
+    /// too many live across too many blocks.
+    pub through_memory: bool,
 }
 
 impl Target {
@@ -158,6 +164,8 @@ pub struct Allocation {
     /// Memory instructions inserted: stores to and loads from spill slots.
     pub spills: u32,
     pub fills: u32,
+    /// Windows of more than four registers occur.
+    wide: bool,
     regs: Vec<(ValueId, Phys)>,
     insts: SecondaryMap<InstId, Spans>,
     term_regs: SecondaryMap<BlockId, Span>,
@@ -270,6 +278,9 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .map(|s| s.frame_end)
             .fold(frame_base, u32::max);
         let base = abi::demote(program, id, limit as usize / 2, below);
+        // What a stage must leave in registers sets a lower limit, whatever is asked for.
+        let named = program.funcs[id].result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
+        let limit = limit.max(named);
         let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
@@ -318,7 +329,7 @@ fn allocate(
     if facts.reads_lanes {
         whole_warp::keep(f, &cfg);
     }
-    let mut live = Liveness::new(f, &cfg);
+    let (mut live, frame_base) = reg2mem::liveness(f, &cfg, target.through_memory, frame_base);
     let measure = |f: &Function, live: &Liveness, k: usize| {
         // Where there are few values, they fit wherever they live, with room for windows. Calls want some elsewhere.
         let [gprs, preds] = pressure::values(f);
@@ -343,7 +354,11 @@ fn allocate(
         let mut colour = Colour::new(f, &cfg, &live, plan, summaries, limit, facts.calls());
         colour.run()?;
         colour.edges();
-        Ok(colour.finish_function())
+        let mut allocation = colour.finish_function();
+        if !facts.calls() {
+            pack::pack(&mut allocation, &f.result_regs);
+        }
+        Ok(allocation)
     };
     let mut allocation: Allocation = colour(&plan, limit)?;
     if !plan.active
@@ -387,7 +402,13 @@ mod tests {
     };
 
     fn target(limit: u32) -> Target {
-        Target { chip: Chip::Gk110, gpr_limit: limit, most_warps: u32::MAX, verify: true }
+        Target {
+            chip: Chip::Gk110,
+            gpr_limit: limit,
+            most_warps: u32::MAX,
+            verify: true,
+            through_memory: false,
+        }
     }
 
     #[test]

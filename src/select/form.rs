@@ -65,6 +65,7 @@ impl Form {
             Aux::Byte(n) => 0x100 | u64::from(n),
             Aux::Sv(sv) => 0x200 | sv as u64,
             Aux::Atom(op) => 0x300 | op as u64,
+            Aux::Interp(how) => 0x200 | 0x80 | (how.mode as u64) << 2 | how.at as u64,
             _ => return None,
         };
         let flags = [*sat, *ftz, guard.is_some()];
@@ -91,10 +92,11 @@ impl Form {
             operands.put(7, source(func, s, &mut note)?);
         }
         if let Some(m) = mem {
-            operands.put(16, address(m)?);
+            operands.put(17, address(m)?);
             note(match m.offset {
                 // Every form with an offset has the field for these.
-                4..0x8000 if m.offset % 4 == 0 => 4,
+                4..0x400 if m.offset % 4 == 0 => 4,
+                0x400..0x8000 if m.offset % 4 == 0 && !m.space.is_attribute() => 4,
                 other => other as u32,
             });
         }
@@ -130,7 +132,7 @@ fn source(func: &Function, s: &Src, note: &mut impl FnMut(u32)) -> Option<u64> {
     Some(kind << 3 | u64::from(s.mods.bits()))
 }
 
-/// Shape of an address but for its offset, in sixteen bits.
+/// Shape of an address but for its offset, in seventeen bits.
 fn address(m: &MemRef) -> Option<u64> {
     // What is proven of an address is nothing to the machine; the offset is noted by itself.
     let MemRef { space: _, order: _, buffer: _, index: _, offset: _, align: _, readonly: _, .. } = m;

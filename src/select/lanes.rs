@@ -3,7 +3,7 @@
 use super::operand::args;
 use super::{Cx, Result, Unencodable};
 use crate::ir::{Aux, BarOp, Inst, ShflOp, Src, Sv, Type, VoteOp};
-use crate::isa::{self, MInst, Mod, Operand, Pred};
+use crate::isa::{self, MInst, Mod, Operand};
 
 /// The hardware number of a special register. Source: envytools, nvdisasm.
 pub fn special_register(sv: Sv) -> Option<u8> {
@@ -32,7 +32,10 @@ pub fn special_register(sv: Sv) -> Option<u8> {
         Sv::LanemaskGe => 60,
         Sv::ClockLo => 80,
         Sv::ClockHi => 81,
-        Sv::WorkDim | Sv::WarpId | Sv::NumWarps => return None,
+        Sv::PrimType => 0x10,
+        Sv::InvocationId => 0x11,
+        Sv::ThreadKill => 0x13,
+        _ => return None,
     })
 }
 
@@ -103,8 +106,13 @@ impl Cx<'_> {
         Ok(args(m, [self.pdst(i), self.dst(i), self.arg(i, 0, Type::U32)?, b, c]))
     }
 
+    /// A value of a lane of the quad, and the lane's own, combined as the pattern says.
     pub fn quadop(&self, i: &Inst) -> Result<MInst> {
-        let _ = (i, Pred::T);
-        Err(Unencodable::Operation)
+        let Aux::Quad { lane, ops } = i.aux else { return Err(Unencodable::Operand) };
+        const LANES: [Mod; 6] = [Mod::Q0000, Mod::Q1111, Mod::Q2222, Mod::Q3333, Mod::Q1032, Mod::Q2301];
+        let from = *LANES.get(usize::from(lane)).ok_or(Unencodable::Operand)?;
+        let m = self.inst(isa::Op::Fswz).with(from).with_if(i.ftz, Mod::Ftz).with(Mod::Ndv);
+        let (a, b) = (self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?);
+        Ok(args(m, [self.dst(i), a, b, Operand::imm(ops.into())]))
     }
 }

@@ -21,7 +21,7 @@ fn size(ty: Type) -> Result<Option<Mod>> {
 }
 
 impl Cx<'_> {
-    fn base(&self, mem: &MemRef) -> Reg {
+    pub(super) fn base(&self, mem: &MemRef) -> Reg {
         mem.base().first().map_or(Reg::Z, |&v| Reg((self.reg)(v)))
     }
 
@@ -29,7 +29,7 @@ impl Cx<'_> {
         Operand::Mem { base: self.base(mem), offset: mem.offset }
     }
 
-    fn mem<'i>(&self, i: &'i Inst) -> Result<&'i MemRef> {
+    pub(super) fn mem<'i>(&self, i: &'i Inst) -> Result<&'i MemRef> {
         i.mem.as_ref().ok_or(Unencodable::Operand)
     }
 
@@ -41,7 +41,8 @@ impl Cx<'_> {
             Space::Shared => isa::Op::Lds,
             Space::Local => isa::Op::Ldl,
             Space::Const => return self.ldc(i, mem),
-            Space::Buffer | Space::Uniform => return Err(Unencodable::Operation),
+            _ if mem.space.is_attribute() => return self.ald(i, mem),
+            _ => return Err(Unencodable::Operation),
         };
         let mut m = self.inst(op);
         if op == isa::Op::Ld {
@@ -81,7 +82,8 @@ impl Cx<'_> {
             Space::Global | Space::Generic => isa::Op::St,
             Space::Shared => isa::Op::Sts,
             Space::Local => isa::Op::Stl,
-            Space::Const | Space::Buffer | Space::Uniform => return Err(Unencodable::Operation),
+            Space::Output | Space::PatchOutput => return self.ast(i, mem),
+            _ => return Err(Unencodable::Operation),
         };
         let mut m = self.inst(op);
         if op == isa::Op::St {

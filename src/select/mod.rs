@@ -14,6 +14,7 @@
 //! immediate too wide for the short form selects the form with 32 bits, where there is one.
 
 mod arith;
+mod attribute;
 mod convert;
 mod float;
 mod form;
@@ -146,6 +147,15 @@ impl Cx<'_> {
             Op::Vote => self.vote(i),
             Op::Shfl => self.shfl(i),
             Op::Quadop => self.quadop(i),
+
+            Op::Interp => self.ipa(i),
+            Op::Vertex => self.vild(i),
+            Op::AttrAddr => self.al2p(i),
+            Op::Emit => self.out(i),
+            Op::Discard => Ok(self.inst(isa::Op::Kil)),
+            Op::Pixel => self.pixld(i),
+            Op::SelFact => self.sel_fact(i),
+
             Op::Tex => self.tex(i),
             Op::Suld => self.surface_load(i),
             Op::Sust => self.surface_store(i),

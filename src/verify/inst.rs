@@ -204,8 +204,11 @@ impl Verifier<'_> {
             return self.fail("only global and generic addresses have 64 bits");
         }
         let numbered = matches!(m.space, Space::Const | Space::Buffer | Space::Uniform);
-        if !numbered && (m.buffer != 0 || m.index.is_some()) {
+        if !numbered && (m.buffer != 0 || m.index.is_some() && !m.space.is_attribute()) {
             return self.fail("this memory space has no buffers");
+        }
+        if m.space.is_attribute() && (m.order != Order::Weak || Types::SMALL.has(i.ty)) {
+            return self.fail("attributes are words that nobody else sees");
         }
         let fixed = m.base().is_empty() && m.index.is_none();
         for fact in [m.align, i.known] {

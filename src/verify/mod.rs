@@ -87,8 +87,10 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
         }
     }
     let entry = &p.funcs[p.entry];
-    if !entry.params.is_empty() || !entry.results.is_empty() {
-        return Verifier { f: entry, rules, at: None }.fail("the kernel has parameters or results");
+    let named = entry.result_regs.len() == entry.results.len();
+    if !entry.params.is_empty() || !entry.results.is_empty() && !named {
+        return Verifier { f: entry, rules, at: None }
+            .fail("the kernel has parameters, or results without registers");
     }
     Ok(())
 }
@@ -191,6 +193,10 @@ impl Verifier<'_> {
                 }
                 Term::Ret(values) => {
                     let classes = values.iter().map(|&v| self.f.values.get(v).map(|d| d.class));
+                    let regs = &self.f.result_regs;
+                    if !regs.is_empty() && regs.len() != values.len() {
+                        return self.fail("registers are named for some of the results only");
+                    }
                     if !classes.eq(self.f.results.iter().map(|&c| Some(c))) {
                         return self.fail("the returned values do not agree with the function's results");
                     }

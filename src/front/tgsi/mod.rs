@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod flow;
+pub mod interface;
 mod lexer;
 mod lower;
 mod names;

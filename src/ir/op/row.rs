@@ -188,6 +188,10 @@ pub enum Detail {
     Suclamp,
     Subfm,
     Madsp,
+    Interp,
+    Pixel,
+    Emit,
+    Fact,
     Call,
     Tex,
     Surf,
@@ -230,6 +234,10 @@ impl Detail {
             Detail::Suclamp => ".mMODE{.2d}{.s}.{n}BIAS",
             Detail::Subfm => "{.3d}",
             Detail::Madsp => ".mPARTS",
+            Detail::Interp => ".flat|.linear|.persp|.color{.center|.centroid|.offset}",
+            Detail::Pixel => ".mask|.offset|.sample",
+            Detail::Emit => ".vertex|.cut|.both",
+            Detail::Fact => ".persample|.msaa",
             Detail::Call => "fN{..}",
             Detail::Tex => "[texture operation]",
             Detail::Surf => "[image access]",
@@ -256,6 +264,10 @@ impl Aux {
             Aux::Suclamp { .. } => Detail::Suclamp,
             Aux::Subfm { .. } => Detail::Subfm,
             Aux::Madsp(_) => Detail::Madsp,
+            Aux::Interp(_) => Detail::Interp,
+            Aux::Pixel(_) => Detail::Pixel,
+            Aux::Emit(_) => Detail::Emit,
+            Aux::Fact(_) => Detail::Fact,
         }
     }
 }
@@ -301,7 +313,7 @@ pub struct Row {
     /// Types on which `.sat` has a meaning.
     pub sat: Types,
     /// A bit for each memory space that it accesses.
-    pub spaces: u8,
+    pub spaces: u16,
     pub flags: u16,
 }
 

@@ -40,7 +40,15 @@ const BITS: Types = Types::INT.or(Types::PRED);
 const ARITHMETIC: u16 = FTZ | RND;
 const CARRY: u16 = CARRY_IN | CARRY_OUT;
 
-const WRITABLE: &[Space] = &[Space::Global, Space::Shared, Space::Local, Space::Buffer, Space::Generic];
+const WRITABLE: &[Space] = &[
+    Space::Global,
+    Space::Shared,
+    Space::Local,
+    Space::Buffer,
+    Space::Generic,
+    Space::Output,
+    Space::PatchOutput,
+];
 const ATOMIC: &[Space] = &[Space::Global, Space::Shared, Space::Buffer, Space::Generic];
 
 ops! {
@@ -219,6 +227,24 @@ ops! {
     Sueau "sueau" = Row::new(Types::WORD, &[A, A, A]);
     /// `d = a.part * b.part + c` for surface addressing
     Madsp "madsp" = Row::new(Types::WORD, &[A, A, A]).detail(Detail::Madsp);
+
+    // ---- graphics stages
+    /// an input of a fragment shader at its place in the triangle; a the inverse of w there, for `.persp` and `.color`
+    /// (lower/stage adds it); b the offset, for `.offset`; words only where it is flat
+    Interp "interp" = Row::new(Types::WORD.or(Types::F32), &[W.optional(), W.optional()]).sat(Types::F32)
+        .detail(Detail::Interp).memory(&[Space::Input]);
+    /// vertex a (+ b) of the primitive or patch, as loads of inputs take it
+    Vertex "vertex" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W.below(256), W.optional()]);
+    /// where the machine keeps the attribute at an address that is computed (GK104, GK110)
+    AttrAddr "attraddr" = Row::new(Types::of(&[crate::ir::Type::U32]), &[]).memory(&[Space::Input, Space::Output]);
+    /// emits vertex a of stream b, ends its strip, or both; gives the next vertex
+    Emit "emit" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Emit).flags(EFFECT);
+    /// the fragment goes no further than this shader; the lane goes on for its neighbours' derivatives
+    Discard "discard" = Row::new(Types::of(&[crate::ir::Type::U32]), &[]).gives(Results::None).flags(EFFECT);
+    /// about the pixel
+    Pixel "pixel" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W.optional()]).detail(Detail::Pixel).flags(READS);
+    /// `d = a` where the driver finds the fact true when it uses the shader, else `b`
+    SelFact "selfact" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Fact);
 
     // ---- calls and register bookkeeping
     /// call of another function

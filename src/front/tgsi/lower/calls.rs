@@ -9,13 +9,16 @@
 //! 2. callers before callees: what is live after each call. The results are `may` of that; and a result that is not
 //!    written on every path is also a parameter, because the old value may come back out.
 //!
-//! The kernel is called by nobody, so nothing is live at its end. Calls must not be recursive.
+//! The kernel is called by nobody, so nothing is live at its end but what its stage leaves in registers. Calls must not be recursive.
 //! Registers in local memory take no part: they keep their values across calls by themselves.
 
 use rustc_hash::FxHashMap;
 
 use super::super::ast::*;
+use super::super::interface::Registers;
+use super::graphics::VERTEX;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::stage::{Semantic, Stage};
 
 /// A register's component.
 pub type Comp = (File, u32, u8);
@@ -36,7 +39,7 @@ pub struct Calls {
 
 impl Calls {
     /// Analyses what is reached from the code at `entry`; refuses recursion.
-    pub fn new(ast: &Program, entry: u32) -> Result<Calls, Diagnostics> {
+    pub fn new(ast: &Program, entry: u32, variables: Variables) -> Result<Calls, Diagnostics> {
         if !ast.code.iter().any(|i| is_call(i.op)) {
             return Ok(Calls::default());
         }
@@ -44,13 +47,14 @@ impl Calls {
         if order.len() == 1 {
             return Ok(Calls::default());
         }
-        let mut a = Analysis::new(ast);
+        let mut a = Analysis::new(ast, variables);
+        a.number_what_occurs_in(&order[1..]);
         for &f in order.iter().rev() {
             a.summarise(f);
         }
         for &f in &order {
             let bits = a.exit.remove(&f).unwrap_or_default();
-            let at_exit = if f == entry { Bits::default() } else { bits.and(&a.may[&f]) };
+            let at_exit = if f == entry { a.left_by_stage() } else { bits.and(&a.may[&f]) };
             let at_entry = a.liveness(f, &at_exit);
             if f != entry {
                 let binding = Binding { params: a.comps(&at_entry), results: a.comps(&at_exit) };
@@ -77,9 +81,47 @@ fn body(ast: &Program, start: u32) -> std::ops::Range<u32> {
     from..from + n as u32
 }
 
-/// Whether a file's registers can be written and read back.
-fn is_variable(file: File) -> bool {
-    matches!(file, File::Temp | File::Addr)
+/// Which registers besides TEMP and ADDR are variables.
+#[derive(Clone, Default)]
+pub struct Variables {
+    /// Outputs by number: those of fragment shaders, and what is wanted when a vertex is complete.
+    outputs: Vec<u32>,
+    /// The vertex that a geometry shader makes.
+    vertex: bool,
+}
+
+impl Variables {
+    pub fn of(registers: &Registers, clip_source: Option<Semantic>) -> Variables {
+        let interface = &registers.interface;
+        let kept = |n: &u32| {
+            registers.output(*n).is_some_and(|a| {
+                interface.stage == Stage::Fragment
+                    || clip_source == Some(a.semantic)
+                    || interface.stage == Stage::Geometry && a.semantic == Semantic::ViewportIndex
+            })
+        };
+        let outputs = (0..registers.outputs()).filter(kept).collect();
+        Variables { outputs, vertex: interface.stage == Stage::Geometry }
+    }
+
+    /// Calls `each` with the components of the outputs.
+    fn for_outputs(&self, mut each: impl FnMut(Comp)) {
+        self.outputs.iter().for_each(|&n| (0..4).for_each(|c| each((File::Out, n, c))));
+    }
+
+    /// Whether a register can be written and read back.
+    fn has(&self, reg: &Reg) -> bool {
+        match reg.file {
+            File::Temp | File::Addr => true,
+            File::Out => self.outputs.contains(&(reg.index.offset.max(0) as u32)),
+            _ => false,
+        }
+    }
+}
+
+/// Whether an instruction goes on to the next vertex.
+fn is_emission(op: Opcode) -> bool {
+    matches!(op, Opcode::EMIT | Opcode::ENDPRIM)
 }
 
 fn is_call(op: Opcode) -> bool {
@@ -181,6 +223,8 @@ struct Run {
 
 struct Analysis<'a> {
     ast: &'a Program,
+    variables: Variables,
+    /// Of components that occur in subroutines: no others can be parameters or results.
     numbers: FxHashMap<Comp, usize>,
     names: Vec<Comp>,
     reads: FxHashMap<u32, Bits>,
@@ -192,9 +236,10 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn new(ast: &'a Program) -> Analysis<'a> {
+    fn new(ast: &'a Program, variables: Variables) -> Analysis<'a> {
         Analysis {
             ast,
+            variables,
             numbers: FxHashMap::default(),
             names: Vec::new(),
             reads: FxHashMap::default(),
@@ -205,19 +250,47 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn number(&mut self, c: Comp) -> usize {
-        let next = self.names.len();
-        let n = *self.numbers.entry(c).or_insert(next);
-        if n == next {
-            self.names.push(c);
+    fn number_what_occurs_in(&mut self, subs: &[u32]) {
+        let mut comps = Vec::new();
+        for &f in subs {
+            for at in body(self.ast, f) {
+                self.for_writes(at, |c| comps.push(c));
+                self.for_reads(at, |c| comps.push(c));
+            }
         }
-        n
+        for c in comps {
+            let next = self.names.len();
+            if *self.numbers.entry(c).or_insert(next) == next {
+                self.names.push(c);
+            }
+        }
+    }
+
+    /// The set of those components that have numbers.
+    fn set(&self, each: impl FnOnce(&mut dyn FnMut(Comp))) -> Bits {
+        let mut bits = Bits::default();
+        each(&mut |c| {
+            if let Some(&n) = self.numbers.get(&c) {
+                bits.insert(n);
+            }
+        });
+        bits
     }
 
     fn comps(&self, bits: &Bits) -> Vec<Comp> {
         let mut all: Vec<Comp> = bits.iter().map(|n| self.names[n]).collect();
         all.sort_by_key(|&(file, index, comp)| (file.name(), index, comp));
         all
+    }
+
+    /// What is wanted at the end of the main code.
+    fn left_by_stage(&self) -> Bits {
+        self.set(|each| {
+            self.variables.for_outputs(&mut *each);
+            if self.variables.vertex {
+                each(VERTEX);
+            }
+        })
     }
 
     /// Facts about a function that do not depend on its callers.
@@ -265,7 +338,7 @@ impl<'a> Analysis<'a> {
         self.reads.insert(f, reads);
     }
 
-    fn surely_written(&mut self, at: u32) -> Bits {
+    fn surely_written(&self, at: u32) -> Bits {
         match self.ast.code[at as usize].op {
             Opcode::CAL => self.must[&self.ast.partner[at as usize]].clone(),
             Opcode::CALLNZ => Bits::default(),
@@ -276,23 +349,27 @@ impl<'a> Analysis<'a> {
     /// What is live at the function's beginning; notes what is live after its calls.
     fn liveness(&mut self, f: u32, at_exit: &Bits) -> Bits {
         let runs = self.runs(f);
+        let mut preds: Vec<Vec<usize>> = vec![Vec::new(); runs.len()];
+        for (r, run) in runs.iter().enumerate() {
+            run.next.iter().for_each(|&n| preds[n].push(r));
+        }
         let mut before = vec![Bits::default(); runs.len()];
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for r in (0..runs.len()).rev() {
-                let mut live = if runs[r].returns { at_exit.clone() } else { Bits::default() };
-                for &n in &runs[r].next {
-                    live.or(&before[n]);
-                }
-                for at in runs[r].code.clone().rev() {
-                    self.transfer(at, &mut live);
-                }
-                live.or(&before[r]);
-                if live != before[r] {
-                    before[r] = live;
-                    changed = true;
-                }
+        // Once each from the end, then those again behind which something has changed.
+        let mut work: Vec<usize> = (0..runs.len()).collect();
+        let mut waiting = vec![true; runs.len()];
+        while let Some(r) = work.pop() {
+            waiting[r] = false;
+            let mut live = if runs[r].returns { at_exit.clone() } else { Bits::default() };
+            for &n in &runs[r].next {
+                live.or(&before[n]);
+            }
+            for at in runs[r].code.clone().rev() {
+                self.transfer(at, &mut live);
+            }
+            live.or(&before[r]);
+            if live != before[r] {
+                before[r] = live;
+                work.extend(preds[r].iter().filter(|&&p| !std::mem::replace(&mut waiting[p], true)));
             }
         }
         before.into_iter().next().unwrap_or_default()
@@ -357,71 +434,112 @@ impl<'a> Analysis<'a> {
         runs
     }
 
-    /// The components that an instruction writes for sure (itself, not what it calls).
-    fn writes(&mut self, at: u32) -> Bits {
-        let ast = self.ast;
-        let mut bits = Bits::default();
-        for d in ast.inst(at).dsts {
-            if d.reg.index.indirect.is_none() && is_variable(d.reg.file) {
-                for c in d.comps() {
-                    let n = self.number((d.reg.file, d.reg.index.offset as u32, c as u8));
-                    bits.insert(n);
-                }
+    /// Calls `each` with the components that an instruction writes for sure (itself, not what it calls).
+    fn for_writes(&self, at: u32, mut each: impl FnMut(Comp)) {
+        for d in self.ast.inst(at).dsts {
+            if d.reg.index.indirect.is_none() && self.variables.has(&d.reg) {
+                d.comps().for_each(|c| each((d.reg.file, d.reg.index.offset as u32, c as u8)));
             }
         }
-        bits
+        if self.variables.vertex && is_emission(self.ast.code[at as usize].op) {
+            each(VERTEX);
+        }
     }
 
-    /// The components that an instruction may read.
-    fn reads_of(&mut self, at: u32) -> Bits {
-        let ast = self.ast;
-        let inst = &ast.inst(at);
-        let mut bits = Bits::default();
+    fn writes(&self, at: u32) -> Bits {
+        self.set(|each| self.for_writes(at, each))
+    }
+
+    /// Calls `each` with the components that an instruction may read.
+    fn for_reads(&self, at: u32, mut each: impl FnMut(Comp)) {
+        let inst = &self.ast.inst(at);
+        let stores = inst.dsts.iter().any(|d| d.reg.file == File::Out);
+        if self.variables.vertex && (stores || is_emission(inst.op)) {
+            // What an emission stores was written before.
+            if is_emission(inst.op) {
+                self.variables.for_outputs(&mut each);
+            }
+            each(VERTEX);
+        }
+        let mut read = |reg: &Reg, comp: u8| {
+            if reg.index.indirect.is_none() && self.variables.has(reg) {
+                each((reg.file, reg.index.offset as u32, comp));
+            }
+        };
         let mask = inst.dsts.first().map_or(0, |d| d.mask);
         for (n, s) in inst.srcs.iter().enumerate() {
             for c in read_components(inst, n, mask) {
-                self.read(&s.reg, s.swizzle[c], &mut bits);
+                read(&s.reg, s.swizzle[c]);
             }
         }
         for s in inst.texture.iter().flat_map(|t| &t.offsets) {
             for c in s.swizzle {
-                self.read(&s.reg, c, &mut bits);
+                read(&s.reg, c);
             }
         }
         for reg in inst.dsts.iter().map(|d| &d.reg).chain(inst.srcs.iter().map(|s| &s.reg)) {
             for i in [Some(reg.index), reg.dim].into_iter().flatten().filter_map(|i| i.indirect) {
-                if is_variable(i.file) {
-                    let n = self.number((i.file, i.index.into(), i.comp));
-                    bits.insert(n);
+                if matches!(i.file, File::Temp | File::Addr) {
+                    each((i.file, i.index.into(), i.comp));
                 }
             }
         }
-        bits
     }
 
-    fn read(&mut self, reg: &Reg, comp: u8, bits: &mut Bits) {
-        if reg.index.indirect.is_none() && is_variable(reg.file) {
-            let n = self.number((reg.file, reg.index.offset as u32, comp));
-            bits.insert(n);
-        }
+    fn reads_of(&self, at: u32) -> Bits {
+        self.set(|each| self.for_reads(at, each))
     }
 }
 
 /// The components of operand `n` (before its swizzle) that count, for an instruction that writes `mask`. Where an
 /// opcode has no simple rule: all.
-fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
+pub fn read_components(inst: &Inst<'_>, n: usize, mask: u8) -> Vec<usize> {
     let info = inst.op.info();
     let written = |m: u8| (0..4).filter(move |c| m >> c & 1 != 0).collect::<Vec<_>>();
     match info.shape {
         Shape::Scalar => vec![0],
         Shape::Dot(k) => (0..k as usize).collect(),
         Shape::Flow => vec![0],
+        Shape::Graphics => match (inst.op, n) {
+            (Opcode::KILL_IF, _) => vec![0, 1, 2, 3],
+            (Opcode::EMIT | Opcode::ENDPRIM | Opcode::INTERP_SAMPLE, _) if n == info.srcs.len() - 1 => {
+                vec![0]
+            }
+            (Opcode::INTERP_OFFSET, 1) => vec![0, 1],
+            _ => written(mask),
+        },
+        Shape::Tex | Shape::Sample => texture_components(inst, n),
         Shape::Comp if info.dsts.iter().chain(info.srcs).all(|t| !t.is_64()) => written(mask),
         Shape::Mem => match (inst.op, info.srcs[n]) {
             (Opcode::STORE, Ty::Any) => written(mask),
             (_, Ty::Any | Ty::I32 | Ty::F32) => vec![0],
             _ => vec![0, 1, 2, 3],
         },
+        _ => vec![0, 1, 2, 3],
+    }
+}
+
+/// Those of an operand of a texture instruction.
+fn texture_components(inst: &Inst<'_>, n: usize) -> Vec<usize> {
+    use Opcode::*;
+    let target = inst.texture.map_or(Target::Unknown, |t| t.target);
+    let coords = target.dims() + usize::from(target.is_array());
+    let named = target != Target::Unknown;
+    match (inst.op, n) {
+        (TEX | TEX_LZ | TXF_LZ | LODQ | TG4, 0) if named && !target.is_shadow() && !target.is_msaa() => {
+            (0..coords).collect()
+        }
+        (TEX, 0) if target.is_shadow() && coords < 3 => {
+            let mut all: Vec<usize> = (0..coords).collect();
+            all.push(2);
+            all
+        }
+        (TXB | TXL | TXF, 0) if named && !target.is_shadow() && !target.is_msaa() => {
+            (0..coords).chain([3]).collect()
+        }
+        (TXP, 0) if named && !target.is_shadow() => (0..target.dims()).chain([3]).collect(),
+        (TXD, 0) if named && !target.is_shadow() => (0..coords).collect(),
+        (TXD, 1 | 2) if named => (0..target.dims()).collect(),
         _ => vec![0, 1, 2, 3],
     }
 }
@@ -433,7 +551,7 @@ mod tests {
 
     fn binding(text: &str, sub: u32) -> (Vec<String>, Vec<String>) {
         let ast = parse(text).expect("valid text");
-        let calls = Calls::new(&ast, 0).expect("no recursion");
+        let calls = Calls::new(&ast, 0, Variables::default()).expect("no recursion");
         let show = |v: &[Comp]| {
             v.iter().map(|(f, i, c)| format!("{}[{i}].{}", f.name(), b"xyzw"[*c as usize] as char)).collect()
         };
@@ -492,7 +610,7 @@ mod tests {
     fn recursion_is_refused() {
         let ast =
             parse("COMP\nCAL :2\nEND\nBGNSUB\nCAL :5\nENDSUB\nBGNSUB\nCAL :2\nENDSUB").expect("valid text");
-        let d = Calls::new(&ast, 0).err().expect("it is recursive");
+        let d = Calls::new(&ast, 0, Variables::default()).err().expect("it is recursive");
         assert!(d.to_string().contains("recursively"));
     }
 }

@@ -77,6 +77,8 @@ impl Body<'_> {
             }
             Opcode::CAL => self.call(at),
             Opcode::RET => self.leave(),
+            // The end of all, wherever it stands; what a stage leaves in registers is known to the main code.
+            Opcode::END if self.binding.is_none() => self.leave(),
             Opcode::END => self.end(Term::Exit),
             _ => {}
         }

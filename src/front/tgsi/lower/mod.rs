@@ -10,6 +10,7 @@ mod alu;
 mod bits;
 mod calls;
 mod flow;
+mod graphics;
 mod image;
 mod memory;
 mod operands;
@@ -21,12 +22,14 @@ mod wide;
 use rustc_hash::FxHashMap;
 
 use super::ast::*;
+use super::interface::Registers;
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics, Span};
-use crate::front::Request;
 use crate::front::ssa::{Ssa, Var};
+use crate::front::{Request, graphics as graphics_front};
 use crate::ir::build::Builder;
 use crate::ir::{self, BlockId, FuncId, Function, Loc, Term};
+pub use calls::read_components;
 use calls::{Binding, Calls};
 use storage::Storage;
 
@@ -45,6 +48,11 @@ struct Context<'a> {
     calls: Calls,
     /// What system values mean, by number.
     svs: Vec<Option<Semantic>>,
+    /// What a graphics stage takes and gives.
+    registers: Registers,
+    /// The output that user clip planes are held against, if there are any.
+    clip_source: Option<crate::stage::Semantic>,
+    clip_planes: (u8, u16),
 }
 
 /// A function while it is made.
@@ -70,12 +78,15 @@ struct Body<'a> {
 
 /// Makes the program of the kernel that is asked for.
 pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostics> {
-    if ast.stage != Stage::Compute {
-        let d = Diagnostic::unsupported(format!("{} programs cannot be compiled", ast.stage.name()));
-        return Err(d.at(ast.stage_span, "").help("compute programs begin with COMP").into());
+    let mut registers = Registers::new(ast)?;
+    let interface = &mut registers.interface;
+    let mut clip_source = None;
+    if req.clip_planes > 0 && graphics_front::takes_clip_planes(interface) {
+        clip_source = graphics_front::clip_source(interface);
+        graphics_front::declare_clip_distances(interface, req.clip_planes);
     }
     let entry = ast.entry(req.entry)?;
-    let calls = Calls::new(ast, entry)?;
+    let calls = Calls::new(ast, entry, calls::Variables::of(&registers, clip_source))?;
     let block_size = ast.block_size();
     check_block_size(ast, req.chip)?;
     let funcs =
@@ -86,7 +97,9 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
         svs.resize(svs.len().max(d.last as usize + 1), None);
         svs[d.first as usize..=d.last as usize].fill(d.semantic.map(|s| s.0));
     }
-    let cx = Context { ast, req, storage, block_size, funcs, calls, svs };
+    let clip_planes = req.clip_plane_place;
+    let cx =
+        Context { ast, req, storage, block_size, funcs, calls, svs, registers, clip_source, clip_planes };
     let mut diags = Diagnostics::default();
     let kernel = Body::new(&cx, kernel_name(ast, entry), None).make(entry, &mut diags);
     let mut program = ir::Program::new(kernel);
@@ -102,6 +115,9 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
         program.block_size = Some(block_size);
     }
     program.private_bytes = req.private_bytes;
+    if cx.registers.interface.stage.is_graphics() {
+        program.interface = Some(Box::new(cx.registers.interface.clone()));
+    }
     for f in program.funcs.values_mut() {
         f.local_bytes = cx.storage.end;
         pointers::mark(f, req);
@@ -155,6 +171,7 @@ impl<'a> Body<'a> {
             }
             self.f.results = vec![ir::Class::Gpr; b.results.len()];
         }
+        self.begin_stage();
         let is_sub = ast.code[start as usize].op == Opcode::BGNSUB;
         let at = start as usize + usize::from(is_sub);
         let rest =
@@ -205,7 +222,7 @@ impl<'a> Body<'a> {
             Some(b) => {
                 Term::Ret(b.results.iter().map(|&(file, i, c)| self.read_var(file, i, c.into())).collect())
             }
-            None => Term::Exit,
+            None => self.leave_stage(),
         };
         self.end(term);
     }
@@ -230,9 +247,7 @@ impl<'a> Body<'a> {
             Shape::Sync => self.sync(inst),
             Shape::Lane => self.lane(inst),
             Shape::Flow => Ok(()),
-            Shape::Graphics => {
-                Err(self.error(format!("{} does not exist in a compute program", inst.op.name()), ""))
-            }
+            Shape::Graphics => self.graphics(inst),
         }
     }
 

@@ -33,7 +33,7 @@ impl Body<'_> {
     /// The variable of a register's component.
     #[inline]
     fn var(&mut self, file: File, index: u32, comp: usize) -> Var {
-        if index >= NEAR {
+        if index >= NEAR || !matches!(file, File::Temp | File::Addr) {
             return self.far_var(file, index, comp);
         }
         let vars = if file == File::Addr { &mut self.addrs } else { &mut self.temps };
@@ -155,6 +155,8 @@ impl Body<'_> {
             File::Const | File::ConstBuf => self.constant(reg, comp),
             File::Sv => self.system_value(reg, comp),
             File::Null => Ok(0u32.into()),
+            File::In if self.is_graphics() => self.read_input(reg, comp),
+            File::Out if self.is_graphics() => self.read_output(reg, comp),
             _ => Err(Box::new(
                 Diagnostic::error(format!(
                     "{} cannot be read like this in a compute program",
@@ -270,7 +272,8 @@ impl Body<'_> {
             (SubgroupGtMask, _) => Sv::LanemaskGt,
             (SubgroupLeMask, _) => Sv::LanemaskLe,
             (SubgroupLtMask, _) => Sv::LanemaskLt,
-            (HelperInvocation, _) => return Ok(0u32.into()),
+            (HelperInvocation, _) if !self.is_graphics() => return Ok(0u32.into()),
+            _ if self.is_graphics() => return self.stage_value(semantic, comp, reg),
             _ => {
                 return Err(Box::new(
                     Diagnostic::error(format!("{} does not exist in a compute program", semantic.name()))
@@ -356,6 +359,7 @@ impl Body<'_> {
                 Ok(())
             }
             File::Null => Ok(()),
+            File::Out if self.is_graphics() => self.write_output(reg, comp, v),
             _ => Err(self.not_writable(reg)),
         }
     }
@@ -399,6 +403,8 @@ mod tests {
             entry: None,
             pointer_align: 4,
             private_bytes: 0,
+            clip_planes: 0,
+            clip_plane_place: (15, 0x120),
         };
         tgsi::program(&request).expect("valid text").to_string()
     }
