@@ -53,7 +53,7 @@ impl Declare<'_> {
                 h.patch_words = patch.max().unwrap_or(6);
             }
             Stage::Geometry => {
-                h.threads = p.invocations.clamp(1, 32) as u8;
+                h.threads = p.invocations.min(32) as u8;
                 let (topology, streams) = match p.strips {
                     1 => (Topology::Points, 15),
                     2 => (Topology::Lines, 1),
@@ -74,8 +74,7 @@ impl Declare<'_> {
 
     /// The words that an access touches; none where a register says which.
     fn words(m: &MemRef, inst: &Inst) -> Option<impl Iterator<Item = u32> + use<>> {
-        let first =
-            u32::try_from(m.offset).ok().filter(|_| m.base().is_empty() && inst.op != Op::AttrAddr)?;
+        let first = u32::try_from(m.offset).ok().filter(|_| m.base().is_empty())?;
         Some((first..first + inst.ty.bytes()).step_by(4))
     }
 
@@ -89,7 +88,8 @@ impl Declare<'_> {
             }
             _ => {}
         }
-        let Some(m) = &inst.mem else { return };
+        // What is accessed at an address that was computed, the access says.
+        let Some(m) = inst.mem.as_ref().filter(|_| inst.op != Op::AttrAddr) else { return };
         let outputs = || self.interface.outputs.iter().filter(|a| !a.semantic.is_per_patch());
         let every = |address: Option<u32>, count: u8| {
             address.into_iter().flat_map(move |a| (0..u32::from(count)).map(move |c| a + 4 * c))
@@ -115,11 +115,9 @@ impl Declare<'_> {
                     Some(words) => words.collect(),
                     None => outputs().flat_map(|a| every(a.address(), a.semantic.components())).collect(),
                 };
-                // An address that is computed serves a load or a store.
                 if read {
                     words.iter().for_each(|&a| self.header.set_read_back(a));
-                }
-                if inst.op != Op::Ld {
+                } else {
                     words.iter().for_each(|&a| self.header.set_written(a));
                 }
             }

@@ -4,6 +4,8 @@ use crate::common;
 use crate::out;
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, Options, Report, StageOptions};
+use nvir::image::fixup::{Condition, DefaultColor, Fixup};
+use nvir::image::stage::{Attribute, Graphics, Place, Slot};
 use nvir::image::{Uses, cubin, listing};
 use nvir::{Cancel, Compiler, InitRegs, Language, OptLevel, Shader, Source};
 use std::io::IsTerminal;
@@ -101,6 +103,8 @@ enum Form {
     Sass,
     /// One word a line in hexadecimal
     Hex,
+    /// The same; a graphics stage's header in front of it, as lies in memory
+    Words,
     /// The code as it lies in memory
     Bin,
     /// NVIDIA's container of machine code
@@ -168,6 +172,7 @@ pub fn run(a: Args) -> ExitCode {
 fn emit(form: Form, shader: &Shader) -> Vec<u8> {
     match form {
         Form::Hex => shader.code.iter().map(|w| format!("{w:016x}\n")).collect::<String>().into_bytes(),
+        Form::Words => words(shader).into_bytes(),
         Form::Bin => shader.bytes(),
         Form::Cubin => cubin::write(shader.chip, &[shader.kernel()]),
         Form::Json => json(shader).into_bytes(),
@@ -175,8 +180,16 @@ fn emit(form: Form, shader: &Shader) -> Vec<u8> {
     }
 }
 
+/// Words of 64 bits in hexadecimal, the header's in pairs, low half first.
+fn words(shader: &Shader) -> String {
+    let header = shader.stage.as_ref().map(|s| s.header.encode());
+    let header = header.iter().flatten().copied().collect::<Vec<u32>>();
+    let pairs = header.chunks(2).map(|p| p.iter().rev().fold(0, |w, &half| w << 32 | u64::from(half)));
+    pairs.chain(shader.code.iter().copied()).map(|w| format!("{w:016x}\n")).collect()
+}
+
 fn json(shader: &Shader) -> String {
-    let value = serde_json::json!({
+    let mut value = serde_json::json!({
         "chip": shader.chip.name(),
         "entry": shader.entry_name,
         "instructions": shader.instructions,
@@ -194,7 +207,64 @@ fn json(shader: &Shader) -> String {
         "relocations": [],
         "bindings": bindings(shader),
     });
+    if let Some(stage) = &shader.stage {
+        value["stage"] = stage_json(stage);
+    }
     format!("{value}\n")
+}
+
+/// What a driver must know of a graphics stage.
+fn stage_json(g: &Graphics) -> serde_json::Value {
+    let slot = |s: &Slot| {
+        let name = match s.what {
+            Attribute::Vertex(n) => format!("IN[{n}]"),
+            Attribute::Semantic(s) => s.to_string(),
+        };
+        let (kind, at) = match s.place {
+            Place::Vertex(a) => ("vertex", Some(a)),
+            Place::Patch(a) => ("patch", Some(a)),
+            Place::Register(r) => ("register", Some(r)),
+            Place::Nowhere => ("nowhere", None),
+        };
+        serde_json::json!({"name": name, "mask": s.mask, "space": kind, "at": at})
+    };
+    let fixup = |f: &Fixup| match *f {
+        Fixup::Interpolation { pc, mode, sample, w } => {
+            serde_json::json!({"kind": "interpolation", "pc": pc, "mode": mode, "sample": sample, "w": w})
+        }
+        Fixup::Selection { pc, when } => {
+            let when = match when {
+                Condition::PerSample => "per_sample",
+                Condition::Multisampled => "multisampled",
+            };
+            serde_json::json!({"kind": "selection", "pc": pc, "when": when})
+        }
+    };
+    let color = |c: &Option<DefaultColor>| {
+        c.map(|c| serde_json::json!({"interpolation": c.interpolation.name(), "mask": c.mask}))
+    };
+    serde_json::json!({
+        "stage": g.stage.name(),
+        "header": crate::header::json(&g.header),
+        "inputs": g.inputs.iter().map(slot).collect::<Vec<_>>(),
+        "outputs": g.outputs.iter().map(slot).collect::<Vec<_>>(),
+        "fixups": g.fixups.iter().map(fixup).collect::<Vec<_>>(),
+        "clip_enable": g.clip_enable,
+        "cull_enable": g.cull_enable,
+        "clip_mode": g.clip_mode,
+        "clip_planes": g.clip_planes,
+        "edge_flag": g.edge_flag,
+        "needs_vertex_id": g.needs_vertex_id,
+        "needs_draw_parameters": g.needs_draw_parameters,
+        "writes_layer": g.writes_layer,
+        "tess_mode": g.tess_mode,
+        "colors": g.colors.iter().map(color).collect::<Vec<_>>(),
+        "zcull_flags": g.zcull_flags(),
+        "early_tests": g.early_tests,
+        "reads_sample_mask": g.reads_sample_mask,
+        "reads_framebuffer": g.reads_framebuffer,
+        "post_depth_coverage": g.post_depth_coverage,
+    })
 }
 
 /// What a driver must bind; `count` is 0 where the number is computed.

@@ -201,7 +201,7 @@ impl Registers {
 
     fn use_input(&mut self, reg: &Reg, mask: u8) {
         if reg.index.indirect.is_some() {
-            self.interface.inputs.iter_mut().for_each(|a| a.mask = all(a.semantic));
+            self.interface.inputs.iter_mut().for_each(|a| a.mask = 15);
         } else if let Some(&Some(at)) = self.inputs.get(reg.index.offset.max(0) as usize) {
             let a = &mut self.interface.inputs[usize::from(at)];
             a.mask |= mask & all(a.semantic);
@@ -209,14 +209,15 @@ impl Registers {
     }
 
     fn use_output(&mut self, reg: &Reg, mask: u8, read: bool) {
-        let mark = |a: &mut Attribute, mask: u8| {
+        if reg.index.indirect.is_some() {
+            for a in &mut self.interface.outputs {
+                a.mask |= if read { 0 } else { 15 };
+                a.read_back |= read;
+            }
+        } else if let Some(&Some(at)) = self.outputs.get(reg.index.offset.max(0) as usize) {
+            let a = &mut self.interface.outputs[usize::from(at)];
             a.mask |= mask & all(a.semantic);
             a.read_back |= read;
-        };
-        if reg.index.indirect.is_some() {
-            self.interface.outputs.iter_mut().for_each(|a| mark(a, 15));
-        } else if let Some(&Some(at)) = self.outputs.get(reg.index.offset.max(0) as usize) {
-            mark(&mut self.interface.outputs[usize::from(at)], mask);
         }
     }
 }
