@@ -180,6 +180,15 @@ pub fn clip_distances(
     }
 }
 
+/// The output primitive of a geometry shader as [`Properties::strips`](crate::ir::Properties) has it, from OpenGL's number.
+pub fn strips(primitive: u8) -> u8 {
+    match primitive {
+        0 => 1,
+        3 => 2,
+        _ => 3,
+    }
+}
+
 /// The clip distances that user clip planes add to the outputs.
 pub fn declare_clip_distances(interface: &mut Interface, planes: u8) {
     for n in 0..planes.div_ceil(4) {

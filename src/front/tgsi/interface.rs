@@ -143,13 +143,7 @@ impl Registers {
                         _ => 3,
                     }
                 }
-                Property::GsOutputPrim => {
-                    p.strips = match PRIMITIVES.get(value as usize).copied() {
-                        Some("POINTS") => 1,
-                        Some("LINE_STRIP") => 2,
-                        _ => 3,
-                    }
-                }
+                Property::GsOutputPrim => p.strips = graphics::strips(small),
                 Property::GsMaxOutputVertices => p.max_vertices = number,
                 Property::GsInvocations => p.invocations = number,
                 Property::NumClipDistEnabled => p.clip_distances = small,

@@ -31,6 +31,12 @@ impl<'a> Lower<'a, '_> {
                 let id = self.source_id(i.srcs, 2);
                 return self.store_reg(&srcs[0], &srcs[1], Some(id), ix);
             }
+            (None, Kind::StoreIo(io)) => return self.store_io(io, &info.name, srcs, ix),
+            (None, Kind::Discard) => return self.discard(&info.name, None),
+            (None, Kind::DiscardIf) => return self.discard(&info.name, srcs.first()),
+            (None, kind @ (Kind::EmitVertex | Kind::EndPrimitive)) => {
+                return self.emit_vertex(kind, &info.name, ix);
+            }
             (None, Kind::Nothing) => return,
             (None, _) => return self.error(self.span, format!("`{}` has a result", info.name)),
         };
@@ -45,7 +51,9 @@ impl<'a> Lower<'a, '_> {
                 }
             },
             Kind::Image(image, op) => self.image(image, op, Some(&dest), srcs, ix),
-            Kind::System(value) => self.system(value, &dest),
+            Kind::LoadIo(io) => self.load_io(io, &info.name, &dest, srcs, ix),
+            Kind::Barycentric(what) => self.barycentric(what, &info.name, &dest, srcs, ix),
+            Kind::System(value) => self.system(value, &info.name, &dest),
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
             Kind::SsboSize | Kind::UboSize => {
                 let space = if info.kind == Kind::SsboSize { Space::Buffer } else { Space::Uniform };
@@ -82,7 +90,15 @@ impl<'a> Lower<'a, '_> {
                 self.load_reg(&dest, &srcs[0], Some(id), ix);
             }
             Kind::ConvertAluTypes => self.convert_types(&dest, &srcs[0], ix),
-            Kind::Store(_) | Kind::Barrier(_) | Kind::CopyDeref | Kind::MemcpyDeref => {
+            Kind::Store(_)
+            | Kind::StoreIo(_)
+            | Kind::Barrier(_)
+            | Kind::CopyDeref
+            | Kind::MemcpyDeref
+            | Kind::Discard
+            | Kind::DiscardIf
+            | Kind::EmitVertex
+            | Kind::EndPrimitive => {
                 self.error(self.span, format!("`{}` has no result", info.name));
                 self.define_undef(&dest);
             }
