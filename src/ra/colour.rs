@@ -7,7 +7,7 @@
 
 use super::crossing::Crossing;
 use super::file::{File, Mask};
-use super::hints::{Hints, NONE};
+use super::hints::{Chain, Hints, NONE, Seat};
 use super::operands::{self, Window};
 use super::pcopy::{self, Place, Scratch};
 use super::places::Places;
@@ -210,6 +210,11 @@ impl<'a> Colour<'a> {
             Class::Gpr if !self.results.is_empty() => self.results.keep_out(v),
             _ => Mask::default(),
         };
+        if class == Class::Gpr
+            && let Some(r) = self.in_chain(v, seat, wanted)
+        {
+            return Ok(r);
+        }
         if let Some(seat) = seat {
             let window = self.hints.windows[seat.window as usize];
             if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted, &keep_out)
@@ -232,6 +237,34 @@ impl<'a> Colour<'a> {
             .or_else(|| file.free.lowest_without(&[&file.kept_mask]))
             .or_else(|| file.free.lowest_without(&[]));
         open.ok_or_else(|| self.pressure())
+    }
+
+    /// A register for a value whose chain ends in a window or a register that is wanted: that one, if it is free.
+    fn in_chain(&mut self, v: ValueId, own: Option<Seat>, wanted: u8) -> Option<u8> {
+        let seat = match (own, self.hints.chain(v)) {
+            (Some(seat), _) | (None, Chain::Seat(seat)) => seat,
+            (None, Chain::Register(r)) if wanted == NONE => return self.gprs.open(r, None).then_some(r),
+            _ => return None,
+        };
+        let (number, place) = (seat.window as usize, usize::from(seat.place));
+        let begun = self.hints.bases[number];
+        if begun != NONE {
+            let r = begun as usize + place;
+            return (r < self.gprs.n && self.gprs.open(r as u8, Some(seat.window))).then_some(r as u8);
+        }
+        if own.is_some() || wanted != NONE || self.crossing.any {
+            return None;
+        }
+        let words = self.hints.windows[number].len();
+        let align = operands::alignment(words);
+        let file = &self.gprs;
+        let fits = |base: usize| (0..words).all(|k| file.open((base + k) as u8, Some(seat.window)));
+        let keep_out = if self.results.is_empty() { Mask::default() } else { self.results.keep_out(v) };
+        let apart = |base: usize| (0..words).all(|k| !keep_out.has((base + k) as u8));
+        let last = file.n.checked_sub(words)?;
+        let base = (0..=last).step_by(align).find(|&base| fits(base) && apart(base))?;
+        self.hints.bases[number] = base as u8;
+        Some((base + place) as u8)
     }
 
     /// For a value that lives through calls, a free register that these leave alone.

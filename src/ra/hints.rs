@@ -3,13 +3,15 @@
 //! - Values that flow into each other (block parameters and their arguments, copies, results of several returns)
 //!   are one *web*: its members want the register that the first of them got.
 //! - A value that is read in a window wants the register that fits those of its neighbours.
+//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a float operation, would be
+//!   overwritten in place by it ([`Hints::chain`]).
 //! - Arguments and results of calls want the register in which the callee expects or leaves them, and what it
 //!   returns wants the first registers in order.
 
 use super::operands::{self, Window};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
-use crate::ir::{Class, FuncId, Function, InstId, Op, Term, ValueId};
+use crate::ir::{Class, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
 use std::ops::Range;
 
 /// Number of no register.
@@ -31,6 +33,17 @@ struct Node {
     seat: Seat,
     /// Of a root: the register that its web wants.
     wanted: u8,
+    /// Where the value's only reader puts its result: in a seat, or in a register.
+    chain: Chain,
+}
+
+/// Where the result of a chain of operations is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Chain {
+    #[default]
+    None,
+    Seat(Seat),
+    Register(u8),
 }
 
 const NO_WINDOW: u32 = u32::MAX;
@@ -43,16 +56,19 @@ pub struct Hints {
     readers: Vec<InstId>,
     /// Windows whose readers have been coloured.
     passed: usize,
+    /// Where a window was begun by values of chains that end in it; [`NONE`] for none.
+    pub bases: Vec<u8>,
 }
 
 impl Hints {
     pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let lonely = |n: u32| Node { parent: n, seat: Seat { window: NO_WINDOW, place: 0 }, wanted: NONE };
+        let lonely = |n: u32| Node { parent: n, seat: Seat { window: NO_WINDOW, place: 0 }, wanted: NONE, chain: Chain::None };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
             windows: Vec::new(),
             readers: Vec::new(),
             passed: 0,
+            bases: Vec::new(),
         };
         let mut results: Vec<ValueId> = Vec::new();
         for &b in cfg.rpo() {
@@ -72,7 +88,56 @@ impl Hints {
             }
         }
         h.results(f, &results);
+        if !h.windows.is_empty() || !f.result_regs.is_empty() {
+            h.chains(f, cfg);
+        }
+        h.bases = vec![NONE; h.windows.len()];
         h
+    }
+
+    /// Follows floats that are wanted somewhere back through the operations that make them.
+    fn chains(&mut self, f: &Function, cfg: &Cfg) {
+        let mut readers = vec![0u8; f.values.len()];
+        let mut read = |v: ValueId| {
+            let n = &mut readers[v.as_u32() as usize];
+            *n = n.saturating_add(1);
+        };
+        for &b in cfg.rpo() {
+            f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_uses(&mut read));
+            f.blocks[b].term.for_uses(&mut read);
+        }
+        for &b in cfg.rpo().iter().rev() {
+            for &i in f.blocks[b].body.iter().rev() {
+                let inst = &f.insts[i];
+                let float = inst.ty == Type::F32 && inst.sty == Type::F32;
+                if !float || !matches!(inst.op, Op::Mad | Op::Mul | Op::Add | Op::Sub | Op::Min | Op::Max) {
+                    continue;
+                }
+                let [d] = *inst.dsts else { continue };
+                let wanted = self.wanted(d);
+                let chain = match (self.seat(d), self.chain(d)) {
+                    (Some(seat), _) => Chain::Seat(seat),
+                    (None, Chain::None) if wanted != NONE => Chain::Register(wanted),
+                    (None, chain) => chain,
+                };
+                if chain == Chain::None {
+                    continue;
+                }
+                let once = |s: &Src| s.as_val().filter(|v| readers[v.as_u32() as usize] == 1);
+                let before = match inst.op {
+                    Op::Mad => inst.srcs.get(2).and_then(once),
+                    _ => inst.srcs.iter().find_map(once),
+                };
+                if let Some(v) = before.filter(|&v| self.seat(v).is_none() && self.wanted(v) == NONE) {
+                    self.nodes[v.as_u32() as usize].chain = chain;
+                }
+            }
+        }
+    }
+
+    /// Where what is made of a value is wanted.
+    pub fn chain(&self, v: ValueId) -> Chain {
+        self.nodes[v.as_u32() as usize].chain
     }
 
     /// Results want the registers that they must be in, or else the first registers in order, as callers read them in windows;
