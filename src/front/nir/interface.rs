@@ -89,9 +89,10 @@ pub fn stages(shader: &Shader<'_>, stage: Stage, options: &StageOptions) -> Resu
     for f in functions() {
         r.dual_sources(f);
     }
-    for v in &shader.vars {
-        r.variable(v);
-    }
+    // In the order of their registers, which is that of the driver's lists.
+    let mut vars: Vec<&Variable<'_>> = shader.vars.iter().collect();
+    vars.sort_by_key(|v| v.place.map(|(register, _)| register));
+    vars.into_iter().for_each(|v| r.variable(v));
     for f in functions() {
         r.code(f);
     }
