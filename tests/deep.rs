@@ -47,6 +47,67 @@ fn called_often(n: usize) -> String {
     ))
 }
 
+/// Loops, each with what it keeps alive in the ones inside: `open` and `close` are given its number, once more than the
+/// loops there are.
+fn keeping(n: usize, open: fn(usize, usize) -> String, close: fn(usize, usize) -> String) -> String {
+    let mut body: String = (0..n).map(|k| open(k, n)).collect();
+    body += "UADD TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx\n";
+    body.extend((0..n).rev().map(|k| close(k, n)));
+    kernel(&body).replace("TEMP[0..3]", &format!("TEMP[0..{}]", n + 1))
+}
+
+/// The beginning of a loop that counts to 1 in the register after its number; what follows comes before its end.
+fn counting(k: usize, n: usize) -> String {
+    let (c, p) = (k + 1, n + 1);
+    format!(
+        "MOV TEMP[{c}].x, IMM[0].xxxx\nBGNLOOP\nUSGE TEMP[{p}].x, TEMP[{c}].xxxx, IMM[0].yyyy\n\
+         UIF TEMP[{p}].xxxx\nBRK\nENDIF\n"
+    )
+}
+
+fn counted(k: usize, _: usize) -> String {
+    format!("UADD TEMP[{0}].x, TEMP[{0}].xxxx, IMM[0].yyyy\nENDLOOP\n", k + 1)
+}
+
+/// Values that are read after the loop, or changed in it, beside the counter.
+fn values(k: usize, n: usize) -> String {
+    format!("UADD TEMP[{}].yzw, TEMP[0].xxxx, IMM[0].xyzw\n{}", k + 1, counting(k, n))
+}
+
+fn values_read(k: usize, n: usize) -> String {
+    let c = k + 1;
+    format!(
+        "UMAD TEMP[{c}].yz, TEMP[{c}].yzww, TEMP[0].xxxx, TEMP[{c}].wwww\n{}\
+         XOR TEMP[0].x, TEMP[0].xxxx, TEMP[{c}].yyyy\nUADD TEMP[0].x, TEMP[0].xxxx, TEMP[{c}].zxxx\n",
+        counted(k, n)
+    )
+}
+
+/// An `if` around what is inside.
+fn counting_if(k: usize, n: usize) -> String {
+    format!(
+        "{}UIF TEMP[0].xxxx\n{ADD}ELSE\nXOR TEMP[0].x, TEMP[0].xxxx, TEMP[{}].xxxx\n",
+        counting(k, n),
+        k + 1
+    )
+}
+
+/// Counted loops with a call inside.
+fn call_inside(n: usize) -> String {
+    let body = keeping(n, counting, counted).replace(ADD, "CAL :@\n");
+    // Instructions are numbered from the first MOV on.
+    let sub = body[body.find("MOV").unwrap_or(0)..].lines().count();
+    format!("{}BGNSUB\n{ADD}RET\nENDSUB\n", body.replace('@', &sub.to_string()))
+}
+
+/// Many values that live through many constructs one after the other.
+fn values_through(n: usize, construct: &str) -> String {
+    let load: String = (1..=n).map(|k| format!("LOAD TEMP[{k}].x, BUFFER[0], TEMP[0].xxxx\n{ADD}")).collect();
+    let read: String = (1..=n).map(|k| format!("UADD TEMP[0].x, TEMP[0].xxxx, TEMP[{k}].xxxx\n")).collect();
+    kernel(&format!("{load}{}{read}", construct.repeat(n)))
+        .replace("TEMP[0..3]", &format!("TEMP[0..{}]", n + 1))
+}
+
 /// NIR with a register; `open` and `close` are repeated.
 fn nir(n: usize, open: &str, close: &str) -> String {
     format!(
@@ -83,6 +144,14 @@ const TGSI: &[(&str, Shape)] = &[
     ("endless loops", |n| nest(n, &format!("BGNLOOP\n{IF}BRK\nENDIF\n"), "BGNLOOP\nENDLOOP\nENDLOOP\n")),
     ("calls in a chain", chain),
     ("a subroutine called often", called_often),
+    ("counted loops", |n| keeping(n, counting, counted)),
+    ("loops that keep values", |n| keeping(n, values, values_read)),
+    ("ifs in counted loops", |n| keeping(n, counting_if, |k, n| format!("ENDIF\n{}", counted(k, n)))),
+    ("a call in counted loops", call_inside),
+    ("values that live through ifs", |n| values_through(n, &format!("{IF}{ADD}ENDIF\n"))),
+    ("values that live through loops", |n| {
+        values_through(n, &format!("BGNLOOP\n{IF}BRK\nENDIF\n{ADD}ENDLOOP\n"))
+    }),
 ];
 
 const NIR: &[(&str, Shape)] = &[
@@ -143,7 +212,7 @@ fn ten_thousand_nested_constructs_do_not_exhaust_the_stack() {
         println!("{name}");
         compiled(Language::Nir, &shape(10_000), Chip::Gk110, OptLevel::O0);
     }
-    for (name, shape) in [TGSI[0], TGSI[2], TGSI[8]] {
+    for (name, shape) in [TGSI[0], TGSI[2], TGSI[8], TGSI[10], TGSI[11], TGSI[13], TGSI[15]] {
         println!("{name}, optimised");
         compiled(Language::Tgsi, &shape(10_000), Chip::Gf100, OptLevel::O3);
     }

@@ -1,6 +1,6 @@
 //! Every fixture of the project, on every chip that it allows, at the lowest and the highest optimisation level,
-//! under all checkers of the emulator; and again with few registers, where the values must be the same; and TGSI
-//! under the reference interpreter.
+//! under all checkers of the emulator; and again with few registers and with values that cross blocks in memory only, where
+//! the results must be the same; and TGSI under the reference interpreter.
 //!
 //! One test for each fixture and way of compiling: `cargo test --test fixtures -- sort` runs those about sorting.
 
@@ -12,9 +12,13 @@ use nvir::input;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The ways of compiling: level and register limit.
-const WAYS: [(OptLevel, Option<u32>); 3] =
-    [(OptLevel::O0, None), (OptLevel::O3, None), (OptLevel::O3, Some(18))];
+/// The ways of compiling: level, register limit, and whether values cross blocks in memory only.
+const WAYS: [(OptLevel, Option<u32>, bool); 4] = [
+    (OptLevel::O0, None, false),
+    (OptLevel::O3, None, false),
+    (OptLevel::O3, Some(18), false),
+    (OptLevel::O2, None, true),
+];
 
 fn run(file: &Path, settings: &Settings) -> Result<(), Failed> {
     let loaded = Loaded::read(file).map_err(|e| e.to_string())?;
@@ -59,13 +63,15 @@ fn main() -> ExitCode {
         let name = file.strip_prefix(root).unwrap_or(&file).with_extension("").to_string_lossy().into_owned();
         let path = file.clone();
         trials.push(Trial::test(format!("{name} interpreted"), move || interpret(&path)));
-        for (opt_level, max_gprs) in WAYS {
+        for (opt_level, max_gprs, through_memory) in WAYS {
             let way = match max_gprs {
+                None if through_memory => format!("O{opt_level} through memory"),
                 None => format!("O{opt_level}"),
                 Some(n) => format!("O{opt_level} {n} registers"),
             };
+            let debug = DebugOptions { through_memory, ..DebugOptions::verifying() };
             let settings = Settings {
-                options: Options { max_gprs, debug: DebugOptions::verifying(), ..Options::at(opt_level) },
+                options: Options { max_gprs, debug, ..Options::at(opt_level) },
                 checks: Checks::ALL,
                 ..Settings::default()
             };

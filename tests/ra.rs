@@ -25,12 +25,12 @@ fn visible(m: &Machine) -> Vec<((Space, u64), u32)> {
     words
 }
 
-fn check(p: &Program, limit: u32, what: &str) {
+fn check(p: &Program, limit: u32, through_memory: bool, what: &str) {
     let mut machine = Machine::new(STEPS);
     eval::run(p, &mut machine).unwrap_or_else(|e| panic!("{what}: evaluation: {e}"));
     let mut q = p.clone();
     let chip = if limit > 63 { Chip::Gk110 } else { Chip::Gf100 };
-    let target = Target { chip, gpr_limit: limit, most_warps: u32::MAX, verify: true };
+    let target = Target { chip, gpr_limit: limit, most_warps: u32::MAX, verify: true, through_memory };
     let a = ra::allocate_program(&mut q, &target).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(a.gprs <= limit, "{what}: {} registers", a.gprs);
     let mut after = Machine::new(2 * STEPS);
@@ -38,7 +38,7 @@ fn check(p: &Program, limit: u32, what: &str) {
     assert!(visible(&machine) == visible(&after), "{what}: different results");
 }
 
-fn run(size: Size, limits: &[u32]) {
+fn run(size: Size, limits: &[u32], through_memory: bool) {
     let (first, count) = (number("RA_SEED", 0), number("RA_PROGRAMS", 400));
     for seed in first..first + count {
         let p = random::program(&mut Seed::new(seed), size);
@@ -46,16 +46,22 @@ fn run(size: Size, limits: &[u32]) {
             panic!("seed {seed}: {e}\n{p}");
         }
         let limit = limits[seed as usize % limits.len()];
-        check(&p, limit, &format!("seed {seed}, {size:?}, {limit} registers"));
+        check(&p, limit, through_memory, &format!("seed {seed}, {size:?}, {limit} registers"));
     }
 }
 
 #[test]
 fn small_programs_keep_their_results() {
-    run(Size::SMALL, &[16, 18, 24, 63]);
+    run(Size::SMALL, &[16, 18, 24, 63], false);
 }
 
 #[test]
 fn large_programs_keep_their_results() {
-    run(Size::LARGE, &[16, 255, 18, 63, 24, 32]);
+    run(Size::LARGE, &[16, 255, 18, 63, 24, 32], false);
+}
+
+#[test]
+fn programs_whose_values_cross_blocks_in_memory_keep_their_results() {
+    run(Size::SMALL, &[16, 18, 24, 63], true);
+    run(Size::LARGE, &[16, 255, 18, 63, 24, 32], true);
 }

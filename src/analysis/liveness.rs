@@ -16,7 +16,7 @@ use cranelift_entity::packed_option::PackedOption;
 type Part = (u32, u32);
 
 /// Live-in and live-out values of every reachable block, in order of their numbers.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Liveness {
     values: Vec<ValueId>,
     ins: SecondaryMap<BlockId, Part>,
@@ -35,28 +35,39 @@ pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption
     blocks
 }
 
-impl Liveness {
-    pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
-        let mut live = Liveness { values: Vec::new(), ins: SecondaryMap::new(), outs: SecondaryMap::new() };
-        if cfg.rpo().len() < 2 {
-            return live;
-        }
-        let blocks = inst_blocks(f, cfg);
-        let def_block = |v: ValueId| match f.values[v].def {
-            Def::Inst(i) => blocks[i].expand(),
-            Def::Block(b) => Some(b),
-            Def::Func => Some(f.entry()),
-            Def::None => None,
+/// The walk of one value after another from its uses up to its definition.
+struct Walk<'a> {
+    f: &'a Function,
+    cfg: &'a Cfg,
+    blocks: SecondaryMap<InstId, PackedOption<BlockId>>,
+    /// Blocks that need a value from outside, in a chain for each value: each with the place of the one before it.
+    needs: Vec<(BlockId, u32)>,
+    last: Vec<u32>,
+    /// The value that a block was last found to need.
+    seen: SecondaryMap<BlockId, PackedOption<ValueId>>,
+    work: Vec<BlockId>,
+}
+
+/// The end of a chain.
+const END: u32 = u32::MAX;
+
+impl Walk<'_> {
+    fn new<'a>(f: &'a Function, cfg: &'a Cfg) -> Walk<'a> {
+        let mut w = Walk {
+            f,
+            cfg,
+            blocks: inst_blocks(f, cfg),
+            needs: Vec::new(),
+            last: vec![END; f.values.len()],
+            seen: SecondaryMap::new(),
+            work: Vec::new(),
         };
-        // Blocks that need a value from outside, in a chain for each value: each with the place of the one before it.
-        const END: u32 = u32::MAX;
-        let mut needs: Vec<(BlockId, u32)> = Vec::new();
-        let mut last: Vec<u32> = vec![END; f.values.len()];
+        let (mut needs, mut last) = (std::mem::take(&mut w.needs), std::mem::take(&mut w.last));
         for &b in cfg.rpo() {
             let mut need = |v: ValueId| {
                 let last = &mut last[v.as_u32() as usize];
                 let known = needs.get(*last as usize).is_some_and(|n| n.0 == b);
-                if !known && def_block(v) != Some(b) {
+                if !known && w.def_block(v) != Some(b) {
                     needs.push((b, *last));
                     *last = needs.len() as u32 - 1;
                 }
@@ -66,42 +77,105 @@ impl Liveness {
             }
             f.blocks[b].term.for_uses(&mut need);
         }
-        if needs.is_empty() {
-            return live;
+        (w.needs, w.last) = (needs, last);
+        if !w.needs.is_empty() {
+            w.seen.resize(f.blocks.len());
+        }
+        w
+    }
+
+    fn def_block(&self, v: ValueId) -> Option<BlockId> {
+        match self.f.values[v].def {
+            Def::Inst(i) => self.blocks[i].expand(),
+            Def::Block(b) => Some(b),
+            Def::Func => Some(self.f.entry()),
+            Def::None => None,
+        }
+    }
+
+    /// Calls `found` with each block that needs the value on entry, until it says that these are enough. Tells whether it
+    /// never did.
+    fn value(&mut self, v: ValueId, mut found: impl FnMut(BlockId) -> bool) -> bool {
+        let (seen, work) = (&mut self.seen, &mut self.work);
+        let mut at = self.last[v.as_u32() as usize];
+        while let Some(&(b, before)) = self.needs.get(at as usize) {
+            at = before;
+            if seen[b].expand() != Some(v) {
+                seen[b] = v.into();
+                work.push(b);
+            }
+        }
+        if self.work.is_empty() {
+            return true;
+        }
+        let def = self.def_block(v);
+        let (seen, work) = (&mut self.seen, &mut self.work);
+        while let Some(b) = work.pop() {
+            if found(b) {
+                work.clear();
+                return false;
+            }
+            for &p in self.cfg.preds(b) {
+                if Some(p) != def && seen[p].expand() != Some(v) {
+                    seen[p] = v.into();
+                    work.push(p);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Values that more than `most` blocks need on entry, in order of their numbers. The work is `most` for each value.
+pub fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
+    let mut walk = Walk::new(f, cfg);
+    let mut far = Vec::new();
+    for v in f.values.keys() {
+        let mut blocks = 0;
+        let all = walk.value(v, |_| {
+            blocks += 1;
+            blocks > most
+        });
+        if !all {
+            far.push(v);
+        }
+    }
+    far
+}
+
+impl Liveness {
+    pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
+        Liveness::within(f, cfg, usize::MAX).unwrap_or_default()
+    }
+
+    /// The same, unless the live-in values of all blocks are more than `most` together.
+    pub fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
+        let mut live = Liveness::default();
+        if cfg.rpo().len() < 2 {
+            return Some(live);
+        }
+        let mut walk = Walk::new(f, cfg);
+        if walk.needs.is_empty() {
+            return Some(live);
         }
         live.ins.resize(f.blocks.len());
         live.outs.resize(f.blocks.len());
-        let mut pairs: Vec<(ValueId, BlockId)> = Vec::with_capacity(2 * needs.len());
-        // The value that a block was last found to need.
-        let mut seen: SecondaryMap<BlockId, PackedOption<ValueId>> = SecondaryMap::new();
-        seen.resize(f.blocks.len());
-        let mut work = Vec::new();
-        for (v, &last) in f.values.keys().zip(&last) {
-            let mut at = last;
-            while let Some(&(b, before)) = needs.get(at as usize) {
-                at = before;
-                if seen[b].expand() != Some(v) {
-                    seen[b] = v.into();
-                    work.push(b);
+        let mut pairs: Vec<(ValueId, BlockId)> = Vec::with_capacity(2 * walk.needs.len());
+        for v in f.values.keys() {
+            let all = walk.value(v, |b| {
+                let full = pairs.len() >= most;
+                if !full {
+                    pairs.push((v, b));
+                    live.ins[b].1 += 1;
                 }
-            }
-            if work.is_empty() {
-                continue;
-            }
-            let def = def_block(v);
-            while let Some(b) = work.pop() {
-                pairs.push((v, b));
-                live.ins[b].1 += 1;
-                for &p in cfg.preds(b) {
-                    if Some(p) != def && seen[p].expand() != Some(v) {
-                        seen[p] = v.into();
-                        work.push(p);
-                    }
-                }
+                full
+            });
+            if !all {
+                return None;
             }
         }
         live.lists(f, cfg, &pairs);
-        live
+        Some(live)
     }
 
     /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose lengths are known, then unions

@@ -157,6 +157,7 @@ impl Hash {
             print_before: _,
             print_after: _,
             time_passes: _,
+            through_memory,
         } = debug;
         self.number(*opt_level as u64);
         self.number(*init_regs as u64);
@@ -166,6 +167,7 @@ impl Hash {
         self.maybe(*block_size, |h, size| size.iter().for_each(|&n| h.number(n.into())));
         self.number((*pointer_align).into());
         self.number((*private_bytes).into());
+        self.number((*through_memory).into());
         self.stage(stage);
         self.maybe(passes.as_ref(), |h, passes| {
             h.number(passes.len() as u64);

@@ -81,6 +81,7 @@ impl<'a> Compile<'a> {
             gpr_limit: limit,
             most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             verify: options.debug.verify_each,
+            through_memory: options.debug.through_memory,
         };
         let alloc =
             self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;

@@ -48,6 +48,9 @@ struct Place {
     number: u32,
     ended: u32,
     sealed: u32,
+    /// How many blocks dominate it, and one of these much further up: known where such a long way was gone once (0: not).
+    depth: u32,
+    jump: PackedOption<BlockId>,
 }
 
 /// The last write of a variable.
@@ -76,6 +79,9 @@ const NEVER: u32 = u32::MAX;
 /// So many writes of a variable are looked back at.
 const LOOK_BACK: usize = 8;
 
+/// After so many steps, a look-up looks for the block from which on nothing was written.
+const LONG_WAY: usize = 16;
+
 /// The state of one function.
 #[derive(Default)]
 pub struct Ssa {
@@ -90,6 +96,8 @@ pub struct Ssa {
     defs: FxHashMap<(Var, BlockId), ValueId>,
     preds: SecondaryMap<BlockId, Vec<Pred>>,
     sealed: EntitySet<BlockId>,
+    /// Blocks that have ended before they were sealed, by their numbers: headers of loops.
+    unsealed: BinaryHeap<(u32, BlockId)>,
     phis: Vec<Phi>,
     /// Parameters of blocks that are not sealed.
     waiting: SecondaryMap<BlockId, Vec<usize>>,
@@ -183,6 +191,7 @@ impl Ssa {
             self.places[to].idom = Some(from).filter(|&b| self.entered(b)).into();
         }
         if !self.sealed.contains(from) {
+            self.unsealed.push((self.places[from].number, from));
             self.find_dominator(from);
         }
     }
@@ -247,6 +256,62 @@ impl Ssa {
         None
     }
 
+    /// The first on the way to a sealed block of its dominators after whose end the variable was not written, if there is
+    /// no loop around the block that begins after it and may still write it.
+    fn unwritten_for_long(&mut self, block: BlockId, var: Var) -> Option<BlockId> {
+        let LastWrite { mut time, out_of_order } = self.vars[var.0 as usize].last;
+        let end = self.places[block].sealed.checked_sub(1)?;
+        let mut left = LOOK_BACK;
+        while time != NEVER && time >= end {
+            left = left.checked_sub(1)?;
+            time = self.writes[time as usize];
+        }
+        if out_of_order {
+            return None;
+        }
+        while self.unsealed.peek().is_some_and(|u| self.sealed.contains(u.1)) {
+            self.unsealed.pop();
+        }
+        let loop_begin = self.unsealed.peek().map_or(0, |u| u.0);
+        self.measure(block);
+        let ended_since = time.wrapping_add(1);
+        let holds = |b: BlockId| {
+            let place = &self.places[b];
+            place.ended > ended_since && place.number >= loop_begin
+        };
+        let mut at = block;
+        while let Some(next) = self.places[at].idom.expand().filter(|&d| holds(d)) {
+            at = self.places[at].jump.expand().filter(|&j| holds(j)).unwrap_or(next);
+        }
+        Some(at).filter(|&b| b != block)
+    }
+
+    /// Finds how deep a block and all that dominate it lie in the tree of dominators, and ways up in it: to the dominator,
+    /// or as far as two equal steps from there lead. So any of them is reached in a logarithmic number of steps.
+    fn measure(&mut self, block: BlockId) {
+        let mut way = Vec::new();
+        let mut at = Some(block);
+        while let Some(b) = at.filter(|&b| self.places[b].depth == 0) {
+            way.push(b);
+            at = self.places[b].idom.expand();
+        }
+        for b in way.into_iter().rev() {
+            let (mut depth, mut jump) = (1, None);
+            if let Some(up) = self.places[b].idom.expand() {
+                depth = self.places[up].depth + 1;
+                let further = self.places[up].jump.expand();
+                let furthest = further.and_then(|j| self.places[j].jump.expand());
+                let step = |a: BlockId, b: BlockId| self.places[a].depth - self.places[b].depth;
+                jump = match (further, furthest) {
+                    (Some(j), Some(k)) if step(up, j) == step(j, k) => Some(k),
+                    _ => Some(up),
+                };
+            }
+            let place = &mut self.places[b];
+            (place.depth, place.jump) = (depth, jump.into());
+        }
+    }
+
     /// Ends `from` with a jump.
     pub fn jump(&mut self, func: &mut Function, from: BlockId, to: BlockId) {
         func.blocks[from].term = Term::Jump(Edge::to(to));
@@ -289,6 +354,12 @@ impl Ssa {
                 let phi = self.phi(func, at, var);
                 self.waiting[at].push(phi);
                 break self.phis[phi].value;
+            }
+            if path.len().is_multiple_of(LONG_WAY)
+                && let Some(dominator) = self.unwritten_for_long(at, var)
+            {
+                at = dominator;
+                continue;
             }
             match *self.preds[at].as_slice() {
                 [] => break self.undef(func, var),

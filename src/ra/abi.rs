@@ -61,8 +61,8 @@ fn local(offset: u32) -> MemRef {
     MemRef::new(Space::Local).with_offset(offset as i32).with_align(Align::multiple_of(4))
 }
 
-/// Appends a store of a value of any class.
-fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
+/// Appends a store of a value that is no carry to local memory.
+pub fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     let mut data = v;
     if f.class(v) == Class::Pred {
         data = f.new_value(Class::Gpr);
@@ -72,8 +72,8 @@ fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     body.push(f.make(Inst::new(Op::St, Type::U32).with_mem(local(offset)).src(data)));
 }
 
-/// Appends a load that defines a value of any class.
-fn load(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
+/// Appends a load from local memory that defines a value that is no carry.
+pub fn load(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     let pred = f.class(v) == Class::Pred;
     let word = if pred { f.new_value(Class::Gpr) } else { v };
     body.push(f.make(Inst::new(Op::Ld, Type::U32).with_mem(local(offset)).dst(word)));

@@ -54,6 +54,7 @@ mod plan;
 mod predicates;
 mod prepare;
 mod pressure;
+mod reg2mem;
 mod regs;
 mod remat;
 mod results;
@@ -85,6 +86,9 @@ pub struct Target {
     pub most_warps: u32,
     /// Run the checker on the result (debug builds always do).
     pub verify: bool,
+    /// For tests: every value that lives across blocks goes through local memory, as those that live longest do where
+    /// too many live across too many blocks.
+    pub through_memory: bool,
 }
 
 impl Target {
@@ -322,7 +326,7 @@ fn allocate(
     if facts.reads_lanes {
         whole_warp::keep(f, &cfg);
     }
-    let mut live = Liveness::new(f, &cfg);
+    let (mut live, frame_base) = reg2mem::liveness(f, &cfg, target.through_memory, frame_base);
     let measure = |f: &Function, live: &Liveness, k: usize| {
         // Where there are few values, they fit wherever they live, with room for windows. Calls want some elsewhere.
         let [gprs, preds] = pressure::values(f);
@@ -391,7 +395,13 @@ mod tests {
     };
 
     fn target(limit: u32) -> Target {
-        Target { chip: Chip::Gk110, gpr_limit: limit, most_warps: u32::MAX, verify: true }
+        Target {
+            chip: Chip::Gk110,
+            gpr_limit: limit,
+            most_warps: u32::MAX,
+            verify: true,
+            through_memory: false,
+        }
     }
 
     #[test]

@@ -130,14 +130,14 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     made
 }
 
-/// Takes those of the split edges' blocks out again for which `empty` holds.
+/// Takes those of the split edges' blocks out again that have no code, and for which `empty` holds.
 pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
     if split.is_empty() {
         return;
     }
     let mut gone: SecondaryMap<BlockId, bool> = SecondaryMap::new();
     for &x in split {
-        gone[x] = empty(x);
+        gone[x] = f.blocks[x].body.is_empty() && empty(x);
     }
     for n in 0..f.layout.len() {
         let b = f.layout[n];

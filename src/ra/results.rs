@@ -4,7 +4,7 @@
 //! Only where results have fixed registers. What is said is a wish: a value that finds no other register takes one of them.
 
 use super::file::Mask;
-use super::hints::Hints;
+use super::hints::{Chain, Hints};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Def, Function, Term, ValueId};
@@ -24,6 +24,23 @@ pub struct Results {
     last: SecondaryMap<ValueId, (u32, u32)>,
     /// Where colouring is.
     pub now: Place,
+}
+
+/// Texels that become results want all registers of theirs from where they arrive.
+fn texels(f: &Function, b: BlockId, order: u32, hints: &Hints, made: &mut Vec<(u8, Place)>) {
+    for (at, &i) in f.blocks[b].body.iter().enumerate() {
+        let dsts = &f.insts[i].dsts;
+        if dsts.len() < 2 {
+            continue;
+        }
+        let first = dsts.iter().enumerate().find_map(|(k, &d)| match hints.chain(d) {
+            Chain::Register(r) if usize::from(r) % 4 == k => Some(r - k as u8),
+            _ => None,
+        });
+        if let Some(first) = first {
+            made.extend((first..first + dsts.len() as u8).map(|r| (r, (order, at as u32))));
+        }
+    }
 }
 
 impl Results {
@@ -59,6 +76,7 @@ impl Results {
             for (at, &i) in f.blocks[b].body.iter().enumerate() {
                 f.insts[i].for_defs(|v| make(v, at as u32));
             }
+            texels(f, b, n as u32, hints, &mut results.made);
         }
         results
     }

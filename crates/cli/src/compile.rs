@@ -146,6 +146,7 @@ pub fn run(a: Args) -> ExitCode {
             print_before: common::names(&a.print_before),
             print_after: common::names(&a.print_after),
             time_passes: a.time_passes,
+            ..DebugOptions::default()
         },
     };
     let compiler = Compiler::new(a.target).with_options(options);

@@ -48,6 +48,7 @@ impl Calls {
             return Ok(Calls::default());
         }
         let mut a = Analysis::new(ast, variables);
+        a.number_what_occurs_in(&order[1..]);
         for &f in order.iter().rev() {
             a.summarise(f);
         }
@@ -101,6 +102,11 @@ impl Variables {
         };
         let outputs = (0..registers.outputs()).filter(kept).collect();
         Variables { outputs, vertex: interface.stage == Stage::Geometry }
+    }
+
+    /// Calls `each` with the components of the outputs.
+    fn for_outputs(&self, mut each: impl FnMut(Comp)) {
+        self.outputs.iter().for_each(|&n| (0..4).for_each(|c| each((File::Out, n, c))));
     }
 
     /// Whether a register can be written and read back.
@@ -218,6 +224,7 @@ struct Run {
 struct Analysis<'a> {
     ast: &'a Program,
     variables: Variables,
+    /// Of components that occur in subroutines: no others can be parameters or results.
     numbers: FxHashMap<Comp, usize>,
     names: Vec<Comp>,
     reads: FxHashMap<u32, Bits>,
@@ -243,13 +250,31 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn number(&mut self, c: Comp) -> usize {
-        let next = self.names.len();
-        let n = *self.numbers.entry(c).or_insert(next);
-        if n == next {
-            self.names.push(c);
+    fn number_what_occurs_in(&mut self, subs: &[u32]) {
+        let mut comps = Vec::new();
+        for &f in subs {
+            for at in body(self.ast, f) {
+                self.for_writes(at, |c| comps.push(c));
+                self.for_reads(at, |c| comps.push(c));
+            }
         }
-        n
+        for c in comps {
+            let next = self.names.len();
+            if *self.numbers.entry(c).or_insert(next) == next {
+                self.names.push(c);
+            }
+        }
+    }
+
+    /// The set of those components that have numbers.
+    fn set(&self, each: impl FnOnce(&mut dyn FnMut(Comp))) -> Bits {
+        let mut bits = Bits::default();
+        each(&mut |c| {
+            if let Some(&n) = self.numbers.get(&c) {
+                bits.insert(n);
+            }
+        });
+        bits
     }
 
     fn comps(&self, bits: &Bits) -> Vec<Comp> {
@@ -259,17 +284,13 @@ impl<'a> Analysis<'a> {
     }
 
     /// What is wanted at the end of the main code.
-    fn left_by_stage(&mut self) -> Bits {
-        let mut bits = Bits::default();
-        let outputs = self.variables.outputs.clone();
-        let mut all: Vec<Comp> =
-            outputs.iter().flat_map(|&n| (0..4).map(move |c| (File::Out, n, c))).collect();
-        all.extend(self.variables.vertex.then_some(VERTEX));
-        for c in all {
-            let n = self.number(c);
-            bits.insert(n);
-        }
-        bits
+    fn left_by_stage(&self) -> Bits {
+        self.set(|each| {
+            self.variables.for_outputs(&mut *each);
+            if self.variables.vertex {
+                each(VERTEX);
+            }
+        })
     }
 
     /// Facts about a function that do not depend on its callers.
@@ -317,7 +338,7 @@ impl<'a> Analysis<'a> {
         self.reads.insert(f, reads);
     }
 
-    fn surely_written(&mut self, at: u32) -> Bits {
+    fn surely_written(&self, at: u32) -> Bits {
         match self.ast.code[at as usize].op {
             Opcode::CAL => self.must[&self.ast.partner[at as usize]].clone(),
             Opcode::CALLNZ => Bits::default(),
@@ -328,23 +349,27 @@ impl<'a> Analysis<'a> {
     /// What is live at the function's beginning; notes what is live after its calls.
     fn liveness(&mut self, f: u32, at_exit: &Bits) -> Bits {
         let runs = self.runs(f);
+        let mut preds: Vec<Vec<usize>> = vec![Vec::new(); runs.len()];
+        for (r, run) in runs.iter().enumerate() {
+            run.next.iter().for_each(|&n| preds[n].push(r));
+        }
         let mut before = vec![Bits::default(); runs.len()];
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for r in (0..runs.len()).rev() {
-                let mut live = if runs[r].returns { at_exit.clone() } else { Bits::default() };
-                for &n in &runs[r].next {
-                    live.or(&before[n]);
-                }
-                for at in runs[r].code.clone().rev() {
-                    self.transfer(at, &mut live);
-                }
-                live.or(&before[r]);
-                if live != before[r] {
-                    before[r] = live;
-                    changed = true;
-                }
+        // Once each from the end, then those again behind which something has changed.
+        let mut work: Vec<usize> = (0..runs.len()).collect();
+        let mut waiting = vec![true; runs.len()];
+        while let Some(r) = work.pop() {
+            waiting[r] = false;
+            let mut live = if runs[r].returns { at_exit.clone() } else { Bits::default() };
+            for &n in &runs[r].next {
+                live.or(&before[n]);
+            }
+            for at in runs[r].code.clone().rev() {
+                self.transfer(at, &mut live);
+            }
+            live.or(&before[r]);
+            if live != before[r] {
+                before[r] = live;
+                work.extend(preds[r].iter().filter(|&&p| !std::mem::replace(&mut waiting[p], true)));
             }
         }
         before.into_iter().next().unwrap_or_default()
@@ -409,69 +434,60 @@ impl<'a> Analysis<'a> {
         runs
     }
 
-    /// The components that an instruction writes for sure (itself, not what it calls).
-    fn writes(&mut self, at: u32) -> Bits {
-        let ast = self.ast;
-        let mut bits = Bits::default();
-        for d in ast.inst(at).dsts {
+    /// Calls `each` with the components that an instruction writes for sure (itself, not what it calls).
+    fn for_writes(&self, at: u32, mut each: impl FnMut(Comp)) {
+        for d in self.ast.inst(at).dsts {
             if d.reg.index.indirect.is_none() && self.variables.has(&d.reg) {
-                for c in d.comps() {
-                    let n = self.number((d.reg.file, d.reg.index.offset as u32, c as u8));
-                    bits.insert(n);
-                }
+                d.comps().for_each(|c| each((d.reg.file, d.reg.index.offset as u32, c as u8)));
             }
         }
-        if self.variables.vertex && is_emission(ast.code[at as usize].op) {
-            let n = self.number(VERTEX);
-            bits.insert(n);
+        if self.variables.vertex && is_emission(self.ast.code[at as usize].op) {
+            each(VERTEX);
         }
-        bits
     }
 
-    /// The components that an instruction may read.
-    fn reads_of(&mut self, at: u32) -> Bits {
-        let ast = self.ast;
-        let inst = &ast.inst(at);
-        let mut bits = Bits::default();
+    fn writes(&self, at: u32) -> Bits {
+        self.set(|each| self.for_writes(at, each))
+    }
+
+    /// Calls `each` with the components that an instruction may read.
+    fn for_reads(&self, at: u32, mut each: impl FnMut(Comp)) {
+        let inst = &self.ast.inst(at);
         let stores = inst.dsts.iter().any(|d| d.reg.file == File::Out);
         if self.variables.vertex && (stores || is_emission(inst.op)) {
             // What an emission stores was written before.
-            let emission = is_emission(inst.op);
-            let outputs = self.variables.outputs.clone().into_iter().filter(|_| emission);
-            let all: Vec<Comp> =
-                outputs.flat_map(|n| (0..4).map(move |c| (File::Out, n, c))).chain([VERTEX]).collect();
-            for c in all {
-                let n = self.number(c);
-                bits.insert(n);
+            if is_emission(inst.op) {
+                self.variables.for_outputs(&mut each);
             }
+            each(VERTEX);
         }
+        let mut read = |reg: &Reg, comp: u8| {
+            if reg.index.indirect.is_none() && self.variables.has(reg) {
+                each((reg.file, reg.index.offset as u32, comp));
+            }
+        };
         let mask = inst.dsts.first().map_or(0, |d| d.mask);
         for (n, s) in inst.srcs.iter().enumerate() {
             for c in read_components(inst, n, mask) {
-                self.read(&s.reg, s.swizzle[c], &mut bits);
+                read(&s.reg, s.swizzle[c]);
             }
         }
         for s in inst.texture.iter().flat_map(|t| &t.offsets) {
             for c in s.swizzle {
-                self.read(&s.reg, c, &mut bits);
+                read(&s.reg, c);
             }
         }
         for reg in inst.dsts.iter().map(|d| &d.reg).chain(inst.srcs.iter().map(|s| &s.reg)) {
             for i in [Some(reg.index), reg.dim].into_iter().flatten().filter_map(|i| i.indirect) {
                 if matches!(i.file, File::Temp | File::Addr) {
-                    let n = self.number((i.file, i.index.into(), i.comp));
-                    bits.insert(n);
+                    each((i.file, i.index.into(), i.comp));
                 }
             }
         }
-        bits
     }
 
-    fn read(&mut self, reg: &Reg, comp: u8, bits: &mut Bits) {
-        if reg.index.indirect.is_none() && self.variables.has(reg) {
-            let n = self.number((reg.file, reg.index.offset as u32, comp));
-            bits.insert(n);
-        }
+    fn reads_of(&self, at: u32) -> Bits {
+        self.set(|each| self.for_reads(at, each))
     }
 }
 
