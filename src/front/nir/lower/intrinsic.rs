@@ -9,6 +9,7 @@ use super::value::{Comp, Word};
 use super::{Lower, Reg, Shape, class, words};
 use crate::diag::Diagnostic;
 use crate::ir::{Aux, BarOp, Inst, MemRef, Op, Rnd, Scope, Space, Sv, Type};
+use crate::stage::Stage;
 
 /// What registers that are declared by an intrinsic are called among the others.
 fn reg_number(index: u32) -> u32 {
@@ -57,7 +58,11 @@ impl<'a> Lower<'a, '_> {
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
             Kind::SsboSize | Kind::UboSize => {
                 let space = if info.kind == Kind::SsboSize { Space::Buffer } else { Space::Uniform };
-                // Its driver describes no uniform blocks, it just binds them.
+                // Drivers describe no uniform blocks to graphics stages and to gf100, they just bind them.
+                if space == Space::Uniform && self.stage().is_graphics() {
+                    self.not_here(&info.name);
+                    return self.define_undef(&dest);
+                }
                 if space == Space::Uniform && self.needs_kepler("sizes of uniform blocks").is_none() {
                     return self.define_undef(&dest);
                 }
@@ -153,6 +158,9 @@ impl<'a> Lower<'a, '_> {
                 (execution, memory)
             }
         };
+        if execution && self.stage().is_graphics() && self.stage() != Stage::TessControl {
+            return self.not_here("a barrier of a block");
+        }
         // A barrier of a block orders what its threads did before by itself, so a fence for the block in front of it is not
         // needed (PTX ISA, `bar.sync`).
         let fence = |i: &Inst| i.op == Op::Membar && i.aux == Aux::Scope(Scope::Cta);
