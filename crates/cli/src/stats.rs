@@ -1,7 +1,7 @@
 //! `nvir stats`: sizes and compile times of many inputs, as shader-db reports them.
 
 use crate::common;
-use nvir::compiler::DebugOptions;
+use nvir::compiler::{DebugOptions, StageOptions};
 use nvir::input;
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,11 @@ pub struct Args {
     /// Verify the IR after each pass
     #[arg(long)]
     verify_each: bool,
+    /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
+    /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
+    /// cull-distances; and clip-planes, how many user clip planes there are
+    #[arg(long, value_parser = common::stage_info, value_name = "LIST")]
+    stage_info: Option<StageOptions>,
 }
 
 struct Row {
@@ -47,7 +52,8 @@ struct Row {
 
 pub fn run(a: Args) -> ExitCode {
     let debug = DebugOptions { verify_each: a.verify_each, ..DebugOptions::default() };
-    let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, debug, ..Options::default() };
+    let stage = a.stage_info.unwrap_or_default();
+    let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, stage, debug, ..Options::default() };
     let compiler = Compiler::new(a.target).with_options(options);
     if let Err(e) = compiler.check() {
         return common::usage(e);
