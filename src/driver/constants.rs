@@ -7,6 +7,21 @@ use crate::chip::Chip;
 pub const SAMPLE_POSITIONS: [(u32, u32); 8] =
     [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (3, 0), (2, 1), (3, 1)];
 
+/// Where a sample of a pixel with 1, 2, 4 or 8 samples lies, from the pixel's corner; the pixel has size 1. What there is no
+/// such sample of lies in the middle. Source: Mesa 22.3.6, nvc0_context.c (`nvc0_context_get_sample_position`).
+pub fn sample_position(samples: u32, sample: u32) -> [f32; 2] {
+    const TWO: &[[u8; 2]] = &[[4, 4], [12, 12]];
+    const FOUR: &[[u8; 2]] = &[[6, 2], [14, 6], [2, 10], [10, 14]];
+    const EIGHT: &[[u8; 2]] = &[[1, 7], [5, 3], [3, 13], [7, 11], [9, 5], [15, 1], [11, 15], [13, 9]];
+    let table = match samples {
+        2 => TWO,
+        4 => FOUR,
+        8 => EIGHT,
+        _ => &[],
+    };
+    table.get(sample as usize).unwrap_or(&[8, 8]).map(|v| f32::from(v) / 16.0)
+}
+
 /// A buffer, or a part of one, as a program sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Range {
@@ -36,6 +51,17 @@ pub struct Constants {
     pub bindless_images: Vec<(u32, surface::View)>,
     /// Handles of textures with their samplers, by slot; without effect where the chip binds textures otherwise.
     pub textures: Vec<(u32, u32)>,
+    /// Of a graphics stage, for which grid and block mean nothing.
+    pub graphics: Option<Graphics>,
+}
+
+/// What the bank of a graphics stage has besides.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Graphics {
+    /// User clip planes: eight at most.
+    pub clip_planes: Vec<[f32; 4]>,
+    /// Base vertex, base instance and number of the draw, or positions of samples.
+    pub draw: Vec<u32>,
 }
 
 /// Texture slots.
@@ -73,7 +99,15 @@ impl Constants {
         }
         let ([bx, by, bz], [gx, gy, gz]) = (self.block, self.grid);
         let dimensions = (2..=3).rev().find(|&d| self.grid[d - 1] > 1 || self.block[d - 1] > 1).unwrap_or(1);
-        put(abi.grid_info.into(), &[bx, by, bz, gx, gy, gz, self.grid_id, dimensions as u32]);
+        match &self.graphics {
+            None => put(abi.grid_info.into(), &[bx, by, bz, gx, gy, gz, self.grid_id, dimensions as u32]),
+            Some(g) => {
+                for (n, plane) in (0..8).zip(&g.clip_planes) {
+                    put(u32::from(Abi::CLIP_PLANES) + 16 * n, &plane.map(f32::to_bits));
+                }
+                put(Abi::DRAW_INFO.into(), &g.draw[..g.draw.len().min(16)]);
+            }
+        }
         let table = |r: &Range| [r.address as u32, (r.address >> 32) as u32, r.size as u32, 0];
         for (n, range) in &self.buffers {
             put(u32::from(abi.buf_info) + 16 * slot("ssbo", *n, Abi::MAX_BUFFERS)?, &table(range));

@@ -15,7 +15,7 @@ use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{CONST_BANKS, Checks, Launch, PcProfile, Program, Side, surface, texture, undef};
+use super::{CONST_BANKS, Checks, Launch, PcProfile, Program, Side, stage, surface, texture, undef};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -39,6 +39,8 @@ pub(super) struct Env<'a> {
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
     pub first: Side,
+    /// What is around the threads of a graphics stage; kernels have none.
+    pub stage: Option<&'a stage::Context<'a>>,
 }
 
 impl<'a> Env<'a> {
@@ -114,6 +116,10 @@ pub(super) struct State {
     barriers: Vec<Barrier>,
     pub bound: texture::Bound,
     scratch: Scratch,
+    /// Lanes that run for the sake of others only: what they store has no effect.
+    pub ghosts: Mask,
+    /// Inputs and outputs of the threads of a graphics stage.
+    pub stage: Option<Box<stage::Io>>,
 }
 
 impl State {
@@ -179,6 +185,7 @@ impl Block {
         let warps = (0..count).map(|i| {
             let left = threads as usize - i * LANES;
             let live = if left >= LANES { Mask::MAX } else { (1 << left) - 1 };
+            let live = env.stage.map_or(live, |s| s.live(number));
             Warp::new(i as u32, live, l.entry, l.gprs.max(1) as usize, env.checks.init)
         });
         let (race, init) = (env.checks.race, env.checks.init);
@@ -205,6 +212,8 @@ impl Block {
                 barriers: vec![Barrier::default(); 16],
                 bound: texture::Bound::default(),
                 scratch: Scratch::default(),
+                ghosts: env.stage.map_or(0, |s| s.helpers(number)),
+                stage: env.stage.map(|s| Box::new(stage::Io::new(s, env.program.chip(), number))),
             },
             next: 0,
             slices: 0x9e37_79b9_7f4a_7c15,
@@ -285,7 +294,10 @@ impl Block {
             kind: t.kind,
             kernel: env.launch.kernel.clone(),
             place: self.place(env, warp, t.lane, t.pc.unwrap_or(pc)),
-            detail: t.detail.clone(),
+            detail: match env.stage {
+                Some(s) => format!("{} ({})", t.detail, s.who(self.number, t.lane)),
+                None => t.detail.clone(),
+            },
             other: t.other.map(|o| self.place(env, o.warp, o.lane, o.pc)),
         })
     }
@@ -434,9 +446,16 @@ fn special(
     let lane = lanes(mask).next().unwrap_or(0);
     match &inst.body {
         Body::Load { space, width, dst, addr } => {
+            if env.stage.is_some() {
+                return stage_load(env, st, w, mask, (*space, *width), *dst, addr);
+            }
             access::load(env, st, w, mask, (*space, *width), *dst, addr)
         }
         Body::Store { space, width, src, addr } => {
+            let mask = match space {
+                Space::Generic => stores(env, st, w, mask)?,
+                _ => declares_memory(env, lane).map(|()| mask)?,
+            };
             access::store(env, st, w, mask, (*space, *width), *src, addr)
         }
         Body::LoadConst { bank, width, dst, base, offset, indexed } => {
@@ -449,6 +468,7 @@ fn special(
             access::store_unlock(env, st, w, mask, (*width, *cond), (*src, *pdst), addr)
         }
         Body::Atom { op, ty, dst, addr, src } => {
+            let mask = stores(env, st, w, mask)?;
             access::atomic(env, st, w, mask, (*op, *ty), (*dst, *src), addr)
         }
         Body::S2r { dst, reg } => {
@@ -469,17 +489,74 @@ fn special(
             }
             Ok(())
         }
-        Body::Flow(f) => flow(env, w, *f, mask),
+        Body::Flow(f) => flow(env, st, w, *f, mask),
         Body::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),
         Body::Illegal(why) => Err(Trap::new(FaultKind::IllegalInstruction, lane, *why)),
         Body::OutOfBounds(why) => Err(Trap::new(FaultKind::OutOfBounds, lane, *why)),
         Body::Tex(op) => texture::execute(env, st, w, op, mask),
-        Body::Surface(op) => surface::execute(env, st, w, op, mask),
+        Body::Surface(op) => {
+            let mask = if op.access.writes() { stores(env, st, w, mask)? } else { mask };
+            surface::execute(env, st, w, op, mask)
+        }
+        Body::Stage(op) => match (env.stage, &mut st.stage) {
+            (Some(context), Some(io)) => {
+                stage::execute(context, env.program.chip(), &env.pool, io, w, op, mask)
+            }
+            _ => Err(Trap::new(
+                FaultKind::IllegalInstruction,
+                lane,
+                "no compute program can use this instruction",
+            )),
+        },
         _ => Ok(()),
     }
 }
 
-fn flow(env: &Env<'_>, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
+/// The lanes whose stores have an effect. A graphics stage's header must say that there are stores.
+fn stores(env: &Env<'_>, st: &State, w: &Warp, mask: Mask) -> Result<Mask, Trap> {
+    match env.stage {
+        Some(s) if !s.header.global_stores => {
+            let detail = "writes global memory, which the header does not declare";
+            Err(Trap::new(FaultKind::OutOfBounds, lanes(mask).next().unwrap_or(0), detail))
+        }
+        _ => Ok(mask & !(st.ghosts | w.phantoms)),
+    }
+}
+
+/// Faults where a graphics stage uses local or global memory and its header does not say so.
+fn declares_memory(env: &Env<'_>, lane: usize) -> Result<(), Trap> {
+    match env.stage {
+        Some(s) if !s.header.memory => {
+            let detail = "uses local or global memory, which the header does not declare";
+            Err(Trap::new(FaultKind::OutOfBounds, lane, detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A load of a graphics stage: lanes that run for others only may name what is not there, and get something.
+fn stage_load(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    mask: Mask,
+    what: (Space, Width),
+    dst: u8,
+    addr: &super::inst::Addr,
+) -> Result<(), Trap> {
+    declares_memory(env, lanes(mask).next().unwrap_or(0))?;
+    let ghosts = mask & (st.ghosts | w.phantoms);
+    if ghosts != mask {
+        access::load(env, st, w, mask & !ghosts, what, dst, addr)?;
+    }
+    for l in lanes(ghosts) {
+        // A register that is not written keeps what it has.
+        let _ = access::load(env, st, w, 1 << l, what, dst, addr);
+    }
+    Ok(())
+}
+
+fn flow(env: &Env<'_>, st: &mut State, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
     let next = w.pc;
     let holds = |w: &Warp, cc: u8| match w.cc.test(cc) {
         Some(m) => Ok(m & mask),
@@ -523,8 +600,25 @@ fn flow(env: &Env<'_>, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
         Flow::Longjmp(cc) => w.wait(Wait::Jmp, holds(w, cc)?)?,
         Flow::Exit(cc) | Flow::Kil(cc) => {
             let gone = holds(w, cc)?;
+            match (env.stage, &mut st.stage) {
+                (Some(context), Some(io)) if matches!(f, Flow::Kil(_)) => {
+                    if !context.header.kills {
+                        let detail = "discards a pixel, which the header does not declare";
+                        return Err(Trap::new(FaultKind::OutOfBounds, first_lane(w), detail));
+                    }
+                    st.ghosts |= gone;
+                    io.kill(gone);
+                    return Ok(());
+                }
+                (Some(context), Some(io)) => io.exit(context, w, gone)?,
+                _ => {}
+            }
             w.exit(gone);
         }
+        Flow::QuadOn if env.stage.is_some() => w.quad_on()?,
+        Flow::QuadPop if env.stage.is_some() => w.quad_pop()?,
+        // Kernels have no quads.
+        Flow::QuadOn | Flow::QuadPop => {}
     }
     Ok(())
 }
@@ -537,6 +631,9 @@ fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -
     let tid = [linear % bx, linear / bx % by, linear / bx / by];
     let one = 1u32 << lane;
     let clock = l.clock.wrapping_add(st.steps);
+    if let Some(value) = env.stage.and_then(|s| s.special_register(st.number.into(), st.ghosts, reg, lane)) {
+        return value;
+    }
     match reg {
         0 => lane as u32,
         1 | 80 | 82 => clock as u32,

@@ -234,7 +234,7 @@ fn execute_rare(w: &mut Warp, pool: &[Row], s: &mut Scratch, inst: &Inst, mask: 
                 let (a, b) = (get(w, src[0], from(l)), get(w, src[1], l));
                 let (a, b) = if *ftz { (ftz32(a), ftz32(b)) } else { (a, b) };
                 let neg = 0x8000_0000;
-                s.out.0[l] = match ops >> (2 * (l & 3)) & 3 {
+                s.out.0[l] = match ops >> (6 - 2 * (l & 3)) & 3 {
                     0 => float::add32(a, b, Default::default()),
                     1 => float::add32(a ^ neg, b, Default::default()),
                     2 => float::add32(a, b ^ neg, Default::default()),

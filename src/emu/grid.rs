@@ -7,7 +7,7 @@ use super::inst::{Body, Inst};
 use super::lanes::Row;
 use super::memory::Memory;
 use super::resolve::Uniform;
-use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank};
+use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank, stage};
 use crate::caught::catching;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -32,12 +32,15 @@ struct Tally {
     steps: u64,
     threads: u64,
     profile: Option<Vec<PcProfile>>,
+    /// What the warps of a graphics stage wrote.
+    stage: Vec<stage::Io>,
     /// The block that was first, and what it noted.
     notes: BTreeMap<NoteKey, (u64, Note)>,
 }
 
 impl Tally {
-    fn add(&mut self, env: &Env<'_>, block: Block) {
+    fn add(&mut self, env: &Env<'_>, mut block: Block) {
+        self.stage.extend(block.st.stage.take().map(|io| *io));
         for (key, note) in block.notes(env) {
             self.note(key, block.number, note);
         }
@@ -58,7 +61,26 @@ impl Tally {
 /// What the program does wrong, with its place; a launch that the machine does not take; a defect of the emulator
 /// ([`FaultKind::Defect`]). It never panics and prints nothing.
 pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
-    catching(|| execute(launch, memory, options)).unwrap_or_else(|said| {
+    Ok(caught(launch, None, memory, options)?.0)
+}
+
+/// Executes a launch of a graphics stage, whose blocks are warps: what they counted, and what each wrote.
+pub(super) fn run_stage(
+    launch: &Launch<'_>,
+    context: &stage::Context<'_>,
+    memory: &mut Memory,
+    options: &mut Options<'_>,
+) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
+    caught(launch, Some(context), memory, options)
+}
+
+fn caught(
+    launch: &Launch<'_>,
+    context: Option<&stage::Context<'_>>,
+    memory: &mut Memory,
+    options: &mut Options<'_>,
+) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
+    catching(|| execute(launch, context, memory, options)).unwrap_or_else(|said| {
         Err(Box::new(Fault {
             kind: FaultKind::Defect,
             kernel: launch.kernel.clone(),
@@ -69,7 +91,12 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     })
 }
 
-fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
+fn execute(
+    launch: &Launch<'_>,
+    context: Option<&stage::Context<'_>>,
+    memory: &mut Memory,
+    options: &mut Options<'_>,
+) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
     let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
     let refuse = |detail: String| {
         let place = Place::default();
@@ -95,13 +122,16 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
     // Asked last: it looks at every buffer, of which there may be thousands.
     let too_large = || memory.buffers.iter().map(|b| b.size).sum::<u64>() > MAX_PARALLEL_BYTES;
-    let in_order_only =
-        !(2..=MAX_BLOCKS).contains(&blocks) || cores < 2 || options.trace.is_some() || too_large();
+    let in_order_only = context.is_some()
+        || !(2..=MAX_BLOCKS).contains(&blocks)
+        || cores < 2
+        || options.trace.is_some()
+        || too_large();
     let mut tally = None;
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
         let tracker = Tracker::new(memory);
-        let env = environment(launch, &insts, &pool, banks, memory, options, Some(&tracker));
+        let env = environment(launch, context, &insts, &pool, banks, memory, options, Some(&tracker));
         tally = parallel(&env, blocks, options, cores);
         if tally.is_none() {
             snapshot.restore(memory);
@@ -110,17 +140,20 @@ fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) 
     let tally = match tally {
         Some(t) => t,
         None => {
-            let env = environment(launch, &insts, &pool, banks, memory, options, None);
+            let env = environment(launch, context, &insts, &pool, banks, memory, options, None);
             in_order(&env, blocks, options)?
         }
     };
     let profile = tally.profile.map(|p| named(launch, &p));
     let notes = tally.notes.into_values().map(|(_, note)| note).collect();
-    Ok(Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, notes, profile })
+    let stats = Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, notes, profile };
+    Ok((stats, tally.stage))
 }
 
+#[expect(clippy::too_many_arguments, reason = "the parts of one structure")]
 fn environment<'a>(
     launch: &'a Launch<'a>,
+    stage: Option<&'a stage::Context<'a>>,
     insts: &'a [Inst],
     pool: &[Row],
     banks: [bank::View<'a>; CONST_BANKS],
@@ -142,6 +175,7 @@ fn environment<'a>(
         tracker,
         profile: options.profile,
         first: options.first,
+        stage,
     }
 }
 

@@ -313,7 +313,11 @@ pub enum Flow {
     Ret(u8),
     Longjmp(u8),
     Exit(u8),
+    /// Pixels are discarded; their threads go on as helpers. In a compute program they end.
     Kil(u8),
+    /// All threads of quads run of which one does, until [`Flow::QuadPop`].
+    QuadOn,
+    QuadPop,
 }
 
 /// What an instruction does.
@@ -420,7 +424,7 @@ pub enum Body {
         dst: u8,
         src: Src,
     },
-    /// The swizzled sum of quads; two bits of `ops` a lane: a+b, b-a, a-b, b.
+    /// The swizzled sum of quads; two bits of `ops` a lane, the highest for the first: a+b, b-a, a-b, b.
     Fswz {
         dst: u8,
         src: [Src; 2],
@@ -533,6 +537,8 @@ pub enum Body {
         src: [Src; 3],
     },
     Surface(Box<super::surface::SurfaceOp>),
+    /// What only graphics stages have.
+    Stage(Box<super::stage::Op>),
 }
 
 /// A run of registers: first and count.

@@ -30,6 +30,7 @@ mod memory;
 mod program;
 mod reach;
 mod resolve;
+pub mod stage;
 mod surface;
 pub(crate) mod texel;
 mod texture;

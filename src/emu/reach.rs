@@ -91,12 +91,9 @@ fn ends(inst: &Inst) -> bool {
         && match flow {
             Flow::Bra { cc, uniform, .. } => cc == ALWAYS && !uniform,
             Flow::Brx { cc, .. } => cc == ALWAYS,
-            Flow::Exit(cc)
-            | Flow::Kil(cc)
-            | Flow::Ret(cc)
-            | Flow::Brk(cc)
-            | Flow::Cont(cc)
-            | Flow::Longjmp(cc) => cc == ALWAYS,
+            Flow::Exit(cc) | Flow::Ret(cc) | Flow::Brk(cc) | Flow::Cont(cc) | Flow::Longjmp(cc) => {
+                cc == ALWAYS
+            }
             _ => false,
         }
 }

@@ -116,6 +116,13 @@ pub enum Access {
     },
 }
 
+impl Access {
+    /// Whether it changes the surface.
+    pub fn writes(self) -> bool {
+        matches!(self, Access::Store(_) | Access::StoreTexel)
+    }
+}
+
 /// Where a surface access goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {

@@ -135,7 +135,8 @@ fn step(
     mask: Mask,
 ) -> Result<(), Trap> {
     let guard = inst.guard.num as usize & 7;
-    let unknown = w.active & u.preds[guard];
+    let mask = mask & !w.phantoms;
+    let unknown = w.active & !w.phantoms & u.preds[guard];
     if let Some(lane) = lanes(unknown).next() {
         return Err(trap(&format!("P{guard}"), u.pred_origin[guard], lane, pc, w.index));
     }
@@ -268,6 +269,8 @@ fn step(
                 out.0[l] = (image << shift & select) | (u.bits(*src, l) & !select);
             }
         }
+        // What it loads may have no value: it says so itself.
+        Body::Stage(op) if matches!(**op, super::stage::Op::Load { .. }) => out = Row::ZERO,
         // Loads give what memory holds; `access` takes care of local memory.
         Body::Load { .. }
         | Body::LoadLock { .. }
@@ -400,6 +403,7 @@ fn sinks(u: &Undef, w: &Warp, inst: &Inst, pc: u32, mask: Mask) -> Result<(), Tr
             data(src[1], n, u32::MAX)
         }
         Body::LoadConst { base, .. } => reg(*base),
+        Body::Stage(op) => super::stage::reads_registers(op).into_iter().flatten().try_for_each(reg),
         Body::Bar { id, count, .. } => {
             reg(*id)?;
             count.map_or(Ok(()), reg)

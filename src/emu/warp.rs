@@ -152,6 +152,9 @@ pub struct Warp {
     pub reduction: u32,
     /// Where a reduction's result is to go when the barrier is complete: register, predicate, lanes.
     pub awaits: Option<(u8, u8, Mask)>,
+    /// Lanes that run only because their quad does (`QUADON`); what ran before each of these, and which did so.
+    pub phantoms: Mask,
+    pub quads: Vec<(Mask, Mask)>,
     /// Bits that nothing has written, with `initcheck`.
     pub undef: Option<Box<Undef>>,
 }
@@ -177,6 +180,8 @@ impl Warp {
             local: Vec::new(),
             reduction: 0,
             awaits: None,
+            phantoms: 0,
+            quads: Vec::new(),
             undef: init.then(|| Box::new(Undef::new(gprs))),
         }
     }
@@ -252,6 +257,27 @@ impl Warp {
     pub fn exit(&mut self, mask: Mask) {
         self.live &= !mask;
         self.active &= !mask;
+    }
+
+    /// All lanes of quads run of which one does, also those that have no thread or wait.
+    pub fn quad_on(&mut self) -> Result<(), StackError> {
+        if self.quads.len() >= MAX_STACK {
+            return Err((FaultKind::Stack, format!("QUADON nests more than {MAX_STACK} deep")));
+        }
+        self.quads.push((self.active, self.phantoms));
+        let any = self.active | self.active >> 1;
+        let any = (any | any >> 2) & 0x1111_1111;
+        let all = any * 15;
+        self.phantoms |= all & !self.active;
+        self.active = all;
+        Ok(())
+    }
+
+    /// Those run that ran before the last [`Warp::quad_on`].
+    pub fn quad_pop(&mut self) -> Result<(), StackError> {
+        let none = || (FaultKind::Stack, "QUADPOP without a QUADON".to_string());
+        (self.active, self.phantoms) = self.quads.pop().ok_or_else(none)?;
+        Ok(())
     }
 
     /// Makes threads run again if none does; a warp without any is done.
@@ -366,6 +392,20 @@ mod tests {
         w.exit(0x0f);
         w.unwind().unwrap();
         assert_eq!(w.state, State::Done);
+    }
+
+    #[test]
+    fn whole_quads_run_between_quadon_and_quadpop() {
+        let mut w = warp();
+        w.active = 0x1204;
+        w.quad_on().unwrap();
+        assert_eq!((w.active, w.phantoms), (0xff0f, 0xed0b));
+        w.quad_on().unwrap();
+        assert_eq!((w.active, w.phantoms), (0xff0f, 0xed0b));
+        w.quad_pop().unwrap();
+        w.quad_pop().unwrap();
+        assert_eq!((w.active, w.phantoms), (0x1204, 0));
+        assert_eq!(w.quad_pop().unwrap_err().0, FaultKind::Stack);
     }
 
     #[test]

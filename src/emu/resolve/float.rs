@@ -3,6 +3,7 @@
 use super::{Cx, Res};
 use crate::emu::inst::{Body, Bop, Cmp, FloatOp, Fp, SetDst, Src2};
 use crate::emu::lanes::{LANES, LaneFn, Mask, Row, Src};
+use crate::emu::undef::Route;
 use crate::isa::{Mod, Op};
 use crate::lane_fn;
 use crate::mask_fn;
@@ -88,6 +89,8 @@ impl Cx<'_> {
             Op::Fcmp => {
                 let dst = self.dst()?;
                 let (a, b, c) = (self.f32()?, self.f32()?, self.f32()?);
+                // One of the first two, which may lack a value where the other is taken.
+                self.inst.route = Route::Move(3);
                 // GK110's form has no name for "greater", which nvdisasm leaves out.
                 let param = u64::from(self.test_or(Mod::Gt)) | u64::from(ftz) << 8;
                 let f = |p: u64, a: u32, b: u32, c: u32| {

@@ -203,6 +203,7 @@ impl Cx<'_> {
             Op::Icmp => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
+                self.inst.route = Route::Move(3);
                 let param = u64::from(self.test()) | u64::from(signed) << 8;
                 let f = |p: u64, a: u32, b: u32, c: u32| {
                     if holds(p as u8 & 15, p >> 8 != 0, c, 0) { a } else { b }

@@ -6,7 +6,7 @@ use crate::emu::lanes::Src;
 use crate::isa::{Mod, Op, Operand, Reg};
 
 impl Cx<'_> {
-    fn width(&self) -> Res<Width> {
+    pub(super) fn width(&self) -> Res<Width> {
         let table = [
             (Mod::U8, Width::U8),
             (Mod::S8, Width::S8),
@@ -50,11 +50,11 @@ impl Cx<'_> {
         }
     }
 
-    fn vector_dst(&mut self, width: Width) -> Res<u8> {
+    pub(super) fn vector_dst(&mut self, width: Width) -> Res<u8> {
         Self::aligned(self.dst_n(width.regs())?, width.regs())
     }
 
-    fn vector_src(&mut self, width: Width) -> Res<u8> {
+    pub(super) fn vector_src(&mut self, width: Width) -> Res<u8> {
         Self::aligned(self.src_regs(width.regs())?, width.regs())
     }
 

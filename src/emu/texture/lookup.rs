@@ -1,6 +1,6 @@
 //! Sampling: the texels that a lookup reads, wrapped, compared, filtered.
 
-use super::{Args, Lod, TexKind, TexOp, Texture};
+use super::{Args, Footprint, Lod, TexKind, TexOp, Texture};
 use crate::emu::block::{Env, State};
 use crate::emu::image::{Compare, Dim, Filter, MipFilter, Sampler, Wrap};
 use crate::emu::texel::{self, Channels};
@@ -13,6 +13,8 @@ pub(super) struct Lookup<'a> {
     pub texture: &'a Texture,
     pub sampler: &'a Sampler,
     pub op: &'a TexOp,
+    /// How coordinates move over the quad of pixels, where there is one.
+    pub footprint: Option<Footprint>,
 }
 
 impl Lookup<'_> {
@@ -23,10 +25,13 @@ impl Lookup<'_> {
         match self.op.kind {
             TexKind::QuerySize => Ok(self.size(a.lod)),
             TexKind::QueryType => Ok([0, 0, self.texture.samples, 0]),
-            TexKind::QueryLod => Ok([0; 4]),
+            TexKind::QueryLod => Ok(self.query_lod()),
             TexKind::Fetch { ms, .. } => {
                 let o = self.op.offsets(a, 0);
-                let mut at: [u32; 3] = std::array::from_fn(|i| a.coord[i].wrapping_add(o[i] as u32));
+                let mut at: [u32; 3] = std::array::from_fn(|i| {
+                    // The nibbles of axes that there are not may hold anything.
+                    if i < self.dims() { a.coord[i].wrapping_add(o[i] as u32) } else { a.coord[i] }
+                });
                 if self.op.array {
                     at[2] = a.layer;
                 }
@@ -36,26 +41,53 @@ impl Lookup<'_> {
             TexKind::Gather { component, four } => self.gather(st, a, component, four),
             TexKind::Sample(lod) => {
                 let lod = match lod {
-                    Lod::Implicit | Lod::Zero => 0.0,
-                    Lod::Bias | Lod::Level => f32::from_bits(a.lod),
+                    Lod::Zero => 0.0,
+                    Lod::Implicit => self.implicit(),
+                    Lod::Bias => self.implicit() + f32::from_bits(a.lod),
+                    Lod::Level => f32::from_bits(a.lod),
                 };
                 self.sample(st, a, lod)
             }
             TexKind::Grad => {
-                // The longer of the two footprints in texels decides.
-                let size = self.texture.levels.first().map_or([1; 3], |l| l.size);
-                let length = |first: usize| {
-                    (0..usize::from(self.op.dims))
-                        .map(|i| {
-                            let scale = if self.scaled() { 1.0 } else { size[i] as f32 };
-                            let d = f32::from_bits(a.derivatives[2 * i + first]) * scale;
-                            d * d
-                        })
-                        .sum::<f32>()
+                let d = |i: usize, axis: usize| {
+                    a.derivatives.get(2 * i + axis).map_or(0.0, |d| f32::from_bits(*d))
                 };
-                self.sample(st, a, 0.5 * length(0).max(length(1)).log2())
+                self.sample(st, a, self.level_of([0, 1].map(|axis| std::array::from_fn(|i| d(i, axis)))))
             }
         }
+    }
+
+    /// The level of detail of a footprint: the longer of its two sides in texels decides.
+    fn level_of(&self, moved: Footprint) -> f32 {
+        let size = self.texture.levels.first().map_or([1; 3], |l| l.size);
+        let length = |moved: [f32; 3]| {
+            let scale = |i: usize| if self.scaled() { 1.0 } else { size[i] as f32 };
+            (0..self.dims()).map(|i| (moved[i] * scale(i)) * (moved[i] * scale(i))).sum::<f32>()
+        };
+        let [x, y] = moved.map(length);
+        0.5 * x.max(y).log2()
+    }
+
+    /// The level of detail that the quad's coordinates give.
+    fn implicit(&self) -> f32 {
+        self.footprint.map_or(0.0, |f| self.level_of(f))
+    }
+
+    /// The level of detail before it is clamped, and the level that is looked up, both in 256ths. Source: Mesa 22.3.6,
+    /// nv50_ir_lowering_nvc0.cpp (`handleTXLQ`).
+    fn query_lod(&self) -> Channels {
+        let Some(footprint) = self.footprint else { return [0; 4] };
+        let s = self.sampler;
+        let lod = self.level_of(footprint) + s.lod_bias;
+        let last = self.texture.levels.len() as f32 - 1.0;
+        let clamped = lod.clamp(s.min_lod.min(s.max_lod), s.max_lod).clamp(0.0, last);
+        let level = match s.mip {
+            MipFilter::None => 0.0,
+            MipFilter::Nearest => ((clamped + 0.5).ceil() - 1.0).max(0.0),
+            MipFilter::Linear => clamped,
+        };
+        let fixed = |v: f32| (v * 256.0).round().clamp(-32768.0, 32767.0) as i32 as u32 & 0xffff;
+        [fixed(lod), fixed(level), 0, 0]
     }
 
     fn size(&self, level: u32) -> Channels {
@@ -358,6 +390,20 @@ fn across_edge(face: u32, [x, y]: [i64; 2], n: i64) -> (u32, [i64; 2]) {
     };
     let texel = |v: f64| (((v + 1.0) / 2.0 * size).floor() as i64).clamp(0, n - 1);
     (other, [texel(s), texel(t)])
+}
+
+/// Where the direction `c` meets the face that `of` meets, from 0 to 1.
+pub(super) fn on_face(of: [f32; 3], c: [f32; 3]) -> [f32; 3] {
+    let [x, y, z] = c;
+    let (s, t, major) = match cube_face(of).0 {
+        0 => (-z, -y, x),
+        1 => (z, -y, -x),
+        2 => (x, z, y),
+        3 => (x, -z, -y),
+        4 => (x, -y, z),
+        _ => (-x, -y, -z),
+    };
+    [0.5 * (s / major + 1.0), 0.5 * (t / major + 1.0), 0.0]
 }
 
 /// Face, coordinates on it and the magnitude of the major axis. Source: OpenGL 4.6, table 8.19.

@@ -1,7 +1,8 @@
 //! Texture instructions: operands by role, sampling, gathers, fetches and queries.
 //!
 //! Sources are runs of registers in the machine's order (see `lower::textures`); [`TexOp::args`] lists them flat. The
-//! level of detail of a lookup without an explicit one is that of level zero.
+//! level of detail of a lookup without an explicit one comes from how coordinates change over a quad of pixels; in stages
+//! without pixels it is that of level zero.
 
 mod lookup;
 mod source;
@@ -12,7 +13,7 @@ use super::block::{Env, State};
 use super::fault::FaultKind;
 use super::image::Sampler;
 use super::inst::SINK;
-use super::lanes::{Mask, Row, lanes};
+use super::lanes::{LANES, Mask, Row, lanes};
 use super::trap::Trap;
 use super::warp::Warp;
 use crate::Chip;
@@ -169,6 +170,7 @@ pub(super) fn execute(
 ) -> Result<(), Trap> {
     let mut rows = [Row::ZERO; 4];
     let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
+    let footprints = footprints(env, w, op, mask);
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
         let (texture, sampler) = match &last {
@@ -177,7 +179,12 @@ pub(super) fn execute(
                 let sampled =
                     !matches!(op.kind, TexKind::Fetch { .. } | TexKind::QuerySize | TexKind::QueryType);
                 let refused = |why| Trap::new(FaultKind::OutOfBounds, l, why);
-                let texture = st.bound.texture(env, args.texture).map_err(refused)?;
+                let texture = match st.bound.texture(env, args.texture) {
+                    Ok(texture) => texture,
+                    // What it finds is used by nobody.
+                    Err(_) if (w.phantoms | st.ghosts) >> l & 1 != 0 => continue,
+                    Err(why) => return Err(refused(why)),
+                };
                 let sampler = if sampled {
                     st.bound.sampler(env, args.sampler).map_err(refused)?
                 } else {
@@ -187,7 +194,8 @@ pub(super) fn execute(
                 (&*texture, &*sampler)
             }
         };
-        let v = Lookup { env, texture, sampler, op }.run(st, &args)?;
+        let footprint = footprints.as_ref().map(|f| f[l / 4]);
+        let v = Lookup { env, texture, sampler, op, footprint }.run(st, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
     if op.dst != SINK {
@@ -197,6 +205,34 @@ pub(super) fn execute(
         }
     }
     Ok(())
+}
+
+/// How far coordinates move from a pixel to its neighbours in x and y.
+type Footprint = [[f32; 3]; 2];
+
+/// The footprint of each quad of a warp, where lookups need one: from the first row and column, or the other one where a
+/// thread of it does not take part; zero where both lack one.
+fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footprint; LANES / 4]> {
+    let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
+    let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
+    if !quads || !wanted {
+        return None;
+    }
+    let mut all = [[[0.0; 3]; 2]; LANES / 4];
+    for (quad, footprint) in all.iter_mut().enumerate() {
+        let first = 4 * quad;
+        let runs = |l: usize| mask >> (first + l) & 1 != 0;
+        for (moved, pairs) in footprint.iter_mut().zip([[(0, 1), (2, 3)], [(0, 2), (1, 3)]]) {
+            let Some((a, b)) = pairs.into_iter().find(|&(a, b)| runs(a) && runs(b)) else { continue };
+            let coord = |l: usize| op.args_of(env, w, first + l).coord.map(f32::from_bits);
+            let (mut a, mut b) = (coord(a), coord(b));
+            if op.cube {
+                (a, b) = (lookup::on_face(a, a), lookup::on_face(a, b));
+            }
+            *moved = std::array::from_fn(|i| b[i] - a[i]);
+        }
+    }
+    Some(all)
 }
 
 /// What lookups of a block of threads have met so far.

@@ -242,6 +242,7 @@ impl Context {
             images: launch.images.iter().map(|(n, i)| (*n, i.layout().view())).collect(),
             bindless_images: launch.bindless_images.iter().map(|(n, i)| (*n, i.layout().view())).collect(),
             textures: textures.iter().map(|(slot, [t, s])| (*slot, texture_handle(*t, *s))).collect(),
+            graphics: None,
         };
         let bindless = launch.kernel.shader.resources.bindless_images.is_some();
         let bytes = constants.bytes(&abi, self.chip, bindless).map_err(Error::Invalid)?;
