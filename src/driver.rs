@@ -69,18 +69,6 @@ impl Abi {
     /// Bindless images.
     pub const MAX_HANDLES: u32 = 512;
 
-    /// What Mesa's nvc0 driver does for the five graphics stages: all uniform blocks in banks, and its own bank last. The block
-    /// and grid sizes of kernels have no place there.
-    pub fn nvc0_graphics(chip: Chip) -> Abi {
-        Abi { bound_ubos: 14, aux_bank: 15, ubo_info: None, ..Abi::nvc0(chip) }
-    }
-
-    /// Where the bank of a graphics stage has user clip plane 0: four floats each.
-    pub const CLIP_PLANES: u16 = 0x120;
-    /// Where the bank of a vertex shader has base vertex, base instance and number of the draw, that of a fragment shader x
-    /// and y of eight sample positions.
-    pub const DRAW_INFO: u16 = 0x1a0;
-
     /// What Mesa's nvc0 driver does for compute (Mesa 22.3.6: nvc0_context.h, nvc0_program.c, nve4_compute.c).
     pub fn nvc0(chip: Chip) -> Abi {
         let fermi = chip == Chip::Gf100;

@@ -103,9 +103,9 @@ impl Constants {
             None => put(abi.grid_info.into(), &[bx, by, bz, gx, gy, gz, self.grid_id, dimensions as u32]),
             Some(g) => {
                 for (n, plane) in (0..8).zip(&g.clip_planes) {
-                    put(u32::from(Abi::CLIP_PLANES) + 16 * n, &plane.map(f32::to_bits));
+                    put(u32::from(abi.clip_planes) + 16 * n, &plane.map(f32::to_bits));
                 }
-                put(Abi::DRAW_INFO.into(), &g.draw[..g.draw.len().min(16)]);
+                put(abi.draw_info.into(), &g.draw[..g.draw.len().min(16)]);
             }
         }
         let table = |r: &Range| [r.address as u32, (r.address >> 32) as u32, r.size as u32, 0];

@@ -121,6 +121,8 @@ impl Colour<'_> {
         // The window of a value read here was known as a seat before: it may use what is kept for it.
         let number = w.iter().find_map(|&v| self.hints.seat(v)).map_or(u32::MAX - 1, |s| s.window);
         let wishes: ArrayVec<u8, 4> = w.iter().map(|&v| self.wish(v)).collect();
+        // Of those without a wish, the places that they will have in the windows that read them, and these windows' alignment.
+        let seats: ArrayVec<(u8, u8), 4> = w.iter().map(|&v| self.seat_in(v)).collect();
         let keep_out: ArrayVec<Mask, 4> = match kind {
             Kind::Written if !self.results.is_empty() => {
                 w.iter().map(|&v| self.results.keep_out(v)).collect()
@@ -153,6 +155,9 @@ impl Colour<'_> {
                     break;
                 }
                 cost += if wishes[k] != NONE && wishes[k] != r { WISH } else { 0 };
+                let (place, align) = seats[k];
+                let astray = kind == Kind::Written && wishes[k] == NONE && r % align != place % align;
+                cost += if astray { WISH } else { 0 };
                 cost += if self.gprs.kept_for_other(r, number) { WISH } else { 0 };
                 cost += if keep_out.get(k).is_some_and(|m| m.has(r)) { WISH } else { 0 };
             }
@@ -164,6 +169,12 @@ impl Colour<'_> {
             }
         }
         best.map(|b| b.1).ok_or_else(|| self.pressure())
+    }
+
+    /// The place of a value in the window that it is read in next, and what that window's first register is a multiple of.
+    fn seat_in(&self, v: ValueId) -> (u8, u8) {
+        let seat = self.hints.seat(v);
+        seat.map_or((0, 1), |s| (s.place, operands::alignment(self.hints.windows[s.window as usize].len()) as u8))
     }
 
     /// The register that a value would like to have, from its web or its neighbours in the window that it is read
