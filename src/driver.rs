@@ -92,4 +92,10 @@ impl Abi {
             sizes_in_sregs: fermi,
         }
     }
+
+    /// What it does for the graphics stages, each of which has a set of banks: the driver's is the same on all chips, and
+    /// uniform blocks are in banks.
+    pub fn nvc0_graphics(chip: Chip) -> Abi {
+        Abi { bound_ubos: 14, aux_bank: 15, ubo_info: None, ..Abi::nvc0(chip) }
+    }
 }

@@ -62,7 +62,12 @@ pub struct Hints {
 
 impl Hints {
     pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let lonely = |n: u32| Node { parent: n, seat: Seat { window: NO_WINDOW, place: 0 }, wanted: NONE, chain: Chain::None };
+        let lonely = |n: u32| Node {
+            parent: n,
+            seat: Seat { window: NO_WINDOW, place: 0 },
+            wanted: NONE,
+            chain: Chain::None,
+        };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
             windows: Vec::new(),

@@ -174,7 +174,9 @@ impl Colour<'_> {
     /// The place of a value in the window that it is read in next, and what that window's first register is a multiple of.
     fn seat_in(&self, v: ValueId) -> (u8, u8) {
         let seat = self.hints.seat(v);
-        seat.map_or((0, 1), |s| (s.place, operands::alignment(self.hints.windows[s.window as usize].len()) as u8))
+        seat.map_or((0, 1), |s| {
+            (s.place, operands::alignment(self.hints.windows[s.window as usize].len()) as u8)
+        })
     }
 
     /// The register that a value would like to have, from its web or its neighbours in the window that it is read
