@@ -9,6 +9,9 @@
 //! there, and no parameter is made that would have to be removed. Code is made in an order in which everything between
 //! the two blocks is written between the end of the one and the sealing of the other, so that times tell.
 //!
+//! A front-end that can tell where in the source a variable is written ([`Ssa::written_at`]) and which part of it a loop is
+//! ([`Ssa::begin_loop`]) spares the loop a parameter for each variable that is only read in it.
+//!
 //! A variable that is read where nothing was written gets an `undef` of its own in the entry block.
 //!
 //! Nothing recurses: depth is bounded by memory alone.
@@ -71,6 +74,15 @@ struct Variable {
     recent: PackedOption<BlockId>,
     value: ValueId,
     undef: PackedOption<ValueId>,
+    /// The places in the source where it is written, in order, if they are known.
+    writers: Option<Vec<u32>>,
+}
+
+/// A loop whose header is not sealed, and which part of the source it is.
+struct OpenLoop {
+    header: BlockId,
+    begin: u32,
+    end: u32,
 }
 
 /// No time.
@@ -96,7 +108,9 @@ pub struct Ssa {
     defs: FxHashMap<(Var, BlockId), ValueId>,
     preds: SecondaryMap<BlockId, Vec<Pred>>,
     sealed: EntitySet<BlockId>,
-    /// Blocks that have ended before they were sealed, by their numbers: headers of loops.
+    /// Loops of which is known what part of the source they are, outermost first.
+    loops: Vec<OpenLoop>,
+    /// Blocks that have ended before they were sealed, by their numbers: headers of other loops.
     unsealed: BinaryHeap<(u32, BlockId)>,
     phis: Vec<Phi>,
     /// Parameters of blocks that are not sealed.
@@ -120,8 +134,41 @@ impl Ssa {
             recent: None.into(),
             value: ValueId::reserved_value(),
             undef: None.into(),
+            writers: None,
         });
         Var(self.vars.len() as u32 - 1)
+    }
+
+    /// States where in the source a variable is written while a loop is open, in ascending order: places are any numbers that
+    /// ascend along the text. Of a variable without such a statement every loop may write it.
+    pub fn written_at(&mut self, var: Var, places: Vec<u32>) {
+        debug_assert!(places.is_sorted());
+        self.vars[var.0 as usize].writers = Some(places);
+    }
+
+    /// Begins a loop, when something goes to its header and before that ends: the part of the source from `begin` up to
+    /// `end`. It ends when its header is sealed. Loops nest.
+    pub fn begin_loop(&mut self, header: BlockId, begin: u32, end: u32) {
+        self.loops.push(OpenLoop { header, begin, end });
+    }
+
+    /// The innermost open loop that may write a variable, of those whose places are known.
+    fn writing_loop(&self, var: Var) -> Option<&OpenLoop> {
+        let Some(writers) = &self.vars[var.0 as usize].writers else { return self.loops.last() };
+        // What a loop writes the loops around it write.
+        let writes = |l: &OpenLoop| {
+            let first = writers.partition_point(|&w| w < l.begin);
+            writers.get(first).is_some_and(|&w| w < l.end)
+        };
+        self.loops.partition_point(writes).checked_sub(1).map(|n| &self.loops[n])
+    }
+
+    /// The block before an open loop's header, if the loop writes a variable nowhere.
+    fn past_loop(&self, header: BlockId, var: Var) -> Option<BlockId> {
+        let number = self.places[header].number;
+        let open = self.loops.binary_search_by_key(&number, |l| self.places[l.header].number).is_ok();
+        let inner = self.writing_loop(var).is_none_or(|l| self.places[l.header].number < number);
+        if open && inner { self.preds[header].first().map(|p| p.from) } else { None }
     }
 
     #[inline]
@@ -191,7 +238,9 @@ impl Ssa {
             self.places[to].idom = Some(from).filter(|&b| self.entered(b)).into();
         }
         if !self.sealed.contains(from) {
-            self.unsealed.push((self.places[from].number, from));
+            if self.loops.last().is_none_or(|l| l.header != from) {
+                self.unsealed.push((self.places[from].number, from));
+            }
             self.find_dominator(from);
         }
     }
@@ -272,7 +321,8 @@ impl Ssa {
         while self.unsealed.peek().is_some_and(|u| self.sealed.contains(u.1)) {
             self.unsealed.pop();
         }
-        let loop_begin = self.unsealed.peek().map_or(0, |u| u.0);
+        let known = self.writing_loop(var).map_or(0, |l| self.places[l.header].number);
+        let loop_begin = self.unsealed.peek().map_or(0, |u| u.0).max(known);
         self.measure(block);
         let ended_since = time.wrapping_add(1);
         let holds = |b: BlockId| {
@@ -333,6 +383,7 @@ impl Ssa {
     /// States that all predecessors of a block are known.
     pub fn seal(&mut self, func: &mut Function, block: BlockId) {
         if self.sealed.insert(block) {
+            self.loops.pop_if(|l| l.header == block);
             self.places[block].sealed = self.now();
             self.find_dominator(block);
             let waiting = std::mem::take(&mut self.waiting[block]);
@@ -345,21 +396,27 @@ impl Ssa {
     fn lookup(&mut self, func: &mut Function, block: BlockId, var: Var) -> ValueId {
         let mut path = std::mem::take(&mut self.path);
         let mut at = block;
+        let mut long_way = LONG_WAY;
         let value = loop {
             if let Some(v) = self.known(at, var) {
                 break v;
             }
             path.push(at);
             if !self.sealed.contains(at) {
+                if let Some(before) = self.past_loop(at, var) {
+                    at = before;
+                    continue;
+                }
                 let phi = self.phi(func, at, var);
                 self.waiting[at].push(phi);
                 break self.phis[phi].value;
             }
-            if path.len().is_multiple_of(LONG_WAY)
-                && let Some(dominator) = self.unwritten_for_long(at, var)
-            {
-                at = dominator;
-                continue;
+            if path.len() >= long_way {
+                long_way = path.len() + LONG_WAY;
+                if let Some(dominator) = self.unwritten_for_long(at, var) {
+                    at = dominator;
+                    continue;
+                }
             }
             match *self.preds[at].as_slice() {
                 [] => break self.undef(func, var),

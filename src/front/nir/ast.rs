@@ -264,17 +264,39 @@ impl<'s> Function<'s> {
         self.srcs.iter().chain(copies).chain(textures).find(reads).map(|s| s.span)
     }
 
+    /// What a node defines, as far as that is one thing: parallel copies define several.
+    fn dest(node: &Node<'_>) -> Option<Dest> {
+        match node {
+            Node::Alu(Alu { dest, .. }) | Node::Tex(Tex { dest, .. }) | Node::Phi { dest, .. } => Some(*dest),
+            Node::Deref(Deref { dest, .. }) => Some(*dest),
+            Node::Intrinsic(i) => i.dest,
+            Node::Unknown(u) => u.dest,
+            _ => None,
+        }
+    }
+
+    /// For each register that is written, the nodes that do, in ascending order.
+    pub fn register_writers(&self) -> FxHashMap<u32, Vec<u32>> {
+        let mut writers: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (at, (node, _)) in self.body.iter().enumerate() {
+            let copies = match node {
+                Node::ParallelCopy(range) => self.copies(*range),
+                _ => &[],
+            };
+            for dest in copies.iter().map(|(d, _)| *d).chain(Function::dest(node)) {
+                if let Dest::Reg(reg, _) = dest {
+                    writers.entry(reg.index).or_default().push(at as u32);
+                }
+            }
+        }
+        writers
+    }
+
     /// Registers that are indexed by a value somewhere in the body.
     pub fn indexed_registers(&self) -> FxHashSet<u32> {
-        let dests = self.body.iter().filter_map(|(node, _)| match node {
-            Node::Alu(Alu { dest, .. }) | Node::Tex(Tex { dest, .. }) | Node::Phi { dest, .. } => Some(dest),
-            Node::Deref(Deref { dest, .. }) => Some(dest),
-            Node::Intrinsic(i) => i.dest.as_ref(),
-            Node::Unknown(u) => u.dest.as_ref(),
-            _ => None,
-        });
-        let written = dests.chain(self.copies.iter().map(|(d, _)| d)).filter_map(|d| match d {
-            Dest::Reg(reg, _) => Some(*reg),
+        let dests = self.body.iter().filter_map(|(node, _)| Function::dest(node));
+        let written = dests.chain(self.copies.iter().map(|(d, _)| *d)).filter_map(|d| match d {
+            Dest::Reg(reg, _) => Some(reg),
             Dest::Ssa(_) => None,
         });
         let nodes = self.body.iter().filter_map(|(node, _)| match node {

@@ -9,7 +9,7 @@ use crate::num::Round;
 use crate::num::conv::{self, Float, Int};
 
 /// Bits of a float result: no number has only one pattern.
-fn fbits(x: f32) -> u32 {
+pub(super) fn fbits(x: f32) -> u32 {
     if x.is_nan() { 0x7fff_ffff } else { x.to_bits() }
 }
 
@@ -342,6 +342,12 @@ fn normalised(x: u32, width: u32, signed: bool) -> u32 {
     }
 }
 
+/// A float clamped to 0 and 1; not a number counts as 0.
+pub(super) fn saturated(x: u32) -> u32 {
+    let f = f32::from_bits(x);
+    if f > 0.0 { f.min(1.0).to_bits() } else { 0 }
+}
+
 impl Thread<'_> {
     pub fn arithmetic(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
         let info = inst.op.info();
@@ -392,10 +398,7 @@ impl Thread<'_> {
             }
         }
         if inst.saturate && matches!(info.dsts[0], Ty::F32 | Ty::Any) {
-            for x in &mut r {
-                let f = f32::from_bits(*x);
-                *x = if f > 0.0 { f.min(1.0).to_bits() } else { 0 };
-            }
+            r = r.map(saturated);
         }
         self.write_result(&dst, r)
     }

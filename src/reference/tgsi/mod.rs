@@ -7,18 +7,24 @@
 //! ended wait at it. An operation of the warp happens when no thread of the warp can run: the threads that wait at the
 //! lowest such instruction do it together, as lanes of a machine that executes structured code do.
 //!
+//! Graphics stages run in groups that are what blocks are to kernels ([`stage`]); what needs the other pixels of a quad
+//! (derivatives, lookups with an implicit level of detail) is an operation of the warp ([`pixel`]).
+//!
 //! What the documentation leaves open is done as the machine does it: results that are no number have the pattern
 //! 0x7fffffff, conversions out of range saturate, division by zero gives all ones. Registers begin as zero.
 
 mod alu;
 mod image;
 mod memory;
+mod pixel;
+mod stage;
 mod texture;
 mod thread;
 
 use crate::diag::{Diagnostic, Span};
 use crate::emu::{FaultKind, Image, Memory, Sampler};
 use crate::front::tgsi::ast::*;
+pub use stage::{Graphics, run_stage};
 use thread::{State, Thread};
 
 /// One grid of a program.
@@ -92,6 +98,8 @@ struct Block<'a> {
     memory: &'a mut Memory,
     shared: Vec<u8>,
     id: [u32; 3],
+    /// What they are in a graphics stage.
+    group: Option<stage::Group<'a>>,
 }
 
 /// Threads begin in step, one instruction each in turn, as lanes of a machine do: programs are out there whose threads
@@ -122,16 +130,17 @@ pub fn run(launch: &Launch<'_>, memory: &mut Memory) -> Result<(), Box<Fault>> {
         for y in 0..gy {
             for x in 0..gx {
                 let shared = vec![0; launch.shared_bytes as usize];
-                let mut block = Block { launch, memory, shared, id: [x, y, z] };
-                block.run(entry, &mut steps)?;
+                let mut block = Block { launch, memory, shared, id: [x, y, z], group: None };
+                let mut threads = block.threads(entry);
+                block.run(&mut threads, &mut steps)?;
             }
         }
     }
     Ok(())
 }
 
-impl Block<'_> {
-    fn run(&mut self, entry: u32, steps: &mut u64) -> Result<(), Box<Fault>> {
+impl<'a> Block<'a> {
+    fn threads(&self, entry: u32) -> Vec<Thread<'a>> {
         let [bx, by, bz] = self.launch.block;
         let mut threads = Vec::new();
         for z in 0..bz {
@@ -141,13 +150,17 @@ impl Block<'_> {
                 }
             }
         }
+        threads
+    }
+
+    fn run(&mut self, threads: &mut [Thread<'_>], steps: &mut u64) -> Result<(), Box<Fault>> {
         let mut random = 1u32;
         let mut round = 0u32;
         loop {
             let mut moved = false;
             round = round.saturating_add(1);
             let turn = if round <= IN_STEP { 1 } else { TURN };
-            for t in &mut threads {
+            for t in &mut *threads {
                 if t.state != State::Ready {
                     continue;
                 }
@@ -163,6 +176,9 @@ impl Block<'_> {
                     if let Err(trap) = t.step(self) {
                         return Err(self.fault(t, trap));
                     }
+                    if let Some(group) = &mut self.group {
+                        group.take(t);
+                    }
                     if t.state != State::Ready {
                         break;
                     }
@@ -172,6 +188,9 @@ impl Block<'_> {
                 match converge(self, warp) {
                     Ok(m) => moved |= m,
                     Err((lane, trap)) => return Err(self.fault(&warp[lane], trap)),
+                }
+                if let Some(group) = &mut self.group {
+                    warp.iter_mut().for_each(|t| group.take(t));
                 }
             }
             if threads.iter().all(|t| t.state == State::Ended) {
@@ -201,6 +220,14 @@ fn converge(block: &Block<'_>, warp: &mut [Thread<'_>]) -> Result<bool, (usize, 
     let Some(pc) = warp.iter().filter(|t| waiting(t)).map(|t| t.pc).min() else { return Ok(false) };
     let lanes: Vec<usize> = (0..warp.len()).filter(|&l| waiting(&warp[l]) && warp[l].pc == pc).collect();
     let inst = &block.launch.program.inst(pc);
+    if pixel::is_of_quad(block, inst) {
+        pixel::operation(block, warp, &lanes, inst)?;
+        for l in lanes {
+            warp[l].state = State::Ready;
+            warp[l].pc += 1;
+        }
+        return Ok(true);
+    }
     let at = |lane: usize| move |trap: Trap| (lane, trap);
     let mut firsts = Vec::new();
     for &l in &lanes {

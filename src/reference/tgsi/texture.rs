@@ -19,7 +19,14 @@ struct Lookup<'a> {
 }
 
 impl Thread<'_> {
-    pub fn texture(&mut self, block: &Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {
+    /// A lookup. `moved`: how far its coordinates move to the next pixel in x and in y, where it has an implicit level of detail
+    /// by them.
+    pub fn texture(
+        &mut self,
+        block: &Block<'_>,
+        inst: &Inst<'_>,
+        moved: Option<[[f32; 3]; 2]>,
+    ) -> Result<(), Trap> {
         use Opcode::*;
         let sample = inst.op.info().shape == Shape::Sample;
         let resources: Vec<&Src> = inst
@@ -46,13 +53,21 @@ impl Thread<'_> {
             TXQ | SVIEWINFO => self.size(image, target, self.operand32(block, inst, 0, 0)?),
             TXQS => [samples; 4],
             SAMPLE_INFO => [samples, 0, 0, 0],
-            LODQ | LOD => [0; 4],
+            LODQ | LOD => {
+                let lookup = Lookup {
+                    image,
+                    sampler,
+                    target,
+                    shadow: false,
+                    coord: [0.0; 3],
+                    layer: 0,
+                    reference: 0.0,
+                };
+                moved.map_or([0; 4], |m| lookup.levels(lookup.level_of(m)))
+            }
             TXF | TXF_LZ | SAMPLE_I | SAMPLE_I_MS => self.fetch(block, inst, image, target)?,
             _ => {
-                let mut coord = [0.0; 3];
-                for (c, x) in coord.iter_mut().enumerate().take(target.dims()) {
-                    *x = extra(0, c)?;
-                }
+                let coord = self.lookup_place(block, inst, target)?;
                 let mut layer = 0;
                 if target.is_array() {
                     layer = extra(0, target.dims())?.round_ties_even().clamp(0.0, 65535.0) as u32;
@@ -68,11 +83,10 @@ impl Thread<'_> {
                     _ => extra(0, 2)?,
                 };
                 if inst.op == TXP {
-                    let w = extra(0, 3)?;
-                    coord = coord.map(|x| x / w);
-                    reference /= w;
+                    reference /= extra(0, 3)?;
                 }
                 let lookup = Lookup { image, sampler, target, shadow, coord, layer, reference };
+                let implicit = moved.map_or(0.0, |m| lookup.level_of(m));
                 let offsets = self.texel_offsets(block, inst)?;
                 let first = offsets.first().copied().unwrap_or_default();
                 match inst.op {
@@ -84,26 +98,24 @@ impl Thread<'_> {
                         };
                         lookup.gather(block, component, &offsets)?
                     }
-                    TXB | TXL => lookup.sample(block, extra(0, 3)?, first)?,
-                    TXB2 | TXL2 => lookup.sample(block, extra(1, 0)?, first)?,
-                    SAMPLE_B | SAMPLE_L => lookup.sample(block, extra(3, 0)?, first)?,
+                    TXB | TXL => lookup.sample(block, implicit + extra(0, 3)?, first)?,
+                    TXB2 | TXL2 => lookup.sample(block, implicit + extra(1, 0)?, first)?,
+                    SAMPLE_B | SAMPLE_L => lookup.sample(block, implicit + extra(3, 0)?, first)?,
                     TXD | SAMPLE_D => {
                         let (dx, dy) = if inst.op == TXD { (1, 2) } else { (3, 4) };
-                        let size = image.levels[0].size;
-                        let mut squares = [0.0f32; 2];
-                        for (sum, n) in squares.iter_mut().zip([dx, dy]) {
-                            for (c, &size) in size.iter().enumerate().take(target.dims()) {
-                                let length = extra(n, c)? * size as f32;
-                                *sum += length * length;
+                        let mut given = [[0.0f32; 3]; 2];
+                        for (given, n) in given.iter_mut().zip([dx, dy]) {
+                            for (c, x) in given.iter_mut().enumerate().take(target.dims()) {
+                                *x = extra(n, c)?;
                             }
                         }
                         if target.is_cube() {
                             return Err(illegal("derivatives on a cube are not interpreted"));
                         }
-                        lookup.sample(block, 0.5 * squares[0].max(squares[1]).log2(), first)?
+                        lookup.sample(block, lookup.level_of(given), first)?
                     }
                     TEX | TEX2 | TEX_LZ | TXP | SAMPLE | SAMPLE_C | SAMPLE_C_LZ => {
-                        lookup.sample(block, 0.0, first)?
+                        lookup.sample(block, implicit, first)?
                     }
                     op => return Err(illegal(format!("{} is not interpreted", op.name()))),
                 }
@@ -112,6 +124,38 @@ impl Thread<'_> {
         // The swizzle of a view stands on what is read through it, not on its size.
         let swizzle = if sample && inst.op != SVIEWINFO { view.swizzle } else { [0, 1, 2, 3] };
         self.write_result(&inst.dsts[0], swizzle.map(|c| result[usize::from(c)]))
+    }
+
+    /// The coordinates of a lookup, after projection.
+    fn lookup_place(&self, block: &Block<'_>, inst: &Inst<'_>, target: Target) -> Result<[f32; 3], Trap> {
+        let mut coord = [0.0; 3];
+        for (c, x) in coord.iter_mut().enumerate().take(target.dims()) {
+            *x = f32::from_bits(self.operand32(block, inst, 0, c)?);
+        }
+        if inst.op == Opcode::TXP {
+            let w = f32::from_bits(self.operand32(block, inst, 0, 3)?);
+            coord = coord.map(|x| x / w);
+        }
+        Ok(coord)
+    }
+
+    /// How far the coordinates of a lookup move from this thread to another one; on a cube, on the face that this one's
+    /// direction meets.
+    pub fn texture_moves(
+        &self,
+        block: &Block<'_>,
+        inst: &Inst<'_>,
+        to: &Thread<'_>,
+    ) -> Result<[f32; 3], Trap> {
+        let view = inst.srcs.iter().zip(inst.op.info().srcs).find(|(_, t)| **t == Ty::Res);
+        let view = view.ok_or_else(|| illegal("a lookup of no texture"))?.0;
+        let target = self.texture_target(block, inst, view)?;
+        let (mut a, mut b) = (self.lookup_place(block, inst, target)?, to.lookup_place(block, inst, target)?);
+        if target.is_cube() {
+            let (face, ..) = cube_face(a);
+            (a, b) = (on_face(face, a), on_face(face, b));
+        }
+        Ok(std::array::from_fn(|i| b[i] - a[i]))
     }
 
     /// The texture and sampler that an operand names: a unit, or a handle of both.
@@ -194,7 +238,59 @@ fn read(block: &Block<'_>, image: &Image, level: usize, at: [u32; 3]) -> Result<
     Ok(Some(texel::decode(image.desc.format, words)))
 }
 
+/// OpenGL 4.6, table 8.19: face, s, t, and the major axis.
+fn cube_face(c: [f32; 3]) -> (u32, f32, f32, f32) {
+    let [x, y, z] = c;
+    let [ax, ay, az] = c.map(f32::abs);
+    if ax >= ay && ax >= az {
+        if x >= 0.0 { (0, -z, -y, ax) } else { (1, z, -y, ax) }
+    } else if ay >= az {
+        if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
+    } else if z >= 0.0 {
+        (4, x, -y, az)
+    } else {
+        (5, -x, -y, az)
+    }
+}
+
+/// Where a direction meets the plane of a face, in units of its size.
+fn on_face(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    let (s, t, major) = match face {
+        0 => (-z, -y, x),
+        1 => (z, -y, -x),
+        2 => (x, z, y),
+        3 => (x, -z, -y),
+        4 => (x, -y, z),
+        _ => (-x, -y, -z),
+    };
+    [(s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0, 0.0]
+}
+
 impl Lookup<'_> {
+    /// The level of detail where coordinates move so far from pixel to pixel: the longer way in texels decides.
+    fn level_of(&self, moved: [[f32; 3]; 2]) -> f32 {
+        let size = self.image.levels[0].size;
+        let square = |m: [f32; 3]| -> f32 {
+            (0..self.dims()).map(|c| self.scaled(m[c], size[c], 0)).map(|length| length * length).sum()
+        };
+        let [x, y] = moved.map(square);
+        0.5 * x.max(y).log2()
+    }
+
+    /// What a query of levels gives: the level that is looked up, and the level of detail before it is clamped.
+    fn levels(&self, lod: f32) -> [u32; 4] {
+        let s = self.sampler;
+        let lod = lod + s.lod_bias;
+        let last = (self.image.levels.len() - 1) as f32;
+        let clamped = lod.max(s.min_lod.min(s.max_lod)).min(s.max_lod).max(0.0).min(last);
+        let level = match s.mip {
+            MipFilter::None => 0.0,
+            MipFilter::Nearest => (clamped + 0.5).ceil() - 1.0,
+            MipFilter::Linear => clamped,
+        };
+        [level.to_bits(), lod.to_bits(), 0, 0]
+    }
+
     fn integer(&self) -> bool {
         texel::is_integer(self.image.desc.format)
     }
@@ -209,18 +305,7 @@ impl Lookup<'_> {
         if !self.target.is_cube() {
             return (self.coord, self.layer);
         }
-        let [x, y, z] = self.coord;
-        let [ax, ay, az] = self.coord.map(f32::abs);
-        // OpenGL 4.6, table 8.19: face, s, t, and the major axis.
-        let (face, s, t, major) = if ax >= ay && ax >= az {
-            if x >= 0.0 { (0, -z, -y, ax) } else { (1, z, -y, ax) }
-        } else if ay >= az {
-            if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
-        } else if z >= 0.0 {
-            (4, x, -y, az)
-        } else {
-            (5, -x, -y, az)
-        };
+        let (face, s, t, major) = cube_face(self.coord);
         // A cube beyond the last is the last, whatever its face.
         let cubes = (self.image.levels.first().map_or(6, |l| l.size[2]) / 6).max(1);
         ([(s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0, 0.0], self.layer.min(cubes - 1) * 6 + face)

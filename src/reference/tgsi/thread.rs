@@ -1,5 +1,6 @@
 //! A thread: its registers, where it is, and how operands are read and results written.
 
+use super::pixel::is_of_quad;
 use super::{Block, Launch, Trap};
 use crate::diag::Span;
 use crate::emu::FaultKind;
@@ -17,7 +18,8 @@ pub enum State {
 }
 
 pub struct Thread<'a> {
-    program: &'a Program,
+    pub program: &'a Program,
+    /// Its number in the block.
     pub id: [u32; 3],
     pub pc: u32,
     pub state: State,
@@ -27,6 +29,11 @@ pub struct Thread<'a> {
     addrs: Vec<[u32; 4]>,
     pub private: Vec<u8>,
     clock: u64,
+    /// A pixel's thread that runs for its neighbours only: from the start, or since it was discarded.
+    pub helper: bool,
+    pub killed: bool,
+    /// Outputs that the last instruction has written: register, component, value.
+    pub written: Vec<(usize, usize, u32)>,
 }
 
 /// Registers that a thread has, whatever the program declares.
@@ -53,6 +60,9 @@ impl<'a> Thread<'a> {
             addrs: Vec::new(),
             private: vec![0; launch.private_bytes as usize],
             clock: 0,
+            helper: false,
+            killed: false,
+            written: Vec::new(),
         }
     }
 
@@ -71,7 +81,17 @@ impl<'a> Thread<'a> {
         self.clock += 1;
         let mut next = self.pc + 1;
         match inst.op.info().shape {
+            _ if is_of_quad(block, inst) => {
+                self.state = State::Lane;
+                next = self.pc;
+            }
             Shape::Flow => next = self.flow(block, inst)?,
+            Shape::Mem if self.is_helper() && (inst.op == Opcode::STORE || inst.op.is_atomic()) => {
+                // What helpers write is lost.
+                if inst.op.is_atomic() {
+                    self.write_result(&inst.dsts[0], [0; 4])?;
+                }
+            }
             Shape::Mem => self.memory(block, inst)?,
             Shape::Sync => {
                 if inst.op == Opcode::BARRIER {
@@ -87,8 +107,8 @@ impl<'a> Thread<'a> {
                 next = self.pc;
             }
             Shape::Comp | Shape::Scalar | Shape::Dot(_) | Shape::Vec => self.arithmetic(block, inst)?,
-            Shape::Tex | Shape::Sample => self.texture(block, inst)?,
-            Shape::Graphics => return Err(illegal(format!("{} in a compute program", inst.op.name()))),
+            Shape::Tex | Shape::Sample => self.texture(block, inst, None)?,
+            Shape::Graphics => self.graphics(block, inst)?,
         }
         self.pc = next;
         Ok(())
@@ -188,6 +208,8 @@ impl<'a> Thread<'a> {
                 word.map_or(0, |w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
             }
             File::Sv => self.system_value(block, index, comp)?,
+            File::In => self.input(block, reg, comp)?,
+            File::Out => self.output(block, reg, comp)?,
             File::Null => 0,
             f => return Err(illegal(format!("{} cannot be read", f.name()))),
         })
@@ -199,6 +221,9 @@ impl<'a> Thread<'a> {
         let Some((semantic, _)) = decl.and_then(|d| d.semantic) else {
             return Err(illegal(format!("SV[{index}] is not declared")));
         };
+        if block.group.is_some() {
+            return self.stage_value(block, semantic, comp);
+        }
         let [bx, by, _] = block.launch.block;
         let linear = self.id[0] + bx * (self.id[1] + by * self.id[2]);
         let lane = linear % super::WARP as u32;
@@ -263,6 +288,11 @@ impl<'a> Thread<'a> {
             File::Temp => &mut self.temps,
             File::Addr => &mut self.addrs,
             File::Null => return Ok(()),
+            File::Out if self.program.stage != Stage::Compute => {
+                let Ok(register) = usize::try_from(index) else { return Ok(()) };
+                self.written.extend(dst.comps().map(|c| (register, c, r[c])));
+                return Ok(());
+            }
             f => return Err(illegal(format!("{} cannot be written", f.name()))),
         };
         // A write outside the file is dropped.

@@ -1,11 +1,12 @@
 //! Structure: `if` and `loop` to blocks with their [`Merge`], jumps, calls.
 
-use super::super::ast::{self, Jump, Src};
+use super::super::ast::{self, Jump, Node, Src};
 use super::value::{Comp, Pred};
 use super::{Frame, Lower, Shape, Signature, words};
 use crate::ir::{self, BlockId, Merge, Term};
 use crate::stage::Stage;
 use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
 
 impl<'a> Lower<'a, '_> {
     // ---- control flow
@@ -76,7 +77,31 @@ impl<'a> Lower<'a, '_> {
         self.begin(els);
     }
 
-    pub(super) fn begin_loop(&mut self, frames: &mut Vec<Frame>) {
+    /// For each loop of the body, the node that ends it.
+    pub(super) fn loop_ends(&self) -> FxHashMap<u32, u32> {
+        let mut ends = FxHashMap::default();
+        let mut open = Vec::new();
+        for (at, (node, _)) in self.fun.body.iter().enumerate() {
+            let at = at as u32;
+            match node {
+                Node::If(_) => open.push(None),
+                Node::Loop => {
+                    ends.insert(at, u32::MAX);
+                    open.push(Some(at));
+                }
+                Node::End => {
+                    if let Some(begin) = open.pop().flatten() {
+                        ends.insert(begin, at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        ends
+    }
+
+    /// A loop whose nodes go from `at` to `end`.
+    pub(super) fn begin_loop(&mut self, frames: &mut Vec<Frame>, at: u32, end: u32) {
         if !self.reachable {
             return frames.push(Frame::Dead);
         }
@@ -84,6 +109,7 @@ impl<'a> Lower<'a, '_> {
         let func = &mut *self.e.b.func;
         let [header, body, exit] = [(); 3].map(|()| func.detached_block());
         self.go(header);
+        self.ssa.begin_loop(header, at, end);
         self.begin(header);
         self.go(body);
         self.ssa.seal(self.e.b.func, body);

@@ -404,7 +404,8 @@ impl<'a> Lower<'a, '_> {
         self.begin_stage();
         let mut frames: Vec<Frame> = Vec::new();
         let mut phi = 0;
-        for (node, span) in &self.fun.body {
+        let ends = self.loop_ends();
+        for (at, (node, span)) in self.fun.body.iter().enumerate() {
             self.span = *span;
             self.e.b.loc = Loc(Some(*span));
             let number = phi;
@@ -415,7 +416,7 @@ impl<'a> Lower<'a, '_> {
                 Node::Block(label) => self.label = *label,
                 Node::If(cond) => self.begin_if(&mut frames, cond),
                 Node::Else => self.begin_else(&frames),
-                Node::Loop => self.begin_loop(&mut frames),
+                Node::Loop => self.begin_loop(&mut frames, at as u32, ends[&(at as u32)]),
                 Node::Continue => self.begin_continue(&mut frames),
                 Node::End => self.end(&mut frames),
                 _ if !self.reachable => {}

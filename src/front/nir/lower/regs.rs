@@ -27,6 +27,7 @@ impl Lower<'_, '_> {
             return;
         }
         let indexed = self.fun.indexed_registers();
+        let writers = self.fun.register_writers();
         for decl in &self.fun.regs {
             let elems = decl.elems.max(1) as usize;
             let bytes = elems * usize::from(decl.shape.comps) * usize::from(decl.shape.bits.max(8)) / 8;
@@ -35,7 +36,11 @@ impl Lower<'_, '_> {
                 Reg::Memory(self.private(bytes, 16))
             } else {
                 let n = elems * words(decl.shape);
-                Reg::Vars((0..n).map(|_| self.ssa.var(class(decl.shape))).collect())
+                let vars: Vec<Var> = (0..n).map(|_| self.ssa.var(class(decl.shape))).collect();
+                for &var in &vars {
+                    self.ssa.written_at(var, writers.get(&decl.index).cloned().unwrap_or_default());
+                }
+                Reg::Vars(vars)
             };
             self.regs.insert(decl.index, (*decl, reg));
         }

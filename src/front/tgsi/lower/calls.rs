@@ -178,6 +178,27 @@ fn reached(ast: &Program, entry: u32) -> Result<Vec<u32>, Diagnostics> {
     Ok(done)
 }
 
+/// Calls `each` with the components of TEMP and ADDR that a part of a function reads, and those that it writes, each of
+/// these with the number of the instruction, in ascending order.
+pub fn for_accesses(
+    ast: &Program,
+    calls: &Calls,
+    code: std::ops::Range<u32>,
+    mut each: impl FnMut(Comp, Option<u32>),
+) {
+    let analysis = Analysis::new(ast, Variables::default());
+    for at in code {
+        analysis.for_reads(at, |c| each(c, None));
+        analysis.for_writes(at, |c| each(c, Some(at)));
+        if is_call(ast.code[at as usize].op)
+            && let Some(binding) = calls.binding(ast.partner[at as usize])
+        {
+            let registers = binding.results.iter().filter(|c| matches!(c.0, File::Temp | File::Addr));
+            registers.for_each(|&c| each(c, Some(at)));
+        }
+    }
+}
+
 /// A set of components, by number.
 #[derive(Clone, Default, PartialEq)]
 struct Bits(Vec<u64>);

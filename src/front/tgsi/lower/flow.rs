@@ -55,7 +55,7 @@ impl Body<'_> {
             }
             Opcode::ELSE => self.begin_else(),
             Opcode::ENDIF => self.end_if(),
-            Opcode::BGNLOOP => self.begin_loop(),
+            Opcode::BGNLOOP => self.begin_loop(at),
             Opcode::ENDLOOP => self.end_loop(),
             Opcode::SWITCH => {
                 let begun = self.begin_switch(at, inst);
@@ -159,9 +159,10 @@ impl Body<'_> {
         }
     }
 
-    fn begin_loop(&mut self) {
+    fn begin_loop(&mut self, at: u32) {
         let [header, start, cont, exit] = [(); 4].map(|()| self.new_block());
         self.jump(header);
+        self.ssa.begin_loop(header, at, self.cx.ast.partner[at as usize]);
         self.f.layout.push(header);
         self.f.blocks[header].merge = Merge::Loop { exit, cont };
         self.ssa.jump(&mut self.f, header, start);

@@ -20,6 +20,8 @@ mod texture;
 mod wide;
 
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::ast::*;
 use super::interface::Registers;
@@ -178,6 +180,7 @@ impl<'a> Body<'a> {
             ast.code[at..].iter().take_while(|i| !matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB)).count();
         // Room for what lowering and legalisation will make of it, too.
         self.f.reserve(8 * rest + 32);
+        self.find_writers(at as u32..(at + rest) as u32);
         self.f.blocks[self.block].body.reserve(64.min(4 * rest));
         for at in at..at + rest {
             let inst = ast.inst(at as u32);
@@ -197,6 +200,21 @@ impl<'a> Body<'a> {
             self.ssa.finish(&mut self.f);
         }
         self.f
+    }
+
+    /// Where each variable is written, so that loops are told which they leave alone.
+    fn find_writers(&mut self, code: Range<u32>) {
+        if !code.clone().any(|at| self.cx.ast.code[at as usize].op == Opcode::BGNLOOP) {
+            return;
+        }
+        let mut all: BTreeMap<Var, Vec<u32>> = BTreeMap::new();
+        calls::for_accesses(self.cx.ast, &self.cx.calls, code, |(file, index, comp), write| {
+            let places = all.entry(self.var(file, index, comp.into())).or_default();
+            places.extend(write);
+        });
+        for (var, places) in all {
+            self.ssa.written_at(var, places);
+        }
     }
 
     /// A builder at the current place.

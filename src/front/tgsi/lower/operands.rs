@@ -32,7 +32,7 @@ impl Body<'_> {
 
     /// The variable of a register's component.
     #[inline]
-    fn var(&mut self, file: File, index: u32, comp: usize) -> Var {
+    pub(super) fn var(&mut self, file: File, index: u32, comp: usize) -> Var {
         if index >= NEAR || !matches!(file, File::Temp | File::Addr) {
             return self.far_var(file, index, comp);
         }
