@@ -38,7 +38,12 @@ fn program(make: impl FnOnce(&mut Function, &Pool) -> Inst) -> Program {
         b.st(Type::U32, out.with_align(Align::multiple_of(4)), Src::val(v));
     }
     f.blocks[entry].term = Term::Exit;
-    Program::new(f)
+    let mut p = Program::new(f);
+    // What only graphics stages have is allowed in them.
+    if p.funcs[p.entry].insts.values().any(|i| i.is_of_graphics()) {
+        p.interface = Some(Box::new(Interface::new(Stage::Fragment)));
+    }
+    p
 }
 
 fn value(pool: &Pool, ty: Type) -> Src {
@@ -72,6 +77,12 @@ fn details(op: Op, ty: Type, sty: Type) -> Vec<Aux> {
             .collect(),
         Detail::Subfm => [false, true].map(|three_d| Aux::Subfm { three_d }).to_vec(),
         Detail::Madsp => all(vec![Aux::Madsp(madsp::SD), Aux::Madsp(0), Aux::Madsp(5)]),
+        Detail::Interp => (InterpMode::ALL.iter())
+            .flat_map(|&mode| InterpAt::ALL.iter().map(move |&at| Aux::Interp(Interp { mode, at })))
+            .collect(),
+        Detail::Pixel => PixelOp::ALL.iter().map(|&o| Aux::Pixel(o)).collect(),
+        Detail::Emit => EmitOp::ALL.iter().map(|&o| Aux::Emit(o)).collect(),
+        Detail::Fact => Fact::ALL.iter().map(|&o| Aux::Fact(o)).collect(),
     }
 }
 
@@ -129,6 +140,10 @@ fn source_counts(op: Op, aux: Aux) -> Vec<usize> {
         Aux::Atom(_) => vec![1],
         Aux::Bar(BarOp::Sync | BarOp::Arrive) => vec![0, 1, 2],
         Aux::Bar(_) => vec![3],
+        Aux::Interp(Interp { at: InterpAt::Offset, .. }) => vec![2],
+        Aux::Interp(_) => vec![0, 1],
+        Aux::Pixel(PixelOp::SampleOffset) => vec![1],
+        Aux::Pixel(_) => vec![0],
         _ if matches!(row.detail, Detail::Tex | Detail::Surf) => vec![0],
         _ => (row.least()..=row.srcs.len()).collect(),
     }
@@ -197,7 +212,8 @@ fn forms(op: Op) -> Vec<(Type, Type, Aux, Space)> {
     for ty in op.row().types.iter() {
         for sty in op.row().source_types(ty) {
             for aux in details(op, ty, sty) {
-                all.extend(spaces(op).into_iter().map(|s| (ty, sty, aux, s)));
+                let fits = |s: &Space| !(s.is_attribute() && Types::SMALL.has(ty));
+                all.extend(spaces(op).into_iter().filter(fits).map(|s| (ty, sty, aux, s)));
             }
         }
     }

@@ -51,7 +51,7 @@ const VENDORS: &[&str] = &[
     "_freedreno",
 ];
 
-/// Stages and programs other than compute kernels, by the beginnings of names.
+/// Stages and programs other than compute kernels, by the beginnings of names. Some of them are what graphics stages have.
 #[rustfmt::skip]
 const ELSEWHERE: &[&str] = &[
     // rasterisation and its stages
@@ -254,6 +254,18 @@ fn what_is_refused_is_named() {
         count += 1;
     }
     assert!(count > 200, "only {count}");
+}
+
+#[test]
+fn what_graphics_stages_have_a_kernel_does_not() {
+    let mut count = 0;
+    for row in rows().iter().filter(|r| elsewhere(r.name) && lookup(r.name).is_some()) {
+        let e = compiled(&kernel(row), Chip::Gk110, OptLevel::O3).expect_err(row.name);
+        let wanted = format!("`{}` does not exist in a compute shader", row.name);
+        assert!(e.contains(&wanted), "{}: {e}", row.name);
+        count += 1;
+    }
+    assert!(count > 35, "only {count}");
 }
 
 #[test]

@@ -250,7 +250,7 @@ impl Compiler {
             entry: source.entry,
             pointer_align: self.options.pointer_align,
             private_bytes: self.options.private_bytes,
-            clip_planes: self.options.stage.clip_planes,
+            stage: self.options.stage,
             clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
         };
         match source.language {

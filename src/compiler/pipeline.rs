@@ -116,7 +116,8 @@ impl<'a> Compile<'a> {
             local_bytes: alloc.local_bytes,
             stack_bytes: crs::bytes(crs::depth(&code)),
             shared_bytes: program.shared_bytes,
-            barriers: barriers(program),
+            // The lanes of a patch meet without one.
+            barriers: if program.stage() == crate::ir::Stage::TessControl { 0 } else { barriers(program) },
             instructions: section.instructions,
             library: section.library,
             cycles: section.cycles,

@@ -10,6 +10,7 @@ use super::check::Shadow;
 use super::conflict::Tracker;
 use super::exec::{self, Scratch};
 use super::fault::{Fault, FaultKind, Note, Place};
+use super::flow;
 use super::inst::{AtomOp, AtomTy, BarMode, Body, Flow, Inst, PSrc, Space, Width};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
@@ -340,7 +341,7 @@ pub(super) enum Stop {
     Conflict,
 }
 
-fn first_lane(w: &Warp) -> usize {
+pub(super) fn first_lane(w: &Warp) -> usize {
     lanes(if w.active != 0 { w.active } else { w.live }).next().unwrap_or(0)
 }
 
@@ -447,19 +448,22 @@ fn special(
     match &inst.body {
         Body::Load { space, width, dst, addr } => {
             if env.stage.is_some() {
-                return stage_load(env, st, w, mask, (*space, *width), *dst, addr);
+                return stage::load(env, st, w, mask, (*space, *width), *dst, addr);
             }
             access::load(env, st, w, mask, (*space, *width), *dst, addr)
         }
         Body::Store { space, width, src, addr } => {
             let mask = match space {
-                Space::Generic => stores(env, st, w, mask)?,
-                _ => declares_memory(env, lane).map(|()| mask)?,
+                Space::Generic => stage::stores(env, st, w, mask)?,
+                _ => stage::declares_memory(env, lane).map(|()| mask)?,
             };
             access::store(env, st, w, mask, (*space, *width), *src, addr)
         }
         Body::LoadConst { bank, width, dst, base, offset, indexed } => {
-            access::load_const(env, w, mask, (*bank, *width), *dst, (*base, *offset, *indexed))
+            let load = |w: &mut Warp, mask| {
+                access::load_const(env, w, mask, (*bank, *width), *dst, (*base, *offset, *indexed))
+            };
+            if env.stage.is_some() { stage::for_others(st.ghosts, w, mask, load) } else { load(w, mask) }
         }
         Body::LoadLock { width, dst, pdst, addr } => {
             access::load_lock(env, st, w, mask, *width, (*dst, *pdst), addr)
@@ -468,7 +472,7 @@ fn special(
             access::store_unlock(env, st, w, mask, (*width, *cond), (*src, *pdst), addr)
         }
         Body::Atom { op, ty, dst, addr, src } => {
-            let mask = stores(env, st, w, mask)?;
+            let mask = stage::stores(env, st, w, mask)?;
             access::atomic(env, st, w, mask, (*op, *ty), (*dst, *src), addr)
         }
         Body::S2r { dst, reg } => {
@@ -489,13 +493,13 @@ fn special(
             }
             Ok(())
         }
-        Body::Flow(f) => flow(env, st, w, *f, mask),
+        Body::Flow(f) => flow::execute(env, st, w, *f, mask),
         Body::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),
         Body::Illegal(why) => Err(Trap::new(FaultKind::IllegalInstruction, lane, *why)),
         Body::OutOfBounds(why) => Err(Trap::new(FaultKind::OutOfBounds, lane, *why)),
         Body::Tex(op) => texture::execute(env, st, w, op, mask),
         Body::Surface(op) => {
-            let mask = if op.access.writes() { stores(env, st, w, mask)? } else { mask };
+            let mask = if op.access.writes() { stage::stores(env, st, w, mask)? } else { mask };
             surface::execute(env, st, w, op, mask)
         }
         Body::Stage(op) => match (env.stage, &mut st.stage) {
@@ -510,117 +514,6 @@ fn special(
         },
         _ => Ok(()),
     }
-}
-
-/// The lanes whose stores have an effect. A graphics stage's header must say that there are stores.
-fn stores(env: &Env<'_>, st: &State, w: &Warp, mask: Mask) -> Result<Mask, Trap> {
-    match env.stage {
-        Some(s) if !s.header.global_stores => {
-            let detail = "writes global memory, which the header does not declare";
-            Err(Trap::new(FaultKind::OutOfBounds, lanes(mask).next().unwrap_or(0), detail))
-        }
-        _ => Ok(mask & !(st.ghosts | w.phantoms)),
-    }
-}
-
-/// Faults where a graphics stage uses local or global memory and its header does not say so.
-fn declares_memory(env: &Env<'_>, lane: usize) -> Result<(), Trap> {
-    match env.stage {
-        Some(s) if !s.header.memory => {
-            let detail = "uses local or global memory, which the header does not declare";
-            Err(Trap::new(FaultKind::OutOfBounds, lane, detail))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A load of a graphics stage: lanes that run for others only may name what is not there, and get something.
-fn stage_load(
-    env: &Env<'_>,
-    st: &mut State,
-    w: &mut Warp,
-    mask: Mask,
-    what: (Space, Width),
-    dst: u8,
-    addr: &super::inst::Addr,
-) -> Result<(), Trap> {
-    declares_memory(env, lanes(mask).next().unwrap_or(0))?;
-    let ghosts = mask & (st.ghosts | w.phantoms);
-    if ghosts != mask {
-        access::load(env, st, w, mask & !ghosts, what, dst, addr)?;
-    }
-    for l in lanes(ghosts) {
-        // A register that is not written keeps what it has.
-        let _ = access::load(env, st, w, 1 << l, what, dst, addr);
-    }
-    Ok(())
-}
-
-fn flow(env: &Env<'_>, st: &mut State, w: &mut Warp, f: Flow, mask: Mask) -> Result<(), Trap> {
-    let next = w.pc;
-    let holds = |w: &Warp, cc: u8| match w.cc.test(cc) {
-        Some(m) => Ok(m & mask),
-        None => Err(Trap::new(FaultKind::IllegalInstruction, first_lane(w), "no such condition-code test")),
-    };
-    match f {
-        Flow::Bra { target, cc, uniform } => {
-            let taken = holds(w, cc)?;
-            // NVIDIA's compiler has `@P0 BRA.U L` before `SSY L` and `@P0 NOP.S`: it skips what no thread executes, and
-            // pushes nothing for threads that it would part.
-            let taken = if uniform && taken != w.active { 0 } else { taken };
-            w.branch(taken, target, env.first)?;
-        }
-        Flow::Brx { reg, base, cc } => {
-            let mut rest = holds(w, cc)?;
-            let targets: Vec<u32> =
-                (0..LANES).map(|l| (base + i64::from(reg.lane(&w.regs, &env.pool, l))) as u32).collect();
-            while let Some(l) = lanes(rest).next() {
-                let same = lanes(rest).filter(|&i| targets[i] == targets[l]).fold(0, |m, i| m | 1 << i);
-                rest &= !same;
-                w.defer(same, targets[l])?;
-            }
-        }
-        Flow::Ssy(pc) => w.push(Wait::Ssy, w.active, pc)?,
-        Flow::Pbk(pc) => w.push(Wait::Pbk, w.active, pc)?,
-        Flow::Pcnt(pc) => w.push(Wait::Pcnt, w.active, pc)?,
-        Flow::Pret(pc) => w.push(Wait::Ret, w.active, pc)?,
-        Flow::Plongjmp(pc) => w.push(Wait::Jmp, w.active, pc)?,
-        Flow::Cal(target) => {
-            let others = w.active & !mask;
-            if others != 0 {
-                w.push(Wait::Div, others, next)?;
-                w.active = mask;
-            }
-            w.push(Wait::Ret, mask, next)?;
-            w.pc = target;
-        }
-        Flow::Brk(cc) => w.wait(Wait::Pbk, holds(w, cc)?)?,
-        Flow::Cont(cc) => w.wait(Wait::Pcnt, holds(w, cc)?)?,
-        Flow::Ret(cc) => w.wait(Wait::Ret, holds(w, cc)?)?,
-        Flow::Longjmp(cc) => w.wait(Wait::Jmp, holds(w, cc)?)?,
-        Flow::Exit(cc) | Flow::Kil(cc) => {
-            let gone = holds(w, cc)?;
-            match (env.stage, &mut st.stage) {
-                (Some(context), Some(io)) if matches!(f, Flow::Kil(_)) => {
-                    if !context.header.kills {
-                        let detail = "discards a pixel, which the header does not declare";
-                        return Err(Trap::new(FaultKind::OutOfBounds, first_lane(w), detail));
-                    }
-                    st.ghosts |= gone;
-                    io.kill(gone);
-                    return Ok(());
-                }
-                (Some(context), Some(io)) => io.exit(context, w, gone)?,
-                _ => {}
-            }
-            w.exit(gone);
-        }
-        Flow::QuadOn if env.stage.is_some() => w.quad_on()?,
-        Flow::QuadPop if env.stage.is_some() => w.quad_pop()?,
-        // Kernels have no quads.
-        Flow::QuadOn | Flow::QuadPop => {}
-    }
-    Ok(())
 }
 
 /// The value of a special register. Numbers: envytools and nvdisasm.

@@ -22,6 +22,7 @@ mod conflict;
 pub mod cuda;
 mod exec;
 mod fault;
+mod flow;
 mod grid;
 pub mod image;
 mod inst;

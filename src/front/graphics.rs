@@ -58,6 +58,18 @@ pub fn output_vertex(b: &mut Builder<'_>, n: u32, dynamic: Option<ValueId>) -> V
     if n == 0 { vertex } else { b.add(Type::U32, vertex, n) }
 }
 
+/// Whether a stage has an input or output of a semantic.
+pub fn exists(stage: Stage, input: bool, s: Semantic) -> bool {
+    use Semantic::*;
+    match (stage, input) {
+        (Stage::Compute, _) | (Stage::Vertex, true) => true,
+        (Stage::Fragment, false) => matches!(s, Color(_) | Depth | Stencil | SampleMask),
+        (Stage::TessControl, false) | (Stage::TessEval, true) => s.address().is_some(),
+        (Stage::Fragment, true) => s.address().is_some() && !s.is_per_patch(),
+        _ => (s.address().is_some() || s == EdgeFlag) && !s.is_per_patch(),
+    }
+}
+
 /// An interpolated input. `offset`: as [`pixel_offset`] gives it.
 pub fn interpolated(b: &mut Builder<'_>, mem: MemRef, how: Interp, offset: Option<ValueId>) -> ValueId {
     let ty = if how.mode == InterpMode::Flat { Type::U32 } else { Type::F32 };
@@ -102,10 +114,10 @@ pub fn derivative(b: &mut Builder<'_>, v: Src, vertical: bool) -> ValueId {
     b.value(Inst::new(Op::Quadop, Type::F32).src(v).src(v).with_aux(aux))
 }
 
-/// Discards the fragment, where a predicate holds or always.
-pub fn discard(b: &mut Builder<'_>, pred: Option<ValueId>) {
+/// Discards the fragment, where a condition holds or always.
+pub fn discard(b: &mut Builder<'_>, guard: Option<Guard>) {
     let mut inst = Inst::new(Op::Discard, Type::U32);
-    inst.guard = pred.map(|pred| Guard { pred, not: false });
+    inst.guard = guard;
     b.push(inst);
 }
 
@@ -165,6 +177,15 @@ pub fn clip_distances(
         let address = semantic.address().unwrap_or_default();
         let place = Place { space: Space::Output, address, offset: None, vertex };
         b.st(Type::U32, place.component(u32::from(n % 4)), sum);
+    }
+}
+
+/// The output primitive of a geometry shader as [`Properties::strips`](crate::ir::Properties) has it, from OpenGL's number.
+pub fn strips(primitive: u8) -> u8 {
+    match primitive {
+        0 => 1,
+        3 => 2,
+        _ => 3,
     }
 }
 

@@ -10,6 +10,7 @@ pub mod tgsi;
 
 use crate::chip::Chip;
 use crate::driver::Abi;
+use crate::options::StageOptions;
 
 /// What a front-end needs to know to make a program.
 #[derive(Clone, Debug)]
@@ -24,8 +25,9 @@ pub struct Request<'a> {
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
     pub private_bytes: u32,
-    /// User clip planes that are switched on: the stage makes clip distances of them, if it writes none.
-    pub clip_planes: u8,
+    /// What the text of a graphics stage leaves out, and the user clip planes that are switched on: the stage makes clip
+    /// distances of them, if it writes none.
+    pub stage: StageOptions,
     /// Where the driver keeps the planes: the bank, and the offset of the first.
     pub clip_plane_place: (u8, u16),
 }

@@ -1048,6 +1048,17 @@ impl Inst {
         self.op.is_pure() && !matches!(self.aux, Aux::Sv(sv) if sv.is_volatile())
     }
 
+    /// Whether only graphics stages have it: the operation, the memory space or the system value.
+    pub fn is_of_graphics(&self) -> bool {
+        let of_stage = matches!(
+            self.op,
+            Op::Interp | Op::Vertex | Op::AttrAddr | Op::Emit | Op::Discard | Op::Pixel | Op::SelFact
+        );
+        of_stage
+            || self.mem.is_some_and(|m| m.space.is_attribute())
+            || matches!(self.aux, Aux::Sv(sv) if sv as u8 >= Sv::VertexId as u8)
+    }
+
     /// Whether it may go when nobody reads its results.
     pub fn removable(&self) -> bool {
         self.op.removable()

@@ -18,7 +18,9 @@ use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use crate::select;
+use arrayvec::ArrayVec;
 use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
 
 /// How many accesses are kept open at a time, newest first: bounds the work for each access.
 const WINDOW: usize = 32;
@@ -145,18 +147,17 @@ impl Open {
 struct Combiner<'a, 'c> {
     ctx: &'a Ctx<'c>,
     known: Option<KnownBits>,
-    /// See [`placed_elsewhere`].
-    placed: Option<EntitySet<ValueId>>,
+    placed: Option<Placed>,
     open: Vec<Open>,
     combined: usize,
 }
 
 impl Combiner<'_, '_> {
     /// Values that have their places already, as they were before anything was combined.
-    fn placed(&mut self, f: &Function) -> &EntitySet<ValueId> {
+    fn placed(&mut self, f: &Function) -> &Placed {
         self.placed.get_or_insert_with(|| match self.ctx.stage {
-            Stage::Legal => placed_elsewhere(f),
-            _ => EntitySet::new(),
+            Stage::Legal => Placed::new(f),
+            _ => Placed::default(),
         })
     }
 
@@ -171,7 +172,7 @@ impl Combiner<'_, '_> {
             return false;
         }
         let placed = self.placed(f);
-        copies.retain(|&(_, i)| !placed.contains(f.insts[i].dsts[0]));
+        copies.retain(|&(_, i)| !placed.is_placed(f.insts[i].dsts[0]));
         pairs = paired(&copies);
         for &((bank, offset), i) in &pairs {
             let mut load = Inst::new(Op::Ld, Type::U32);
@@ -195,7 +196,7 @@ impl Combiner<'_, '_> {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
             interfere(f, inst, &mut self.open);
-            if !candidate || inst.dsts.iter().any(|&d| self.placed(f).contains(d)) {
+            if !candidate || inst.dsts.iter().any(|&d| self.placed(f).is_torn(d)) {
                 continue;
             }
             self.open.push(Open::new(i, at, inst));
@@ -258,6 +259,10 @@ impl Combiner<'_, '_> {
             {
                 continue;
             }
+            let low = if std::ptr::eq(lower, m) { (new, other) } else { (other, new) };
+            if self.placed.as_ref().is_some_and(|p| !p.keeps(low.0, low.1)) {
+                continue;
+            }
             let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
             lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
             let proven = known.align(lower);
@@ -276,24 +281,65 @@ impl Combiner<'_, '_> {
     }
 }
 
-/// Values that are part of a tuple operand or an argument of a call: these decide about their registers, and a load of
-/// two of them with another neighbourhood would be undone by copies.
-fn placed_elsewhere(f: &Function) -> EntitySet<ValueId> {
-    let mut parts = EntitySet::with_capacity(f.values.len());
-    for &b in &f.layout {
-        for &i in &f.blocks[b].body {
-            let inst = &f.insts[i];
-            for s in &inst.srcs {
-                if let SrcKind::Pair(_) | SrcKind::Triple(_) | SrcKind::Quad(_) = s.kind {
-                    parts.extend(s.values().iter().copied());
+/// Values that are part of tuple operands or arguments of calls: these decide about their registers, and a load of two of
+/// them with another neighbourhood would be undone by copies.
+#[derive(Default)]
+struct Placed {
+    /// In one neighbourhood: the tuple's number and the position there.
+    parts: FxHashMap<ValueId, (u32, u8)>,
+    /// In several, or as arguments.
+    torn: EntitySet<ValueId>,
+}
+
+impl Placed {
+    fn new(f: &Function) -> Placed {
+        let mut placed =
+            Placed { parts: FxHashMap::default(), torn: EntitySet::with_capacity(f.values.len()) };
+        let mut tuples: FxHashMap<ArrayVec<ValueId, 4>, u32> = FxHashMap::default();
+        for &b in &f.layout {
+            for &i in &f.blocks[b].body {
+                let inst = &f.insts[i];
+                for s in &inst.srcs {
+                    if !matches!(s.kind, SrcKind::Pair(_) | SrcKind::Triple(_) | SrcKind::Quad(_)) {
+                        continue;
+                    }
+                    let next = tuples.len() as u32;
+                    let tuple = *tuples.entry(s.values().iter().copied().collect()).or_insert(next);
+                    for (at, &v) in s.values().iter().enumerate() {
+                        let place = (tuple, at as u8);
+                        if *placed.parts.entry(v).or_insert(place) != place {
+                            placed.torn.insert(v);
+                        }
+                    }
+                }
+                if let Some(c) = inst.call() {
+                    placed.torn.extend(c.args.iter().copied());
                 }
             }
-            if let Some(c) = inst.call() {
-                parts.extend(c.args.iter().copied());
+        }
+        placed
+    }
+
+    fn is_placed(&self, v: ValueId) -> bool {
+        self.parts.contains_key(&v) || self.is_torn(v)
+    }
+
+    fn is_torn(&self, v: ValueId) -> bool {
+        self.torn.contains(v)
+    }
+
+    /// Whether what two loads give, the one of the lower address first, has no places yet, or is a part of one tuple as wide
+    /// loads have them.
+    fn keeps(&self, low: &Inst, high: &Inst) -> bool {
+        let mut values = low.dsts.iter().chain(&high.dsts).map(|v| self.parts.get(v).copied());
+        let count = (low.dsts.len() + high.dsts.len()) as u8;
+        match values.next() {
+            Some(Some((tuple, at))) => {
+                at % count.max(1) == 0 && values.zip(at + 1..).all(|(part, at)| part == Some((tuple, at)))
             }
+            _ => values.all(|part| part.is_none()),
         }
     }
-    parts
 }
 
 /// Those of the copied words, which are sorted, whose neighbour in an aligned pair is among them.

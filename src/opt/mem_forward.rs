@@ -10,8 +10,8 @@
 //! is known until something may write there. Places are compared by space, buffer, base and offset; widths must agree. Other threads can write shared and global memory,
 //! which only counts across barriers, atomics and calls: weak accesses promise no order in between. A store to local
 //! memory is dead if the same place is stored again with nothing that may read it in between, or if the thread
-//! ends, or if a kernel never reads local memory: nobody else sees it. A store to shared or global memory is never
-//! removed.
+//! ends, or if a kernel never reads local memory: nobody else sees it. So is a store to an output that is stored again before
+//! a vertex is handed on. A store to shared or global memory is never removed.
 //!
 //! Only weak, unguarded accesses take part; guarded stores end what is known of places that they may touch.
 
@@ -100,7 +100,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 continue;
             }
             // A store over exactly the same place makes an unread one before it pointless.
-            if simple && m.space == Space::Local {
+            if simple && is_own(m.space) {
                 for h in &held {
                     if same_base(&h.mem, &m)
                         && h.mem.offset == m.offset
@@ -115,12 +115,13 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let words: ArrayVec<ValueId, 4> = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
             let plain = inst.srcs.iter().all(|s| s.mods == SrcMods::default());
             if simple && plain && words.len() as u32 * 4 == bytes && is_remembered(m.space) {
-                let unread_store = (m.space == Space::Local).then_some(i);
+                let unread_store = is_own(m.space).then_some(i);
                 remember(&mut held, Held { mem: m, bytes, words, unread_store });
             }
         }
         if f.blocks[b].term == Term::Exit {
-            dead.extend(held.iter().filter_map(|h| h.unread_store));
+            let local = held.iter().filter(|h| h.mem.space == Space::Local);
+            dead.extend(local.filter_map(|h| h.unread_store));
         }
         if !held.is_empty() && f.blocks[b].term.successors().any(|s| before[s].expand() == Some(b)) {
             let mut known = held.clone();
@@ -188,6 +189,11 @@ fn only_predecessors(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId
         }
     }
     only
+}
+
+/// Whether nobody else sees what is stored until the thread says so: it ends, meets others, or hands on a vertex.
+fn is_own(space: Space) -> bool {
+    matches!(space, Space::Local | Space::Output | Space::PatchOutput)
 }
 
 /// Whether it is remembered what a place in such memory holds: not where accesses are checked against a buffer's size.

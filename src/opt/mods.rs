@@ -204,13 +204,14 @@ fn negated(f: &Function, i: InstId) -> Option<(InstId, Inst)> {
     if d.ty != Type::F32 || d.sat || d.guard.is_some() || d.dsts.len() != 1 {
         return None;
     }
-    let mut new = d.clone();
-    new.srcs[0] = d.srcs[0].neg();
-    new.op = match d.op {
+    let op = match d.op {
         Op::Min => Op::Max,
         Op::Max => Op::Min,
         _ => return None,
     };
+    let mut new = d.clone();
+    new.op = op;
+    new.srcs[0] = d.srcs[0].neg();
     let bound = f32::from_bits(d.srcs[1].as_imm()?);
     new.srcs[1] = Src::f32(-bound);
     (bound != 0.0 && !bound.is_nan()).then_some((producer, new))

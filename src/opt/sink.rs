@@ -1,4 +1,4 @@
-//! Constants, and interpolated inputs, down to where they are read.
+//! Constants, and inputs of graphics stages, down to where they are read.
 //!
 //! ```text
 //! ld u32 %r1 c7[0x110]                add u32 %r3 %r0 0x4
@@ -10,7 +10,7 @@
 //! without register operands (an immediate, a direct constant-buffer word) moves down to its first reader in its
 //! block. One that is only read by the terminator, or in other blocks, moves to the end of its block.
 //!
-//! An interpolated input reads a register, but one that all of them read.
+//! An input reads a register, but one that many of them read: the inverse of w, the vertex.
 //!
 //! Safe because such an instruction gives the same value anywhere, and stays before its readers in its own block and after
 //! what it reads.
@@ -52,7 +52,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
                 waiting += 1;
             }
             // What one of them reads stays before the place where that stood.
-            if waiting > 0 && (!is_constant(inst) || inst.op == Op::Interp) {
+            if waiting > 0 && (!is_constant(inst) || inst.mem.is_some_and(|m| m.space.is_attribute())) {
                 inst.for_uses(|v| {
                     if let Some(c) = constants.get_mut(number[v] as usize)
                         && c.reader == body.len()
@@ -87,13 +87,17 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     moved > 0
 }
 
-/// An instruction that reads no register, or the inverse of w only, and always gives the same.
+/// An instruction that reads no register, or only what all inputs read, and always gives the same.
 fn is_constant(inst: &Inst) -> bool {
     let constant = match inst.op {
         Op::Interp => true,
         Op::Mov => inst.srcs.iter().all(|s| s.values().is_empty()),
         Op::Ld => inst.mem.is_some_and(|m| {
-            m.space == Space::Const && m.index.is_none() && m.base().is_empty() && m.order == Order::Weak
+            matches!(m.space, Space::Input | Space::PatchInput) && m.base().is_empty()
+                || m.space == Space::Const
+                    && m.index.is_none()
+                    && m.base().is_empty()
+                    && m.order == Order::Weak
         }),
         _ => false,
     };

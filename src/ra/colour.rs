@@ -729,6 +729,7 @@ impl<'a> Colour<'a> {
                 self.out.params[b] = params.iter().map(place).collect();
             }
         }
+        self.out.wide = self.hints.windows.iter().any(|w| w.len() > 4);
         let mut clobbers = self.clobbers;
         self.gprs.used.iter().for_each(|r| clobbers.insert(Phys::Gpr(r)));
         self.preds.used.iter().for_each(|r| clobbers.insert(Phys::Pred(r)));

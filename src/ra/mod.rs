@@ -48,6 +48,7 @@ mod frame;
 mod hints;
 mod next_use;
 pub mod operands;
+mod pack;
 pub mod pcopy;
 mod places;
 mod plan;
@@ -163,6 +164,8 @@ pub struct Allocation {
     /// Memory instructions inserted: stores to and loads from spill slots.
     pub spills: u32,
     pub fills: u32,
+    /// Windows of more than four registers occur.
+    wide: bool,
     regs: Vec<(ValueId, Phys)>,
     insts: SecondaryMap<InstId, Spans>,
     term_regs: SecondaryMap<BlockId, Span>,
@@ -351,7 +354,11 @@ fn allocate(
         let mut colour = Colour::new(f, &cfg, &live, plan, summaries, limit, facts.calls());
         colour.run()?;
         colour.edges();
-        Ok(colour.finish_function())
+        let mut allocation = colour.finish_function();
+        if !facts.calls() {
+            pack::pack(&mut allocation, &f.result_regs);
+        }
+        Ok(allocation)
     };
     let mut allocation: Allocation = colour(&plan, limit)?;
     if !plan.active

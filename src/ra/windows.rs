@@ -26,9 +26,11 @@ enum Kind {
 }
 
 /// Cost of a move that a choice of place entails.
-const MOVE: u32 = 4;
+const MOVE: u32 = 32;
 /// Cost of missing the wish of a value.
-const WISH: u32 = 1;
+const WISH: u32 = 8;
+/// Cost of a register that nothing was in before.
+const NEW: u32 = 1;
 
 /// The places taken by an instruction's windows so far.
 struct Claims {
@@ -155,6 +157,7 @@ impl Colour<'_> {
                     break;
                 }
                 cost += if wishes[k] != NONE && wishes[k] != r { WISH } else { 0 };
+                cost += if kind == Kind::Written && !self.gprs.used.has(r) { NEW } else { 0 };
                 let (place, align) = seats[k];
                 let astray = kind == Kind::Written && wishes[k] == NONE && r % align != place % align;
                 cost += if astray { WISH } else { 0 };
@@ -163,7 +166,9 @@ impl Colour<'_> {
             }
             if possible && best.is_none_or(|b| cost < b.0) {
                 best = Some((cost, base as u8));
-                if cost == 0 {
+                // Beyond the registers in use, no place is better than the first.
+                let beyond = base >= self.gprs.used.end() as usize && cost <= NEW * w.len() as u32;
+                if cost == 0 || beyond {
                     break;
                 }
             }

@@ -101,6 +101,12 @@ impl Verifier<'_> {
                     return self.fail("barriers have the numbers 0 to 15");
                 }
             }
+            Aux::Interp(how) if (how.at == InterpAt::Offset) != (i.srcs.len() == 2) => {
+                return self.fail("the inverse of w and an offset stand with `.offset`, no offset elsewhere");
+            }
+            Aux::Pixel(what) if (what == PixelOp::SampleOffset) != (i.srcs.len() == 1) => {
+                return self.fail("a sample stands with `.offset`, and nowhere else");
+            }
             Aux::Suclamp { mode: 15.., .. } => return self.fail("`suclamp` has the modes 0 to 14"),
             Aux::Madsp(parts) if parts > 0xff && parts != madsp::SD => {
                 return self.fail("`madsp` has no such parts");

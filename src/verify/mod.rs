@@ -71,6 +71,11 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
     for (_, f) in p.funcs.iter() {
         function(f, rules)?;
         for (b, i) in f.insts_in_order() {
+            if p.interface.is_none() && f.insts[i].is_of_graphics() {
+                let v = Verifier { f, rules, at: Some((b, Some(i))) };
+                return v
+                    .fail("this belongs to graphics stages: the program says of no stage that it is for it");
+            }
             let Some(c) = f.insts[i].call() else { continue };
             let callee = p.funcs.get(c.func);
             let same = |values: &[ValueId], classes: Vec<Class>| {

@@ -1,6 +1,7 @@
 //! What several commands share: reading inputs, reporting what is wrong with them, exit codes.
 
 use crate::out::{self, Color, tell};
+use nvir::compiler::{Domain, Spacing, StageOptions};
 use nvir::diag::{self, Diagnostics};
 use nvir::fixture::run::Loaded;
 use nvir::fixture::{Fixture, FixtureError};
@@ -189,4 +190,46 @@ pub fn number(text: &str) -> Result<u32, String> {
 pub fn stem(path: &Path) -> String {
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("kernel");
     if stem == "-" { "kernel".to_string() } else { stem.to_string() }
+}
+
+/// `vertices-out=3,domain=triangles`: what the text of a graphics stage leaves out, and user clip planes.
+pub fn stage_info(text: &str) -> Result<StageOptions, String> {
+    const KEYS: &str = "vertices-out, domain, spacing, ccw, points, early-tests, post-depth-coverage, clip-distances, \
+         cull-distances, clip-planes";
+    let mut stage = StageOptions::default();
+    for pair in text.split(',') {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, "1"));
+        let small = || value.parse::<u8>().map_err(|_| format!("`{value}` is no number up to 255"));
+        let flag = || small().map(|n| n != 0);
+        match key.trim() {
+            "vertices-out" => stage.tess.get_or_insert_default().vertices_out = small()?,
+            "domain" => {
+                let domain = match value {
+                    "triangles" => Domain::Triangles,
+                    "quads" => Domain::Quads,
+                    "isolines" => Domain::Isolines,
+                    _ => return Err(format!("no domain `{value}`: triangles, quads, isolines")),
+                };
+                stage.tess.get_or_insert_default().domain = Some(domain);
+            }
+            "spacing" => {
+                let spacing = match value {
+                    "equal" => Spacing::Equal,
+                    "odd" => Spacing::FractionalOdd,
+                    "even" => Spacing::FractionalEven,
+                    _ => return Err(format!("no spacing `{value}`: equal, odd, even")),
+                };
+                stage.tess.get_or_insert_default().spacing = Some(spacing);
+            }
+            "ccw" => stage.tess.get_or_insert_default().ccw = flag()?,
+            "points" => stage.tess.get_or_insert_default().point_mode = flag()?,
+            "early-tests" => stage.fragment.get_or_insert_default().early_fragment_tests = flag()?,
+            "post-depth-coverage" => stage.fragment.get_or_insert_default().post_depth_coverage = flag()?,
+            "clip-distances" => stage.distances.get_or_insert_default().clip = small()?,
+            "cull-distances" => stage.distances.get_or_insert_default().cull = small()?,
+            "clip-planes" => stage.clip_planes = small()?,
+            key => return Err(format!("no `{key}`: {KEYS}")),
+        }
+    }
+    Ok(stage)
 }

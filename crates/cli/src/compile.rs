@@ -82,6 +82,11 @@ pub struct Args {
     /// Dimensions of every grid to be launched: 1 to 3
     #[arg(long, value_name = "N")]
     work_dim: Option<u32>,
+    /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
+    /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
+    /// cull-distances; and clip-planes, how many user clip planes there are
+    #[arg(long, value_parser = common::stage_info, value_name = "LIST")]
+    stage_info: Option<StageOptions>,
 }
 
 /// `64`, `8,8` or `8,8,1`.
@@ -133,7 +138,7 @@ pub fn run(a: Args) -> ExitCode {
         work_dim: a.work_dim,
         pointer_align: a.pointer_align,
         private_bytes: a.private_bytes,
-        stage: StageOptions::default(),
+        stage: a.stage_info.unwrap_or_default(),
         debug: DebugOptions {
             passes: a.passes.as_ref().map(|_| common::names(&a.passes)),
             bisect_limit: a.bisect_limit,

@@ -1,7 +1,7 @@
 //! `nvir stats`: sizes and compile times of many inputs, as shader-db reports them.
 
 use crate::common;
-use nvir::compiler::DebugOptions;
+use nvir::compiler::{DebugOptions, Domain, StageOptions, TessInfo};
 use nvir::input;
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,28 @@ pub struct Args {
     /// Verify the IR after each pass
     #[arg(long)]
     verify_each: bool,
+    /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
+    /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
+    /// cull-distances; and clip-planes, how many user clip planes there are. Default: patches of three vertices, divided into
+    /// triangles, since what is measured hardly depends on it
+    #[arg(long, value_parser = common::stage_info, value_name = "LIST")]
+    stage_info: Option<StageOptions>,
 }
+
+/// Of NIR's tessellation shaders, which do not say it.
+const ASSUMED: StageOptions = StageOptions {
+    tess: Some(TessInfo {
+        vertices_out: 3,
+        domain: Some(Domain::Triangles),
+        spacing: None,
+        ccw: false,
+        point_mode: false,
+    }),
+    geometry: None,
+    fragment: None,
+    distances: None,
+    clip_planes: 0,
+};
 
 struct Row {
     input: String,
@@ -47,7 +68,8 @@ struct Row {
 
 pub fn run(a: Args) -> ExitCode {
     let debug = DebugOptions { verify_each: a.verify_each, ..DebugOptions::default() };
-    let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, debug, ..Options::default() };
+    let stage = a.stage_info.unwrap_or(ASSUMED);
+    let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, stage, debug, ..Options::default() };
     let compiler = Compiler::new(a.target).with_options(options);
     if let Err(e) = compiler.check() {
         return common::usage(e);

@@ -193,7 +193,7 @@ fn a_closed_pipe_ends_every_command_quietly() {
 fn a_file_that_is_not_there_is_the_inputs_fault_in_every_command() {
     let none = folder("missing").join("none.tgsi");
     let none = none.to_str().expect("text");
-    for name in ["compile", "asm", "disasm", "opt", "run", "test", "interp", "stats"] {
+    for name in ["compile", "asm", "disasm", "header", "opt", "run", "test", "interp", "stats"] {
         assert_error(&[name, none], 1, none);
     }
 }
@@ -565,6 +565,49 @@ fn reading_outside_private_memory_is_noted_and_writing_there_is_a_fault() {
     for level in ["-O0", "-O3"] {
         assert_error(&["run", &fixture("write"), level], 1, "out_of_bounds");
     }
+}
+
+/// A header is 20 words: by itself, in front of code, in text or binary; what is none is said to be none.
+#[test]
+fn headers_are_shown_in_words() {
+    let dir = folder("header");
+    let words = "00020461 00000010 00000000 00000000 000ff000 00000000 00000003 00000000 00000000 00000000 80000000 00000000 \
+                 00000000 0000f000 00000000 00000000 00000000 00000000 00000000 00000000";
+    let said = "vertex shader\n  local memory: 16 bytes a thread\n  reads IN[0].xy\n  reads VERTEXID.x\n  writes POSITION.xyzw\n";
+    let text = put(&dir, "vertex.hex", words);
+    let ran = nvir(&["header", &text]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), said), "{}", ran.err);
+    let bytes: Vec<u8> = words
+        .split_whitespace()
+        .flat_map(|w| u32::from_str_radix(w, 16).expect("a word").to_le_bytes())
+        .collect();
+    let binary = dir.join("vertex.bin");
+    std::fs::write(&binary, bytes).expect("written");
+    let ran = nvir(&["header", "--json", binary.to_str().expect("text")]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for part in ["\"stage\": \"vert\"", "\"local_bytes\": 16", "\"IN[0]\": \"xy\"", "\"POSITION\": \"xyzw\""]
+    {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    // In front of code.
+    let both = put(&dir, "both.hex", &format!("{words}\n18000000001c003c\n"));
+    let ran = nvir(&["disasm", &both]);
+    assert!(ran.out.starts_with("// vertex shader\n//   local memory"), "{}", ran.out);
+    assert!(ran.out.contains("EXIT;") && !ran.out.contains("unknown"), "{}", ran.out);
+    let listing = put(&dir, "both.sass", &ran.out);
+    assert_eq!(nvir(&["asm", &listing]).code, Some(0), "comments are no part of it");
+    let ran = nvir(&["disasm", "--no-header", &both]);
+    assert!(!ran.out.contains("vertex") && ran.out.contains(".raw"), "{}", ran.out);
+    let short = put(&dir, "short.hex", "00020461");
+    assert_error(&["header", &short], 1, "fewer than the 20 words of a header");
+    let bad = put(&dir, "bad.hex", &words.replacen("00020461", "00020462", 1));
+    assert_error(&["header", &bad], 1, "no stage has kind 2 and number 1");
+    let bits = put(&dir, "bits.hex", &words.replacen("00000010", "01000010", 1));
+    assert_error(
+        &["header", &bits],
+        1,
+        "word 1 of a vert header has bits 0x1000000, which mean nothing there",
+    );
 }
 
 /// Two instructions of 4 bytes share a line of `--words`, one alone has eight digits, and nothing else is made of halves.

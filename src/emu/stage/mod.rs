@@ -26,6 +26,7 @@
 mod attributes;
 mod execute;
 mod fragment;
+mod memory;
 mod op;
 mod output;
 
@@ -33,6 +34,7 @@ pub use attributes::Attributes;
 pub use output::{Emitted, Fragment, Output, PatchOutput};
 
 pub(super) use execute::{execute, reads_registers};
+pub(super) use memory::{declares_memory, for_others, load, stores};
 pub(super) use op::{At, IpaMode, IpaSample, Op, PixelInfo};
 pub(super) use output::Io;
 

@@ -12,11 +12,12 @@
 use super::alu::{AluInfo, Op};
 use super::indices::Indices;
 use super::intrinsics::{IntrinsicInfo, Kind, Mem};
-use super::names::{Access, Mode, Modes, Stage, TexOpcode, TexRole, ValueType};
+use super::names::{Access, Interpolation, Mode, Modes, Stage, TexOpcode, TexRole, ValueType};
 use super::types::{TypeId, Types};
 use crate::diag::Span;
 use crate::format::Format;
 use crate::ir::Dim;
+use crate::options::{Distances, GeometryInfo, TessInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A run of a pool of [`Function`].
@@ -52,11 +53,23 @@ pub struct Shader<'s> {
     pub scratch_size: u32,
     /// Bytes of constant data (which the text does not hold).
     pub constants: u32,
+    /// What the text says of a graphics stage besides its code.
+    pub said: Said,
     pub vars: Vec<Variable<'s>>,
     pub structs: Vec<Struct<'s>>,
     pub types: Types<'s>,
     pub functions: Vec<Function<'s>>,
     pub(super) literals: Vec<Literal>,
+}
+
+/// Properties of graphics stages, as far as a text gives them; tessellation's and fragments' only in the newer form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Said {
+    pub tess: TessInfo,
+    pub geometry: Option<GeometryInfo>,
+    pub early_fragment_tests: bool,
+    pub post_depth_coverage: bool,
+    pub distances: Option<Distances>,
 }
 
 impl Shader<'_> {
@@ -77,9 +90,25 @@ pub struct Variable<'s> {
     pub name: &'s str,
     /// Driver location and binding, of `(location, driver location, binding)`.
     pub place: Option<(u32, u32)>,
+    /// Of an input or output of a graphics stage.
+    pub io: Attribute,
     /// What follows `=`, where it is a value in memory.
     pub init: Option<Init>,
     pub span: Span,
+}
+
+/// What a declaration says of an input or output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Attribute {
+    /// By the number that Mesa gives it, of [`locations`](super::locations).
+    pub location: Option<u32>,
+    /// First component.
+    pub component: u8,
+    pub interpolation: Interpolation,
+    /// Of a patch as a whole.
+    pub patch: bool,
+    /// In what is covered of the pixel, or at the sample.
+    pub centroid: bool,
 }
 
 /// An initial value.
@@ -222,6 +251,17 @@ impl<'s> Function<'s> {
                     Place::Reg(_) => true,
                 })
         })
+    }
+
+    /// Where a component of one of some values is read, if anything reads it.
+    pub fn read_of(&self, values: &FxHashSet<u32>, component: usize) -> Option<Span> {
+        let copies = self.copies.iter().map(|(_, s)| s).chain(self.phis.iter().map(|(_, s)| s));
+        let textures = self.tex_srcs.iter().map(|(_, s)| s);
+        let reads = |s: &&Src| {
+            let value = matches!(s.place, Place::Ssa(index) if values.contains(&index));
+            value && s.swizzle.is_none_or(|w| (0..w.len()).any(|i| w.get(i) == Some(component)))
+        };
+        self.srcs.iter().chain(copies).chain(textures).find(reads).map(|s| s.span)
     }
 
     /// What a node defines, as far as that is one thing: parallel copies define several.

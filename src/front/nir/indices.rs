@@ -2,11 +2,12 @@
 
 use super::alu::AluInfo;
 use super::intrinsics::Atomic;
-use super::names::{Access, Modes, Rounding, Scope, Semantics, ValueType};
+use super::locations::Location;
+use super::names::{Access, Interpolation, Modes, Rounding, Scope, Semantics, ValueType};
 use crate::format::Format;
 use crate::ir::Dim;
 
-/// Those that say something about compute; what the text does not name has its default. The printers write the bits
+/// Those that say something about the code; what the text does not name has its default. The printers write the bits
 /// of a number as those of a signed one, so an unsigned one may stand there negative.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Indices {
@@ -19,6 +20,11 @@ pub struct Indices {
     pub component: u32,
     /// Components written; `None`: all.
     pub write_mask: Option<u16>,
+    /// What an input or output is.
+    pub location: Option<Location>,
+    pub interpolation: Interpolation,
+    /// To which a vertex is emitted.
+    pub stream: u32,
     pub access: Access,
     pub src_access: Access,
     pub dst_access: Access,

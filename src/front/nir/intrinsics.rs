@@ -74,6 +74,36 @@ pub enum System {
     WorkgroupId, WorkgroupIdZeroBase, LocalInvocationId, LocalInvocationIndex, WorkgroupSize, NumWorkgroups,
     GlobalInvocationId, GlobalInvocationIndex, WorkDim, SubgroupInvocation, SubgroupSize, SubgroupId, NumSubgroups,
     EqMask, GeMask, GtMask, LeMask, LtMask, WorkgroupIndex, Zero,
+    // of graphics stages
+    VertexId, VertexIdZeroBase, InstanceId, BaseVertex, BaseInstance, DrawId, PrimitiveId, InvocationId, VerticesIn,
+    TessCoord, TessOuter, TessInner, FragCoord, PointCoord, FrontFace, Layer, SampleId, SamplePosition, SampleMask,
+    /// Whether the invocation was a helper from the start; no in stages that have none.
+    Helper,
+    /// Whether it is one, or has become one.
+    HelperNow,
+}
+
+/// Loads and stores of a stage's inputs and outputs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Io {
+    Input,
+    /// Of a vertex of a primitive or patch.
+    VertexInput,
+    /// At barycentric coordinates.
+    Interpolated,
+    Output,
+    /// Of a vertex of a patch.
+    VertexOutput,
+}
+
+/// Where in a pixel an input is interpolated.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Barycentric {
+    Pixel,
+    Centroid,
+    Sample,
+    AtSample,
+    AtOffset,
 }
 
 /// Operations between the lanes of a warp.
@@ -101,6 +131,14 @@ pub enum Barrier {
 pub enum Kind {
     Load(Mem),
     Store(Mem),
+    LoadIo(Io),
+    StoreIo(Io),
+    Barycentric(Barycentric),
+    /// A fragment, always or where the source holds.
+    Discard,
+    DiscardIf,
+    EmitVertex,
+    EndPrimitive,
     /// With `None`: the operation is in the index `atomic_op`.
     Atomic(Mem, Option<Atomic>),
     AtomicSwap(Mem),
@@ -123,7 +161,7 @@ pub enum Kind {
     StoreRegIndirect,
     DeclReg,
     ConvertAluTypes,
-    /// Has no effect in compute.
+    /// Has no effect here.
     Nothing,
 }
 
@@ -176,8 +214,37 @@ const ROWS: &[(&str, Kind, u8)] = &[
     ("load_subgroup_eq_mask", Kind::System(System::EqMask), 0), ("load_subgroup_ge_mask", Kind::System(System::GeMask), 0),
     ("load_subgroup_gt_mask", Kind::System(System::GtMask), 0), ("load_subgroup_le_mask", Kind::System(System::LeMask), 0),
     ("load_subgroup_lt_mask", Kind::System(System::LtMask), 0), ("shader_clock", Kind::ShaderClock, 0),
-    ("load_helper_invocation", Kind::System(System::Zero), 0), ("is_helper_invocation", Kind::System(System::Zero), 0),
+    ("load_helper_invocation", Kind::System(System::Helper), 0), ("is_helper_invocation", Kind::System(System::HelperNow), 0),
     ("load_shared_base_ptr", Kind::System(System::Zero), 0), ("load_scratch_base_ptr", Kind::System(System::Zero), 0),
+    // system values of graphics stages
+    ("load_vertex_id", Kind::System(System::VertexId), 0),
+    ("load_vertex_id_zero_base", Kind::System(System::VertexIdZeroBase), 0),
+    ("load_instance_id", Kind::System(System::InstanceId), 0), ("load_base_vertex", Kind::System(System::BaseVertex), 0),
+    ("load_first_vertex", Kind::System(System::BaseVertex), 0),
+    ("load_base_instance", Kind::System(System::BaseInstance), 0), ("load_draw_id", Kind::System(System::DrawId), 0),
+    ("load_primitive_id", Kind::System(System::PrimitiveId), 0),
+    ("load_invocation_id", Kind::System(System::InvocationId), 0),
+    ("load_patch_vertices_in", Kind::System(System::VerticesIn), 0),
+    ("load_tess_coord", Kind::System(System::TessCoord), 0), ("load_tess_coord_xy", Kind::System(System::TessCoord), 0),
+    ("load_tess_level_outer", Kind::System(System::TessOuter), 0),
+    ("load_tess_level_inner", Kind::System(System::TessInner), 0),
+    ("load_frag_coord", Kind::System(System::FragCoord), 0), ("load_point_coord", Kind::System(System::PointCoord), 0),
+    ("load_front_face", Kind::System(System::FrontFace), 0), ("load_layer_id", Kind::System(System::Layer), 0),
+    ("load_sample_id", Kind::System(System::SampleId), 0), ("load_sample_pos", Kind::System(System::SamplePosition), 0),
+    ("load_sample_mask_in", Kind::System(System::SampleMask), 0),
+    // inputs and outputs of graphics stages
+    ("load_input", Kind::LoadIo(Io::Input), 1), ("load_per_vertex_input", Kind::LoadIo(Io::VertexInput), 2),
+    ("load_interpolated_input", Kind::LoadIo(Io::Interpolated), 2), ("load_output", Kind::LoadIo(Io::Output), 1),
+    ("load_per_vertex_output", Kind::LoadIo(Io::VertexOutput), 2), ("store_output", Kind::StoreIo(Io::Output), 2),
+    ("store_per_vertex_output", Kind::StoreIo(Io::VertexOutput), 3),
+    ("load_barycentric_pixel", Kind::Barycentric(Barycentric::Pixel), 0),
+    ("load_barycentric_centroid", Kind::Barycentric(Barycentric::Centroid), 0),
+    ("load_barycentric_sample", Kind::Barycentric(Barycentric::Sample), 0),
+    ("load_barycentric_at_sample", Kind::Barycentric(Barycentric::AtSample), 1),
+    ("load_barycentric_at_offset", Kind::Barycentric(Barycentric::AtOffset), 1),
+    ("discard", Kind::Discard, 0), ("discard_if", Kind::DiscardIf, 1), ("demote", Kind::Discard, 0),
+    ("demote_if", Kind::DiscardIf, 1), ("terminate", Kind::Discard, 0), ("terminate_if", Kind::DiscardIf, 1),
+    ("emit_vertex", Kind::EmitVertex, 0), ("end_primitive", Kind::EndPrimitive, 0),
     // subgroups
     ("ballot", Kind::Subgroup(Subgroup::Ballot), 1), ("ballot_relaxed", Kind::Subgroup(Subgroup::Ballot), 1),
     ("inverse_ballot", Kind::Subgroup(Subgroup::InverseBallot), 1),

@@ -309,6 +309,52 @@ named! {
     }
 }
 
+named! {
+    /// How an input is interpolated. Variables have `INTERP_MODE_` in front of the word, and 22.3 prints the number of what
+    /// barycentric coordinates are for.
+    #[derive(Default)]
+    "mode of interpolation"
+    Interpolation {
+        /// As usual for the input.
+        #[default]
+        "NONE" | "none" | "0" => None,
+        "SMOOTH" | "smooth" | "1" => Smooth,
+        "FLAT" | "flat" | "2" => Flat,
+        "NOPERSPECTIVE" | "noperspective" | "3" => NoPerspective,
+        "EXPLICIT" | "explicit" | "4" => Explicit,
+        "COLOR" | "color" | "5" => Color,
+    }
+}
+
+named! {
+    /// Primitives that geometry shaders get and make.
+    "primitive"
+    Primitive {
+        "POINTS" => Points,
+        "LINES" => Lines,
+        "LINE_STRIP" => LineStrip,
+        "TRIANGLES" => Triangles,
+        "TRIANGLE_STRIP" => TriangleStrip,
+        "LINES_ADJACENCY" => LinesAdjacency,
+        "TRIANGLES_ADJACENCY" => TrianglesAdjacency,
+    }
+}
+
+impl Primitive {
+    /// OpenGL's.
+    pub const fn number(self) -> u8 {
+        match self {
+            Primitive::Points => 0,
+            Primitive::Lines => 1,
+            Primitive::LineStrip => 3,
+            Primitive::Triangles => 4,
+            Primitive::TriangleStrip => 5,
+            Primitive::LinesAdjacency => 10,
+            Primitive::TrianglesAdjacency => 12,
+        }
+    }
+}
+
 impl Named for Dim {
     const WHAT: &'static str = "image dimension";
     const NAMES: &'static [(&'static str, Dim)] = &[

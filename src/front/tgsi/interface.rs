@@ -3,6 +3,7 @@
 use super::ast::{self, *};
 use super::lower::read_components;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::front::graphics;
 use crate::ir::{Attribute, Interface, InterpMode};
 use crate::stage::{Semantic, Stage};
 
@@ -81,7 +82,7 @@ impl Registers {
                 let s = semantic_of(s, first.saturating_add(register - d.first));
                 s.map(|s| if input { s } else { output_semantic(s, stage) })
             };
-            let Some(semantic) = semantic.filter(|s| exists(stage, input, *s)) else {
+            let Some(semantic) = semantic.filter(|s| graphics::exists(stage, input, *s)) else {
                 let kind = if input { "input" } else { "output" };
                 let what = d.semantic.map_or("this register", |s| s.0.name());
                 let message = format!("{what} is no {kind} of a {} program, or there are not so many", stage);
@@ -142,13 +143,7 @@ impl Registers {
                         _ => 3,
                     }
                 }
-                Property::GsOutputPrim => {
-                    p.strips = match PRIMITIVES.get(value as usize).copied() {
-                        Some("POINTS") => 1,
-                        Some("LINE_STRIP") => 2,
-                        _ => 3,
-                    }
-                }
+                Property::GsOutputPrim => p.strips = graphics::strips(small),
                 Property::GsMaxOutputVertices => p.max_vertices = number,
                 Property::GsInvocations => p.invocations = number,
                 Property::NumClipDistEnabled => p.clip_distances = small,
@@ -242,18 +237,6 @@ pub fn semantic_of(s: ast::Semantic, index: u32) -> Option<Semantic> {
 /// Fragment shaders write depth as a position.
 fn output_semantic(s: Semantic, stage: Stage) -> Semantic {
     if stage == Stage::Fragment && s == Semantic::Position { Semantic::Depth } else { s }
-}
-
-/// Whether a stage has an input or output of a semantic.
-fn exists(stage: Stage, input: bool, s: Semantic) -> bool {
-    use Semantic::*;
-    match (stage, input) {
-        (Stage::Compute, _) | (Stage::Vertex, true) => true,
-        (Stage::Fragment, false) => matches!(s, Color(_) | Depth | Stencil | SampleMask),
-        (Stage::TessControl, false) | (Stage::TessEval, true) => s.address().is_some(),
-        (Stage::Fragment, true) => s.address().is_some() && !s.is_per_patch(),
-        _ => (s.address().is_some() || s == EdgeFlag) && !s.is_per_patch(),
-    }
 }
 
 /// How a declared input is interpolated.

@@ -10,6 +10,22 @@
 use crate::ir::*;
 use crate::lower::expand::expand;
 
+/// The first vertex that a geometry shader makes is number 0, which stores need not name.
+pub fn first_vertex(f: &mut Function) {
+    let ids: Vec<InstId> = f.insts_in_order().map(|(_, i)| i).collect();
+    for i in ids {
+        let Some(m) = f.insts[i].mem.filter(|m| m.space == Space::Output) else { continue };
+        let zero = |v: ValueId| {
+            f.def_inst(v).is_some_and(|d| d.op == Op::Mov && d.srcs.first().and_then(Src::as_imm) == Some(0))
+        };
+        if f.insts[i].op == Op::St && m.index.is_some_and(zero) {
+            let mut m = m;
+            m.index = None;
+            f.insts[i].mem = Some(m);
+        }
+    }
+}
+
 pub fn physical_addresses(f: &mut Function) {
     let computed = |i: &Inst| {
         let attribute = |m: MemRef| matches!(m.space, Space::Input | Space::Output) && !m.base().is_empty();

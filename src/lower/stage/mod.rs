@@ -22,6 +22,9 @@ pub fn run(f: &mut Function, chip: Chip, abi: &Abi, interface: &Interface) {
     if interface.stage == Stage::Fragment {
         fragment::inverse_of_w(f);
     }
+    if interface.stage == Stage::Geometry {
+        attributes::first_vertex(f);
+    }
     if chip != Chip::Gf100 {
         attributes::physical_addresses(f);
     }

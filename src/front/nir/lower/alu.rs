@@ -163,6 +163,7 @@ impl Lower<'_, '_> {
                 let p = self.e.truth(l.src(0), l.sbits);
                 Some(self.e.select_comp(p, l.src(1), l.src(2)))
             }
+            N::Ddx | N::Ddy => self.derivative(l),
             _ => self
                 .compare(l)
                 .or_else(|| self.logic(l))

@@ -4,6 +4,7 @@ use super::super::ast::{self, Jump, Node, Src};
 use super::value::{Comp, Pred};
 use super::{Frame, Lower, Shape, Signature, words};
 use crate::ir::{self, BlockId, Merge, Term};
+use crate::stage::Stage;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 
@@ -214,7 +215,11 @@ impl<'a> Lower<'a, '_> {
                 None => self.error(self.span, "`continue` outside a loop"),
             },
             Jump::Return => self.leave(),
+            Jump::Halt if self.is_entry => self.leave(),
             Jump::Halt => {
+                if matches!(self.stage(), Stage::Geometry | Stage::Fragment) {
+                    self.unsupported(self.span, "only the entry point ends shaders of this stage");
+                }
                 self.e.b.terminate(Term::Exit);
                 self.reachable = false;
             }
@@ -223,7 +228,8 @@ impl<'a> Lower<'a, '_> {
     }
 
     pub(super) fn leave(&mut self) {
-        self.e.b.terminate(if self.is_entry { Term::Exit } else { Term::Ret(Vec::new()) });
+        let term = if self.is_entry { self.end_stage() } else { Term::Ret(Vec::new()) };
+        self.e.b.terminate(term);
         self.reachable = false;
     }
 

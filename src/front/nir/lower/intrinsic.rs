@@ -9,6 +9,7 @@ use super::value::{Comp, Word};
 use super::{Lower, Reg, Shape, class, words};
 use crate::diag::Diagnostic;
 use crate::ir::{Aux, BarOp, Inst, MemRef, Op, Rnd, Scope, Space, Sv, Type};
+use crate::stage::Stage;
 
 /// What registers that are declared by an intrinsic are called among the others.
 fn reg_number(index: u32) -> u32 {
@@ -31,6 +32,12 @@ impl<'a> Lower<'a, '_> {
                 let id = self.source_id(i.srcs, 2);
                 return self.store_reg(&srcs[0], &srcs[1], Some(id), ix);
             }
+            (None, Kind::StoreIo(io)) => return self.store_io(io, &info.name, srcs, ix),
+            (None, Kind::Discard) => return self.discard(&info.name, None),
+            (None, Kind::DiscardIf) => return self.discard(&info.name, srcs.first()),
+            (None, kind @ (Kind::EmitVertex | Kind::EndPrimitive)) => {
+                return self.emit_vertex(kind, &info.name, ix);
+            }
             (None, Kind::Nothing) => return,
             (None, _) => return self.error(self.span, format!("`{}` has a result", info.name)),
         };
@@ -45,11 +52,17 @@ impl<'a> Lower<'a, '_> {
                 }
             },
             Kind::Image(image, op) => self.image(image, op, Some(&dest), srcs, ix),
-            Kind::System(value) => self.system(value, &dest),
+            Kind::LoadIo(io) => self.load_io(io, &info.name, &dest, srcs, ix),
+            Kind::Barycentric(what) => self.barycentric(what, &info.name, &dest, srcs, ix),
+            Kind::System(value) => self.system(value, &info.name, &dest),
             Kind::Subgroup(op) => self.subgroup(op, &dest, srcs, ix),
             Kind::SsboSize | Kind::UboSize => {
                 let space = if info.kind == Kind::SsboSize { Space::Buffer } else { Space::Uniform };
-                // Its driver describes no uniform blocks, it just binds them.
+                // Drivers describe no uniform blocks to graphics stages and to gf100, they just bind them.
+                if space == Space::Uniform && self.stage().is_graphics() {
+                    self.not_here(&info.name);
+                    return self.define_undef(&dest);
+                }
                 if space == Space::Uniform && self.needs_kepler("sizes of uniform blocks").is_none() {
                     return self.define_undef(&dest);
                 }
@@ -82,7 +95,15 @@ impl<'a> Lower<'a, '_> {
                 self.load_reg(&dest, &srcs[0], Some(id), ix);
             }
             Kind::ConvertAluTypes => self.convert_types(&dest, &srcs[0], ix),
-            Kind::Store(_) | Kind::Barrier(_) | Kind::CopyDeref | Kind::MemcpyDeref => {
+            Kind::Store(_)
+            | Kind::StoreIo(_)
+            | Kind::Barrier(_)
+            | Kind::CopyDeref
+            | Kind::MemcpyDeref
+            | Kind::Discard
+            | Kind::DiscardIf
+            | Kind::EmitVertex
+            | Kind::EndPrimitive => {
                 self.error(self.span, format!("`{}` has no result", info.name));
                 self.define_undef(&dest);
             }
@@ -137,6 +158,9 @@ impl<'a> Lower<'a, '_> {
                 (execution, memory)
             }
         };
+        if execution && self.stage().is_graphics() && self.stage() != Stage::TessControl {
+            return self.not_here("a barrier of a block");
+        }
         // A barrier of a block orders what its threads did before by itself, so a fence for the block in front of it is not
         // needed (PTX ISA, `bar.sync`).
         let fence = |i: &Inst| i.op == Op::Membar && i.aux == Aux::Scope(Scope::Cta);

@@ -102,6 +102,10 @@ impl<'a> Lower<'a, '_> {
             }
             Mem::Deref => return None,
         };
+        if space == Space::Shared && self.stage().is_graphics() {
+            self.not_here("shared memory");
+            return None;
+        }
         let mut r = MemRef::new(space).with_align(align(ix, bits));
         r.order = order(ix.access);
         Some(match mem {

@@ -9,6 +9,7 @@
 //! - `value`: components and operands; `alu`, `float`, `bits`: opcodes; `wide`: sums of 64 bits
 //! - `memory`: loads, stores, atomics; `copy`: copies; `deref`: pointers; `types`: what they point to
 //! - `variable`: where variables lie, and their initial values (`init`)
+//! - `graphics`: inputs, outputs and operations of graphics stages
 //! - `intrinsic`: the dispatch by the table of intrinsics; `sysval`, `subgroup`, `texture`, `image`
 //!
 //! Errors are collected, and what is at fault gives undefined values, so that several are found at once. Code that
@@ -21,6 +22,7 @@ mod deref;
 mod dominance;
 mod float;
 mod flow;
+mod graphics;
 mod image;
 mod init;
 mod intrinsic;
@@ -35,7 +37,7 @@ mod variable;
 mod wide;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
-use super::names::Stage;
+use super::interface::{self, Stages};
 use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
@@ -78,8 +80,9 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
     }
     let shared = shader.shared_size.into();
     request.chip.check_shared(shared).map_err(declared(shader.shared_size_span))?;
+    let stages = stages(shader, request)?;
     let entry = entry(shader, request)?;
-    let mut module = Module::new(shader, request);
+    let mut module = Module::new(shader, request, stages);
     module.function(entry);
     // Functions are lowered as calls of them are met; a caller's signature for them is known by then.
     while let Some(next) = module.pending.pop() {
@@ -100,16 +103,26 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
     program.block_size = shader.workgroup_size;
     program.shared_bytes = module.shared_bytes;
     program.private_bytes = module.private_bytes;
+    let interface = module.stages.interface;
+    if interface.stage.is_graphics() {
+        program.interface = Some(Box::new(interface));
+    }
     Ok(program)
+}
+
+/// What the program's stage takes and gives.
+fn stages(shader: &Shader<'_>, request: &Request<'_>) -> Result<Stages, Diagnostics> {
+    match interface::stage(shader.stage) {
+        Some(stage) => interface::stages(shader, stage, &request.stage),
+        None => {
+            let message = format!("programs of `{}` are not supported", shader.stage);
+            Err(Diagnostic::unsupported(message).at(shader.stage_span, "").into())
+        }
+    }
 }
 
 /// The kernel asked for, by its own name or by the one that it had before it was wrapped.
 fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostics> {
-    if !matches!(shader.stage, Stage::Compute | Stage::Kernel) {
-        let message = format!("`{}` is no compute stage", shader.stage);
-        let refused = Diagnostic::unsupported(message).at(shader.stage_span, "");
-        return Err(refused.help("only compute shaders and kernels are compiled").into());
-    }
     let defined = || shader.functions.iter().enumerate().filter(|(_, f)| f.defined);
     let found = match request.entry {
         Some(name) => {
@@ -146,6 +159,7 @@ fn by_variable_name<'a>(vars: &'a [ast::Variable<'a>]) -> FxHashMap<&'a str, &'a
 struct Module<'a> {
     shader: &'a Shader<'a>,
     request: &'a Request<'a>,
+    stages: Stages,
     diags: Diagnostics,
     /// Functions met so far, by index into the shader's.
     ids: FxHashMap<usize, FuncId>,
@@ -171,7 +185,7 @@ struct Module<'a> {
 }
 
 impl<'a> Module<'a> {
-    fn new(shader: &'a Shader<'a>, request: &'a Request<'a>) -> Module<'a> {
+    fn new(shader: &'a Shader<'a>, request: &'a Request<'a>, stages: Stages) -> Module<'a> {
         let by_name = shader.functions.iter().enumerate().filter(|(_, f)| f.defined);
         // Start of the scratch memory, and what is left free on both sides of it.
         let scratch = (shader.scratch_size > 0).then(|| {
@@ -181,6 +195,7 @@ impl<'a> Module<'a> {
         Module {
             shader,
             request,
+            stages,
             diags: Diagnostics::default(),
             ids: FxHashMap::default(),
             by_name: by_name.map(|(i, f)| (f.name, i)).collect(),
@@ -235,6 +250,7 @@ impl<'a> Module<'a> {
             reachable: true,
             scope: dominance::Scope::new(block),
             wide: wide::Wide::default(),
+            kept: graphics::Kept::default(),
             is_entry,
             signature,
             span: source.span,
@@ -353,6 +369,7 @@ struct Lower<'a, 'f> {
     /// Which blocks dominate the one that is being filled.
     scope: dominance::Scope,
     wide: wide::Wide,
+    kept: graphics::Kept,
     is_entry: bool,
     signature: Signature,
     span: Span,
@@ -384,6 +401,7 @@ impl<'a> Lower<'a, '_> {
         self.registers();
         self.find_phis();
         self.initial_values();
+        self.begin_stage();
         let mut frames: Vec<Frame> = Vec::new();
         let mut phi = 0;
         let ends = self.loop_ends();

@@ -5,11 +5,51 @@ use super::super::intrinsics::System;
 use super::Lower;
 use super::value::{Comp, Word};
 use crate::ir::{Op, Sv, Type};
+use crate::stage::{Semantic, Stage};
 use arrayvec::ArrayVec;
 
+fn several<const N: usize>(words: [Word; N]) -> ArrayVec<Word, 4> {
+    words.into_iter().collect()
+}
+
+/// Whether a stage has a system value.
+fn exists(value: System, stage: Stage) -> bool {
+    use System::*;
+    match value {
+        WorkgroupId
+        | WorkgroupIdZeroBase
+        | LocalInvocationId
+        | LocalInvocationIndex
+        | WorkgroupSize
+        | NumWorkgroups
+        | GlobalInvocationId
+        | GlobalInvocationIndex
+        | WorkgroupIndex
+        | WorkDim
+        | SubgroupId
+        | NumSubgroups => stage == Stage::Compute,
+        VertexId | VertexIdZeroBase | InstanceId | BaseVertex | BaseInstance | DrawId => {
+            stage == Stage::Vertex
+        }
+        PrimitiveId => stage.is_graphics() && stage != Stage::Vertex,
+        InvocationId => matches!(stage, Stage::TessControl | Stage::Geometry),
+        VerticesIn => matches!(stage, Stage::TessControl | Stage::TessEval),
+        TessCoord | TessOuter | TessInner => stage == Stage::TessEval,
+        FragCoord | PointCoord | FrontFace | Layer | SampleId | SamplePosition | SampleMask => {
+            stage == Stage::Fragment
+        }
+        SubgroupInvocation | SubgroupSize | EqMask | GeMask | GtMask | LeMask | LtMask | Zero | Helper
+        | HelperNow => true,
+    }
+}
+
 impl Lower<'_, '_> {
-    pub(super) fn system(&mut self, value: System, dest: &Dest) {
+    pub(super) fn system(&mut self, value: System, name: &str, dest: &Dest) {
         let shape = self.dest_shape(dest);
+        if !exists(value, self.stage()) {
+            self.not_here(name);
+            return self.define_undef(dest);
+        }
         let words = self.system_words(value);
         let comps: ArrayVec<Comp, 16> = (0..usize::from(shape.comps))
             .map(|i| {
@@ -73,17 +113,17 @@ impl Lower<'_, '_> {
         id
     }
 
-    fn system_words(&mut self, value: System) -> ArrayVec<Word, 3> {
+    fn system_words(&mut self, value: System) -> ArrayVec<Word, 4> {
         let one = |w: Word| [w].into_iter().collect();
         match value {
             System::WorkgroupId | System::WorkgroupIdZeroBase => {
-                self.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]).into()
+                several(self.svs([Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ]))
             }
-            System::LocalInvocationId => self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]).into(),
-            System::WorkgroupSize => self.block_size().into(),
-            System::NumWorkgroups => self.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ]).into(),
+            System::LocalInvocationId => several(self.svs([Sv::TidX, Sv::TidY, Sv::TidZ])),
+            System::WorkgroupSize => several(self.block_size()),
+            System::NumWorkgroups => several(self.svs([Sv::NctaidX, Sv::NctaidY, Sv::NctaidZ])),
             System::LocalInvocationIndex => one(self.local_index()),
-            System::GlobalInvocationId => self.global_id().into(),
+            System::GlobalInvocationId => several(self.global_id()),
             System::GlobalInvocationIndex => {
                 let id = self.global_id();
                 let block = self.block_size();
@@ -119,7 +159,31 @@ impl Lower<'_, '_> {
             System::GtMask => one(self.sv(Sv::LanemaskGt)),
             System::LeMask => one(self.sv(Sv::LanemaskLe)),
             System::LtMask => one(self.sv(Sv::LanemaskLt)),
-            System::Zero => [Word::Imm(0); 3].into(),
+            System::Zero => several([Word::Imm(0); 3]),
+            System::VertexId => one(self.sv(Sv::VertexId)),
+            System::VertexIdZeroBase => {
+                let [id, base] = self.svs([Sv::VertexId, Sv::BaseVertex]);
+                one(self.e.op2(Op::Sub, Type::U32, id, base))
+            }
+            System::InstanceId => one(self.sv(Sv::InstanceId)),
+            System::BaseVertex => one(self.sv(Sv::BaseVertex)),
+            System::BaseInstance => one(self.sv(Sv::BaseInstance)),
+            System::DrawId => one(self.sv(Sv::DrawId)),
+            System::PrimitiveId => one(self.sv(Sv::PrimitiveId)),
+            System::InvocationId => one(self.sv(Sv::InvocationId)),
+            System::VerticesIn => one(self.sv(Sv::VerticesIn)),
+            System::TessCoord => several(self.svs([Sv::TessCoordX, Sv::TessCoordY, Sv::TessCoordZ])),
+            System::TessOuter => self.input_words(Semantic::TessOuter),
+            System::TessInner => self.input_words(Semantic::TessInner),
+            System::FragCoord => self.input_words(Semantic::Position),
+            System::PointCoord => self.input_words(Semantic::PointCoord),
+            System::Layer => self.input_words(Semantic::Layer),
+            System::FrontFace => one(self.sv(Sv::FrontFace)),
+            System::SampleId => one(self.sv(Sv::SampleId)),
+            System::SamplePosition => several(self.svs([Sv::SamplePosX, Sv::SamplePosY])),
+            System::SampleMask => one(self.sv(Sv::SampleMaskIn)),
+            System::Helper => one(self.helper(false)),
+            System::HelperNow => one(self.helper(true)),
         }
     }
 }

@@ -107,6 +107,9 @@ impl<'a> Lower<'a, '_> {
         if let Some(&at) = self.module.shared_vars.get(var.name) {
             return at;
         }
+        if self.stage().is_graphics() {
+            self.not_here("shared memory");
+        }
         let at = self.module.shared_bytes.next_multiple_of(layout.align.max(16));
         match at.checked_add(layout.size).filter(|&end| end <= 48 << 10) {
             Some(end) => self.module.shared_bytes = end,

@@ -2,8 +2,10 @@
 
 use super::super::ast::*;
 use super::super::cursor::Result;
+use super::super::names::{Named, Primitive};
 use super::Parser;
 use crate::diag::Span;
+use crate::options::{Domain, GeometryInfo, Spacing};
 
 /// Local memory of a thread. Source: CUDA programming guide, compute capabilities 2.x and 3.x.
 const MAX_SCRATCH: u32 = 512 << 10;
@@ -50,9 +52,64 @@ impl<'s> Parser<'s> {
                 }
             }
             "constants" | "constant_data_size" => shader.constants = self.property(value_at)?,
-            _ => {}
+            key => self.stage_property(&mut shader.said, key, value, value_at)?,
         }
         self.cur.skip_line();
+        Ok(())
+    }
+
+    /// Properties of graphics stages; geometry's have blanks in their names before 23.1, the others are not printed there.
+    fn stage_property(&mut self, said: &mut Said, key: &str, value: &'s str, at: usize) -> Result<()> {
+        let number = |this: &mut Self| this.property(at).map(|n| n.min(u16::MAX.into()) as u16);
+        let small = |this: &mut Self| this.property(at).map(|n| n.min(u8::MAX.into()) as u8);
+        let flag = |value: &str| value != "0" && value != "false";
+        let geometry = said.geometry;
+        let geometry = || geometry.unwrap_or_default();
+        match key {
+            "vertices in" | "vertices_in" => {
+                said.geometry = Some(GeometryInfo { vertices_in: small(self)?, ..geometry() });
+            }
+            "vertices out" | "vertices_out" => {
+                said.geometry = Some(GeometryInfo { vertices_out: number(self)?, ..geometry() });
+            }
+            "invocations" => said.geometry = Some(GeometryInfo { invocations: small(self)?, ..geometry() }),
+            "active_stream_mask" => {
+                said.geometry = Some(GeometryInfo { streams: small(self)?, ..geometry() });
+            }
+            // Those with adjacency print as unknown.
+            "input primitive" | "input_primitive" => {
+                let input = Primitive::of(value).map_or(0, |p| p.number());
+                said.geometry = Some(GeometryInfo { input, ..geometry() });
+            }
+            "output primitive" | "output_primitive" => {
+                let output = self.named::<Primitive>(value)?.number();
+                said.geometry = Some(GeometryInfo { output, ..geometry() });
+            }
+            "primitive_mode" => {
+                said.tess.domain = match number(self)? {
+                    1 => Some(Domain::Triangles),
+                    2 => Some(Domain::Quads),
+                    3 => Some(Domain::Isolines),
+                    _ => None,
+                }
+            }
+            "spacing" => {
+                said.tess.spacing = match number(self)? {
+                    1 => Some(Spacing::Equal),
+                    2 => Some(Spacing::FractionalOdd),
+                    3 => Some(Spacing::FractionalEven),
+                    _ => None,
+                }
+            }
+            "tcs_vertices_out" => said.tess.vertices_out = small(self)?,
+            "ccw" => said.tess.ccw = flag(value),
+            "point_mode" => said.tess.point_mode = flag(value),
+            "early_fragment_tests" => said.early_fragment_tests = flag(value),
+            "post_depth_coverage" => said.post_depth_coverage = flag(value),
+            "clip_distance_array_size" => said.distances.get_or_insert_default().clip = small(self)?,
+            "cull_distance_array_size" => said.distances.get_or_insert_default().cull = small(self)?,
+            _ => {}
+        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::super::alu;
 use super::super::cursor::Result;
 use super::super::indices::Indices;
+use super::super::locations::{self, Location};
 use super::super::names::{Access, ValueType, format};
 use super::Parser;
 use super::operand::component;
@@ -77,6 +78,9 @@ impl<'s> Parser<'s> {
                 };
             }
             "cluster_size" => list.cluster_size = self.index_number(value)?,
+            "io location" => list.location = Some(self.io_location(value)?),
+            "interp_mode" => list.interpolation = self.named(value)?,
+            "stream_id" => list.stream = self.index_number(value)?,
             "image_dim" => list.image_dim = Some(self.named(value)?),
             "image_array" => list.image_array = self.index_flag(value)?,
             "format" => list.format = self.image_format(value)?,
@@ -141,6 +145,21 @@ impl<'s> Parser<'s> {
                 Err(Box::new(d.at(self.span_of(value), "")))
             }
         }
+    }
+
+    /// `32 slots=1 dualsrc`, what follows `io location=`.
+    fn io_location(&mut self, value: &'s str) -> Result<Location> {
+        let mut words = value.split_whitespace();
+        let name = words.next().unwrap_or("");
+        let number = locations::number(name).ok_or_else(|| self.unknown("location", name, || None))?;
+        let mut location = Location { number, slots: 1, dual_source: false };
+        for word in words {
+            match word.strip_prefix("slots=") {
+                Some(n) => location.slots = self.index_number(n)?,
+                None => location.dual_source |= word == "dualsrc",
+            }
+        }
+        Ok(location)
     }
 
     /// `float32`; `invalid` is what the printers call none.

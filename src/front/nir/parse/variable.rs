@@ -2,8 +2,10 @@
 
 use super::super::ast::*;
 use super::super::cursor::Result;
-use super::super::names::{Access, Mode, Named, Set, format};
+use super::super::locations;
+use super::super::names::{Access, Interpolation, Mode, Named, Set, format};
 use super::Parser;
+use super::operand::component;
 use crate::diag::Span;
 
 /// Words before a variable's mode; that of a temporary is not written.
@@ -12,6 +14,9 @@ const QUALIFIERS: &[&str] = &[
     "bindless", "centroid", "sample", "patch", "invariant", "per_view", "per_primitive", "per_vertex", "ray_query",
     "fb_fetch_output",
 ];
+
+/// What the words for modes of interpolation begin with.
+const INTERP_MODE: &str = "INTERP_MODE_";
 
 impl<'s> Parser<'s> {
     /// After `decl_var`: `[qualifiers] MODE INTERP_MODE_… [qualifiers] TYPE NAME [(location, …)] [= …]`. Variables
@@ -30,6 +35,7 @@ impl<'s> Parser<'s> {
             Some(at) => (&head[..at], Some(&head[at + 2..])),
             None => (head, None),
         };
+        let (location, component) = place.map_or((None, 0), location);
         let place = place.and_then(|list| {
             let mut numbers = list.split(')').next()?.split(',').skip(1).map(|n| n.trim().parse().ok());
             Some((numbers.next()??, numbers.next()??))
@@ -42,12 +48,21 @@ impl<'s> Parser<'s> {
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
         // The mode is the word before the interpolation mode.
-        let (before, after) = match qualifiers.find("INTERP_MODE_") {
+        let (before, interpolation, after) = match qualifiers.find(INTERP_MODE) {
             Some(at) => {
-                let after = &qualifiers[at..];
-                (&qualifiers[..at], after.split_once(' ').map_or("", |(_, rest)| rest))
+                let after = &qualifiers[at + INTERP_MODE.len()..];
+                let (word, rest) = after.split_once(' ').unwrap_or((after, ""));
+                (&qualifiers[..at], self.named(word)?, rest)
             }
-            None => (qualifiers, ""),
+            None => (qualifiers, Interpolation::None, ""),
+        };
+        let has = |qualifier| before.split_whitespace().any(|w| w == qualifier);
+        let io = Attribute {
+            location,
+            component,
+            interpolation,
+            patch: has("patch"),
+            centroid: has("centroid") || has("sample"),
         };
         let mode = match before.split_whitespace().last() {
             Some(word) if !QUALIFIERS.contains(&word) => self.named(word)?,
@@ -75,6 +90,7 @@ impl<'s> Parser<'s> {
             ty: self.types.named(ty),
             name,
             place,
+            io,
             init,
             span: Span::new(start, line_at + line.trim_end().len()),
         })
@@ -116,6 +132,14 @@ impl<'s> Parser<'s> {
             self.cur.expect(b';')?;
         }
     }
+}
+
+/// `VARYING_SLOT_VAR0.zw, 1, 0`: the location and the first component.
+fn location(list: &str) -> (Option<u32>, u8) {
+    let first = list.split([',', ')']).next().unwrap_or("").trim();
+    let (name, components) = first.split_once('.').unwrap_or((first, ""));
+    let first = components.bytes().next().and_then(component).unwrap_or(0);
+    (locations::number(name), first)
 }
 
 /// `0x0000001f`, `true`, `-1.500000`, `inf`.

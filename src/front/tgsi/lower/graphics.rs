@@ -380,7 +380,7 @@ impl Body<'_> {
             seen |= 1 << which;
             let s = self.operand(src, c, Ty::F32)?;
             let pred = graphics::below_zero(&mut self.b(), s);
-            graphics::discard(&mut self.b(), Some(pred));
+            graphics::discard(&mut self.b(), Some(ir::Guard { pred, not: false }));
         }
         Ok(())
     }

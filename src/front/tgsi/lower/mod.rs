@@ -83,9 +83,9 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
     let mut registers = Registers::new(ast)?;
     let interface = &mut registers.interface;
     let mut clip_source = None;
-    if req.clip_planes > 0 && graphics_front::takes_clip_planes(interface) {
+    if req.stage.clip_planes > 0 && graphics_front::takes_clip_planes(interface) {
         clip_source = graphics_front::clip_source(interface);
-        graphics_front::declare_clip_distances(interface, req.clip_planes);
+        graphics_front::declare_clip_distances(interface, req.stage.clip_planes);
     }
     let entry = ast.entry(req.entry)?;
     let calls = Calls::new(ast, entry, calls::Variables::of(&registers, clip_source))?;

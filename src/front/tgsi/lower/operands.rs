@@ -403,7 +403,7 @@ mod tests {
             entry: None,
             pointer_align: 4,
             private_bytes: 0,
-            clip_planes: 0,
+            stage: Default::default(),
             clip_plane_place: (15, 0x120),
         };
         tgsi::program(&request).expect("valid text").to_string()

@@ -25,8 +25,9 @@
 //! assert_eq!(Header::decode(&words), Ok(header));
 //! ```
 
-use crate::stage::{ATTRIBUTE_BYTES, Semantic, Stage, vertex_input};
-use std::fmt::Write as _;
+mod describe;
+
+use crate::stage::{ATTRIBUTE_BYTES, Stage};
 
 /// Words of a header.
 pub const WORDS: usize = 20;
@@ -440,118 +441,6 @@ impl Header {
             maps,
         })
     }
-
-    /// The inputs of a vertex, in the order of their addresses: name, and what its components are declared as
-    /// (FRAG; others: [`Interpolation::Flat`] where it is read).
-    pub fn inputs(&self) -> Vec<(String, [Interpolation; 4])> {
-        self.attributes(|header, address| match header.stage {
-            Stage::Fragment => header.interpolation(address),
-            _ if header.reads(address) => Interpolation::Flat,
-            _ => Interpolation::Unused,
-        })
-    }
-
-    /// The outputs of a vertex, in the order of their addresses: name and components, x in bit 0.
-    pub fn outputs(&self) -> Vec<(String, u8)> {
-        let written = self.attributes(|header, address| match header.writes(address) {
-            true => Interpolation::Flat,
-            false => Interpolation::Unused,
-        });
-        written.into_iter().map(|(name, kinds)| (name, mask_of(&kinds))).collect()
-    }
-
-    fn attributes(&self, kind: impl Fn(&Header, u32) -> Interpolation) -> Vec<(String, [Interpolation; 4])> {
-        let of_vertex = |s: &Semantic| !s.is_per_patch() && *s != Semantic::ClipVertex;
-        let mut named: Vec<(u32, Semantic)> =
-            Semantic::all().filter(of_vertex).filter_map(|s| Some((s.address()?, s))).collect();
-        named.sort_unstable_by_key(|n| n.0);
-        let mut found = Vec::new();
-        let mut address = 0;
-        let mut named = named.into_iter().peekable();
-        while address < ATTRIBUTE_BYTES {
-            let (name, count) = match named.next_if(|n| n.0 == address) {
-                Some((_, s)) => (s.to_string(), s.components()),
-                None => (format!("a[{address:#x}]"), 1),
-            };
-            let mut kinds = [Interpolation::Unused; 4];
-            for (c, slot) in kinds.iter_mut().enumerate().take(count.into()) {
-                *slot = kind(self, address + 4 * c as u32);
-            }
-            // Flat FACE has no declaration.
-            if kinds != [Interpolation::Unused; 4] && !(self.stage == Stage::Fragment && address == 0x3fc) {
-                let vertex = self.stage == Stage::Vertex && (0x80..0x280).contains(&address);
-                let number = address.wrapping_sub(vertex_input(0)) / 16;
-                found.push((if vertex { format!("IN[{number}] or {name}") } else { name }, kinds));
-            }
-            address += 4 * u32::from(count);
-        }
-        found
-    }
-
-    /// What it declares, in words: a line each.
-    pub fn describe(&self) -> String {
-        let mut text = format!("{} shader\n", long_name(self.stage));
-        let mut line = |what: &str| {
-            let _ = writeln!(text, "  {what}");
-        };
-        if self.local_bytes != 0 {
-            line(&format!("local memory: {} bytes a thread", self.local_bytes));
-        }
-        for (is, what) in [
-            (self.memory, "reads or writes local or global memory"),
-            (self.global_stores, "writes global memory"),
-            (self.doubles, "computes with doubles"),
-            (self.kills, "may discard fragments"),
-            (self.several_targets, "colour targets get values of their own"),
-            (self.writes_sample_mask(), "writes the sample mask"),
-            (self.writes_depth(), "writes the depth"),
-        ] {
-            if is {
-                line(what);
-            }
-        }
-        match self.stage {
-            Stage::TessControl => {
-                line(&format!("vertices out: {}", self.threads));
-                line(&format!("words of a patch: {}", self.patch_words));
-            }
-            Stage::Geometry => {
-                line(&format!("invocations: {}", self.threads));
-                line(&format!("emits: {}", self.topology.map_or("nothing", Topology::name)));
-                line(&format!("vertices of an invocation: {} at most", self.max_vertices));
-                line(&format!("streams: {}", numbers_of(self.streams)));
-            }
-            _ => {}
-        }
-        let [first, last] = self.read_back;
-        if first <= last && self.read_back != [0, 0] {
-            line(&format!("reads back outputs {:#x} to {:#x}", 4 * u32::from(first), 4 * u32::from(last)));
-        }
-        for (name, kinds) in self.inputs() {
-            let components = components(mask_of(&kinds));
-            if self.stage != Stage::Fragment {
-                line(&format!("reads {name}.{components}"));
-                continue;
-            }
-            let mut groups: Vec<String> = Vec::new();
-            for kind in [Interpolation::Flat, Interpolation::Perspective, Interpolation::Linear] {
-                let mask = (0..4).fold(0, |m, c| m | u8::from(kinds[c] == kind) << c);
-                if mask != 0 {
-                    groups.push(format!(".{} {}", self::components(mask), kind.name()));
-                }
-            }
-            line(&format!("reads {name}{}", groups.join(", ")));
-        }
-        for (name, mask) in self.outputs() {
-            line(&format!("writes {name}.{}", components(mask)));
-        }
-        for target in 0..8 {
-            if self.color_mask(target) != 0 {
-                line(&format!("writes COLOR[{target}].{}", components(self.color_mask(target))));
-            }
-        }
-        text
-    }
 }
 
 enum Input {
@@ -560,30 +449,6 @@ enum Input {
     Bit(u32),
     /// Two bits from there on.
     Kind(u32),
-}
-
-fn mask_of(kinds: &[Interpolation; 4]) -> u8 {
-    (0..4).fold(0, |m, c| m | u8::from(kinds[c] != Interpolation::Unused) << c)
-}
-
-fn components(mask: u8) -> String {
-    "xyzw".chars().enumerate().filter(|(c, _)| mask >> c & 1 != 0).map(|(_, name)| name).collect()
-}
-
-fn numbers_of(mask: u8) -> String {
-    let numbers: Vec<String> = (0..8).filter(|n| mask >> n & 1 != 0).map(|n| n.to_string()).collect();
-    if numbers.is_empty() { "none".to_string() } else { numbers.join(", ") }
-}
-
-fn long_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Compute => "compute",
-        Stage::Vertex => "vertex",
-        Stage::TessControl => "tessellation control",
-        Stage::TessEval => "tessellation evaluation",
-        Stage::Geometry => "geometry",
-        Stage::Fragment => "fragment",
-    }
 }
 
 /// Kind (bits 0 to 4 of word 0) and number (bits 10 to 13) of a stage.
@@ -616,22 +481,22 @@ fn known_bits(stage: Stage) -> [u32; WORDS] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn words(text: &str) -> [u32; WORDS] {
+    pub fn words(text: &str) -> [u32; WORDS] {
         let list: Vec<u32> = text.split_whitespace().map(|w| u32::from_str_radix(w, 16).unwrap()).collect();
         list.try_into().unwrap()
     }
 
     /// What a tessellation control shader with four vertices, two of its outputs read back, and 12 words a patch declares.
-    const CONTROL: &str =
+    pub const CONTROL: &str =
         "00020861 0c000000 04000000 00000000 2301c000 f0000000 0000000f 0 0 0 0 0 0 000ff000 0 0 0 0 0 0";
     /// Position, COLOR[0] perspective, TEXCOORD[1].xy linear, GENERIC[0].x flat; kills; two targets and depth.
-    const FRAGMENT: &str =
+    pub const FRAGMENT: &str =
         "0002d462 00000010 0 0 0 f0000000 00000001 0 0 0 0 0 0 0 000000aa 00000f00 0 0 000000ff 00000002";
     /// Triangle strips of at most 12 vertices, two invocations.
-    const GEOMETRY: &str =
+    pub const GEOMETRY: &str =
         "10021061 0 02000000 07000000 0000000c f1000000 0000000f 0 0 0 0 0 0 000ff000 0 0 0 0 0 0";
 
     #[test]
@@ -719,26 +584,5 @@ mod tests {
         assert!(
             Header::decode(&bad).unwrap_err().to_string().contains("word 0 of a tesc header has bits 0x8000")
         );
-    }
-
-    #[test]
-    fn headers_are_described() {
-        let text = Header::decode(&words(FRAGMENT)).unwrap().describe();
-        for line in [
-            "fragment shader\n",
-            "  local memory: 16 bytes a thread\n",
-            "  may discard fragments\n",
-            "  reads GENERIC[0].x flat\n",
-            "  reads COLOR[0].xyzw perspective\n",
-            "  reads TEXCOORD[1].xy linear\n",
-            "  writes COLOR[1].xyzw\n",
-        ] {
-            assert!(text.contains(line), "{line}: {text}");
-        }
-        let text = Header::decode(&words(CONTROL)).unwrap().describe();
-        assert!(text.contains("  reads back outputs 0x70 to 0x8c\n"), "{text}");
-        let text = Header::decode(&words(GEOMETRY)).unwrap().describe();
-        assert!(text.contains("  emits: triangle_strip\n") && text.contains("  streams: 0\n"), "{text}");
-        assert!(text.contains("  reads PRIMID.x\n"), "{text}");
     }
 }
