@@ -440,7 +440,8 @@ fn item(exact: bool, v: Option<u32>) -> Tree {
     Tree::Item(match exact {
         true => Item::Text(format!("{v:#x}")),
         false if x.is_nan() => Item::Text("nan".into()),
-        false => Item::Text(format!("{x}")),
+        false if x.is_infinite() => Item::Text(if x > 0.0 { "inf" } else { "-inf" }.into()),
+        false => Item::Float(x.into()),
     })
 }
 
