@@ -244,7 +244,7 @@ fn a_fragment_shader_leaves_its_results_in_registers() {
     let f = &p.funcs[p.entry];
     // The colour, without its third component; the mask; the depth, clamped.
     assert_eq!(f.result_regs, [0, 1, 3, 4, 5]);
-    assert_eq!(count(&p, "mov.sat f32"), 1);
+    assert_eq!(count(&p, "cvt.sat f32"), 1);
     assert_eq!(
         interface(&p).outputs.iter().map(|a| a.semantic).collect::<Vec<_>>(),
         [Semantic::Depth, Semantic::SampleMask, Semantic::Color(3)]
