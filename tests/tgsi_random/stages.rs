@@ -544,3 +544,48 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     }
     Ok(())
 }
+
+/// The programs are not all of one kind, and leave something to compare.
+#[test]
+fn programs_have_what_stages_have() {
+    let wanted = [
+        "VERT",
+        "TEX ",
+        "TXB",
+        "TXL",
+        "DDX",
+        "DDY",
+        "KILL",
+        "BGNLOOP",
+        "IF ",
+        "INTERP_",
+        "READ_HELPER",
+        "OUT[3].z",
+    ];
+    let mut found = [0; 12];
+    let (mut left, mut killed) = (0, 0);
+    let mut state = 1u64;
+    for _ in 0..60 {
+        let bytes: Vec<u8> = (0..4096)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 56) as u8
+            })
+            .collect();
+        let Program { text, json } = program(&mut Unstructured::new(&bytes)).expect("there are bytes");
+        found.iter_mut().zip(wanted).for_each(|(n, w)| *n += u32::from(text.contains(w)));
+        let fixture = expected(&json, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let Some(Tree::Table(table)) = &fixture.tests[0].expect else { continue };
+        let Some(Tree::List(quads)) = table.get("KILLED") else { continue };
+        let lanes = quads.iter().flat_map(|q| if let Tree::List(l) = q { l.as_slice() } else { &[] });
+        for lane in lanes {
+            match lane {
+                Tree::Item(Item::Int(1)) => killed += 1,
+                _ => left += 1,
+            }
+        }
+    }
+    println!("{found:?} of 60 programs have {wanted:?}; {killed} pixels discarded, {left} left");
+    assert!(found.iter().all(|&n| n >= 3), "{found:?} of {wanted:?}");
+    assert!(killed > 100 && left > 500, "{killed} pixels discarded, {left} left");
+}
