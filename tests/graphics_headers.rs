@@ -61,7 +61,7 @@ fn difference(ours: &Header, mesa: &Header) -> Option<String> {
 }
 
 /// `clip_enable=0 zcull=11`.
-fn state<'a>(text: &'a str) -> BTreeMap<&'a str, &'a str> {
+fn state(text: &str) -> BTreeMap<&str, &str> {
     text.split(' ').filter_map(|f| f.split_once('=')).collect()
 }
 
