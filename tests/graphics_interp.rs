@@ -266,7 +266,7 @@ IMM[1] UINT32 {0, 4, 1, 0}
 ";
     // The left pixels are discarded; of the right ones, the upper one is not covered. Squares of 0.5 and 1.5 differ by 2.
     pass(
-        &text,
+        text,
         &format!(
             r#"{TRIANGLE},"quads":[{{"at":[0,0],"cover":[1,1,1,0]}}],
         "buffers":{{"b":{{"type":"u32","len":2,"init":[0,0],"expect":[1,1]}}}},"ssbo":{{"0":"b"}},

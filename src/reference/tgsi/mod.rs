@@ -7,8 +7,8 @@
 //! ended wait at it. An operation of the warp happens when no thread of the warp can run: the threads that wait at the
 //! lowest such instruction do it together, as lanes of a machine that executes structured code do.
 //!
-//! Graphics stages run in groups that are what blocks are to kernels ([`stage`]); what needs the other pixels of a quad
-//! (derivatives, lookups with an implicit level of detail) is an operation of the warp ([`pixel`]).
+//! Graphics stages run in groups that are what blocks are to kernels (`stage`); what needs the other pixels of a quad
+//! (derivatives, lookups with an implicit level of detail) is an operation of the warp (`pixel`).
 //!
 //! What the documentation leaves open is done as the machine does it: results that are no number have the pattern
 //! 0x7fffffff, conversions out of range saturate, division by zero gives all ones. Registers begin as zero.
