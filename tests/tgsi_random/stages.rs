@@ -78,10 +78,8 @@ pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     for (n, v) in g.imms.iter().enumerate() {
         let _ = writeln!(text, "IMM[{n}] UINT32 {{{}, {}, {}, {}}}", v[0], v[1], v[2], v[3]);
     }
-    let mut count = 0;
-    for line in g.text.lines() {
+    for (count, line) in g.text.lines().enumerate() {
         let _ = writeln!(text, "{count:3}: {line}");
-        count += 1;
     }
     Ok(Program { text, json })
 }
