@@ -56,9 +56,10 @@ fn fault(chip: Chip, source: &Source<'_>) -> Fault {
 fn errors_say_whose_fault_they_are() {
     let tgsi = |body: &str| format!("COMP\nDCL TEMP[0..1]\n{body}\n  9: END\n");
     assert_eq!(fault(Chip::Gk104, &Source::tgsi(&tgsi("  0: MOVE TEMP[0], TEMP[1]"))), Fault::Input);
-    assert_eq!(fault(Chip::Gk104, &Source::tgsi("VERT\n  0: END\n")), Fault::Unsupported);
-    let vertex = "shader: MESA_SHADER_VERTEX\ndecl_function main (0 params)\n\nimpl main {\nblock block_0:\nblock block_1:\n}\n";
-    assert_eq!(fault(Chip::Gk104, &Source::nir(vertex)), Fault::Unsupported);
+    let stencil = "FRAG\nDCL IN[0], GENERIC[0], CONSTANT\nDCL OUT[0], STENCIL\n  0: MOV OUT[0].y, IN[0].xxxx\n  1: END\n";
+    assert_eq!(fault(Chip::Gk104, &Source::tgsi(stencil)), Fault::Unsupported);
+    let mesh = "shader: MESA_SHADER_MESH\ndecl_function main (0 params)\n\nimpl main {\nblock block_0:\nblock block_1:\n}\n";
+    assert_eq!(fault(Chip::Gk104, &Source::nir(mesh)), Fault::Unsupported);
     assert_eq!(fault(Chip::Gk104, &Source::nir("what is this")), Fault::Input);
     let ir = "program\nkernel k() {\nb0:\n    add u32 %r1 %r0 0x1\n    exit\n}\n";
     let error = Compiler::new(Chip::Gf100).compile(&Source::ir(ir).with_name("k.ir")).expect_err("undefined");

@@ -127,6 +127,18 @@ fn nir(n: usize, open: &str, close: &str) -> String {
     )
 }
 
+/// NIR loops, each with a register that counts; the innermost reads them all.
+fn nir_counters(n: usize) -> String {
+    let each = |line: fn(usize) -> String| (1..=n).map(line).collect::<String>();
+    let decls = each(|k| format!("\tdecl_reg vec1 32 r{k}\n"));
+    let opened = each(|k| format!("\tr{k} = mov ssa_2\n\tloop {{\n\tif r{k} {{\n\tbreak\n\t}}\n"));
+    let read = each(|k| format!("\tr0 = iadd r0, r{k}\n"));
+    let closed = (1..=n).rev().map(|k| format!("\tr{k} = iadd r{k}, ssa_0\n\t}}\n")).collect::<String>();
+    nir(1, "@", "")
+        .replace("\tdecl_reg vec1 32 r0\n", &format!("\tdecl_reg vec1 32 r0\n{decls}"))
+        .replace('@', &format!("{opened}{read}{closed}"))
+}
+
 type Shape = fn(usize) -> String;
 
 const TGSI: &[(&str, Shape)] = &[
@@ -165,6 +177,7 @@ const NIR: &[(&str, Shape)] = &[
     ("NIR ifs", |n| nir(n, "\tif r0 {\n\tr0 = iadd r0, ssa_0\n", "\t}\n")),
     ("NIR ladders", |n| nir(n, "\tif r0 {\n\tr0 = iadd r0, ssa_0\n\t} else {\n", "\t}\n")),
     ("NIR loops", |n| nir(n, "\tloop {\n\tif r0 {\n\tbreak\n\t}\n\tr0 = iadd r0, ssa_0\n", "\t}\n")),
+    ("NIR counters in the innermost loop", nir_counters),
 ];
 
 fn compiled(language: Language, text: &str, chip: Chip, opt_level: OptLevel) {

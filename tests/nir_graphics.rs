@@ -1,7 +1,7 @@
 //! Graphics stages of NIR: what declarations, accesses and operations become, and what is refused.
 
 use nvir::compiler::{Compiler, Distances, Domain, Options, Source, Spacing, StageOptions, TessInfo};
-use nvir::ir::{Attribute, InterpMode, Program};
+use nvir::ir::{Attribute, Ext, InterpMode, Op, Program};
 use nvir::stage::{Semantic, Stage};
 use nvir::{Chip, OptLevel};
 
@@ -244,7 +244,7 @@ fn a_fragment_shader_leaves_its_results_in_registers() {
     let f = &p.funcs[p.entry];
     // The colour, without its third component; the mask; the depth, clamped.
     assert_eq!(f.result_regs, [0, 1, 3, 4, 5]);
-    assert_eq!(count(&p, "mov.sat f32"), 1);
+    assert_eq!(count(&p, "cvt.sat f32"), 1);
     assert_eq!(
         interface(&p).outputs.iter().map(|a| a.semantic).collect::<Vec<_>>(),
         [Semantic::Depth, Semantic::SampleMask, Semantic::Color(3)]
@@ -526,4 +526,21 @@ fn what_a_stage_does_not_have_is_refused_by_name() {
          \tintrinsic store_output (ssa_0, ssa_1) (base=0, wrmask=x, io location=4 slots=4)";
     assert!(error(&text("FRAGMENT", "", indexed)).contains("no index"));
     assert!(error("shader: MESA_SHADER_VERTEX\nimpl main {\n\tblock block_0:\n\tintrinsic store_output () (io location=NOWHERE slots=1)\n}").contains("NOWHERE"));
+}
+
+#[test]
+fn textures_give_the_components_that_are_read() {
+    let head = "decl_var uniform INTERP_MODE_NONE sampler2D s (0, 0, 0)";
+    let code = "\tvec4 32 ssa_1 = intrinsic load_frag_coord () ()\n\tvec2 32 ssa_2 = vec2 ssa_1.x, ssa_1.y\n\
+         \tvec4 32 ssa_3 = (float32)tex ssa_2 (coord), 0 (texture), 0 (sampler)\n\tvec2 32 ssa_4 = vec2 ssa_3.w, ssa_3.y\n\
+         \tintrinsic store_output (ssa_4, ssa_0) (base=0, wrmask=xy, component=0, src_type=float32, io location=4 slots=1)";
+    let text = text("FRAGMENT", head, code);
+    program(&text);
+    let p = compiler(StageOptions::default(), OptLevel::O3)
+        .optimised(&Source::nir(&text), &mut nvir::compiler::Report::new())
+        .expect("it compiles");
+    let f = &p.funcs[p.entry];
+    let texture = f.insts_in_order().map(|(_, i)| &f.insts[i]).find(|i| i.op == Op::Tex).expect("a texture");
+    let Some(Ext::Tex(t)) = texture.ext.as_deref() else { panic!("what it reads") };
+    assert_eq!((t.mask, texture.dsts.len()), (0b1010, 2));
 }

@@ -3,11 +3,14 @@
 use nvir::diag::Fault;
 use nvir::diag::line_column;
 use nvir::front::nir::alu::Base;
-use nvir::front::nir::ast::{ArrayIndex, DerefKind, Dest, Init, Literal, Node, Place, Shader, UnknownKind};
+use nvir::front::nir::ast::{
+    ArrayIndex, Attribute, DerefKind, Dest, Init, Literal, Node, Place, Shader, UnknownKind,
+};
 use nvir::front::nir::indices::Indices;
 use nvir::front::nir::intrinsics::Atomic;
+use nvir::front::nir::locations::Location;
 use nvir::front::nir::names::{
-    Access, Mode, Named, Rounding, Scope, Semantics, Set, Stage, TexOpcode, TexRole, ValueType,
+    Access, Interpolation, Mode, Named, Rounding, Scope, Semantics, Set, Stage, TexOpcode, TexRole, ValueType,
 };
 use nvir::front::nir::parse;
 use nvir::front::nir::types::Type;
@@ -191,12 +194,48 @@ fn indices(list: &str) -> Indices {
 }
 
 #[test]
+fn inputs_and_outputs_are_declared_with_places() {
+    let text = "shader: MESA_SHADER_GEOMETRY\ninvocations: 2\nvertices in: 4\nvertices out: 9\ninput primitive: UNKNOWN\n\
+         output primitive: LINE_STRIP\nactive_stream_mask: 0x3\n\
+         decl_var shader_in INTERP_MODE_NONE vec2[4] a (VARYING_SLOT_VAR3.zw, 1, 0)\n\
+         decl_var centroid shader_out INTERP_MODE_NOPERSPECTIVE highp vec4 b (VARYING_SLOT_POS.xyzw, 0, 0)\n\
+         decl_var patch shader_out INTERP_MODE_FLAT float c (65.w, 2, 0)\n\
+         decl_function main (0 params)\nimpl main {\n\tblock block_0:\n}\n";
+    let shader = parse(text).expect("valid");
+    let io: Vec<_> = shader.vars.iter().map(|v| v.io).collect();
+    let plain = Attribute { location: Some(35), component: 2, ..Attribute::default() };
+    let centroid = Attribute {
+        location: Some(0),
+        interpolation: Interpolation::NoPerspective,
+        centroid: true,
+        ..Attribute::default()
+    };
+    let patch = Attribute {
+        location: Some(65),
+        component: 3,
+        interpolation: Interpolation::Flat,
+        patch: true,
+        ..Attribute::default()
+    };
+    assert_eq!(io, [plain, centroid, patch]);
+    let said = shader.said.geometry.expect("geometry");
+    assert_eq!(
+        (said.invocations, said.vertices_in, said.vertices_out, said.output, said.streams),
+        (2, 4, 9, 3, 3)
+    );
+    let wrong = text.replace("LINE_STRIP", "LINE_STRIPE");
+    assert_eq!(error(&wrong).0, "unknown primitive `LINE_STRIPE`");
+}
+
+#[test]
 fn indices_have_types() {
     assert_eq!(indices(""), Indices::default());
-    assert_eq!(
-        indices("io location=4 slots=1, interp_mode=FLAT, xfb(component=0 buffer=1)"),
-        Indices::default()
+    let ix = indices(
+        "io location=4 slots=2 gs_streams(x=0 y=0 z=0 w=0) dualsrc, interp_mode=FLAT, xfb(component=0 buffer=1)",
     );
+    let location = Some(Location { number: 4, slots: 2, dual_source: true });
+    assert_eq!(ix, Indices { location, interpolation: Interpolation::Flat, ..Indices::default() });
+    assert_eq!(indices("io location=VARYING_SLOT_VAR2 slots=1").location.map(|l| l.number), Some(34));
     let ix = indices("base=-16, align_mul=4, align_offset=0, wrmask=xz /*5*/, access=coherent|volatile");
     assert_eq!((ix.base as i32, ix.align_mul, ix.write_mask), (-16, 4, Some(0b101)));
     assert_eq!(ix.access, indices("access=5").access);

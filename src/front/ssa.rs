@@ -684,6 +684,42 @@ mod tests {
     }
 
     #[test]
+    fn a_header_that_is_not_sealed_gets_no_parameter_of_what_its_loop_leaves_alone() {
+        let mut f = Function::new("f");
+        let mut ssa = Ssa::new();
+        let [x, y, z] = [(); 3].map(|()| ssa.var(Class::Gpr));
+        // The outer loop is the places 2 to 9, the inner one 4 to 7.
+        ssa.written_at(x, vec![1, 8]);
+        ssa.written_at(y, vec![1, 5]);
+        let [a, outer, inner, end, exit] = [(); 5].map(|()| f.new_block());
+        ssa.seal(&mut f, a);
+        let one = constant(&mut f, a, 1);
+        [x, y, z].into_iter().for_each(|v| ssa.write(a, v, one));
+        ssa.jump(&mut f, a, outer);
+        ssa.begin_loop(outer, 2, 9);
+        ssa.jump(&mut f, outer, inner);
+        ssa.begin_loop(inner, 4, 7);
+        let read = [x, y, z].map(|v| ssa.read(&mut f, inner, v));
+        // Of z it is not known where it is written.
+        assert_eq!(f.blocks[outer].params, [read[0]]);
+        assert_eq!(f.blocks[inner].params, [read[1], read[2]]);
+        let two = constant(&mut f, inner, 2);
+        ssa.write(inner, y, two);
+        let p = Builder::new(&mut f, inner).undef(Class::Pred);
+        ssa.branch(&mut f, inner, p, inner, end);
+        ssa.seal(&mut f, inner);
+        ssa.seal(&mut f, end);
+        ssa.write(end, x, two);
+        let p = Builder::new(&mut f, end).undef(Class::Pred);
+        ssa.branch(&mut f, end, p, outer, exit);
+        ssa.seal(&mut f, outer);
+        ssa.seal(&mut f, exit);
+        assert_eq!(ssa.read(&mut f, exit, z), read[2]);
+        ssa.finish(&mut f);
+        assert_eq!((f.blocks[outer].params.len(), f.blocks[inner].params.len()), (2, 1));
+    }
+
+    #[test]
     fn a_long_chain_of_blocks_does_not_overflow_the_stack() {
         let mut f = Function::new("f");
         let mut ssa = Ssa::new();

@@ -8,7 +8,8 @@
 //! What has an effect is alive, and so is every definition that something alive reads. Block parameters are alive
 //! like other values, so a variable that only feeds itself around a loop goes, with its arguments on the edges.
 //! Because uses are only what `for_uses` reports, an address that was folded away leaves nothing behind. An atomic stays,
-//! but a result that nobody reads is taken from it: it needs no register, and the chip need not send it back.
+//! but a result that nobody reads is taken from it: it needs no register, and the chip need not send it back. Texture operations
+//! give the components that are read only.
 //!
 //! Of integers of 64 bits the low word may be all that is read, as where a sum of extended indices is truncated again. Operations
 //! whose low word comes from low words are then made in 32 bits, and a carry that nobody reads is not made at all:
@@ -91,6 +92,8 @@ fn trim(
         *removed += 1;
         values[inst.dsts[1]].def = Def::None;
         narrow(inst);
+    } else if read && narrow_texel(inst, values, live) {
+        *removed += 1;
     } else if let [_, .., last] = inst.dsts[..]
         && values[last].class == Class::Carry
         && !live[last]
@@ -99,6 +102,31 @@ fn trim(
         values[last].def = Def::None;
         inst.dsts.pop();
     }
+    true
+}
+
+/// Takes from a texture operation the components that nobody reads; false if there are none.
+fn narrow_texel(inst: &mut Inst, values: &mut PrimaryMap<ValueId, ValueData>, live: &Live) -> bool {
+    let Some(Ext::Tex(t)) = inst.ext.as_deref_mut() else { return false };
+    let texels =
+        matches!(t.op, TexOp::Sample | TexOp::Bias | TexOp::Lod | TexOp::Grad | TexOp::Fetch | TexOp::Gather);
+    let one_each = inst.dsts.len() == t.mask.count_ones() as usize;
+    if !texels || !one_each || inst.dsts.iter().all(|&d| live[d]) {
+        return false;
+    }
+    let all = t.mask;
+    let bits = (0..8).map(|n| 1u8 << n).filter(|bit| all & bit != 0);
+    let dsts = std::mem::take(&mut inst.dsts);
+    let mut mask = 0;
+    for (&d, bit) in dsts.iter().zip(bits) {
+        if live[d] {
+            mask |= bit;
+            inst.dsts.push(d);
+        } else {
+            values[d].def = Def::None;
+        }
+    }
+    t.mask = mask;
     true
 }
 

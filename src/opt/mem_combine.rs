@@ -16,6 +16,7 @@
 use super::{Ctx, Stage};
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
 use crate::analysis::known_bits::KnownBits;
+use crate::chip::Chip;
 use crate::ir::*;
 use crate::select;
 use arrayvec::ArrayVec;
@@ -238,8 +239,8 @@ impl Combiner<'_, '_> {
         let new = &f.insts[newest.inst];
         let m = new.mem.as_ref()?;
         let width = access_bytes(new);
-        // No access is wider than 128 bits; the constant cache gives 64 at most.
-        if width > if m.space == Space::Const { 4 } else { 8 } {
+        // No access is wider than 128 bits; Kepler's constant cache gives 64 at most.
+        if width > if m.space == Space::Const && self.ctx.chip != Chip::Gf100 { 4 } else { 8 } {
             return None;
         }
         for (k, o) in rest.iter().enumerate().rev() {

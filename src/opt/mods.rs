@@ -4,7 +4,7 @@
 //! neg f32 %r1 %r0
 //! add f32 %r2 %r1 %r3         ->  add f32 %r2 -%r0 %r3
 //! mul f32 %r4 %r2 %r2
-//! mov.sat f32 %r5 %r4         ->  mul.sat f32 %r4 %r2 %r2 ; mov u32 %r5 %r4
+//! cvt.sat f32 f32 %r5 %r4     ->  mul.sat f32 %r4 %r2 %r2 ; mov u32 %r5 %r4
 //! not u32 %r6 %r0
 //! and u32 %r7 %r6 %r1         ->  and u32 %r7 ~%r0 %r1
 //! max f32 %r4 %r3 -1.0
@@ -220,7 +220,7 @@ fn negated(f: &Function, i: InstId) -> Option<(InstId, Inst)> {
 /// For a saturating copy: its operand, which nobody else may read, the operand's producer, and what that becomes.
 fn saturated(f: &Function, i: InstId) -> Option<(ValueId, InstId, Inst)> {
     let inst = &f.insts[i];
-    let copies = matches!(inst.op, Op::Mov | Op::Cvt) && inst.ty == Type::F32 && inst.sty == Type::F32;
+    let copies = inst.op == Op::Cvt && inst.ty == Type::F32 && inst.sty == Type::F32;
     if !inst.sat || !copies || inst.aux != Aux::None || !inst.srcs[0].is_plain_val() || inst.guard.is_some() {
         return None;
     }

@@ -317,6 +317,8 @@ impl<'a> Colour<'a> {
         let first = end.next_multiple_of(align);
         let bases = || (first..file.n).step_by(align).chain((0..first.min(file.n)).step_by(align));
         let apart = |at: usize| (0..window.len()).all(|k| !keep_out.has((at + k) as u8));
+        let in_use = |at: usize| (0..window.len()).all(|k| file.used.has((at + k) as u8));
+        let base = base.or_else(|| bases().find(|&at| in_use(at) && apart(at) && fits(file, at)));
         let base = base.or_else(|| bases().find(|&at| apart(at) && fits(file, at)));
         let base = base.or_else(|| bases().find(|&at| fits(file, at)))?;
         for k in (0..window.len()).filter(|&k| k != place) {

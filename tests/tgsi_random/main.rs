@@ -16,6 +16,7 @@ mod generate;
 mod memory;
 mod reduce;
 mod resources;
+mod stages;
 mod tables;
 
 use arbtest::arbtest;
@@ -132,7 +133,7 @@ fn check(u: &mut arbitrary::Unstructured<'_>) -> arbitrary::Result<()> {
 }
 
 /// The programs of `count` seeds from `first` on.
-fn check_many(first: u64, count: u64) {
+fn check_many(first: u64, count: u64, check: Check) {
     let threads = variable("NVIR_THREADS").unwrap_or(2) as usize;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let start = std::time::Instant::now();
@@ -150,8 +151,20 @@ fn check_many(first: u64, count: u64) {
     );
 }
 
+type Check = fn(&mut arbitrary::Unstructured<'_>) -> arbitrary::Result<()>;
+
 #[test]
 fn compiled_programs_compute_what_the_interpreter_computes() {
+    run(check, 31);
+}
+
+#[test]
+fn compiled_stages_compute_what_the_interpreter_computes() {
+    run(stages::check, 60);
+}
+
+/// Checks so many programs, or what the environment says.
+fn run(check: Check, short: u64) {
     /// Bytes that a program of the short run is made from.
     const SIZE: u64 = 1600;
     let seed = std::env::var("NVIR_FUZZ_SEED").ok();
@@ -161,11 +174,11 @@ fn compiled_programs_compute_what_the_interpreter_computes() {
             arbtest(check).seed(seed).budget_ms(6_000).minimize().run();
         }
         (Some(seed), _) => arbtest(check).seed(seed).run(),
-        (_, Some(count)) => check_many(variable("NVIR_FIRST").unwrap_or(1), count),
+        (_, Some(count)) => check_many(variable("NVIR_FIRST").unwrap_or(1), count, check),
         _ if std::env::var_os("NVIR_FUZZ_SECONDS").is_some() => {
             arbtest(check).size_min(1 << 10).size_max(1 << 14).budget_ms(budget(2)).run();
         }
-        _ => (1..=31).for_each(|n| arbtest(check).seed(n << 32 | SIZE).run()),
+        _ => (1..=short).for_each(|n| arbtest(check).seed(n << 32 | SIZE).run()),
     }
 }
 

@@ -34,7 +34,8 @@ fn is_of_stage(sv: Sv) -> bool {
 }
 
 pub fn run(f: &mut Function, abi: &Abi, interface: &Interface) {
-    let cx = Cx { abi, interface };
+    let coordinates = tess_coordinates(f);
+    let cx = Cx { abi, interface, coordinates };
     expand(f, concerns, |b, i| {
         let (Aux::Sv(sv), Some(&d)) = (i.aux, i.dsts.first()) else { return false };
         let Some(value) = cx.value(b, sv) else { return false };
@@ -46,6 +47,8 @@ pub fn run(f: &mut Function, abi: &Abi, interface: &Interface) {
 struct Cx<'a> {
     abi: &'a Abi,
     interface: &'a Interface,
+    /// Where the vertex lies in its patch, x and y, where a program asks for it.
+    coordinates: Option<[ValueId; 2]>,
 }
 
 fn place(space: Space, semantic: Semantic, component: u32) -> MemRef {
@@ -75,11 +78,11 @@ impl Cx<'_> {
                 let word = b.sv(Sv::PrimType);
                 b.op2(Op::Ext, Type::U32, word, 0x808u32).into()
             }
-            Sv::TessCoordX => tess_coord(b, 0).into(),
-            Sv::TessCoordY => tess_coord(b, 1).into(),
+            Sv::TessCoordX => self.coordinates?[0].into(),
+            Sv::TessCoordY => self.coordinates?[1].into(),
             // The third one of triangles is what the others leave of 1.
             Sv::TessCoordZ if self.interface.properties.tess_domain == 1 => {
-                let (x, y) = (tess_coord(b, 0), tess_coord(b, 1));
+                let [x, y] = self.coordinates?;
                 let both = b.add(Type::F32, x, y);
                 b.op2(Op::Sub, Type::F32, Src::f32(1.0), both).into()
             }
@@ -135,9 +138,21 @@ fn pixel(b: &mut Builder<'_>, what: PixelOp) -> ValueId {
     b.value(Inst::new(Op::Pixel, Type::U32).with_aux(Aux::Pixel(what)))
 }
 
-/// The tessellator leaves a vertex's coordinates among the outputs of its lane.
-fn tess_coord(b: &mut Builder<'_>, component: u32) -> ValueId {
-    let mut at = place(Space::Output, Semantic::TessCoord, component);
-    at.index = Some(b.sv(Sv::Laneid));
-    b.ld(Type::U32, at)[0]
+/// The tessellator leaves a vertex's coordinates among the outputs of its lane. They are loaded once, at the entry.
+fn tess_coordinates(f: &mut Function) -> Option<[ValueId; 2]> {
+    let wanted = |i: &Inst| matches!(i.aux, Aux::Sv(Sv::TessCoordX | Sv::TessCoordY | Sv::TessCoordZ));
+    if !f.insts_in_order().any(|(_, i)| f.insts[i].op == Op::Rdsv && wanted(&f.insts[i])) {
+        return None;
+    }
+    let entry = f.entry();
+    let body = std::mem::take(&mut f.blocks[entry].body);
+    let mut b = Builder::new(f, entry);
+    let lane = b.sv(Sv::Laneid);
+    let coordinates = [0, 1].map(|component| {
+        let mut at = place(Space::Output, Semantic::TessCoord, component);
+        at.index = Some(lane);
+        b.ld(Type::U32, at)[0]
+    });
+    f.blocks[entry].body.extend(body);
+    Some(coordinates)
 }

@@ -237,7 +237,7 @@ impl Group<'_> {
                 Meaning::Color(n) => f.colors[usize::from(n)] = *values,
                 // Depth buffers hold 0 to 1.
                 Meaning::Depth => {
-                    f.depth = values[2].map(|z| f32::from_bits(z).max(0.0).min(1.0).to_bits());
+                    f.depth = values[2].map(super::alu::saturated);
                 }
                 Meaning::SampleMask => f.sample_mask = values[0],
                 _ => {}

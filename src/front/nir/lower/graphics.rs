@@ -141,7 +141,7 @@ impl<'a> Lower<'a, '_> {
             let var = self.output_var(semantic, c);
             let mut v = self.read_kept(var);
             if semantic == Semantic::Depth {
-                let mut clamp = Inst::new(Op::Mov, Type::F32).src(v);
+                let mut clamp = Inst::new(Op::Cvt, Type::F32).src(v);
                 clamp.sat = true;
                 v = self.e.b.value(clamp);
             }

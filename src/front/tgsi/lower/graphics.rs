@@ -300,9 +300,7 @@ impl Body<'_> {
                 let Some(reg) = reg.filter(|r| wanted && results.iter().all(|x| x.0 != *r)) else { continue };
                 let mut v = self.read_var(File::Out, n, c.into());
                 if depth {
-                    let mut clamp = IrInst::new(Op::Mov, Type::F32).src(v);
-                    clamp.sat = true;
-                    v = self.b().value(clamp);
+                    v = self.saturate(v);
                 }
                 results.push((reg, v));
             }
@@ -360,9 +358,7 @@ impl Body<'_> {
         for c in dst.comps() {
             let mut v = make(self, c)?;
             if inst.saturate {
-                let mut clamp = IrInst::new(Op::Mov, Type::F32).src(v);
-                clamp.sat = true;
-                v = self.b().value(clamp);
+                v = self.saturate(v);
             }
             made.push((c, v));
         }
