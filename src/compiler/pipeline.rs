@@ -111,8 +111,8 @@ impl<'a> Compile<'a> {
         Ok(Shader {
             chip,
             entry_name: program.funcs[program.entry].name.clone(),
-            // A thread has one register at least.
-            gprs: alloc.gprs.max(1),
+            // A thread has one register at least, and those of its results.
+            gprs: alloc.gprs.max(interface.map_or(0, |i| stage::result_registers(chip, i))).max(1),
             local_bytes: alloc.local_bytes,
             stack_bytes: crs::bytes(crs::depth(&code)),
             shared_bytes: program.shared_bytes,

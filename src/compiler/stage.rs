@@ -7,7 +7,7 @@ use crate::chip::Chip;
 use crate::front::graphics::result_register;
 use crate::image::fixup::{DefaultColor, Fixup};
 use crate::image::stage::{Attribute as What, Graphics, Place, Slot};
-use crate::ir::{Aux, Inst, Interface, InterpMode, MemRef, Op, Program, Space, Type};
+use crate::ir::{Attribute, Aux, Inst, Interface, InterpMode, MemRef, Op, Program, Space, Type};
 use crate::isa::header::{Header, Interpolation, Topology};
 use crate::stage::{Semantic, Stage};
 
@@ -32,6 +32,23 @@ pub fn graphics(
     slots(&mut g, chip, interface);
     driver(&mut g, interface);
     g
+}
+
+/// Registers that a thread has at least: the machine takes all four components of each colour at the end, written or not.
+pub fn result_registers(chip: Chip, interface: &Interface) -> u32 {
+    if interface.stage != Stage::Fragment {
+        return 0;
+    }
+    let mut end = 0;
+    let mut result = |semantic, component| {
+        end = end.max(result_register(interface, chip, semantic, component).map_or(0, |r| u32::from(r) + 1));
+    };
+    for a in &interface.outputs {
+        result(a.semantic, if matches!(a.semantic, Semantic::Color(_)) { 3 } else { 0 });
+    }
+    let any = |a: &Attribute| matches!(a.semantic, Semantic::Color(_) | Semantic::Depth);
+    // Without a colour and a depth the header declares one colour.
+    if interface.outputs.iter().any(any) { end } else { end.max(4) }
 }
 
 struct Declare<'a> {

@@ -32,7 +32,7 @@ pub struct Shader {
     pub code: Vec<u64>,
     /// Source locations: (address of an instruction, where it comes from), ascending; holds until the next one.
     pub lines: Vec<(u32, Loc)>,
-    /// General registers a thread needs: the highest number used, plus one.
+    /// General registers a thread needs: the highest number used, plus one; all components of a fragment shader's colours count.
     pub gprs: u32,
     /// Bytes of local memory of a thread.
     pub local_bytes: u32,

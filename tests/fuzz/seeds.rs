@@ -1,9 +1,10 @@
 //! What mutants are made from: the project's own kernels, tests and known words, and a folder of more.
 
-use nvir::compiler::{Compiler, Language, Source};
+use nvir::compiler::{Compiler, Language, Options, Source, StageOptions};
 use nvir::fixture::format::Fixture;
 use nvir::fixture::run::Loaded;
 use nvir::image::cubin::Kernel;
+use nvir::image::stage::Graphics;
 use nvir::image::{cubin, listing};
 use nvir::input::walk;
 use nvir::{Chip, isa};
@@ -93,6 +94,11 @@ pub fn programs(ending: &str) -> Vec<Seed<String>> {
     all
 }
 
+/// What the fixture says of the stage where the text does not; most NIR of tessellation needs it.
+pub fn stage(fixture: &Fixture) -> StageOptions {
+    fixture.stage_options(StageOptions::default()).unwrap_or_default()
+}
+
 /// IR: the cases of the passes' tests, and what the front-end makes of TGSI.
 pub fn ir() -> Vec<Seed<String>> {
     let mut all = Vec::new();
@@ -115,7 +121,8 @@ pub fn ir() -> Vec<Seed<String>> {
         for seed in programs(ending) {
             let entry = seed.fixture.kernel.as_ref().map(|k| k.to_string());
             let source = Source { language, text: &seed.data, entry: entry.as_deref(), name: "seed" };
-            if let Ok(p) = Compiler::new(Chip::Gk110).front(&source) {
+            let options = Options { stage: stage(&seed.fixture), ..Options::default() };
+            if let Ok(p) = Compiler::new(Chip::Gk110).with_options(options).front(&source) {
                 let text = p.to_string();
                 if text.len() < LARGEST {
                     push(&text, Some(Fixture { kernel: None, ..seed.fixture }));
@@ -133,10 +140,15 @@ fn kernels() -> Vec<(Chip, Kernel, Option<Fixture>)> {
         for (n, seed) in programs(ending).into_iter().enumerate() {
             let chip = Chip::ALL[n % 3];
             let source = Source { language, text: &seed.data, entry: None, name: "seed" };
-            let Ok(image) = Compiler::new(chip).compile(&source) else { continue };
+            let options = Options { stage: stage(&seed.fixture), ..Options::default() };
+            let compiler = Compiler::new(chip).with_options(options);
+            let Ok(image) = compiler.compile(&source) else { continue };
             let kernel = image.kernel();
             if kernel.code.len() < 1000 {
-                let fixture = Fixture { kernel: None, ..seed.fixture };
+                // Machine code of a graphics stage says nothing of its header.
+                let words = |g: &Graphics| g.header.encode().map(|w| format!("{w:08x}")).join(" ");
+                let header = image.stage.as_deref().map(words);
+                let fixture = Fixture { kernel: None, header, ..seed.fixture };
                 all.push((chip, kernel, Some(fixture)));
             }
         }

@@ -11,6 +11,14 @@ fn nvir(arguments: &[&str]) -> (Option<i32>, String, String) {
     (ran.status.code(), text(ran.stdout), text(ran.stderr))
 }
 
+/// Fixtures in a folder itself: those of graphics stages lie in one below.
+fn kernels(folder: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let entries = std::fs::read_dir(root.join(folder)).expect("part of the project");
+    let names = entries.map(|e| format!("{folder}/{}", e.expect("readable").file_name().to_string_lossy()));
+    names.filter(|n| n.ends_with(".toml") || n.ends_with(".json")).collect()
+}
+
 /// The last line counts.
 fn last(out: &str) -> &str {
     out.lines().last().unwrap_or("")
@@ -19,12 +27,24 @@ fn last(out: &str) -> &str {
 #[test]
 fn every_fixture_gives_through_the_driver_what_it_gives_in_the_emulator() {
     for folder in ["tgsi", "nir-fixtures"] {
-        let (_, emulator, _) = nvir(&["test", "-q", folder]);
-        let (code, driver, _) = nvir(&["test", "-q", "--device", "virtual", folder]);
+        let files = kernels(folder);
+        let with = |arguments: &[&str]| {
+            nvir(&arguments.iter().copied().chain(files.iter().map(String::as_str)).collect::<Vec<_>>())
+        };
+        let (_, emulator, _) = with(&["test", "-q"]);
+        let (code, driver, _) = with(&["test", "-q", "--device", "virtual"]);
         assert_eq!(code, Some(0), "{driver}");
         assert_eq!(last(&driver), last(&emulator));
         assert!(last(&driver).contains(" 0 failed") && !last(&driver).starts_with("0 "), "{driver}");
     }
+}
+
+/// The driver launches kernels, and draws nothing.
+#[test]
+fn graphics_stages_are_skipped_on_a_device() {
+    let (code, out, _) = nvir(&["test", "-q", "--device", "virtual", "tgsi/graphics"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(last(&out).starts_with("0 passed, 0 failed, ") && !last(&out).contains(" 0 skipped"), "{out}");
 }
 
 #[test]
