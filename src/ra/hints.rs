@@ -93,7 +93,8 @@ impl Hints {
             }
         }
         h.results(f, &results);
-        if !h.windows.is_empty() || !f.result_regs.is_empty() {
+        let float = |v: &ValueId| f.def_inst(*v).is_some_and(|i| i.ty == Type::F32);
+        if !f.result_regs.is_empty() || h.windows.iter().flat_map(|w| w.iter()).any(float) {
             h.chains(f, cfg);
         }
         h.bases = vec![NONE; h.windows.len()];

@@ -124,7 +124,8 @@ impl Colour<'_> {
         let number = w.iter().find_map(|&v| self.hints.seat(v)).map_or(u32::MAX - 1, |s| s.window);
         let wishes: ArrayVec<u8, 4> = w.iter().map(|&v| self.wish(v)).collect();
         // Of those without a wish, the places that they will have in the windows that read them, and these windows' alignment.
-        let seats: ArrayVec<(u8, u8), 4> = w.iter().map(|&v| self.seat_in(v)).collect();
+        let written = if kind == Kind::Written { w.as_slice() } else { &[] };
+        let seats: ArrayVec<(u8, u8), 4> = written.iter().map(|&v| self.seat_in(v)).collect();
         let keep_out: ArrayVec<Mask, 4> = match kind {
             Kind::Written if !self.results.is_empty() => {
                 w.iter().map(|&v| self.results.keep_out(v)).collect()
@@ -158,8 +159,9 @@ impl Colour<'_> {
                 }
                 cost += if wishes[k] != NONE && wishes[k] != r { WISH } else { 0 };
                 cost += if kind == Kind::Written && !self.gprs.used.has(r) { NEW } else { 0 };
-                let (place, align) = seats[k];
-                let astray = kind == Kind::Written && wishes[k] == NONE && r % align != place % align;
+                let astray = seats
+                    .get(k)
+                    .is_some_and(|&(place, align)| wishes[k] == NONE && r % align != place % align);
                 cost += if astray { WISH } else { 0 };
                 cost += if self.gprs.kept_for_other(r, number) { WISH } else { 0 };
                 cost += if keep_out.get(k).is_some_and(|m| m.has(r)) { WISH } else { 0 };

@@ -31,6 +31,9 @@ impl Registers {
     /// Reads declarations, properties and code; all declarations that make no sense are reported.
     pub fn new(ast: &Program) -> Result<Registers, Diagnostics> {
         let mut r = Registers { interface: Interface::new(stage(ast)), ..Registers::default() };
+        if !r.interface.stage.is_graphics() {
+            return Ok(r);
+        }
         let mut diags = Diagnostics::default();
         for d in &ast.decls {
             if let Err(e) = r.declare(d) {
