@@ -120,6 +120,17 @@ fn barrier(count: u8, loc: Loc) -> Line {
     Line::new(MInst::new(Op::Texdepbar).arg(Operand::imm(count.into())), loc)
 }
 
+/// Adds a state to one that may not be there yet; whether that is more.
+fn joined(slot: &mut Option<Outstanding>, state: &Outstanding) -> bool {
+    match slot {
+        None => {
+            *slot = Some(state.clone());
+            true
+        }
+        Some(s) => s.join(state),
+    }
+}
+
 /// What is outstanding at the start of each block that control reaches.
 fn solve(code: &Code) -> Vec<Option<Outstanding>> {
     let target = |l: &Line| match l.inst.operands.first() {
@@ -128,8 +139,10 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
     };
     // Where lanes that leave by `.S`, BRK or CONT may go on.
     let pushes = |op| matches!(op, Op::Ssy | Op::Pbk | Op::Pcnt);
-    let meeting: Vec<usize> =
+    let mut meeting: Vec<usize> =
         code.blocks.iter().flat_map(|b| &b.tail).filter(|l| pushes(l.inst.op)).filter_map(target).collect();
+    meeting.sort_unstable();
+    meeting.dedup();
     let mut entry: Vec<Option<Outstanding>> = vec![None; code.blocks.len()];
     let mut work: Vec<usize> = Vec::new();
     // Functions begin with nothing outstanding.
@@ -140,34 +153,32 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
             work.push(start);
         }
     }
+    // What lanes leave with, from anywhere.
+    let mut left: Option<Outstanding> = None;
     while let Some(n) = work.pop() {
         let Some(mut state) = entry[n].clone() else { continue };
         let block = &code.blocks[n];
         state.run(&block.body, |_, _| {});
         state.run(&block.tail, |_, _| {});
-        let mut flow = |to: usize| {
-            let Some(slot) = entry.get_mut(to) else { return };
-            let more = match slot {
-                None => {
-                    *slot = Some(state.clone());
-                    true
-                }
-                Some(s) => s.join(&state),
-            };
-            if more {
+        let mut leaves = false;
+        let mut flow = |to: usize, state: &Outstanding| {
+            if entry.get_mut(to).is_some_and(|slot| joined(slot, state)) {
                 work.push(to);
             }
         };
         if block.falls {
-            flow(n + 1);
+            flow(n + 1, &state);
         }
         for l in &block.tail {
             match l.inst.op {
-                Op::Bra => target(l).into_iter().for_each(&mut flow),
-                Op::Brk | Op::Cont => meeting.iter().copied().for_each(&mut flow),
-                _ if l.inst.sync => meeting.iter().copied().for_each(&mut flow),
-                _ => {}
+                Op::Bra => target(l).into_iter().for_each(|to| flow(to, &state)),
+                Op::Brk | Op::Cont => leaves = true,
+                _ => leaves |= l.inst.sync,
             }
+        }
+        // To all of them only what is new: there are as many ways to leave as places to go on.
+        if leaves && joined(&mut left, &state) {
+            meeting.iter().for_each(|&to| flow(to, left.as_ref().unwrap_or(&state)));
         }
     }
     entry

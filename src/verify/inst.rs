@@ -216,6 +216,9 @@ impl Verifier<'_> {
         if m.space.is_attribute() && (m.order != Order::Weak || Types::SMALL.has(i.ty)) {
             return self.fail("attributes are words that nobody else sees");
         }
+        if m.space.is_attribute() && matches!(i.op, Op::Ld | Op::St) && m.align.bytes() < 4 {
+            return self.fail("attributes lie at multiples of 4: `align 4`");
+        }
         let fixed = m.base().is_empty() && m.index.is_none();
         for fact in [m.align, i.known] {
             if u64::from(fact.rest) >= 1 << fact.log2 {

@@ -3,6 +3,7 @@
 use super::stage::Register;
 use super::thread::Thread;
 use super::{Block, Trap};
+use crate::driver::constants::sample_position;
 use crate::emu::stage::{Quad, Triangle};
 use crate::front::tgsi::ast::*;
 use crate::stage::Semantic as Meaning;
@@ -38,6 +39,20 @@ pub fn place(quad: &Quad, lane: u32, offset: Option<[f64; 2]>) -> [f64; 2] {
     let [dx, dy] = offset.unwrap_or_default();
     let [x, y] = quad.at;
     [f64::from(x + (lane & 1)) + 0.5 + dx, f64::from(y + (lane >> 1)) + 0.5 + dy]
+}
+
+/// The offset of the sample that a quad runs for, or of the middle of those that are covered; `None`: the pixel's centre.
+pub fn centroid(samples: u32, quad: &Quad, lane: u32) -> Option<[f64; 2]> {
+    let offset = |sample| sample_position(samples, sample).map(|v| f64::from(v) - 0.5);
+    if let Some(sample) = quad.sample {
+        return Some(offset(sample));
+    }
+    let covered: Vec<u32> = (0..samples).filter(|&s| quad.cover[lane as usize] >> s & 1 != 0).collect();
+    if covered.is_empty() || covered.len() == samples as usize {
+        return None;
+    }
+    let mean = |c: usize| covered.iter().map(|&s| offset(s)[c]).sum::<f64>() / covered.len() as f64;
+    Some([mean(0), mean(1)])
 }
 
 /// Twice the signed area.

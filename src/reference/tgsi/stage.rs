@@ -8,6 +8,7 @@ use super::pixel::{self, Mode};
 use super::thread::{Thread, illegal};
 use super::{Block, Fault, Launch, Trap};
 use crate::diag::Span;
+use crate::driver::constants::sample_position;
 use crate::emu::stage::{
     Attributes, Emitted, Fragment, Output, PatchOutput, Primitive, Quad, Triangle, Work,
 };
@@ -22,6 +23,10 @@ pub struct Graphics<'a> {
     pub draw: [u32; 3],
     /// Colours without an interpolation of their own are flat.
     pub flat_shade: bool,
+    /// Samples of a pixel: 1, 2, 4 or 8.
+    pub samples: u32,
+    /// Inputs that are not flat are taken at the sample that a quad runs for.
+    pub per_sample: bool,
     /// User clip planes, for programs that write no clip distances.
     pub clip_planes: &'a [[f32; 4]],
 }
@@ -31,6 +36,8 @@ pub struct Graphics<'a> {
 pub(super) struct Register {
     pub meaning: Meaning,
     pub mode: Mode,
+    /// Where in the pixel an input is taken.
+    pub location: Location,
 }
 
 /// Components of a register; those that nothing was written to are absent.
@@ -75,7 +82,11 @@ fn registers(program: &Program, file: File) -> Vec<Option<Register>> {
                 all.resize(at + 1, None);
             }
             if all[at].is_none() {
-                all[at] = meaning.map(|meaning| Register { meaning, mode: Mode::of(d, meaning) });
+                all[at] = meaning.map(|meaning| Register {
+                    meaning,
+                    mode: Mode::of(d, meaning),
+                    location: d.location.unwrap_or(Location::Center),
+                });
             }
         }
     }
@@ -288,7 +299,9 @@ impl Thread<'_> {
             return Ok(missing(comp));
         }
         if let Some((triangle, quad)) = group.quad() {
-            let at = pixel::place(quad, self.id[0], None);
+            let middle = r.location == Location::Center && !group.given.per_sample;
+            let offset = if middle { None } else { pixel::centroid(group.given.samples, quad, self.id[0]) };
+            let at = pixel::place(quad, self.id[0], offset);
             return Ok(pixel::input(triangle, r, comp, at, group.given.flat_shade));
         }
         let Some(p) = group.primitive() else { return Ok(0) };
@@ -342,15 +355,15 @@ impl Thread<'_> {
                 PrimId => triangle.id,
                 HelperInvocation => truth(self.is_helper()),
                 SampleId => quad.sample.unwrap_or(0),
-                // One sample lies in the middle.
-                SamplePos => {
-                    if comp < 2 {
-                        0.5f32.to_bits()
-                    } else {
-                        0
-                    }
+                SamplePos if comp < 2 => {
+                    sample_position(given.samples, quad.sample.unwrap_or(0))[comp].to_bits()
                 }
-                SampleMask => quad.cover[self.id[0] as usize],
+                SamplePos => 0,
+                // Of the samples that the thread runs for.
+                SampleMask => {
+                    let own = quad.sample.map_or(u32::MAX, |s| 1u32.checked_shl(s).unwrap_or(0));
+                    quad.cover[self.id[0] as usize] & own
+                }
                 _ => return Err(no()),
             });
         }
@@ -431,8 +444,11 @@ impl Thread<'_> {
                 // OpenGL's least range of offsets.
                 Some([x(0)?.clamp(-0.5, 0.4375), x(1)?.clamp(-0.5, 0.4375)])
             }
-            // With one sample, it and the centroid are in the middle.
-            _ => None,
+            Opcode::INTERP_SAMPLE => {
+                let sample = self.operand32(block, inst, 1, 0)?;
+                Some(sample_position(group.given.samples, sample).map(|v| f64::from(v) - 0.5))
+            }
+            _ => pixel::centroid(group.given.samples, quad, self.id[0]),
         };
         let at = pixel::place(quad, self.id[0], offset);
         let register = self.register(group.inputs, &src.reg);
