@@ -82,7 +82,8 @@ fn a_colour_has_four_registers_even_if_one_component_is_written() {
 fn attributes_that_lie_between_words_are_refused() {
     let program = |align: &str| {
         let text = format!(
-            "program\nstage vert\noutput GENERIC[0] xyzw\n\nkernel main() {{\nb0:\n    mov u32 %r0 0x1\n    st u32 # o[0x8c align {align}] %r0\n    exit\n}}\n"
+            "program\nstage vert\noutput GENERIC[0] xyzw\n\nkernel main() {{\nb0:\n    \
+             mov u32 %r0 0x1\n    st u32 # o[0x8c align {align}] %r0\n    exit\n}}\n"
         );
         let program = parse::program(&text).unwrap_or_else(|d| panic!("{}\n{text}", d.message));
         verify::program(&program, Phase::Front).map_err(|v| v.to_string())
