@@ -94,3 +94,15 @@ fn attributes_that_lie_between_words_are_refused() {
         assert!(why.contains("attributes lie at multiples of 4"), "{why}");
     }
 }
+
+#[test]
+fn two_results_in_one_register_are_refused() {
+    let text = "program\nstage frag\noutput COLOR[0] xyzw\n\nkernel main() -> rrrr in 0 1 3 3 {\nb0:\n    mov u32 %r0 0x1\n    ret {%r0 %r0 %r0 %r0}\n}\n";
+    let verified = |text: &str| {
+        let program = parse::program(text).unwrap_or_else(|d| panic!("{}\n{text}", d.message));
+        verify::program(&program, Phase::Front).map_err(|v| v.to_string())
+    };
+    assert_eq!(verified(&text.replace("1 3 3", "1 2 3")), Ok(()));
+    let why = verified(text).expect_err("a register holds one of them");
+    assert!(why.contains("two results of the kernel have one register"), "{why}");
+}
