@@ -82,7 +82,8 @@ fn a_colour_has_four_registers_even_if_one_component_is_written() {
 fn attributes_that_lie_between_words_are_refused() {
     let program = |align: &str| {
         let text = format!(
-            "program\nstage vert\noutput GENERIC[0] xyzw\n\nkernel main() {{\nb0:\n    mov u32 %r0 0x1\n    st u32 # o[0x8c align {align}] %r0\n    exit\n}}\n"
+            "program\nstage vert\noutput GENERIC[0] xyzw\n\nkernel main() {{\nb0:\n    \
+             mov u32 %r0 0x1\n    st u32 # o[0x8c align {align}] %r0\n    exit\n}}\n"
         );
         let program = parse::program(&text).unwrap_or_else(|d| panic!("{}\n{text}", d.message));
         verify::program(&program, Phase::Front).map_err(|v| v.to_string())
@@ -92,4 +93,16 @@ fn attributes_that_lie_between_words_are_refused() {
         let why = program(align).expect_err("it is no word");
         assert!(why.contains("attributes lie at multiples of 4"), "{why}");
     }
+}
+
+#[test]
+fn two_results_in_one_register_are_refused() {
+    let text = "program\nstage frag\noutput COLOR[0] xyzw\n\nkernel main() -> rrrr in 0 1 3 3 {\nb0:\n    mov u32 %r0 0x1\n    ret {%r0 %r0 %r0 %r0}\n}\n";
+    let verified = |text: &str| {
+        let program = parse::program(text).unwrap_or_else(|d| panic!("{}\n{text}", d.message));
+        verify::program(&program, Phase::Front).map_err(|v| v.to_string())
+    };
+    assert_eq!(verified(&text.replace("1 3 3", "1 2 3")), Ok(()));
+    let why = verified(text).expect_err("a register holds one of them");
+    assert!(why.contains("two results of the kernel have one register"), "{why}");
 }

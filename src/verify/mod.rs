@@ -97,6 +97,10 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
         return Verifier { f: entry, rules, at: None }
             .fail("the kernel has parameters, or results without registers");
     }
+    let mut taken = [false; 256];
+    if entry.result_regs.iter().any(|&r| std::mem::replace(&mut taken[usize::from(r)], true)) {
+        return Verifier { f: entry, rules, at: None }.fail("two results of the kernel have one register");
+    }
     Ok(())
 }
 
