@@ -11,7 +11,7 @@ mod memory;
 mod view;
 
 use compiler::compiler::{Cancel, Language};
-use compiler::diag::{Diagnostic, Fault, Severity, line_column};
+use compiler::diag::{Diagnostic, Diagnostics, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
 use compiler::{Chip, CompileError, Compiler, InitRegs, OptLevel, Options, Shader, Source};
 use memory::{boxed, copied, free, given, place, text};
@@ -345,7 +345,15 @@ pub unsafe extern "C" fn nvir_compile(
         let Some(language) = self::language(language) else { return nvir_status::Usage };
         let source = Source { language, text: source, entry, name: name.unwrap_or("shader") };
         let cancel = Cancel { flag: None, deadline: compiler.time.map(|t| Instant::now() + t) };
-        match compiler.compiler.compile_until(&source, &cancel) {
+        let made = compiler.compiler.compile_until(&source, &cancel).and_then(|made| match &made.stage {
+            None => Ok(made),
+            // The header and what else their driver needs have no place in this interface.
+            Some(_) => {
+                let what = "the C interface has no graphics stages, only compute kernels";
+                Err(nvir::CompileError::from(Diagnostics::from(Diagnostic::unsupported(what))))
+            }
+        });
+        match made {
             Ok(made) => {
                 let name = view::c_string(&made.entry_name);
                 // SAFETY: the caller gives a place for a pointer, or null.
