@@ -350,7 +350,7 @@ pub unsafe extern "C" fn nvir_compile(
             // The header and what else their driver needs have no place in this interface.
             Some(_) => {
                 let what = "the C interface has no graphics stages, only compute kernels";
-                Err(nvir::CompileError::from(Diagnostics::from(Diagnostic::unsupported(what))))
+                Err(CompileError::from(Diagnostics::from(Diagnostic::unsupported(what))))
             }
         });
         match made {
