@@ -241,6 +241,9 @@ impl<'a> Colour<'a> {
 
     /// A register for a value whose chain ends in a window or a register that is wanted: that one, if it is free.
     fn in_chain(&mut self, v: ValueId, own: Option<Seat>, wanted: u8) -> Option<u8> {
+        if self.hints.chains_are_none() {
+            return None;
+        }
         let seat = match (own, self.hints.chain(v)) {
             (Some(seat), _) | (None, Chain::Seat(seat)) => seat,
             (None, Chain::Register(r)) if wanted == NONE => return self.gprs.open(r, None).then_some(r),
@@ -315,12 +318,14 @@ impl<'a> Colour<'a> {
             }
         }
         let first = end.next_multiple_of(align);
-        let bases = || (first..file.n).step_by(align).chain((0..first.min(file.n)).step_by(align));
+        let below = |end: usize| (first..end).step_by(align).chain((0..first.min(file.n)).step_by(align));
         let apart = |at: usize| (0..window.len()).all(|k| !keep_out.has((at + k) as u8));
+        // Beyond the last register in use, none is.
+        let used = file.used.end() as usize;
         let in_use = |at: usize| (0..window.len()).all(|k| file.used.has((at + k) as u8));
-        let base = base.or_else(|| bases().find(|&at| in_use(at) && apart(at) && fits(file, at)));
-        let base = base.or_else(|| bases().find(|&at| apart(at) && fits(file, at)));
-        let base = base.or_else(|| bases().find(|&at| fits(file, at)))?;
+        let base = base.or_else(|| below(used).find(|&at| in_use(at) && apart(at) && fits(file, at)));
+        let base = base.or_else(|| below(file.n).find(|&at| apart(at) && fits(file, at)));
+        let base = base.or_else(|| below(file.n).find(|&at| fits(file, at)))?;
         for k in (0..window.len()).filter(|&k| k != place) {
             file.keep((base + k) as u8, number);
         }

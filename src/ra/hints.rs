@@ -33,8 +33,6 @@ struct Node {
     seat: Seat,
     /// Of a root: the register that its web wants.
     wanted: u8,
-    /// Where the value's only reader puts its result: in a seat, or in a register.
-    chain: Chain,
 }
 
 /// Where the result of a chain of operations is wanted.
@@ -56,23 +54,21 @@ pub struct Hints {
     readers: Vec<InstId>,
     /// Windows whose readers have been coloured.
     passed: usize,
-    /// Where a window was begun by values of chains that end in it; [`NONE`] for none.
+    /// For each value, where its only reader puts its result; empty where there are no chains.
+    chains: Vec<Chain>,
+    /// Where a window was begun by values of chains that end in it; [`NONE`] for none. Empty where there are no chains.
     pub bases: Vec<u8>,
 }
 
 impl Hints {
     pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let lonely = |n: u32| Node {
-            parent: n,
-            seat: Seat { window: NO_WINDOW, place: 0 },
-            wanted: NONE,
-            chain: Chain::None,
-        };
+        let lonely = |n: u32| Node { parent: n, seat: Seat { window: NO_WINDOW, place: 0 }, wanted: NONE };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
             windows: Vec::new(),
             readers: Vec::new(),
             passed: 0,
+            chains: Vec::new(),
             bases: Vec::new(),
         };
         let mut results: Vec<ValueId> = Vec::new();
@@ -95,14 +91,15 @@ impl Hints {
         h.results(f, &results);
         let float = |v: &ValueId| f.def_inst(*v).is_some_and(|i| i.ty == Type::F32);
         if !f.result_regs.is_empty() || h.windows.iter().flat_map(|w| w.iter()).any(float) {
-            h.chains(f, cfg);
+            h.find_chains(f, cfg);
         }
-        h.bases = vec![NONE; h.windows.len()];
         h
     }
 
     /// Follows floats that are wanted somewhere back through the operations that make them.
-    fn chains(&mut self, f: &Function, cfg: &Cfg) {
+    fn find_chains(&mut self, f: &Function, cfg: &Cfg) {
+        self.chains = vec![Chain::None; f.values.len()];
+        self.bases = vec![NONE; self.windows.len()];
         let mut readers = vec![0u8; f.values.len()];
         let mut read = |v: ValueId| {
             let n = &mut readers[v.as_u32() as usize];
@@ -135,15 +132,20 @@ impl Hints {
                     _ => inst.srcs.iter().find_map(once),
                 };
                 if let Some(v) = before.filter(|&v| self.seat(v).is_none() && self.wanted(v) == NONE) {
-                    self.nodes[v.as_u32() as usize].chain = chain;
+                    self.chains[v.as_u32() as usize] = chain;
                 }
             }
         }
     }
 
+    /// Whether no value is part of a chain.
+    pub fn chains_are_none(&self) -> bool {
+        self.chains.is_empty()
+    }
+
     /// Where what is made of a value is wanted.
     pub fn chain(&self, v: ValueId) -> Chain {
-        self.nodes[v.as_u32() as usize].chain
+        self.chains.get(v.as_u32() as usize).copied().unwrap_or_default()
     }
 
     /// Results want the registers that they must be in, or else the first registers in order, as callers read them in windows;
