@@ -225,6 +225,15 @@ impl Compiler {
         self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| self.read(source))
     }
 
+    /// The names of a text's kernels, in its order: what [`Source::entry`] may say. None of IR, which has one kernel.
+    pub fn kernels(&self, source: &Source<'_>) -> Result<Vec<String>, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| match source.language {
+            Language::Tgsi => front::tgsi::kernels(source.text),
+            Language::Nir => front::nir::kernels(source.text),
+            Language::Ir => Ok(Vec::new()),
+        })
+    }
+
     /// Compiles a program whose IR is in its first phase, and valid.
     pub fn compile_program(&self, mut program: Program) -> Result<Shader, CompileError> {
         self.front_door(None, Cancel::NEVER, &mut Report::new(), |compile| {
