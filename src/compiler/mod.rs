@@ -34,6 +34,8 @@ mod pipeline;
 mod resources;
 mod stage;
 
+#[doc(hidden)]
+pub use crate::options::Seeded;
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;

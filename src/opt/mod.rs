@@ -32,9 +32,11 @@ pub mod mem_combine;
 pub mod mem_forward;
 pub mod mods;
 pub mod operand;
+mod seeded;
 pub mod sink;
 pub mod strength;
 pub mod subword;
+pub mod summary;
 pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
@@ -322,6 +324,8 @@ impl Session {
             Run::Program(run) => run(program, &mut ctx),
             Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| run(f, &mut ctx) | any),
         };
+        let seeded = options.debug.seeded.filter(|d| d.pass() == pass.name);
+        let changed = seeded.is_some_and(|d| seeded::apply(d, program)) | changed;
         if let Some(start) = start {
             let took = start.elapsed();
             match self.times.iter_mut().find(|(p, _)| *p == pass.name) {

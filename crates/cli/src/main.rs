@@ -7,9 +7,12 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod asm;
+mod bisect;
+mod check;
 mod common;
 mod compile;
 mod device;
+mod diff;
 mod disasm;
 mod gpu;
 mod header;
@@ -18,10 +21,13 @@ mod ir;
 mod isa;
 mod opt;
 mod out;
+mod passes;
+mod reduce;
 mod replay;
 mod run;
 mod stats;
 mod test;
+mod trial;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use out::Color;
@@ -56,6 +62,9 @@ enum Command {
     Compile(compile::Args),
     Opt(opt::Args),
     Asm(asm::Args),
+    Bisect(bisect::Args),
+    Check(check::Args),
+    Diff(diff::Args),
     Disasm(disasm::Args),
     Devices(device::Args),
     Gpu(gpu::Args),
@@ -63,6 +72,8 @@ enum Command {
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
+    Passes(passes::Args),
+    Reduce(reduce::Args),
     Replay(replay::Args),
     Run(run::Args),
     Test(test::Args),
@@ -91,6 +102,9 @@ fn main() -> ExitCode {
         Command::Compile(a) => compile::run(a),
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
+        Command::Bisect(a) => bisect::run(a),
+        Command::Check(a) => check::run(a),
+        Command::Diff(a) => diff::run(a),
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),
         Command::Gpu(a) => gpu::run(a),
@@ -98,6 +112,8 @@ fn main() -> ExitCode {
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
+        Command::Passes(a) => passes::run(a),
+        Command::Reduce(a) => reduce::run(a),
         Command::Replay(a) => replay::run(a),
         Command::Run(a) => run::run(a),
         Command::Test(a) => test::run(a),

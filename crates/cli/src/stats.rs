@@ -116,9 +116,8 @@ pub fn run(a: Args) -> ExitCode {
     let debug = DebugOptions { verify_each: a.verify_each, ..DebugOptions::default() };
     let stage = a.stage_info.unwrap_or(ASSUMED);
     let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, stage, debug, ..Options::default() };
-    let compiler = |max_gprs: Option<u32>| {
-        Compiler::new(a.target).with_options(Options { max_gprs, ..options.clone() })
-    };
+    let compiler =
+        |max_gprs: Option<u32>| Compiler::new(a.target).with_options(Options { max_gprs, ..options.clone() });
     let limits: Vec<Option<u32>> = match &a.sweep_gprs[..] {
         [] => vec![a.max_gprs],
         all => all.iter().copied().map(Some).collect(),
@@ -143,7 +142,9 @@ pub fn run(a: Args) -> ExitCode {
     let jobs: Vec<Job> = files
         .iter()
         .flat_map(|file| entries(file).into_iter().map(move |entry| (file, entry)))
-        .flat_map(|(file, entry)| limits.iter().map(move |&max_gprs| Job { file: file.clone(), entry: entry.clone(), max_gprs }))
+        .flat_map(|(file, entry)| {
+            limits.iter().map(move |&max_gprs| Job { file: file.clone(), entry: entry.clone(), max_gprs })
+        })
         .collect();
     let bar = common::progress(jobs.len());
     let rows = common::in_parallel(a.jobs, &jobs, |job| {
@@ -164,7 +165,8 @@ pub fn run(a: Args) -> ExitCode {
 fn kernels(file: &Path, compiler: &Compiler) -> Option<Vec<String>> {
     let bytes = input::read(file).ok()?;
     let text = input::text(&bytes).ok()?;
-    let names = compiler.kernels(&Source { language: Language::of(file)?, text, entry: None, name: "" }).ok()?;
+    let names =
+        compiler.kernels(&Source { language: Language::of(file)?, text, entry: None, name: "" }).ok()?;
     Some(names).filter(|n| !n.is_empty())
 }
 
@@ -230,12 +232,15 @@ fn values(rows: &[Row], chip: Chip) -> Vec<serde_json::Value> {
 /// A line of names, then a line for each row; names first, numbers in the order of their names.
 fn csv(rows: &[serde_json::Value]) -> String {
     const NAMES: [&str; 4] = ["input", "entry", "chip", "ok"];
-    let keys = rows.first().and_then(|r| r.as_object()).map(|r| r.keys().map(String::as_str).collect::<Vec<_>>());
+    let keys =
+        rows.first().and_then(|r| r.as_object()).map(|r| r.keys().map(String::as_str).collect::<Vec<_>>());
     let rest = keys.unwrap_or_default().into_iter().filter(|k| !NAMES.contains(k) && *k != "error");
     let columns: Vec<&str> = NAMES.into_iter().chain(rest).chain(["error"]).collect();
     let field = |value: &serde_json::Value| match value {
         serde_json::Value::Null => String::new(),
-        serde_json::Value::String(s) if s.contains([',', '"', '\n', '\r']) => format!("\"{}\"", s.replace('"', "\"\"")),
+        serde_json::Value::String(s) if s.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", s.replace('"', "\"\""))
+        }
         serde_json::Value::String(s) => s.clone(),
         other => other.to_string(),
     };

@@ -157,7 +157,8 @@ pub fn run(a: Args) -> ExitCode {
     out::stdout(text.as_bytes());
     let failed = report::Counts::of(&ran).failed;
     if let Some(path) = &a.junit {
-        let written = report::junit(&ran).and_then(|xml| std::fs::write(path, xml).map_err(|e| e.to_string()));
+        let written =
+            report::junit(&ran).and_then(|xml| std::fs::write(path, xml).map_err(|e| e.to_string()));
         if let Err(e) = written {
             return common::fault(format!("{}: {e}", path.display()));
         }

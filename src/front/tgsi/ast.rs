@@ -163,7 +163,8 @@ impl Program {
 
     /// The subroutines that nothing calls.
     fn uncalled(&self) -> Vec<u32> {
-        let calls = |(n, i): (usize, &Head)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ).then(|| self.partner[n]);
+        let calls =
+            |(n, i): (usize, &Head)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ).then(|| self.partner[n]);
         let called: FxHashSet<u32> = self.code.iter().enumerate().filter_map(calls).collect();
         self.subs().filter(|s| !called.contains(s)).collect()
     }

@@ -5,7 +5,7 @@
 
 use crate::common;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,7 +61,7 @@ pub struct How<'a> {
     pub worst: &'a [Limit],
 }
 
-/// A row's names: input, kernel, chip, register limit.
+/// A row's names: input, kernel; chip and register limit where a file has the same kernel for several.
 type Key = (String, String, String, u64);
 
 /// One input in both files.
@@ -80,6 +80,7 @@ pub fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
         (Ok(a), Ok(b)) => (a, b),
         (Err(code), _) | (_, Err(code)) => return code,
     };
+    let [a, b] = keyed([a, b]);
     let c = Comparison::of(a, b);
     let broken = c.broken_limits(how);
     let text = if how.json { c.json(&broken) } else { c.text(&broken) };
@@ -89,29 +90,45 @@ pub fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
     }
 }
 
-fn read(path: &Path) -> Result<BTreeMap<Key, Value>, ExitCode> {
+fn read(path: &Path) -> Result<Vec<Value>, ExitCode> {
     let fault = |why: String| common::fault(format!("{}: {why}", path.display()));
     let text = common::read_text(path)?;
-    let file: Value = serde_json::from_str(&text).map_err(|e| fault(e.to_string()))?;
-    let rows = file["rows"].as_array();
-    let rows = rows.ok_or_else(|| fault("no `rows`: it is not what `nvir stats --json` writes".into()))?;
+    let mut file: Value = serde_json::from_str(&text).map_err(|e| fault(e.to_string()))?;
     let schema = file["schema"].as_u64().unwrap_or(super::SCHEMA);
     if schema > super::SCHEMA {
-        return Err(fault(format!(
-            "schema {schema}: this program knows {} at most",
-            super::SCHEMA
-        )));
+        return Err(fault(format!("schema {schema}: this program knows {} at most", super::SCHEMA)));
     }
-    let mut all = BTreeMap::new();
-    for (n, row) in rows.iter().enumerate() {
-        let text = |key: &str| row[key].as_str().unwrap_or_default().to_string();
-        let key = (text("input"), text("entry"), text("chip"), row["max_gprs"].as_u64().unwrap_or(0));
-        if key.0.is_empty() {
-            return Err(fault(format!("row {n} has no `input`")));
-        }
-        all.insert(key, row.clone());
+    match file["rows"].take() {
+        Value::Array(rows) => match rows.iter().position(|r| !r["input"].is_string()) {
+            Some(n) => Err(fault(format!("row {n} has no `input`"))),
+            None => Ok(rows),
+        },
+        _ => Err(fault("no `rows`: it is not what `nvir stats --json` writes".into())),
     }
-    Ok(all)
+}
+
+/// The rows of both files by their names.
+fn keyed(files: [Vec<Value>; 2]) -> [BTreeMap<Key, Value>; 2] {
+    let name = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_string();
+    let key = |row: &Value| -> Key {
+        (name(row, "input"), name(row, "entry"), name(row, "chip"), row["max_gprs"].as_u64().unwrap_or(0))
+    };
+    let several = |same: &dyn Fn(&Key) -> Key| {
+        files.iter().any(|rows| {
+            let all: BTreeSet<Key> = rows.iter().map(key).collect();
+            all.iter().map(same).collect::<BTreeSet<Key>>().len() < all.len()
+        })
+    };
+    let (chips, limits) = (
+        several(&|k| (k.0.clone(), k.1.clone(), String::new(), k.3)),
+        several(&|k| (k.0.clone(), k.1.clone(), k.2.clone(), 0)),
+    );
+    files.map(|rows| {
+        let short = |(input, entry, chip, limit): Key| {
+            (input, entry, if chips { chip } else { String::new() }, if limits { limit } else { 0 })
+        };
+        rows.into_iter().map(|row| (short(key(&row)), row)).collect()
+    })
 }
 
 /// What two files have in common, and what not.
@@ -175,10 +192,6 @@ impl Comparison {
             only_before: 0,
             only_after: 0,
         };
-        let kernels = before.keys().chain(after.keys()).any(|k| !k.1.is_empty());
-        let chips: std::collections::BTreeSet<&String> =
-            before.keys().chain(after.keys()).map(|k| &k.2).collect();
-        let several_chips = chips.len() > 1;
         let root = common_folder(before.keys().chain(after.keys()).map(|k| k.0.as_str()));
         for (key, a) in before {
             let Some(b) = after.remove(&key) else {
@@ -187,11 +200,8 @@ impl Comparison {
             };
             let (input, entry, chip, limit) = key;
             let mut name = input.clone();
-            if kernels && !entry.is_empty() {
-                name += &format!(" {entry}");
-            }
-            if several_chips {
-                name += &format!(" {chip}");
+            for part in [entry, chip].iter().filter(|part| !part.is_empty()) {
+                name += &format!(" {part}");
             }
             if limit != 0 {
                 name += &format!(" ({limit} registers)");
@@ -212,15 +222,15 @@ impl Comparison {
 
     /// Values of a metric of each pair that has it.
     fn values(&self, metric: &'static str) -> impl Iterator<Item = (&Pair, f64, f64)> {
-        self.pairs.iter().filter_map(move |p| Some((p, p.before[metric].as_f64()?, p.after[metric].as_f64()?)))
+        self.pairs
+            .iter()
+            .filter_map(move |p| Some((p, p.before[metric].as_f64()?, p.after[metric].as_f64()?)))
     }
 
     fn summary(&self, metric: &'static str, more: bool, category: Option<&str>) -> Summary {
         let mut s = Summary::default();
-        for (p, a, b) in self.values(metric).filter(|(p, ..)| category.is_none_or(|c| p.category == c)) {
-            s.add(a, b, more);
-            let _ = p;
-        }
+        let wanted = self.values(metric).filter(|(p, ..)| category.is_none_or(|c| p.category == c));
+        wanted.for_each(|(_, a, b)| s.add(a, b, more));
         s
     }
 
@@ -240,7 +250,8 @@ impl Comparison {
         let mut broken = Vec::new();
         let applies = |limits: &[Limit], metric: &'static str| {
             let own = limits.iter().rev().find(|l| l.metric == Some(metric));
-            own.or_else(|| limits.iter().rev().find(|l| l.metric.is_none() && metric != TIME)).map(|l| l.percent)
+            own.or_else(|| limits.iter().rev().find(|l| l.metric.is_none() && metric != TIME))
+                .map(|l| l.percent)
         };
         for &(metric, more) in METRICS {
             if let Some(limit) = applies(how.mean, metric) {

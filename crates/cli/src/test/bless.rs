@@ -6,11 +6,11 @@
 use super::{Case, Ran};
 use crate::common;
 use crate::out::tell;
+use nvir::fixture::Fixture;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::{Data, Item, Test};
 use nvir::fixture::run::{Failure, Outcome};
 use nvir::fixture::values::Elem;
-use nvir::fixture::Fixture;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -70,7 +70,10 @@ impl Values {
             let Some((first, values)) = left.next() else { continue };
             for (place, bytes) in values {
                 if let Some((other, _)) = left.clone().find(|(_, v)| v.get(place) != Some(bytes)) {
-                    return refuse(&format!("{} and {} leave other values in {}", first.name, other.name, place.1));
+                    return refuse(&format!(
+                        "{} and {} leave other values in {}",
+                        first.name, other.name, place.1
+                    ));
                 }
                 let (elem, old) = match place.0 {
                     "buffers" => test.buffers.get(&place.1).map(|b| (b.ty, &b.expect)),
@@ -112,7 +115,8 @@ fn data(old: &Data, elem: Elem, bytes: &[u8], folder: &Path, json: bool) -> Resu
     let table = |key: &str, value: String| {
         if json { format!("{{ \"{key}\": {value} }}") } else { format!("{{ {key} = {value} }}") }
     };
-    let items = |size: usize| bytes.chunks(size).map(|b| b.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b)));
+    let items =
+        |size: usize| bytes.chunks(size).map(|b| b.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b)));
     let numbers = || items(elem.size()).map(|bits| elem.literal(bits));
     let list = |values: Vec<String>| format!("[{}]", values.join(", "));
     Ok(match old {
@@ -126,17 +130,14 @@ fn data(old: &Data, elem: Elem, bytes: &[u8], folder: &Path, json: bool) -> Resu
         }
         Data::Words(old) => {
             let null = |n: usize| old.get(n).is_some_and(Option::is_none);
-            let words = items(4).enumerate().map(|(n, w)| if null(n) { "null".into() } else { w.to_string() });
+            let words =
+                items(4).enumerate().map(|(n, w)| if null(n) { "null".into() } else { w.to_string() });
             table("words", list(words.collect()))
         }
         Data::Fill(_) => {
             let mut all = numbers();
             let first = all.next().unwrap_or_else(|| "0".into());
-            if all.all(|v| v == first) {
-                table("fill", first)
-            } else {
-                list(numbers().collect())
-            }
+            if all.all(|v| v == first) { table("fill", first) } else { list(numbers().collect()) }
         }
         Data::List(old) => {
             let null = |n: usize| matches!(old.get(n), Some(None));
@@ -154,7 +155,8 @@ fn data(old: &Data, elem: Elem, bytes: &[u8], folder: &Path, json: bool) -> Resu
 
 /// TOML with other values; comments and layout of everything else stay.
 fn in_toml(text: &str, changes: &BTreeMap<At, String>) -> Result<String, String> {
-    let mut document: toml_edit::DocumentMut = text.parse().map_err(|e: toml_edit::TomlError| e.to_string())?;
+    let mut document: toml_edit::DocumentMut =
+        text.parse().map_err(|e: toml_edit::TomlError| e.to_string())?;
     for ((test, kind, name), new) in changes {
         let new: toml_edit::Value = new.parse().map_err(|e: toml_edit::TomlError| e.to_string())?;
         let place = || format!("`tests.{kind}.{name}.expect` of test {test} is not where a table has it");
@@ -194,7 +196,8 @@ fn json_value(text: &str, path: &[&str]) -> Option<std::ops::Range<usize>> {
     let value = |at: usize| -> Option<std::ops::Range<usize>> {
         let rest = &text[at..];
         let start = at + (rest.len() - rest.trim_start().len());
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+        let mut values =
+            serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
         values.next()?.ok()?;
         Some(start..start + values.byte_offset())
     };

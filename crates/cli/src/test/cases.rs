@@ -77,7 +77,9 @@ impl Shard {
     }
 
     fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Option<Shard>, String> {
-        for (index, total, from) in [("TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", 0), ("CI_NODE_INDEX", "CI_NODE_TOTAL", 1)] {
+        for (index, total, from) in
+            [("TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", 0), ("CI_NODE_INDEX", "CI_NODE_TOTAL", 1)]
+        {
             if let (Some(k), Some(n)) = (get(index), get(total)) {
                 let wrong = || format!("{index}={k}, {total}={n}: no part of all tests");
                 let (k, n) = k.parse::<u64>().ok().zip(n.parse::<u64>().ok()).ok_or_else(wrong)?;
@@ -112,7 +114,8 @@ impl Seeded {
     pub fn from_environment() -> Seeded {
         let var = |name| std::env::var(name).ok().filter(|v| !v.is_empty());
         let flake = var("NVIR_TEST_SEED_FLAKE");
-        let flake = flake.and_then(|v| v.rsplit_once('=').map(|(text, file)| (text.to_string(), file.into())));
+        let flake =
+            flake.and_then(|v| v.rsplit_once('=').map(|(text, file)| (text.to_string(), file.into())));
         Seeded { failure: var("NVIR_TEST_SEED_FAILURE"), flake }
     }
 
@@ -161,10 +164,15 @@ mod tests {
             assert!(Shard::from_str(bad).is_err(), "{bad}");
         }
         let vars = |index: &'static str, total: &'static str, k: &'static str, n: &'static str| {
-            Shard::from_variables(move |v| (v == index).then_some(k).or((v == total).then_some(n)).map(str::to_string))
+            Shard::from_variables(move |v| {
+                (v == index).then_some(k).or((v == total).then_some(n)).map(str::to_string)
+            })
         };
         assert_eq!(vars("CI_NODE_INDEX", "CI_NODE_TOTAL", "1", "4"), Ok(Some(Shard { index: 0, total: 4 })));
-        assert_eq!(vars("TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "3", "4"), Ok(Some(Shard { index: 3, total: 4 })));
+        assert_eq!(
+            vars("TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "3", "4"),
+            Ok(Some(Shard { index: 3, total: 4 }))
+        );
         assert!(vars("CI_NODE_INDEX", "CI_NODE_TOTAL", "0", "4").is_err());
         assert!(vars("TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "4", "4").is_err());
         assert_eq!(vars("CI_NODE_INDEX", "OTHER", "1", "4"), Ok(None));

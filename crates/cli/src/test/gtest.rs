@@ -4,8 +4,8 @@
 //! and `/`, since `.`, `:`, `-` and spaces mean something in the protocol. Each test's line is written before it begins: who
 //! reads it knows which one crashed. Messages follow the verdict, where no reader takes brackets in them for one.
 
-use super::cases::Pattern;
 use super::Plan;
+use super::cases::Pattern;
 use crate::common;
 use crate::out::{self, tell};
 use nvir::Chip;
@@ -13,7 +13,7 @@ use nvir::fixture::format::Test;
 use nvir::fixture::run::{Loaded, Outcome, TestReport};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -49,8 +49,7 @@ impl Filter {
 /// A name that the protocol can carry.
 fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '/' { c } else { '_' };
-    let name: String = name.chars().map(plain).collect();
-    name.trim_matches('/').to_string()
+    name.chars().map(plain).collect()
 }
 
 /// A name that none before it had.
@@ -89,7 +88,8 @@ pub fn run(plan: &Plan<'_>, files: &[PathBuf]) -> ExitCode {
     let mut suites = BTreeSet::new();
     let mut tally = Tally::default();
     for file in files {
-        let suite = unique(plain(&file.with_extension("").to_string_lossy()), &mut suites);
+        let below = file.components().filter(|c| matches!(c, Component::Normal(_))).collect::<PathBuf>();
+        let suite = unique(plain(&below.with_extension("").to_string_lossy()), &mut suites);
         // A fixture without a test that is wanted is not even read, unless stars are about it.
         let named = filter.names.iter().any(|n| n.strip_prefix(&suite).is_some_and(|n| n.starts_with('.')));
         if filter.patterns.is_empty() && !named {

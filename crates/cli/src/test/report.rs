@@ -38,7 +38,10 @@ impl Counts {
 
 impl Ran {
     fn stem(&self) -> String {
-        self.file.file_stem().map_or_else(|| self.file.to_string_lossy(), |s| s.to_string_lossy()).into_owned()
+        self.file
+            .file_stem()
+            .map_or_else(|| self.file.to_string_lossy(), |s| s.to_string_lossy())
+            .into_owned()
     }
 }
 
