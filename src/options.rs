@@ -218,6 +218,8 @@ pub struct DebugOptions {
     pub print_after: Vec<String>,
     /// Put the time of each pass into the report.
     pub time_passes: bool,
+    /// Gather remarks: what was not done, and why.
+    pub remarks: bool,
     /// Keep every value that lives across basic blocks in local memory: what happens by itself to those that live longest
     /// where so many live across so many blocks that allocating registers would take too long.
     pub through_memory: bool,

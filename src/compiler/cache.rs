@@ -157,6 +157,7 @@ impl Hash {
             print_before: _,
             print_after: _,
             time_passes: _,
+            remarks: _,
             through_memory,
             seeded,
         } = debug;

@@ -31,6 +31,7 @@ mod cache;
 mod cancel;
 mod error;
 mod pipeline;
+mod remarks;
 mod resources;
 mod stage;
 
@@ -49,6 +50,7 @@ use crate::driver::Abi;
 use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::ir::{self, Phase, Program};
+use crate::remark::Remark;
 use crate::stage::Stage;
 use crate::{opt, verify};
 use pipeline::Compile;
@@ -211,6 +213,28 @@ impl Compiler {
             let uses = compile.optimise(&mut program)?;
             Ok(compile.generate(&mut program, uses)?)
         })
+    }
+
+    /// The same, with what passes did not do and why, in the order of the source, each once. Of a program that does not compile,
+    /// as far as it came.
+    pub fn compile_remarking(
+        &self,
+        source: &Source<'_>,
+        report: &mut Report,
+    ) -> (Result<Shader, CompileError>, Vec<Remark>) {
+        let mut remarks = Vec::new();
+        let mut options = self.options.clone();
+        options.debug.remarks = true;
+        let compiler = self.clone().with_options(options);
+        let result = compiler.front_door(Some(source), Cancel::NEVER, report, |compile| {
+            let mut program = compiler.read(source)?;
+            let result = compile.optimise(&mut program).and_then(|uses| compile.generate(&mut program, uses));
+            remarks = std::mem::take(&mut compile.session.remarks);
+            Ok(result?)
+        });
+        remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
+        remarks.dedup();
+        (result, remarks)
     }
 
     /// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.

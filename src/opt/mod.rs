@@ -41,10 +41,11 @@ pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::diag::closest;
+use crate::diag::{Loc, closest};
 use crate::ir::Phase;
 use crate::ir::{Function, Op, OpSet, Program};
 use crate::options::{BadOption, OptLevel, Options};
+use crate::remark::Remark;
 use crate::verify;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -203,6 +204,7 @@ pub struct Ctx<'a> {
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
+    remarks: &'a mut Vec<Remark>,
 }
 
 impl Ctx<'_> {
@@ -210,6 +212,13 @@ impl Ctx<'_> {
     pub fn note(&mut self, line: String) {
         log::debug!("{line}");
         self.notes.push(line);
+    }
+
+    /// Says what a pass did not do, and why, where that is wanted.
+    pub fn missed(&mut self, pass: &'static str, loc: Loc, message: impl FnOnce() -> String) {
+        if self.options.debug.remarks {
+            self.remarks.push(Remark { loc, pass, message: message() });
+        }
     }
 
     /// Adds to a counter of the report, if there will be one; by convention `pass: what`.
@@ -234,6 +243,8 @@ pub struct Session {
     stats: Vec<(&'static str, u64)>,
     /// IR listings that were asked for.
     pub text: String,
+    /// What was not done, if that was asked for.
+    pub remarks: Vec<Remark>,
 }
 
 /// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
@@ -319,6 +330,7 @@ impl Session {
             options,
             stats: &mut self.stats,
             notes: &mut notes,
+            remarks: &mut self.remarks,
         };
         let changed = match pass.run {
             Run::Program(run) => run(program, &mut ctx),

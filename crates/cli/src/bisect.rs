@@ -1,7 +1,7 @@
 //! `nvir bisect`: the pass run with which a failing test begins to fail.
 
 use crate::common;
-use crate::diff;
+use crate::diff::{self, PassRun};
 use crate::out::{Color, tell};
 use crate::run::How;
 use crate::trial::{self, Trial};
@@ -36,13 +36,10 @@ pub struct Args {
     json: bool,
 }
 
-/// A pass run, as the compiler's report names it.
+/// A pass run, and the kernel that it was of.
 struct Run {
-    pass: String,
-    stage: String,
     kernel: Option<String>,
-    before: String,
-    after: String,
+    run: PassRun,
 }
 
 /// What was found.
@@ -88,12 +85,7 @@ pub fn run(a: Args) -> ExitCode {
 
 /// The most pass runs that a kernel of the test takes.
 fn runs(trial: &Trial, settings: &Settings) -> u32 {
-    let reports = reports(trial, settings);
-    reports
-        .iter()
-        .map(|(_, text)| text.matches("\n; after ").count() + usize::from(text.starts_with("; after ")))
-        .max()
-        .unwrap_or(0) as u32
+    reports(trial, settings).iter().map(|(_, text)| diff::pass_runs(text).len()).max().unwrap_or(0) as u32
 }
 
 /// What the compiler prints of every kernel of the test.
@@ -113,25 +105,12 @@ fn reports(trial: &Trial, settings: &Settings) -> Vec<(Option<String>, String)> 
 /// The last of so many runs, of the first kernel that has as many and that it changed.
 fn last_run(trial: &Trial, settings: &Settings, number: u32) -> Option<Run> {
     let runs = reports(trial, settings).into_iter().filter_map(|(kernel, text)| {
-        let (rest, before) = sections(&text, "; before ").nth(number as usize - 1)?;
-        let (_, after) = sections(&text, "; after ").nth(number as usize - 1)?;
-        let (pass, stage) = rest.split_once(" (")?;
-        let stage = stage.trim_end_matches(')').to_string();
-        Some(Run { pass: pass.to_string(), stage, kernel, before, after })
+        let run = diff::pass_runs(&text).into_iter().nth(number as usize - 1)?;
+        Some(Run { kernel, run })
     });
     let mut runs: Vec<Run> = runs.collect();
-    let changed = runs.iter().position(|r| r.before != r.after).unwrap_or(0);
+    let changed = runs.iter().position(|r| r.run.before != r.run.after).unwrap_or(0);
     (changed < runs.len()).then(|| runs.swap_remove(changed))
-}
-
-/// The listings of a report that follow a line beginning with `mark`, with the rest of that line.
-fn sections<'t>(text: &'t str, mark: &'t str) -> impl Iterator<Item = (&'t str, String)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let begins: Vec<usize> = (0..lines.len()).filter(|&n| lines[n].starts_with(mark)).collect();
-    begins.into_iter().map(move |n| {
-        let body = lines[n + 1..].iter().take_while(|l| !l.starts_with(';'));
-        (&lines[n][mark.len()..], body.map(|l| format!("{l}\n")).collect())
-    })
 }
 
 /// What may have the defect where no pass has it, by what makes the test pass.
@@ -164,8 +143,12 @@ fn tell(a: &Args, trial: &Trial, found: &Found) -> ExitCode {
         "schema": 1, "fixture": a.fixture.to_string_lossy(), "test": test, "chip": trial.chip.name(), "opt": a.opt as u8,
         "failure": trial.why,
     });
-    let mut text =
-        format!("test `{test}` fails on {} at -O{}: {}\n", trial.chip, a.opt, trial.why.trim_end());
+    let mut text = format!(
+        "test `{test}` fails on {} at -O{}: {}\n",
+        trial.chip,
+        a.opt,
+        trial.why.lines().next().unwrap_or_default()
+    );
     match found {
         Found::NoPass(suspect) => {
             value["suspect"] = (*suspect).into();
@@ -174,12 +157,12 @@ fn tell(a: &Args, trial: &Trial, found: &Found) -> ExitCode {
         Found::Run(good, run) => {
             value["passes_with_runs"] = (*good).into();
             text += &format!("it passes after {good} pass runs, and fails after {}", good + 1);
-            if let Some(r) = run {
+            if let Some(Run { kernel, run: r }) = run {
                 value["pass"] = r.pass.as_str().into();
-                value["stage"] = r.stage.to_lowercase().into();
-                value["kernel"] = r.kernel.clone().into();
-                let kernel = r.kernel.as_ref().map_or(String::new(), |k| format!(", of kernel {k}"));
-                text += &format!(": `{}` in stage {}{kernel}\n", r.pass, r.stage.to_lowercase());
+                value["stage"] = r.stage.as_str().into();
+                value["kernel"] = kernel.clone().into();
+                let kernel = kernel.as_ref().map_or(String::new(), |k| format!(", of kernel {k}"));
+                text += &format!(": `{}` in stage {}{kernel}\n", r.pass, r.stage);
                 let changes = diff::unified(&r.before, &r.after, Color::on_stdout() && !a.json);
                 value["difference"] = changes.clone().into();
                 text += &changes;

@@ -290,6 +290,40 @@ fn marked(tag: ChangeTag, line: &str, color: bool) -> String {
     if color && !code.is_empty() { format!("{code}{mark}{line}\x1b[0m\n") } else { format!("{mark}{line}\n") }
 }
 
+/// A pass run of a compile, as its report has it where everything is printed before and after each pass.
+pub struct PassRun {
+    pub pass: String,
+    pub stage: String,
+    pub before: String,
+    pub after: String,
+}
+
+/// The runs in a report.
+pub fn pass_runs(report: &str) -> Vec<PassRun> {
+    let mut runs: Vec<PassRun> = Vec::new();
+    // Which listing of the last run lines belong to.
+    let mut after = None;
+    for line in report.lines() {
+        let Some(said) = line.strip_prefix("; ") else {
+            if let (Some(run), Some(after)) = (runs.last_mut(), after) {
+                let text = if after { &mut run.after } else { &mut run.before };
+                text.push_str(line);
+                text.push('\n');
+            }
+            continue;
+        };
+        let head = |mark: &str| said.strip_prefix(mark)?.strip_suffix(')')?.split_once(" (");
+        if let Some((pass, stage)) = head("before ") {
+            let (before, later) = (String::new(), String::new());
+            runs.push(PassRun { pass: pass.into(), stage: stage.to_lowercase(), before, after: later });
+            after = Some(false);
+        } else {
+            after = head("after ").map(|_| true);
+        }
+    }
+    runs
+}
+
 /// The lines that differ, with three around them.
 pub fn unified(before: &str, after: &str, color: bool) -> String {
     let diff = TextDiff::from_lines(before, after);

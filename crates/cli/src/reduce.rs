@@ -6,11 +6,12 @@ use crate::common;
 use crate::out::tell;
 use crate::run::How;
 use crate::trial::{self, Ended, Trial};
-use nvir::OptLevel;
+use nvir::compiler::Options;
 use nvir::emu::Checks;
 use nvir::fixture::format::{Name, Test, Tolerance};
 use nvir::fixture::run::{Failure, Loaded, Outcome, Settings};
 use nvir::fixture::values::Elem;
+use nvir::{InitRegs, OptLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -116,6 +117,12 @@ impl<'a> Oracle<'a> {
         let mut good = Settings { checks: Checks::ALL, ..bad.clone() };
         good.options.opt_level = OptLevel::O0;
         let mut oracle = Oracle { trial, bad, good, right: Right::Nobody, sound: true, tries };
+        // Where the program reads nothing unwritten, a smaller one must not begin to.
+        let strict = Options { init_regs: InitRegs::Leave, ..oracle.good.options.clone() };
+        let strict = Settings { options: strict, ..oracle.good.clone() };
+        if trial.run(&trial.loaded, &strict).failure.is_none() {
+            oracle.good = strict;
+        }
         let simple = trial.run(&trial.loaded, &oracle.good);
         if trial.failure == Failure::Values {
             oracle.right = if simple.failure.is_none() {
