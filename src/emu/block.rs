@@ -35,6 +35,8 @@ pub(super) struct Env<'a> {
     pub memory: &'a Memory,
     pub banks: [bank::View<'a>; CONST_BANKS],
     pub checks: Checks,
+    /// The fault of a kind that ends a block.
+    pub faults: u32,
     /// Every global access must be looked at on its own.
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
@@ -89,8 +91,9 @@ struct Barrier {
     clocks: Vec<u32>,
 }
 
-/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict.
-pub(super) type NoteKey = (u32, Option<u32>);
+/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
+/// run went on after, its kind.
+pub(super) type NoteKey = (u32, Option<u32>, Option<FaultKind>);
 
 /// What the warps of a block share.
 pub(super) struct State {
@@ -109,6 +112,8 @@ pub(super) struct State {
     pub profile: Option<Vec<PcProfile>>,
     /// What is reported without stopping: the warp that did it first, and how often.
     notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
+    /// Faults of each kind that the block went on after.
+    faults: [u32; FaultKind::ALL.len()],
     /// What the current instruction's requests cost, with a profile.
     transactions: u64,
     conflicts: u64,
@@ -127,7 +132,23 @@ impl State {
     /// Reports something about one instruction without stopping the run.
     #[cold]
     pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
-        self.notes.entry((w.at, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+        self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+    }
+
+    /// Whether the run goes on after a fault of one lane, which is then noted. What that lane was to do is left out.
+    #[cold]
+    fn goes_on(&mut self, env: &Env<'_>, w: &Warp, trap: &Trap) -> bool {
+        use FaultKind::{Misaligned, OutOfBounds, Race, Uninitialized};
+        let t = &trap.0;
+        let count = &mut self.faults[t.kind as usize];
+        let single = matches!(t.kind, Misaligned | OutOfBounds | Race | Uninitialized) && !t.conflict;
+        if !single || *count + 1 >= env.faults {
+            return false;
+        }
+        *count += 1;
+        let key = (t.pc.unwrap_or(w.at), t.other.map(|o| o.pc), Some(t.kind));
+        self.notes.entry(key).or_insert_with(|| (w.index, trap.clone(), 0)).2 += 1;
+        true
     }
 
     /// Counts a memory request for the profile.
@@ -206,6 +227,7 @@ impl Block {
                 shadow,
                 profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
                 notes: FxHashMap::default(),
+                faults: [0; FaultKind::ALL.len()],
                 transactions: 0,
                 conflicts: 0,
                 warp_states: vec![WarpState::Ready; count],
@@ -262,7 +284,7 @@ impl Block {
                 return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
             }
             for trap in self.st.shadow.as_mut().map(|s| s.take_agreements()).unwrap_or_default() {
-                let key = (trap.0.pc.unwrap_or(pc), trap.0.other.map(|o| o.pc));
+                let key = (trap.0.pc.unwrap_or(pc), trap.0.other.map(|o| o.pc), None);
                 self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
             }
             if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
@@ -371,12 +393,17 @@ fn run_warp(
         st.steps += 1;
         st.thread_steps += u64::from(mask.count_ones());
         if env.checks.init {
-            undef::before(env, &mut st.scratch, w, inst, pc, mask)?;
+            while let Err(trap) = undef::before(env, &mut st.scratch, w, inst, pc, mask) {
+                if !st.goes_on(env, w, &trap) {
+                    return Err(trap);
+                }
+                undef::forgive(w, trap.0.lane);
+            }
         }
         let depth = w.stack.len();
         if mask != 0 || matches!(inst.body, Body::Illegal(_)) {
             if !exec::execute(w, &env.pool, &mut st.scratch, inst, mask) {
-                special(env, st, w, inst, pc, mask)?;
+                special_lanes(env, st, w, inst, pc, mask)?;
             }
             if inst.sync {
                 w.wait(Wait::Ssy, mask & w.active)?;
@@ -433,6 +460,35 @@ fn bad_pc(w: &Warp, pc: u32, alignment: u32) -> Trap {
     } else {
         Trap::new(FaultKind::OutOfBounds, lane, format!("code address {pc:#x} is outside the code"))
     }
+}
+
+/// Everything that is not confined to registers, without the lanes whose faults the run goes on after.
+fn special_lanes(
+    env: &Env<'_>,
+    st: &mut State,
+    w: &mut Warp,
+    inst: &Inst,
+    pc: u32,
+    mask: Mask,
+) -> Result<(), Trap> {
+    let mut left = mask;
+    while let Err(trap) = special(env, st, w, inst, pc, left) {
+        let lane = trap.0.lane as u32;
+        let others = match inst.body {
+            Body::Load { .. } | Body::Store { .. } | Body::LoadConst { .. } => !(1 << lane),
+            // Lanes before it have changed memory.
+            Body::Atom { .. } => (Mask::MAX << lane) << 1,
+            _ => return Err(trap),
+        };
+        if left & (1 << lane) == 0 || !st.goes_on(env, w, &trap) {
+            return Err(trap);
+        }
+        left &= others;
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Everything that is not confined to registers.

@@ -39,15 +39,18 @@ pub fn run(a: Args) -> ExitCode {
         let loaded = common::read_fixture(file).map_err(|e| e.render(Color::on_stderr()))?;
         let chips = loaded.chips().map_err(|e| e.render(Color::on_stderr()))?;
         let mut found: Vec<String> = Vec::new();
+        let mut told = loaded.warnings();
         for chip in chips {
-            for what in loaded.check(chip, &Settings::default()) {
+            let (wrong, unused) = loaded.check(chip, &Settings::default());
+            told.extend(unused);
+            for what in wrong {
                 let said = format!("error: {}: {what}\n", file.display());
                 if !found.contains(&said) {
                     found.push(said);
                 }
             }
         }
-        if found.is_empty() { Ok(loaded.warnings()) } else { Err(found.concat()) }
+        if found.is_empty() { Ok(told) } else { Err(found.concat()) }
     });
     let mut warnings = Warnings::default();
     let mut wrong = 0;

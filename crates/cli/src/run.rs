@@ -23,6 +23,7 @@ use std::process::ExitCode;
   nvir run k.toml --test small -t gk110 --trace 2>trace   every instruction with mask and results
   nvir run k.toml --profile                               where the time goes
   nvir run k.toml --check all                             all four checkers
+  nvir run k.toml --check all --max-faults 100            and go on after a fault
   nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
 pub struct Args {
     /// A fixture: .toml or .json
@@ -71,6 +72,10 @@ pub struct How {
     /// also that two warps write the same value
     #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
     pub check: String,
+    /// Go on after a fault (a bad access, a race, a read of what nothing has written) until a block has so many of a kind, and
+    /// tell all of them by instruction
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    pub max_faults: u32,
     /// Warp instructions that one launch may execute
     #[arg(long, default_value_t = 1 << 28, value_name = "N")]
     pub step_limit: u64,
@@ -98,7 +103,13 @@ impl How {
             ..Options::default()
         };
         Compiler::new(Chip::Gk110).with_options(options.clone()).check().map_err(|e| e.to_string())?;
-        Ok(Settings { options, checks, step_limit: self.step_limit, ..Settings::default() })
+        Ok(Settings {
+            options,
+            checks,
+            faults: self.max_faults,
+            step_limit: self.step_limit,
+            ..Settings::default()
+        })
     }
 }
 

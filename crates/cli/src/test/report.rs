@@ -1,6 +1,7 @@
 //! What became of the tests: lines, JSON, JUnit's XML.
 
 use super::Ran;
+use nvir::emu::{Note, Place};
 use nvir::fixture::run::Outcome;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ pub fn json(ran: &[Ran]) -> String {
         match &r.cases {
             Err(why) => tests.push(json!({
                 "fixture": file, "name": r.stem(), "test": null, "chip": null, "opt": null, "result": "failed",
-                "message": why, "seconds": 0.0, "warnings": r.warnings,
+                "message": why, "seconds": 0.0, "warnings": r.warnings, "faults": [],
             })),
             Ok(cases) => tests.extend(cases.iter().map(|c| {
                 let (result, message) = match &c.report.outcome {
@@ -89,6 +90,7 @@ pub fn json(ran: &[Ran]) -> String {
                 json!({
                     "fixture": file, "name": c.name, "test": c.test, "chip": c.chip.name(), "opt": c.level as u8,
                     "result": result, "message": message, "seconds": c.report.time.as_secs_f64(), "warnings": warnings,
+                    "faults": c.report.stats.faults.iter().map(fault).collect::<Vec<_>>(),
                 })
             })),
         }
@@ -98,6 +100,16 @@ pub fn json(ran: &[Ran]) -> String {
         "schema": SCHEMA, "tests": tests, "passed": n.passed, "failed": n.failed, "skipped": n.skipped,
     });
     format!("{all}\n")
+}
+
+/// One of the faults that `--max-faults` gathers.
+fn fault(n: &Note) -> Value {
+    let place = |p: &Place| json!({"block": p.block, "thread": p.thread, "pc": p.pc, "instruction": p.instruction, "line": p.line});
+    let f = &n.what;
+    json!({
+        "kind": f.kind.name(), "detail": f.detail, "kernel": f.kernel, "times": n.times, "place": place(&f.place),
+        "other": f.other.as_ref().map(place),
+    })
 }
 
 /// A suite a fixture.
