@@ -19,6 +19,7 @@ mod header;
 mod interp;
 mod ir;
 mod isa;
+mod manual;
 mod opt;
 mod out;
 mod passes;
@@ -29,7 +30,7 @@ mod stats;
 mod test;
 mod trial;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use out::Color;
 use std::process::ExitCode;
 
@@ -40,7 +41,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 ///
 /// Compiles TGSI and NIR text to the machine code of GF100, GK104 and GK110, and runs machine code on the CPU.
 #[derive(Parser)]
-#[command(name = "nvir", version, after_help = EXAMPLES)]
+#[command(name = "nvir", version = env!("NVIR_VERSION"), after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -64,6 +65,7 @@ enum Command {
     Asm(asm::Args),
     Bisect(bisect::Args),
     Check(check::Args),
+    Completions(manual::Completions),
     Diff(diff::Args),
     Disasm(disasm::Args),
     Devices(device::Args),
@@ -72,6 +74,7 @@ enum Command {
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
+    Man(manual::Man),
     Passes(passes::Args),
     Reduce(reduce::Args),
     Replay(replay::Args),
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::Asm(a) => asm::run(a),
         Command::Bisect(a) => bisect::run(a),
         Command::Check(a) => check::run(a),
+        Command::Completions(a) => manual::completions(a, Cli::command()),
         Command::Diff(a) => diff::run(a),
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),
@@ -112,6 +116,7 @@ fn main() -> ExitCode {
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
+        Command::Man(a) => manual::man(a, Cli::command()),
         Command::Passes(a) => passes::run(a),
         Command::Reduce(a) => reduce::run(a),
         Command::Replay(a) => replay::run(a),

@@ -283,6 +283,10 @@ impl<'a> Oracle<'a> {
     /// Operations become copies and constants, from the end on, where that lets others go.
     fn simplify(&mut self, text: &mut Text) {
         for n in (0..text.lines.len()).rev() {
+            if let Some(less) = text.without_copy(n).filter(|less| self.holds(less)) {
+                *text = less;
+                continue;
+            }
             for form in text.simpler(n) {
                 let mut other = text.clone();
                 other.lines[n] = form;

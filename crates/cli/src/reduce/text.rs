@@ -129,6 +129,42 @@ impl Text {
     }
 }
 
+impl Text {
+    /// The text without a copy: what reads its result reads its source.
+    pub fn without_copy(&self, n: usize) -> Option<Text> {
+        let words: Vec<&str> = self.lines[n].split_whitespace().collect();
+        let (from, to) = match (self.language, &words[..]) {
+            // One component: what reads it repeats its letter, mostly.
+            (Language::Tgsi, &[_, "MOV", dst, src]) => {
+                let (register, mask) = dst.strip_suffix(',')?.rsplit_once('.')?;
+                let one = mask.len() == 1 && !src.starts_with('-') && !register.contains("ADDR");
+                (one.then(|| format!("{register}.{}", mask.repeat(4)))?, src.to_string())
+            }
+            (Language::Ir, &["mov", _, dst, src]) => (dst.to_string(), src.to_string()),
+            _ => return None,
+        };
+        let mut text = self.without(|k| k == n);
+        for line in &mut text.lines {
+            *line = replaced(line, &from, &to);
+        }
+        Some(text)
+    }
+}
+
+/// A line with a word in place of another, which is no part of a longer one.
+fn replaced(line: &str, from: &str, to: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(from) {
+        let end = at + from.len();
+        let whole = !rest[end..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        text += &rest[..at];
+        text += if whole { to } else { from };
+        rest = &rest[end..];
+    }
+    text + rest
+}
+
 /// `vec1 32 ssa_5 = iadd ssa_3, ssa_4`, or `32x4 %5 = ...`, becomes a constant.
 fn nir(line: &str) -> Vec<String> {
     let Some((left, right)) = line.split_once(" = ") else { return Vec::new() };
@@ -220,6 +256,16 @@ mod tests {
         assert!(sets.contains(&vec![0, 1, 2, 3, 4]) && sets.contains(&vec![0, 2, 4]));
         assert!(sets.contains(&vec![0, 2, 3, 4]) && sets.contains(&vec![0, 1, 2, 4]));
         assert!(sets.contains(&vec![2, 3]), "{sets:?}");
+    }
+
+    #[test]
+    fn copies_go() {
+        let text = Text::new(Language::Tgsi, "  0: MOV TEMP[1].y, TEMP[10].zzzz\n  1: UADD TEMP[2].x, TEMP[1].yyyy, -TEMP[1].yyyy\n");
+        let less = text.without_copy(0).expect("it is one");
+        assert_eq!(less.lines, ["  1: UADD TEMP[2].x, TEMP[10].zzzz, -TEMP[10].zzzz"]);
+        let text = Text::new(Language::Ir, "    mov u32 %r1 %r5\n    add u32 %r10 %r1 %r11\n");
+        assert_eq!(text.without_copy(0).expect("it is one").lines, ["    add u32 %r10 %r5 %r11"]);
+        assert_eq!(text.without_copy(1), None);
     }
 
     #[test]
