@@ -14,7 +14,10 @@ fn root() -> PathBuf {
 /// Pages whose commands need what a test cannot count on, and what that is.
 const NEEDS: &[(&str, &str)] = &[
     ("compile-time.md", "figures of one machine"),
-    ("driver.md", "a new Cargo project; examples/driver and crates/driver/tests are built from the same code"),
+    (
+        "driver.md",
+        "a new Cargo project; examples/driver and crates/driver/tests are built from the same code",
+    ),
     ("emulator.md", "no commands"),
     ("fixtures-graphics.md", "no commands; its fixtures are in tgsi/graphics"),
     ("isa.md", "no commands"),
@@ -54,7 +57,8 @@ fn steps(page: &str) -> Vec<Step> {
         if line == "```" {
             inside = false;
         } else if let Some(command) = line.strip_prefix("$ ") {
-            until = command.split_once("<<'").and_then(|(_, rest)| Some(rest.split_once('\'')?.0.to_string()));
+            until =
+                command.split_once("<<'").and_then(|(_, rest)| Some(rest.split_once('\'')?.0.to_string()));
             steps.push(Step { line: n + 1, command: format!("{command}\n"), output: Vec::new() });
         } else {
             steps.last_mut().expect("a block begins with a command").output.push(line.to_string());
@@ -81,9 +85,9 @@ fn matches(want: &[String], got: &[&str]) -> bool {
     match want.split_first() {
         None => got.is_empty(),
         Some((dots, rest)) if dots.trim() == "..." => (0..=got.len()).any(|n| matches(rest, &got[n..])),
-        Some((first, rest)) => {
-            got.split_first().is_some_and(|(g, others)| line_matches(first, g.trim_end()) && matches(rest, others))
-        }
+        Some((first, rest)) => got
+            .split_first()
+            .is_some_and(|(g, others)| line_matches(first, g.trim_end()) && matches(rest, others)),
     }
 }
 
@@ -168,11 +172,13 @@ fn the_summary_has_every_page_and_links_lead_somewhere() {
 fn json_has_the_fields_that_the_manual_names() {
     let text = std::fs::read_to_string(root().join("docs/json.md")).expect("there");
     let run = |args: &[&str]| -> serde_json::Value {
-        let ran = Command::new(env!("CARGO_BIN_EXE_nvir")).args(args).current_dir(root()).output().expect("runs");
+        let ran =
+            Command::new(env!("CARGO_BIN_EXE_nvir")).args(args).current_dir(root()).output().expect("runs");
         serde_json::from_slice(&ran.stdout).expect("JSON")
     };
     let section = |title: &str| {
-        let (_, rest) = text.split_once(&format!("## `nvir {title}` (schema ")).unwrap_or_else(|| panic!("{title}"));
+        let (_, rest) =
+            text.split_once(&format!("## `nvir {title}` (schema ")).unwrap_or_else(|| panic!("{title}"));
         let (schema, rest) = rest.split_once(')').expect("a number");
         (schema.parse::<u64>().expect("a number"), rest.split("\n## ").next().unwrap_or(rest).to_string())
     };

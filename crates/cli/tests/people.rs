@@ -488,7 +488,7 @@ fn remarks_say_why_not() {
     );
     let text = told(&["tgsi/array-counting-sort.tgsi"]);
     assert!(text.contains("remark: not unrolled: "), "{text}");
-    let spilled = told(&["tgsi/sha256.tgsi", "--max-gprs", "16"]);
+    let spilled = told(&["tgsi/gl.double_mat.tgsi", "--max-gprs", "16"]);
     assert!(
         spilled.contains("remark: spilled: ") && spilled.contains("16 registers hold [registers]"),
         "{spilled}"

@@ -260,7 +260,10 @@ mod tests {
 
     #[test]
     fn copies_go() {
-        let text = Text::new(Language::Tgsi, "  0: MOV TEMP[1].y, TEMP[10].zzzz\n  1: UADD TEMP[2].x, TEMP[1].yyyy, -TEMP[1].yyyy\n");
+        let text = Text::new(
+            Language::Tgsi,
+            "  0: MOV TEMP[1].y, TEMP[10].zzzz\n  1: UADD TEMP[2].x, TEMP[1].yyyy, -TEMP[1].yyyy\n",
+        );
         let less = text.without_copy(0).expect("it is one");
         assert_eq!(less.lines, ["  1: UADD TEMP[2].x, TEMP[10].zzzz, -TEMP[10].zzzz"]);
         let text = Text::new(Language::Ir, "    mov u32 %r1 %r5\n    add u32 %r10 %r1 %r11\n");
