@@ -16,7 +16,9 @@ use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{CONST_BANKS, Checks, Launch, PcProfile, Program, Side, stage, surface, texture, undef};
+use super::{
+    CONST_BANKS, Checks, Launch, PcProfile, Program, Side, going_on, stage, surface, texture, undef,
+};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -111,9 +113,9 @@ pub(super) struct State {
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
     /// What is reported without stopping: the warp that did it first, and how often.
-    notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
+    pub notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
     /// Faults of each kind that the block went on after.
-    faults: [u32; FaultKind::ALL.len()],
+    pub faults: [u32; FaultKind::ALL.len()],
     /// What the current instruction's requests cost, with a profile.
     transactions: u64,
     conflicts: u64,
@@ -133,22 +135,6 @@ impl State {
     #[cold]
     pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
-    }
-
-    /// Whether the run goes on after a fault of one lane, which is then noted. What that lane was to do is left out.
-    #[cold]
-    fn goes_on(&mut self, env: &Env<'_>, w: &Warp, trap: &Trap) -> bool {
-        use FaultKind::{Misaligned, OutOfBounds, Race, Uninitialized};
-        let t = &trap.0;
-        let count = &mut self.faults[t.kind as usize];
-        let single = matches!(t.kind, Misaligned | OutOfBounds | Race | Uninitialized) && !t.conflict;
-        if !single || *count + 1 >= env.faults {
-            return false;
-        }
-        *count += 1;
-        let key = (t.pc.unwrap_or(w.at), t.other.map(|o| o.pc), Some(t.kind));
-        self.notes.entry(key).or_insert_with(|| (w.index, trap.clone(), 0)).2 += 1;
-        true
     }
 
     /// Counts a memory request for the profile.
@@ -403,7 +389,7 @@ fn run_warp(
         let depth = w.stack.len();
         if mask != 0 || matches!(inst.body, Body::Illegal(_)) {
             if !exec::execute(w, &env.pool, &mut st.scratch, inst, mask) {
-                special_lanes(env, st, w, inst, pc, mask)?;
+                going_on::special(env, st, w, inst, pc, mask)?;
             }
             if inst.sync {
                 w.wait(Wait::Ssy, mask & w.active)?;
@@ -462,37 +448,8 @@ fn bad_pc(w: &Warp, pc: u32, alignment: u32) -> Trap {
     }
 }
 
-/// Everything that is not confined to registers, without the lanes whose faults the run goes on after.
-fn special_lanes(
-    env: &Env<'_>,
-    st: &mut State,
-    w: &mut Warp,
-    inst: &Inst,
-    pc: u32,
-    mask: Mask,
-) -> Result<(), Trap> {
-    let mut left = mask;
-    while let Err(trap) = special(env, st, w, inst, pc, left) {
-        let lane = trap.0.lane as u32;
-        let others = match inst.body {
-            Body::Load { .. } | Body::Store { .. } | Body::LoadConst { .. } => !(1 << lane),
-            // Lanes before it have changed memory.
-            Body::Atom { .. } => (Mask::MAX << lane) << 1,
-            _ => return Err(trap),
-        };
-        if left & (1 << lane) == 0 || !st.goes_on(env, w, &trap) {
-            return Err(trap);
-        }
-        left &= others;
-        if left == 0 {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// Everything that is not confined to registers.
-fn special(
+pub(super) fn special(
     env: &Env<'_>,
     st: &mut State,
     w: &mut Warp,

@@ -23,6 +23,7 @@ pub mod cuda;
 mod exec;
 mod fault;
 mod flow;
+mod going_on;
 mod grid;
 pub mod image;
 mod inst;

@@ -405,12 +405,10 @@ fn reduce_keeps_what_fails_and_little_else() {
         assert_eq!(r.code, 0, "{pass}: {}", r.err);
         let small = std::fs::read_to_string(dir.join("small.tgsi")).expect("the program");
         assert!(small.lines().count() <= most, "{pass}: {small}");
-        // The fixture of it fails with the defect; without, it passes, unless it was about the compiler alone.
+        // The fixture of it fails with the defect; without, it passes.
         let r = with(&dir, &["run", "small.json"], &seed);
         assert_eq!(r.code, 1, "{pass}: {}{}", r.out, r.err);
-        if pass != "copy_prop" {
-            good(&dir, &["run", "small.json"]);
-        }
+        good(&dir, &["run", "small.json"]);
     }
 }
 

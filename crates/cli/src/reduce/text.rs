@@ -130,24 +130,45 @@ impl Text {
 }
 
 impl Text {
-    /// The text without a copy: what reads its result reads its source.
-    pub fn without_copy(&self, n: usize) -> Option<Text> {
+    /// Texts without an operation: what reads its result reads one of its sources.
+    pub fn substituted(&self, n: usize) -> Vec<Text> {
         let words: Vec<&str> = self.lines[n].split_whitespace().collect();
+        let is_register = |w: &&str| {
+            let digits = w.strip_prefix("ssa_").or(w.strip_prefix("%r")).or(w.strip_prefix('%'));
+            digits.is_some_and(|d| !d.is_empty() && d.chars().all(|c| c.is_ascii_digit()))
+        };
+        let word = |w: &'_ &str| w.trim_end_matches(',').to_string();
         let (from, to) = match (self.language, &words[..]) {
             // One component: what reads it repeats its letter, mostly.
             (Language::Tgsi, &[_, "MOV", dst, src]) => {
-                let (register, mask) = dst.strip_suffix(',')?.rsplit_once('.')?;
-                let one = mask.len() == 1 && !src.starts_with('-') && !register.contains("ADDR");
-                (one.then(|| format!("{register}.{}", mask.repeat(4)))?, src.to_string())
+                let Some((register, mask)) = dst.strip_suffix(',').and_then(|d| d.rsplit_once('.')) else {
+                    return Vec::new();
+                };
+                if mask.len() != 1 || src.starts_with('-') || register.contains("ADDR") {
+                    return Vec::new();
+                }
+                (format!("{register}.{}", mask.repeat(4)), vec![src.to_string()])
             }
-            (Language::Ir, &["mov", _, dst, src]) => (dst.to_string(), src.to_string()),
-            _ => return None,
+            (Language::Ir, [_, _, dst, sources @ ..]) if is_register(dst) => {
+                let registers = sources.iter().filter(|s| is_register(s)).map(word);
+                let constant = sources.first().filter(|s| words[0] == "mov" && s.starts_with("0x")).map(word);
+                (dst.to_string(), registers.chain(constant).collect())
+            }
+            (Language::Nir, _) => {
+                let Some(at) = words.iter().position(|w| *w == "=").filter(|&at| at > 0) else {
+                    return Vec::new();
+                };
+                let sources = words[at + 1..].iter().map(word).filter(|w| is_register(&w.as_str()));
+                (words[at - 1].to_string(), sources.collect())
+            }
+            _ => return Vec::new(),
         };
-        let mut text = self.without(|k| k == n);
-        for line in &mut text.lines {
-            *line = replaced(line, &from, &to);
-        }
-        Some(text)
+        let one = |to: &String| {
+            let mut text = self.without(|k| k == n);
+            text.lines.iter_mut().for_each(|line| *line = replaced(line, &from, to));
+            text
+        };
+        to.iter().map(one).collect()
     }
 }
 
@@ -264,11 +285,13 @@ mod tests {
             Language::Tgsi,
             "  0: MOV TEMP[1].y, TEMP[10].zzzz\n  1: UADD TEMP[2].x, TEMP[1].yyyy, -TEMP[1].yyyy\n",
         );
-        let less = text.without_copy(0).expect("it is one");
-        assert_eq!(less.lines, ["  1: UADD TEMP[2].x, TEMP[10].zzzz, -TEMP[10].zzzz"]);
+        assert_eq!(text.substituted(0)[0].lines, ["  1: UADD TEMP[2].x, TEMP[10].zzzz, -TEMP[10].zzzz"]);
         let text = Text::new(Language::Ir, "    mov u32 %r1 %r5\n    add u32 %r10 %r1 %r11\n");
-        assert_eq!(text.without_copy(0).expect("it is one").lines, ["    add u32 %r10 %r5 %r11"]);
-        assert_eq!(text.without_copy(1), None);
+        assert_eq!(text.substituted(0)[0].lines, ["    add u32 %r10 %r5 %r11"]);
+        let text =
+            Text::new(Language::Nir, "\tvec1 32 ssa_1 = iadd ssa_2, ssa_3\n\tvec1 32 ssa_10 = mov ssa_1.x\n");
+        let lines: Vec<String> = text.substituted(0).into_iter().flat_map(|t| t.lines).collect();
+        assert_eq!(lines, ["\tvec1 32 ssa_10 = mov ssa_2.x", "\tvec1 32 ssa_10 = mov ssa_3.x"]);
     }
 
     #[test]
