@@ -173,8 +173,10 @@ fn tell(a: &Args, trial: &Trial, found: &Found) -> ExitCode {
     }
     if a.json {
         text = format!("{value}\n");
-    } else {
+    }
+    let code = common::write_output(None, text.as_bytes());
+    if !a.json {
         tell!("{} runs of the test", trial.count());
     }
-    common::write_output(None, text.as_bytes())
+    code
 }

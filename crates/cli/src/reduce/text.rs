@@ -138,38 +138,47 @@ impl Text {
             digits.is_some_and(|d| !d.is_empty() && d.chars().all(|c| c.is_ascii_digit()))
         };
         let word = |w: &'_ &str| w.trim_end_matches(',').to_string();
-        let (from, to) = match (self.language, &words[..]) {
-            // One component: what reads it repeats its letter, mostly.
-            (Language::Tgsi, &[_, "MOV", dst, src]) => {
-                let Some((register, mask)) = dst.strip_suffix(',').and_then(|d| d.rsplit_once('.')) else {
-                    return Vec::new();
-                };
-                if mask.len() != 1 || src.starts_with('-') || register.contains("ADDR") {
-                    return Vec::new();
-                }
-                (format!("{register}.{}", mask.repeat(4)), vec![src.to_string()])
-            }
+        // Words and what to put in their place, all at once.
+        let ways: Vec<Vec<(String, String)>> = match (self.language, &words[..]) {
+            (Language::Tgsi, &[_, "MOV", dst, src]) => tgsi_copy(dst, src).into_iter().collect(),
             (Language::Ir, [_, _, dst, sources @ ..]) if is_register(dst) => {
                 let registers = sources.iter().filter(|s| is_register(s)).map(word);
                 let constant = sources.first().filter(|s| words[0] == "mov" && s.starts_with("0x")).map(word);
-                (dst.to_string(), registers.chain(constant).collect())
+                registers.chain(constant).map(|to| vec![(dst.to_string(), to)]).collect()
             }
             (Language::Nir, _) => {
                 let Some(at) = words.iter().position(|w| *w == "=").filter(|&at| at > 0) else {
                     return Vec::new();
                 };
                 let sources = words[at + 1..].iter().map(word).filter(|w| is_register(&w.as_str()));
-                (words[at - 1].to_string(), sources.collect())
+                sources.map(|to| vec![(words[at - 1].to_string(), to)]).collect()
             }
             _ => return Vec::new(),
         };
-        let one = |to: &String| {
+        let one = |way: &Vec<(String, String)>, from: usize| {
             let mut text = self.without(|k| k == n);
-            text.lines.iter_mut().for_each(|line| *line = replaced(line, &from, to));
+            for line in &mut text.lines[from..] {
+                *line = way.iter().fold(line.clone(), |line, (from, to)| replaced(&line, from, to));
+            }
             text
         };
-        to.iter().map(one).collect()
+        // Variables may be written elsewhere: what stands behind the copy first, then everything.
+        ways.iter().flat_map(|way| [one(way, n), one(way, 0)]).collect()
     }
+}
+
+/// What a copy's components are copies of: `MOV TEMP[0].xy, SV[1].xzzz` makes `SV[1].zzzz` of `TEMP[0].yyyy`.
+fn tgsi_copy(dst: &str, src: &str) -> Option<Vec<(String, String)>> {
+    let (register, mask) = dst.strip_suffix(',')?.rsplit_once('.')?;
+    let (source, swizzle) = src.rsplit_once('.')?;
+    if src.starts_with('-') || register.contains("ADDR") || swizzle.len() != 4 {
+        return None;
+    }
+    let component = |c: char| {
+        let from = swizzle.get("xyzw".find(c)?..)?.chars().next()?.to_string();
+        Some((format!("{register}.{}", c.to_string().repeat(4)), format!("{source}.{}", from.repeat(4))))
+    };
+    mask.chars().map(component).collect()
 }
 
 /// A line with a word in place of another, which is no part of a longer one.
@@ -290,8 +299,10 @@ mod tests {
         assert_eq!(text.substituted(0)[0].lines, ["    add u32 %r10 %r5 %r11"]);
         let text =
             Text::new(Language::Nir, "\tvec1 32 ssa_1 = iadd ssa_2, ssa_3\n\tvec1 32 ssa_10 = mov ssa_1.x\n");
-        let lines: Vec<String> = text.substituted(0).into_iter().flat_map(|t| t.lines).collect();
+        let lines: Vec<String> = text.substituted(0).into_iter().step_by(2).flat_map(|t| t.lines).collect();
         assert_eq!(lines, ["\tvec1 32 ssa_10 = mov ssa_2.x", "\tvec1 32 ssa_10 = mov ssa_3.x"]);
+        let pairs = tgsi_copy("TEMP[0].xy,", "SV[1].xzzz").expect("copies");
+        assert_eq!(pairs[1], ("TEMP[0].yyyy".to_string(), "SV[1].zzzz".to_string()));
     }
 
     #[test]
