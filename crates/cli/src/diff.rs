@@ -229,12 +229,7 @@ fn renamed(line: &str, names: &HashMap<String, String>) -> String {
 /// What a block is about: its operations, without operands.
 fn shape(block: &Block) -> Vec<&str> {
     let op = |line: &'_ str| -> usize { line.find(' ').unwrap_or(line.len()) };
-    block
-        .lines
-        .iter()
-        .map(|l| l.trim_start_matches(|c: char| c == '@' || c == '!'))
-        .map(|l| &l[..op(l)])
-        .collect()
+    block.lines.iter().map(|l| l.trim_start_matches(['@', '!'])).map(|l| &l[..op(l)]).collect()
 }
 
 /// Pairs of blocks in order: those of one shape first, what lies between in pairs from the beginning.

@@ -269,7 +269,8 @@ impl Comparison {
                 broken.push(format!("{metric}: {} worse{by} ({a} -> {b}), limit {limit} %", p.name));
             }
         }
-        if !(how.mean.is_empty() && how.worst.is_empty()) && !self.lost.is_empty() {
+        let limited = !how.mean.is_empty() || !how.worst.is_empty();
+        if limited && !self.lost.is_empty() {
             broken.push(format!("{} no longer compile", self.lost.len()));
         }
         broken
