@@ -27,6 +27,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("mesa.md", "Mesa's source package"),
     ("nir-options.md", "no commands"),
     ("nir-vs-ptxas.md", "NVIDIA's compiler"),
+    ("scheduling.md", "cubins of NVIDIA's compiler"),
     ("virtual-gpu.md", "Mesa; crates/vgpu/tests runs it where that is installed"),
 ];
 

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 const METRICS: &[(&str, bool)] = &[
     ("instructions", false),
     ("cycles", false),
+    ("latency_cycles", false),
     ("gprs", false),
     ("resident_warps", true),
     ("code_bytes", false),
