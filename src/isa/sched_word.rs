@@ -41,10 +41,9 @@ impl Issue {
     /// Cycles to the next issue.
     pub fn cycles(self) -> u32 {
         match self {
+            _ if self.texture() => u32::from(self.into_bits() >> 2 & 31) + 3,
             Issue::DUAL => 0,
             Issue::UNKNOWN => 32,
-            // On TEXDEPBAR: the bits above the lowest two, and what it takes at least.
-            _ if self.texture() => u32::from(self.into_bits() >> 2 & 31) + 3,
             _ => u32::from(self.stall()) + 1,
         }
     }

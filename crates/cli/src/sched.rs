@@ -67,9 +67,10 @@ impl Checked {
         Checked { file, name, schedule, violations, banks: advice.len(), waits }
     }
 
-    /// Counts inside blocks, and how many are exactly what the rules ask for.
+    /// Counts inside blocks, and how many are exactly what the rules ask for. Not the first: what comes before the code is
+    /// waited for there.
     fn asked(&self) -> (usize, usize) {
-        let places = self.waits.iter().filter_map(|w| Some((w.count, w.want?)));
+        let places = self.waits.iter().skip(1).filter_map(|w| Some((w.count, w.want?)));
         places.fold((0, 0), |(n, exact), (count, want)| (n + 1, exact + usize::from(count == want)))
     }
 
@@ -104,6 +105,9 @@ pub fn run(a: Args) -> ExitCode {
 /// The kernels of a file; what is wrong with it has been said.
 fn check(a: &Args, file: &Path) -> Result<Vec<Checked>, ExitCode> {
     let (chip, mut kernels) = kernels(a, file)?;
+    if kernels.iter().all(|k| k.code.is_empty()) {
+        return Err(common::fault(format!("{}: there is no code in it", file.display())));
+    }
     kernels.retain(|k| a.kernel.as_ref().is_none_or(|name| *name == k.name));
     let mut out = Vec::with_capacity(kernels.len());
     for k in kernels {

@@ -62,7 +62,7 @@ fn the_code_is_shown_with_what_it_waits_for() {
     assert_eq!(code, Some(0));
     for line in [
         "     0    17      0008  MOV R1, c[0x0][0x44]",
-        "    17     0  {   0010  MOV R2, c[0x0][0x140]",
+        "    17     0  {   0010  MOV R2, c[0x0][0x140]                                R1 of 0008: 9 asked for",
         "    17     1  }   0018  IADD32I R1, R1, -0x40",
         "    27    32      0028  LD.E.128 R4, [R2]                                    R3 of 0020",
         "    59     0  {   0030  SHF.L.W R0, R4, R6, R5                               R4 of 0028",
@@ -99,7 +99,7 @@ fn a_broken_rule_is_named_with_both_instructions_and_the_exit_status_says_so() {
         (&found[1]["at"], &found[1]["by"], &found[1]["what"], &found[1]["short"]),
         (&24.into(), &8.into(), &"R1".into(), &8.into())
     );
-    assert_eq!(kernel["code"][2]["asked"], 9);
+    assert_eq!(kernel["code"][1]["asked"], 9);
     assert_eq!(value["totals"]["violations"], 3);
 }
 
@@ -162,7 +162,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
             "-: kernel: 0x18000000001c003c at 0x0000 is no scheduling word of gk110",
         ),
         (&["sched", "-"], "MOVE R0;\n", "this is no instruction"),
-        (&["sched", &path.to_string_lossy()], "", "error: "),
+        (&["sched", &path.to_string_lossy()], "", "there is no code in it"),
         (&["sched", "there-is-no-such-file"], "", "there-is-no-such-file: not found"),
     ] {
         let (code, _, err) = nvir(args, input);

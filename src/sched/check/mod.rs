@@ -180,6 +180,21 @@ impl Schedule {
     }
 }
 
+/// Checks code that nvir made; chips without issue control have nothing to check.
+///
+/// # Errors
+/// The first place that breaks a rule, in words.
+pub fn verify(chip: Chip, words: &[u64]) -> Result<(), String> {
+    if !chip.has_sched_words() {
+        return Ok(());
+    }
+    let schedule = Schedule::read(chip, words).map_err(|e| e.to_string())?;
+    match schedule.violations().iter().find(|v| !v.rule.is_advice()) {
+        Some(v) => Err(v.describe(&schedule)),
+        None => Ok(()),
+    }
+}
+
 /// Whether an instruction at an address only fills the end of a code section: a NOP, a branch to itself.
 fn is_padding(m: &MInst, pc: u32) -> bool {
     m.guard.is_true() && !m.sync && (m.op == Op::Nop || m.op == Op::Bra && target(m) == Some(pc))
