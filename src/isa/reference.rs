@@ -9,6 +9,7 @@
 //!     47      FTZ
 //! ```
 
+use super::effects::{self, Resource};
 use super::row::{Bits, Group, Kind, Row, Slot};
 use super::{Op, Table, latency};
 use crate::Chip;
@@ -26,6 +27,7 @@ pub fn index(chip: Chip) -> String {
         let forms = Table::of(chip).of_op(op).len();
         if forms > 0 {
             let result = match latency::result(op) {
+                _ if !results(chip, op).0 => "-".to_string(),
                 latency::SCOREBOARD => "waits".to_string(),
                 0 => "barrier".to_string(),
                 n => n.to_string(),
@@ -54,9 +56,26 @@ fn shared_with(op: Op) -> Vec<&'static str> {
     Op::ALL.iter().filter(|&&o| o != op && same(o)).map(|o| o.name()).collect()
 }
 
+/// Whether an operation has a register as result, and whether a predicate.
+fn results(chip: Chip, op: Op) -> (bool, bool) {
+    let (mut register, mut predicate) = (false, false);
+    for row in Table::of(chip).of_op(op) {
+        // Fields of zeros are R0 and P0.
+        let Some(m) = super::decode(chip, row.bits, 0) else { continue };
+        effects::writes(&m, |r| match r {
+            Resource::Gpr(_) => register = true,
+            Resource::Pred(_) => predicate = true,
+            Resource::Carry => {}
+        });
+    }
+    (register, predicate)
+}
+
 /// When the result is there, how often it issues, and with what.
 fn timing(out: &mut String, chip: Chip, op: Op) {
+    let (register, predicate) = results(chip, op);
     let _ = match latency::result(op) {
+        _ if !register => Ok(()),
         latency::SCOREBOARD => writeln!(
             out,
             "  result     when the hardware says so, after {} cycles as a rule",
@@ -72,7 +91,9 @@ fn timing(out: &mut String, chip: Chip, op: Op) {
         }
         n => writeln!(out, "  result     after {n} cycles"),
     };
-    let _ = writeln!(out, "  predicate  after {} cycles", latency::predicate(op));
+    if predicate {
+        let _ = writeln!(out, "  predicate  after {} cycles", latency::predicate(op));
+    }
     let shared = shared_with(op);
     let with = if shared.is_empty() { String::new() } else { format!(", and with {}", shared.join(" ")) };
     match interval(op) {

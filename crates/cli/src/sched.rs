@@ -16,9 +16,9 @@ use std::process::ExitCode;
 /// TGSI, NIR and IR, which it compiles.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The rules are what ptxas keeps in all its code for sm_35; docs/scheduling.md has them. `counts` are the cycles that the
-scheduling words ask for, each instruction taken once; `cycles` are those with what memory, textures and special functions
-take as a rule. `asked` is the share of counts inside blocks that are exactly what the rules ask for. `banks` are pairs whose
+The rules are what ptxas keeps in all its code for sm_35; docs/scheduling.md has them. `counts` are the cycles that the \
+scheduling words ask for, each instruction taken once; `cycles` are those with what memory, textures and special functions \
+take as a rule. `asked` is the share of counts inside blocks that are exactly what the rules ask for. `banks` are pairs whose \
 registers lie in one bank, which costs time and breaks no rule.
 
 Exit status: 1 if a rule is broken, or an input cannot be read.

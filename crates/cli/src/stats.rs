@@ -14,10 +14,10 @@ use std::time::Instant;
 /// An input that does not compile is a row with its error.
 #[derive(clap::Args)]
 #[command(after_help = "\
-`warps` are those that a multiprocessor holds at once: by registers, shared memory and the block size, the declared one or
-the largest that the chip launches by default. `cycles` are those of one warp by the
-counts of issue control, each instruction taken once; `latency` adds what memory, textures and special functions take as a
-rule. `paired` is the share of instructions that issue together with another. Both are of Kepler.")]
+`warps` are those that a multiprocessor holds at once: whole blocks of the declared size, or as many as registers and shared \
+memory allow. `cycles` are those of one warp by the counts of issue control, each instruction taken once; `latency` adds what \
+memory, textures and special functions take as a rule, and `paired` is the share of instructions that issue together with \
+another, both on Kepler.")]
 pub struct Args {
     /// Files, or folders of them
     #[arg(required = true)]

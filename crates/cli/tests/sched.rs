@@ -192,5 +192,8 @@ fn the_reference_page_says_when_results_are_there_how_often_an_operation_issues_
         assert_eq!(code, Some(0));
         says.iter().for_each(|s| assert!(out.contains(s), "{args:?}: {s}\n{out}"));
     }
+    let page = nvir(&["isa", "dsetp"], "").1;
+    assert!(page.contains("predicate  after 14 cycles") && !page.contains("result"), "{page}");
+    assert!(!nvir(&["isa", "st"], "").1.contains("cycles as a rule"));
     assert!(!nvir(&["isa", "imad", "-t", "gf100"], "").1.contains("pairs"));
 }
