@@ -139,9 +139,8 @@ impl Schedule {
             let Most { until, why } = self.most(g.clone(), h, cycle, &state, &gaps);
             let mut want = until - cycle;
             if self.code[g.start].inst.op == Op::Texdepbar {
-                let says = latency::TEXTURE_BARRIER.into_iter();
                 let longest = latency::TEXTURE_BARRIER[latency::TEXTURE_BARRIER.len() - 1];
-                want = says.rev().filter(|&c| c >= want).last().unwrap_or(longest);
+                want = latency::TEXTURE_BARRIER.into_iter().find(|&c| c >= want).unwrap_or(longest);
             }
             out.push(Wait { at, count, want: Some(want.min(MOST)), why });
             cycle += if want > MOST { want } else { count };
