@@ -41,6 +41,7 @@ impl Issue {
     /// Cycles to the next issue.
     pub fn cycles(self) -> u32 {
         match self {
+            _ if self.texture() => u32::from(self.into_bits() >> 2 & 31) + 3,
             Issue::DUAL => 0,
             Issue::UNKNOWN => 32,
             _ => u32::from(self.stall()) + 1,

@@ -5,7 +5,9 @@
 //! | [`order`] | list scheduling of straight code |
 //! | [`texbar`] | barriers for texture results, on Kepler |
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
+//! | [`check`] | finished code against the rules of issue control |
 
+pub mod check;
 pub mod issue;
 pub mod order;
 pub mod texbar;

@@ -26,6 +26,7 @@ mod passes;
 mod reduce;
 mod replay;
 mod run;
+mod sched;
 mod stats;
 mod test;
 mod trial;
@@ -79,6 +80,7 @@ enum Command {
     Reduce(reduce::Args),
     Replay(replay::Args),
     Run(run::Args),
+    Sched(sched::Args),
     Test(test::Args),
     Stats(stats::Args),
 }
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Command::Reduce(a) => reduce::run(a),
         Command::Replay(a) => replay::run(a),
         Command::Run(a) => run::run(a),
+        Command::Sched(a) => sched::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),
     }
