@@ -18,7 +18,7 @@ use crate::image::{Shader, crs, layout};
 use crate::ir::{Op, Phase, Program, compact};
 use crate::opt::{Session, Stage};
 use crate::options::OptLevel;
-use crate::sched::{order, texbar};
+use crate::sched::{check, order, texbar};
 use crate::{emit, lower, ra, verify};
 use std::time::Instant;
 
@@ -116,6 +116,10 @@ impl<'a> Compile<'a> {
         let section = self
             .timed("layout", || layout::section(chip, &code))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        if options.debug.verify_each || cfg!(debug_assertions) {
+            check::verify(chip, &section.words)
+                .map_err(|v| Box::new(Diagnostic::defect(format_args!("after scheduling: {v}"))))?;
+        }
         let interface = program.interface.as_deref();
         let stage =
             interface.map(|i| Box::new(stage::graphics(chip, program, i, alloc.local_bytes, section.fixups)));

@@ -26,6 +26,26 @@ impl Resource {
     }
 
     pub const COUNT: usize = 8 + 256;
+
+    /// The inverse of [`Resource::index`].
+    pub const fn from_index(index: u16) -> Resource {
+        match index {
+            0..7 => Resource::Pred(index as u8),
+            7 => Resource::Carry,
+            _ => Resource::Gpr((index - 8) as u8),
+        }
+    }
+}
+
+/// As SASS text names it.
+impl std::fmt::Display for Resource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Resource::Gpr(n) => write!(f, "R{n}"),
+            Resource::Pred(n) => write!(f, "P{n}"),
+            Resource::Carry => f.write_str("CC"),
+        }
+    }
 }
 
 /// How an instruction relates to memory and to other threads.

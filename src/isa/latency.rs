@@ -222,9 +222,25 @@ pub fn transfers(m: &MInst) -> bool {
 pub fn drain(m: &MInst, double: bool) -> u32 {
     match m.op {
         Op::Brx => DRAIN_BRANCH,
+        // Where the code ends, FP64 makes nothing shorter.
+        Op::Exit | Op::Ret if double => DRAIN_BRANCH,
         Op::Bra if m.guard.is_true() => DRAIN_BRANCH.min(if double { DRAIN_DOUBLE } else { DRAIN_BRANCH }),
         _ if double => DRAIN_DOUBLE,
         _ => DRAIN,
+    }
+}
+
+/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere; `back` if it has a target
+/// before it. Guarded branches and breaks may be left after any number: what is behind them waits for itself.
+pub fn least_drain(m: &MInst, back: bool, double: bool) -> u32 {
+    use Op::*;
+    match m.op {
+        _ if !transfers(m) => 0,
+        Exit | Ret | Brx => DRAIN_BRANCH,
+        Bra | Brk | Cont if !m.guard.is_true() && !back && !m.sync => 0,
+        _ if double => DRAIN_DOUBLE,
+        Cal | Jcal => DRAIN,
+        _ => DRAIN_BRANCH,
     }
 }
 

@@ -10,7 +10,9 @@
 //! | [`graph`] | which instructions keep their order, and how far apart |
 //! | [`model`] | what an instruction waits for: results, held sources, ports |
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
+//! | [`check`] | finished code against the rules of issue control |
 
+pub mod check;
 mod graph;
 pub mod issue;
 mod live;

@@ -20,6 +20,7 @@ mod opt;
 mod out;
 mod replay;
 mod run;
+mod sched;
 mod stats;
 mod test;
 
@@ -65,6 +66,7 @@ enum Command {
     Isa(isa::Args),
     Replay(replay::Args),
     Run(run::Args),
+    Sched(sched::Args),
     Test(test::Args),
     Stats(stats::Args),
 }
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
         Command::Isa(a) => isa::run(a),
         Command::Replay(a) => replay::run(a),
         Command::Run(a) => run::run(a),
+        Command::Sched(a) => sched::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),
     }

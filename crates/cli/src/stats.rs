@@ -3,6 +3,7 @@
 use crate::common;
 use nvir::compiler::{DebugOptions, Domain, StageOptions, TessInfo};
 use nvir::input;
+use nvir::sched::check::{Schedule, Totals};
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +13,11 @@ use std::time::Instant;
 ///
 /// An input that does not compile is a row with its error.
 #[derive(clap::Args)]
+#[command(after_help = "\
+`warps` are those that a multiprocessor holds at once: whole blocks of the declared size, or as many as registers and shared \
+memory allow. `cycles` are those of one warp by the counts of issue control, each instruction taken once; `latency` adds what \
+memory, textures and special functions take as a rule, and `paired` is the share of instructions that issue together with \
+another, both on Kepler.")]
 pub struct Args {
     /// Files, or folders of them
     #[arg(required = true)]
@@ -61,9 +67,14 @@ const ASSUMED: StageOptions = StageOptions {
 
 struct Row {
     input: String,
-    result: Result<Shader, String>,
+    result: Result<(Shader, Option<Totals>), String>,
     /// Microseconds.
     time: f64,
+}
+
+/// What the issue control of a kernel says.
+fn issued(shader: &Shader) -> Option<Totals> {
+    Some(Schedule::read(shader.chip, &shader.code).ok()?.totals())
 }
 
 pub fn run(a: Args) -> ExitCode {
@@ -124,6 +135,10 @@ fn measure(file: &Path, compiler: &Compiler, repeat: u32) -> Row {
         });
     }
     times.sort_by(f64::total_cmp);
+    let result = result.map(|shader| {
+        let issued = issued(&shader);
+        (shader, issued)
+    });
     Row { input, result, time: times[times.len() / 2] }
 }
 
@@ -131,29 +146,33 @@ fn json(rows: &[Row], chip: Chip) -> String {
     let values: Vec<_> = rows
         .iter()
         .map(|r| match &r.result {
-            Ok(i) => serde_json::json!({
+            Ok((i, issued)) => serde_json::json!({
                 "input": r.input, "chip": chip.name(), "ok": true, "error": null, "instructions": i.instructions,
                 "gprs": i.gprs, "local": i.local_bytes, "shared": i.shared_bytes, "code_bytes": i.code_bytes(),
-                "stack_bytes": i.stack_bytes,
+                "stack_bytes": i.stack_bytes, "resident_warps": i.resident_warps(None), "most_warps": chip.most_warps(),
                 "spills": i.spills, "fills": i.fills, "cycles": i.cycles, "compile_us": r.time, "library": i.library,
+                "latency_cycles": issued.map(|t| t.cycles), "pairs": issued.map(|t| t.pairs),
+                "paired": issued.map(|t| t.share()),
             }),
             Err(e) => serde_json::json!({
                 "input": r.input, "chip": chip.name(), "ok": false, "error": e, "instructions": 0, "gprs": 0,
                 "local": 0, "shared": 0, "code_bytes": 0, "spills": 0, "fills": 0, "cycles": 0, "compile_us": r.time,
-                "library": 0, "stack_bytes": 0,
+                "library": 0, "stack_bytes": 0, "resident_warps": 0, "most_warps": chip.most_warps(), "latency_cycles": null,
+                "pairs": null, "paired": null,
             }),
         })
         .collect();
-    let t = Totals::of(rows);
+    let t = Sums::of(rows);
     let totals = serde_json::json!({
         "inputs": rows.len(), "ok": t.ok, "instructions": t.instructions, "gprs": t.gprs, "local": t.local,
         "code_bytes": t.code_bytes, "spills": t.spills, "fills": t.fills, "cycles": t.cycles, "compile_us": t.time,
+        "resident_warps": t.warps, "latency_cycles": t.latency, "pairs": t.pairs, "paired": t.share(),
     });
     format!("{}\n", serde_json::json!({ "rows": values, "totals": totals }))
 }
 
 #[derive(Default)]
-struct Totals {
+struct Sums {
     ok: usize,
     instructions: u64,
     gprs: u64,
@@ -163,14 +182,30 @@ struct Totals {
     fills: u64,
     cycles: u64,
     time: f64,
+    warps: u64,
+    /// Of kernels whose chip has issue control: cycles with typical latencies, instructions of any kind, and pairs.
+    latency: u64,
+    issued: usize,
+    pairs: usize,
 }
 
-impl Totals {
-    fn of(rows: &[Row]) -> Totals {
-        let mut t = Totals::default();
+impl Sums {
+    /// Instructions in pairs, of all: 0 to 1; none where there is no issue control.
+    fn share(&self) -> Option<f64> {
+        (self.issued > 0).then(|| 2.0 * self.pairs as f64 / self.issued as f64)
+    }
+
+    fn of(rows: &[Row]) -> Sums {
+        let mut t = Sums::default();
         for r in rows {
             t.time += r.time;
-            if let Ok(i) = &r.result {
+            if let Ok((i, issued)) = &r.result {
+                t.warps += u64::from(i.resident_warps(None));
+                if let Some(issued) = issued {
+                    t.latency += issued.cycles;
+                    t.issued += issued.instructions;
+                    t.pairs += issued.pairs;
+                }
                 t.ok += 1;
                 t.instructions += u64::from(i.instructions);
                 t.gprs += u64::from(i.gprs);
@@ -185,9 +220,17 @@ impl Totals {
     }
 }
 
+/// A share of 0 to 1.
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".into(), |s| format!("{:.1} %", 100.0 * s))
+}
+
 fn table(rows: &[Row]) -> String {
-    let head = ["input", "instrs", "gprs", "local", "shared", "bytes", "spills", "fills", "cycles", "us"];
-    let line = |cells: [String; 10]| {
+    let head = [
+        "input", "instrs", "gprs", "warps", "local", "shared", "bytes", "spills", "fills", "cycles",
+        "latency", "paired", "us",
+    ];
+    let line = |cells: [String; 13]| {
         let mut s = format!("{:<60}", cells[0]);
         for c in &cells[1..] {
             s += &format!(" {c:>8}");
@@ -199,32 +242,38 @@ fn table(rows: &[Row]) -> String {
         let name =
             Path::new(&r.input).file_name().map_or(r.input.clone(), |n| n.to_string_lossy().into_owned());
         out += &match &r.result {
-            Ok(i) => line([
+            Ok((i, issued)) => line([
                 name,
                 i.instructions.to_string(),
                 i.gprs.to_string(),
+                i.resident_warps(None).to_string(),
                 i.local_bytes.to_string(),
                 i.shared_bytes.to_string(),
                 i.code_bytes().to_string(),
                 i.spills.to_string(),
                 i.fills.to_string(),
                 i.cycles.to_string(),
+                issued.map_or("-".into(), |t| t.cycles.to_string()),
+                percent(issued.map(|t| t.share())),
                 format!("{:.0}", r.time),
             ]),
             Err(e) => format!("{name:<60} error: {e}\n"),
         };
     }
-    let t = Totals::of(rows);
+    let t = Sums::of(rows);
     out += &line([
         format!("total: {} of {} compiled", t.ok, rows.len()),
         t.instructions.to_string(),
         t.gprs.to_string(),
+        t.warps.to_string(),
         t.local.to_string(),
         String::new(),
         t.code_bytes.to_string(),
         t.spills.to_string(),
         t.fills.to_string(),
         t.cycles.to_string(),
+        if t.issued > 0 { t.latency.to_string() } else { "-".into() },
+        percent(t.share()),
         format!("{:.0}", t.time),
     ]);
     out
