@@ -1,12 +1,14 @@
 //! The checker of issue control ([`nvir::sched::check`]): what it finds in code that NVIDIA's compiler made, in such code
 //! with one count too small or one pair too many, and in what nvir makes.
 
-use nvir::Chip;
+use nvir::diag::Fault;
 use nvir::image::cubin::Cubin;
 use nvir::image::listing;
 use nvir::isa::sched_word::{self, Issue, SLOTS};
 use nvir::isa::{MInst, Op, Operand, Reg, latency};
-use nvir::sched::check::{Rule, Schedule, Totals, Violation};
+use nvir::sched::check::{self, Rule, Schedule, Totals, Violation};
+use nvir::{Chip, Compiler, Language, OptLevel, Options, Source};
+use rayon::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -285,4 +287,45 @@ fn gk104_is_checked_as_gk110_is() {
             "`IADD R5, R1, R3` at 0018 reads R1 8 cycles before `MOV R1, R2` at 0008 has written it"
         );
     }
+}
+
+/// Kernels and graphics stages of the project, on both chips with issue control, at levels that schedule differently, and
+/// with so few registers that they spill.
+#[test]
+fn nothing_is_found_in_code_of_nvir() {
+    let mut files = Vec::new();
+    let source = |f: &Path| nvir::input::ends_in(f, &["tgsi", "nir"]);
+    for folder in ["tgsi", "nir-fixtures"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        nvir::input::walk(&folder, &source, &mut files).expect("fixtures");
+    }
+    let ways = [(OptLevel::O0, None), (OptLevel::O1, None), (OptLevel::O3, None), (OptLevel::O3, Some(18))];
+    let jobs: Vec<(&PathBuf, Chip)> =
+        files.iter().flat_map(|f| [Chip::Gk104, Chip::Gk110].map(|chip| (f, chip))).collect();
+    let check = |&(file, chip): &(&PathBuf, Chip)| {
+        let data = nvir::input::read(file).expect("it can be read");
+        let text = nvir::input::text(&data).expect("text");
+        let source = Source { language: Language::of(file)?, text, entry: None, name: "fixture" };
+        let mut wrong = String::new();
+        let mut compiled = 0;
+        for (opt_level, max_gprs) in ways {
+            let options = Options { opt_level, max_gprs, ..Options::default() };
+            // Some need options, or are meant to be refused: others look at those.
+            let found = match Compiler::new(chip).with_options(options).compile(&source) {
+                Ok(shader) => check::verify(chip, &shader.code),
+                Err(e) if e.fault() == Fault::Defect => Err(e.to_string()),
+                Err(_) => continue,
+            };
+            compiled += 1;
+            if let Err(e) = found {
+                let _ = writeln!(wrong, "{}, {chip}, {opt_level:?}, {max_gprs:?}: {e}", file.display());
+            }
+        }
+        Some((compiled, wrong))
+    };
+    let found: Vec<(usize, String)> = jobs.par_iter().filter_map(check).collect();
+    let compiled: usize = found.iter().map(|f| f.0).sum();
+    assert!(compiled > 7 * files.len(), "only {compiled} of {} files were compiled", files.len());
+    let wrong: String = found.into_iter().map(|f| f.1).collect();
+    assert!(wrong.is_empty(), "{wrong}");
 }

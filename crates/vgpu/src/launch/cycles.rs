@@ -37,8 +37,8 @@ fn gaps(program: &Program) -> HashMap<u32, u32> {
         let pcs = fetch::sweep(chip, words).map(|(at, _)| start + at);
         let code: Vec<(u32, &MInst)> = pcs.filter_map(|pc| Some((pc, program.instruction(pc)?))).collect();
         let mut touched = Touched::default();
-        let lines: Vec<_> = code.iter().map(|&(_, m)| (m, touched.add(m))).collect();
-        let issues = issue::control(lines.into_iter(), &touched, code.len());
+        let places = issue::places(&code, &mut touched);
+        let issues = issue::control(places.iter().copied(), &touched, code.len(), chip.has_sched_words());
         all.extend(code.iter().zip(issues).map(|(&(pc, _), i)| (pc, i.cycles())));
     }
     all
