@@ -185,7 +185,13 @@ fn kernels(file: &Path, compiler: &Compiler) -> Option<Vec<String>> {
 fn measure(job: &Job, compiler: &Compiler, repeat: u32) -> Row {
     let Job { file, entry, max_gprs } = job.clone();
     let input = file.to_string_lossy().into_owned();
-    let row = |result: Result<(Shader, Option<Totals>), String>, time| Row { input: input.clone(), entry: entry.clone(), max_gprs, result, time };
+    let row = |result: Result<(Shader, Option<Totals>), String>, time| Row {
+        input: input.clone(),
+        entry: entry.clone(),
+        max_gprs,
+        result,
+        time,
+    };
     let failed = |why: String| row(Err(why), 0.0);
     let bytes = match input::read(&file) {
         Ok(b) => b,
