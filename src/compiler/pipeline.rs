@@ -9,7 +9,7 @@
 
 use super::cancel::Cancel;
 use super::{Compiler, Report};
-use super::{resources, stage};
+use super::{remarks, resources, stage};
 use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
@@ -86,6 +86,9 @@ impl<'a> Compile<'a> {
         let alloc =
             self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;
         chip.check_local(alloc.local_bytes).map_err(unsupported)?;
+        if options.debug.remarks {
+            self.session.remarks.extend(remarks::spills(program, &alloc, limit));
+        }
 
         let uniform = if options.opt_level > OptLevel::O0 {
             self.timed("divergence", || divergence::of_program(program))?

@@ -146,7 +146,7 @@ impl Open {
 }
 
 struct Combiner<'a, 'c> {
-    ctx: &'a Ctx<'c>,
+    ctx: &'a mut Ctx<'c>,
     known: Option<KnownBits>,
     placed: Option<Placed>,
     open: Vec<Open>,
@@ -268,6 +268,9 @@ impl Combiner<'_, '_> {
             lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
             let proven = known.align(lower);
             if proven.bytes() < 2 * width {
+                let what =
+                    || format!("not merged: alignment {} is proven, {} needed", proven.bytes(), 2 * width);
+                self.ctx.missed("mem_combine", new.loc, what);
                 continue;
             }
             let mut wide = combine(f, o.inst, newest.inst);
