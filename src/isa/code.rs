@@ -16,13 +16,15 @@ pub struct Line {
     pub loc: Loc,
     /// What decides about a choice that the driver makes when it uses the shader.
     pub fact: Option<Fact>,
+    /// Bit 0 and 1: the first and second source of a choice have no other reader.
+    pub once: u8,
     /// What it touches, once that is noted.
     pub touches: Touches,
 }
 
 impl Line {
     pub fn new(inst: MInst, loc: Loc) -> Line {
-        Line { inst, loc, fact: None, touches: Touches::default() }
+        Line { inst, loc, fact: None, once: 0, touches: Touches::default() }
     }
 }
 
