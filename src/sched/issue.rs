@@ -6,6 +6,7 @@
 //! are branched to.
 
 use crate::isa::effects::{Resource, Touched, Touches};
+use crate::isa::row::Unit;
 use crate::isa::sched_word::Issue;
 use crate::isa::{MInst, Op, latency};
 
@@ -16,8 +17,18 @@ const DRAIN: u32 = 16;
 pub fn latency_of(op: Op, r: u16) -> u32 {
     // By a look-up: which of them it is, is hard to foresee.
     const CARRY: u16 = Resource::Carry.index() as u16;
-    let by_class = [latency::predicate(op), latency::CARRY, latency::result(op)];
+    let result = if latency::unit(op) == Unit::Texture { 18 } else { latency::result(op).min(32) };
+    let by_class = [latency::predicate(op), latency::CARRY, result];
     by_class[usize::from(r >= CARRY) + usize::from(r > CARRY)]
+}
+
+/// Cycles before the next instruction may issue, whatever it is.
+pub fn gap(op: Op) -> u32 {
+    match op {
+        Op::Bar | Op::Exit | Op::Bra | Op::Ret => 16,
+        _ if latency::unit(op) == Unit::Texture => 18,
+        _ => 1,
+    }
 }
 
 /// Cycles from the issue of one write to that of another, of the latencies `first` and `second`, so that the second
@@ -58,7 +69,7 @@ pub fn control<'m>(
         for &r in writes {
             ready[usize::from(r)] = at + latency_of(m.op, r);
         }
-        let mut gap = latency::issue(m.op).max(1);
+        let mut gap = gap(m.op);
         if transfers(m) {
             gap = gap.max(DRAIN);
         }

@@ -17,7 +17,7 @@
 //! and so do memory accesses of which one writes; what orders memory, talks to other warps, or reads the clock stays
 //! where it is. Control flow is not in the code that is looked at.
 
-use super::issue::{latency_of, overtaking};
+use super::issue::{gap, latency_of, overtaking};
 use crate::isa::code::{Code, Line};
 use crate::isa::effects::{MemoryEffect, Touched, memory};
 use crate::isa::row::Unit;
@@ -161,7 +161,7 @@ impl Scheduler {
             let before = (all | needs) & (bit - 1);
             free |= (k > 0) & (before & bit >> 1 == 0);
             let issued = earliest(&self.nodes, &self.waits[start..]).max(now);
-            let gap = latency::issue(m.op).max(1);
+            let gap = gap(m.op);
             now = issued + gap;
             self.nodes.push(Node {
                 before,
@@ -286,7 +286,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 fn distance(op: Op) -> u32 {
     match latency::unit(op) {
         Unit::Memory | Unit::Texture => MEMORY_LATENCY,
-        _ => latency::result(op),
+        _ => latency::result(op).min(32),
     }
 }
 
