@@ -99,3 +99,58 @@ fn movable(m: &MInst) -> bool {
         && memory(m) == MemoryEffect::None
         && !matches!(m.op, Op::Vote | Op::Shfl | Op::Fswz | Op::S2r | Op::Nop)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chip;
+    use crate::diag::Loc;
+    use crate::isa::code::MBlock;
+    use crate::isa::text;
+
+    /// The block after the pass; `once`: which sources of the choice nobody else reads.
+    fn after(lines: &[&str], once: u8) -> Vec<String> {
+        let chip = Chip::Gk110;
+        let line = |l: &&str| {
+            let inst = text::parse(chip, l, 0, &|_| None).expect("an instruction");
+            let once = if inst.op == Op::Sel { once } else { 0 };
+            Line { once, ..Line::new(inst, Loc::default()) }
+        };
+        let body = lines.iter().map(line).collect();
+        let mut code = Code { blocks: vec![MBlock { body, ..MBlock::default() }], ..Code::default() };
+        run(&mut code);
+        code.blocks[0].body.iter().map(|l| text::print(chip, &l.inst)).collect()
+    }
+
+    #[test]
+    fn a_new_value_written_over_the_old_is_computed_under_the_condition() {
+        let lines = ["IADD R7, R5, 0x1", "ISETP.GE.U32.AND P2, PT, R6, R2, PT", "SEL R5, R7, R5, P2"];
+        assert_eq!(after(&lines, 1), [lines[1], "@P2 IADD R5, R5, 0x1"]);
+        let lines = ["IADD R7, R5, 0x1", "ISETP.GE.U32.AND P2, PT, R6, R2, PT", "SEL R5, R5, R7, P2"];
+        assert_eq!(after(&lines, 2), [lines[1], "@!P2 IADD R5, R5, 0x1"]);
+        let lines = ["IADD R7, R1, R2", "SEL R5, R7, R5, !P2"];
+        assert_eq!(after(&lines, 1), ["@!P2 IADD R5, R1, R2"]);
+    }
+
+    #[test]
+    fn a_choice_stays_where_that_would_be_another_value() {
+        for (lines, once) in [
+            // Somebody else reads it, or it is the other source that nobody else reads.
+            (vec!["IADD R7, R5, 0x1", "SEL R5, R7, R5, P2"], 0),
+            (vec!["IADD R7, R5, 0x1", "SEL R5, R7, R5, P2"], 2),
+            // What it reads is gone by then.
+            (vec!["IADD R7, R1, 0x1", "MOV R1, R2", "SEL R5, R7, R5, P2"], 1),
+            (vec!["SEL R7, R1, R2, P0", "ISETP.EQ.AND P0, PT, R3, R4, PT", "SEL R5, R7, R5, P2"], 0),
+            // It writes over neither source.
+            (vec!["IADD R7, R5, 0x1", "SEL R6, R7, R5, P2"], 1),
+            // It gives a carry, takes one, is a load, or comes from elsewhere.
+            (vec!["IADD R7.CC, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
+            (vec!["IADD.X R7, R5, R1", "SEL R5, R7, R5, P2"], 1),
+            (vec!["LD.E R7, [R2]", "SEL R5, R7, R5, P2"], 1),
+            (vec!["@P0 IADD R7, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
+            (vec!["IADD R8, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
+        ] {
+            assert_eq!(after(&lines, once), lines);
+        }
+    }
+}

@@ -152,7 +152,8 @@ impl Sequence<'_> {
     }
 
     fn unsigned64(&mut self, x: Src, d: u64) -> Src {
-        let shr = |seq: &mut Self, x: Src, n: u32| if n == 0 { x } else { seq.op64(Op::Shr, &[x, Src::imm(n)]) };
+        let shr =
+            |seq: &mut Self, x: Src, n: u32| if n == 0 { x } else { seq.op64(Op::Shr, &[x, Src::imm(n)]) };
         if d.is_power_of_two() {
             return shr(self, x, d.trailing_zeros());
         }

@@ -146,7 +146,8 @@ impl Chains {
             for &i in &f.blocks[b].body {
                 let inst = &f.insts[i];
                 let plain = inst.op == Op::Sel && inst.ty.words() == 1 && inst.guard.is_none();
-                if plain && inst.srcs[2].is_plain_val()
+                if plain
+                    && inst.srcs[2].is_plain_val()
                     && let Some(p) = inst.srcs[2].as_val()
                 {
                     this.choices.entry(p).or_default().push(i);
@@ -296,7 +297,8 @@ impl Chains {
         }
         // Where the condition stands.
         let head = self.sole(arm.0)?;
-        let direct = around.0 == head || f.blocks[around.0].params.is_empty() && self.sole(around.0) == Some(head);
+        let direct =
+            around.0 == head || f.blocks[around.0].params.is_empty() && self.sole(around.0) == Some(head);
         let Term::Branch { cond, not: false, then, els } = &f.blocks[head].term else { return None };
         if !direct || then.to != arm.0 || els.to == arm.0 || !self.may_be_needed(f, *cond, n_hi, d) {
             return None;
@@ -457,7 +459,8 @@ fn step(f: &Function, by_sum: &FxHashMap<ValueId, InstId>, at: InstId) -> Option
     let bound = if fits(taken) {
         None
     } else {
-        let both = f.def_inst(taken).filter(|i| i.op == Op::And && i.ty == Type::Pred && i.srcs.len() == 2)?;
+        let both =
+            f.def_inst(taken).filter(|i| i.op == Op::And && i.ty == Type::Pred && i.srcs.len() == 2)?;
         let plain = both.srcs.iter().all(|s| s.is_plain_val());
         let (x, y) = (both.srcs[0].as_val()?, both.srcs[1].as_val()?);
         let other = if fits(x) { y } else { x };
@@ -479,7 +482,8 @@ fn negated(f: &Function, s: &Src, wide: bool) -> Option<Words> {
         return Some([Src::imm(x as u32), Src::imm((x >> 32) as u32)]);
     }
     let i = f.def_inst(w[0].as_val()?)?;
-    let whole = i.dsts.len() == 1 + usize::from(wide) && (0..i.dsts.len()).all(|n| w[n].as_val() == Some(i.dsts[n]));
+    let whole =
+        i.dsts.len() == 1 + usize::from(wide) && (0..i.dsts.len()).all(|n| w[n].as_val() == Some(i.dsts[n]));
     (whole && i.op == Op::Neg && i.guard.is_none() && !i.ty.is_float()).then_some(())?;
     words(f, &i.srcs[0], wide)
 }
@@ -523,7 +527,7 @@ impl Division {
             }
         };
         let (n, d) = (operand(f, self.dividend), operand(f, self.divisor));
-        if self.quotient.iter().any(Option::is_some) {
+        if self.quotient[0].is_some() {
             let q = make(f, Inst::new(Op::Div, Type::U64).src(n).src(d), 2);
             replaced.extend(self.quotient.iter().zip(q).filter_map(|(old, new)| Some(((*old)?, new))));
         }

@@ -113,7 +113,11 @@ impl Found {
 
     /// Whether what is left is not below the divisor yet: known at the end.
     fn test(&mut self, f: &Function, inst: &Inst) -> Option<Inst> {
-        if inst.cond != Cond::Ge || inst.srcs.len() != 2 || !is_scalar(f, inst) || !inst.srcs[0].is_plain_val() {
+        if inst.cond != Cond::Ge
+            || inst.srcs.len() != 2
+            || !is_scalar(f, inst)
+            || !inst.srcs[0].is_plain_val()
+        {
             return None;
         }
         let r = inst.srcs[0].as_val()?;
@@ -138,8 +142,12 @@ impl Found {
             return None;
         }
         let old = inst.srcs[1].as_val()?;
-        let sum = scalar_def_by(f, &inst.srcs[0], &[Op::Add]).filter(|d| is_int(d.ty) && d.srcs.len() == 2)?;
-        if !inst.srcs[0].is_plain_val() || sum.sat || !sum.srcs[0].is_plain_val() || sum.srcs[0].as_val() != Some(old)
+        let sum =
+            scalar_def_by(f, &inst.srcs[0], &[Op::Add]).filter(|d| is_int(d.ty) && d.srcs.len() == 2)?;
+        if !inst.srcs[0].is_plain_val()
+            || sum.sat
+            || !sum.srcs[0].is_plain_val()
+            || sum.srcs[0].as_val() != Some(old)
         {
             return None;
         }
@@ -179,10 +187,12 @@ fn with_sign(f: &Function, inst: &Inst) -> Option<Inst> {
         (d.srcs[0] == inst.srcs[1 - n]).then_some(n)
     };
     let negated = negation(0).or_else(|| negation(1))?;
-    let division = scalar_def_by(f, &inst.srcs[1 - negated], &[Op::Div, Op::Mod]).filter(|d| d.ty == Type::U32)?;
+    let division =
+        scalar_def_by(f, &inst.srcs[1 - negated], &[Op::Div, Op::Mod]).filter(|d| d.ty == Type::U32)?;
     let d = division.srcs[1].as_imm().filter(|&d| d > 1 && d <= i32::MAX as u32)?;
     let magnitude = scalar_def_by(f, &division.srcs[0], &[Op::Abs]).filter(|d| is_int(d.ty) && !d.sat)?;
-    let test = scalar_def(f, &inst.srcs[2]).filter(|d| d.op == Op::Set && d.sty == Type::S32 && d.srcs.len() == 2)?;
+    let test = scalar_def(f, &inst.srcs[2])
+        .filter(|d| d.op == Op::Set && d.sty == Type::S32 && d.srcs.len() == 2)?;
     let n = magnitude.srcs[0];
     if !n.is_plain_val() || test.srcs[0] != n || test.srcs[1].as_imm() != Some(0) {
         return None;

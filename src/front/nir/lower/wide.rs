@@ -116,10 +116,11 @@ impl Lower<'_, '_> {
             return None;
         }
         let word = |s: &Src| s.as_val().filter(|_| s.is_plain_val());
-        let (x, n) = match (word(&def.srcs[0]), def.srcs[1].as_imm(), def.srcs[0].as_imm(), word(&def.srcs[1])) {
-            (Some(x), Some(n), ..) | (_, _, Some(n), Some(x)) => (x, n),
-            _ => return None,
-        };
+        let (x, n) =
+            match (word(&def.srcs[0]), def.srcs[1].as_imm(), def.srcs[0].as_imm(), word(&def.srcs[1])) {
+                (Some(x), Some(n), ..) | (_, _, Some(n), Some(x)) => (x, n),
+                _ => return None,
+            };
         let op = def.op;
         if signed && op == Op::Add && self.wide.unwrapped.contains(&v) {
             return Some((x, i64::from(n as i32) as u64));
@@ -324,7 +325,9 @@ impl Lower<'_, '_> {
 
 /// How many of a word's lowest bits are certainly zero; `depth`: how far to look.
 fn trailing_zeros(f: &Function, v: ValueId, depth: u32) -> u32 {
-    let Some(def) = f.def_inst(v).filter(|d| depth > 0 && d.ty.words() == 1 && d.dsts.len() == 1) else { return 0 };
+    let Some(def) = f.def_inst(v).filter(|d| depth > 0 && d.ty.words() == 1 && d.dsts.len() == 1) else {
+        return 0;
+    };
     let of = |n: usize| match def.srcs.get(n) {
         Some(s) => match (s.as_imm(), s.as_val().filter(|_| s.is_plain_val())) {
             (Some(x), _) => x.trailing_zeros(),
