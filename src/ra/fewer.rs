@@ -45,13 +45,14 @@ pub type Paint<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + '
 /// without making anything again.
 pub fn search(mut best: Allocation, instructions: usize, least: u32, paint: &mut Paint<'_>) -> Allocation {
     let (gprs, moves) = (best.gprs, cost(&best.moves));
-    // Eight hundredths of the registers are worth a hundredth of the instructions.
-    let most_moves = |limit: u32| {
-        let gain = (f64::from(gprs) / f64::from(limit.max(1))).sqrt().sqrt().sqrt() - 1.0;
+    // Eight hundredths of few registers are worth a hundredth of the instructions, and four hundredths of many.
+    let most_moves = |limit: u32, few: bool| {
+        let root = (f64::from(gprs) / f64::from(limit.max(1))).sqrt().sqrt();
+        let gain = if few { root.sqrt() } else { root } - 1.0;
         moves + ((instructions + moves) as f64 * gain) as usize
     };
     let mut paint = |again: Option<usize>, limit: u32, from: End, below: u32| {
-        let most_moves = most_moves(limit);
+        let most_moves = most_moves(limit, again.is_none());
         let found = paint(again, Attempt { limit, from, most_moves });
         found.filter(|a| a.gprs < below && a.spills + a.fills == 0 && cost(&a.moves) <= most_moves)
     };
@@ -83,6 +84,11 @@ mod tests {
     use crate::ir::{Function, MemRef, Program, Space, Src, Term, Type};
     use crate::ra::{Target, allocate_program};
 
+    fn target(fewest: bool) -> Target {
+        let (chip, most_warps) = (Chip::Gk110, u32::MAX);
+        Target { chip, gpr_limit: 63, most_warps, fewest, verify: true, through_memory: false }
+    }
+
     #[test]
     fn single_values_leave_the_lower_registers_to_vectors() {
         let gprs = |fewest: bool| {
@@ -97,16 +103,8 @@ mod tests {
             b.st(Type::B128, place(32), Src::tuple(&quad));
             b.st(Type::U32, place(12), long);
             b.terminate(Term::Exit);
-            let target = Target {
-                chip: Chip::Gk110,
-                gpr_limit: 63,
-                most_warps: u32::MAX,
-                fewest,
-                verify: true,
-                through_memory: false,
-            };
             let mut p = Program::new(f);
-            let a = allocate_program(&mut p, &target).unwrap();
+            let a = allocate_program(&mut p, &target(fewest)).unwrap();
             assert_eq!(a.funcs[p.entry].before(p.funcs[p.entry].blocks[entry].body[3]), []);
             a.gprs
         };
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_made_again_where_that_halves_the_registers_and_loads_are_not() {
+    fn constants_are_made_again_where_there_are_many_and_loads_are_not() {
         let gprs = |constants: bool| {
             let mut f = Function::new("k");
             let entry = f.new_block();
@@ -123,21 +121,14 @@ mod tests {
             let values: Vec<_> = (0..40)
                 .map(|k| if constants { b.mov(1000 + k as u32) } else { b.ld(Type::U32, place(k))[0] })
                 .collect();
-            for round in 1..4 {
-                values.iter().enumerate().for_each(|(k, &v)| b.st(Type::U32, place(100 * round + k), v));
+            for round in 1..5 {
+                let readers = if round == 4 { &values[..] } else { &values[..10] };
+                readers.iter().enumerate().for_each(|(k, &v)| b.st(Type::U32, place(100 * round + k), v));
             }
             b.terminate(Term::Exit);
-            let target = Target {
-                chip: Chip::Gk110,
-                gpr_limit: 63,
-                most_warps: u32::MAX,
-                fewest: true,
-                verify: true,
-                through_memory: false,
-            };
-            allocate_program(&mut Program::new(f), &target).unwrap().gprs
+            allocate_program(&mut Program::new(f), &target(true)).unwrap().gprs
         };
         assert_eq!(gprs(false), 40);
-        assert!(gprs(true) < 40, "{}", gprs(true));
+        assert!(gprs(true) <= 30, "{}", gprs(true));
     }
 }
