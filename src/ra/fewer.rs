@@ -45,10 +45,10 @@ pub type Paint<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + '
 /// without making anything again.
 pub fn search(mut best: Allocation, instructions: usize, least: u32, paint: &mut Paint<'_>) -> Allocation {
     let (gprs, moves) = (best.gprs, cost(&best.moves));
-    // Eight hundredths of few registers are worth a hundredth of the instructions, and four hundredths of many.
+    // Five hundredths of few registers are worth a hundredth of the instructions, and four hundredths of many.
     let most_moves = |limit: u32, few: bool| {
         let root = (f64::from(gprs) / f64::from(limit.max(1))).sqrt().sqrt();
-        let gain = if few { root.sqrt() } else { root } - 1.0;
+        let gain = if few { (root * root.sqrt()).sqrt() } else { root } - 1.0;
         moves + ((instructions + moves) as f64 * gain) as usize
     };
     let mut paint = |again: Option<usize>, limit: u32, from: End, below: u32| {

@@ -366,7 +366,7 @@ fn allocate(
     };
     let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
     let short = !plan.active && f.inst_count() <= LARGEST_TRIED;
-    if short && target.fewest && !facts.calls() {
+    if short && target.fewest {
         let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
         let mut paint = |again: Option<usize>, attempt| match again {
@@ -376,7 +376,10 @@ fn allocate(
                 colour(&Plan { frame_end: frame_base, ..plan }, attempt).ok()
             }
         };
-        allocation = fewer::search(allocation, f.inst_count(), named.max(most as u32), &mut paint);
+        let called =
+            facts.callees.iter().filter_map(|&c| summaries[c].as_ref()).map(|s| s.clobbers.gprs_end());
+        let least = called.fold(named.max(most as u32), u32::max);
+        allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
     } else if short
         && target.chip.resident_warps(allocation.gprs) < target.most_warps
         && let Some(step) = target.chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
