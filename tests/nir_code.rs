@@ -120,3 +120,48 @@ fn an_access_across_the_end_of_a_bank_compiles() {
         assert!(count(chip, text) > 2, "{chip}");
     }
 }
+
+/// Instructions of an OpenCL kernel that stores to `out[i * scale]` and `out[i * scale + k]`; the index is extended and
+/// the sum printed as said.
+fn store_beside(chip: Chip, scale: u32, k: u32, extend: &str, sum: &str) -> usize {
+    let text = format!(
+        "shader: MESA_SHADER_KERNEL\nworkgroup_size: 64, 1, 1\ndecl_function main () (entrypoint)\n\nimpl main {{\n\
+         block b0:  // preds:\n    32 %0 = load_const (0x00000000)\n    32 %1 = load_const (0x00000002)\n\
+         \x20   32 %4 = load_const (0x{scale:08x})\n    32 %5 = load_const (0x{k:08x})\n\
+         \x20   32x3 %2 = @load_global_invocation_id\n\
+         \x20   64 %3 = @load_kernel_input (%0 (0x0)) (base=0, range=0, align_mul=256, align_offset=0)\n\
+         \x20   32 %6 = imul %2.x, %4\n    32 %7 = {sum} %6, %5\n\
+         \x20   64 %8 = {extend} %6\n    64 %9 = ishl %8, %1 (0x2)\n    64 %10 = iadd %3, %9\n\
+         \x20   64 %11 = {extend} %7\n    64 %12 = ishl %11, %1 (0x2)\n    64 %13 = iadd %3, %12\n\
+         \x20   @store_global (%6, %10) (wrmask=x, access=none, align_mul=4, align_offset=0)\n\
+         \x20   @store_global (%6, %13) (wrmask=x, access=none, align_mul=4, align_offset=0)\nblock b1:\n}}\n"
+    );
+    count(chip, &text)
+}
+
+#[test]
+fn the_constant_of_an_index_goes_to_the_address_where_no_carry_is_lost() {
+    for chip in Chip::ALL {
+        // An address of its own takes an addition and two instructions more.
+        let apart = store_beside(chip, 8, 8, "u2u64", "iadd");
+        for extend in ["u2u64", "i2i64"] {
+            for k in [1, 5, 7] {
+                let beside = store_beside(chip, 8, k, extend, "iadd");
+                assert!(
+                    beside + 2 <= apart,
+                    "{chip}: {extend} of 8 * i + {k}: {beside}, not below {apart} - 1"
+                );
+            }
+            // 12 * i + 6 is 12 * i + 4 and 2, but shares nothing with 12 * i; 7 * i + 1 may carry anywhere.
+            for (scale, k) in [(12, 6), (7, 1), (8, 8), (8, u32::MAX)] {
+                assert!(
+                    store_beside(chip, scale, k, extend, "iadd") + 1 >= apart,
+                    "{chip}: {scale} * i + {k}"
+                );
+            }
+        }
+        // What the text promises of a signed sum says nothing about one that is not.
+        assert!(store_beside(chip, 7, 1, "i2i64", "iadd.nsw") + 2 <= apart, "{chip}");
+        assert!(store_beside(chip, 7, 1, "u2u64", "iadd.nsw") + 1 >= apart, "{chip}");
+    }
+}

@@ -79,6 +79,7 @@ impl<'a> Compile<'a> {
         let target = ra::Target {
             chip,
             gpr_limit: limit,
+            fewest: program.stage().is_graphics(),
             most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             verify: options.debug.verify_each,
             through_memory: options.debug.through_memory,

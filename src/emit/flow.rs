@@ -392,9 +392,18 @@ impl<B: Body> Flow<'_, B> {
                 [None, short(e)]
             } else {
                 let meet = matches!(&self.f.blocks[t].term, Term::Jump(onward) if goes_to(e, onward.to));
-                match if meet { (short(t), short(e)) } else { (None, None) } {
-                    (Some(x), Some(y)) if x.len() + y.len() <= limit => [Some(x), Some(y)],
-                    _ => [None, None],
+                // A side without instructions is as good as the place where it meets the other.
+                let nothing =
+                    |arm: BlockId| self.body.is_empty(arm) && self.heads[arm] == NONE && is_arm(arm);
+                if meet && nothing(e) {
+                    [short(t), None]
+                } else if meet && nothing(t) {
+                    [None, short(e)]
+                } else {
+                    match if meet { (short(t), short(e)) } else { (None, None) } {
+                        (Some(x), Some(y)) if x.len() + y.len() <= limit => [Some(x), Some(y)],
+                        _ => [None, None],
+                    }
                 }
             };
             for (arm, lines) in [t, e].into_iter().zip(arms) {

@@ -1,6 +1,7 @@
 //! Functions with registers assigned, as machine code.
 
 mod flow;
+mod update;
 
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
@@ -59,6 +60,7 @@ pub fn emit_program(
             alloc: &alloc.funcs[id],
             uniform: uniform[id].as_ref(),
             starts: &starts,
+            once: once(f),
             error: RefCell::new(None),
         };
         let start = starts[id].unwrap_or(Label(0));
@@ -69,6 +71,7 @@ pub fn emit_program(
     }
     code.calls = order.len() > 1;
     code.remove_idle_branches();
+    update::run(&mut code);
     code.fold_syncs(|m| can_sync(chip, m));
     Ok(code)
 }
@@ -87,6 +90,27 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
     plain && !wide && !surface && m.guard.is_true() && isa::fits(chip, m).is_ok()
 }
 
+/// The values that are read once, if there are choices.
+fn once(f: &Function) -> EntitySet<ValueId> {
+    let (mut once, mut more) = (EntitySet::new(), EntitySet::new());
+    if !f.ops.contains(crate::ir::Op::Sel) {
+        return once;
+    }
+    let mut read = |v: ValueId| {
+        if !once.insert(v) {
+            more.insert(v);
+        }
+    };
+    for &b in &f.layout {
+        f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_uses(&mut read));
+        f.blocks[b].term.for_uses(&mut read);
+    }
+    more.iter().for_each(|v| {
+        once.remove(v);
+    });
+    once
+}
+
 struct Emitter<'a> {
     chip: Chip,
     stage: Stage,
@@ -94,6 +118,8 @@ struct Emitter<'a> {
     alloc: &'a Allocation,
     uniform: Option<&'a EntitySet<BlockId>>,
     starts: &'a SecondaryMap<FuncId, Option<Label>>,
+    /// Values with one reader, in functions with choices.
+    once: EntitySet<ValueId>,
     /// The first instruction that could not be selected.
     error: RefCell<Option<EmitError>>,
 }
@@ -179,7 +205,7 @@ impl Emitter<'_> {
             Ok(m) => {
                 let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
                 let space = inst.mem.as_ref().map(|m| m.space);
-                out.push(Line { fact, space, ..Line::new(m, inst.loc) });
+                out.push(Line { fact, space, once: self.read_once(inst), ..Line::new(m, inst.loc) });
             }
             Err(why) => {
                 let mut error = self.error.borrow_mut();
@@ -191,6 +217,15 @@ impl Emitter<'_> {
                 });
             }
         }
+    }
+
+    /// Which sources of a choice nobody else reads.
+    fn read_once(&self, inst: &Inst) -> u8 {
+        if inst.op != crate::ir::Op::Sel {
+            return 0;
+        }
+        let once = |n: usize| inst.srcs[n].as_val().is_some_and(|v| self.once.contains(v));
+        u8::from(once(0)) | u8::from(once(1)) << 1
     }
 
     fn moves(&self, moves: &[Move], loc: Loc, out: &mut Vec<Line>) {

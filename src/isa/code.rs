@@ -18,13 +18,15 @@ pub struct Line {
     pub fact: Option<Fact>,
     /// The memory that it accesses, where that is known: instructions do not say.
     pub space: Option<Space>,
+    /// Bit 0 and 1: the first and second source of a choice have no other reader.
+    pub once: u8,
     /// What it touches, once that is noted.
     pub touches: Touches,
 }
 
 impl Line {
     pub fn new(inst: MInst, loc: Loc) -> Line {
-        Line { inst, loc, fact: None, space: None, touches: Touches::default() }
+        Line { inst, loc, fact: None, space: None, once: 0, touches: Touches::default() }
     }
 }
 

@@ -202,6 +202,8 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     let mut b = Builder::new(f, attempt);
     b.loc = i.loc;
     let old: Words = (0..i.ty.words()).map(|_| b.gpr()).collect();
+    // Before the lock, so that the store's answer may come into the same register.
+    let no = (chip != Chip::Gf100).then(|| b.value(Inst::new(Op::Mov, Type::Pred).src(0u32)));
     let locked = b.pred();
     let mut load = plain(Op::LdLock);
     load.dsts.extend(old.iter().copied());
@@ -218,12 +220,11 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     }
 
     let [got, after] = std::array::from_fn(|_| b.func.detached_block());
-    let no = b.value(Inst::new(Op::Mov, Type::Pred).src(0u32));
     b.terminate(Term::Branch {
         cond: locked,
         not: false,
         then: Edge::to(got),
-        els: Edge { to: after, args: vec![no] },
+        els: Edge { to: after, args: no.into_iter().collect() },
     });
     f.blocks[attempt].merge = Merge::If { join: after };
 

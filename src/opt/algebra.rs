@@ -398,7 +398,7 @@ fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
 /// Logic on predicates.
 fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
-    let imm = |n: usize| imm_src(inst, n);
+    let imm = |n: usize| known_predicate(f, inst, n);
     match inst.op {
         Op::And | Op::Or | Op::Xor => {
             let n = if imm(0).is_some() { 0 } else { 1 };
@@ -470,6 +470,17 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     }
 }
 
+/// Source `n` where it is a predicate that is known: an immediate, or a copy of one, which stays a value.
+fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
+    let s = inst.srcs.get(n)?;
+    let Some(v) = s.as_val() else { return imm_src(inst, n) };
+    if f.class(v) != Class::Pred {
+        return None;
+    }
+    let d = scalar_def_by(f, s, &[Op::Mov])?;
+    imm_src(d, 0).map(|c| u32::from((c != 0) != s.mods.inv))
+}
+
 /// Whether a comparison may be put off: one of its operands would live longer, so only if the other predicate is a
 /// comparison too, or the comparison is with a constant.
 fn later(f: &Function, this: &Src, other: &Src) -> bool {
@@ -487,7 +498,7 @@ fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
     match inst.op {
         Op::Sel => {
-            if let Some(c) = imm_src(inst, 2) {
+            if let Some(c) = known_predicate(f, inst, 2) {
                 return Some(as_mov(inst, if c != 0 { s[0] } else { s[1] })).filter(|m| mods_ok(&m.srcs[0]));
             }
             // c ? a : b through a negated predicate.

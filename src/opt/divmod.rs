@@ -11,6 +11,8 @@
 //! does for the values that the dividend can have, the 33-bit multiplier is split off as an addition that cannot
 //! overflow. Signed division rounds towards zero: the high product, corrected by the sign.
 //!
+//! Quantities of 64 bits that are not signed divide the same way, with multipliers of 64 bits.
+//!
 //! The remainder is `x - (x / d) * d`. A dividend known not to be negative divides as unsigned. Division by zero is
 //! left as it is.
 
@@ -20,6 +22,35 @@ use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    let wide = gather(f, |inst| wide_divisor(inst).is_some());
+    let divided = divide_wide(f, &wide);
+    ctx.count("divmod: replaced, of 64 bits", wide.len());
+    divide_words(f, ctx) | divided
+}
+
+/// The same for quantities of 64 bits.
+fn divide_wide(f: &mut Function, wide: &[InstId]) -> bool {
+    if wide.is_empty() {
+        return false;
+    }
+    rewrite_each(f, |f, out, i| {
+        let Some(d) = wide_divisor(&f.insts[i]) else { return false };
+        let inst = f.insts[i].clone();
+        let last = Sequence { f, out, loc: inst.loc }.divide64(&inst, d);
+        f.replace(i, last);
+        true
+    })
+}
+
+/// The number that a division or remainder of 64 bits without a sign is by, if it is a constant.
+fn wide_divisor(inst: &Inst) -> Option<u64> {
+    let ok = matches!(inst.op, Op::Div | Op::Mod) && inst.ty == Type::U64 && inst.guard.is_none();
+    let x = inst.srcs.first().filter(|s| ok && s.mods == SrcMods::default())?;
+    let d = inst.srcs[1].as_imm64().filter(|&d| d != 0)?;
+    matches!(x.kind, SrcKind::Pair(_)).then_some(d)
+}
+
+fn divide_words(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let divisions = gather(f, |inst| divisor(f, inst).is_some());
     if divisions.is_empty() {
         return false;
@@ -86,6 +117,73 @@ impl Sequence<'_> {
         }
         let m = self.op(Op::Mul, Type::U32, &[q, Src::imm(d.wrapping_neg())]);
         finish(last, Op::Add, Type::U32, &[m, x])
+    }
+
+    fn op64(&mut self, op: Op, srcs: &[Src]) -> Src {
+        let mut inst = Inst::new(op, Type::U64);
+        inst.loc = self.loc;
+        inst.srcs.extend(srcs.iter().copied());
+        let pair = [0, 1].map(|_| self.f.new_value(Class::Gpr));
+        inst.dsts.extend(pair);
+        let id = self.f.make(inst);
+        self.out.push(id);
+        Src { kind: SrcKind::Pair(pair), mods: SrcMods::default() }
+    }
+
+    /// Everything but the last instruction of a division of 64 bits.
+    fn divide64(&mut self, inst: &Inst, d: u64) -> Inst {
+        let x = inst.srcs[0];
+        let mut last = Inst::new(Op::Mov, Type::U64);
+        (last.dsts, last.loc) = (inst.dsts, inst.loc);
+        let finish = |mut last: Inst, op: Op, srcs: &[Src]| {
+            last.op = op;
+            last.srcs.extend(srcs.iter().copied());
+            last
+        };
+        if inst.op == Op::Mod && d.is_power_of_two() {
+            return finish(last, Op::And, &[x, Src::imm64(d - 1)]);
+        }
+        let q = self.unsigned64(x, d);
+        if inst.op == Op::Div {
+            return finish(last, Op::Mov, &[q]);
+        }
+        let m = self.op64(Op::Mul, &[q, Src::imm64(d)]);
+        finish(last, Op::Sub, &[x, m])
+    }
+
+    fn unsigned64(&mut self, x: Src, d: u64) -> Src {
+        let shr =
+            |seq: &mut Self, x: Src, n: u32| if n == 0 { x } else { seq.op64(Op::Shr, &[x, Src::imm(n)]) };
+        if d.is_power_of_two() {
+            return shr(self, x, d.trailing_zeros());
+        }
+        let even = d.trailing_zeros();
+        // An even divisor: a dividend that is halved first has fewer bits.
+        for (half, bits) in [(0, 64), (even, 64 - even)] {
+            let exact = |s: u32| {
+                let power = 1u128 << (64 + s);
+                let m = power.div_ceil((d >> half).into());
+                let error = m * u128::from(d >> half) - power;
+                // error * 2^bits <= 2^(64 + s)
+                (m < 1 << 64 && error <= 1 << (64 + s - bits)).then_some(m as u64)
+            };
+            if let Some((s, m)) = (0..64 - (d >> half).leading_zeros()).find_map(|s| Some((s, exact(s)?))) {
+                let x = shr(self, x, half);
+                let high = self.op64(Op::MulHi, &[x, Src::imm64(m)]);
+                return shr(self, high, s);
+            }
+        }
+        // A multiplier of 65 bits, as for words.
+        let s = 64 - d.leading_zeros();
+        // The divisor is odd here. 2^(64 + s) may not fit; its half does.
+        let d = u128::from(d);
+        let power = 1u128 << (63 + s);
+        let m = (2 * (power / d) + 2 * (power % d) / d + 1) as u64;
+        let high = self.op64(Op::MulHi, &[x, Src::imm64(m)]);
+        let rest = self.op64(Op::Sub, &[x, high]);
+        let half = self.op64(Op::Shr, &[rest, Src::imm(1)]);
+        let mean = self.op64(Op::Add, &[half, high]);
+        shr(self, mean, s - 1)
     }
 
     fn unsigned(&mut self, x: Src, d: u32, max: u32) -> Src {

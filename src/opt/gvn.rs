@@ -140,7 +140,8 @@ impl Leaders {
 fn is_candidate(inst: &Inst, constants: bool) -> bool {
     let kind = match inst.op {
         // Copies are copy propagation's business, and constants are operands until legalisation.
-        Op::Mov => constants && matches!(inst.srcs[0].kind, SrcKind::Imm(_)),
+        // A known predicate goes where it is read: in a register that another shares, it would have to be copied from there.
+        Op::Mov => constants && inst.ty != Type::Pred && matches!(inst.srcs[0].kind, SrcKind::Imm(_)),
         Op::Pcopy => false,
         Op::Ld => {
             inst.mem.as_ref().is_some_and(|m| m.order == Order::Weak && (m.space.is_constant() || m.readonly))

@@ -28,10 +28,12 @@ pub mod if_convert;
 pub mod init_regs;
 pub mod inline;
 pub mod licm;
+pub mod long_division;
 pub mod mem_combine;
 pub mod mem_forward;
 pub mod mods;
 pub mod operand;
+pub mod quotient;
 mod seeded;
 pub mod sink;
 pub mod strength;
@@ -137,10 +139,12 @@ pub static PASSES: &[Pass] = &[
     on_function("init_regs", init_regs::run).about(&[Op::Undef]),
     on_program("inline", inline::run),
     on_function("licm", licm::run),
+    on_function("long_division", long_division::run).about(&[Op::Sel]),
     on_function("mem_combine", mem_combine::run),
     on_function("mem_forward", mem_forward::run),
     on_function("mods", mods::run),
     on_function("operand", operand::run),
+    on_function("quotient", quotient::run).about(&[Op::MulHi]),
     on_function("sink", sink::run),
     on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
     on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
@@ -164,7 +168,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop gvn unroll fold complement algebra address mem_forward if_convert
+            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra address mem_forward if_convert
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(

@@ -180,6 +180,18 @@ impl Hints {
                     self.unite(d, s);
                 }
             }
+            // What is chosen instead of a value that it was made of may be written over it.
+            Op::Sel if inst.ty != Type::Pred => {
+                let value = |n: usize| inst.srcs[n].as_val();
+                let made_of = |n: usize| {
+                    let new = value(n).and_then(|v| f.def_inst(v));
+                    new.is_some_and(|d| d.srcs.iter().any(|s| s.as_val() == value(1 - n)))
+                };
+                let kept = [1, 0].into_iter().find(|&n| value(n).is_some() && made_of(1 - n));
+                if let (Some(&d), Some(s)) = (inst.dsts.first(), kept.and_then(value)) {
+                    self.unite(d, s);
+                }
+            }
             Op::Mad => {
                 if let Some((d, s)) = operands::tied(inst) {
                     self.unite(d, s);

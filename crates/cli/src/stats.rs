@@ -18,18 +18,17 @@ pub const SCHEMA: u64 = 1;
 ///
 /// An input that does not compile is a row with its error.
 #[derive(clap::Args)]
-#[command(after_help = "\
-`warps` are those that a multiprocessor holds at once: whole blocks of the declared size, or as many as registers and shared \
-memory allow. `cycles` are those of one warp by the counts of issue control, each instruction taken once; `latency` adds what \
-memory, textures and special functions take as a rule, and `paired` is the share of instructions that issue together with \
-another, both on Kepler.
-
-Examples:
+#[command(after_help = "Examples:
   nvir stats shaders/ --json > before.json           and after a change again, to another file; then
   nvir stats --compare before.json after.json        helped, hurt, geometric means, worst
   nvir stats --compare a.json b.json --max-regression 0.5 --max-worst cycles=10    exit status 1 past a limit
   nvir stats k.tgsi --kernels                        a row for each kernel of the file
-  nvir stats k.tgsi --sweep-gprs 16,24,32,63 --csv   a row for each register limit")]
+  nvir stats k.tgsi --sweep-gprs 16,24,32,63 --csv   a row for each register limit
+
+`warps` are those that a multiprocessor holds at once: whole blocks of the declared size, or as many as registers and shared \
+memory allow. `cycles` are those of one warp by the counts of issue control, each instruction taken once; `latency` adds what \
+memory, textures and special functions take as a rule, and `paired` is the share of instructions that issue together with \
+another, both on Kepler.")]
 pub struct Args {
     /// Files, or folders of them; with --compare two files that --json wrote
     #[arg(required = true)]
@@ -185,13 +184,7 @@ fn kernels(file: &Path, compiler: &Compiler) -> Option<Vec<String>> {
 fn measure(job: &Job, compiler: &Compiler, repeat: u32) -> Row {
     let Job { file, entry, max_gprs } = job.clone();
     let input = file.to_string_lossy().into_owned();
-    let row = |result: Result<(Shader, Option<Totals>), String>, time| Row {
-        input: input.clone(),
-        entry: entry.clone(),
-        max_gprs,
-        result,
-        time,
-    };
+    let row = |result, time| Row { input: input.clone(), entry: entry.clone(), max_gprs, result, time };
     let failed = |why: String| row(Err(why), 0.0);
     let bytes = match input::read(&file) {
         Ok(b) => b,

@@ -99,7 +99,10 @@ impl Lower<'_, '_> {
                     srcs: &lane_srcs,
                 };
                 match self.lane(&lane) {
-                    Some(r) => result.push(r),
+                    Some(r) => {
+                        self.note_promise(alu, &lane, r);
+                        result.push(r);
+                    }
                     None => return self.unsupported_op(alu),
                 }
             }
@@ -144,6 +147,18 @@ impl Lower<'_, '_> {
             value = self.unary(op, bits, value);
         }
         value
+    }
+
+    /// A sum that the text says does not wrap is used so where it becomes an address.
+    fn note_promise(&mut self, alu: &ast::Alu, lane: &Lane<'_>, result: Comp) {
+        if alu.nsw
+            && lane.op == N::Iadd
+            && lane.bits == 32
+            && !lane.srcs.contains(&result)
+            && let Comp::Word(Word::Val(sum)) = result
+        {
+            self.note_unwrapped(sum);
+        }
     }
 
     pub(super) fn unary(&mut self, op: N, bits: u8, value: Comp) -> Comp {

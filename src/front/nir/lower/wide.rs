@@ -20,11 +20,18 @@
 //! ```
 //!
 //! All of it holds modulo 2^64, so nothing need be known of the values.
+//!
+//! An index of 32 bits that is itself a sum with a constant is taken apart as well where the sum provably does not wrap:
+//! the extension of `8 * i + 5` is that of `8 * i`, plus 5, since no carry leaves the low three bits. A signed sum is also
+//! believed where the text says `nsw`.
 
 use super::Lower;
 use super::value::{Comp, Word};
-use crate::ir::{BlockId, Class, Inst, Op, Space, Type, ValueId};
-use rustc_hash::FxHashMap;
+use crate::ir::{BlockId, Class, Function, Inst, Op, Space, Src, Type, ValueId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Products by more are rarely offsets of elements.
+const LARGEST_ELEMENT: u64 = 4096;
 
 /// What a value of 64 bits is besides its two words.
 #[derive(Clone, Copy)]
@@ -43,6 +50,14 @@ pub(super) struct Wide {
     shapes: FxHashMap<ValueId, (ValueId, Shape)>,
     /// Sums that exist already, and where: instructions with carries are not found equal later.
     sums: FxHashMap<(Comp, Comp), (Comp, BlockId)>,
+    /// Products with a constant, for their sums to be found again.
+    products: FxHashMap<(Comp, u64), (Comp, BlockId)>,
+    /// Words with their sign extended.
+    extended: FxHashMap<ValueId, (Comp, BlockId)>,
+    /// Sums of a word and the part of a constant that its low bits do not take.
+    rounded: FxHashMap<(ValueId, u32), (ValueId, BlockId)>,
+    /// Sums of 32 bits that the text says do not wrap as signed numbers.
+    unwrapped: FxHashSet<ValueId>,
 }
 
 impl Wide {
@@ -67,6 +82,86 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// The same, and of an extended 32-bit sum the constant too where that does not wrap.
+    fn split_index(&mut self, c: Comp) -> (Comp, u64) {
+        match self.split_offset(c) {
+            (base, 0) => self.split_extended(base).unwrap_or((base, 0)),
+            split => split,
+        }
+    }
+
+    /// An extended sum as the sum of the extended rest and a constant.
+    fn split_extended(&mut self, c: Comp) -> Option<(Comp, u64)> {
+        let (v, signed) = match (c, self.wide.get(c)) {
+            (_, Some(Shape::Product { factor: Word::Val(v), signed: true, by: 1 })) => (v, true),
+            (Comp::Wide(Word::Val(v), Word::Imm(0)), _) => (v, false),
+            _ => return None,
+        };
+        let (rest, n) = self.split32(v, signed)?;
+        if !signed {
+            return Some((Comp::Wide(rest.into(), Word::Imm(0)), n));
+        }
+        let base = match self.wide.extended.get(&rest) {
+            Some(&(wide, block)) if self.scope.holds(block) => wide,
+            _ => self.resize(Comp::Word(rest.into()), 32, 64, true),
+        };
+        Some((base, n))
+    }
+
+    /// A sum of a word and a constant that extends like its parts: the word, and the constant of 64 bits.
+    fn split32(&mut self, v: ValueId, signed: bool) -> Option<(ValueId, u64)> {
+        let def = self.e.b.func.def_inst(v)?;
+        let plain = def.ty.words() == 1 && def.srcs.len() == 2 && def.dsts.len() == 1 && !def.sat;
+        if !matches!(def.op, Op::Add | Op::Or) || !plain {
+            return None;
+        }
+        let word = |s: &Src| s.as_val().filter(|_| s.is_plain_val());
+        let (x, n) =
+            match (word(&def.srcs[0]), def.srcs[1].as_imm(), def.srcs[0].as_imm(), word(&def.srcs[1])) {
+                (Some(x), Some(n), ..) | (_, _, Some(n), Some(x)) => (x, n),
+                _ => return None,
+            };
+        let op = def.op;
+        if signed && op == Op::Add && self.wide.unwrapped.contains(&v) {
+            return Some((x, i64::from(n as i32) as u64));
+        }
+        // No carry leaves the bits that are zero in the word.
+        let zeros = trailing_zeros(self.e.b.func, x, 4);
+        let low = n & ((1u64 << zeros) - 1) as u32;
+        match n - low {
+            _ if low == 0 => None,
+            0 => Some((x, low.into())),
+            _ if op == Op::Or => None,
+            high => {
+                let round = match self.wide.rounded.get(&(x, high)) {
+                    Some(&(w, block)) if self.scope.holds(block) => w,
+                    _ => {
+                        let w = self.e.b.op2(Op::Add, Type::U32, x, high);
+                        self.wide.rounded.insert((x, high), (w, self.e.b.block));
+                        w
+                    }
+                };
+                Some((round, low.into()))
+            }
+        }
+    }
+
+    /// Notes that a 32-bit sum does not wrap as a signed number.
+    pub(super) fn note_unwrapped(&mut self, sum: ValueId) {
+        self.wide.unwrapped.insert(sum);
+    }
+
+    /// Whether a value is a sum that a kernel's argument is part of.
+    fn is_pointer(&self, c: Comp, depth: u32) -> bool {
+        let part = |c| depth > 0 && self.is_pointer(c, depth - 1);
+        self.is_argument(c)
+            || match self.wide.get(c) {
+                Some(Shape::Offset(base, _)) => part(base),
+                Some(Shape::Sum(x, y)) => part(x) || part(y),
+                _ => false,
+            }
+    }
+
     /// The product that a value is.
     fn as_product(&self, c: Comp) -> Option<(Word, bool, u32)> {
         match (c, self.wide.get(c)) {
@@ -79,17 +174,22 @@ impl Lower<'_, '_> {
     /// Notes that a value is a 32-bit number with its sign extended.
     pub(super) fn note_sign_extended(&mut self, c: Comp, factor: Word) {
         self.wide.note(c, Shape::Product { factor, signed: true, by: 1 });
+        if let Word::Val(v) = factor {
+            self.wide.extended.insert(v, (c, self.e.b.block));
+        }
     }
 
     pub(super) fn add64(&mut self, a: Comp, b: Comp) -> Comp {
-        let parts = |c: Comp| match c.as_const() {
+        let parts = |this: &mut Self, c: Comp, other: Comp| match c.as_const() {
             Some(n) => (None, n),
             None => {
-                let (base, offset) = self.split_offset(c);
+                // Where no address is computed, the constant would only be added once more.
+                let index = this.is_pointer(other, 4);
+                let (base, offset) = if index { this.split_index(c) } else { this.split_offset(c) };
                 (Some(base), offset)
             }
         };
-        let ((x, m), (y, n)) = (parts(a), parts(b));
+        let ((x, m), (y, n)) = (parts(self, a, b), parts(self, b, a));
         let offset = m.wrapping_add(n);
         let base = match (x, y) {
             (None, None) => return Comp::constant(64, offset),
@@ -185,8 +285,15 @@ impl Lower<'_, '_> {
 
     /// A product with a constant.
     pub(super) fn mul64(&mut self, a: Comp, by: u64) -> Comp {
-        let (base, offset) = self.split_offset(a);
-        let product = self.product64(base, by);
+        let (base, offset) = if by <= LARGEST_ELEMENT { self.split_index(a) } else { self.split_offset(a) };
+        let product = match self.wide.products.get(&(base, by)) {
+            Some(&(product, block)) if self.scope.holds(block) => product,
+            _ => {
+                let product = self.product64(base, by);
+                self.wide.products.insert((base, by), (product, self.e.b.block));
+                product
+            }
+        };
         self.with_offset(product, offset.wrapping_mul(by))
     }
 
@@ -214,4 +321,27 @@ impl Lower<'_, '_> {
         let a = self.e.operand(a);
         self.e.comp(Inst::new(Op::Shl, Type::U64).src(a).src(by))
     }
+}
+
+/// How many of a word's lowest bits are certainly zero; `depth`: how far to look.
+fn trailing_zeros(f: &Function, v: ValueId, depth: u32) -> u32 {
+    let Some(def) = f.def_inst(v).filter(|d| depth > 0 && d.ty.words() == 1 && d.dsts.len() == 1) else {
+        return 0;
+    };
+    let of = |n: usize| match def.srcs.get(n) {
+        Some(s) => match (s.as_imm(), s.as_val().filter(|_| s.is_plain_val())) {
+            (Some(x), _) => x.trailing_zeros(),
+            (_, Some(v)) => trailing_zeros(f, v, depth - 1),
+            _ => 0,
+        },
+        None => 0,
+    };
+    match def.op {
+        Op::Shl => def.srcs[1].as_imm().map_or(0, |n| (n & 31) + of(0)),
+        Op::Mul if !def.ty.is_float() => of(0) + of(1),
+        Op::And => of(0).max(of(1)),
+        Op::Add | Op::Or if !def.ty.is_float() && def.srcs.len() == 2 => of(0).min(of(1)),
+        _ => 0,
+    }
+    .min(31)
 }
