@@ -20,6 +20,7 @@ const NEEDS: &[(&str, &str)] = &[
     ),
     ("emulator.md", "no commands"),
     ("fixtures-graphics.md", "no commands; its fixtures are in tgsi/graphics"),
+    ("graphics-size.md", "figures"),
     ("isa.md", "no commands"),
     ("json.md", "fields only; below is a test of them"),
     ("library.md", "Rust; examples/driver and the library's own documents are compiled"),
