@@ -1,18 +1,25 @@
-//! Which unit executes an operation, and how long its results take.
+//! The timing of Kepler's operations, one table: which unit executes an operation, how long its results take, how often
+//! it may issue, and what may issue with it.
 //!
-//! The figures are the distances that ptxas keeps for sm_35 between an instruction and the first reader of its
-//! result, in cycles (measured over its output; facts: shared table of the project). GK104 has the same pipelines.
+//! The figures are what ptxas 11.8 keeps for sm_35, measured over 226,782 instructions of its output; GK104 has the same
+//! words and, as far as NVIDIA's listings for it go, the same figures. Shader inputs and outputs are not in ptxas's code:
+//! their latencies are those of NAK (`sm30_instr_latencies.rs`). All times are in cycles from issue to issue. The
+//! scheduler, the checker of schedules, `nvir isa` and the emulator's profile read this table and no other.
 
-use super::Op;
+use super::names;
 use super::row::Unit;
+use super::{MInst, Mod, Op, Operand, Reg};
 
 /// What the timing of an operation goes by.
 #[derive(Clone, Copy)]
 struct Timing {
     unit: Unit,
-    result: u8,
-    predicate: u8,
-    issue: u8,
+    row: Row,
+    memory: Option<Queue>,
+    result: u32,
+    predicate: u32,
+    typical: u32,
+    pair: PairSet,
 }
 
 /// By operation.
@@ -31,23 +38,302 @@ pub fn unit(op: Op) -> Unit {
     TIMINGS[op as usize].unit
 }
 
+/// Stands for a time that no count covers: the hardware's scoreboard waits for the result.
+pub const SCOREBOARD: u32 = 1000;
+
 /// Cycles from the issue of an operation to the issue of the first instruction that may read its register result.
-/// Longer operations are waited for by the hardware's scoreboard: 32 is the most that a scheduling word can say.
+/// [`SCOREBOARD`] where the hardware waits; a texture's result is there after its `TEXDEPBAR`, hence 0.
 pub fn result(op: Op) -> u32 {
-    TIMINGS[op as usize].result.into()
+    TIMINGS[op as usize].result
 }
 
 /// The same for a predicate that the operation sets, read as a guard or as data.
 pub fn predicate(op: Op) -> u32 {
-    TIMINGS[op as usize].predicate.into()
+    TIMINGS[op as usize].predicate
 }
 
 /// The same for the condition code: `.CC` to `.X`.
 pub const CARRY: u32 = 13;
 
-/// Cycles before the next instruction may issue, whatever it is.
-pub fn issue(op: Op) -> u32 {
-    TIMINGS[op as usize].issue.into()
+/// Cycles that a register result takes on a card as a rule, never less than [`result`] where that is a count: memory
+/// and special functions take longer than what counts make sure of. What a scheduler should keep between the two.
+pub fn typical(op: Op) -> u32 {
+    TIMINGS[op as usize].typical
+}
+
+/// Cycles for which an instruction of [`holds_sources`] keeps them: nothing overwrites them before.
+pub const HOLD: u32 = 15;
+
+/// Whether an instruction reads its registers and its guard late, so that they must not be overwritten for [`HOLD`]
+/// cycles: memory instructions but LDC.
+pub fn holds_sources(op: Op) -> bool {
+    TIMINGS[op as usize].memory.is_some_and(|q| q != Queue::Barrier)
+}
+
+/// Whether an operation writes so late that it may follow any earlier writer of its result, and any instruction that
+/// holds it, in the next cycle.
+pub fn writes_late(op: Op) -> bool {
+    op == Op::S2r || result(op) == SCOREBOARD || unit(op) == Unit::Texture
+}
+
+/// Whether an operation waits by itself for what it reads.
+pub fn waits_for_sources(op: Op) -> bool {
+    is_texture(op)
+}
+
+/// Operations that share an issue port of one in [`ROW_INTERVAL`] cycles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Row {
+    Multiply,
+    Shift,
+    Count,
+    SpecialRegister,
+    Special,
+    Range,
+    Convert,
+    Constant,
+    /// One in every cycle.
+    None,
+}
+
+impl Row {
+    /// How many share something.
+    pub const COUNT: usize = Row::None as usize;
+}
+
+/// Cycles between two operations of a [`Row`].
+pub const ROW_INTERVAL: u32 = 4;
+
+/// The row of an operation.
+pub fn row(op: Op) -> Row {
+    TIMINGS[op as usize].row
+}
+
+/// How memory instructions and barriers keep apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Queue {
+    /// LD, LDS, LDL and their like.
+    Load,
+    /// SHFL: what follows it waits no longer than behind a load.
+    Shuffle,
+    /// Stores, atomics, cache control.
+    Store,
+    /// BAR and MEMBAR.
+    Barrier,
+}
+
+impl Queue {
+    /// All of them.
+    pub const ALL: [Queue; 4] = [Queue::Load, Queue::Shuffle, Queue::Store, Queue::Barrier];
+}
+
+/// The queue of an operation, if it is a memory instruction or a barrier.
+pub fn queue(op: Op) -> Option<Queue> {
+    TIMINGS[op as usize].memory
+}
+
+/// Cycles between two instructions of queues.
+pub fn queue_interval(first: Queue, second: Queue) -> u32 {
+    let reads = |q| matches!(q, Queue::Load | Queue::Shuffle);
+    match first {
+        Queue::Shuffle => 4,
+        _ if reads(first) && reads(second) => 4,
+        _ => 15,
+    }
+}
+
+/// Cycles from an FP64 operation to one that waits for the unit; see [`waits_for_double`].
+pub const DOUBLE_INTERVAL: u32 = 4;
+
+/// Whether an operation keeps [`DOUBLE_INTERVAL`] behind FP64 ones.
+pub fn waits_for_double(op: Op) -> bool {
+    matches!(op, Op::F2f | Op::F2i | Op::I2f | Op::Dmnmx | Op::Dset | Op::Dsetp)
+}
+
+/// Cycles from an LDC with a register in its address to the next LDC.
+pub const INDEXED_INTERVAL: u32 = 16;
+
+/// Whether an instruction is such an LDC.
+pub fn is_indexed_constant(m: &MInst) -> bool {
+    let indexed = |o: &Operand| matches!(o, Operand::Const { base, .. } if *base != Reg::Z);
+    m.op == Op::Ldc && m.operands.iter().any(indexed)
+}
+
+/// Cycles from a texture instruction to one that is none.
+pub const BEHIND_TEXTURE: u32 = 18;
+
+/// The fewest cycles from an instruction to anything, apart from [`BEHIND_TEXTURE`].
+pub fn behind(m: &MInst) -> u32 {
+    match m.op {
+        Op::Texdepbar => 4,
+        Op::Membar | Op::Cal | Op::Jcal => 16,
+        _ if reads_clock(m) => 16,
+        _ => 1,
+    }
+}
+
+/// Whether an instruction goes through the texture unit, which its neighbours keep away from.
+pub fn is_texture(op: Op) -> bool {
+    unit(op) == Unit::Texture && op != Op::Texdepbar
+}
+
+/// The fewest cycles from one instruction to the next in the code, whatever they touch.
+pub fn neighbours(first: &MInst, second: &MInst) -> u32 {
+    if matches!(second.op, Op::Cal | Op::Jcal) || reads_clock(second) {
+        return 16;
+    }
+    match first.op {
+        Op::Bar if second.op == Op::B2r => 15,
+        op if is_texture(op) && !is_texture(second.op) => BEHIND_TEXTURE,
+        _ => behind(first),
+    }
+}
+
+/// Whether an instruction reads a clock: 16 cycles before and behind it.
+pub fn reads_clock(m: &MInst) -> bool {
+    m.op == Op::S2r && m.operands.iter().any(|o| matches!(*o, Operand::Sreg(n) if names::is_clock(n)))
+}
+
+/// Cycles from the last instruction of a block to what runs next: afterwards nothing of fixed latency is pending.
+pub const DRAIN: u32 = 16;
+/// [`DRAIN`] in a function with FP64 or 64-bit conversions.
+pub const DRAIN_DOUBLE: u32 = 12;
+/// The same behind a branch that is always taken.
+pub const DRAIN_BRANCH: u32 = 15;
+
+/// Whether a function that has this instruction drains in [`DRAIN_DOUBLE`] cycles.
+pub fn is_double(m: &MInst) -> bool {
+    let wide = |k: &Mod| matches!(k, Mod::F64 | Mod::U64 | Mod::S64);
+    unit(m.op) == Unit::Double
+        || m.op == Op::Dsetp
+        || matches!(m.op, Op::F2f | Op::F2i | Op::I2f | Op::I2i) && m.mods.iter().any(wide)
+}
+
+/// Whether control may go elsewhere after the instruction, or come back later.
+pub fn transfers(m: &MInst) -> bool {
+    use Op::*;
+    m.sync
+        || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
+}
+
+/// Cycles behind an instruction that [`transfers`] control, `double` in a function of [`is_double`].
+pub fn drain(m: &MInst, double: bool) -> u32 {
+    match m.op {
+        Op::Brx => DRAIN_BRANCH,
+        // Where the code ends, FP64 makes nothing shorter.
+        Op::Exit | Op::Ret if double => DRAIN_BRANCH,
+        Op::Bra if m.guard.is_true() => DRAIN_BRANCH.min(if double { DRAIN_DOUBLE } else { DRAIN_BRANCH }),
+        _ if double => DRAIN_DOUBLE,
+        _ => DRAIN,
+    }
+}
+
+/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere; `back` if it has a target
+/// before it. Guarded branches and breaks may be left after any number: what is behind them waits for itself.
+pub fn least_drain(m: &MInst, back: bool, double: bool) -> u32 {
+    use Op::*;
+    match m.op {
+        _ if !transfers(m) => 0,
+        Exit | Ret | Brx => DRAIN_BRANCH,
+        Bra | Brk | Cont if !m.guard.is_true() && !back && !m.sync => 0,
+        _ if double => DRAIN_DOUBLE,
+        Cal | Jcal => DRAIN,
+        _ => DRAIN_BRANCH,
+    }
+}
+
+/// Cycles that a count on TEXDEPBAR can say, ascending. 4 is written like any other.
+pub const TEXTURE_BARRIER: [u32; 5] = [4, 7, 11, 15, 19];
+
+/// What decides whether two instructions may issue together: a set of the kinds below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PairSet(u16);
+
+impl PairSet {
+    /// Never issues with another.
+    pub const ALONE: PairSet = PairSet(0);
+    /// Multiplication, shifts, conversions, special functions, LDC, S2R: no two.
+    pub const SLOW: PairSet = PairSet(1);
+    /// What reads or writes predicates as data: no two, and none with [`PairSet::COMPARE`].
+    pub const PREDICATE: PairSet = PairSet(2);
+    /// Minimum, maximum and comparison into a register.
+    pub const COMPARE: PairSet = PairSet(4);
+    /// Memory: no two.
+    pub const MEMORY: PairSet = PairSet(8);
+    /// Double precision: second only, behind memory, simple arithmetic, a multiplication or a special function.
+    pub const DOUBLE: PairSet = PairSet(16);
+    /// Textures: second only, behind arithmetic.
+    pub const TEXTURE: PairSet = PairSet(32);
+    /// Control flow: second only.
+    pub const FLOW: PairSet = PairSet(64);
+    /// Float and integer arithmetic, logic and moves: with everything.
+    pub const SIMPLE: PairSet = PairSet(128);
+    /// Those of [`PairSet::SLOW`] that double precision may follow.
+    const BEFORE_DOUBLE: PairSet = PairSet(256);
+    /// Never second.
+    const FIRST_ONLY: PairSet = PairSet(512);
+
+    const NAMES: [&str; 8] =
+        ["slow", "predicate", "compare", "memory", "double", "texture", "flow", "simple"];
+
+    const fn or(self, other: PairSet) -> PairSet {
+        PairSet(self.0 | other.0)
+    }
+
+    /// Whether it has any of these kinds.
+    pub const fn any(self, kinds: PairSet) -> bool {
+        self.0 & kinds.0 != 0
+    }
+
+    /// The kinds in words: `slow and predicate`, or `alone`.
+    pub fn name(self) -> String {
+        let kinds = Self::NAMES.iter().enumerate().filter(|(n, _)| self.0 >> n & 1 != 0);
+        let all: Vec<&str> = kinds.map(|(_, &name)| name).collect();
+        if all.is_empty() { "alone".to_owned() } else { all.join(" and ") }
+    }
+}
+
+/// The set of an operation; empty if it never issues with another.
+pub fn pair_set(op: Op) -> PairSet {
+    TIMINGS[op as usize].pair
+}
+
+/// Whether the units allow `first` to issue together with `second`; what they touch is not looked at.
+pub fn units_pair(first: PairSet, second: PairSet) -> bool {
+    let both = |a: PairSet, b: PairSet| first.any(a) && second.any(b) || first.any(b) && second.any(a);
+    let second_only = PairSet::DOUBLE.or(PairSet::TEXTURE).or(PairSet::FLOW);
+    let arithmetic = PairSet::SIMPLE.or(PairSet::SLOW).or(PairSet::PREDICATE).or(PairSet::COMPARE);
+    first != PairSet::ALONE
+        && second != PairSet::ALONE
+        && !first.any(second_only)
+        && !second.any(PairSet::FIRST_ONLY)
+        && !both(PairSet::SLOW, PairSet::SLOW)
+        && !both(PairSet::PREDICATE, PairSet::PREDICATE.or(PairSet::COMPARE))
+        && !both(PairSet::MEMORY, PairSet::MEMORY)
+        && (!second.any(PairSet::DOUBLE)
+            || first.any(PairSet::MEMORY.or(PairSet::SIMPLE).or(PairSet::BEFORE_DOUBLE)))
+        && (!second.any(PairSet::TEXTURE) || first.any(arithmetic))
+}
+
+/// The bank and the 16-byte line of constant memory that an instruction reads; two that issue together read the same.
+pub fn constant_line(m: &MInst) -> Option<(u8, i32)> {
+    m.operands.iter().find_map(|o| match *o {
+        Operand::Const { bank, offset, .. } => Some((bank, offset >> 4)),
+        _ => None,
+    })
+}
+
+/// The register bank of a register, one of four: two arithmetic instructions that issue together have no registers of
+/// one bank that only one of them reads.
+pub fn bank(register: u8) -> u8 {
+    register & 1 | register >> 1 & 2
+}
+
+/// Whether the banks of registers matter for an operation: not for memory and textures.
+pub fn reads_banks(op: Op) -> bool {
+    !pair_set(op).any(PairSet::MEMORY.or(PairSet::TEXTURE))
 }
 
 const fn unit_of(op: Op) -> Unit {
@@ -68,31 +354,100 @@ const fn unit_of(op: Op) -> Unit {
     }
 }
 
+const fn row_of(op: Op) -> Row {
+    use Op::*;
+    match op {
+        Imad | Imul | Imul32i | Imad32i | Imadsp => Row::Multiply,
+        Shl | Shr | Bfe | Bfi | Iscadd | Iscadd32i | Icmp => Row::Shift,
+        Popc | Flo => Row::Count,
+        S2r => Row::SpecialRegister,
+        Mufu => Row::Special,
+        Rro => Row::Range,
+        F2f | F2i | I2f | I2i => Row::Convert,
+        Ldc => Row::Constant,
+        _ => Row::None,
+    }
+}
+
+const fn queue_of(op: Op) -> Option<Queue> {
+    use Op::*;
+    match op {
+        Ld | Lds | Ldl | Ldu | Suld | Suldga | Ldslk => Some(Queue::Load),
+        Shfl => Some(Queue::Shuffle),
+        St | Sts | Stl | Stsul | Stscul | Atom | Red | Sust | Sustga | Sured | Cctl | Cctll | Cctls => {
+            Some(Queue::Store)
+        }
+        Bar | Membar => Some(Queue::Barrier),
+        _ => None,
+    }
+}
+
+const fn pair_set_of(op: Op) -> PairSet {
+    use Op::*;
+    let (slow, predicate) = (PairSet::SLOW, PairSet::PREDICATE);
+    match op {
+        Imad | Mufu => slow.or(PairSet::BEFORE_DOUBLE),
+        Imul | Imul32i | Imad32i | Imadsp | Iscadd | Iscadd32i | Shf | Shl | Shr | Bfe | Bfi | Icmp | I2f
+        | F2f | F2i | I2i | Rro | Ldc => slow,
+        Vadd | Vabsdiff | Vmnmx | Vset | Vmad => slow,
+        S2r => slow.or(predicate),
+        Isetp | Fsetp | Psetp | Sel | Vote | P2r | R2p | Fchk => predicate,
+        Csetp => predicate.or(PairSet::FIRST_ONLY),
+        Imnmx | Fmnmx | Iset | Fset => PairSet::COMPARE,
+        Ld | St | Lds | Sts | Ldl | Stl | Atom | Red | Cctl | Shfl | Ldslk | Stscul => PairSet::MEMORY,
+        Dadd | Dmul | Dfma | Dmnmx | Dsetp => PairSet::DOUBLE,
+        Tex | Texs | Tld | Tld4 | Txd | Txq | Ldg => PairSet::TEXTURE,
+        Bra | Exit | Brk | Ret | Nop | Ssy | Pbk => PairSet::FLOW,
+        Fadd | Fmul | Ffma | Fadd32i | Fmul32i | Ffma32i | Iadd | Iadd32i | Isub | Lop | Lop32i | Mov
+        | Mov32i | Prmt | Isad | Flo | Popc | Fcmp => PairSet::SIMPLE,
+        _ => PairSet::ALONE,
+    }
+}
+
 impl Timing {
     const fn of(op: Op) -> Timing {
         let unit = unit_of(op);
-        let result = match unit {
-            _ if matches!(op, Op::Fswz) => 16,
-            Unit::Alu | Unit::Sfu | Unit::Constant => 9,
-            Unit::Double => 10,
-            Unit::Compare => 13,
-            Unit::Shared => 24,
-            Unit::Memory => 32,
-            Unit::Texture => 18,
-            Unit::Attribute => 15,
-            Unit::Flow => 16,
+        let result = match op {
+            Op::Fswz => 16,
+            Op::Lds | Op::Shfl => 24,
+            Op::Ldslk | Op::Stsul | Op::Stscul => 28,
+            Op::Ald | Op::Vild | Op::Isberd | Op::Pixld | Op::Out => 24,
+            _ => match unit {
+                Unit::Double => 10,
+                Unit::Memory => SCOREBOARD,
+                Unit::Texture => 0,
+                Unit::Attribute => 15,
+                _ => 9,
+            },
         };
         let predicate = match op {
-            Op::Dsetp => 14,
+            Op::Dsetp | Op::Dchk => 14,
             Op::Shfl | Op::Ldslk | Op::Stsul | Op::Stscul => 28,
-            _ if result < 13 => 13,
-            _ => result,
+            _ if result > 13 && result < SCOREBOARD => result,
+            _ => 13,
         };
-        let issue = match op {
-            Op::Bar | Op::Exit | Op::Bra | Op::Ret => 16,
-            _ if matches!(unit, Unit::Texture) => 18,
-            _ => 1,
+        let typical = match op {
+            Op::Ldl => 100,
+            Op::Atom | Op::Suld | Op::Suldga => 250,
+            Op::Lds => 48,
+            Op::Ldc => 40,
+            Op::Shfl => 32,
+            Op::Mufu => 20,
+            Op::Ldslk | Op::Stscul => 64,
+            _ => match unit {
+                Unit::Memory => 200,
+                Unit::Texture => 150,
+                _ => result,
+            },
         };
-        Timing { unit, result, predicate, issue }
+        Timing {
+            unit,
+            row: row_of(op),
+            memory: queue_of(op),
+            result,
+            predicate,
+            typical,
+            pair: pair_set_of(op),
+        }
     }
 }

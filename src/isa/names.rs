@@ -14,6 +14,11 @@ pub fn cc_test(name: &str) -> Option<u8> {
     CC_TESTS.iter().position(|&n| n == name).map(|n| n as u8)
 }
 
+/// Whether a special register is a clock: `SR_CLOCK`, `SR_CLOCKLO`, `SR_CLOCKHI`.
+pub fn is_clock(number: u8) -> bool {
+    matches!(number, 1 | 80 | 81)
+}
+
 /// Special registers of one generation: until GK110, blocks and grids have their sizes in registers.
 /// Source: envytools' table of GF100, in the spelling of the others.
 const UNTIL_GK110: &[(u8, &str)] = &[

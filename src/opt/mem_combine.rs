@@ -150,7 +150,7 @@ impl Open {
 }
 
 struct Combiner<'a, 'c> {
-    ctx: &'a Ctx<'c>,
+    ctx: &'a mut Ctx<'c>,
     known: Option<KnownBits>,
     placed: Option<Placed>,
     open: Vec<Open>,
@@ -287,6 +287,8 @@ impl Combiner<'_, '_> {
             let proven = known.align(&lower);
             let wanted = both.next_power_of_two();
             if proven.bytes() < wanted {
+                let what = || format!("not merged: alignment {} is proven, {wanted} needed", proven.bytes());
+                self.ctx.missed("mem_combine", new.loc, what);
                 continue;
             }
             let zero = (zeros[0] != zeros[1]).then(|| f.new_value(Class::Gpr));
