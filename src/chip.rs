@@ -174,16 +174,28 @@ impl Chip {
         self.gprs().min(each / registers * registers)
     }
 
+    /// Warps that a multiprocessor holds at once, at most.
+    pub fn most_warps(self) -> u32 {
+        match self {
+            Chip::Gf100 => 48,
+            Chip::Gk104 | Chip::Gk110 => 64,
+        }
+    }
+
     /// Warps of kernels with so many registers a thread that a multiprocessor holds at once, where its other limits
     /// (blocks, shared memory) allow it.
     pub fn resident_warps(self, gprs: u32) -> u32 {
         let (registers, warps) = self.register_units();
-        let most = match self {
-            Chip::Gf100 => 48,
-            Chip::Gk104 | Chip::Gk110 => 64,
-        };
+        let most = self.most_warps();
         let fit = self.register_file() / 32 / gprs.max(1).next_multiple_of(registers);
         (fit / warps * warps).min(most)
+    }
+
+    /// The most registers a thread with which a multiprocessor still holds as many warps as with `gprs`, or `most` if they
+    /// are fewer.
+    pub fn gprs_of_warps(self, gprs: u32, most: u32) -> u32 {
+        let warps = self.resident_warps(gprs).min(most);
+        (gprs..=self.gprs()).take_while(|&n| self.resident_warps(n).min(most) >= warps).last().unwrap_or(gprs)
     }
 
     /// The most warps that a multiprocessor holds of blocks of `threads` threads (`None`: not declared) and `shared` bytes,
@@ -196,6 +208,15 @@ impl Chip {
         let threads = threads.unwrap_or(self.default_block_threads()).clamp(1, self.max_block_threads());
         let by_shared = self.max_shared() / shared.max(1).next_multiple_of(unit);
         threads.div_ceil(32) * blocks.min(by_shared.max(1))
+    }
+
+    /// Warps that a multiprocessor holds at once: whole blocks of `threads` threads with `gprs` registers each and `shared`
+    /// bytes. `None`: blocks may have any size, as far as the largest that is launched by default fits as often.
+    pub fn occupancy(self, threads: Option<u32>, gprs: u32, shared: u32) -> u32 {
+        let most = self.resident_warps(gprs).min(self.resident_warps_of_blocks(threads, shared));
+        let Some(threads) = threads else { return most };
+        let block = threads.clamp(1, self.max_block_threads()).div_ceil(32);
+        most / block * block
     }
 
     /// The most registers below `gprs` with which more warps are resident, if there are any.
@@ -408,6 +429,27 @@ mod tests {
         assert_eq!(Chip::Gk110.resident_warps_of_blocks(Some(256), 24 << 10), 16);
         assert_eq!(Chip::Gk110.resident_warps_of_blocks(Some(256), (24 << 10) + 1), 8);
         assert_eq!(Chip::Gk110.resident_warps_of_blocks(Some(33), 48 << 10), 2);
+    }
+
+    #[test]
+    fn only_whole_blocks_are_resident() {
+        for (chip, threads, gprs, shared, warps) in [
+            // 48 warps by registers; a block of 32, of 12, of 8.
+            (Chip::Gk110, Some(1024), 40, 0, 32),
+            (Chip::Gk110, Some(384), 40, 0, 48),
+            (Chip::Gk110, Some(256), 40, 0, 48),
+            (Chip::Gk110, None, 40, 0, 48),
+            (Chip::Gk104, Some(256), 32, 16 << 10, 24),
+            (Chip::Gk110, Some(32), 16, 0, 16),
+            (Chip::Gf100, Some(192), 20, 0, 48),
+            (Chip::Gf100, Some(256), 21, 0, 40),
+        ] {
+            assert_eq!(
+                chip.occupancy(threads, gprs, shared),
+                warps,
+                "{chip}: {threads:?} of {gprs}, {shared}"
+            );
+        }
     }
 
     #[test]

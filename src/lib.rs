@@ -64,6 +64,7 @@ pub mod fixture;
 pub mod format;
 pub mod image;
 pub mod isa;
+pub mod remark;
 pub mod stage;
 pub mod tiling;
 

@@ -218,9 +218,45 @@ pub struct DebugOptions {
     pub print_after: Vec<String>,
     /// Put the time of each pass into the report.
     pub time_passes: bool,
+    /// Gather remarks: what was not done, and why.
+    pub remarks: bool,
     /// Keep every value that lives across basic blocks in local memory: what happens by itself to those that live longest
     /// where so many live across so many blocks that allocating registers would take too long.
     pub through_memory: bool,
+    /// A defect that a pass is to have: what tools that look for defects are tested with.
+    #[doc(hidden)]
+    pub seeded: Option<Seeded>,
+}
+
+/// A miscompile that a pass makes on request.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Seeded {
+    /// `fold` adds one to the first constant that an addition of integers has.
+    Fold,
+    /// `gvn` drops the last store of the kernel if there are several.
+    Gvn,
+    /// `copy_prop` leaves a value behind that nothing defines, which the verifier sees.
+    CopyProp,
+}
+
+impl Seeded {
+    /// All of them.
+    pub const ALL: [Seeded; 3] = [Seeded::Fold, Seeded::Gvn, Seeded::CopyProp];
+
+    /// The pass that has it.
+    pub fn pass(self) -> &'static str {
+        match self {
+            Seeded::Fold => "fold",
+            Seeded::Gvn => "gvn",
+            Seeded::CopyProp => "copy_prop",
+        }
+    }
+
+    /// By the name of its pass.
+    pub fn of(pass: &str) -> Option<Seeded> {
+        Seeded::ALL.into_iter().find(|d| d.pass() == pass)
+    }
 }
 
 impl DebugOptions {

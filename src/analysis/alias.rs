@@ -33,7 +33,8 @@ pub fn same_base(a: &MemRef, b: &MemRef) -> bool {
     a.space == b.space && a.buffer == b.buffer && a.index == b.index && a.base() == b.base()
 }
 
-fn spaces_meet(a: Space, b: Space) -> bool {
+/// Whether two spaces have memory in common.
+pub fn spaces_meet(a: Space, b: Space) -> bool {
     let global = |s| matches!(s, Space::Global | Space::Buffer);
     let window = |s| matches!(s, Space::Global | Space::Buffer | Space::Shared | Space::Local);
     a == b

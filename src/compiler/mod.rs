@@ -31,9 +31,12 @@ mod cache;
 mod cancel;
 mod error;
 mod pipeline;
+mod remarks;
 mod resources;
 mod stage;
 
+#[doc(hidden)]
+pub use crate::options::Seeded;
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
@@ -47,6 +50,7 @@ use crate::driver::Abi;
 use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::ir::{self, Phase, Program};
+use crate::remark::Remark;
 use crate::stage::Stage;
 use crate::{opt, verify};
 use pipeline::Compile;
@@ -211,6 +215,28 @@ impl Compiler {
         })
     }
 
+    /// The same, with what passes did not do and why, in the order of the source, each once. Of a program that does not compile,
+    /// as far as it came.
+    pub fn compile_remarking(
+        &self,
+        source: &Source<'_>,
+        report: &mut Report,
+    ) -> (Result<Shader, CompileError>, Vec<Remark>) {
+        let mut remarks = Vec::new();
+        let mut options = self.options.clone();
+        options.debug.remarks = true;
+        let compiler = self.clone().with_options(options);
+        let result = compiler.front_door(Some(source), Cancel::NEVER, report, |compile| {
+            let mut program = compiler.read(source)?;
+            let result = compile.optimise(&mut program).and_then(|uses| compile.generate(&mut program, uses));
+            remarks = std::mem::take(&mut compile.session.remarks);
+            Ok(result?)
+        });
+        remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
+        remarks.dedup();
+        (result, remarks)
+    }
+
     /// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.
     pub fn optimised(&self, source: &Source<'_>, report: &mut Report) -> Result<Program, CompileError> {
         self.front_door(Some(source), Cancel::NEVER, report, |compile| {
@@ -223,6 +249,15 @@ impl Compiler {
     /// The program of a text's kernel as front-ends make it, verified if it was IR.
     pub fn front(&self, source: &Source<'_>) -> Result<Program, CompileError> {
         self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| self.read(source))
+    }
+
+    /// The names of a text's kernels, in its order: what [`Source::entry`] may say. None of IR, which has one kernel.
+    pub fn kernels(&self, source: &Source<'_>) -> Result<Vec<String>, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| match source.language {
+            Language::Tgsi => front::tgsi::kernels(source.text),
+            Language::Nir => front::nir::kernels(source.text),
+            Language::Ir => Ok(Vec::new()),
+        })
     }
 
     /// Compiles a program whose IR is in its first phase, and valid.

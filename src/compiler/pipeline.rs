@@ -9,7 +9,7 @@
 
 use super::cancel::Cancel;
 use super::{Compiler, Report};
-use super::{resources, stage};
+use super::{remarks, resources, stage};
 use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
@@ -18,7 +18,7 @@ use crate::image::{Shader, crs, layout};
 use crate::ir::{Op, Phase, Program, compact};
 use crate::opt::{Session, Stage};
 use crate::options::OptLevel;
-use crate::sched::{order, texbar};
+use crate::sched::{check, order, texbar};
 use crate::{emit, lower, ra, verify};
 use std::time::Instant;
 
@@ -79,6 +79,7 @@ impl<'a> Compile<'a> {
         let target = ra::Target {
             chip,
             gpr_limit: limit,
+            fewest: program.stage().is_graphics(),
             most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             verify: options.debug.verify_each,
             through_memory: options.debug.through_memory,
@@ -86,6 +87,9 @@ impl<'a> Compile<'a> {
         let alloc =
             self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;
         chip.check_local(alloc.local_bytes).map_err(unsupported)?;
+        if options.debug.remarks {
+            self.session.remarks.extend(remarks::spills(program, &alloc, limit));
+        }
 
         let uniform = if options.opt_level > OptLevel::O0 {
             self.timed("divergence", || divergence::of_program(program))?
@@ -96,8 +100,19 @@ impl<'a> Compile<'a> {
             .timed("emit", || emit::emit_program(chip, program, &alloc, &uniform))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
         code.note_touches();
+        // A thread has one register at least, and those of its results.
+        let results = program.interface.as_deref().map_or(0, |i| stage::result_registers(chip, i));
+        let mut gprs = alloc.gprs.max(results).max(1);
         if options.opt_level > OptLevel::O1 {
-            self.timed("schedule", || order::run(&mut code))?;
+            let most = if program.stage().is_graphics() {
+                gprs
+            } else {
+                chip.gprs_of_warps(gprs, target.most_warps)
+            };
+            let ends = program.funcs[program.entry].result_regs.iter().map(|&r| u32::from(r) + 1);
+            let results = ends.max().unwrap_or(0).max(results);
+            let registers = order::Registers { used: gprs, limit: most.min(limit).max(gprs), results };
+            gprs = self.timed("schedule", || order::run(chip, &mut code, registers))?;
         }
         if chip.has_sched_words() {
             self.timed("texture barriers", || texbar::insert(&mut code))?;
@@ -105,14 +120,17 @@ impl<'a> Compile<'a> {
         let section = self
             .timed("layout", || layout::section(chip, &code))?
             .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        if options.debug.verify_each || cfg!(debug_assertions) {
+            check::verify(chip, &section.words)
+                .map_err(|v| Box::new(Diagnostic::defect(format_args!("after scheduling: {v}"))))?;
+        }
         let interface = program.interface.as_deref();
         let stage =
             interface.map(|i| Box::new(stage::graphics(chip, program, i, alloc.local_bytes, section.fixups)));
         Ok(Shader {
             chip,
             entry_name: program.funcs[program.entry].name.clone(),
-            // A thread has one register at least, and those of its results.
-            gprs: alloc.gprs.max(interface.map_or(0, |i| stage::result_registers(chip, i))).max(1),
+            gprs,
             local_bytes: alloc.local_bytes,
             stack_bytes: crs::bytes(crs::depth(&code)),
             shared_bytes: program.shared_bytes,

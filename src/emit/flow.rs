@@ -514,7 +514,7 @@ impl<B: Body> Flow<'_, B> {
                 let condition = Pred { num: self.body.condition(b), not: *not };
                 for (arm, guard) in [(then.to, condition), (els.to, !condition)] {
                     for l in self.flat[arm].iter().flatten() {
-                        out.body.push(Line::new(l.inst.clone().guarded(guard), l.loc));
+                        out.body.push(Line { inst: l.inst.clone().guarded(guard), ..l.clone() });
                     }
                 }
             }

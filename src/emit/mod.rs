@@ -204,7 +204,8 @@ impl Emitter<'_> {
         match m {
             Ok(m) => {
                 let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
-                out.push(Line { fact, once: self.read_once(inst), ..Line::new(m, inst.loc) });
+                let space = inst.mem.as_ref().map(|m| m.space);
+                out.push(Line { fact, space, once: self.read_once(inst), ..Line::new(m, inst.loc) });
             }
             Err(why) => {
                 let mut error = self.error.borrow_mut();

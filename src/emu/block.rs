@@ -16,7 +16,9 @@ use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{CONST_BANKS, Checks, Launch, PcProfile, Program, Side, stage, surface, texture, undef};
+use super::{
+    CONST_BANKS, Checks, Launch, PcProfile, Program, Side, going_on, stage, surface, texture, undef,
+};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -35,6 +37,8 @@ pub(super) struct Env<'a> {
     pub memory: &'a Memory,
     pub banks: [bank::View<'a>; CONST_BANKS],
     pub checks: Checks,
+    /// The fault of a kind that ends a block.
+    pub faults: u32,
     /// Every global access must be looked at on its own.
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
@@ -89,8 +93,9 @@ struct Barrier {
     clocks: Vec<u32>,
 }
 
-/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict.
-pub(super) type NoteKey = (u32, Option<u32>);
+/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
+/// run went on after, its kind.
+pub(super) type NoteKey = (u32, Option<u32>, Option<FaultKind>);
 
 /// What the warps of a block share.
 pub(super) struct State {
@@ -108,7 +113,9 @@ pub(super) struct State {
     pub shadow: Option<Box<Shadow>>,
     pub profile: Option<Vec<PcProfile>>,
     /// What is reported without stopping: the warp that did it first, and how often.
-    notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
+    pub notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
+    /// Faults of each kind that the block went on after.
+    pub faults: [u32; FaultKind::ALL.len()],
     /// What the current instruction's requests cost, with a profile.
     transactions: u64,
     conflicts: u64,
@@ -127,7 +134,7 @@ impl State {
     /// Reports something about one instruction without stopping the run.
     #[cold]
     pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
-        self.notes.entry((w.at, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+        self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
     }
 
     /// Counts a memory request for the profile.
@@ -206,6 +213,7 @@ impl Block {
                 shadow,
                 profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
                 notes: FxHashMap::default(),
+                faults: [0; FaultKind::ALL.len()],
                 transactions: 0,
                 conflicts: 0,
                 warp_states: vec![WarpState::Ready; count],
@@ -262,7 +270,7 @@ impl Block {
                 return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
             }
             for trap in self.st.shadow.as_mut().map(|s| s.take_agreements()).unwrap_or_default() {
-                let key = (trap.0.pc.unwrap_or(pc), trap.0.other.map(|o| o.pc));
+                let key = (trap.0.pc.unwrap_or(pc), trap.0.other.map(|o| o.pc), None);
                 self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
             }
             if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
@@ -371,12 +379,17 @@ fn run_warp(
         st.steps += 1;
         st.thread_steps += u64::from(mask.count_ones());
         if env.checks.init {
-            undef::before(env, &mut st.scratch, w, inst, pc, mask)?;
+            while let Err(trap) = undef::before(env, &mut st.scratch, w, inst, pc, mask) {
+                if !st.goes_on(env, w, &trap) {
+                    return Err(trap);
+                }
+                undef::forgive(w, trap.0.lane);
+            }
         }
         let depth = w.stack.len();
         if mask != 0 || matches!(inst.body, Body::Illegal(_)) {
             if !exec::execute(w, &env.pool, &mut st.scratch, inst, mask) {
-                special(env, st, w, inst, pc, mask)?;
+                going_on::special(env, st, w, inst, pc, mask)?;
             }
             if inst.sync {
                 w.wait(Wait::Ssy, mask & w.active)?;
@@ -436,7 +449,7 @@ fn bad_pc(w: &Warp, pc: u32, alignment: u32) -> Trap {
 }
 
 /// Everything that is not confined to registers.
-fn special(
+pub(super) fn special(
     env: &Env<'_>,
     st: &mut State,
     w: &mut Warp,

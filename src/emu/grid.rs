@@ -145,8 +145,10 @@ fn execute(
         }
     };
     let profile = tally.profile.map(|p| named(launch, &p));
-    let notes = tally.notes.into_values().map(|(_, note)| note).collect();
-    let stats = Stats { warp_instructions: tally.steps, thread_instructions: tally.threads, notes, profile };
+    let (faults, notes): (Vec<_>, Vec<_>) = tally.notes.into_iter().partition(|(key, _)| key.2.is_some());
+    let [faults, notes] = [faults, notes].map(|all| all.into_iter().map(|(_, (_, note))| note).collect());
+    let (warp_instructions, thread_instructions) = (tally.steps, tally.threads);
+    let stats = Stats { warp_instructions, thread_instructions, notes, faults, profile };
     Ok((stats, tally.stage))
 }
 
@@ -171,6 +173,7 @@ fn environment<'a>(
         memory,
         banks,
         checks,
+        faults: options.faults,
         observed: tracker.is_some() || checks.init && partial(),
         tracker,
         profile: options.profile,
@@ -245,6 +248,14 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Tal
                 tally.add(env, block);
             }
             Ok(Progress::Running) => resident.push_back(block),
+            Err(Stop::Fault(what)) if env.faults > 1 => {
+                let key = (what.place.pc, what.other.as_ref().map(|o| o.pc), Some(what.kind));
+                let number = block.number;
+                tally.add(env, block);
+                tally.note(key, number, Note { what: *what, times: 1 });
+                resident.into_iter().for_each(|b| tally.add(env, b));
+                return Ok(tally);
+            }
             Err(Stop::Fault(f)) => return Err(f),
             Err(Stop::Conflict) => return Ok(tally),
         }

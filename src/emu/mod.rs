@@ -23,6 +23,7 @@ pub mod cuda;
 mod exec;
 mod fault;
 mod flow;
+mod going_on;
 mod grid;
 pub mod image;
 mod inst;
@@ -215,6 +216,10 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(u64, u64) + Sync)>,
     /// Whether [`Stats::profile`] is filled.
     pub profile: bool,
+    /// The fault of a kind that ends a block's run: after those before it (bad accesses, races, reads of what nothing has
+    /// written) the thread goes on without what it was to do, and they are in [`Stats::faults`]. 1: the first fault ends the
+    /// launch, as an error. Above that the launch is no error: what ends it is the last of those faults.
+    pub faults: u32,
     /// Which side of a divergent branch runs first. A card runs [`Side::Taken`]; a program that depends on it is worth
     /// a look, so the other can be tried.
     pub first: Side,
@@ -239,6 +244,7 @@ impl Default for Options<'_> {
             trace: None,
             progress: None,
             profile: false,
+            faults: 1,
             first: Side::default(),
         }
     }
@@ -253,6 +259,8 @@ pub struct Stats {
     pub thread_instructions: u64,
     /// By code address: what a checker saw that is no fault of the program.
     pub notes: Vec<Note>,
+    /// With [`Options::faults`] above 1: what went wrong, by instruction and kind, the first place of each and how often.
+    pub faults: Vec<Note>,
     /// What was counted, if that was asked for.
     pub profile: Option<Profile>,
 }

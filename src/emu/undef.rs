@@ -110,6 +110,14 @@ fn combined(bop: Bop, (a, ua): (Mask, Mask), (b, ub): (Mask, Mask)) -> Mask {
     }
 }
 
+/// Takes everything in a lane for defined: what it leaves undefined has been reported.
+pub(super) fn forgive(w: &mut Warp, lane: usize) {
+    let Some(u) = w.undef.as_deref_mut() else { return };
+    u.regs.iter_mut().chain(&mut u.local).for_each(|row| row.0[lane] = 0);
+    u.preds.iter_mut().for_each(|p| *p &= !(1 << lane));
+    u.cc &= !(1 << lane);
+}
+
 /// Before an instruction executes: faults if undefined bits matter to it, and records what its results will be.
 pub(super) fn before(
     env: &Env<'_>,

@@ -23,6 +23,10 @@ use std::collections::BinaryHeap;
 
 use crate::ir::{BlockId, Class, Def, Edge, Function, Inst, Op, Term, Type, ValueId};
 
+/// Loops of a function from which on it should be stated where variables are written ([`Ssa::written_at`]): a few, however they
+/// nest, make fewer parameters that have to be removed than the statement costs.
+pub const MANY_LOOPS: usize = 8;
+
 /// A variable of the source program that one register can hold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Var(u32);

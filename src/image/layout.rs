@@ -7,7 +7,7 @@ use crate::ir::Fact;
 use crate::isa::code::{Code, Line};
 use crate::isa::sched_word::{self, Issue, SLOTS};
 use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
-use crate::sched::issue;
+use crate::sched::issue::{self, Place};
 
 /// The code section with its line table.
 pub struct Section {
@@ -57,7 +57,11 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     };
 
     let all = || code.blocks.iter().flat_map(|b| b.lines());
-    let issues = issue::control(all().map(|l| (&l.inst, l.touches)), &code.touched, count as usize);
+    let targets = code.targets();
+    let places = code.blocks.iter().zip(&targets).flat_map(|(b, &target)| {
+        b.lines().enumerate().map(move |(k, l)| Place { label: target && k == 0, ..Place::of(l) })
+    });
+    let issues = issue::control(places, &code.touched, count as usize, chip.has_sched_words());
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
     let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);

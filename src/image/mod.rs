@@ -117,12 +117,11 @@ impl Shader {
         }
     }
 
-    /// Warps of this kernel that a multiprocessor holds at once, in blocks of `threads` threads (`None`: the declared
+    /// Warps of this kernel that a multiprocessor holds at once, in whole blocks of `threads` threads (`None`: the declared
     /// size, or the largest block that the chip launches by default).
     pub fn resident_warps(&self, threads: Option<u32>) -> u32 {
         let threads = threads.or(self.block_size.map(|size| size.iter().product()));
-        let by_blocks = self.chip.resident_warps_of_blocks(threads, self.shared_bytes);
-        self.chip.resident_warps(self.launch_gprs()).min(by_blocks)
+        self.chip.occupancy(threads, self.launch_gprs(), self.shared_bytes)
     }
 
     /// The code section as it lies in memory.

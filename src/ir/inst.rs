@@ -16,7 +16,7 @@ pub enum SrcKind {
     Pair([ValueId; 2]),
     Triple([ValueId; 3]),
     Quad([ValueId; 4]),
-    /// A 32-bit pattern.
+    /// A 32-bit pattern; zero stands for that of 96 and 128 bits, too.
     Imm(u32),
     /// A 64-bit pattern.
     Imm64([u32; 2]),

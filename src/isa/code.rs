@@ -1,7 +1,7 @@
 //! Machine code before it has addresses: instructions in blocks, branch targets as labels.
 
 use crate::diag::Loc;
-use crate::ir::Fact;
+use crate::ir::{Fact, Space};
 use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Operand};
 
@@ -16,6 +16,8 @@ pub struct Line {
     pub loc: Loc,
     /// What decides about a choice that the driver makes when it uses the shader.
     pub fact: Option<Fact>,
+    /// The memory that it accesses, where that is known: instructions do not say.
+    pub space: Option<Space>,
     /// Bit 0 and 1: the first and second source of a choice have no other reader.
     pub once: u8,
     /// What it touches, once that is noted.
@@ -24,7 +26,7 @@ pub struct Line {
 
 impl Line {
     pub fn new(inst: MInst, loc: Loc) -> Line {
-        Line { inst, loc, fact: None, once: 0, touches: Touches::default() }
+        Line { inst, loc, fact: None, space: None, once: 0, touches: Touches::default() }
     }
 }
 
@@ -44,7 +46,7 @@ pub struct MBlock {
 }
 
 impl MBlock {
-    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> {
+    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
         self.body.iter().chain(&self.tail)
     }
 }
@@ -102,6 +104,23 @@ impl Code {
                 }
             }
         }
+    }
+
+    /// For each block, whether control may come to it from elsewhere than the block before it.
+    pub fn targets(&self) -> Vec<bool> {
+        let mut targets = vec![false; self.blocks.len()];
+        for line in self.blocks.iter().flat_map(MBlock::lines) {
+            if let Some(&Operand::Target(label)) = line.inst.operands.first()
+                && let Some(&block) = self.labels.get(label as usize)
+                && let Some(t) = targets.get_mut(block as usize)
+            {
+                *t = true;
+            }
+        }
+        for n in 1..targets.len() {
+            targets[n] |= targets[n - 1] && self.blocks[n - 1].lines().next().is_none();
+        }
+        targets
     }
 
     /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine allows that.

@@ -20,7 +20,32 @@ impl Resource {
         }
     }
 
+    /// The general register at a position, if it is one.
+    pub const fn register(index: u16) -> Option<u8> {
+        if index >= 8 { Some((index - 8) as u8) } else { None }
+    }
+
     pub const COUNT: usize = 8 + 256;
+
+    /// The inverse of [`Resource::index`].
+    pub const fn from_index(index: u16) -> Resource {
+        match index {
+            0..7 => Resource::Pred(index as u8),
+            7 => Resource::Carry,
+            _ => Resource::Gpr((index - 8) as u8),
+        }
+    }
+}
+
+/// As SASS text names it.
+impl std::fmt::Display for Resource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Resource::Gpr(n) => write!(f, "R{n}"),
+            Resource::Pred(n) => write!(f, "P{n}"),
+            Resource::Carry => f.write_str("CC"),
+        }
+    }
 }
 
 /// How an instruction relates to memory and to other threads.
@@ -126,7 +151,7 @@ impl Form {
 }
 
 /// Registers of a memory access's data.
-fn access_width(m: &MInst) -> u8 {
+pub fn access_width(m: &MInst) -> u8 {
     m.mods.iter().fold(1, |w, k| match k {
         Mod::B64 | Mod::U64 | Mod::S64 => 2,
         Mod::B96 => 3,
@@ -156,15 +181,6 @@ fn texture_width(m: &MInst) -> u8 {
     }
 }
 
-#[inline(always)]
-fn gprs(reg: Reg, width: u8, mut f: impl FnMut(Resource)) {
-    if reg != Reg::Z {
-        for k in 0..width {
-            f(Resource::Gpr(reg.0.saturating_add(k)));
-        }
-    }
-}
-
 /// What the mask of P2R or R2P, the last operand, selects: predicates by bits 6:0, the condition code by 15:12.
 fn state_word(m: &MInst, mut f: impl FnMut(Resource)) {
     let mask = match m.operands.last() {
@@ -184,56 +200,84 @@ pub enum Access {
     Write,
 }
 
-/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with each bank of constant
-/// memory that it reads.
-#[inline]
-fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), mut bank: impl FnMut(u8)) {
+/// Where an instruction names a register or a predicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    Guard,
+    /// An operand, by its position.
+    Operand(u8),
+    /// Nowhere: the operation implies it.
+    Implied,
+}
+
+/// Calls `f` with everything that the instruction reads, then with what it writes: where it is named, the first register
+/// and how many follow each other, or a predicate or the condition code; and `bank` with each bank of constant memory.
+#[inline(always)]
+pub fn named(m: &MInst, mut f: impl FnMut(Slot, Resource, u8, Access), mut bank: impl FnMut(u8)) {
     use Access::{Read, Write};
     if m.guard.num != 7 {
-        f(Resource::Pred(m.guard.num), Read);
+        f(Slot::Guard, Resource::Pred(m.guard.num), 1, Read);
     }
     let mut address = 1;
     for k in &m.mods {
         match k {
-            Mod::X | Mod::Xlo | Mod::Xmed | Mod::Xhi => f(Resource::Carry, Read),
+            Mod::X | Mod::Xlo | Mod::Xmed | Mod::Xhi => f(Slot::Implied, Resource::Carry, 1, Read),
             Mod::E => address = 2,
             _ => {}
         }
     }
     let form = Form::ALL[m.op as usize];
-    let destinations = form.destinations(m);
+    let destinations = form.destinations(m).min(m.operands.len());
     let (written, source) = form.widths(m);
-    let (destinations, sources) = m.operands.split_at(destinations.min(m.operands.len()));
-    for o in sources {
-        match *o {
-            Operand::Reg { reg, .. } => gprs(reg, source, |r| f(r, Read)),
-            Operand::Pred(p) if p.num != 7 => f(Resource::Pred(p.num), Read),
-            Operand::Mem { base, .. } => {
-                gprs(base, if is_surface(m.op) { 2 } else { address }, |r| f(r, Read));
+    let (results, sources) = m.operands.split_at(destinations);
+    for (k, o) in (destinations as u8..).zip(sources) {
+        let slot = Slot::Operand(k);
+        let mut register = |reg: Reg, width| {
+            if reg != Reg::Z {
+                f(slot, Resource::Gpr(reg.0), width, Read);
             }
+        };
+        match *o {
+            Operand::Reg { reg, .. } => register(reg, source),
+            Operand::Mem { base, .. } => register(base, if is_surface(m.op) { 2 } else { address }),
             Operand::Const { bank: n, base, .. } => {
                 bank(n);
-                gprs(base, 1, |r| f(r, Read));
+                register(base, 1);
             }
-            Operand::Attr { base, .. } => gprs(base, 1, |r| f(r, Read)),
-            Operand::Word(Kw::Cc) | Operand::CcTest(_) => f(Resource::Carry, Read),
-            Operand::Word(Kw::Pr) if m.op == Op::P2r => state_word(m, |r| f(r, Read)),
+            Operand::Attr { base, .. } => register(base, 1),
+            Operand::Pred(p) if p.num != 7 => f(slot, Resource::Pred(p.num), 1, Read),
+            Operand::Word(Kw::Cc) | Operand::CcTest(_) => f(Slot::Implied, Resource::Carry, 1, Read),
+            Operand::Word(Kw::Pr) if m.op == Op::P2r => state_word(m, |r| f(Slot::Implied, r, 1, Read)),
             _ => {}
         }
     }
-    for o in destinations {
+    for (k, o) in (0..).zip(results) {
+        let slot = Slot::Operand(k);
         match *o {
             Operand::Reg { reg, cc, .. } => {
-                gprs(reg, written, |r| f(r, Write));
+                if reg != Reg::Z {
+                    f(slot, Resource::Gpr(reg.0), written, Write);
+                }
                 if cc {
-                    f(Resource::Carry, Write);
+                    f(Slot::Implied, Resource::Carry, 1, Write);
                 }
             }
-            Operand::Pred(p) if p.num != 7 => f(Resource::Pred(p.num), Write),
-            Operand::Word(Kw::Pr) => state_word(m, |r| f(r, Write)),
+            Operand::Pred(p) if p.num != 7 => f(slot, Resource::Pred(p.num), 1, Write),
+            Operand::Word(Kw::Pr) => state_word(m, |r| f(Slot::Implied, r, 1, Write)),
             _ => {}
         }
     }
+}
+
+/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with each bank of constant
+/// memory that it reads.
+#[inline]
+fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), bank: impl FnMut(u8)) {
+    let each = |_, first, width, access| match first {
+        Resource::Gpr(r) => (0..width).for_each(|k| f(Resource::Gpr(r.saturating_add(k)), access)),
+        r => f(r, access),
+    };
+    named(m, each, bank);
 }
 
 /// What instructions touch, one after the other, as [`Resource::index`].

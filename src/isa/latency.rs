@@ -78,7 +78,7 @@ pub fn writes_late(op: Op) -> bool {
 
 /// Whether an operation waits by itself for what it reads.
 pub fn waits_for_sources(op: Op) -> bool {
-    unit(op) == Unit::Texture && op != Op::Texdepbar
+    is_texture(op)
 }
 
 /// Operations that share an issue port of one in [`ROW_INTERVAL`] cycles.
@@ -112,6 +112,7 @@ pub fn row(op: Op) -> Row {
 
 /// How memory instructions and barriers keep apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub enum Queue {
     /// LD, LDS, LDL and their like.
     Load,
@@ -123,6 +124,11 @@ pub enum Queue {
     Barrier,
 }
 
+impl Queue {
+    /// All of them.
+    pub const ALL: [Queue; 4] = [Queue::Load, Queue::Shuffle, Queue::Store, Queue::Barrier];
+}
+
 /// The queue of an operation, if it is a memory instruction or a barrier.
 pub fn queue(op: Op) -> Option<Queue> {
     TIMINGS[op as usize].memory
@@ -131,7 +137,11 @@ pub fn queue(op: Op) -> Option<Queue> {
 /// Cycles between two instructions of queues.
 pub fn queue_interval(first: Queue, second: Queue) -> u32 {
     let reads = |q| matches!(q, Queue::Load | Queue::Shuffle);
-    if first == Queue::Shuffle || reads(first) && reads(second) { 4 } else { 15 }
+    match first {
+        Queue::Shuffle => 4,
+        _ if reads(first) && reads(second) => 4,
+        _ => 15,
+    }
 }
 
 /// Cycles from an FP64 operation to one that waits for the unit; see [`waits_for_double`].
@@ -151,18 +161,34 @@ pub fn is_indexed_constant(m: &MInst) -> bool {
     m.op == Op::Ldc && m.operands.iter().any(indexed)
 }
 
-/// The fewest cycles from one instruction to the next in the code, whatever they touch.
-pub fn neighbours(first: &MInst, second: &MInst) -> u32 {
-    let texture = |op| unit(op) == Unit::Texture && op != Op::Texdepbar;
-    let by_first = match first.op {
+/// Cycles from a texture instruction to one that is none.
+pub const BEHIND_TEXTURE: u32 = 18;
+
+/// The fewest cycles from an instruction to anything, apart from [`BEHIND_TEXTURE`].
+pub fn behind(m: &MInst) -> u32 {
+    match m.op {
         Op::Texdepbar => 4,
         Op::Membar | Op::Cal | Op::Jcal => 16,
-        Op::Bar if second.op == Op::B2r => 15,
-        op if texture(op) && !texture(second.op) => 18,
+        _ if reads_clock(m) => 16,
         _ => 1,
-    };
-    let apart = matches!(second.op, Op::Cal | Op::Jcal) || reads_clock(first) || reads_clock(second);
-    if apart { 16 } else { by_first }
+    }
+}
+
+/// Whether an instruction goes through the texture unit, which its neighbours keep away from.
+pub fn is_texture(op: Op) -> bool {
+    unit(op) == Unit::Texture && op != Op::Texdepbar
+}
+
+/// The fewest cycles from one instruction to the next in the code, whatever they touch.
+pub fn neighbours(first: &MInst, second: &MInst) -> u32 {
+    if matches!(second.op, Op::Cal | Op::Jcal) || reads_clock(second) {
+        return 16;
+    }
+    match first.op {
+        Op::Bar if second.op == Op::B2r => 15,
+        op if is_texture(op) && !is_texture(second.op) => BEHIND_TEXTURE,
+        _ => behind(first),
+    }
 }
 
 /// Whether an instruction reads a clock: 16 cycles before and behind it.
@@ -196,9 +222,25 @@ pub fn transfers(m: &MInst) -> bool {
 pub fn drain(m: &MInst, double: bool) -> u32 {
     match m.op {
         Op::Brx => DRAIN_BRANCH,
+        // Where the code ends, FP64 makes nothing shorter.
+        Op::Exit | Op::Ret if double => DRAIN_BRANCH,
         Op::Bra if m.guard.is_true() => DRAIN_BRANCH.min(if double { DRAIN_DOUBLE } else { DRAIN_BRANCH }),
         _ if double => DRAIN_DOUBLE,
         _ => DRAIN,
+    }
+}
+
+/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere; `back` if it has a target
+/// before it. Guarded branches and breaks may be left after any number: what is behind them waits for itself.
+pub fn least_drain(m: &MInst, back: bool, double: bool) -> u32 {
+    use Op::*;
+    match m.op {
+        _ if !transfers(m) => 0,
+        Exit | Ret | Brx => DRAIN_BRANCH,
+        Bra | Brk | Cont if !m.guard.is_true() && !back && !m.sync => 0,
+        _ if double => DRAIN_DOUBLE,
+        Cal | Jcal => DRAIN,
+        _ => DRAIN_BRANCH,
     }
 }
 

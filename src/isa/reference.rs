@@ -1,28 +1,111 @@
 //! The reference page of an instruction set, written from its rows.
 //!
 //! ```text
-//! FADD                                     unit alu, result after 9 cycles
+//! FADD on gk110: unit Alu, 12 forms
+//!   result     after 9 cycles
+//!   ...
 //!   FADD{.FTZ}{.RM|.RP|.RZ}{.SAT} R, R, c[][]
 //!     opcode  0110 0010 11.. .... .... .... .... .... .... .... .... .... .... .... .... ..10
 //!     47      FTZ
 //! ```
 
+use super::effects::{self, Resource};
 use super::row::{Bits, Group, Kind, Row, Slot};
 use super::{Op, Table, latency};
 use crate::Chip;
 use std::fmt::Write;
 
-/// One line an operation: its name, how many forms it has, its unit.
+/// One line an operation: its name, how many forms it has, its unit, cycles to a reader of its result, cycles from one to the
+/// next, and on Kepler what it issues together with.
 pub fn index(chip: Chip) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{:<14}{:>6}  unit", "operation", "forms");
+    let pairs = chip.has_sched_words();
+    let head = if pairs { "  pairs" } else { "" };
+    let _ =
+        writeln!(out, "{:<14}{:>6}  {:<10}{:>7}{:>6}{head}", "operation", "forms", "unit", "result", "rate");
     for &op in Op::ALL {
         let forms = Table::of(chip).of_op(op).len();
         if forms > 0 {
-            let _ = writeln!(out, "{:<14}{forms:>6}  {:?}", op.name(), latency::unit(op));
+            let result = match latency::result(op) {
+                _ if !results(chip, op).0 => "-".to_string(),
+                latency::SCOREBOARD => "waits".to_string(),
+                0 => "barrier".to_string(),
+                n => n.to_string(),
+            };
+            let unit = format!("{:?}", latency::unit(op));
+            let rate = interval(op);
+            let set = if pairs { format!("  {}", latency::pair_set(op).name()) } else { String::new() };
+            let _ = writeln!(out, "{:<14}{forms:>6}  {unit:<10}{result:>7}{rate:>6}{set}", op.name());
         }
     }
     out
+}
+
+/// Cycles from one of these operations to the next.
+fn interval(op: Op) -> u32 {
+    let row = if latency::row(op) == latency::Row::None { 1 } else { latency::ROW_INTERVAL };
+    latency::queue(op).map_or(row, |q| latency::queue_interval(q, q))
+}
+
+/// Those that share a port with an operation.
+fn shared_with(op: Op) -> Vec<&'static str> {
+    let (row, queue) = (latency::row(op), latency::queue(op));
+    let same = |o: Op| {
+        row != latency::Row::None && latency::row(o) == row || queue.is_some() && latency::queue(o) == queue
+    };
+    Op::ALL.iter().filter(|&&o| o != op && same(o)).map(|o| o.name()).collect()
+}
+
+/// Whether an operation has a register as result, and whether a predicate.
+fn results(chip: Chip, op: Op) -> (bool, bool) {
+    let (mut register, mut predicate) = (false, false);
+    for row in Table::of(chip).of_op(op) {
+        // Fields of zeros are R0 and P0.
+        let Some(m) = super::decode(chip, row.bits, 0) else { continue };
+        effects::writes(&m, |r| match r {
+            Resource::Gpr(_) => register = true,
+            Resource::Pred(_) => predicate = true,
+            Resource::Carry => {}
+        });
+    }
+    (register, predicate)
+}
+
+/// When the result is there, how often it issues, and with what.
+fn timing(out: &mut String, chip: Chip, op: Op) {
+    let (register, predicate) = results(chip, op);
+    let _ = match latency::result(op) {
+        _ if !register => Ok(()),
+        latency::SCOREBOARD => writeln!(
+            out,
+            "  result     when the hardware says so, after {} cycles as a rule",
+            latency::typical(op)
+        ),
+        0 => writeln!(out, "  result     behind TEXDEPBAR, after {} cycles as a rule", latency::typical(op)),
+        n if latency::typical(op) > n => {
+            writeln!(
+                out,
+                "  result     after {n} cycles; the hardware waits, for {} as a rule",
+                latency::typical(op)
+            )
+        }
+        n => writeln!(out, "  result     after {n} cycles"),
+    };
+    if predicate {
+        let _ = writeln!(out, "  predicate  after {} cycles", latency::predicate(op));
+    }
+    let shared = shared_with(op);
+    let with = if shared.is_empty() { String::new() } else { format!(", and with {}", shared.join(" ")) };
+    match interval(op) {
+        1 => _ = writeln!(out, "  rate       one in every cycle"),
+        n => _ = writeln!(out, "  rate       one in {n} cycles{with}"),
+    }
+    if latency::holds_sources(op) {
+        let _ = writeln!(out, "  sources    kept for {} cycles", latency::HOLD);
+    }
+    if chip.has_sched_words() {
+        let _ = writeln!(out, "  pairs      {}", latency::pair_set(op).name());
+    }
 }
 
 /// Every form of an operation with its fields; none if the chip does not have it.
@@ -34,13 +117,13 @@ pub fn page(chip: Chip, op: Op) -> Option<String> {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} on {chip}: unit {:?}, result after {} cycles, {} form{}",
+        "{} on {chip}: unit {:?}, {} form{}",
         op.name(),
         latency::unit(op),
-        latency::result(op),
         rows.len(),
         if rows.len() == 1 { "" } else { "s" }
     );
+    timing(&mut out, chip, op);
     for row in rows {
         form(&mut out, row);
     }

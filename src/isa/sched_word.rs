@@ -30,17 +30,29 @@ impl Issue {
     pub const DUAL: Issue = Issue::from_bits(0x04);
     /// Nothing is known: the hardware waits the longest.
     pub const UNKNOWN: Issue = Issue::from_bits(0);
-    /// What both compilers put on TEXDEPBAR.
-    pub const TEXTURE_BARRIER: Issue = Issue::from_bits(0xc2);
+
+    /// The same behind a store of a shader output: another bit says that the count is valid.
+    pub fn after_output(cycles: u32) -> Issue {
+        Issue::after(cycles).with_wait(false).with_export(true)
+    }
 
     /// Issue the next instruction after `cycles`, at least 1 and at most 32.
     pub fn after(cycles: u32) -> Issue {
         Issue::new().with_wait(true).with_stall((cycles.clamp(1, 32) - 1) as u8)
     }
 
+    /// The same on TEXDEPBAR, at least 4 and at most 19: more than 4 have a form of their own, in steps of 4.
+    pub fn texture_barrier(cycles: u32) -> Issue {
+        match cycles {
+            0..=4 => Issue::after(4),
+            _ => Issue::from_bits(0x82 | (cycles.min(19) / 4 * 4 << 2) as u8),
+        }
+    }
+
     /// Cycles to the next issue.
     pub fn cycles(self) -> u32 {
         match self {
+            _ if self.texture() => u32::from(self.into_bits() >> 2 & 31) + 3,
             Issue::DUAL => 0,
             Issue::UNKNOWN => 32,
             _ => u32::from(self.stall()) + 1,

@@ -111,6 +111,10 @@ fn eval_f32(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
         Op::Max => float::max32(a, b),
         Op::Neg => minus(a),
         Op::Abs => a & 0x7fff_ffff,
+        // Of a power of two it is exact, and no other value is promised.
+        Op::Rcp if a & 0x7f_ffff == 0 && (1..=252).contains(&(a >> 23 & 0xff)) => {
+            (1.0 / f32::from_bits(a)).to_bits()
+        }
         _ => return None,
     };
     let x = flush(x);

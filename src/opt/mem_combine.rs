@@ -5,6 +5,10 @@
 //! st u32 # g[%r2+0x4] %r4     ->  st u64 # g[%r2+0x0 align 8] {%r3 %r4}
 //! ```
 //!
+//! Two zeros that are stored are one wide zero, which takes no register. Inputs and outputs of graphics stages combine to 96 bits,
+//! too, where the address is a multiple of 16, and one zero among what is stored there becomes a copy: a move instead of a store,
+//! and one access less if a third joins.
+//!
 //! Two accesses combine if they are of one kind, space, buffer, base and guard, in one block; lie side by side; and
 //! the lower one's address is proven to be a multiple of the width of both (from the fact on the access, or from the
 //! known bits of the base). Four words combine in two steps, so that each width is aligned by itself. A load moves up
@@ -146,7 +150,7 @@ impl Open {
 }
 
 struct Combiner<'a, 'c> {
-    ctx: &'a Ctx<'c>,
+    ctx: &'a mut Ctx<'c>,
     known: Option<KnownBits>,
     placed: Option<Placed>,
     open: Vec<Open>,
@@ -202,7 +206,7 @@ impl Combiner<'_, '_> {
             }
             self.open.push(Open::new(i, at, inst));
             // Combining may make a neighbour of another open access.
-            while let Some((k, wide)) = self.partner(f) {
+            while let Some((k, wide, zero)) = self.partner(f) {
                 let newest = self.open.pop().expect("just pushed");
                 let other = self.open.remove(k);
                 self.keep_facts(f, [newest.inst, other.inst]);
@@ -211,6 +215,9 @@ impl Combiner<'_, '_> {
                 let (at, gone) = if wide.op == Op::Ld { (first, last) } else { (last, first) };
                 let id = f.blocks[b].body[at];
                 retire(f, f.blocks[b].body[gone]);
+                if let Some(zero) = zero {
+                    f.replace(f.blocks[b].body[gone], Inst::new(Op::Mov, Type::U32).src(0u32).dst(zero));
+                }
                 self.open.push(Open::new(id, at, &wide));
                 f.replace(id, wide);
                 self.combined += 1;
@@ -233,49 +240,64 @@ impl Combiner<'_, '_> {
         }
     }
 
-    /// The open access that the newest one combines with, if any, and both in one.
-    fn partner(&mut self, f: &Function) -> Option<(usize, Inst)> {
+    /// Whether a zero that is stored may become a copy, so that its store combines with one of a value.
+    fn may_copy_zero(&self, store: &Inst) -> bool {
+        store.ty.words() == 1 && store.mem.is_some_and(|m| m.space.is_attribute())
+    }
+
+    /// The open access that the newest one combines with, if any, and both in one; with the value that a zero is copied to.
+    fn partner(&mut self, f: &mut Function) -> Option<(usize, Inst, Option<ValueId>)> {
         let (newest, rest) = self.open.split_last()?;
-        let new = &f.insts[newest.inst];
-        let m = new.mem.as_ref()?;
-        let width = access_bytes(new);
+        let m = f.insts[newest.inst].mem?;
+        let width = access_bytes(&f.insts[newest.inst]);
         // No access is wider than 128 bits; Kepler's constant cache gives 64 at most.
-        if width > if m.space == Space::Const && self.ctx.chip != Chip::Gf100 { 4 } else { 8 } {
+        let most = if m.space == Space::Const && self.ctx.chip != Chip::Gf100 { 8 } else { MAX_BYTES };
+        if width >= most {
             return None;
         }
         for (k, o) in rest.iter().enumerate().rev() {
-            let other = &f.insts[o.inst];
-            let om = other.mem.as_ref()?;
-            let lower = if om.offset.checked_add(width as i32) == Some(m.offset) {
-                om
+            let (new, other) = (&f.insts[newest.inst], &f.insts[o.inst]);
+            let om = other.mem?;
+            let others = access_bytes(other);
+            let (lower, first) = if om.offset.checked_add(others as i32) == Some(m.offset) {
+                (om, others)
             } else if m.offset.checked_add(width as i32) == Some(om.offset) {
-                m
+                (m, width)
             } else {
                 continue;
             };
+            let both = width + others;
+            let sizes = width == others || m.space.is_attribute() && first > both - first;
+            let zeros = [new, other].map(stores_zero);
             if other.op != new.op
                 || other.guard != new.guard
-                || access_bytes(other) != width
-                || !same_base(m, om)
+                || !sizes
+                || both > most
+                || !same_base(&m, &om)
+                || zeros[0] != zeros[1] && !self.may_copy_zero(if zeros[0] { new } else { other })
             {
                 continue;
             }
-            let low = if std::ptr::eq(lower, m) { (new, other) } else { (other, new) };
+            let low = if lower.offset == m.offset { (new, other) } else { (other, new) };
             if self.placed.as_ref().is_some_and(|p| !p.keeps(low.0, low.1)) {
                 continue;
             }
             let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
             lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
-            let proven = known.align(lower);
-            if proven.bytes() < 2 * width {
+            let proven = known.align(&lower);
+            let wanted = both.next_power_of_two();
+            if proven.bytes() < wanted {
+                let what = || format!("not merged: alignment {} is proven, {wanted} needed", proven.bytes());
+                self.ctx.missed("mem_combine", new.loc, what);
                 continue;
             }
-            let mut wide = combine(f, o.inst, newest.inst);
-            if let Some(m) = wide.mem.as_mut().filter(|m| m.proven() < 2 * width) {
+            let zero = (zeros[0] != zeros[1]).then(|| f.new_value(Class::Gpr));
+            let mut wide = combine(f, o.inst, newest.inst, zero);
+            if let Some(m) = wide.mem.as_mut().filter(|m| m.proven() < wanted) {
                 m.align = proven;
             }
             if select::legal(self.ctx.chip, f, &wide) {
-                return Some((k, wide));
+                return Some((k, wide, zero));
             }
         }
         None
@@ -336,7 +358,8 @@ impl Placed {
         let count = (low.dsts.len() + high.dsts.len()) as u8;
         match values.next() {
             Some(Some((tuple, at))) => {
-                at % count.max(1) == 0 && values.zip(at + 1..).all(|(part, at)| part == Some((tuple, at)))
+                at % count.next_power_of_two() == 0
+                    && values.zip(at + 1..).all(|(part, at)| part == Some((tuple, at)))
             }
             _ => values.all(|part| part.is_none()),
         }
@@ -370,7 +393,14 @@ fn is_candidate(inst: &Inst, m: &MemRef, stage: Stage) -> bool {
         && (!is_direct_constant(m) || stage == Stage::Legal && inst.ty.bytes() == 4)
         // Robust accesses are checked one by one against the buffer's size.
         && !matches!(m.space, Space::Buffer | Space::Uniform)
-        && inst.dsts.len() + inst.srcs.iter().map(|s| s.values().len()).sum::<usize>() == inst.ty.words()
+        && (stage == Stage::Legal && stores_zero(inst) || inst.dsts.len() + inst.srcs.iter().map(|s| s.values().len()).sum::<usize>() == inst.ty.words())
+}
+
+/// Whether a store writes nothing but zeros.
+fn stores_zero(inst: &Inst) -> bool {
+    let zero =
+        |s: &Src| s.mods == SrcMods::default() && matches!(s.kind, SrcKind::Imm(0) | SrcKind::Imm64([0, 0]));
+    inst.op == Op::St && inst.srcs.first().is_some_and(zero)
 }
 
 /// Drops open accesses that the instruction keeps from moving past it.
@@ -397,8 +427,8 @@ fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
     }
 }
 
-/// One access in place of two neighbours.
-fn combine(f: &Function, a: InstId, b: InstId) -> Inst {
+/// One access in place of two neighbours. If just one of them stores a zero, that has been copied.
+fn combine(f: &Function, a: InstId, b: InstId, zero: Option<ValueId>) -> Inst {
     let (a, b) = (&f.insts[a], &f.insts[b]);
     let offset = |i: &Inst| i.mem.as_ref().map_or(0, |m| m.offset);
     let (lo, hi) = if offset(a) < offset(b) { (a, b) } else { (b, a) };
@@ -413,9 +443,17 @@ fn combine(f: &Function, a: InstId, b: InstId) -> Inst {
     }
     wide.dsts.extend(lo.dsts.iter().chain(&hi.dsts).copied());
     if lo.op == Op::St {
-        let values: arrayvec::ArrayVec<ValueId, 4> =
-            lo.srcs.iter().chain(&hi.srcs).flat_map(|s| s.values()).copied().collect();
-        wide.srcs.push(Src::tuple(&values));
+        let words = |i: &Inst| -> ArrayVec<ValueId, 4> {
+            let zero = zero.filter(|_| stores_zero(i));
+            i.srcs.iter().flat_map(|s| s.values()).copied().chain(zero).collect()
+        };
+        let values: ArrayVec<ValueId, 4> = words(lo).into_iter().chain(words(hi)).collect();
+        let all = stores_zero(lo) && stores_zero(hi);
+        wide.srcs.push(match ty.words() {
+            2 if all => Src::imm64(0),
+            _ if all => Src::imm(0),
+            _ => Src::tuple(&values),
+        });
     }
     wide
 }

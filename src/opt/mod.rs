@@ -34,17 +34,20 @@ pub mod mem_forward;
 pub mod mods;
 pub mod operand;
 pub mod quotient;
+mod seeded;
 pub mod sink;
 pub mod strength;
 pub mod subword;
+pub mod summary;
 pub mod unroll;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
-use crate::diag::closest;
+use crate::diag::{Loc, closest};
 use crate::ir::Phase;
 use crate::ir::{Function, Op, OpSet, Program};
 use crate::options::{BadOption, OptLevel, Options};
+use crate::remark::Remark;
 use crate::verify;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -205,6 +208,7 @@ pub struct Ctx<'a> {
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
+    remarks: &'a mut Vec<Remark>,
 }
 
 impl Ctx<'_> {
@@ -212,6 +216,13 @@ impl Ctx<'_> {
     pub fn note(&mut self, line: String) {
         log::debug!("{line}");
         self.notes.push(line);
+    }
+
+    /// Says what a pass did not do, and why, where that is wanted.
+    pub fn missed(&mut self, pass: &'static str, loc: Loc, message: impl FnOnce() -> String) {
+        if self.options.debug.remarks {
+            self.remarks.push(Remark { loc, pass, message: message() });
+        }
     }
 
     /// Adds to a counter of the report, if there will be one; by convention `pass: what`.
@@ -236,6 +247,8 @@ pub struct Session {
     stats: Vec<(&'static str, u64)>,
     /// IR listings that were asked for.
     pub text: String,
+    /// What was not done, if that was asked for.
+    pub remarks: Vec<Remark>,
 }
 
 /// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
@@ -321,11 +334,14 @@ impl Session {
             options,
             stats: &mut self.stats,
             notes: &mut notes,
+            remarks: &mut self.remarks,
         };
         let changed = match pass.run {
             Run::Program(run) => run(program, &mut ctx),
             Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| run(f, &mut ctx) | any),
         };
+        let seeded = options.debug.seeded.filter(|d| d.pass() == pass.name);
+        let changed = seeded.is_some_and(|d| seeded::apply(d, program)) | changed;
         if let Some(start) = start {
             let took = start.elapsed();
             match self.times.iter_mut().find(|(p, _)| *p == pass.name) {

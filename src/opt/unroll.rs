@@ -31,6 +31,10 @@ const LARGEST: usize = 64;
 /// Operations between a header's parameter and the condition.
 const DEPTH: usize = 8;
 
+/// Why not, where nothing better is known.
+const SHAPE: &str = "it is not of the form that is looked for";
+const UNKNOWN: &str = "how often it goes round is not known in advance";
+
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
     let headers: Vec<BlockId> = f.layout.iter().copied().filter(is_header).collect();
@@ -46,8 +50,16 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             entries[s].push(b);
         }
     }
-    let found: Vec<Counted> =
-        headers.iter().filter_map(|&h| counted(f, h, &entries[h], &around, &position)).collect();
+    let mut found: Vec<Counted> = Vec::new();
+    for h in headers {
+        match counted(f, h, &entries[h], &around, &position) {
+            Ok(l) => found.push(l),
+            Err(why) => {
+                let loc = f.blocks[h].body.first().map_or(f.blocks[h].term_loc, |&i| f.insts[i].loc);
+                ctx.missed("unroll", loc, || format!("not unrolled: {why}"));
+            }
+        }
+    }
     // The copies stand in front of the header that they are of.
     let mut before: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for l in &found {
@@ -87,59 +99,71 @@ fn counted(
     entries: &[BlockId],
     around: &SecondaryMap<BlockId, PackedOption<BlockId>>,
     position: &SecondaryMap<BlockId, u32>,
-) -> Option<Counted> {
-    let Merge::Loop { exit, cont } = f.blocks[h].merge else { return None };
+) -> Result<Counted, &'static str> {
+    let Merge::Loop { exit, cont } = f.blocks[h].merge else { return Err(SHAPE) };
     let blocks: Vec<BlockId> = f.layout[position[h] as usize..position[exit] as usize].to_vec();
     let (mut latch, mut leaves, mut continues, mut size) = (None, None, None, 0);
     for &b in &blocks {
         let block = &f.blocks[b];
-        if b != h && matches!(block.merge, Merge::Loop { .. }) || matches!(block.term, Term::Ret(_)) {
-            return None;
+        if b != h && matches!(block.merge, Merge::Loop { .. }) {
+            return Err("there is a loop in it");
+        }
+        if matches!(block.term, Term::Ret(_)) {
+            return Err("it is left by a return");
         }
         size += block.body.len();
         for s in block.term.successors() {
             let ends = [(h, &mut latch), (exit, &mut leaves), (cont, &mut continues)];
             for (_, from) in ends.into_iter().filter(|e| e.0 == s) {
                 if from.replace(b).is_some() {
-                    return None;
+                    return Err("it is left, or goes round, in several places");
                 }
             }
         }
     }
-    let (latch, leaves) = (latch?, leaves?);
+    let (latch, leaves) = latch.zip(leaves).ok_or("it is not left by a branch, or never goes round")?;
     let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
-    if !outermost(leaves) || size > LARGEST {
-        return None;
+    if size > LARGEST {
+        return Err("its body has more than 64 instructions");
+    }
+    if !outermost(leaves) {
+        return Err("it is left inside of an `if`");
     }
     // A copy goes on behind itself, which nothing inside an `if` of it may do.
     let goes_on = |b: BlockId| outermost(b) && (b == leaves || matches!(f.blocks[b].term, Term::Jump(_)));
     if !goes_on(latch) || !continues.is_none_or(goes_on) {
-        return None;
+        return Err("it goes round inside of an `if`");
     }
-    let Term::Branch { cond, not, then, .. } = &f.blocks[leaves].term else { return None };
+    let Term::Branch { cond, not, then, .. } = &f.blocks[leaves].term else { return Err(SHAPE) };
     let by_then = then.to == exit;
-    let again = f.blocks[latch].term.edges().find(|e| e.to == h)?;
+    let again = f.blocks[latch].term.edges().find(|e| e.to == h).ok_or(SHAPE)?;
     let &[from] = entries.iter().filter(|&&p| p != latch).collect::<Vec<_>>().as_slice() else {
-        return None;
+        return Err("it is entered in several places");
     };
-    let first = f.blocks[*from].term.edges().find(|e| e.to == h)?;
+    let first = f.blocks[*from].term.edges().find(|e| e.to == h).ok_or(SHAPE)?;
     // The one parameter that the condition depends on.
-    let param = depends_on(f, *cond, h, DEPTH)?;
-    let k = f.blocks[h].params.iter().position(|&p| p == param)?;
-    let mut x = constant(f, first.args[k])?;
+    let param = depends_on(f, *cond, h, DEPTH).ok_or(UNKNOWN)?;
+    let k = f.blocks[h].params.iter().position(|&p| p == param).ok_or(SHAPE)?;
+    let mut x = constant(f, first.args[k]).ok_or("its counter does not begin with a constant")?;
     let mut rounds = 0;
     loop {
-        let holds = value(f, *cond, param, x, DEPTH)? & 1 != 0;
+        let holds = value(f, *cond, param, x, DEPTH).ok_or(UNKNOWN)? & 1 != 0;
         if (holds != *not) == by_then {
             break;
         }
         rounds += 1;
-        if rounds > ROUNDS || rounds * size > LARGEST {
-            return None;
+        if rounds > ROUNDS {
+            return Err("more than 16 rounds");
         }
-        x = value(f, again.args[k], param, x, DEPTH)?;
+        if rounds * size > LARGEST {
+            return Err("all copies together have more than 64 instructions");
+        }
+        x = value(f, again.args[k], param, x, DEPTH).ok_or(UNKNOWN)?;
     }
-    (rounds > 0).then_some(Counted { blocks, from: *from, latch, leaves, by_then, rounds })
+    if rounds == 0 {
+        return Err("it is left at once");
+    }
+    Ok(Counted { blocks, from: *from, latch, leaves, by_then, rounds })
 }
 
 /// The only parameter of block `h` that a value is computed from, if all else are constants.

@@ -6,6 +6,7 @@
 //! ([`super::edges`]).
 
 use super::crossing::Crossing;
+use super::fewer::Attempt;
 use super::file::{File, Mask};
 use super::hints::{Chain, Hints, NONE, Seat};
 use super::operands::{self, Window};
@@ -43,6 +44,14 @@ struct Operands {
     dead_params: Vec<ValueId>,
 }
 
+/// Which of the free registers a value gets that has no wish.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    Low,
+    /// The low ones are left to windows.
+    High,
+}
+
 /// The state of colouring one function.
 pub struct Colour<'a> {
     pub f: &'a Function,
@@ -69,7 +78,7 @@ pub struct Colour<'a> {
     through: Vec<(ValueId, u8)>,
     /// What the functions that are called may write.
     pub clobbers: RegSet,
-    pub limit: u32,
+    attempt: Attempt,
     pub scratch_slots_used: bool,
 }
 
@@ -80,7 +89,7 @@ impl<'a> Colour<'a> {
         live: &'a Liveness,
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
-        limit: u32,
+        attempt: Attempt,
         calls: bool,
     ) -> Colour<'a> {
         let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
@@ -100,7 +109,7 @@ impl<'a> Colour<'a> {
             hints,
             results,
             loc: per_value(f, NONE),
-            gprs: File::new(limit as usize),
+            gprs: File::new(attempt.limit as usize),
             preds: File::new(PREDS),
             out,
             exits: Places::with_blocks(f.blocks.len()),
@@ -111,7 +120,7 @@ impl<'a> Colour<'a> {
             copies: Vec::new(),
             through: Vec::new(),
             clobbers: RegSet::default(),
-            limit,
+            attempt,
             scratch_slots_used: false,
         }
     }
@@ -132,6 +141,9 @@ impl<'a> Colour<'a> {
                 let part = operands.list.split_at(uses);
                 self.instruction(i, &part.0[defs..], part.1)?;
                 operands.list.truncate(defs);
+                if self.out.moves.len() > self.attempt.most_moves {
+                    return Err(self.pressure());
+                }
             }
             self.leave(b);
         }
@@ -196,7 +208,7 @@ impl<'a> Colour<'a> {
     }
 
     pub fn pressure(&self) -> RaError {
-        RaError::Pressure { func: self.f.name.clone(), limit: self.limit }
+        RaError::Pressure { func: self.f.name.clone(), limit: self.attempt.limit }
     }
 
     /// A free register for a value: the one that saves copies, if it can be had.
@@ -228,14 +240,17 @@ impl<'a> Colour<'a> {
         {
             return Ok(r);
         }
+        let from = if class == Class::Gpr { self.attempt.from } else { End::Low };
         let file = self.file(class);
         if file.open(wanted, seat.map(|s| s.window)) {
             return Ok(wanted);
         }
-        let open = file.free.lowest_without(&[&file.kept_mask, &keep_out]);
-        let open = open
-            .or_else(|| file.free.lowest_without(&[&file.kept_mask]))
-            .or_else(|| file.free.lowest_without(&[]));
+        let choose = |others: &[&Mask]| match from {
+            End::Low => file.free.lowest_without(others),
+            End::High => file.free.highest_without(others),
+        };
+        let open = choose(&[&file.kept_mask, &keep_out]);
+        let open = open.or_else(|| choose(&[&file.kept_mask])).or_else(|| choose(&[]));
         open.ok_or_else(|| self.pressure())
     }
 

@@ -53,6 +53,14 @@ impl Mask {
         })
     }
 
+    /// The highest member that is in none of the others.
+    pub fn highest_without(&self, others: &[&Mask]) -> Option<u8> {
+        (0..4).rev().find_map(|k| {
+            let w = others.iter().fold(self.0[k], |w, o| w & !o.0[k]);
+            (w != 0).then(|| (64 * k as u32 + 63 - w.leading_zeros()) as u8)
+        })
+    }
+
     /// The highest member + 1.
     pub fn end(&self) -> u32 {
         (0..4).rev().find(|&k| self.0[k] != 0).map_or(0, |k| 64 * k as u32 + 64 - self.0[k].leading_zeros())

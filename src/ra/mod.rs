@@ -43,6 +43,7 @@ pub mod checker;
 mod colour;
 mod crossing;
 mod edges;
+mod fewer;
 mod file;
 mod frame;
 mod hints;
@@ -71,6 +72,7 @@ use crate::isa::Reg;
 use crate::options::Options;
 use colour::Colour;
 use cranelift_entity::SecondaryMap;
+use fewer::Attempt;
 pub use pcopy::Place;
 use plan::Plan;
 use prepare::Facts;
@@ -85,6 +87,8 @@ pub struct Target {
     pub gpr_limit: u32,
     /// Warps that can be resident whatever the registers: fewer registers gain nothing beyond that.
     pub most_warps: u32,
+    /// Fewer registers are worth colouring again and again, however few there are.
+    pub fewest: bool,
     /// Run the checker on the result (debug builds always do).
     pub verify: bool,
     /// For tests: every value that lives across blocks goes through local memory, as those that live longest do where
@@ -350,8 +354,8 @@ fn allocate(
     } else {
         Plan { frame_end: frame_base, ..Plan::default() }
     };
-    let colour = |plan: &Plan, limit: u32| {
-        let mut colour = Colour::new(f, &cfg, &live, plan, summaries, limit, facts.calls());
+    let colour = |plan: &Plan, attempt: Attempt| {
+        let mut colour = Colour::new(f, &cfg, &live, plan, summaries, attempt, facts.calls());
         colour.run()?;
         colour.edges();
         let mut allocation = colour.finish_function();
@@ -360,9 +364,23 @@ fn allocate(
         }
         Ok(allocation)
     };
-    let mut allocation: Allocation = colour(&plan, limit)?;
-    if !plan.active
-        && f.inst_count() <= LARGEST_TRIED
+    let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
+    let short = !plan.active && f.inst_count() <= LARGEST_TRIED;
+    if short && target.fewest {
+        let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
+        let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
+        let mut paint = |again: Option<usize>, attempt| match again {
+            None => colour(&plan, attempt).ok(),
+            Some(k) => {
+                let plan = spill::spill(f, &cfg, &live, summaries, k, None, &by_block).ok()?;
+                colour(&Plan { frame_end: frame_base, ..plan }, attempt).ok()
+            }
+        };
+        let called =
+            facts.callees.iter().filter_map(|&c| summaries[c].as_ref()).map(|s| s.clobbers.gprs_end());
+        let least = called.fold(named.max(most as u32), u32::max);
+        allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
+    } else if short
         && target.chip.resident_warps(allocation.gprs) < target.most_warps
         && let Some(step) = target.chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
         // With fewer registers the pressure is not less, where it was measured.
@@ -378,7 +396,7 @@ fn allocate(
                 .map(|plan| Plan { frame_end: frame_base, ..plan }),
             _ => Err(RaError::Pressure { func: f.name.clone(), limit: step }),
         };
-        let closer = fewer.and_then(|plan| colour(&plan, step));
+        let closer = fewer.and_then(|plan| colour(&plan, Attempt::first(step)));
         let extra = f.inst_count() / 50;
         if let Ok(closer) = closer
             && closer.spills + closer.fills == 0
@@ -408,6 +426,7 @@ mod tests {
             most_warps: u32::MAX,
             verify: true,
             through_memory: false,
+            fewest: false,
         }
     }
 

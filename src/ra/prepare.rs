@@ -163,9 +163,10 @@ pub fn separate_window_values(f: &mut Function) {
         }
         let old = std::mem::take(&mut f.blocks[b].body);
         let mut body = Vec::with_capacity(old.len() + 4);
+        let mut copies = Copies::default();
         for i in old {
             if repeats(f, i) {
-                separate(f, i, &mut body);
+                separate(f, i, &mut body, &mut copies);
             }
             body.push(i);
         }
@@ -192,7 +193,29 @@ fn repeats(f: &Function, i: InstId) -> bool {
     })
 }
 
-fn separate(f: &mut Function, i: InstId, body: &mut Vec<InstId>) {
+/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing lives for long.
+const RECENT: usize = 8;
+
+/// Copies made in a block.
+#[derive(Default)]
+struct Copies(Vec<(ValueId, ValueId, usize)>);
+
+impl Copies {
+    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is put into `body`.
+    fn of(&mut self, f: &mut Function, v: ValueId, taken: &[ValueId], body: &mut Vec<InstId>) -> ValueId {
+        let now = body.len();
+        let recent = self.0.iter_mut().rev().take_while(|c| c.2 + RECENT > now);
+        if let Some(c) = recent.filter(|c| c.0 == v && !taken.contains(&c.1)).last() {
+            c.2 = now;
+            return c.1;
+        }
+        let d = copy(f, v, body);
+        self.0.push((v, d, now));
+        d
+    }
+}
+
+fn separate(f: &mut Function, i: InstId, body: &mut Vec<InstId>, copies: &mut Copies) {
     let mut inst = f.insts[i].clone();
     let mut done: Vec<Window> = Vec::new();
     let mut taken: Vec<ValueId> = Vec::new();
@@ -205,7 +228,7 @@ fn separate(f: &mut Function, i: InstId, body: &mut Vec<InstId>) {
         }
         for v in values.iter_mut() {
             if taken.contains(v) {
-                *v = copy(f, *v, body);
+                *v = copies.of(f, *v, &taken, body);
             }
             taken.push(*v);
         }
@@ -272,5 +295,26 @@ mod tests {
         assert_eq!(values[..2], [a, b]);
         assert!(values[2] != a && values[3] != a && values[2] != values[3]);
         assert_eq!(f.insts[body[3]].srcs[0], f.insts[body[3]].srcs[1]);
+    }
+
+    #[test]
+    fn a_recent_copy_is_read_again() {
+        let mut f = Function::new("f");
+        let a = f.add_param(Class::Gpr);
+        let entry = f.new_block();
+        let mut e = Builder::new(&mut f, entry);
+        e.st(Type::B128, MemRef::new(Space::Global), Src::tuple(&[a, a, a, a]));
+        e.st(Type::U64, MemRef::new(Space::Global).with_offset(16), [a, a]);
+        for k in 0..RECENT as i32 {
+            e.st(Type::U32, MemRef::new(Space::Global).with_offset(32 + 4 * k), a);
+        }
+        e.st(Type::U64, MemRef::new(Space::Global).with_offset(24), [a, a]);
+        e.terminate(Term::Exit);
+        separate_window_values(&mut f);
+        let body = &f.blocks[entry].body;
+        // Three copies before the first store, none before the second, a new one before the last.
+        assert_eq!(body.len(), 3 + 2 + RECENT + 2);
+        let [quad, pair] = [3, 4].map(|k| f.insts[body[k]].srcs[0].clone());
+        assert_eq!(quad.values()[..2], *pair.values());
     }
 }

@@ -127,7 +127,8 @@ impl Machine {
             }
             Op::St => {
                 let data = operand(&inst.srcs[0], read);
-                for (k, x) in data.into_iter().take(words).enumerate() {
+                // An immediate zero is zero in every word.
+                for (k, x) in data.into_iter().chain([0; 4]).take(words).enumerate() {
                     self.words.insert((m.space, address + 4 * k as u64), x);
                 }
             }

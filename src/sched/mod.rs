@@ -4,8 +4,20 @@
 //! | --- | --- |
 //! | [`order`] | list scheduling of straight code |
 //! | [`texbar`] | barriers for texture results, on Kepler |
+//! | [`live`] | which registers are read later |
+//! | [`webs`] | what a block keeps in registers, apart from which registers they are |
+//! | [`pool`] | which registers are free while a block is scheduled |
+//! | [`graph`] | which instructions keep their order, and how far apart |
+//! | [`model`] | what an instruction waits for: results, held sources, ports |
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
+//! | [`check`] | finished code against the rules of issue control |
 
+pub mod check;
+mod graph;
 pub mod issue;
+mod live;
+pub mod model;
 pub mod order;
+mod pool;
 pub mod texbar;
+mod webs;

@@ -1,312 +1,608 @@
-//! The order of instructions in straight code: a list scheduler.
+//! The order of instructions in straight code, and the registers that they use meanwhile: a list scheduler.
 //!
 //! ```text
-//! S2R R0, SR_TID.X           S2R R0, SR_TID.X
-//! SHL R1, R0, 0x2            MOV R2, c[0x0][0x8]
-//! MOV R2, c[0x0][0x8]   ->   MOV R3, c[0x0][0xc]
-//! MOV R3, c[0x0][0xc]        SHL R1, R0, 0x2
+//! SHL R3, R0, 0x8                SHL R3, R0, 0x8     SHL R4, R1, 0x8
+//! LOP.OR R0, R0, R3              (the second of each line issues with the first)
+//! SHL R3, R1, 0x8          ->    ..
+//! LOP.OR R1, R1, R3              LOP.OR R0, R0, R3   LOP.OR R1, R1, R4
 //! ```
 //!
-//! Both generations issue in order, so an instruction whose operands are not there yet holds up all behind it. Cycle by
-//! cycle, of those whose predecessors have issued, the one that can issue first is taken; among several the one with
-//! the longest way of latencies to the end of the code, then the first. It works on registers as assigned: pressure and
-//! the number of instructions stay what they are. The new order is kept if it takes fewer cycles by the model of
-//! [`super::issue`].
+//! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it. Cycle by cycle, of
+//! those whose predecessors have issued and whose port is free, the one with the longest way of latencies to the end of
+//! the block is taken, and on Kepler another one that may issue with it. Registers have been assigned before, with as
+//! few of them as possible, so what is independent often shares one; what begins and ends in a block ([`Webs`]) gets
+//! another register where there is one. If registers do not suffice for an order, instructions that are far behind in the
+//! old one wait; if that does not help, the block keeps its registers. A new order is taken if it takes fewer cycles
+//! than the old one.
 //!
-//! Safe because what touches the same register, predicate or condition code keeps its order (two readers excepted),
-//! and so do memory accesses of which one writes; what orders memory, talks to other warps, or reads the clock stays
-//! where it is. Control flow is not in the code that is looked at.
+//! Safe because what [`Graph`] orders keeps its order. Control flow stays behind everything else of its block.
 
-use super::issue::{gap, latency_of, overtaking};
-use crate::isa::code::{Code, Line};
-use crate::isa::effects::{MemoryEffect, Touched, memory};
-use crate::isa::row::Unit;
-use crate::isa::{MInst, Op, Operand, latency};
+use super::graph::Graph;
+use super::issue;
+use super::live::{self, Set};
+use super::model::{Cycle, Port, Ports};
+use super::pool::{Pool, Room};
+use super::webs::{Moves, NONE, Webs};
+use crate::chip::Chip;
+use crate::isa::code::{Code, Line, MBlock};
+use crate::isa::effects::{Resource, Touched};
+use crate::isa::latency::{self, PairSet};
+use crate::isa::sched_word::SLOTS;
+use crate::isa::{MInst, Op};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-/// Instructions that are looked at together: as many as a mask has bits.
-const WINDOW: usize = 64;
+/// The registers of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    /// How many the code uses.
+    pub used: u32,
+    /// How many it may use.
+    pub limit: u32,
+    /// How many are read where a thread ends.
+    pub results: u32,
+}
 
-/// Cycles that are hoped to lie between a load and its first reader, beyond what the scoreboard makes sure of.
-const MEMORY_LATENCY: u32 = 100;
+/// Reorders the instructions of every block. Gives the registers that the code uses now.
+pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
+    let after = live::after(code, registers.results);
+    // A lane may read what another one has in a register while that one is elsewhere, and functions use no register
+    // that their callers want kept: then only registers that the block has written, or nobody uses, will do.
+    let lanes = |l: &Line| matches!(l.inst.op, Op::Shfl | Op::Fswz | Op::Cal);
+    let strict = code.calls || code.blocks.iter().flat_map(MBlock::lines).any(lanes);
+    let mut s = Scheduler {
+        pairs: chip.has_sched_words(),
+        strict,
+        placed: 0,
+        fresh: registers.used,
+        used: registers.used,
+        limit: registers.limit,
+        tables: Tables::default(),
+        pool: Pool::default(),
+    };
+    for (block, after) in code.blocks.iter_mut().zip(&after) {
+        s.block(block, &mut code.touched, after);
+        s.placed += block.body.len() + block.tail.len();
+    }
+    s.used
+}
 
-/// Reorders the instructions of every block.
-pub fn run(code: &mut Code) {
-    let mut s = Scheduler::default();
-    for block in &mut code.blocks {
-        block.body.chunks_mut(WINDOW).for_each(|region| s.region(region, &code.touched));
+/// Instructions that need the same ports and pair with the same others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Class {
+    port: Port,
+    pair: PairSet,
+    texture: bool,
+}
+
+impl Class {
+    fn of(m: &MInst) -> Class {
+        Class { port: Port::of(m), pair: latency::pair_set(m.op), texture: latency::is_texture(m.op) }
     }
 }
 
-/// The instructions of a region, before the present one, that touch a resource.
+/// An instruction of the block.
 #[derive(Clone, Copy, Default)]
-struct Users {
-    /// The region that this is about.
-    region: u32,
-    /// The last that writes it and its latency; its number is of no meaning where the latency is 0: nobody does.
-    writer: u8,
-    latency: u8,
-    /// A mask of those that read it since.
-    readers: u64,
-}
-
-/// An instruction of a region. Masks are over the instructions in their old order.
-#[derive(Default)]
 struct Node {
-    /// What must come before it.
-    before: u64,
-    /// Those among them whose result it reads.
-    needs: u64,
-    /// What it must come before.
-    after: u64,
-    /// How many must come before it and have not issued.
+    /// How many edges come from instructions that have not issued.
     open: u32,
-    /// A range of [`Scheduler::waits`].
-    waits: [u32; 2],
-    /// Cycles to the next instruction, whatever that is.
-    gap: u32,
-    /// Cycles that should lie between it and a reader of its result.
-    distance: u32,
-    /// Such cycles from it to the end of the region.
-    height: u32,
-    /// The cycle at which it issued, in the order that is tried.
-    issued: u32,
+    /// The first cycle at which it may issue, as far as those before it have.
+    ready: Cycle,
+    class: u8,
 }
 
-/// So many cycles must lie between an earlier instruction and this one.
-struct Wait {
-    earlier: u8,
-    cycles: u8,
-}
+/// An instruction by its place among all of the block, most urgent first.
+type Rank = u32;
 
-/// Tables that are made once.
+/// What is known of the block, in tables that are made once.
 #[derive(Default)]
+struct Tables {
+    webs: Webs,
+    graph: Graph,
+    classes: Vec<Class>,
+    /// By instruction: its class, and the number of edges to it.
+    class: Vec<u8>,
+    edges: Vec<u32>,
+    /// By instruction, those after it with the cycles in between; where each one's start.
+    later: Vec<(u32, u32)>,
+    starts: Vec<u32>,
+    /// Cycles from each instruction to the end of the block.
+    height: Vec<u32>,
+    /// Instructions by rank, and ranks by instruction.
+    ranked: Vec<u32>,
+    rank: Vec<Rank>,
+}
+
 struct Scheduler {
-    region: u32,
-    /// By [`super::effects::Resource::index`], as far as resources occur.
-    users: Vec<Users>,
-    nodes: Vec<Node>,
-    waits: Vec<Wait>,
+    /// Whether two may issue together.
+    pairs: bool,
+    /// Registers are shared with those who are not in the block.
+    strict: bool,
+    /// Instructions before the block.
+    placed: usize,
+    /// The first register that the code did not use.
+    fresh: u32,
+    /// How many are in use, and how many may be.
+    used: u32,
+    limit: u32,
+    tables: Tables,
+    pool: Pool,
+}
+
+/// So many instructions of the old order are looked at together, one try after the other.
+const WINDOWS: [usize; 3] = [usize::MAX, 48, 16];
+
+/// Registers that the code did not have are taken for an order that takes fewer cycles by this share, in percent.
+const WORTH: Cycle = 12;
+
+/// An order of a block, and the registers that its webs have in it.
+struct Plan {
+    cycles: Cycle,
+    order: Vec<u32>,
+    registers: Vec<u16>,
+    used: u32,
 }
 
 impl Scheduler {
-    fn region(&mut self, lines: &mut [Line], touched: &Touched) {
-        if lines.len() < 3 {
+    fn block(&mut self, block: &mut MBlock, touched: &mut Touched, after: &Set) {
+        if block.body.len() < 2 {
             return;
         }
-        let (free, old) = self.read(lines, touched);
-        // All have to stay, or nothing waits for anything.
-        if !free || old <= self.nodes.iter().map(|n| n.gap).sum() {
-            return;
-        }
-        self.measure();
-        if let Some(mut at) = self.list(old) {
-            permute(lines, &mut at);
+        let lines: Vec<&Line> = block.lines().collect();
+        let plan = self.plan(&lines, touched, after);
+        if let Some(plan) = plan {
+            self.used = self.used.max(plan.used);
+            self.apply(block, touched, plan);
         }
     }
 
-    /// Makes the nodes, as far as the instructions before each matter. Whether any may move, and the cycle after the last in
-    /// the order as it is.
-    fn read(&mut self, lines: &[Line], touched: &Touched) -> (bool, u32) {
-        self.region += 1;
-        self.nodes.clear();
-        self.nodes.reserve(lines.len());
-        self.waits.clear();
-        self.waits.reserve(4 * lines.len());
-        let (mut loads, mut stores, mut fence) = (0u64, 0u64, 0u64);
-        let mut free = false;
-        let mut now = 0;
-        for (k, l) in lines.iter().enumerate() {
-            let m = &l.inst;
-            let bit = 1u64 << k;
-            let (mut all, mut needs) = (fence, 0);
-            let start = self.waits.len();
-            for &r in touched.reads(l.touches) {
-                let u = users(&mut self.users, r, self.region);
-                u.readers |= bit;
-                if u.latency > 0 {
-                    needs |= 1 << u.writer;
-                    self.waits.push(Wait { earlier: u.writer, cycles: u.latency });
+    /// The best order that is found, if it is better than the old one.
+    fn plan(&mut self, lines: &[&Line], touched: &Touched, after: &Set) -> Option<Plan> {
+        if lines.iter().all(|l| l.inst.op != Op::Cal) {
+            let allowed = self.allowed(lines, touched);
+            self.tables.read(lines, touched, after, Moves::Allowed);
+            let old = self.in_order(lines);
+            let mut best = self.windows(lines, after, &allowed, self.used);
+            let cycles = best.as_ref().map_or(old, |p| p.cycles.min(old));
+            if self.limit > self.used && cycles > self.tables.longest() {
+                let more = self.windows(lines, after, &allowed, self.limit);
+                best = more.filter(|m| m.cycles * 100 <= cycles * (100 - WORTH)).or(best);
+            }
+            if best.is_some() {
+                return best.filter(|p| p.cycles < old);
+            }
+        }
+        self.tables.read(lines, touched, after, Moves::Forbidden);
+        let old = self.in_order(lines);
+        let best = self.list(lines, after, &Set::default(), 0, usize::MAX);
+        best.filter(|p| p.cycles < old)
+    }
+
+    /// The order that is found with so many registers, the more of the block being looked at the better.
+    fn windows(&mut self, lines: &[&Line], after: &Set, allowed: &Set, limit: u32) -> Option<Plan> {
+        let smaller = WINDOWS.into_iter().skip(1).filter(|&w| w < lines.len());
+        WINDOWS.into_iter().take(1).chain(smaller).find_map(|w| self.list(lines, after, allowed, limit, w))
+    }
+
+    /// The registers that webs of a block may move to.
+    fn allowed(&self, lines: &[&Line], touched: &Touched) -> Set {
+        if !self.strict {
+            return Set::ALL;
+        }
+        let mut allowed = Set::default();
+        lines.iter().flat_map(|l| touched.writes(l.touches)).for_each(|&r| allowed.insert(r));
+        (self.fresh..255).for_each(|r| allowed.insert(Resource::Gpr(r as u8).index() as u16));
+        allowed
+    }
+
+    /// What an instruction would find in a register instead of what it reads, if there is such an instruction: its place in
+    /// the old order, and the register.
+    fn mistake(&self, plan: &Plan) -> Option<(u32, u16)> {
+        let webs = &self.tables.webs;
+        let mut there = [NONE; Resource::COUNT];
+        for (web, w) in (0..).zip(&webs.webs).filter(|(_, w)| w.enters) {
+            there[usize::from(w.register)] = web;
+        }
+        for &k in &plan.order {
+            for &web in webs.reads(k as usize) {
+                let r = plan.registers[web as usize];
+                if there[usize::from(r)] != web {
+                    return Some((k, r));
                 }
             }
-            for &r in touched.writes(l.touches) {
-                let u = users(&mut self.users, r, self.region);
-                let latency = latency_of(m.op, r);
-                all |= u.readers;
-                if u.latency > 0 {
-                    all |= 1 << u.writer;
-                    let cycles = overtaking(u.latency.into(), latency) as u8;
-                    self.waits.push(Wait { earlier: u.writer, cycles });
-                }
-                *u = Users { writer: k as u8, latency: latency as u8, readers: 0, ..*u };
+            webs.writes(k as usize)
+                .iter()
+                .for_each(|&web| there[usize::from(plan.registers[web as usize])] = web);
+        }
+        None
+    }
+
+    /// Puts the instructions into an order, with the registers that were found on the way.
+    fn apply(&self, block: &mut MBlock, touched: &mut Touched, plan: Plan) {
+        debug_assert_eq!(self.mistake(&plan), None, "an instruction finds another value in a register");
+        let Plan { mut order, registers, .. } = plan;
+        let body = block.body.len();
+        for (k, line) in block.body.iter_mut().chain(&mut block.tail).enumerate() {
+            let old = line.inst.clone();
+            self.tables.webs.rewrite(k, &mut line.inst, |web| registers[web as usize]);
+            if line.inst != old {
+                line.touches = touched.add(&line.inst);
             }
-            match memory(m) {
-                _ if is_fixed(m) => {
-                    all |= bit - 1;
-                    fence = bit;
-                }
-                MemoryEffect::None => {}
-                MemoryEffect::Read => {
-                    all |= stores;
-                    loads |= bit;
-                }
-                MemoryEffect::Write => {
-                    all |= loads | stores;
-                    (loads, stores) = (0, bit);
-                }
-                MemoryEffect::Barrier => {
-                    all |= loads | stores;
-                    (loads, stores) = (bit, bit);
+        }
+        order.truncate(body);
+        permute(&mut block.body, &mut order);
+    }
+
+    /// Cycles that the old order takes, with registers enough.
+    fn in_order(&self, lines: &[&Line]) -> Cycle {
+        let t = &self.tables;
+        let class = |k: usize| &t.classes[usize::from(t.class[k])];
+        let mut clock = Clock::default();
+        let mut issued: Vec<Cycle> = Vec::with_capacity(lines.len());
+        let ready = |issued: &[Cycle], k: usize| {
+            t.graph.edges(k).iter().fold(0, |at, e| match issued.get(e.earlier as usize) {
+                Some(i) => at.max(i + Cycle::from(e.cycles)),
+                // The first of a pair, which issues now.
+                None => at.max(if e.cycles == 0 { 0 } else { Cycle::MAX }),
+            })
+        };
+        let mut k = 0;
+        while k < lines.len() {
+            clock.now = clock.free_at(class(k)).max(ready(&issued, k));
+            clock.issue(class(k));
+            let mut gap = latency::behind(&lines[k].inst);
+            let may_pair = self.may_pair(k);
+            k += 1;
+            if may_pair
+                && let Some(next) = lines.get(k)
+                && issue::compatible(&lines[k - 1].inst, &next.inst)
+                && ready(&issued, k) <= clock.now
+                && clock.free_at(class(k)) <= clock.now
+            {
+                clock.issue(class(k));
+                gap = gap.max(latency::behind(&next.inst));
+                k += 1;
+            }
+            issued.resize(k, clock.now);
+            clock.now += Cycle::from(gap);
+        }
+        clock.now
+    }
+
+    /// Whether the instruction at this place of the block may be the first of a pair.
+    fn may_pair(&self, place: usize) -> bool {
+        self.pairs && (self.placed + place) % SLOTS < SLOTS - 1
+    }
+
+    /// Finds an order; none if so many registers do not suffice for it.
+    fn list(
+        &mut self,
+        lines: &[&Line],
+        after: &Set,
+        allowed: &Set,
+        limit: u32,
+        window: usize,
+    ) -> Option<Plan> {
+        let (placed, pairs) = (self.placed, self.pairs);
+        self.pool.start(&self.tables.webs, after, allowed, self.used, limit);
+        let mut list = List::new(&self.tables, &mut self.pool, lines, window);
+        while list.order.len() < lines.len() {
+            let now = list.clock.now;
+            list.wake(now);
+            let Some(first) = list.first()? else { continue };
+            let place = list.order.len();
+            let mut gap = latency::behind(&lines[first].inst);
+            list.issue(first);
+            if pairs && (placed + place) % SLOTS < SLOTS - 1 && gap == 1 {
+                list.wake(now);
+                if let Some(second) = list.second(first) {
+                    gap = latency::behind(&lines[second].inst);
                 }
             }
-            let before = (all | needs) & (bit - 1);
-            free |= (k > 0) & (before & bit >> 1 == 0);
-            let issued = earliest(&self.nodes, &self.waits[start..]).max(now);
-            let gap = gap(m.op);
-            now = issued + gap;
-            self.nodes.push(Node {
-                before,
-                needs,
-                open: before.count_ones(),
-                waits: [start as u32, self.waits.len() as u32],
-                gap,
-                distance: distance(m.op),
-                issued,
-                ..Node::default()
+            list.clock.now += Cycle::from(gap);
+        }
+        let (cycles, order) = (list.clock.now, list.order);
+        Some(Plan { cycles, order, registers: self.pool.registers().to_vec(), used: self.pool.used() })
+    }
+}
+
+impl Tables {
+    /// Reads a block.
+    fn read(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
+        self.webs.build(lines, touched, after, moves);
+        self.graph.build(lines, &self.webs);
+        let n = lines.len();
+        self.class.clear();
+        self.edges.clear();
+        self.starts.clear();
+        self.starts.resize(n + 1, 0);
+        for (k, line) in lines.iter().enumerate() {
+            let class = Class::of(&line.inst);
+            let class = self.classes.iter().position(|c| *c == class).unwrap_or_else(|| {
+                self.classes.push(class);
+                self.classes.len() - 1
             });
+            self.class.push(class as u8);
+            let edges = self.graph.edges(k);
+            self.edges.push(edges.len() as u32);
+            edges.iter().for_each(|e| self.starts[e.earlier as usize] += 1);
         }
-        (free, now)
+        // Starts of the lists: first their ends, which filling them moves back.
+        let mut end = 0;
+        for s in &mut self.starts {
+            end += *s;
+            *s = end;
+        }
+        self.later.clear();
+        self.later.resize(end as usize, (0, 0));
+        self.height.clear();
+        self.height.resize(n, 0);
+        for k in (0..n).rev() {
+            let height = self.height[k];
+            for e in self.graph.edges(k) {
+                let earlier = e.earlier as usize;
+                self.starts[earlier] -= 1;
+                self.later[self.starts[earlier] as usize] = (k as u32, e.cycles);
+                self.height[earlier] = self.height[earlier].max(height + e.cycles.max(1));
+            }
+        }
+        self.ranked.clear();
+        self.ranked.extend(0..n as u32);
+        self.ranked.sort_by_key(|&k| Reverse(self.height[k as usize]));
+        self.rank.clear();
+        self.rank.resize(n, 0);
+        for (rank, &k) in self.ranked.iter().enumerate() {
+            self.rank[k as usize] = rank as Rank;
+        }
     }
 
-    /// Completes the nodes by what comes after each.
-    fn measure(&mut self) {
-        for k in (0..self.nodes.len()).rev() {
-            let Node { before, needs, height, .. } = self.nodes[k];
-            for p in bits(before) {
-                let n = &mut self.nodes[p];
-                n.after |= 1 << k;
-                let wait = [1, n.distance][(needs >> p & 1) as usize];
-                n.height = n.height.max(height + wait);
+    /// Cycles that the block takes at least.
+    fn longest(&self) -> Cycle {
+        self.height.iter().max().map_or(0, |&h| Cycle::from(h) + 1)
+    }
+
+    fn later(&self, k: usize) -> &[(u32, u32)] {
+        &self.later[self.starts[k] as usize..self.starts[k + 1] as usize]
+    }
+}
+
+/// An order that is being made.
+struct List<'a> {
+    tables: &'a Tables,
+    pool: &'a mut Pool,
+    lines: &'a [&'a Line],
+    nodes: Vec<Node>,
+    clock: Clock,
+    order: Vec<u32>,
+    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come to them.
+    ready: Vec<BinaryHeap<Reverse<Rank>>>,
+    waiting: BinaryHeap<Reverse<(Cycle, Rank)>>,
+    blocked: Vec<usize>,
+    outside: BinaryHeap<Reverse<usize>>,
+    window: usize,
+    /// The first instruction of the old order that has not issued.
+    oldest: usize,
+    issued: Vec<bool>,
+    rejected: Vec<usize>,
+}
+
+/// Candidates of each class that are tried for the second place of a pair: registers may lie in the wrong banks.
+const TRIES: usize = 4;
+
+impl<'a> List<'a> {
+    fn new(tables: &'a Tables, pool: &'a mut Pool, lines: &'a [&'a Line], window: usize) -> List<'a> {
+        let node = |(&open, &class): (&u32, &u8)| Node { open, ready: 0, class };
+        let mut list = List {
+            tables,
+            pool,
+            lines,
+            nodes: tables.edges.iter().zip(&tables.class).map(node).collect(),
+            clock: Clock::default(),
+            order: Vec::with_capacity(lines.len()),
+            ready: (0..tables.classes.len()).map(|_| BinaryHeap::new()).collect(),
+            waiting: BinaryHeap::new(),
+            blocked: Vec::new(),
+            outside: BinaryHeap::new(),
+            window,
+            oldest: 0,
+            issued: vec![false; lines.len()],
+            rejected: Vec::new(),
+        };
+        (0..lines.len()).filter(|&k| tables.edges[k] == 0).for_each(|k| list.make_ready(k));
+        list
+    }
+
+    fn class(&self, k: usize) -> &'a Class {
+        &self.tables.classes[usize::from(self.nodes[k].class)]
+    }
+
+    /// All before it have issued.
+    fn make_ready(&mut self, k: usize) {
+        let Node { ready, class, .. } = self.nodes[k];
+        let rank = self.tables.rank[k];
+        if k - self.oldest >= self.window {
+            self.outside.push(Reverse(k));
+        } else if ready <= self.clock.now {
+            self.ready[usize::from(class)].push(Reverse(rank));
+        } else {
+            self.waiting.push(Reverse((ready, rank)));
+        }
+    }
+
+    /// Those that have waited long enough become candidates.
+    fn wake(&mut self, now: Cycle) {
+        while let Some(&Reverse((at, rank))) = self.waiting.peek()
+            && at <= now
+        {
+            self.waiting.pop();
+            let k = self.tables.ranked[rank as usize] as usize;
+            self.ready[usize::from(self.nodes[k].class)].push(Reverse(rank));
+        }
+    }
+
+    /// Whether there are registers for a candidate; if not, it is put where it has to wait.
+    fn place(&mut self, k: usize, strictly: bool) -> bool {
+        let (webs, now) = (&self.tables.webs, self.clock.now);
+        let op = self.lines[k].inst.op;
+        match self.pool.place(webs, webs.reads(k), webs.writes(k), op, now, strictly) {
+            Room::Found => true,
+            Room::Later(at) => {
+                self.waiting.push(Reverse((at.max(now + 1), self.tables.rank[k])));
+                false
+            }
+            Room::No => {
+                self.blocked.push(k);
+                false
             }
         }
     }
 
-    /// The place of each instruction in an order that takes fewer than `old` cycles, if one is found.
-    fn list(&mut self, old: u32) -> Option<[u8; WINDOW]> {
-        let n = self.nodes.len();
-        // Instructions by their importance: masks of candidates are over ranks.
-        let mut keys = [0u32; WINDOW];
-        for (k, node) in self.nodes.iter().enumerate() {
-            keys[k] = !node.height << 6 | k as u32;
-        }
-        let ranked = &mut keys[..n];
-        ranked.sort_unstable();
-        let mut rank = [0u8; WINDOW];
-        // Candidates that can issue now, and those that must wait: until when, and the first such time.
-        let mut ready = 0u64;
-        let mut waiting = 0u64;
-        let mut until = [0u32; WINDOW];
-        let mut wake = u32::MAX;
-        for (place, key) in ranked.iter_mut().enumerate() {
-            *key &= WINDOW as u32 - 1;
-            rank[*key as usize] = place as u8;
-            ready |= u64::from(self.nodes[*key as usize].open == 0) << place;
-        }
-        let mut at = [0u8; WINDOW];
-        let mut now = 0;
-        for place in 0..n {
-            // What is left takes a cycle each.
-            if now + (n - place) as u32 >= old {
-                return None;
+    /// Takes the most urgent candidate whose port is free and for which there are registers; if there is none, lets time
+    /// go on to where there may be one. None at all if there never will be.
+    fn first(&mut self) -> Option<Option<usize>> {
+        loop {
+            let mut best: Option<(Rank, usize)> = None;
+            let mut next = self.waiting.peek().map_or(Cycle::MAX, |w| w.0.0);
+            for (c, heap) in self.ready.iter().enumerate() {
+                let Some(&Reverse(rank)) = heap.peek() else { continue };
+                let free = self.clock.free_at(&self.tables.classes[c]);
+                if free > self.clock.now {
+                    next = next.min(free);
+                } else if best.is_none_or(|b| rank < b.0) {
+                    best = Some((rank, c));
+                }
             }
-            if ready == 0 {
-                now = now.max(wake);
+            let Some((rank, class)) = best else {
+                if next == Cycle::MAX {
+                    return None;
+                }
+                self.clock.now = next;
+                return Some(None);
+            };
+            self.ready[class].pop();
+            let k = self.tables.ranked[rank as usize] as usize;
+            if self.place(k, false) {
+                return Some(Some(k));
             }
-            if wake <= now {
-                wake = u32::MAX;
-                for c in bits(waiting) {
-                    if until[c] <= now {
-                        ready |= 1 << c;
-                    } else {
-                        wake = wake.min(until[c]);
+        }
+    }
+
+    /// Issues the most urgent candidate that may issue together with `first`, before or behind it.
+    fn second(&mut self, first: usize) -> Option<usize> {
+        let set = self.class(first).pair;
+        let mut best: Option<(Rank, usize, bool)> = None;
+        for (c, class) in self.tables.classes.iter().enumerate() {
+            let behind = latency::units_pair(set, class.pair);
+            let before = !behind && latency::units_pair(class.pair, set);
+            if !(behind || before) || self.ready[c].is_empty() || self.clock.free_at(class) > self.clock.now {
+                continue;
+            }
+            for _ in 0..TRIES {
+                let Some(&Reverse(rank)) = self.ready[c].peek() else { break };
+                if best.is_some_and(|b| b.0 < rank) {
+                    break;
+                }
+                self.ready[c].pop();
+                let k = self.tables.ranked[rank as usize] as usize;
+                if self.pair(first, k, behind) {
+                    if let Some((_, other, _)) = best.replace((rank, k, before)) {
+                        self.rejected.push(other);
                     }
+                    break;
                 }
-                waiting &= !ready;
-            }
-            let k = ranked[ready.trailing_zeros() as usize] as usize;
-            ready &= ready - 1;
-            at[k] = place as u8;
-            let node = &mut self.nodes[k];
-            node.issued = now;
-            now += node.gap;
-            for s in bits(node.after) {
-                self.nodes[s].open -= 1;
-                if self.nodes[s].open == 0 {
-                    let c = usize::from(rank[s]);
-                    let [start, end] = self.nodes[s].waits.map(|n| n as usize);
-                    until[c] = earliest(&self.nodes, &self.waits[start..end]);
-                    wake = wake.min(until[c]);
-                    waiting |= 1 << c;
-                }
+                self.rejected.push(k);
             }
         }
-        (now < old).then_some(at)
-    }
-}
-
-/// The first cycle at which an instruction may issue, if all that it waits for have.
-fn earliest(nodes: &[Node], waits: &[Wait]) -> u32 {
-    waits.iter().fold(0, |at, w| at.max(nodes[usize::from(w.earlier)].issued + u32::from(w.cycles)))
-}
-
-/// Registers are used from the first on: a table that is too short is made longer by so many.
-const SPARE: usize = 32;
-
-/// The users of a resource in this region so far.
-fn users(all: &mut Vec<Users>, r: u16, region: u32) -> &mut Users {
-    let r = usize::from(r);
-    if all.len() <= r {
-        all.resize(r + SPARE, Users::default());
-    }
-    let u = &mut all[r];
-    if u.region != region {
-        *u = Users { region, ..Users::default() };
-    }
-    u
-}
-
-fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let k = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
+        let chosen = best.filter(|&(_, k, before)| self.place(k, before));
+        for k in std::mem::take(&mut self.rejected) {
+            self.ready[usize::from(self.nodes[k].class)].push(Reverse(self.tables.rank[k]));
+        }
+        let (_, k, before) = chosen?;
+        self.issue(k);
+        if before {
+            let n = self.order.len();
+            self.order.swap(n - 2, n - 1);
+        }
         Some(k)
-    })
-}
+    }
 
-/// Cycles that should lie between an instruction and a reader of its result.
-fn distance(op: Op) -> u32 {
-    match latency::unit(op) {
-        Unit::Memory | Unit::Texture => MEMORY_LATENCY,
-        _ => latency::result(op).min(32),
+    /// Whether two candidates may issue together.
+    fn pair(&self, first: usize, k: usize, behind: bool) -> bool {
+        let (a, b) = if behind { (first, k) } else { (k, first) };
+        let webs = &self.tables.webs;
+        let sources = |k: usize| {
+            let registers = webs.reads(k).iter().map(|&web| self.pool.register(web));
+            registers.filter_map(Resource::register)
+        };
+        issue::compatible(&self.lines[a].inst, &self.lines[b].inst)
+            && (behind || self.tables.later(first).iter().all(|l| l.0 as usize != k))
+            && !issue::banks_conflict(&self.lines[a].inst, &self.lines[b].inst, sources(a), sources(b))
+    }
+
+    /// Puts an instruction at the end of the order.
+    fn issue(&mut self, k: usize) {
+        let (tables, now) = (self.tables, self.clock.now);
+        self.clock.issue(self.class(k));
+        let webs = &tables.webs;
+        self.pool.issue(webs, webs.reads(k), webs.writes(k), self.lines[k].inst.op, now);
+        self.order.push(k as u32);
+        self.issued[k] = true;
+        for &(later, cycles) in tables.later(k) {
+            let node = &mut self.nodes[later as usize];
+            node.ready = node.ready.max(now + Cycle::from(cycles));
+            node.open -= 1;
+            if node.open == 0 {
+                self.make_ready(later as usize);
+            }
+        }
+        while self.issued.get(self.oldest) == Some(&true) {
+            self.oldest += 1;
+        }
+        while let Some(&Reverse(k)) = self.outside.peek()
+            && k - self.oldest < self.window
+        {
+            self.outside.pop();
+            self.make_ready(k);
+        }
+        for k in std::mem::take(&mut self.blocked) {
+            self.make_ready(k);
+        }
     }
 }
 
-/// Whether everything before it stays before it, and everything behind it behind.
-fn is_fixed(m: &MInst) -> bool {
-    let clock = |o: &Operand| matches!(o, Operand::Sreg(n) if (80..=81).contains(n) || *n == 1);
-    m.sync
-        || latency::unit(m.op) == Unit::Flow
-        || m.op == Op::Texdepbar
-        || m.op == Op::S2r && m.operands.iter().any(clock)
+/// Time, and when ports are free.
+#[derive(Default)]
+struct Clock {
+    now: Cycle,
+    ports: Ports,
+    /// Until then only textures issue.
+    textures: Cycle,
 }
 
-/// Puts each line at its place, by exchanges.
-fn permute(lines: &mut [Line], at: &mut [u8]) {
-    for k in 0..lines.len() {
-        while usize::from(at[k]) != k {
-            let to = usize::from(at[k]);
-            lines.swap(k, to);
-            at.swap(k, to);
+impl Clock {
+    fn free_at(&self, class: &Class) -> Cycle {
+        let at = self.now.max(self.ports.free_at(&class.port));
+        if class.texture { at } else { at.max(self.textures) }
+    }
+
+    fn issue(&mut self, class: &Class) {
+        self.ports.issue(&class.port, self.now);
+        if class.texture {
+            self.textures = self.now + Cycle::from(latency::BEHIND_TEXTURE);
         }
+    }
+}
+
+/// Puts the lines into an order: the places from which they come.
+fn permute(lines: &mut [Line], order: &mut [u32]) {
+    for k in 0..lines.len() {
+        let mut from = order[k] as usize;
+        // It has been moved to where the one that took its place came from.
+        while from < k {
+            from = order[from] as usize;
+        }
+        lines.swap(k, from);
+        order[k] = from as u32;
     }
 }
 
@@ -323,7 +619,7 @@ mod tests {
         let block = MBlock { body: lines.iter().map(line).collect(), ..MBlock::default() };
         let mut code = Code { blocks: vec![block], ..Code::default() };
         code.note_touches();
-        run(&mut code);
+        run(Chip::Gk110, &mut code, Registers { used: 41, limit: 41, results: 41 });
         code.blocks[0].body.iter().map(|l| text::print(Chip::Gk110, &l.inst)).collect()
     }
 

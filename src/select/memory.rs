@@ -35,13 +35,15 @@ impl Cx<'_> {
 
     pub fn ld(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
+        if mem.space.is_attribute() {
+            return self.ald(i, mem);
+        }
         let size = size(i.ty)?;
         let op = match mem.space {
             Space::Global | Space::Generic => isa::Op::Ld,
             Space::Shared => isa::Op::Lds,
             Space::Local => isa::Op::Ldl,
             Space::Const => return self.ldc(i, mem),
-            _ if mem.space.is_attribute() => return self.ald(i, mem),
             _ => return Err(Unencodable::Operation),
         };
         let mut m = self.inst(op);
@@ -73,6 +75,9 @@ impl Cx<'_> {
 
     pub fn st(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
+        if matches!(mem.space, Space::Output | Space::PatchOutput) {
+            return self.ast(i, mem);
+        }
         let size = match i.ty {
             Type::S8 => Some(Mod::U8),
             Type::S16 => Some(Mod::U16),
@@ -82,7 +87,6 @@ impl Cx<'_> {
             Space::Global | Space::Generic => isa::Op::St,
             Space::Shared => isa::Op::Sts,
             Space::Local => isa::Op::Stl,
-            Space::Output | Space::PatchOutput => return self.ast(i, mem),
             _ => return Err(Unencodable::Operation),
         };
         let mut m = self.inst(op);

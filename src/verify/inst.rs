@@ -289,7 +289,8 @@ impl Verifier<'_> {
             }
             let wrong_kind = match s.kind {
                 SrcKind::Imm(x) if class == Class::Pred => x > 1,
-                SrcKind::Imm(_) => words != 1,
+                // Zero is zero in every word.
+                SrcKind::Imm(x) => words != 1 && (words == 2 || x != 0),
                 SrcKind::Imm64(_) => words != 2,
                 SrcKind::Const { .. } => class == Class::Pred || words > 2,
                 _ => {

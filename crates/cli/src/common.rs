@@ -145,9 +145,9 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
     Ok(found)
 }
 
-/// Fixtures below paths.
+/// Fixtures below paths. JSON that is no fixture is passed over in folders.
 pub fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
-    find(paths, "fixture", &|f| input::ends_in(f, &["toml", "json"]))
+    find(paths, "fixture", &Fixture::may_be)
 }
 
 /// A progress bar on standard error if that is a terminal.

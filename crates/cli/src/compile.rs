@@ -1,28 +1,39 @@
 //! `nvir compile`: text to machine code.
 
+mod forms;
+
 use crate::common;
-use crate::out;
+use crate::diff;
+use crate::out::{self, Color};
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, Options, Report, StageOptions};
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
 use nvir::image::stage::{Attribute, Graphics, Place, Slot};
 use nvir::image::{Uses, cubin, listing};
+use nvir::remark::Remark;
 use nvir::{Cancel, Compiler, InitRegs, Language, OptLevel, Shader, Source};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Compile a kernel
 ///
-/// Reads TGSI, NIR or IR text and prints machine code as SASS text, or in another form.
+/// Reads TGSI, NIR or IR text and prints machine code as SASS text, or in another form. Several inputs are compiled one after
+/// the other; with --output, each to its own file in that folder.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir compile fill.tgsi -t gk104 -e 25          the subroutine at instruction 25
   nvir compile k.nir --emit cubin -o k.cubin     for nvdisasm and cuobjdump
+  nvir compile k.nir --lines --words             with source lines, addresses and words
+  nvir compile k.nir --remarks                   what was not done, and why
+  nvir compile k.nir --print-changed             what each pass changed
+  nvir compile k.nir --emit cfg | dot -Tsvg      its control flow graph
+  nvir compile shaders/*.tgsi --emit cubin -o out
   nvir compile k.nir --passes dce,fold --emit ir --time-passes")]
 pub struct Args {
     /// .tgsi, .nir or .ir text; `-` is standard input
-    input: PathBuf,
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
     /// gf100, gk104 or gk110; also nvc0, nve4, nvf0; sm_20, sm_30, sm_35
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
@@ -32,7 +43,7 @@ pub struct Args {
     /// The kernel: a NIR function's name, or the instruction number of a TGSI BGNSUB
     #[arg(short, long, value_name = "NAME")]
     entry: Option<String>,
-    /// Where to write the result; default: standard output
+    /// Where to write the result; a folder if there are several; default: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The input's language, where its name does not tell
@@ -41,6 +52,19 @@ pub struct Args {
     /// What to write
     #[arg(long, default_value = "sass", value_name = "FORM")]
     emit: Form,
+    /// SASS text with the source line of each instruction
+    #[arg(long)]
+    lines: bool,
+    /// SASS text with addresses and words
+    #[arg(long)]
+    words: bool,
+    /// Say what was not done and why (loops that stay, accesses that are not merged, values that are spilled), with places, on
+    /// standard error; with `--emit json` as part of the result
+    #[arg(long)]
+    remarks: bool,
+    /// Print what each pass changed to standard error, as a difference
+    #[arg(long, conflicts_with_all = ["print_after", "print_before"])]
+    print_changed: bool,
     /// Print the IR after these passes (names between commas, or `all`) to standard error
     #[arg(long, value_name = "PASSES")]
     print_after: Option<String>,
@@ -118,17 +142,48 @@ enum Form {
     Ir,
     /// Its control flow graph for Graphviz
     Dot,
+    /// The control flow graph of the machine code for Graphviz
+    Cfg,
     /// Sizes, code words and bindings
     Json,
 }
 
-pub fn run(a: Args) -> ExitCode {
-    let Some(language) = common::language_of(&a.input, a.format) else {
-        return common::usage(format!("{}: say what it is with --format tgsi, nir or ir", a.input.display()));
-    };
-    if matches!(a.emit, Form::Bin | Form::Cubin) && a.output.is_none() && std::io::stdout().is_terminal() {
-        return common::usage("binary forms are not written to a terminal: give --output");
+impl Form {
+    fn ending(self) -> &'static str {
+        match self {
+            Form::Sass => "sass",
+            Form::Hex | Form::Words => "hex",
+            Form::Bin => "bin",
+            Form::Cubin => "cubin",
+            Form::Ir => "ir",
+            Form::Dot | Form::Cfg => "dot",
+            Form::Json => "json",
+        }
     }
+}
+
+pub fn run(a: Args) -> ExitCode {
+    for input in &a.inputs {
+        if common::language_of(input, a.format).is_none() {
+            return common::usage(format!(
+                "{}: say what it is with --format tgsi, nir or ir",
+                input.display()
+            ));
+        }
+    }
+    let several = a.inputs.len() > 1;
+    if matches!(a.emit, Form::Bin | Form::Cubin) && a.output.is_none() {
+        if several {
+            return common::usage("binary forms of several inputs are files: give a folder with --output");
+        }
+        if std::io::stdout().is_terminal() {
+            return common::usage("binary forms are not written to a terminal: give --output");
+        }
+    }
+    if (a.lines || a.words) && a.emit != Form::Sass {
+        return common::usage("--lines and --words are about SASS text");
+    }
+    let all = || vec!["all".to_string()];
     let options = Options {
         opt_level: a.opt,
         init_regs: a.init_regs,
@@ -143,8 +198,8 @@ pub fn run(a: Args) -> ExitCode {
             passes: a.passes.as_ref().map(|_| common::names(&a.passes)),
             bisect_limit: a.bisect_limit,
             verify_each: a.verify_each,
-            print_before: common::names(&a.print_before),
-            print_after: common::names(&a.print_after),
+            print_before: if a.print_changed { all() } else { common::names(&a.print_before) },
+            print_after: if a.print_changed { all() } else { common::names(&a.print_after) },
             time_passes: a.time_passes,
             ..DebugOptions::default()
         },
@@ -153,26 +208,85 @@ pub fn run(a: Args) -> ExitCode {
     if let Err(e) = compiler.check() {
         return common::usage(e);
     }
-    let text = match common::read_text(&a.input) {
+    let mut folder = None;
+    if let Some(path) = a.output.as_ref().filter(|p| several || p.is_dir()) {
+        if let Err(e) = std::fs::create_dir_all(path) {
+            return common::fault(format!("{}: {e}", path.display()));
+        }
+        folder = Some(path);
+    }
+    let mut code = ExitCode::SUCCESS;
+    for input in &a.inputs {
+        let file = folder.map(|f| f.join(common::stem(input)).with_extension(a.emit.ending()));
+        let one = compile(&a, input, &compiler, file.as_deref().or(a.output.as_deref()));
+        if one != ExitCode::SUCCESS {
+            code = one;
+        }
+    }
+    code
+}
+
+fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -> ExitCode {
+    let Some(language) = common::language_of(input, a.format) else { return common::input_error() };
+    let text = match common::read_text(input) {
         Ok(t) => t,
         Err(code) => return code,
     };
-
-    let name = a.input.to_string_lossy();
+    let name = input.to_string_lossy();
     let source = Source { language, text: &text, entry: a.entry.as_deref(), name: &name };
     let mut notes = Report::new();
+    let mut remarks = Vec::new();
     let result = match a.emit {
         Form::Ir => compiler.optimised(&source, &mut notes).map(|p| p.to_string().into_bytes()),
         Form::Dot => compiler.optimised(&source, &mut notes).map(|p| nvir::ir::dot::program(&p).into_bytes()),
         form => {
-            compiler.compile_reporting(&source, Cancel::NEVER, &mut notes).map(|shader| emit(form, &shader))
+            let shader = if a.remarks {
+                let (shader, found) = compiler.compile_remarking(&source, &mut notes);
+                remarks = found;
+                shader
+            } else {
+                compiler.compile_reporting(&source, Cancel::NEVER, &mut notes)
+            };
+            shader.map(|shader| match form {
+                Form::Sass => forms::sass(&shader, &source, a.lines, a.words).into_bytes(),
+                Form::Json => json(&shader, &source, a.remarks.then_some(&remarks[..])).into_bytes(),
+                form => emit(form, &shader),
+            })
         }
     };
+    if a.print_changed {
+        notes = changed(&notes)
+            + notes.rsplit_once("\n\n").map_or("", |(_, times)| if a.time_passes { times } else { "" });
+    }
     out::stderr(&notes);
+    if a.emit != Form::Json {
+        out::stderr(&forms::remarks(&remarks, &source));
+    }
     match result {
-        Ok(data) => common::write_output(a.output.as_deref(), &data),
+        Ok(data) => {
+            // Text of several inputs says which is which.
+            let head = a.inputs.len() > 1
+                && output.is_none()
+                && matches!(a.emit, Form::Sass | Form::Hex | Form::Words);
+            let head = if head { format!("// {name}\n").into_bytes() } else { Vec::new() };
+            common::write_output(output, &[head, data].concat())
+        }
         Err(e) => common::report_error(&e, &source),
     }
+}
+
+/// Of what was printed before and after each pass, what it changed.
+fn changed(report: &str) -> String {
+    let mut text = String::new();
+    for r in diff::pass_runs(report).iter().filter(|r| r.before != r.after) {
+        text += &format!(
+            "; {} ({}) changed\n{}\n",
+            r.pass,
+            r.stage,
+            diff::unified(&r.before, &r.after, Color::on_stderr())
+        );
+    }
+    text
 }
 
 fn emit(form: Form, shader: &Shader) -> Vec<u8> {
@@ -181,7 +295,7 @@ fn emit(form: Form, shader: &Shader) -> Vec<u8> {
         Form::Words => words(shader).into_bytes(),
         Form::Bin => shader.bytes(),
         Form::Cubin => cubin::write(shader.chip, &[shader.kernel()]),
-        Form::Json => json(shader).into_bytes(),
+        Form::Cfg => forms::cfg(shader).into_bytes(),
         _ => listing::print(shader.chip, &[shader.kernel()], listing::Options::default()).into_bytes(),
     }
 }
@@ -194,8 +308,22 @@ fn words(shader: &Shader) -> String {
     pairs.chain(shader.code.iter().copied()).map(|w| format!("{w:016x}\n")).collect()
 }
 
-fn json(shader: &Shader) -> String {
+/// Version of what `--emit json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
+fn json(shader: &Shader, source: &Source<'_>, remarks: Option<&[Remark]>) -> String {
+    let lines = shader.lines.iter().map(|&(pc, loc)| {
+        let place = loc.0.map(|span| nvir::diag::line_column(source.text, span.start));
+        serde_json::json!({"pc": pc, "line": place.map(|p| p.0), "column": place.map(|p| p.1)})
+    });
     let mut value = serde_json::json!({
+        "schema": SCHEMA,
+        "launch_gprs": shader.launch_gprs(),
+        "block_size": shader.block_size,
+        "spills": shader.spills,
+        "fills": shader.fills,
+        "cycles": shader.cycles,
+        "lines": lines.collect::<Vec<_>>(),
         "chip": shader.chip.name(),
         "entry": shader.entry_name,
         "instructions": shader.instructions,
@@ -215,6 +343,9 @@ fn json(shader: &Shader) -> String {
     });
     if let Some(stage) = &shader.stage {
         value["stage"] = stage_json(stage);
+    }
+    if let Some(remarks) = remarks {
+        value["remarks"] = remarks.iter().map(|r| forms::remark_json(r, source)).collect();
     }
     format!("{value}\n")
 }

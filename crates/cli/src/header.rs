@@ -20,6 +20,9 @@ pub struct Args {
     json: bool,
 }
 
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
 pub fn run(args: Args) -> ExitCode {
     let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", args.input.display()));
     let data = match common::read_bytes(&args.input) {
@@ -33,7 +36,9 @@ pub fn run(args: Args) -> ExitCode {
     };
     match Header::decode(&words) {
         Ok(header) if args.json => {
-            let text = format!("{:#}\n", json(&header));
+            let mut value = json(&header);
+            value["schema"] = SCHEMA.into();
+            let text = format!("{value:#}\n");
             common::write_output(None, text.as_bytes())
         }
         Ok(header) => common::write_output(None, header.describe().as_bytes()),

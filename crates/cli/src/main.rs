@@ -7,23 +7,31 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod asm;
+mod bisect;
+mod check;
 mod common;
 mod compile;
 mod device;
+mod diff;
 mod disasm;
 mod gpu;
 mod header;
 mod interp;
 mod ir;
 mod isa;
+mod manual;
 mod opt;
 mod out;
+mod passes;
+mod reduce;
 mod replay;
 mod run;
+mod sched;
 mod stats;
 mod test;
+mod trial;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use out::Color;
 use std::process::ExitCode;
 
@@ -34,7 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 ///
 /// Compiles TGSI and NIR text to the machine code of GF100, GK104 and GK110, and runs machine code on the CPU.
 #[derive(Parser)]
-#[command(name = "nvir", version, after_help = EXAMPLES)]
+#[command(name = "nvir", version = env!("NVIR_VERSION"), after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -56,6 +64,10 @@ enum Command {
     Compile(compile::Args),
     Opt(opt::Args),
     Asm(asm::Args),
+    Bisect(bisect::Args),
+    Check(check::Args),
+    Completions(manual::Completions),
+    Diff(diff::Args),
     Disasm(disasm::Args),
     Devices(device::Args),
     Gpu(gpu::Args),
@@ -63,8 +75,12 @@ enum Command {
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
+    Man(manual::Man),
+    Passes(passes::Args),
+    Reduce(reduce::Args),
     Replay(replay::Args),
     Run(run::Args),
+    Sched(sched::Args),
     Test(test::Args),
     Stats(stats::Args),
 }
@@ -91,6 +107,10 @@ fn main() -> ExitCode {
         Command::Compile(a) => compile::run(a),
         Command::Opt(a) => opt::run(a),
         Command::Asm(a) => asm::run(a),
+        Command::Bisect(a) => bisect::run(a),
+        Command::Check(a) => check::run(a),
+        Command::Completions(a) => manual::completions(a, Cli::command()),
+        Command::Diff(a) => diff::run(a),
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),
         Command::Gpu(a) => gpu::run(a),
@@ -98,8 +118,12 @@ fn main() -> ExitCode {
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
+        Command::Man(a) => manual::man(a, Cli::command()),
+        Command::Passes(a) => passes::run(a),
+        Command::Reduce(a) => reduce::run(a),
         Command::Replay(a) => replay::run(a),
         Command::Run(a) => run::run(a),
+        Command::Sched(a) => sched::run(a),
         Command::Test(a) => test::run(a),
         Command::Stats(a) => stats::run(a),
     }

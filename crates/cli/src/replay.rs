@@ -32,6 +32,9 @@ pub struct Args {
     json: bool,
 }
 
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
 pub fn run(a: Args) -> ExitCode {
     if a.log.is_some() && a.traces.len() > 1 {
         return common::usage("--log takes one recording");
@@ -59,7 +62,7 @@ pub fn run(a: Args) -> ExitCode {
     }
     bar.finish_and_clear();
     if a.json {
-        out::stdout(format!("{}\n", json!({ "traces": rows })).as_bytes());
+        out::stdout(format!("{}\n", json!({ "schema": SCHEMA, "traces": rows })).as_bytes());
     }
     if failed { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }

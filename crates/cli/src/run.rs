@@ -4,12 +4,13 @@ use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::out::{self, Color, say, tell};
 use nvir::Chip;
-use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options};
+use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Seeded};
 use nvir::emu;
 use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::Test;
 use nvir::fixture::run::{Outcome, Settings};
+use nvir::fixture::values::Elem;
 use nvir_driver::Device;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
   nvir run k.toml --test small -t gk110 --trace 2>trace   every instruction with mask and results
   nvir run k.toml --profile                               where the time goes
   nvir run k.toml --check all                             all four checkers
+  nvir run k.toml --check all --max-faults 100            and go on after a fault
   nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
 pub struct Args {
     /// A fixture: .toml or .json
@@ -37,8 +39,8 @@ pub struct Args {
     opt: OptLevel,
     #[command(flatten)]
     how: How,
-    /// Print this buffer after the run (32-bit words)
-    #[arg(long, value_name = "BUFFER")]
+    /// Print this buffer after the run, in its own type or another: u8 i8 u16 ... f64, or x8 x16 x32 x64 for bits
+    #[arg(long, value_name = "BUFFER[:TYPE]")]
     dump: Vec<String>,
     /// Print every instruction that a warp executes to standard error
     #[arg(long)]
@@ -70,6 +72,10 @@ pub struct How {
     /// also that two warps write the same value
     #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
     pub check: String,
+    /// Go on after a fault (a bad access, a race, a read of what nothing has written) until a block has so many of a kind, and
+    /// tell all of them by instruction
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    pub max_faults: u32,
     /// Warp instructions that one launch may execute
     #[arg(long, default_value_t = 1 << 28, value_name = "N")]
     pub step_limit: u64,
@@ -91,12 +97,29 @@ impl How {
                 passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
                 bisect_limit: self.bisect_limit,
                 verify_each: self.verify_each,
+                seeded: seeded()?,
                 ..DebugOptions::default()
             },
             ..Options::default()
         };
         Compiler::new(Chip::Gk110).with_options(options.clone()).check().map_err(|e| e.to_string())?;
-        Ok(Settings { options, checks, step_limit: self.step_limit, ..Settings::default() })
+        Ok(Settings {
+            options,
+            checks,
+            faults: self.max_faults,
+            step_limit: self.step_limit,
+            ..Settings::default()
+        })
+    }
+}
+
+/// The defect that tests of `bisect` and `reduce` ask for: the name of its pass in NVIR_SEED_DEFECT.
+fn seeded() -> Result<Option<Seeded>, String> {
+    match std::env::var("NVIR_SEED_DEFECT") {
+        Ok(pass) => {
+            Seeded::of(&pass).map(Some).ok_or_else(|| format!("NVIR_SEED_DEFECT: no defect in `{pass}`"))
+        }
+        Err(_) => Ok(None),
     }
 }
 
@@ -133,10 +156,11 @@ pub fn run(a: Args) -> ExitCode {
         return common::usage(format!("no test `{name}`; there are {all}"));
     }
     let mut ran = loaded.fixture.tests.iter().filter(|t| a.test.as_ref().is_none_or(|name| &t.name == name));
-    let has = |t: &Test, buffer: &String| t.buffers.contains_key(buffer);
-    if let Some((t, name)) = ran.find_map(|t| Some((t, a.dump.iter().find(|b| !has(t, b))?))) {
+    let has = |t: &Test, d: &Dump| t.buffers.contains_key(&d.buffer);
+    let dumps: Vec<Dump> = a.dump.iter().map(|text| Dump::new(text)).collect();
+    if let Some((t, d)) = ran.find_map(|t| Some((t, dumps.iter().find(|d| !has(t, d))?))) {
         let all = t.buffers.keys().map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
-        return common::usage(format!("no buffer `{name}` in test `{}`; there are {all}", t.name));
+        return common::usage(format!("no buffer `{}` in test `{}`; there are {all}", d.buffer, t.name));
     }
     let chips: Vec<Chip> = if a.target.is_empty() {
         allowed
@@ -152,9 +176,7 @@ pub fn run(a: Args) -> ExitCode {
         let mut print = |line: &str| tell!("{line}");
         let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
         let dump = |test: &Test, env: &Env| {
-            for name in &a.dump {
-                dump_buffer(name, &test.name, env);
-            }
+            dumps.iter().for_each(|d| d.print(test, env));
         };
         if let Some(why) = place.refuses(chip) {
             say!("skipped {chip}: {why}");
@@ -191,25 +213,71 @@ pub fn run(a: Args) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }
 
-fn dump_buffer(name: &str, test: &str, env: &Env) {
-    // Piece by piece: the text is three times as large as the buffer.
-    const PIECE: u64 = 1 << 16;
-    let Ok(b) = env.buffer(name) else { return };
-    say!("{name} after {test}:");
-    for start in (0..b.size).step_by(PIECE as usize) {
-        let bytes = match env.machine.read(b.address + start, PIECE.min(b.size - start)) {
-            Ok(bytes) => bytes,
-            Err(e) => return tell!("error: {name}: {e}"),
+/// What `--dump` asks for.
+struct Dump {
+    buffer: String,
+    shown: Option<Shown>,
+}
+
+/// How elements are shown.
+#[derive(Clone, Copy)]
+enum Shown {
+    Typed(Elem),
+    /// Bits, in so many bytes.
+    Bits(usize),
+}
+
+impl Dump {
+    /// `out`, `out:f32` or `out:x16`.
+    fn new(text: &str) -> Dump {
+        let shown = |name: &str| {
+            let bits = || {
+                Some(Shown::Bits(
+                    name.strip_prefix('x')?.parse::<usize>().ok().filter(|n| [8, 16, 32, 64].contains(n))?
+                        / 8,
+                ))
+            };
+            Elem::from_name(name).map(Shown::Typed).or_else(bits)
         };
-        let mut text = String::new();
-        for (i, row) in bytes.chunks(32).enumerate() {
-            let words: Vec<String> = row
-                .chunks(4)
-                .map(|w| w.iter().rev().map(|b| format!("{b:02x}")).collect::<String>())
-                .collect();
-            text += &format!("  {:06x}: {}\n", start as usize + i * 32, words.join(" "));
+        match text.rsplit_once(':').and_then(|(buffer, ty)| Some((buffer, shown(ty)?))) {
+            Some((buffer, shown)) => Dump { buffer: buffer.to_string(), shown: Some(shown) },
+            None => Dump { buffer: text.to_string(), shown: None },
         }
-        out::stdout(text.as_bytes());
+    }
+
+    fn print(&self, test: &Test, env: &Env) {
+        // Piece by piece: the text is several times as large as the buffer.
+        const PIECE: u64 = 1 << 16;
+        let name = &self.buffer;
+        let Ok(b) = env.buffer(name) else { return };
+        let shown =
+            self.shown.or(test.buffers.get(name).map(|b| Shown::Typed(b.ty))).unwrap_or(Shown::Bits(4));
+        let size = match shown {
+            Shown::Typed(elem) => elem.size(),
+            Shown::Bits(bytes) => bytes,
+        };
+        say!("{name} after {}:", test.name);
+        for start in (0..b.size).step_by(PIECE as usize) {
+            let bytes = match env.machine.read(b.address + start, PIECE.min(b.size - start)) {
+                Ok(bytes) => bytes,
+                Err(e) => return tell!("error: {name}: {e}"),
+            };
+            let mut text = String::new();
+            for (i, row) in bytes.chunks(32).enumerate() {
+                let value = |e: &[u8]| {
+                    let bits = e.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
+                    match shown {
+                        Shown::Typed(elem) if e.len() == size => {
+                            elem.literal(bits).trim_matches('"').to_string()
+                        }
+                        _ => format!("{bits:0width$x}", width = 2 * e.len()),
+                    }
+                };
+                let values: Vec<String> = row.chunks(size).map(value).collect();
+                text += &format!("  {:06x}: {}\n", start as usize + i * 32, values.join(" "));
+            }
+            out::stdout(text.as_bytes());
+        }
     }
 }
 

@@ -105,6 +105,26 @@ fn assert_error(args: &[&str], code: i32, message: &str) {
     assert!(!all.contains("internal error") && !all.contains("bug in nvir"), "{args:?}: {all}");
 }
 
+#[test]
+fn json_that_is_no_fixture_is_passed_over_in_folders_only() {
+    let dir = folder("other_json");
+    fixture(&dir, "good.toml", BOUND, RIGHT);
+    let other = put(&dir, "results.json", "{\"c0\": {\"instructions\": 3}}");
+    put(&dir, "list.json", "[1, 2]");
+    let path = dir.to_str().expect("text");
+    let r = nvir(&["test", path]);
+    assert!(r.out.ends_with("3 passed, 0 failed, 0 skipped\n"), "{}{}", r.out, r.err);
+    assert_error(&["test", &other], 1, "unknown field `c0`");
+    // What is meant for a fixture is not passed over.
+    put(&dir, "misspelt.json", "{\"source\": \"store.tgsi\", \"test\": []}");
+    assert_error(&["test", path], 1, "FAILED misspelt:");
+    put(&dir, "misspelt.json", "{\"source\": ");
+    assert_error(&["test", path], 1, "FAILED misspelt:");
+    let empty = folder("no_fixture");
+    put(&empty, "results.json", "{}");
+    assert_error(&["test", empty.to_str().expect("text")], 1, "no fixture below");
+}
+
 /// Every command with something that makes it write a result.
 fn every_command(dir: &Path) -> Vec<Vec<String>> {
     let good = fixture(dir, "good.toml", BOUND, RIGHT);

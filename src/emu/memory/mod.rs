@@ -37,6 +37,8 @@ pub(super) struct Buffer {
     /// `base` rounded down to a multiple of 4: the address of `words[0]`.
     pub origin: u64,
     pub words: Words,
+    /// What reports call it.
+    pub name: Option<Box<str>>,
     /// Bit n: byte n of the memory from `origin` on has been written. Absent: all of it.
     pub init: Option<Vec<AtomicU32>>,
 }
@@ -133,8 +135,15 @@ impl Memory {
         let words = (base + size).next_multiple_of(4) - origin;
         let words = Words::zeroed((words / 4) as usize);
         let at = self.buffers.partition_point(|b| b.base < base);
-        self.buffers.insert(at, Buffer { base, size, origin, words, init: None });
+        self.buffers.insert(at, Buffer { base, size, origin, words, name: None, init: None });
         Ok(base)
+    }
+
+    /// Gives the buffer that begins at an address a name for reports; none there: nothing happens.
+    pub fn name(&mut self, base: u64, name: &str) {
+        if let Ok(at) = self.buffers.binary_search_by_key(&base, |b| b.base) {
+            self.buffers[at].name = Some(name.into());
+        }
     }
 
     /// Maps words that exist at an address, a multiple of 4: what is written there is written to them. They may reach
@@ -152,7 +161,7 @@ impl Memory {
         if let Some(b) = before.or(self.buffers.get(at).filter(|b| b.base < end)) {
             return Err(MemoryError::Taken { base, size, by: b.base });
         }
-        self.buffers.insert(at, Buffer { base, size, origin: base, words, init: None });
+        self.buffers.insert(at, Buffer { base, size, origin: base, words, name: None, init: None });
         Ok(())
     }
 
@@ -182,13 +191,15 @@ impl Memory {
             let end = b.base + b.size;
             if addr < b.base { b.base - addr } else { (addr + 1).saturating_sub(end) }
         };
-        match self.buffers.iter().min_by_key(distance) {
-            None => String::new(),
-            Some(b) if addr < b.base => {
-                format!(", {} bytes before the one of {} bytes at {:#x}", b.base - addr, b.size, b.base)
-            }
-            Some(b) => format!(" (byte {} of the one of {} bytes at {:#x})", addr - b.base, b.size, b.base),
+        let Some(b) = self.buffers.iter().min_by_key(distance) else { return String::new() };
+        let what = match &b.name {
+            Some(name) => format!("`{name}`, {} bytes at {:#x}", b.size, b.base),
+            None => format!("the one of {} bytes at {:#x}", b.size, b.base),
+        };
+        if addr < b.base {
+            return format!(", {} bytes before {what}", b.base - addr);
         }
+        format!(" (byte {} of {what})", addr - b.base)
     }
 }
 

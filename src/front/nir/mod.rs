@@ -27,3 +27,13 @@ pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
     let shader = parse(request.text)?;
     lower::program(&shader, request)
 }
+
+/// The names of all kernels: entry points, or where none is marked, functions without parameters.
+pub fn kernels(text: &str) -> Result<Vec<String>, Diagnostics> {
+    let shader = parse(text)?;
+    let named = |wanted: &dyn Fn(&ast::Function<'_>) -> bool| -> Vec<String> {
+        shader.functions.iter().filter(|f| f.defined && wanted(f)).map(|f| f.name.to_string()).collect()
+    };
+    let marked = named(&|f| f.entrypoint);
+    Ok(if marked.is_empty() { named(&|f| f.params == 0) } else { marked })
+}

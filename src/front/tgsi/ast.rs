@@ -4,6 +4,7 @@
 //! numbers printed in the text are decoration, labels (`:12`) count instructions.
 
 use arrayvec::ArrayVec;
+use rustc_hash::FxHashSet;
 
 pub use super::names::*;
 pub use super::opcode::{Info, Opcode, Shape, Ty};
@@ -151,20 +152,27 @@ impl Program {
                     .into()
             });
         }
-        let called: Vec<u32> = self
-            .code
-            .iter()
-            .enumerate()
-            .filter(|(_, i)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ))
-            .map(|(n, _)| self.partner[n])
-            .collect();
-        let uncalled: Vec<u32> = subs.iter().copied().filter(|s| !called.contains(s)).collect();
+        let uncalled = self.uncalled();
         match *uncalled {
             [one] => Ok(one),
             _ => Err(Diagnostic::error("which subroutine is the kernel is not said")
                 .help(format!("name it by the instruction number of its BGNSUB: {}", known()))
                 .into()),
         }
+    }
+
+    /// The subroutines that nothing calls.
+    fn uncalled(&self) -> Vec<u32> {
+        let calls =
+            |(n, i): (usize, &Head)| matches!(i.op, Opcode::CAL | Opcode::CALLNZ).then(|| self.partner[n]);
+        let called: FxHashSet<u32> = self.code.iter().enumerate().filter_map(calls).collect();
+        self.subs().filter(|s| !called.contains(s)).collect()
+    }
+
+    /// The names of all kernels: what [`Program::entry`] takes.
+    pub fn kernels(&self) -> Vec<String> {
+        let main = self.has_main().then(|| "main".to_string());
+        main.into_iter().chain(self.uncalled().iter().map(u32::to_string)).collect()
     }
 
     /// Whether there is code outside subroutines.

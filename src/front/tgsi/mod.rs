@@ -22,3 +22,8 @@ use crate::ir::Program;
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
     lower::lower(&parse(request.text)?, request)
 }
+
+/// The names of all kernels: `main` for code outside subroutines, and the numbers of BGNSUBs that nothing calls.
+pub fn kernels(text: &str) -> Result<Vec<String>, Diagnostics> {
+    Ok(parse(text)?.kernels())
+}

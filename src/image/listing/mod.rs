@@ -37,8 +37,10 @@
 //! Where a kernel has neither `.sched` nor `.raw`, the assembler inserts scheduling words with safe distances; else
 //! they all stand in the text, each at a multiple of 64 bytes.
 
+mod dump;
 mod parse;
 mod print;
 
+pub use dump::{is_dump, read as read_dump};
 pub use parse::{Assembly, assemble};
 pub use print::{Options, print};

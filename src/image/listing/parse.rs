@@ -344,8 +344,9 @@ impl<'t> Reader<'t> {
 /// Puts scheduling words with safe distances before every seven instructions.
 fn scheduled(chip: Chip, words: &[u64], insts: &[MInst]) -> Vec<u64> {
     let mut touched = effects::Touched::default();
-    let touches: Vec<effects::Touches> = insts.iter().map(|m| touched.add(m)).collect();
-    let issues = issue::control(insts.iter().zip(touches), &touched, insts.len());
+    let code: Vec<(u32, &MInst)> = (0..).map(|n| layout::address(chip, n)).zip(insts).collect();
+    let places = issue::places(&code, &mut touched);
+    let issues = issue::control(places.iter().copied(), &touched, insts.len(), chip.has_sched_words());
     let mut out = Vec::with_capacity(words.len() + words.len() / SLOTS + 1);
     for (words, issues) in words.chunks(SLOTS).zip(issues.chunks(SLOTS)) {
         let slots = std::array::from_fn(|k| issues.get(k).copied().unwrap_or(Issue::UNKNOWN));

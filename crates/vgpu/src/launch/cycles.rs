@@ -5,6 +5,7 @@ use nvir::emu::{PcProfile, Program};
 use nvir::isa::MInst;
 use nvir::isa::effects::Touched;
 use nvir::isa::fetch;
+use nvir::sched::check::Schedule;
 use nvir::sched::issue;
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,16 +25,20 @@ fn cost(p: &PcProfile, gap: u32) -> u64 {
     p.issues * u64::from(gap) + p.bank_conflicts + p.transactions.saturating_sub(p.issues)
 }
 
-/// Cycles from each instruction to the next one.
+/// Cycles from each instruction to the next one: as its scheduling word says, else by the model.
 fn gaps(program: &Program) -> HashMap<u32, u32> {
     let chip = program.chip();
     let mut all = HashMap::new();
     for (start, words) in program.code() {
+        if let Ok(s) = Schedule::read(chip, words) {
+            all.extend((0..s.code.len()).map(|n| (start + s.code[n].pc, s.cycles_of(n))));
+            continue;
+        }
         let pcs = fetch::sweep(chip, words).map(|(at, _)| start + at);
         let code: Vec<(u32, &MInst)> = pcs.filter_map(|pc| Some((pc, program.instruction(pc)?))).collect();
         let mut touched = Touched::default();
-        let lines: Vec<_> = code.iter().map(|&(_, m)| (m, touched.add(m))).collect();
-        let issues = issue::control(lines.into_iter(), &touched, code.len());
+        let places = issue::places(&code, &mut touched);
+        let issues = issue::control(places.iter().copied(), &touched, code.len(), chip.has_sched_words());
         all.extend(code.iter().zip(issues).map(|(&(pc, _), i)| (pc, i.cycles())));
     }
     all

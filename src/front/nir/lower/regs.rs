@@ -4,7 +4,7 @@ use super::super::ast::{self, Dest, Node};
 use super::value::{Comp, Pred};
 use super::{Lower, Reg, Shape, class, words};
 use crate::diag::Span;
-use crate::front::ssa::Var;
+use crate::front::ssa::{MANY_LOOPS, Var};
 use crate::ir;
 use arrayvec::ArrayVec;
 
@@ -27,7 +27,8 @@ impl Lower<'_, '_> {
             return;
         }
         let indexed = self.fun.indexed_registers();
-        let writers = self.fun.register_writers();
+        let loops = self.fun.body.iter().filter(|(node, _)| matches!(node, Node::Loop)).count();
+        let writers = (loops >= MANY_LOOPS).then(|| self.fun.register_writers());
         for decl in &self.fun.regs {
             let elems = decl.elems.max(1) as usize;
             let bytes = elems * usize::from(decl.shape.comps) * usize::from(decl.shape.bits.max(8)) / 8;
@@ -37,8 +38,9 @@ impl Lower<'_, '_> {
             } else {
                 let n = elems * words(decl.shape);
                 let vars: Vec<Var> = (0..n).map(|_| self.ssa.var(class(decl.shape))).collect();
-                for &var in &vars {
-                    self.ssa.written_at(var, writers.get(&decl.index).cloned().unwrap_or_default());
+                if let Some(writers) = &writers {
+                    let places = writers.get(&decl.index).map_or(&[][..], |p| p);
+                    vars.iter().for_each(|&var| self.ssa.written_at(var, places.to_vec()));
                 }
                 Reg::Vars(vars)
             };

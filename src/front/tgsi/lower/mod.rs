@@ -27,7 +27,7 @@ use super::ast::*;
 use super::interface::Registers;
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics, Span};
-use crate::front::ssa::{Ssa, Var};
+use crate::front::ssa::{self, Ssa, Var};
 use crate::front::{Request, graphics as graphics_front};
 use crate::ir::build::Builder;
 use crate::ir::{self, BlockId, FuncId, Function, Loc, Term};
@@ -202,9 +202,10 @@ impl<'a> Body<'a> {
         self.f
     }
 
-    /// Where each variable is written, so that loops are told which they leave alone.
+    /// Where each variable is written, so that loops are told which they leave alone, where there are many.
     fn find_writers(&mut self, code: Range<u32>) {
-        if !code.clone().any(|at| self.cx.ast.code[at as usize].op == Opcode::BGNLOOP) {
+        let ops = self.cx.ast.code[code.start as usize..code.end as usize].iter();
+        if ops.filter(|i| i.op == Opcode::BGNLOOP).count() < ssa::MANY_LOOPS {
             return;
         }
         let mut all: BTreeMap<Var, Vec<u32>> = BTreeMap::new();

@@ -1,0 +1,209 @@
+//! Forms of compiled code for people: SASS text with source lines, its control flow graph, remarks.
+
+use nvir::Shader;
+use nvir::Source;
+use nvir::diag::line_column;
+use nvir::image::listing;
+use nvir::remark::Remark;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// SASS text; with `lines`, each run of instructions under the source line that it comes from; with `words`, addresses and words.
+pub fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> String {
+    let kernel = shader.kernel();
+    let print =
+        |words| listing::print(shader.chip, std::slice::from_ref(&kernel), listing::Options { words });
+    if !lines {
+        return print(words);
+    }
+    let addressed = print(true);
+    let plain = if words { addressed.clone() } else { print(false) };
+    let texts: Vec<&str> = source.text.lines().collect();
+    let mut out = String::new();
+    let mut last = None;
+    // Both listings have the same lines.
+    for (with, line) in addressed.lines().zip(plain.lines()) {
+        let scheduling = with.contains(".sched");
+        if let Some(pc) = address(with).filter(|_| !scheduling) {
+            let at = shader.loc(pc).0.map(|span| line_column(source.text, span.start).0);
+            if at != last {
+                let said = match at {
+                    Some(n) => format!("{}:{n}: {}", source.name, texts.get(n - 1).unwrap_or(&"").trim()),
+                    None => "no source line".to_string(),
+                };
+                let _ = writeln!(out, "// {said}");
+                last = at;
+            }
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// The address in front of a line: `/*0008*/`.
+fn address(line: &str) -> Option<u32> {
+    let (digits, _) = line.strip_prefix("/*")?.split_once("*/")?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// What a compiler says of a source: a line each.
+pub fn remarks(all: &[Remark], source: &Source<'_>) -> String {
+    let place = |r: &Remark| match r.loc.0 {
+        Some(span) => {
+            let (line, column) = line_column(source.text, span.start);
+            format!("{}:{line}:{column}", source.name)
+        }
+        None => source.name.to_string(),
+    };
+    all.iter().map(|r| format!("{}: remark: {} [{}]\n", place(r), r.message, r.pass)).collect()
+}
+
+pub fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
+    let place = r.loc.0.map(|span| line_column(source.text, span.start));
+    json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)})
+}
+
+/// A basic block of machine code.
+struct Block {
+    /// Address and text of each instruction.
+    code: Vec<(u32, String)>,
+}
+
+/// What the divergence stack has: the instruction that pushed it, and where a pop goes.
+type Stack = Vec<(&'static str, String)>;
+
+/// The control flow graph of machine code for Graphviz. Pops of the divergence stack go where the innermost push of their kind
+/// says, as far as that is known in advance.
+pub fn cfg(shader: &Shader) -> String {
+    let text = listing::print(shader.chip, &[shader.kernel()], listing::Options { words: true });
+    let (blocks, labels) = blocks(&text);
+    let mut out =
+        format!("digraph \"{}\" {{\n    node [shape=box, fontname=monospace];\n", shader.entry_name);
+    for (n, b) in blocks.iter().enumerate() {
+        let lines: String =
+            b.code.iter().map(|(pc, text)| format!("{pc:04x}  {}\\l", escaped(text))).collect();
+        let _ = writeln!(out, "    b{n} [label=\"{lines}\"];");
+    }
+    for (from, to, what) in edges(&blocks, &labels) {
+        let label = if what.is_empty() { String::new() } else { format!(" [label=\"{what}\"]") };
+        let _ = writeln!(out, "    b{from} -> b{to}{label};");
+    }
+    out + "}\n"
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// Operations that end a block.
+const ENDS: [&str; 8] = ["BRA", "BRK", "CONT", "RET", "EXIT", "SYNC", "BRX", "JMP"];
+
+/// The blocks of a listing with words, and which of them each label is.
+fn blocks(text: &str) -> (Vec<Block>, BTreeMap<String, usize>) {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut labels = BTreeMap::new();
+    let mut new = true;
+    for line in text.lines() {
+        let body = line.strip_prefix("/*").and_then(|l| l.split_once("*/")).map_or(line, |l| l.1);
+        let body = body.split("/*").next().unwrap_or(body).trim();
+        if let Some(label) = body.strip_suffix(':') {
+            new = true;
+            labels.insert(label.to_string(), blocks.len());
+            continue;
+        }
+        let Some(pc) = address(line).filter(|_| !body.starts_with('.') && !body.is_empty()) else { continue };
+        if new {
+            blocks.push(Block { code: Vec::new() });
+        }
+        if let Some(b) = blocks.last_mut() {
+            b.code.push((pc, body.to_string()));
+        }
+        new = ENDS.contains(&operation(body)) || joins(body);
+    }
+    labels.retain(|_, n| *n < blocks.len());
+    (blocks, labels)
+}
+
+/// The name without guard and suffixes.
+fn operation(text: &str) -> &str {
+    let text = if text.starts_with('@') { text.split_once(' ').map_or("", |t| t.1) } else { text };
+    text.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
+}
+
+/// Whether an instruction meets the others at the target of an SSY: `.S`.
+fn joins(text: &str) -> bool {
+    text.split([' ', ';']).any(|w| w.split('.').skip(1).any(|s| s == "S"))
+}
+
+/// The label that an instruction names.
+fn target(text: &str) -> Option<&str> {
+    text.split([' ', ';', '(', ')', ',']).find(|w| w.starts_with(".L"))
+}
+
+fn edges(blocks: &[Block], labels: &BTreeMap<String, usize>) -> BTreeSet<(usize, usize, &'static str)> {
+    let mut edges = BTreeSet::new();
+    let mut stacks: Vec<Option<Stack>> = vec![None; blocks.len()];
+    let mut open: Vec<(usize, Stack)> = (!blocks.is_empty()).then(|| (0, Vec::new())).into_iter().collect();
+    while let Some((n, mut stack)) = open.pop() {
+        if stacks[n].is_some() {
+            continue;
+        }
+        stacks[n] = Some(stack.clone());
+        let mut go = |to: usize, what: &'static str, stack: &Stack| {
+            edges.insert((n, to, what));
+            open.push((to, stack.clone()));
+        };
+        let mut falls = true;
+        for (_, text) in &blocks[n].code {
+            let guarded = text.starts_with('@');
+            let op = operation(text);
+            let at = target(text).and_then(|l| labels.get(l)).copied();
+            // What pops: the entries above the one that is meant go as well.
+            let popped = |kind: &str, stack: &Stack| {
+                let at = stack.iter().rposition(|e| e.0 == kind)?;
+                Some((*labels.get(&stack[at].1)?, stack[..at].to_vec()))
+            };
+            let push = |kind: &'static str, stack: &mut Stack| {
+                if let Some(label) = target(text) {
+                    stack.push((kind, label.to_string()));
+                }
+            };
+            match op {
+                "SSY" => push("SSY", &mut stack),
+                "PBK" => push("PBK", &mut stack),
+                "PCNT" => push("PCNT", &mut stack),
+                "BRA" | "JMP" => {
+                    if let Some(to) = at {
+                        go(to, if guarded { "taken" } else { "" }, &stack);
+                    }
+                    falls = guarded;
+                }
+                "BRK" | "CONT" | "SYNC" => {
+                    let (kind, name) = match op {
+                        "BRK" => ("PBK", "break"),
+                        "CONT" => ("PCNT", "continue"),
+                        _ => ("SSY", "join"),
+                    };
+                    if let Some((to, rest)) = popped(kind, &stack) {
+                        go(to, name, &rest);
+                    }
+                    falls = guarded;
+                }
+                "EXIT" | "RET" | "BRX" => falls = guarded,
+                _ => {}
+            }
+            if joins(text)
+                && let Some((to, rest)) = popped("SSY", &stack)
+            {
+                go(to, "join", &rest);
+                falls = guarded;
+            }
+        }
+        if falls && n + 1 < blocks.len() {
+            go(n + 1, "", &stack);
+        }
+    }
+    edges
+}

@@ -1,0 +1,335 @@
+//! `nvir diff`: two compiles beside each other, block by block.
+
+use crate::common;
+use crate::out::Color;
+use nvir::compiler::Options;
+use nvir::image::cubin::{Cubin, Kernel};
+use nvir::image::listing;
+use nvir::{Chip, Compiler, Language, OptLevel, Source, input};
+use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Show how two compiles differ
+///
+/// Two files, or one file at two levels, for two chips, or by two builds of nvir. Inputs are TGSI, NIR and IR text, SASS text,
+/// words in hexadecimal, and cubins. Blocks are aligned first, then instructions in them; labels have no addresses, so code that
+/// only moved is no difference. Prints the blocks that differ and what changed in total.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  nvir diff k.tgsi -O 1 -O 3                  two levels
+  nvir diff k.nir -t gk104 -t gk110           two chips
+  nvir diff k.tgsi --build ../old/nvir        another build of nvir, and this one
+  nvir diff k.cubin k.tgsi -t gk110           NVIDIA's code and ours
+  nvir diff k.tgsi -O 0 -O 3 --emit ir        the optimised IR instead of machine code")]
+pub struct Args {
+    /// Input A
+    a: PathBuf,
+    /// Input B; default: A
+    b: Option<PathBuf>,
+    /// Chips of A and B, or of both
+    #[arg(short, long, value_name = "CHIP")]
+    target: Vec<Chip>,
+    /// Optimisation levels of A and B, or of both
+    #[arg(short = 'O', long = "opt", value_parser = common::level(), value_name = "N")]
+    opt: Vec<OptLevel>,
+    /// Kernels of A and B, or of both
+    #[arg(short, long, value_name = "NAME")]
+    entry: Vec<String>,
+    /// Compile A with another nvir
+    #[arg(long, value_name = "PROGRAM")]
+    build: Option<PathBuf>,
+    /// What to compare
+    #[arg(long, default_value = "sass", value_name = "FORM")]
+    emit: Form,
+    /// Show every block, and in it every line
+    #[arg(long)]
+    all: bool,
+    /// Exit with 1 if there is a difference
+    #[arg(long)]
+    exit_code: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Machine code
+    Sass,
+    /// The optimised intermediate representation
+    Ir,
+}
+
+/// One of the two.
+struct Side<'a> {
+    path: &'a Path,
+    chip: Chip,
+    level: OptLevel,
+    entry: Option<&'a str>,
+    build: Option<&'a Path>,
+}
+
+/// Lines between two labels.
+struct Block {
+    name: String,
+    lines: Vec<String>,
+}
+
+pub fn run(a: Args) -> ExitCode {
+    for (what, n) in [("-t", a.target.len()), ("-O", a.opt.len()), ("-e", a.entry.len())] {
+        if n > 2 {
+            return common::usage(format!("{what} is given {n} times: there are two sides"));
+        }
+    }
+    fn of<T: Clone>(list: &[T], n: usize) -> Option<T> {
+        list.get(n).or(list.last()).cloned()
+    }
+    let side = |n: usize| Side {
+        path: if n == 0 { &a.a } else { a.b.as_ref().unwrap_or(&a.a) },
+        chip: of(&a.target, n).unwrap_or(Chip::Gk110),
+        level: of(&a.opt, n).unwrap_or_default(),
+        entry: a.entry.get(n).or(a.entry.last()).map(String::as_str),
+        build: a.build.as_deref().filter(|_| n == 0),
+    };
+    let (one, two) = (side(0), side(1));
+    let same =
+        one.path == two.path && one.chip == two.chip && one.level == two.level && one.entry == two.entry;
+    if same && a.build.is_none() {
+        return common::usage("A and B are the same: give a second file, -t or -O twice, or --build");
+    }
+    let (one, two) = match (text(&one, a.emit), text(&two, a.emit)) {
+        (Ok(one), Ok(two)) => (one, two),
+        (Err(code), _) | (_, Err(code)) => return code,
+    };
+    let (text, differ) = compare(&blocks(&one), &blocks(&two), a.all, Color::on_stdout());
+    match common::write_output(None, text.as_bytes()) {
+        ExitCode::SUCCESS if a.exit_code && differ => common::input_error(),
+        code => code,
+    }
+}
+
+/// The listing of a side.
+fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
+    let Side { path, chip, level, entry, build } = *side;
+    if let Some(build) = build {
+        return by_another(build, side, form);
+    }
+    if let Some(language) = Language::of(path) {
+        let text = common::read_text(path)?;
+        let name = path.to_string_lossy();
+        let source = Source { language, text: &text, entry, name: &name };
+        let compiler = Compiler::new(chip).with_options(Options::at(level));
+        let result = match form {
+            Form::Ir => compiler.optimised(&source, &mut String::new()).map(|p| p.to_string()),
+            Form::Sass => compiler.compile(&source).map(|s| sass(chip, &s.kernel())),
+        };
+        return result.map_err(|e| common::report_error(&e, &source));
+    }
+    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", path.display()));
+    if form == Form::Ir {
+        return Err(common::usage(format!("{}: machine code has no IR", path.display())));
+    }
+    let data = common::read_bytes(path)?;
+    if input::ends_in(path, &["sass"]) {
+        let text = input::text(&data).map_err(|e| fault(&e))?;
+        let read = listing::assemble(text, chip, &common::stem(path)).map_err(|d| {
+            common::report(&d, &path.to_string_lossy(), text);
+            common::input_error()
+        })?;
+        let kernel = pick(&read.kernels, entry).map_err(|e| fault(&e))?;
+        return Ok(sass(read.chip, kernel));
+    }
+    if data.starts_with(b"\x7fELF") {
+        let file = Cubin::read(&data).map_err(|e| fault(&e))?;
+        return Ok(sass(file.chip, pick(&file.kernels, entry).map_err(|e| fault(&e))?));
+    }
+    let raw = nvir::image::raw::read(&data).map_err(|e| fault(&e))?;
+    Ok(sass(chip, &Kernel { name: common::stem(path), code: raw.code, ..Kernel::default() }))
+}
+
+fn pick<'k>(kernels: &'k [Kernel], entry: Option<&str>) -> Result<&'k Kernel, String> {
+    let names = || kernels.iter().map(|k| format!("`{}`", k.name)).collect::<Vec<_>>().join(", ");
+    match (entry, kernels) {
+        (None, [one]) => Ok(one),
+        (None, _) => Err(format!("say which kernel with -e: there are {}", names())),
+        (Some(name), _) => kernels
+            .iter()
+            .find(|k| k.name == name)
+            .ok_or_else(|| format!("no kernel `{name}`; there are {}", names())),
+    }
+}
+
+fn sass(chip: Chip, kernel: &Kernel) -> String {
+    listing::print(chip, std::slice::from_ref(kernel), listing::Options::default())
+}
+
+/// What another build of nvir makes of it.
+fn by_another(build: &Path, side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
+    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", build.display()));
+    let mut command = Command::new(build);
+    command.arg("compile").arg(side.path).args(["-t", side.chip.name(), "-O", &side.level.to_string()]);
+    command.args(["--emit", if form == Form::Ir { "ir" } else { "sass" }, "--color", "never"]);
+    if let Some(entry) = side.entry {
+        command.args(["-e", entry]);
+    }
+    let ran = command.output().map_err(|e| fault(&e))?;
+    if !ran.status.success() {
+        return Err(fault(&String::from_utf8_lossy(&ran.stderr).trim()));
+    }
+    String::from_utf8(ran.stdout).map_err(|e| fault(&e))
+}
+
+/// A listing in blocks. Labels are numbered in order, since their names have addresses; issue control is left out.
+fn blocks(text: &str) -> Vec<Block> {
+    let label = |line: &str| -> Option<String> {
+        let name = line.trim().strip_suffix(':')?;
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "._$".contains(c));
+        plain.then(|| name.to_string())
+    };
+    let mut names: HashMap<String, String> = HashMap::new();
+    for line in text.lines() {
+        if let Some(name) = label(line) {
+            let n = names.len();
+            names.entry(name).or_insert_with(|| format!("B{}", n + 1));
+        }
+    }
+    let mut all = vec![Block { name: "entry".into(), lines: Vec::new() }];
+    for line in text.lines() {
+        if let Some(name) = label(line) {
+            all.push(Block { name: names[&name].clone(), lines: Vec::new() });
+            continue;
+        }
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(".sched") || line.starts_with("//") {
+            continue;
+        }
+        if let Some(last) = all.last_mut() {
+            last.lines.push(renamed(line, &names));
+        }
+    }
+    all.retain(|b| !b.lines.is_empty());
+    all
+}
+
+/// A line with the labels' other names.
+fn renamed(line: &str, names: &HashMap<String, String>) -> String {
+    let mut text = String::new();
+    let mut word = String::new();
+    for c in line.chars().chain(['\n']) {
+        if c.is_alphanumeric() || "._$".contains(c) {
+            word.push(c);
+        } else {
+            text += names.get(&word).unwrap_or(&word);
+            word.clear();
+            text.push(c);
+        }
+    }
+    text.trim_end().to_string()
+}
+
+/// What a block is about: its operations, without operands.
+fn shape(block: &Block) -> Vec<&str> {
+    let op = |line: &'_ str| -> usize { line.find(' ').unwrap_or(line.len()) };
+    block.lines.iter().map(|l| l.trim_start_matches(['@', '!'])).map(|l| &l[..op(l)]).collect()
+}
+
+/// Pairs of blocks in order: those of one shape first, what lies between in pairs from the beginning.
+fn aligned<'b>(a: &'b [Block], b: &'b [Block]) -> Vec<(Option<&'b Block>, Option<&'b Block>)> {
+    let (shapes_a, shapes_b): (Vec<_>, Vec<_>) =
+        (a.iter().map(shape).collect(), b.iter().map(shape).collect());
+    let mut pairs = Vec::new();
+    for op in capture_diff_slices(Algorithm::Patience, &shapes_a, &shapes_b) {
+        let (_, left, right) = op.as_tag_tuple();
+        let (left, right) = (&a[left], &b[right]);
+        pairs.extend((0..left.len().max(right.len())).map(|n| (left.get(n), right.get(n))));
+    }
+    pairs
+}
+
+fn compare(a: &[Block], b: &[Block], all: bool, color: bool) -> (String, bool) {
+    let mut text = String::new();
+    let (mut removed, mut added, mut equal) = (0, 0, 0);
+    for (left, right) in aligned(a, b) {
+        let lines = |side: Option<&Block>| -> String {
+            side.map_or(String::new(), |b| b.lines.iter().map(|l| format!("{l}\n")).collect())
+        };
+        let (one, two) = (lines(left), lines(right));
+        let diff = TextDiff::from_lines(&one, &two);
+        let same = diff.ops().iter().all(|op| op.tag() == DiffTag::Equal);
+        let name = |side: Option<&Block>| side.map_or("-", |b| b.name.as_str()).to_string();
+        if !same || all {
+            let head = format!("{} | {}:", name(left), name(right));
+            text += &if color { format!("\x1b[1m{head}\x1b[0m\n") } else { format!("{head}\n") };
+        }
+        for change in diff.iter_all_changes() {
+            match change.tag() {
+                ChangeTag::Equal => equal += 1,
+                ChangeTag::Delete => removed += 1,
+                ChangeTag::Insert => added += 1,
+            }
+            if !same || all {
+                text += &marked(change.tag(), change.value(), color);
+            }
+        }
+    }
+    text += &format!("{equal} lines are the same, {removed} in A only, {added} in B only\n");
+    (text, removed + added > 0)
+}
+
+fn marked(tag: ChangeTag, line: &str, color: bool) -> String {
+    let (mark, code) = match tag {
+        ChangeTag::Equal => (' ', ""),
+        ChangeTag::Delete => ('-', "\x1b[31m"),
+        ChangeTag::Insert => ('+', "\x1b[32m"),
+    };
+    let line = line.trim_end_matches('\n');
+    if color && !code.is_empty() { format!("{code}{mark}{line}\x1b[0m\n") } else { format!("{mark}{line}\n") }
+}
+
+/// A pass run of a compile, as its report has it where everything is printed before and after each pass.
+pub struct PassRun {
+    pub pass: String,
+    pub stage: String,
+    pub before: String,
+    pub after: String,
+}
+
+/// The runs in a report.
+pub fn pass_runs(report: &str) -> Vec<PassRun> {
+    let mut runs: Vec<PassRun> = Vec::new();
+    // Which listing of the last run lines belong to.
+    let mut after = None;
+    for line in report.lines() {
+        let Some(said) = line.strip_prefix("; ") else {
+            if let (Some(run), Some(after)) = (runs.last_mut(), after) {
+                let text = if after { &mut run.after } else { &mut run.before };
+                text.push_str(line);
+                text.push('\n');
+            }
+            continue;
+        };
+        let head = |mark: &str| said.strip_prefix(mark)?.strip_suffix(')')?.split_once(" (");
+        if let Some((pass, stage)) = head("before ") {
+            let (before, later) = (String::new(), String::new());
+            runs.push(PassRun { pass: pass.into(), stage: stage.to_lowercase(), before, after: later });
+            after = Some(false);
+        } else {
+            after = head("after ").map(|_| true);
+        }
+    }
+    runs
+}
+
+/// The lines that differ, with three around them.
+pub fn unified(before: &str, after: &str, color: bool) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let mut text = String::new();
+    for (n, group) in diff.grouped_ops(3).iter().enumerate() {
+        if n > 0 {
+            text += "...\n";
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            text += &marked(change.tag(), change.value(), color);
+        }
+    }
+    text
+}

@@ -1,0 +1,196 @@
+//! Which registers and predicates of machine code are read later: backwards over blocks, for one lane.
+//!
+//! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at any of them, as far
+//! as this goes. What a return leaves behind may all be read.
+
+use crate::isa::code::{Code, Line, MBlock};
+use crate::isa::effects::{Resource, Touched};
+use crate::isa::{Op, Operand};
+
+/// A set of resources, by [`Resource::index`].
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Set([u64; Resource::COUNT.div_ceil(64)]);
+
+impl Set {
+    pub const ALL: Set = Set([u64::MAX; Resource::COUNT.div_ceil(64)]);
+
+    /// The first general registers.
+    pub fn registers(count: u32) -> Set {
+        let mut set = Set::default();
+        (0..count.min(255)).for_each(|r| set.insert(Resource::Gpr(r as u8).index() as u16));
+        set
+    }
+
+    pub fn insert(&mut self, r: u16) {
+        self.0[usize::from(r) / 64] |= 1 << (r % 64);
+    }
+
+    pub fn remove(&mut self, r: u16) {
+        self.0[usize::from(r) / 64] &= !(1 << (r % 64));
+    }
+
+    pub fn has(&self, r: u16) -> bool {
+        self.0[usize::from(r) / 64] >> (r % 64) & 1 != 0
+    }
+
+    /// Adds another set; whether that is more.
+    fn join(&mut self, other: &Set) -> bool {
+        let mut more = false;
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            more |= theirs & !*mine != 0;
+            *mine |= theirs;
+        }
+        more
+    }
+}
+
+/// Where control goes from a block.
+struct Ways {
+    to: Vec<usize>,
+    /// To any place where lanes meet.
+    meets: bool,
+    /// What is read afterwards on ways that leave the code.
+    left: Set,
+}
+
+/// What is read after each block, if a thread's end reads the first `results` registers.
+pub fn after(code: &Code, results: u32) -> Vec<Set> {
+    let target = |l: &Line| match l.inst.operands.first() {
+        Some(&Operand::Target(label)) => code.labels.get(label as usize).map(|&b| b as usize),
+        _ => None,
+    };
+    let pushes = |op| matches!(op, Op::Ssy | Op::Pbk | Op::Pcnt);
+    let n = code.blocks.len();
+    let mut meeting = vec![false; n];
+    for line in code.blocks.iter().flat_map(|b| &b.tail).filter(|l| pushes(l.inst.op)) {
+        if let Some(m) = target(line).and_then(|b| meeting.get_mut(b)) {
+            *m = true;
+        }
+    }
+    let at_end = Set::registers(results);
+    let ways: Vec<Ways> = (0..n).map(|k| ways(&code.blocks[k], k, n, &at_end, &target)).collect();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (k, w) in ways.iter().enumerate() {
+        w.to.iter().filter(|&&to| to < n).for_each(|&to| before[to].push(k));
+    }
+    let leavers: Vec<usize> = (0..n).filter(|&k| ways[k].meets).collect();
+    let mut live_in = vec![Set::default(); n];
+    let mut live_out: Vec<Set> = ways.iter().map(|w| w.left).collect();
+    // What is read behind any meeting point.
+    let mut met = Set::default();
+    let mut queued = vec![true; n];
+    let mut work: Vec<usize> = (0..n).collect();
+    while let Some(k) = work.pop() {
+        queued[k] = false;
+        let mut live = live_out[k];
+        step_back(&code.blocks[k], &code.touched, &mut live);
+        if !live_in[k].join(&live) {
+            continue;
+        }
+        let mut reach = |who: usize, set: &Set| {
+            if live_out[who].join(set) && !std::mem::replace(&mut queued[who], true) {
+                work.push(who);
+            }
+        };
+        before[k].iter().for_each(|&p| reach(p, &live_in[k]));
+        if meeting[k] && met.join(&live_in[k]) {
+            leavers.iter().for_each(|&p| reach(p, &met));
+        }
+    }
+    live_out
+}
+
+fn ways(block: &MBlock, k: usize, n: usize, at_end: &Set, target: &dyn Fn(&Line) -> Option<usize>) -> Ways {
+    let mut w = Ways { to: Vec::new(), meets: false, left: Set::default() };
+    if block.falls {
+        w.to.push(k + 1);
+        if k + 1 >= n {
+            w.left = Set::ALL;
+        }
+    }
+    for line in block.lines() {
+        match line.inst.op {
+            Op::Bra => match target(line) {
+                Some(to) if to < n => w.to.push(to),
+                _ => w.left = Set::ALL,
+            },
+            Op::Brk | Op::Cont => w.meets = true,
+            Op::Exit => {
+                w.left.join(at_end);
+            }
+            Op::Ret | Op::Brx | Op::Jmp | Op::Jmx | Op::Jcal | Op::Longjmp => w.left = Set::ALL,
+            _ => w.meets |= line.inst.sync,
+        }
+    }
+    w
+}
+
+/// From what is read behind a block to what is read from its start on.
+fn step_back(block: &MBlock, touched: &Touched, live: &mut Set) {
+    for line in block.lines().rev() {
+        if line.inst.op == Op::Cal {
+            *live = Set::ALL;
+        }
+        if line.inst.guard.is_true() {
+            touched.writes(line.touches).iter().for_each(|&r| live.remove(r));
+        }
+        touched.reads(line.touches).iter().for_each(|&r| live.insert(r));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chip::Chip;
+    use crate::diag::Loc;
+    use crate::isa::text;
+
+    fn block(lines: &[&str], tail: &[&str], falls: bool) -> MBlock {
+        let line =
+            |s: &&str| Line::new(text::parse(Chip::Gk110, s, 8, &|_| Some(0)).unwrap(), Loc::default());
+        MBlock {
+            body: lines.iter().map(line).collect(),
+            tail: tail.iter().map(line).collect(),
+            falls,
+            ..MBlock::default()
+        }
+    }
+
+    fn registers(s: &Set) -> Vec<u16> {
+        (0..20).filter(|&n| s.has(8 + n)).collect()
+    }
+
+    #[test]
+    fn what_a_loop_reads_in_its_next_round_is_read_after_it() {
+        let body = block(&["IADD R0, R0, R1", "MOV R2, R0"], &["@P0 BRA `(x)"], true);
+        let end = block(&["MOV R3, R2"], &["EXIT"], false);
+        let mut code = Code { blocks: vec![body, end], labels: vec![0], ..Code::default() };
+        code.note_touches();
+        let after = after(&code, 0);
+        assert_eq!(registers(&after[0]), [0, 1, 2]);
+        assert!(after[0].has(0));
+        assert_eq!(registers(&after[1]), []);
+    }
+
+    #[test]
+    fn results_are_read_at_the_end_and_a_guarded_write_keeps_what_was_there() {
+        let first = block(&["@P1 MOV R0, R5"], &[], true);
+        let end = block(&["MOV R4, R9"], &["EXIT"], false);
+        let mut code = Code { blocks: vec![first, end], ..Code::default() };
+        code.note_touches();
+        let after = after(&code, 2);
+        assert_eq!(registers(&after[0]), [0, 1, 9]);
+        assert_eq!(registers(&after[1]), [0, 1]);
+    }
+
+    #[test]
+    fn lanes_that_leave_go_on_at_any_meeting_point() {
+        let first = block(&[], &["SSY `(x)"], true);
+        let arm = block(&["MOV R1, R2"], &["NOP.S"], false);
+        let join = block(&["MOV R3, R1"], &["EXIT"], false);
+        let mut code = Code { blocks: vec![first, arm, join], labels: vec![2], ..Code::default() };
+        code.note_touches();
+        let after = after(&code, 0);
+        assert_eq!(registers(&after[1]), [1]);
+    }
+}

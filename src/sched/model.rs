@@ -1,0 +1,161 @@
+//! What an instruction waits for, along straight code: results that are not there yet, sources that are still held, and
+//! ports that are busy. The figures are those of [`latency`].
+
+use crate::isa::effects::Resource;
+use crate::isa::latency::{self, Queue, Row, SCOREBOARD};
+use crate::isa::row::Unit;
+use crate::isa::{MInst, Op};
+
+/// Time, in cycles from the start of the code.
+pub type Cycle = u64;
+
+/// Longer than anything is waited for.
+const LONG: Cycle = 4 * SCOREBOARD as Cycle;
+
+/// Cycles until what an operation writes, as [`Resource::index`], may be read.
+pub fn latency_of(op: Op, r: u16) -> u32 {
+    // By a look-up: which of them it is, is hard to foresee.
+    const CARRY: u16 = Resource::Carry.index() as u16;
+    let by_class = [latency::predicate(op), latency::CARRY, latency::result(op)];
+    by_class[usize::from(r >= CARRY) + usize::from(r > CARRY)]
+}
+
+/// The state of a warp between two instructions of straight code.
+pub struct Model {
+    /// The cycle from which each resource may be read.
+    ready: [Cycle; Resource::COUNT],
+    /// The cycle from which each resource is held by nobody.
+    free: [Cycle; Resource::COUNT],
+    ports: Ports,
+    /// Time starts so late that nothing is pending, and jumps as far to forget what is.
+    now: Cycle,
+}
+
+impl Default for Model {
+    fn default() -> Model {
+        Model { ready: [0; Resource::COUNT], free: [0; Resource::COUNT], ports: Ports::default(), now: LONG }
+    }
+}
+
+impl Model {
+    /// The present cycle.
+    pub fn now(&self) -> Cycle {
+        self.now
+    }
+
+    /// Lets time go on.
+    pub fn advance(&mut self, cycles: u32) {
+        self.now += Cycle::from(cycles);
+    }
+
+    /// Lets time go on until a cycle, unless that is over.
+    pub fn advance_to(&mut self, at: Cycle) {
+        self.now = self.now.max(at);
+    }
+
+    /// Forgets all that is pending: at labels and behind jumps nothing is.
+    pub fn forget(&mut self) {
+        self.now += LONG;
+    }
+
+    /// The first cycle, not before the present one, at which an instruction that reads and writes these resources may issue.
+    pub fn earliest(&self, m: &MInst, reads: &[u16], writes: &[u16]) -> Cycle {
+        let mut at = self.now.max(self.ports.free_at(&Port::of(m)));
+        if !latency::waits_for_sources(m.op) {
+            at = reads.iter().fold(at, |at, &r| at.max(self.ready[usize::from(r)]));
+        }
+        if !latency::writes_late(m.op) {
+            for &r in writes {
+                at = at.max(self.ready[usize::from(r)]).max(self.free[usize::from(r)]);
+            }
+        }
+        at
+    }
+
+    /// Issues an instruction now.
+    pub fn issue(&mut self, m: &MInst, reads: &[u16], writes: &[u16]) {
+        self.ports.issue(&Port::of(m), self.now);
+        if latency::holds_sources(m.op) {
+            for &r in reads {
+                self.free[usize::from(r)] = self.now + Cycle::from(latency::HOLD);
+            }
+        }
+        for &r in writes {
+            self.ready[usize::from(r)] = self.now + Cycle::from(latency_of(m.op, r));
+            self.free[usize::from(r)] = 0;
+        }
+    }
+}
+
+/// Which ports an instruction needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    row: Row,
+    queue: Option<Queue>,
+    indexed: bool,
+    double: bool,
+    waits_for_double: bool,
+}
+
+impl Port {
+    pub fn of(m: &MInst) -> Port {
+        Port {
+            row: latency::row(m.op),
+            queue: latency::queue(m.op),
+            indexed: latency::is_indexed_constant(m),
+            double: latency::unit(m.op) == Unit::Double || m.op == Op::Dsetp,
+            waits_for_double: latency::waits_for_double(m.op),
+        }
+    }
+
+    /// Whether two that issue together would need the same port.
+    pub fn collides(&self, other: &Port) -> bool {
+        self.row != Row::None && self.row == other.row || self.queue.is_some() && other.queue.is_some()
+    }
+}
+
+/// When each port was used last.
+#[derive(Clone, Default)]
+pub struct Ports {
+    /// The first cycle in which a row is free again.
+    rows: [Cycle; Row::COUNT + 1],
+    /// The first cycle for each queue.
+    queues: [Cycle; 4],
+    constants: Cycle,
+    double: Cycle,
+}
+
+impl Ports {
+    pub fn free_at(&self, p: &Port) -> Cycle {
+        let mut at = self.rows[p.row as usize];
+        if let Some(q) = p.queue {
+            at = at.max(self.queues[q as usize]);
+        }
+        if p.row == Row::Constant {
+            at = at.max(self.constants);
+        }
+        if p.waits_for_double {
+            at = at.max(self.double);
+        }
+        at
+    }
+
+    pub fn issue(&mut self, p: &Port, now: Cycle) {
+        if p.row != Row::None {
+            self.rows[p.row as usize] = now + Cycle::from(latency::ROW_INTERVAL);
+        }
+        if let Some(q) = p.queue {
+            for second in Queue::ALL {
+                let at = now + Cycle::from(latency::queue_interval(q, second));
+                let free = &mut self.queues[second as usize];
+                *free = at.max(*free);
+            }
+        }
+        if p.indexed {
+            self.constants = now + Cycle::from(latency::INDEXED_INTERVAL);
+        }
+        if p.double {
+            self.double = now + Cycle::from(latency::DOUBLE_INTERVAL);
+        }
+    }
+}
