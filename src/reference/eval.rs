@@ -354,8 +354,8 @@ fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
         Op::Sub if inst.srcs.len() == 2 => a.wrapping_sub(b()?),
         Op::Mul => a.wrapping_mul(b()?),
         Op::Mad => a.wrapping_mul(b()?).wrapping_add(source(2)?),
-        Op::MulHi if signed => (i128::from(a as i64) * i128::from(b()? as i64) >> 64) as u64,
-        Op::MulHi => (u128::from(a) * u128::from(b()?) >> 64) as u64,
+        Op::MulHi if signed => ((i128::from(a as i64) * i128::from(b()? as i64)) >> 64) as u64,
+        Op::MulHi => ((u128::from(a) * u128::from(b()?)) >> 64) as u64,
         // By zero: all ones, as the library has it.
         Op::Div if !signed => a.checked_div(b()?).unwrap_or(u64::MAX),
         Op::Mod if !signed => a.checked_rem(b()?).unwrap_or(u64::MAX),
