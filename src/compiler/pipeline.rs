@@ -104,7 +104,9 @@ impl<'a> Compile<'a> {
         let results = program.interface.as_deref().map_or(0, |i| stage::result_registers(chip, i));
         let mut gprs = alloc.gprs.max(results).max(1);
         if options.opt_level > OptLevel::O1 {
-            let most = if program.stage().is_graphics() {
+            // Kepler's warps issue two instructions at once where registers let them; graphics stages are launched in
+            // numbers that registers decide about.
+            let most = if program.stage().is_graphics() || !chip.has_sched_words() {
                 gprs
             } else {
                 chip.gprs_of_warps(gprs, target.most_warps)

@@ -33,6 +33,20 @@ impl Set {
         self.0[usize::from(r) / 64] >> (r % 64) & 1 != 0
     }
 
+    /// The first member of this set and not of the other one in a range.
+    pub fn first_without(&self, other: &Set, range: std::ops::Range<u16>) -> Option<u16> {
+        let mut from = range.start;
+        while from < range.end {
+            let word = usize::from(from) / 64;
+            let left = (self.0[word] & !other.0[word]) >> (from % 64);
+            if left != 0 {
+                return Some(from + left.trailing_zeros() as u16).filter(|r| *r < range.end);
+            }
+            from = (word as u16 + 1) * 64;
+        }
+        None
+    }
+
     /// Adds another set; whether that is more.
     fn join(&mut self, other: &Set) -> bool {
         let mut more = false;

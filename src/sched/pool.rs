@@ -193,6 +193,9 @@ impl Pool {
     /// Takes registers for a group: of those that the code had the next ones that are free, or else new ones.
     fn find_group(&mut self, webs: &Webs, web: WebId, before: Cycle) -> Room {
         let group = webs.group(web);
+        if let &[single] = group {
+            return self.find_single(webs, single, before);
+        }
         let register = |m: WebId| webs.webs[m as usize].register;
         let (lowest, highest) =
             group.iter().fold((u16::MAX, 0), |(l, h), &m| (l.min(register(m)), h.max(register(m))));
@@ -222,6 +225,31 @@ impl Pool {
             }
         }
         best.map_or(Room::No, |(at, _)| Room::Later(at))
+    }
+
+    /// The same for a web of its own.
+    fn find_single(&mut self, webs: &Webs, web: WebId, before: Cycle) -> Room {
+        let w = &webs.webs[web as usize];
+        let gpr = Resource::register(w.register).is_some();
+        let (start, old, end) = if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) };
+        let next = if gpr { self.next.min(old) } else { start };
+        let mut best: Option<Cycle> = None;
+        for range in [next..old, start..next, old..end] {
+            let (mut from, to) = (range.start, range.end);
+            while let Some(r) = self.allowed.first_without(&self.taken, from..to) {
+                from = r + 1;
+                if w.last >= self.claimed[usize::from(r)] {
+                    continue;
+                }
+                let at = self.free_at[usize::from(r)];
+                if at < before {
+                    self.take(&[web], r, w.register, webs);
+                    return Room::Found;
+                }
+                best = Some(best.map_or(at, |b| b.min(at)));
+            }
+        }
+        best.map_or(Room::No, Room::Later)
     }
 
     fn take(&mut self, group: &[WebId], base: u16, lowest: u16, webs: &Webs) {
