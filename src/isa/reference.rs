@@ -9,7 +9,7 @@
 //!     47      FTZ
 //! ```
 
-use super::effects::{self, Resource};
+use super::effects::{self, Access, Resource};
 use super::row::{Bits, Group, Kind, Row, Slot};
 use super::{Op, Table, latency};
 use crate::Chip;
@@ -62,11 +62,13 @@ fn results(chip: Chip, op: Op) -> (bool, bool) {
     for row in Table::of(chip).of_op(op) {
         // Fields of zeros are R0 and P0.
         let Some(m) = super::decode(chip, row.bits, 0) else { continue };
-        effects::writes(&m, |r| match r {
-            Resource::Gpr(_) => register = true,
-            Resource::Pred(_) => predicate = true,
+        // Named, that is: a mask of zeros asks for no component.
+        let each = |_, r, _, access| match r {
+            Resource::Gpr(_) => register |= access == Access::Write,
+            Resource::Pred(_) => predicate |= access == Access::Write,
             Resource::Carry => {}
-        });
+        };
+        effects::named(&m, each, |_| ());
     }
     (register, predicate)
 }

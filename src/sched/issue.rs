@@ -124,8 +124,8 @@ impl Open<'_> {
 }
 
 /// Cycles that the first of a pair waits for the second at most. An issue slot is worth more than a cycle: ptxas waits
-/// longer still. Against no waiting, 8 bring 14 % more of all instructions into pairs for 1 % more cycles.
-const PATIENCE: u64 = 8;
+/// longer still. Against no waiting, 9 bring 14 % more of all instructions into pairs for 1 % more cycles.
+const PATIENCE: u64 = 9;
 
 /// The cycle at which two neighbours issue together, if they may; the first of them could issue now.
 fn pairs(model: &Model, touched: &Touched, a: &Place<'_>, b: &Place<'_>) -> Option<Cycle> {
@@ -197,8 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn an_independent_instruction_issues_in_the_next_cycle_and_a_reader_after_the_latency() {
-        assert_eq!(cycles(&[add(0, 10), add(1, 11), add(2, 0)])[..2], [1, 8]);
+    fn an_independent_instruction_issues_with_the_one_before_and_a_reader_after_the_latency() {
+        assert_eq!(cycles(&[add(0, 10), add(1, 11), add(2, 0)])[..2], [0, 9]);
+        // R10 and R18 lie in one bank.
+        assert_eq!(cycles(&[add(0, 10), add(1, 18), add(2, 0)])[..2], [1, 8]);
     }
 
     #[test]
@@ -226,7 +228,7 @@ mod tests {
     fn nothing_of_fixed_latency_is_pending_where_a_branch_leads() {
         let bra = MInst::new(Op::Bra).arg(Operand::Target(0));
         let c = cycles(&[add(0, 10), bra, add(1, 0)]);
-        assert!(c[1] >= 16, "{c:?}");
+        assert_eq!(c[1], latency::DRAIN_BRANCH, "{c:?}");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`order`] | list scheduling of straight code |
 //! | [`texbar`] | barriers for texture results, on Kepler |
+//! | [`tables`] | what is known of a block before it is scheduled |
+//! | [`list`] | an order while it is being made |
 //! | [`live`] | which registers are read later |
 //! | [`webs`] | what a block keeps in registers, apart from which registers they are |
 //! | [`pool`] | which registers are free while a block is scheduled |
@@ -15,9 +17,11 @@
 pub mod check;
 mod graph;
 pub mod issue;
+mod list;
 mod live;
 pub mod model;
 pub mod order;
 mod pool;
+mod tables;
 pub mod texbar;
 mod webs;

@@ -1,0 +1,272 @@
+//! An order of a block while it is being made.
+
+use super::issue;
+use super::model::Cycle;
+use super::pool::{Pool, Room};
+use super::tables::{Clock, Rank, Tables};
+use crate::isa::code::Line;
+use crate::isa::effects::Resource;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// An instruction of the block.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    /// How many edges come from instructions that have not issued.
+    open: u32,
+    /// The first cycle at which it may issue, as far as those before it have.
+    ready: Cycle,
+    class: u8,
+}
+
+/// What changes while an order is being made, in tables that are made once.
+#[derive(Default)]
+pub struct Scratch {
+    nodes: Vec<Node>,
+    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come to them.
+    ready: Vec<BinaryHeap<Reverse<Rank>>>,
+    waiting: BinaryHeap<Reverse<(Cycle, Rank)>>,
+    blocked: Vec<u32>,
+    outside: BinaryHeap<Reverse<usize>>,
+    /// A mask of the classes that have candidates.
+    present: u64,
+    issued: Vec<bool>,
+    rejected: Vec<u32>,
+}
+
+impl Scratch {
+    /// No instruction of the block has issued.
+    fn start(&mut self, tables: &Tables) {
+        let node = |(&open, &class): (&u32, &u8)| Node { open, ready: 0, class };
+        self.nodes.clear();
+        self.nodes.extend(tables.edges.iter().zip(&tables.class).map(node));
+        self.ready.resize_with(tables.classes.len(), BinaryHeap::new);
+        self.ready.iter_mut().for_each(BinaryHeap::clear);
+        self.waiting.clear();
+        self.blocked.clear();
+        self.outside.clear();
+        self.present = 0;
+        self.issued.clear();
+        self.issued.resize(tables.class.len(), false);
+        self.rejected.clear();
+    }
+
+    /// Makes an instruction a candidate.
+    fn push(&mut self, k: u32, rank: Rank) {
+        let class = usize::from(self.nodes[k as usize].class);
+        self.ready[class].push(Reverse(rank));
+        self.present |= 1 << class;
+    }
+
+    /// Takes the most urgent candidate of a class.
+    fn pop(&mut self, class: usize) {
+        self.ready[class].pop();
+        if self.ready[class].is_empty() {
+            self.present &= !(1 << class);
+        }
+    }
+}
+
+/// The positions of the bits of a mask, ascending.
+fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let k = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(k)
+    })
+}
+
+/// An order that is being made.
+pub struct List<'a> {
+    tables: &'a Tables,
+    pool: &'a mut Pool,
+    s: &'a mut Scratch,
+    lines: &'a [&'a Line],
+    pub clock: Clock,
+    pub order: Vec<u32>,
+    window: usize,
+    /// The first instruction of the old order that has not issued.
+    oldest: usize,
+}
+
+/// With more candidates than that waiting for a register, the order is given up.
+const MOST_BLOCKED: usize = 128;
+
+/// Candidates of each class that are tried for the second place of a pair: registers may lie in the wrong banks.
+const TRIES: usize = 4;
+
+impl<'a> List<'a> {
+    pub fn new(
+        tables: &'a Tables,
+        pool: &'a mut Pool,
+        s: &'a mut Scratch,
+        lines: &'a [&'a Line],
+        window: usize,
+    ) -> List<'a> {
+        s.start(tables);
+        let order = Vec::with_capacity(lines.len());
+        let mut list = List { tables, pool, s, lines, clock: Clock::default(), order, window, oldest: 0 };
+        (0..lines.len()).filter(|&k| tables.edges[k] == 0).for_each(|k| list.make_ready(k));
+        list
+    }
+
+    fn class(&self, k: usize) -> usize {
+        self.s.nodes[k].class.into()
+    }
+
+    /// All before it have issued.
+    fn make_ready(&mut self, k: usize) {
+        let ready = self.s.nodes[k].ready;
+        let rank = self.tables.rank[k];
+        if k - self.oldest >= self.window {
+            self.s.outside.push(Reverse(k));
+        } else if ready <= self.clock.now {
+            self.s.push(k as u32, rank);
+        } else {
+            self.s.waiting.push(Reverse((ready, rank)));
+        }
+    }
+
+    /// Those that have waited long enough become candidates.
+    pub fn wake(&mut self, now: Cycle) {
+        while let Some(&Reverse((at, rank))) = self.s.waiting.peek()
+            && at <= now
+        {
+            self.s.waiting.pop();
+            self.s.push(self.tables.ranked[rank as usize], rank);
+        }
+    }
+
+    /// Whether there are registers for a candidate; if not, it is put where it has to wait.
+    fn place(&mut self, k: usize, strictly: bool) -> bool {
+        let (webs, now) = (&self.tables.webs, self.clock.now);
+        let op = self.lines[k].inst.op;
+        match self.pool.place(webs, webs.reads(k), webs.writes(k), op, now, strictly) {
+            Room::Found => true,
+            Room::Later(at) => {
+                self.s.waiting.push(Reverse((at.max(now + 1), self.tables.rank[k])));
+                false
+            }
+            Room::No => {
+                self.s.blocked.push(k as u32);
+                false
+            }
+        }
+    }
+
+    /// Takes the most urgent candidate whose port is free and for which there are registers; if there is none, lets time
+    /// go on to where there may be one. None at all if there never will be.
+    pub fn first(&mut self) -> Option<Option<usize>> {
+        loop {
+            let mut best: Option<(Rank, usize)> = None;
+            let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.0);
+            for c in bits(self.s.present) {
+                let Some(&Reverse(rank)) = self.s.ready[c].peek() else { continue };
+                let free = self.clock.free_at(&self.tables.classes[c]);
+                if free > self.clock.now {
+                    next = next.min(free);
+                } else if best.is_none_or(|b| rank < b.0) {
+                    best = Some((rank, c));
+                }
+            }
+            let Some((rank, class)) = best else {
+                if next == Cycle::MAX {
+                    return None;
+                }
+                self.clock.now = next;
+                return Some(None);
+            };
+            self.s.pop(class);
+            let k = self.tables.ranked[rank as usize] as usize;
+            if self.place(k, false) {
+                return Some(Some(k));
+            }
+            // Each of them is tried again whenever an instruction has issued.
+            if self.s.blocked.len() > MOST_BLOCKED {
+                return None;
+            }
+        }
+    }
+
+    /// Issues the most urgent candidate that may issue together with `first`, before or behind it.
+    pub fn second(&mut self, first: usize) -> Option<usize> {
+        let t = self.tables;
+        let (behind, before) = (t.behind[self.class(first)], t.before[self.class(first)]);
+        let mut best: Option<(Rank, usize, bool)> = None;
+        for c in bits(self.s.present & (behind | before)) {
+            if self.clock.free_at(&t.classes[c]) > self.clock.now {
+                continue;
+            }
+            let behind = behind >> c & 1 != 0;
+            for _ in 0..TRIES {
+                let Some(&Reverse(rank)) = self.s.ready[c].peek() else { break };
+                if best.is_some_and(|b| b.0 < rank) {
+                    break;
+                }
+                self.s.pop(c);
+                let k = t.ranked[rank as usize] as usize;
+                if self.pair(first, k, behind) {
+                    if let Some((_, other, _)) = best.replace((rank, k, !behind)) {
+                        self.s.rejected.push(other as u32);
+                    }
+                    break;
+                }
+                self.s.rejected.push(k as u32);
+            }
+        }
+        let chosen = best.filter(|&(_, k, before)| self.place(k, before));
+        while let Some(k) = self.s.rejected.pop() {
+            self.s.push(k, t.rank[k as usize]);
+        }
+        let (_, k, before) = chosen?;
+        self.issue(k);
+        if before {
+            let n = self.order.len();
+            self.order.swap(n - 2, n - 1);
+        }
+        Some(k)
+    }
+
+    /// Whether two candidates may issue together.
+    fn pair(&self, first: usize, k: usize, behind: bool) -> bool {
+        let (a, b) = if behind { (first, k) } else { (k, first) };
+        let webs = &self.tables.webs;
+        let sources = |k: usize| {
+            let registers = webs.reads(k).iter().map(|&web| self.pool.register(web));
+            registers.filter_map(Resource::register)
+        };
+        issue::compatible(&self.lines[a].inst, &self.lines[b].inst)
+            && (behind || self.tables.later(first).iter().all(|l| l.0 as usize != k))
+            && !issue::banks_conflict(&self.lines[a].inst, &self.lines[b].inst, sources(a), sources(b))
+    }
+
+    /// Puts an instruction at the end of the order.
+    pub fn issue(&mut self, k: usize) {
+        let (tables, now) = (self.tables, self.clock.now);
+        self.clock.issue(&tables.classes[self.class(k)]);
+        let webs = &tables.webs;
+        self.pool.issue(webs, webs.reads(k), webs.writes(k), self.lines[k].inst.op, now);
+        self.order.push(k as u32);
+        self.s.issued[k] = true;
+        for &(later, cycles) in tables.later(k) {
+            let node = &mut self.s.nodes[later as usize];
+            node.ready = node.ready.max(now + Cycle::from(cycles));
+            node.open -= 1;
+            if node.open == 0 {
+                self.make_ready(later as usize);
+            }
+        }
+        while self.s.issued.get(self.oldest) == Some(&true) {
+            self.oldest += 1;
+        }
+        while let Some(&Reverse(k)) = self.s.outside.peek()
+            && k - self.oldest < self.window
+        {
+            self.s.outside.pop();
+            self.make_ready(k);
+        }
+        while let Some(k) = self.s.blocked.pop() {
+            self.make_ready(k as usize);
+        }
+    }
+}
