@@ -218,9 +218,22 @@ impl Webs {
         web
     }
 
+    /// The web that stands for a group; the ways to it get shorter.
+    fn find(&mut self, mut web: WebId) -> WebId {
+        loop {
+            let next = self.webs[web as usize].group;
+            if next == web {
+                return web;
+            }
+            let after = self.webs[next as usize].group;
+            self.webs[web as usize].group = after;
+            web = after;
+        }
+    }
+
     /// Two webs are parts of one vector of so many registers.
     fn join(&mut self, a: WebId, b: WebId, width: u8) {
-        let (a, b) = (self.root(a), self.root(b));
+        let (a, b) = (self.find(a), self.find(b));
         let align = self.webs[a as usize].align.max(self.webs[b as usize].align);
         let of_width = if width > 2 { 4 } else { width };
         let (a, b) = (a.min(b), a.max(b));

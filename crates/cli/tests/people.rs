@@ -406,7 +406,7 @@ fn reduce_keeps_what_fails_and_little_else() {
         let small = std::fs::read_to_string(dir.join("small.tgsi")).expect("the program");
         assert!(small.lines().count() <= most, "{pass}: {small}");
         // The fixture of it fails with the defect; without, it passes.
-        let r = with(&dir, &["run", "small.json"], &seed);
+        let r = with(&dir, &["run", "small.json", "--verify-each"], &seed);
         assert_eq!(r.code, 1, "{pass}: {}{}", r.out, r.err);
         good(&dir, &["run", "small.json"]);
     }
