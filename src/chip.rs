@@ -191,11 +191,11 @@ impl Chip {
         (fit / warps * warps).min(most)
     }
 
-    /// The most registers a thread with which a multiprocessor still holds as many warps as with `gprs`, or `most` if they
-    /// are fewer.
-    pub fn gprs_of_warps(self, gprs: u32, most: u32) -> u32 {
-        let warps = self.resident_warps(gprs).min(most);
-        (gprs..=self.gprs()).take_while(|&n| self.resident_warps(n).min(most) >= warps).last().unwrap_or(gprs)
+    /// The most registers a thread with which a multiprocessor still holds as many warps as with `gprs`, whatever their
+    /// blocks.
+    pub fn gprs_of_warps(self, gprs: u32) -> u32 {
+        let warps = self.resident_warps(gprs);
+        (gprs..=self.gprs()).take_while(|&n| self.resident_warps(n) >= warps).last().unwrap_or(gprs)
     }
 
     /// The most warps that a multiprocessor holds of blocks of `threads` threads (`None`: not declared) and `shared` bytes,

@@ -278,7 +278,8 @@ fn long_divisions_are_found_and_keep_their_results() {
             same(&text, &before, &after, &inputs);
             for &[x, y] in &inputs {
                 let d = constant.unwrap_or(y);
-                let (q, rest) = if d == 0 { (u64::MAX, x) } else { (x / d, x % d) };
+                let q = x.checked_div(d).unwrap_or(u64::MAX);
+                let rest = x.checked_rem(d).unwrap_or(x);
                 let mut want = vec![rest as u32, (rest >> 32) as u32];
                 if quotient {
                     want.splice(0..0, [q as u32, (q >> 32) as u32]);

@@ -109,7 +109,7 @@ impl<'a> Compile<'a> {
             let most = if program.stage().is_graphics() || !chip.has_sched_words() {
                 gprs
             } else {
-                chip.gprs_of_warps(gprs, target.most_warps)
+                chip.gprs_of_warps(gprs)
             };
             let ends = program.funcs[program.entry].result_regs.iter().map(|&r| u32::from(r) + 1);
             let results = ends.max().unwrap_or(0).max(results);

@@ -45,7 +45,7 @@ impl Issue {
     pub fn texture_barrier(cycles: u32) -> Issue {
         match cycles {
             0..=4 => Issue::after(4),
-            _ => Issue::from_bits(0x82 | (cycles.min(19) / 4 * 4 << 2) as u8),
+            _ => Issue::from_bits(0x82 | (cycles.min(19) / 4 * 16) as u8),
         }
     }
 

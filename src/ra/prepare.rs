@@ -314,7 +314,7 @@ mod tests {
         let body = &f.blocks[entry].body;
         // Three copies before the first store, none before the second, a new one before the last.
         assert_eq!(body.len(), 3 + 2 + RECENT + 2);
-        let [quad, pair] = [3, 4].map(|k| f.insts[body[k]].srcs[0].clone());
+        let [quad, pair] = [3, 4].map(|k| f.insts[body[k]].srcs[0]);
         assert_eq!(quad.values()[..2], *pair.values());
     }
 }

@@ -160,8 +160,9 @@ pub fn compatible(a: &MInst, b: &MInst) -> bool {
 fn independent(touched: &Touched, a: &Place<'_>, b: &Place<'_>) -> bool {
     let (reads, writes) = (touched.reads(b.touches), touched.writes(b.touches));
     let held = latency::holds_sources(a.inst.op) && !latency::writes_late(b.inst.op);
-    !touched.writes(a.touches).iter().any(|r| reads.contains(r) || writes.contains(r))
-        && !(held && touched.reads(a.touches).iter().any(|r| writes.contains(r)))
+    let touches = touched.writes(a.touches).iter().any(|r| reads.contains(r) || writes.contains(r));
+    let overwrites = held && touched.reads(a.touches).iter().any(|r| writes.contains(r));
+    !touches && !overwrites
 }
 
 /// Whether registers that only one of two arithmetic instructions reads lie in one register bank.
