@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | [`order`] | list scheduling of straight code |
 //! | [`texbar`] | barriers for texture results, on Kepler |
-//! | [`tables`] | what is known of a block before it is scheduled |
-//! | [`list`] | an order while it is being made |
-//! | [`live`] | which registers are read later |
-//! | [`webs`] | what a block keeps in registers, apart from which registers they are |
-//! | [`pool`] | which registers are free while a block is scheduled |
-//! | [`graph`] | which instructions keep their order, and how far apart |
+//! | `tables` | what is known of a block before it is scheduled |
+//! | `list` | an order while it is being made |
+//! | `live` | which registers are read later |
+//! | `webs` | what a block keeps in registers, apart from which registers they are |
+//! | `pool` | which registers are free while a block is scheduled |
+//! | `graph` | which instructions keep their order, and how far apart |
 //! | [`model`] | what an instruction waits for: results, held sources, ports |
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
 //! | [`check`] | finished code against the rules of issue control |

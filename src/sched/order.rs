@@ -10,12 +10,12 @@
 //! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it. Cycle by cycle, of
 //! those whose predecessors have issued and whose port is free, the one with the longest way of latencies to the end of
 //! the block is taken, and on Kepler another one that may issue with it. Registers have been assigned before, with as
-//! few of them as possible, so what is independent often shares one; what begins and ends in a block ([`Webs`]) gets
+//! few of them as possible, so what is independent often shares one; what begins and ends in a block (`webs`) gets
 //! another register where there is one. If registers do not suffice for an order, instructions that are far behind in the
 //! old one wait; if that does not help, the block keeps its registers. A new order is taken if it takes fewer cycles
 //! than the old one.
 //!
-//! Safe because what [`Graph`] orders keeps its order. Control flow stays behind everything else of its block.
+//! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of its block.
 
 use super::issue;
 use super::list::{List, Scratch};

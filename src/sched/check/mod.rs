@@ -12,10 +12,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`state`] | what an instruction has to wait for, along straight code |
-//! | [`rules`] | violations |
-//! | [`waits`] | the counts that the rules ask for, and why |
-//! | [`totals`] | cycles of one warp |
+//! | `state` | what an instruction has to wait for, along straight code |
+//! | `rules` | violations |
+//! | `waits` | the counts that the rules ask for, and why |
+//! | `totals` | cycles of one warp |
 
 pub mod rules;
 mod state;
