@@ -11,6 +11,7 @@
 
 pub mod ir;
 pub mod mutants;
+pub mod nir;
 pub mod ptx;
 pub mod random;
 pub mod runner;
@@ -59,6 +60,15 @@ pub const TARGETS: &[Target] = &[
         run: tgsi::stages_case,
         input: tgsi::stages_input,
         short: 70,
+        reaches: "compared",
+    },
+    Target {
+        name: "nir",
+        about: "NIR compute programs against the host's arithmetic: every ALU opcode at every size, branches, loops",
+        missing: nothing,
+        run: nir::case,
+        input: nir::input,
+        short: 60,
         reaches: "compared",
     },
     Target {

@@ -35,6 +35,7 @@ macro_rules! targets {
 targets! {
     tgsi "tgsi"
     tgsi_stages "tgsi-stages"
+    nir "nir"
     ir_passes "ir-passes"
     ir_registers "ir-registers"
     ir_kernel "ir-kernel"

@@ -4,7 +4,6 @@ use nvir::Chip;
 use nvir_vgpu::trace::{Reader, Record};
 use nvir_vgpu::{GemNew, domain};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// No buffer with contents is larger.
 const LARGE: u64 = 16 << 20;

@@ -4,196 +4,19 @@
 //! `tests/data/nir/opcodes.tsv` lists the opcodes with their types. Each is tried as Mesa 22.3 prints it and as later
 //! versions do, at -O0 and -O3, as a single component and as a vector. `NVIR_ALU_ROUNDS=100` tries other operands.
 
-mod host;
-
-use host::{Want, mask};
 use nvir::Chip;
 use nvir::compiler::{Compiler, OptLevel, Options, Source};
 use nvir::emu;
+use nvir_fuzz::nir::host::{self, Want, agrees};
+use nvir_fuzz::nir::opcodes::{Opcode, Ty, foreign, is_horizontal, opcodes, sizes};
+use nvir_fuzz::nir::operands::operand;
+use nvir_fuzz::random::Random;
 use std::fmt::Write;
 
 /// Threads of the block; each has operands of its own.
 const THREADS: usize = 64;
 /// Bytes from one operand of a thread to the next.
 const SLOT: usize = 128;
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Ty {
-    base: char,
-    bits: u32,
-    comps: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Opcode {
-    name: String,
-    dest: Ty,
-    srcs: Vec<Ty>,
-}
-
-fn types(signature: &str) -> Vec<Ty> {
-    let mut list: Vec<Ty> = Vec::new();
-    let mut comps = false;
-    for c in signature.chars() {
-        match (c, list.last_mut()) {
-            ('x', _) => comps = true,
-            (c, Some(ty)) if c.is_ascii_digit() => {
-                let digit = c as u32 - '0' as u32;
-                if comps {
-                    ty.comps = ty.comps * 10 + digit as usize;
-                } else {
-                    ty.bits = ty.bits * 10 + digit;
-                }
-            }
-            (base, _) => {
-                comps = false;
-                list.push(Ty { base, bits: 0, comps: 0 });
-            }
-        }
-    }
-    list
-}
-
-fn opcodes() -> Vec<Opcode> {
-    include_str!("../data/nir/opcodes.tsv")
-        .lines()
-        .filter(|l| !l.starts_with('#'))
-        .map(|line| {
-            let mut cells = line.split('\t');
-            let mut cell = || cells.next().unwrap_or_else(|| panic!("three cells: {line}"));
-            let (name, dest, srcs) = (cell().to_string(), types(cell())[0], types(cell()));
-            Opcode { name, dest, srcs }
-        })
-        .collect()
-}
-
-/// Hardware of other vendors, and derivatives, which a compute shader has no quads for.
-fn foreign(name: &str) -> bool {
-    ["_amd", "_ir3", "_vc4", "_agx", "_r600", "_mix16"].iter().any(|s| name.ends_with(s))
-        || name.starts_with("fdd")
-}
-
-/// Opcodes that work on whole vectors, or on one component in that notation.
-fn is_horizontal(op: &Opcode) -> bool {
-    op.dest.comps != 0 || op.srcs.iter().any(|t| t.comps != 0)
-}
-
-/// The bits that operands of open size may have.
-fn sizes(op: &Opcode) -> Vec<u32> {
-    let open = op.srcs.iter().chain([&op.dest]).find(|t| t.bits == 0);
-    let Some(ty) = open else { return vec![0] };
-    let name = op.name.as_str();
-    let of_bits = [
-        "mov", "inot", "iand", "ior", "ixor", "iadd", "isub", "imul", "imin", "imax", "umin", "umax", "ineg",
-    ];
-    let any_width = of_bits.contains(&name)
-        || ["vec", "i2", "u2"].iter().any(|p| name.starts_with(p))
-        || ["csel", "ieq", "ine", "ilt", "ige", "ult", "uge", "all_i", "any_i"]
-            .iter()
-            .any(|p| name.contains(p));
-    match ty.base {
-        'f' => vec![16, 32, 64],
-        'b' => vec![1, 8, 16, 32],
-        _ if name == "sad_u8x4" => vec![32],
-        _ if name.contains("_u16") || name.contains("_i16") => vec![16, 32, 64],
-        _ if any_width && !name.starts_with("icsel") => vec![1, 8, 16, 32, 64],
-        _ => vec![8, 16, 32, 64],
-    }
-}
-
-/// xorshift64*
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 33) % n
-    }
-
-    fn operand(&mut self, base: char, bits: u32) -> u64 {
-        match base {
-            'b' => {
-                if self.below(2) == 0 {
-                    0
-                } else {
-                    mask(bits)
-                }
-            }
-            'f' => self.float(bits),
-            _ => self.integer(bits),
-        }
-    }
-
-    fn integer(&mut self, bits: u32) -> u64 {
-        let top = 1 << (bits - 1);
-        let special = [
-            0,
-            1,
-            2,
-            3,
-            u64::MAX,
-            u64::MAX - 1,
-            top,
-            top - 1,
-            top + 1,
-            0x5555_5555_5555_5555,
-            0x80,
-            0x7f,
-            0x8000,
-        ];
-        let x = match self.below(8) {
-            0..=1 => special[self.below(special.len() as u64) as usize],
-            2..=3 => self.below(66),
-            4 => self.next() >> (self.below(64)),
-            _ => self.next(),
-        };
-        x & mask(bits)
-    }
-
-    fn float(&mut self, bits: u32) -> u64 {
-        let special = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            0.5,
-            2.0,
-            -3.75,
-            0.1,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-            65504.0,
-            1.0e-5,
-            6.1e-5,
-            f32::MAX.into(),
-            f32::MIN_POSITIVE.into(),
-            1e-40,
-            2.5,
-            3.5,
-            -0.5,
-            16777216.0,
-            4294967296.0,
-            0.499_999_97,
-        ];
-        match self.below(8) {
-            0..=1 => host::round(special[self.below(special.len() as u64) as usize], bits),
-            2 => self.next() & mask(bits),
-            _ => {
-                let sign = if self.below(2) == 0 { -1.0 } else { 1.0 };
-                let x = (1.0 + self.below(1 << 30) as f64 / (1u64 << 30) as f64)
-                    * 2f64.powi(self.below(24) as i32 - 12);
-                host::round(sign * x, bits)
-            }
-        }
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
@@ -346,35 +169,6 @@ fn read(bytes: &[u8], size: usize, i: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-fn agrees(want: Want, got: u64, bits: u32) -> bool {
-    match want {
-        Want::Any => true,
-        Want::Bits(w) => got == w,
-        Want::Float(x, ulp, abs) => {
-            let (near, g) = (host::round(x, bits), host::value(got, bits));
-            let w = host::value(near, bits);
-            if w.is_nan() {
-                return g.is_nan();
-            }
-            if got == near {
-                return true;
-            }
-            if ulp == 0.0 && abs == 0.0 || g.is_nan() {
-                return false;
-            }
-            if w.is_infinite() || g.is_infinite() {
-                // Just beyond the largest number.
-                return ulp > 0.0 && host::round(x * 0.999, bits) != near && g.signum() == w.signum();
-            }
-            let unit = (host::value(near + 1, bits) - w)
-                .abs()
-                .min((w - host::value(near.wrapping_sub(1), bits)).abs());
-            let unit = if unit.is_finite() { unit } else { 0.0 };
-            (g - w).abs() <= (ulp * unit).max(abs) + unit * f64::from(u8::from(ulp > 0.0)) * 0.5
-        }
-    }
-}
-
 /// Tries an opcode at one size; what is wrong with it.
 fn check(
     op: &Opcode,
@@ -397,7 +191,7 @@ fn check(
     for thread in 0..THREADS {
         let mut of_thread = Vec::new();
         for (k, (&(bits, comps), ty)) in shapes.iter().zip(&op.srcs).enumerate() {
-            let values: Vec<u64> = (0..comps).map(|_| r.operand(ty.base, bits)).collect();
+            let values: Vec<u64> = (0..comps).map(|_| operand(r, ty.base, bits)).collect();
             let size = bits.max(8) as usize / 8;
             let start = (thread * shapes.len() + k) * SLOT;
             for (i, v) in values.iter().enumerate() {
@@ -436,7 +230,7 @@ fn check(
 }
 
 fn every_opcode(chip: Chip) {
-    let mut r = Random(0x9e37_79b9_7f4a_7c15);
+    let mut r = Random::of(0x616c_75, 0);
     let mut wrong = Vec::new();
     let mut tried = 0;
     let rounds = std::env::var("NVIR_ALU_ROUNDS").ok().and_then(|s| s.parse().ok()).unwrap_or(1);

@@ -754,3 +754,31 @@ pub fn horizontal(name: &str, dbits: u32, dcomps: usize, sbits: &[u32], s: &[Vec
         }
     })
 }
+
+/// Whether a component of that size is what it must be.
+pub fn agrees(want: Want, got: u64, bits: u32) -> bool {
+    match want {
+        Want::Any => true,
+        Want::Bits(w) => got == w,
+        Want::Float(x, ulp, abs) => {
+            let (near, g) = (round(x, bits), value(got, bits));
+            let w = value(near, bits);
+            if w.is_nan() {
+                return g.is_nan();
+            }
+            if got == near {
+                return true;
+            }
+            if ulp == 0.0 && abs == 0.0 || g.is_nan() {
+                return false;
+            }
+            if w.is_infinite() || g.is_infinite() {
+                // Just beyond the largest number.
+                return ulp > 0.0 && round(x * 0.999, bits) != near && g.signum() == w.signum();
+            }
+            let unit = (value(near + 1, bits) - w).abs().min((w - value(near.wrapping_sub(1), bits)).abs());
+            let unit = if unit.is_finite() { unit } else { 0.0 };
+            (g - w).abs() <= (ulp * unit).max(abs) + unit * f64::from(u8::from(ulp > 0.0)) * 0.5
+        }
+    }
+}
