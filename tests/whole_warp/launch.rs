@@ -123,8 +123,8 @@ fn what_front_ends_are_given_wrong_is_refused_with_its_place() {
         ("BGNLOOP\nIF_ASKED\nBRK\nENDIF\nENDLOOP", "first block"),
         ("IF_ASKED\nUIF SV[0].xxxx\nRET\nENDIF\nENDIF", "would miss"),
         ("IF_ASKED\nELSE\nRET\nENDIF", "would miss"),
-        ("CAL @s\nEND\ns: BGNSUB\nIF_ASKED\nENDIF\nENDSUB", "not in what it calls"),
-        ("IF_ASKED\nCAL @s\nENDIF\nEND\ns: BGNSUB\nUIF SV[0].xxxx\nEND\nENDIF\nENDSUB", "would miss"),
+        ("CAL :2\nEND\nBGNSUB\nIF_ASKED\nENDIF\nENDSUB", "not in what it calls"),
+        ("IF_ASKED\nCAL :4\nENDIF\nEND\nBGNSUB\nUIF SV[0].xxxx\nEND\nENDIF\nENDSUB", "would miss"),
         ("IF_ASKED", "IF_ASKED has no ENDIF"),
     ] {
         let why = tgsi(body);

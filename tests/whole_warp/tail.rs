@@ -63,8 +63,8 @@ fn values_of_lanes_that_skip_the_body_are_in_the_tail_what_they_were() {
     for block in [[13, 1, 1], [45, 1, 1], [5, 7, 1], [9, 9, 1]] {
         let mut body = String::new();
         many(&mut body, 10, 12, "%r2");
-        body += "    mov u32 %r3 0x0\n    wholewarp pred %p0\n    if %p0 b1 b5 join b6\nb1:\n    and u32 %r4 %r2 0x7\n    jump b2(%r4 %r3)\nb2(%r5 %r6): loop exit b4 cont b3\n";
-        body += "    set.eq pred u32 %p1 %r5 0x0\n    if %p1 b4 b3 join b3\nb3:\n    ld u32 %r7 b0[%r994+0x0 align 4]\n";
+        body += "    mov u32 %r3 0x0\n    wholewarp pred %p770\n    if %p770 b1 b5 join b6\nb1:\n    and u32 %r4 %r2 0x7\n    jump b2(%r4 %r3)\nb2(%r5 %r6): loop exit b4 cont b3\n    jump b7\nb7:\n";
+        body += "    set.eq pred u32 %p771 %r5 0x0\n    if %p771 b4 b3 join b3\nb3:\n    ld u32 %r7 b0[%r994+0x0 align 4]\n";
         many(&mut body, 100, 20, "%r7");
         sum(&mut body, 100, 20, 150, 120);
         body += "    add u32 %r8 %r6 %r150\n    add u32 %r9 %r5 0xffffffff\n    jump b2(%r9 %r8)\nb4:\n    jump b6(%r6)\nb5:\n    jump b6(%r3)\nb6(%r160):\n";
@@ -72,7 +72,7 @@ fn values_of_lanes_that_skip_the_body_are_in_the_tail_what_they_were() {
         butterfly(&mut body, 170, 300);
         butterfly(&mut body, 160, 400);
         butterfly(&mut body, 10, 500);
-        body += "    set.ne pred u32 %p2 %r160 0x0\n    vote.any u32 %r600 %p2\n";
+        body += "    set.ne pred u32 %p772 %r160 0x0\n    vote.any u32 %r600 %p772\n";
         for (n, v) in [170, 160, 300, 400, 500, 600, 21, 1].into_iter().enumerate() {
             let _ = writeln!(body, "    mov u32 %r{} %r{v}", 900 + n);
         }
@@ -108,7 +108,7 @@ fn values_of_lanes_that_skip_the_body_are_in_the_tail_what_they_were() {
 fn what_a_lane_brought_to_the_question_can_be_read_in_the_body() {
     for block in [[20, 1, 1], [45, 1, 1]] {
         let mut body = String::from(
-            "    mad u32 %r3 %r2 0x7 0x5\n    wholewarp pred %p0\n    if %p0 b1 b2 join b3\nb1:\n    rdsv u32 %r4 sv[laneid]\n    xor u32 %r5 %r4 0x1f\n",
+            "    mad u32 %r3 %r2 0x7 0x5\n    wholewarp pred %p770\n    if %p770 b1 b2 join b3\nb1:\n    rdsv u32 %r4 sv[laneid]\n    xor u32 %r5 %r4 0x1f\n",
         );
         body += "    shfl.idx u32 %r6 %r3 %r5 0x1f\n    jump b3(%r6)\nb2:\n";
         // Enough to take any register that is free, and not so much that something is spilled.
