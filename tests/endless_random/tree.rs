@@ -222,7 +222,11 @@ impl Gen<'_, '_> {
             12 if self.subs > 0 => Stmt::Call(self.u.int_in_range(0..=self.subs - 1)?),
             13 if self.loops > 0 || self.switches > 0 => self.leave()?,
             14 if self.depth > 0 && self.u.ratio(1, 4)? => {
-                if self.u.arbitrary()? { Stmt::End } else { Stmt::Return }
+                if self.u.arbitrary()? {
+                    Stmt::End
+                } else {
+                    Stmt::Return
+                }
             }
             _ => {
                 let cond = self.cond()?;

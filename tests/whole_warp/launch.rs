@@ -149,3 +149,20 @@ fn what_front_ends_are_given_wrong_is_refused_with_its_place() {
         assert!(why.contains(part) && why.contains("shader.nir:"), "{body}:\n{why}");
     }
 }
+
+#[test]
+fn the_number_of_a_thread_is_right_in_nir_where_a_block_has_one() {
+    for block in [[1, 1, 1], [1, 3, 1], [40, 1, 1], [2, 3, 7]] {
+        let [x, y, z] = block;
+        let text = format!(
+            "shader: MESA_SHADER_COMPUTE\nworkgroup_size: {x}, {y}, {z}\n\nimpl main {{\n    block b0:  // preds:\n    1     %0 = @init_whole_warp\n\
+             \x20   if %0 {{\n        block b1:  // preds: b0\n    }} else {{\n        block b2:  // preds: b0\n    }}\n    block b3:  // preds: b1 b2\n\
+             \x20   32    %1 = @load_local_invocation_index\n    32    %2 = load_const (0x00000005)\n    32    %3 = ishl %1, %2\n    32    %4 = iadd %1, %2\n\
+             \x20   32    %5 = load_const (0x00000001)\n\
+             \x20   @store_ssbo (%4, %5, %3) (wrmask=x, access=none, align_mul=4, align_offset=0)\n    // succs: b4\n    block b4:\n}}\n"
+        );
+        let case = Case { name: "case.nir", text, block };
+        let want: Vec<u32> = (0..case.threads()).flat_map(|t| [t + 5, 0, 0, 0, 0, 0, 0, 0]).collect();
+        case.compare(&want).unwrap_or_else(|why| panic!("{block:?}: {why}"));
+    }
+}

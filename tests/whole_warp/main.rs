@@ -5,6 +5,7 @@
 
 mod generate;
 mod launch;
+mod rules;
 mod tail;
 
 use nvir::Chip;
