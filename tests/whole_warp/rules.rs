@@ -32,14 +32,14 @@ fn refuses(text: &str, part: &str) {
 fn the_first_branch_may_ask() {
     assert_eq!(check(GOOD), Ok(()));
     // The other way round, and with something for the rest to do.
-    assert_eq!(check(&GOOD.replace("if %p0 b1 b2", "if ~%p0 b2 b1")), Ok(()));
+    assert_eq!(check(&GOOD.replace("if %p0 b1 b2", "if !%p0 b2 b1")), Ok(()));
 }
 
 #[test]
 fn it_is_a_kernel_that_asks() {
-    let fragment = GOOD.replace("program\n", "program\nstage fragment\n");
+    let fragment = GOOD.replace("program\n", "program\nstage frag\n");
     refuses(&fragment, "only kernels have blocks");
-    let sub = GOOD.replace("kernel k() {", "kernel m() {\nb0:\n    call u32 f1{}\n    exit\n}\n\nsub k() {");
+    let sub = GOOD.replace("kernel k() {", "kernel m() {\nb0:\n    call u32 # f1{}\n    exit\n}\n\nsub k() {");
     let sub = sub.replace("    exit\n}\n", "    exit\n}\n");
     refuses(&sub.replacen("b2:\n    exit", "b2:\n    ret {}", 1), "not in what it calls");
 }
@@ -76,6 +76,6 @@ fn no_lane_ends_before_the_tail() {
     let other = GOOD.replace("b1 b2 join b2", "b1 b3 join b2").replace("b2:\n", "b3:\n    exit\nb2:\n");
     refuses(&other, "would miss");
     let sub =
-        GOOD.replace("    jump b2", "    call u32 f1{}\n    jump b2") + "\nsub s() {\nb0:\n    exit\n}\n";
+        GOOD.replace("    jump b2", "    call u32 # f1{}\n    jump b2") + "\nsub s() {\nb0:\n    exit\n}\n";
     refuses(&sub, "would miss");
 }
