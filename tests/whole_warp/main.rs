@@ -1,12 +1,10 @@
-//! Kernels whose tail runs with all lanes of every warp, whatever the block's size: random ones against the reference
-//! interpreter on every chip and level with few registers; what each rule is for; what launches must say.
-//!
-//! `NVIR_PROGRAMS=2000 cargo test --release --test whole_warp` tries more.
+//! Kernels whose tail runs with all lanes of every warp, whatever the block's size: values on every chip and level with few
+//! registers; what each rule is for; what launches must say. Random ones are a target of `crates/fuzz`.
 
-mod generate;
 mod launch;
 mod rules;
 mod tail;
+mod text;
 
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, OptLevel, Options};

@@ -39,7 +39,8 @@ fn the_first_branch_may_ask() {
 fn it_is_a_kernel_that_asks() {
     let fragment = GOOD.replace("program\n", "program\nstage frag\n");
     refuses(&fragment, "only kernels have blocks");
-    let sub = GOOD.replace("kernel k() {", "kernel m() {\nb0:\n    call u32 # f1{}\n    exit\n}\n\nsub k() {");
+    let sub =
+        GOOD.replace("kernel k() {", "kernel m() {\nb0:\n    call u32 # f1{}\n    exit\n}\n\nsub k() {");
     let sub = sub.replace("    exit\n}\n", "    exit\n}\n");
     refuses(&sub.replacen("b2:\n    exit", "b2:\n    ret {}", 1), "not in what it calls");
 }

@@ -1,11 +1,13 @@
 //! Random kernels: values that all lanes compute, a body that some run, a tail that all run and in which they talk.
 
-use super::Case;
+use crate::random::Random;
+use crate::runner::Tally;
+use crate::setting::Setting;
 use arbitrary::Unstructured;
-use arbtest::arbtest;
-use nvir::Chip;
-use nvir::compiler::OptLevel;
+use nvir::fixture::run::Loaded;
+use nvir::fixture::{Fixture, Outcome};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Registers: 0 the number of the thread, 1 condition, 2 address, 3 what it has loaded, 4 to 7 results, 8 to 13 values
 /// that all lanes carry over the body, 14 to 16 counters of loops, 17 what the tail works with, 20 and on the body's own.
@@ -14,6 +16,13 @@ const BODY_REGISTERS: usize = 10;
 const COUNTERS: usize = 14;
 
 type Made = arbitrary::Result<()>;
+
+/// A kernel, and the block that it is launched with.
+#[derive(Default)]
+struct Case {
+    text: String,
+    block: [u32; 3],
+}
 
 #[derive(Default)]
 struct Gen {
@@ -220,7 +229,7 @@ const BLOCKS: &[[u32; 3]] = &[
 ];
 
 /// What is before the question in every kernel.
-pub fn head(block: [u32; 3], declared: bool) -> String {
+fn head(block: [u32; 3], declared: bool) -> String {
     let mut text = String::from("COMP\n");
     if declared {
         let [x, y, z] = block;
@@ -237,7 +246,7 @@ pub fn head(block: [u32; 3], declared: bool) -> String {
 }
 
 /// What is behind the tail in every kernel: the first block stores what is left.
-pub const FOOT: &str = "SHL TEMP[2].x, TEMP[0].xxxx, IMM[2].yyyy\nUSEQ TEMP[1].x, SV[3].xxxx, IMM[0].xxxx\nUIF TEMP[1].xxxx\n\
+const FOOT: &str = "SHL TEMP[2].x, TEMP[0].xxxx, IMM[2].yyyy\nUSEQ TEMP[1].x, SV[3].xxxx, IMM[0].xxxx\nUIF TEMP[1].xxxx\n\
     STORE BUFFER[1].xyzw, TEMP[2].xxxx, TEMP[4]\nUADD TEMP[2].x, TEMP[2].xxxx, IMM[0].wwww\nSTORE BUFFER[1].xyzw, TEMP[2].xxxx, TEMP[6]\nENDIF\nEND\n";
 
 fn program(u: &mut Unstructured<'_>) -> arbitrary::Result<Case> {
@@ -263,28 +272,64 @@ fn program(u: &mut Unstructured<'_>) -> arbitrary::Result<Case> {
         g.line(&format!("UMAD TEMP[7], TEMP[7], IMM[1].yyyy, TEMP[{n}]"));
     }
     g.text += FOOT;
-    Ok(Case { name: "case.tgsi", text: g.text, block })
+    Ok(Case { text: g.text, block })
 }
 
-#[test]
-fn random_kernels_leave_what_the_interpreter_does_on_every_chip_and_level() {
-    let programs = std::env::var("NVIR_PROGRAMS").ok().and_then(|s| s.parse().ok()).unwrap_or(30u64);
-    for n in 0..programs {
-        arbtest(|u| {
-            let case = program(u)?;
-            let want = case.interpreted().unwrap_or_else(|why| panic!("{why}\n{}", case.text));
-            for chip in Chip::ALL {
-                for opt_level in OptLevel::ALL {
-                    for max_gprs in [None, Some(16), Some(u.int_in_range(17..=32)?)] {
-                        if let Err(why) = case.compare_one(chip, opt_level, max_gprs, &want) {
-                            panic!("block {:?}, {why}\n{}", case.block, case.text);
-                        }
-                    }
-                }
-            }
-            Ok(())
-        })
-        .seed(n << 32 | 2048)
-        .run();
+/// What a thread finds in `x`.
+fn input_of(thread: u32) -> u32 {
+    thread.wrapping_mul(0x9e37_79b9).rotate_left(thread % 13) ^ 0x5bd1
+}
+
+fn made(case: u64) -> (Case, Random) {
+    let mut r = Random::of(0x7768_6f6c, case);
+    let bytes = r.bytes();
+    (program(&mut Unstructured::new(&bytes)).unwrap_or_default(), r)
+}
+
+fn loaded(case: &Case) -> Result<Loaded, String> {
+    let threads = case.block.iter().product::<u32>().next_multiple_of(32);
+    let x: Vec<u32> = (0..threads).map(input_of).collect();
+    let json = format!(
+        r#"{{"source":"case.tgsi","tests":[{{"name":"case","grid":[2,1,1],"block":{:?},"ssbo":{{"0":"x","1":"out"}},
+        "buffers":{{"x":{{"type":"u32","len":{threads},"init":{x:?}}},"out":{{"type":"u32","len":{},"init":{{"fill":0}}}}}}}}]}}"#,
+        case.block,
+        threads * 8,
+    );
+    let path = Path::new("case.json");
+    let fixture = Fixture::parse(path, &json).map_err(|e| e.to_string())?;
+    Loaded::new(path, fixture, case.text.clone().into_bytes()).map_err(|e| e.to_string())
+}
+
+pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+    (made(case).0.text.into_bytes(), "tgsi")
+}
+
+pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+    let (case, mut r) = made(case);
+    let loaded = loaded(&case)?;
+    let (text, block) = (&case.text, case.block);
+    let mut want = Vec::new();
+    let reports = loaded.interpret(None, 1 << 24, |_, env| {
+        want = env.read(&env.buffers["out"]).expect("it is mapped");
+    });
+    if let Some((_, Outcome::Failed(why))) = reports.into_iter().next() {
+        return Err(format!("interpreted: {why}\n{text}"));
     }
+    for mut setting in Setting::of_case(&mut r) {
+        if r.one_in(2) {
+            setting.settings.options.max_gprs = Some(16 + r.below(17) as u32);
+        }
+        let mut left = Vec::new();
+        let reports = loaded.run(setting.chip, None, &setting.settings, &mut None, |_, env| {
+            left = env.read(&env.buffers["out"]).expect("it is mapped");
+        });
+        if let Some(Outcome::Failed(why)) = reports.into_iter().next().map(|r| r.outcome) {
+            return Err(format!("{setting}, block {block:?}: {why}\n{text}"));
+        }
+        if let Some(n) = (0..want.len()).find(|&n| left.get(n) != want.get(n)) {
+            return Err(format!("{setting}, block {block:?}: thread {}, word {}\n{text}", n / 32, n / 4 % 8));
+        }
+    }
+    tally.count("compared");
+    Ok(())
 }

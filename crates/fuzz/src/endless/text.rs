@@ -1,6 +1,6 @@
 //! A tree as TGSI, NIR and IR. What each computes is in buffer 0 afterwards: a word for each thread that came to the end.
 
-use crate::tree::{COUNTERS, Cond, Stmt, Tree};
+use super::tree::{COUNTERS, Cond, Stmt, Tree};
 use std::fmt::Write;
 
 pub fn tgsi(tree: &Tree) -> String {
