@@ -65,7 +65,7 @@ pub fn control<'m>(
             touched.reads(first.touches),
             touched.writes(first.touches),
         ));
-        let may_pair = dual && place % SLOTS < SLOTS - 1;
+        let may_pair = dual && may_begin_pair(place);
         let together = code.peek().filter(|_| may_pair).and_then(|next| pairs(&model, touched, &first, next));
         model.advance_to(together.unwrap_or(0));
         let behind = open.as_ref().map(|o| o.inst.op);
@@ -121,6 +121,11 @@ impl Open<'_> {
         model.advance_to(self.since + Cycle::from(issue.cycles()));
         issue
     }
+}
+
+/// Whether the instruction at this place of the code may be the first of a pair: not the last one of a group.
+pub fn may_begin_pair(place: usize) -> bool {
+    place % SLOTS < SLOTS - 1
 }
 
 /// Cycles that the first of a pair waits for the second at most. An issue slot is worth more than a cycle: ptxas waits

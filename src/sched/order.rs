@@ -29,7 +29,6 @@ use crate::isa::Op;
 use crate::isa::code::{Code, Line, MBlock};
 use crate::isa::effects::{Resource, Touched};
 use crate::isa::latency;
-use crate::isa::sched_word::SLOTS;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +191,7 @@ impl Scheduler {
             }
         }
         order.truncate(body);
-        permute(&mut block.body, &mut order);
+        permute(&mut block.body, &order);
     }
 
     /// Cycles that the old order takes, with registers enough.
@@ -213,7 +212,7 @@ impl Scheduler {
             clock.now = clock.free_at(class(k)).max(ready(&issued, k));
             clock.issue(class(k));
             let mut gap = latency::behind(&lines[k].inst);
-            let may_pair = self.may_pair(k);
+            let may_pair = self.pairs && issue::may_begin_pair(self.placed + k);
             k += 1;
             if may_pair
                 && let Some(next) = lines.get(k)
@@ -229,11 +228,6 @@ impl Scheduler {
             clock.now += Cycle::from(gap);
         }
         clock.now
-    }
-
-    /// Whether the instruction at this place of the block may be the first of a pair.
-    fn may_pair(&self, place: usize) -> bool {
-        self.pairs && (self.placed + place) % SLOTS < SLOTS - 1
     }
 
     /// Finds an order; none if so many registers do not suffice for it.
@@ -255,7 +249,7 @@ impl Scheduler {
             let place = list.order.len();
             let mut gap = latency::behind(&lines[first].inst);
             list.issue(first);
-            if pairs && (placed + place) % SLOTS < SLOTS - 1 && gap == 1 {
+            if pairs && issue::may_begin_pair(placed + place) && gap == 1 {
                 list.wake(now);
                 if let Some(second) = list.second(first) {
                     gap = latency::behind(&lines[second].inst);
@@ -269,15 +263,17 @@ impl Scheduler {
 }
 
 /// Puts the lines into an order: the places from which they come.
-fn permute(lines: &mut [Line], order: &mut [u32]) {
+fn permute(lines: &mut [Line], order: &[u32]) {
+    let mut to = vec![0; order.len()];
+    for (place, &from) in order.iter().enumerate() {
+        to[from as usize] = place;
+    }
     for k in 0..lines.len() {
-        let mut from = order[k] as usize;
-        // It has been moved to where the one that took its place came from.
-        while from < k {
-            from = order[from] as usize;
+        while to[k] != k {
+            let place = to[k];
+            lines.swap(k, place);
+            to.swap(k, place);
         }
-        lines.swap(k, from);
-        order[k] = from as u32;
     }
 }
 
