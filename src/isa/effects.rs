@@ -348,7 +348,7 @@ fn is_surface(op: Op) -> bool {
 }
 
 /// Whether the result is waited for with TEXDEPBAR on Kepler.
-pub fn is_texture(op: Op) -> bool {
+pub const fn is_texture(op: Op) -> bool {
     use Op::*;
     matches!(op, Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Ldg)
 }

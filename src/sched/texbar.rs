@@ -133,16 +133,9 @@ fn joined(slot: &mut Option<Outstanding>, state: &Outstanding) -> bool {
 
 /// What is outstanding at the start of each block that control reaches.
 fn solve(code: &Code) -> Vec<Option<Outstanding>> {
-    let target = |l: &Line| match l.inst.operands.first() {
-        Some(&Operand::Target(label)) => code.labels.get(label as usize).map(|&b| b as usize),
-        _ => None,
-    };
     // Where lanes that leave by `.S`, BRK or CONT may go on.
-    let pushes = |op| matches!(op, Op::Ssy | Op::Pbk | Op::Pcnt);
-    let mut meeting: Vec<usize> =
-        code.blocks.iter().flat_map(|b| &b.tail).filter(|l| pushes(l.inst.op)).filter_map(target).collect();
-    meeting.sort_unstable();
-    meeting.dedup();
+    let meeting = code.meeting_points();
+    let target = |l: &Line| code.target(l);
     let mut entry: Vec<Option<Outstanding>> = vec![None; code.blocks.len()];
     let mut work: Vec<usize> = Vec::new();
     // Functions begin with nothing outstanding.
