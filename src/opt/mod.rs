@@ -14,6 +14,7 @@
 pub mod address;
 pub mod algebra;
 pub mod bits;
+mod bytes;
 pub mod complement;
 pub mod copy_prop;
 pub mod dce;

@@ -12,7 +12,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("divmod", "divisions by constants become multiplications and shifts"),
     ("flow", "decided branches, unreachable blocks, jumps to jumps"),
     ("fold", "an operation on constants becomes its result"),
-    ("fuse", "multiply-add and shift-add become one instruction"),
+    ("fuse", "multiply-add, shift-add, bytes put together become one instruction"),
     ("gvn", "of two computations of the same thing, the dominated one goes"),
     ("if_convert", "short sides of a branch are executed by all lanes"),
     ("init_regs", "registers read before any write get a value"),
