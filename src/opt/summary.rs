@@ -24,6 +24,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("mods", "negations, absolute values and saturation become part of the instructions that can carry them"),
     ("operand", "constants become operands where the instruction encodes them"),
     ("quotient", "a quotient that is estimated and corrected becomes a division by a constant"),
+    ("rotate", "two shifts of a word by a variable become a rotation"),
     ("sink", "constants and inputs move to where they are read"),
     ("strength", "multiplications by constants become cheaper operations"),
     ("subword", "multiplications of 16 or 24 bits use the multiply-add for parts of words"),
