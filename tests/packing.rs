@@ -38,7 +38,8 @@ impl Random {
 
 fn program(body: &str) -> Program {
     let head = "ld u32 %r0 c0[0x0]\nld u32 %r1 c0[0x4]\nld u32 %r2 g[{%r0 %r1}+0x0 align 4]\n\
-                ld u32 %r3 g[{%r0 %r1}+0x4 align 4]\nld u8 %r4 g[{%r0 %r1}+0x8]\n";
+                ld u32 %r3 g[{%r0 %r1}+0x4 align 4]\nld u32 %r5 g[{%r0 %r1}+0x8 align 4]\n\
+                and u32 %r4 %r5 0xff\n";
     let text = format!("program\nkernel k() {{\nb0:\n{head}{body}exit\n}}\n");
     parse::program(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"))
 }

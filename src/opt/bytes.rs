@@ -5,7 +5,7 @@
 //! ext u32 %r3 %r0 0x808
 //! shl u32 %r4 %r3 0x10
 //! add u32 %r5 %r2 %r4         ->  prmt u32 %r5 %r0 0x4143 0x0
-//! and u32 %r6 %r0 -0x39
+//! and u32 %r6 %r0 0xffffffc7
 //! shl u32 %r7 %r1 0x3
 //! and u32 %r8 %r7 0x38
 //! or u32 %r9 %r6 %r8          ->  ins u32 %r9 %r1 0x303 %r0
