@@ -112,7 +112,9 @@ fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
                 joins.push(i);
             }
             let outer = matches!(inst.op, Op::Add | Op::Sub | Op::Neg | Op::Or | Op::Xor);
-            if outer && inst.guard.is_none() && inst.srcs.iter().any(inner) {
+            // What is added with a carry may be a copy of half a product.
+            let sum = inst.srcs.len() == 3;
+            if outer && inst.guard.is_none() && (sum || inst.srcs.iter().any(inner)) {
                 candidates.push(i);
             }
         }
@@ -155,6 +157,20 @@ fn absorbed_shifts(f: &Function, chip: Chip, uses: &UseCounts, candidates: &[Ins
     all
 }
 
+/// What a value is a copy of, as far as nobody else reads the copies.
+fn original(f: &Function, mut v: ValueId, uses: &UseCounts) -> ValueId {
+    while uses[v] == 1
+        && let Some(d) = f.def_inst(v)
+        && (d.op, d.ty) == (Op::Mov, Type::U32)
+        && d.guard.is_none()
+        && let Some(from) = d.srcs[0].as_val().filter(|_| d.srcs[0].is_plain_val())
+        && f.class(from) == Class::Gpr
+    {
+        v = from;
+    }
+    v
+}
+
 /// The fused form with source `n` of the addition as the inner operation. `shifts`: whether a shift may be
 /// taken into every one of its readers.
 fn fuse(
@@ -166,8 +182,8 @@ fn fuse(
     n: usize,
 ) -> Option<(Inst, ValueId)> {
     let s = inst.srcs[n];
-    let inner_value = s.as_val()?;
-    let inner = scalar_def(f, &s)?;
+    let inner_value = original(f, s.as_val()?, uses);
+    let inner = scalar_def(f, &inner_value.into())?;
     if !matches!(inner.op, Op::Mul | Op::MulHi | Op::Shl) || inner.sat || s.mods.abs || s.mods.inv {
         return None;
     }

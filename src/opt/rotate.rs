@@ -19,7 +19,8 @@ use crate::ir::*;
 use crate::isa::{self, Table};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    if Table::of(ctx.chip).of_op(isa::Op::Shf).is_empty() {
+    let all = [Op::Shl, Op::Shr, Op::Or].iter().all(|&op| f.ops.contains(op));
+    if !all || Table::of(ctx.chip).of_op(isa::Op::Shf).is_empty() {
         return false;
     }
     let word = |i: &Inst| matches!(i.ty, Type::U32 | Type::S32);
