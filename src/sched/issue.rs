@@ -62,6 +62,14 @@ pub fn control<'m>(
     let mut place = 0;
     while let Some((first, kind)) = code.next() {
         model.advance_to(earliest(&model, touched, &first, &kind));
+        // The count on a texture barrier is short: what the next one waits for longer, the barrier waits for before.
+        if first.inst.op == Op::Texdepbar
+            && let Some((next, of_next)) = code.peek().filter(|(next, _)| !next.label)
+        {
+            let until = earliest(&model, touched, next, of_next);
+            let longest = latency::TEXTURE_BARRIER[latency::TEXTURE_BARRIER.len() - 1];
+            model.advance_to(until.saturating_sub(longest.into()));
+        }
         let may_pair = dual && may_begin_pair(place);
         let together = code
             .peek()
@@ -209,6 +217,15 @@ mod tests {
         let set = set.arg(Operand::pred(0)).arg(Operand::pred(7)).r(Reg(0)).r(Reg(1)).arg(Operand::pred(7));
         let guarded = add(2, 3).guarded(Pred::new(0));
         assert_eq!(cycles(&[set, guarded])[0], latency::predicate(Op::Isetp));
+    }
+
+    #[test]
+    fn what_a_texture_barrier_cannot_wait_for_is_waited_for_before_it() {
+        let lock = MInst::new(Op::Ldslk).arg(Operand::pred(1)).r(Reg(0));
+        let lock = lock.arg(Operand::Mem { base: Reg(4), offset: 0 });
+        let barrier = MInst::new(Op::Texdepbar).arg(Operand::imm(0));
+        let c = cycles(&[lock.clone(), barrier, add(2, 3).guarded(Pred::new(1))]);
+        assert_eq!(c[0] + c[1], latency::predicate(Op::Ldslk), "{c:?}");
     }
 
     #[test]
