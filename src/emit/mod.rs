@@ -12,6 +12,7 @@ use crate::isa::code::{Code, Label, Line};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
 use crate::select::{select, special_register};
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use flow::Body;
 use std::cell::RefCell;
@@ -90,20 +91,27 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
     plain && !wide && !surface && m.guard.is_true() && isa::fits(chip, m).is_ok()
 }
 
-/// The values that are read once, if there are choices.
+/// The values that are read once, in the block in which they are made, if there are choices. What comes from outside a
+/// loop is read in each round, and moved about in between.
 fn once(f: &Function) -> EntitySet<ValueId> {
     let (mut once, mut more) = (EntitySet::new(), EntitySet::new());
     if !f.ops.contains(crate::ir::Op::Sel) {
         return once;
     }
-    let mut read = |v: ValueId| {
-        if !once.insert(v) {
-            more.insert(v);
-        }
-    };
+    let mut home: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
+    home.resize(f.values.len());
     for &b in &f.layout {
-        f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_uses(&mut read));
-        f.blocks[b].term.for_uses(&mut read);
+        let mut read = |home: &SecondaryMap<ValueId, PackedOption<BlockId>>, v: ValueId| {
+            if home[v] != b.into() || !once.insert(v) {
+                more.insert(v);
+            }
+        };
+        for &i in &f.blocks[b].body {
+            let inst = &f.insts[i];
+            inst.for_uses(|v| read(&home, v));
+            inst.dsts.iter().for_each(|&d| home[d] = b.into());
+        }
+        f.blocks[b].term.for_uses(|v| read(&home, v));
     }
     more.iter().for_each(|v| {
         once.remove(v);
