@@ -333,7 +333,7 @@ impl Session {
         let mut ctx = Ctx {
             chip,
             stage,
-            launch: Launch { block_size: program.block_size, max_grid_x: Some(chip.max_grid()[0]) },
+            launch: Launch { block_size: program.launched_block(), max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,

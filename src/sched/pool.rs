@@ -118,7 +118,8 @@ impl Pool {
     }
 
     /// Finds room for what an instruction writes: for webs that are not there yet. `now` is when it issues, `strictly`
-    /// whether registers that become free in this cycle are out of the question.
+    /// whether registers that become free in this cycle are out of the question: it goes before an instruction that
+    /// has issued in it, which may read them.
     pub fn place(
         &mut self,
         webs: &Webs,
@@ -129,7 +130,7 @@ impl Pool {
         strictly: bool,
     ) -> Room {
         // What it reads last is free for what it writes, unless it is read late.
-        let early = !latency::holds_sources(op) && !is_texture(op);
+        let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
         if early {
             self.count_down(reads);
         }
