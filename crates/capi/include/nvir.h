@@ -414,7 +414,8 @@ enum nvir_status nvir_shader_sass(const struct nvir_shader *shader, struct nvir_
  A shader in NVIDIA's container, for nvdisasm and cuobjdump. NVIR_STATUS_UNSUPPORTED for a kernel that runs whole warps, of
  which the container says nothing.
  */
-enum nvir_status nvir_shader_cubin(const struct nvir_shader *shader, struct nvir_blob **out);
+enum nvir_status nvir_shader_cubin(const struct nvir_shader *shader,
+                                   struct nvir_blob **out);
 
 /*
  Words of machine code as SASS text (without a zero at its end).
