@@ -8,7 +8,7 @@ use crate::chip::Chip;
 use crate::ir::{
     Aux, BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Stage, Term, Type, ValueId,
 };
-use crate::isa::code::{Code, Label, Line};
+use crate::isa::code::{Code, Label, Line, Made};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
 use crate::select::{select, special_register};
@@ -205,7 +205,9 @@ impl Emitter<'_> {
             Ok(m) => {
                 let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
                 let space = inst.mem.as_ref().map(|m| m.space);
-                out.push(Line { fact, space, once: self.read_once(inst), ..Line::new(m, inst.loc) });
+                let made = if self.f.library { Made::Library } else { Made::Selected };
+                let once = self.read_once(inst);
+                out.push(Line { fact, space, once, ..Line::made(made, m, inst.loc) });
             }
             Err(why) => {
                 let mut error = self.error.borrow_mut();
@@ -230,7 +232,12 @@ impl Emitter<'_> {
 
     fn moves(&self, moves: &[Move], loc: Loc, out: &mut Vec<Line>) {
         for &m in moves {
-            each_move(m, &mut |inst| out.push(Line::new(inst, loc)));
+            let made = match m {
+                Move::Load { .. } => Made::Fill,
+                Move::Store { .. } => Made::Spill,
+                _ => Made::Move,
+            };
+            each_move(m, &mut |inst| out.push(Line::made(made, inst, loc)));
         }
     }
 }
