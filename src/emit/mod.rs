@@ -154,6 +154,7 @@ impl Body for Emitter<'_> {
     fn emit(&self, b: BlockId, out: &mut Vec<Line>) {
         let block = &self.f.blocks[b];
         out.reserve(block.body.len());
+        let setup = b == self.f.entry();
         self.moves(
             self.alloc.block_start(b),
             block.body.first().map_or(block.term_loc, |&i| self.f.insts[i].loc),
@@ -163,7 +164,7 @@ impl Body for Emitter<'_> {
             let inst = &self.f.insts[i];
             self.moves(self.alloc.before(i), inst.loc, out);
             if !self.is_nothing(i) {
-                self.inst(i, inst, out);
+                self.inst(i, inst, setup, out);
             }
             self.moves(self.alloc.after(i), inst.loc, out);
         }
@@ -193,7 +194,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn inst(&self, id: InstId, inst: &Inst, out: &mut Vec<Line>) {
+    /// Emits an instruction; `setup` where it stands in the kernel's first block.
+    fn inst(&self, id: InstId, inst: &Inst, setup: bool, out: &mut Vec<Line>) {
         if let Some(call) = inst.call() {
             let label = self.starts[call.func].map_or(u32::MAX, |l| l.0);
             out.push(Line::new(MInst::new(Op::Cal).arg(Operand::Target(label)), inst.loc));
@@ -205,7 +207,11 @@ impl Emitter<'_> {
             Ok(m) => {
                 let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
                 let space = inst.mem.as_ref().map(|m| m.space);
-                let made = if self.f.library { Made::Library } else { Made::Selected };
+                let made = match () {
+                    () if self.f.library => Made::Library,
+                    () if setup && inst.loc.0.is_none() => Made::Setup,
+                    () => Made::Selected,
+                };
                 let once = self.read_once(inst);
                 out.push(Line { fact, space, once, ..Line::made(made, m, inst.loc) });
             }

@@ -15,6 +15,8 @@ pub enum Made {
     /// An instruction of the IR did.
     #[default]
     Selected,
+    /// What the kernel or stage needs from its beginning, and the source does not ask for in any line.
+    Setup,
     /// A register that has to be elsewhere.
     Move,
     /// A register is kept in local memory.
@@ -34,6 +36,7 @@ impl Made {
     pub const fn describe(self) -> Option<&'static str> {
         match self {
             Made::Selected => None,
+            Made::Setup => Some("prologue"),
             Made::Move => Some("register move"),
             Made::Spill => Some("spill to local memory"),
             Made::Fill => Some("fill from local memory"),
