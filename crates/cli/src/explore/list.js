@@ -11,8 +11,15 @@ const element = (name, attributes = {}, ...children) => {
   return e;
 };
 
+// Colours of the page, for what is drawn; forgotten when it becomes dark or light.
+let colors = new Map();
+function color(name) {
+  if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue(name));
+  return colors.get(name);
+}
+
 // Parts of a line with their classes.
-const TOKEN = /(\/\/.*$|;.*$)|(%[rpc]\d+|\b(?:TEMP|SV|IN|OUT|ADDR|CONST|IMM|BUFFER|SAMP|IMAGE)\[[^\]]*\]|%\d+|\bssa_\d+|\bR\d+\b|\bRZ\b|\bPT\b|!?P[0-6]\b|\bCC\b)|(\.L_[0-9a-f]+|\bb\d+\b)|(-?\b0x[0-9a-f]+\b|-?\b\d+(?:\.\d+)?\b)|(c\d*\[[^\]]*\](?:\[[^\]]*\])?)/g;
+const TOKEN = /(\/\/.*$|;.*$)|(%[rpc]\d+|\b(?:TEMP|SV|IN|OUT|ADDR|CONST|IMM|BUFFER|SAMP|IMAGE)\[[^\]]*\]|%\d+|\bssa_\d+|\bR\d+\b|\bRZ\b|\bPT\b|!?P[0-6]\b|\bCC\b)|(\.L_[0-9a-f]+|\bb\d+\b)|(-?\b0x[0-9a-f]+\b|-?\b\d+(?:\.\d+)?\b)|(\bc\d*\[[^\]]*\](?:\[[^\]]*\])?)/g;
 const CLASSES = ["", "comment", "reg", "label", "number", "constant"];
 
 function tokens(text) {
@@ -72,7 +79,13 @@ class List {
     this.strip = element("canvas", { class: "strip", hidden: "" });
     this.box = element("section", { class: "column " + name, "aria-label": name }, this.head,
       element("div", { class: "frame" }, this.body, this.strip, this.ruler));
-    this.body.addEventListener("scroll", () => { this.draw(); this.page.scrolled(this); }, { passive: true });
+    this.body.addEventListener("scroll", () => {
+      if (this.body.scrollTop !== this.top) {
+        this.measure();
+        this.draw();
+      }
+      this.page.scrolled(this);
+    }, { passive: true });
     this.body.addEventListener("mousemove", (e) => this.over(e));
     this.body.addEventListener("mouseleave", () => { this.setWord(null); this.page.hover(null, -1); });
     this.body.addEventListener("click", (e) => {
@@ -90,8 +103,16 @@ class List {
     this.cursor = Math.min(this.cursor, Math.max(0, rows.length - 1));
     this.space.style.height = rows.length * ROW + "px";
     this.search(this.page.query);
+    this.measure();
     this.draw();
     this.drawRuler();
+  }
+
+  // What the document says of sizes: read before anything is written, since it is laid out for that.
+  measure() {
+    this.top = this.body.scrollTop;
+    this.height = this.body.clientHeight;
+    this.rulerHeight = this.ruler.clientHeight;
   }
 
   rowAt(e) {
@@ -115,8 +136,8 @@ class List {
 
   draw() {
     if (!this.rows) return;
-    const first = Math.max(0, Math.floor(this.body.scrollTop / ROW) - 8);
-    const last = Math.min(this.rows.length, Math.ceil((this.body.scrollTop + this.body.clientHeight) / ROW) + 8);
+    const first = Math.max(0, Math.floor(this.top / ROW) - 8);
+    const last = Math.min(this.rows.length, Math.ceil((this.top + this.height) / ROW) + 8);
     const lines = [];
     for (let i = first; i < last; i++) lines.push(this.line(i));
     this.window.style.top = first * ROW + "px";
@@ -201,12 +222,10 @@ class List {
 
   // Marks of all rows at the edge.
   drawRuler() {
-    const h = Math.max(1, this.ruler.clientHeight), context = this.ruler.getContext("2d");
+    const h = Math.max(1, this.rulerHeight), context = this.ruler.getContext("2d");
     if (this.ruler.height !== h) this.ruler.height = h;
     context.clearRect(0, 0, 10, h);
     if (!this.rows || this.rows.length === 0) return;
-    const style = getComputedStyle(document.documentElement);
-    const color = (name) => style.getPropertyValue(name);
     const scale = Math.min(ROW, h / this.rows.length), size = Math.max(2, scale);
     const colors = [null, color("--green"), color("--red"), color("--yellow")];
     const lit = this.page.lit;
@@ -219,9 +238,7 @@ class List {
     }
     if (lit && lit.key) {
       context.fillStyle = color("--accent");
-      for (let i = 0; i < this.rows.length; i++) {
-        if (this.rows.key(i) === lit.key) context.fillRect(3, i * scale, 7, size);
-      }
+      for (const i of this.rows.of(lit.key)) context.fillRect(3, i * scale, 7, size);
     }
     context.fillStyle = color("--found");
     for (const i of this.matches) context.fillRect(4, i * scale, 4, size);
@@ -237,16 +254,11 @@ class List {
     if (!this.shows(i)) this.body.scrollTop = i * ROW - this.body.clientHeight / 3;
   }
 
-  // Shows the row nearest to the middle that comes from a source line, unless one is in sight.
+  // Shows the first row that comes from a source line, unless one is in sight.
   revealKey(key) {
     if (!key || !this.rows) return;
-    let first = -1;
-    for (let i = 0; i < this.rows.length; i++) {
-      if (this.rows.key(i) !== key || this.rows.mark(i) === REMOVED) continue;
-      if (this.shows(i)) return;
-      if (first < 0) first = i;
-    }
-    if (first >= 0) this.reveal(first);
+    const all = this.rows.of(key).filter((i) => this.rows.mark(i) !== REMOVED);
+    if (all.length && !all.some((i) => this.shows(i))) this.reveal(all[0]);
   }
 
   search(query) {
@@ -273,18 +285,16 @@ function drawStrip(list) {
   const canvas = list.strip, { rows } = list;
   const side = rows.side, registers = side.liveRegisters();
   const step = Math.max(2, Math.min(7, Math.floor(260 / Math.max(1, registers.length))));
-  const width = registers.length * step + 4, height = list.body.clientHeight;
+  const width = registers.length * step + 4, { top, height } = list;
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
   canvas.style.width = width + "px";
   const context = canvas.getContext("2d");
   context.clearRect(0, 0, width, height);
-  const top = list.body.scrollTop;
-  const style = getComputedStyle(document.documentElement);
-  const hues = ["--accent", "--green", "--violet", "--yellow"].map((n) => style.getPropertyValue(n));
+  const hues = ["--accent", "--green", "--violet", "--yellow"].map(color);
   const shown = list.word;
   registers.forEach((r, x) => {
-    context.fillStyle = shown === r.name ? style.getPropertyValue("--red") : hues[x % hues.length];
+    context.fillStyle = shown === r.name ? color("--red") : hues[x % hues.length];
     const w = Math.max(1, step - 1);
     for (let k = 0; k < r.ranges.length; k += 2) {
       const from = rows.at[r.ranges[k]] * ROW - top, to = (rows.at[r.ranges[k + 1]] + 1) * ROW - top;

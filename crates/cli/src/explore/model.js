@@ -14,9 +14,27 @@ const keyLine = (key) => key % LINES;
 
 const SAME = 0, ADDED = 1, REMOVED = 2, CHANGED = 3;
 
+// Rows, with those of each source line at hand.
+class Rows {
+  // The rows of a source line.
+  of(key) {
+    if (!this.byKey) {
+      this.byKey = new Map();
+      for (let i = 0; i < this.length; i++) {
+        const k = this.key(i);
+        if (k === 0) continue;
+        const list = this.byKey.get(k);
+        if (list) list.push(i); else this.byKey.set(k, [i]);
+      }
+    }
+    return this.byKey.get(key) || [];
+  }
+}
+
 // Rows of a source text.
-class SourceRows {
+class SourceRows extends Rows {
   constructor(number) {
+    super();
     this.kind = "source";
     this.lines = data.sources[number].lines;
     this.length = this.lines.length;
@@ -29,8 +47,9 @@ class SourceRows {
 }
 
 // The IR after a step of a side: its lines, with those that the step removed between them.
-class StepRows {
+class StepRows extends Rows {
   constructor(side, rows, marks) {
+    super();
     this.kind = "ir";
     this.side = side;
     this.rows = rows;
@@ -44,8 +63,9 @@ class StepRows {
 }
 
 // Machine code of a side. `order` has the instruction of each row, -1 where there is none.
-class CodeRows {
+class CodeRows extends Rows {
   constructor(side, order, marks) {
+    super();
     this.kind = "sass";
     this.side = side;
     this.order = order;
@@ -91,10 +111,18 @@ class Side {
   why(n) { return this.code.issue ? data.texts[this.code.issue.why[n]] : ""; }
   // Instructions of each step, and of the machine code, that come from a source line.
   history(key) {
-    const count = (list) => list.reduce((n, line) => n + (placeKey[this.data.ir[2 * line + 1]] === key), 0);
-    const steps = this.steps.map((s) => count(s.lines));
-    const code = this.code.place.reduce((n, p) => n + (placeKey[p] === key), 0);
-    return { steps, code };
+    if (!this.histories) {
+      this.histories = new Map();
+      const add = (k, at) => {
+        if (k === 0) return;
+        if (!this.histories.has(k)) this.histories.set(k, new Uint32Array(this.steps.length + 1));
+        this.histories.get(k)[at]++;
+      };
+      this.steps.forEach((s, at) => s.lines.forEach((line) => add(placeKey[this.data.ir[2 * line + 1]], at)));
+      this.code.place.forEach((p) => add(placeKey[p], this.steps.length));
+    }
+    const all = [...(this.histories.get(key) || new Uint32Array(this.steps.length + 1))];
+    return { code: all.pop(), steps: all };
   }
   // Whether an instruction issues together with the next.
   dual(n) { return this.code.issue !== null && this.code.issue.count[n] === 0; }

@@ -40,14 +40,20 @@ class Page {
         if (!this.remarks.get(key).some((x) => x.message === r.message && x.pass === r.pass)) this.remarks.get(key).push(r);
       }
     }
-    $("title").textContent = data.title;
+    $("title").textContent = data.title.split("/").pop();
+    $("title").title = data.title;
     this.graph = new Graph(this, $("graph"));
     this.build();
     this.tools();
     this.restore();
     this.relight();
     window.addEventListener("resize", () => this.redraw());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolor());
+  }
+
+  recolor() {
+    colors = new Map();
+    this.redraw();
   }
 
   remarksOf(key) { return this.remarks.get(key) || []; }
@@ -88,10 +94,8 @@ class Page {
       if (!sides[n].code.pc.length) return;
       const list = add("sass", sides[n]);
       list.head.prepend("SASS ", element("span", { class: "name" }, sides[n].data.title));
-      const legend = ["", "line"];
       list.set(rows);
       this.codeLists.push(list);
-      list.box.dataset.legend = legend[1];
     });
     for (const list of this.lists) {
       list.body.addEventListener("focus", () => this.activate(list));
@@ -197,6 +201,7 @@ class Page {
   }
 
   redraw() {
+    this.lists.forEach((l) => l.measure());
     for (const list of this.lists) {
       list.box.classList.toggle("active", list === this.active);
       list.draw();
@@ -329,7 +334,7 @@ class Page {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     try { localStorage.setItem("nvir-theme", root.dataset.theme); } catch { /* as above */ }
-    this.redraw();
+    this.recolor();
   }
 
   toggleGraph() {
