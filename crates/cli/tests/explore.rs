@@ -75,7 +75,9 @@ fn drop_it(_: i64) {}
 #[test]
 fn every_instruction_has_a_line_or_a_cause() {
     let (mut all, mut known) = (0, 0);
-    for file in ["nir-fixtures/black_scholes.nir", "nir-fixtures/aes_sbox_lds.nir", "nir-fixtures/bfs_step.nir"] {
+    for file in
+        ["nir-fixtures/black_scholes.nir", "nir-fixtures/aes_sbox_lds.nir", "nir-fixtures/bfs_step.nir"]
+    {
         for level in ["-O0", "-O3"] {
             let d = shown(&[file, level]);
             let (side, lines) = (&d["sides"][0], lines(&d));
@@ -138,7 +140,9 @@ fn machine_code_is_that_of_compile() {
     assert_eq!(starts[0], 0);
     assert!(starts.windows(2).all(|w| w[0] < w[1]));
     let edges = sass["edges"].as_array().expect("edges");
-    assert!(edges.iter().all(|e| (e[1].as_u64().expect("a block") as usize) < starts.len()) && edges.len() > 2);
+    assert!(
+        edges.iter().all(|e| (e[1].as_u64().expect("a block") as usize) < starts.len()) && edges.len() > 2
+    );
     assert!(numbers(&sass["issue"]["count"]).iter().all(|&c| (0..=32).contains(&c)));
 }
 
@@ -361,6 +365,7 @@ fn the_server_sees_that_a_file_changed() {
     let gone = wait(&|d| !d["error"].is_null());
     assert!(gone["error"].as_str().is_some_and(|e| e.contains("k.tgsi")), "{gone}");
     std::fs::write(dir.join("k.tgsi"), "COMP\n// once more\n  0: END\n").expect("written");
-    let again = wait(&|d| d["sides"][0]["sources"].is_null() && d["sources"][0]["lines"][1] == "// once more");
+    let again =
+        wait(&|d| d["sides"][0]["sources"].is_null() && d["sources"][0]["lines"][1] == "// once more");
     assert!(again["live"].as_u64().is_some_and(|v| v >= 4));
 }

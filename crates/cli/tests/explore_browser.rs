@@ -27,7 +27,8 @@ fn folder(name: &str) -> PathBuf {
 fn chromium() -> Option<String> {
     let named = std::env::var("CHROMIUM").ok();
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"].map(String::from);
-    let works = |name: &String| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+    let works =
+        |name: &String| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
     let found = named.into_iter().chain(names).find(works);
     if found.is_none() {
         eprintln!("SKIPPED: there is no Chromium, in which the page is tested; CHROMIUM may name one");
@@ -57,7 +58,11 @@ impl Tab {
         let profile = dir.join("profile");
         let browser = Command::new(program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])
-            .args(["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-dev-shm-usage",
+            ])
             .args(["--remote-debugging-port=0", "--window-size=1500,900", "--force-device-scale-factor=1"])
             .arg(format!("--user-data-dir={}", profile.display()))
             .arg("about:blank")
@@ -209,13 +214,22 @@ impl Tab {
             "ArrowDown" => 40,
             _ => 0,
         };
-        let text = if key.chars().count() == 1 { key } else if key == "Enter" { "\r" } else { "" };
+        let text = if key.chars().count() == 1 {
+            key
+        } else if key == "Enter" {
+            "\r"
+        } else {
+            ""
+        };
         let mut params = json!({"type": "keyDown", "key": key, "windowsVirtualKeyCode": code});
         if !text.is_empty() {
             params["text"] = json!(text);
         }
         self.call("Input.dispatchKeyEvent", params);
-        self.call("Input.dispatchKeyEvent", json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}));
+        self.call(
+            "Input.dispatchKeyEvent",
+            json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}),
+        );
     }
 
     fn keys(&mut self, text: &str) {
@@ -336,18 +350,6 @@ fn lines_light_up_what_they_became() {
     assert!(t.number("document.querySelectorAll('.source .row.lit').length") > 0);
     // Executed by warps.
     assert!(t.number("document.querySelectorAll('.sass .count').length") > 0);
-    // The graph, with counts.
-    t.click("#toggle-graph");
-    let blocks = t.number("sides[0].code.starts.length");
-    assert_eq!(t.number("document.querySelectorAll('#graph g.node').length"), blocks);
-    assert_eq!(t.number("document.querySelectorAll('#graph text.runs').length"), blocks);
-    assert_eq!(t.number("document.querySelectorAll('#graph path.edge').length"), t.clone_edges());
-    t.key("r");
-    t.picture("graph");
-    assert_eq!(t.eval("nvirPage.codeLists[0].strip.hidden"), json!(false));
-    t.click("#graph g.node:last-of-type");
-    t.click("#toggle-dark");
-    t.picture("dark");
     t.key("?");
     assert_eq!(t.eval("document.getElementById('help').open"), json!(true));
     t.picture("help");
@@ -355,10 +357,39 @@ fn lines_light_up_what_they_became() {
     t.without_errors();
 }
 
-impl Tab {
-    fn clone_edges(&mut self) -> u64 {
-        self.number("sides[0].code.edges.length")
-    }
+#[test]
+fn the_graph_and_live_ranges_are_drawn() {
+    let Some(mut t) = page("graph", &["nir-fixtures/bfs_step.json"]) else { return };
+    t.click("#toggle-graph");
+    let blocks = t.number("sides[0].code.starts.length");
+    assert_eq!(t.number("document.querySelectorAll('#graph g.node').length"), blocks);
+    assert_eq!(t.number("document.querySelectorAll('#graph text.runs').length"), blocks);
+    let edges = t.number("sides[0].code.edges.length");
+    assert!(blocks > 3 && edges > 3);
+    assert_eq!(t.number("document.querySelectorAll('#graph path.edge').length"), edges);
+    // No block lies on another.
+    let apart = "(() => { const all = [...document.querySelectorAll('#graph g.node')].map((g) => g.getBoundingClientRect());
+        return all.every((a, i) => all.every((b, k) => i === k || a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top)); })()";
+    assert_eq!(t.eval(apart), json!(true));
+    t.key("r");
+    t.picture("graph");
+    assert_eq!(t.eval("nvirPage.codeLists[0].strip.hidden"), json!(false));
+    let drawn = "(() => { const c = nvirPage.codeLists[0].strip; const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        return d.some((x) => x !== 0); })()";
+    assert_eq!(t.eval(drawn), json!(true));
+    // A click on a block goes to its code.
+    t.click("#graph g.node:nth-of-type(3)");
+    let block =
+        t.number("sides[0].code.block[nvirPage.codeLists[0].rows.order[nvirPage.codeLists[0].cursor]]");
+    assert_eq!(block, 2);
+    assert_eq!(t.number("document.querySelectorAll('#graph g.node.cursor').length"), 1);
+    let light = t.eval("getComputedStyle(document.body).backgroundColor");
+    t.click("#toggle-dark");
+    assert_ne!(t.eval("getComputedStyle(document.body).backgroundColor"), light);
+    t.picture("dark");
+    t.key("Escape");
+    assert_eq!(t.eval("document.getElementById('graph').hidden"), json!(true));
+    t.without_errors();
 }
 
 #[test]

@@ -160,7 +160,7 @@ class List {
     const text = element("span", { class: "text" });
     putText(text, rows.text(i), page.query, this.word);
     line.append(text);
-    if (rows.kind === "sass") this.side_of(line, i);
+    if (rows.kind === "sass") this.behind(line, i);
     if (rows.kind === "source") {
       const remarks = page.remarksOf(key);
       if (remarks.length) {
@@ -203,21 +203,23 @@ class List {
   }
 
   // What stands behind machine code: why it is there, its issue, how many registers are alive.
-  side_of(line, i) {
+  behind(line, i) {
     const { rows } = this, n = rows.order[i];
     if (n < 0) return;
     const side = rows.side, code = side.code;
+    const right = element("span", { class: "right" });
     const made = side.made(n);
-    if (made) line.append(element("span", { class: "chip" }, made));
+    if (made) right.append(element("span", { class: "chip" }, made));
     if (code.issue && code.issue.count[n] !== null) {
       const c = code.issue.count[n];
       const wait = element("span", { class: "wait" + (c > 8 ? " long" : "") }, String(c));
       wait.style.setProperty("--wait", Math.min(1, c / 32).toFixed(3));
-      line.append(wait);
+      right.append(wait);
     }
     const alive = element("span", { class: "alive" }, String(code.alive[n]));
     alive.style.setProperty("--alive", (code.alive[n] / Math.max(1, side.most)).toFixed(3));
-    line.append(alive);
+    right.append(alive);
+    line.append(right);
   }
 
   // Marks of all rows at the edge.

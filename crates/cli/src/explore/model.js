@@ -109,6 +109,14 @@ class Side {
   codeText(n) { return data.texts[this.code.text[n]]; }
   made(n) { return data.texts[this.code.made[n]]; }
   why(n) { return this.code.issue ? data.texts[this.code.issue.why[n]] : ""; }
+  // The step that made an IR line what it is.
+  since(line) {
+    if (!this.firsts) {
+      this.firsts = new Map();
+      this.steps.forEach((s, at) => s.lines.forEach((x) => { if (!this.firsts.has(x)) this.firsts.set(x, at); }));
+    }
+    return this.steps[this.firsts.get(line)].name;
+  }
   // Instructions of each step, and of the machine code, that come from a source line.
   history(key) {
     if (!this.histories) {

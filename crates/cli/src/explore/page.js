@@ -242,7 +242,10 @@ class Page {
     }
     const { list, row, key } = lit;
     if (key) part("line", `${keyLine(key)}: ${(data.sources[keySource(key)].lines[keyLine(key) - 1] || "").trim()}`, "wide");
-    else if (list.name === "ir") part("line", "none: of no instruction");
+    if (list.name === "ir" && list.rows.text(row).startsWith("    ")) {
+      if (!key) part("line", "none");
+      part("as it is since", list.rows.side.since(list.rows.rows[row]));
+    }
     if (list.name === "sass" && list.rows.order[row] >= 0) {
       const side = list.side, code = side.code, n = list.rows.order[row];
       const made = side.made(n);
