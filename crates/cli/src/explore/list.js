@@ -209,7 +209,8 @@ class List {
     const side = rows.side, code = side.code;
     const right = element("span", { class: "right" });
     const made = side.made(n);
-    if (made) right.append(element("span", { class: "chip" }, made));
+    // What branches has the line of the branch, and needs no words.
+    if (made && !(made === "control flow" && rows.key(i))) right.append(element("span", { class: "chip" }, made));
     if (code.issue && code.issue.count[n] !== null) {
       const c = code.issue.count[n];
       const wait = element("span", { class: "wait" + (c > 8 ? " long" : "") }, String(c));
