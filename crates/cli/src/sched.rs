@@ -290,6 +290,9 @@ pub fn issues(chip: Chip, code: &[u64]) -> Result<(Vec<Issue>, Totals), Unreadab
     Ok((all, s.totals()))
 }
 
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
 fn json(all: &[Checked], verbose: bool) -> String {
     let kernels: Vec<_> = all.iter().map(|k| kernel_json(k, verbose)).collect();
     let sum = |f: fn(&Checked) -> u64| all.iter().map(f).sum::<u64>();
@@ -304,7 +307,7 @@ fn json(all: &[Checked], verbose: bool) -> String {
         "bank_conflicts": sum(|k| k.banks as u64),
         "violations": sum(|k| k.violations.len() as u64),
     });
-    format!("{}\n", serde_json::json!({ "kernels": kernels, "totals": totals }))
+    format!("{}\n", serde_json::json!({ "schema": SCHEMA, "kernels": kernels, "totals": totals }))
 }
 
 fn kernel_json(k: &Checked, verbose: bool) -> serde_json::Value {

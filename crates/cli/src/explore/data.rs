@@ -168,6 +168,9 @@ fn side(shared: &mut Shared, s: &Side, code: &Code) -> Value {
 /// Figures for the head of the page: name, value, and what it means.
 fn facts(s: &Side, code: &Code) -> Vec<Value> {
     let mut all = Vec::new();
+    if code.rows.is_empty() {
+        return all;
+    }
     let mut fact = |name: &str, value: String, help: &str| all.push(json!([name, value, help]));
     fact("instructions", code.rows.len().to_string(), "without scheduling words");
     let gprs = s.kernel.gprs;

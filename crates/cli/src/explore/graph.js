@@ -48,11 +48,11 @@ function layout(count, edges, entries) {
       if (!back.has(n * count + to)) layer[to] = Math.max(layer[to], layer[n] + 1);
     }
   }
-  // Subroutines begin below what is before them.
   const layers = [];
   const put = (item, l) => { (layers[l] ??= []).push(item); item.layer = l; };
   const blocks = Array.from({ length: count }, (_, n) => ({ n, wide: true, up: [], down: [] }));
-  for (const n of order) put(blocks[n], layer[n]);
+  // In the order of the code: the kernel stands before its subroutines.
+  for (const b of blocks) put(b, layer[b.n]);
   const ways = [];
   let points = 0;
   for (const [from, to, kind] of edges) {

@@ -10,6 +10,7 @@ const KEYS = [
   ["n N", "next and previous place that was found"],
   ["x X", "next and previous difference"],
   ["c", "control flow graph"],
+  ["+ \u2212", "the graph larger, smaller"],
   ["r", "live ranges of registers"],
   ["m", "remarks: what was not done, and why"],
   ["1 \u2026 4", "hide or show a column"],
@@ -465,6 +466,7 @@ class Page {
       c: () => !$("toggle-graph").disabled && this.toggleGraph(), r: () => !$("toggle-ranges").disabled && this.toggleRanges(),
       m: () => !$("toggle-remarks").disabled && this.toggleRemarks(),
       d: () => this.toggleDark(), "?": () => this.help(),
+      "+": () => this.graph.setZoom(this.graph.zoom * 1.25), "-": () => this.graph.setZoom(this.graph.zoom / 1.25),
       Escape: () => this.letGo(),
     }[e.key];
     if (act) {

@@ -86,7 +86,8 @@ pub fn run(a: &Args) -> ExitCode {
         Ok(at) => at.port(),
         Err(e) => return common::fault(e),
     };
-    let mut before = state(&watched(a));
+    let mut files = watched(a);
+    let mut before = state(&files);
     let current = Mutex::new(Current { version: 1, html: page_of(a, 1) });
     let server = Arc::new(Server { port, token: token(), current, busy: AtomicUsize::new(0) });
     say!("http://127.0.0.1:{port}/{}/", server.token);
@@ -95,15 +96,32 @@ pub fn run(a: &Args) -> ExitCode {
     std::thread::spawn(move || answering.listen(&listener));
     loop {
         std::thread::sleep(LOOK);
-        let now = state(&watched(a));
-        if now == before {
+        if state(&files) == before {
             continue;
         }
-        before = now;
+        // An editor may write a file in several steps.
+        for _ in 0..4 {
+            let now = state(&files);
+            std::thread::sleep(LOOK / 3);
+            if state(&files) == now {
+                break;
+            }
+        }
+        files = watched(a);
+        before = state(&files);
         let version = server.current().version + 1;
         let html = page_of(a, version);
         *server.current() = Current { version, html };
         tell!("made again");
+    }
+}
+
+/// One of the [`MOST`] places.
+struct Place(Arc<Server>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -133,13 +151,11 @@ impl Server {
                 continue;
             }
             let server = self.clone();
-            let spawned = std::thread::Builder::new().spawn(move || {
-                let _ = server.answer(&stream);
-                server.busy.fetch_sub(1, Ordering::SeqCst);
+            // Dropped at the end of the thread, however that comes, and also where none could be made.
+            let place = Place(server);
+            let _ = std::thread::Builder::new().spawn(move || {
+                let _ = place.0.answer(&stream);
             });
-            if spawned.is_err() {
-                self.busy.fetch_sub(1, Ordering::SeqCst);
-            }
         }
     }
 
