@@ -244,7 +244,8 @@ class Graph {
     let cycles = 0;
     if (code.issue) for (let n = first; n < end; n++) cycles += code.issue.count[n] || 0;
     const runs = code.counts ? code.counts.issues[first] : null;
-    const g = svg("g", { class: "node", tabindex: "-1", transform: `translate(${(b.x - NODE.width / 2).toFixed(1)} ${(b.y - NODE.height / 2).toFixed(1)})` });
+    const x = (b.x - NODE.width / 2).toFixed(1), y = (b.y - NODE.height / 2).toFixed(1);
+    const g = svg("g", { class: "node", tabindex: "-1", transform: `translate(${x} ${y})` });
     const box = svg("rect", { width: NODE.width, height: NODE.height, rx: 5 });
     if (runs !== null) box.style.setProperty("--heat", (side.heat ? runs / side.heat : 0).toFixed(3));
     const text = (y, cls, s) => svg("text", { x: 9, y, class: cls }, document.createTextNode(s));

@@ -19,7 +19,13 @@ function color(name) {
 }
 
 // Parts of a line with their classes.
-const TOKEN = /(\/\/.*$|;.*$)|(%[rpc]\d+|\b(?:TEMP|SV|IN|OUT|ADDR|CONST|IMM|BUFFER|SAMP|IMAGE)\[[^\]]*\]|%\d+|\bssa_\d+|\bR\d+\b|\bRZ\b|\bPT\b|!?P[0-6]\b|\bCC\b)|(\.L_[0-9a-f]+|\bb\d+\b)|(-?\b0x[0-9a-f]+\b|-?\b\d+(?:\.\d+)?\b)|(\bc\d*\[[^\]]*\](?:\[[^\]]*\])?)/g;
+const TOKEN = new RegExp([
+  /(\/\/.*$|;.*$)/,
+  /(%[rpc]\d+|\b(?:TEMP|SV|IN|OUT|ADDR|CONST|IMM|BUFFER|SAMP|IMAGE)\[[^\]]*\]|%\d+|\bssa_\d+|\bR\d+\b|\bRZ\b|\bPT\b|!?P[0-6]\b|\bCC\b)/,
+  /(\.L_[0-9a-f]+|\bb\d+\b)/,
+  /(-?\b0x[0-9a-f]+\b|-?\b\d+(?:\.\d+)?\b)/,
+  /(\bc\d*\[[^\]]*\](?:\[[^\]]*\])?)/,
+].map((r) => r.source).join("|"), "g");
 const CLASSES = ["", "comment", "reg", "label", "number", "constant"];
 
 function tokens(text) {

@@ -77,7 +77,11 @@ class Page {
     this.ir = sides.map((s, n) => n).filter((n) => sides[n].steps.length);
     if (this.ir.length) {
       this.irList = add("ir", null);
-      this.chooser(this.irList, this.ir.map((n) => sides[n].data.title), (n) => { this.side = this.ir[n]; this.fillSteps(); this.showStep(this.step); });
+      this.chooser(this.irList, this.ir.map((n) => sides[n].data.title), (n) => {
+        this.side = this.ir[n];
+        this.fillSteps();
+        this.showStep(this.step);
+      });
       this.steps = element("select", { id: "step", "aria-label": "Pass" });
       this.steps.addEventListener("change", () => this.showStep(this.steps.selectedIndex));
       const button = (text, title, by) => {
@@ -127,7 +131,9 @@ class Page {
       }
       if (side.data.counts) {
         const c = side.data.counts;
-        line.append(element("span", { class: "fact " + (c.outcome === "passed" ? "" : "bad"), title: c.outcome }, element("i", {}, "test"), ` ${c.test}: ${c.outcome.split(":")[0]}`));
+        const cls = c.outcome === "passed" ? "fact" : "fact bad";
+        const said = ` ${c.test}: ${c.outcome.split(":")[0]}`;
+        line.append(element("span", { class: cls, title: c.outcome }, element("i", {}, "test"), said));
       }
       box.append(line);
     }
@@ -318,7 +324,9 @@ class Page {
     const help = $("help");
     help.append(element("h2", {}, "Keys"), element("table", {}, ...KEYS.map(([k, what]) =>
       element("tr", {}, element("td", {}, element("kbd", {}, k)), element("td", {}, what)))),
-      element("p", {}, "In machine code, from left: the source line; with a fixture, how often warps executed it; its address; \u23a7 \u23a9 instructions that issue together. On the right: why it is there if no line asked for it, cycles to the next instruction, registers alive."));
+      element("p", {}, "In machine code, from left: the source line; with a fixture, how often warps executed it; its address; " +
+        "\u23a7 \u23a9 instructions that issue together. On the right: why it is there if no line asked for it, cycles to the next " +
+        "instruction, registers alive."));
     help.addEventListener("click", () => help.close());
     document.addEventListener("keydown", (e) => this.key(e));
     this.stored("theme", (t) => { document.documentElement.dataset.theme = t; });
@@ -369,7 +377,8 @@ class Page {
         box.append(element("h2", {}, `Remarks of ${side.data.title}`));
         for (const r of side.data.remarks) {
           const key = placeKey[r.place];
-          const b = element("button", { class: "line" }, element("span", { class: "no" }, key ? String(keyLine(key)) : ""), element("i", {}, r.pass), " " + r.message);
+          const no = element("span", { class: "no" }, key ? String(keyLine(key)) : "");
+          const b = element("button", { class: "line" }, no, element("i", {}, r.pass), " " + r.message);
           b.addEventListener("click", () => {
             if (!key || !this.sourceList) return;
             if (keySource(key) !== this.source) { this.source = keySource(key); this.showSource(); }
@@ -451,10 +460,10 @@ class Page {
       return;
     }
     const page = list ? Math.max(1, Math.floor(list.body.clientHeight / ROW) - 2) : 1;
-    const go = (by) => list && this.select(list, (this.pinned || by > 1 ? list.cursor : list.cursor - 1) + by);
+    const go = (by) => list && this.select(list, list.cursor + (this.pinned || by !== 1 ? by : 0));
     const act = {
-      j: () => go(1), ArrowDown: () => go(1), k: () => list && this.select(list, list.cursor - 1), ArrowUp: () => list && this.select(list, list.cursor - 1),
-      " ": () => go(page), PageDown: () => go(page), PageUp: () => list && this.select(list, list.cursor - page),
+      j: () => go(1), ArrowDown: () => go(1), k: () => go(-1), ArrowUp: () => go(-1),
+      " ": () => go(page), PageDown: () => go(page), PageUp: () => go(-page),
       g: () => list && this.select(list, 0), G: () => list && this.select(list, list.rows.length - 1),
       Home: () => list && this.select(list, 0), End: () => list && this.select(list, list.rows.length - 1),
       ArrowLeft: () => this.irList && this.showStep(this.step - 1), ArrowRight: () => this.irList && this.showStep(this.step + 1),
@@ -496,8 +505,14 @@ class Page {
   // Where one was, for a page that is made again.
   save() {
     if (!data.live) return;
-    const state = { title: data.title, step: sides[this.side] ? sides[this.side].steps[this.step]?.name : null, last: this.irList ? this.step === sides[this.side].steps.length - 1 : true,
-      key: this.pinned ? this.pinned.key : 0, scroll: this.lists.map((l) => l.body.scrollTop) };
+    const steps = this.irList ? sides[this.side].steps : [];
+    const state = {
+      title: data.title,
+      step: steps[this.step]?.name,
+      last: this.step >= steps.length - 1,
+      key: this.pinned ? this.pinned.key : 0,
+      scroll: this.lists.map((l) => l.body.scrollTop),
+    };
     try { sessionStorage.setItem("nvir-state", JSON.stringify(state)); } catch { /* kept nowhere */ }
   }
 
