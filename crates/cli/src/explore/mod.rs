@@ -199,10 +199,12 @@ pub fn run(a: Args) -> ExitCode {
         },
         Err(e) => e,
     };
-    tell!("{}", failed.text());
     match failed {
-        Failed::Input(_) => common::input_error(),
-        Failed::Usage(_) => ExitCode::from(2),
+        Failed::Input(why) => {
+            tell!("{}", why.trim_end());
+            common::input_error()
+        }
+        Failed::Usage(why) => common::usage(why),
     }
 }
 

@@ -123,7 +123,7 @@ impl Side {
     fn of_text(asked: &Asked, language: Language, text: &str) -> Result<Side, Failed> {
         let chip = asked.chip.unwrap_or(Chip::Gk110);
         let compiler = Compiler::new(chip).with_options(options(asked));
-        compiler.check().map_err(|e| Failed::Usage(format!("error: {e}")))?;
+        compiler.check().map_err(|e| Failed::Usage(e.to_string()))?;
         let name = asked.path.to_string_lossy().into_owned();
         let source = Source { language, text, entry: asked.entry.as_deref(), name: &name };
         let followed = compiler.compile_followed(&source);
@@ -180,7 +180,7 @@ impl Side {
         let chips = loaded.chips().map_err(failed)?;
         let chip = match asked.chip {
             Some(chip) if !chips.contains(&chip) => {
-                return Err(Failed::Usage(format!("error: the fixture does not run on {chip}")));
+                return Err(Failed::Usage(format!("the fixture does not run on {chip}")));
             }
             Some(chip) => chip,
             None => chips.last().copied().unwrap_or(Chip::Gk110),
@@ -189,7 +189,7 @@ impl Side {
         let test = match &asked.test {
             Some(name) => tests.iter().find(|t| t.name == *name).ok_or_else(|| {
                 let all = tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
-                Failed::Usage(format!("error: no test `{name}`; there are {all}"))
+                Failed::Usage(format!("no test `{name}`; there are {all}"))
             })?,
             None => tests.first().ok_or_else(|| Failed::of(&asked.path, "it has no tests"))?,
         };
