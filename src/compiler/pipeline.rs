@@ -53,6 +53,10 @@ impl<'a> Compile<'a> {
         check_limits(program, chip)?;
         self.verify(program, Phase::Front, "the front-end")?;
         self.session.steps.note("front-end", Phase::Front, program, &[]);
+        // Before any pass, so that none has to know what may be done with the lanes that were asked for.
+        lower::whole_warp::run(program, abi);
+        self.verify(program, Phase::Front, "whole warps")?;
+        self.session.steps.note("whole_warp", Phase::Front, program, &[]);
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
         self.timed("lower", || lower::run(program, chip, abi, options))?;
@@ -75,7 +79,7 @@ impl<'a> Compile<'a> {
     pub fn generate(&mut self, program: &mut Program, mut uses: crate::image::Resources) -> Result<Shader> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         uses.constants = resources::constants(program);
-        let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
+        let threads = program.launched_block().map(|size| size.iter().product()).or(options.threads);
         // No block has to fit where there are none.
         let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
         let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
@@ -147,6 +151,7 @@ impl<'a> Compile<'a> {
             spills: alloc.funcs.values().map(|a| a.spills).sum(),
             fills: alloc.funcs.values().map(|a| a.fills).sum(),
             block_size: program.block_size,
+            whole_warps: program.whole_warps,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
             stage,

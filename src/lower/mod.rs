@@ -21,6 +21,7 @@ pub mod surfaces;
 pub mod sysval;
 pub mod texels;
 pub mod textures;
+pub mod whole_warp;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
@@ -157,7 +158,7 @@ fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Ste
     let block_size = p.block_size;
     let interface = p.interface.clone();
     let fragment = p.stage() == crate::ir::Stage::Fragment;
-    let launch = Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) };
+    let launch = Launch { block_size: p.launched_block(), max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
     for f in p.funcs.values_mut() {
         let mut needed = Steps::needed(f);
