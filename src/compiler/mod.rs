@@ -50,6 +50,7 @@ use crate::driver::Abi;
 use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::ir::{self, Phase, Program};
+use crate::opt::step::Step;
 use crate::remark::Remark;
 use crate::stage::Stage;
 use crate::{opt, verify};
@@ -121,6 +122,24 @@ impl<'a> Source<'a> {
     pub const fn with_name(self, name: &'a str) -> Source<'a> {
         Source { name, ..self }
     }
+}
+
+/// A compile with all that is worth looking at on its way.
+#[doc(hidden)]
+pub struct Followed {
+    /// The program after each step that changed it.
+    pub steps: Vec<Step>,
+    /// What passes did not do and why, in the order of the source, each once.
+    pub remarks: Vec<Remark>,
+    /// The result.
+    pub shader: Result<Shader, CompileError>,
+}
+
+/// Remarks in the order of the source, each once.
+fn in_order(mut remarks: Vec<Remark>) -> Vec<Remark> {
+    remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
+    remarks.dedup();
+    remarks
 }
 
 /// A compiler for one chip and driver.
@@ -229,12 +248,28 @@ impl Compiler {
         let result = compiler.front_door(Some(source), Cancel::NEVER, report, |compile| {
             let mut program = compiler.read(source)?;
             let result = compile.optimise(&mut program).and_then(|uses| compile.generate(&mut program, uses));
-            remarks = std::mem::take(&mut compile.session.remarks);
+            remarks = in_order(std::mem::take(&mut compile.session.remarks));
             Ok(result?)
         });
-        remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
-        remarks.dedup();
         (result, remarks)
+    }
+
+    /// The same, with what the program was after each step that changed it. Of a program that does not compile, as far as it came.
+    #[doc(hidden)]
+    pub fn compile_followed(&self, source: &Source<'_>) -> Followed {
+        let (mut steps, mut remarks) = (Vec::new(), Vec::new());
+        let mut options = self.options.clone();
+        options.debug.remarks = true;
+        let compiler = self.clone().with_options(options);
+        let shader = compiler.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |compile| {
+            compile.session.steps.want();
+            let mut program = compiler.read(source)?;
+            let result = compile.optimise(&mut program).and_then(|uses| compile.generate(&mut program, uses));
+            steps = compile.session.steps.take();
+            remarks = in_order(std::mem::take(&mut compile.session.remarks));
+            Ok(result?)
+        });
+        Followed { steps, remarks, shader }
     }
 
     /// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.

@@ -52,19 +52,23 @@ impl<'a> Compile<'a> {
         program.block_size = program.block_size.or(options.block_size);
         check_limits(program, chip)?;
         self.verify(program, Phase::Front, "the front-end")?;
+        self.session.steps.note("front-end", Phase::Front, program, &[]);
         // Before any pass, so that none has to know what may be done with the lanes that were asked for.
         lower::whole_warp::run(program, abi);
         self.verify(program, Phase::Front, "whole warps")?;
+        self.session.steps.note("whole_warp", Phase::Front, program, &[]);
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
         self.timed("lower", || lower::run(program, chip, abi, options))?;
         self.verify(program, Phase::Ssa, "lowering")?;
+        self.session.steps.note("lower", Phase::Ssa, program, &[]);
         self.passes(Stage::Ssa, program)?;
         self.timed("legalise", || {
             program.funcs.values_mut().try_for_each(|f| lower::legalise::run(f, chip))
         })?
         .map_err(|e| located(Diagnostic::unsupported(e.to_string()), e.loc))?;
         self.verify(program, Phase::Legal, "legalisation")?;
+        self.session.steps.note("legalise", Phase::Legal, program, &[]);
         self.passes(Stage::Legal, program)?;
         program.funcs.values_mut().for_each(compact::large);
         self.verify(program, Phase::Legal, "renumbering")?;
@@ -153,6 +157,7 @@ impl<'a> Compile<'a> {
             stage,
             code: section.words,
             lines: section.lines,
+            made: section.made,
         })
     }
 

@@ -29,7 +29,7 @@
 //! executed under the branch's condition.
 
 use crate::ir::{BlockId, Function, Merge, Term};
-use crate::isa::code::{Code, Label, Line, MBlock};
+use crate::isa::code::{Code, Label, Line, MBlock, Made};
 use crate::isa::effects::{Resource, writes};
 use crate::isa::latency::unit;
 use crate::isa::row::Unit;
@@ -476,7 +476,7 @@ impl<B: Body> Flow<'_, B> {
         for (k, &b) in order.iter().enumerate() {
             let block = &self.f.blocks[b];
             let loc = block.term_loc;
-            let line = |inst: MInst| Line::new(inst, loc);
+            let line = |inst: MInst| Line::made(Made::Flow, inst, loc);
             if let Some(l) = labels[b] {
                 code.bind(l);
             }

@@ -8,7 +8,7 @@ use crate::chip::Chip;
 use crate::ir::{
     Aux, BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Stage, Term, Type, ValueId,
 };
-use crate::isa::code::{Code, Label, Line};
+use crate::isa::code::{Code, Label, Line, Made};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
 use crate::select::{select, special_register};
@@ -162,6 +162,7 @@ impl Body for Emitter<'_> {
     fn emit(&self, b: BlockId, out: &mut Vec<Line>) {
         let block = &self.f.blocks[b];
         out.reserve(block.body.len());
+        let setup = b == self.f.entry();
         self.moves(
             self.alloc.block_start(b),
             block.body.first().map_or(block.term_loc, |&i| self.f.insts[i].loc),
@@ -171,7 +172,7 @@ impl Body for Emitter<'_> {
             let inst = &self.f.insts[i];
             self.moves(self.alloc.before(i), inst.loc, out);
             if !self.is_nothing(i) {
-                self.inst(i, inst, out);
+                self.inst(i, inst, setup, out);
             }
             self.moves(self.alloc.after(i), inst.loc, out);
         }
@@ -201,7 +202,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn inst(&self, id: InstId, inst: &Inst, out: &mut Vec<Line>) {
+    /// Emits an instruction; `setup` where it stands in the kernel's first block.
+    fn inst(&self, id: InstId, inst: &Inst, setup: bool, out: &mut Vec<Line>) {
         if let Some(call) = inst.call() {
             let label = self.starts[call.func].map_or(u32::MAX, |l| l.0);
             out.push(Line::new(MInst::new(Op::Cal).arg(Operand::Target(label)), inst.loc));
@@ -213,7 +215,13 @@ impl Emitter<'_> {
             Ok(m) => {
                 let fact = if let Aux::Fact(fact) = inst.aux { Some(fact) } else { None };
                 let space = inst.mem.as_ref().map(|m| m.space);
-                out.push(Line { fact, space, once: self.read_once(inst), ..Line::new(m, inst.loc) });
+                let made = match () {
+                    () if self.f.library => Made::Library,
+                    () if setup && inst.loc.0.is_none() => Made::Setup,
+                    () => Made::Selected,
+                };
+                let once = self.read_once(inst);
+                out.push(Line { fact, space, once, ..Line::made(made, m, inst.loc) });
             }
             Err(why) => {
                 let mut error = self.error.borrow_mut();
@@ -238,7 +246,12 @@ impl Emitter<'_> {
 
     fn moves(&self, moves: &[Move], loc: Loc, out: &mut Vec<Line>) {
         for &m in moves {
-            each_move(m, &mut |inst| out.push(Line::new(inst, loc)));
+            let made = match m {
+                Move::Load { .. } => Made::Fill,
+                Move::Store { .. } => Made::Spill,
+                _ => Made::Move,
+            };
+            each_move(m, &mut |inst| out.push(Line::made(made, inst, loc)));
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn run(code: &mut Code) {
             if block.body[at].once != 0
                 && let Some((from, new)) = update(&block.body, at)
             {
-                block.body[at] = Line::new(new, block.body[from].loc);
+                block.body[at] = Line::made(block.body[from].made, new, block.body[from].loc);
                 block.body[from].inst = MInst::new(Op::Nop);
                 gone = true;
             }

@@ -143,6 +143,20 @@ pub struct Note {
     pub times: u64,
 }
 
+impl Note {
+    /// How many faults there were, of which kinds, and a line for each instruction.
+    pub fn summary(faults: &[Note]) -> String {
+        let mut counts: std::collections::BTreeMap<FaultKind, u64> = Default::default();
+        for n in faults {
+            *counts.entry(n.what.kind).or_default() += n.times;
+        }
+        let total: u64 = counts.values().sum();
+        let counts: Vec<String> = counts.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+        let lines: String = faults.iter().map(|n| format!("\n  {n}")).collect();
+        format!("{total} faults at {} instructions ({}){lines}", faults.len(), counts.join(", "))
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.what)?;

@@ -4,7 +4,7 @@ use super::fixup::{self, Condition, Fixup};
 use crate::chip::Chip;
 use crate::diag::Loc;
 use crate::ir::Fact;
-use crate::isa::code::{Code, Line};
+use crate::isa::code::{Code, Line, Made};
 use crate::isa::sched_word::{self, Issue, SLOTS};
 use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
 use crate::sched::issue::{self, Place};
@@ -13,6 +13,8 @@ use crate::sched::issue::{self, Place};
 pub struct Section {
     pub words: Vec<u64>,
     pub lines: Vec<(u32, Loc)>,
+    /// Why instructions are there, of those that no instruction of the IR became.
+    pub made: Vec<(u32, Made)>,
     /// What depends on the state of the rasteriser.
     pub fixups: Vec<Fixup>,
     /// Instructions, and those of the library apart.
@@ -65,6 +67,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();
     let mut words: Vec<u64> = Vec::with_capacity(count as usize + count as usize / SLOTS + 1);
     let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);
+    let mut made = Vec::new();
     let mut fixups = Vec::new();
     let mut groups = issues.chunks(SLOTS);
     for (n, line) in all().enumerate() {
@@ -96,8 +99,11 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
         if lines.last().is_none_or(|l| l.1 != line.loc) {
             lines.push((pc, line.loc));
         }
+        if line.made != Made::Selected {
+            made.push((pc, line.made));
+        }
     }
-    Ok(Section { words, lines, fixups, instructions: count - library, library, cycles })
+    Ok(Section { words, lines, made, fixups, instructions: count - library, library, cycles })
 }
 
 /// What the driver may have to change about an instruction.

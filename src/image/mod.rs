@@ -20,6 +20,8 @@ use crate::diag::Loc;
 use crate::driver;
 pub use resources::{Access, ConstantBank, Resources, Use, Uses};
 
+pub use crate::isa::code::Made;
+
 use crate::isa::{fetch, sched_word};
 
 /// A compiled kernel: its code, what a launch must provide, and what is worth knowing about it.
@@ -33,6 +35,9 @@ pub struct Shader {
     pub code: Vec<u64>,
     /// Source locations: (address of an instruction, where it comes from), ascending; holds until the next one.
     pub lines: Vec<(u32, Loc)>,
+    /// Why an instruction is there, by address, ascending: those that stand for no instruction of the source, such as moves of
+    /// registers and control flow.
+    pub made: Vec<(u32, Made)>,
     /// General registers a thread needs: the highest number used, plus one; all components of a fragment shader's colours count.
     pub gprs: u32,
     /// Bytes of local memory of a thread.
@@ -112,6 +117,7 @@ impl Shader {
             entry_name: kernel.name,
             code: kernel.code,
             lines: Vec::new(),
+            made: Vec::new(),
             gprs: kernel.gprs,
             local_bytes: kernel.stack,
             stack_bytes: kernel.call_stack,
@@ -162,5 +168,10 @@ impl Shader {
     pub fn loc(&self, pc: u32) -> Loc {
         let after = self.lines.partition_point(|&(at, _)| at <= pc);
         after.checked_sub(1).map_or(Loc::default(), |i| self.lines[i].1)
+    }
+
+    /// Why the instruction at `pc` is there.
+    pub fn made(&self, pc: u32) -> Made {
+        self.made.binary_search_by_key(&pc, |m| m.0).map_or(Made::Selected, |at| self.made[at].1)
     }
 }

@@ -384,3 +384,20 @@ impl Display for Program {
         Ok(())
     }
 }
+
+/// Where each line of a program's listing comes from.
+pub fn places(p: &Program) -> Vec<Loc> {
+    let head = p.interface.as_ref().map_or(0, |i| i.to_string().lines().count());
+    let mut places = vec![Loc::default(); 1 + head];
+    for func in p.funcs.values() {
+        places.extend([Loc::default(); 2]);
+        for &b in &func.layout {
+            let block = &func.blocks[b];
+            places.push(Loc::default());
+            places.extend(block.body.iter().map(|&i| func.insts[i].loc));
+            places.push(block.term_loc);
+        }
+        places.push(Loc::default());
+    }
+    places
+}

@@ -9,11 +9,51 @@ use crate::isa::{MInst, Op, Operand};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Label(pub u32);
 
+/// Why an instruction is there, if no instruction of the IR became it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Made {
+    /// An instruction of the IR did.
+    #[default]
+    Selected,
+    /// What the kernel or stage needs from its beginning, and the source does not ask for in any line.
+    Setup,
+    /// A register that has to be elsewhere.
+    Move,
+    /// A register is kept in local memory.
+    Spill,
+    /// It comes back from there.
+    Fill,
+    /// Control flow: the divergence stack, branches, joins, ends.
+    Flow,
+    /// What textures read has to be there.
+    Wait,
+    /// A routine of the library that is linked in.
+    Library,
+}
+
+impl Made {
+    /// In words, for people; none of what the source asks for.
+    pub const fn describe(self) -> Option<&'static str> {
+        match self {
+            Made::Selected => None,
+            Made::Setup => Some("prologue"),
+            Made::Move => Some("register move"),
+            Made::Spill => Some("spill to local memory"),
+            Made::Fill => Some("fill from local memory"),
+            Made::Flow => Some("control flow"),
+            Made::Wait => Some("wait for textures"),
+            Made::Library => Some("library routine"),
+        }
+    }
+}
+
 /// An instruction and where it comes from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
     pub inst: MInst,
     pub loc: Loc,
+    /// Why it is there.
+    pub made: Made,
     /// What decides about a choice that the driver makes when it uses the shader.
     pub fact: Option<Fact>,
     /// The memory that it accesses, where that is known: instructions do not say.
@@ -26,7 +66,20 @@ pub struct Line {
 
 impl Line {
     pub fn new(inst: MInst, loc: Loc) -> Line {
-        Line { inst, loc, fact: None, space: None, once: 0, touches: Touches::default() }
+        Line {
+            inst,
+            loc,
+            made: Made::Selected,
+            fact: None,
+            space: None,
+            once: 0,
+            touches: Touches::default(),
+        }
+    }
+
+    /// One that no instruction of the IR became.
+    pub fn made(made: Made, inst: MInst, loc: Loc) -> Line {
+        Line { made, ..Line::new(inst, loc) }
     }
 }
 

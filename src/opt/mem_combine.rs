@@ -216,7 +216,9 @@ impl Combiner<'_, '_> {
                 let id = f.blocks[b].body[at];
                 retire(f, f.blocks[b].body[gone]);
                 if let Some(zero) = zero {
-                    f.replace(f.blocks[b].body[gone], Inst::new(Op::Mov, Type::U32).src(0u32).dst(zero));
+                    let mut mov = Inst::new(Op::Mov, Type::U32).src(0u32).dst(zero);
+                    mov.loc = wide.loc;
+                    f.replace(f.blocks[b].body[gone], mov);
                 }
                 self.open.push(Open::new(id, at, &wide));
                 f.replace(id, wide);

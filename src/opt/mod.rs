@@ -38,6 +38,7 @@ pub mod quotient;
 pub mod rotate;
 mod seeded;
 pub mod sink;
+pub mod step;
 pub mod strength;
 pub mod subword;
 pub mod summary;
@@ -252,6 +253,8 @@ pub struct Session {
     pub text: String,
     /// What was not done, if that was asked for.
     pub remarks: Vec<Remark>,
+    /// What the program was after each step.
+    pub steps: step::Steps,
 }
 
 /// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
@@ -351,6 +354,9 @@ impl Session {
                 Some((_, total)) => *total += took,
                 None => self.times.push((pass.name, took)),
             }
+        }
+        if changed {
+            self.steps.note(pass.name, stage.phase(), program, &notes);
         }
         if wanted(&options.debug.print_after) {
             for note in &notes {

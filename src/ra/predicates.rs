@@ -11,7 +11,9 @@ use super::colour::{PREDS, per_value};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Class, Cond, Def, FuncId, Function, Inst, InstId, Op, Src, Term, Type, ValueId};
+use crate::ir::{
+    BlockId, Class, Cond, Def, FuncId, Function, Inst, InstId, Loc, Op, Src, Term, Type, ValueId,
+};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
@@ -43,7 +45,7 @@ pub fn limit(
     let changed = chooser.any;
     if changed {
         let spilled = chooser.spilled;
-        Rewriter { f, spilled, general: SecondaryMap::new() }.run(cfg);
+        Rewriter { f, spilled, general: SecondaryMap::new(), loc: Loc::default() }.run(cfg);
     }
     changed
 }
@@ -181,6 +183,8 @@ struct Rewriter<'a> {
     spilled: SecondaryMap<ValueId, bool>,
     /// The general value that stands for a spilled predicate.
     general: SecondaryMap<ValueId, PackedOption<ValueId>>,
+    /// Where what is rewritten comes from.
+    loc: Loc,
 }
 
 impl Rewriter<'_> {
@@ -213,6 +217,7 @@ impl Rewriter<'_> {
             }
         }
         for i in old {
+            self.loc = self.f.insts[i].loc;
             self.reload_uses(i, &mut body);
             body.push(i);
             let mut defs = Vec::new();
@@ -223,6 +228,7 @@ impl Rewriter<'_> {
                 }
             }
         }
+        self.loc = self.f.blocks[b].term_loc;
         self.terminator(b, &mut body);
         self.f.blocks[b].body = body;
     }
@@ -235,7 +241,8 @@ impl Rewriter<'_> {
 
     fn as_general(&mut self, p: ValueId, body: &mut Vec<InstId>) -> ValueId {
         let g = self.f.new_value(Class::Gpr);
-        let sel = Inst::new(Op::Sel, Type::U32).src(0).src(1).src(Src::val(p).inv()).dst(g);
+        let mut sel = Inst::new(Op::Sel, Type::U32).src(0).src(1).src(Src::val(p).inv()).dst(g);
+        sel.loc = self.loc;
         body.push(self.f.make(sel));
         g
     }
@@ -247,6 +254,7 @@ impl Rewriter<'_> {
         let mut set = Inst::new(Op::Set, Type::Pred).src(g).src(0).dst(q);
         set.sty = Type::U32;
         set.cond = Cond::Ne;
+        set.loc = self.loc;
         body.push(self.f.make(set));
         q
     }

@@ -14,7 +14,7 @@
 //! lanes leave for one. Calls and returns wait for everything.
 
 use crate::diag::Loc;
-use crate::isa::code::{Code, Line};
+use crate::isa::code::{Code, Line, Made};
 use crate::isa::effects::{Resource, Touched, is_texture};
 use crate::isa::{MInst, Op, Operand};
 
@@ -109,7 +109,7 @@ pub fn insert(code: &mut Code) {
 }
 
 fn barrier(count: u8, loc: Loc) -> Line {
-    Line::new(MInst::new(Op::Texdepbar).arg(Operand::imm(count.into())), loc)
+    Line::made(Made::Wait, MInst::new(Op::Texdepbar).arg(Operand::imm(count.into())), loc)
 }
 
 /// Adds a state to one that may not be there yet; whether that is more.

@@ -1,6 +1,6 @@
 //! `nvir compile`: text to machine code.
 
-mod forms;
+pub mod forms;
 
 use crate::common;
 use crate::diff;

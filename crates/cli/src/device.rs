@@ -256,6 +256,9 @@ pub struct Args {
     json: bool,
 }
 
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
 pub fn run(a: Args) -> ExitCode {
     let found = nvir_driver::devices();
     if a.json {
@@ -269,7 +272,7 @@ pub fn run(a: Args) -> ExitCode {
                 "chips": f.chip().map(Chip::name).into_iter().collect::<Vec<_>>(),
             })
         }));
-        say!("{}", serde_json::Value::from(all));
+        say!("{}", serde_json::json!({ "schema": SCHEMA, "devices": all }));
         return ExitCode::SUCCESS;
     }
     say!("virtual {}", Chip::ALL.map(Chip::name).join(" "));

@@ -47,6 +47,9 @@ pub struct Args {
     /// refuses also that two warps write the same value
     #[arg(long, value_name = "CHECKERS")]
     check: Option<String>,
+    /// Go on after a fault of a checker until a block has so many of a kind, and tell all of them by instruction
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    max_faults: u32,
     /// Count launches, instructions and estimated cycles of each kernel; told on standard error at the end
     #[arg(long)]
     profile: bool,
@@ -128,6 +131,7 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     if let Some(check) = &a.check {
         command.env("NVIR_VGPU_CHECK", check);
     }
+    command.env("NVIR_VGPU_MAX_FAULTS", a.max_faults.to_string());
     if a.profile {
         command.env("NVIR_VGPU_PROFILE", "1");
     }

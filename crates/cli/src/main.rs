@@ -14,6 +14,7 @@ mod compile;
 mod device;
 mod diff;
 mod disasm;
+mod explore;
 mod gpu;
 mod header;
 mod interp;
@@ -70,6 +71,7 @@ enum Command {
     Diff(diff::Args),
     Disasm(disasm::Args),
     Devices(device::Args),
+    Explore(explore::Args),
     Gpu(gpu::Args),
     Header(header::Args),
     Interp(interp::Args),
@@ -113,6 +115,7 @@ fn main() -> ExitCode {
         Command::Diff(a) => diff::run(a),
         Command::Disasm(a) => disasm::run(a),
         Command::Devices(a) => device::run(a),
+        Command::Explore(a) => explore::run(a),
         Command::Gpu(a) => gpu::run(a),
         Command::Header(a) => header::run(a),
         Command::Interp(a) => interp::run(a),

@@ -4,7 +4,7 @@ use crate::common;
 use nvir::compiler::Options;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
-use nvir::sched::check::{Schedule, Violation, Wait, Why};
+use nvir::sched::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
 use nvir::{Chip, Compiler, Language, OptLevel, Source, input, isa};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -265,6 +265,34 @@ fn reason(k: &Checked, w: &Wait) -> String {
     }
 }
 
+/// The issue of an instruction, for `nvir explore`.
+pub struct Issue {
+    /// Its byte address.
+    pub pc: u32,
+    /// Cycles to the next instruction; 0 where both issue together.
+    pub count: u32,
+    /// The cycle at which one warp issues it, with what memory takes as a rule, each instruction taken once.
+    pub cycle: u64,
+    /// What it waits for, in words.
+    pub why: String,
+}
+
+/// How the instructions of some code issue; what code without issue control says of it is an error.
+pub fn issues(chip: Chip, code: &[u64]) -> Result<(Vec<Issue>, Totals), Unreadable> {
+    let k = Checked::of(String::new(), String::new(), Schedule::read(chip, code)?);
+    let s = &k.schedule;
+    let mut waits = k.waits.iter().peekable();
+    let issue = |(n, (i, cycle)): (usize, (&Issued, u64))| {
+        let why = waits.next_if(|w| w.at == n).map_or(String::new(), |w| reason(&k, w));
+        Issue { pc: i.pc, count: s.cycles_of(n), cycle, why }
+    };
+    let all = s.code.iter().zip(s.issue_cycles()).enumerate().map(issue).collect();
+    Ok((all, s.totals()))
+}
+
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
 fn json(all: &[Checked], verbose: bool) -> String {
     let kernels: Vec<_> = all.iter().map(|k| kernel_json(k, verbose)).collect();
     let sum = |f: fn(&Checked) -> u64| all.iter().map(f).sum::<u64>();
@@ -279,7 +307,7 @@ fn json(all: &[Checked], verbose: bool) -> String {
         "bank_conflicts": sum(|k| k.banks as u64),
         "violations": sum(|k| k.violations.len() as u64),
     });
-    format!("{}\n", serde_json::json!({ "kernels": kernels, "totals": totals }))
+    format!("{}\n", serde_json::json!({ "schema": SCHEMA, "kernels": kernels, "totals": totals }))
 }
 
 fn kernel_json(k: &Checked, verbose: bool) -> serde_json::Value {
@@ -307,7 +335,7 @@ fn code_json(k: &Checked) -> serde_json::Value {
     let s = &k.schedule;
     let mut waits = k.waits.iter().peekable();
     let mut cycle = 0;
-    let line = |(n, i): (usize, &nvir::sched::check::Issued)| {
+    let line = |(n, i): (usize, &Issued)| {
         let wait = waits.next_if(|w| w.at == n);
         let at = cycle;
         cycle += u64::from(s.cycles_of(n));

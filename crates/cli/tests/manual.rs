@@ -215,6 +215,11 @@ fn json_has_the_fields_that_the_manual_names() {
     );
     let header = run(&["header", "--json", words]);
     named("header --json", &header, &[&header]);
+    let sched = run(&["sched", "tgsi/crc32.tgsi", "--json", "-v"]);
+    let kernel = &sched["kernels"][0];
+    named("sched --json", &sched, &[&sched, &sched["totals"], kernel, &kernel["code"][0]]);
+    let devices = run(&["devices", "--json"]);
+    named("devices --json", &devices, &[&devices, &devices["devices"][0]]);
     let passes = run(&["passes", "--json"]);
     named("passes --json", &passes, &[&passes, &passes["pipeline"], &passes["passes"][0]]);
 }

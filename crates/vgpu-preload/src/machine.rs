@@ -63,6 +63,7 @@ fn build() -> Gpu {
     config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
     config.on_fault = Some(Box::new(say));
     config.launch.checks = options.checks;
+    config.launch.faults = options.faults;
     config.launch.threads = options.threads;
     config.launch.on_note = Some(kernels::on_note());
     config.launch.on_kernel = options.dump_shaders.clone().map(|folder| kernels::dump(options.chip, folder));

@@ -51,6 +51,8 @@ pub struct Options {
     /// Instructions of warps that a launch may execute, where it was said.
     pub limit: Option<u64>,
     pub checks: Checks,
+    /// The fault of a kind that ends a block's run.
+    pub faults: u32,
     /// Whether kernels are profiled, and told of when the process ends.
     pub profile: bool,
     /// Where each kernel's code is written.
@@ -88,6 +90,7 @@ impl Default for Options {
             threads: 1,
             limit: None,
             checks: Checks::default(),
+            faults: 1,
             profile: false,
             dump_shaders: None,
             log: None,
@@ -133,6 +136,7 @@ impl Options {
             |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("not a number from 1".to_string());
         o.limit = chosen("NVIR_VGPU_LIMIT", instructions)?;
         set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
+        set(&mut o.faults, chosen("NVIR_VGPU_MAX_FAULTS", |t| number(t, u32::MAX).map(|n| n.max(1)))?);
         set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
         o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);
         o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);

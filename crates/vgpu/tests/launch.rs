@@ -330,6 +330,25 @@ fn checks_find_what_a_card_does_not() {
 }
 
 #[test]
+fn faults_are_gathered_and_told_together() {
+    for chip in Chip::ALL {
+        // Every lane stores far away, twice; then to its own place.
+        let lines =
+            ["MOV R4, RZ", "MOV R5, RZ", "ST.E [R4], R0", "ST.E [R4+0x8], R0", "ST.E [R2], R0", "EXIT"];
+        for (faults, said) in [(1, None), (1000, Some("64 faults at 2 instructions (64 "))] {
+            let mut card = Card::new(chip, Options { faults, ..Options::default() });
+            card.kernel.block = [32, 1, 1];
+            card.code(ENTRY, &with_place(&lines));
+            let failure = card.launch().expect_err("a fault");
+            let text = failure.to_string();
+            assert_eq!(text.contains("faults at"), said.is_some(), "{chip}: {text}");
+            assert!(text.contains(said.unwrap_or("ST")), "{chip}: {text}");
+            assert!(failure.fault.is_some() && !failure.sass.is_empty(), "{chip}");
+        }
+    }
+}
+
+#[test]
 fn profiles_count_by_instruction() {
     for chip in Chip::ALL {
         let mut card = Card::new(chip, Options { profile: true, ..Options::default() });

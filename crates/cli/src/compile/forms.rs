@@ -1,8 +1,10 @@
 //! Forms of compiled code for people: SASS text with source lines, its control flow graph, remarks.
 
+use nvir::Chip;
 use nvir::Shader;
 use nvir::Source;
 use nvir::diag::line_column;
+use nvir::image::cubin::Kernel;
 use nvir::image::listing;
 use nvir::remark::Remark;
 use serde_json::{Value, json};
@@ -66,9 +68,36 @@ pub fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
 }
 
 /// A basic block of machine code.
-struct Block {
+pub struct Block {
     /// Address and text of each instruction.
-    code: Vec<(u32, String)>,
+    pub code: Vec<(u32, String)>,
+}
+
+/// A control flow graph of machine code.
+pub struct Graph {
+    /// In the order of the code.
+    pub blocks: Vec<Block>,
+    /// From, to, and what way it is: `taken`, `break`, `continue`, `join`, or nothing for what follows anyway.
+    pub edges: BTreeSet<(usize, usize, &'static str)>,
+    /// Blocks at which control arrives from nowhere in the graph: the kernel, then what is called.
+    pub entries: Vec<usize>,
+    /// For each block the labels that its calls name.
+    pub labels: BTreeMap<String, usize>,
+}
+
+impl Graph {
+    /// The graph of a kernel.
+    pub fn of(chip: Chip, kernel: &Kernel) -> Graph {
+        let text = listing::print(chip, std::slice::from_ref(kernel), listing::Options { words: true });
+        let (blocks, labels) = blocks(&text);
+        let mut entries: Vec<usize> = (!blocks.is_empty()).then_some(0).into_iter().collect();
+        for (_, text) in blocks.iter().flat_map(|b| &b.code).filter(|(_, text)| operation(text) == "CAL") {
+            entries
+                .extend(target(text).and_then(|l| labels.get(l)).filter(|n| !entries.contains(n)).copied());
+        }
+        let edges = edges(&blocks, &labels, &entries);
+        Graph { blocks, edges, entries, labels }
+    }
 }
 
 /// What the divergence stack has: the instruction that pushed it, and where a pop goes.
@@ -77,8 +106,7 @@ type Stack = Vec<(&'static str, String)>;
 /// The control flow graph of machine code for Graphviz. Pops of the divergence stack go where the innermost push of their kind
 /// says, as far as that is known in advance.
 pub fn cfg(shader: &Shader) -> String {
-    let text = listing::print(shader.chip, &[shader.kernel()], listing::Options { words: true });
-    let (blocks, labels) = blocks(&text);
+    let Graph { blocks, edges, .. } = Graph::of(shader.chip, &shader.kernel());
     let mut out =
         format!("digraph \"{}\" {{\n    node [shape=box, fontname=monospace];\n", shader.entry_name);
     for (n, b) in blocks.iter().enumerate() {
@@ -86,7 +114,7 @@ pub fn cfg(shader: &Shader) -> String {
             b.code.iter().map(|(pc, text)| format!("{pc:04x}  {}\\l", escaped(text))).collect();
         let _ = writeln!(out, "    b{n} [label=\"{lines}\"];");
     }
-    for (from, to, what) in edges(&blocks, &labels) {
+    for (from, to, what) in edges {
         let label = if what.is_empty() { String::new() } else { format!(" [label=\"{what}\"]") };
         let _ = writeln!(out, "    b{from} -> b{to}{label};");
     }
@@ -127,7 +155,7 @@ fn blocks(text: &str) -> (Vec<Block>, BTreeMap<String, usize>) {
 }
 
 /// The name without guard and suffixes.
-fn operation(text: &str) -> &str {
+pub fn operation(text: &str) -> &str {
     let text = if text.starts_with('@') { text.split_once(' ').map_or("", |t| t.1) } else { text };
     text.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
 }
@@ -138,14 +166,18 @@ fn joins(text: &str) -> bool {
 }
 
 /// The label that an instruction names.
-fn target(text: &str) -> Option<&str> {
+pub fn target(text: &str) -> Option<&str> {
     text.split([' ', ';', '(', ')', ',']).find(|w| w.starts_with(".L"))
 }
 
-fn edges(blocks: &[Block], labels: &BTreeMap<String, usize>) -> BTreeSet<(usize, usize, &'static str)> {
+fn edges(
+    blocks: &[Block],
+    labels: &BTreeMap<String, usize>,
+    entries: &[usize],
+) -> BTreeSet<(usize, usize, &'static str)> {
     let mut edges = BTreeSet::new();
     let mut stacks: Vec<Option<Stack>> = vec![None; blocks.len()];
-    let mut open: Vec<(usize, Stack)> = (!blocks.is_empty()).then(|| (0, Vec::new())).into_iter().collect();
+    let mut open: Vec<(usize, Stack)> = entries.iter().rev().map(|&n| (n, Vec::new())).collect();
     while let Some((n, mut stack)) = open.pop() {
         if stacks[n].is_some() {
             continue;

@@ -21,6 +21,8 @@ use tables::Tables;
 pub struct Options {
     /// What is checked in each kernel. A kernel that reads or writes outside every buffer is a fault on a card, too.
     pub checks: Checks,
+    /// The fault of a kind that ends a block's run: those before it are gathered, and told together when the launch has ended.
+    pub faults: u32,
     /// Constants at or above the length of their bank are a fault. Else they are zero, as OpenGL's robust access wants.
     pub strict_constants: bool,
     /// Whether [`Launcher::profile`] counts by instruction, too.
@@ -65,6 +67,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             checks: Checks::default(),
+            faults: 1,
             strict_constants: false,
             profile: false,
             step_limit: STEP_LIMIT,
@@ -81,6 +84,7 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("checks", &self.checks)
+            .field("faults", &self.faults)
             .field("strict_constants", &self.strict_constants)
             .field("profile", &self.profile)
             .field("step_limit", &self.step_limit)
@@ -272,6 +276,7 @@ impl Launcher {
         let running = |done, _| tell(done, false);
         let mut how = emu::Options {
             checks: options.checks,
+            faults: options.faults,
             step_limit: options.step_limit.min(*steps),
             threads: options.threads,
             progress: options.on_progress.is_some().then_some(&running),
@@ -291,6 +296,9 @@ impl Launcher {
             stats.notes.iter().for_each(on_note);
         }
         *clock = clock.wrapping_add(stats.warp_instructions);
+        if !stats.faults.is_empty() {
+            return Err(Failure::of_several(&stats.faults, &launch));
+        }
         let (warp_instructions, thread_instructions) = (stats.warp_instructions, stats.thread_instructions);
         kernels.ran(program, stats);
         let (nanoseconds, releases) = (warp_instructions.max(1), request.releases);

@@ -1,7 +1,7 @@
 //! What launches tell: why one failed, which kernels there were, and what they did.
 
 use super::Request;
-use nvir::emu::{Fault, Launch, Profile, Program, Stats};
+use nvir::emu::{Fault, Launch, Note, Profile, Program, Stats};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +24,13 @@ impl Failure {
     pub(super) fn of(fault: Box<Fault>, launch: &Launch<'_>) -> Failure {
         let sass = launch.program.around(fault.place.pc, AROUND);
         Failure { message: fault.to_string(), fault: Some(fault), sass }
+    }
+
+    /// Of what was gathered; the first is the one whose kind and place are told.
+    pub(super) fn of_several(faults: &[Note], launch: &Launch<'_>) -> Failure {
+        let first = faults.first().map(|n| Box::new(n.what.clone()));
+        let sass = first.as_ref().map_or(Vec::new(), |f| launch.program.around(f.place.pc, AROUND));
+        Failure { message: Note::summary(faults), fault: first, sass }
     }
 }
 

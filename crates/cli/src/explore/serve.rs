@@ -1,0 +1,295 @@
+//! The page by HTTP, for this machine alone, made again when a file changes.
+//!
+//! Addresses begin with a token that only who started the server knows: `/TOKEN/` is the page, `/TOKEN/version` a number that grows
+//! with each new page, which the page asks for. Everything else is refused, and so is a request that names another host: a page
+//! of somebody else that finds the port by chance learns nothing.
+//!
+//! A thread a request, and no more than [`MOST`] of them; a request that takes longer than [`PATIENCE`] or is longer than
+//! [`LONGEST`] bytes is dropped.
+
+use super::{Args, data, page, sides, watched};
+use crate::out::{say, tell};
+use crate::{common, out};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Requests at once.
+const MOST: usize = 32;
+/// How long a request may take to arrive, and an answer to be taken.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of a request's head.
+const LONGEST: usize = 8 << 10;
+/// How often files are looked at.
+const LOOK: Duration = Duration::from_millis(150);
+
+/// The page as it is now.
+struct Current {
+    version: u64,
+    html: String,
+}
+
+struct Server {
+    port: u16,
+    token: String,
+    current: Mutex<Current>,
+    busy: AtomicUsize,
+}
+
+/// 128 random bits in hexadecimal.
+fn token() -> String {
+    let mut bytes = [0u8; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes));
+    if read.is_err() {
+        // Keys that the operating system gives for tables which strangers fill.
+        for half in bytes.chunks_mut(8) {
+            let mut hasher = RandomState::new().build_hasher();
+            hasher.write_u128(Instant::now().elapsed().as_nanos());
+            half.copy_from_slice(&hasher.finish().to_le_bytes());
+        }
+    }
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// The page, or what is wrong with its input as a page.
+fn page_of(a: &Args, version: u64) -> String {
+    let value = match sides(a) {
+        Ok(sides) => data::json(&sides, Some(version)),
+        Err(e) => data::nothing(&a.input, e.text(), version),
+    };
+    page::html(&value)
+}
+
+/// What the files are: their lengths and times, none of those that are not there.
+fn state(files: &[PathBuf]) -> Vec<Option<(u64, std::time::SystemTime)>> {
+    let one = |f: &PathBuf| {
+        let m = std::fs::metadata(f).ok()?;
+        Some((m.len(), m.modified().ok()?))
+    };
+    files.iter().map(one).collect()
+}
+
+pub fn run(a: &Args) -> ExitCode {
+    if !a.input.exists() {
+        return common::fault(format!("{}: not found", a.input.display()));
+    }
+    let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, a.port)) {
+        Ok(l) => l,
+        Err(e) => return common::fault(format!("port {}: {e}", a.port)),
+    };
+    let port = match listener.local_addr() {
+        Ok(at) => at.port(),
+        Err(e) => return common::fault(e),
+    };
+    let mut files = watched(a);
+    let mut before = state(&files);
+    let current = Mutex::new(Current { version: 1, html: page_of(a, 1) });
+    let server = Arc::new(Server { port, token: token(), current, busy: AtomicUsize::new(0) });
+    say!("http://127.0.0.1:{port}/{}/", server.token);
+    out::stderr("Ctrl-C ends it\n");
+    let answering = server.clone();
+    std::thread::spawn(move || answering.listen(&listener));
+    loop {
+        std::thread::sleep(LOOK);
+        if state(&files) == before {
+            continue;
+        }
+        // An editor may write a file in several steps.
+        for _ in 0..4 {
+            let now = state(&files);
+            std::thread::sleep(LOOK / 3);
+            if state(&files) == now {
+                break;
+            }
+        }
+        files = watched(a);
+        before = state(&files);
+        let version = server.current().version + 1;
+        let html = page_of(a, version);
+        *server.current() = Current { version, html };
+        tell!("made again");
+    }
+}
+
+/// One of the [`MOST`] places.
+struct Place(Arc<Server>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// An answer: status line's end, type, body.
+type Answer = (&'static str, &'static str, String);
+
+fn plain(status: &'static str) -> Answer {
+    (status, "text/plain; charset=utf-8", format!("{status}\n"))
+}
+
+impl Server {
+    fn current(&self) -> std::sync::MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listen(self: &Arc<Server>, listener: &TcpListener) {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                // Too many open files, say: it passes.
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            if self.busy.fetch_add(1, Ordering::SeqCst) >= MOST {
+                self.busy.fetch_sub(1, Ordering::SeqCst);
+                let _ = stream.set_write_timeout(Some(Duration::from_millis(50)));
+                let _ = send(&stream, &plain("503 Service Unavailable"), false);
+                continue;
+            }
+            let server = self.clone();
+            // Dropped at the end of the thread, however that comes, and also where none could be made.
+            let place = Place(server);
+            let _ = std::thread::Builder::new().spawn(move || {
+                let _ = place.0.answer(&stream);
+            });
+        }
+    }
+
+    fn answer(&self, stream: &TcpStream) -> io::Result<()> {
+        stream.set_write_timeout(Some(PATIENCE))?;
+        match head(stream)? {
+            Ok(head) => send(stream, &self.reply(&head), head.starts_with("HEAD ")),
+            Err(status) => send(stream, &plain(status), false),
+        }
+    }
+
+    /// What a request gets.
+    fn reply(&self, head: &str) -> Answer {
+        let mut lines = head.split("\r\n");
+        let mut words = lines.next().unwrap_or_default().split(' ');
+        let (Some(method), Some(path), Some(version), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return plain("400 Bad Request");
+        };
+        if !version.starts_with("HTTP/1.") || !path.starts_with('/') {
+            return plain("400 Bad Request");
+        }
+        let hosts =
+            lines.filter_map(|l| l.split_once(':')).filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let ours =
+            |host: &str| ["127.0.0.1", "localhost"].iter().any(|n| host == format!("{n}:{}", self.port));
+        let known =
+            hosts.map(|(_, host)| ours(host.trim())).fold(None, |all, one| Some(all.unwrap_or(true) && one));
+        let mut parts = path.split('?').next().unwrap_or_default()[1..].splitn(2, '/');
+        if !same(parts.next().unwrap_or_default(), &self.token) || known == Some(false) {
+            return plain("403 Forbidden");
+        }
+        if method != "GET" && method != "HEAD" {
+            return plain("405 Method Not Allowed");
+        }
+        match parts.next() {
+            Some("") => ("200 OK", "text/html; charset=utf-8", self.current().html.clone()),
+            Some("version") => ("200 OK", "text/plain; charset=utf-8", self.current().version.to_string()),
+            _ => plain("404 Not Found"),
+        }
+    }
+}
+
+/// Whether two texts are the same, in a time that does not tell where they differ.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+}
+
+/// The head of a request up to its empty line, or the status that refuses it.
+fn head(mut stream: &TcpStream) -> io::Result<Result<String, &'static str>> {
+    let until = Instant::now() + PATIENCE;
+    let mut head = Vec::new();
+    let mut piece = [0u8; 1024];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Err("408 Request Timeout"));
+        }
+        stream.set_read_timeout(Some(left))?;
+        let n = match stream.read(&mut piece) {
+            Ok(n) => n,
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Ok(Err("408 Request Timeout"));
+            }
+            Err(e) => return Err(e),
+        };
+        head.extend_from_slice(&piece[..n]);
+        let end = head.windows(4).position(|w| w == b"\r\n\r\n");
+        if let Some(end) = end {
+            head.truncate(end);
+            return Ok(String::from_utf8(head).map_err(|_| "400 Bad Request"));
+        }
+        if n == 0 {
+            return Ok(Err("400 Bad Request"));
+        }
+        if head.len() > LONGEST {
+            return Ok(Err("431 Request Header Fields Too Large"));
+        }
+    }
+}
+
+fn send(mut stream: &TcpStream, (status, kind, body): &Answer, only_head: bool) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+         X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    if !only_head {
+        stream.write_all(body.as_bytes())?;
+    }
+    stream.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(head: &str) -> String {
+        let current = Mutex::new(Current { version: 7, html: "the page".into() });
+        let s = Server { port: 80, token: "0a1b".into(), current, busy: AtomicUsize::new(0) };
+        s.reply(head).0[..3].to_string()
+    }
+
+    #[test]
+    fn only_who_knows_the_token_is_served() {
+        for (head, want) in [
+            ("GET /0a1b/ HTTP/1.1", "200"),
+            ("GET /0a1b/?x HTTP/1.1\r\nHost: localhost:80", "200"),
+            ("GET /0a1b/version HTTP/1.0\r\nhost: 127.0.0.1:80", "200"),
+            ("HEAD /0a1b/ HTTP/1.1", "200"),
+            ("GET / HTTP/1.1", "403"),
+            ("GET /0a1c/ HTTP/1.1", "403"),
+            ("GET /0a1/ HTTP/1.1", "403"),
+            ("POST / HTTP/1.1", "403"),
+            ("GET /0a1b/ HTTP/1.1\r\nHost: example.org", "403"),
+            ("GET /0a1b/ HTTP/1.1\r\nHost: localhost:80\r\nHost: example.org", "403"),
+            ("POST /0a1b/ HTTP/1.1", "405"),
+            ("GET /0a1b HTTP/1.1", "404"),
+            ("GET /0a1b/../etc/passwd HTTP/1.1", "404"),
+            ("GET 0a1b/ HTTP/1.1", "400"),
+            ("GET /0a1b/", "400"),
+            ("GET  /0a1b/ HTTP/1.1", "400"),
+            ("GET /0a1b/ SPDY/3", "400"),
+            ("", "400"),
+        ] {
+            assert_eq!(status(head), want, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_differ() {
+        let (a, b) = (token(), token());
+        assert!(a.len() == 32 && a != b);
+    }
+}

@@ -1,0 +1,268 @@
+//! One side of the page: a compile with its steps, or a kernel of machine code.
+
+use super::Failed;
+use nvir::compiler::{Followed, Options, StageOptions};
+use nvir::emu::Profile;
+use nvir::fixture::run::{Loaded, Outcome, Settings};
+use nvir::fixture::{Fixture, kernel};
+use nvir::image::cubin::{Cubin, Kernel};
+use nvir::image::{listing, raw};
+use nvir::opt::step::Step;
+use nvir::remark::Remark;
+use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Shader, Source, input};
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+pub struct Asked {
+    pub path: PathBuf,
+    pub chip: Option<Chip>,
+    pub level: OptLevel,
+    pub entry: Option<String>,
+    pub test: Option<String>,
+    pub format: Option<Language>,
+    pub max_gprs: Option<u32>,
+    pub init_regs: InitRegs,
+    pub stage: StageOptions,
+}
+
+/// A text that was compiled.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Text {
+    pub name: String,
+    pub language: &'static str,
+    pub text: String,
+}
+
+/// How often instructions were executed.
+pub struct Counts {
+    /// The test, and how it ended.
+    pub test: String,
+    pub outcome: String,
+    pub profile: Profile,
+}
+
+/// One side.
+pub struct Side {
+    /// What it is, in a few words.
+    pub title: String,
+    /// The file that it is made of.
+    pub input: PathBuf,
+    pub entry: String,
+    pub chip: Chip,
+    /// None of machine code.
+    pub level: Option<OptLevel>,
+    pub text: Option<Text>,
+    pub steps: Vec<Step>,
+    pub remarks: Vec<Remark>,
+    /// What the compile gave.
+    pub shader: Option<Shader>,
+    /// The machine code.
+    pub kernel: Kernel,
+    pub counts: Option<Counts>,
+    /// Why there is no code.
+    pub error: Option<String>,
+}
+
+/// Whether a file holds machine code by its name.
+pub fn is_code(path: &Path) -> bool {
+    input::ends_in(path, &["cubin", "sass", "hex", "bin", "words"])
+}
+
+impl Side {
+    /// Compiles, or reads.
+    pub fn of(asked: &Asked) -> Result<Side, Failed> {
+        if Fixture::may_be(&asked.path) && asked.format.is_none() {
+            return Side::of_fixture(asked);
+        }
+        let path = &asked.path;
+        let data = match path == Path::new("-") {
+            true => input::read_from(std::io::stdin().lock()),
+            false => input::read(path),
+        };
+        let data = data.map_err(|e| Failed::of(path, e))?;
+        match asked.format.or_else(|| Language::of(path)) {
+            Some(language) => {
+                let text = input::text(&data).map_err(|e| Failed::of(path, e))?;
+                Side::of_text(asked, language, text)
+            }
+            None => Side::of_code(asked, &data),
+        }
+    }
+
+    fn new(asked: &Asked, chip: Chip) -> Side {
+        Side {
+            title: format!("{chip} -O{}", asked.level),
+            input: asked.path.clone(),
+            entry: String::new(),
+            chip,
+            level: Some(asked.level),
+            text: None,
+            steps: Vec::new(),
+            remarks: Vec::new(),
+            shader: None,
+            kernel: Kernel::default(),
+            counts: None,
+            error: None,
+        }
+    }
+
+    fn with_followed(mut self, followed: Followed, text: Text) -> Side {
+        (self.steps, self.remarks) = (followed.steps, followed.remarks);
+        match followed.shader {
+            Ok(shader) => {
+                self.kernel = shader.kernel();
+                self.entry = shader.entry_name.clone();
+                self.shader = Some(shader);
+            }
+            Err(e) => self.error = Some(nvir::diag::render(e.diagnostics(), &text.name, &text.text, false)),
+        }
+        self.text = Some(text);
+        self
+    }
+
+    fn of_text(asked: &Asked, language: Language, text: &str) -> Result<Side, Failed> {
+        let chip = asked.chip.unwrap_or(Chip::Gk110);
+        let compiler = Compiler::new(chip).with_options(options(asked));
+        compiler.check().map_err(|e| Failed::Usage(e.to_string()))?;
+        let name = asked.path.to_string_lossy().into_owned();
+        let source = Source { language, text, entry: asked.entry.as_deref(), name: &name };
+        let followed = compiler.compile_followed(&source);
+        let text = Text { name, language: language_name(language), text: text.to_string() };
+        Ok(Side::new(asked, chip).with_followed(followed, text))
+    }
+
+    /// A kernel of a cubin, a listing or words.
+    fn of_code(asked: &Asked, data: &[u8]) -> Result<Side, Failed> {
+        let path = &asked.path;
+        let fault = |e: &dyn std::fmt::Display| Failed::of(path, e);
+        let chip = asked.chip.unwrap_or(Chip::Gk110);
+        let name = crate::common::stem(path);
+        let (chip, kernels) = if data.starts_with(b"\x7fELF") {
+            let file = Cubin::read(data).map_err(|e| fault(&e))?;
+            (file.chip, file.kernels)
+        } else if let Ok(raw) = raw::read(data) {
+            (chip, vec![Kernel { name, code: raw.code, ..Kernel::default() }])
+        } else {
+            let text = input::text(data).map_err(|e| fault(&e))?;
+            if listing::is_dump(text) {
+                let dump = listing::read_dump(text, chip, &name);
+                (dump.chip, dump.kernels)
+            } else if input::ends_in(path, &["sass"]) {
+                let read = listing::assemble(text, chip, &name).map_err(|d| {
+                    Failed::Input(nvir::diag::render(&d, &path.to_string_lossy(), text, false))
+                })?;
+                (read.chip, read.kernels)
+            } else {
+                return Err(fault(&"neither TGSI, NIR or IR by its name, nor a fixture or machine code"));
+            }
+        };
+        let kernel = pick(kernels, asked.entry.as_deref()).map_err(|e| fault(&e))?;
+        if kernel.code.is_empty() {
+            return Err(fault(&"there is no code in it"));
+        }
+        Ok(Side::new(asked, chip).of_kernel(kernel))
+    }
+
+    fn of_kernel(self, kernel: Kernel) -> Side {
+        let file = self.input.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        Side {
+            title: format!("{} {file}", self.chip),
+            entry: kernel.name.clone(),
+            level: None,
+            kernel,
+            ..self
+        }
+    }
+
+    fn of_fixture(asked: &Asked) -> Result<Side, Failed> {
+        let failed = |e: nvir::fixture::FixtureError| Failed::Input(e.render(false));
+        let loaded = Loaded::read(&asked.path).map_err(failed)?;
+        let chips = loaded.chips().map_err(failed)?;
+        let chip = match asked.chip {
+            Some(chip) if !chips.contains(&chip) => {
+                return Err(Failed::Usage(format!("the fixture does not run on {chip}")));
+            }
+            Some(chip) => chip,
+            None => chips.last().copied().unwrap_or(Chip::Gk110),
+        };
+        let tests = &loaded.fixture.tests;
+        let test = match &asked.test {
+            Some(name) => tests.iter().find(|t| t.name == *name).ok_or_else(|| {
+                let all = tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
+                Failed::Usage(format!("no test `{name}`; there are {all}"))
+            })?,
+            None => tests.first().ok_or_else(|| Failed::of(&asked.path, "it has no tests"))?,
+        };
+        // What is counted is the last launch.
+        let (last, private_bytes) = loaded.kernels_of(test).pop().unwrap_or_default();
+        let entry = asked.entry.clone().or_else(|| last.clone());
+        let settings = Settings { options: options(asked), profile: true, ..Settings::default() };
+        let mut side = Side::new(asked, chip);
+        match loaded.compile_followed(entry.as_deref(), private_bytes, chip, &settings) {
+            Some(followed) => {
+                let followed = followed.map_err(|e| Failed::of(&asked.path, e))?;
+                let (language, text) = loaded.source_text().unwrap_or((Language::Tgsi, ""));
+                let name = loaded.source_path().to_string_lossy().into_owned();
+                let text = Text { name, language: language_name(language), text: text.to_string() };
+                side = side.with_followed(followed, text);
+            }
+            None => {
+                let kernel = loaded.kernel(entry.as_deref(), private_bytes, chip, &settings);
+                let kernel = match kernel.map_err(|e| Failed::of(&asked.path, e))? {
+                    kernel::Kernel::Ours { shader, .. } => shader.kernel(),
+                    kernel::Kernel::Cuda { file, name } => {
+                        file.kernel(&name).map_err(|e| Failed::of(&asked.path, e))?.clone()
+                    }
+                };
+                side = side.of_kernel(kernel);
+            }
+        }
+        if side.error.is_none() && entry == last {
+            let name = test.name.clone();
+            let reports = loaded.run(chip, Some(&name), &settings, &mut None, |_, _| ());
+            if let Some(r) = reports.into_iter().next()
+                && let Some(profile) = r.stats.profile
+            {
+                let outcome = match r.outcome {
+                    Outcome::Passed => "passed".to_string(),
+                    Outcome::Skipped(why) => format!("skipped: {why}"),
+                    Outcome::Failed(why) => format!("failed: {why}"),
+                };
+                side.counts = Some(Counts { test: name, outcome, profile });
+            }
+        }
+        Ok(side)
+    }
+}
+
+fn options(asked: &Asked) -> Options {
+    Options {
+        max_gprs: asked.max_gprs,
+        init_regs: asked.init_regs,
+        stage: asked.stage,
+        ..Options::at(asked.level)
+    }
+}
+
+fn language_name(language: Language) -> &'static str {
+    match language {
+        Language::Tgsi => "TGSI",
+        Language::Nir => "NIR",
+        Language::Ir => "IR",
+    }
+}
+
+fn pick(kernels: Vec<Kernel>, entry: Option<&str>) -> Result<Kernel, String> {
+    let all = kernels.iter().map(|k| format!("`{}`", k.name)).collect::<Vec<_>>().join(", ");
+    let only = kernels.len() == 1;
+    let named = |k: &Kernel| entry.is_some_and(|e| k.name == e);
+    let mut kernels = kernels;
+    match kernels.iter().position(named) {
+        Some(at) => Ok(kernels.swap_remove(at)),
+        None if only => Ok(kernels.swap_remove(0)),
+        None => Err(match entry {
+            Some(name) => format!("no kernel `{name}`; there are {all}"),
+            None => format!("say which kernel with -e: there are {all}"),
+        }),
+    }
+}
