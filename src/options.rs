@@ -70,8 +70,60 @@ pub struct Options {
     pub private_bytes: u32,
     /// What is to be known of a graphics stage besides its text.
     pub stage: StageOptions,
+    /// Memories whose accesses the program checks itself.
+    pub sanitize: Sanitize,
     /// What only people who debug the compiler want.
     pub debug: DebugOptions,
+}
+
+/// Memories whose accesses a compiled program checks itself ([`crate::driver::sanitizer`]). Displayed and parsed as names between
+/// commas: `shared,global,private`; `all` and `none`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Sanitize {
+    /// Shared memory of blocks.
+    pub shared: bool,
+    /// Storage buffers and global memory.
+    pub global: bool,
+    /// The memory of a thread.
+    pub private: bool,
+}
+
+impl Sanitize {
+    /// All memories.
+    pub const ALL: Sanitize = Sanitize { shared: true, global: true, private: true };
+
+    /// Whether nothing is checked.
+    pub fn is_none(self) -> bool {
+        self == Sanitize::default()
+    }
+}
+
+impl fmt::Display for Sanitize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(self.shared, "shared"), (self.global, "global"), (self.private, "private")];
+        let names: Vec<&str> = names.into_iter().filter(|n| n.0).map(|n| n.1).collect();
+        f.write_str(if names.is_empty() { "none" } else { "" })?;
+        f.write_str(&names.join(","))
+    }
+}
+
+impl std::str::FromStr for Sanitize {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Sanitize, String> {
+        let mut spaces = Sanitize::default();
+        for name in s.split(',') {
+            match name.trim() {
+                "shared" => spaces.shared = true,
+                "global" => spaces.global = true,
+                "private" => spaces.private = true,
+                "all" => spaces = Sanitize::ALL,
+                "none" => {}
+                other => return Err(format!("no memory `{other}`: shared, global, private, all, none")),
+            }
+        }
+        Ok(spaces)
+    }
 }
 
 impl Options {
@@ -93,6 +145,7 @@ impl Default for Options {
             pointer_align: 4,
             private_bytes: 0,
             stage: StageOptions::default(),
+            sanitize: Sanitize::default(),
             debug: DebugOptions::default(),
         }
     }

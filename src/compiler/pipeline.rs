@@ -14,6 +14,7 @@ use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
 use crate::driver::CONST_BANK_BYTES;
+use crate::driver::sanitizer::Sanitizer;
 use crate::image::{Shader, crs, layout};
 use crate::ir::{Op, Phase, Program, compact};
 use crate::opt::{Session, Stage};
@@ -29,11 +30,13 @@ pub(super) struct Compile<'a> {
     pub compiler: &'a Compiler,
     pub cancel: &'a Cancel,
     pub session: Session,
+    /// What the launch of the program must know if it checks itself.
+    sanitizer: Option<Box<Sanitizer>>,
 }
 
 impl<'a> Compile<'a> {
     pub fn new(compiler: &'a Compiler, cancel: &'a Cancel) -> Compile<'a> {
-        Compile { compiler, cancel, session: Session::new() }
+        Compile { compiler, cancel, session: Session::new(), sanitizer: None }
     }
 
     /// What the options ask to print.
@@ -54,7 +57,10 @@ impl<'a> Compile<'a> {
         self.verify(program, Phase::Front, "the front-end")?;
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
-        self.timed("lower", || lower::run(program, chip, abi, options))?;
+        if let Some(refused) = lower::sanitize::refuses(program, options.sanitize) {
+            return Err(Box::new(refused));
+        }
+        self.sanitizer = self.timed("lower", || lower::run(program, chip, abi, options))?;
         self.verify(program, Phase::Ssa, "lowering")?;
         self.passes(Stage::Ssa, program)?;
         self.timed("legalise", || {
@@ -146,6 +152,7 @@ impl<'a> Compile<'a> {
             block_size: program.block_size,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
+            sanitizer: self.sanitizer.take(),
             stage,
             code: section.words,
             lines: section.lines,

@@ -17,6 +17,7 @@ pub mod stage;
 
 use crate::chip::Chip;
 use crate::diag::Loc;
+use crate::driver::sanitizer::Sanitizer;
 pub use resources::{Access, ConstantBank, Resources, Use, Uses};
 
 use crate::isa::{fetch, sched_word};
@@ -58,6 +59,8 @@ pub struct Shader {
     pub input_bytes: u32,
     /// What it uses, and how.
     pub resources: Resources,
+    /// It checks its own accesses: what the driver provides for that, and how its report is read.
+    pub sanitizer: Option<Box<Sanitizer>>,
     /// What a graphics shader has besides; kernels have none.
     pub stage: Option<Box<stage::Graphics>>,
 }
@@ -66,6 +69,11 @@ impl Shader {
     /// Bytes of the code section.
     pub fn code_bytes(&self) -> u32 {
         self.code.len() as u32 * 8
+    }
+
+    /// Bytes of shared memory that a block of a launch is given, which adds so many: none if it lies elsewhere.
+    pub fn launch_shared(&self, added: u32) -> u32 {
+        if self.sanitizer.as_ref().is_some_and(|s| s.moved) { 0 } else { self.shared_bytes + added }
     }
 
     /// The count of registers that a launch is given.
@@ -97,6 +105,7 @@ impl Shader {
             block_size: kernel.block_size,
             input_bytes: kernel.param_bytes,
             resources: Resources::default(),
+            sanitizer: None,
             stage: None,
         }
     }

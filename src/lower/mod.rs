@@ -15,6 +15,7 @@ pub mod int_div;
 pub mod lanes;
 pub mod legalise;
 pub mod library;
+pub mod sanitize;
 pub mod split;
 pub mod stage;
 pub mod surfaces;
@@ -27,7 +28,9 @@ use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use crate::options::Options;
+use crate::driver::sanitizer::Sanitizer;
 use library::Library;
+use sanitize::Checks;
 
 /// The steps, in their order.
 #[derive(Clone, Copy)]
@@ -148,18 +151,30 @@ impl Steps {
     }
 }
 
-/// From phase `Front` to phase `Ssa`.
-pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
-    lower(p, chip, abi, options, Step::ALL);
+/// From phase `Front` to phase `Ssa`. What the launch of a program must know that checks itself.
+pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) -> Option<Box<Sanitizer>> {
+    lower(p, chip, abi, options, Step::ALL)
 }
 
-fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Step]) {
+fn lower(
+    p: &mut Program,
+    chip: Chip,
+    abi: &Abi,
+    options: &Options,
+    steps: &[Step],
+) -> Option<Box<Sanitizer>> {
     let block_size = p.block_size;
     let interface = p.interface.clone();
     let fragment = p.stage() == crate::ir::Stage::Fragment;
     let launch = Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
+    let spaces = options.sanitize;
+    let mut checks = (!spaces.is_none()).then(|| Checks::new(p, chip, abi, spaces, launch));
     for f in p.funcs.values_mut() {
+        // Before all that would hide what an access is.
+        if let Some(checks) = &mut checks {
+            checks.run(f, &mut library);
+        }
         let mut needed = Steps::needed(f);
         for &step in steps {
             if !needed.has(step) {
@@ -187,11 +202,16 @@ fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Ste
             };
             f.insts.values().skip(made).for_each(|inst| needed.add(inst));
         }
+        if checks.is_some() {
+            sanitize::sites::run(f);
+        }
     }
     for mut f in library.routines() {
         int64::run(&mut f, chip);
         p.funcs.push(f);
     }
+    let kernel = &p.funcs[p.entry].name;
+    checks.map(|c| Box::new(c.into_sanitizer(kernel)))
 }
 
 #[cfg(test)]
