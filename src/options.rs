@@ -77,7 +77,7 @@ pub struct Options {
 }
 
 /// Memories whose accesses a compiled program checks itself ([`crate::driver::sanitizer`]). Displayed and parsed as names between
-/// commas: `shared,global,private`; `all` and `none`.
+/// commas: `shared,global,private,zones`; `all` (the first three) and `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Sanitize {
     /// Shared memory of blocks.
@@ -86,13 +86,21 @@ pub struct Sanitize {
     pub global: bool,
     /// The memory of a thread.
     pub private: bool,
+    /// Nothing is checked, but variables in shared memory lie apart as `shared` has them, and the shader says where: for who
+    /// watches the program from outside, as the emulator does.
+    pub zones: bool,
 }
 
 impl Sanitize {
     /// All memories.
-    pub const ALL: Sanitize = Sanitize { shared: true, global: true, private: true };
+    pub const ALL: Sanitize = Sanitize { shared: true, global: true, private: true, zones: false };
 
-    /// Whether nothing is checked.
+    /// Whether variables in shared memory lie apart.
+    pub fn has_zones(self) -> bool {
+        self.shared || self.zones
+    }
+
+    /// Whether the program is as ever.
     pub fn is_none(self) -> bool {
         self == Sanitize::default()
     }
@@ -100,7 +108,12 @@ impl Sanitize {
 
 impl fmt::Display for Sanitize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [(self.shared, "shared"), (self.global, "global"), (self.private, "private")];
+        let names = [
+            (self.shared, "shared"),
+            (self.global, "global"),
+            (self.private, "private"),
+            (self.zones, "zones"),
+        ];
         let names: Vec<&str> = names.into_iter().filter(|n| n.0).map(|n| n.1).collect();
         f.write_str(if names.is_empty() { "none" } else { "" })?;
         f.write_str(&names.join(","))
@@ -117,9 +130,10 @@ impl std::str::FromStr for Sanitize {
                 "shared" => spaces.shared = true,
                 "global" => spaces.global = true,
                 "private" => spaces.private = true,
-                "all" => spaces = Sanitize::ALL,
+                "all" => spaces = Sanitize { zones: spaces.zones, ..Sanitize::ALL },
+                "zones" => spaces.zones = true,
                 "none" => {}
-                other => return Err(format!("no memory `{other}`: shared, global, private, all, none")),
+                other => return Err(format!("no memory `{other}`: shared, global, private, zones, all, none")),
             }
         }
         Ok(spaces)

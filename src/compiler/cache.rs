@@ -151,8 +151,8 @@ impl Hash {
             sanitize,
             debug,
         } = options;
-        let Sanitize { shared, global, private } = sanitize;
-        [shared, global, private].into_iter().for_each(|&flag| self.number(flag.into()));
+        let Sanitize { shared, global, private, zones } = sanitize;
+        [shared, global, private, zones].into_iter().for_each(|&flag| self.number(flag.into()));
         // What is only printed does not matter.
         let DebugOptions {
             passes,

@@ -18,7 +18,7 @@ use crate::driver::sanitizer::Sanitizer;
 use crate::image::{Shader, crs, layout};
 use crate::ir::{Op, Phase, Program, compact};
 use crate::opt::{Session, Stage};
-use crate::options::OptLevel;
+use crate::options::{OptLevel, Sanitize};
 use crate::sched::{check, order, texbar};
 use crate::{emit, lower, ra, verify};
 use std::time::Instant;
@@ -53,7 +53,7 @@ impl<'a> Compile<'a> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         let abi = self.compiler.abi_of(program.stage());
         program.block_size = program.block_size.or(options.block_size);
-        check_limits(program, chip)?;
+        check_limits(program, chip, options.sanitize)?;
         self.verify(program, Phase::Front, "the front-end")?;
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
@@ -196,11 +196,12 @@ fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
 }
 
 /// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
-fn check_limits(program: &Program, chip: Chip) -> Result<()> {
+fn check_limits(program: &Program, chip: Chip, sanitize: Sanitize) -> Result<()> {
     if let Some(size) = program.block_size {
         chip.check_block(size).map_err(unsupported)?;
     }
-    chip.check_shared(program.shared_bytes.into()).map_err(unsupported)?;
+    let zones = if sanitize.shared { program.red_zone_bytes } else { 0 };
+    chip.check_shared(program.shared_bytes.saturating_sub(zones).into()).map_err(unsupported)?;
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     chip.check_local(own.max(program.private_bytes)).map_err(unsupported)?;
     if program.input_bytes > CONST_BANK_BYTES {

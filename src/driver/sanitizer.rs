@@ -165,6 +165,10 @@ pub struct Sanitizer {
     pub shared_bytes: u32,
     /// First byte and bytes of variables in shared memory.
     pub variables: Vec<(u32, u32)>,
+    /// Variables lie apart, also those that a launch adds.
+    pub zones: bool,
+    /// Bytes of shared memory between them.
+    pub red_zone_bytes: u32,
 }
 
 impl Sanitizer {
@@ -220,7 +224,7 @@ impl Sanitizer {
         global: &[(u64, u64)],
         place: &mut dyn FnMut(&[u8], u64) -> Result<u64, String>,
     ) -> Result<Words, String> {
-        let shared_bytes = self.shared_bytes + shared_added;
+        let shared_bytes = self.shared_bytes.saturating_add(shared_added);
         let region = self.region_bytes(grid, shared_bytes)?;
         let report = place(&[], self.report_bytes(RECORDS))?;
         let mut table = |bytes: Vec<u8>| -> Result<(u64, u32), String> {

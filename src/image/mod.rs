@@ -15,7 +15,7 @@ pub mod raw;
 mod resources;
 pub mod stage;
 
-use crate::chip::Chip;
+use crate::chip::{Chip, LimitError};
 use crate::diag::Loc;
 use crate::driver::sanitizer::Sanitizer;
 pub use resources::{Access, ConstantBank, Resources, Use, Uses};
@@ -73,7 +73,23 @@ impl Shader {
 
     /// Bytes of shared memory that a block of a launch is given, which adds so many: none if it lies elsewhere.
     pub fn launch_shared(&self, added: u32) -> u32 {
-        if self.sanitizer.as_ref().is_some_and(|s| s.moved) { 0 } else { self.shared_bytes + added }
+        if self.sanitizer.as_ref().is_some_and(|s| s.moved) {
+            0
+        } else {
+            self.shared_bytes.saturating_add(added)
+        }
+    }
+
+    /// Whether a launch can add so many bytes of shared memory to the kernel's own: all of it, in bytes. Red zones do not count if shared memory
+    /// lies elsewhere.
+    ///
+    /// # Errors
+    /// The chip does not have as much.
+    pub fn check_shared(&self, added: u64) -> Result<u32, LimitError> {
+        let all = u64::from(self.shared_bytes) + added;
+        let zones = self.sanitizer.as_ref().filter(|s| s.moved).map_or(0, |s| s.red_zone_bytes);
+        self.chip.check_shared(all.saturating_sub(zones.into()))?;
+        Ok(u32::try_from(all).unwrap_or(u32::MAX))
     }
 
     /// The count of registers that a launch is given.

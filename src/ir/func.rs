@@ -369,6 +369,8 @@ pub struct Program {
     pub interface: Option<Box<Interface>>,
     /// Variables, where their memory is sanitized.
     pub extents: Vec<Extent>,
+    /// Bytes of the shared memory that keep variables apart: they are moved with it to where there is no limit.
+    pub red_zone_bytes: u32,
     /// Pointers to shared memory come from outside: a launch adds variables to those that are declared.
     pub shared_pointers: bool,
 }
@@ -392,6 +394,7 @@ impl Program {
             private_bytes: 0,
             interface: None,
             extents: Vec::new(),
+            red_zone_bytes: 0,
             shared_pointers: false,
         }
     }

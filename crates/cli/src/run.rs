@@ -77,7 +77,8 @@ pub struct How {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     pub max_faults: u32,
     /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
-    /// commas. What they report is told as `--check memcheck` tells it; see `compile --help`
+    /// commas. What they report is told as `--check memcheck` tells it; see `compile --help`. With `zones`, nothing is checked, but
+    /// variables in shared memory lie apart and memcheck finds accesses between them
     #[arg(long, default_value = "none", value_name = "MEMORIES")]
     pub sanitize: Sanitize,
     /// Warp instructions that one launch may execute

@@ -81,6 +81,7 @@ pub struct Checks<'a> {
     shared_pointers: bool,
     shared_bytes: u32,
     private_bytes: u32,
+    red_zone_bytes: u32,
     sites: Vec<Site>,
     linked: [Option<FuncId>; routines::COUNT],
 }
@@ -125,6 +126,7 @@ impl<'a> Checks<'a> {
             shared_pointers: p.shared_pointers,
             shared_bytes: p.shared_bytes,
             private_bytes: own.max(p.private_bytes),
+            red_zone_bytes: p.red_zone_bytes,
             sites: Vec::new(),
             linked: [None; routines::COUNT],
         }
@@ -137,8 +139,10 @@ impl<'a> Checks<'a> {
             kernel: kernel.into(),
             sites: self.sites,
             moved: self.spaces.shared,
+            zones: self.spaces.has_zones(),
             shared_bytes: self.shared_bytes,
             variables: shared.map(|e| (e.start, e.bytes)).collect(),
+            red_zone_bytes: self.red_zone_bytes,
         }
     }
 

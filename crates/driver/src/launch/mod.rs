@@ -208,8 +208,7 @@ impl Context {
         let shader = &launch.kernel.shader;
         let refused = |e: nvir::chip::LimitError| Error::Invalid(e.to_string());
         self.chip.check_launch(grid, launch.block, shader.launch_gprs()).map_err(refused)?;
-        let shared = u64::from(shader.shared_bytes) + u64::from(launch.shared_bytes);
-        self.chip.check_shared(shared).map_err(refused)?;
+        shader.check_shared(launch.shared_bytes.into()).map_err(refused)?;
         if let Some(size) = shader.block_size
             && size.iter().product::<u32>() < launch.block.iter().product()
         {

@@ -106,6 +106,7 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
     let shared = module.extents.iter().filter(|e| e.space == ir::Space::Shared).count();
     program.shared_pointers = shader.stage == super::names::Stage::Kernel || shared > 1;
     program.extents = module.extents;
+    program.red_zone_bytes = module.zones;
     let interface = module.stages.interface;
     if interface.stage.is_graphics() {
         program.interface = Some(Box::new(interface));
@@ -190,6 +191,8 @@ struct Module<'a> {
     /// Variables of sanitized memory, and their numbers ([`ir::MemRef::var`]) by space and first byte.
     extents: Vec<ir::Extent>,
     extents_at: FxHashMap<(ir::Space, u32), u16>,
+    /// Bytes of shared memory that no variable has.
+    zones: u32,
 }
 
 impl<'a> Module<'a> {
@@ -222,6 +225,7 @@ impl<'a> Module<'a> {
             constants: variable::Constants::default(),
             extents: Vec::new(),
             extents_at: FxHashMap::default(),
+            zones: 0,
         };
         if let Some((start, _)) = scratch {
             module.extent(ir::Space::Local, start, shader.scratch_size);
@@ -236,7 +240,7 @@ impl<'a> Module<'a> {
     /// Notes where a variable lies, if its memory is sanitized.
     fn extent(&mut self, space: ir::Space, start: u32, bytes: u32) {
         let sanitize = self.request.sanitize;
-        let wanted = if space == ir::Space::Shared { sanitize.shared } else { sanitize.private };
+        let wanted = if space == ir::Space::Shared { sanitize.has_zones() } else { sanitize.private };
         if !wanted || self.extents.len() >= usize::from(u16::MAX) {
             return;
         }
@@ -251,8 +255,9 @@ impl<'a> Module<'a> {
 
     /// Room behind what has been placed in shared memory, where that is sanitized.
     fn red_zone(&mut self) {
-        if self.request.sanitize.shared {
+        if self.request.sanitize.has_zones() {
             self.shared_bytes = self.shared_bytes.saturating_add(RED_ZONE);
+            self.zones += RED_ZONE;
         }
     }
 

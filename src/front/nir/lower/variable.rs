@@ -119,7 +119,7 @@ impl<'a> Lower<'a, '_> {
             self.not_here("shared memory");
         }
         let at = self.module.shared_bytes.next_multiple_of(layout.align.max(16));
-        match at.checked_add(layout.size).filter(|&end| end <= 48 << 10) {
+        match at.checked_add(layout.size).filter(|&end| end - self.module.zones <= 48 << 10) {
             Some(end) => {
                 self.module.shared_bytes = end;
                 self.module.extent(Space::Shared, at, layout.size);
