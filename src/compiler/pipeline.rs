@@ -60,7 +60,11 @@ impl<'a> Compile<'a> {
         if let Some(refused) = lower::sanitize::refuses(program, options.sanitize) {
             return Err(Box::new(refused));
         }
-        self.sanitizer = self.timed("lower", || lower::run(program, chip, abi, options))?;
+        let mut remarks = Vec::new();
+        self.sanitizer = self.timed("lower", || lower::run(program, chip, abi, options, &mut remarks))?;
+        if options.debug.remarks {
+            self.session.remarks.append(&mut remarks);
+        }
         self.verify(program, Phase::Ssa, "lowering")?;
         self.passes(Stage::Ssa, program)?;
         self.timed("legalise", || {

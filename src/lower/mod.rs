@@ -28,6 +28,7 @@ use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use crate::options::Options;
+use crate::remark::Remark;
 use crate::driver::sanitizer::Sanitizer;
 use library::Library;
 use sanitize::Checks;
@@ -152,17 +153,25 @@ impl Steps {
 }
 
 /// From phase `Front` to phase `Ssa`. What the launch of a program must know that checks itself.
-pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) -> Option<Box<Sanitizer>> {
-    lower(p, chip, abi, options, Step::ALL)
-}
-
-fn lower(
+pub fn run(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,
     options: &Options,
-    steps: &[Step],
+    remarks: &mut Vec<Remark>,
 ) -> Option<Box<Sanitizer>> {
+    let mut checks = lower(p, chip, abi, options, Step::ALL)?;
+    remarks.append(&mut checks.remarks);
+    Some(Box::new(checks.into_sanitizer(&p.funcs[p.entry].name)))
+}
+
+fn lower<'a>(
+    p: &mut Program,
+    chip: Chip,
+    abi: &'a Abi,
+    options: &Options,
+    steps: &[Step],
+) -> Option<Checks<'a>> {
     let block_size = p.block_size;
     let interface = p.interface.clone();
     let fragment = p.stage() == crate::ir::Stage::Fragment;
@@ -210,8 +219,7 @@ fn lower(
         int64::run(&mut f, chip);
         p.funcs.push(f);
     }
-    let kernel = &p.funcs[p.entry].name;
-    checks.map(|c| Box::new(c.into_sanitizer(kernel)))
+    checks
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ use crate::driver::{Abi, sanitizer};
 use crate::ir::build::Builder;
 use crate::ir::*;
 use crate::options::Sanitize;
+use crate::remark::Remark;
 use rustc_hash::FxHashMap;
 
 /// Accesses of so many bytes are checked together at most.
@@ -83,6 +84,8 @@ pub struct Checks<'a> {
     private_bytes: u32,
     red_zone_bytes: u32,
     sites: Vec<Site>,
+    /// Checks that find less than they might.
+    pub remarks: Vec<Remark>,
     linked: [Option<FuncId>; routines::COUNT],
 }
 
@@ -128,6 +131,7 @@ impl<'a> Checks<'a> {
             private_bytes: own.max(p.private_bytes),
             red_zone_bytes: p.red_zone_bytes,
             sites: Vec::new(),
+            remarks: Vec::new(),
             linked: [None; routines::COUNT],
         }
     }
@@ -324,6 +328,11 @@ impl<'a> Checks<'a> {
             Some(e) => (e.start, e.bytes),
             None => (0, if shared { self.shared_bytes } else { self.private_bytes }),
         };
+        if extent.is_none() && !(shared && self.shared_pointers) && self.extents.iter().any(|e| e.space == m.space) {
+            let what = if shared { "shared" } else { "private" };
+            let message = format!("checked against all {what} memory: the variable is not known");
+            self.remarks.push(Remark { loc: first.loc, pass: "sanitize", message });
+        }
         // From the beginning of the variable, or of the memory.
         let offset = (m.offset as u32).wrapping_sub(start);
         let most = m.base32().map_or(0, |v| known.of(v).max);
