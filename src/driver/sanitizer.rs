@@ -9,8 +9,9 @@
 //!
 //! ```text
 //! report    0  u32  failed checks of all threads
-//!           16 u32  the same of each site
-//!           .. 32 bytes each, the first that failed: site, address low, address high, block x y z, thread x | y << 16, thread z
+//!           16 u32  the same of each check
+//!           .. 32 bytes of each check, about its first failure: how many failures of all checks came before it, address low,
+//!              address high, block x y z, thread x | y << 16, thread z
 //! ranges    16 bytes each, ascending: first address, end (64 bits each)
 //! ```
 //!
@@ -19,12 +20,9 @@
 use crate::diag::Loc;
 use std::fmt;
 
-/// Failed checks that have a record each if the driver does not choose another number.
-pub const RECORDS: u32 = 64;
-
-/// Bytes of the report before the counts of sites, and of a record.
+/// Bytes of the report before the counts of checks.
 pub const HEADER_BYTES: u32 = 16;
-/// Bytes of a record.
+/// Bytes of the record of a check.
 pub const RECORD_BYTES: u32 = 32;
 
 /// Bytes that nothing uses behind a variable in shared memory, where red zones are asked for.
@@ -43,8 +41,6 @@ pub struct Words {
     pub report: u64,
     /// Address of its records: [`Sanitizer::records_at`] bytes behind.
     pub records: u64,
-    /// Records that have room.
-    pub capacity: u32,
     /// Address and entries of the table of global memory.
     pub global: (u64, u32),
     /// The same of variables in shared memory, whose addresses are offsets.
@@ -66,17 +62,15 @@ impl Words {
     pub const GLOBAL: u16 = 16;
     /// Of [`Words::variables`]: address, entries.
     pub const VARIABLES: u16 = 28;
-    /// Of [`Words::capacity`].
-    pub const CAPACITY: u16 = 40;
     /// Of [`Words::shared_bytes`].
-    pub const SHARED_BYTES: u16 = 44;
+    pub const SHARED_BYTES: u16 = 40;
     /// Of [`Words::region`].
-    pub const REGION: u16 = 48;
+    pub const REGION: u16 = 44;
     /// Of [`Words::stride`].
-    pub const STRIDE: u16 = 56;
+    pub const STRIDE: u16 = 52;
 
     /// The words in their order.
-    pub fn words(&self) -> [u32; 15] {
+    pub fn words(&self) -> [u32; 14] {
         let [low, high] = [|a: u64| a as u32, |a: u64| (a >> 32) as u32];
         [
             low(self.report),
@@ -89,7 +83,6 @@ impl Words {
             low(self.variables.0),
             high(self.variables.0),
             self.variables.1,
-            self.capacity,
             self.shared_bytes,
             low(self.region),
             high(self.region),
@@ -178,8 +171,8 @@ impl Sanitizer {
     }
 
     /// Bytes of the report.
-    pub fn report_bytes(&self, records: u32) -> u64 {
-        self.records_at() + u64::from(RECORD_BYTES) * u64::from(records)
+    pub fn report_bytes(&self) -> u64 {
+        self.records_at() + u64::from(RECORD_BYTES) * self.sites.len() as u64
     }
 
     /// Bytes from one block's shared memory to the next's, for blocks with so many bytes.
@@ -226,7 +219,7 @@ impl Sanitizer {
     ) -> Result<Words, String> {
         let shared_bytes = self.shared_bytes.saturating_add(shared_added);
         let region = self.region_bytes(grid, shared_bytes)?;
-        let report = place(&[], self.report_bytes(RECORDS))?;
+        let report = place(&[], self.report_bytes())?;
         let mut table = |bytes: Vec<u8>| -> Result<(u64, u32), String> {
             Ok((place(&bytes, bytes.len().max(16) as u64)?, bytes.len() as u32 / 16))
         };
@@ -234,7 +227,6 @@ impl Sanitizer {
         Ok(Words {
             report,
             records: report + self.records_at(),
-            capacity: RECORDS,
             global,
             variables,
             shared_bytes,
@@ -257,50 +249,43 @@ impl Sanitizer {
         }
     }
 
-    /// What a launch has found: one finding a site, the earliest record first, then sites that have no record.
-    /// `buffers` are the sizes of storage buffers by number, `shared_bytes` those of a block, `added` the variables that the
-    /// launch has added to shared memory. A report that is too short has no records.
+    /// What a launch has found: a finding for each check that has failed, in the order of their first failures.
     pub fn findings(&self, report: &[u8], launch: &Facts<'_>) -> Vec<Finding> {
         let word = |at: usize| {
             report.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
         };
-        if word(0) == 0 {
-            return Vec::new();
-        }
-        let mut found: Vec<Finding> = Vec::new();
-        let mut place: Vec<Option<usize>> = vec![None; self.sites.len()];
-        let records = report.get(self.records_at() as usize..).unwrap_or(&[]);
-        for n in 0..(records.len() / RECORD_BYTES as usize).min(word(0) as usize) {
-            let at = self.records_at() as usize + n * RECORD_BYTES as usize;
-            let field = |k: usize| word(at + 4 * k);
-            let number = field(0) as usize;
-            let Some(site) = self.sites.get(number) else { continue };
-            if place[number].is_some() {
+        let mut found: Vec<(u32, Finding)> = Vec::new();
+        for (number, site) in self.sites.iter().enumerate() {
+            let times = word(HEADER_BYTES as usize + 4 * number);
+            if times == 0 {
                 continue;
             }
+            let at = self.records_at() as usize + number * RECORD_BYTES as usize;
+            let field = |k: usize| word(at + 4 * k);
             let address = u64::from(field(1)) | u64::from(field(2)) << 32;
+            let block = [field(3), field(4), field(5)];
             let thread = [field(6) & 0xffff, field(6) >> 16, field(7)];
-            place[number] = Some(found.len());
-            let times = word(HEADER_BYTES as usize + 4 * number);
-            found.push(self.finding(site, times, address, launch).at([field(3), field(4), field(5)], thread));
+            found.push((field(0), self.finding(site, times, address, (block, thread), launch)));
         }
-        for (number, site) in self.sites.iter().enumerate().filter(|(n, _)| place[*n].is_none()) {
-            let times = word(HEADER_BYTES as usize + 4 * number);
-            if times != 0 {
-                found.push(self.finding(site, times, 0, launch));
-            }
-        }
-        found
+        found.sort_by_key(|f| f.0);
+        found.into_iter().map(|f| f.1).collect()
     }
 
-    fn finding(&self, site: &Site, times: u32, address: u64, launch: &Facts<'_>) -> Finding {
+    fn finding(
+        &self,
+        site: &Site,
+        times: u32,
+        address: u64,
+        place: ([u32; 3], [u32; 3]),
+        launch: &Facts<'_>,
+    ) -> Finding {
         let mut f = Finding {
             kind: Kind::OutOfBounds,
             kernel: self.kernel.clone(),
             site: site.clone(),
             address,
             region: String::new(),
-            place: None,
+            place,
             times,
         };
         let (kind, region) = match site.memory {
@@ -372,21 +357,17 @@ pub struct Finding {
     pub kernel: String,
     /// Which check.
     pub site: Site,
-    /// Of the first byte: of shared and private memory and of storage buffers, the offset there. 0 if there was no room for a record.
+    /// Of the first byte: of shared and private memory and of storage buffers, the offset there.
     pub address: u64,
     /// The memory, in words.
     region: String,
-    /// Block and thread; none: there was no room for a record.
-    pub place: Option<([u32; 3], [u32; 3])>,
-    /// Threads and rounds.
+    /// Block and thread of the first failure.
+    pub place: ([u32; 3], [u32; 3]),
+    /// Threads and rounds in which it failed.
     pub times: u32,
 }
 
 impl Finding {
-    fn at(self, block: [u32; 3], thread: [u32; 3]) -> Finding {
-        Finding { place: Some((block, thread)), ..self }
-    }
-
     /// Whether valid programs do it: storage buffers are robust (reads give 0, writes are dropped), and compilers
     /// read private memory before they test the index.
     pub fn is_note(&self) -> bool {
@@ -405,19 +386,15 @@ impl Finding {
             Access::Atomic => "atomic",
         };
         let (bytes, at) = (self.site.bytes, self.address);
-        match self.place {
-            Some(_) => format!("{access} of {bytes} bytes at {at:#x}, {}", self.region),
-            None => format!("{access} of {bytes} bytes"),
-        }
+        format!("{access} of {bytes} bytes at {at:#x}, {}", self.region)
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "out_of_bounds: {} (kernel {}", self.detail(), self.kernel)?;
-        if let Some(([bx, by, bz], [tx, ty, tz])) = self.place {
-            write!(f, ", block ({bx},{by},{bz}) thread ({tx},{ty},{tz})")?;
-        }
+        let ([bx, by, bz], [tx, ty, tz]) = self.place;
+        write!(f, "out_of_bounds: {} (kernel {}, ", self.detail(), self.kernel)?;
+        write!(f, "block ({bx},{by},{bz}) thread ({tx},{ty},{tz})")?;
         if let Some(line) = &self.site.line {
             write!(f, " [{line}]")?;
         }

@@ -55,11 +55,12 @@ len = 64
 /// Kind, block and thread, and the line of the source in a fault's text.
 fn place(text: &str) -> (String, String, String) {
     let cut = |from: &str, to: &str| -> String {
+        // Operands of instructions have brackets, too.
         let at = text.find(from).unwrap_or_else(|| panic!("no `{from}` in {text}"));
         let rest = &text[at..];
         rest[..rest.find(to).unwrap_or_else(|| panic!("no `{to}` in {text}"))].to_string()
     };
-    (cut("", ":"), cut("block (", " at "), cut(" [", "])"))
+    (cut("", ":"), cut("block (", " at "), cut(" [k.", "])"))
 }
 
 /// The emulator's check of the plain program and the program that checks itself stop at the same line in the same thread.
@@ -148,7 +149,7 @@ END
 }
 
 #[test]
-fn faults_beyond_the_records_are_counted() {
+fn the_first_failure_of_a_check_is_recorded_and_all_are_counted() {
     let text = tgsi(
         "MOV TEMP[0].z, IMM[0].zzzz
 BGNLOOP
@@ -166,9 +167,10 @@ END
         settings.faults = 2;
         let r = only("k.tgsi", &text, LAUNCH, chip, &settings);
         let faults: Vec<String> = r.stats.faults.iter().map(|n| n.to_string()).collect();
-        // 64 rounds of 32 threads in two blocks; the other store has no record any more.
+        // 64 rounds of 32 threads in two blocks.
         assert_eq!(faults.len(), 2, "{faults:#?}");
         assert!(faults[0].contains("write of 4 bytes at 0xfffffffc, outside shared memory of 64 bytes"), "{faults:#?}");
+        assert!(faults[1].contains("at 0x40,") && faults[1].contains("thread (0,0,0)"), "{faults:#?}");
         assert!(faults[0].ends_with("; 4096 times") && faults[1].ends_with("; 64 times"), "{faults:#?}");
     }
 }

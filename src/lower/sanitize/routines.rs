@@ -9,7 +9,7 @@ use crate::ir::*;
 /// What there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routine {
-    /// (site, address): counts, and records if there is room.
+    /// (site, address): counts, and records the first time.
     Report,
     /// (site, address, number of the buffer).
     ReportOf,
@@ -105,7 +105,7 @@ fn global(base: [ValueId; 2], align: u32) -> MemRef {
     MemRef::new(Space::Global).with_base(&base).with_align(Align::multiple_of(align))
 }
 
-/// Counts a failed check, and records it if there is room. The builder stands behind it then.
+/// Counts a failed check, and records it if it is the first time. The builder stands behind it then.
 fn report(b: &mut Builder<'_>, abi: &Abi, site: ValueId, at: [ValueId; 2]) {
     let base = address(b, abi, Words::REPORT);
     let n = b.atom(AtomOp::Add, Type::U32, global(base, 4), &[Src::imm(1)])[0];
@@ -113,21 +113,21 @@ fn report(b: &mut Builder<'_>, abi: &Abi, site: ValueId, at: [ValueId; 2]) {
     let count = beyond(b, base, count);
     let mut of_site = global(count, 4);
     of_site.offset = HEADER_BYTES as i32;
-    b.atom(AtomOp::Add, Type::U32, of_site, &[Src::imm(1)]);
-    let room = b.setp(Cond::Lt, Type::U32, n, word(abi, Words::CAPACITY));
+    let before = b.atom(AtomOp::Add, Type::U32, of_site, &[Src::imm(1)])[0];
+    let first = b.setp(Cond::Eq, Type::U32, before, 0u32);
     let [record, join] = [(); 2].map(|()| b.func.new_block());
     let header = b.block;
-    b.branch(room, record, join);
+    b.branch(first, record, join);
     b.func.blocks[header].merge = Merge::If { join };
     b.block = record;
     let records = address(b, abi, Words::RECORDS);
-    let offset = b.mul(Type::U32, n, RECORD_BYTES);
+    let offset = b.op2(Op::Shl, Type::U32, site, RECORD_BYTES.trailing_zeros());
     let to = beyond(b, records, offset);
     let place = [Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ, Sv::TidX, Sv::TidY, Sv::TidZ].map(|sv| b.sv(sv));
     let [bx, by, bz, tx, ty, tz] = place;
     let high = b.op2(Op::Shl, Type::U32, ty, 16u32);
     let xy = b.op2(Op::Or, Type::U32, tx, high);
-    b.st(Type::B128, global(to, 16), Src::tuple(&[site, at[0], at[1], bx]));
+    b.st(Type::B128, global(to, 16), Src::tuple(&[n, at[0], at[1], bx]));
     let mut second = global(to, 16);
     second.offset = 16;
     b.st(Type::B128, second, Src::tuple(&[by, bz, xy, tz]));
