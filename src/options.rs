@@ -133,7 +133,9 @@ impl std::str::FromStr for Sanitize {
                 "all" => spaces = Sanitize { zones: spaces.zones, ..Sanitize::ALL },
                 "zones" => spaces.zones = true,
                 "none" => {}
-                other => return Err(format!("no memory `{other}`: shared, global, private, zones, all, none")),
+                other => {
+                    return Err(format!("no memory `{other}`: shared, global, private, zones, all, none"));
+                }
             }
         }
         Ok(spaces)

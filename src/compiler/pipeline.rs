@@ -86,11 +86,13 @@ impl<'a> Compile<'a> {
         // No block has to fit where there are none.
         let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
         let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
+        let moved = self.sanitizer.as_ref().is_some_and(|s| s.moved);
+        let shared = if moved { 0 } else { program.shared_bytes };
         let target = ra::Target {
             chip,
             gpr_limit: limit,
             fewest: program.stage().is_graphics(),
-            most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
+            most_warps: chip.resident_warps_of_blocks(threads, shared),
             verify: options.debug.verify_each,
             through_memory: options.debug.through_memory,
         };

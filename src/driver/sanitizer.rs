@@ -93,7 +93,8 @@ impl Words {
 
 /// The bytes of a table of ranges (first address, bytes): sorted, without the empty ones; what overlaps is one.
 pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
-    let mut all: Vec<[u64; 2]> = all.iter().map(|&(start, size)| [start, start.saturating_add(size)]).collect();
+    let mut all: Vec<[u64; 2]> =
+        all.iter().map(|&(start, size)| [start, start.saturating_add(size)]).collect();
     all.retain(|[start, end]| start < end);
     all.sort_unstable();
     all.dedup_by(|next, last| {
@@ -251,9 +252,8 @@ impl Sanitizer {
 
     /// What a launch has found: a finding for each check that has failed, in the order of their first failures.
     pub fn findings(&self, report: &[u8], launch: &Facts<'_>) -> Vec<Finding> {
-        let word = |at: usize| {
-            report.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-        };
+        let word =
+            |at: usize| report.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         let mut found: Vec<(u32, Finding)> = Vec::new();
         for (number, site) in self.sites.iter().enumerate() {
             let times = word(HEADER_BYTES as usize + 4 * number);
@@ -290,7 +290,9 @@ impl Sanitizer {
         };
         let (kind, region) = match site.memory {
             Memory::Global => (Kind::OutOfBounds, "outside every buffer".to_string()),
-            Memory::Private => (Kind::OutOfBounds, outside("local memory", site.variable, launch.private_bytes)),
+            Memory::Private => {
+                (Kind::OutOfBounds, outside("local memory", site.variable, launch.private_bytes))
+            }
             Memory::Shared => {
                 f.address = address & 0xffff_ffff;
                 let (start, end) = (f.address, f.address + u64::from(site.bytes));
@@ -300,7 +302,9 @@ impl Sanitizer {
                 let hole = known.peek().is_some() && !known.any(|(from, to)| start < to && from < end);
                 match inside && hole {
                     true => (Kind::RedZone, "in a red zone of shared memory".to_string()),
-                    false => (Kind::OutOfBounds, outside("shared memory", site.variable, launch.shared_bytes)),
+                    false => {
+                        (Kind::OutOfBounds, outside("shared memory", site.variable, launch.shared_bytes))
+                    }
                 }
             }
             Memory::Buffer(number) => {

@@ -205,7 +205,9 @@ fn fast(
         |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
     match space {
         Space::Generic if !env.observed => one_buffer(env, st, a, mask, width).map(Fast::Global),
-        Space::Shared if st.shadow.is_none() && env.launch.shared_variables.is_empty() => inside(env.launch.shared_bytes).map(|_| Fast::Shared),
+        Space::Shared if st.shadow.is_none() && env.launch.shared_variables.is_empty() => {
+            inside(env.launch.shared_bytes).map(|_| Fast::Shared)
+        }
         Space::Local if w.undef.is_none() => inside(env.launch.local_bytes).map(|_| Fast::Local),
         _ => None,
     }

@@ -146,7 +146,7 @@ impl Shader {
     /// size, or the largest block that the chip launches by default).
     pub fn resident_warps(&self, threads: Option<u32>) -> u32 {
         let threads = threads.or(self.block_size.map(|size| size.iter().product()));
-        self.chip.occupancy(threads, self.launch_gprs(), self.shared_bytes)
+        self.chip.occupancy(threads, self.launch_gprs(), self.launch_shared(0))
     }
 
     /// The code section as it lies in memory.

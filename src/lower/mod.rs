@@ -26,10 +26,10 @@ pub mod textures;
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::driver::Abi;
+use crate::driver::sanitizer::Sanitizer;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use crate::options::Options;
 use crate::remark::Remark;
-use crate::driver::sanitizer::Sanitizer;
 use library::Library;
 use sanitize::Checks;
 

@@ -11,7 +11,8 @@ fn every_fixture_of_a_kernel_has_the_same_values_and_no_fault() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     for folder in ["tgsi", "nir-fixtures"] {
-        input::walk(&root.join(folder), &|f| input::ends_in(f, &["toml", "json"]), &mut files).expect("readable");
+        input::walk(&root.join(folder), &|f| input::ends_in(f, &["toml", "json"]), &mut files)
+            .expect("readable");
     }
     // Stages have no sanitizer.
     files.retain(|f| !f.components().any(|c| c.as_os_str() == "graphics"));

@@ -85,21 +85,86 @@ fn bad_accesses_of_tgsi_are_found_where_the_emulator_finds_them() {
     // The statement, and what stands around it.
     let cases: &[(&str, &str, &str, &str)] = &[
         ("shared write", "", "STORE MEMORY[0].x, TEMP[0].xxxx, SV[0].xxxx", ""),
-        ("shared read", "", "LOAD TEMP[2].x, MEMORY[0], TEMP[0].xxxx", "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n"),
-        ("shared atomic", "", "ATOMUADD TEMP[2].x, MEMORY[0], TEMP[0].xxxx, IMM[0].wwww", "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n"),
-        ("shared compare and swap", "", "ATOMCAS TEMP[2].x, MEMORY[0], TEMP[0].xxxx, IMM[0].wwww, IMM[0].xxxx", "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n"),
+        (
+            "shared read",
+            "",
+            "LOAD TEMP[2].x, MEMORY[0], TEMP[0].xxxx",
+            "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n",
+        ),
+        (
+            "shared atomic",
+            "",
+            "ATOMUADD TEMP[2].x, MEMORY[0], TEMP[0].xxxx, IMM[0].wwww",
+            "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n",
+        ),
+        (
+            "shared compare and swap",
+            "",
+            "ATOMCAS TEMP[2].x, MEMORY[0], TEMP[0].xxxx, IMM[0].wwww, IMM[0].xxxx",
+            "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n",
+        ),
         ("shared, a constant place", "", "STORE MEMORY[0].x, IMM[1].xxxx, SV[0].xxxx", ""),
         ("shared, the end of a vector", "", "STORE MEMORY[0].xyzw, IMM[1].yyyy, TEMP[0].xyxy", ""),
-        ("shared, below zero", "UADD TEMP[2].x, TEMP[0].xxxx, IMM[1].zzzz\n", "STORE MEMORY[0].x, TEMP[2].xxxx, SV[0].xxxx", ""),
-        ("global write", "UADD TEMP[1].x, TEMP[1].xxxx, TEMP[0].xxxx\n", "STORE MEMORY[1].x, TEMP[1].xxxx, SV[0].xxxx", ""),
-        ("global read", "UADD TEMP[1].x, TEMP[1].xxxx, TEMP[0].xxxx\n", "LOAD TEMP[2].x, MEMORY[1], TEMP[1].xxxx", "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n"),
-        ("global, below", "UADD TEMP[1].x, TEMP[1].xxxx, IMM[1].zzzz\n", "STORE MEMORY[1].x, TEMP[1].xxxx, SV[0].xxxx", ""),
-        ("global, below zero", "MOV TEMP[1].x, IMM[1].zzzz\n", "STORE MEMORY[1].x, TEMP[1].xxxx, SV[0].xxxx", ""),
-        ("global, the end of a vector", "UADD TEMP[1].x, TEMP[1].xxxx, IMM[1].yyyy\n", "STORE MEMORY[1].xyzw, TEMP[1].xxxx, TEMP[0].xyxy", ""),
-        ("global atomic", "UADD TEMP[1].x, TEMP[1].xxxx, TEMP[0].xxxx\n", "ATOMUADD TEMP[2].x, MEMORY[1], TEMP[1].xxxx, IMM[0].wwww", "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n"),
-        ("private write", "SHL TEMP[2].x, TEMP[0].xxxx, IMM[0].xxxx\n", "STORE MEMORY[2].x, TEMP[2].xxxx, SV[0].xxxx", "LOAD TEMP[2].x, MEMORY[2], IMM[0].zzzz\nSTORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n"),
-        ("in divergent flow", "USGE TEMP[2].x, TEMP[0].yyyy, IMM[1].wwww\nUIF TEMP[2].xxxx\nUADD TEMP[0].z, TEMP[0].xxxx, TEMP[0].xxxx\n", "STORE MEMORY[0].x, TEMP[0].zzzz, SV[0].xxxx", "ELSE\nSTORE MEMORY[0].x, TEMP[0].xxxx, SV[0].xxxx\nENDIF\n"),
-        ("in a loop", "MOV TEMP[0].z, IMM[0].zzzz\nBGNLOOP\nUSGE TEMP[2].x, TEMP[0].zzzz, TEMP[0].xxxx\nBREAKC TEMP[2].xxxx\n", "STORE MEMORY[0].x, TEMP[0].zzzz, SV[0].xxxx", "UADD TEMP[0].z, TEMP[0].zzzz, IMM[0].yyyy\nENDLOOP\n"),
+        (
+            "shared, below zero",
+            "UADD TEMP[2].x, TEMP[0].xxxx, IMM[1].zzzz\n",
+            "STORE MEMORY[0].x, TEMP[2].xxxx, SV[0].xxxx",
+            "",
+        ),
+        (
+            "global write",
+            "UADD TEMP[1].x, TEMP[1].xxxx, TEMP[0].xxxx\n",
+            "STORE MEMORY[1].x, TEMP[1].xxxx, SV[0].xxxx",
+            "",
+        ),
+        (
+            "global read",
+            "UADD TEMP[1].x, TEMP[1].xxxx, TEMP[0].xxxx\n",
+            "LOAD TEMP[2].x, MEMORY[1], TEMP[1].xxxx",
+            "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n",
+        ),
+        (
+            "global, below",
+            "UADD TEMP[1].x, TEMP[1].xxxx, IMM[1].zzzz\n",
+            "STORE MEMORY[1].x, TEMP[1].xxxx, SV[0].xxxx",
+            "",
+        ),
+        (
+            "global, below zero",
+            "MOV TEMP[1].x, IMM[1].zzzz\n",
+            "STORE MEMORY[1].x, TEMP[1].xxxx, SV[0].xxxx",
+            "",
+        ),
+        (
+            "global, the end of a vector",
+            "UADD TEMP[1].x, TEMP[1].xxxx, IMM[1].yyyy\n",
+            "STORE MEMORY[1].xyzw, TEMP[1].xxxx, TEMP[0].xyxy",
+            "",
+        ),
+        (
+            "global atomic",
+            "UADD TEMP[1].x, TEMP[1].xxxx, TEMP[0].xxxx\n",
+            "ATOMUADD TEMP[2].x, MEMORY[1], TEMP[1].xxxx, IMM[0].wwww",
+            "STORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n",
+        ),
+        (
+            "private write",
+            "SHL TEMP[2].x, TEMP[0].xxxx, IMM[0].xxxx\n",
+            "STORE MEMORY[2].x, TEMP[2].xxxx, SV[0].xxxx",
+            "LOAD TEMP[2].x, MEMORY[2], IMM[0].zzzz\nSTORE BUFFER[0].x, TEMP[0].xxxx, TEMP[2].xxxx\n",
+        ),
+        (
+            "in divergent flow",
+            "USGE TEMP[2].x, TEMP[0].yyyy, IMM[1].wwww\nUIF TEMP[2].xxxx\nUADD TEMP[0].z, TEMP[0].xxxx, TEMP[0].xxxx\n",
+            "STORE MEMORY[0].x, TEMP[0].zzzz, SV[0].xxxx",
+            "ELSE\nSTORE MEMORY[0].x, TEMP[0].xxxx, SV[0].xxxx\nENDIF\n",
+        ),
+        (
+            "in a loop",
+            "MOV TEMP[0].z, IMM[0].zzzz\nBGNLOOP\nUSGE TEMP[2].x, TEMP[0].zzzz, TEMP[0].xxxx\nBREAKC TEMP[2].xxxx\n",
+            "STORE MEMORY[0].x, TEMP[0].zzzz, SV[0].xxxx",
+            "UADD TEMP[0].z, TEMP[0].zzzz, IMM[0].yyyy\nENDLOOP\n",
+        ),
     ];
     for (name, before, statement, after) in cases {
         let text = tgsi(&format!("{before}{statement}\n{after}END\n"));
@@ -138,8 +203,14 @@ END
             let notes: Vec<String> = r.stats.notes.iter().map(|n| n.to_string()).collect();
             let has = |parts: &[&str]| notes.iter().any(|n| parts.iter().all(|p| n.contains(p)));
             assert_eq!(notes.len(), 3, "{chip} {way:?}: {notes:#?}");
-            assert!(has(&["write of 4 bytes at 0x0, of storage buffer 1, which is not bound", "; 32 times"]), "{notes:#?}");
-            assert!(has(&["read of 4 bytes at 0xfffffffc, outside storage buffer 0 of 32 bytes"]), "{notes:#?}");
+            assert!(
+                has(&["write of 4 bytes at 0x0, of storage buffer 1, which is not bound", "; 32 times"]),
+                "{notes:#?}"
+            );
+            assert!(
+                has(&["read of 4 bytes at 0xfffffffc, outside storage buffer 0 of 32 bytes"]),
+                "{notes:#?}"
+            );
             assert!(
                 has(&["write of 4 bytes at 0x20, outside storage buffer 0", "thread (8,0,0)", "; 24 times"]),
                 "{notes:#?}"
@@ -169,7 +240,10 @@ END
         let faults: Vec<String> = r.stats.faults.iter().map(|n| n.to_string()).collect();
         // 64 rounds of 32 threads in two blocks.
         assert_eq!(faults.len(), 2, "{faults:#?}");
-        assert!(faults[0].contains("write of 4 bytes at 0xfffffffc, outside shared memory of 64 bytes"), "{faults:#?}");
+        assert!(
+            faults[0].contains("write of 4 bytes at 0xfffffffc, outside shared memory of 64 bytes"),
+            "{faults:#?}"
+        );
         assert!(faults[1].contains("at 0x40,") && faults[1].contains("thread (0,0,0)"), "{faults:#?}");
         assert!(faults[0].ends_with("; 4096 times") && faults[1].ends_with("; 64 times"), "{faults:#?}");
     }
@@ -195,9 +269,11 @@ END
             settings.faults = 100;
             let mut seen = None;
             let path = std::path::Path::new("k.toml");
-            let fixture = nvir::fixture::format::Fixture::parse(path, &format!("source = \"k.tgsi\"\n{toml}"));
+            let fixture =
+                nvir::fixture::format::Fixture::parse(path, &format!("source = \"k.tgsi\"\n{toml}"));
             let loaded =
-                nvir::fixture::run::Loaded::new(path, fixture.expect("a fixture"), text.clone().into_bytes()).expect("loads");
+                nvir::fixture::run::Loaded::new(path, fixture.expect("a fixture"), text.clone().into_bytes())
+                    .expect("loads");
             loaded.run(chip, None, &settings, &mut None, |test, env| {
                 seen = Some(env.compare(test, path));
             });
@@ -253,29 +329,49 @@ len = 8
 ";
     let cases = [
         // One beyond the end of the first: nothing is there.
-        ("    32    %10 = deref_array &(*%6)[%3] (shared uint)\n    @store_deref (%10, %1) (wrmask=x, access=none)\n    32    %11 = @load_deref (%9) (access=none)\n",
-         "in a red zone of shared memory", "thread (7,0,0)", "@store_deref (%10"),
+        (
+            "    32    %10 = deref_array &(*%6)[%3] (shared uint)\n    @store_deref (%10, %1) (wrmask=x, access=none)\n    32    %11 = @load_deref (%9) (access=none)\n",
+            "in a red zone of shared memory",
+            "thread (7,0,0)",
+            "@store_deref (%10",
+        ),
         // Far enough beyond it to be in the second, which no red zone can see.
-        ("    32    %20 = load_const (0x0000000c)\n    32    %21 = iadd %1, %20\n    32    %10 = deref_array &(*%6)[%21] (shared uint)\n    32    %11 = @load_deref (%10) (access=none)\n",
-         "outside a variable of 32 bytes at 0x0 in shared memory", "thread (0,0,0)", "@load_deref (%10"),
+        (
+            "    32    %20 = load_const (0x0000000c)\n    32    %21 = iadd %1, %20\n    32    %10 = deref_array &(*%6)[%21] (shared uint)\n    32    %11 = @load_deref (%10) (access=none)\n",
+            "outside a variable of 32 bytes at 0x0 in shared memory",
+            "thread (0,0,0)",
+            "@load_deref (%10",
+        ),
         // Below the second.
-        ("    32    %20 = load_const (0xffffffff)\n    32    %21 = iadd %1, %20\n    32    %10 = deref_array &(*%7)[%21] (shared uint)\n    32    %11 = @deref_atomic (%10, %2) (access=none, atomic_op=iadd)\n",
-         "in a red zone of shared memory", "thread (0,0,0)", "@deref_atomic (%10"),
-        ("    32    %10 = deref_array &(*%8)[%1] (function_temp uint)\n    @store_deref (%10, %1) (wrmask=x, access=none)\n    32    %22 = deref_array &(*%8)[%0] (function_temp uint)\n    32    %11 = @load_deref (%22) (access=none)\n",
-         "outside a variable of 16 bytes at 0x0 in local memory", "thread (4,0,0)", "@store_deref (%10"),
+        (
+            "    32    %20 = load_const (0xffffffff)\n    32    %21 = iadd %1, %20\n    32    %10 = deref_array &(*%7)[%21] (shared uint)\n    32    %11 = @deref_atomic (%10, %2) (access=none, atomic_op=iadd)\n",
+            "in a red zone of shared memory",
+            "thread (0,0,0)",
+            "@deref_atomic (%10",
+        ),
+        (
+            "    32    %10 = deref_array &(*%8)[%1] (function_temp uint)\n    @store_deref (%10, %1) (wrmask=x, access=none)\n    32    %22 = deref_array &(*%8)[%0] (function_temp uint)\n    32    %11 = @load_deref (%22) (access=none)\n",
+            "outside a variable of 16 bytes at 0x0 in local memory",
+            "thread (4,0,0)",
+            "@store_deref (%10",
+        ),
     ];
     for (body, what, thread, line) in cases {
         for chip in Chip::ALL {
             for way in WAYS {
                 let r = only("k.nir", &nir(body), toml, chip, &settings(way, Sanitize::ALL));
-                let Outcome::Failed(why) = &r.outcome else { panic!("{chip} {way:?} {what}: {:?}", r.outcome) };
+                let Outcome::Failed(why) = &r.outcome else {
+                    panic!("{chip} {way:?} {what}: {:?}", r.outcome)
+                };
                 for part in [what, thread, line] {
                     assert!(why.contains(part), "{chip} {way:?}: no `{part}` in {why}");
                 }
                 if what.contains("red zone") {
                     let zones = Sanitize { zones: true, ..Sanitize::default() };
                     let r = only("k.nir", &nir(body), toml, chip, &settings(way, zones));
-                    let Outcome::Failed(plain) = &r.outcome else { panic!("{chip} {way:?}: {:?}", r.outcome) };
+                    let Outcome::Failed(plain) = &r.outcome else {
+                        panic!("{chip} {way:?}: {:?}", r.outcome)
+                    };
                     assert!(plain.contains(what), "{plain}");
                     assert_eq!(place(plain), place(why), "{chip} {way:?}:\n{plain}\n{why}");
                 }
@@ -292,4 +388,51 @@ fn graphics_stages_are_refused() {
     let error = Compiler::new(Chip::Gk110).with_options(options).compile(&Source::tgsi(text)).unwrap_err();
     assert_eq!(error.fault(), nvir::diag::Fault::Unsupported);
     assert!(error.to_string().contains("graphics stages cannot be sanitized"), "{error}");
+}
+
+#[test]
+fn pointers_of_a_kernel_stay_in_one_of_its_variables() {
+    let text = "shader: MESA_SHADER_KERNEL
+name: pointers
+workgroup_size: 32, 1, 1
+shared_size: 0
+
+decl_function main () (entrypoint)
+
+impl main {
+    block b0:  // preds: 
+    32    %0 = load_const (0x00000000)
+    32    %1 = load_const (0x00000008)
+    32    %2 = @load_kernel_input (%0) (base=0, range=4, align_mul=8, align_offset=0)
+    32    %3 = @load_kernel_input (%1) (base=0, range=12, align_mul=8, align_offset=0)
+    32    %4 = @load_local_invocation_index
+    32    %5 = load_const (0x00000002)
+    32    %6 = ishl %4, %5
+    32    %7 = iadd %2, %6
+    @store_shared (%4, %7) (base=0, wrmask=x, align_mul=4, align_offset=0)
+    32    %9 = @load_shared (%3) (base=0, align_mul=4, align_offset=0)
+    @store_shared (%9, %2) (base=0, wrmask=x, align_mul=4, align_offset=0)
+    block b1:  // preds: 
+}
+";
+    let toml = "[[tests]]
+name = \"t\"
+grid = [1, 1, 1]
+block = [32, 1, 1]
+args = [{ shared = 64 }, { shared = 64 }]
+";
+    let zones = Sanitize { zones: true, ..Sanitize::default() };
+    for chip in Chip::ALL {
+        for way in WAYS {
+            let [plain, own] = [zones, Sanitize::ALL].map(|how| {
+                match only("k.nir", text, toml, chip, &settings(way, how)).outcome {
+                    Outcome::Failed(why) => why,
+                    other => panic!("{chip} {way:?}: {other:?}"),
+                }
+            });
+            assert!(own.contains("write of 4 bytes at 0x40, in a red zone of shared memory"), "{own}");
+            assert!(own.contains("thread (16,0,0)"), "{own}");
+            assert_eq!(place(&plain), place(&own), "{chip} {way:?}:\n{plain}\n{own}");
+        }
+    }
 }

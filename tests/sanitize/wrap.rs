@@ -27,9 +27,13 @@ fn program(space: &str, ty: &str, registers: &str, align: u32, plus: i64) -> Str
 #[test]
 fn what_is_told_is_what_is_outside() {
     let offsets = edges();
-    for (ty, registers, bytes) in
-        [("u8", "%r3", 1), ("u16", "%r3", 2), ("u32", "%r3", 4), ("u64", "{%r3 %r4}", 8), ("b128", "{%r3 %r4 %r5 %r6}", 16)]
-    {
+    for (ty, registers, bytes) in [
+        ("u8", "%r3", 1),
+        ("u16", "%r3", 2),
+        ("u32", "%r3", 4),
+        ("u64", "{%r3 %r4}", 8),
+        ("b128", "{%r3 %r4 %r5 %r6}", 16),
+    ] {
         for space in ["s", "l"] {
             for plus in [0i64, 8, -8, 0x7fff_fff0, -0x7fff_fff0] {
                 // Aligned as the machine wants it, so that no access traps.

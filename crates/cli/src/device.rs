@@ -2,10 +2,10 @@
 
 use crate::out::say;
 use nvir::driver::constants::Range;
+use nvir::driver::sanitizer::Finding;
 use nvir::emu::{self, ImageDesc};
 use nvir::fixture::Settings;
 use nvir::fixture::kernel::{self, Kernel, LaunchError};
-use nvir::driver::sanitizer::Finding;
 use nvir::fixture::machine::{Emulator, Machine, Setup};
 use nvir::fixture::sanitize;
 use nvir::image::cubin;

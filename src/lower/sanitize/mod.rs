@@ -55,7 +55,8 @@ pub fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
         return None;
     }
     if p.stage().is_graphics() {
-        let what = "graphics stages cannot be sanitized: they have no blocks and threads that a report could name";
+        let what =
+            "graphics stages cannot be sanitized: they have no blocks and threads that a report could name";
         return Some(Diagnostic::unsupported(what));
     }
     for f in p.funcs.values() {
@@ -197,7 +198,9 @@ impl<'a> Checks<'a> {
                     verdicts[g] = Some(found);
                 }
                 match &verdicts[g] {
-                    Some(v) if v.bad.is_some() || v.moved.is_some() => self.access(&mut b, &inst, &groups[g], v),
+                    Some(v) if v.bad.is_some() || v.moved.is_some() => {
+                        self.access(&mut b, &inst, &groups[g], v)
+                    }
                     _ => b.func.blocks[block].body.push(id),
                 }
             }
@@ -262,7 +265,8 @@ impl<'a> Checks<'a> {
         args: Vec<ValueId>,
     ) -> Vec<ValueId> {
         let (chip, abi) = (self.chip, self.abi);
-        let func = *self.linked[routine as usize].get_or_insert_with(|| library.add(routine.build(chip, abi)));
+        let func =
+            *self.linked[routine as usize].get_or_insert_with(|| library.add(routine.build(chip, abi)));
         let results: Vec<ValueId> = (0..routine.shape().1).map(|_| b.gpr()).collect();
         let mut call = Inst::new(Op::Call, Type::U32);
         call.ext = Some(Box::new(Ext::Call(Call { func, args, results: results.clone() })));
@@ -270,7 +274,13 @@ impl<'a> Checks<'a> {
         results
     }
 
-    fn site(&mut self, g: &Group, memory: Memory, variable: Option<(u32, u32)>, loc: crate::diag::Loc) -> u32 {
+    fn site(
+        &mut self,
+        g: &Group,
+        memory: Memory,
+        variable: Option<(u32, u32)>,
+        loc: crate::diag::Loc,
+    ) -> u32 {
         let access = match g.op {
             Op::Ld => Access::Read,
             Op::St => Access::Write,
@@ -328,7 +338,10 @@ impl<'a> Checks<'a> {
             Some(e) => (e.start, e.bytes),
             None => (0, if shared { self.shared_bytes } else { self.private_bytes }),
         };
-        if extent.is_none() && !(shared && self.shared_pointers) && self.extents.iter().any(|e| e.space == m.space) {
+        if extent.is_none()
+            && !(shared && self.shared_pointers)
+            && self.extents.iter().any(|e| e.space == m.space)
+        {
             let what = if shared { "shared" } else { "private" };
             let message = format!("checked against all {what} memory: the variable is not known");
             self.remarks.push(Remark { loc: first.loc, pass: "sanitize", message });
@@ -336,7 +349,8 @@ impl<'a> Checks<'a> {
         // From the beginning of the variable, or of the memory.
         let offset = (m.offset as u32).wrapping_sub(start);
         let most = m.base32().map_or(0, |v| known.of(v).max);
-        let inside = most.checked_add(offset).and_then(|at| at.checked_add(g.bytes)).is_some_and(|end| end <= size);
+        let inside =
+            most.checked_add(offset).and_then(|at| at.checked_add(g.bytes)).is_some_and(|end| end <= size);
         let lookup = shared && extent.is_none() && self.shared_pointers;
         let at = sum(b, m, offset);
         let bad = if inside && !lookup {
@@ -348,7 +362,9 @@ impl<'a> Checks<'a> {
             Some(self.look_up(b, library, routines::Routine::FindShared, first, site, g.bytes, vec![at]))
         } else {
             let starts = match shared && extent.is_none() {
-                true => starts(b, Src::cbuf(self.abi.aux_bank, self.abi.sanitizer + Words::SHARED_BYTES), g.bytes),
+                true => {
+                    starts(b, Src::cbuf(self.abi.aux_bank, self.abi.sanitizer + Words::SHARED_BYTES), g.bytes)
+                }
                 false => Src::imm((size + 1).saturating_sub(g.bytes)),
             };
             let at = in_register(b, at);

@@ -142,7 +142,9 @@ fn find(b: &mut Builder<'_>, abi: &Abi, what: ValueId, at: [ValueId; 2], table: 
     let base = address(b, abi, table);
     let bytes = b.op2(Op::And, Type::U32, what, (1u32 << BYTES_BITS) - 1);
     let [low, high] = [b.mov(0u32), b.mov(word(abi, table + 8))];
-    let [header, round, after, ask, bad, join] = [(); 6].map(|()| b.func.new_block());
+    let [header, round, after, ask, count] = [(); 5].map(|()| b.func.new_block());
+    // Ends of constructs stand behind all of them.
+    let [told, join] = [(); 2].map(|()| b.func.detached_block());
     b.terminate(Term::Jump(Edge { to: header, args: vec![low, high] }));
     // So many entries begin at or below the address: `from` at least, `to` at most.
     let [from, to] = [(); 2].map(|()| b.func.add_block_param(header, Class::Gpr));
@@ -182,24 +184,17 @@ fn find(b: &mut Builder<'_>, abi: &Abi, what: ValueId, at: [ValueId; 2], table: 
     // Nothing is accessed: there is nothing to report.
     b.block = ask;
     let real = b.setp(Cond::Ne, Type::U32, what, 0u32);
-    b.func.blocks[ask].merge = Merge::If { join: bad };
-    let count = b.func.new_block();
-    b.branch(real, count, bad);
+    b.func.blocks[ask].merge = Merge::If { join: told };
+    b.branch(real, count, told);
     b.block = count;
     let site = b.op2(Op::Shr, Type::U32, what, BYTES_BITS);
     report(b, abi, site, at);
-    b.jump(bad);
-    let end_of_report = b.block;
-    b.block = bad;
+    b.jump(told);
+    b.func.layout.extend([told, join]);
+    b.block = told;
     b.jump(join);
     b.block = join;
     b.terminate(Term::Ret(vec![found]));
-    // Blocks of a construct stand together, its end behind them.
-    let layout = &mut b.func.layout;
-    let made: Vec<BlockId> = layout.drain(layout.iter().position(|&x| x == count).unwrap_or(layout.len())..).collect();
-    debug_assert!(made.contains(&end_of_report));
-    let at = layout.iter().position(|&x| x == bad).unwrap_or(layout.len());
-    layout.splice(at..at, made);
 }
 
 /// The address of the block's shared memory: the blocks of the grid lie in the order of their numbers.

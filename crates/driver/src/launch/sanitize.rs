@@ -38,10 +38,7 @@ impl Context {
         let mut place = |bytes: &[u8], size: u64| -> std::result::Result<u64, String> {
             let mut new = || -> Result<Buffer> {
                 let buffer = self.buffer(size)?;
-                if bytes.is_empty() {
-                    // Cleared by hand: what a card hands out is cleared by the kernel's driver alone.
-                    self.using(&buffer.shared);
-                } else {
+                if !bytes.is_empty() {
                     self.write(&buffer.slice(0, bytes.len() as u64), bytes)?;
                 }
                 Ok(buffer)
@@ -77,7 +74,7 @@ impl Context {
     }
 
     /// What kernels that check themselves have found since the last call, after everything that was queued: launch by
-    /// launch.
+    /// launch. Reports take memory until they are asked for.
     ///
     /// # Errors
     /// [`Error::Lost`].
