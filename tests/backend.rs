@@ -113,6 +113,23 @@ fn sums_of_system_values_are_stored() {
 }
 
 #[test]
+fn a_moved_number_is_saturated_and_flushed_without_optimisation_too() {
+    for (op, value) in [
+        ("neg.sat.ftz f32 %r9 0xbf800000", 0x3f80_0000),
+        ("neg.sat f32 %r9 0x40000000", 0),
+        ("abs.sat f32 %r9 0xc0000000", 0x3f80_0000),
+        ("abs.ftz f32 %r9 0x80000001", 0),
+        ("mov f32 %r9 0x80000001", 0x8000_0001),
+        ("mov f32 %r9 -0x3f800000", 0xbf80_0000),
+        ("mov f32 %r9 |0xbf800000|", 0x3f80_0000),
+        ("mov f32 %r9 -0x80000000", 0),
+        ("mov s32 %r9 -0x3f800000", 0xc080_0000),
+    ] {
+        run(&with_store(&format!("b0:\n    {op}"))).gives(|_| value);
+    }
+}
+
+#[test]
 fn both_arms_of_a_divergent_if_run_and_meet_again() {
     let body = "b0:
     rdsv u32 %r0 sv[tid.x]

@@ -299,6 +299,8 @@ fn by_nature(inst: &Inst) -> bool {
                 && matches!(m.space, Space::Const | Space::Uniform | Space::Global | Space::Shared)
         }),
         Op::Vote => false,
+        // Pixels of a warp lie in different places and triangles, vertices belong to different primitives.
+        Op::Interp | Op::Vertex | Op::Emit => true,
         Op::Undef | Op::Call => true,
         op => op.is(op::READS | op::CROSS),
     }
@@ -314,6 +316,21 @@ mod tests {
         let f = &p.funcs[p.entry];
         let set = uniform_branches(f);
         f.layout.iter().filter(|&&b| set.contains(b)).map(|b| b.as_u32()).collect()
+    }
+
+    #[test]
+    fn what_stages_read_of_their_own_pixel_or_primitive_diverges() {
+        for value in [
+            "interp.flat.center u32 %r1 a[0x80 align 16]",
+            "interp.linear.center f32 %r1 a[0x80 align 16]",
+            "vertex u32 %r1 0x0",
+            "emit.vertex u32 %r1 0x0 0x0",
+        ] {
+            let text = format!(
+                "b0:\n {value}\n set.ne pred u32 %p2 %r1 0x0\n if %p2 b1 b2 join b2\nb1:\n jump b2\nb2:\n exit"
+            );
+            assert_eq!(uniform(&text), [0u32; 0], "{value}");
+        }
     }
 
     #[test]

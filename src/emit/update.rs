@@ -62,6 +62,10 @@ fn definition(body: &[Line], at: usize, register: Reg) -> Option<usize> {
     let mut written = [0u64; Resource::COUNT.div_ceil(64)];
     for from in (at.saturating_sub(WINDOW)..at).rev() {
         let m = &body[from].inst;
+        // A function's results are in registers that its call does not name.
+        if m.op == Op::Cal {
+            return None;
+        }
         let (mut mine, mut others) = (false, false);
         let mut all = written;
         writes(m, |r| {
@@ -149,6 +153,8 @@ mod tests {
             (vec!["LD.E R7, [R2]", "SEL R5, R7, R5, P2"], 1),
             (vec!["@P0 IADD R7, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
             (vec!["IADD R8, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
+            // The register has a function's argument before the call, and its result behind it.
+            (vec!["IADD R7, R1, 0x1", "CAL 0x100", "SEL R5, R7, R5, P2"], 1),
         ] {
             assert_eq!(after(&lines, once), lines);
         }

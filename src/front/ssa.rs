@@ -310,16 +310,12 @@ impl Ssa {
     }
 
     /// The first on the way to a sealed block of its dominators after whose end the variable was not written, if there is
-    /// no loop around the block that begins after it and may still write it.
+    /// no loop around the block that begins after it and may still write it. A write after the block was sealed may be one
+    /// of a loop around it that has ended since, and arrives by the loop's header.
     fn unwritten_for_long(&mut self, block: BlockId, var: Var) -> Option<BlockId> {
-        let LastWrite { mut time, out_of_order } = self.vars[var.0 as usize].last;
+        let LastWrite { time, out_of_order } = self.vars[var.0 as usize].last;
         let end = self.places[block].sealed.checked_sub(1)?;
-        let mut left = LOOK_BACK;
-        while time != NEVER && time >= end {
-            left = left.checked_sub(1)?;
-            time = self.writes[time as usize];
-        }
-        if out_of_order {
+        if out_of_order || time != NEVER && time >= end {
             return None;
         }
         while self.unsealed.peek().is_some_and(|u| self.sealed.contains(u.1)) {
@@ -721,6 +717,43 @@ mod tests {
         assert_eq!(ssa.read(&mut f, exit, z), read[2]);
         ssa.finish(&mut f);
         assert_eq!((f.blocks[outer].params.len(), f.blocks[inner].params.len()), (2, 1));
+    }
+
+    #[test]
+    fn what_a_loop_that_has_ended_wrote_arrives_over_a_long_way_from_a_block_inside() {
+        for length in 1..40 {
+            let mut f = Function::new("f");
+            let mut ssa = Ssa::new();
+            let (x, y) = (ssa.var(Class::Gpr), ssa.var(Class::Gpr));
+            let [a, head, body] = [(); 3].map(|()| f.new_block());
+            ssa.seal(&mut f, a);
+            let one = constant(&mut f, a, 1);
+            ssa.write(a, x, one);
+            ssa.write(a, y, one);
+            ssa.jump(&mut f, a, head);
+            ssa.begin_loop(head, 1, 2);
+            ssa.jump(&mut f, head, body);
+            ssa.seal(&mut f, body);
+            // The loop is left from its middle, and only then writes.
+            let p = Builder::new(&mut f, body).undef(Class::Pred);
+            let [rest, mut at] = [(); 2].map(|()| f.new_block());
+            ssa.branch(&mut f, body, p, rest, at);
+            ssa.seal(&mut f, rest);
+            let two = constant(&mut f, rest, 2);
+            ssa.write(rest, x, two);
+            ssa.jump(&mut f, rest, head);
+            ssa.seal(&mut f, head);
+            ssa.seal(&mut f, at);
+            for _ in 0..length {
+                let next = f.new_block();
+                ssa.jump(&mut f, at, next);
+                ssa.seal(&mut f, next);
+                at = next;
+            }
+            let read = ssa.read(&mut f, at, x);
+            ssa.finish(&mut f);
+            assert_eq!(f.blocks[head].params, [read], "{length} blocks behind the loop");
+        }
     }
 
     #[test]

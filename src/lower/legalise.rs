@@ -107,7 +107,8 @@ fn describe(i: &Inst) -> String {
 /// `i` may have been changed.
 fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
     match (i.op, i.ty) {
-        (Op::Mov | Op::Neg | Op::Abs, ty) if signed(i).immediate(ty).is_some() => {
+        // A move neither saturates nor flushes subnormal numbers.
+        (Op::Mov | Op::Neg | Op::Abs, ty) if !i.sat && !i.ftz && signed(i).immediate(ty).is_some() => {
             i.srcs[0] = signed(i).immediate(ty).unwrap_or(i.srcs[0]);
             i.op = Op::Mov;
             ty.words() > 1 && rephrase(b, i)
@@ -135,7 +136,7 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         (Op::Mov | Op::Neg | Op::Abs, Type::F32 | Type::F64) => {
             i.srcs[0] = signed(i);
             // No addition takes both a constant and the zero.
-            if matches!(i.srcs[0].kind, SrcKind::Const { .. }) {
+            if matches!(i.srcs[0].kind, SrcKind::Const { .. } | SrcKind::Imm(_)) {
                 i.srcs[0] = in_registers(b, i.ty, i.srcs[0]);
             }
             i.srcs.push(zero_of(i.ty).neg());

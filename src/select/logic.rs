@@ -36,6 +36,12 @@ impl Cx<'_> {
         if i.ty.words() != 1 {
             return Err(Unencodable::Operation);
         }
+        // A modifier of a number is one of its type: the sign of a float, not that of its bits.
+        if let (SrcKind::Imm(_), true) = (i.srcs[0].kind, i.srcs[0].mods != SrcMods::default()) {
+            let mut plain = i.clone();
+            plain.srcs[0] = i.srcs[0].immediate(i.ty).ok_or(Unencodable::Operand)?;
+            return self.mov(&plain);
+        }
         let s = self.arg(i, 0, Type::U32)?;
         match i.srcs[0] {
             Src { kind: SrcKind::Imm(_), .. } if !is_reg(&s) => {

@@ -76,8 +76,8 @@ ops! {
     MulHi "mulhi" = Row::new(Types::INT, &[A, A]).flags(COMMUTES | CARRY_OUT);
     /// `d = a * b + c`: integers the low half; floats fused, one rounding
     Mad "mad" = Row::new(Types::NUMBER, &[N, N, N]).sat(Types::F32).flags(COMMUTES | CARRY | ARITHMETIC);
-    /// `d = high(a * b) + c`
-    MadHi "madhi" = Row::new(Types::WORD, &[N, N, N]).flags(COMMUTES | CARRY);
+    /// `d = high(a * b) + c`: no negated factor, since the machine negates the whole product
+    MadHi "madhi" = Row::new(Types::WORD, &[A, A, N]).flags(COMMUTES | CARRY);
     /// `d = (a << b) + c`, b an immediate below 32
     ShlAdd "shladd" = Row::new(Types::WORD, &[Source::TY.neg(), W.below(32), Source::TY.neg()]).flags(CARRY_OUT);
     /// `d = |a - b| + c`

@@ -1,0 +1,91 @@
+//! Random IR through the whole compiler: what the machine code leaves in the emulator is what the evaluator says.
+
+use super::{Words, evaluated, front_program, listing};
+use crate::random::Random;
+use crate::runner::Tally;
+use crate::setting::Setting;
+use nvir::Compiler;
+use nvir::emu::{self, Memory, Words as Cells};
+use nvir::ir::{Aux, Inst, Op, Program, Space, Type};
+use nvir::reference::eval;
+
+/// Where the program's output lies (`eval::constant`), and how much of it there may be.
+const OUTPUT: u64 = 0x1000_0000;
+const SIZE: u64 = 1 << 16;
+
+/// Bytes of the constant bank that programs read.
+const PARAMETERS: u32 = 512;
+
+const STEPS: u64 = 1_000_000;
+
+/// The case's program: with the evaluator's special registers as numbers, since it follows one thread of no launch.
+fn program(case: u64) -> Program {
+    let mut p = front_program(case);
+    for inst in p.funcs.values_mut().flat_map(|f| f.insts.values_mut()) {
+        if inst.op == Op::Rdsv
+            && let Aux::Sv(sv) = inst.aux
+            && let Some(d) = inst.dsts.first().copied()
+        {
+            *inst = Inst::new(Op::Mov, Type::U32).dst(d).src(eval::special(sv));
+        }
+    }
+    p
+}
+
+pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+    listing(&program(case))
+}
+
+/// Why the compiled program does not leave what is wanted.
+fn difference(p: &Program, want: &Words, setting: &Setting) -> Option<String> {
+    let compiler = Compiler::new(setting.chip).with_options(setting.settings.options.clone());
+    let image = match compiler.compile_program(p.clone()) {
+        Ok(image) => image,
+        Err(e) => return Some(e.to_string()),
+    };
+    let mut memory = Memory::new();
+    memory.insert(OUTPUT, SIZE, Cells::zeroed((SIZE / 4) as usize)).ok()?;
+    let code = emu::Program::new(setting.chip, &image.code);
+    let mut launch = emu::Launch::new(&code);
+    launch.block = [1, 1, 1];
+    launch.gprs = image.gprs;
+    launch.local_bytes = image.local_bytes;
+    launch.shared_bytes = image.shared_bytes;
+    for at in (0..PARAMETERS).step_by(4) {
+        launch.set_const_u32(0, at as usize, eval::constant(0, at));
+    }
+    let mut options = emu::Options { step_limit: 1 << 22, ..Default::default() };
+    if let Err(fault) = emu::run(&launch, &mut memory, &mut options) {
+        return Some(fault.to_string());
+    }
+    let global = want.iter().filter(|w| w.0.0 == Space::Global);
+    for &((_, at), want) in global {
+        let got = match memory.word(at) {
+            Ok(got) => got,
+            Err(e) => return Some(e.to_string()),
+        };
+        let nan = |x: u32| f32::from_bits(x).is_nan();
+        if got != want && !(nan(got) && nan(want)) {
+            return Some(format!("{at:#x}: {got:#x}, the evaluator says {want:#x}"));
+        }
+    }
+    None
+}
+
+pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+    let p = program(case);
+    let mut r = Random::of(0x6b65_726e, case);
+    let want = evaluated(&p, STEPS)?;
+    for setting in Setting::of_case(&mut r) {
+        if let Some(why) = difference(&p, &want, &setting) {
+            let pass = (0..400).find(|&n| {
+                let mut limited = setting.clone();
+                limited.settings.options.debug.bisect_limit = Some(n);
+                difference(&p, &want, &limited).is_some()
+            });
+            return Err(format!("{setting}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{p}"));
+        }
+    }
+    tally.count("compared");
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! How a program is compiled for a comparison: chips, levels and limits, in turns.
+
+use crate::random::Random;
+use nvir::compiler::DebugOptions;
+use nvir::emu::Checks;
+use nvir::fixture::run::Settings;
+use nvir::{Chip, OptLevel, Options};
+use std::fmt;
+
+/// A chip and a way to compile for it.
+#[derive(Clone)]
+pub struct Setting {
+    pub chip: Chip,
+    pub settings: Settings,
+}
+
+impl Setting {
+    fn new(chip: Chip, options: Options) -> Setting {
+        let settings = Settings { options, step_limit: 1 << 22, checks: Checks::ALL, ..Settings::default() };
+        Setting { chip, settings }
+    }
+
+    /// What a case is compiled with: each chip without optimisation or with little of it and at -O2 or -O3, sometimes with
+    /// few registers, values that cross blocks in memory, or the verifier after each pass.
+    pub fn of_case(r: &mut Random) -> Vec<Setting> {
+        let mut all = Vec::new();
+        for chip in Chip::ALL {
+            for levels in
+                [[OptLevel::O0, OptLevel::O0, OptLevel::O1], [OptLevel::O3, OptLevel::O3, OptLevel::O2]]
+            {
+                let max_gprs = r.one_in(4).then(|| 16 + r.below(20) as u32);
+                let debug = DebugOptions {
+                    verify_each: r.one_in(8),
+                    through_memory: r.one_in(8),
+                    ..DebugOptions::default()
+                };
+                all.push(Setting::new(chip, Options { max_gprs, debug, ..Options::at(*r.of_list(&levels)) }));
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let o = &self.settings.options;
+        write!(f, "{} -O{}", self.chip, o.opt_level)?;
+        if let Some(n) = o.max_gprs {
+            write!(f, " with {n} registers")?;
+        }
+        f.write_str(if o.debug.through_memory { " through memory" } else { "" })
+    }
+}

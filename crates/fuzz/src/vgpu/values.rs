@@ -1,0 +1,42 @@
+//! Words at which something may go wrong.
+
+use crate::random::Random;
+
+/// A word: edges of numbers, and addresses in or near buffers.
+pub fn word(r: &mut Random, buffers: &[(u64, u64)]) -> u32 {
+    match r.below(8) {
+        0 => r.below(4) as u32,
+        1 => (r.below(4) as u32).wrapping_neg(),
+        2 => 1 << r.below(32),
+        3 => (1u32 << r.below(32)).wrapping_sub(1 + r.below(2) as u32),
+        4 => r.next() as u32,
+        5 => near(r, buffers) as u32,
+        6 => (near(r, buffers) >> 32) as u32,
+        // Two halves of 16 bits.
+        _ => (1 << r.below(16) | (1 << r.below(16)) << 16) - r.below(2) as u32,
+    }
+}
+
+/// What a word becomes.
+pub fn changed(r: &mut Random, old: u32, buffers: &[(u64, u64)]) -> u32 {
+    match r.below(6) {
+        0 => old ^ 1 << r.below(32),
+        1 => old.wrapping_add(1 + r.below(16) as u32),
+        2 => old.wrapping_sub(1 + r.below(16) as u32),
+        3 => old ^ (r.next() as u32 & 0xffff) << (8 * r.below(3)),
+        _ => word(r, buffers),
+    }
+}
+
+/// An address in a buffer, at its start, around its end, or nowhere.
+pub fn near(r: &mut Random, buffers: &[(u64, u64)]) -> u64 {
+    let &(address, bytes) = r.of_list(buffers);
+    match r.below(8) {
+        0 => address,
+        1 => address + bytes - r.below(64) as u64,
+        2 => address + bytes + r.below(4096) as u64,
+        3 => r.next() >> 24,
+        4 => address + r.below(bytes as usize) as u64,
+        _ => address + (r.below(bytes as usize) as u64 & !0xff),
+    }
+}
