@@ -330,27 +330,38 @@ len = 8
     let cases = [
         // One beyond the end of the first: nothing is there.
         (
-            "    32    %10 = deref_array &(*%6)[%3] (shared uint)\n    @store_deref (%10, %1) (wrmask=x, access=none)\n    32    %11 = @load_deref (%9) (access=none)\n",
+            "    32    %10 = deref_array &(*%6)[%3] (shared uint)\n\
+             \x20   @store_deref (%10, %1) (wrmask=x, access=none)\n\
+             \x20   32    %11 = @load_deref (%9) (access=none)\n",
             "in a red zone of shared memory",
             "thread (7,0,0)",
             "@store_deref (%10",
         ),
         // Far enough beyond it to be in the second, which no red zone can see.
         (
-            "    32    %20 = load_const (0x0000000c)\n    32    %21 = iadd %1, %20\n    32    %10 = deref_array &(*%6)[%21] (shared uint)\n    32    %11 = @load_deref (%10) (access=none)\n",
+            "    32    %20 = load_const (0x0000000c)\n\
+             \x20   32    %21 = iadd %1, %20\n\
+             \x20   32    %10 = deref_array &(*%6)[%21] (shared uint)\n\
+             \x20   32    %11 = @load_deref (%10) (access=none)\n",
             "outside a variable of 32 bytes at 0x0 in shared memory",
             "thread (0,0,0)",
             "@load_deref (%10",
         ),
         // Below the second.
         (
-            "    32    %20 = load_const (0xffffffff)\n    32    %21 = iadd %1, %20\n    32    %10 = deref_array &(*%7)[%21] (shared uint)\n    32    %11 = @deref_atomic (%10, %2) (access=none, atomic_op=iadd)\n",
+            "    32    %20 = load_const (0xffffffff)\n\
+             \x20   32    %21 = iadd %1, %20\n\
+             \x20   32    %10 = deref_array &(*%7)[%21] (shared uint)\n\
+             \x20   32    %11 = @deref_atomic (%10, %2) (access=none, atomic_op=iadd)\n",
             "in a red zone of shared memory",
             "thread (0,0,0)",
             "@deref_atomic (%10",
         ),
         (
-            "    32    %10 = deref_array &(*%8)[%1] (function_temp uint)\n    @store_deref (%10, %1) (wrmask=x, access=none)\n    32    %22 = deref_array &(*%8)[%0] (function_temp uint)\n    32    %11 = @load_deref (%22) (access=none)\n",
+            "    32    %10 = deref_array &(*%8)[%1] (function_temp uint)\n\
+             \x20   @store_deref (%10, %1) (wrmask=x, access=none)\n\
+             \x20   32    %22 = deref_array &(*%8)[%0] (function_temp uint)\n\
+             \x20   32    %11 = @load_deref (%22) (access=none)\n",
             "outside a variable of 16 bytes at 0x0 in local memory",
             "thread (4,0,0)",
             "@store_deref (%10",
