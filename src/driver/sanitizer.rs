@@ -105,6 +105,9 @@ pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
     all.iter().flatten().flat_map(|n| n.to_le_bytes()).collect()
 }
 
+/// Gives the address of memory with these bytes at its beginning and so many in all.
+pub type Place<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
+
 /// What a checked access goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Memory {
@@ -216,7 +219,7 @@ impl Sanitizer {
         shared_added: u32,
         added: &[(u32, u32)],
         global: &[(u64, u64)],
-        place: &mut dyn FnMut(&[u8], u64) -> Result<u64, String>,
+        place: &mut Place<'_>,
     ) -> Result<Words, String> {
         let shared_bytes = self.shared_bytes.saturating_add(shared_added);
         let region = self.region_bytes(grid, shared_bytes)?;

@@ -152,8 +152,13 @@ impl Steps {
     }
 }
 
-/// From phase `Front` to phase `Ssa`. What the launch of a program must know that checks itself.
-pub fn run(
+/// From phase `Front` to phase `Ssa`.
+pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
+    sanitized(p, chip, abi, options, &mut Vec::new());
+}
+
+/// The same, and what the launch of the program must know if it checks itself.
+pub fn sanitized(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,
