@@ -61,7 +61,8 @@ impl<'a> Compile<'a> {
             return Err(Box::new(refused));
         }
         let mut remarks = Vec::new();
-        self.sanitizer = self.timed("lower", || lower::sanitized(program, chip, abi, options, &mut remarks))?;
+        self.sanitizer =
+            self.timed("lower", || lower::sanitized(program, chip, abi, options, &mut remarks))?;
         if options.debug.remarks {
             self.session.remarks.append(&mut remarks);
         }

@@ -3,10 +3,10 @@
 //! ```text
 //! ld u32 %r2 s[%r0+0x8]      add u32 %r3 %r0 0x8                       where the access begins, modulo 2^32
 //!                            set pred %p4 ge u32 %r3 <starts>          as many places as it may begin at
-//!                            @%p4 call report(<site> %r3)              becomes an `if`: [`sites`]
 //!                            add u32 {%r5 %c6} %r3 %r7; add u32 %r8 0x0 %r9 %c6     %r7 %r9: the block's region
 //!                            @!%p4 ld u32 %r10 g[{%r5 %r8}] coherent
 //!                            sel u32 %r2 0x0 %r10 %p4
+//!                            @%p4 call report(<site> %r3)              becomes an `if`: [`sites`]
 //! ```
 //!
 //! **One comparison.** A memory of `size` bytes has `size - n + 1` places (none, if it is smaller) where an access of `n` bytes may
@@ -96,6 +96,18 @@ struct Group {
     mem: MemRef,
     bytes: u32,
     op: Op,
+    /// Accesses that have not been dealt with.
+    left: u32,
+}
+
+/// What is to be reported where `bad` holds.
+#[derive(Clone)]
+struct Told {
+    bad: ValueId,
+    site: u32,
+    address: Src,
+    /// Of a storage buffer, if it is computed.
+    number: Option<ValueId>,
 }
 
 /// What was found out about a group at its first access.
@@ -105,6 +117,8 @@ struct Verdict {
     bad: Option<ValueId>,
     /// Base of the accesses, if it is not the one that they had, and the offset that stands for the group's.
     moved: Option<(Vec<ValueId>, u32)>,
+    /// The report, unless a routine makes it.
+    told: Option<Told>,
 }
 
 /// What groups have in common.
@@ -164,7 +178,7 @@ impl<'a> Checks<'a> {
 
     /// Checks the accesses of a function. Calls of the report are guarded, which only [`sites::run`] understands.
     pub fn run(&mut self, f: &mut Function, library: &mut Library) -> bool {
-        let (groups, of) = self.groups(f);
+        let (mut groups, of) = self.groups(f);
         if of.is_empty() {
             return false;
         }
@@ -193,15 +207,26 @@ impl<'a> Checks<'a> {
                 };
                 let inst = b.func.insts[id].clone();
                 b.loc = inst.loc;
-                if verdicts[g].is_none() {
-                    let found = self.check(&mut b, library, &groups[g], &inst, &known, &sums, region);
-                    verdicts[g] = Some(found);
+                groups[g].left -= 1;
+                let group = &groups[g];
+                let buffer = group.mem.space == Space::Buffer;
+                if verdicts[g].is_none() && !buffer {
+                    verdicts[g] = Some(self.check(&mut b, library, group, &inst, &known, &sums, region));
                 }
                 match &verdicts[g] {
-                    Some(v) if v.bad.is_some() || v.moved.is_some() => {
-                        self.access(&mut b, &inst, &groups[g], v)
-                    }
+                    Some(v) if v.bad.is_some() || v.moved.is_some() => self.access(&mut b, &inst, group, v),
                     _ => b.func.blocks[block].body.push(id),
+                }
+                if group.left > 0 {
+                    continue;
+                }
+                // Behind the accesses, so that no condition of theirs lives through the call.
+                let verdict = match verdicts[g].take() {
+                    None => self.check(&mut b, library, group, &inst, &known, &sums, region),
+                    Some(v) => v,
+                };
+                if let Some(told) = verdict.told {
+                    self.report(&mut b, library, inst.guard, &told);
                 }
             }
         }
@@ -244,13 +269,14 @@ impl<'a> Checks<'a> {
                 if let Some((g, (lower, bytes))) = found.filter(|_| inst.loc.0.is_some()) {
                     of.insert(id, g);
                     groups[g].bytes = bytes;
+                    groups[g].left += 1;
                     if lower {
                         groups[g].mem = *m;
                     }
                 } else {
                     of.insert(id, groups.len());
                     open.push((key, groups.len()));
-                    groups.push(Group { mem: *m, bytes, op: inst.op });
+                    groups.push(Group { mem: *m, bytes, op: inst.op, left: 1 });
                 }
             }
         }
@@ -313,9 +339,9 @@ impl<'a> Checks<'a> {
                 let number = m.index.is_none().then_some(m.buffer.into());
                 let site = self.site(g, Memory::Buffer(number), None, first.loc);
                 let index = m.index.map(|n| b.add(Type::U32, n, u32::from(m.buffer)));
-                self.report(b, library, first, bad, site, at, index);
                 // Lowering buffers does the rest.
-                Verdict { bad: None, moved: None }
+                let told = Some(Told { bad, site, address: at, number: index });
+                Verdict { bad: None, moved: None, told }
             }
             _ => self.windowed(b, library, g, first, known, region),
         }
@@ -353,6 +379,7 @@ impl<'a> Checks<'a> {
             most.checked_add(offset).and_then(|at| at.checked_add(g.bytes)).is_some_and(|end| end <= size);
         let lookup = shared && extent.is_none() && self.shared_pointers;
         let at = sum(b, m, offset);
+        let mut told = None;
         let bad = if inside && !lookup {
             None
         } else if lookup {
@@ -372,7 +399,7 @@ impl<'a> Checks<'a> {
             let memory = if shared { Memory::Shared } else { Memory::Private };
             let site = self.site(g, memory, extent.map(|e| (e.start, e.bytes)), first.loc);
             let absolute = if start == 0 { at } else { b.add(Type::U32, at, start) };
-            self.report(b, library, first, bad, site, absolute.into(), None);
+            told = Some(Told { bad, site, address: absolute.into(), number: None });
             Some(bad)
         };
         let moved = region.filter(|_| shared).map(|[lo, hi]| match at.as_imm() {
@@ -381,7 +408,7 @@ impl<'a> Checks<'a> {
         });
         // What cannot be inside keeps an offset that instructions can have.
         let moved = moved.map(|(base, n)| (base, if n <= sanitizer::MAX_REGION as u32 { n } else { 0 }));
-        Verdict { bad, moved }
+        Verdict { bad, moved, told }
     }
 
     /// Global memory: the address is looked up in the driver's table.
@@ -400,7 +427,7 @@ impl<'a> Checks<'a> {
         };
         let site = self.site(g, Memory::Global, None, first.loc);
         let bad = self.look_up(b, library, routines::Routine::FindGlobal, first, site, g.bytes, address);
-        Verdict { bad: Some(bad), moved: None }
+        Verdict { bad: Some(bad), moved: None, told: None }
     }
 
     /// Calls a routine that looks an address up, and reports where it is not found; where the access's own guard does not hold
@@ -430,32 +457,22 @@ impl<'a> Checks<'a> {
         b.setp(Cond::Eq, Type::U32, found[0], 0u32)
     }
 
-    /// A call of the report where `bad` holds.
-    #[expect(clippy::too_many_arguments, reason = "what the report is told")]
-    fn report(
-        &mut self,
-        b: &mut Builder<'_>,
-        library: &mut Library,
-        first: &Inst,
-        bad: ValueId,
-        site: u32,
-        address: Src,
-        number: Option<ValueId>,
-    ) {
-        let bad = match first.guard {
-            None => bad,
+    /// A call of the report, for accesses under a guard.
+    fn report(&mut self, b: &mut Builder<'_>, library: &mut Library, guard: Option<Guard>, told: &Told) {
+        let bad = match guard {
+            None => told.bad,
             Some(g) => {
                 let own = Src { mods: SrcMods { inv: g.not, ..SrcMods::default() }, ..Src::val(g.pred) };
-                b.value(Inst::new(Op::And, Type::Pred).src(own).src(bad))
+                b.value(Inst::new(Op::And, Type::Pred).src(own).src(told.bad))
             }
         };
-        let routine = match number {
+        let routine = match told.number {
             None => routines::Routine::Report,
             Some(_) => routines::Routine::ReportOf,
         };
-        let site = b.mov(site);
-        let mut args = vec![site, in_register(b, address)];
-        args.extend(number);
+        let site = b.mov(told.site);
+        let mut args = vec![site, in_register(b, told.address)];
+        args.extend(told.number);
         self.call(b, library, routine, args);
         let block = b.block;
         if let Some(&call) = b.func.blocks[block].body.last() {
