@@ -62,6 +62,14 @@ pub fn cuda_params(chip: Chip) -> u32 {
     }
 }
 
+/// The block that is launched for one of `block` threads where the kernel wants whole warps
+/// ([`Shader::whole_warps`](crate::Shader::whole_warps)): as many warps, all of them full, in one dimension. The driver's bank
+/// has the size that was asked for.
+pub fn whole_warps(block: [u32; 3]) -> [u32; 3] {
+    let threads = block.iter().fold(1u32, |all, &n| all.saturating_mul(n));
+    [threads.div_ceil(32).saturating_mul(32), 1, 1]
+}
+
 impl Abi {
     /// Storage buffers and uniform blocks a program can have: what fits between the tables.
     pub const MAX_BUFFERS: u32 = 32;

@@ -43,7 +43,7 @@
 //! let squares = memory.alloc(32 * 4, 16).unwrap();
 //! let program = emu::Program::new(chip, &shader.code);
 //! let mut launch = emu::Launch::new(&program);
-//! launch.block = shader.block_size.unwrap();
+//! launch.block = shader.launch_block(shader.block_size.unwrap()).unwrap();
 //! (launch.gprs, launch.local_bytes) = (shader.launch_gprs(), shader.local_bytes);
 //! launch.set_const(0, 0, &squares.to_le_bytes());
 //! emu::run(&launch, &mut memory, &mut emu::Options::default()).unwrap();

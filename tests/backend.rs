@@ -124,6 +124,10 @@ fn a_moved_number_is_saturated_and_flushed_without_optimisation_too() {
         ("mov f32 %r9 |0xbf800000|", 0x3f80_0000),
         ("mov f32 %r9 -0x80000000", 0),
         ("mov s32 %r9 -0x3f800000", 0xc080_0000),
+        ("cvt f32 f16 %r9 0x5555", 0x42aa_a000),
+        ("rdsv u32 %r0 sv[ntid.x]\n    cvt.sat f32 s32 %r9 %r0", 0x3f80_0000),
+        ("rdsv u32 %r0 sv[ntid.x]\n    cvt f32 u32 %r9 -%r0", 0x4f80_0000),
+        ("rdsv u32 %r0 sv[ntid.x]\n    cvt f32 s32 %r9 -%r0", 0xc280_0000),
     ] {
         run(&with_store(&format!("b0:\n    {op}"))).gives(|_| value);
     }

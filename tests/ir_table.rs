@@ -388,8 +388,9 @@ fn illegal_variants(i: &Inst, f: &mut Function, pool: &Pool) -> Vec<(&'static st
     all
 }
 
+/// Those that stand anywhere: what is around a call, a parallel copy or a question for whole warps has tests of its own.
 fn operations() -> impl Iterator<Item = Op> {
-    Op::ALL.iter().copied().filter(|&op| !matches!(op, Op::Call | Op::Pcopy))
+    Op::ALL.iter().copied().filter(|&op| !matches!(op, Op::Call | Op::Pcopy | Op::WholeWarp))
 }
 
 fn legal_programs(op: Op) -> Vec<Program> {

@@ -228,6 +228,10 @@ hand_over(const struct nvir_shader *shader, struct nv50_ir_prog_info_out *out)
       complain("the program calls and branches deeper than the driver has stack for");
       return NO_CODE;
    }
+   if (info.whole_warps) {
+      complain("the program runs whole warps, which the driver does not launch");
+      return NO_CODE;
+   }
    out->bin.code = malloc(info.code_bytes);
    if (!out->bin.code)
       return NO_CODE;

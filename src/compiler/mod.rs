@@ -289,15 +289,17 @@ impl Compiler {
             sanitize: self.options.sanitize,
             clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
         };
-        match source.language {
-            Language::Tgsi => front::tgsi::program(&request),
-            Language::Nir => front::nir::program(&request),
+        let program = match source.language {
+            Language::Tgsi => front::tgsi::program(&request)?,
+            Language::Nir => front::nir::program(&request)?,
             Language::Ir => {
                 let program = ir::parse::program(source.text)?;
                 verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
-                Ok(program)
+                program
             }
-        }
+        };
+        verify::whole_warps(&program).map_err(|v| v.said())?;
+        Ok(program)
     }
 
     /// Checks the options, and makes errors of panics.

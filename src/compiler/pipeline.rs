@@ -55,6 +55,9 @@ impl<'a> Compile<'a> {
         program.block_size = program.block_size.or(options.block_size);
         check_limits(program, chip, options.sanitize)?;
         self.verify(program, Phase::Front, "the front-end")?;
+        // Before any pass, so that none has to know what may be done with the lanes that were asked for.
+        lower::whole_warp::run(program, abi);
+        self.verify(program, Phase::Front, "whole warps")?;
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
         if let Some(refused) = lower::sanitize::refuses(program, options.sanitize) {
@@ -83,7 +86,7 @@ impl<'a> Compile<'a> {
     pub fn generate(&mut self, program: &mut Program, mut uses: crate::image::Resources) -> Result<Shader> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         uses.constants = resources::constants(program);
-        let threads = program.block_size.map(|size| size.iter().product()).or(options.threads);
+        let threads = program.launched_block().map(|size| size.iter().product()).or(options.threads);
         // No block has to fit where there are none.
         let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
         let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
@@ -157,6 +160,7 @@ impl<'a> Compile<'a> {
             spills: alloc.funcs.values().map(|a| a.spills).sum(),
             fills: alloc.funcs.values().map(|a| a.fills).sum(),
             block_size: program.block_size,
+            whole_warps: program.whole_warps,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
             sanitizer: self.sanitizer.take(),

@@ -74,6 +74,12 @@ fn definition(body: &[Line], at: usize, register: Reg) -> Option<usize> {
             all[r.index() / 64] |= 1 << (r.index() % 64);
         });
         if !mine {
+            // A move of register allocation: to memory, or to where somebody wants the value beside others.
+            let mut moved = false;
+            reads(m, |r| moved |= r == Resource::Gpr(register.0));
+            if moved {
+                return None;
+            }
             written = all;
             continue;
         }
@@ -153,6 +159,8 @@ mod tests {
             (vec!["LD.E R7, [R2]", "SEL R5, R7, R5, P2"], 1),
             (vec!["@P0 IADD R7, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
             (vec!["IADD R8, R5, 0x1", "SEL R5, R7, R5, P2"], 1),
+            // It is stored on the way, as what is spilled.
+            (vec!["IADD R7, R1, 0x1", "STL [0x10], R7", "SEL R5, R7, R5, P2"], 1),
             // The register has a function's argument before the call, and its result behind it.
             (vec!["IADD R7, R1, 0x1", "CAL 0x100", "SEL R5, R7, R5, P2"], 1),
         ] {

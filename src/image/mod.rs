@@ -17,6 +17,7 @@ pub mod stage;
 
 use crate::chip::{Chip, LimitError};
 use crate::diag::Loc;
+use crate::driver;
 use crate::driver::sanitizer::Sanitizer;
 pub use resources::{Access, ConstantBank, Resources, Use, Uses};
 
@@ -55,6 +56,8 @@ pub struct Shader {
     pub cycles: u64,
     /// Threads of a block, where the program declares them.
     pub block_size: Option<[u32; 3]>,
+    /// Blocks must be launched as whole warps: see [`Shader::launch_block`].
+    pub whole_warps: bool,
     /// Bytes of kernel input that a launch must provide: what the program declares or reads at fixed addresses.
     pub input_bytes: u32,
     /// What it uses, and how.
@@ -97,6 +100,31 @@ impl Shader {
         self.gprs.max(Chip::MIN_LAUNCH_GPRS)
     }
 
+    /// The block that the machine is told to launch for one of `block` threads. The driver's bank has `block` itself.
+    ///
+    /// # Errors
+    /// The kernel wants whole warps, and its code is for another size of blocks.
+    pub fn launch_block(&self, block: [u32; 3]) -> Result<[u32; 3], String> {
+        match self.block_size {
+            _ if !self.whole_warps => Ok(block),
+            Some(size) if size != block => Err(format!(
+                "a block of {block:?}: the kernel runs whole warps, and its code is for blocks of {size:?}"
+            )),
+            _ => Ok(driver::whole_warps(block)),
+        }
+    }
+
+    /// Why the kernel cannot be put into a container that says nothing of how blocks are launched.
+    ///
+    /// # Errors
+    /// It wants whole warps.
+    pub fn check_container(&self) -> Result<(), String> {
+        match self.whole_warps {
+            true => Err("NVIDIA's container cannot say that blocks are launched as whole warps".into()),
+            false => Ok(()),
+        }
+    }
+
     /// The image of a kernel that was assembled: nothing is known of how it came about.
     pub fn assembled(chip: Chip, kernel: cubin::Kernel) -> Shader {
         let is_sched = |pc: u32, w: u64| {
@@ -119,6 +147,7 @@ impl Shader {
             fills: 0,
             cycles: 0,
             block_size: kernel.block_size,
+            whole_warps: false,
             input_bytes: kernel.param_bytes,
             resources: Resources::default(),
             sanitizer: None,

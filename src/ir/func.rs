@@ -358,6 +358,9 @@ pub struct Program {
     pub entry: FuncId,
     /// Threads of a block in x, y and z, where declared.
     pub block_size: Option<[u32; 3]>,
+    /// Blocks are launched as whole warps in one dimension ([`driver::whole_warps`](crate::driver::whole_warps)), and the code
+    /// knows: what lowering makes of [`Op::WholeWarp`](super::Op::WholeWarp).
+    pub whole_warps: bool,
     /// Bytes of shared memory that the kernel declares.
     pub shared_bytes: u32,
     /// Bytes of kernel input (0: none, or not known).
@@ -381,6 +384,11 @@ impl Program {
         self.interface.as_ref().map_or(Stage::Compute, |i| i.stage)
     }
 
+    /// The size of blocks as the machine is told, where it is known: what special registers count in.
+    pub fn launched_block(&self) -> Option<[u32; 3]> {
+        self.block_size.map(|size| if self.whole_warps { crate::driver::whole_warps(size) } else { size })
+    }
+
     /// A program of one function, which is its entry.
     pub fn new(entry: Function) -> Program {
         let mut funcs = PrimaryMap::new();
@@ -389,6 +397,7 @@ impl Program {
             funcs,
             entry,
             block_size: None,
+            whole_warps: false,
             shared_bytes: 0,
             input_bytes: 0,
             private_bytes: 0,

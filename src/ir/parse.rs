@@ -25,6 +25,8 @@ pub fn program(text: &str) -> Result<Program> {
     loop {
         if p.eat("block") {
             program.block_size = Some([p.number()?, p.number()?, p.number()?]);
+        } else if p.eat("wholewarps") {
+            program.whole_warps = true;
         } else if p.eat("shared") {
             program.shared_bytes = p.number()?;
         } else if p.eat("input") {

@@ -359,6 +359,9 @@ impl Display for Program {
         if let Some([x, y, z]) = self.block_size {
             write!(f, " block {x} {y} {z}")?;
         }
+        if self.whole_warps {
+            f.write_str(" wholewarps")?;
+        }
         for (name, n) in
             [("shared", self.shared_bytes), ("input", self.input_bytes), ("private", self.private_bytes)]
         {

@@ -3,7 +3,7 @@
 use crate::diag::Loc;
 use crate::ir::{Fact, Space};
 use crate::isa::effects::{Touched, Touches};
-use crate::isa::{MInst, Operand};
+use crate::isa::{MInst, Op, Operand};
 
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -85,12 +85,31 @@ impl Code {
         }
     }
 
+    /// The block that an instruction's first operand names, if that is a label; it may be one behind the last.
+    pub fn target(&self, line: &Line) -> Option<usize> {
+        match line.inst.operands.first() {
+            Some(&Operand::Target(label)) => self.labels.get(label as usize).map(|&b| b as usize),
+            _ => None,
+        }
+    }
+
+    /// The blocks where lanes may go on that leave by `.S`, BRK or CONT, ascending.
+    pub fn meeting_points(&self) -> Vec<usize> {
+        let pushes = |l: &&Line| matches!(l.inst.op, Op::Ssy | Op::Pbk | Op::Pcnt);
+        let lines = self.blocks.iter().flat_map(|b| &b.tail).filter(pushes);
+        let mut points: Vec<usize> =
+            lines.filter_map(|l| self.target(l)).filter(|&b| b < self.blocks.len()).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
     /// Drops instructions that do nothing: branches to what follows anyway.
     pub fn remove_idle_branches(&mut self) {
         for n in 0..self.blocks.len() {
             let block = &self.blocks[n];
             let Some(last) = block.tail.last() else { continue };
-            if last.inst.op != crate::isa::Op::Bra || !last.inst.guard.is_true() {
+            if last.inst.op != Op::Bra || !last.inst.guard.is_true() {
                 continue;
             }
             if let Some(Operand::Target(l)) = last.inst.operands.first() {
@@ -144,5 +163,5 @@ impl Code {
 }
 
 fn is_plain_sync(m: &MInst) -> bool {
-    m.op == crate::isa::Op::Nop && m.sync && m.guard.is_true()
+    m.op == Op::Nop && m.sync && m.guard.is_true()
 }

@@ -306,11 +306,14 @@ impl Touched {
     pub fn add(&mut self, m: &MInst) -> Touches {
         let start = self.resources.len();
         let mut reads = 0;
-        let touch = |r: Resource, access| {
-            self.resources.push(r.index() as u16);
-            reads += u16::from(access == Access::Read);
+        let touch = |_, first: Resource, width: u8, access| {
+            let first = first.index() as u16;
+            for k in 0..u16::from(width) {
+                self.resources.push((first + k).min(Resource::COUNT as u16 - 1));
+            }
+            reads += if access == Access::Read { u16::from(width) } else { 0 };
         };
-        touches(m, touch, |bank| self.banks |= 1u32.checked_shl(bank.into()).unwrap_or(0));
+        named(m, touch, |bank| self.banks |= 1u32.checked_shl(bank.into()).unwrap_or(0));
         Touches { start: start as u32, reads, writes: (self.resources.len() - start) as u16 - reads }
     }
 
@@ -348,7 +351,7 @@ fn is_surface(op: Op) -> bool {
 }
 
 /// Whether the result is waited for with TEXDEPBAR on Kepler.
-pub fn is_texture(op: Op) -> bool {
+pub const fn is_texture(op: Op) -> bool {
     use Op::*;
     matches!(op, Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Ldg)
 }

@@ -6,6 +6,7 @@
 //! their latencies are those of NAK (`sm30_instr_latencies.rs`). All times are in cycles from issue to issue. The
 //! scheduler, the checker of schedules, `nvir isa` and the emulator's profile read this table and no other.
 
+use super::effects::is_texture;
 use super::names;
 use super::row::Unit;
 use super::{MInst, Mod, Op, Operand, Reg};
@@ -34,7 +35,7 @@ const TIMINGS: [Timing; Op::ALL.len()] = {
 };
 
 /// The unit of an operation.
-pub fn unit(op: Op) -> Unit {
+pub const fn unit(op: Op) -> Unit {
     TIMINGS[op as usize].unit
 }
 
@@ -106,7 +107,7 @@ impl Row {
 pub const ROW_INTERVAL: u32 = 4;
 
 /// The row of an operation.
-pub fn row(op: Op) -> Row {
+pub const fn row(op: Op) -> Row {
     TIMINGS[op as usize].row
 }
 
@@ -130,7 +131,7 @@ impl Queue {
 }
 
 /// The queue of an operation, if it is a memory instruction or a barrier.
-pub fn queue(op: Op) -> Option<Queue> {
+pub const fn queue(op: Op) -> Option<Queue> {
     TIMINGS[op as usize].memory
 }
 
@@ -148,7 +149,7 @@ pub fn queue_interval(first: Queue, second: Queue) -> u32 {
 pub const DOUBLE_INTERVAL: u32 = 4;
 
 /// Whether an operation keeps [`DOUBLE_INTERVAL`] behind FP64 ones.
-pub fn waits_for_double(op: Op) -> bool {
+pub const fn waits_for_double(op: Op) -> bool {
     matches!(op, Op::F2f | Op::F2i | Op::I2f | Op::Dmnmx | Op::Dset | Op::Dsetp)
 }
 
@@ -174,14 +175,9 @@ pub fn behind(m: &MInst) -> u32 {
     }
 }
 
-/// Whether an instruction goes through the texture unit, which its neighbours keep away from.
-pub fn is_texture(op: Op) -> bool {
-    unit(op) == Unit::Texture && op != Op::Texdepbar
-}
-
 /// The fewest cycles from one instruction to the next in the code, whatever they touch.
 pub fn neighbours(first: &MInst, second: &MInst) -> u32 {
-    if matches!(second.op, Op::Cal | Op::Jcal) || reads_clock(second) {
+    if keeps_away(second) {
         return 16;
     }
     match first.op {
@@ -189,6 +185,11 @@ pub fn neighbours(first: &MInst, second: &MInst) -> u32 {
         op if is_texture(op) && !is_texture(second.op) => BEHIND_TEXTURE,
         _ => behind(first),
     }
+}
+
+/// Whether an instruction keeps 16 cycles behind any other.
+pub fn keeps_away(m: &MInst) -> bool {
+    matches!(m.op, Op::Cal | Op::Jcal) || reads_clock(m)
 }
 
 /// Whether an instruction reads a clock: 16 cycles before and behind it.
@@ -287,6 +288,16 @@ impl PairSet {
         self.0 & kinds.0 != 0
     }
 
+    /// Whether the two are equal.
+    pub const fn same(self, other: PairSet) -> bool {
+        self.0 == other.0
+    }
+
+    /// Whether one of the two has any of the kinds `a` and the other one any of the kinds `b`.
+    const fn met(self, other: PairSet, a: PairSet, b: PairSet) -> bool {
+        self.any(a) && other.any(b) || self.any(b) && other.any(a)
+    }
+
     /// The kinds in words: `slow and predicate`, or `alone`.
     pub fn name(self) -> String {
         let kinds = Self::NAMES.iter().enumerate().filter(|(n, _)| self.0 >> n & 1 != 0);
@@ -296,22 +307,21 @@ impl PairSet {
 }
 
 /// The set of an operation; empty if it never issues with another.
-pub fn pair_set(op: Op) -> PairSet {
+pub const fn pair_set(op: Op) -> PairSet {
     TIMINGS[op as usize].pair
 }
 
 /// Whether the units allow `first` to issue together with `second`; what they touch is not looked at.
-pub fn units_pair(first: PairSet, second: PairSet) -> bool {
-    let both = |a: PairSet, b: PairSet| first.any(a) && second.any(b) || first.any(b) && second.any(a);
+pub const fn units_pair(first: PairSet, second: PairSet) -> bool {
     let second_only = PairSet::DOUBLE.or(PairSet::TEXTURE).or(PairSet::FLOW);
     let arithmetic = PairSet::SIMPLE.or(PairSet::SLOW).or(PairSet::PREDICATE).or(PairSet::COMPARE);
-    first != PairSet::ALONE
-        && second != PairSet::ALONE
+    !first.same(PairSet::ALONE)
+        && !second.same(PairSet::ALONE)
         && !first.any(second_only)
         && !second.any(PairSet::FIRST_ONLY)
-        && !both(PairSet::SLOW, PairSet::SLOW)
-        && !both(PairSet::PREDICATE, PairSet::PREDICATE.or(PairSet::COMPARE))
-        && !both(PairSet::MEMORY, PairSet::MEMORY)
+        && !first.met(second, PairSet::SLOW, PairSet::SLOW)
+        && !first.met(second, PairSet::PREDICATE, PairSet::PREDICATE.or(PairSet::COMPARE))
+        && !first.met(second, PairSet::MEMORY, PairSet::MEMORY)
         && (!second.any(PairSet::DOUBLE)
             || first.any(PairSet::MEMORY.or(PairSet::SIMPLE).or(PairSet::BEFORE_DOUBLE)))
         && (!second.any(PairSet::TEXTURE) || first.any(arithmetic))

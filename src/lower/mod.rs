@@ -22,6 +22,7 @@ pub mod surfaces;
 pub mod sysval;
 pub mod texels;
 pub mod textures;
+pub mod whole_warp;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
@@ -180,7 +181,7 @@ fn lower<'a>(
     let block_size = p.block_size;
     let interface = p.interface.clone();
     let fragment = p.stage() == crate::ir::Stage::Fragment;
-    let launch = Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) };
+    let launch = Launch { block_size: p.launched_block(), max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
     let spaces = options.sanitize;
     let mut checks = (!spaces.is_none()).then(|| Checks::new(p, chip, abi, spaces, launch));

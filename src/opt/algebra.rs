@@ -17,6 +17,7 @@
 
 use super::Ctx;
 use super::edit::*;
+use super::rotate;
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
@@ -510,6 +511,9 @@ fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
             }
             if inst.ty == Type::Pred {
                 return None;
+            }
+            if rotate::equal(f, &s[0], &s[1]) {
+                return Some(as_mov(inst, s[0]));
             }
             // The mask or the number that a comparison gives by itself.
             let d = scalar_def_by(f, &s[2], &[Op::Set])?;

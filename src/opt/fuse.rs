@@ -9,6 +9,8 @@
 //! neg s32 %r10 %r9            ->  mad u32 %r10 -%r0 %r1 0x0
 //! shl u32 %r5 %r0 0x2
 //! add u32 %r6 %r5 %r4         ->  shladd u32 %r6 %r0 0x2 %r4
+//! add u32 {%r3 %c6} %r2 %r4   ->  mad u32 {%r3 %c6} %r0 %r1 %r4
+//! add u32 %r8 %r7 %r5 %c6     ->  madhi u32 %r8 %r0 %r1 %r5 %c6
 //! ```
 //!
 //! Where the chip shifts pairs of words (GK110), the two halves of a rotation, or of a shift of 64 bits, become one:
@@ -19,6 +21,8 @@
 //! or u32 %r4 %r2 %r3          ->  shf.l u32 %r4 %r1 0x7 %r0
 //! ```
 //!
+//! Bytes and fields of words that are put together are looked for first (`bytes`).
+//!
 //! The inner operation must have no other reader (then it dies), except that a shift may be duplicated into all its
 //! readers if they are sums, or into two: shifts run at a fifth of an addition's rate, and the shift-add at the
 //! addition's.
@@ -27,18 +31,33 @@
 //! where neither operation is marked exact and both round and flush alike.
 
 use super::Ctx;
+use super::bytes;
 use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::chip::Chip;
 use crate::ir::*;
+use crate::isa::{self, Table};
 use crate::select;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    let (mut uses, candidates) = look_at(f);
+    let (mut uses, candidates, joins) = look_at(f);
+    let mut fused = 0;
+    if !joins.is_empty() {
+        let funnels = !Table::of(ctx.chip).of_op(isa::Op::Shf).is_empty();
+        // The last first: what is part of it is none of its own.
+        for &i in joins.iter().rev() {
+            let inst = &f.insts[i];
+            if uses[inst.dsts[0]] > 0
+                && let Some(new) = bytes::form(f, funnels, inst, &uses)
+            {
+                replace_counted(f, &mut uses, i, new);
+                fused += 1;
+            }
+        }
+    }
     let shifts = absorbed_shifts(f, ctx.chip, &uses, &candidates);
     let absorbed = |v| shifts.contains(v);
-    let mut fused = 0;
     for i in candidates {
         let inst = &f.insts[i];
         if let Some(new) = funnel(f, inst, &uses).filter(|new| select::legal(ctx.chip, f, new)) {
@@ -67,9 +86,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     fused > 0
 }
 
-/// Counts the uses of a function's values, and finds the operations on products and shifts that may become one with them.
-/// No fusion makes a new one.
-fn look_at(f: &Function) -> (UseCounts, Vec<InstId>) {
+/// Counts the uses of a function's values, and finds the operations on products and shifts that may become one with them,
+/// and those that join parts of words. No fusion makes a new one.
+fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
     let mut uses = UseCounts::with_capacity(f.values.len());
     uses.resize(f.values.len());
     let mut candidates = Vec::with_capacity(16);
@@ -77,25 +96,37 @@ fn look_at(f: &Function) -> (UseCounts, Vec<InstId>) {
         let def = s.as_val().and_then(|v| f.def_inst(v));
         def.is_some_and(|d| matches!(d.op, Op::Mul | Op::MulHi | Op::Shl | Op::Shr))
     };
+    let mut joins = Vec::new();
+    let value = |s: &Src| s.as_val().is_some();
+    let part = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(|d| bytes::takes_part(d.op));
     for &b in &f.layout {
         let block = &f.blocks[b];
         for &i in &block.body {
             let inst = &f.insts[i];
             inst.for_uses(|v| uses[v] += 1);
+            if bytes::is_join(inst)
+                && inst.guard.is_none()
+                && inst.srcs.iter().all(value)
+                && inst.srcs.iter().any(part)
+            {
+                joins.push(i);
+            }
             let outer = matches!(inst.op, Op::Add | Op::Sub | Op::Neg | Op::Or | Op::Xor);
-            if outer && inst.guard.is_none() && inst.srcs.iter().any(inner) {
+            // What is added with a carry may be a copy of half a product.
+            let sum = inst.srcs.len() == 3;
+            if outer && inst.guard.is_none() && (sum || inst.srcs.iter().any(inner)) {
                 candidates.push(i);
             }
         }
         block.term.for_uses(|v| uses[v] += 1);
     }
-    (uses, candidates)
+    (uses, candidates, joins)
 }
 
-/// An addition or subtraction of two operands, which may give a carry.
+/// An addition or subtraction of two operands, which may give a carry, or an addition that takes one.
 fn is_sum(f: &Function, inst: &Inst) -> bool {
     matches!(inst.op, Op::Add | Op::Sub)
-        && inst.srcs.len() == 2
+        && (inst.srcs.len() == 2 || inst.op == Op::Add)
         && inst.ty.words() == 1
         && inst.guard.is_none()
         && f.values[inst.dsts[0]].class == Class::Gpr
@@ -126,6 +157,20 @@ fn absorbed_shifts(f: &Function, chip: Chip, uses: &UseCounts, candidates: &[Ins
     all
 }
 
+/// What a value is a copy of, as far as nobody else reads the copies.
+fn original(f: &Function, mut v: ValueId, uses: &UseCounts) -> ValueId {
+    while uses[v] == 1
+        && let Some(d) = f.def_inst(v)
+        && (d.op, d.ty) == (Op::Mov, Type::U32)
+        && d.guard.is_none()
+        && let Some(from) = d.srcs[0].as_val().filter(|_| d.srcs[0].is_plain_val())
+        && f.class(from) == Class::Gpr
+    {
+        v = from;
+    }
+    v
+}
+
 /// The fused form with source `n` of the addition as the inner operation. `shifts`: whether a shift may be
 /// taken into every one of its readers.
 fn fuse(
@@ -137,8 +182,8 @@ fn fuse(
     n: usize,
 ) -> Option<(Inst, ValueId)> {
     let s = inst.srcs[n];
-    let inner_value = s.as_val()?;
-    let inner = scalar_def(f, &s)?;
+    let inner_value = original(f, s.as_val()?, uses);
+    let inner = scalar_def(f, &inner_value.into())?;
     if !matches!(inner.op, Op::Mul | Op::MulHi | Op::Shl) || inner.sat || s.mods.abs || s.mods.inv {
         return None;
     }
@@ -151,14 +196,17 @@ fn fuse(
             other.mods.neg = !other.mods.neg;
         }
     }
-    let single = uses[inner_value] == 1 && inst.dsts.len() == 1;
+    let single = uses[inner_value] == 1;
+    let carry = inst.srcs.get(2).copied();
     // What carry a negated product or a negated constant gives is not that of the difference; of a negated register
     // behind a shift it is.
     let subtracted = other.mods.neg || inst.srcs[1 - n].mods.neg;
     let register = inner.op == Op::Shl && other.as_val().is_some() && !inst.srcs[1 - n].mods.neg;
-    if inst.dsts.len() > 1 && (neg || subtracted && !register) {
+    if (inst.dsts.len() > 1 || carry.is_some()) && (neg || subtracted && !register) {
         return None;
     }
+    // A product of words is added like any other word, and its carry is that of this addition.
+    let unsigned = (inst.dsts.len() == 1 && carry.is_none()) || inner.ty == Type::U32 && inst.ty == Type::U32;
     let plain = |s: &Src| s.mods == SrcMods::default();
     let whole = !other.mods.abs && !other.mods.inv;
     let (op, ty) = match inner.op {
@@ -170,13 +218,15 @@ fn fuse(
         Op::Mul => {
             // The machine negates the product or the addend, not both.
             let signs = !(neg && other.mods.neg);
-            (single && inner.srcs.iter().all(plain) && whole && signs).then_some((Op::Mad, inst.ty))?
+            (single && unsigned && inner.srcs.iter().all(plain) && whole && signs)
+                .then_some((Op::Mad, inst.ty))?
         }
         Op::MulHi => {
             // Signed or not is the product's matter.
             let signs = !neg && plain(&other);
-            (single && inner.srcs.iter().all(plain) && signs).then_some((Op::MadHi, inner.ty))?
+            (single && unsigned && inner.srcs.iter().all(plain) && signs).then_some((Op::MadHi, inner.ty))?
         }
+        _ if carry.is_some() => return None,
         _ => {
             inner.srcs[1].as_imm().filter(|&by| by < 32)?;
             let few = uses[inner_value] <= 2 || shifts(inner_value);
@@ -193,6 +243,7 @@ fn fuse(
     new.srcs.push(inner.srcs[0]);
     new.srcs.push(inner.srcs[1]);
     new.srcs.push(other);
+    new.srcs.extend(carry);
     new.srcs[0].mods.neg ^= neg;
     // A constant that no form takes would need a register: two instructions again.
     let moved = op == Op::ShlAdd && matches!(other.kind, SrcKind::Imm(_)) && !select::legal(chip, f, &new);

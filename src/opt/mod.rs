@@ -14,6 +14,7 @@
 pub mod address;
 pub mod algebra;
 pub mod bits;
+mod bytes;
 pub mod complement;
 pub mod copy_prop;
 pub mod dce;
@@ -34,6 +35,7 @@ pub mod mem_forward;
 pub mod mods;
 pub mod operand;
 pub mod quotient;
+pub mod rotate;
 mod seeded;
 pub mod sink;
 pub mod strength;
@@ -145,6 +147,7 @@ pub static PASSES: &[Pass] = &[
     on_function("mods", mods::run),
     on_function("operand", operand::run),
     on_function("quotient", quotient::run).about(&[Op::MulHi]),
+    on_function("rotate", rotate::run).about(&[Op::Shr]),
     on_function("sink", sink::run),
     on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
     on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
@@ -168,7 +171,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra address mem_forward if_convert
+            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra rotate address mem_forward if_convert
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
@@ -330,7 +333,7 @@ impl Session {
         let mut ctx = Ctx {
             chip,
             stage,
-            launch: Launch { block_size: program.block_size, max_grid_x: Some(chip.max_grid()[0]) },
+            launch: Launch { block_size: program.launched_block(), max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,

@@ -13,6 +13,7 @@ use super::operands::{self, Window};
 use super::pcopy::{self, Place, Scratch};
 use super::places::Places;
 use super::plan::{Action, Home, Plan};
+use super::remat::{self, Remat};
 use super::results::Results;
 use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
@@ -377,20 +378,28 @@ impl<'a> Colour<'a> {
         };
         let start = self.out.moves.len();
         self.scratch_slots_used |= pcopy::sequentialise(&self.copies, scratch, &mut self.out.moves);
-        for m in &self.out.moves[start..] {
-            if let Move::Copy { dst, .. } = *m {
-                match dst {
-                    Phys::Gpr(r) => self.gprs.used.set(r),
-                    Phys::Pred(r) => self.preds.used.set(r),
-                    Phys::Carry => {}
-                }
+        for n in start..self.out.moves.len() {
+            if let Move::Copy { dst, .. } = self.out.moves[n] {
+                self.use_register(dst);
             }
         }
         self.copies.clear();
     }
 
-    pub fn queue(&mut self, dst: Phys, src: Phys) {
+    /// Moves a value with the next copies. What has no value in particular has it in any register.
+    pub fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
+        if remat::of(self.f, v) == Some(Remat::Undef) {
+            return self.use_register(dst);
+        }
         self.copies.push((Place::Reg(dst), Place::Reg(src)));
+    }
+
+    fn use_register(&mut self, r: Phys) {
+        match r {
+            Phys::Gpr(r) => self.gprs.used.set(r),
+            Phys::Pred(r) => self.preds.used.set(r),
+            Phys::Carry => {}
+        }
     }
 
     /// Appends the move that brings a value from its home into a register.
@@ -674,13 +683,13 @@ impl<'a> Colour<'a> {
         }
         for &(v, from, to) in &moved {
             let class = self.f.class(v);
-            self.queue(Phys::new(class, to), Phys::new(class, from));
+            self.queue(v, Phys::new(class, to), Phys::new(class, from));
         }
         let mut late = Vec::new();
         for (&a, &param) in call.args.iter().zip(&callee.params) {
             let from = self.loc[a];
             if from != NONE {
-                self.queue(param, Phys::new(self.f.class(a), from));
+                self.queue(a, param, Phys::new(self.f.class(a), from));
             } else {
                 late.push((a, param.number()));
             }

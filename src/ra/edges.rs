@@ -8,6 +8,7 @@ use super::colour::Colour;
 use super::file::Mask;
 use super::pcopy::{self, Place, Scratch};
 use super::plan::Home;
+use super::remat::{self, Remat};
 use super::{Move, Phys};
 use crate::ir::{BlockId, Class, Def, Edge, Term, ValueId};
 
@@ -98,6 +99,8 @@ impl Colour<'_> {
         for &(to, v) in wanted {
             take(to);
             match (self.source(p, v), self.plan.homes[v]) {
+                // What has no value in particular has it anywhere.
+                (Some(_), _) if remat::of(self.f, v) == Some(Remat::Undef) => {}
                 (Some(from), _) => copies.push((to, from)),
                 (None, Home::Remat(r)) => again.push((to, r)),
                 (None, _) => {}

@@ -78,6 +78,7 @@ use plan::Plan;
 use prepare::Facts;
 use pressure::Pressure;
 pub use regs::{Phys, RegSet};
+use spill::Subject;
 
 /// What is allocated for.
 #[derive(Clone, Copy, Debug)]
@@ -349,8 +350,9 @@ fn allocate(
         pressure = measure(f, &live, k);
     }
     let Pressure { most, by_block, .. } = pressure;
+    let subject = Subject::new(f, &cfg, &live, summaries);
     let plan = if most > k {
-        spill::spill(f, &cfg, &live, summaries, k, Some(frame_base), &by_block)?
+        spill::spill(&subject, k, Some(frame_base), &by_block)?
     } else {
         Plan { frame_end: frame_base, ..Plan::default() }
     };
@@ -372,7 +374,7 @@ fn allocate(
         let mut paint = |again: Option<usize>, attempt| match again {
             None => colour(&plan, attempt).ok(),
             Some(k) => {
-                let plan = spill::spill(f, &cfg, &live, summaries, k, None, &by_block).ok()?;
+                let plan = spill::spill(&subject, k, None, &by_block).ok()?;
                 colour(&Plan { frame_end: frame_base, ..plan }, attempt).ok()
             }
         };
@@ -392,8 +394,9 @@ fn allocate(
         let Pressure { most, by_block, .. } = measure(f, &live, k);
         let fewer = match most {
             _ if most <= k => Ok(plan),
-            _ if most <= k + WORTH_TRYING => spill::spill(f, &cfg, &live, summaries, k, None, &by_block)
-                .map(|plan| Plan { frame_end: frame_base, ..plan }),
+            _ if most <= k + WORTH_TRYING => {
+                spill::spill(&subject, k, None, &by_block).map(|plan| Plan { frame_end: frame_base, ..plan })
+            }
             _ => Err(RaError::Pressure { func: f.name.clone(), limit: step }),
         };
         let closer = fewer.and_then(|plan| colour(&plan, Attempt::first(step)));

@@ -19,6 +19,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, InstId, ValueId};
 use cranelift_entity::SecondaryMap;
+use std::cell::OnceCell;
 
 /// The registers' contents during the walk.
 #[derive(Default)]
@@ -56,7 +57,7 @@ struct Spiller<'a> {
     live: &'a Liveness,
     summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
     k: usize,
-    next_use: NextUse,
+    next_use: &'a NextUse,
     uses: BlockUses,
     now: Window,
     plan: Plan,
@@ -72,17 +73,49 @@ struct Spiller<'a> {
     stamp: u32,
 }
 
+/// A function that is spilled, perhaps several times.
+pub struct Subject<'a> {
+    pub f: &'a Function,
+    pub cfg: &'a Cfg,
+    pub live: &'a Liveness,
+    pub summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+    /// Found once, when first asked for: that takes longer than all the rest.
+    next_use: OnceCell<NextUse>,
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(
+        f: &'a Function,
+        cfg: &'a Cfg,
+        live: &'a Liveness,
+        summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+    ) -> Subject<'a> {
+        Subject { f, cfg, live, summaries, next_use: OnceCell::new() }
+    }
+
+    /// Whether some block starts with more than `k` values that only memory can keep if no register does.
+    fn needs_memory(&self, k: usize) -> bool {
+        let kept = |&&v: &&ValueId| self.f.class(v) == Class::Gpr && remat::of(self.f, v).is_none();
+        let crowded = |b: BlockId| {
+            let live = self.live.live_in(b);
+            live.len() > k && live.iter().filter(kept).nth(k).is_some()
+        };
+        self.cfg.rpo().iter().any(|&b| b != self.f.entry() && crowded(b))
+    }
+}
+
 /// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`; without, nothing may
 /// go to memory, and it is an error if something must.
 pub fn spill(
-    f: &Function,
-    cfg: &Cfg,
-    live: &Liveness,
-    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    subject: &Subject<'_>,
     k: usize,
     slots: Option<u32>,
     by_block: &SecondaryMap<BlockId, usize>,
 ) -> Result<Plan, RaError> {
+    let &Subject { f, cfg, live, summaries, .. } = subject;
+    if slots.is_none() && subject.needs_memory(k) {
+        return Err(RaError::Pressure { func: f.name.clone(), limit: k as u32 });
+    }
     let mut loop_pressure: SecondaryMap<BlockId, usize> = SecondaryMap::new();
     for &b in cfg.rpo().iter().rev() {
         if let Some(h) = cfg.loop_header(b) {
@@ -100,7 +133,7 @@ pub fn spill(
         live,
         summaries,
         k,
-        next_use: NextUse::new(f, cfg, live),
+        next_use: subject.next_use.get_or_init(|| NextUse::new(f, cfg, live)),
         uses: BlockUses::new(),
         now: Window::default(),
         plan: Plan { active: true, frame_end: slots.unwrap_or(0), ..Plan::default() },
@@ -143,7 +176,7 @@ impl Spiller<'_> {
 
     fn block(&mut self, b: BlockId) -> Result<(), RaError> {
         let f = self.f;
-        self.uses.enter(f, self.cfg, self.live, &self.next_use, b);
+        self.uses.enter(f, self.cfg, self.live, self.next_use, b);
         let mut entry = self.entry_set(b);
         entry.sort_unstable();
         self.now.set(&entry);

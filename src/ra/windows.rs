@@ -270,7 +270,7 @@ impl Colour<'_> {
         }
         for &(v, r) in &target {
             if self.loc[v] != NONE {
-                self.queue(Phys::Gpr(r), Phys::Gpr(self.loc[v]));
+                self.queue(v, Phys::Gpr(r), Phys::Gpr(self.loc[v]));
             }
         }
         self.flush_copies();

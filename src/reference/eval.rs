@@ -171,6 +171,8 @@ impl Machine {
         let mut out = Results::new();
         match inst.op {
             Op::Undef => out.push(0),
+            // One thread alone: it was asked for.
+            Op::WholeWarp => out.push(1),
             Op::Pcopy => {
                 let words = |s: &Src| s.values().len().max(1);
                 out.extend(inst.srcs.iter().flat_map(|s| operand(s, read).into_iter().take(words(s))));

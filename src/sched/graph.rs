@@ -86,6 +86,19 @@ impl Users {
 }
 
 impl Graph {
+    /// For blocks of so many instructions at most.
+    pub fn new(instructions: usize) -> Graph {
+        Graph {
+            edges: Vec::with_capacity(8 * instructions),
+            starts: Vec::with_capacity(instructions + 1),
+            users: Users {
+                last: Vec::with_capacity(2 * instructions),
+                readers: Vec::with_capacity(4 * instructions),
+            },
+            memory: MemoryOrder::default(),
+        }
+    }
+
     /// The edges to an instruction.
     pub fn edges(&self, n: usize) -> &[Edge] {
         &self.edges[self.starts[n] as usize..self.starts[n + 1] as usize]
@@ -103,13 +116,14 @@ impl Graph {
         let (mut fence, mut since) = (NOBODY, 0);
         for (n, line) in (0u32..).zip(lines) {
             let m = &line.inst;
-            if is_fence(m) {
+            let is_fence = is_fence(m);
+            if is_fence {
                 self.edges.extend((since..n).map(|earlier| Edge { earlier, cycles: 1 }));
             }
             if fence != NOBODY {
                 self.edges.push(Edge { earlier: fence, cycles: 1 });
             }
-            if is_fence(m) {
+            if is_fence {
                 (fence, since) = (n, n + 1);
             }
             let effect = memory(m);

@@ -1,5 +1,6 @@
 //! An order of a block while it is being made.
 
+use super::class::{self, Kind};
 use super::issue;
 use super::model::Cycle;
 use super::pool::{Pool, Room};
@@ -19,13 +20,27 @@ struct Node {
     class: u8,
 }
 
+/// Until when an instruction waits, and below that its rank: one word, which is compared at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Wait(u64);
+
+impl Wait {
+    fn new(at: Cycle, rank: Rank) -> Wait {
+        Wait(at << 32 | Cycle::from(rank))
+    }
+
+    fn at(self) -> Cycle {
+        self.0 >> 32
+    }
+}
+
 /// What changes while an order is being made, in tables that are made once.
 #[derive(Default)]
 pub struct Scratch {
     nodes: Vec<Node>,
     /// Candidates by class; those that wait for a cycle, for a register, and for the window to come to them.
     ready: Vec<BinaryHeap<Reverse<Rank>>>,
-    waiting: BinaryHeap<Reverse<(Cycle, Rank)>>,
+    waiting: BinaryHeap<Reverse<Wait>>,
     blocked: Vec<u32>,
     outside: BinaryHeap<Reverse<usize>>,
     /// A mask of the classes that have candidates.
@@ -37,23 +52,23 @@ pub struct Scratch {
 impl Scratch {
     /// No instruction of the block has issued.
     fn start(&mut self, tables: &Tables) {
-        let node = |(&open, &class): (&u32, &u8)| Node { open, ready: 0, class };
+        let node = |(&open, kind): (&u32, &Kind)| Node { open, ready: 0, class: kind.class };
         self.nodes.clear();
-        self.nodes.extend(tables.edges.iter().zip(&tables.class).map(node));
-        self.ready.resize_with(tables.classes.len(), BinaryHeap::new);
+        self.nodes.extend(tables.edges.iter().zip(&tables.kinds).map(node));
+        self.ready.resize_with(class::COUNT, BinaryHeap::new);
         self.ready.iter_mut().for_each(BinaryHeap::clear);
         self.waiting.clear();
         self.blocked.clear();
         self.outside.clear();
         self.present = 0;
         self.issued.clear();
-        self.issued.resize(tables.class.len(), false);
+        self.issued.resize(tables.kinds.len(), false);
         self.rejected.clear();
     }
 
     /// Makes an instruction a candidate.
-    fn push(&mut self, k: u32, rank: Rank) {
-        let class = usize::from(self.nodes[k as usize].class);
+    fn push(&mut self, k: usize, rank: Rank) {
+        let class = usize::from(self.nodes[k].class);
         self.ready[class].push(Reverse(rank));
         self.present |= 1 << class;
     }
@@ -110,10 +125,6 @@ impl<'a> List<'a> {
         list
     }
 
-    fn class(&self, k: usize) -> usize {
-        self.s.nodes[k].class.into()
-    }
-
     /// All before it have issued.
     fn make_ready(&mut self, k: usize) {
         let ready = self.s.nodes[k].ready;
@@ -121,19 +132,21 @@ impl<'a> List<'a> {
         if k - self.oldest >= self.window {
             self.s.outside.push(Reverse(k));
         } else if ready <= self.clock.now {
-            self.s.push(k as u32, rank);
+            self.s.push(k, rank);
         } else {
-            self.s.waiting.push(Reverse((ready, rank)));
+            self.s.waiting.push(Reverse(Wait::new(ready, rank)));
         }
     }
 
     /// Those that have waited long enough become candidates.
+    #[inline]
     pub fn wake(&mut self, now: Cycle) {
-        while let Some(&Reverse((at, rank))) = self.s.waiting.peek()
-            && at <= now
+        while let Some(&Reverse(wait)) = self.s.waiting.peek()
+            && wait.at() <= now
         {
             self.s.waiting.pop();
-            self.s.push(self.tables.ranked[rank as usize], rank);
+            let rank = wait.0 as Rank;
+            self.s.push(self.tables.ranked(rank), rank);
         }
     }
 
@@ -144,7 +157,7 @@ impl<'a> List<'a> {
         match self.pool.place(webs, webs.reads(k), webs.writes(k), op, now, strictly) {
             Room::Found => true,
             Room::Later(at) => {
-                self.s.waiting.push(Reverse((at.max(now + 1), self.tables.rank[k])));
+                self.s.waiting.push(Reverse(Wait::new(at.max(now + 1), self.tables.rank[k])));
                 false
             }
             Room::No => {
@@ -159,10 +172,10 @@ impl<'a> List<'a> {
     pub fn first(&mut self) -> Option<Option<usize>> {
         loop {
             let mut best: Option<(Rank, usize)> = None;
-            let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.0);
+            let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.at());
             for c in bits(self.s.present) {
                 let Some(&Reverse(rank)) = self.s.ready[c].peek() else { continue };
-                let free = self.clock.free_at(&self.tables.classes[c]);
+                let free = self.clock.free_at(class::get(c as u8));
                 if free > self.clock.now {
                     next = next.min(free);
                 } else if best.is_none_or(|b| rank < b.0) {
@@ -177,7 +190,7 @@ impl<'a> List<'a> {
                 return Some(None);
             };
             self.s.pop(class);
-            let k = self.tables.ranked[rank as usize] as usize;
+            let k = self.tables.ranked(rank);
             if self.place(k, false) {
                 return Some(Some(k));
             }
@@ -191,10 +204,11 @@ impl<'a> List<'a> {
     /// Issues the most urgent candidate that may issue together with `first`, before or behind it.
     pub fn second(&mut self, first: usize) -> Option<usize> {
         let t = self.tables;
-        let (behind, before) = (t.behind[self.class(first)], t.before[self.class(first)]);
+        let class = self.s.nodes[first].class;
+        let (behind, before) = (class::behind(class), class::before(class));
         let mut best: Option<(Rank, usize, bool)> = None;
         for c in bits(self.s.present & (behind | before)) {
-            if self.clock.free_at(&t.classes[c]) > self.clock.now {
+            if self.clock.free_at(class::get(c as u8)) > self.clock.now {
                 continue;
             }
             let behind = behind >> c & 1 != 0;
@@ -204,7 +218,7 @@ impl<'a> List<'a> {
                     break;
                 }
                 self.s.pop(c);
-                let k = t.ranked[rank as usize] as usize;
+                let k = t.ranked(rank);
                 if self.pair(first, k, behind) {
                     if let Some((_, other, _)) = best.replace((rank, k, !behind)) {
                         self.s.rejected.push(other as u32);
@@ -216,7 +230,7 @@ impl<'a> List<'a> {
         }
         let chosen = best.filter(|&(_, k, before)| self.place(k, before));
         while let Some(k) = self.s.rejected.pop() {
-            self.s.push(k, t.rank[k as usize]);
+            self.s.push(k as usize, t.rank[k as usize]);
         }
         let (_, k, before) = chosen?;
         self.issue(k);
@@ -235,15 +249,16 @@ impl<'a> List<'a> {
             let registers = webs.reads(k).iter().map(|&web| self.pool.register(web));
             registers.filter_map(Resource::register)
         };
-        issue::compatible(&self.lines[a].inst, &self.lines[b].inst)
+        let (op_a, op_b) = (self.lines[a].inst.op, self.lines[b].inst.op);
+        self.tables.kinds[a].leads(&self.tables.kinds[b])
             && (behind || self.tables.later(first).iter().all(|l| l.0 as usize != k))
-            && !issue::banks_conflict(&self.lines[a].inst, &self.lines[b].inst, sources(a), sources(b))
+            && !issue::banks_conflict(op_a, op_b, sources(a), sources(b))
     }
 
     /// Puts an instruction at the end of the order.
     pub fn issue(&mut self, k: usize) {
         let (tables, now) = (self.tables, self.clock.now);
-        self.clock.issue(&tables.classes[self.class(k)]);
+        self.clock.issue(tables.kinds[k].class());
         let webs = &tables.webs;
         self.pool.issue(webs, webs.reads(k), webs.writes(k), self.lines[k].inst.op, now);
         self.order.push(k as u32);

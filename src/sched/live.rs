@@ -3,9 +3,9 @@
 //! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at any of them, as far
 //! as this goes. What a return leaves behind may all be read.
 
-use crate::isa::code::{Code, Line, MBlock};
+use crate::isa::Op;
+use crate::isa::code::{Code, MBlock};
 use crate::isa::effects::{Resource, Touched};
-use crate::isa::{Op, Operand};
 
 /// A set of resources, by [`Resource::index`].
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -58,9 +58,8 @@ impl Set {
     }
 }
 
-/// Where control goes from a block.
+/// How control leaves a block, apart from ways to others.
 struct Ways {
-    to: Vec<usize>,
     /// To any place where lanes meet.
     meets: bool,
     /// What is read afterwards on ways that leave the code.
@@ -69,33 +68,35 @@ struct Ways {
 
 /// What is read after each block, if a thread's end reads the first `results` registers.
 pub fn after(code: &Code, results: u32) -> Vec<Set> {
-    let target = |l: &Line| match l.inst.operands.first() {
-        Some(&Operand::Target(label)) => code.labels.get(label as usize).map(|&b| b as usize),
-        _ => None,
-    };
-    let pushes = |op| matches!(op, Op::Ssy | Op::Pbk | Op::Pcnt);
     let n = code.blocks.len();
     let mut meeting = vec![false; n];
-    for line in code.blocks.iter().flat_map(|b| &b.tail).filter(|l| pushes(l.inst.op)) {
-        if let Some(m) = target(line).and_then(|b| meeting.get_mut(b)) {
-            *m = true;
-        }
-    }
+    code.meeting_points().into_iter().for_each(|k| meeting[k] = true);
     let at_end = Set::registers(results);
-    let ways: Vec<Ways> = (0..n).map(|k| ways(&code.blocks[k], k, n, &at_end, &target)).collect();
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); n];
-    for (k, w) in ways.iter().enumerate() {
-        w.to.iter().filter(|&&to| to < n).for_each(|&to| before[to].push(k));
+    // Ways into blocks, by where they lead.
+    let mut into: Vec<(usize, usize)> = Vec::with_capacity(2 * n);
+    let mut leavers = Vec::new();
+    let mut live_out = Vec::with_capacity(n);
+    for k in 0..n {
+        let ways = ways(code, k, &at_end, |to| into.push((to, k)));
+        if ways.meets {
+            leavers.push(k);
+        }
+        live_out.push(ways.left);
     }
-    let leavers: Vec<usize> = (0..n).filter(|&k| ways[k].meets).collect();
+    into.sort_unstable();
     let mut live_in = vec![Set::default(); n];
-    let mut live_out: Vec<Set> = ways.iter().map(|w| w.left).collect();
     // What is read behind any meeting point.
     let mut met = Set::default();
     let mut queued = vec![true; n];
     let mut work: Vec<usize> = (0..n).collect();
     while let Some(k) = work.pop() {
         queued[k] = false;
+        let first = into.partition_point(|w| w.0 < k);
+        let before = into[first..].iter().take_while(|w| w.0 == k);
+        // Nobody asks what is read before the start.
+        if before.clone().next().is_none() && !meeting[k] {
+            continue;
+        }
         let mut live = live_out[k];
         step_back(&code.blocks[k], &code.touched, &mut live);
         if !live_in[k].join(&live) {
@@ -106,7 +107,7 @@ pub fn after(code: &Code, results: u32) -> Vec<Set> {
                 work.push(who);
             }
         };
-        before[k].iter().for_each(|&p| reach(p, &live_in[k]));
+        before.for_each(|w| reach(w.1, &live_in[k]));
         if meeting[k] && met.join(&live_in[k]) {
             leavers.iter().for_each(|&p| reach(p, &met));
         }
@@ -114,18 +115,19 @@ pub fn after(code: &Code, results: u32) -> Vec<Set> {
     live_out
 }
 
-fn ways(block: &MBlock, k: usize, n: usize, at_end: &Set, target: &dyn Fn(&Line) -> Option<usize>) -> Ways {
-    let mut w = Ways { to: Vec::new(), meets: false, left: Set::default() };
-    if block.falls {
-        w.to.push(k + 1);
-        if k + 1 >= n {
-            w.left = Set::ALL;
-        }
+/// Where control goes from a block: calls `to` with the blocks.
+fn ways(code: &Code, k: usize, at_end: &Set, mut to: impl FnMut(usize)) -> Ways {
+    let (block, n) = (&code.blocks[k], code.blocks.len());
+    let mut w = Ways { meets: false, left: Set::default() };
+    if block.falls && k + 1 < n {
+        to(k + 1);
+    } else if block.falls {
+        w.left = Set::ALL;
     }
     for line in block.lines() {
         match line.inst.op {
-            Op::Bra => match target(line) {
-                Some(to) if to < n => w.to.push(to),
+            Op::Bra => match code.target(line) {
+                Some(b) if b < n => to(b),
                 _ => w.left = Set::ALL,
             },
             Op::Brk | Op::Cont => w.meets = true,
@@ -157,6 +159,7 @@ mod tests {
     use super::*;
     use crate::chip::Chip;
     use crate::diag::Loc;
+    use crate::isa::code::Line;
     use crate::isa::text;
 
     fn block(lines: &[&str], tail: &[&str], falls: bool) -> MBlock {

@@ -11,10 +11,12 @@
 //! | `pool` | which registers are free while a block is scheduled |
 //! | `graph` | which instructions keep their order, and how far apart |
 //! | [`model`] | what an instruction waits for: results, held sources, ports |
+//! | `class` | which instructions need the same ports and pair with the same others |
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
 //! | [`check`] | finished code against the rules of issue control |
 
 pub mod check;
+mod class;
 mod graph;
 pub mod issue;
 mod list;

@@ -1,10 +1,10 @@
 //! What an instruction waits for, along straight code: results that are not there yet, sources that are still held, and
 //! ports that are busy. The figures are those of [`latency`].
 
+use crate::isa::Op;
 use crate::isa::effects::Resource;
 use crate::isa::latency::{self, Queue, Row, SCOREBOARD};
 use crate::isa::row::Unit;
-use crate::isa::{MInst, Op};
 
 /// Time, in cycles from the start of the code.
 pub type Cycle = u64;
@@ -59,12 +59,12 @@ impl Model {
     }
 
     /// The first cycle, not before the present one, at which an instruction that reads and writes these resources may issue.
-    pub fn earliest(&self, m: &MInst, reads: &[u16], writes: &[u16]) -> Cycle {
-        let mut at = self.now.max(self.ports.free_at(&Port::of(m)));
-        if !latency::waits_for_sources(m.op) {
+    pub fn earliest(&self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) -> Cycle {
+        let mut at = self.now.max(self.ports.free_at(port));
+        if !latency::waits_for_sources(op) {
             at = reads.iter().fold(at, |at, &r| at.max(self.ready[usize::from(r)]));
         }
-        if !latency::writes_late(m.op) {
+        if !latency::writes_late(op) {
             for &r in writes {
                 at = at.max(self.ready[usize::from(r)]).max(self.free[usize::from(r)]);
             }
@@ -73,22 +73,22 @@ impl Model {
     }
 
     /// Issues an instruction now.
-    pub fn issue(&mut self, m: &MInst, reads: &[u16], writes: &[u16]) {
-        self.ports.issue(&Port::of(m), self.now);
-        if latency::holds_sources(m.op) {
+    pub fn issue(&mut self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) {
+        self.ports.issue(port, self.now);
+        if latency::holds_sources(op) {
             for &r in reads {
                 self.free[usize::from(r)] = self.now + Cycle::from(latency::HOLD);
             }
         }
         for &r in writes {
-            self.ready[usize::from(r)] = self.now + Cycle::from(latency_of(m.op, r));
+            self.ready[usize::from(r)] = self.now + Cycle::from(latency_of(op, r));
             self.free[usize::from(r)] = 0;
         }
     }
 }
 
 /// Which ports an instruction needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Port {
     row: Row,
     queue: Option<Queue>,
@@ -98,19 +98,34 @@ pub struct Port {
 }
 
 impl Port {
-    pub fn of(m: &MInst) -> Port {
+    /// Those of an operation; `indexed` for an LDC with a register in its address.
+    pub const fn of(op: Op, indexed: bool) -> Port {
         Port {
-            row: latency::row(m.op),
-            queue: latency::queue(m.op),
-            indexed: latency::is_indexed_constant(m),
-            double: latency::unit(m.op) == Unit::Double || m.op == Op::Dsetp,
-            waits_for_double: latency::waits_for_double(m.op),
+            row: latency::row(op),
+            queue: latency::queue(op),
+            indexed,
+            double: matches!(latency::unit(op), Unit::Double) || matches!(op, Op::Dsetp),
+            waits_for_double: latency::waits_for_double(op),
         }
     }
 
+    /// Whether the two are equal.
+    pub const fn same(&self, other: &Port) -> bool {
+        let queues = match (self.queue, other.queue) {
+            (Some(a), Some(b)) => a as u8 == b as u8,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.row as u8 == other.row as u8
+            && queues
+            && self.indexed == other.indexed
+            && self.double == other.double
+            && self.waits_for_double == other.waits_for_double
+    }
+
     /// Whether two that issue together would need the same port.
-    pub fn collides(&self, other: &Port) -> bool {
-        self.row != Row::None && self.row == other.row || self.queue.is_some() && other.queue.is_some()
+    pub const fn collides(&self, other: &Port) -> bool {
+        !matches!(self.row, Row::None) && self.row as u8 == other.row as u8
+            || self.queue.is_some() && other.queue.is_some()
     }
 }
 

@@ -28,8 +28,6 @@ use crate::chip::Chip;
 use crate::isa::Op;
 use crate::isa::code::{Code, Line, MBlock};
 use crate::isa::effects::{Resource, Touched};
-use crate::isa::latency;
-use crate::isa::sched_word::SLOTS;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +54,7 @@ pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
         fresh: registers.used,
         used: registers.used,
         limit: registers.limit,
-        tables: Tables::default(),
+        tables: Tables::new(code.blocks.iter().map(|b| b.body.len() + b.tail.len()).max().unwrap_or(0)),
         pool: Pool::default(),
         scratch: Scratch::default(),
     };
@@ -115,14 +113,15 @@ impl Scheduler {
 
     /// The best order that is found, if it is better than the old one.
     fn plan(&mut self, lines: &[&Line], touched: &Touched, after: &Set) -> Option<Plan> {
-        if lines.iter().all(|l| l.inst.op != Op::Cal) {
-            let allowed = self.allowed(lines, touched);
+        let calls = lines.iter().any(|l| l.inst.op == Op::Cal);
+        if !calls {
             self.tables.read(lines, touched, after, Moves::Allowed);
-            let old = self.in_order(lines);
+            let old = self.in_order();
             let least = self.tables.longest().max(lines.len() as Cycle / 2);
             if old <= least + least / 16 {
                 return None;
             }
+            let allowed = self.allowed(lines, touched);
             let mut best = self.windows(lines, after, &allowed, self.used);
             let cycles = best.as_ref().map_or(old, |p| p.cycles.min(old));
             let enough = cycles * (100 - WORTH) / 100;
@@ -134,8 +133,12 @@ impl Scheduler {
                 return best.filter(|p| p.cycles < old);
             }
         }
-        self.tables.read(lines, touched, after, Moves::Forbidden);
-        let old = self.in_order(lines);
+        if calls {
+            self.tables.read(lines, touched, after, Moves::Forbidden);
+        } else {
+            self.tables.read_in_place(lines, touched, after);
+        }
+        let old = self.in_order();
         let best = self.list(lines, after, &Set::default(), 0, usize::MAX);
         best.filter(|p| p.cycles < old)
     }
@@ -185,22 +188,20 @@ impl Scheduler {
         let Plan { mut order, registers, .. } = plan;
         let body = block.body.len();
         for (k, line) in block.body.iter_mut().chain(&mut block.tail).enumerate() {
-            let old = line.inst.clone();
-            self.tables.webs.rewrite(k, &mut line.inst, |web| registers[web as usize]);
-            if line.inst != old {
+            if self.tables.webs.rewrite(k, &mut line.inst, |web| registers[web as usize]) {
                 line.touches = touched.add(&line.inst);
             }
         }
         order.truncate(body);
-        permute(&mut block.body, &mut order);
+        permute(&mut block.body, &order);
     }
 
     /// Cycles that the old order takes, with registers enough.
-    fn in_order(&self, lines: &[&Line]) -> Cycle {
+    fn in_order(&self) -> Cycle {
         let t = &self.tables;
-        let class = |k: usize| &t.classes[usize::from(t.class[k])];
+        let class = |k: usize| t.kinds[k].class();
         let mut clock = Clock::default();
-        let mut issued: Vec<Cycle> = Vec::with_capacity(lines.len());
+        let mut issued: Vec<Cycle> = Vec::with_capacity(t.kinds.len());
         let ready = |issued: &[Cycle], k: usize| {
             t.graph.edges(k).iter().fold(0, |at, e| match issued.get(e.earlier as usize) {
                 Some(i) => at.max(i + Cycle::from(e.cycles)),
@@ -209,31 +210,26 @@ impl Scheduler {
             })
         };
         let mut k = 0;
-        while k < lines.len() {
+        while k < t.kinds.len() {
             clock.now = clock.free_at(class(k)).max(ready(&issued, k));
             clock.issue(class(k));
-            let mut gap = latency::behind(&lines[k].inst);
-            let may_pair = self.may_pair(k);
+            let mut gap = t.kinds[k].gap;
+            let may_pair = self.pairs && issue::may_begin_pair(self.placed + k);
             k += 1;
             if may_pair
-                && let Some(next) = lines.get(k)
-                && issue::compatible(&lines[k - 1].inst, &next.inst)
+                && let Some(next) = t.kinds.get(k)
+                && t.kinds[k - 1].leads(next)
                 && ready(&issued, k) <= clock.now
                 && clock.free_at(class(k)) <= clock.now
             {
                 clock.issue(class(k));
-                gap = gap.max(latency::behind(&next.inst));
+                gap = gap.max(next.gap);
                 k += 1;
             }
             issued.resize(k, clock.now);
             clock.now += Cycle::from(gap);
         }
         clock.now
-    }
-
-    /// Whether the instruction at this place of the block may be the first of a pair.
-    fn may_pair(&self, place: usize) -> bool {
-        self.pairs && (self.placed + place) % SLOTS < SLOTS - 1
     }
 
     /// Finds an order; none if so many registers do not suffice for it.
@@ -253,31 +249,33 @@ impl Scheduler {
             list.wake(now);
             let Some(first) = list.first()? else { continue };
             let place = list.order.len();
-            let mut gap = latency::behind(&lines[first].inst);
+            let mut gap = self.tables.kinds[first].gap;
             list.issue(first);
-            if pairs && (placed + place) % SLOTS < SLOTS - 1 && gap == 1 {
+            if pairs && issue::may_begin_pair(placed + place) && gap == 1 {
                 list.wake(now);
                 if let Some(second) = list.second(first) {
-                    gap = latency::behind(&lines[second].inst);
+                    gap = self.tables.kinds[second].gap;
                 }
             }
             list.clock.now += Cycle::from(gap);
         }
         let (cycles, order) = (list.clock.now, list.order);
-        Some(Plan { cycles, order, registers: self.pool.registers().to_vec(), used: self.pool.used() })
+        Some(Plan { cycles, order, registers: self.pool.registers(), used: self.pool.used() })
     }
 }
 
 /// Puts the lines into an order: the places from which they come.
-fn permute(lines: &mut [Line], order: &mut [u32]) {
+fn permute(lines: &mut [Line], order: &[u32]) {
+    let mut to = vec![0; order.len()];
+    for (place, &from) in order.iter().enumerate() {
+        to[from as usize] = place;
+    }
     for k in 0..lines.len() {
-        let mut from = order[k] as usize;
-        // It has been moved to where the one that took its place came from.
-        while from < k {
-            from = order[from] as usize;
+        while to[k] != k {
+            let place = to[k];
+            lines.swap(k, place);
+            to.swap(k, place);
         }
-        lines.swap(k, from);
-        order[k] = from as u32;
     }
 }
 

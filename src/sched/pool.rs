@@ -3,7 +3,7 @@
 use super::live::Set;
 use super::model::{Cycle, latency_of};
 use super::webs::{NONE, WebId, Webs};
-use crate::isa::effects::Resource;
+use crate::isa::effects::{Resource, is_texture};
 use crate::isa::{Op, latency};
 
 /// What may become of an instruction that wants registers.
@@ -15,14 +15,23 @@ pub enum Room {
     No,
 }
 
+/// What becomes of a web.
+#[derive(Clone, Copy)]
+struct Seat {
+    /// Its register, once it has one, as [`Resource::index`].
+    register: u16,
+    /// It is read after the block.
+    leaves: bool,
+    /// Names that are still to come.
+    names: u32,
+    /// The cycle from which its register may be written once it has ended.
+    busy: Cycle,
+}
+
 /// The registers of a warp during a block.
 pub struct Pool {
-    /// By web: its register, once it has one, as [`Resource::index`].
-    register: Vec<u16>,
-    /// By web: names that are still to come.
-    names: Vec<u32>,
-    /// By web: the cycle from which its register may be written once it has ended.
-    busy: Vec<Cycle>,
+    /// By web.
+    seats: Vec<Seat>,
     /// By register: the first cycle in which it may be written by a new web, and whether somebody is there.
     free_at: [Cycle; Resource::COUNT],
     taken: Set,
@@ -44,9 +53,7 @@ pub struct Pool {
 impl Default for Pool {
     fn default() -> Pool {
         Pool {
-            register: Vec::new(),
-            names: Vec::new(),
-            busy: Vec::new(),
+            seats: Vec::new(),
             free_at: [0; Resource::COUNT],
             taken: Set::default(),
             holder: [NONE; Resource::COUNT],
@@ -67,23 +74,21 @@ impl Pool {
     /// A block starts: what comes into it, or goes through it, has its register. Webs may move to those
     /// of `allowed` below `limit`; the code has `old` registers so far.
     pub fn start(&mut self, webs: &Webs, after: &Set, allowed: &Set, old: u32, limit: u32) {
-        let n = webs.webs.len();
-        self.register.clear();
-        self.names.clear();
-        self.busy.clear();
-        self.busy.resize(n, 0);
-        self.free_at.fill(0);
-        self.claimed.fill(u32::MAX);
         self.next = FIRST;
         self.used = 0;
         self.old = FIRST + old.min(limit).min(254) as u16;
         self.limit = FIRST + limit.min(254) as u16;
+        // Nobody looks at others.
+        let end = usize::from(self.limit.max(webs.end()));
+        self.free_at[..end].fill(0);
+        self.claimed[..end].fill(u32::MAX);
+        self.seats.clear();
         self.allowed = *allowed;
         // What is read afterwards and not named here goes through.
         self.taken = *after;
         for w in &webs.webs {
-            self.register.push(if w.pinned { w.register } else { NOWHERE });
-            self.names.push(w.names);
+            let register = if w.pinned { w.register } else { NOWHERE };
+            self.seats.push(Seat { register, leaves: w.leaves, names: w.names, busy: 0 });
             if w.pinned && !w.enters {
                 self.taken.remove(w.register);
                 let claimed = &mut self.claimed[usize::from(w.register)];
@@ -103,17 +108,18 @@ impl Pool {
     }
 
     /// The register of every web, as [`Resource::index`].
-    pub fn registers(&self) -> &[u16] {
-        &self.register
+    pub fn registers(&self) -> Vec<u16> {
+        self.seats.iter().map(|s| s.register).collect()
     }
 
     /// The register of a web that has been defined.
     pub fn register(&self, web: WebId) -> u16 {
-        self.register[web as usize]
+        self.seats[web as usize].register
     }
 
     /// Finds room for what an instruction writes: for webs that are not there yet. `now` is when it issues, `strictly`
-    /// whether registers that become free in this cycle are out of the question.
+    /// whether registers that become free in this cycle are out of the question: it goes before an instruction that
+    /// has issued in it, which may read them.
     pub fn place(
         &mut self,
         webs: &Webs,
@@ -124,70 +130,68 @@ impl Pool {
         strictly: bool,
     ) -> Room {
         // What it reads last is free for what it writes, unless it is read late.
-        let early = !latency::holds_sources(op) && !latency::is_texture(op);
+        let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
         if early {
-            self.count_down(webs, reads);
+            self.count_down(reads);
         }
         let room = self.find(webs, writes, now + Cycle::from(!strictly));
         if early {
-            self.count_up(webs, reads, !matches!(room, Room::Found));
+            self.count_up(reads, !matches!(room, Room::Found));
         }
         room
     }
 
-    fn count_down(&mut self, webs: &Webs, reads: &[WebId]) {
+    fn count_down(&mut self, reads: &[WebId]) {
         for &web in reads {
-            self.names[web as usize] -= 1;
-            if self.names[web as usize] == 0 && !webs.webs[web as usize].leaves {
-                self.taken.remove(self.register[web as usize]);
+            let seat = &mut self.seats[web as usize];
+            seat.names -= 1;
+            if seat.names == 0 && !seat.leaves {
+                self.taken.remove(seat.register);
             }
         }
     }
 
     /// The opposite; `back` if nobody has taken the registers meanwhile.
-    fn count_up(&mut self, webs: &Webs, reads: &[WebId], back: bool) {
+    fn count_up(&mut self, reads: &[WebId], back: bool) {
         for &web in reads {
-            self.names[web as usize] += 1;
-            if back && !webs.webs[web as usize].leaves {
-                let r = self.register[web as usize];
-                self.taken.insert(r);
-                self.holder[usize::from(r)] = web;
+            let seat = &mut self.seats[web as usize];
+            seat.names += 1;
+            if back && !seat.leaves {
+                self.taken.insert(seat.register);
+                self.holder[usize::from(seat.register)] = web;
             }
         }
     }
 
     fn find(&mut self, webs: &Webs, writes: &[WebId], before: Cycle) -> Room {
-        let mut found: Vec<WebId> = Vec::new();
-        let mut room = Room::Found;
-        for &web in writes {
+        // A mask of those that have got a register here.
+        let mut found = 0u64;
+        for (n, &web) in writes.iter().enumerate() {
             let w = &webs.webs[web as usize];
-            let there = self.register[web as usize];
+            let seat = self.seats[web as usize];
+            let mut room = Room::Found;
             if w.pinned {
-                let new = !w.enters && self.names[web as usize] == w.names;
-                if new && self.taken.has(there) {
+                let new = !w.enters && seat.names == w.names;
+                if new && self.taken.has(seat.register) {
                     room = Room::No;
-                } else if new && self.free_at[usize::from(there)] >= before {
-                    room = Room::Later(self.free_at[usize::from(there)]);
+                } else if new && self.free_at[usize::from(seat.register)] >= before {
+                    room = Room::Later(self.free_at[usize::from(seat.register)]);
                 }
-            } else if there == NOWHERE {
+            } else if seat.register == NOWHERE {
                 room = self.find_group(webs, web, before);
-                if matches!(room, Room::Found) {
-                    found.push(web);
-                }
+                found |= u64::from(matches!(room, Room::Found)) << n;
             }
             if !matches!(room, Room::Found) {
-                break;
-            }
-        }
-        if !matches!(room, Room::Found) {
-            for web in found {
-                for &m in webs.group(web) {
-                    self.taken.remove(self.register[m as usize]);
-                    self.register[m as usize] = NOWHERE;
+                let found = writes.iter().enumerate().filter(|(n, _)| found >> n & 1 != 0);
+                for &m in found.flat_map(|(_, &web)| webs.group(web)) {
+                    let seat = &mut self.seats[m as usize];
+                    self.taken.remove(seat.register);
+                    seat.register = NOWHERE;
                 }
+                return room;
             }
         }
-        room
+        Room::Found
     }
 
     /// Takes registers for a group: of those that the code had the next ones that are free, or else new ones.
@@ -256,7 +260,7 @@ impl Pool {
         for &m in group {
             // Those that have become one with another are taken twice.
             let r = base + webs.webs[m as usize].register - lowest;
-            self.register[m as usize] = r;
+            self.seats[m as usize].register = r;
             self.taken.insert(r);
             self.holder[usize::from(r)] = webs.webs[m as usize].is;
         }
@@ -276,13 +280,14 @@ impl Pool {
     pub fn issue(&mut self, webs: &Webs, reads: &[WebId], writes: &[WebId], op: Op, now: Cycle) {
         let hold = if latency::holds_sources(op) { latency::HOLD } else { 0 };
         for &web in reads {
-            let busy = &mut self.busy[web as usize];
+            let busy = &mut self.seats[web as usize].busy;
             *busy = (*busy).max(now + Cycle::from(hold));
         }
         // First those that end: a new one may take their register.
-        reads.iter().for_each(|&web| self.named(webs, web));
+        reads.iter().for_each(|&web| self.named(web));
         for &web in writes {
-            let r = self.register[web as usize];
+            let seat = &mut self.seats[web as usize];
+            let r = seat.register;
             self.taken.insert(r);
             self.holder[usize::from(r)] = web;
             if webs.webs[web as usize].pinned {
@@ -292,23 +297,22 @@ impl Pool {
                 self.used = self.used.max(r + 1);
             }
             let there = latency_of(op, r).min(latency::typical(op).max(latency::CARRY));
-            let busy = &mut self.busy[web as usize];
-            *busy = (*busy).max(now + Cycle::from(there));
-            self.named(webs, web);
+            seat.busy = seat.busy.max(now + Cycle::from(there));
+            self.named(web);
         }
     }
 
     /// One more instruction that names a web has issued; the last one ends it.
-    fn named(&mut self, webs: &Webs, web: WebId) {
-        let k = web as usize;
-        self.names[k] -= 1;
-        if self.names[k] == 0 && !webs.webs[k].leaves {
-            let r = self.register[k];
-            if self.holder[usize::from(r)] != web {
+    fn named(&mut self, web: WebId) {
+        let seat = &mut self.seats[web as usize];
+        seat.names -= 1;
+        if seat.names == 0 && !seat.leaves {
+            let r = usize::from(seat.register);
+            if self.holder[r] != web {
                 return;
             }
-            self.taken.remove(r);
-            self.free_at[usize::from(r)] = self.busy[k];
+            self.taken.remove(seat.register);
+            self.free_at[r] = seat.busy;
         }
     }
 }

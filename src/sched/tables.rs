@@ -1,28 +1,13 @@
 //! What is known of a block before it is scheduled.
 
+use super::class::{Class, Kind};
 use super::graph::Graph;
 use super::live::Set;
-use super::model::{Cycle, Port, Ports};
+use super::model::{Cycle, Ports};
 use super::webs::{Moves, Webs};
-use crate::isa::MInst;
 use crate::isa::code::Line;
 use crate::isa::effects::Touched;
-use crate::isa::latency::{self, PairSet};
-use std::cmp::Reverse;
-
-/// Instructions that need the same ports and pair with the same others.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Class {
-    port: Port,
-    pair: PairSet,
-    texture: bool,
-}
-
-impl Class {
-    fn of(m: &MInst) -> Class {
-        Class { port: Port::of(m), pair: latency::pair_set(m.op), texture: latency::is_texture(m.op) }
-    }
-}
+use crate::isa::latency;
 
 /// An instruction by its place among all of the block, most urgent first.
 pub type Rank = u32;
@@ -32,38 +17,58 @@ pub type Rank = u32;
 pub struct Tables {
     pub webs: Webs,
     pub graph: Graph,
-    pub classes: Vec<Class>,
-    /// By class: masks of those that may be the second of a pair behind it, and of those that may only be the first.
-    pub behind: Vec<u64>,
-    pub before: Vec<u64>,
-    /// By instruction: its class, and the number of edges to it.
-    pub class: Vec<u8>,
+    /// By instruction.
+    pub kinds: Vec<Kind>,
+    /// By instruction: the number of edges to it.
     pub edges: Vec<u32>,
     /// By instruction, those after it with the cycles in between; where each one's start.
     later: Vec<(u32, u32)>,
     starts: Vec<u32>,
     /// Cycles from each instruction to the end of the block.
     height: Vec<u32>,
-    /// Instructions by rank, and ranks by instruction.
-    pub ranked: Vec<u32>,
+    /// Instructions in the order of urgency, the urgency above the number.
+    urgency: Vec<u64>,
+    /// Ranks by instruction.
     pub rank: Vec<Rank>,
 }
 
 impl Tables {
+    /// For blocks of so many instructions at most.
+    pub fn new(instructions: usize) -> Tables {
+        Tables {
+            webs: Webs::new(instructions),
+            graph: Graph::new(instructions),
+            kinds: Vec::with_capacity(instructions),
+            edges: Vec::with_capacity(instructions),
+            later: Vec::with_capacity(8 * instructions),
+            starts: Vec::with_capacity(instructions + 1),
+            height: Vec::with_capacity(instructions),
+            urgency: Vec::with_capacity(instructions),
+            rank: Vec::with_capacity(instructions),
+        }
+    }
+
     /// Reads a block.
     pub fn read(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
         self.webs.build(lines, touched, after, moves);
+        self.kinds.clear();
+        self.kinds.extend(lines.iter().map(|l| Kind::of(&l.inst)));
+        self.order(lines);
+    }
+
+    /// Reads a block again that has just been read, so that webs stay where they are.
+    pub fn read_in_place(&mut self, lines: &[&Line], touched: &Touched, after: &Set) {
+        self.webs.build(lines, touched, after, Moves::Forbidden);
+        self.order(lines);
+    }
+
+    fn order(&mut self, lines: &[&Line]) {
         self.graph.build(lines, &self.webs);
         let n = lines.len();
-        self.class.clear();
         self.edges.clear();
         self.starts.clear();
         self.starts.resize(n + 1, 0);
-        for (k, line) in lines.iter().enumerate() {
-            let class = Class::of(&line.inst);
-            let known = self.classes.iter().position(|c| *c == class);
-            let class = known.unwrap_or_else(|| self.add_class(class));
-            self.class.push(class as u8);
+        for k in 0..n {
             let edges = self.graph.edges(k);
             self.edges.push(edges.len() as u32);
             edges.iter().for_each(|e| self.starts[e.earlier as usize] += 1);
@@ -78,45 +83,37 @@ impl Tables {
         self.later.resize(end as usize, (0, 0));
         self.height.clear();
         self.height.resize(n, 0);
+        self.urgency.clear();
         for k in (0..n).rev() {
             let height = self.height[k];
+            self.urgency.push(u64::from(!height) << 32 | k as u64);
             for e in self.graph.edges(k) {
                 let earlier = e.earlier as usize;
-                self.starts[earlier] -= 1;
-                self.later[self.starts[earlier] as usize] = (k as u32, e.cycles);
-                self.height[earlier] = self.height[earlier].max(height + e.cycles.max(1));
+                let start = &mut self.starts[earlier];
+                *start -= 1;
+                self.later[*start as usize] = (k as u32, e.cycles);
+                let before = &mut self.height[earlier];
+                *before = (*before).max(height + e.cycles.max(1));
             }
         }
-        self.ranked.clear();
-        self.ranked.extend(0..n as u32);
-        self.ranked.sort_by_key(|&k| Reverse(self.height[k as usize]));
+        self.urgency.reverse();
+        self.urgency.sort_unstable();
         self.rank.clear();
         self.rank.resize(n, 0);
-        for (rank, &k) in self.ranked.iter().enumerate() {
-            self.rank[k as usize] = rank as Rank;
+        for (rank, &of) in self.urgency.iter().enumerate() {
+            self.rank[of as u32 as usize] = rank as Rank;
         }
     }
 
-    fn add_class(&mut self, class: Class) -> usize {
-        let n = self.classes.len();
-        debug_assert!(n < 64, "masks of classes");
-        self.classes.push(class);
-        self.behind.push(0);
-        self.before.push(0);
-        for k in 0..=n {
-            let forth = latency::units_pair(self.classes[k].pair, class.pair);
-            let back = latency::units_pair(class.pair, self.classes[k].pair);
-            self.behind[k] |= u64::from(forth) << n;
-            self.before[k] |= u64::from(back && !forth) << n;
-            self.behind[n] |= u64::from(back) << k;
-            self.before[n] |= u64::from(forth && !back) << k;
-        }
-        n
+    /// The instruction of a rank.
+    pub fn ranked(&self, rank: Rank) -> usize {
+        self.urgency[rank as usize] as u32 as usize
     }
 
     /// Cycles that the block takes at least.
     pub fn longest(&self) -> Cycle {
-        self.height.iter().max().map_or(0, |&h| Cycle::from(h) + 1)
+        // The most urgent instruction comes first.
+        self.urgency.first().map_or(0, |&u| Cycle::from(!(u >> 32) as u32) + 1)
     }
 
     pub fn later(&self, k: usize) -> &[(u32, u32)] {
@@ -134,6 +131,7 @@ pub struct Clock {
 }
 
 impl Clock {
+    /// The first cycle at which an instruction of a class may issue.
     pub fn free_at(&self, class: &Class) -> Cycle {
         let at = self.now.max(self.ports.free_at(&class.port));
         if class.texture { at } else { at.max(self.textures) }

@@ -15,7 +15,7 @@
 
 use crate::diag::Loc;
 use crate::isa::code::{Code, Line};
-use crate::isa::effects::{Resource, is_texture, reads, writes};
+use crate::isa::effects::{Resource, Touched, is_texture};
 use crate::isa::{MInst, Op, Operand};
 
 /// For each register, how many texture instructions were issued after the one that writes it.
@@ -41,19 +41,13 @@ impl Outstanding {
     }
 
     /// The count to wait for before `m`, if it touches something outstanding.
-    fn needed(&self, m: &MInst) -> Option<u8> {
-        let mut least = COMPLETE;
-        if matches!(m.op, Op::Cal | Op::Jcal | Op::Ret | Op::Brx | Op::Jmx) {
+    fn needed(&self, line: &Line, touched: &Touched) -> Option<u8> {
+        if matches!(line.inst.op, Op::Cal | Op::Jcal | Op::Ret | Op::Brx | Op::Jmx) {
             return self.0.iter().any(|&n| n != COMPLETE).then_some(0);
         }
-        let mut touch = |r| {
-            if let Resource::Gpr(n) = r {
-                least = least.min(self.0[usize::from(n)]);
-            }
-        };
-        reads(m, &mut touch);
-        writes(m, &mut touch);
-        (least != COMPLETE).then_some(least)
+        let touches = touched.reads(line.touches).iter().chain(touched.writes(line.touches));
+        let registers = touches.filter_map(|&r| Resource::register(r));
+        registers.map(|r| self.0[usize::from(r)]).min().filter(|&least| least != COMPLETE)
     }
 
     fn wait(&mut self, count: u8) {
@@ -62,33 +56,31 @@ impl Outstanding {
         }
     }
 
-    fn issue(&mut self, m: &MInst) {
-        if !is_texture(m.op) {
+    fn issue(&mut self, line: &Line, touched: &Touched) {
+        if !is_texture(line.inst.op) {
             return;
         }
         for n in self.0.iter_mut().filter(|n| **n < MAX_COUNT) {
             *n += 1;
         }
-        writes(m, |r| {
-            if let Resource::Gpr(n) = r {
-                self.0[usize::from(n)] = 0;
-            }
-        });
+        for r in touched.writes(line.touches).iter().filter_map(|&r| Resource::register(r)) {
+            self.0[usize::from(r)] = 0;
+        }
     }
 
     /// Goes over instructions; `wait` is told the index and count of each barrier that is needed.
-    fn run(&mut self, lines: &[Line], mut wait: impl FnMut(usize, u8)) {
+    fn run(&mut self, lines: &[Line], touched: &Touched, mut wait: impl FnMut(usize, u8)) {
         for (k, l) in lines.iter().enumerate() {
-            if let Some(count) = self.needed(&l.inst) {
+            if let Some(count) = self.needed(l, touched) {
                 wait(k, count);
                 self.wait(count);
             }
-            self.issue(&l.inst);
+            self.issue(l, touched);
         }
     }
 }
 
-/// Puts the barriers that a program needs into its code.
+/// Puts the barriers that a program needs into its code, of which it is noted what instructions touch.
 pub fn insert(code: &mut Code) {
     let has_textures = code.blocks.iter().any(|b| b.body.iter().any(|l| is_texture(l.inst.op)));
     if !has_textures {
@@ -99,7 +91,7 @@ pub fn insert(code: &mut Code) {
         let Some(mut state) = state else { continue };
         for lines in [&mut block.body, &mut block.tail] {
             let mut barriers = Vec::new();
-            state.run(lines, |k, count| barriers.push((k, count)));
+            state.run(lines, &code.touched, |k, count| barriers.push((k, count)));
             if barriers.is_empty() {
                 continue;
             }
@@ -133,16 +125,9 @@ fn joined(slot: &mut Option<Outstanding>, state: &Outstanding) -> bool {
 
 /// What is outstanding at the start of each block that control reaches.
 fn solve(code: &Code) -> Vec<Option<Outstanding>> {
-    let target = |l: &Line| match l.inst.operands.first() {
-        Some(&Operand::Target(label)) => code.labels.get(label as usize).map(|&b| b as usize),
-        _ => None,
-    };
     // Where lanes that leave by `.S`, BRK or CONT may go on.
-    let pushes = |op| matches!(op, Op::Ssy | Op::Pbk | Op::Pcnt);
-    let mut meeting: Vec<usize> =
-        code.blocks.iter().flat_map(|b| &b.tail).filter(|l| pushes(l.inst.op)).filter_map(target).collect();
-    meeting.sort_unstable();
-    meeting.dedup();
+    let meeting = code.meeting_points();
+    let target = |l: &Line| code.target(l);
     let mut entry: Vec<Option<Outstanding>> = vec![None; code.blocks.len()];
     let mut work: Vec<usize> = Vec::new();
     // Functions begin with nothing outstanding.
@@ -158,8 +143,8 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
     while let Some(n) = work.pop() {
         let Some(mut state) = entry[n].clone() else { continue };
         let block = &code.blocks[n];
-        state.run(&block.body, |_, _| {});
-        state.run(&block.tail, |_, _| {});
+        state.run(&block.body, &code.touched, |_, _| {});
+        state.run(&block.tail, &code.touched, |_, _| {});
         let mut leaves = false;
         let mut flow = |to: usize, state: &Outstanding| {
             if entry.get_mut(to).is_some_and(|slot| joined(slot, state)) {
@@ -204,7 +189,9 @@ mod tests {
     }
 
     fn code(blocks: Vec<MBlock>, labels: Vec<u32>) -> Code {
-        Code { blocks, labels, ..Code::default() }
+        let mut code = Code { blocks, labels, ..Code::default() };
+        code.note_touches();
+        code
     }
 
     fn barriers(lines: &[Line]) -> Vec<(usize, u32)> {

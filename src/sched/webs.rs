@@ -42,6 +42,8 @@ pub struct Web {
 #[derive(Clone, Copy)]
 struct Name {
     slot: Slot,
+    /// The register in the code, as [`Resource::index`].
+    register: u16,
     web: WebId,
 }
 
@@ -57,6 +59,8 @@ pub struct Webs {
     named: Vec<u32>,
     /// By [`Resource::index`]: the web that is there.
     current: Vec<WebId>,
+    /// One more than the last register that one has in the code, as [`Resource::index`].
+    end: u16,
     /// Webs in the order of their groups, and where each one's group is.
     members: Vec<WebId>,
     places: Vec<(u32, u32)>,
@@ -71,6 +75,21 @@ pub enum Moves {
 }
 
 impl Webs {
+    /// For blocks of so many instructions at most.
+    pub fn new(instructions: usize) -> Webs {
+        Webs {
+            webs: Vec::with_capacity(2 * instructions),
+            touched: Vec::with_capacity(6 * instructions),
+            starts: Vec::with_capacity(instructions + 1),
+            names: Vec::with_capacity(4 * instructions),
+            named: Vec::with_capacity(instructions + 1),
+            current: vec![NONE; Resource::COUNT],
+            end: 0,
+            members: Vec::with_capacity(2 * instructions),
+            places: Vec::with_capacity(2 * instructions),
+        }
+    }
+
     /// What an instruction reads.
     pub fn reads(&self, k: usize) -> &[WebId] {
         let (reads, writes) = self.starts[k];
@@ -86,6 +105,11 @@ impl Webs {
     pub fn group(&self, web: WebId) -> &[WebId] {
         let (start, end) = self.places[self.root(web) as usize];
         &self.members[start as usize..end as usize]
+    }
+
+    /// One more than the last register that a web has in the code, as [`Resource::index`].
+    pub fn end(&self) -> u16 {
+        self.end
     }
 
     /// Registers that the place of a web's group is a multiple of.
@@ -108,8 +132,7 @@ impl Webs {
         self.starts.clear();
         self.names.clear();
         self.named.clear();
-        self.current.clear();
-        self.current.resize(Resource::COUNT, NONE);
+        self.current.fill(NONE);
         for (k, line) in (0u32..).zip(lines) {
             self.named.push(self.names.len() as u32);
             let reads = self.touched.len() as u32;
@@ -123,10 +146,10 @@ impl Webs {
         }
         self.starts.push((self.touched.len() as u32, 0));
         self.named.push(self.names.len() as u32);
-        for r in 0..Resource::COUNT as u16 {
-            let web = self.current[usize::from(r)];
-            if web != NONE && after.has(r) {
-                let w = &mut self.webs[web as usize];
+        self.end = 0;
+        for (web, w) in (0..).zip(&mut self.webs) {
+            self.end = self.end.max(w.register + 1);
+            if self.current[usize::from(w.register)] == web && after.has(w.register) {
                 (w.leaves, w.pinned) = (true, true);
             }
         }
@@ -144,6 +167,7 @@ impl Webs {
         let mut writes = NONE;
         // A predicated write leaves what was there where it is not executed, and some forms add to their destination.
         let replaces = m.guard.is_true() && !matches!(m.op, Op::Ffma32i | Op::Imad32i);
+        let swaps = m.op == Op::Atom && m.has(Mod::Cas);
         let mut swap: WebId = NONE;
         let each = |slot: Slot, first: Resource, width: u8, access: Access| {
             if access == Access::Write && writes == NONE {
@@ -163,15 +187,14 @@ impl Webs {
                 }
                 if leader == NONE {
                     leader = web;
-                    self.names.push(Name { slot, web });
+                    self.names.push(Name { slot, register: r, web });
                 } else {
                     self.join(leader, web, width);
                 }
             }
             // The two values of a compare-and-swap follow each other.
-            let value =
-                matches!(slot, Slot::Operand(n) if matches!(m.operands[usize::from(n)], Operand::Reg { .. }));
-            if m.op == Op::Atom && m.has(Mod::Cas) && access == Access::Read && value && leader != NONE {
+            let value = || matches!(slot, Slot::Operand(n) if matches!(m.operands[usize::from(n)], Operand::Reg { .. }));
+            if swaps && access == Access::Read && leader != NONE && value() {
                 if swap != NONE {
                     self.join(swap, leader, 2 * width);
                 }
@@ -278,9 +301,8 @@ impl Webs {
     fn unite(&mut self) {
         let mut united = false;
         self.current.fill(NONE);
-        for web in (0..self.webs.len() as WebId).filter(|&w| self.webs[w as usize].pinned).collect::<Vec<_>>()
-        {
-            united |= self.unite_with_first(web);
+        for web in 0..self.webs.len() as WebId {
+            united |= self.webs[web as usize].pinned && self.unite_with_first(web);
         }
         for root in 0..self.webs.len() {
             let (start, end) = self.places[root];
@@ -322,10 +344,15 @@ impl Webs {
         true
     }
 
-    /// Rewrites an instruction for the registers that webs have now, by [`Resource::index`].
-    pub fn rewrite(&self, k: usize, m: &mut MInst, register: impl Fn(WebId) -> u16) {
+    /// Rewrites an instruction for the registers that webs have now, by [`Resource::index`]; whether that changes it.
+    pub fn rewrite(&self, k: usize, m: &mut MInst, register: impl Fn(WebId) -> u16) -> bool {
+        let mut changed = false;
         for name in &self.names[self.named[k] as usize..self.named[k + 1] as usize] {
             let new = register(name.web);
+            if name.register == new {
+                continue;
+            }
+            changed = true;
             let (gpr, pred) = (Resource::register(new).map(Reg), new as u8);
             match name.slot {
                 Slot::Guard => m.guard = Pred { num: pred, ..m.guard },
@@ -341,6 +368,7 @@ impl Webs {
                 },
             }
         }
+        changed
     }
 }
 

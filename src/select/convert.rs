@@ -2,7 +2,7 @@
 
 use super::operand::args;
 use super::{Cx, Result, Unencodable};
-use crate::ir::{Aux, Inst, Rnd, Type};
+use crate::ir::{Aux, Inst, Rnd, SrcKind, SrcMods, Type};
 use crate::isa::{self, MInst, Mod, Operand, Sel};
 
 fn type_mod(ty: Type) -> Result<Mod> {
@@ -60,9 +60,16 @@ impl Cx<'_> {
                 let m = self.inst(isa::Op::F2i).with_if(i.ftz, Mod::Ftz).with(to).with(from);
                 integral(i.rnd).into_iter().fold(m, MInst::with)
             }
+            // I2F does not saturate, and the sign that it changes is the number's, also where the bits have none.
+            (true, false) if i.sat => return Err(Unencodable::Operation),
+            (true, false) if i.srcs[0].mods != SrcMods::default() => return Err(Unencodable::Operand),
             (true, false) => fractional(self.inst(isa::Op::I2f).with(to).with(from), i.rnd),
             (false, false) => self.inst(isa::Op::I2i).with(to).with(from).with_if(i.sat, Mod::Sat),
         };
+        // The field of a float has its upper bits, of which a half has none.
+        if i.sty == Type::F16 && matches!(i.srcs[0].kind, SrcKind::Imm(_)) {
+            return Err(Unencodable::Operand);
+        }
         let mut s = self.arg(i, 0, if i.sty.is_float() { i.sty } else { Type::U32 })?;
         if let Aux::Byte(n) = i.aux {
             let part = match (i.sty.bytes(), n) {

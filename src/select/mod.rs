@@ -180,6 +180,7 @@ impl Cx<'_> {
             | Op::Suq
             | Op::Sured
             | Op::Call
+            | Op::WholeWarp
             | Op::Pcopy => Err(Unencodable::Operation),
         }
     }

@@ -8,7 +8,8 @@
 //!   it says of an alignment is true, as far as that shows;
 //! - a carry is read in the block that defines it, and no other carry is defined in between, nor stands there what
 //!   lowering may expand;
-//! - constructs nest, as [`Merge`] says, and the layout keeps each one's blocks together.
+//! - constructs nest, as [`Merge`] says, and the layout keeps each one's blocks together;
+//! - the lanes that were asked for are told apart once, by the kernel's first branch (`whole_warp`).
 //!
 //! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
 //! store proves the alignment that its width needs.
@@ -18,6 +19,7 @@
 //! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a pass it is a bug of ours.
 
 mod inst;
+mod whole_warp;
 
 use crate::analysis::cfg::Cfg;
 use crate::chip::Chip;
@@ -39,6 +41,12 @@ pub struct Violation {
 }
 
 impl Violation {
+    /// What to tell whoever wrote text that is not IR.
+    pub fn said(self) -> Diagnostic {
+        let d = Diagnostic::error(self.message);
+        if let Some(span) = self.loc.0 { d.at(span, "here") } else { d }
+    }
+
     /// What to tell whoever wrote the text.
     pub fn diagnostic(self) -> Diagnostic {
         let d = Diagnostic::error(format!("invalid IR in `{}`: {}", self.function, self.message));
@@ -91,6 +99,7 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
             }
         }
     }
+    rules_of_whole_warps(p, rules)?;
     let entry = &p.funcs[p.entry];
     let named = entry.result_regs.len() == entry.results.len();
     if !entry.params.is_empty() || !entry.results.is_empty() && !named {
@@ -102,6 +111,19 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
         return Verifier { f: entry, rules, at: None }.fail("two results of the kernel have one register");
     }
     Ok(())
+}
+
+/// Checks what a kernel may do with the lanes that were asked for, by itself: front-ends leave that to it, so a violation is
+/// the input's fault.
+pub fn whole_warps(p: &Program) -> Result<(), Violation> {
+    rules_of_whole_warps(p, Rules { phase: Phase::Front, chip: None })
+}
+
+fn rules_of_whole_warps(p: &Program, rules: Rules) -> Result<(), Violation> {
+    match whole_warp::broken(p) {
+        None => Ok(()),
+        Some((f, at, rule)) => Verifier { f, rules, at: Some(at) }.fail(rule),
+    }
 }
 
 /// Checks one function by itself.

@@ -342,6 +342,13 @@ const LANES: &[Program] = &[
 
 const FLOW: &[Program] = &[
     Program {
+        // All of a whole block is asked for; tests/whole_warp has the others.
+        ops: &[IF_ASKED],
+        code: "IF_ASKED\nMOV TEMP[1].x, IMM[0].yyyy\nELSE\nMOV TEMP[1].x, IMM[0].zzzz\nENDIF",
+        want: |_| [2, 0, 0, 0],
+        ..NONE
+    },
+    Program {
         // NaN is true to IF, minus zero is false.
         ops: &[IF, UIF, ELSE, ENDIF, NOP],
         imms: "IMM[4] UINT32 {0x7fc00000, 0x80000000, 0, 0}",

@@ -246,6 +246,11 @@ typedef struct nvir_shader_info {
    Estimated cycles of one warp, loops counted a fixed number of times.
    */
   uint64_t cycles;
+  /*
+   1: blocks are launched as whole warps: for x * y * z threads that many rounded up to a multiple of 32, in one dimension;
+   the driver's bank says x, y and z. 0: as they are.
+   */
+  uint32_t whole_warps;
 } nvir_shader_info;
 
 /*
@@ -376,7 +381,8 @@ enum nvir_status nvir_cache_key(const struct nvir_compiler *compiler,
 void nvir_shader_free(struct nvir_shader *shader);
 
 /*
- What a launch needs. `info->size` is the caller's sizeof(nvir_shader_info).
+ What a launch needs. `info->size` is the caller's sizeof(nvir_shader_info). NVIR_STATUS_UNSUPPORTED for a caller whose
+ structure ends before `whole_warps` and a kernel that needs it.
  */
 enum nvir_status nvir_shader_get_info(const struct nvir_shader *shader,
                                       struct nvir_shader_info *info);
@@ -405,7 +411,8 @@ enum nvir_status nvir_shader_get_use(const struct nvir_shader *shader,
 enum nvir_status nvir_shader_sass(const struct nvir_shader *shader, struct nvir_blob **out);
 
 /*
- A shader in NVIDIA's container, for nvdisasm and cuobjdump.
+ A shader in NVIDIA's container, for nvdisasm and cuobjdump. NVIR_STATUS_UNSUPPORTED for a kernel that runs whole warps, of
+ which the container says nothing.
  */
 enum nvir_status nvir_shader_cubin(const struct nvir_shader *shader, struct nvir_blob **out);
 

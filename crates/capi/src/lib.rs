@@ -160,6 +160,9 @@ pub struct nvir_shader_info {
     pub fills: u32,
     /// Estimated cycles of one warp, loops counted a fixed number of times.
     pub cycles: u64,
+    /// 1: blocks are launched as whole warps: for x * y * z threads that many rounded up to a multiple of 32, in one dimension;
+    /// the driver's bank says x, y and z. 0: as they are.
+    pub whole_warps: u32,
 }
 
 /// One resource that a program uses.
@@ -431,7 +434,8 @@ pub unsafe extern "C" fn nvir_shader_free(shader: *mut nvir_shader) {
     unsafe { free(shader) };
 }
 
-/// What a launch needs. `info->size` is the caller's sizeof(nvir_shader_info).
+/// What a launch needs. `info->size` is the caller's sizeof(nvir_shader_info). NVIR_STATUS_UNSUPPORTED for a caller whose
+/// structure ends before `whole_warps` and a kernel that needs it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvir_shader_get_info(
     shader: *const nvir_shader,
@@ -460,7 +464,11 @@ pub unsafe extern "C" fn nvir_shader_get_info(
             spills: s.spills,
             fills: s.fills,
             cycles: s.cycles,
+            whole_warps: s.whole_warps.into(),
         };
+        if s.whole_warps && (size as usize) <= std::mem::offset_of!(nvir_shader_info, whole_warps) {
+            return nvir_status::Unsupported;
+        }
         // SAFETY: as above.
         unsafe { place(info, size, &all) };
         nvir_status::Ok
@@ -545,7 +553,8 @@ pub unsafe extern "C" fn nvir_shader_sass(
     })
 }
 
-/// A shader in NVIDIA's container, for nvdisasm and cuobjdump.
+/// A shader in NVIDIA's container, for nvdisasm and cuobjdump. NVIR_STATUS_UNSUPPORTED for a kernel that runs whole warps, of
+/// which the container says nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvir_shader_cubin(
     shader: *const nvir_shader,
@@ -555,6 +564,9 @@ pub unsafe extern "C" fn nvir_shader_cubin(
         // SAFETY: the caller gives a shader, or null, and a place for a pointer, or null.
         unsafe {
             let Some(s) = given(shader) else { return nvir_status::Usage };
+            if s.shader.check_container().is_err() {
+                return nvir_status::Unsupported;
+            }
             boxed(out, nvir_blob(cubin::write(s.shader.chip, &[s.shader.kernel()])))
         }
     })

@@ -7,6 +7,7 @@ use crate::diff;
 use crate::out::{self, Color};
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, Options, Report, Sanitize, StageOptions};
+use nvir::diag::Diagnostic;
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
 use nvir::image::stage::{Attribute, Graphics, Place, Slot};
 use nvir::image::{Uses, cubin, listing};
@@ -252,6 +253,12 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
             } else {
                 compiler.compile_reporting(&source, Cancel::NEVER, &mut notes)
             };
+            if let (Ok(shader), Form::Cubin) = (&shader, form)
+                && let Err(why) = shader.check_container()
+            {
+                common::report(&Diagnostic::unsupported(why).into(), &name, &text);
+                return common::input_error();
+            }
             shader.map(|shader| match form {
                 Form::Sass => forms::sass(&shader, &source, a.lines, a.words).into_bytes(),
                 Form::Json => json(&shader, &source, a.remarks.then_some(&remarks[..])).into_bytes(),
@@ -325,6 +332,7 @@ fn json(shader: &Shader, source: &Source<'_>, remarks: Option<&[Remark]>) -> Str
         "schema": SCHEMA,
         "launch_gprs": shader.launch_gprs(),
         "block_size": shader.block_size,
+        "whole_warps": shader.whole_warps,
         "spills": shader.spills,
         "fills": shader.fills,
         "cycles": shader.cycles,

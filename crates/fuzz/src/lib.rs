@@ -9,6 +9,7 @@
 //! `tests/targets.rs` takes the first cases of each target; the program `nvir-fuzz` takes as many as one wants.
 //! A new target is a file here and a line in [`TARGETS`].
 
+pub mod endless;
 pub mod ir;
 pub mod mutants;
 pub mod nir;
@@ -18,6 +19,7 @@ pub mod runner;
 mod setting;
 pub mod tgsi;
 pub mod vgpu;
+pub mod whole_warp;
 
 use runner::Tally;
 
@@ -96,6 +98,42 @@ pub const TARGETS: &[Target] = &[
         run: ir::kernel::case,
         input: ir::kernel::input,
         short: 150,
+        reaches: "compared",
+    },
+    Target {
+        name: "endless-tgsi",
+        about: "TGSI that hardly ever comes back, in every construct, against an evaluator of warps and the interpreter",
+        missing: nothing,
+        run: endless::tgsi,
+        input: endless::tgsi_input,
+        short: 100,
+        reaches: "ended",
+    },
+    Target {
+        name: "endless-nir",
+        about: "NIR that hardly ever comes back, in every construct, against an evaluator of warps",
+        missing: nothing,
+        run: endless::nir,
+        input: endless::nir_input,
+        short: 100,
+        reaches: "ended",
+    },
+    Target {
+        name: "endless-ir",
+        about: "IR that hardly ever comes back, in every construct, against an evaluator of warps",
+        missing: nothing,
+        run: endless::ir,
+        input: endless::ir_input,
+        short: 100,
+        reaches: "ended",
+    },
+    Target {
+        name: "whole-warp",
+        about: "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers",
+        missing: nothing,
+        run: whole_warp::case,
+        input: whole_warp::input,
+        short: 40,
         reaches: "compared",
     },
     Target {

@@ -112,7 +112,7 @@ pub fn peak_memory() -> u64 {
 }
 
 /// The same message for the same reason: without numbers, and no more than its beginning.
-fn class(message: &str) -> String {
+pub fn class(message: &str) -> String {
     let mut out = String::new();
     let mut number = false;
     for c in message.lines().next().unwrap_or("").chars().take(160) {

@@ -111,7 +111,7 @@ pub enum Barycentric {
 #[rustfmt::skip]
 pub enum Subgroup {
     Ballot, InverseBallot, BallotBitfieldExtract, BallotBitCountReduce, BallotBitCountInclusive, BallotBitCountExclusive,
-    BallotFindLsb, BallotFindMsb, Elect, FirstInvocation, LastInvocation, VoteAll, VoteAny, VoteIeq, VoteFeq,
+    BallotFindLsb, BallotFindMsb, Elect, WholeWarp, FirstInvocation, LastInvocation, VoteAll, VoteAny, VoteIeq, VoteFeq,
     ReadInvocation, ReadFirstInvocation, Shuffle, ShuffleXor, ShuffleUp, ShuffleDown, QuadBroadcast,
     QuadSwapHorizontal, QuadSwapVertical, QuadSwapDiagonal, QuadVoteAny, QuadVoteAll, Rotate, AsUniform, Reduce, InclusiveScan, ExclusiveScan,
 }
@@ -271,6 +271,8 @@ const ROWS: &[(&str, Kind, u8)] = &[
     ("rotate", Kind::Subgroup(Subgroup::Rotate), 2), ("as_uniform", Kind::Subgroup(Subgroup::AsUniform), 1),
     ("reduce", Kind::Subgroup(Subgroup::Reduce), 1), ("inclusive_scan", Kind::Subgroup(Subgroup::InclusiveScan), 1),
     ("exclusive_scan", Kind::Subgroup(Subgroup::ExclusiveScan), 1),
+    // ours: whether this lane was asked for, in a kernel that runs whole warps
+    ("init_whole_warp", Kind::Subgroup(Subgroup::WholeWarp), 0),
     // barriers
     ("control_barrier", Kind::Barrier(Barrier::Execution), 0), ("memory_barrier", Kind::Barrier(Barrier::Device), 0),
     ("memory_barrier_buffer", Kind::Barrier(Barrier::Device), 0),

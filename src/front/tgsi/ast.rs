@@ -120,6 +120,13 @@ impl Program {
         [CsFixedBlockWidth, CsFixedBlockHeight, CsFixedBlockDepth].map(|p| self.property(p).unwrap_or(0))
     }
 
+    /// Whether the kernel that begins there runs whole warps.
+    pub fn runs_whole_warps(&self, entry: u32) -> bool {
+        let start = entry as usize + usize::from(self.code[entry as usize].op == Opcode::BGNSUB);
+        let body = self.code[start..].iter().take_while(|i| !matches!(i.op, Opcode::BGNSUB | Opcode::ENDSUB));
+        body.into_iter().any(|i| i.op == Opcode::IF_ASKED)
+    }
+
     /// Where the properties declare that.
     pub fn block_size_span(&self) -> Span {
         use Property::*;

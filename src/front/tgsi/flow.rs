@@ -84,7 +84,7 @@ impl Matcher<'_> {
 
     fn visit(&mut self, at: u32) {
         match self.code[at as usize].op {
-            Opcode::IF | Opcode::UIF => self.push(at, Kind::If),
+            Opcode::IF | Opcode::UIF | Opcode::IF_ASKED => self.push(at, Kind::If),
             Opcode::ELSE => {
                 if let Some(top) = self.expect(at, &[Kind::If]) {
                     let open = &mut self.stack[top];

@@ -339,6 +339,8 @@ opcodes! {
     // Control flow.
     IF Flow [] [F32];
     UIF Flow [] [U32];
+    // Ours: whole warps run; what it opens is for the lanes that were asked for.
+    IF_ASKED Flow [] [];
     ELSE Flow [] [];
     ENDIF Flow [] [];
     BGNLOOP Flow [] [];

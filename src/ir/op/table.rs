@@ -202,6 +202,10 @@ ops! {
     /// difference between lanes of a quad: a from the lane
     Quadop "quadop" = Row::new(Types::F32, &[F, F]).detail(Detail::Quad).flags(READS | CROSS | FTZ | RND);
 
+    /// whether this lane was asked for: lanes beyond the block's size run too, since whole warps are launched; a kernel has one
+    /// at most, in its first block, whose branch alone reads it (lower/whole_warp)
+    WholeWarp "wholewarp" = Row::new(Types::PRED, &[]).flags(EFFECT | CROSS | FRONT);
+
     // ---- textures and surfaces
     /// texture operation; destinations: the components of its mask; sources only after lower/textures
     Tex "tex" = Row::new(Types::WORD.or(Types::F32), &[T.optional(), T.optional()]).gives(Results::Components)

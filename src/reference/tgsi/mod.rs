@@ -150,6 +150,20 @@ impl<'a> Block<'a> {
                 }
             }
         }
+        if self.launch.program.runs_whole_warps(entry) {
+            // The block goes on in its last dimension with more than one thread.
+            let asked = threads.len() as u32;
+            for n in asked..asked.next_multiple_of(WARP as u32) {
+                let id = match (by, bz) {
+                    (1, 1) => [n, 0, 0],
+                    (_, 1) => [n % bx, n / bx, 0],
+                    _ => [n % bx, n / bx % by, n / bx / by],
+                };
+                let mut thread = Thread::new(self.launch, entry, id);
+                thread.asked = false;
+                threads.push(thread);
+            }
+        }
         threads
     }
 

@@ -21,6 +21,8 @@ pub struct Thread<'a> {
     pub program: &'a Program,
     /// Its number in the block.
     pub id: [u32; 3],
+    /// Whether it is one of those that the launch asked for, rather than one that fills the last warp.
+    pub asked: bool,
     pub pc: u32,
     pub state: State,
     /// Where calls return to.
@@ -53,6 +55,7 @@ impl<'a> Thread<'a> {
         Thread {
             program,
             id,
+            asked: true,
             pc,
             state: State::Ready,
             calls: Vec::new(),
@@ -127,6 +130,8 @@ impl<'a> Thread<'a> {
                 let els = program.code[partner as usize].op == Opcode::ELSE;
                 if yes { at + 1 } else { partner + u32::from(els) }
             }
+            Opcode::IF_ASKED if self.asked => at + 1,
+            Opcode::IF_ASKED => partner + u32::from(program.code[partner as usize].op == Opcode::ELSE),
             Opcode::ELSE => partner,
             Opcode::ENDLOOP => partner + 1,
             Opcode::BRK => partner + 1,

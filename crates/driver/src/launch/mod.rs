@@ -170,7 +170,7 @@ impl Context {
         let request = Request {
             entry,
             grid,
-            block: launch.block,
+            block: shader.launch_block(launch.block).map_err(Error::Invalid)?,
             gprs: shader.launch_gprs(),
             shared: shader.launch_shared(launch.shared_bytes),
             local: shader.local_bytes,

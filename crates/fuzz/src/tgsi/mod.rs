@@ -13,7 +13,7 @@ mod stages;
 mod tables;
 
 use crate::random::Random;
-use crate::runner::Tally;
+use crate::runner::{self, Tally};
 use crate::setting::Setting;
 use arbitrary::Unstructured;
 use case::Left;
@@ -81,6 +81,9 @@ impl Finding<'_> {
     /// The program, a smaller one for which `wrong` still says something, and the first pass run that matters.
     fn report(&self, wrong: impl Fn(&str, &Setting) -> Option<String>) -> String {
         let Finding { text, json, setting, why } = self;
+        // Something else may be wrong with a smaller program.
+        let class = runner::class(why);
+        let wrong = |t: &str, s: &Setting| wrong(t, s).filter(|w| runner::class(w) == class);
         let small = reduce::reduce(text, |t| wrong(t, setting).is_some());
         let smaller = wrong(&small, setting).unwrap_or_default();
         let pass = (0..400).find(|&n| {

@@ -62,6 +62,10 @@ impl Lower<'_, '_> {
                 let p = self.e.cmp(Cond::Eq, Type::U32, leader, me);
                 result.push(self.boolean(p, shape.bits));
             }
+            Subgroup::WholeWarp => {
+                let p = Pred::Val(self.e.b.value(Inst::new(Op::WholeWarp, Type::Pred)), false);
+                result.push(self.boolean(p, shape.bits));
+            }
             Subgroup::FirstInvocation => result.push(Comp::Word(self.first_lane())),
             Subgroup::LastInvocation => {
                 let active = self.ballot(Pred::Const(true));

@@ -91,10 +91,11 @@ impl Lower<'_, '_> {
 
     pub(super) fn local_index(&mut self) -> Word {
         let size = self.block_size();
-        // Directions with one thread only need no register.
+        // Directions with one thread only need no register; a block of one thread goes on in x, where whole warps run.
         let mut at = self.svs([Sv::TidX, Sv::TidY, Sv::TidZ]);
-        for (w, n) in at.iter_mut().zip(size) {
-            if n == Word::Imm(1) {
+        let one = size == [Word::Imm(1); 3];
+        for (d, (w, n)) in at.iter_mut().zip(size).enumerate() {
+            if n == Word::Imm(1) && !(one && d == 0) {
                 *w = Word::Imm(0);
             }
         }

@@ -432,7 +432,9 @@ impl<'a> Analysis<'a> {
             use Opcode::*;
             // What falls out of a case goes past the next CASE.
             match self.ast.code[last as usize].op {
-                IF | UIF => to.extend([end, partner + u32::from(self.ast.code[partner as usize].op == ELSE)]),
+                IF | UIF | IF_ASKED => {
+                    to.extend([end, partner + u32::from(self.ast.code[partner as usize].op == ELSE)])
+                }
                 ELSE => to.push(partner),
                 ENDLOOP => to.push(partner),
                 BRK => to.push(partner + 1),

@@ -46,12 +46,16 @@ pub struct Switch {
 impl Body<'_> {
     pub fn flow(&mut self, at: u32, inst: &Inst<'_>) -> Parsed<()> {
         match inst.op {
-            Opcode::IF | Opcode::UIF if !self.live => self.open.push(Open::Dead),
+            Opcode::IF | Opcode::UIF | Opcode::IF_ASKED if !self.live => self.open.push(Open::Dead),
             Opcode::BGNLOOP | Opcode::SWITCH if !self.live => self.open.push(Open::Dead),
             Opcode::IF | Opcode::UIF => {
                 let cond = self.condition(inst);
                 let cond = self.opened(cond)?;
                 self.begin_if(at, cond);
+            }
+            Opcode::IF_ASKED => {
+                let asked = self.b().value(IrInst::new(Op::WholeWarp, Type::Pred));
+                self.begin_if(at, asked);
             }
             Opcode::ELSE => self.begin_else(),
             Opcode::ENDIF => self.end_if(),

@@ -45,6 +45,8 @@ struct Context<'a> {
     storage: Storage,
     /// Threads of a block by the program's properties; 0 where they are not declared.
     block_size: [u32; 3],
+    /// Lanes run that nobody asked for.
+    whole_warps: bool,
     /// The functions of subroutines, by the number of their BGNSUB.
     funcs: FxHashMap<u32, FuncId>,
     calls: Calls,
@@ -100,8 +102,19 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
         svs[d.first as usize..=d.last as usize].fill(d.semantic.map(|s| s.0));
     }
     let clip_planes = req.clip_plane_place;
-    let cx =
-        Context { ast, req, storage, block_size, funcs, calls, svs, registers, clip_source, clip_planes };
+    let cx = Context {
+        ast,
+        req,
+        storage,
+        block_size,
+        whole_warps: ast.runs_whole_warps(entry),
+        funcs,
+        calls,
+        svs,
+        registers,
+        clip_source,
+        clip_planes,
+    };
     let mut diags = Diagnostics::default();
     let kernel = Body::new(&cx, kernel_name(ast, entry), None).make(entry, &mut diags);
     let mut program = ir::Program::new(kernel);

@@ -258,6 +258,8 @@ impl Body<'_> {
             (BlockId | ThreadId, 3) => return Ok(0u32.into()),
             (GridSize | BlockSize, 3) => return Ok(1u32.into()),
             (BlockSize, c) if fixed(c) != 0 => return Ok(fixed(c).into()),
+            // A block of one thread goes on in x.
+            (ThreadId, 0) if self.cx.whole_warps => Sv::TidX,
             (ThreadId, c) if fixed(c) == 1 => return Ok(0u32.into()),
             (BlockId, c) => [Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ][c],
             (ThreadId, c) => [Sv::TidX, Sv::TidY, Sv::TidZ][c],
