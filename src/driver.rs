@@ -3,6 +3,7 @@
 //! [`Abi`] is configurable, so that another driver than Mesa's nvc0 can be served; [`Abi::nvc0`] is the default.
 
 pub mod constants;
+pub mod sanitizer;
 pub mod surface;
 
 use crate::chip::Chip;
@@ -47,6 +48,8 @@ pub struct Abi {
     pub clip_planes: u16,
     /// The handle of the framebuffer's texture, where there are handles.
     pub framebuffer: u16,
+    /// What sanitized programs read: [`sanitizer::Words`]. Mesa's nvc0 has nothing there, and cannot launch them.
+    pub sanitizer: u16,
     /// Block and grid size are special registers rather than words of the driver's bank.
     pub sizes_in_sregs: bool,
 }
@@ -97,6 +100,7 @@ impl Abi {
             sample_positions: 0x1a0,
             clip_planes: 0x120,
             framebuffer: 0x100,
+            sanitizer: 0x240,
             sizes_in_sregs: fermi,
         }
     }

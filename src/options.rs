@@ -70,8 +70,76 @@ pub struct Options {
     pub private_bytes: u32,
     /// What is to be known of a graphics stage besides its text.
     pub stage: StageOptions,
+    /// Memories whose accesses the program checks itself.
+    pub sanitize: Sanitize,
     /// What only people who debug the compiler want.
     pub debug: DebugOptions,
+}
+
+/// Memories whose accesses a compiled program checks itself ([`crate::driver::sanitizer`]). Displayed and parsed as names between
+/// commas: `shared,global,private,zones`; `all` (the first three) and `none`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Sanitize {
+    /// Shared memory of blocks.
+    pub shared: bool,
+    /// Storage buffers and global memory.
+    pub global: bool,
+    /// The memory of a thread.
+    pub private: bool,
+    /// Nothing is checked, but variables in shared memory lie apart as `shared` has them, and the shader says where: for who
+    /// watches the program from outside, as the emulator does.
+    pub zones: bool,
+}
+
+impl Sanitize {
+    /// All memories.
+    pub const ALL: Sanitize = Sanitize { shared: true, global: true, private: true, zones: false };
+
+    /// Whether variables in shared memory lie apart.
+    pub fn has_zones(self) -> bool {
+        self.shared || self.zones
+    }
+
+    /// Whether the program is as ever.
+    pub fn is_none(self) -> bool {
+        self == Sanitize::default()
+    }
+}
+
+impl fmt::Display for Sanitize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (self.shared, "shared"),
+            (self.global, "global"),
+            (self.private, "private"),
+            (self.zones, "zones"),
+        ];
+        let names: Vec<&str> = names.into_iter().filter(|n| n.0).map(|n| n.1).collect();
+        f.write_str(if names.is_empty() { "none" } else { "" })?;
+        f.write_str(&names.join(","))
+    }
+}
+
+impl std::str::FromStr for Sanitize {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Sanitize, String> {
+        let mut spaces = Sanitize::default();
+        for name in s.split(',') {
+            match name.trim() {
+                "shared" => spaces.shared = true,
+                "global" => spaces.global = true,
+                "private" => spaces.private = true,
+                "all" => spaces = Sanitize { zones: spaces.zones, ..Sanitize::ALL },
+                "zones" => spaces.zones = true,
+                "none" => {}
+                other => {
+                    return Err(format!("no memory `{other}`: shared, global, private, zones, all, none"));
+                }
+            }
+        }
+        Ok(spaces)
+    }
 }
 
 impl Options {
@@ -93,6 +161,7 @@ impl Default for Options {
             pointer_align: 4,
             private_bytes: 0,
             stage: StageOptions::default(),
+            sanitize: Sanitize::default(),
             debug: DebugOptions::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Compiler, Language, Source};
 use crate::driver::Abi;
-use crate::options::{DebugOptions, FragmentInfo, GeometryInfo, Options, StageOptions, TessInfo};
+use crate::options::{DebugOptions, FragmentInfo, GeometryInfo, Options, Sanitize, StageOptions, TessInfo};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -77,6 +77,7 @@ impl Hash {
             sample_positions,
             clip_planes,
             framebuffer,
+            sanitizer,
             sizes_in_sregs,
         } = abi;
         for n in [input_bank, first_ubo_bank, bound_ubos, aux_bank] {
@@ -84,7 +85,7 @@ impl Hash {
         }
         let places =
             [input_offset, ms_info, grid_info, buf_info, su_info, draw_info, sample_positions, clip_planes];
-        for n in places.into_iter().chain([framebuffer]) {
+        for n in places.into_iter().chain([framebuffer, sanitizer]) {
             self.number((*n).into());
         }
         for n in [tex_handles, ubo_info, bindless_info] {
@@ -147,8 +148,11 @@ impl Hash {
             pointer_align,
             private_bytes,
             stage,
+            sanitize,
             debug,
         } = options;
+        let Sanitize { shared, global, private, zones } = sanitize;
+        [shared, global, private, zones].into_iter().for_each(|&flag| self.number(flag.into()));
         // What is only printed does not matter.
         let DebugOptions {
             passes,

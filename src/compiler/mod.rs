@@ -37,7 +37,7 @@ mod stage;
 
 #[doc(hidden)]
 pub use crate::options::Seeded;
-pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options};
+pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options, Sanitize};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
 pub use cancel::Cancel;
@@ -321,6 +321,7 @@ impl Compiler {
             pointer_align: self.options.pointer_align,
             private_bytes: self.options.private_bytes,
             stage: self.options.stage,
+            sanitize: self.options.sanitize,
             clip_plane_place: (self.graphics_abi.aux_bank, self.graphics_abi.clip_planes),
         };
         let program = match source.language {

@@ -14,10 +14,11 @@ use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
 use crate::driver::CONST_BANK_BYTES;
+use crate::driver::sanitizer::Sanitizer;
 use crate::image::{Shader, crs, layout};
 use crate::ir::{Op, Phase, Program, compact};
 use crate::opt::{Session, Stage};
-use crate::options::OptLevel;
+use crate::options::{OptLevel, Sanitize};
 use crate::sched::{check, order, texbar};
 use crate::{emit, lower, ra, verify};
 use std::time::Instant;
@@ -29,11 +30,13 @@ pub(super) struct Compile<'a> {
     pub compiler: &'a Compiler,
     pub cancel: &'a Cancel,
     pub session: Session,
+    /// What the launch of the program must know if it checks itself.
+    sanitizer: Option<Box<Sanitizer>>,
 }
 
 impl<'a> Compile<'a> {
     pub fn new(compiler: &'a Compiler, cancel: &'a Cancel) -> Compile<'a> {
-        Compile { compiler, cancel, session: Session::new() }
+        Compile { compiler, cancel, session: Session::new(), sanitizer: None }
     }
 
     /// What the options ask to print.
@@ -50,7 +53,7 @@ impl<'a> Compile<'a> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         let abi = self.compiler.abi_of(program.stage());
         program.block_size = program.block_size.or(options.block_size);
-        check_limits(program, chip)?;
+        check_limits(program, chip, options.sanitize)?;
         self.verify(program, Phase::Front, "the front-end")?;
         self.session.steps.note("front-end", Phase::Front, program, &[]);
         // Before any pass, so that none has to know what may be done with the lanes that were asked for.
@@ -59,7 +62,15 @@ impl<'a> Compile<'a> {
         self.session.steps.note("whole_warp", Phase::Front, program, &[]);
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
-        self.timed("lower", || lower::run(program, chip, abi, options))?;
+        if let Some(refused) = lower::sanitize::refuses(program, options.sanitize) {
+            return Err(Box::new(refused));
+        }
+        let mut remarks = Vec::new();
+        self.sanitizer =
+            self.timed("lower", || lower::sanitized(program, chip, abi, options, &mut remarks))?;
+        if options.debug.remarks {
+            self.session.remarks.append(&mut remarks);
+        }
         self.verify(program, Phase::Ssa, "lowering")?;
         self.session.steps.note("lower", Phase::Ssa, program, &[]);
         self.passes(Stage::Ssa, program)?;
@@ -83,11 +94,13 @@ impl<'a> Compile<'a> {
         // No block has to fit where there are none.
         let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
         let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
+        let moved = self.sanitizer.as_ref().is_some_and(|s| s.moved);
+        let shared = if moved { 0 } else { program.shared_bytes };
         let target = ra::Target {
             chip,
             gpr_limit: limit,
             fewest: program.stage().is_graphics(),
-            most_warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
+            most_warps: chip.resident_warps_of_blocks(threads, shared),
             verify: options.debug.verify_each,
             through_memory: options.debug.through_memory,
         };
@@ -154,6 +167,7 @@ impl<'a> Compile<'a> {
             whole_warps: program.whole_warps,
             input_bytes: program.input_bytes.max(uses.bytes_of_bank(self.compiler.abi.input_bank)),
             resources: uses,
+            sanitizer: self.sanitizer.take(),
             stage,
             code: section.words,
             lines: section.lines,
@@ -198,11 +212,12 @@ fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
 }
 
 /// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
-fn check_limits(program: &Program, chip: Chip) -> Result<()> {
+fn check_limits(program: &Program, chip: Chip, sanitize: Sanitize) -> Result<()> {
     if let Some(size) = program.block_size {
         chip.check_block(size).map_err(unsupported)?;
     }
-    chip.check_shared(program.shared_bytes.into()).map_err(unsupported)?;
+    let zones = if sanitize.shared { program.red_zone_bytes } else { 0 };
+    chip.check_shared(program.shared_bytes.saturating_sub(zones).into()).map_err(unsupported)?;
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     chip.check_local(own.max(program.private_bytes)).map_err(unsupported)?;
     if program.input_bytes > CONST_BANK_BYTES {

@@ -1,6 +1,6 @@
 //! The driver's own constant bank for one launch: what compiled code reads of grid, buffers, images and textures.
 
-use super::{Abi, surface};
+use super::{Abi, sanitizer, surface};
 use crate::chip::Chip;
 
 /// Where samples 0 to 7 lie in the grid of a pixel (Mesa's driver writes this table at byte 0xc0 of its bank).
@@ -53,6 +53,8 @@ pub struct Constants {
     pub textures: Vec<(u32, u32)>,
     /// Of a graphics stage, for which grid and block mean nothing.
     pub graphics: Option<Graphics>,
+    /// For a program that checks itself.
+    pub sanitizer: Option<sanitizer::Words>,
 }
 
 /// What the bank of a graphics stage has besides.
@@ -107,6 +109,9 @@ impl Constants {
                 }
                 put(abi.draw_info.into(), &g.draw[..g.draw.len().min(16)]);
             }
+        }
+        if let Some(words) = &self.sanitizer {
+            put(abi.sanitizer.into(), &words.words());
         }
         let table = |r: &Range| [r.address as u32, (r.address >> 32) as u32, r.size as u32, 0];
         for (n, range) in &self.buffers {

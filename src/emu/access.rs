@@ -98,7 +98,19 @@ fn place(
         let detail = format!("{size} bytes at {a:#x}, outside {what}{limit}");
         return Err(Trap::new(FaultKind::OutOfBounds, lane, detail));
     }
+    if matches!(space, Space::Shared) && checked && between_variables(&launch.shared_variables, a, size) {
+        let detail = format!("{size} bytes at {a:#x}, in a red zone of shared memory");
+        return Err(Trap::new(FaultKind::OutOfBounds, lane, detail));
+    }
     Ok(found)
+}
+
+/// Whether an access is not inside one of the variables, where there are any.
+fn between_variables(variables: &[(u32, u32)], a: u64, size: u64) -> bool {
+    let next = variables.partition_point(|v| u64::from(v.0) <= a);
+    let last = next.checked_sub(1).map(|n| variables[n]);
+    let inside = |(start, bytes): (u32, u32)| a + size <= u64::from(start) + u64::from(bytes);
+    !variables.is_empty() && !last.is_some_and(inside)
 }
 
 /// Whether an address is one of a thread's own memory.
@@ -193,7 +205,9 @@ fn fast(
         |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
     match space {
         Space::Generic if !env.observed => one_buffer(env, st, a, mask, width).map(Fast::Global),
-        Space::Shared if st.shadow.is_none() => inside(env.launch.shared_bytes).map(|_| Fast::Shared),
+        Space::Shared if st.shadow.is_none() && env.launch.shared_variables.is_empty() => {
+            inside(env.launch.shared_bytes).map(|_| Fast::Shared)
+        }
         Space::Local if w.undef.is_none() => inside(env.launch.local_bytes).map(|_| Fast::Local),
         _ => None,
     }

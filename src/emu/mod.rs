@@ -74,6 +74,8 @@ pub struct Launch<'a> {
     pub gprs: u32,
     /// Shared memory of a block, bytes.
     pub shared_bytes: u32,
+    /// First byte and bytes of the variables there, ascending, if memcheck is to find accesses that are not inside one of them.
+    pub shared_variables: Vec<(u32, u32)>,
     /// Local memory of a thread, bytes.
     pub local_bytes: u32,
     /// `c[0x0]` to `c[0x11]`.
@@ -114,6 +116,7 @@ impl<'a> Launch<'a> {
             block: [1; 3],
             gprs: program.chip().gprs(),
             shared_bytes: 0,
+            shared_variables: Vec::new(),
             local_bytes: 0,
             consts: vec![Bank::default(); CONST_BANKS],
             zero_beyond_banks: false,

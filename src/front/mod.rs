@@ -10,7 +10,7 @@ pub mod tgsi;
 
 use crate::chip::Chip;
 use crate::driver::Abi;
-use crate::options::StageOptions;
+use crate::options::{Sanitize, StageOptions};
 
 /// What a front-end needs to know to make a program.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     /// What the text of a graphics stage leaves out, and the user clip planes that are switched on: the stage makes clip
     /// distances of them, if it writes none.
     pub stage: StageOptions,
+    /// Memories that are sanitized: accesses say what variables of these they go to.
+    pub sanitize: Sanitize,
     /// Where the driver keeps the planes: the bank, and the offset of the first.
     pub clip_plane_place: (u8, u16),
 }

@@ -15,9 +15,10 @@ pub mod raw;
 mod resources;
 pub mod stage;
 
-use crate::chip::Chip;
+use crate::chip::{Chip, LimitError};
 use crate::diag::Loc;
 use crate::driver;
+use crate::driver::sanitizer::Sanitizer;
 pub use resources::{Access, ConstantBank, Resources, Use, Uses};
 
 pub use crate::isa::code::Made;
@@ -66,6 +67,8 @@ pub struct Shader {
     pub input_bytes: u32,
     /// What it uses, and how.
     pub resources: Resources,
+    /// It checks its own accesses: what the driver provides for that, and how its report is read.
+    pub sanitizer: Option<Box<Sanitizer>>,
     /// What a graphics shader has besides; kernels have none.
     pub stage: Option<Box<stage::Graphics>>,
 }
@@ -74,6 +77,27 @@ impl Shader {
     /// Bytes of the code section.
     pub fn code_bytes(&self) -> u32 {
         self.code.len() as u32 * 8
+    }
+
+    /// Bytes of shared memory that a block of a launch is given, which adds so many: none if it lies elsewhere.
+    pub fn launch_shared(&self, added: u32) -> u32 {
+        if self.sanitizer.as_ref().is_some_and(|s| s.moved) {
+            0
+        } else {
+            self.shared_bytes.saturating_add(added)
+        }
+    }
+
+    /// Whether a launch can add so many bytes of shared memory to the kernel's own: all of it, in bytes. Red zones do not count if shared memory
+    /// lies elsewhere.
+    ///
+    /// # Errors
+    /// The chip does not have as much.
+    pub fn check_shared(&self, added: u64) -> Result<u32, LimitError> {
+        let all = u64::from(self.shared_bytes) + added;
+        let zones = self.sanitizer.as_ref().filter(|s| s.moved).map_or(0, |s| s.red_zone_bytes);
+        self.chip.check_shared(all.saturating_sub(zones.into()))?;
+        Ok(u32::try_from(all).unwrap_or(u32::MAX))
     }
 
     /// The count of registers that a launch is given.
@@ -132,6 +156,7 @@ impl Shader {
             whole_warps: false,
             input_bytes: kernel.param_bytes,
             resources: Resources::default(),
+            sanitizer: None,
             stage: None,
         }
     }
@@ -156,7 +181,7 @@ impl Shader {
     /// size, or the largest block that the chip launches by default).
     pub fn resident_warps(&self, threads: Option<u32>) -> u32 {
         let threads = threads.or(self.block_size.map(|size| size.iter().product()));
-        self.chip.occupancy(threads, self.launch_gprs(), self.shared_bytes)
+        self.chip.occupancy(threads, self.launch_gprs(), self.launch_shared(0))
     }
 
     /// The code section as it lies in memory.

@@ -341,6 +341,15 @@ impl Function {
     }
 }
 
+/// A variable in shared or private memory: what accesses that name it ([`MemRef::var`](super::MemRef::var)) may touch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Extent {
+    pub space: super::Space,
+    /// Of the first byte.
+    pub start: u32,
+    pub bytes: u32,
+}
+
 /// A kernel with its subroutines, and what a launch must provide.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -361,6 +370,12 @@ pub struct Program {
     pub private_bytes: u32,
     /// What a graphics stage takes and gives; compute kernels have none.
     pub interface: Option<Box<Interface>>,
+    /// Variables, where their memory is sanitized.
+    pub extents: Vec<Extent>,
+    /// Bytes of the shared memory that keep variables apart: they are moved with it to where there is no limit.
+    pub red_zone_bytes: u32,
+    /// Pointers to shared memory come from outside: a launch adds variables to those that are declared.
+    pub shared_pointers: bool,
 }
 
 impl Program {
@@ -387,6 +402,9 @@ impl Program {
             input_bytes: 0,
             private_bytes: 0,
             interface: None,
+            extents: Vec::new(),
+            red_zone_bytes: 0,
+            shared_pointers: false,
         }
     }
 }

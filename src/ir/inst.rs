@@ -380,6 +380,9 @@ pub struct MemRef {
     pub align: Align,
     /// The access cannot fault and no store to the same memory happens during the launch.
     pub readonly: bool,
+    /// The variable that it goes to, by its place in [`Program::extents`](super::Program::extents) plus one; 0: not known. Told by
+    /// front-ends, and only where the memory is sanitized; lowering reads and forgets it. It is no part of listings.
+    pub var: u16,
 }
 
 impl MemRef {
@@ -393,6 +396,7 @@ impl MemRef {
             offset: 0,
             align: Align::ANY,
             readonly: false,
+            var: 0,
         }
     }
 
@@ -417,6 +421,12 @@ impl MemRef {
 
     pub fn with_buffer(mut self, buffer: u16) -> MemRef {
         self.buffer = buffer;
+        self
+    }
+
+    /// The same, to the variable of that number: [`MemRef::var`].
+    pub fn with_var(mut self, var: u16) -> MemRef {
+        self.var = var;
         self
     }
 

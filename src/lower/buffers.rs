@@ -50,7 +50,7 @@ fn is_buffer(m: &MemRef) -> bool {
 }
 
 /// Where a buffer is described: `c[bank][offset + index]`.
-struct Table {
+pub(super) struct Table {
     bank: u8,
     offset: u16,
     index: Option<ValueId>,
@@ -58,7 +58,7 @@ struct Table {
 
 impl Table {
     /// The entry of the buffer that a memory operand names.
-    fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
+    pub(super) fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
         let (start, count) = match (mem.space, abi.ubo_info) {
             (Space::Uniform, Some(table)) => (table, Abi::MAX_UBOS),
             _ => (abi.buf_info, Abi::MAX_BUFFERS),
@@ -78,7 +78,7 @@ impl Table {
     }
 
     /// Word `n` of the description.
-    fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
+    pub(super) fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
         match self.index {
             None => Src::cbuf(self.bank, self.offset + 4 * n),
             Some(index) => {
@@ -130,14 +130,14 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
 }
 
 /// What is known of the sums of base and offset that accesses to buffers use.
-struct Sums {
+pub(super) struct Sums {
     known: Option<KnownBits>,
     /// Accesses through each buffer, base, and part of the offset that is added to the base first.
     count: FxHashMap<(Space, u16, Option<ValueId>, ValueId, u32), u32>,
 }
 
 impl Sums {
-    fn new(f: &Function, launch: &Launch) -> Sums {
+    pub(super) fn new(f: &Function, launch: &Launch) -> Sums {
         let mut sums = Sums { known: None, count: FxHashMap::default() };
         for (_, i) in f.insts_in_order() {
             let inst = &f.insts[i];
@@ -188,7 +188,7 @@ impl Sums {
 /// `base + k` is inside if `base <= size` and `size - base >= k + n`, one comparison for each access. No buffer has 2 GiB
 /// (Mesa's nvc0 allows 128 MiB, PIPE_CAP_MAX_SHADER_BUFFER_SIZE), so where the base is below that, too, the difference
 /// is a signed number, and the second condition implies the first.
-fn checked(
+pub(super) fn checked(
     b: &mut Builder<'_>,
     mem: &MemRef,
     bytes: u32,
@@ -265,7 +265,7 @@ fn loaded(b: &mut Builder<'_>, s: Src) -> ValueId {
 }
 
 /// `{lo, hi} + zero-extended offset`.
-fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
+pub(super) fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
     let (low, carry) = (b.func.new_value(Class::Gpr), b.func.new_value(Class::Carry));
     b.push(Inst::new(Op::Add, Type::U32).src(offset).src(lo).dst(low).dst(carry));
     let high = b.value(Inst::new(Op::Add, Type::U32).src(hi).src(0u32).src(carry));

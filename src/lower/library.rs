@@ -96,6 +96,13 @@ impl Library {
         })
     }
 
+    /// Adds a function that is no [`Routine`]: the program's own.
+    pub fn add(&mut self, mut f: Function) -> FuncId {
+        f.library = true;
+        self.new.push(f);
+        FuncId::from_u32(self.first_new + self.new.len() as u32 - 1)
+    }
+
     /// Appends a call of a routine and gives its results.
     pub fn call(&mut self, b: &mut Builder<'_>, r: Routine, args: Vec<ValueId>) -> Vec<ValueId> {
         let func = self.get(r);

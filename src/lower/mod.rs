@@ -15,6 +15,7 @@ pub mod int_div;
 pub mod lanes;
 pub mod legalise;
 pub mod library;
+pub mod sanitize;
 pub mod split;
 pub mod stage;
 pub mod surfaces;
@@ -26,9 +27,12 @@ pub mod whole_warp;
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::driver::Abi;
+use crate::driver::sanitizer::Sanitizer;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use crate::options::Options;
+use crate::remark::Remark;
 use library::Library;
+use sanitize::Checks;
 
 /// The steps, in their order.
 #[derive(Clone, Copy)]
@@ -151,16 +155,41 @@ impl Steps {
 
 /// From phase `Front` to phase `Ssa`.
 pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
-    lower(p, chip, abi, options, Step::ALL);
+    sanitized(p, chip, abi, options, &mut Vec::new());
 }
 
-fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Step]) {
+/// The same, and what the launch of the program must know if it checks itself.
+pub fn sanitized(
+    p: &mut Program,
+    chip: Chip,
+    abi: &Abi,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Option<Box<Sanitizer>> {
+    let mut checks = lower(p, chip, abi, options, Step::ALL)?;
+    remarks.append(&mut checks.remarks);
+    Some(Box::new(checks.into_sanitizer(&p.funcs[p.entry].name)))
+}
+
+fn lower<'a>(
+    p: &mut Program,
+    chip: Chip,
+    abi: &'a Abi,
+    options: &Options,
+    steps: &[Step],
+) -> Option<Checks<'a>> {
     let block_size = p.block_size;
     let interface = p.interface.clone();
     let fragment = p.stage() == crate::ir::Stage::Fragment;
     let launch = Launch { block_size: p.launched_block(), max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
+    let spaces = options.sanitize;
+    let mut checks = (!spaces.is_none()).then(|| Checks::new(p, chip, abi, spaces, launch));
     for f in p.funcs.values_mut() {
+        // Before all that would hide what an access is.
+        if let Some(checks) = &mut checks {
+            checks.run(f, &mut library);
+        }
         let mut needed = Steps::needed(f);
         for &step in steps {
             if !needed.has(step) {
@@ -188,11 +217,15 @@ fn lower(p: &mut Program, chip: Chip, abi: &Abi, options: &Options, steps: &[Ste
             };
             f.insts.values().skip(made).for_each(|inst| needed.add(inst));
         }
+        if checks.is_some() {
+            sanitize::sites::run(f);
+        }
     }
     for mut f in library.routines() {
         int64::run(&mut f, chip);
         p.funcs.push(f);
     }
+    checks
 }
 
 #[cfg(test)]

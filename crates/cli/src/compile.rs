@@ -6,7 +6,7 @@ use crate::common;
 use crate::diff;
 use crate::out::{self, Color};
 use nvir::Chip;
-use nvir::compiler::{DebugOptions, Options, Report, StageOptions};
+use nvir::compiler::{DebugOptions, Options, Report, Sanitize, StageOptions};
 use nvir::diag::Diagnostic;
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
 use nvir::image::stage::{Attribute, Graphics, Place, Slot};
@@ -97,6 +97,10 @@ pub struct Args {
     /// Bytes of private memory that a TGSI program addresses itself
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     private_bytes: u32,
+    /// Make a program that checks its accesses to these memories itself and reports those that fail: shared, global, private, all or
+    /// none, between commas. The driver must provide memory for the report and for shared memory (docs/sanitizer.md)
+    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    sanitize: Sanitize,
     /// Threads of the largest block to be launched, where the program does not declare it
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
@@ -195,6 +199,7 @@ pub fn run(a: Args) -> ExitCode {
         pointer_align: a.pointer_align,
         private_bytes: a.private_bytes,
         stage: a.stage_info.unwrap_or_default(),
+        sanitize: a.sanitize,
         debug: DebugOptions {
             passes: a.passes.as_ref().map(|_| common::names(&a.passes)),
             bisect_limit: a.bisect_limit,

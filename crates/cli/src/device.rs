@@ -2,10 +2,12 @@
 
 use crate::out::say;
 use nvir::driver::constants::Range;
+use nvir::driver::sanitizer::Finding;
 use nvir::emu::{self, ImageDesc};
 use nvir::fixture::Settings;
 use nvir::fixture::kernel::{self, Kernel, LaunchError};
 use nvir::fixture::machine::{Emulator, Machine, Setup};
+use nvir::fixture::sanitize;
 use nvir::image::cubin;
 use nvir::{Chip, Shader};
 use nvir_driver::{Buffer, Context, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice};
@@ -116,7 +118,7 @@ impl OnDevice {
         Ok(whole.with_layout(image.clone()))
     }
 
-    fn run(&self, kernel: &nvir::Shader, setup: &Setup) -> Result<(), LaunchError> {
+    fn run(&self, shader: &nvir::Shader, setup: &Setup) -> Result<Vec<Finding>, LaunchError> {
         let parts = |all: &BTreeMap<u32, Range>| {
             all.iter().map(|(&n, r)| Ok((n, self.range(r)?))).collect::<Result<Vec<_>, String>>()
         };
@@ -137,8 +139,9 @@ impl OnDevice {
         let (uniforms, buffers, uniform_blocks, images, bindless_images, textures) =
             bind().map_err(LaunchError::Setup)?;
         let reached: Vec<Buffer> = self.buffers.values().map(|s| s.buffer.clone()).collect();
+        let reached_parts = Some(self.buffers.values().cloned().collect());
         let mut context = self.context.borrow_mut();
-        let kernel = context.kernel(kernel).map_err(failed)?;
+        let kernel = context.kernel(shader).map_err(failed)?;
         let launch = Launch {
             shared_bytes: setup.shared_dynamic,
             input: &setup.input,
@@ -149,10 +152,13 @@ impl OnDevice {
             bindless_images,
             textures,
             reached,
+            reached_parts,
+            shared_variables: setup.shared_added.clone(),
             ..Launch::new(&kernel, setup.grid, setup.block)
         };
         context.launch(&launch).map_err(failed)?;
-        context.finish().map_err(failed)
+        context.finish().map_err(failed)?;
+        context.findings().map_err(failed)
     }
 }
 
@@ -236,10 +242,13 @@ impl Machine for OnDevice {
         &mut self,
         kernel: &Kernel,
         setup: &Setup,
-        _: &mut emu::Options<'_>,
+        options: &mut emu::Options<'_>,
     ) -> Result<emu::Stats, LaunchError> {
         match kernel {
-            Kernel::Ours { shader, .. } => self.run(shader, setup).map(|()| emu::Stats::default()),
+            Kernel::Ours { shader, .. } => {
+                let found = self.run(shader, setup)?;
+                sanitize::told(shader, &found, options, emu::Stats::default())
+            }
             Kernel::Cuda { file, name } => self.run_cuda(file, name, setup).map(|()| emu::Stats::default()),
         }
     }

@@ -4,7 +4,7 @@ use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::out::{self, Color, say, tell};
 use nvir::Chip;
-use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Seeded};
+use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
 use nvir::emu;
 use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
@@ -76,6 +76,11 @@ pub struct How {
     /// tell all of them by instruction
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     pub max_faults: u32,
+    /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
+    /// commas. What they report is told as `--check memcheck` tells it; see `compile --help`. With `zones`, nothing is checked, but
+    /// variables in shared memory lie apart and memcheck finds accesses between them
+    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    pub sanitize: Sanitize,
     /// Warp instructions that one launch may execute
     #[arg(long, default_value_t = 1 << 28, value_name = "N")]
     pub step_limit: u64,
@@ -93,6 +98,7 @@ impl How {
             opt_level,
             init_regs: self.init_regs,
             max_gprs: self.max_gprs,
+            sanitize: self.sanitize,
             debug: DebugOptions {
                 passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
                 bisect_limit: self.bisect_limit,

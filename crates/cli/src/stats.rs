@@ -3,7 +3,7 @@
 mod compare;
 
 use crate::common;
-use nvir::compiler::{DebugOptions, Domain, StageOptions, TessInfo};
+use nvir::compiler::{DebugOptions, Domain, Sanitize, StageOptions, TessInfo};
 use nvir::input;
 use nvir::sched::check::{Schedule, Totals};
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
@@ -69,6 +69,10 @@ pub struct Args {
     /// Inputs compiled at once; 0: one a core
     #[arg(long, default_value = "0", value_parser = common::jobs(), value_name = "N")]
     jobs: usize,
+    /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
+    /// commas; see `compile --help`
+    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    sanitize: Sanitize,
     /// Verify the IR after each pass
     #[arg(long)]
     verify_each: bool,
@@ -126,7 +130,9 @@ pub fn run(a: Args) -> ExitCode {
     }
     let debug = DebugOptions { verify_each: a.verify_each, ..DebugOptions::default() };
     let stage = a.stage_info.unwrap_or(ASSUMED);
-    let options = Options { opt_level: a.opt, max_gprs: a.max_gprs, stage, debug, ..Options::default() };
+    let sanitize = a.sanitize;
+    let options =
+        Options { opt_level: a.opt, max_gprs: a.max_gprs, stage, sanitize, debug, ..Options::default() };
     let compiler =
         |max_gprs: Option<u32>| Compiler::new(a.target).with_options(Options { max_gprs, ..options.clone() });
     let limits: Vec<Option<u32>> = match &a.sweep_gprs[..] {

@@ -5,6 +5,7 @@ use crate::code::CodeHeap;
 use crate::commands::{Commands, Part, Subchannel, halves};
 use crate::device::{Alloc, Device, Domain, Push};
 use crate::error::{Error, Result};
+use crate::launch::Report;
 use crate::memory::{Buffer, Shared};
 use crate::setup::{self, LocalArea};
 use crate::tables::Tables;
@@ -49,6 +50,8 @@ pub struct Context {
     fence: Arc<Shared>,
     sequence: u32,
     lost: Option<String>,
+    /// Launches of kernels that check themselves, whose reports nobody has read.
+    pub(crate) reports: Vec<Report>,
 }
 
 impl Context {
@@ -91,6 +94,7 @@ impl Context {
             fence,
             sequence: 0,
             lost: None,
+            reports: Vec::new(),
             device,
         };
         context.bind_objects()?;

@@ -139,6 +139,11 @@ impl Memory {
         Ok(base)
     }
 
+    /// First address and bytes of each buffer, ascending.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buffers.iter().map(|b| (b.base, b.size))
+    }
+
     /// Gives the buffer that begins at an address a name for reports; none there: nothing happens.
     pub fn name(&mut self, base: u64, name: &str) {
         if let Ok(at) = self.buffers.binary_search_by_key(&base, |b| b.base) {

@@ -2,6 +2,9 @@
 
 mod fermi;
 mod kepler;
+mod sanitize;
+
+pub(crate) use sanitize::Report;
 
 use crate::Kernel;
 use crate::class::compute;
@@ -56,6 +59,10 @@ pub struct Launch<'a> {
     pub banks: Vec<(u8, Vec<u8>)>,
     /// Buffers that the kernel reaches by addresses in its input or in memory.
     pub reached: Vec<Buffer>,
+    /// What a kernel that checks itself may reach of them, if not all.
+    pub reached_parts: Option<Vec<Slice>>,
+    /// Variables in the shared memory that the launch adds, first byte and bytes: for a kernel that checks itself.
+    pub shared_variables: Vec<(u32, u32)>,
 }
 
 impl<'a> Launch<'a> {
@@ -75,6 +82,8 @@ impl<'a> Launch<'a> {
             textures: Vec::new(),
             banks: Vec::new(),
             reached: Vec::new(),
+            reached_parts: None,
+            shared_variables: Vec::new(),
         }
     }
 }
@@ -163,7 +172,7 @@ impl Context {
             grid,
             block: shader.launch_block(launch.block).map_err(Error::Invalid)?,
             gprs: shader.launch_gprs(),
-            shared: shader.shared_bytes + launch.shared_bytes,
+            shared: shader.launch_shared(launch.shared_bytes),
             local: shader.local_bytes,
             stack: shader.stack_bytes,
             barriers: shader.barriers,
@@ -171,6 +180,10 @@ impl Context {
             textures,
             images: launch.images.iter().map(|(n, i)| (*n, i.layout().view())).collect(),
         };
+        if let Some(shader) = launch.kernel.shader.sanitizer.as_ref().filter(|_| !launch.banks.is_empty()) {
+            let kernel = &shader.kernel;
+            return invalid(format!("{kernel} checks itself, so its launch cannot give constant banks"));
+        }
         for buffer in &launch.reached {
             self.using(&buffer.shared);
         }
@@ -195,8 +208,7 @@ impl Context {
         let shader = &launch.kernel.shader;
         let refused = |e: nvir::chip::LimitError| Error::Invalid(e.to_string());
         self.chip.check_launch(grid, launch.block, shader.launch_gprs()).map_err(refused)?;
-        let shared = u64::from(shader.shared_bytes) + u64::from(launch.shared_bytes);
-        self.chip.check_shared(shared).map_err(refused)?;
+        shader.check_shared(launch.shared_bytes.into()).map_err(refused)?;
         if let Some(size) = shader.block_size
             && size.iter().product::<u32>() < launch.block.iter().product()
         {
@@ -243,6 +255,7 @@ impl Context {
             bindless_images: launch.bindless_images.iter().map(|(n, i)| (*n, i.layout().view())).collect(),
             textures: textures.iter().map(|(slot, [t, s])| (*slot, texture_handle(*t, *s))).collect(),
             graphics: None,
+            sanitizer: self.sanitize(launch, grid)?,
         };
         let bindless = launch.kernel.shader.resources.bindless_images.is_some();
         let bytes = constants.bytes(&abi, self.chip, bindless).map_err(Error::Invalid)?;

@@ -144,7 +144,7 @@ impl<'a> Lower<'a, '_> {
             }
             Mem::Scratch => {
                 let start = self.module.scratch;
-                let mut r = r;
+                let mut r = self.named(r, start);
                 r.align = r.align.plus(start as i32);
                 let offset = self.src_comp(first, 0).word();
                 self.at(r, offset, base.wrapping_add(start))

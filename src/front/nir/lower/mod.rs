@@ -103,6 +103,10 @@ pub fn program(shader: &Shader<'_>, request: &Request<'_>) -> Result<Program, Di
     program.block_size = shader.workgroup_size;
     program.shared_bytes = module.shared_bytes;
     program.private_bytes = module.private_bytes;
+    let shared = module.extents.iter().filter(|e| e.space == ir::Space::Shared).count();
+    program.shared_pointers = shader.stage == super::names::Stage::Kernel || shared > 1;
+    program.extents = module.extents;
+    program.red_zone_bytes = module.zones;
     let interface = module.stages.interface;
     if interface.stage.is_graphics() {
         program.interface = Some(Box::new(interface));
@@ -147,6 +151,8 @@ fn entry(shader: &Shader<'_>, request: &Request<'_>) -> Result<usize, Diagnostic
     }
 }
 
+use crate::driver::sanitizer::RED_ZONE;
+
 /// Bytes before and after scratch memory that is indexed. Mesa's passes move loads out of the conditions that
 /// guard them, so an index may be just outside (-1, or the length) where nobody reads the value.
 const SCRATCH_MARGIN: u32 = 16;
@@ -182,6 +188,11 @@ struct Module<'a> {
     /// Where the shader's temporaries lie in private memory.
     shader_temps: FxHashMap<&'a str, u32>,
     constants: variable::Constants<'a>,
+    /// Variables of sanitized memory, and their numbers ([`ir::MemRef::var`]) by space and first byte.
+    extents: Vec<ir::Extent>,
+    extents_at: FxHashMap<(ir::Space, u32), u16>,
+    /// Bytes of shared memory that no variable has.
+    zones: u32,
 }
 
 impl<'a> Module<'a> {
@@ -192,7 +203,7 @@ impl<'a> Module<'a> {
             let indexed = shader.functions.iter().any(Function::indexes_scratch);
             if indexed { (SCRATCH_MARGIN, SCRATCH_MARGIN) } else { (0, 0) }
         });
-        Module {
+        let mut module = Module {
             shader,
             request,
             stages,
@@ -212,6 +223,41 @@ impl<'a> Module<'a> {
             shared_vars: FxHashMap::default(),
             shader_temps: FxHashMap::default(),
             constants: variable::Constants::default(),
+            extents: Vec::new(),
+            extents_at: FxHashMap::default(),
+            zones: 0,
+        };
+        if let Some((start, _)) = scratch {
+            module.extent(ir::Space::Local, start, shader.scratch_size);
+        }
+        if shader.shared_size > 0 {
+            module.extent(ir::Space::Shared, 0, shader.shared_size);
+            module.red_zone();
+        }
+        module
+    }
+
+    /// Notes where a variable lies, if its memory is sanitized.
+    fn extent(&mut self, space: ir::Space, start: u32, bytes: u32) {
+        let sanitize = self.request.sanitize;
+        let wanted = if space == ir::Space::Shared { sanitize.has_zones() } else { sanitize.private };
+        if !wanted || self.extents.len() >= usize::from(u16::MAX) {
+            return;
+        }
+        self.extents.push(ir::Extent { space, start, bytes });
+        self.extents_at.insert((space, start), self.extents.len() as u16);
+    }
+
+    /// The number of the variable that begins there, for [`ir::MemRef::var`].
+    fn extent_at(&self, space: ir::Space, start: u32) -> u16 {
+        self.extents_at.get(&(space, start)).copied().unwrap_or(0)
+    }
+
+    /// Room behind what has been placed in shared memory, where that is sanitized.
+    fn red_zone(&mut self) {
+        if self.request.sanitize.has_zones() {
+            self.shared_bytes = self.shared_bytes.saturating_add(RED_ZONE);
+            self.zones += RED_ZONE;
         }
     }
 

@@ -52,7 +52,10 @@ impl Lower<'_, '_> {
     pub(super) fn private(&mut self, bytes: u32, align: u32) -> u32 {
         let at = self.module.private_bytes.next_multiple_of(align);
         match at.checked_add(bytes).filter(|&end| end <= 1 << 19) {
-            Some(end) => self.module.private_bytes = end,
+            Some(end) => {
+                self.module.private_bytes = end;
+                self.module.extent(ir::Space::Local, at, bytes);
+            }
             None => self.error(self.span, "more private memory is used than a thread can have (512 KiB)"),
         }
         at
@@ -116,6 +119,7 @@ impl Lower<'_, '_> {
         let mem = ir::MemRef::new(ir::Space::Local)
             .with_offset(offset as i32)
             .with_align(ir::Align::multiple_of(size));
+        let mem = self.named(mem, at);
         match reg.indirect {
             None => mem,
             Some(id) => {

@@ -65,10 +65,13 @@ impl<'a> Lower<'a, '_> {
             return Some(Pointer::Opaque { binding, ty, format, index: Word::Imm(0) });
         }
         let mem = match var.mode {
-            Mode::Shared => MemRef::new(Space::Shared).with_offset(self.shared_variable(var, &layout) as i32),
+            Mode::Shared => {
+                let at = self.shared_variable(var, &layout);
+                self.named(MemRef::new(Space::Shared).with_offset(at as i32), at)
+            }
             Mode::FunctionTemp | Mode::ShaderTemp => {
                 let at = self.private_variable(var, &layout, local.is_some());
-                MemRef::new(Space::Local).with_offset(at as i32)
+                self.named(MemRef::new(Space::Local).with_offset(at as i32), at)
             }
             Mode::Constant => {
                 let at = self.module.constants.offsets.get(var.name).copied();
@@ -103,6 +106,11 @@ impl<'a> Lower<'a, '_> {
         Some(Pointer::Memory { mem, layout, stride, wild: Vec::new() })
     }
 
+    /// The same, with the variable that it goes to: the one that begins at `start`.
+    pub(super) fn named(&self, mem: MemRef, start: u32) -> MemRef {
+        mem.with_var(self.module.extent_at(mem.space, start))
+    }
+
     fn shared_variable(&mut self, var: &Variable<'a>, layout: &Layout) -> u32 {
         if let Some(&at) = self.module.shared_vars.get(var.name) {
             return at;
@@ -111,8 +119,12 @@ impl<'a> Lower<'a, '_> {
             self.not_here("shared memory");
         }
         let at = self.module.shared_bytes.next_multiple_of(layout.align.max(16));
-        match at.checked_add(layout.size).filter(|&end| end <= 48 << 10) {
-            Some(end) => self.module.shared_bytes = end,
+        match at.checked_add(layout.size).filter(|&end| end - self.module.zones <= 48 << 10) {
+            Some(end) => {
+                self.module.shared_bytes = end;
+                self.module.extent(Space::Shared, at, layout.size);
+                self.module.red_zone();
+            }
             None => self.error(var.span, "more shared memory is used than a block can have (48 KiB)"),
         }
         self.module.shared_vars.insert(var.name, at);
@@ -134,7 +146,10 @@ impl<'a> Lower<'a, '_> {
     /// Constant data from an offset on.
     pub(super) fn constants(&mut self, offset: u32) -> Option<MemRef> {
         match self.module.constants.start {
-            Some(start) => Some(MemRef::new(Space::Local).with_offset(start.wrapping_add(offset) as i32)),
+            Some(start) => {
+                let mem = MemRef::new(Space::Local).with_offset(start.wrapping_add(offset) as i32);
+                Some(self.named(mem, start))
+            }
             None => {
                 self.error(
                     self.span,

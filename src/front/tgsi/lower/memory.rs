@@ -103,6 +103,7 @@ impl Body<'_> {
         } else {
             m.order = order;
         }
+        m.var = u16::from(kind == MemoryKind::Private && self.cx.req.sanitize.private);
         m
     }
 

@@ -130,6 +130,9 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
         program.block_size = Some(block_size);
     }
     program.private_bytes = req.private_bytes;
+    if req.sanitize.private {
+        program.extents = cx.storage.extents(req.private_bytes);
+    }
     if cx.registers.interface.stage.is_graphics() {
         program.interface = Some(Box::new(cx.registers.interface.clone()));
     }

@@ -107,14 +107,17 @@ impl Body<'_> {
     }
 
     fn place_in_array(&mut self, reg: &Reg, comp: usize, access: Access) -> Parsed<Option<MemRef>> {
-        let at = |offset: i64| {
+        let named = self.cx.req.sanitize.private;
+        let storage = &self.cx.storage;
+        let at = |a: &super::storage::Array, offset: i64| {
             let m = MemRef::new(Space::Local).with_offset(offset as i32);
-            m.with_align(Align::new(16, 4 * comp as u32))
+            let var = if named { storage.number(a) } else { 0 };
+            m.with_align(Align::new(16, 4 * comp as u32)).with_var(var)
         };
         let (index, dynamic) = self.index(&reg.index)?;
         let Some(v) = dynamic else {
             return Ok(self.cx.storage.find(reg.file, index.max(0) as u32).map(|a| {
-                at(i64::from(a.base) + 16 * (i64::from(index) - i64::from(a.first)) + 4 * comp as i64)
+                at(&a, i64::from(a.base) + 16 * (i64::from(index) - i64::from(a.first)) + 4 * comp as i64)
             }));
         };
         let Some(a) = self.cx.storage.dynamic(self.cx.ast, reg) else {
@@ -124,12 +127,12 @@ impl Body<'_> {
         if access == Access::Write {
             let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
             let offset = i64::from(a.base) + 16 * i64::from(skip) + 4 * comp as i64;
-            return Ok(Some(at(offset).with_base(&[scaled])));
+            return Ok(Some(at(&a, offset).with_base(&[scaled])));
         }
         let v = if skip == 0 { v } else { self.b().add(Type::U32, v, skip as u32) };
         let v = self.b().op2(Op::Min, Type::U32, v, a.last - a.first);
         let scaled = self.b().op2(Op::Shl, Type::U32, v, 4u32);
-        Ok(Some(at(i64::from(a.base) + 4 * comp as i64).with_base(&[scaled])))
+        Ok(Some(at(&a, i64::from(a.base) + 4 * comp as i64).with_base(&[scaled])))
     }
 
     /// The 32 bits of a register's component, without modifiers: a value or an immediate.
@@ -406,6 +409,7 @@ mod tests {
             pointer_align: 4,
             private_bytes: 0,
             stage: Default::default(),
+            sanitize: Default::default(),
             clip_plane_place: (15, 0x120),
         };
         tgsi::program(&request).expect("valid text").to_string()

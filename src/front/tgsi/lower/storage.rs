@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use super::super::ast::*;
+use crate::ir::{Extent, Space};
 
 /// A run of registers in local memory.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +83,20 @@ impl Storage {
     /// The array that holds a register, if it is in memory.
     pub fn find(&self, file: File, index: u32) -> Option<Array> {
         self.of.get(&(file, index)).map(|&n| self.arrays[n].1)
+    }
+
+    /// Where the arrays lie, for programs that check themselves: after `private_bytes` that the program addresses itself.
+    pub fn extents(&self, private_bytes: u32) -> Vec<Extent> {
+        let own = Extent { space: Space::Local, start: 0, bytes: private_bytes };
+        let arrays = self.arrays.iter().map(|(_, a)| (a.base, 16 * (a.last - a.first + 1)));
+        let arrays = arrays.map(|(start, bytes)| Extent { space: Space::Local, start, bytes });
+        std::iter::once(own).chain(arrays).take(u16::MAX.into()).collect()
+    }
+
+    /// The number that accesses to an array have ([`crate::ir::MemRef::var`]); the program's own memory has the first.
+    pub fn number(&self, a: &Array) -> u16 {
+        let n = self.arrays.iter().position(|(_, b)| b.base == a.base);
+        n.and_then(|n| u16::try_from(n + 2).ok()).unwrap_or(0)
     }
 
     /// The array that a dynamic index goes into.
