@@ -249,9 +249,14 @@ impl<'a> List<'a> {
             let registers = webs.reads(k).iter().map(|&web| self.pool.register(web));
             registers.filter_map(Resource::register)
         };
+        // What goes in front leaves the registers alone that `first` reads: one that ends there may be its own already.
+        let overwrites = || {
+            let mut written = webs.writes(k).iter().map(|&web| self.pool.register(web));
+            written.any(|w| webs.reads(first).iter().any(|&web| self.pool.register(web) == w))
+        };
         let (op_a, op_b) = (self.lines[a].inst.op, self.lines[b].inst.op);
         self.tables.kinds[a].leads(&self.tables.kinds[b])
-            && (behind || self.tables.later(first).iter().all(|l| l.0 as usize != k))
+            && (behind || self.tables.later(first).iter().all(|l| l.0 as usize != k) && !overwrites())
             && !issue::banks_conflict(op_a, op_b, sources(a), sources(b))
     }
 
