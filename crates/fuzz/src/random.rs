@@ -8,12 +8,12 @@ impl Random {
     pub fn of(kind: u64, index: u64) -> Random {
         let mut r = Random((kind ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
         for _ in 0..4 {
-            r.next();
+            r.word();
         }
         r
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -21,7 +21,7 @@ impl Random {
     }
 
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n.max(1)
+        (self.word() >> 33) as usize % n.max(1)
     }
 
     /// True in one of `n` cases.
@@ -35,7 +35,7 @@ impl Random {
 
     /// Bytes for a generator that decides by bytes: from 1 to 16 KiB, small and large ones without a pattern.
     pub fn bytes(&mut self) -> Vec<u8> {
-        let words = (1024 + (self.next() >> 50)) / 8;
-        (0..words).flat_map(|_| self.next().to_le_bytes()).collect()
+        let words = (1024 + (self.word() >> 50)) / 8;
+        (0..words).flat_map(|_| self.word().to_le_bytes()).collect()
     }
 }

@@ -230,7 +230,7 @@ fn check(
 }
 
 fn every_opcode(chip: Chip) {
-    let mut r = Random::of(0x616c_75, 0);
+    let mut r = Random::of(0x61_6c75, 0);
     let mut wrong = Vec::new();
     let mut tried = 0;
     let rounds = std::env::var("NVIR_ALU_ROUNDS").ok().and_then(|s| s.parse().ok()).unwrap_or(1);

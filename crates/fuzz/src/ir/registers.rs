@@ -15,7 +15,7 @@ use nvir::verify;
 const STEPS: u64 = 2_000_000;
 
 fn program(case: u64) -> Program {
-    let size = if case % 2 == 0 { Size::SMALL } else { Size::LARGE };
+    let size = if case.is_multiple_of(2) { Size::SMALL } else { Size::LARGE };
     random::program(&mut Seed::new(case), size)
 }
 

@@ -169,7 +169,7 @@ fn bytes_of_line(line: &mut String, r: &mut Random) {
     let at = r.below(bytes.len());
     match r.below(4) {
         0 => bytes.truncate(at),
-        1 => bytes.insert(at, r.next() as u8),
+        1 => bytes.insert(at, r.word() as u8),
         2 if !bytes.is_empty() => bytes[at] ^= 1 << r.below(8),
         _ if !bytes.is_empty() => {
             bytes.remove(at);
@@ -251,7 +251,7 @@ pub fn bytes(seed: &[u8], other: &[u8], r: &mut Random) -> Vec<u8> {
             _ => r.below(out.len()),
         };
         match r.below(12) {
-            0 => out[at] = r.next() as u8,
+            0 => out[at] = r.word() as u8,
             1 => out.truncate(at),
             2 => {
                 out.remove(at);
@@ -269,7 +269,7 @@ pub fn bytes(seed: &[u8], other: &[u8], r: &mut Random) -> Vec<u8> {
                     2 => 1 << 31,
                     3 => 1 << 63,
                     4 => 0xffff_fff8,
-                    5 => r.next(),
+                    5 => r.word(),
                     6 => r.below(256) as u64,
                     _ => out.len() as u64,
                 };

@@ -228,7 +228,7 @@ impl Generator<'_> {
     }
 
     fn alu(&mut self, code: &mut Vec<Stmt>) {
-        let common = if self.r.one_in(3) { None } else { named(*self.r.of_list::<&str>(COMMON)) };
+        let common = if self.r.one_in(3) { None } else { named(self.r.of_list::<&str>(COMMON)) };
         let (op, sizes) = match common {
             Some(op) => op,
             None => self.r.of_list(OPCODES.as_slice()),
@@ -279,7 +279,7 @@ impl Generator<'_> {
             sizes.iter().map(|&bits| g.for_phi(bits, false, code)).collect()
         };
         let (then, a) = self.nested(6, pick);
-        let (els, b) = self.nested(if self.depth % 2 == 0 { 6 } else { 1 }, pick);
+        let (els, b) = self.nested(if self.depth.is_multiple_of(2) { 6 } else { 1 }, pick);
         let phis = a
             .into_iter()
             .zip(b)

@@ -38,8 +38,8 @@ fn integer(r: &mut Random, bits: u32) -> u64 {
     let x = match r.below(8) {
         0..=1 => *r.of_list(&special),
         2..=3 => r.below(66) as u64,
-        4 => r.next() >> (r.below(64)),
-        _ => r.next(),
+        4 => r.word() >> (r.below(64)),
+        _ => r.word(),
     };
     x & mask(bits)
 }
@@ -72,7 +72,7 @@ fn float(r: &mut Random, bits: u32) -> u64 {
     ];
     match r.below(8) {
         0..=1 => host::round(*r.of_list(&special), bits),
-        2 => r.next() & mask(bits),
+        2 => r.word() & mask(bits),
         _ => {
             let sign = if r.below(2) == 0 { -1.0 } else { 1.0 };
             let x =

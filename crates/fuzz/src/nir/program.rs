@@ -13,6 +13,9 @@ const STEPS: u32 = 20_000;
 /// A value, by its number in [`Program::bits`].
 pub type Value = usize;
 
+/// The result of a phi, and what it is from its two predecessors.
+pub type Phi = (Value, Value, Value);
+
 /// The form of Mesa 22.3, and that of later versions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Form {
@@ -44,12 +47,12 @@ pub enum Stmt {
         then: Vec<Stmt>,
         els: Vec<Stmt>,
         /// Result, and what it is from either side.
-        phis: Vec<(Value, Value, Value)>,
+        phis: Vec<Phi>,
     },
     /// Left between `body` and `rest` when the condition holds.
     Loop {
         /// Result, what it is at first, and in later rounds.
-        phis: Vec<(Value, Value, Value)>,
+        phis: Vec<Phi>,
         body: Vec<Stmt>,
         leave: Value,
         rest: Vec<Stmt>,
@@ -114,7 +117,7 @@ impl Thread<'_> {
     }
 
     /// All at once.
-    fn set(&mut self, phis: &[(Value, Value, Value)], from: impl Fn(&(Value, Value, Value)) -> Value) {
+    fn set(&mut self, phis: &[Phi], from: impl Fn(&Phi) -> Value) {
         let new: Vec<_> = phis.iter().map(|p| self.values[from(p)]).collect();
         phis.iter().zip(new).for_each(|(p, v)| self.values[p.0] = v);
     }
@@ -325,7 +328,7 @@ impl Printer<'_> {
 
     fn repeat(
         &mut self,
-        (phis, body, leave, rest): (&[(Value, Value, Value)], &[Stmt], Value, &[Stmt]),
+        (phis, body, leave, rest): (&[Phi], &[Stmt], Value, &[Stmt]),
         thread: &str,
         from: &str,
     ) {

@@ -137,7 +137,7 @@ fn buffers(actions: &mut Vec<Action>, seed: &Seed, r: &mut Random) -> Option<Str
     let Action::Create { request, address } = &mut actions[at] else { return None };
     match r.below(6) {
         0 => request.size = values::word(r, &seed.buffers).into(),
-        1 => request.size = r.next(),
+        1 => request.size = r.word(),
         2 => request.align = values::word(r, &seed.buffers),
         3 => request.domain = values::word(r, &seed.buffers),
         4 => *address = values::near(r, &seed.buffers),
@@ -161,7 +161,7 @@ fn ranges(actions: &mut [Action], r: &mut Random) -> Option<String> {
         3 => drop(pushes.remove(push)),
         4 => pushes[push].skew.0 = r.below(64) as i64 - 32,
         5 => pushes[push].skew.1 = r.below(64) as i64 - 32,
-        _ => pushes[push].skew = (r.next() as i64, r.next() as i64),
+        _ => pushes[push].skew = (r.word() as i64, r.word() as i64),
     }
     Some(format!("action {at}: other buffers or ranges"))
 }
@@ -183,7 +183,7 @@ fn order(actions: &mut Vec<Action>, r: &mut Random) -> Option<String> {
 fn call(actions: &mut Vec<Action>, seed: &Seed, r: &mut Random) -> Option<String> {
     let at = r.below(actions.len());
     let arguments = [0; 3].map(|_| match r.below(3) {
-        0 => r.next(),
+        0 => r.word(),
         1 => r.below(40) as u64,
         _ => values::word(r, &seed.buffers).into(),
     });

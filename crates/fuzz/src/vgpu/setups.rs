@@ -265,7 +265,7 @@ fn value(r: &mut Random, kind: Kind, buffers: &[(u64, u64)]) -> [u32; 2] {
         Tile => (r.below(6) << 4 | r.below(3) << 8 | r.below(2) << 12 | (r.below(8) / 7) << 16) as u32,
         Format => 0xc0 + r.below(0x3b) as u32,
         Range => size(r) << 16 | size(r),
-        Bits => r.next() as u32,
+        Bits => r.word() as u32,
         Of(list) => *r.of_list(list),
         Step => r.below(6).wrapping_sub(2) as u32,
     };

@@ -9,7 +9,7 @@ pub fn word(r: &mut Random, buffers: &[(u64, u64)]) -> u32 {
         1 => (r.below(4) as u32).wrapping_neg(),
         2 => 1 << r.below(32),
         3 => (1u32 << r.below(32)).wrapping_sub(1 + r.below(2) as u32),
-        4 => r.next() as u32,
+        4 => r.word() as u32,
         5 => near(r, buffers) as u32,
         6 => (near(r, buffers) >> 32) as u32,
         // Two halves of 16 bits.
@@ -23,7 +23,7 @@ pub fn changed(r: &mut Random, old: u32, buffers: &[(u64, u64)]) -> u32 {
         0 => old ^ 1 << r.below(32),
         1 => old.wrapping_add(1 + r.below(16) as u32),
         2 => old.wrapping_sub(1 + r.below(16) as u32),
-        3 => old ^ (r.next() as u32 & 0xffff) << (8 * r.below(3)),
+        3 => old ^ (r.word() as u32 & 0xffff) << (8 * r.below(3)),
         _ => word(r, buffers),
     }
 }
@@ -35,7 +35,7 @@ pub fn near(r: &mut Random, buffers: &[(u64, u64)]) -> u64 {
         0 => address,
         1 => address + bytes - r.below(64) as u64,
         2 => address + bytes + r.below(4096) as u64,
-        3 => r.next() >> 24,
+        3 => r.word() >> 24,
         4 => address + r.below(bytes as usize) as u64,
         _ => address + (r.below(bytes as usize) as u64 & !0xff),
     }
