@@ -1,4 +1,4 @@
-//! Programs that check their own memory accesses ([`Options::sanitize`]): what LLVM calls a sanitizer.
+//! Programs that check their own memory accesses ([`crate::options::Options::sanitize`]): what LLVM calls a sanitizer.
 //!
 //! ```text
 //! ld u32 %r2 s[%r0+0x8]      add u32 %r3 %r0 0x8                       where the access begins, modulo 2^32
