@@ -1,8 +1,8 @@
 //! Code that never comes back, in every place: endless loops, ends of threads and returns in arms, loops, switches and
 //! subroutines, behind conditions that nobody finds to hold, that some do, or all.
 //!
-//! A case is a [`tree::Tree`], printed as TGSI, NIR or IR ([`text`]), compiled for every chip and compared with an evaluator that
-//! runs the lanes of a warp together as constructs say ([`tree::evaluate`]). Ballots stand anywhere, so a join that is reached
+//! A case is a `tree::Tree`, printed as TGSI, NIR or IR (`text`), compiled for every chip and compared with an evaluator that
+//! runs the lanes of a warp together as constructs say (`tree::evaluate`). Ballots stand anywhere, so a join that is reached
 //! by fewer lanes at a time than get there shows in the values; barriers are reached converged, which the emulator checks;
 //! the divergence stack stays as deep as constructs nest. What does not end does not end anywhere: not in the emulator, nor in
 //! TGSI's interpreter.

@@ -1,7 +1,7 @@
 //! Random NIR: what the compiler makes of it computes what the host's arithmetic says.
 //!
-//! [`generate`] makes a [`program::Program`], which is printed in either form that Mesa's versions print, and evaluated thread by
-//! thread with [`host`]. Where an opcode leaves a result open (a function of the machine, a quotient by zero, a NaN's bits)
+//! `generate` makes a `program::Program`, which is printed in either form that Mesa's versions print, and evaluated thread by
+//! thread with `host`. Where an opcode leaves a result open (a function of the machine, a quotient by zero, a NaN's bits)
 //! what follows from it is not compared.
 
 mod generate;

@@ -1,7 +1,7 @@
 //! Random TGSI programs: what the compiler makes of them computes what the reference interpreter does.
 //!
-//! [`generate`] makes compute programs and [`stages`] vertex and fragment programs, both without races and without reading
-//! what nothing has written, so that every checker of the emulator is on. A finding is made smaller by [`reduce`].
+//! `generate` makes compute programs and `stages` vertex and fragment programs, both without races and without reading
+//! what nothing has written, so that every checker of the emulator is on. A finding is made smaller by `reduce`.
 
 mod case;
 mod compute;
