@@ -1,7 +1,7 @@
 //! The recorded set: kernels of the generator as ptxas made them, with what they must leave. It needs no ptxas.
 //!
 //! `tests/data/ptx/recorded.bin` is a sequence of modules: `u32` bytes of the cubin, the cubin, `u32` number of kernels,
-//! and for each kernel its seed (`u64`), what the first [`SHOWN`] threads leave in registers, and a sum (`u64`, FNV-1a)
+//! and for each kernel its seed (`u64`), what the first `SHOWN` threads leave in registers, and a sum (`u64`, FNV-1a)
 //! of everything that the kernel leaves. Inputs come from the seed. All numbers are little-endian.
 
 use super::program::{self, Kernel};
