@@ -311,7 +311,12 @@ mod tests {
     use super::*;
 
     fn uniform(body: &str) -> Vec<u32> {
-        let p = parse::program(&format!("program\nkernel k() {{\n{body}\n}}\n")).expect("valid text");
+        uniform_in("", body)
+    }
+
+    /// The same of a graphics stage, as the lines in front of the function say.
+    fn uniform_in(stage: &str, body: &str) -> Vec<u32> {
+        let p = parse::program(&format!("program\n{stage}kernel k() {{\n{body}\n}}\n")).expect("valid text");
         crate::verify::program(&p, Phase::Front).expect("valid program");
         let f = &p.funcs[p.entry];
         let set = uniform_branches(f);
@@ -320,16 +325,17 @@ mod tests {
 
     #[test]
     fn what_stages_read_of_their_own_pixel_or_primitive_diverges() {
-        for value in [
-            "interp.flat.center u32 %r1 a[0x80 align 16]",
-            "interp.linear.center f32 %r1 a[0x80 align 16]",
-            "vertex u32 %r1 0x0",
-            "emit.vertex u32 %r1 0x0 0x0",
+        const GEOM: &str = "stage geom\nproperty vertices_in 3\nproperty strips 3\nproperty max_vertices 3\n";
+        for (stage, value) in [
+            ("stage frag\n", "interp.flat.center u32 %r1 a[0x80 align 16]"),
+            ("stage frag\n", "interp.linear.center f32 %r1 a[0x80 align 16]"),
+            (GEOM, "vertex u32 %r1 0x0"),
+            (GEOM, "emit.vertex u32 %r1 0x0 0x0"),
         ] {
             let text = format!(
                 "b0:\n {value}\n set.ne pred u32 %p2 %r1 0x0\n if %p2 b1 b2 join b2\nb1:\n jump b2\nb2:\n exit"
             );
-            assert_eq!(uniform(&text), [0u32; 0], "{value}");
+            assert_eq!(uniform_in(stage, &text), [0u32; 0], "{value}");
         }
     }
 
