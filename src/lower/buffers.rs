@@ -98,16 +98,6 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
     let words = [0, 1, 2].map(|n| table.word(b, n));
     let (base, offset, outside) = checked(b, mem, i.ty.bytes(), words, sums);
 
-    let outer = i.guard.map(|g| {
-        // Both conditions: the access's own, and inside.
-        let own = Src { mods: SrcMods { inv: g.not, ..SrcMods::default() }, ..Src::val(g.pred) };
-        b.value(Inst::new(Op::And, Type::Pred).src(own).src(Src::val(outside).inv()))
-    });
-    let guard = match outer {
-        Some(both) => Guard { pred: both, not: false },
-        None => Guard { pred: outside, not: true },
-    };
-
     let log2 = mem.align.log2.min(start_align.trailing_zeros() as u8);
     let align = Align { log2, rest: mem.align.rest & ((1 << log2) - 1) };
     let mut global = MemRef::new(Space::Global).with_base(&base).with_offset(offset).with_align(align);
@@ -115,16 +105,26 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
     global.readonly = mem.readonly;
     let mut access = i.clone();
     access.mem = Some(global);
+    unless(b, outside, access);
+}
+
+/// An access where `bad` does not hold, and its own condition does; its results are zeros where `bad` holds.
+pub(super) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
+    let guard = match access.guard {
+        None => Guard { pred: bad, not: true },
+        Some(own) => {
+            let own = Src { mods: SrcMods { inv: own.not, ..SrcMods::default() }, ..Src::val(own.pred) };
+            let both = Inst::new(Op::And, Type::Pred).src(own).src(Src::val(bad).inv());
+            Guard { pred: b.value(both), not: false }
+        }
+    };
     access.guard = Some(guard);
-    if i.dsts.is_empty() {
-        b.push(access);
-        return;
-    }
-    access.dsts = i.dsts.iter().map(|&d| b.func.new_value(b.func.class(d))).collect();
+    let results = access.dsts;
+    access.dsts = results.iter().map(|&d| b.func.new_value(b.func.class(d))).collect();
     let loaded = access.dsts;
     b.push(access);
     let failed = if guard.not { Src::val(guard.pred) } else { Src::val(guard.pred).inv() };
-    for (&d, v) in i.dsts.iter().zip(loaded) {
+    for (&d, v) in results.iter().zip(loaded) {
         b.push(Inst::new(Op::Sel, Type::U32).src(0u32).src(v).src(failed).dst(d));
     }
 }

@@ -497,29 +497,11 @@ impl<'a> Checks<'a> {
         }
         mem.var = 0;
         access.mem = Some(mem);
-        let Some(bad) = verdict.bad else {
-            b.push(access);
-            return;
-        };
-        let guard = match i.guard {
-            None => Guard { pred: bad, not: true },
-            Some(own) => {
-                let own = Src { mods: SrcMods { inv: own.not, ..SrcMods::default() }, ..Src::val(own.pred) };
-                let both = Inst::new(Op::And, Type::Pred).src(own).src(Src::val(bad).inv());
-                Guard { pred: b.value(both), not: false }
+        match verdict.bad {
+            Some(bad) => buffers::unless(b, bad, access),
+            None => {
+                b.push(access);
             }
-        };
-        access.guard = Some(guard);
-        if i.dsts.is_empty() {
-            b.push(access);
-            return;
-        }
-        access.dsts = i.dsts.iter().map(|&d| b.func.new_value(b.func.class(d))).collect();
-        let loaded = access.dsts;
-        b.push(access);
-        let failed = if guard.not { Src::val(guard.pred) } else { Src::val(guard.pred).inv() };
-        for (&d, v) in i.dsts.iter().zip(loaded) {
-            b.push(Inst::new(Op::Sel, Type::U32).src(0u32).src(v).src(failed).dst(d));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the kernels of the tests have in common.
+//! What random kernels, and those of tests/whole_warp, have in common.
 
 use std::fmt::Write;
 
