@@ -33,6 +33,7 @@ mod error;
 mod pipeline;
 mod remarks;
 mod resources;
+mod separate;
 mod stage;
 
 #[doc(hidden)]
@@ -49,6 +50,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
 use crate::front::{self, Request};
 use crate::image::Shader;
+use crate::image::separate::Unit;
 use crate::ir::{self, Phase, Program};
 use crate::opt::step::Step;
 use crate::remark::Remark;
@@ -292,6 +294,23 @@ impl Compiler {
             Language::Tgsi => front::tgsi::kernels(source.text),
             Language::Nir => front::nir::kernels(source.text),
             Language::Ir => Ok(Vec::new()),
+        })
+    }
+
+    /// Compiles a text to be linked with others: its kernel, if it has one, and its functions, which others may call
+    /// ([`crate::image::separate`]). Of them nothing is assumed that depends on who calls.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`]'s; and what cannot be linked, such as graphics stages.
+    pub fn compile_separate(&self, source: &Source<'_>, report: &mut Report) -> Result<Unit, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, report, |compile| {
+            compile.separate = true;
+            let mut program = self.read(source)?;
+            // What subroutines of the other languages pass to each other lies in memory of the whole program.
+            if source.language == Language::Ir {
+                separate::show(&mut program);
+            }
+            Ok(compile.unit(&mut program)?)
         })
     }
 

@@ -6,7 +6,8 @@ mod update;
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
 use crate::ir::{
-    Aux, BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Stage, Term, Type, ValueId,
+    Aux, BlockId, FuncId, Function, Inst, InstId, Linkage, Loc, Program, SrcKind, SrcMods, Stage, Term, Type,
+    ValueId,
 };
 use crate::isa::code::{Code, Label, Line, Made};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
@@ -35,10 +36,25 @@ pub fn emit_program(
     alloc: &ProgramAllocation,
     uniform: &UniformBranches,
 ) -> Result<Code, EmitError> {
+    emit_function(chip, program, program.entry, alloc, uniform)
+}
+
+/// The same of a function, and of those that it calls and nobody else may call. Others are called by labels that stand nowhere:
+/// [`Code::external`].
+pub fn emit_function(
+    chip: Chip,
+    program: &Program,
+    root: FuncId,
+    alloc: &ProgramAllocation,
+    uniform: &UniformBranches,
+) -> Result<Code, EmitError> {
     let mut code = Code::default();
     let mut starts: SecondaryMap<FuncId, Option<Label>> = SecondaryMap::new();
-    let mut order = vec![program.entry];
-    starts[program.entry] = Some(code.new_label());
+    let mut order = vec![root];
+    let root_label = code.new_label();
+    if program.funcs[root].linkage == Linkage::Internal {
+        starts[root] = Some(root_label);
+    }
     let mut k = 0;
     while k < order.len() {
         let f = &program.funcs[order[k]];
@@ -46,8 +62,13 @@ pub fn emit_program(
             if let Some(c) = f.insts[i].call()
                 && starts[c.func].is_none()
             {
-                starts[c.func] = Some(code.new_label());
-                order.push(c.func);
+                let label = code.new_label();
+                starts[c.func] = Some(label);
+                if program.funcs[c.func].linkage == Linkage::Internal {
+                    order.push(c.func);
+                } else {
+                    code.external.push((label, c.func));
+                }
             }
         }
         k += 1;
@@ -64,13 +85,14 @@ pub fn emit_program(
             once: once(f),
             error: RefCell::new(None),
         };
-        let start = starts[id].unwrap_or(Label(0));
-        flow::emit(f, &emitter, id == program.entry, start, &mut code);
+        let start = if id == root { root_label } else { starts[id].unwrap_or(root_label) };
+        flow::emit(f, &emitter, id == program.entry && program.has_kernel(), start, &mut code);
         if let Some(e) = emitter.error.into_inner() {
             return Err(e);
         }
     }
-    code.calls = order.len() > 1;
+    code.calls =
+        order.len() > 1 || !code.external.is_empty() || !program.has_kernel() || root != program.entry;
     code.remove_idle_branches();
     update::run(&mut code);
     code.fold_syncs(|m| can_sync(chip, m));

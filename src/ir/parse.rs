@@ -51,15 +51,22 @@ pub fn program(text: &str) -> Result<Program> {
         let start = p.at;
         let kernel = p.eat("kernel");
         let library = !kernel && p.eat("library");
-        if !kernel && !library {
+        let declared = !kernel && !library && p.eat("extern");
+        if !kernel && !library && !declared {
             p.expect("sub")?;
         }
-        let mut f = p.function()?;
+        let mut f = if declared { p.declaration()? } else { p.function()? };
         f.library = library;
         let id = program.funcs.push(f);
         if kernel && entry.replace(id).is_some() {
             return Err(p.error_at(start, "a program has one kernel", "a second `kernel`"));
         }
+    }
+    if entry.is_none() {
+        // Functions alone: somebody else calls them.
+        entry = program.funcs.iter().find(|(_, f)| is_callable(f)).map(|(id, _)| id);
+        let callable = program.funcs.values_mut().filter(|f| is_callable(f));
+        callable.for_each(|f| f.linkage = Linkage::Visible);
     }
     program.entry = entry.ok_or_else(|| p.error("a program has a `kernel`"))?;
     for (_, f) in program.funcs.iter() {
@@ -72,6 +79,11 @@ pub fn program(text: &str) -> Result<Program> {
         }
     }
     Ok(program)
+}
+
+/// A function that somebody else might call.
+fn is_callable(f: &Function) -> bool {
+    f.linkage == Linkage::Internal && !f.library
 }
 
 struct Parser<'a> {
@@ -262,7 +274,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn function(&mut self) -> Result<Function> {
+    /// A function that is compiled separately.
+    fn declaration(&mut self) -> Result<Function> {
+        let mut f = self.head()?.func;
+        f.linkage = Linkage::Declared;
+        f.new_block();
+        Ok(f)
+    }
+
+    /// Name, parameters and results.
+    fn head(&mut self) -> Result<Body> {
         let name = self.word("a function's name")?;
         let mut body = Body { func: Function::new(name), defined: FxHashMap::default() };
         self.expect_char('(')?;
@@ -281,6 +302,11 @@ impl<'a> Parser<'a> {
                 })?);
             }
         }
+        Ok(body)
+    }
+
+    fn function(&mut self) -> Result<Function> {
+        let mut body = self.head()?;
         if self.eat("in") {
             for _ in 0..body.func.results.len() {
                 body.func.result_regs.push(self.number()?);

@@ -327,6 +327,9 @@ impl Display for Function {
                 self.result_regs.iter().try_for_each(|r| write!(f, " {r}"))?;
             }
         }
+        if self.linkage == Linkage::Declared {
+            return f.write_char('\n');
+        }
         if self.local_bytes != 0 {
             write!(f, " local {}", self.local_bytes)?;
         }
@@ -374,10 +377,12 @@ impl Display for Program {
             f.write_str(&interface.to_string())?;
         }
         for (id, func) in self.funcs.iter() {
-            let kind = match (id == self.entry, func.library) {
-                (true, _) => "kernel",
-                (false, false) => "sub",
-                (false, true) => "library",
+            let kind = match func.linkage {
+                Linkage::Declared => "extern",
+                Linkage::Visible => "sub",
+                Linkage::Internal if id == self.entry => "kernel",
+                Linkage::Internal if func.library => "library",
+                Linkage::Internal => "sub",
             };
             write!(f, "\n{kind} {func}")?;
         }
@@ -391,6 +396,9 @@ pub fn places(p: &Program) -> Vec<Loc> {
     let mut places = vec![Loc::default(); 1 + head];
     for func in p.funcs.values() {
         places.extend([Loc::default(); 2]);
+        if func.linkage == Linkage::Declared {
+            continue;
+        }
         for &b in &func.layout {
             let block = &func.blocks[b];
             places.push(Loc::default());

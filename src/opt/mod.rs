@@ -48,7 +48,7 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::diag::{Loc, closest};
 use crate::ir::Phase;
-use crate::ir::{Function, Op, OpSet, Program};
+use crate::ir::{Function, Linkage, Op, OpSet, Program};
 use crate::options::{BadOption, OptLevel, Options};
 use crate::remark::Remark;
 use crate::verify;
@@ -333,10 +333,12 @@ impl Session {
         let before = verifying.then(|| program.clone());
         let start = options.debug.time_passes.then(Instant::now);
         let mut notes = Vec::new();
+        // Functions that others may call hold for blocks of any size.
+        let block_size = program.launched_block();
         let mut ctx = Ctx {
             chip,
             stage,
-            launch: Launch { block_size: program.launched_block(), max_grid_x: Some(chip.max_grid()[0]) },
+            launch: Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,
@@ -344,7 +346,10 @@ impl Session {
         };
         let changed = match pass.run {
             Run::Program(run) => run(program, &mut ctx),
-            Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| run(f, &mut ctx) | any),
+            Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| {
+                ctx.launch.block_size = if f.linkage == Linkage::Internal { block_size } else { None };
+                run(f, &mut ctx) | any
+            }),
         };
         let seeded = options.debug.seeded.filter(|d| d.pass() == pass.name);
         let changed = seeded.is_some_and(|d| seeded::apply(d, program)) | changed;

@@ -18,7 +18,7 @@ use super::results::Results;
 use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Call, Class, FuncId, Function, InstId, Term, ValueId};
+use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, InstId, Term, ValueId};
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
@@ -446,8 +446,14 @@ impl<'a> Colour<'a> {
             }
         }
         let of_func = || of_func.iter().copied().filter(in_register);
+        // Nothing else is in a register where a function begins.
+        let place = |v: ValueId| f.params.iter().position(|&p| p == v).and_then(|k| f.param_regs.get(k));
         for v in rest.into_iter().chain(of_func()) {
-            let r = self.pick(v, f.class(v))?;
+            let fixed = if f.param_regs.is_empty() || f.values[v].def != Def::Func { None } else { place(v) };
+            let r = match fixed {
+                Some(&r) => r,
+                None => self.pick(v, f.class(v))?,
+            };
             self.put(v, r, f.class(v));
         }
         let loc = &self.loc;

@@ -60,6 +60,7 @@ mod reg2mem;
 mod regs;
 mod remat;
 mod results;
+pub mod separate;
 mod spill;
 mod whole_warp;
 mod windows;
@@ -67,7 +68,7 @@ mod windows;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
-use crate::ir::{BlockId, FuncId, Function, InstId, Program, Sv, ValueId};
+use crate::ir::{BlockId, FuncId, Function, InstId, Linkage, Program, Sv, ValueId};
 use crate::isa::Reg;
 use crate::options::Options;
 use colour::Colour;
@@ -258,6 +259,8 @@ pub struct ProgramAllocation {
     pub gprs: u32,
     /// Bytes of local memory, the program's own included.
     pub local_bytes: u32,
+    /// Where spill slots begin, above the program's own memory.
+    pub frame_base: u32,
 }
 
 /// Assigns registers to all functions of a program, callees first. Splits edges and, where an instruction reads a
@@ -274,8 +277,14 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     let frame_base = own.max(program.private_bytes).next_multiple_of(16);
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
-    let mut result = ProgramAllocation::default();
+    for (id, f) in program.funcs.iter() {
+        summaries[id] = separate::summary(f, frame_base);
+    }
+    let mut result = ProgramAllocation { frame_base, ..ProgramAllocation::default() };
     for id in calls::callees_first(program, &facts)? {
+        if program.funcs[id].linkage == Linkage::Declared {
+            continue;
+        }
         let below = facts[id]
             .callees
             .iter()
@@ -285,14 +294,14 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
         let base = abi::demote(program, id, limit as usize / 2, below);
         // What a stage must leave in registers sets a lower limit, whatever is asked for.
         let named = program.funcs[id].result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
-        let limit = limit.max(named);
+        let limit = limit.max(named).min(separate::limit(&program.funcs[id]));
         let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
                 .map_err(|what| RaError::Check { func: program.funcs[id].name.clone(), what })?;
         }
-        summaries[id] = Some(allocation.summary.clone());
+        summaries[id].get_or_insert_with(|| allocation.summary.clone());
         result.gprs = result.gprs.max(allocation.gprs);
         result.funcs[id] = allocation;
     }
@@ -362,7 +371,8 @@ fn allocate(
         colour.edges();
         let mut allocation = colour.finish_function();
         if !facts.calls() {
-            pack::pack(&mut allocation, &f.result_regs);
+            let fixed = [&f.result_regs[..], &f.param_regs].concat();
+            pack::pack(&mut allocation, &fixed);
         }
         Ok(allocation)
     };

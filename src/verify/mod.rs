@@ -102,7 +102,7 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
     rules_of_whole_warps(p, rules)?;
     let entry = &p.funcs[p.entry];
     let named = entry.result_regs.len() == entry.results.len();
-    if !entry.params.is_empty() || !entry.results.is_empty() && !named {
+    if p.has_kernel() && (!entry.params.is_empty() || !entry.results.is_empty() && !named) {
         return Verifier { f: entry, rules, at: None }
             .fail("the kernel has parameters, or results without registers");
     }
