@@ -394,7 +394,9 @@ fn by_nature(inst: &Inst) -> bool {
         Op::Vote => false,
         // Pixels of a warp lie in different places and triangles, vertices belong to different primitives.
         Op::Interp | Op::Vertex | Op::Emit => true,
-        Op::Undef | Op::Call => true,
+        Op::Undef => true,
+        // It computes the same of the same arguments, in any lane.
+        Op::Call => inst.call().is_none_or(|c| c.effects != Effects::None),
         op => op.is(op::READS | op::CROSS),
     }
 }

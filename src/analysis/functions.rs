@@ -48,18 +48,6 @@ impl World {
     }
 }
 
-/// What a call does besides giving results, the least first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Effects {
-    /// Equal arguments give equal results, and nobody notices whether it was called.
-    #[default]
-    None,
-    /// It reads what others write, or where it runs: nobody notices whether it was called.
-    Reads,
-    /// Anything.
-    Any,
-}
-
 /// Whether control comes back from a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Returns {
@@ -73,7 +61,7 @@ pub enum Returns {
 }
 
 /// What is known of a call of a function, in any state of the caller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     pub effects: Effects,
     pub returns: Returns,
@@ -94,6 +82,10 @@ impl Facts {
         shared: true,
         sysvals: u64::MAX,
     };
+
+    /// Of a function that does nothing.
+    pub const NONE: Facts =
+        Facts { effects: Effects::None, returns: Returns::Always, barriers: 0, shared: false, sysvals: 0 };
 
     /// Adds what a function does that is called.
     pub fn calls(&mut self, callee: &Facts) {
@@ -132,7 +124,7 @@ impl Table {
         let mut table = Table {
             world: World::of(p),
             facts: SecondaryMap::with_default(Facts::WORST),
-            own: SecondaryMap::new(),
+            own: SecondaryMap::with_default(Facts::NONE),
             order,
             recursive: false,
         };
@@ -160,6 +152,12 @@ impl Table {
             table.own[id] = own;
         }
         table
+    }
+
+    /// What a call does besides giving results, as far as its caller may rely on it: what may not come back has to stay.
+    pub fn effects(&self, callee: FuncId) -> Effects {
+        let facts = self.of(callee);
+        if facts.returns == Returns::Always { facts.effects } else { Effects::Any }
     }
 
     /// What callers may assume.
@@ -207,7 +205,7 @@ fn callees_first(p: &Program) -> Vec<FuncId> {
 
 /// What a function does itself, and whether it comes back; `known` has the facts of those that it calls.
 fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
-    let mut facts = Facts::default();
+    let mut facts = Facts::NONE;
     let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
     f.layout.iter().zip(0u32..).for_each(|(&b, n)| position[b] = n);
     let mut reached: SecondaryMap<BlockId, bool> = SecondaryMap::new();
@@ -276,6 +274,7 @@ fn of_inst(inst: &Inst, facts: &mut Facts) {
     let effects = match () {
         () if !inst.removable() => Effects::Any,
         () if constant => Effects::None,
+        () if matches!(op, Op::Rdsv | Op::Undef) => Effects::Reads,
         () if op.is(op::READS | op::CROSS) || inst.mem.is_some() || inst.ext.is_some() => Effects::Reads,
         () => Effects::None,
     };

@@ -40,6 +40,11 @@ pub(super) fn show(p: &mut Program) {
 fn check_functions(p: &Program) -> Result<()> {
     let mut names = BTreeSet::new();
     for (id, f) in p.funcs.iter() {
+        let called = |i| f.insts[i].call().is_some_and(|c| c.func == p.entry && p.has_kernel());
+        if f.insts_in_order().any(|(_, i)| called(i)) {
+            let what = format!("`{}` calls `{}`, which is a kernel", f.name, p.funcs[p.entry].name);
+            return Err(Box::new(Diagnostic::error(what)));
+        }
         if f.linkage == Linkage::Internal && id != p.entry {
             continue;
         }
@@ -67,10 +72,6 @@ fn calls(p: &Program) -> Result<Calls> {
         for (b, i) in f.insts_in_order() {
             let Some(call) = f.insts[i].call() else { continue };
             let callee = &p.funcs[call.func];
-            if call.func == p.entry && p.has_kernel() {
-                let what = format!("`{}` calls `{}`, which is a kernel", f.name, callee.name);
-                return Err(Box::new(Diagnostic::error(what)));
-            }
             if callee.linkage == Linkage::Internal {
                 continue;
             }

@@ -806,6 +806,19 @@ named! {
     }
 }
 
+named! {
+    /// What a call does besides giving results, the least first. Who calls may only assume what
+    /// [`functions`](crate::analysis::functions) has found.
+    Effects {
+        /// Equal arguments give equal results, control comes back, and nobody notices whether it was called.
+        None "pure",
+        /// It reads what others write, or where it runs: nobody notices whether it was called.
+        Reads "reads",
+        /// Anything.
+        Any "any",
+    }
+}
+
 /// A call of another function of the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
@@ -814,6 +827,15 @@ pub struct Call {
     pub args: Vec<ValueId>,
     /// One value a result of the function.
     pub results: Vec<ValueId>,
+    /// What it does besides, as far as somebody has found out.
+    pub effects: Effects,
+}
+
+impl Call {
+    /// One of which nothing is known.
+    pub fn new(func: FuncId, args: Vec<ValueId>, results: Vec<ValueId>) -> Call {
+        Call { func, args, results, effects: Effects::Any }
+    }
 }
 
 named! {
@@ -1071,7 +1093,7 @@ impl Inst {
 
     /// Whether it may go when nobody reads its results.
     pub fn removable(&self) -> bool {
-        self.op.removable()
+        (self.op.removable() || self.call().is_some_and(|c| c.effects != Effects::Any))
             && !matches!(self.aux, Aux::Sv(sv) if sv.is_volatile())
             && !matches!(self.mem, Some(m) if m.order == Order::Volatile)
     }

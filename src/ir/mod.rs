@@ -47,9 +47,9 @@ pub use func::{
     Block, Def, Extent, Function, Linkage, Merge, OpenLoops, ParamFact, Program, Term, ValueData,
 };
 pub use inst::{
-    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, EmitOp, Ext, Fact, Guard, Inst, Interp, InterpAt,
-    InterpMode, Logic, MemRef, Order, PixelOp, Rnd, Scope, ShflOp, Space, Src, SrcKind, Surf, SurfAccess,
-    SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
+    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Effects, EmitOp, Ext, Fact, Guard, Inst, Interp,
+    InterpAt, InterpMode, Logic, MemRef, Order, PixelOp, Rnd, Scope, ShflOp, Space, Src, SrcKind, Surf,
+    SurfAccess, SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
 };
 pub use interface::{Attribute, Interface, Properties};
 pub use list::List;

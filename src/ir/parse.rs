@@ -448,7 +448,9 @@ impl<'a> Parser<'a> {
             let func = FuncId::from_u32(self.tagged('f', "a function (`f1`)")?);
             self.expect_char('{')?;
             let args = self.list(body, '}')?;
-            i.ext = Some(Box::new(Ext::Call(Call { func, args, results: dsts })));
+            let known = [Effects::None, Effects::Reads].into_iter().find(|e| self.eat(e.name()));
+            let effects = known.unwrap_or(Effects::Any);
+            i.ext = Some(Box::new(Ext::Call(Call { effects, ..Call::new(func, args, dsts) })));
         } else {
             if dsts.len() > 5 {
                 return Err(self.error_at(start, "too many destinations", "at most five"));

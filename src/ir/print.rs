@@ -257,6 +257,9 @@ impl Display for InstText<'_> {
             Some(Ext::Call(c)) => {
                 write!(f, " f{}", c.func.as_u32())?;
                 braces(f, func, &c.args)?;
+                if c.effects != Effects::Any {
+                    write!(f, " {}", c.effects.name())?;
+                }
             }
             Some(Ext::Tex(t)) => {
                 f.write_char(' ')?;
@@ -333,7 +336,15 @@ impl Display for Function {
         if self.local_bytes != 0 {
             write!(f, " local {}", self.local_bytes)?;
         }
-        f.write_str(" {\n")?;
+        f.write_str(" {")?;
+        for (&v, fact) in self.params.iter().zip(&self.param_facts) {
+            let uniform = if fact.uniform { ", uniform" } else { "" };
+            let (letter, n) = (self.class(v).letter(), v.as_u32());
+            write!(f, " ; %{letter}{n}: {:#x} to {:#x}, align ", fact.min, fact.max)?;
+            align(f, fact.align)?;
+            f.write_str(uniform)?;
+        }
+        f.write_char('\n')?;
         for &b in &self.layout {
             let block = &self.blocks[b];
             write!(f, "b{}", b.as_u32())?;

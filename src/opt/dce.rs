@@ -77,7 +77,8 @@ fn trim(
     live: &Live,
     removed: &mut usize,
 ) -> bool {
-    let read = inst.dsts.iter().any(|&d| live[d]);
+    let called = || inst.call().is_some_and(|c| c.results.iter().any(|&r| live[r]));
+    let read = inst.dsts.iter().any(|&d| live[d]) || called();
     if !read && inst.removable() {
         *removed += 1;
         inst.for_defs(|v| values[v].def = Def::None);

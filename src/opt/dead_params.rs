@@ -80,6 +80,9 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
                 f.values[v].def = Def::None;
             }
             keep(&mut f.params, &params);
+            if !f.param_facts.is_empty() {
+                keep(&mut f.param_facts, &params);
+            }
             keep(&mut f.results, &results);
             if dead_results > 0 {
                 for n in 0..f.layout.len() {

@@ -15,6 +15,7 @@ pub mod address;
 pub mod algebra;
 pub mod bits;
 mod bytes;
+pub mod calls;
 pub mod complement;
 pub mod copy_prop;
 pub mod dce;
@@ -129,6 +130,7 @@ pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
+    on_program("calls", calls::run).about(&[Op::Call]),
     on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
     on_function("copy_prop", copy_prop::run),
     on_function("dce", dce::run),
@@ -169,10 +171,10 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         (Stage::Ssa, OptLevel::O0) => passes!(init_regs),
         (Stage::Legal, OptLevel::O0) => &[],
         (Stage::Front, OptLevel::O1) => {
-            passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
+            passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra rotate address mem_forward if_convert
+            inline dead_params calls flow copy_prop quotient long_division gvn unroll fold complement algebra rotate address mem_forward if_convert
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(

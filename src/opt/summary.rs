@@ -5,6 +5,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("address", "constant additions move from the base of an access into its offset"),
     ("algebra", "identities, canonical forms, booleans as predicates"),
     ("bits", "what known bits and ranges decide"),
+    ("calls", "what functions do and what their callers pass is noted where it may be assumed"),
     ("complement", "of two choices by one condition in opposite order, the second is made from the first"),
     ("copy_prop", "reads of a copy become reads of the original"),
     ("dce", "what nobody reads and has no effect goes"),

@@ -99,6 +99,7 @@ fn callee(f: &mut Function, params: &[Option<u32>], results: &[Option<u32>]) {
         }
     }
     f.params = kept(&f.params, params);
+    f.param_facts = kept(&f.param_facts, params);
     let entry = f.entry();
     f.blocks[entry].body.splice(0..0, start);
     f.results = kept(&f.results, results);

@@ -603,8 +603,7 @@ mod tests {
         let flag = bd.setp(Cond::Lt, Type::U32, v[0], v[1]);
         let (r, ok) = (bd.gpr(), bd.pred());
         let mut call = Inst::new(Op::Call, Type::U32);
-        call.ext =
-            Some(Box::new(Ext::Call(Call { func: callee, args: vec![v[3], v[3]], results: vec![r, ok] })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(callee, vec![v[3], v[3]], vec![r, ok]))));
         bd.push(call);
         for x in v.iter().copied().chain([r]) {
             bd.st(Type::U32, MemRef::new(Space::Global), x);
@@ -638,7 +637,7 @@ mod tests {
         let e = f.new_block();
         let mut call = Inst::new(Op::Call, Type::U32);
         let own = FuncId::from_u32(0);
-        call.ext = Some(Box::new(Ext::Call(Call { func: own, args: vec![], results: vec![] })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(own, vec![], vec![]))));
         f.append(e, call);
         f.blocks[e].term = Term::Exit;
         let mut p = Program::new(f);

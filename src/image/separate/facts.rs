@@ -4,7 +4,7 @@
 //! nvir.facts 1 open
 //! kernel k block 64,1,1 limit 63 input 8 | params 0 results 0 gprs 8 .. effects any
 //! call f params 1 results 1 stack 1 apart no
-//! function f | params 1 results 1 gprs 6 .. effects none
+//! function f | params 1 results 1 gprs 6 .. effects pure
 //! ```
 //!
 //! A line a function, and after it one for each function that it calls. All words of a line are there, in this order.
@@ -16,8 +16,11 @@ use std::fmt::Write;
 /// The version of the table. It changes with the meaning of what is there, and with the calling convention.
 pub const SCHEMA: u32 = 1;
 
-const EFFECTS: [(Effects, &str); 3] =
-    [(Effects::None, "none"), (Effects::Reads, "reads"), (Effects::Any, "any")];
+const EFFECTS: [(Effects, &str); 3] = [
+    (Effects::None, Effects::None.name()),
+    (Effects::Reads, Effects::Reads.name()),
+    (Effects::Any, Effects::Any.name()),
+];
 const RETURNS: [(Returns, &str); 3] =
     [(Returns::Always, "always"), (Returns::Perhaps, "perhaps"), (Returns::Never, "never")];
 const YES: [(bool, &str); 2] = [(true, "yes"), (false, "no")];

@@ -6,7 +6,7 @@
 
 use super::facts::{self, head, row};
 use super::file::{closed_head, facts_section};
-use super::{Effects, Facts, Function, Launch, LinkError, Reloc, Returns, Target, Unit};
+use super::{Facts, Function, Launch, LinkError, Reloc, Returns, Target, Unit};
 use crate::chip::Chip;
 use crate::image::crs;
 use crate::image::cubin::{self, Kernel};
@@ -189,7 +189,7 @@ fn callees_first(symbols: &[Symbol<'_>]) -> Result<Vec<usize>, LinkError> {
 
 /// Facts of each function with all that it calls.
 fn whole_facts(symbols: &[Symbol<'_>], order: &[usize]) -> Result<Vec<Facts>, LinkError> {
-    let mut whole = vec![Facts::default(); symbols.len()];
+    let mut whole: Vec<Facts> = symbols.iter().map(|s| s.function.facts).collect();
     for &n in order {
         let Symbol { function, callees, .. } = &symbols[n];
         let mut all = function.facts;
@@ -223,7 +223,7 @@ fn with(caller: Facts, callee: &Facts, stack: u32) -> Facts {
         sysvals: caller.sysvals | callee.sysvals,
         diverges: caller.diverges || callee.diverges,
         returns: comes_back,
-        effects: caller.effects.max(callee.effects).max(Effects::None),
+        effects: caller.effects.max(callee.effects),
     }
 }
 

@@ -18,7 +18,8 @@ mod facts;
 mod file;
 mod link;
 
-pub use crate::analysis::functions::{Effects, Returns, World};
+pub use crate::analysis::functions::{Returns, World};
+pub use crate::ir::Effects;
 pub use error::{LinkError, UnitError};
 pub use facts::SCHEMA;
 pub(crate) use facts::is_symbol;
@@ -67,7 +68,7 @@ pub struct Launch {
 }
 
 /// A row of the table: of a function alone, or with all that it calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     /// Words of parameters.
     pub params: u32,
