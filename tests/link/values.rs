@@ -202,7 +202,7 @@ fn divisions_bring_their_routines_along() {
     same(" input 8", 32, &all, |t| (t + 1000) / (t + 3) * 16 + (t + 1000) % (t + 3));
 }
 
-/// With sixteen registers the frames of caller and callee are full.
+/// With as many registers as callees have, the kernel needs a frame, too.
 #[test]
 fn frames_lie_above_those_of_callees() {
     for chip in Chip::ALL {
