@@ -44,6 +44,7 @@ pub use cache::CacheKey;
 pub use cancel::Cancel;
 pub use error::CompileError;
 
+use crate::analysis::functions;
 use crate::caught::catching;
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -349,6 +350,11 @@ impl Compiler {
             Language::Ir => {
                 let program = ir::parse::program(source.text)?;
                 verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
+                if let Some((caller, callee)) = functions::false_claim(&program) {
+                    let [caller, callee] = [caller, callee].map(|f| &program.funcs[f].name);
+                    let what = format!("`{caller}` says more of what its call of `{callee}` does than holds");
+                    return Err(Diagnostic::error(what).into());
+                }
                 program
             }
         };

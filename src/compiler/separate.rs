@@ -5,7 +5,9 @@ use crate::analysis::divergence;
 use crate::analysis::functions::Table;
 use crate::diag::Diagnostic;
 use crate::image::crs;
-use crate::image::separate::{Call, Facts, Function, Launch, Reloc, Target, Unit, frame_relocs, is_symbol};
+use crate::image::separate::{
+    Call, Facts, Function, Launch, MOST_FUNCTIONS, Reloc, Target, Unit, frame_relocs, is_symbol,
+};
 use crate::ir::{self, BlockId, FuncId, Linkage, Op, Program, Term};
 use crate::isa::Reg;
 use crate::isa::code::{Code, MBlock};
@@ -38,6 +40,9 @@ pub(super) fn show(p: &mut Program) {
 
 /// Refuses functions that no symbol can stand for, or whose parameters have no registers.
 fn check_functions(p: &Program) -> Result<()> {
+    if p.funcs.len() > MOST_FUNCTIONS {
+        return Err(unsupported(format!("a text of more than {MOST_FUNCTIONS} functions")));
+    }
     let mut names = BTreeSet::new();
     for (id, f) in p.funcs.iter() {
         let called = |i| f.insts[i].call().is_some_and(|c| c.func == p.entry && p.has_kernel());
@@ -158,7 +163,8 @@ impl Compile<'_> {
                 .iter()
                 .filter_map(|&(pc, callee)| Some(Reloc { pc, to: Target::Call(*number.get(&callee)?) }))
                 .collect();
-            relocs.extend(frame_relocs(chip, &section.words, alloc.frame_base));
+            let frame = alloc.funcs[id].summary.frame_end - alloc.frame_base;
+            relocs.extend(frame_relocs(chip, &section.words, alloc.frame_base, frame));
             relocs.sort_by_key(|r| r.pc);
             functions.push(Function {
                 name: f.name.clone(),
@@ -167,7 +173,7 @@ impl Compile<'_> {
                     params: f.params.len() as u32,
                     results: if kernel { 0 } else { f.results.len() as u32 },
                     gprs: registers_of(&code),
-                    frame: alloc.funcs[id].summary.frame_end - alloc.frame_base,
+                    frame,
                     memory: own,
                     shared: if kernel || facts.shared { p.shared_bytes } else { 0 },
                     barriers: facts.barriers,

@@ -74,6 +74,9 @@ pub enum LinkError {
     /// There is nothing to launch.
     #[error("no kernel: there are functions only")]
     NoKernel,
+    /// The container has no room for the sections of so many.
+    #[error("{0} kernels: a file has {most} at most", most = super::MOST_FUNCTIONS)]
+    Kernels(usize),
     /// A kernel is called.
     #[error("`{caller}` calls `{name}`, which is a kernel: kernels are launched only")]
     CallsKernel {

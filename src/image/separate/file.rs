@@ -85,7 +85,14 @@ impl Unit {
             let number = symbols.get(f.name.as_str()).copied().unwrap_or(0);
             let first = FIRST_OF_KERNELS + sections.len() as u32;
             let mut own = match f.kernel {
-                Some(_) => kernel_sections(self.chip, k, number, first, next_local),
+                Some(_) => {
+                    let mut own = kernel_sections(self.chip, k, number, first, next_local);
+                    if let Some(info) = own.first_mut() {
+                        externs(&mut info.data, f, &symbols);
+                        info.size = info.data.len() as u64;
+                    }
+                    own
+                }
                 None => function_sections(f, k, number, first, &symbols),
             };
             let text = first + own.iter().position(|s| s.flags & EXEC != 0).unwrap_or(0) as u32;
@@ -129,9 +136,10 @@ impl Unit {
     }
 }
 
-/// Whether a file is a relocatable cubin, ours or not.
-pub fn is_unit(data: &[u8]) -> bool {
-    data.starts_with(b"\x7fELF") && data.get(16..20) == Some(&[1, 0, 190, 0])
+/// The attribute with the symbols of what is called; its length has 16 bits.
+fn externs(attributes: &mut Vec<u8>, f: &Function, symbols: &FxHashMap<&str, u32>) {
+    let called: Vec<u32> = f.calls.iter().filter_map(|c| symbols.get(c.name.as_str()).copied()).collect();
+    called.chunks(0x3ff0).for_each(|some| sized(attributes, EXTERNS, some));
 }
 
 /// The sections of a function that is no kernel: attributes and code.
@@ -143,10 +151,7 @@ fn function_sections(
     symbols: &FxHashMap<&str, u32>,
 ) -> Vec<Section> {
     let mut attributes = Vec::new();
-    if !f.calls.is_empty() {
-        let called: Vec<u32> = f.calls.iter().filter_map(|c| symbols.get(c.name.as_str()).copied()).collect();
-        sized(&mut attributes, EXTERNS, &called);
-    }
+    externs(&mut attributes, f, symbols);
     let mut info = Section::new(&format!(".nv.info.{}", f.name), NV_INFO, 4, attributes);
     (info.link, info.info) = (SYMBOLS, first + 1);
     let code = f.code.iter().flat_map(|w| w.to_le_bytes()).collect();

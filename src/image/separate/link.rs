@@ -6,7 +6,7 @@
 
 use super::facts::{self, head, row};
 use super::file::{closed_head, facts_section};
-use super::{Facts, Function, Launch, LinkError, Reloc, Returns, Target, Unit};
+use super::{Facts, Function, Launch, LinkError, MOST_FUNCTIONS, Reloc, Returns, Target, Unit};
 use crate::chip::Chip;
 use crate::image::crs;
 use crate::image::cubin::{self, Kernel};
@@ -92,6 +92,9 @@ pub fn link(units: &[(String, Unit)]) -> Result<Linked, LinkError> {
     let roots: Vec<usize> = (0..symbols.len()).filter(|&n| symbols[n].function.kernel.is_some()).collect();
     if roots.is_empty() {
         return Err(LinkError::NoKernel);
+    }
+    if roots.len() > MOST_FUNCTIONS {
+        return Err(LinkError::Kernels(roots.len()));
     }
     let kernels = roots.into_iter().map(|root| kernel(chip, &symbols, &whole, root));
     Ok(Linked { chip, kernels: kernels.collect::<Result<_, _>>()? })
@@ -385,15 +388,15 @@ fn framed(chip: Chip, word: u64, pc: u32, at: u32) -> Result<u64, &'static str> 
     isa::encode(chip, &m, pc).map_err(|_| "the frame is too far away")
 }
 
-/// The places of a function's code that its frame's address goes to: accesses of local memory at fixed addresses from
-/// `base` on.
-pub fn frame_relocs(chip: Chip, words: &[u64], base: u32) -> Vec<Reloc> {
+/// The places of a function's code that its frame's address goes to: accesses of local memory at fixed addresses among the
+/// `bytes` from `base` on.
+pub fn frame_relocs(chip: Chip, words: &[u64], base: u32, bytes: u32) -> Vec<Reloc> {
     let access = |(pc, f)| {
         let m = isa::fetch::decode(chip, f, pc).filter(|m| matches!(m.op, Op::Ldl | Op::Stl))?;
         m.operands.iter().find_map(|o| match *o {
             Operand::Mem { base: isa::Reg::Z, offset } => {
                 let at = u32::try_from(offset).ok()?.checked_sub(base)?;
-                Some(Reloc { pc, to: Target::Frame(at) })
+                (at < bytes).then_some(Reloc { pc, to: Target::Frame(at) })
             }
             _ => None,
         })

@@ -23,12 +23,14 @@ pub use crate::ir::Effects;
 pub use error::{LinkError, UnitError};
 pub use facts::SCHEMA;
 pub(crate) use facts::is_symbol;
-pub use file::is_unit;
 pub(crate) use link::frame_relocs;
 pub use link::{Linked, LinkedKernel, link};
 
 use crate::chip::Chip;
 use crate::ir::Sv;
+
+/// Functions of a file at most: each has several sections, whose numbers have 16 bits.
+pub const MOST_FUNCTIONS: usize = 8000;
 
 /// What one text became.
 #[derive(Clone, PartialEq, Eq, Debug)]
