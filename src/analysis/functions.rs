@@ -176,19 +176,16 @@ impl Table {
     }
 }
 
-/// A call of the program that claims more than is found, if there is one: its function, and that of its callee.
-pub fn false_claim(p: &Program) -> Option<(FuncId, FuncId)> {
-    let claims = |f: &Function, i: InstId| f.insts[i].call().filter(|c| c.effects != Effects::Any).cloned();
-    let mut calls = p
-        .funcs
-        .iter()
-        .flat_map(|(id, f)| f.insts_in_order().filter_map(move |(_, i)| Some((id, claims(f, i)?))));
-    let first = calls.next()?;
-    let table = Table::new(p);
-    std::iter::once(first)
-        .chain(calls)
-        .find(|(_, c)| c.effects < table.effects(c.func))
-        .map(|(caller, c)| (caller, c.func))
+/// Takes back what was noted in functions and calls: a text may say anything, and what holds is found again.
+pub fn forget(p: &mut Program) {
+    for f in p.funcs.values_mut() {
+        f.param_facts.clear();
+        for inst in f.insts.values_mut() {
+            if let Some(Ext::Call(c)) = inst.ext.as_deref_mut() {
+                c.effects = Effects::Any;
+            }
+        }
+    }
 }
 
 /// All functions of a program, each after those that it calls, but for circles.

@@ -315,6 +315,15 @@ impl<'a> Parser<'a> {
         if self.eat("local") {
             body.func.local_bytes = self.number()?;
         }
+        // What holds of each parameter, in their order.
+        while self.eat("given") {
+            let min = self.number()?;
+            self.expect("to")?;
+            let max = self.number()?;
+            self.expect("align")?;
+            let align = self.align()?;
+            body.func.param_facts.push(ParamFact { align, min, max, uniform: self.eat("uniform") });
+        }
         self.expect_char('{')?;
         while !self.eat_char('}') {
             self.block(&mut body)?;

@@ -336,15 +336,12 @@ impl Display for Function {
         if self.local_bytes != 0 {
             write!(f, " local {}", self.local_bytes)?;
         }
-        f.write_str(" {")?;
-        for (&v, fact) in self.params.iter().zip(&self.param_facts) {
-            let uniform = if fact.uniform { ", uniform" } else { "" };
-            let (letter, n) = (self.class(v).letter(), v.as_u32());
-            write!(f, " ; %{letter}{n}: {:#x} to {:#x}, align ", fact.min, fact.max)?;
+        for fact in &self.param_facts {
+            write!(f, " given {:#x} to {:#x} align ", fact.min, fact.max)?;
             align(f, fact.align)?;
-            f.write_str(uniform)?;
+            f.write_str(if fact.uniform { " uniform" } else { "" })?;
         }
-        f.write_char('\n')?;
+        f.write_str(" {\n")?;
         for &b in &self.layout {
             let block = &self.blocks[b];
             write!(f, "b{}", b.as_u32())?;

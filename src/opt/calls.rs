@@ -3,7 +3,7 @@
 //! ```text
 //! call u32 %r5 f0{%r3}        ->  call u32 %r5 f0{%r3} pure       goes if nobody reads it; two equal ones are one
 //! call u32 # f1{}; ..         ->  call u32 # f1{}; exit           f1 never comes back
-//! sub f(%r0)                  ->  sub f(%r0) ; %r0: 0x0 to 0x3f, multiple of 4, uniform
+//! sub f(%r0)                  ->  sub f(%r0) given 0x0 to 0x3f align 4 uniform
 //! ```
 //!
 //! What calls do is noted in them, what holds of parameters in the function: passes that come later read it there. Parameters
