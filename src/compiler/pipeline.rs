@@ -100,7 +100,8 @@ impl<'a> Compile<'a> {
             chip,
             gpr_limit: limit,
             fewest: program.stage().is_graphics(),
-            most_warps: chip.resident_warps_of_blocks(threads, shared),
+            threads,
+            shared,
             verify: options.debug.verify_each,
             through_memory: options.debug.through_memory,
         };
