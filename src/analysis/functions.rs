@@ -97,12 +97,6 @@ impl Facts {
             self.returns = Returns::Perhaps;
         }
     }
-
-    /// The system values that are read.
-    pub fn sysvals(&self) -> impl Iterator<Item = Sv> {
-        let mask = self.sysvals;
-        Sv::ALL.iter().copied().filter(move |&sv| mask >> sv as u32 & 1 != 0)
-    }
 }
 
 const _: () = assert!(Sv::ALL.len() <= 64);

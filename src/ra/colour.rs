@@ -18,7 +18,7 @@ use super::results::Results;
 use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
-use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, InstId, Term, ValueId};
+use crate::ir::{BlockId, Call, Class, FuncId, Function, InstId, Term, ValueId};
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
@@ -446,11 +446,13 @@ impl<'a> Colour<'a> {
             }
         }
         let of_func = || of_func.iter().copied().filter(in_register);
+        for v in rest {
+            let r = self.pick(v, f.class(v))?;
+            self.put(v, r, f.class(v));
+        }
         // Nothing else is in a register where a function begins.
-        let place = |v: ValueId| f.params.iter().position(|&p| p == v).and_then(|k| f.param_regs.get(k));
-        for v in rest.into_iter().chain(of_func()) {
-            let fixed = if f.param_regs.is_empty() || f.values[v].def != Def::Func { None } else { place(v) };
-            let r = match fixed {
+        for (k, &v) in f.params.iter().enumerate().filter(|(_, v)| b == f.entry() && in_register(v)) {
+            let r = match f.param_regs.get(k) {
                 Some(&r) => r,
                 None => self.pick(v, f.class(v))?,
             };

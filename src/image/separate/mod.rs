@@ -12,6 +12,26 @@
 //! [`link()`] puts units together, computes what needs the whole program, and refuses what does not fit.
 //!
 //! The calling convention is [`crate::ra::separate`]'s.
+//!
+//! ```
+//! use nvir::image::separate::{Unit, link};
+//! use nvir::{Chip, Compiler, Language, Shader, Source};
+//! let kernel = "program\nkernel k() {\nb0:\n call u32 %r0 f1{}\n st u32 # g[0x100 align 4] %r0\n exit\n}\nextern seven() -> r\n";
+//! let function = "program\nsub seven() -> r {\nb0:\n mov u32 %r0 0x7\n ret {%r0}\n}\n";
+//! let compiler = Compiler::new(Chip::Gk110);
+//! let unit = |name: &str, text| {
+//!     let source = Source { language: Language::Ir, text, entry: None, name };
+//!     let file = compiler.compile_separate(&source, &mut String::new()).unwrap().write();
+//!     (name.to_string(), Unit::read(&file).unwrap())
+//! };
+//! let linked = link(&[unit("k.ir", kernel), unit("seven.ir", function)]).unwrap();
+//! let shader = Shader::assembled(linked.chip, linked.kernels[0].kernel.clone());
+//! assert_eq!(shader.entry_name, "k");
+//!
+//! // What does not go together is told.
+//! let e = link(&[unit("k.ir", kernel)]).unwrap_err();
+//! assert_eq!(e.to_string(), "`seven` is not defined; `k` in k.ir calls it");
+//! ```
 
 mod error;
 mod facts;
