@@ -25,10 +25,27 @@
 //!
 //! The back edge goes behind the `PBK`.
 //!
+//! A loop around a lock, which is left where it goes round, pushes its exit with `SSY` instead: lanes that go round take
+//! one branch, and those that have finished wait in the entries that it pushes.
+//!
+//! ```text
+//!     SSY exit
+//! again:
+//!     LDSLK P0, R0, [..]
+//!     @P0 IADD R0, R0, R1
+//!     @P0 STSCUL P1, [..], R0
+//!     @!P1 BRA again
+//!     NOP.S
+//! exit:
+//! ```
+//!
+//! Where that exit does nothing but go on to the join of an `if` that pushed it, the lanes wait there. Each round may take
+//! an entry of the stack, so other loops, of which most go round far more often, use `PBK`.
+//!
 //! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
 //! executed under the branch's condition.
 
-use crate::ir::{BlockId, Function, Merge, Term};
+use crate::ir::{self, BlockId, Function, Merge, OpSet, Term};
 use crate::isa::code::{Code, Label, Line, MBlock, Made};
 use crate::isa::effects::{Resource, writes};
 use crate::isa::latency::unit;
@@ -88,6 +105,8 @@ struct Construct {
     stacked: bool,
     /// `Loop`: pushes its continue block.
     stacked_cont: bool,
+    /// `Loop`: lanes that leave wait as those of an `if` do.
+    retries: bool,
 }
 
 impl Construct {
@@ -138,6 +157,7 @@ pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code:
     flow.decide_flat();
     flow.decide_loops();
     flow.decide_ifs();
+    flow.share_joins();
     flow.write(start, code);
 }
 
@@ -185,6 +205,7 @@ impl<B: Body> Flow<'_, B> {
                 apart,
                 stacked: false,
                 stacked_cont: false,
+                retries: false,
             };
             if let Merge::If { join } = kind {
                 self.joins[join] = n;
@@ -272,7 +293,7 @@ impl<B: Body> Flow<'_, B> {
             && let Merge::Loop { exit, cont } = c.kind
         {
             if to == exit && c.stacked {
-                return Way::Break;
+                return if c.retries { Way::Sync } else { Way::Break };
             }
             if to == cont && c.stacked_cont {
                 return Way::Continue;
@@ -441,6 +462,41 @@ impl<B: Body> Flow<'_, B> {
         for c in &mut self.constructs {
             c.stacked &= self.placed.contains(c.end());
         }
+        if self.f.ops.meets(OpSet::of(&[ir::Op::LdLock])) {
+            self.find_retries();
+        }
+    }
+
+    /// Finds the loops that try to get a lock until they do: with one way out, beside the one that goes round.
+    fn find_retries(&mut self) {
+        // For each loop whether it locks, its ways out, and whether one of them is of that form.
+        let mut seen = vec![(false, 0, false); self.constructs.len()];
+        for &b in &self.f.layout {
+            let Some(n) = self.loop_of(b) else { continue };
+            let c = &self.constructs[n as usize];
+            let block = &self.f.blocks[b];
+            let (locks, ways, beside) = &mut seen[n as usize];
+            *locks |= block.body.iter().any(|&i| self.f.insts[i].op == ir::Op::LdLock);
+            *ways += block.term.successors().filter(|&to| to == c.end()).count();
+            if let Term::Branch { then, els, .. } = &block.term {
+                let round = if then.to == c.end() { els.to } else { then.to };
+                *beside |= self.inside[b] == n && self.only_repeats(round, c.header);
+            }
+        }
+        for (c, (locks, ways, beside)) in self.constructs.iter_mut().zip(seen) {
+            c.retries = locks && ways == 1 && beside && c.stacked && !c.stacked_cont;
+        }
+    }
+
+    /// What such a loop is left for may be the join of an `if` anyway.
+    fn share_joins(&mut self) {
+        for n in 0..self.constructs.len() {
+            let c = self.constructs[n];
+            if c.retries && c.stacked {
+                self.constructs[n].stacked = false;
+                self.constructs[n].stacked = self.way(c.header, c.end()) != Way::Sync;
+            }
+        }
     }
 
     fn decide_ifs(&mut self) {
@@ -481,7 +537,10 @@ impl<B: Body> Flow<'_, B> {
                 code.bind(l);
             }
             let head = self.construct(self.heads[b]);
-            if let Some(&Construct { kind: Merge::Loop { exit, cont }, stacked, stacked_cont, .. }) = head {
+            if let Some(&Construct {
+                kind: Merge::Loop { exit, cont }, stacked, stacked_cont, retries, ..
+            }) = head
+            {
                 let push = |inst: MInst| MBlock {
                     tail: vec![line(inst)],
                     falls: true,
@@ -489,7 +548,8 @@ impl<B: Body> Flow<'_, B> {
                     ..MBlock::default()
                 };
                 if stacked {
-                    code.blocks.push(push(MInst::new(Op::Pbk).arg(target(&labels, exit))));
+                    let op = if retries { Op::Ssy } else { Op::Pbk };
+                    code.blocks.push(push(MInst::new(op).arg(target(&labels, exit))));
                 }
                 if let Some(l) = again[b] {
                     code.bind(l);
@@ -541,11 +601,12 @@ impl<B: Body> Flow<'_, B> {
                 None => rest,
                 Some((cond, way)) => {
                     // The predicated instruction is the one that does not fall through.
-                    let (guard, way, rest) = if falls_to(way) || (!special(way) && special(rest)) {
-                        (!cond, rest, way)
-                    } else {
-                        (cond, way, rest)
+                    let swap = match (self.retries(way), self.retries(rest)) {
+                        (false, false) => !special(way) && special(rest),
+                        (_, rest) => rest,
                     };
+                    let (guard, way, rest) =
+                        if falls_to(way) || swap { (!cond, rest, way) } else { (cond, way, rest) };
                     out.tail.push(line(jump(way, guard)));
                     rest
                 }
@@ -558,6 +619,11 @@ impl<B: Body> Flow<'_, B> {
             out.parts = matches!(block.term, Term::Branch { .. }) && self.body.is_divergent(b);
             code.blocks.push(out);
         }
+    }
+
+    /// Whether a way goes round in a loop that waits for a lock.
+    fn retries(&self, way: Way) -> bool {
+        matches!(way, Way::Again(header) if self.construct(self.heads[header]).is_some_and(|c| c.retries))
     }
 
     /// Whether a loop's continue block does nothing but begin the next iteration.
