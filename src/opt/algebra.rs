@@ -298,7 +298,8 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 let (mask, whole) = (d.srcs[1].as_imm()?, u32::MAX);
                 let left = inst.op == Op::Shl;
                 let kept = if left { mask << by == whole << by } else { mask >> by == whole >> by };
-                return Some(with(inst, inst.op, &[d.srcs[0], s[1]])).filter(|_| kept && d.srcs[0].is_plain_val());
+                return Some(with(inst, inst.op, &[d.srcs[0], s[1]]))
+                    .filter(|_| kept && d.srcs[0].is_plain_val());
             }
             let n = d.srcs.get(1).and_then(Src::as_imm).filter(|&n| n < 32)?;
             let base = d.srcs.first().filter(|s| s.is_plain_val())?;
