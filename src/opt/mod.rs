@@ -17,6 +17,7 @@ pub mod bits;
 mod bytes;
 pub mod complement;
 pub mod copy_prop;
+mod cycles;
 pub mod dce;
 pub mod dead_params;
 pub mod divmod;
@@ -36,6 +37,7 @@ pub mod mods;
 pub mod operand;
 pub mod quotient;
 pub mod rotate;
+mod rounds;
 mod seeded;
 pub mod sink;
 pub mod step;
@@ -209,6 +211,8 @@ pub struct Ctx<'a> {
     pub chip: Chip,
     pub stage: Stage,
     pub launch: Launch,
+    /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
+    pub warps: u32,
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
@@ -333,10 +337,13 @@ impl Session {
         let before = verifying.then(|| program.clone());
         let start = options.debug.time_passes.then(Instant::now);
         let mut notes = Vec::new();
+        let block_size = program.launched_block();
+        let threads = block_size.map(|size| size.iter().product()).or(options.threads);
         let mut ctx = Ctx {
             chip,
+            warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             stage,
-            launch: Launch { block_size: program.launched_block(), max_grid_x: Some(chip.max_grid()[0]) },
+            launch: Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,
