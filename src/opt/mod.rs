@@ -178,7 +178,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra gvn address mods fuse strength subword licm if_convert copy_prop flow dce init_regs
+            dead_params copy_prop fold algebra gvn address mods fuse strength subword licm if_convert copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),
     }
