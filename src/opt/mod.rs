@@ -38,6 +38,7 @@ pub mod operand;
 pub mod quotient;
 pub mod rotate;
 mod rounds;
+pub mod saturate;
 mod seeded;
 pub mod sink;
 pub mod step;
@@ -151,6 +152,7 @@ pub static PASSES: &[Pass] = &[
     on_function("operand", operand::run),
     on_function("quotient", quotient::run).about(&[Op::MulHi]),
     on_function("rotate", rotate::run).about(&[Op::Shr]),
+    on_function("saturate", saturate::run).about(&[Op::Sel]),
     on_function("sink", sink::run),
     on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
     on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
@@ -174,7 +176,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra rotate address mem_forward if_convert
+            inline dead_params flow copy_prop quotient long_division gvn saturate unroll fold complement algebra rotate address mem_forward if_convert
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(

@@ -25,6 +25,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("operand", "constants become operands where the instruction encodes them"),
     ("quotient", "a quotient that is estimated and corrected becomes a division by a constant"),
     ("rotate", "two shifts of a word by a variable become a rotation"),
+    ("saturate", "sums that are compared to see whether they overflowed become saturating ones"),
     ("sink", "constants and inputs move to where they are read"),
     ("strength", "multiplications by constants become cheaper operations"),
     ("subword", "multiplications of 16 or 24 bits use the multiply-add for parts of words"),
