@@ -14,6 +14,7 @@
 pub mod address;
 pub mod algebra;
 pub mod bits;
+pub mod byte_stores;
 mod bytes;
 pub mod complement;
 pub mod copy_prop;
@@ -132,6 +133,7 @@ pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
+    on_function("byte_stores", byte_stores::run).about(&[Op::St]),
     on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
     on_function("copy_prop", copy_prop::run),
     on_function("dce", dce::run),
@@ -180,7 +182,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            dead_params copy_prop fold algebra gvn address mods fuse strength subword licm if_convert copy_prop flow dce init_regs
+            dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),
     }

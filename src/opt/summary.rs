@@ -5,6 +5,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("address", "constant additions move from the base of an access into its offset"),
     ("algebra", "identities, canonical forms, booleans as predicates"),
     ("bits", "what known bits and ranges decide"),
+    ("byte_stores", "bytes with known values that are stored side by side become one store"),
     ("complement", "of two choices by one condition in opposite order, the second is made from the first"),
     ("copy_prop", "reads of a copy become reads of the original"),
     ("dce", "what nobody reads and has no effect goes"),
