@@ -23,24 +23,7 @@
 //!   (`PCNT`, in every iteration) likewise. When it does, every way there is a `BRK` or `CONT`; when it does not, a
 //!   plain branch, and there is nothing to pop.
 //!
-//! The back edge goes behind the `PBK`.
-//!
-//! A loop around a lock, which is left where it goes round, pushes its exit with `SSY` instead: lanes that go round take
-//! one branch, and those that have finished wait in the entries that it pushes.
-//!
-//! ```text
-//!     SSY exit
-//! again:
-//!     LDSLK P0, R0, [..]
-//!     @P0 IADD R0, R0, R1
-//!     @P0 STSCUL P1, [..], R0
-//!     @!P1 BRA again
-//!     NOP.S
-//! exit:
-//! ```
-//!
-//! Where that exit does nothing but go on to the join of an `if` that pushed it, the lanes wait there. Each round may take
-//! an entry of the stack, so other loops, of which most go round far more often, use `PBK`.
+//! The back edge goes behind the `PBK`. Loops around locks have none ([`retries`]).
 //!
 //! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
 //! executed under the branch's condition.
@@ -53,6 +36,8 @@ use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, Pred};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cell::Cell;
+
+mod retries;
 
 /// What is asked of the code generator about a function.
 pub trait Body {
@@ -464,38 +449,6 @@ impl<B: Body> Flow<'_, B> {
         }
         if self.f.ops.meets(OpSet::of(&[ir::Op::LdLock])) {
             self.find_retries();
-        }
-    }
-
-    /// Finds the loops that try to get a lock until they do: with one way out, beside the one that goes round.
-    fn find_retries(&mut self) {
-        // For each loop whether it locks, its ways out, and whether one of them is of that form.
-        let mut seen = vec![(false, 0, false); self.constructs.len()];
-        for &b in &self.f.layout {
-            let Some(n) = self.loop_of(b) else { continue };
-            let c = &self.constructs[n as usize];
-            let block = &self.f.blocks[b];
-            let (locks, ways, beside) = &mut seen[n as usize];
-            *locks |= block.body.iter().any(|&i| self.f.insts[i].op == ir::Op::LdLock);
-            *ways += block.term.successors().filter(|&to| to == c.end()).count();
-            if let Term::Branch { then, els, .. } = &block.term {
-                let round = if then.to == c.end() { els.to } else { then.to };
-                *beside |= self.inside[b] == n && self.only_repeats(round, c.header);
-            }
-        }
-        for (c, (locks, ways, beside)) in self.constructs.iter_mut().zip(seen) {
-            c.retries = locks && ways == 1 && beside && c.stacked && !c.stacked_cont;
-        }
-    }
-
-    /// What such a loop is left for may be the join of an `if` anyway.
-    fn share_joins(&mut self) {
-        for n in 0..self.constructs.len() {
-            let c = self.constructs[n];
-            if c.retries && c.stacked {
-                self.constructs[n].stacked = false;
-                self.constructs[n].stacked = self.way(c.header, c.end()) != Way::Sync;
-            }
         }
     }
 

@@ -14,10 +14,12 @@
 pub mod address;
 pub mod algebra;
 pub mod bits;
+pub mod byte_stores;
 mod bytes;
 pub mod choose;
 pub mod complement;
 pub mod copy_prop;
+mod cycles;
 pub mod dce;
 pub mod dead_params;
 pub mod divmod;
@@ -38,6 +40,8 @@ pub mod mods;
 pub mod operand;
 pub mod quotient;
 pub mod rotate;
+mod rounds;
+pub mod saturate;
 mod seeded;
 pub mod sink;
 pub mod step;
@@ -131,6 +135,7 @@ pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
+    on_function("byte_stores", byte_stores::run).about(&[Op::St]),
     on_function("choose", choose::run).about(&[Op::Sel]),
     on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
     on_function("copy_prop", copy_prop::run),
@@ -153,6 +158,7 @@ pub static PASSES: &[Pass] = &[
     on_function("operand", operand::run),
     on_function("quotient", quotient::run).about(&[Op::MulHi]),
     on_function("rotate", rotate::run).about(&[Op::Shr]),
+    on_function("saturate", saturate::run).about(&[Op::Sel]),
     on_function("sink", sink::run),
     on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
     on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
@@ -176,11 +182,11 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra rotate address mem_forward hoist if_convert
-            bits divmod copy_prop address dce
+            inline dead_params flow copy_prop quotient long_division gvn saturate unroll fold complement algebra rotate address mem_forward
+            hoist if_convert bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra gvn address mods fuse strength subword licm if_convert copy_prop flow dce init_regs
+            dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand choose dce sink mem_combine),
     }
@@ -213,6 +219,8 @@ pub struct Ctx<'a> {
     pub chip: Chip,
     pub stage: Stage,
     pub launch: Launch,
+    /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
+    pub warps: u32,
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
@@ -337,10 +345,13 @@ impl Session {
         let before = verifying.then(|| program.clone());
         let start = options.debug.time_passes.then(Instant::now);
         let mut notes = Vec::new();
+        let block_size = program.launched_block();
+        let threads = block_size.map(|size| size.iter().product()).or(options.threads);
         let mut ctx = Ctx {
             chip,
+            warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             stage,
-            launch: Launch { block_size: program.launched_block(), max_grid_x: Some(chip.max_grid()[0]) },
+            launch: Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,
