@@ -182,6 +182,14 @@ impl Chip {
         }
     }
 
+    /// Schedulers of a multiprocessor, each with its share of the resident warps. Source: CUDA C programming guide.
+    pub fn schedulers(self) -> u32 {
+        match self {
+            Chip::Gf100 => 2,
+            Chip::Gk104 | Chip::Gk110 => 4,
+        }
+    }
+
     /// Warps of kernels with so many registers a thread that a multiprocessor holds at once, where its other limits
     /// (blocks, shared memory) allow it.
     pub fn resident_warps(self, gprs: u32) -> u32 {

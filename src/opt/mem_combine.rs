@@ -7,7 +7,8 @@
 //!
 //! Two zeros that are stored are one wide zero, which takes no register. Inputs and outputs of graphics stages combine to 96 bits,
 //! too, where the address is a multiple of 16, and one zero among what is stored there becomes a copy: a move instead of a store,
-//! and one access less if a third joins.
+//! and one access less if a third joins. Two inputs that are stored beside each other the other way round are loaded one by one:
+//! their exchange would take three instructions.
 //!
 //! Two accesses combine if they are of one kind, space, buffer, base and guard, in one block; lie side by side; and
 //! the lower one's address is proven to be a multiple of the width of both (from the fact on the access, or from the
@@ -44,7 +45,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             scan.look_at(f, b, combiner.ctx.stage);
         }
         if scan.candidates > 1 {
-            combiner.block(f, b, &scan.accesses);
+            combiner.block(f, b, &scan);
         }
         for &i in &scan.words {
             changed |= word_as_move(f, i);
@@ -64,6 +65,8 @@ struct Scan {
     candidates: usize,
     /// Once instructions are machine operations: what gives a single word of a constant bank.
     words: Vec<InstId>,
+    /// Values that become outputs, by their addresses.
+    outputs: FxHashMap<ValueId, i32>,
 }
 
 struct Access {
@@ -79,10 +82,14 @@ impl Scan {
         self.accesses.reserve(16);
         self.candidates = 0;
         self.words.clear();
+        self.outputs.clear();
         for (at, &i) in f.blocks[b].body.iter().enumerate() {
             let inst = &f.insts[i];
             if let Some(m) = &inst.mem {
                 let candidate = is_candidate(inst, m, stage);
+                if candidate && inst.op == Op::St && m.space.is_attribute() {
+                    self.outputs.extend(inst.srcs[0].as_val().map(|v| (v, m.offset)));
+                }
                 self.candidates += usize::from(candidate);
                 let harmless = inst.op == Op::Ld && m.space.is_constant() && m.order == Order::Weak;
                 if candidate || !harmless {
@@ -97,6 +104,16 @@ impl Scan {
                 self.words.push(i);
             }
         }
+    }
+
+    /// Whether two words are loaded, the one of the lower address first, that become one pair of outputs the other way round.
+    fn exchanges(&self, low: &Inst, high: &Inst) -> bool {
+        let at = |i: &Inst| self.outputs.get(i.dsts.first()?).copied();
+        let first = |at: i32| at % 8 == 0;
+        low.op == Op::Ld
+            && low.dsts.len() == 1
+            && high.dsts.len() == 1
+            && matches!((at(high), at(low)), (Some(a), Some(b)) if first(a) && a + 4 == b)
     }
 }
 
@@ -193,11 +210,11 @@ impl Combiner<'_, '_> {
     }
 
     /// Combines the accesses of a block.
-    fn block(&mut self, f: &mut Function, b: BlockId, accesses: &[Access]) {
+    fn block(&mut self, f: &mut Function, b: BlockId, scan: &Scan) {
         let before = self.combined;
         self.open.clear();
         self.open.reserve(WINDOW + 1);
-        for &Access { at, candidate } in accesses {
+        for &Access { at, candidate } in &scan.accesses {
             let i = f.blocks[b].body[at];
             let inst = &f.insts[i];
             interfere(f, inst, &mut self.open);
@@ -206,7 +223,7 @@ impl Combiner<'_, '_> {
             }
             self.open.push(Open::new(i, at, inst));
             // Combining may make a neighbour of another open access.
-            while let Some((k, wide, zero)) = self.partner(f) {
+            while let Some((k, wide, zero)) = self.partner(f, scan) {
                 let newest = self.open.pop().expect("just pushed");
                 let other = self.open.remove(k);
                 self.keep_facts(f, [newest.inst, other.inst]);
@@ -248,7 +265,7 @@ impl Combiner<'_, '_> {
     }
 
     /// The open access that the newest one combines with, if any, and both in one; with the value that a zero is copied to.
-    fn partner(&mut self, f: &mut Function) -> Option<(usize, Inst, Option<ValueId>)> {
+    fn partner(&mut self, f: &mut Function, scan: &Scan) -> Option<(usize, Inst, Option<ValueId>)> {
         let (newest, rest) = self.open.split_last()?;
         let m = f.insts[newest.inst].mem?;
         let width = access_bytes(&f.insts[newest.inst]);
@@ -281,7 +298,7 @@ impl Combiner<'_, '_> {
                 continue;
             }
             let low = if lower.offset == m.offset { (new, other) } else { (other, new) };
-            if self.placed.as_ref().is_some_and(|p| !p.keeps(low.0, low.1)) {
+            if self.placed.as_ref().is_some_and(|p| !p.keeps(low.0, low.1)) || scan.exchanges(low.0, low.1) {
                 continue;
             }
             let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));

@@ -69,10 +69,11 @@ pub fn search(mut best: Allocation, instructions: usize, least: u32, paint: &mut
         limit = (low + high) / 2;
     }
     if best.gprs >= MANY {
-        let quarters = [1, 2, 3].into_iter().map(|n| (least * n / 4).max(Target::MIN_GPRS));
+        // What gains by it has little but constants.
+        let quarter = (least / 4).max(Target::MIN_GPRS);
         let closer =
-            quarters.filter(|&k| k < best.gprs).find_map(|k| paint(Some(k as usize), k, End::Low, best.gprs));
-        best = closer.unwrap_or(best);
+            (quarter < best.gprs).then(|| paint(Some(quarter as usize), quarter, End::Low, best.gprs));
+        best = closer.flatten().unwrap_or(best);
     }
     best
 }

@@ -392,6 +392,11 @@ fn allocate(
         let mut paint = |again: Option<usize>, attempt| match again {
             None => colour(&plan, attempt).ok(),
             Some(k) => {
+                // No more values than those can be away where most are alive.
+                let constants = f.insts_in_order().filter(|&(_, i)| remat::is_constant(&f.insts[i])).count();
+                if constants + k < most {
+                    return None;
+                }
                 let plan = spill::spill(&subject, k, None, &by_block).ok()?;
                 colour(&Plan { frame_end: frame_base, ..plan }, attempt).ok()
             }

@@ -48,7 +48,16 @@ impl<'s> Cursor<'s> {
     }
 
     /// Passes over blanks and comments, not over the end of the line (though a `/*` comment may span lines).
+    #[inline]
     pub fn space(&mut self) {
+        // Mostly there is a blank, or nothing to pass over.
+        self.pos += usize::from(self.peek() == b' ');
+        if matches!(self.peek(), b' ' | b'\t' | b'\r' | b'/') {
+            self.long_space();
+        }
+    }
+
+    fn long_space(&mut self) {
         loop {
             match self.peek() {
                 b' ' | b'\t' | b'\r' => self.pos += 1,
@@ -131,6 +140,12 @@ impl<'s> Cursor<'s> {
     pub fn number(&mut self) -> Result<u64> {
         self.space();
         let (radix, skip) = if self.rest().starts_with(b"0x") { (16, 2) } else { (10, 0) };
+        if radix == 10
+            && let Some((n, len)) = short_number(self.rest())
+        {
+            self.pos += len;
+            return Ok(n);
+        }
         let digits = &self.rest()[skip..];
         let len = digits.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(digits.len());
         let start = self.pos + skip;
@@ -188,6 +203,32 @@ impl<'s> Cursor<'s> {
     }
 }
 
+/// A decimal number of up to 18 digits that a text begins with, and how many they are.
+fn short_number(text: &[u8]) -> Option<(u64, usize)> {
+    let (mut n, mut len) = (0, 0);
+    while let Some(&b) = text.get(len)
+        && b.is_ascii_digit()
+    {
+        n = n * 10 + u64::from(b - b'0');
+        len += 1;
+        if len > 18 {
+            return None;
+        }
+    }
+    let ends = !text.get(len).is_some_and(u8::is_ascii_alphanumeric);
+    (len > 0 && ends).then_some((n, len))
+}
+
+/// Letters, digits and the underscore.
+static WORD: [bool; 256] = {
+    let (mut table, mut b) = ([false; 256], 0);
+    while b < 256 {
+        table[b] = (b as u8).is_ascii_alphanumeric() || b == b'_' as usize;
+        b += 1;
+    }
+    table
+};
+
 pub fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
+    WORD[usize::from(b)]
 }
