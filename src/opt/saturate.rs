@@ -392,7 +392,8 @@ fn low_bits(f: &Function) -> SecondaryMap<ValueId, u8> {
             let mut low = [None; 3];
             if let Some(bits) = bits {
                 for (n, s) in inst.srcs.iter().take(data).enumerate() {
-                    if let Some(v) = s.as_val() {
+                    // An absolute value depends on the sign.
+                    if let Some(v) = s.as_val().filter(|_| !s.mods.abs) {
                         low[n] = Some((v, bits, read[v]));
                     }
                 }
