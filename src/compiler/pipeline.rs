@@ -100,7 +100,8 @@ impl<'a> Compile<'a> {
             chip,
             gpr_limit: limit,
             fewest: program.stage().is_graphics(),
-            most_warps: chip.resident_warps_of_blocks(threads, shared),
+            threads,
+            shared,
             verify: options.debug.verify_each,
             through_memory: options.debug.through_memory,
         };
@@ -220,6 +221,11 @@ fn check_limits(program: &Program, chip: Chip, sanitize: Sanitize) -> Result<()>
     chip.check_shared(program.shared_bytes.saturating_sub(zones).into()).map_err(unsupported)?;
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     chip.check_local(own.max(program.private_bytes)).map_err(unsupported)?;
+    let results = &program.funcs[program.entry].result_regs;
+    if let Some(r) = results.iter().find(|&&r| u32::from(r) >= chip.gprs()) {
+        let what = format!("a result in register {r}: {chip} has {}", chip.gprs());
+        return Err(Box::new(Diagnostic::unsupported(what)));
+    }
     if program.input_bytes > CONST_BANK_BYTES {
         let bytes = program.input_bytes;
         let what = format!("{bytes} bytes of kernel input: a constant bank has {CONST_BANK_BYTES}");

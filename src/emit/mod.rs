@@ -93,29 +93,33 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
 
 /// The values that are read once, in the block in which they are made, if there are choices. What comes from outside a
 /// loop is read in each round, and moved about in between.
-fn once(f: &Function) -> EntitySet<ValueId> {
-    let (mut once, mut more) = (EntitySet::new(), EntitySet::new());
+fn once(f: &Function) -> SecondaryMap<ValueId, bool> {
+    let mut once = SecondaryMap::new();
     if !f.ops.contains(crate::ir::Op::Sel) {
         return once;
     }
-    let mut home: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
-    home.resize(f.values.len());
+    /// Where a value is made, and whether it has been read there.
+    #[derive(Clone, Copy, Default)]
+    struct Made {
+        home: PackedOption<BlockId>,
+        read: bool,
+    }
+    let mut made: SecondaryMap<ValueId, Made> = SecondaryMap::new();
+    made.resize(f.values.len());
+    once.resize(f.values.len());
     for &b in &f.layout {
-        let mut read = |home: &SecondaryMap<ValueId, PackedOption<BlockId>>, v: ValueId| {
-            if home[v] != b.into() || !once.insert(v) {
-                more.insert(v);
-            }
+        let home = PackedOption::from(b);
+        let mut read = |made: &mut SecondaryMap<ValueId, Made>, v: ValueId| {
+            once[v] = made[v].home == home && !made[v].read;
+            made[v].read = true;
         };
         for &i in &f.blocks[b].body {
             let inst = &f.insts[i];
-            inst.for_uses(|v| read(&home, v));
-            inst.dsts.iter().for_each(|&d| home[d] = b.into());
+            inst.for_uses(|v| read(&mut made, v));
+            inst.dsts.iter().for_each(|&d| made[d].home = home);
         }
-        f.blocks[b].term.for_uses(|v| read(&home, v));
+        f.blocks[b].term.for_uses(|v| read(&mut made, v));
     }
-    more.iter().for_each(|v| {
-        once.remove(v);
-    });
     once
 }
 
@@ -127,7 +131,7 @@ struct Emitter<'a> {
     uniform: Option<&'a EntitySet<BlockId>>,
     starts: &'a SecondaryMap<FuncId, Option<Label>>,
     /// Values with one reader, in functions with choices.
-    once: EntitySet<ValueId>,
+    once: SecondaryMap<ValueId, bool>,
     /// The first instruction that could not be selected.
     error: RefCell<Option<EmitError>>,
 }
@@ -240,7 +244,7 @@ impl Emitter<'_> {
         if inst.op != crate::ir::Op::Sel {
             return 0;
         }
-        let once = |n: usize| inst.srcs[n].as_val().is_some_and(|v| self.once.contains(v));
+        let once = |n: usize| inst.srcs[n].as_val().is_some_and(|v| self.once[v]);
         u8::from(once(0)) | u8::from(once(1)) << 1
     }
 

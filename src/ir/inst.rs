@@ -344,6 +344,14 @@ impl Align {
         }
     }
 
+    /// What both facts say: all that is known where either may be the true one.
+    pub const fn common(self, other: Align) -> Align {
+        let same = (self.rest ^ other.rest).trailing_zeros();
+        let log2 = if self.log2 < other.log2 { self.log2 } else { other.log2 };
+        let log2 = if (log2 as u32) < same { log2 } else { same as u8 };
+        Align { log2, rest: self.rest & ((1u64 << log2) - 1) as u32 }
+    }
+
     /// The stronger of two true facts about the same address.
     pub const fn strongest(self, other: Align) -> Align {
         if other.log2 > self.log2 { other } else { self }

@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// Reads a whole program.
 pub fn program(text: &str) -> Result<Program> {
-    let mut p = Parser { text, at: 0 };
+    let mut p = Parser { text, at: 0, calls: Vec::new() };
     p.expect("program")?;
     let mut program = Program::new(Function::new(""));
     program.funcs.clear();
@@ -62,14 +62,9 @@ pub fn program(text: &str) -> Result<Program> {
         }
     }
     program.entry = entry.ok_or_else(|| p.error("a program has a `kernel`"))?;
-    for (_, f) in program.funcs.iter() {
-        for (_, i) in f.insts_in_order() {
-            if let Some(c) = f.insts[i].call()
-                && program.funcs.get(c.func).is_none()
-            {
-                return Err(Diagnostic::error(format!("call of f{}, which does not exist", c.func.as_u32())));
-            }
-        }
+    if let Some(&(f, span)) = p.calls.iter().find(|(f, _)| program.funcs.get(*f).is_none()) {
+        let what = format!("call of f{}, which does not exist", f.as_u32());
+        return Err(Diagnostic::error(what).at(span, "this calls it"));
     }
     Ok(program)
 }
@@ -77,6 +72,8 @@ pub fn program(text: &str) -> Result<Program> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// The functions that are called, and where.
+    calls: Vec<(FuncId, Span)>,
 }
 
 /// A function being read: numbers seen so far.
@@ -420,6 +417,7 @@ impl<'a> Parser<'a> {
         let row = op.row();
         if row.detail == Detail::Call {
             let func = FuncId::from_u32(self.tagged('f', "a function (`f1`)")?);
+            self.calls.push((func, Span::new(at, self.at)));
             self.expect_char('{')?;
             let args = self.list(body, '}')?;
             i.ext = Some(Box::new(Ext::Call(Call { func, args, results: dsts })));

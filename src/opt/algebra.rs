@@ -20,6 +20,8 @@ use super::edit::*;
 use super::rotate;
 use crate::ir::*;
 
+mod float;
+
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = LazyUses::default();
     let mut rewritten = 0;
@@ -58,6 +60,7 @@ const RULES: OpSet = FLOATS.and(OpSet::of(&[
     Op::Slct,
     Op::Cvt,
     Op::Mov,
+    Op::Rcp,
 ]));
 
 /// Those whose rules for floats are about constants.
@@ -77,13 +80,16 @@ fn simplify(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Ins
     canonical(inst)
         .or_else(|| match inst.ty {
             Type::U32 | Type::S32 => integer(f, uses, inst),
-            Type::F32 => float(inst),
+            Type::F32 => float::simplify(f, inst),
             Type::Pred => predicate(f, uses, inst),
             _ => None,
         })
         .or_else(|| match op {
             Op::Sel => choice(f, &f.insts[i]),
-            Op::Cvt => part_conversion(f, uses, &f.insts[i]),
+            Op::Cvt => {
+                let inst = &f.insts[i];
+                float::part_conversion(f, uses, inst).or_else(|| float::rounded(f, inst))
+            }
             Op::Set | Op::And | Op::Or | Op::Slct => boolean(f, uses, out, i),
             Op::Add | Op::Shl | Op::Mul => outward(f, uses, out, i),
             _ => None,
@@ -286,7 +292,15 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 }
                 _ => {}
             }
-            let d = def(&[Op::Shl, Op::Shr]).filter(|d| !matches!(d.aux, Aux::Wrap))?;
+            let d = def(&[Op::Shl, Op::Shr, Op::And]).filter(|d| !matches!(d.aux, Aux::Wrap))?;
+            // A mask that only clears what is shifted out.
+            if d.op == Op::And && by < 32 {
+                let (mask, whole) = (d.srcs[1].as_imm()?, u32::MAX);
+                let left = inst.op == Op::Shl;
+                let kept = if left { mask << by == whole << by } else { mask >> by == whole >> by };
+                return Some(with(inst, inst.op, &[d.srcs[0], s[1]]))
+                    .filter(|_| kept && d.srcs[0].is_plain_val());
+            }
             let n = d.srcs.get(1).and_then(Src::as_imm).filter(|&n| n < 32)?;
             let base = d.srcs.first().filter(|s| s.is_plain_val())?;
             match (inst.op, d.op) {
@@ -316,84 +330,6 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
 
 fn is_int(ty: Type) -> bool {
     matches!(ty, Type::U32 | Type::S32)
-}
-
-/// A minimum or maximum of a value with itself stays: of a NaN it makes the canonical one.
-fn float(inst: &Inst) -> Option<Inst> {
-    let s = &inst.srcs;
-    let imm = |n: usize| imm_src(inst, n).map(f32::from_bits);
-    let quiet = !inst.sat && !inst.ftz && inst.rnd == Rnd::Near && !inst.exact;
-    match inst.op {
-        // -0 is neutral for every x; +0 would turn -0 into +0.
-        Op::Add if quiet && imm(1).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => copy(inst, s[0]),
-        Op::Sub if quiet && imm(1).is_some_and(|x| x == 0.0 && x.is_sign_positive()) => copy(inst, s[0]),
-        Op::Mul if imm(1) == Some(1.0) && quiet => copy(inst, s[0]),
-        Op::Mul if imm(1) == Some(-1.0) && !inst.ftz && s[0].is_plain_val() && !inst.sat => {
-            Some(with(inst, Op::Neg, &[s[0]]))
-        }
-        Op::Mad if imm(1) == Some(1.0) => Some(like(inst, Op::Add, &[s[0], s[2]])),
-        Op::Mad if imm(1) == Some(-1.0) => Some(like(inst, Op::Add, &[s[0].neg(), s[2]])),
-        // Rounded down, +0 - 0 is -0.
-        Op::Mad if inst.rnd != Rnd::Down && imm(2).is_some_and(|x| x == 0.0 && x.is_sign_negative()) => {
-            Some(like(inst, Op::Mul, &[s[0], s[1]]))
-        }
-        Op::Sel if s[0] == s[1] => copy(inst, s[0]),
-        _ => None,
-    }
-}
-
-/// A conversion of a byte or a half of a word to a float picks that part itself.
-fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
-    // A half float is read from 16 bits, whatever the others are.
-    let half = inst.sty == Type::F16;
-    if inst.op != Op::Cvt
-        || inst.ty != Type::F32
-        || !half && !is_int(inst.sty)
-        || !matches!(inst.aux, Aux::None)
-    {
-        return None;
-    }
-    let s = inst.srcs[0];
-    let d = scalar_def(f, &s).filter(|d| is_int(d.ty) && s.is_plain_val() && d.srcs.len() == 2)?;
-    let x = d.srcs[1].as_imm()?;
-    let (first, bits) = match d.op {
-        Op::Ext => (x & 0xff, x >> 8),
-        Op::And if x == 0xff || x == 0xffff => (0, x.count_ones()),
-        Op::Shr if !matches!(d.aux, Aux::Wrap) && matches!(x, 16 | 24) => (x, 32 - x),
-        _ => return None,
-    };
-    let signed = d.ty == Type::S32 && d.op != Op::And;
-    let whole = matches!(bits, 8 | 16) && first.is_multiple_of(bits) && first + bits <= 32;
-    if half {
-        let part = whole && bits == 16 && d.srcs[0].is_plain_val();
-        return part.then(|| {
-            let mut new = inst.clone();
-            new.srcs[0] = d.srcs[0];
-            new.aux = Aux::Byte((first / 16) as u8);
-            new
-        });
-    }
-    if !whole || !d.srcs[0].is_plain_val() || uses.of(f, s.as_val()?) != 1 || signed && inst.sty == Type::U32
-    {
-        return None;
-    }
-    let mut new = inst.clone();
-    new.sty = match (bits, signed) {
-        (8, false) => Type::U8,
-        (8, true) => Type::S8,
-        (_, false) => Type::U16,
-        (_, true) => Type::S16,
-    };
-    new.srcs[0] = d.srcs[0];
-    new.aux = Aux::Byte((first / bits) as u8);
-    Some(new)
-}
-
-/// The same kind of arithmetic with another operation.
-fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
-    let mut new = with(inst, op, srcs);
-    (new.rnd, new.sat, new.ftz, new.exact) = (inst.rnd, inst.sat, inst.ftz, inst.exact);
-    new
 }
 
 /// Logic on predicates.
@@ -550,23 +486,29 @@ fn mods_ok(s: &Src) -> bool {
 fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     match inst.op {
+        Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 2 && inst.sty == Type::F32 => {
+            let (v, one, zero) = float::of_boolean(f, inst)?;
+            if one == zero {
+                return mov_imm(inst, u32::from(one));
+            }
+            let (dsts, loc) = (inst.dsts, inst.loc);
+            let mut new = as_predicate(f, uses, out, v, zero, None);
+            new.dsts = dsts;
+            new.loc = loc;
+            Some(new)
+        }
         Op::Set if inst.ty == Type::Pred && inst.srcs.len() == 2 => {
-            let zero = imm_src(inst, 1)? & 0x7fff_ffff == 0;
+            let zero = imm_src(inst, 1)? == 0;
             let test = match inst.cond.ordered() {
                 Cond::Ne => true,
                 Cond::Eq => false,
                 _ => return None,
             };
-            if !zero || !inst.srcs[0].is_plain_val() || !matches!(inst.sty, Type::U32 | Type::S32 | Type::F32)
-            {
-                return None;
-            }
-            if imm_src(inst, 1)? != 0 && inst.sty != Type::F32 {
+            if !zero || !inst.srcs[0].is_plain_val() || !is_int(inst.sty) {
                 return None;
             }
             let v = inst.srcs[0].as_val()?;
-            let float = inst.sty == Type::F32;
-            if !is_boolean(f, uses, v, float, 8) {
+            if !is_boolean(f, uses, v, 8) {
                 return None;
             }
             let (dsts, loc) = (inst.dsts, inst.loc);
@@ -580,7 +522,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             let x = inst.srcs[1].as_imm()?;
             let v = inst.srcs[0].as_val()?;
             let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.of(f, v) == 1;
-            if !tree || !is_boolean(f, uses, v, false, 8) {
+            if !tree || !is_boolean(f, uses, v, 8) {
                 return None;
             }
             let (dsts, loc) = (inst.dsts, inst.loc);
@@ -606,7 +548,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
                 Cond::Ge if inst.sty == Type::S32 => true,
                 _ => return None,
             };
-            if !is_boolean(f, uses, v, false, 8) {
+            if !is_boolean(f, uses, v, 8) {
                 return None;
             }
             let mut new = inst.clone();
@@ -650,22 +592,21 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     Some(last)
 }
 
-/// Whether a value is a mask (or, for `float`, 0.0 or 1.0) by construction: a comparison, or logic on such that has no
-/// other reader, up to a depth.
-fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId, float: bool, depth: u32) -> bool {
+/// Whether a value is a mask by construction: a comparison, or logic on such that has no other reader, up to a depth.
+fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId, depth: u32) -> bool {
     let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
     let operands = || {
         d.srcs.iter().all(|s| {
             let inner = s.as_val().filter(|_| s.is_plain_val());
             inner.is_some_and(|v| {
                 let mine = uses.of(f, v) == 1 || f.def_inst(v).is_some_and(|d| d.op == Op::Set);
-                mine && is_boolean(f, uses, v, float, depth - 1)
+                mine && is_boolean(f, uses, v, depth - 1)
             })
         })
     };
     match d.op {
-        Op::Set => (d.ty == Type::F32) == float && d.ty != Type::Pred,
-        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && !float && operands(),
+        Op::Set => is_int(d.ty),
+        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && operands(),
         _ => false,
     }
 }

@@ -130,12 +130,16 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
         }
         Op::Abs if nonnegative(of(0)) && plain(0) => Some(as_mov(inst, inst.srcs[0])),
         Op::Min | Op::Max => {
-            if inst.ty == Type::S32 && !(nonnegative(of(0)) && nonnegative(of(1))) {
-                return None;
-            }
-            let (lower, upper) = if of(0).max <= of(1).min {
+            let negative = |b: Bits| b.min > i32::MAX as u32;
+            // Which is never above the other; as signed numbers, too, if neither may have either sign.
+            let below = |a: Bits, b: Bits| {
+                let signed = inst.ty == Type::S32;
+                let same = !signed || nonnegative(a) && nonnegative(b);
+                same && a.max <= b.min || signed && negative(a) && nonnegative(b)
+            };
+            let (lower, upper) = if below(of(0), of(1)) {
                 (0, 1)
-            } else if of(1).max <= of(0).min {
+            } else if below(of(1), of(0)) {
                 (1, 0)
             } else {
                 return None;

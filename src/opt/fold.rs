@@ -4,12 +4,14 @@
 //! mul u32 %r1 0x3 0x4     ->  mov u32 %r1 0xc
 //! ```
 //!
-//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a result. Special
-//! functions are left to the machine: its tables are not known to the last bit.
+//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a result. Of a reciprocal
+//! and a reciprocal root the machine promises 1 ulp; what stands here is the nearest number. The other special functions
+//! are left to the machine: the host's are not the same everywhere.
 
 use super::Ctx;
 use super::edit::{as_mov, imm_src, is_scalar, rewrite_each};
 use crate::ir::*;
+use crate::num::mufu::{Func, mufu};
 use crate::num::{Round, conv, float, int};
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
@@ -111,10 +113,8 @@ fn eval_f32(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
         Op::Max => float::max32(a, b),
         Op::Neg => minus(a),
         Op::Abs => a & 0x7fff_ffff,
-        // Of a power of two it is exact, and no other value is promised.
-        Op::Rcp if a & 0x7f_ffff == 0 && (1..=252).contains(&(a >> 23 & 0xff)) => {
-            (1.0 / f32::from_bits(a)).to_bits()
-        }
+        Op::Rcp => mufu(Func::Rcp, a),
+        Op::Rsq => mufu(Func::Rsq, a),
         _ => return None,
     };
     let x = flush(x);

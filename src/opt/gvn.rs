@@ -101,29 +101,30 @@ type Leading = SecondaryMap<ValueId, PackedOption<ValueId>>;
 
 /// The first instruction of equal ones.
 #[derive(Clone, Copy)]
-struct Leader {
-    hash: u32,
-    inst: PackedOption<InstId>,
+pub(super) struct Leader {
+    pub hash: u32,
+    pub inst: PackedOption<InstId>,
     /// Its block's place in the layout.
-    block: u32,
+    pub block: u32,
 }
 
 /// Leaders by their hashes, with open addressing: no more than half of the places are ever taken.
-struct Leaders {
+pub(super) struct Leaders {
     places: Vec<Leader>,
     /// What leaves the number of a place of a hash: its highest bits.
     shift: u32,
 }
 
 impl Leaders {
-    fn new(most: usize) -> Leaders {
+    /// For so many instructions.
+    pub fn new(most: usize) -> Leaders {
         let empty = Leader { hash: 0, inst: None.into(), block: 0 };
         let log2 = (2 * most).max(2).next_power_of_two().trailing_zeros();
         Leaders { places: vec![empty; 1 << log2], shift: u64::BITS - log2 }
     }
 
     /// The hash of an instruction, and the place of the leader that is equal to it, or an empty one for it.
-    fn place(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
+    pub fn place(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
         let hash = hash(inst);
         let mask = self.places.len() - 1;
         let mut at = (hash >> self.shift) as usize;
@@ -137,7 +138,8 @@ impl Leaders {
     }
 }
 
-fn is_candidate(inst: &Inst, constants: bool) -> bool {
+/// Whether an instruction may be shared with an equal one; constants only on request.
+pub(super) fn is_candidate(inst: &Inst, constants: bool) -> bool {
     let kind = match inst.op {
         // Copies are copy propagation's business, and constants are operands until legalisation.
         // A known predicate goes where it is read: in a register that another shares, it would have to be copied from there.

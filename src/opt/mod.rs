@@ -16,6 +16,7 @@ pub mod algebra;
 pub mod bits;
 pub mod byte_stores;
 mod bytes;
+pub mod choose;
 pub mod complement;
 pub mod copy_prop;
 mod cycles;
@@ -27,6 +28,7 @@ pub mod flow;
 pub mod fold;
 pub mod fuse;
 pub mod gvn;
+pub mod hoist;
 pub mod if_convert;
 pub mod init_regs;
 pub mod inline;
@@ -134,6 +136,7 @@ pub static PASSES: &[Pass] = &[
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
     on_function("byte_stores", byte_stores::run).about(&[Op::St]),
+    on_function("choose", choose::run).about(&[Op::Sel]),
     on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
     on_function("copy_prop", copy_prop::run),
     on_function("dce", dce::run),
@@ -143,6 +146,7 @@ pub static PASSES: &[Pass] = &[
     on_function("fold", fold::run),
     on_function("fuse", fuse::run),
     on_function("gvn", gvn::run),
+    on_function("hoist", hoist::run),
     on_function("if_convert", if_convert::run),
     on_function("init_regs", init_regs::run).about(&[Op::Undef]),
     on_program("inline", inline::run),
@@ -178,13 +182,13 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop quotient long_division gvn saturate unroll fold complement algebra rotate address mem_forward if_convert
+            inline dead_params flow copy_prop quotient long_division gvn saturate unroll fold complement algebra rotate address mem_forward hoist if_convert
             bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
             dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn operand dce sink mem_combine),
+        (Stage::Legal, _) => passes!(gvn operand choose dce sink mem_combine),
     }
 }
 

@@ -61,6 +61,7 @@ mod regs;
 mod remat;
 mod results;
 mod spill;
+mod warps;
 mod whole_warp;
 mod windows;
 
@@ -86,8 +87,9 @@ pub struct Target {
     pub chip: Chip,
     /// General registers that may be used, without RZ: at least [`Target::MIN_GPRS`].
     pub gpr_limit: u32,
-    /// Warps that can be resident whatever the registers: fewer registers gain nothing beyond that.
-    pub most_warps: u32,
+    /// Threads of a block, if they are known, and its bytes of shared memory: what bounds resident warps beside the registers.
+    pub threads: Option<u32>,
+    pub shared: u32,
     /// Fewer registers are worth colouring again and again, however few there are.
     pub fewest: bool,
     /// Run the checker on the result (debug builds always do).
@@ -100,6 +102,17 @@ pub struct Target {
 impl Target {
     /// The instruction with most operands fits into that many general registers.
     pub const MIN_GPRS: u32 = Options::MIN_GPRS;
+
+    /// Warps that are resident with so many registers.
+    fn warps(&self, gprs: u32) -> u32 {
+        self.chip.occupancy(self.threads, gprs, self.shared)
+    }
+
+    /// The most registers below `gprs` with which more warps are resident, if there are so few.
+    fn occupancy_step(&self, gprs: u32) -> Option<u32> {
+        let step = self.chip.occupancy_step(self.threads, gprs, self.shared);
+        step.filter(|&s| s >= Target::MIN_GPRS)
+    }
 }
 
 /// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`] on.
@@ -303,11 +316,6 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
 
 /// Registers that the windows of one instruction take at most, beside the values.
 const WINDOWS: usize = 24;
-/// Values above an occupancy step up to which it is tried to do without them.
-const WORTH_TRYING: usize = 8;
-/// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
-const LARGEST_TRIED: usize = 4000;
-
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
@@ -367,7 +375,7 @@ fn allocate(
         Ok(allocation)
     };
     let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
-    let short = !plan.active && f.inst_count() <= LARGEST_TRIED;
+    let short = !plan.active && f.inst_count() <= warps::LARGEST_TRIED;
     if short && target.fewest {
         let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
@@ -383,29 +391,30 @@ fn allocate(
         let least = called.fold(named.max(most as u32), u32::max);
         allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
     } else if short
-        && target.chip.resident_warps(allocation.gprs) < target.most_warps
-        && let Some(step) = target.chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
+        && let Some(step) = target.occupancy_step(allocation.gprs)
         // With fewer registers the pressure is not less, where it was measured.
-        && (by_block.is_empty() || most <= step as usize + WORTH_TRYING)
+        && (by_block.is_empty() || most <= step as usize + warps::WORTH_TRYING)
     {
-        // Registers that windows leave open between them, or hold what is cheaply made again, may cost resident warps:
-        // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
         let k = step as usize;
         let Pressure { most, by_block, .. } = measure(f, &live, k);
-        let fewer = match most {
-            _ if most <= k => Ok(plan),
-            _ if most <= k + WORTH_TRYING => {
-                spill::spill(&subject, k, None, &by_block).map(|plan| Plan { frame_end: frame_base, ..plan })
+        // Without memory, if that is enough.
+        for slots in [None, Some(frame_base)] {
+            let plan = match most {
+                _ if most <= k && slots.is_none() => Ok(Plan { frame_end: frame_base, ..Plan::default() }),
+                _ if most > k && most <= k + warps::WORTH_TRYING => {
+                    spill::spill(&subject, k, slots, &by_block)
+                        .map(|plan| Plan { frame_end: frame_base.max(plan.frame_end), ..plan })
+                }
+                _ => continue,
+            };
+            let closer = plan.and_then(|plan| colour(&plan, Attempt::first(step)));
+            if let Ok(closer) = closer
+                && (slots.is_some() || closer.spills + closer.fills == 0)
+                && warps::is_worth(f, &cfg, target, &allocation, &closer)
+            {
+                allocation = closer;
+                break;
             }
-            _ => Err(RaError::Pressure { func: f.name.clone(), limit: step }),
-        };
-        let closer = fewer.and_then(|plan| colour(&plan, Attempt::first(step)));
-        let extra = f.inst_count() / 50;
-        if let Ok(closer) = closer
-            && closer.spills + closer.fills == 0
-            && closer.moves.len() <= allocation.moves.len() + extra
-        {
-            allocation = closer;
         }
     }
     prepare::join_split_edges(f, &split, |b| {
@@ -426,7 +435,8 @@ mod tests {
         Target {
             chip: Chip::Gk110,
             gpr_limit: limit,
-            most_warps: u32::MAX,
+            threads: None,
+            shared: 0,
             verify: true,
             through_memory: false,
             fewest: false,

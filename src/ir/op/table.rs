@@ -54,7 +54,7 @@ const ATOMIC: &[Space] = &[Space::Global, Space::Shared, Space::Buffer, Space::G
 ops! {
     // ---- moves and choices
     /// `d = a`
-    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).flags(FTZ | WIDE);
+    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).flags(WIDE);
     /// no value was written: any bits, differing from use to use
     Undef "undef" = Row::new(Types::ALL, &[]).flags(WIDE);
     /// `d = c ? a : b`, c a predicate
