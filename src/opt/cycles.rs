@@ -13,7 +13,7 @@ use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa;
 use crate::isa::latency::{self, DRAIN, ROW_INTERVAL, Row};
-use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
 
 /// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these chips for this; 8 KB is
 /// on the safe side. What is longer goes on from the next cache, which a developer of NVIDIA's forum saw cost a loop on
@@ -54,7 +54,8 @@ impl Cost {
 /// Walks through code as a warp that runs alone and issues whatever is ready.
 #[derive(Default)]
 pub struct Walk {
-    ready: SecondaryMap<ValueId, u32>,
+    /// When values are there; at once where nothing is said.
+    ready: FxHashMap<ValueId, u32>,
     /// When a space was written last.
     written: [u32; Space::ALL.len()],
     /// What follows a branch does not begin before it.
@@ -65,22 +66,27 @@ pub struct Walk {
 impl Walk {
     /// When a value is there.
     pub fn ready(&self, v: ValueId) -> u32 {
-        self.ready[v].max(self.from)
+        self.at(v).max(self.from)
+    }
+
+    fn at(&self, v: ValueId) -> u32 {
+        self.ready.get(&v).copied().unwrap_or(0)
     }
 
     /// Says when a value is there.
     pub fn set_ready(&mut self, v: ValueId, at: u32) {
-        self.ready[v] = at;
+        self.ready.insert(v, at);
     }
 
     /// Executes an instruction.
     pub fn execute(&mut self, inst: &Inst) {
         let (op, count) = machine(inst);
+        let mut start = self.from;
+        inst.for_uses(|v| start = start.max(self.at(v)));
         if count == 0 {
+            inst.for_defs(|v| self.set_ready(v, start));
             return;
         }
-        let mut start = self.from;
-        inst.for_uses(|v| start = start.max(self.ready[v]));
         if let Some(m) = &inst.mem {
             let meets = Space::ALL.iter().filter(|&&s| spaces_meet(s, m.space));
             start = meets.fold(start, |at, &s| at.max(self.written[s as usize]));
@@ -93,7 +99,7 @@ impl Walk {
         let mut gives = false;
         inst.for_defs(|_| gives = true);
         let end = start + if gives { latency::typical(op) } else { 1 } + (count - 1) * ROW_INTERVAL / 2;
-        inst.for_defs(|v| self.ready[v] = end);
+        inst.for_defs(|v| self.set_ready(v, end));
         self.cost.instructions += count;
         self.cost.rows[latency::row(op) as usize] += count;
         self.cost.waits = self.cost.waits.max(end);

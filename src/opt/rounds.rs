@@ -95,7 +95,8 @@ fn cost(f: &Function, l: &Counted, form: Form) -> Cost {
     let header = l.blocks[0];
     let mut walk = Walk::default();
     for round in 0..rounds {
-        let whole = form == Form::Loop || form != Form::Copies && round == 0;
+        // The first copy of a loop that stays is a round as it was.
+        let whole = form != Form::Copies && round == 0;
         for &b in &l.blocks {
             let block = &f.blocks[b];
             for &i in &block.body {
@@ -113,7 +114,6 @@ fn cost(f: &Function, l: &Counted, form: Form) -> Cost {
                 }
                 // Divergent or not, both sides are executed by some warps.
                 Term::Branch { cond, .. } => walk.branch(Some(*cond), 2),
-                Term::Jump(e) if matches!(f.blocks[b].merge, Merge::None) && e.to != header => {}
                 _ => {}
             }
             for e in block.term.edges().filter(|e| e.to != header && l.blocks.contains(&e.to)) {

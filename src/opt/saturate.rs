@@ -126,8 +126,7 @@ impl Finder {
     }
 
     fn signed(&mut self, f: &mut Function, out: &mut Vec<InstId>, inst: &Inst) -> Option<Inst> {
-        let bounds: &[bool] = &[true, false];
-        let (sum, wanted) = match bound(f, inst) {
+        let (sum, wanted): (Sum, &[bool]) = match bound(f, inst) {
             // One is enough for a constant of its sign.
             Some(x) => {
                 let sum = self.sum(f, &x)?;
@@ -136,9 +135,9 @@ impl Finder {
                 if b == 0 || up != x.upper {
                     return None;
                 }
-                (sum, std::slice::from_ref(if up { &bounds[0] } else { &bounds[1] }))
+                (sum, if up { &[true] } else { &[false] })
             }
-            None => (self.both(f, inst)?, bounds),
+            None => (self.both(f, inst)?, &[true, false]),
         };
         let last = |op: Op, ty: Type, x: Src, y: Src| {
             let mut new = Inst::new(op, ty).src(x).src(y);

@@ -146,7 +146,7 @@ fn counted(
     }
     let (latch, leaves) = latch.zip(leaves).ok_or("it is not left by a branch, or never goes round")?;
     let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
-    if size > LARGEST {
+    if size.max(blocks.len()) > LARGEST {
         return Err("its body has more than 256 instructions");
     }
     if !outermost(leaves) {
