@@ -256,12 +256,6 @@ impl Function {
         self.layout[0]
     }
 
-    /// Makes room for so many instructions with a value each.
-    pub fn make_room(&mut self, insts: usize) {
-        self.insts.reserve(insts);
-        self.values.reserve(insts);
-    }
-
     pub fn new_value(&mut self, class: Class) -> ValueId {
         self.values.push(ValueData { class, def: Def::None })
     }
