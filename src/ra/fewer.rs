@@ -71,7 +71,8 @@ pub fn search(mut best: Allocation, instructions: usize, least: u32, paint: &mut
     if best.gprs >= MANY {
         // What gains by it has little but constants.
         let quarter = (least / 4).max(Target::MIN_GPRS);
-        let closer = (quarter < best.gprs).then(|| paint(Some(quarter as usize), quarter, End::Low, best.gprs));
+        let closer =
+            (quarter < best.gprs).then(|| paint(Some(quarter as usize), quarter, End::Low, best.gprs));
         best = closer.flatten().unwrap_or(best);
     }
     best
