@@ -182,6 +182,14 @@ impl Chip {
         }
     }
 
+    /// Schedulers of a multiprocessor, each with its share of the resident warps. Source: CUDA C programming guide.
+    pub fn schedulers(self) -> u32 {
+        match self {
+            Chip::Gf100 => 2,
+            Chip::Gk104 | Chip::Gk110 => 4,
+        }
+    }
+
     /// Warps of kernels with so many registers a thread that a multiprocessor holds at once, where its other limits
     /// (blocks, shared memory) allow it.
     pub fn resident_warps(self, gprs: u32) -> u32 {
@@ -219,10 +227,10 @@ impl Chip {
         most / block * block
     }
 
-    /// The most registers below `gprs` with which more warps are resident, if there are any.
-    pub fn occupancy_step(self, gprs: u32) -> Option<u32> {
-        let warps = self.resident_warps(gprs);
-        (1..gprs).rev().take(32).find(|&n| self.resident_warps(n) > warps)
+    /// The most registers below `gprs` with which more warps of such blocks are resident, if there are any.
+    pub fn occupancy_step(self, threads: Option<u32>, gprs: u32, shared: u32) -> Option<u32> {
+        let warps = self.occupancy(threads, gprs, shared);
+        (1..gprs).rev().take(32).find(|&n| self.occupancy(threads, n, shared) > warps)
     }
 
     /// Whether every eighth word of the code is a scheduling word.
@@ -362,15 +370,17 @@ mod tests {
 
     #[test]
     fn a_step_of_occupancy_is_the_next_place_where_warps_are_gained() {
-        assert_eq!(Chip::Gk110.occupancy_step(33), Some(32));
-        assert_eq!(Chip::Gk110.occupancy_step(32), None);
+        assert_eq!(Chip::Gk110.occupancy_step(None, 33, 0), Some(32));
+        assert_eq!(Chip::Gk110.occupancy_step(None, 32, 0), None);
         // 73 to 80 registers: 24 warps; 65 to 72: 28.
-        assert_eq!(Chip::Gk110.occupancy_step(80), Some(72));
+        assert_eq!(Chip::Gk110.occupancy_step(None, 80, 0), Some(72));
         // 121 to 168 registers: between 16 and 12 warps there is one step, at 128.
-        assert_eq!(Chip::Gk110.occupancy_step(160), Some(128));
-        assert_eq!(Chip::Gk110.occupancy_step(168), None, "farther than anybody goes");
-        assert_eq!(Chip::Gf100.occupancy_step(24), Some(22));
-        assert_eq!(Chip::Gf100.occupancy_step(22), Some(20));
+        assert_eq!(Chip::Gk110.occupancy_step(None, 160, 0), Some(128));
+        assert_eq!(Chip::Gk110.occupancy_step(None, 168, 0), None, "farther than anybody goes");
+        assert_eq!(Chip::Gf100.occupancy_step(None, 24, 0), Some(22));
+        assert_eq!(Chip::Gf100.occupancy_step(None, 22, 0), Some(20));
+        assert_eq!(Chip::Gf100.occupancy_step(Some(256), 24, 4096), Some(20), "whole blocks");
+        assert_eq!(Chip::Gf100.occupancy_step(Some(64), 32, 0), None, "eight blocks are resident at most");
     }
 
     #[test]

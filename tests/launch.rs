@@ -268,9 +268,26 @@ fn listings_beyond_the_chips_limits_are_refused() {
         ".stack 524289",
         ".param_bytes 4294967295",
         ".constant 3 16\n.constant 3 16",
+        // All of a listing is for one chip: 200 registers are too many for the other.
+        ".registers 200\n.chip gf100",
     ] {
         let text = format!(".chip gk110\n.kernel k\n{line}\n EXIT;\n");
         assert!(listing::assemble(&text, Chip::Gk110, "k").is_err(), "{line}");
+    }
+}
+
+#[test]
+fn results_in_registers_that_the_chip_does_not_have_are_refused() {
+    let text = "program\nstage frag\noutput COLOR[0] xyzw\n\nkernel main() -> r in 200 {\nb0:\n mov f32 %r0 0x3f800000\n ret {%r0}\n}\n";
+    for chip in Chip::ALL {
+        let program = nvir::ir::parse::program(text).expect("valid text");
+        let compiled = Compiler::new(chip).compile_program(program).map(drop).map_err(|e| e.to_string());
+        let want = if chip == Chip::Gk110 {
+            Ok(())
+        } else {
+            Err(format!("a result in register 200: {chip} has 63"))
+        };
+        assert_eq!(compiled, want, "{chip}");
     }
 }
 

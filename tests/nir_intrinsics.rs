@@ -289,3 +289,26 @@ fn what_is_not_known_may_stand_where_nothing_reaches_it() {
     let span = d.primary.as_ref().expect("a place").0;
     assert_eq!(text("call other")[span.start as usize..span.end as usize], *"store_globl");
 }
+
+#[test]
+fn components_chosen_from_a_source_of_an_intrinsic_are_not_ignored() {
+    let compile = |value: &str| {
+        let text = format!(
+            "shader: MESA_SHADER_COMPUTE\nworkgroup_size: 1, 1, 1\ndecl_function main () (entrypoint)\n\nimpl main {{\n\
+             block b0:\n    32x2 %0 = load_const (0x00000001, 0x00000002)\n    32 %1 = load_const (0x00000000)\n    \
+             @store_ssbo ({value}, %1, %1) (wrmask=x, access=none, align_mul=4, align_offset=0)\n}}\n"
+        );
+        let image = Compiler::new(Chip::Gk110).compile(&Source::nir(&text));
+        image.map(|i| i.code).map_err(|e| e.diagnostics().list[0].message.clone())
+    };
+    let plain = compile("%0");
+    assert!(plain.is_ok(), "{plain:?}");
+    // The order that there is, and names of variables: what the value has no components for is one.
+    for same in ["%0.x", "%0.xy", "%0.width", "%0.z"] {
+        assert_eq!(compile(same), plain, "{same}");
+    }
+    for other in ["%0.y", "%0.yx"] {
+        let why = "only operands of arithmetic choose components: this needs a `mov` of them";
+        assert_eq!(compile(other), Err(why.into()), "{other}");
+    }
+}

@@ -40,7 +40,7 @@ pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
     if !f.layout.iter().any(|&b| is_branch(b)) {
         return uniform;
     }
-    let mut d = Divergence::new(f);
+    let mut d = Divergence::new(f, &f.param_facts);
     if d.solve() {
         for &b in &f.layout {
             if is_branch(b) && !d.branches.contains(b) {
@@ -49,6 +49,97 @@ pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
         }
     }
     uniform
+}
+
+/// Which arguments of calls may differ between the lanes that make them: one list a call. `params` is what is known of the
+/// function's own parameters.
+pub fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]) -> Vec<Vec<bool>> {
+    let mut d = Divergence::new(f, params);
+    let known = d.solve();
+    let of_call = |&(b, i): &(BlockId, InstId)| {
+        let args = f.insts[i].call().map_or(&[][..], |c| &c.args);
+        args.iter().map(|&a| !known || d.differs(a, b)).collect()
+    };
+    calls.iter().map(of_call).collect()
+}
+
+/// Blocks that may run while other lanes of the warp, of those that the function was called with, wait elsewhere or have
+/// returned. Lanes that have ended are missing nowhere.
+pub fn apart(f: &Function) -> EntitySet<BlockId> {
+    /// An `if`, or the outermost loop: positions of its header and end.
+    struct Open {
+        start: usize,
+        end: usize,
+        parts: bool,
+        /// The least and the largest position that an edge in it leads to.
+        reach: [usize; 2],
+        returns: bool,
+    }
+    let uniform = uniform_branches(f);
+    let count = f.layout.len();
+    let mut position: SecondaryMap<BlockId, usize> = SecondaryMap::new();
+    f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n);
+    // By how many more reasons a block is apart than the one before it.
+    let mut more = vec![0i32; count + 1];
+    let mut add = |start: usize, end: usize| {
+        if start < end {
+            more[start] += 1;
+            more[end] -= 1;
+        }
+    };
+    let mut ifs: Vec<Open> = Vec::new();
+    let mut outer: Option<Open> = None;
+    for (n, &b) in f.layout.iter().enumerate() {
+        while let Some(c) = ifs.pop_if(|c| c.end <= n) {
+            if c.parts {
+                add(c.start + 1, if c.returns { count } else { c.end });
+                // Who leaves a round early is missing in the rest of the loop, the next rounds among it.
+                let leaves = c.returns || c.reach[0] <= c.start || c.reach[1] > c.end;
+                outer.iter_mut().for_each(|l| l.parts |= leaves);
+            }
+            if let Some(around) = ifs.last_mut() {
+                around.reach = [around.reach[0].min(c.reach[0]), around.reach[1].max(c.reach[1])];
+                around.returns |= c.returns;
+            }
+        }
+        if let Some(l) = outer.take_if(|l| l.end <= n)
+            && l.parts
+        {
+            add(l.start, if l.returns { count } else { l.end });
+        }
+        let block = &f.blocks[b];
+        let parts = matches!(block.term, Term::Branch { .. }) && !uniform.contains(b);
+        match block.merge {
+            Merge::Loop { exit, .. } if outer.is_none() => {
+                outer =
+                    Some(Open { start: n, end: position[exit], parts: false, reach: [n, n], returns: false });
+            }
+            Merge::If { join } => {
+                ifs.push(Open { start: n, end: position[join], parts, reach: [n + 1, n], returns: false });
+            }
+            _ => {}
+        }
+        if parts && !matches!(block.merge, Merge::If { .. }) {
+            outer.iter_mut().for_each(|l| l.parts = true);
+        }
+        let returns = matches!(block.term, Term::Ret(_));
+        outer.iter_mut().for_each(|l| l.returns |= returns);
+        if let Some(c) = ifs.last_mut() {
+            c.returns |= returns;
+            for to in block.term.successors().map(|s| position[s]) {
+                c.reach = [c.reach[0].min(to), c.reach[1].max(to)];
+            }
+        }
+    }
+    let mut reasons = 0;
+    let mut apart = EntitySet::new();
+    for (&b, more) in f.layout.iter().zip(more) {
+        reasons += more;
+        if reasons > 0 {
+            apart.insert(b);
+        }
+    }
+    apart
 }
 
 /// Rounds after which everything is given up as divergent: deeper chains of loops than occur.
@@ -88,7 +179,7 @@ struct Divergence<'f> {
 }
 
 impl<'f> Divergence<'f> {
-    fn new(f: &'f Function) -> Divergence<'f> {
+    fn new(f: &'f Function, params: &[ParamFact]) -> Divergence<'f> {
         let mut d = Divergence {
             f,
             values: EntitySet::with_capacity(f.values.len()),
@@ -144,8 +235,10 @@ impl<'f> Divergence<'f> {
                 f.insts[i].for_defs(|v| home[v] = innermost);
             }
         }
-        for &p in &f.params {
-            d.values.insert(p);
+        for (k, &p) in f.params.iter().enumerate() {
+            if !params.get(k).is_some_and(|fact| fact.uniform) {
+                d.values.insert(p);
+            }
         }
         d
     }
@@ -301,7 +394,9 @@ fn by_nature(inst: &Inst) -> bool {
         Op::Vote => false,
         // Pixels of a warp lie in different places and triangles, vertices belong to different primitives.
         Op::Interp | Op::Vertex | Op::Emit => true,
-        Op::Undef | Op::Call => true,
+        Op::Undef => true,
+        // It computes the same of the same arguments, in any lane.
+        Op::Call => inst.call().is_none_or(|c| c.effects != Effects::None),
         op => op.is(op::READS | op::CROSS),
     }
 }

@@ -78,8 +78,18 @@ impl Bits {
         !self.zero
     }
 
+    /// As a fact about a parameter.
+    pub const fn fact(&self, uniform: bool) -> ParamFact {
+        ParamFact { align: self.align(), min: self.min, max: self.max, uniform }
+    }
+
+    const fn of_param(p: &ParamFact) -> Bits {
+        let aligned = Bits::aligned(p.align);
+        Bits { min: p.min, max: p.max, ..aligned }.tighten()
+    }
+
     /// True of both.
-    fn meet(self, o: Bits) -> Bits {
+    pub(super) fn meet(self, o: Bits) -> Bits {
         Bits {
             zero: self.zero & o.zero,
             one: self.one & o.one,
@@ -211,6 +221,8 @@ pub struct Launch {
 pub struct KnownBits {
     map: SecondaryMap<ValueId, Option<Bits>>,
     launch: Launch,
+    /// What is known of parameters.
+    params: Vec<(ValueId, Bits)>,
     /// Everything has been learnt.
     whole: bool,
     work: Vec<ValueId>,
@@ -219,9 +231,16 @@ pub struct KnownBits {
 impl KnownBits {
     /// Nothing is learnt yet.
     pub fn new(f: &Function, launch: &Launch) -> KnownBits {
+        KnownBits::with_params(f, launch, &f.param_facts)
+    }
+
+    /// The same with other facts about the function's parameters than it has itself.
+    pub fn with_params(f: &Function, launch: &Launch, facts: &[ParamFact]) -> KnownBits {
         let mut map = SecondaryMap::with_capacity(f.values.len());
         map.resize(f.values.len());
-        KnownBits { map, launch: *launch, whole: false, work: Vec::new() }
+        let params: Vec<_> = f.params.iter().zip(facts).map(|(&p, fact)| (p, Bits::of_param(fact))).collect();
+        params.iter().for_each(|&(p, bits)| map[p] = Some(bits));
+        KnownBits { map, launch: *launch, params, whole: false, work: Vec::new() }
     }
 
     /// Finds the facts about a value, for [`KnownBits::of`] to tell.
@@ -263,6 +282,7 @@ impl KnownBits {
         for &p in &f.params {
             self.map[p] = Some(Bits::ANY);
         }
+        self.params.iter().for_each(|&(p, bits)| self.map[p] = Some(bits));
         for round in 0.. {
             let mut changed = false;
             let mut looped = false;

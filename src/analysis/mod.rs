@@ -3,6 +3,7 @@
 pub mod alias;
 pub mod cfg;
 pub mod divergence;
+pub mod functions;
 pub mod known_bits;
 pub mod liveness;
 pub mod must_init;

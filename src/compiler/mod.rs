@@ -33,6 +33,7 @@ mod error;
 mod pipeline;
 mod remarks;
 mod resources;
+mod separate;
 mod stage;
 
 #[doc(hidden)]
@@ -43,12 +44,14 @@ pub use cache::CacheKey;
 pub use cancel::Cancel;
 pub use error::CompileError;
 
+use crate::analysis::functions;
 use crate::caught::catching;
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::driver::Abi;
 use crate::front::{self, Request};
 use crate::image::Shader;
+use crate::image::separate::Unit;
 use crate::ir::{self, Phase, Program};
 use crate::opt::step::Step;
 use crate::remark::Remark;
@@ -295,6 +298,23 @@ impl Compiler {
         })
     }
 
+    /// Compiles a text to be linked with others: its kernel, if it has one, and its functions, which others may call
+    /// ([`crate::image::separate`]). Of them nothing is assumed that depends on who calls.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`]'s; and what cannot be linked, such as graphics stages.
+    pub fn compile_separate(&self, source: &Source<'_>, report: &mut Report) -> Result<Unit, CompileError> {
+        self.front_door(Some(source), Cancel::NEVER, report, |compile| {
+            compile.separate = true;
+            let mut program = self.read(source)?;
+            // What subroutines of the other languages pass to each other lies in memory of the whole program.
+            if source.language == Language::Ir {
+                separate::show(&mut program);
+            }
+            Ok(compile.unit(&mut program)?)
+        })
+    }
+
     /// Compiles a program whose IR is in its first phase, and valid.
     pub fn compile_program(&self, mut program: Program) -> Result<Shader, CompileError> {
         self.front_door(None, Cancel::NEVER, &mut Report::new(), |compile| {
@@ -328,8 +348,9 @@ impl Compiler {
             Language::Tgsi => front::tgsi::program(&request)?,
             Language::Nir => front::nir::program(&request)?,
             Language::Ir => {
-                let program = ir::parse::program(source.text)?;
+                let mut program = ir::parse::program(source.text)?;
                 verify::program(&program, Phase::Front).map_err(|v| v.diagnostic())?;
+                functions::forget(&mut program);
                 program
             }
         };

@@ -16,27 +16,30 @@ use crate::diag::{Diagnostic, Loc};
 use crate::driver::CONST_BANK_BYTES;
 use crate::driver::sanitizer::Sanitizer;
 use crate::image::{Shader, crs, layout};
-use crate::ir::{Op, Phase, Program, compact};
+use crate::ir::{FuncId, Op, Phase, Program, compact};
+use crate::isa::code::Code;
 use crate::opt::{Session, Stage};
 use crate::options::{OptLevel, Sanitize};
 use crate::sched::{check, order, texbar};
 use crate::{emit, lower, ra, verify};
 use std::time::Instant;
 
-type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+pub(super) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// One compile.
 pub(super) struct Compile<'a> {
     pub compiler: &'a Compiler,
     pub cancel: &'a Cancel,
     pub session: Session,
+    /// Functions of others will be linked to it.
+    pub separate: bool,
     /// What the launch of the program must know if it checks itself.
     sanitizer: Option<Box<Sanitizer>>,
 }
 
 impl<'a> Compile<'a> {
     pub fn new(compiler: &'a Compiler, cancel: &'a Cancel) -> Compile<'a> {
-        Compile { compiler, cancel, session: Session::new(), sanitizer: None }
+        Compile { compiler, cancel, session: Session::new(), separate: false, sanitizer: None }
     }
 
     /// What the options ask to print.
@@ -54,6 +57,9 @@ impl<'a> Compile<'a> {
         let abi = self.compiler.abi_of(program.stage());
         program.block_size = program.block_size.or(options.block_size);
         check_limits(program, chip, options.sanitize)?;
+        if !self.separate {
+            super::separate::check_whole(program)?;
+        }
         self.verify(program, Phase::Front, "the front-end")?;
         self.session.steps.note("front-end", Phase::Front, program, &[]);
         // Before any pass, so that none has to know what may be done with the lanes that were asked for.
@@ -88,64 +94,16 @@ impl<'a> Compile<'a> {
 
     /// Registers, machine code, words.
     pub fn generate(&mut self, program: &mut Program, mut uses: crate::image::Resources) -> Result<Shader> {
-        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        let chip = self.compiler.chip;
         uses.constants = resources::constants(program);
-        let threads = program.launched_block().map(|size| size.iter().product()).or(options.threads);
-        // No block has to fit where there are none.
-        let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
-        let limit = most.min(options.max_gprs.unwrap_or(u32::MAX));
-        let moved = self.sanitizer.as_ref().is_some_and(|s| s.moved);
-        let shared = if moved { 0 } else { program.shared_bytes };
-        let target = ra::Target {
-            chip,
-            gpr_limit: limit,
-            fewest: program.stage().is_graphics(),
-            most_warps: chip.resident_warps_of_blocks(threads, shared),
-            verify: options.debug.verify_each,
-            through_memory: options.debug.through_memory,
-        };
-        let alloc =
-            self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;
-        chip.check_local(alloc.local_bytes).map_err(unsupported)?;
-        if options.debug.remarks {
-            self.session.remarks.extend(remarks::spills(program, &alloc, limit));
-        }
-
-        let uniform = if options.opt_level > OptLevel::O0 {
-            self.timed("divergence", || divergence::of_program(program))?
-        } else {
-            UniformBranches::new()
-        };
-        let mut code = self
-            .timed("emit", || emit::emit_program(chip, program, &alloc, &uniform))?
-            .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
-        code.note_touches();
+        let limit = self.limit(program);
+        let alloc = self.registers(program, limit)?;
+        let uniform = self.uniform(program)?;
         // A thread has one register at least, and those of its results.
         let results = program.interface.as_deref().map_or(0, |i| stage::result_registers(chip, i));
-        let mut gprs = alloc.gprs.max(results).max(1);
-        if options.opt_level > OptLevel::O1 {
-            // Kepler's warps issue two instructions at once where registers let them; graphics stages are launched in
-            // numbers that registers decide about.
-            let most = if program.stage().is_graphics() || !chip.has_sched_words() {
-                gprs
-            } else {
-                chip.gprs_of_warps(gprs)
-            };
-            let ends = program.funcs[program.entry].result_regs.iter().map(|&r| u32::from(r) + 1);
-            let results = ends.max().unwrap_or(0).max(results);
-            let registers = order::Registers { used: gprs, limit: most.min(limit).max(gprs), results };
-            gprs = self.timed("schedule", || order::run(chip, &mut code, registers))?;
-        }
-        if chip.has_sched_words() {
-            self.timed("texture barriers", || texbar::insert(&mut code))?;
-        }
-        let section = self
-            .timed("layout", || layout::section(chip, &code))?
-            .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
-        if options.debug.verify_each || cfg!(debug_assertions) {
-            check::verify(chip, &section.words)
-                .map_err(|v| Box::new(Diagnostic::defect(format_args!("after scheduling: {v}"))))?;
-        }
+        let gprs = alloc.gprs.max(results).max(1);
+        let (code, section, gprs) =
+            self.machine(program, program.entry, &alloc, &uniform, [gprs, limit, results])?;
         let interface = program.interface.as_deref();
         let stage =
             interface.map(|i| Box::new(stage::graphics(chip, program, i, alloc.local_bytes, section.fixups)));
@@ -173,6 +131,92 @@ impl<'a> Compile<'a> {
             lines: section.lines,
             made: section.made,
         })
+    }
+
+    /// General registers that threads may have.
+    pub(super) fn limit(&self, program: &Program) -> u32 {
+        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        let threads = self.threads(program);
+        // No block has to fit where there are none.
+        let most = if program.stage().is_graphics() { chip.gprs() } else { chip.register_limit(threads) };
+        most.min(options.max_gprs.unwrap_or(u32::MAX))
+    }
+
+    fn threads(&self, program: &Program) -> Option<u32> {
+        program.launched_block().map(|size| size.iter().product()).or(self.compiler.options.threads)
+    }
+
+    /// Where everything is, with so many registers at most.
+    pub(super) fn registers(&mut self, program: &mut Program, limit: u32) -> Result<ra::ProgramAllocation> {
+        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        let moved = self.sanitizer.as_ref().is_some_and(|s| s.moved);
+        let shared = if moved { 0 } else { program.shared_bytes };
+        let target = ra::Target {
+            chip,
+            gpr_limit: limit,
+            fewest: program.stage().is_graphics(),
+            threads: self.threads(program),
+            shared,
+            verify: options.debug.verify_each,
+            through_memory: options.debug.through_memory,
+        };
+        let alloc =
+            self.timed("registers", || ra::allocate_program(program, &target))?.map_err(unsupported)?;
+        chip.check_local(alloc.local_bytes).map_err(unsupported)?;
+        if options.debug.remarks {
+            self.session.remarks.extend(remarks::spills(program, &alloc, limit));
+        }
+        Ok(alloc)
+    }
+
+    /// Branches that no lanes part at, as far as the level looks for them.
+    pub(super) fn uniform(&mut self, program: &Program) -> Result<UniformBranches> {
+        if self.compiler.options.opt_level == OptLevel::O0 {
+            return Ok(UniformBranches::new());
+        }
+        self.timed("divergence", || divergence::of_program(program))
+    }
+
+    /// Machine code of a function and of those that it calls and nobody else may call, in its order, with its words, and how
+    /// many registers it uses: `registers` are those used, those that may be, and those that results are in.
+    pub(super) fn machine(
+        &mut self,
+        program: &Program,
+        root: FuncId,
+        alloc: &ra::ProgramAllocation,
+        uniform: &UniformBranches,
+        registers: [u32; 3],
+    ) -> Result<(Code, layout::Section, u32)> {
+        let (chip, options) = (self.compiler.chip, &self.compiler.options);
+        let [mut gprs, limit, results] = registers;
+        let mut code = self
+            .timed("emit", || emit::emit_function(chip, program, root, alloc, uniform))?
+            .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        code.note_touches();
+        if options.opt_level > OptLevel::O1 {
+            // Kepler's warps issue two instructions at once where registers let them; graphics stages are launched in
+            // numbers that registers decide about.
+            let most = if program.stage().is_graphics() || !chip.has_sched_words() {
+                gprs
+            } else {
+                chip.gprs_of_warps(gprs)
+            };
+            let ends = program.funcs[root].result_regs.iter().map(|&r| u32::from(r) + 1);
+            let results = ends.max().unwrap_or(0).max(results);
+            let registers = order::Registers { used: gprs, limit: most.min(limit).max(gprs), results };
+            gprs = self.timed("schedule", || order::run(chip, &mut code, registers))?;
+        }
+        if chip.has_sched_words() {
+            self.timed("texture barriers", || texbar::insert(&mut code))?;
+        }
+        let section = self
+            .timed("layout", || layout::section(chip, &code))?
+            .map_err(|e| located(Diagnostic::defect(&e), e.loc))?;
+        if options.debug.verify_each || cfg!(debug_assertions) {
+            check::verify(chip, &section.words)
+                .map_err(|v| Box::new(Diagnostic::defect(format_args!("after scheduling: {v}"))))?;
+        }
+        Ok((code, section, gprs))
     }
 
     fn verify(&self, program: &Program, phase: Phase, stage: &str) -> Result<()> {
@@ -207,7 +251,7 @@ impl<'a> Compile<'a> {
 }
 
 /// What neither input nor compiler is to blame for, without a place.
-fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
+pub(super) fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
     Box::new(Diagnostic::unsupported(e.to_string()))
 }
 
@@ -220,6 +264,11 @@ fn check_limits(program: &Program, chip: Chip, sanitize: Sanitize) -> Result<()>
     chip.check_shared(program.shared_bytes.saturating_sub(zones).into()).map_err(unsupported)?;
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     chip.check_local(own.max(program.private_bytes)).map_err(unsupported)?;
+    let results = &program.funcs[program.entry].result_regs;
+    if let Some(r) = results.iter().find(|&&r| u32::from(r) >= chip.gprs()) {
+        let what = format!("a result in register {r}: {chip} has {}", chip.gprs());
+        return Err(Box::new(Diagnostic::unsupported(what)));
+    }
     if program.input_bytes > CONST_BANK_BYTES {
         let bytes = program.input_bytes;
         let what = format!("{bytes} bytes of kernel input: a constant bank has {CONST_BANK_BYTES}");

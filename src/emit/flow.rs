@@ -23,12 +23,12 @@
 //!   (`PCNT`, in every iteration) likewise. When it does, every way there is a `BRK` or `CONT`; when it does not, a
 //!   plain branch, and there is nothing to pop.
 //!
-//! The back edge goes behind the `PBK`.
+//! The back edge goes behind the `PBK`. Loops around locks have none ([`retries`]).
 //!
 //! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
 //! executed under the branch's condition.
 
-use crate::ir::{BlockId, Function, Merge, Term};
+use crate::ir::{self, BlockId, Function, Merge, OpSet, Term};
 use crate::isa::code::{Code, Label, Line, MBlock, Made};
 use crate::isa::effects::{Resource, writes};
 use crate::isa::latency::unit;
@@ -36,6 +36,8 @@ use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand, Pred};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cell::Cell;
+
+mod retries;
 
 /// What is asked of the code generator about a function.
 pub trait Body {
@@ -88,6 +90,8 @@ struct Construct {
     stacked: bool,
     /// `Loop`: pushes its continue block.
     stacked_cont: bool,
+    /// `Loop`: lanes that leave wait as those of an `if` do.
+    retries: bool,
 }
 
 impl Construct {
@@ -138,6 +142,7 @@ pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code:
     flow.decide_flat();
     flow.decide_loops();
     flow.decide_ifs();
+    flow.share_joins();
     flow.write(start, code);
 }
 
@@ -185,6 +190,7 @@ impl<B: Body> Flow<'_, B> {
                 apart,
                 stacked: false,
                 stacked_cont: false,
+                retries: false,
             };
             if let Merge::If { join } = kind {
                 self.joins[join] = n;
@@ -272,7 +278,7 @@ impl<B: Body> Flow<'_, B> {
             && let Merge::Loop { exit, cont } = c.kind
         {
             if to == exit && c.stacked {
-                return Way::Break;
+                return if c.retries { Way::Sync } else { Way::Break };
             }
             if to == cont && c.stacked_cont {
                 return Way::Continue;
@@ -441,6 +447,9 @@ impl<B: Body> Flow<'_, B> {
         for c in &mut self.constructs {
             c.stacked &= self.placed.contains(c.end());
         }
+        if self.f.ops.meets(OpSet::of(&[ir::Op::LdLock])) {
+            self.find_retries();
+        }
     }
 
     fn decide_ifs(&mut self) {
@@ -481,7 +490,10 @@ impl<B: Body> Flow<'_, B> {
                 code.bind(l);
             }
             let head = self.construct(self.heads[b]);
-            if let Some(&Construct { kind: Merge::Loop { exit, cont }, stacked, stacked_cont, .. }) = head {
+            if let Some(&Construct {
+                kind: Merge::Loop { exit, cont }, stacked, stacked_cont, retries, ..
+            }) = head
+            {
                 let push = |inst: MInst| MBlock {
                     tail: vec![line(inst)],
                     falls: true,
@@ -489,7 +501,8 @@ impl<B: Body> Flow<'_, B> {
                     ..MBlock::default()
                 };
                 if stacked {
-                    code.blocks.push(push(MInst::new(Op::Pbk).arg(target(&labels, exit))));
+                    let op = if retries { Op::Ssy } else { Op::Pbk };
+                    code.blocks.push(push(MInst::new(op).arg(target(&labels, exit))));
                 }
                 if let Some(l) = again[b] {
                     code.bind(l);
@@ -541,11 +554,12 @@ impl<B: Body> Flow<'_, B> {
                 None => rest,
                 Some((cond, way)) => {
                     // The predicated instruction is the one that does not fall through.
-                    let (guard, way, rest) = if falls_to(way) || (!special(way) && special(rest)) {
-                        (!cond, rest, way)
-                    } else {
-                        (cond, way, rest)
+                    let swap = match (self.retries(way), self.retries(rest)) {
+                        (false, false) => !special(way) && special(rest),
+                        (_, rest) => rest,
                     };
+                    let (guard, way, rest) =
+                        if falls_to(way) || swap { (!cond, rest, way) } else { (cond, way, rest) };
                     out.tail.push(line(jump(way, guard)));
                     rest
                 }
@@ -558,6 +572,11 @@ impl<B: Body> Flow<'_, B> {
             out.parts = matches!(block.term, Term::Branch { .. }) && self.body.is_divergent(b);
             code.blocks.push(out);
         }
+    }
+
+    /// Whether a way goes round in a loop that waits for a lock.
+    fn retries(&self, way: Way) -> bool {
+        matches!(way, Way::Again(header) if self.construct(self.heads[header]).is_some_and(|c| c.retries))
     }
 
     /// Whether a loop's continue block does nothing but begin the next iteration.

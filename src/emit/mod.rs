@@ -6,7 +6,8 @@ mod update;
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
 use crate::ir::{
-    Aux, BlockId, FuncId, Function, Inst, InstId, Loc, Program, SrcKind, SrcMods, Stage, Term, Type, ValueId,
+    Aux, BlockId, FuncId, Function, Inst, InstId, Linkage, Loc, Program, SrcKind, SrcMods, Stage, Term, Type,
+    ValueId,
 };
 use crate::isa::code::{Code, Label, Line, Made};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
@@ -35,10 +36,25 @@ pub fn emit_program(
     alloc: &ProgramAllocation,
     uniform: &UniformBranches,
 ) -> Result<Code, EmitError> {
+    emit_function(chip, program, program.entry, alloc, uniform)
+}
+
+/// The same of a function, and of those that it calls and nobody else may call. Others are called by labels that stand nowhere:
+/// [`Code::external`].
+pub fn emit_function(
+    chip: Chip,
+    program: &Program,
+    root: FuncId,
+    alloc: &ProgramAllocation,
+    uniform: &UniformBranches,
+) -> Result<Code, EmitError> {
     let mut code = Code::default();
     let mut starts: SecondaryMap<FuncId, Option<Label>> = SecondaryMap::new();
-    let mut order = vec![program.entry];
-    starts[program.entry] = Some(code.new_label());
+    let mut order = vec![root];
+    let root_label = code.new_label();
+    if program.funcs[root].linkage == Linkage::Internal {
+        starts[root] = Some(root_label);
+    }
     let mut k = 0;
     while k < order.len() {
         let f = &program.funcs[order[k]];
@@ -46,8 +62,13 @@ pub fn emit_program(
             if let Some(c) = f.insts[i].call()
                 && starts[c.func].is_none()
             {
-                starts[c.func] = Some(code.new_label());
-                order.push(c.func);
+                let label = code.new_label();
+                starts[c.func] = Some(label);
+                if program.funcs[c.func].linkage == Linkage::Internal {
+                    order.push(c.func);
+                } else {
+                    code.external.push((label, c.func));
+                }
             }
         }
         k += 1;
@@ -64,13 +85,14 @@ pub fn emit_program(
             once: once(f),
             error: RefCell::new(None),
         };
-        let start = starts[id].unwrap_or(Label(0));
-        flow::emit(f, &emitter, id == program.entry, start, &mut code);
+        let start = if id == root { root_label } else { starts[id].unwrap_or(root_label) };
+        flow::emit(f, &emitter, id == program.entry && program.has_kernel(), start, &mut code);
         if let Some(e) = emitter.error.into_inner() {
             return Err(e);
         }
     }
-    code.calls = order.len() > 1;
+    code.calls =
+        order.len() > 1 || !code.external.is_empty() || !program.has_kernel() || root != program.entry;
     code.remove_idle_branches();
     update::run(&mut code);
     code.fold_syncs(|m| can_sync(chip, m));
@@ -93,29 +115,33 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
 
 /// The values that are read once, in the block in which they are made, if there are choices. What comes from outside a
 /// loop is read in each round, and moved about in between.
-fn once(f: &Function) -> EntitySet<ValueId> {
-    let (mut once, mut more) = (EntitySet::new(), EntitySet::new());
+fn once(f: &Function) -> SecondaryMap<ValueId, bool> {
+    let mut once = SecondaryMap::new();
     if !f.ops.contains(crate::ir::Op::Sel) {
         return once;
     }
-    let mut home: SecondaryMap<ValueId, PackedOption<BlockId>> = SecondaryMap::new();
-    home.resize(f.values.len());
+    /// Where a value is made, and whether it has been read there.
+    #[derive(Clone, Copy, Default)]
+    struct Made {
+        home: PackedOption<BlockId>,
+        read: bool,
+    }
+    let mut made: SecondaryMap<ValueId, Made> = SecondaryMap::new();
+    made.resize(f.values.len());
+    once.resize(f.values.len());
     for &b in &f.layout {
-        let mut read = |home: &SecondaryMap<ValueId, PackedOption<BlockId>>, v: ValueId| {
-            if home[v] != b.into() || !once.insert(v) {
-                more.insert(v);
-            }
+        let home = PackedOption::from(b);
+        let mut read = |made: &mut SecondaryMap<ValueId, Made>, v: ValueId| {
+            once[v] = made[v].home == home && !made[v].read;
+            made[v].read = true;
         };
         for &i in &f.blocks[b].body {
             let inst = &f.insts[i];
-            inst.for_uses(|v| read(&home, v));
-            inst.dsts.iter().for_each(|&d| home[d] = b.into());
+            inst.for_uses(|v| read(&mut made, v));
+            inst.dsts.iter().for_each(|&d| made[d].home = home);
         }
-        f.blocks[b].term.for_uses(|v| read(&home, v));
+        f.blocks[b].term.for_uses(|v| read(&mut made, v));
     }
-    more.iter().for_each(|v| {
-        once.remove(v);
-    });
     once
 }
 
@@ -127,7 +153,7 @@ struct Emitter<'a> {
     uniform: Option<&'a EntitySet<BlockId>>,
     starts: &'a SecondaryMap<FuncId, Option<Label>>,
     /// Values with one reader, in functions with choices.
-    once: EntitySet<ValueId>,
+    once: SecondaryMap<ValueId, bool>,
     /// The first instruction that could not be selected.
     error: RefCell<Option<EmitError>>,
 }
@@ -240,7 +266,7 @@ impl Emitter<'_> {
         if inst.op != crate::ir::Op::Sel {
             return 0;
         }
-        let once = |n: usize| inst.srcs[n].as_val().is_some_and(|v| self.once.contains(v));
+        let once = |n: usize| inst.srcs[n].as_val().is_some_and(|v| self.once[v]);
         u8::from(once(0)) | u8::from(once(1)) << 1
     }
 

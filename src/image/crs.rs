@@ -85,6 +85,25 @@ pub fn depth(code: &Code) -> u32 {
     done.first().copied().flatten().unwrap_or(0)
 }
 
+/// Entries on the stack at each call of a function that is compiled separately, in the function that the code begins with:
+/// the label that it is called by, and the most entries.
+pub fn at_external_calls(code: &Code) -> Vec<(u32, u32)> {
+    let mut walk = Walk { code, entries: vec![None; code.blocks.len()], work: BinaryHeap::new() };
+    walk.function(0);
+    let mut most: Vec<(u32, u32)> = code.external.iter().map(|(l, _)| (l.0, 0)).collect();
+    for (block, entry) in code.blocks.iter().zip(&walk.entries) {
+        let Some(at) = entry else { continue };
+        for line in block.body.iter().filter(|l| l.inst.op == Op::Cal) {
+            let Some(&Operand::Target(label)) = line.inst.operands.first() else { continue };
+            // Labels were made in this order.
+            if let Ok(k) = most.binary_search_by_key(&label, |m| m.0) {
+                most[k].1 = most[k].1.max(at.total());
+            }
+        }
+    }
+    most
+}
+
 /// A function without what it calls.
 struct Function {
     start: usize,

@@ -3,7 +3,7 @@
 use super::fixup::{self, Condition, Fixup};
 use crate::chip::Chip;
 use crate::diag::Loc;
-use crate::ir::Fact;
+use crate::ir::{Fact, FuncId};
 use crate::isa::code::{Code, Line, Made};
 use crate::isa::sched_word::{self, Issue, SLOTS};
 use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
@@ -17,6 +17,8 @@ pub struct Section {
     pub made: Vec<(u32, Made)>,
     /// What depends on the state of the rasteriser.
     pub fixups: Vec<Fixup>,
+    /// Addresses of calls of functions that are compiled separately.
+    pub calls: Vec<(u32, FuncId)>,
     /// Instructions, and those of the library apart.
     pub instructions: u32,
     pub library: u32,
@@ -69,6 +71,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     let mut lines: Vec<(u32, Loc)> = Vec::with_capacity(count as usize);
     let mut made = Vec::new();
     let mut fixups = Vec::new();
+    let mut calls = Vec::new();
     let mut groups = issues.chunks(SLOTS);
     for (n, line) in all().enumerate() {
         if chip.has_sched_words()
@@ -95,6 +98,16 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
             loc: line.loc,
         })?;
         words.push(word);
+        if line.inst.op == Op::Cal && !code.external.is_empty() {
+            // Labels were made in this order.
+            let found = match line.inst.operands.first() {
+                Some(&Operand::Target(label)) => {
+                    code.external.binary_search_by_key(&label, |(l, _)| l.0).ok()
+                }
+                _ => None,
+            };
+            calls.extend(found.map(|k| (pc, code.external[k].1)));
+        }
         fixups.extend(fixup(chip, pc, line));
         if lines.last().is_none_or(|l| l.1 != line.loc) {
             lines.push((pc, line.loc));
@@ -103,7 +116,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
             made.push((pc, line.made));
         }
     }
-    Ok(Section { words, lines, made, fixups, instructions: count - library, library, cycles })
+    Ok(Section { words, lines, made, fixups, calls, instructions: count - library, library, cycles })
 }
 
 /// What the driver may have to change about an instruction.

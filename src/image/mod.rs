@@ -13,6 +13,7 @@ pub mod layout;
 pub mod listing;
 pub mod raw;
 mod resources;
+pub mod separate;
 pub mod stage;
 
 use crate::chip::{Chip, LimitError};

@@ -1,6 +1,6 @@
 //! Programs, functions and blocks: the arenas, and the structure that divergence needs.
 
-use super::inst::{Edge, Inst};
+use super::inst::{Align, Edge, Inst};
 use super::interface::Interface;
 use super::op::OpSet;
 use super::types::Class;
@@ -171,15 +171,43 @@ pub struct Block {
     pub merge: Merge,
 }
 
+/// Who may call a function, and where its body is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Linkage {
+    /// It is here, and all its callers are.
+    #[default]
+    Internal,
+    /// It is here, and functions that are compiled separately may call it.
+    Visible,
+    /// It is compiled separately. The body is a block that ends in `Unreachable`, which stands for nothing.
+    Declared,
+}
+
+/// What holds of a parameter because it holds of the argument at each call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParamFact {
+    pub align: Align,
+    /// The least and the largest value, unsigned.
+    pub min: u32,
+    pub max: u32,
+    /// All lanes that a call is made with pass the same.
+    pub uniform: bool,
+}
+
 /// A function: the kernel, or a subroutine.
 #[derive(Clone, Debug)]
 pub struct Function {
     pub name: String,
+    pub linkage: Linkage,
     pub params: Vec<ValueId>,
     /// Classes of the values that `Ret` gives.
     pub results: Vec<Class>,
     /// The general register that each of them must be left in: the entry of a graphics stage. Empty where it does not matter.
     pub result_regs: Vec<u8>,
+    /// The general register that each parameter comes in: a function that is called from elsewhere. Empty where it does not matter.
+    pub param_regs: Vec<u8>,
+    /// What holds of each parameter whoever calls, if anything does ([`functions`](crate::analysis::functions)).
+    pub param_facts: Vec<ParamFact>,
     pub values: PrimaryMap<ValueId, ValueData>,
     pub insts: PrimaryMap<InstId, Inst>,
     pub blocks: PrimaryMap<BlockId, Block>,
@@ -198,9 +226,12 @@ impl Function {
     pub fn new(name: impl Into<String>) -> Function {
         Function {
             name: name.into(),
+            linkage: Linkage::default(),
             params: Vec::new(),
             results: Vec::new(),
             result_regs: Vec::new(),
+            param_regs: Vec::new(),
+            param_facts: Vec::new(),
             values: PrimaryMap::new(),
             insts: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
@@ -388,6 +419,11 @@ impl Program {
     /// What stage of the pipeline it is for.
     pub fn stage(&self) -> Stage {
         self.interface.as_ref().map_or(Stage::Compute, |i| i.stage)
+    }
+
+    /// Whether the entry is a kernel: a text that is compiled separately may consist of functions only.
+    pub fn has_kernel(&self) -> bool {
+        self.funcs[self.entry].linkage == Linkage::Internal
     }
 
     /// The size of blocks as the machine is told, where it is known: what special registers count in.

@@ -344,6 +344,14 @@ impl Align {
         }
     }
 
+    /// What both facts say: all that is known where either may be the true one.
+    pub const fn common(self, other: Align) -> Align {
+        let same = (self.rest ^ other.rest).trailing_zeros();
+        let log2 = if self.log2 < other.log2 { self.log2 } else { other.log2 };
+        let log2 = if (log2 as u32) < same { log2 } else { same as u8 };
+        Align { log2, rest: self.rest & ((1u64 << log2) - 1) as u32 }
+    }
+
     /// The stronger of two true facts about the same address.
     pub const fn strongest(self, other: Align) -> Align {
         if other.log2 > self.log2 { other } else { self }
@@ -806,6 +814,19 @@ named! {
     }
 }
 
+named! {
+    /// What a call does besides giving results, the least first. Who calls may only assume what
+    /// [`functions`](crate::analysis::functions) has found.
+    Effects {
+        /// Equal arguments give equal results, control comes back, and nobody notices whether it was called.
+        None "pure",
+        /// It reads what others write, or where it runs: nobody notices whether it was called.
+        Reads "reads",
+        /// Anything.
+        Any "any",
+    }
+}
+
 /// A call of another function of the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
@@ -814,6 +835,15 @@ pub struct Call {
     pub args: Vec<ValueId>,
     /// One value a result of the function.
     pub results: Vec<ValueId>,
+    /// What it does besides, as far as somebody has found out.
+    pub effects: Effects,
+}
+
+impl Call {
+    /// One of which nothing is known.
+    pub fn new(func: FuncId, args: Vec<ValueId>, results: Vec<ValueId>) -> Call {
+        Call { func, args, results, effects: Effects::Any }
+    }
 }
 
 named! {
@@ -1071,7 +1101,7 @@ impl Inst {
 
     /// Whether it may go when nobody reads its results.
     pub fn removable(&self) -> bool {
-        self.op.removable()
+        (self.op.removable() || self.call().is_some_and(|c| c.effects != Effects::Any))
             && !matches!(self.aux, Aux::Sv(sv) if sv.is_volatile())
             && !matches!(self.mem, Some(m) if m.order == Order::Volatile)
     }

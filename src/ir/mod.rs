@@ -43,11 +43,13 @@ pub mod types;
 pub use crate::diag::Loc;
 pub use crate::num::SrcMods;
 pub use crate::stage::Stage;
-pub use func::{Block, Def, Extent, Function, Merge, OpenLoops, Program, Term, ValueData};
+pub use func::{
+    Block, Def, Extent, Function, Linkage, Merge, OpenLoops, ParamFact, Program, Term, ValueData,
+};
 pub use inst::{
-    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, EmitOp, Ext, Fact, Guard, Inst, Interp, InterpAt,
-    InterpMode, Logic, MemRef, Order, PixelOp, Rnd, Scope, ShflOp, Space, Src, SrcKind, Surf, SurfAccess,
-    SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
+    Align, AtomOp, Aux, BarOp, Call, Cond, Dim, Edge, Effects, EmitOp, Ext, Fact, Guard, Inst, Interp,
+    InterpAt, InterpMode, Logic, MemRef, Order, PixelOp, Rnd, Scope, ShflOp, Space, Src, SrcKind, Surf,
+    SurfAccess, SurfMachine, SurfShape, Sv, Tex, TexOp, TexRole, VoteOp,
 };
 pub use interface::{Attribute, Interface, Properties};
 pub use list::List;

@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// Reads a whole program.
 pub fn program(text: &str) -> Result<Program> {
-    let mut p = Parser { text, at: 0 };
+    let mut p = Parser { text, at: 0, calls: Vec::new() };
     p.expect("program")?;
     let mut program = Program::new(Function::new(""));
     program.funcs.clear();
@@ -51,32 +51,41 @@ pub fn program(text: &str) -> Result<Program> {
         let start = p.at;
         let kernel = p.eat("kernel");
         let library = !kernel && p.eat("library");
-        if !kernel && !library {
+        let declared = !kernel && !library && p.eat("extern");
+        if !kernel && !library && !declared {
             p.expect("sub")?;
         }
-        let mut f = p.function()?;
+        let mut f = if declared { p.declaration()? } else { p.function()? };
         f.library = library;
         let id = program.funcs.push(f);
         if kernel && entry.replace(id).is_some() {
             return Err(p.error_at(start, "a program has one kernel", "a second `kernel`"));
         }
     }
+    if entry.is_none() {
+        // Functions alone: somebody else calls them.
+        entry = program.funcs.iter().find(|(_, f)| is_callable(f)).map(|(id, _)| id);
+        let callable = program.funcs.values_mut().filter(|f| is_callable(f));
+        callable.for_each(|f| f.linkage = Linkage::Visible);
+    }
     program.entry = entry.ok_or_else(|| p.error("a program has a `kernel`"))?;
-    for (_, f) in program.funcs.iter() {
-        for (_, i) in f.insts_in_order() {
-            if let Some(c) = f.insts[i].call()
-                && program.funcs.get(c.func).is_none()
-            {
-                return Err(Diagnostic::error(format!("call of f{}, which does not exist", c.func.as_u32())));
-            }
-        }
+    if let Some(&(f, span)) = p.calls.iter().find(|(f, _)| program.funcs.get(*f).is_none()) {
+        let what = format!("call of f{}, which does not exist", f.as_u32());
+        return Err(Diagnostic::error(what).at(span, "this calls it"));
     }
     Ok(program)
+}
+
+/// A function that somebody else might call.
+fn is_callable(f: &Function) -> bool {
+    f.linkage == Linkage::Internal && !f.library
 }
 
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// The functions that are called, and where.
+    calls: Vec<(FuncId, Span)>,
 }
 
 /// A function being read: numbers seen so far.
@@ -262,7 +271,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn function(&mut self) -> Result<Function> {
+    /// A function that is compiled separately.
+    fn declaration(&mut self) -> Result<Function> {
+        let mut f = self.head()?.func;
+        f.linkage = Linkage::Declared;
+        f.new_block();
+        Ok(f)
+    }
+
+    /// Name, parameters and results.
+    fn head(&mut self) -> Result<Body> {
         let name = self.word("a function's name")?;
         let mut body = Body { func: Function::new(name), defined: FxHashMap::default() };
         self.expect_char('(')?;
@@ -281,6 +299,11 @@ impl<'a> Parser<'a> {
                 })?);
             }
         }
+        Ok(body)
+    }
+
+    fn function(&mut self) -> Result<Function> {
+        let mut body = self.head()?;
         if self.eat("in") {
             for _ in 0..body.func.results.len() {
                 body.func.result_regs.push(self.number()?);
@@ -288,6 +311,15 @@ impl<'a> Parser<'a> {
         }
         if self.eat("local") {
             body.func.local_bytes = self.number()?;
+        }
+        // What holds of each parameter, in their order.
+        while self.eat("given") {
+            let min = self.number()?;
+            self.expect("to")?;
+            let max = self.number()?;
+            self.expect("align")?;
+            let align = self.align()?;
+            body.func.param_facts.push(ParamFact { align, min, max, uniform: self.eat("uniform") });
         }
         self.expect_char('{')?;
         while !self.eat_char('}') {
@@ -420,9 +452,12 @@ impl<'a> Parser<'a> {
         let row = op.row();
         if row.detail == Detail::Call {
             let func = FuncId::from_u32(self.tagged('f', "a function (`f1`)")?);
+            self.calls.push((func, Span::new(at, self.at)));
             self.expect_char('{')?;
             let args = self.list(body, '}')?;
-            i.ext = Some(Box::new(Ext::Call(Call { func, args, results: dsts })));
+            let known = [Effects::None, Effects::Reads].into_iter().find(|e| self.eat(e.name()));
+            let effects = known.unwrap_or(Effects::Any);
+            i.ext = Some(Box::new(Ext::Call(Call { effects, ..Call::new(func, args, dsts) })));
         } else {
             if dsts.len() > 5 {
                 return Err(self.error_at(start, "too many destinations", "at most five"));

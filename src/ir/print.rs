@@ -257,6 +257,9 @@ impl Display for InstText<'_> {
             Some(Ext::Call(c)) => {
                 write!(f, " f{}", c.func.as_u32())?;
                 braces(f, func, &c.args)?;
+                if c.effects != Effects::Any {
+                    write!(f, " {}", c.effects.name())?;
+                }
             }
             Some(Ext::Tex(t)) => {
                 f.write_char(' ')?;
@@ -327,8 +330,16 @@ impl Display for Function {
                 self.result_regs.iter().try_for_each(|r| write!(f, " {r}"))?;
             }
         }
+        if self.linkage == Linkage::Declared {
+            return f.write_char('\n');
+        }
         if self.local_bytes != 0 {
             write!(f, " local {}", self.local_bytes)?;
+        }
+        for fact in &self.param_facts {
+            write!(f, " given {:#x} to {:#x} align ", fact.min, fact.max)?;
+            align(f, fact.align)?;
+            f.write_str(if fact.uniform { " uniform" } else { "" })?;
         }
         f.write_str(" {\n")?;
         for &b in &self.layout {
@@ -374,10 +385,12 @@ impl Display for Program {
             f.write_str(&interface.to_string())?;
         }
         for (id, func) in self.funcs.iter() {
-            let kind = match (id == self.entry, func.library) {
-                (true, _) => "kernel",
-                (false, false) => "sub",
-                (false, true) => "library",
+            let kind = match func.linkage {
+                Linkage::Declared => "extern",
+                Linkage::Visible => "sub",
+                Linkage::Internal if id == self.entry => "kernel",
+                Linkage::Internal if func.library => "library",
+                Linkage::Internal => "sub",
             };
             write!(f, "\n{kind} {func}")?;
         }
@@ -391,6 +404,9 @@ pub fn places(p: &Program) -> Vec<Loc> {
     let mut places = vec![Loc::default(); 1 + head];
     for func in p.funcs.values() {
         places.extend([Loc::default(); 2]);
+        if func.linkage == Linkage::Declared {
+            continue;
+        }
         for &b in &func.layout {
             let block = &func.blocks[b];
             places.push(Loc::default());

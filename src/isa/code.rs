@@ -1,7 +1,7 @@
 //! Machine code before it has addresses: instructions in blocks, branch targets as labels.
 
 use crate::diag::Loc;
-use crate::ir::{Fact, Space};
+use crate::ir::{Fact, FuncId, Space};
 use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Op, Operand};
 
@@ -110,8 +110,10 @@ pub struct Code {
     pub blocks: Vec<MBlock>,
     /// The block that each label stands before.
     pub labels: Vec<u32>,
-    /// Whether any function but the kernel is there.
+    /// Whether any function but the kernel is there, or called.
     pub calls: bool,
+    /// Labels that stand nowhere, of functions that are compiled separately.
+    pub external: Vec<(Label, FuncId)>,
     /// What [`Line::touches`] are parts of.
     pub touched: Touched,
 }

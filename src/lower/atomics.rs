@@ -4,11 +4,13 @@
 //! it. On Kepler the store may fail, too:
 //!
 //! ```text
-//! atom.add u32 %r1 s[%r0+0x0] %r2       b1: loop exit b6 cont b5
+//! atom.add u32 %r1 s[%r0+0x0] %r2           mov pred %p0 false
+//!                                           jump b1(%p0)
+//!                                       b1(%p1): loop exit b6 cont b5
 //!                                           jump b2
 //!                                       b2:
 //!                                           ldlk u32 {%r1 %p3} s[%r0+0x0]
-//!                                           if %p3 b3 b4(false) join b4
+//!                                           if %p3 b3 b4(%p1) join b4
 //!                                       b3:
 //!                                           add u32 %r4 %r1 %r2
 //!                                           stul u32 %p5 s[%r0+0x0] %r4
@@ -16,11 +18,12 @@
 //!                                       b4(%p6):
 //!                                           if %p6 b6 b5
 //!                                       b5:
-//!                                           jump b1
+//!                                           jump b1(%p6)
 //!                                       b6:
 //! ```
 //!
-//! On Fermi, `stul` is guarded by `%p3` instead, and `%p3` leaves the loop.
+//! That is four instructions a try, since a lane that goes round has a `%p6` that is false, which needs no other register:
+//! `LDSLK P0`, `@P0 IADD`, `@P0 STSCUL P1`, `@!P1 BRA`. On Fermi, `stul` is guarded by `%p3` instead, and `%p3` leaves the loop.
 //!
 //! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give it back before any lane
 //! tries again, whichever side of a branch runs first, so lanes of one warp cannot wait for each other. Global memory has most operations; the others compare and swap until nobody interfered.
@@ -185,7 +188,15 @@ fn close(f: &mut Function, mut frame: Frame, i: &Inst, old: &[ValueId]) -> Vec<B
 fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: Chip) -> Vec<BlockId> {
     let mut frame = frame(f, before, tail, i);
     let [header, attempt, cont] = std::array::from_fn(|_| f.detached_block());
-    f.blocks[frame.start].term = Term::Jump(Edge::to(header));
+    let may_fail = chip != Chip::Gf100;
+    let mut b = Builder::new(f, frame.start);
+    b.loc = i.loc;
+    let no: Vec<ValueId> =
+        may_fail.then(|| b.value(Inst::new(Op::Mov, Type::Pred).src(0u32))).into_iter().collect();
+    b.terminate(Term::Jump(Edge { to: header, args: no }));
+    // Whether the store succeeded, before it was tried: no, in every round.
+    let unlocked: Vec<ValueId> =
+        may_fail.then(|| f.add_block_param(header, Class::Pred)).into_iter().collect();
     f.blocks[header].merge = Merge::Loop { exit: frame.end, cont };
     f.blocks[header].term = Term::Jump(Edge::to(attempt));
     f.blocks[cont].term = Term::Jump(Edge::to(header));
@@ -202,13 +213,11 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     let mut b = Builder::new(f, attempt);
     b.loc = i.loc;
     let old: Words = (0..i.ty.words()).map(|_| b.gpr()).collect();
-    // Before the lock, so that the store's answer may come into the same register.
-    let no = (chip != Chip::Gf100).then(|| b.value(Inst::new(Op::Mov, Type::Pred).src(0u32)));
     let locked = b.pred();
     let mut load = plain(Op::LdLock);
     load.dsts.extend(old.iter().copied());
     b.push(load.dst(locked));
-    if chip == Chip::Gf100 {
+    if !may_fail {
         // What has the lock can store: no branch is needed.
         let new = combine(&mut b, i, &old);
         let mut store = plain(Op::StUnlock).src(Src::tuple(&new));
@@ -224,7 +233,7 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
         cond: locked,
         not: false,
         then: Edge::to(got),
-        els: Edge { to: after, args: no.into_iter().collect() },
+        els: Edge { to: after, args: unlocked },
     });
     f.blocks[attempt].merge = Merge::If { join: after };
 
@@ -238,6 +247,7 @@ fn lock_loop(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst, chip: C
     let finished = f.add_block_param(after, Class::Pred);
     f.blocks[after].term =
         Term::Branch { cond: finished, not: false, then: Edge::to(frame.end), els: Edge::to(cont) };
+    f.blocks[cont].term = Term::Jump(Edge { to: header, args: vec![finished] });
     frame.inserted.extend([got, after, cont]);
     close(f, frame, i, &old)
 }

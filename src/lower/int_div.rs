@@ -44,6 +44,12 @@ pub fn run(f: &mut Function, library: &mut Library) -> bool {
 
 /// Quotient and remainder of unsigned words.
 pub fn u32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
+    let results = estimated(b, x, y);
+    all_ones(b, y, results)
+}
+
+/// Quotient and remainder of words, where the divisor is not 0.
+fn estimated(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
     // 2^32 / y from below: 0x4f7ffffe is the largest f32 for which the product never exceeds it.
     let yf = b.cvt(Type::F32, Type::U32, y);
     let rcp = b.op1(Op::Rcp, Type::F32, yf);
@@ -52,36 +58,35 @@ pub fn u32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
     (cvt.sty, cvt.rnd) = (Type::F32, Rnd::Zero);
     let estimate = b.value(cvt);
     // One Newton step: z += high(z * -(y * z)).
-    let minus_y = b.op2(Op::Sub, Type::U32, 0u32, y);
-    let error = b.mul(Type::U32, minus_y, estimate);
+    let product = b.mul(Type::U32, y, estimate);
+    let error = b.op1(Op::Neg, Type::U32, product);
     let delta = b.op2(Op::MulHi, Type::U32, estimate, error);
     let z = b.add(Type::U32, estimate, delta);
     let mut q = b.op2(Op::MulHi, Type::U32, x, z);
-    let mut r = b.op3(Op::Mad, Type::U32, minus_y, q, x);
+    let whole = b.mul(Type::U32, q, y);
+    let mut r = b.op2(Op::Sub, Type::U32, x, whole);
     for _ in 0..2 {
         let p = b.setp(Cond::Ge, Type::U32, r, y);
         let (q1, r1) = (b.add(Type::U32, q, 1u32), b.op2(Op::Sub, Type::U32, r, y));
         (q, r) = (b.sel(p, q1, q), b.sel(p, r1, r));
     }
+    [q, r]
+}
+
+fn all_ones(b: &mut Builder<'_>, y: ValueId, results: [ValueId; 2]) -> [ValueId; 2] {
     let zero = b.setp(Cond::Eq, Type::U32, y, 0u32);
-    [b.sel(zero, u32::MAX, q), b.sel(zero, u32::MAX, r)]
+    results.map(|v| b.sel(zero, u32::MAX, v))
 }
 
 /// Quotient and remainder of signed words; the remainder has the dividend's sign.
 pub fn s32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
-    let magnitude = |b: &mut Builder<'_>, v: ValueId| {
-        let minus = b.op2(Op::Sub, Type::U32, 0u32, v);
-        let p = b.setp(Cond::Lt, Type::S32, v, 0u32);
-        (b.sel(p, minus, v), p)
-    };
-    let ((mx, x_negative), (my, _)) = (magnitude(b, x), magnitude(b, y));
-    let [q, r] = u32_div(b, mx, my);
-    let signs = b.op2(Op::Xor, Type::U32, x, y);
-    let differ = b.setp(Cond::Lt, Type::S32, signs, 0u32);
-    let (minus_q, minus_r) = (b.op2(Op::Sub, Type::U32, 0u32, q), b.op2(Op::Sub, Type::U32, 0u32, r));
-    let (q, r) = (b.sel(differ, minus_q, q), b.sel(x_negative, minus_r, r));
-    let zero = b.setp(Cond::Eq, Type::U32, y, 0u32);
-    [b.sel(zero, u32::MAX, q), b.sel(zero, u32::MAX, r)]
+    let [mx, my] = [x, y].map(|v| b.op1(Op::Abs, Type::S32, v));
+    let [q, r] = estimated(b, mx, my);
+    let [x_negative, y_negative] = [x, y].map(|v| b.setp(Cond::Lt, Type::S32, v, 0u32));
+    let differ = b.op2(Op::Xor, Type::Pred, y_negative, x_negative);
+    let [minus_q, minus_r] = [q, r].map(|v| b.op1(Op::Neg, Type::S32, v));
+    let results = [b.sel(differ, minus_q, q), b.sel(x_negative, minus_r, r)];
+    all_ones(b, y, results)
 }
 
 type Pair = [ValueId; 2];

@@ -108,7 +108,7 @@ impl Library {
         let func = self.get(r);
         let results: Vec<ValueId> = (0..r.shape().1).map(|_| b.gpr()).collect();
         let mut call = Inst::new(Op::Call, Type::U32);
-        call.ext = Some(Box::new(Ext::Call(Call { func, args, results: results.clone() })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(func, args, results.clone()))));
         b.push(call);
         results
     }

@@ -191,6 +191,10 @@ fn lower<'a>(
             checks.run(f, &mut library);
         }
         let mut needed = Steps::needed(f);
+        // Kernels of other sizes may call it.
+        let anyone = f.linkage != crate::ir::Linkage::Internal;
+        let (block_size, launch) =
+            if anyone { (None, Launch { block_size: None, ..launch }) } else { (block_size, launch) };
         for &step in steps {
             if !needed.has(step) {
                 continue;

@@ -77,7 +77,8 @@ fn trim(
     live: &Live,
     removed: &mut usize,
 ) -> bool {
-    let read = inst.dsts.iter().any(|&d| live[d]);
+    let called = || inst.call().is_some_and(|c| c.results.iter().any(|&r| live[r]));
+    let read = inst.dsts.iter().any(|&d| live[d]) || called();
     if !read && inst.removable() {
         *removed += 1;
         inst.for_defs(|v| values[v].def = Def::None);
@@ -147,7 +148,7 @@ fn mark_term(f: &Function, b: BlockId, live: &mut Live) {
 
 /// Whether an edge with arguments leads back to a block that stands before it.
 fn has_back_arguments(f: &Function) -> bool {
-    let mut seen: EntitySet<BlockId> = EntitySet::new();
+    let mut seen: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
     f.layout.iter().any(|&b| {
         seen.insert(b);
         f.blocks[b].term.edges().any(|e| !e.args.is_empty() && seen.contains(e.to))

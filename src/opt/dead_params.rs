@@ -11,7 +11,7 @@
 //! A result is needed if one call's value for it has a reader; a parameter if the body reads it. Removing either may
 //! make others unneeded, in the function itself, its callers and what it calls; only those are looked at again.
 //!
-//! Safe because calls name their callee: all callers are known.
+//! Safe because calls name their callee: all callers are known. Functions that are linked separately stay as they are.
 
 use super::Ctx;
 use super::edit::{UseCounts, count_uses};
@@ -47,8 +47,10 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
         while let Some(id) = work.pop_front() {
             waiting[id] = false;
             let f = &p.funcs[id];
-            let params: Vec<bool> = f.params.iter().map(|&v| uses[id][v] > 0 || id == p.entry).collect();
-            let mut results = vec![id == p.entry; f.results.len()];
+            // Of others, not all callers are known.
+            let fixed = id == p.entry || f.linkage != Linkage::Internal;
+            let params: Vec<bool> = f.params.iter().map(|&v| uses[id][v] > 0 || fixed).collect();
+            let mut results = vec![fixed; f.results.len()];
             for &(caller, i) in &sites[id] {
                 let Some(c) = p.funcs[caller].insts[i].call() else { continue };
                 for (needed, &r) in results.iter_mut().zip(&c.results) {
@@ -78,6 +80,9 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
                 f.values[v].def = Def::None;
             }
             keep(&mut f.params, &params);
+            if !f.param_facts.is_empty() {
+                keep(&mut f.param_facts, &params);
+            }
             keep(&mut f.results, &results);
             if dead_results > 0 {
                 for n in 0..f.layout.len() {

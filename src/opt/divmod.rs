@@ -20,6 +20,7 @@ use super::Ctx;
 use super::edit::{emit, gather, is_scalar, rewrite_each};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
+use rustc_hash::FxHashSet;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let wide = gather(f, |inst| wide_divisor(inst).is_some());
@@ -58,12 +59,19 @@ fn divide_words(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     // All is learnt before anything changes.
     let mut known = KnownBits::new(f, &ctx.launch);
     divisions.iter().for_each(|&i| known.learn_uses(f, &f.insts[i]));
+    // What is divided and has a remainder as well: the quotient is there anyway.
+    let divided: FxHashSet<(Src, u32)> = divisions
+        .iter()
+        .filter(|&&i| f.insts[i].op == Op::Div && f.insts[i].ty == Type::S32)
+        .filter_map(|&i| Some((f.insts[i].srcs[0], divisor(f, &f.insts[i])?)))
+        .collect();
     let mut replaced = 0;
     rewrite_each(f, |f, out, i| {
         let Some(d) = divisor(f, &f.insts[i]) else { return false };
         let inst = f.insts[i].clone();
         let max = known.of_src(&inst.srcs[0]).max;
-        let last = Sequence { f, out, loc: inst.loc }.divide(&inst, d, max);
+        let with_quotient = divided.contains(&(inst.srcs[0], d));
+        let last = Sequence { f, out, loc: inst.loc }.divide(&inst, d, max, with_quotient);
         f.replace(i, last);
         replaced += 1;
         true
@@ -97,7 +105,7 @@ impl Sequence<'_> {
     }
 
     /// Everything but the last instruction, which takes the place of the division and is returned.
-    fn divide(&mut self, inst: &Inst, d: u32, max: u32) -> Inst {
+    fn divide(&mut self, inst: &Inst, d: u32, max: u32, with_quotient: bool) -> Inst {
         let x = inst.srcs[0];
         let signed = inst.ty == Type::S32 && (max > i32::MAX as u32 || d > i32::MAX as u32);
         let mut last = Inst::new(Op::Mov, Type::U32);
@@ -111,7 +119,15 @@ impl Sequence<'_> {
         if inst.op == Op::Mod && !signed && d.is_power_of_two() {
             return finish(last, Op::And, Type::U32, &[x, Src::imm(d - 1)]);
         }
-        let q = if signed { self.signed(x, d as i32) } else { self.unsigned(x, d, max) };
+        let (sd, magnitude) = (d as i32, (d as i32).unsigned_abs());
+        let power = signed && magnitude.is_power_of_two() && magnitude > 1;
+        if inst.op == Op::Mod && power && !with_quotient {
+            // The sign of the divisor does not matter.
+            let sum = self.biased(x, magnitude.trailing_zeros());
+            let whole = self.op(Op::And, Type::U32, &[sum, Src::imm(magnitude.wrapping_neg())]);
+            return finish(last, Op::Sub, Type::U32, &[x, whole]);
+        }
+        let q = if signed { self.signed(x, sd) } else { self.unsigned(x, d, max) };
         if inst.op == Op::Div {
             return finish(last, Op::Mov, Type::U32, &[q]);
         }
@@ -216,6 +232,18 @@ impl Sequence<'_> {
             let half = self.op(Op::Shr, Type::U32, &[x, Src::imm(even)]);
             return self.unsigned(half, d >> even, max >> even);
         }
+        // A multiplier that is rounded down takes the dividend plus one. The largest dividend stays as it is: it has the
+        // quotient of the one before it, unless d divides it.
+        let s = 31 - d.leading_zeros();
+        let power = 1u64 << (32 + s);
+        let (m, left) = (power / u64::from(d), power % u64::from(d));
+        if left <= 1 << s && (max < u32::MAX || u32::MAX % d != 0) {
+            let most = |seq: &mut Self| seq.op(Op::Min, Type::U32, &[x, Src::imm(u32::MAX - 1)]);
+            let below = if max < u32::MAX { x } else { most(self) };
+            let next = self.op(Op::Add, Type::U32, &[below, Src::imm(1)]);
+            let high = self.op(Op::MulHi, Type::U32, &[next, Src::imm(m as u32)]);
+            return shr(self, high, s);
+        }
         // m = 2^32 + m': x * m >> 32 is x + high(x * m'), one bit too wide; their mean is not.
         let s = 32 - d.leading_zeros();
         let m = ((1u128 << (32 + s)).div_ceil(d.into()) - (1 << 32)) as u32;
@@ -228,43 +256,65 @@ impl Sequence<'_> {
 
     fn signed(&mut self, x: Src, d: i32) -> Src {
         let ad = d.unsigned_abs();
-        let q = if ad == 1 {
-            x
-        } else if ad.is_power_of_two() {
-            // Rounds towards zero: d - 1 is added to what is negative.
+        let negate = |seq: &mut Self, q: Src| if d < 0 { seq.op(Op::Neg, Type::S32, &[q]) } else { q };
+        if ad == 1 {
+            return negate(self, x);
+        }
+        if ad.is_power_of_two() {
             let k = ad.trailing_zeros();
-            let sign = if k == 1 { x } else { self.op(Op::Shr, Type::S32, &[x, Src::imm(31)]) };
-            let bias = self.op(Op::Shr, Type::U32, &[sign, Src::imm(32 - k)]);
-            let sum = self.op(Op::Add, Type::U32, &[x, bias]);
-            self.op(Op::Shr, Type::S32, &[sum, Src::imm(k)])
-        } else {
-            // The least s for which ceil(2^(32+s) / d) is exact enough for |x| <= 2^31 (Hacker's Delight, 10-1).
-            let (mut s, mut m) = (0, 0);
-            for n in 0..31 {
-                let power = 1u128 << (32 + n);
-                let candidate = power / u128::from(ad) + 1;
-                s = n;
-                m = candidate;
-                if (candidate * u128::from(ad) - power) << 31 <= power {
-                    break;
-                }
-            }
-            let m = m as u32;
-            let mut high = self.op(Op::MulHi, Type::S32, &[x, Src::imm(m)]);
-            if m > i32::MAX as u32 {
-                // The multiplier was read as negative: 2^32 * x is missing.
-                high = self.op(Op::Add, Type::U32, &[high, x]);
-            }
-            if s > 0 {
-                high = self.op(Op::Shr, Type::S32, &[high, Src::imm(s)]);
-            }
-            // Floor to truncation: one more for a negative dividend.
-            let sign = self.op(Op::Shr, Type::U32, &[x, Src::imm(31)]);
-            self.op(Op::Add, Type::U32, &[high, sign])
+            let sum = self.biased(x, k);
+            let q = self.op(Op::Shr, Type::S32, &[sum, Src::imm(k)]);
+            return negate(self, q);
+        }
+        // The least s for which ceil(2^(32+s) / d) is exact enough for |x| <= 2^31 (Hacker's Delight, 10-1).
+        let exact = |n: u32| {
+            let power = 1u128 << (32 + n);
+            let m = power / u128::from(ad) + 1;
+            let error = (m * u128::from(ad) - power) << 31;
+            (error <= power).then_some((n, m as u32, error == power))
         };
-        if d < 0 { self.op(Op::Neg, Type::S32, &[q]) } else { q }
+        let Some((s, m, just)) = (0..31).find_map(exact) else { return x };
+        if d < 0 && just {
+            // It is not enough for 2^31, which is among the dividends.
+            let q = self.signed(x, -d);
+            return negate(self, q);
+        }
+        // x / -d is -x / d: the product with -m. A multiplier of 32 bits was read with the other sign: 2^32 * x is missing,
+        // or too much.
+        let factor = Src::imm(if d < 0 { m.wrapping_neg() } else { m });
+        let mut high = match (m > i32::MAX as u32, d < 0) {
+            (false, _) => self.op(Op::MulHi, Type::S32, &[x, factor]),
+            (true, negative) => {
+                let mods = SrcMods { neg: negative, ..x.mods };
+                self.op(Op::MadHi, Type::S32, &[x, factor, Src { mods, ..x }])
+            }
+        };
+        // Floor to truncation: one more for a negative quotient, which begins as a negative product.
+        let sign = self.op(Op::Shr, Type::U32, &[if d < 0 { high } else { x }, Src::imm(31)]);
+        if s > 0 {
+            high = self.op(Op::Shr, Type::S32, &[high, Src::imm(s)]);
+        }
+        self.op(Op::Add, Type::U32, &[high, sign])
+    }
+
+    /// A dividend to which 2^k - 1 is added if it is negative: shifted by k it is rounded towards zero.
+    fn biased(&mut self, x: Src, k: u32) -> Src {
+        if k == 1 {
+            let one = self.op(Op::Shr, Type::U32, &[x, Src::imm(31)]);
+            return self.op(Op::Add, Type::U32, &[x, one]);
+        }
+        let sign = self.op(Op::Shr, Type::S32, &[x, Src::imm(31)]);
+        if k <= SHORT {
+            // The upper half of the sign times 2^k is the bias.
+            return self.op(Op::MadHi, Type::U32, &[sign, Src::imm(1 << k), x]);
+        }
+        let bias = self.op(Op::Shr, Type::U32, &[sign, Src::imm(32 - k)]);
+        self.op(Op::Add, Type::U32, &[x, bias])
     }
 }
+
+/// Powers of two up to this are factors that an instruction has room for.
+const SHORT: u32 = 18;
 
 #[cfg(test)]
 mod tests {
@@ -304,6 +354,38 @@ mod tests {
             value.insert(inst.dsts[0], fold::eval(&inst).expect("integer operations"));
         }
         value[&result]
+    }
+
+    fn all_are_exact(x: u32, d: u32) {
+        assert_eq!(run_on(Op::Div, Type::U32, x, d), x / d, "{x} / {d}");
+        assert_eq!(run_on(Op::Mod, Type::U32, x, d), x % d, "{x} % {d}");
+        let (sx, sd) = (x as i32, d as i32);
+        assert_eq!(run_on(Op::Div, Type::S32, x, d) as i32, sx.wrapping_div(sd), "{sx} / {sd}");
+        assert_eq!(run_on(Op::Mod, Type::S32, x, d) as i32, sx.wrapping_rem(sd), "{sx} % {sd}");
+    }
+
+    #[test]
+    fn random_divisors_of_any_length_are_exact_around_their_multiples() {
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u32
+        };
+        for _ in 0..400 {
+            let d = (next() >> (next() % 32)).max(1);
+            let d = if next() % 4 == 0 { d.wrapping_neg() } else { d };
+            let multiple = (next() / d).wrapping_mul(d);
+            let last = (u32::MAX / d).wrapping_mul(d);
+            for x in [next(), multiple, multiple.wrapping_sub(1), last, last.wrapping_sub(1), u32::MAX] {
+                all_are_exact(x, d);
+            }
+            let halves = (i32::MIN as i64 / i64::from(d as i32) * i64::from(d as i32)) as u32;
+            for x in [halves, halves.wrapping_add(1), halves.wrapping_sub(1), i32::MIN as u32] {
+                all_are_exact(x, d);
+            }
+        }
     }
 
     #[test]
@@ -347,9 +429,24 @@ mod tests {
             1000,
             0x10000,
             0x10001,
+            19,
+            95,
+            255,
+            257,
+            0x40000,
+            0x80000,
+            0x4000_0000,
             0x7fffffff,
             0x80000000,
             0x80000001,
+            0xaaaa_aaab,
+            0xc000_0001,
+            -3i32 as u32,
+            -5i32 as u32,
+            -10i32 as u32,
+            -25i32 as u32,
+            -641i32 as u32,
+            -0x40000i32 as u32,
             0xfffffff0,
             0xfffffff9,
             0xfffffffe,
@@ -358,11 +455,7 @@ mod tests {
         for d in divisors {
             let near = [d, d.wrapping_sub(1), d.wrapping_mul(2), d.wrapping_mul(3).wrapping_sub(1)];
             for x in edges.into_iter().chain(near) {
-                assert_eq!(run_on(Op::Div, Type::U32, x, d), x / d, "{x} / {d}");
-                assert_eq!(run_on(Op::Mod, Type::U32, x, d), x % d, "{x} % {d}");
-                let (sx, sd) = (x as i32, d as i32);
-                assert_eq!(run_on(Op::Div, Type::S32, x, d) as i32, sx.wrapping_div(sd), "{sx} / {sd}");
-                assert_eq!(run_on(Op::Mod, Type::S32, x, d) as i32, sx.wrapping_rem(sd), "{sx} % {sd}");
+                all_are_exact(x, d);
             }
         }
     }

@@ -288,7 +288,7 @@ fn join_blocks(f: &mut Function) -> usize {
     for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
     }
-    let mut gone: EntitySet<BlockId> = EntitySet::new();
+    let mut gone: EntitySet<BlockId> = EntitySet::with_capacity(f.blocks.len());
     let mut copies: Option<SecondaryMap<ValueId, PackedOption<ValueId>>> = None;
     let mut joined = 0;
     for n in 0..f.layout.len() {

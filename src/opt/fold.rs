@@ -140,6 +140,8 @@ fn eval_int(inst: &Inst, a: u32, b: u32, c: u32) -> Option<u32> {
     Some(match inst.op {
         Op::Add if inst.srcs.len() == 2 => a.wrapping_add(b),
         Op::Sub if inst.srcs.len() == 2 => a.wrapping_sub(b),
+        Op::AddSat => sa.saturating_add(sb) as u32,
+        Op::SubSat => sa.saturating_sub(sb) as u32,
         Op::Mul => a.wrapping_mul(b),
         Op::MulHi => high(a, b),
         Op::Mad => a.wrapping_mul(b).wrapping_add(c),

@@ -11,7 +11,7 @@
 //! replaced by the newcomer. Operands are looked up through what was found so far, and those of commutative operations
 //! are hashed in one order, so a chain of equal computations collapses in one run.
 //!
-//! Only pure operations, and loads from memory that cannot change during the launch. Carries are compared but not
+//! Only pure operations, calls of functions that do nothing but compute, and loads from memory that cannot change during the launch. Carries are compared but not
 //! shared: of two equal additions of 64 bits, both words become the first's, and the addition that gave the carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
 //!
 //! What was computed more than `FAR` blocks before is computed again: else a large function's constants, and what is made
@@ -68,7 +68,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
             found += 1;
             let mut gives_carry = false;
-            for (&d, &l) in inst.dsts.iter().zip(&f.insts[leader].dsts) {
+            for (&d, &l) in results(inst).iter().zip(results(&f.insts[leader])) {
                 if f.values[d].class == Class::Carry {
                     if !carries_found {
                         carries.resize(f.values.len());
@@ -151,7 +151,14 @@ pub(super) fn is_candidate(inst: &Inst, constants: bool) -> bool {
         Op::Rdsv => inst.is_pure(),
         op => op.is_pure(),
     };
-    kind && inst.guard.is_none() && inst.ext.is_none() && !inst.dsts.is_empty()
+    let pure_call = inst.call().is_some_and(|c| c.effects == Effects::None && !c.results.is_empty());
+    let plain = inst.ext.is_none() && !inst.dsts.is_empty();
+    (kind && plain || pure_call) && inst.guard.is_none()
+}
+
+/// What an instruction defines, in order.
+fn results(inst: &Inst) -> &[ValueId] {
+    inst.call().map_or(&inst.dsts, |c| &c.results)
 }
 
 /// Whether the first two sources may be exchanged.
@@ -170,6 +177,8 @@ fn hash(inst: &Inst) -> u64 {
             h = m.base().iter().chain(&m.index).fold(h, |h, v| mix(h, v.as_u32().into()));
         } else if let Aux::Sv(sv) = inst.aux {
             h = mix(h, sv as u64);
+        } else if let Some(c) = inst.call() {
+            h = c.args.iter().fold(mix(h, c.func.as_u32().into()), |h, v| mix(h, v.as_u32().into()));
         }
         return h;
     }
@@ -222,6 +231,11 @@ fn equal(a: &Inst, b: &Inst) -> bool {
         }
         _ => false,
     };
+    let same_call = match (a.call(), b.call()) {
+        (None, None) => true,
+        (Some(c), Some(d)) => (c.func, &c.args) == (d.func, &d.args),
+        _ => false,
+    };
     // Every field is named, so that a new one has to be considered. Candidates have no guard and no rare details, and what
     // is known of a value that is loaded holds for its equal.
     let Inst {
@@ -245,6 +259,7 @@ fn equal(a: &Inst, b: &Inst) -> bool {
     } = a;
     same_srcs
         && same_mem
+        && same_call
         && (*op, *ty, *sty, *cond, *logic, *rnd, *sat, *ftz, *exact, *aux)
             == (b.op, b.ty, b.sty, b.cond, b.logic, b.rnd, b.sat, b.ftz, b.exact, b.aux)
         && dsts.len() == b.dsts.len()

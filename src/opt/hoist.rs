@@ -104,7 +104,13 @@ fn hoist(
             same[gone] = kept.into();
             f.values[gone].def = Def::None;
         }
-        f.insts[leader].known = f.insts[leader].known.strongest(f.insts[i].known);
+        // A text says of a side what holds where lanes take it.
+        let (known, align) = (f.insts[i].known, f.insts[i].mem.map(|m| m.align));
+        let kept = &mut f.insts[leader];
+        kept.known = kept.known.common(known);
+        if let (Some(m), Some(align)) = (&mut kept.mem, align) {
+            m.align = m.align.common(align);
+        }
         if moving.insert(leader) {
             shared.push(leader);
         }

@@ -10,8 +10,9 @@
 //! b3(%r6): ...
 //! ```
 //!
-//! A divergent branch costs about four instructions (SSY, BRA, the `.S` that is not free, the jump over the other
-//! side) and issue slots on both sides anyway, so up to `LIMIT` weighted operations are cheaper without it.
+//! A divergent branch costs SSY, BRA and a `.S` that is not free, what its block and each side wait for before it, and both
+//! sides anyway where some lanes go each way. Without it, both sides cost their instructions always, and the choices. Which
+//! is less is estimated ([`super::cycles`]): the fewer warps there are, the more waiting counts.
 //!
 //! Safe because what is executed speculatively are pure operations, which cannot fault, on values that dominate the
 //! branch or were computed on the same side. Loads are not speculated: a guarded load leaves its destination
@@ -20,12 +21,21 @@
 //! way to the other.
 
 use super::Ctx;
+use super::cycles::{BETWEEN, Cost, Walk, warps_of_scheduler};
 use super::edit::{block_table, touches_carry};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::Liveness;
+use crate::chip::Chip;
 use crate::ir::*;
+use crate::isa::{self, latency};
 use cranelift_entity::SecondaryMap;
 
-/// Cost up to which both sides together are converted, in operations at the addition's rate.
-const LIMIT: u32 = 12;
+/// Instructions of both sides together above which nothing is converted.
+const MOST: u32 = 32;
+/// The same, choices included, where registers decide how many warps there are: values of both sides live at once.
+const CROWDED: u32 = 12;
+/// Instructions of a divergent branch.
+const BRANCH: u32 = 3;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 2 {
@@ -38,10 +48,12 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         merge.blocks_mut().for_each(|&mut t| counts.named[t] += 1);
     }
     let mut converted = 0;
+    let most = ctx.warps.min(ctx.chip.most_warps());
+    let mut warps = Warps { chip: ctx.chip, most, alive: None };
     // Inner constructs come later in the layout: from the back, they are straight code when the outer one is looked at.
     for n in (0..f.layout.len()).rev() {
         let b = f.layout[n];
-        let Some(plan) = plan(f, b, &counts.preds) else { continue };
+        let Some(plan) = plan(f, b, &counts.preds, &mut warps) else { continue };
         convert(f, b, &plan, &mut counts);
         converted += 1;
     }
@@ -69,11 +81,11 @@ struct Plan {
     args: [Vec<ValueId>; 2],
 }
 
-fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>) -> Option<Plan> {
+fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mut Warps) -> Option<Plan> {
     let Merge::If { join } = f.blocks[b].merge else { return None };
     let Term::Branch { cond, not, then, els } = &f.blocks[b].term else { return None };
     let mut plan = Plan { cond: *cond, not: *not, join, sides: [None; 2], args: [Vec::new(), Vec::new()] };
-    let mut cost = 0;
+    let mut costs = [Cost::default(); 2];
     for (k, e) in [then, els].into_iter().enumerate() {
         if e.to == join {
             plan.args[k] = e.args.clone();
@@ -89,12 +101,17 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>) -> Option<
         }
         plan.sides[k] = Some(e.to);
         plan.args[k] = out.args.clone();
+        let mut walk = Walk::default();
         for &i in &side.body {
-            cost += cost_of(f, &f.insts[i])?;
-            if cost > LIMIT {
+            if !speculates(f, &f.insts[i]) {
+                return None;
+            }
+            walk.execute(&f.insts[i]);
+            if walk.cost.instructions > MOST {
                 return None;
             }
         }
+        costs[k] = walk.cost;
     }
     // The join must be reached from here alone, or its other edges must be this construct's: breaks out of an inner
     // construct do not come here.
@@ -111,48 +128,65 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>) -> Option<
         .count();
     let predicates = (0..plan.args[0].len())
         .any(|n| plan.args[0][n] != plan.args[1][n] && f.class(plan.args[0][n]) == Class::Pred);
-    (cost + real as u32 <= LIMIT && choices <= 8 && !predicates).then_some(plan)
+    let pays = |warps: u32| cheaper(&costs, real as u32, warps);
+    let short = costs[0].instructions + costs[1].instructions + real as u32 <= CROWDED;
+    if choices > 8 || predicates || !pays(1) {
+        return None;
+    }
+    if short && pays(warps.most()) {
+        return Some(plan);
+    }
+    let resident = warps.at(f, b);
+    (pays(resident) && (short || resident == warps.most())).then_some(plan)
 }
 
-/// What executing it in all lanes costs; `None` if it cannot be.
-fn cost_of(f: &Function, inst: &Inst) -> Option<u32> {
-    if inst.ext.is_some() || touches_carry(f, inst) {
-        return None;
+/// Warps that a scheduler has to choose from: what it costs to know is spent where it matters.
+struct Warps {
+    chip: Chip,
+    most: u32,
+    alive: Option<Liveness>,
+}
+
+impl Warps {
+    /// If registers bound nothing.
+    fn most(&self) -> u32 {
+        warps_of_scheduler(self.chip, 1, self.most)
     }
-    if inst.guard.is_some() {
-        // Two guards do not fit.
-        return None;
+
+    /// With the registers that live into a block.
+    fn at(&mut self, f: &Function, b: BlockId) -> u32 {
+        let alive = self.alive.get_or_insert_with(|| Liveness::new(f, &Cfg::new(f)));
+        warps_of_scheduler(self.chip, alive.live_in(b).len() as u32 + BETWEEN, self.most)
     }
-    let heavy = matches!(
-        inst.op,
-        Op::Mul
-            | Op::MulZ
-            | Op::MulHi
-            | Op::Mad
-            | Op::MadHi
-            | Op::Rcp
-            | Op::Rsq
-            | Op::Sin
-            | Op::Cos
-            | Op::Ex2
-            | Op::Lg2
-            | Op::Div
-            | Op::Mod
-            | Op::Sqrt
-    ) && (!inst.ty.is_float() || !matches!(inst.op, Op::Mul | Op::Mad));
+}
+
+/// Whether both sides of a branch, with so many choices behind them, cost less than the branch does on the average of its
+/// ways: one side, the other one, both.
+fn cheaper(sides: &[Cost; 2], choices: u32, warps: u32) -> bool {
+    let [x, y] = sides;
+    let (issue, waits) = (x.issue() + y.issue(), x.waits + y.waits);
+    // All times three ways and the number of warps.
+    let choice = if choices > 0 { latency::result(isa::Op::Sel) } else { 0 };
+    let straight = 3 * (warps * (issue + choices) + x.waits.max(y.waits) + choice);
+    let branch = warps * (3 * BRANCH + 2 * issue) + 2 * waits + 7 * latency::DRAIN;
+    straight <= branch
+}
+
+/// Whether all lanes may execute it, some of them under a guard.
+fn speculates(f: &Function, inst: &Inst) -> bool {
+    // Two guards do not fit.
+    if inst.ext.is_some() || touches_carry(f, inst) || inst.guard.is_some() {
+        return false;
+    }
     match inst.op {
-        Op::St => Some(2),
-        Op::Atom if inst.dsts.is_empty() => Some(2),
+        Op::St => true,
+        Op::Atom => inst.dsts.is_empty(),
+        // A constant-buffer word at a fixed place cannot fault.
         Op::Ld => {
-            let m = inst.mem.as_ref()?;
-            // A constant-buffer word at a fixed place cannot fault.
-            (m.space == Space::Const && m.index.is_none() && m.base().is_empty()).then_some(1)
+            inst.mem.is_some_and(|m| m.space == Space::Const && m.index.is_none() && m.base().is_empty())
         }
-        Op::Undef => Some(0),
-        Op::Div | Op::Mod | Op::Sqrt => None,
-        _ if !inst.is_pure() => None,
-        _ if matches!(inst.ty, Type::F64 | Type::U64 | Type::S64) => Some(4),
-        _ => Some(if heavy { 4 } else { 1 }),
+        Op::Div | Op::Mod | Op::Sqrt => false,
+        _ => inst.is_pure(),
     }
 }
 
@@ -192,7 +226,7 @@ fn convert(f: &mut Function, b: BlockId, plan: &Plan, counts: &mut Counts) {
     counts.named[plan.join] -= 1;
     // The join's code belongs to this block from now on, so that the next outer branch sees one block. Nobody converts
     // a branch around more than the limit: longer code stays where it is, or each of many branches would move it.
-    let short = f.blocks[plan.join].body.len() <= 2 * LIMIT as usize;
+    let short = f.blocks[plan.join].body.len() <= MOST as usize;
     if short && counts.named[plan.join] == 0 && f.blocks[plan.join].merge == Merge::None {
         absorb(f, b, plan.join);
         counts.preds[plan.join] = 0;

@@ -69,7 +69,8 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
                     (calls[callee] == 1 && length <= copies || length <= SHORT) && size + length <= LARGEST;
                 // Both use local memory from address 0 on.
                 let frames = f.local_bytes != 0 && g.local_bytes != 0;
-                (wanted && !frames && !g.library && can_inline(g)).then_some((at, callee))
+                let here = g.linkage != Linkage::Declared;
+                (wanted && here && !frames && !g.library && can_inline(g)).then_some((at, callee))
             }) else {
                 continue;
             };
@@ -77,7 +78,7 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
             size += length;
             copies -= if length > SHORT { length } else { 0 };
             let copied = inline(&mut f, n - 1, at, &p.funcs[callee]);
-            if calls[callee] == 1 && length > SHORT {
+            if calls[callee] == 1 && length > SHORT && p.funcs[callee].linkage == Linkage::Internal {
                 // Nobody calls it any more: what it is made of need not be kept.
                 let name = std::mem::take(&mut p.funcs[callee].name);
                 p.funcs[callee] = Function::new(name);
@@ -94,7 +95,7 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     inlined > 0
 }
 
-/// Functions that the kernel reaches, each after all that it calls.
+/// Functions that the kernel, or somebody else, reaches, each after all that it calls.
 fn callees_first(p: &Program) -> Vec<FuncId> {
     let mut order = Vec::new();
     let mut state: SecondaryMap<FuncId, u8> = SecondaryMap::new();
@@ -102,19 +103,24 @@ fn callees_first(p: &Program) -> Vec<FuncId> {
         let f = &p.funcs[id];
         f.insts_in_order().filter_map(|(_, i)| f.insts[i].call().map(|c| c.func)).collect()
     };
-    let mut stack = vec![(p.entry, callees(p.entry))];
-    state[p.entry] = 1;
-    while let Some((id, next)) = stack.last_mut() {
-        match next.pop() {
-            Some(c) if state[c] == 0 => {
-                state[c] = 1;
-                let of = callees(c);
-                stack.push((c, of));
-            }
-            Some(_) => {}
-            None => {
-                order.push(*id);
-                stack.pop();
+    let called = p.funcs.iter().filter(|(_, f)| f.linkage == Linkage::Visible).map(|(id, _)| id);
+    for root in std::iter::once(p.entry).chain(called) {
+        if std::mem::replace(&mut state[root], 1) != 0 {
+            continue;
+        }
+        let mut stack = vec![(root, callees(root))];
+        while let Some((id, next)) = stack.last_mut() {
+            match next.pop() {
+                Some(c) if state[c] == 0 => {
+                    state[c] = 1;
+                    let of = callees(c);
+                    stack.push((c, of));
+                }
+                Some(_) => {}
+                None => {
+                    order.push(*id);
+                    stack.pop();
+                }
             }
         }
     }

@@ -14,10 +14,13 @@
 pub mod address;
 pub mod algebra;
 pub mod bits;
+pub mod byte_stores;
 mod bytes;
+pub mod calls;
 pub mod choose;
 pub mod complement;
 pub mod copy_prop;
+mod cycles;
 pub mod dce;
 pub mod dead_params;
 pub mod divmod;
@@ -38,6 +41,8 @@ pub mod mods;
 pub mod operand;
 pub mod quotient;
 pub mod rotate;
+mod rounds;
+pub mod saturate;
 mod seeded;
 pub mod sink;
 pub mod step;
@@ -50,7 +55,7 @@ use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::diag::{Loc, closest};
 use crate::ir::Phase;
-use crate::ir::{Function, Op, OpSet, Program};
+use crate::ir::{Function, Linkage, Op, OpSet, Program};
 use crate::options::{BadOption, OptLevel, Options};
 use crate::remark::Remark;
 use crate::verify;
@@ -131,6 +136,8 @@ pub static PASSES: &[Pass] = &[
     on_function("address", address::run),
     on_function("algebra", algebra::run),
     on_function("bits", bits::run),
+    on_function("byte_stores", byte_stores::run).about(&[Op::St]),
+    on_program("calls", calls::run).about(&[Op::Call]),
     on_function("choose", choose::run).about(&[Op::Sel]),
     on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
     on_function("copy_prop", copy_prop::run),
@@ -153,6 +160,7 @@ pub static PASSES: &[Pass] = &[
     on_function("operand", operand::run),
     on_function("quotient", quotient::run).about(&[Op::MulHi]),
     on_function("rotate", rotate::run).about(&[Op::Shr]),
+    on_function("saturate", saturate::run).about(&[Op::Sel]),
     on_function("sink", sink::run),
     on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
     on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
@@ -173,14 +181,14 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
         (Stage::Ssa, OptLevel::O0) => passes!(init_regs),
         (Stage::Legal, OptLevel::O0) => &[],
         (Stage::Front, OptLevel::O1) => {
-            passes!(dead_params flow copy_prop fold algebra copy_prop gvn address dce)
+            passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params flow copy_prop quotient long_division gvn unroll fold complement algebra rotate address mem_forward hoist if_convert
-            bits divmod copy_prop address dce
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement algebra rotate address mem_forward
+            hoist if_convert bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            copy_prop fold algebra gvn address mods fuse strength subword licm if_convert copy_prop flow dce init_regs
+            dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand choose dce sink mem_combine),
     }
@@ -213,6 +221,8 @@ pub struct Ctx<'a> {
     pub chip: Chip,
     pub stage: Stage,
     pub launch: Launch,
+    /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
+    pub warps: u32,
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
@@ -337,10 +347,14 @@ impl Session {
         let before = verifying.then(|| program.clone());
         let start = options.debug.time_passes.then(Instant::now);
         let mut notes = Vec::new();
+        // Functions that others may call hold for blocks of any size.
+        let block_size = program.launched_block();
+        let threads = block_size.map(|size| size.iter().product()).or(options.threads);
         let mut ctx = Ctx {
             chip,
+            warps: chip.resident_warps_of_blocks(threads, program.shared_bytes),
             stage,
-            launch: Launch { block_size: program.launched_block(), max_grid_x: Some(chip.max_grid()[0]) },
+            launch: Launch { block_size, max_grid_x: Some(chip.max_grid()[0]) },
             options,
             stats: &mut self.stats,
             notes: &mut notes,
@@ -348,7 +362,10 @@ impl Session {
         };
         let changed = match pass.run {
             Run::Program(run) => run(program, &mut ctx),
-            Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| run(f, &mut ctx) | any),
+            Run::Function(run) => program.funcs.values_mut().fold(false, |any, f| {
+                ctx.launch.block_size = if f.linkage == Linkage::Internal { block_size } else { None };
+                run(f, &mut ctx) | any
+            }),
         };
         let seeded = options.debug.seeded.filter(|d| d.pass() == pass.name);
         let changed = seeded.is_some_and(|d| seeded::apply(d, program)) | changed;

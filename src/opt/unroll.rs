@@ -12,22 +12,40 @@
 //!
 //! The loop must be left in one place, by a branch at its own level whose condition follows from one parameter of the
 //! header and constants, and go round in one place. The number of rounds is found by evaluating that condition. Only
-//! innermost loops are looked at, and only where what comes out is small: each copy saves the branch, its comparison,
-//! the counter and two entries of the divergence stack, and addresses and indices become constants.
+//! innermost loops are looked at, and only where it is estimated to pay ([`super::rounds`]): each copy saves the branch,
+//! its comparison, the counter and what the end of a block waits for, addresses and indices become constants, and loads of
+//! several rounds are under way at once; but the copies take room in the instruction cache. Where all copies are too many,
+//! the loop stays with some of them:
+//!
+//! ```text
+//! b1(%r1): loop exit b3 cont b2           b1(%r1): loop exit b3 cont b9
+//!     branch %p2 b3 b2               ->       branch %p2 b3 b2
+//! b2: ...                                 b2: ...
+//!     add u32 %r4 %r1 0x1                     add u32 %r4 %r1 0x1
+//!     jump b1(%r4)                        b9: ...                         with %r4 for %r1
+//!                                             add u32 %r9 %r4 0x1
+//!                                             jump b1(%r9)
+//! ```
+//!
+//! No registers are lost by that: the copies compute what the rounds did, in the same order.
 //!
 //! Safe because the copies are what would be executed, in that order, by all lanes: the condition is the same for all.
 
 use super::Ctx;
+use super::cycles::{BETWEEN, CACHE, warps_of_scheduler};
 use super::edit::{block_table, is_scalar};
 use super::flow::constructs;
+use super::rounds::{self, Counted};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::Liveness;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// Rounds up to which a loop is unrolled.
-const ROUNDS: usize = 16;
-/// Instructions that all copies together may have.
-const LARGEST: usize = 64;
+/// Rounds up to which they are counted.
+const ROUNDS: usize = 1024;
+/// Instructions that all copies together may have: other code wants to be in the cache as well.
+const LARGEST: usize = CACHE as usize / 4;
 /// Operations between a header's parameter and the condition.
 const DEPTH: usize = 8;
 
@@ -60,12 +78,32 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
         }
     }
-    // The copies stand in front of the header that they are of.
+    if found.is_empty() {
+        return false;
+    }
+    let alive = Liveness::new(f, &Cfg::new(f));
+    let mut unrolled = 0;
+    // The copies stand in front of the header that they are of, or behind the loop that they belong to.
     let mut before: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for l in &found {
-        before[l.blocks[0]] = unroll(f, l);
+        let most = l.blocks.iter().map(|&b| alive.live_in(b).len()).max().unwrap_or(0) as u32;
+        let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
+        let choice = rounds::choose(f, l, warps, LARGEST);
+        let Some(copies) = choice.copies else {
+            let first = f.blocks[l.blocks[0]].body.first();
+            let loc = first.map_or(f.blocks[l.blocks[0]].term_loc, |&i| f.insts[i].loc);
+            ctx.missed("unroll", loc, || format!("not unrolled: copies are not worth their size ({choice})"));
+            continue;
+        };
+        ctx.note(format!("{copies} copies for {} rounds: {choice}, {warps} warps", l.rounds));
+        unrolled += 1;
+        if copies == l.rounds {
+            before[l.blocks[0]] = unroll(f, l);
+        } else {
+            before[l.exit] = repeat(f, l, copies);
+        }
     }
-    if found.is_empty() {
+    if unrolled == 0 {
         return false;
     }
     let layout = std::mem::take(&mut f.layout);
@@ -74,23 +112,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         f.layout.push(b);
     }
     super::flow::run(f, ctx);
-    ctx.count("unroll: loops", found.len());
+    ctx.count("unroll: loops", unrolled);
     true
-}
-
-/// A loop whose rounds are known.
-struct Counted {
-    /// Its blocks in the order of the layout, the header first.
-    blocks: Vec<BlockId>,
-    /// The block that enters it.
-    from: BlockId,
-    /// The block that goes round.
-    latch: BlockId,
-    /// The block that leaves, and whether it does so by its first edge.
-    leaves: BlockId,
-    by_then: bool,
-    /// How often the branch that leaves does not.
-    rounds: usize,
 }
 
 fn counted(
@@ -123,8 +146,8 @@ fn counted(
     }
     let (latch, leaves) = latch.zip(leaves).ok_or("it is not left by a branch, or never goes round")?;
     let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
-    if size > LARGEST {
-        return Err("its body has more than 64 instructions");
+    if size.max(blocks.len()) > LARGEST {
+        return Err("its body has more than 256 instructions");
     }
     if !outermost(leaves) {
         return Err("it is left inside of an `if`");
@@ -153,17 +176,14 @@ fn counted(
         }
         rounds += 1;
         if rounds > ROUNDS {
-            return Err("more than 16 rounds");
-        }
-        if rounds * size > LARGEST {
-            return Err("all copies together have more than 64 instructions");
+            return Err("more than 1024 rounds");
         }
         x = value(f, again.args[k], param, x, DEPTH).ok_or(UNKNOWN)?;
     }
     if rounds == 0 {
         return Err("it is left at once");
     }
-    Ok(Counted { blocks, from: *from, latch, leaves, by_then, rounds })
+    Ok(Counted { blocks, exit, from: *from, latch, leaves, by_then, rounds })
 }
 
 /// The only parameter of block `h` that a value is computed from, if all else are constants.
@@ -233,6 +253,32 @@ fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
         f.blocks[l.latch].term = Term::Unreachable;
     }
     copies
+}
+
+/// Makes a round of a loop several, and returns the blocks of those behind the first.
+fn repeat(f: &mut Function, l: &Counted, copies: usize) -> Vec<BlockId> {
+    let h = l.blocks[0];
+    let Merge::Loop { exit, cont } = f.blocks[h].merge else { return Vec::new() };
+    let mut more = Vec::new();
+    let mut open = l.latch;
+    // The first copy is one of the loop as it was.
+    let all: Vec<Vec<BlockId>> = (1..copies).map(|_| copy_blocks(f, &l.blocks)).collect();
+    for copy in all {
+        let of = |b: BlockId| copy[l.blocks.iter().position(|&o| o == b).unwrap_or(0)];
+        let header = of(h);
+        f.blocks[header].merge = Merge::None;
+        decide(f, of(l.leaves), !l.by_then);
+        f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.to = header);
+        let latch = of(l.latch);
+        f.blocks[latch].term.edges_mut().filter(|e| e.to == header).for_each(|e| e.to = h);
+        open = latch;
+        if cont != h {
+            // That of the last round.
+            f.blocks[h].merge = Merge::Loop { exit, cont: of(cont) };
+        }
+        more.extend(copy);
+    }
+    more
 }
 
 /// Makes a branch a jump along its first or second edge.

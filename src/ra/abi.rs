@@ -5,8 +5,8 @@
 //! predicates travel as 0 or 1.
 
 use crate::ir::{
-    Align, Class, Cond, Def, Ext, FuncId, Function, Inst, InstId, MemRef, Op, Program, Space, Src, Term,
-    Type, ValueId,
+    Align, Class, Cond, Def, Ext, FuncId, Function, Inst, InstId, Linkage, MemRef, Op, Program, Space, Src,
+    Term, Type, ValueId,
 };
 
 /// Parameters, and results, that go in predicate registers, at most.
@@ -28,8 +28,8 @@ fn in_registers(classes: &[Class], gprs: usize) -> Vec<bool> {
 /// takes. `gprs`: how many of each may be in general registers.
 pub fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
     let f = &p.funcs[id];
-    // Nobody calls what leaves its results in registers that are named.
-    if !f.result_regs.is_empty() {
+    // Nobody calls what leaves its results in registers that are named, but from elsewhere.
+    if !f.result_regs.is_empty() || f.linkage != Linkage::Internal {
         return base;
     }
     let params: Vec<Class> = f.params.iter().map(|&v| f.class(v)).collect();
@@ -99,6 +99,7 @@ fn callee(f: &mut Function, params: &[Option<u32>], results: &[Option<u32>]) {
         }
     }
     f.params = kept(&f.params, params);
+    f.param_facts = kept(&f.param_facts, params);
     let entry = f.entry();
     f.blocks[entry].body.splice(0..0, start);
     f.results = kept(&f.results, results);

@@ -446,8 +446,16 @@ impl<'a> Colour<'a> {
             }
         }
         let of_func = || of_func.iter().copied().filter(in_register);
-        for v in rest.into_iter().chain(of_func()) {
+        for v in rest {
             let r = self.pick(v, f.class(v))?;
+            self.put(v, r, f.class(v));
+        }
+        // Nothing else is in a register where a function begins.
+        for (k, &v) in f.params.iter().enumerate().filter(|(_, v)| b == f.entry() && in_register(v)) {
+            let r = match f.param_regs.get(k) {
+                Some(&r) => r,
+                None => self.pick(v, f.class(v))?,
+            };
             self.put(v, r, f.class(v));
         }
         let loc = &self.loc;

@@ -86,8 +86,8 @@ mod tests {
     use crate::ra::{Target, allocate_program};
 
     fn target(fewest: bool) -> Target {
-        let (chip, most_warps) = (Chip::Gk110, u32::MAX);
-        Target { chip, gpr_limit: 63, most_warps, fewest, verify: true, through_memory: false }
+        let (chip, threads) = (Chip::Gk110, None);
+        Target { chip, gpr_limit: 63, threads, shared: 0, fewest, verify: true, through_memory: false }
     }
 
     #[test]

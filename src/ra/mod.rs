@@ -60,14 +60,16 @@ mod reg2mem;
 mod regs;
 mod remat;
 mod results;
+pub mod separate;
 mod spill;
+mod warps;
 mod whole_warp;
 mod windows;
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
-use crate::ir::{BlockId, FuncId, Function, InstId, Program, Sv, ValueId};
+use crate::ir::{BlockId, FuncId, Function, InstId, Linkage, Program, Sv, ValueId};
 use crate::isa::Reg;
 use crate::options::Options;
 use colour::Colour;
@@ -86,8 +88,9 @@ pub struct Target {
     pub chip: Chip,
     /// General registers that may be used, without RZ: at least [`Target::MIN_GPRS`].
     pub gpr_limit: u32,
-    /// Warps that can be resident whatever the registers: fewer registers gain nothing beyond that.
-    pub most_warps: u32,
+    /// Threads of a block, if they are known, and its bytes of shared memory: what bounds resident warps beside the registers.
+    pub threads: Option<u32>,
+    pub shared: u32,
     /// Fewer registers are worth colouring again and again, however few there are.
     pub fewest: bool,
     /// Run the checker on the result (debug builds always do).
@@ -100,6 +103,17 @@ pub struct Target {
 impl Target {
     /// The instruction with most operands fits into that many general registers.
     pub const MIN_GPRS: u32 = Options::MIN_GPRS;
+
+    /// Warps that are resident with so many registers.
+    fn warps(&self, gprs: u32) -> u32 {
+        self.chip.occupancy(self.threads, gprs, self.shared)
+    }
+
+    /// The most registers below `gprs` with which more warps are resident, if there are so few.
+    fn occupancy_step(&self, gprs: u32) -> Option<u32> {
+        let step = self.chip.occupancy_step(self.threads, gprs, self.shared);
+        step.filter(|&s| s >= Target::MIN_GPRS)
+    }
 }
 
 /// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`] on.
@@ -258,6 +272,8 @@ pub struct ProgramAllocation {
     pub gprs: u32,
     /// Bytes of local memory, the program's own included.
     pub local_bytes: u32,
+    /// Where spill slots begin, above the program's own memory.
+    pub frame_base: u32,
 }
 
 /// Assigns registers to all functions of a program, callees first. Splits edges and, where an instruction reads a
@@ -274,8 +290,14 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     let frame_base = own.max(program.private_bytes).next_multiple_of(16);
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
-    let mut result = ProgramAllocation::default();
+    for (id, f) in program.funcs.iter() {
+        summaries[id] = separate::summary(f, frame_base);
+    }
+    let mut result = ProgramAllocation { frame_base, ..ProgramAllocation::default() };
     for id in calls::callees_first(program, &facts)? {
+        if program.funcs[id].linkage == Linkage::Declared {
+            continue;
+        }
         let below = facts[id]
             .callees
             .iter()
@@ -285,14 +307,14 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
         let base = abi::demote(program, id, limit as usize / 2, below);
         // What a stage must leave in registers sets a lower limit, whatever is asked for.
         let named = program.funcs[id].result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
-        let limit = limit.max(named);
+        let limit = limit.max(named).min(separate::limit(&program.funcs[id]));
         let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
             checker::check(&program.funcs[id], &allocation, limit, &summaries)
                 .map_err(|what| RaError::Check { func: program.funcs[id].name.clone(), what })?;
         }
-        summaries[id] = Some(allocation.summary.clone());
+        summaries[id].get_or_insert_with(|| allocation.summary.clone());
         result.gprs = result.gprs.max(allocation.gprs);
         result.funcs[id] = allocation;
     }
@@ -303,11 +325,6 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
 
 /// Registers that the windows of one instruction take at most, beside the values.
 const WINDOWS: usize = 24;
-/// Values above an occupancy step up to which it is tried to do without them.
-const WORTH_TRYING: usize = 8;
-/// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
-const LARGEST_TRIED: usize = 4000;
-
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
@@ -362,12 +379,13 @@ fn allocate(
         colour.edges();
         let mut allocation = colour.finish_function();
         if !facts.calls() {
-            pack::pack(&mut allocation, &f.result_regs);
+            let fixed = [&f.result_regs[..], &f.param_regs].concat();
+            pack::pack(&mut allocation, &fixed);
         }
         Ok(allocation)
     };
     let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
-    let short = !plan.active && f.inst_count() <= LARGEST_TRIED;
+    let short = !plan.active && f.inst_count() <= warps::LARGEST_TRIED;
     if short && target.fewest {
         let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
@@ -388,29 +406,30 @@ fn allocate(
         let least = called.fold(named.max(most as u32), u32::max);
         allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
     } else if short
-        && target.chip.resident_warps(allocation.gprs) < target.most_warps
-        && let Some(step) = target.chip.occupancy_step(allocation.gprs).filter(|&s| s >= Target::MIN_GPRS)
+        && let Some(step) = target.occupancy_step(allocation.gprs)
         // With fewer registers the pressure is not less, where it was measured.
-        && (by_block.is_empty() || most <= step as usize + WORTH_TRYING)
+        && (by_block.is_empty() || most <= step as usize + warps::WORTH_TRYING)
     {
-        // Registers that windows leave open between them, or hold what is cheaply made again, may cost resident warps:
-        // once more with fewer. Memory is never used for that, and code that is longer by more than a fiftieth neither.
         let k = step as usize;
         let Pressure { most, by_block, .. } = measure(f, &live, k);
-        let fewer = match most {
-            _ if most <= k => Ok(plan),
-            _ if most <= k + WORTH_TRYING => {
-                spill::spill(&subject, k, None, &by_block).map(|plan| Plan { frame_end: frame_base, ..plan })
+        // Without memory, if that is enough.
+        for slots in [None, Some(frame_base)] {
+            let plan = match most {
+                _ if most <= k && slots.is_none() => Ok(Plan { frame_end: frame_base, ..Plan::default() }),
+                _ if most > k && most <= k + warps::WORTH_TRYING => {
+                    spill::spill(&subject, k, slots, &by_block)
+                        .map(|plan| Plan { frame_end: frame_base.max(plan.frame_end), ..plan })
+                }
+                _ => continue,
+            };
+            let closer = plan.and_then(|plan| colour(&plan, Attempt::first(step)));
+            if let Ok(closer) = closer
+                && (slots.is_some() || closer.spills + closer.fills == 0)
+                && warps::is_worth(f, &cfg, target, &allocation, &closer)
+            {
+                allocation = closer;
+                break;
             }
-            _ => Err(RaError::Pressure { func: f.name.clone(), limit: step }),
-        };
-        let closer = fewer.and_then(|plan| colour(&plan, Attempt::first(step)));
-        let extra = f.inst_count() / 50;
-        if let Ok(closer) = closer
-            && closer.spills + closer.fills == 0
-            && closer.moves.len() <= allocation.moves.len() + extra
-        {
-            allocation = closer;
         }
     }
     prepare::join_split_edges(f, &split, |b| {
@@ -431,7 +450,8 @@ mod tests {
         Target {
             chip: Chip::Gk110,
             gpr_limit: limit,
-            most_warps: u32::MAX,
+            threads: None,
+            shared: 0,
             verify: true,
             through_memory: false,
             fewest: false,
@@ -598,8 +618,7 @@ mod tests {
         let flag = bd.setp(Cond::Lt, Type::U32, v[0], v[1]);
         let (r, ok) = (bd.gpr(), bd.pred());
         let mut call = Inst::new(Op::Call, Type::U32);
-        call.ext =
-            Some(Box::new(Ext::Call(Call { func: callee, args: vec![v[3], v[3]], results: vec![r, ok] })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(callee, vec![v[3], v[3]], vec![r, ok]))));
         bd.push(call);
         for x in v.iter().copied().chain([r]) {
             bd.st(Type::U32, MemRef::new(Space::Global), x);
@@ -633,7 +652,7 @@ mod tests {
         let e = f.new_block();
         let mut call = Inst::new(Op::Call, Type::U32);
         let own = FuncId::from_u32(0);
-        call.ext = Some(Box::new(Ext::Call(Call { func: own, args: vec![], results: vec![] })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(own, vec![], vec![]))));
         f.append(e, call);
         f.blocks[e].term = Term::Exit;
         let mut p = Program::new(f);

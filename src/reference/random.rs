@@ -688,7 +688,7 @@ impl Maker<'_> {
             results.push(v);
         }
         let mut inst = Inst::new(Op::Call, Type::U32);
-        inst.ext = Some(Box::new(Ext::Call(Call { func, args, results })));
+        inst.ext = Some(Box::new(Ext::Call(Call::new(func, args, results))));
         self.b().push(inst);
     }
 }

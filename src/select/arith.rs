@@ -23,13 +23,14 @@ impl Cx<'_> {
         if carries && (neg_a || neg_b) {
             return Err(Unencodable::Operand);
         }
-        let neg_b = neg_b != (i.op == Op::Sub);
+        let neg_b = neg_b != matches!(i.op, Op::Sub | Op::SubSat);
+        let saturates = i.sat || matches!(i.op, Op::AddSat | Op::SubSat);
         if mods_of(&mut a).is_some_and(|m| m.abs || m.inv) || mods_of(&mut b).is_some_and(|m| m.abs || m.inv)
         {
             return Err(Unencodable::Operand);
         }
         let finish = |op, a: Operand, b: Operand| {
-            let m = self.inst(op).with_if(i.sat, Mod::Sat).with_if(self.carry_in(i), Mod::X);
+            let m = self.inst(op).with_if(saturates, Mod::Sat).with_if(self.carry_in(i), Mod::X);
             Ok(args(m, [self.dst(i), a, b]))
         };
         match (neg_a, neg_b) {
@@ -43,8 +44,10 @@ impl Cx<'_> {
             (neg_a, _) => {
                 let (minuend, subtrahend) = if neg_a { (b, a) } else { (a, b) };
                 match (minuend, subtrahend) {
-                    // The negated number, unless the carry would differ.
-                    (x, Operand::Imm { bits, kind, mods }) if !carries => {
+                    // The negated number, unless the carry would differ, or there is none.
+                    (x, Operand::Imm { bits, kind, mods })
+                        if !carries && !(saturates && bits == i32::MIN as u32) =>
+                    {
                         let y = Operand::Imm { bits: bits.wrapping_neg(), kind, mods };
                         finish(if wide_imm(&y) { isa::Op::Iadd32i } else { isa::Op::Iadd }, x, y)
                     }

@@ -112,7 +112,7 @@ impl Cx<'_> {
             }
             Op::PreSin | Op::PreEx2 => self.rro(i),
 
-            Op::Add | Op::Sub => self.iadd(i),
+            Op::Add | Op::Sub | Op::AddSat | Op::SubSat => self.iadd(i),
             Op::Mul | Op::MulHi => self.imul(i),
             Op::Mad | Op::MadHi => self.imad(i),
             Op::ShlAdd => self.iscadd(i),

@@ -170,7 +170,14 @@ impl Verifier<'_> {
             return self.fail("this form of an image access is removed by lowering");
         }
         let (coords, data) = match (i.op, s.atom) {
-            (Op::Suq, _) => return Ok(()),
+            (Op::Suq, _) => {
+                let right = i.dsts.len() == s.mask.count_ones() as usize;
+                return if right {
+                    Ok(())
+                } else {
+                    self.fail("as many destinations as the mask has components are right")
+                };
+            }
             (Op::Sust, _) => (true, s.mask.count_ones() as usize),
             (_, Some(AtomOp::Load)) | (_, None) => (true, 0),
             (_, Some(AtomOp::Cas)) => (true, 2 * i.ty.words()),
@@ -233,7 +240,7 @@ impl Verifier<'_> {
             // runs; selection puts the offset into a register.
             let start = i64::from(m.offset as u32);
             let end = start + i64::from(i.ty.bytes());
-            if start < BANK && end > BANK || end > 1 << 32 {
+            if start < BANK && end > BANK {
                 return self.fail("the access reaches beyond the bank of constant memory, 64 KiB");
             }
         }
@@ -280,6 +287,7 @@ impl Verifier<'_> {
                 if s.values().iter().any(|&v| f.class(v) == Class::Carry) {
                     return self.fail(format!("source {n} is of the wrong class"));
                 }
+                self.constant(n, s, 1)?;
                 continue;
             }
             let ty = i.src_type(n);
@@ -315,16 +323,20 @@ impl Verifier<'_> {
             if what.below > 0 && s.as_imm().is_none_or(|x| x >= what.below) {
                 return self.fail(format!("source {n} is no immediate below {}", what.below));
             }
-            if let SrcKind::Const { bank, offset } = s.kind {
-                self.bank(bank.into())?;
-                let bytes = 4 * words as i64;
-                if i64::from(offset) % bytes != 0 {
-                    return self
-                        .fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"));
-                }
-            }
+            self.constant(n, s, words)?;
         }
         Ok(())
+    }
+
+    /// A source in constant memory: instructions name words of it, or pairs of them that lie at multiples of 8.
+    fn constant(&self, n: usize, s: &Src, words: usize) -> Result<(), Violation> {
+        let SrcKind::Const { bank, offset } = s.kind else { return Ok(()) };
+        self.bank(bank.into())?;
+        let bytes = 4 * words as i64;
+        if i64::from(offset) % bytes == 0 {
+            return Ok(());
+        }
+        self.fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"))
     }
 
     fn results(&self, i: &Inst) -> Result<(), Violation> {

@@ -102,7 +102,7 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
     rules_of_whole_warps(p, rules)?;
     let entry = &p.funcs[p.entry];
     let named = entry.result_regs.len() == entry.results.len();
-    if !entry.params.is_empty() || !entry.results.is_empty() && !named {
+    if p.has_kernel() && (!entry.params.is_empty() || !entry.results.is_empty() && !named) {
         return Verifier { f: entry, rules, at: None }
             .fail("the kernel has parameters, or results without registers");
     }
@@ -356,6 +356,8 @@ impl Verifier<'_> {
         for (n, &b) in self.f.layout.iter().enumerate() {
             position[b] = n as u32;
         }
+        // The first place in the layout from which control goes forward to a block.
+        let mut from: SecondaryMap<BlockId, u32> = SecondaryMap::with_default(u32::MAX);
         let mut open: Vec<Open> = Vec::new();
         // Innermost loops among the open constructs: indices.
         let mut loops: Vec<usize> = Vec::new();
@@ -365,6 +367,11 @@ impl Verifier<'_> {
                 if open.pop().is_some_and(|o| o.cont.is_some()) {
                     loops.pop();
                 }
+            }
+            if let Some(o) = open.last()
+                && from[b] < position[o.header]
+            {
+                return self.fail(format!("control gets into the construct of {} past it", o.header));
             }
             let block = &self.f.blocks[b];
             let new = match block.merge {
@@ -403,6 +410,7 @@ impl Verifier<'_> {
             }
             for s in block.term.successors() {
                 let to = position[s];
+                from[s] = from[s].min(n as u32);
                 let ok = if to > n as u32 {
                     open.last().is_none_or(|o| to <= position[o.end])
                         || innermost.is_some_and(|l| l.end == s || l.cont == Some(s))
@@ -500,12 +508,44 @@ b5:
     }
 
     #[test]
+    fn a_size_of_an_image_has_as_many_words_as_its_mask() {
+        let text =
+            |mask: u32| format!("b0:\n suq u32 {{%r0 %r1}} [2d i0 mask {mask} u32 format r32f]\n exit");
+        assert_eq!(check(&text(3), Phase::Front), Ok(()));
+        refuses(&text(8), Phase::Front, "as many destinations as the mask has components");
+    }
+
+    #[test]
+    fn a_word_of_constant_memory_lies_at_a_multiple_of_four() {
+        let text = |at: u32| {
+            format!(
+                "b0:\n rdsv u32 %r0 sv[tid.x]\n sust u32 # [2d i0 mask 0xf u32 format r32ui machine 2d texel] \
+                 {{%r0 %r0}} c7[{at:#x}] {{%r0 %r0 %r0 %r0}}\n exit"
+            )
+        };
+        assert_eq!(check(&text(0x4a0), Phase::Ssa), Ok(()));
+        refuses(&text(0x4a3), Phase::Ssa, "no multiple of 4");
+    }
+
+    #[test]
     fn a_carry_is_not_read_after_another_one() {
         refuses(
             "b0:\n mov u32 %r0 0x0\n add u32 {%r1 %c2} %r0 %r0\n add u32 {%r3 %c4} %r0 %r0\n add u32 %r5 %r0 %r0 %c2\n exit",
             Phase::Ssa,
             "another one was defined since",
         );
+    }
+
+    #[test]
+    fn edges_must_not_enter_a_construct_past_its_header() {
+        let text = |first: &str| {
+            format!(
+                "b0:\n rdsv u32 %r0 sv[tid.x]\n set.lt pred u32 %p1 %r0 0x4\n jump {first}\nb1: loop exit b4 cont b1\n jump b2\n\
+                 b2:\n jump b3\nb3:\n if %p1 b4 b1\nb4:\n exit"
+            )
+        };
+        assert_eq!(check(&text("b1"), Phase::Front), Ok(()));
+        refuses(&text("b2"), Phase::Front, "into the construct of b1 past it");
     }
 
     #[test]

@@ -53,6 +53,10 @@ pub struct Args {
     /// What to write
     #[arg(long, default_value = "sass", value_name = "FORM")]
     emit: Form,
+    /// Write a relocatable cubin for `nvir link`: functions of the text may be called by others, and what it declares with
+    /// `extern` may be elsewhere (docs/separate.md)
+    #[arg(long, conflicts_with_all = ["emit", "lines", "words", "remarks"])]
+    separate: bool,
     /// SASS text with the source line of each instruction
     #[arg(long)]
     lines: bool,
@@ -167,7 +171,10 @@ impl Form {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub fn run(mut a: Args) -> ExitCode {
+    if a.separate {
+        a.emit = Form::Cubin;
+    }
     for input in &a.inputs {
         if common::language_of(input, a.format).is_none() {
             return common::usage(format!(
@@ -245,6 +252,7 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
     let result = match a.emit {
         Form::Ir => compiler.optimised(&source, &mut notes).map(|p| p.to_string().into_bytes()),
         Form::Dot => compiler.optimised(&source, &mut notes).map(|p| nvir::ir::dot::program(&p).into_bytes()),
+        Form::Cubin if a.separate => compiler.compile_separate(&source, &mut notes).map(|unit| unit.write()),
         form => {
             let shader = if a.remarks {
                 let (shader, found) = compiler.compile_remarking(&source, &mut notes);

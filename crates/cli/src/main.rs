@@ -20,6 +20,7 @@ mod header;
 mod interp;
 mod ir;
 mod isa;
+mod link;
 mod manual;
 mod opt;
 mod out;
@@ -77,6 +78,7 @@ enum Command {
     Interp(interp::Args),
     Ir(ir::Args),
     Isa(isa::Args),
+    Link(link::Args),
     Man(manual::Man),
     Passes(passes::Args),
     Reduce(reduce::Args),
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Command::Interp(a) => interp::run(a),
         Command::Ir(a) => ir::run(a),
         Command::Isa(a) => isa::run(a),
+        Command::Link(a) => link::run(a),
         Command::Man(a) => manual::man(a, Cli::command()),
         Command::Passes(a) => passes::run(a),
         Command::Reduce(a) => reduce::run(a),

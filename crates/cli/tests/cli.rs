@@ -659,3 +659,32 @@ fn lines_of_words_hold_one_or_two_short_forms() {
         assert!(ran.err.contains("bad.sass:1:"), "{bad}: {}", ran.err);
     }
 }
+
+/// Exit statuses of `link`, and of what goes to it: the files are at fault, or the command line is.
+#[test]
+fn what_cannot_be_linked_is_told_by_status_and_name() {
+    let dir = folder("link");
+    let out = |name: &str| dir.join(name).to_str().expect("text").to_string();
+    let caller = put(&dir, "a.ir", "program\nkernel k() {\nb0:\n call u32 # f1{}\n exit\n}\nextern f()\n");
+    let callee = put(&dir, "b.ir", "program\nsub f() {\nb0:\n ret\n}\n");
+    let (a, b, k) = (out("a.cubin"), out("b.cubin"), out("k.cubin"));
+    assert_error(&["compile", &caller, "-o", &k], 1, "the function `f` is declared only");
+    for (text, cubin) in [(&caller, &a), (&callee, &b)] {
+        assert_error(&["compile", "--separate", text, "-o", cubin], 0, "");
+    }
+    assert_error(&["link", &a, &b, "-o", &k], 0, "");
+    assert_error(&["link", &a, "-o", &k], 1, "`f` is not defined; `k` in ");
+    assert_error(&["link", &b, "-o", &k], 1, "no kernel: there are functions only");
+    assert_error(&["link", &k], 1, "k.cubin: it is not relocatable");
+    assert_error(&["link", &callee], 1, "b.ir: not an ELF file");
+    assert_error(&["link", &out("none.cubin")], 1, "none.cubin");
+    assert_error(&["link"], 2, "INPUT");
+    assert_error(&["link", &a, &b, "--facts", "-o", &k], 2, "--facts");
+    assert_error(&["compile", "--separate", &callee, "--emit", "sass"], 2, "--emit");
+    let fixture = put(
+        &dir,
+        "a.toml",
+        "source = \"a.cubin\"\n[[tests]]\nname = \"t\"\ngrid = [1, 1, 1]\nblock = [1, 1, 1]\n",
+    );
+    assert_error(&["run", &fixture], 1, "`nvir link` makes a kernel of them");
+}

@@ -93,7 +93,7 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "ir-kernel",
-        about: "IR compiled to machine code and emulated, against the evaluator",
+        about: "IR compiled to machine code, whole and in pieces that are linked, and emulated, against the evaluator",
         missing: nothing,
         run: ir::kernel::case,
         input: ir::kernel::input,

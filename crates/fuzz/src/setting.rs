@@ -4,6 +4,7 @@ use crate::random::Random;
 use nvir::compiler::DebugOptions;
 use nvir::emu::Checks;
 use nvir::fixture::run::Settings;
+use nvir::options::Sanitize;
 use nvir::{Chip, OptLevel, Options};
 use std::fmt;
 
@@ -39,6 +40,19 @@ impl Setting {
         }
         all
     }
+
+    /// The same for a kernel that a launch provides for: some check their own accesses.
+    pub fn of_kernel(r: &mut Random) -> Vec<Setting> {
+        let mut all = Setting::of_case(r);
+        for setting in &mut all {
+            if r.one_in(4) {
+                let [shared, global, private] = [r.one_in(2), r.one_in(2), r.one_in(2)];
+                let zones = shared && r.one_in(2);
+                setting.settings.options.sanitize = Sanitize { shared, global, private, zones };
+            }
+        }
+        all
+    }
 }
 
 impl fmt::Display for Setting {
@@ -47,6 +61,9 @@ impl fmt::Display for Setting {
         write!(f, "{} -O{}", self.chip, o.opt_level)?;
         if let Some(n) = o.max_gprs {
             write!(f, " with {n} registers")?;
+        }
+        if !o.sanitize.is_none() {
+            write!(f, " sanitized: {}", o.sanitize)?;
         }
         f.write_str(if o.debug.through_memory { " through memory" } else { "" })
     }

@@ -297,7 +297,7 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     if let Some((_, Outcome::Failed(why))) = reports.into_iter().next() {
         return Err(format!("interpreted: {why}\n{text}"));
     }
-    for mut setting in Setting::of_case(&mut r) {
+    for mut setting in Setting::of_kernel(&mut r) {
         if r.one_in(2) {
             setting.settings.options.max_gprs = Some(16 + r.below(17) as u32);
         }

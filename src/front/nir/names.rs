@@ -426,7 +426,10 @@ pub fn format(name: &str) -> Option<Format> {
         *slot = rest[..len].parse().ok()?;
         rest = &rest[len..];
     }
-    rest.is_empty().then_some(Format { kind, bits, bgra })
+    let format = Format { kind, bits, bgra };
+    // Of all that could be written like this, those that images have.
+    let known = rest.is_empty() && format.to_string().parse() == Ok(format);
+    known.then_some(format)
 }
 
 #[cfg(test)]
@@ -440,7 +443,9 @@ mod tests {
         assert_eq!(format("r11g11b10_float"), "r11f_g11f_b10f".parse().ok());
         assert_eq!(format("r10g10b10a2_unorm"), "rgb10_a2".parse().ok());
         assert_eq!(format("b8g8r8a8_unorm"), "bgra8".parse().ok());
-        assert_eq!(format("none"), None);
+        for other in ["none", "r32g32b32a2_uint", "r3_float", "r255g255_uint", "r8b8_unorm"] {
+            assert_eq!(format(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -157,24 +157,15 @@ impl Cubin {
     }
 }
 
-fn open<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<ElfFile<'_, H>, CubinError> {
+pub(in crate::image) fn open<H: FileHeader<Endian = Endianness>>(
+    data: &[u8],
+) -> Result<ElfFile<'_, H>, CubinError> {
     ElfFile::parse(data).map_err(|e| CubinError::Elf(e.to_string()))
 }
 
 fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Cubin, CubinError> {
     let endian = file.endian();
-    let header = file.elf_header();
-    let machine = header.e_machine(endian).0;
-    if machine != EM_CUDA {
-        return Err(CubinError::Machine(machine));
-    }
-    let sm = header.e_flags(endian).0 & 0xff;
-    let chip = match sm {
-        20 | 21 => Chip::Gf100,
-        30 | 32 => Chip::Gk104,
-        35 | 37 => Chip::Gk110,
-        _ => return Err(CubinError::Architecture(sm)),
-    };
+    let (chip, sm) = target(file)?;
     let mut cubin = Cubin { chip, sm, kernels: Vec::new(), globals: Vec::new() };
     for section in file.sections() {
         let name = section.name().unwrap_or_default();
@@ -226,6 +217,25 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Cu
         }
     }
     Ok(cubin)
+}
+
+/// What a file runs on, and its `sm_` number.
+pub(in crate::image) fn target<H: FileHeader<Endian = Endianness>>(
+    file: &ElfFile<'_, H>,
+) -> Result<(Chip, u32), CubinError> {
+    let endian = file.endian();
+    let header = file.elf_header();
+    let machine = header.e_machine(endian).0;
+    if machine != EM_CUDA {
+        return Err(CubinError::Machine(machine));
+    }
+    let sm = header.e_flags(endian).0 & 0xff;
+    match sm {
+        20 | 21 => Ok((Chip::Gf100, sm)),
+        30 | 32 => Ok((Chip::Gk104, sm)),
+        35 | 37 => Ok((Chip::Gk110, sm)),
+        _ => Err(CubinError::Architecture(sm)),
+    }
 }
 
 /// The records of `.nv.info.K`.
@@ -303,7 +313,7 @@ fn damaged<'d>(section: &impl ObjectSection<'d>) -> CubinError {
 }
 
 /// A section's bytes; NOBITS gives zeros.
-fn bytes<'d>(section: &impl ObjectSection<'d>) -> Result<Vec<u8>, CubinError> {
+pub(in crate::image) fn bytes<'d>(section: &impl ObjectSection<'d>) -> Result<Vec<u8>, CubinError> {
     if section.size() > MAX_SECTION {
         return Err(damaged(section));
     }
@@ -320,7 +330,7 @@ fn elf_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
     }
 }
 
-fn word(chunk: &[u8]) -> u64 {
+pub(in crate::image) fn word(chunk: &[u8]) -> u64 {
     chunk.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
 }
 

@@ -1,7 +1,8 @@
 //! Writing cubins that NVIDIA's tools read: an executable ELF64 file with a `.text.K` and its companions for each
 //! kernel, as ptxas 11.8 writes them for sm_35.
 //!
-//! Not written: relocations and global variables.
+//! Not written: global variables. Relocations are in the files of functions that are compiled separately
+//! ([`crate::image::separate`]).
 
 use super::Kernel;
 use crate::Chip;
@@ -17,37 +18,41 @@ fn architecture(chip: Chip) -> u32 {
     }
 }
 
-const PROGBITS: u32 = 1;
-const SYMTAB: u32 = 2;
-const STRTAB: u32 = 3;
-const NOBITS: u32 = 8;
+pub(in crate::image) const PROGBITS: u32 = 1;
+pub(in crate::image) const SYMTAB: u32 = 2;
+pub(in crate::image) const STRTAB: u32 = 3;
+pub(in crate::image) const NOBITS: u32 = 8;
 /// Attribute records.
-const NV_INFO: u32 = 0x7000_0000;
+pub(in crate::image) const NV_INFO: u32 = 0x7000_0000;
 
-const WRITE: u64 = 1;
-const ALLOC: u64 = 2;
-const EXEC: u64 = 4;
+pub(in crate::image) const WRITE: u64 = 1;
+pub(in crate::image) const ALLOC: u64 = 2;
+pub(in crate::image) const EXEC: u64 = 4;
+
+/// Types of files: one with relocations, and one that runs.
+pub(in crate::image) const RELOCATABLE: u16 = 1;
+const EXECUTABLE: u16 = 2;
 
 const HEADER_BYTES: usize = 64;
 const SECTION_BYTES: usize = 64;
-const SYMBOL_BYTES: usize = 24;
+pub(in crate::image) const SYMBOL_BYTES: usize = 24;
 
 /// A section before it has a place in the file.
-struct Section {
-    name: String,
-    kind: u32,
-    flags: u64,
-    data: Vec<u8>,
+pub(in crate::image) struct Section {
+    pub(in crate::image) name: String,
+    pub(in crate::image) kind: u32,
+    pub(in crate::image) flags: u64,
+    pub(in crate::image) data: Vec<u8>,
     /// Size in memory of a NOBITS section.
-    size: u64,
-    link: u32,
-    info: u32,
-    align: u64,
-    entry: u64,
+    pub(in crate::image) size: u64,
+    pub(in crate::image) link: u32,
+    pub(in crate::image) info: u32,
+    pub(in crate::image) align: u64,
+    pub(in crate::image) entry: u64,
 }
 
 impl Section {
-    fn new(name: &str, kind: u32, align: u64, data: Vec<u8>) -> Section {
+    pub(in crate::image) fn new(name: &str, kind: u32, align: u64, data: Vec<u8>) -> Section {
         let size = data.len() as u64;
         Section { name: name.to_string(), kind, flags: 0, data, size, link: 0, info: 0, align, entry: 0 }
     }
@@ -55,18 +60,23 @@ impl Section {
 
 /// The sections before those of the kernels.
 const SHSTRTAB: u32 = 1;
-const STRINGS: u32 = 2;
-const SYMBOLS: u32 = 3;
-const FIRST_OF_KERNELS: u32 = 5;
+pub(in crate::image) const STRINGS: u32 = 2;
+pub(in crate::image) const SYMBOLS: u32 = 3;
+pub(in crate::image) const FIRST_OF_KERNELS: u32 = 5;
 
 /// `st_info` of the symbols: binding and type.
-const LOCAL_SECTION: u8 = 0x03;
-const GLOBAL_FUNCTION: u8 = 0x12;
+pub(in crate::image) const LOCAL_SECTION: u8 = 0x03;
+pub(in crate::image) const GLOBAL_FUNCTION: u8 = 0x12;
 /// `st_other` of a kernel's symbol.
-const KERNEL_ENTRY: u8 = 0x10;
+pub(in crate::image) const KERNEL_ENTRY: u8 = 0x10;
 
 /// A file with these kernels.
 pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
+    write_with(chip, kernels, Vec::new())
+}
+
+/// The same with further sections behind all others.
+pub(in crate::image) fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Section>) -> Vec<u8> {
     let mut strings = Strings::new();
     let mut locals = Vec::new();
     let mut globals = Vec::new();
@@ -89,13 +99,30 @@ pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
             }
         }
         sections.extend(of_kernel);
-        sized(&mut global_info, 0x2f, &[number, k.gprs]);
-        for attribute in [0x23, 0x12, 0x11] {
-            sized(&mut global_info, attribute, &[number, k.stack]);
-        }
+        sizes(&mut global_info, number, k.gprs, k.stack);
     }
     locals.extend(globals);
-    let mut symtab = Section::new(".symtab", SYMTAB, 8, locals);
+    sections.extend(more);
+    assemble(chip, EXECUTABLE, with_tables(strings, locals, first_global, global_info, sections))
+}
+
+/// The attributes of a function for the whole file: registers; sizes of its frame and of its stack.
+pub(in crate::image) fn sizes(out: &mut Vec<u8>, symbol: u32, gprs: u32, stack: u32) {
+    sized(out, 0x2f, &[symbol, gprs]);
+    for attribute in [0x23, 0x12, 0x11] {
+        sized(out, attribute, &[symbol, stack]);
+    }
+}
+
+/// All sections: those that belong to the file, then these.
+pub(in crate::image) fn with_tables(
+    strings: Strings,
+    symbols: Vec<u8>,
+    first_global: u32,
+    global_info: Vec<u8>,
+    sections: Vec<Section>,
+) -> Vec<Section> {
+    let mut symtab = Section::new(".symtab", SYMTAB, 8, symbols);
     (symtab.link, symtab.info, symtab.entry) = (STRINGS, first_global, SYMBOL_BYTES as u64);
     let mut info = Section::new(".nv.info", NV_INFO, 4, global_info);
     info.link = SYMBOLS;
@@ -107,18 +134,24 @@ pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
         info,
     ];
     all.extend(sections);
-    assemble(chip, all)
+    all
 }
 
 /// Section symbols of a kernel: its constant banks (bank 0 always), its code, its shared memory.
-fn symbols_of(k: &Kernel) -> u32 {
+pub(in crate::image) fn symbols_of(k: &Kernel) -> u32 {
     let banks = k.banks.len() as u32 + u32::from(!k.banks.iter().any(|b| b.0 == 0));
     banks + 1 + u32::from(k.shared > 0)
 }
 
 /// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's symbol, `locals` that of
 /// the first of its sections that has one.
-fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: u32) -> Vec<Section> {
+pub(in crate::image) fn kernel_sections(
+    chip: Chip,
+    k: &Kernel,
+    symbol: u32,
+    first: u32,
+    locals: u32,
+) -> Vec<Section> {
     let mut out = Vec::new();
     let base = cuda_params(chip);
     let mut banks = k.banks.clone();
@@ -178,7 +211,7 @@ fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
 }
 
 /// A record with a list of words.
-fn sized(out: &mut Vec<u8>, attribute: u8, words: &[u32]) {
+pub(in crate::image) fn sized(out: &mut Vec<u8>, attribute: u8, words: &[u32]) {
     out.extend([4, attribute]);
     out.extend((words.len() as u16 * 4).to_le_bytes());
     out.extend(words.iter().flat_map(|w| w.to_le_bytes()));
@@ -190,7 +223,7 @@ fn inline(out: &mut Vec<u8>, attribute: u8, value: u16) {
     out.extend(value.to_le_bytes());
 }
 
-fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size: u64) {
+pub(in crate::image) fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size: u64) {
     out.extend(name.to_le_bytes());
     out.extend([info, other]);
     out.extend(section.to_le_bytes());
@@ -199,16 +232,16 @@ fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size:
 }
 
 /// A string table.
-struct Strings {
-    data: Vec<u8>,
+pub(in crate::image) struct Strings {
+    pub(in crate::image) data: Vec<u8>,
 }
 
 impl Strings {
-    fn new() -> Strings {
+    pub(in crate::image) fn new() -> Strings {
         Strings { data: vec![0] }
     }
 
-    fn add(&mut self, text: &str) -> u32 {
+    pub(in crate::image) fn add(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;
         }
@@ -220,7 +253,7 @@ impl Strings {
 }
 
 /// Header, contents, section headers.
-fn assemble(chip: Chip, mut sections: Vec<Section>) -> Vec<u8> {
+pub(in crate::image) fn assemble(chip: Chip, kind: u16, mut sections: Vec<Section>) -> Vec<u8> {
     let mut names = Strings::new();
     let name_of: Vec<u32> = sections.iter().map(|s| names.add(&s.name)).collect();
     sections[SHSTRTAB as usize].size = names.data.len() as u64;
@@ -246,7 +279,7 @@ fn assemble(chip: Chip, mut sections: Vec<Section>) -> Vec<u8> {
         out.extend(s.align.to_le_bytes());
         out.extend(s.entry.to_le_bytes());
     }
-    out[..HEADER_BYTES].copy_from_slice(&header(chip, table, sections.len() as u16));
+    out[..HEADER_BYTES].copy_from_slice(&header(chip, kind, table, sections.len() as u16));
     out
 }
 
@@ -254,7 +287,7 @@ fn pad(out: &mut Vec<u8>, align: usize) {
     out.resize(out.len().next_multiple_of(align), 0);
 }
 
-fn header(chip: Chip, table: u64, sections: u16) -> [u8; HEADER_BYTES] {
+fn header(chip: Chip, kind: u16, table: u64, sections: u16) -> [u8; HEADER_BYTES] {
     let mut h = [0; HEADER_BYTES];
     // 64 bits, little-endian; the system and version are NVIDIA's.
     h[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 0x33, 7]);
@@ -262,7 +295,7 @@ fn header(chip: Chip, table: u64, sections: u16) -> [u8; HEADER_BYTES] {
     // 64-bit addresses (0x400), one namespace for textures and samplers (0x100).
     let flags = sm << 16 | 0x500 | sm;
     let fields: [(usize, &[u8]); 9] = [
-        (16, &2u16.to_le_bytes()),
+        (16, &kind.to_le_bytes()),
         (18, &190u16.to_le_bytes()),
         (20, &0x76u32.to_le_bytes()),
         (40, &table.to_le_bytes()),

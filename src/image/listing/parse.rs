@@ -152,7 +152,11 @@ impl<'t> Reader<'t> {
         match what {
             "chip" => {
                 exactly(1)?;
-                self.chip = args[0].parse().map_err(|e: crate::chip::UnknownChip| e.to_string())?;
+                let chip = args[0].parse().map_err(|e: crate::chip::UnknownChip| e.to_string())?;
+                if chip != self.chip && !self.drafts.is_empty() {
+                    return Err("of the first kernel's code: all of a listing is for one chip".into());
+                }
+                self.chip = chip;
             }
             "kernel" => {
                 exactly(1)?;

@@ -54,7 +54,7 @@ const ATOMIC: &[Space] = &[Space::Global, Space::Shared, Space::Buffer, Space::G
 ops! {
     // ---- moves and choices
     /// `d = a`
-    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).flags(FTZ | WIDE);
+    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).flags(WIDE);
     /// no value was written: any bits, differing from use to use
     Undef "undef" = Row::new(Types::ALL, &[]).flags(WIDE);
     /// `d = c ? a : b`, c a predicate
@@ -68,6 +68,10 @@ ops! {
     Add "add" = Row::new(Types::NUMBER, &[N, N]).sat(Types::F32).flags(COMMUTES | CARRY | ARITHMETIC);
     /// `d = a - b (- borrow)`: the carry is the machine's, set when there is no borrow
     Sub "sub" = Row::new(Types::NUMBER, &[N, N]).sat(Types::F32).flags(CARRY | ARITHMETIC);
+    /// `d = a + b`, the nearest number of 32 bits where that is none
+    AddSat "addsat" = Row::new(Types::of(&[crate::ir::Type::S32]), &[A, A]).flags(COMMUTES);
+    /// `d = a - b`, likewise
+    SubSat "subsat" = Row::new(Types::of(&[crate::ir::Type::S32]), &[A, A]);
     /// `d = a * b`, the low half for integers
     Mul "mul" = Row::new(Types::NUMBER, &[F, F]).sat(Types::F32).flags(COMMUTES | ARITHMETIC);
     /// `d = a * b`, but 0 if either is 0 (or subnormal), whatever the other is

@@ -295,7 +295,7 @@ impl<'a> Checks<'a> {
             *self.linked[routine as usize].get_or_insert_with(|| library.add(routine.build(chip, abi)));
         let results: Vec<ValueId> = (0..routine.shape().1).map(|_| b.gpr()).collect();
         let mut call = Inst::new(Op::Call, Type::U32);
-        call.ext = Some(Box::new(Ext::Call(Call { func, args, results: results.clone() })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(func, args, results.clone()))));
         b.push(call);
         results
     }

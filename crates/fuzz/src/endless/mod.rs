@@ -87,7 +87,7 @@ impl Case {
         let (text, want) = (self.text(), self.want());
         let stack = tree::nesting(&self.tree) as u64;
         let loaded = loaded(self.language, &text)?;
-        for mut setting in Setting::of_case(&mut self.r) {
+        for mut setting in Setting::of_kernel(&mut self.r) {
             setting.settings.profile = true;
             if want.is_err() {
                 setting.settings.step_limit = 1 << 16;

@@ -1,13 +1,15 @@
-//! Random IR through the whole compiler: what the machine code leaves in the emulator is what the evaluator says.
+//! Random IR through the whole compiler: what the machine code leaves in the emulator is what the evaluator says, whether the
+//! program is compiled whole, or each function alone and then linked.
 
 use super::{Words, evaluated, front_program, listing};
 use crate::random::Random;
 use crate::runner::Tally;
 use crate::setting::Setting;
-use nvir::Compiler;
 use nvir::emu::{self, Memory, Words as Cells};
-use nvir::ir::{Aux, Inst, Op, Program, Space, Type};
+use nvir::image::separate::{self, Unit};
+use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};
 use nvir::reference::eval;
+use nvir::{Compiler, Language, Shader, Source};
 
 /// Where the program's output lies (`eval::constant`), and how much of it there may be.
 const OUTPUT: u64 = 0x1000_0000;
@@ -43,9 +45,58 @@ fn difference(p: &Program, want: &Words, setting: &Setting) -> Option<String> {
         Ok(image) => image,
         Err(e) => return Some(e.to_string()),
     };
+    left(&image, want)
+}
+
+/// A text for each function of a program, in which the others are declared only. None if some function cannot be called from elsewhere.
+fn apart(p: &Program) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    for own in p.funcs.keys() {
+        let mut text = String::from("program\n");
+        for (id, f) in p.funcs.iter() {
+            if id == own {
+                text += &format!("{} {f}", if id == p.entry { "kernel" } else { "sub" });
+            } else if id != p.entry {
+                if nvir::ra::separate::refuses(f).is_some() {
+                    return None;
+                }
+                text += &format!("extern {}", Function { linkage: Linkage::Declared, ..f.clone() });
+            }
+        }
+        texts.push(text);
+    }
+    Some(texts)
+}
+
+/// The same for a program whose functions are compiled separately.
+fn linked_difference(texts: &[String], want: &Words, setting: &Setting) -> Option<String> {
+    let compiler = Compiler::new(setting.chip).with_options(setting.settings.options.clone());
+    let mut units = Vec::new();
+    for (n, text) in texts.iter().enumerate() {
+        let source = Source { language: Language::Ir, text, entry: None, name: "unit.ir" };
+        let unit = match compiler.compile_separate(&source, &mut String::new()) {
+            Ok(unit) => unit.write(),
+            Err(e) => return Some(format!("{e}\n{text}")),
+        };
+        match Unit::read(&unit) {
+            Ok(unit) => units.push((format!("{n}"), unit)),
+            Err(e) => return Some(format!("{e}\n{text}")),
+        }
+    }
+    match separate::link(&units) {
+        Ok(linked) => linked.kernels.iter().find_map(|k| {
+            let image = Shader::assembled(linked.chip, k.kernel.clone());
+            left(&image, want).map(|why| format!("{why}\n{}", linked.table()))
+        }),
+        Err(e) => Some(e.to_string()),
+    }
+}
+
+/// Why a program does not leave what is wanted.
+fn left(image: &Shader, want: &Words) -> Option<String> {
     let mut memory = Memory::new();
     memory.insert(OUTPUT, SIZE, Cells::zeroed((SIZE / 4) as usize)).ok()?;
-    let code = emu::Program::new(setting.chip, &image.code);
+    let code = emu::Program::new(image.chip, &image.code);
     let mut launch = emu::Launch::new(&code);
     launch.block = [1, 1, 1];
     launch.gprs = image.gprs;
@@ -84,6 +135,16 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
                 difference(&p, &want, &limited).is_some()
             });
             return Err(format!("{setting}: {why}\nfirst wrong with --bisect-limit {pass:?}\n{p}"));
+        }
+    }
+    if p.funcs.len() > 1
+        && let Some(texts) = apart(&p)
+    {
+        for setting in Setting::of_case(&mut r) {
+            if let Some(why) = linked_difference(&texts, &want, &setting) {
+                return Err(format!("linked, {setting}: {why}\n{p}"));
+            }
+            tally.count("linked");
         }
     }
     tally.count("compared");

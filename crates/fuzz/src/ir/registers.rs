@@ -32,7 +32,8 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let target = Target {
         chip: if limit > 63 { Chip::Gk110 } else { Chip::Gf100 },
         gpr_limit: limit,
-        most_warps: u32::MAX,
+        threads: None,
+        shared: 0,
         fewest: r.one_in(3),
         verify: true,
         through_memory: r.one_in(3),

@@ -483,6 +483,7 @@ const WHOLE: &[&str] = &[
     "bytes of shared memory: a block",
     "bytes of local memory: a thread",
     "bytes of kernel input: a constant bank",
+    "a result in register",
     "calls itself",
     "the listing has no instruction",
 ];

@@ -87,7 +87,7 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     }
     let text = program.text(form);
     let fixture = fixture(&inputs, &program);
-    for setting in Setting::of_case(&mut r) {
+    for setting in Setting::of_kernel(&mut r) {
         let Some(why) = difference(&fixture, &text, &want, &setting) else { continue };
         let pass = (0..400).find(|&n| {
             let mut limited = setting.clone();

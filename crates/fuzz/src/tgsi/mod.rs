@@ -132,7 +132,7 @@ pub fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
     };
     let fixture = setup.fixture();
     let want = case::interpreted(&fixture, &text).map_err(|e| format!("{e}\n{text}"))?;
-    for setting in Setting::of_case(&mut r) {
+    for setting in Setting::of_kernel(&mut r) {
         let why = match case::compiled(&fixture, &text, setting.chip, &setting.settings) {
             Err(e) => e,
             Ok(got) => match compare(&fixture, &got, &want) {

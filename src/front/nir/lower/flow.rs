@@ -259,7 +259,7 @@ impl<'a> Lower<'a, '_> {
         let func = self.module.id(index);
         self.module.calls.push((self.index, index, self.span));
         let mut inst = ir::Inst::new(ir::Op::Call, ir::Type::U32);
-        inst.ext = Some(Box::new(ir::Ext::Call(ir::Call { func, args: values, results: Vec::new() })));
+        inst.ext = Some(Box::new(ir::Ext::Call(ir::Call::new(func, values, Vec::new()))));
         self.e.b.push(inst);
     }
 

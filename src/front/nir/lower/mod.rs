@@ -486,8 +486,14 @@ impl<'a> Lower<'a, '_> {
             }
             Node::Undef(def) => self.define_undef(&Dest::Ssa(*def)),
             Node::Alu(alu) => self.alu(alu),
-            Node::Intrinsic(intrinsic) => self.intrinsic(intrinsic),
-            Node::Tex(tex) => self.texture(tex),
+            Node::Intrinsic(intrinsic) => {
+                self.whole(self.fun.srcs(intrinsic.srcs));
+                self.intrinsic(intrinsic);
+            }
+            Node::Tex(tex) => {
+                self.whole(self.fun.tex_srcs(tex.srcs).iter().map(|(_, s)| s));
+                self.texture(tex);
+            }
             Node::Deref(deref) => self.deref(deref),
             Node::Unknown(unknown) => self.unknown(unknown),
             Node::ParallelCopy(range) => {
@@ -497,9 +503,30 @@ impl<'a> Lower<'a, '_> {
                     self.define(dest, &value);
                 }
             }
-            Node::Call { callee, args } => self.call(callee, *args),
+            Node::Call { callee, args } => {
+                self.whole(self.fun.srcs(*args));
+                self.call(callee, *args);
+            }
             // Structure and phis are dealt with where the body is walked.
             _ => {}
+        }
+    }
+
+    /// Sources whose values are read as they are: components in another order would be ignored. The same letters may be a
+    /// variable's name, which is no error where the value has no such components.
+    fn whole<'s>(&mut self, srcs: impl IntoIterator<Item = &'s Src>) {
+        for src in srcs {
+            let Some(letters) = src.swizzle else { continue };
+            let comps = usize::from(self.src_shape(src).comps);
+            let chosen = (0..letters.len()).filter_map(|i| Some((i, letters.get(i)?)));
+            let mut meant = chosen.clone().all(|(_, c)| c < comps);
+            meant &= chosen.clone().any(|(i, c)| i != c);
+            if meant {
+                self.error(
+                    src.span,
+                    "only operands of arithmetic choose components: this needs a `mov` of them",
+                );
+            }
         }
     }
 

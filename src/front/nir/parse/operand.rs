@@ -175,11 +175,18 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A source without modifiers, as intrinsics and textures have.
+    /// A source without modifiers, as intrinsics and textures have. What follows a `.` is a variable's name, which may look
+    /// like components: it is kept then, since somebody may mean them.
     pub(super) fn src(&mut self, f: &mut Function<'s>) -> Result<Src> {
-        let src = self.plain_src(f, 0)?;
+        let mut src = self.plain_src(f, 0)?;
         if self.cur.peek() == b'.' {
-            self.cur.until(b" \t\r,;)]{");
+            let name = &self.cur.until(b" \t\r,;)]{")[1..];
+            let components: Option<Vec<_>> = name.bytes().map(component).collect();
+            src.swizzle = components.filter(|c| c.len() <= 16).map(|c| {
+                let mut swizzle = Swizzle::EMPTY;
+                c.into_iter().for_each(|c| swizzle.push(c));
+                swizzle
+            });
             self.repeated_constant();
         }
         Ok(src)

@@ -319,7 +319,7 @@ impl Body<'_> {
         let args = binding.params.iter().map(|&(f, i, c)| self.read_var(f, i, c.into())).collect();
         let results: Vec<ValueId> = binding.results.iter().map(|_| self.f.new_value(Class::Gpr)).collect();
         let mut call = IrInst::new(Op::Call, Type::U32);
-        call.ext = Some(Box::new(Ext::Call(Call { func, args, results: results.clone() })));
+        call.ext = Some(Box::new(Ext::Call(Call::new(func, args, results.clone()))));
         self.b().push(call);
         for (&(file, i, c), v) in binding.results.iter().zip(results) {
             self.write_var(file, i, c.into(), v);
