@@ -161,9 +161,6 @@ fn kernel_name(ast: &Program, entry: u32) -> String {
 impl<'a> Body<'a> {
     fn new(cx: &'a Context<'a>, name: String, binding: Option<&'a Binding>) -> Body<'a> {
         let mut f = Function::new(name);
-        if binding.is_none() {
-            f.make_room(3 * cx.ast.code.len());
-        }
         let mut ssa = Ssa::new();
         let block = f.new_block();
         ssa.seal(&mut f, block);
