@@ -107,11 +107,8 @@ fn cost(f: &Function, l: &Counted, form: Form) -> Cost {
                 }
             }
             match &block.term {
-                Term::Branch { cond, .. } if b == l.leaves => {
-                    if whole {
-                        walk.branch(Some(*cond), 1);
-                    }
-                }
+                Term::Branch { cond, .. } if b == l.leaves && whole => walk.branch(Some(*cond), 1),
+                Term::Branch { .. } if b == l.leaves => {}
                 // Divergent or not, both sides are executed by some warps.
                 Term::Branch { cond, .. } => walk.branch(Some(*cond), 2),
                 _ => {}

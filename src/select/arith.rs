@@ -46,7 +46,7 @@ impl Cx<'_> {
                 match (minuend, subtrahend) {
                     // The negated number, unless the carry would differ, or there is none.
                     (x, Operand::Imm { bits, kind, mods })
-                        if !carries && !(saturates && bits == i32::MIN as u32) =>
+                        if !(carries || saturates && bits == i32::MIN as u32) =>
                     {
                         let y = Operand::Imm { bits: bits.wrapping_neg(), kind, mods };
                         finish(if wide_imm(&y) { isa::Op::Iadd32i } else { isa::Op::Iadd }, x, y)
