@@ -86,6 +86,17 @@ fn a_broken_program_is_a_defect_and_no_panic() {
 }
 
 #[test]
+fn functions_that_call_themselves_are_refused_at_every_level() {
+    let text = "program\nsub f(%r0) -> r {\nb0:\n    call u32 %r1 f0{%r0}\n    ret {%r1}\n}\nkernel k() {\nb0:\n    \
+                rdsv u32 %r0 sv[tid.x]\n    call u32 %r1 f0{%r0}\n    st u32 # g[%r0+0x0] %r1\n    exit\n}\n";
+    for level in [OptLevel::O0, OptLevel::O1, OptLevel::O2, OptLevel::O3] {
+        let compiler = Compiler::new(Chip::Gk110).with_options(Options::at(level));
+        let error = compiler.compile(&Source::ir(text)).expect_err("there is no stack for it");
+        assert!(error.to_string().contains("calls itself"), "-O{level}: {error}");
+    }
+}
+
+#[test]
 fn a_compile_that_nobody_wants_any_more_ends() {
     let lines: String =
         (0..20_000).map(|n| format!("{n}: UADD TEMP[0].x, TEMP[0].xxxx, SV[0].xxxx\n")).collect();

@@ -69,7 +69,8 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
                     (calls[callee] == 1 && length <= copies || length <= SHORT) && size + length <= LARGEST;
                 // Both use local memory from address 0 on.
                 let frames = f.local_bytes != 0 && g.local_bytes != 0;
-                let here = g.linkage != Linkage::Declared;
+                // One that calls itself is refused later.
+                let here = g.linkage != Linkage::Declared && callee != caller;
                 (wanted && here && !frames && !g.library && can_inline(g)).then_some((at, callee))
             }) else {
                 continue;

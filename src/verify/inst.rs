@@ -170,16 +170,13 @@ impl Verifier<'_> {
             return self.fail("this form of an image access is removed by lowering");
         }
         let (coords, data) = match (i.op, s.atom) {
-            (Op::Suq, _) => {
-                let right = i.dsts.len() == s.mask.count_ones() as usize;
-                return if right {
-                    Ok(())
-                } else {
-                    self.fail("as many destinations as the mask has components are right")
-                };
-            }
+            (Op::Suq, _) => return self.texel(i, s),
             (Op::Sust, _) => (true, s.mask.count_ones() as usize),
-            (_, Some(AtomOp::Load)) | (_, None) => (true, 0),
+            (_, Some(AtomOp::Load)) => (true, 0),
+            (_, None) => {
+                self.texel(i, s)?;
+                (true, 0)
+            }
             (_, Some(AtomOp::Cas)) => (true, 2 * i.ty.words()),
             (_, Some(_)) => (true, i.ty.words()),
         };
@@ -190,6 +187,15 @@ impl Verifier<'_> {
             return self.fail(format!("{} words of data; {data} are right", s.data.len()));
         }
         Ok(())
+    }
+
+    /// The destinations of what reads a texel or the size of an image.
+    fn texel(&self, i: &Inst, s: &Surf) -> Result<(), Violation> {
+        let words = i.dsts.iter().filter(|&&d| self.f.class(d) == Class::Gpr).count();
+        if words == s.mask.count_ones() as usize {
+            return Ok(());
+        }
+        self.fail("as many destinations as the mask has components are right")
     }
 
     fn bank(&self, n: u16) -> Result<(), Violation> {

@@ -484,6 +484,8 @@ const WHOLE: &[&str] = &[
     "bytes of local memory: a thread",
     "bytes of kernel input: a constant bank",
     "a result in register",
+    "a program has a `kernel`",
+    "is declared only",
     "calls itself",
     "the listing has no instruction",
 ];
