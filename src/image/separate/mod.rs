@@ -8,7 +8,7 @@
 //!
 //! A [`Unit`] is what one text became: its functions, each with its code, the places in the code that only a linker can fill
 //! in ([`Reloc`]), and a row of facts ([`Facts`]) that holds whoever calls it. It lies in a relocatable cubin ([`file`]): the
-//! code and its relocations as NVIDIA's tools read them, the facts as text in a section of their own ([`facts`]).
+//! code and its relocations as NVIDIA's tools read them, the facts as text in a section of their own (`separate/facts.rs`).
 //! [`link()`] puts units together, computes what needs the whole program, and refuses what does not fit.
 //!
 //! The calling convention is [`crate::ra::separate`]'s.
