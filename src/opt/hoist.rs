@@ -99,8 +99,7 @@ fn hoist(
             leaders.place(f, &renamed).1.inst
         };
         let Some(leader) = leader.expand() else { return true };
-        for k in 0..f.insts[i].dsts.len() {
-            let (gone, kept) = (f.insts[i].dsts[k], f.insts[leader].dsts[k]);
+        for (gone, kept) in defined(&f.insts[i]).into_iter().zip(defined(&f.insts[leader])) {
             same[gone] = kept.into();
             f.values[gone].def = Def::None;
         }
@@ -122,4 +121,11 @@ fn hoist(
         f.blocks[b].body.extend_from_slice(&shared);
     }
     shared.len()
+}
+
+/// What an instruction defines, the results of a call included.
+fn defined(inst: &Inst) -> Vec<ValueId> {
+    let mut all = Vec::new();
+    inst.for_defs(|v| all.push(v));
+    all
 }

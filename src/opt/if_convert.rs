@@ -136,6 +136,10 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
     if short && pays(warps.most()) {
         return Some(plan);
     }
+    // The estimate is linear in the warps: between what pays and what does not.
+    if !short && !pays(warps.most()) {
+        return None;
+    }
     let resident = warps.at(f, b);
     (pays(resident) && (short || resident == warps.most())).then_some(plan)
 }

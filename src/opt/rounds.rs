@@ -3,7 +3,7 @@
 use super::cycles::{CACHE, Cost, Walk};
 use super::edit::touches_carry;
 use crate::ir::*;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// A loop whose rounds are known.
 pub struct Counted {
@@ -84,7 +84,7 @@ const PART: usize = 64;
 /// What a loop costs: a round of it, or as many as are written.
 fn cost(f: &Function, l: &Counted, form: Form) -> Cost {
     let counted = match form {
-        Form::Loop => HashSet::new(),
+        Form::Loop => FxHashSet::default(),
         Form::Part(_) | Form::Copies => known(f, l, form == Form::Copies),
     };
     let rounds = match form {
@@ -137,17 +137,17 @@ fn pass(f: &Function, walk: &mut Walk, e: &Edge) {
 
 /// Values that the number of the round decides: in copies of all rounds they are constants, and what adds them to an
 /// address is part of the access. In copies of some rounds the counter is another one plus a constant.
-fn known(f: &Function, l: &Counted, all: bool) -> HashSet<ValueId> {
+fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
     let constant =
         |v: ValueId| f.def_inst(v).is_some_and(|d| d.op == Op::Mov && super::edit::imm_src(d, 0).is_some());
     let header = l.blocks[0];
     let edge = |b: BlockId| f.blocks[b].term.edges().find(|e| e.to == header);
-    let (Some(first), Some(again)) = (edge(l.from), edge(l.latch)) else { return HashSet::new() };
+    let (Some(first), Some(again)) = (edge(l.from), edge(l.latch)) else { return FxHashSet::default() };
     let params = &f.blocks[header].params;
     // Parameters that begin as constants, less those that something else goes into.
-    let mut counters: HashSet<ValueId> =
+    let mut counters: FxHashSet<ValueId> =
         params.iter().zip(&first.args).filter(|&(_, &a)| !all || constant(a)).map(|(&p, _)| p).collect();
-    let mut known = HashSet::new();
+    let mut known = FxHashSet::default();
     loop {
         known.clone_from(&counters);
         for &b in &l.blocks {
@@ -173,7 +173,8 @@ fn known(f: &Function, l: &Counted, all: bool) -> HashSet<ValueId> {
     }
     if !all {
         // The counter's own steps and the question whether it is at its end.
-        let mut steps: HashSet<ValueId> = again.args.iter().copied().filter(|a| known.contains(a)).collect();
+        let mut steps: FxHashSet<ValueId> =
+            again.args.iter().copied().filter(|a| known.contains(a)).collect();
         if let Term::Branch { cond, .. } = &f.blocks[l.leaves].term {
             steps.insert(*cond);
         }
@@ -184,8 +185,8 @@ fn known(f: &Function, l: &Counted, all: bool) -> HashSet<ValueId> {
 }
 
 /// Adds the sums of something and a known value that nothing but addresses read.
-fn addresses(f: &Function, l: &Counted, known: &mut HashSet<ValueId>, counters: &HashSet<ValueId>) {
-    let mut read = HashSet::new();
+fn addresses(f: &Function, l: &Counted, known: &mut FxHashSet<ValueId>, counters: &FxHashSet<ValueId>) {
+    let mut read = FxHashSet::default();
     for &b in &l.blocks {
         for &i in &f.blocks[b].body {
             read.extend(f.insts[i].srcs.iter().flat_map(Src::values));
