@@ -667,9 +667,9 @@ impl Sv {
         (self as u8) < Sv::NtidX as u8 || matches!(self, Sv::PrimType | Sv::InvocationId | Sv::ThreadKill)
     }
 
-    /// Whether two reads may differ.
+    /// Whether two reads may differ: lanes become helpers on the way.
     pub const fn is_volatile(self) -> bool {
-        matches!(self, Sv::ClockLo | Sv::ClockHi)
+        matches!(self, Sv::ClockLo | Sv::ClockHi | Sv::Helper | Sv::ThreadKill)
     }
 }
 
@@ -1102,7 +1102,7 @@ impl Inst {
     /// Whether it may go when nobody reads its results.
     pub fn removable(&self) -> bool {
         (self.op.removable() || self.call().is_some_and(|c| c.effects != Effects::Any))
-            && !matches!(self.aux, Aux::Sv(sv) if sv.is_volatile())
+            && !matches!(self.aux, Aux::Sv(Sv::ClockLo | Sv::ClockHi))
             && !matches!(self.mem, Some(m) if m.order == Order::Volatile)
     }
 

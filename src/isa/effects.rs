@@ -357,6 +357,8 @@ pub const fn is_texture(op: Op) -> bool {
 }
 
 pub fn memory(m: &MInst) -> MemoryEffect {
+    /// The special register's number, of which selection has them all.
+    const THREAD_KILL: u8 = 0x13;
     use Op::*;
     match m.op {
         Ld | Ldl | Lds | Ldu | Suld | Suldga => {
@@ -366,6 +368,8 @@ pub fn memory(m: &MInst) -> MemoryEffect {
                 MemoryEffect::Read
             }
         }
+        // Which lanes are killed: before KIL it is another answer.
+        S2r if m.operands.iter().any(|o| matches!(o, Operand::Sreg(THREAD_KILL))) => MemoryEffect::Read,
         // Outputs read back, stored, and handed on.
         Ald if m.has(Mod::O) => MemoryEffect::Read,
         St | Stl | Sts | Sust | Sustga | Ast => MemoryEffect::Write,

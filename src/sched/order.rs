@@ -310,6 +310,11 @@ mod tests {
     }
 
     #[test]
+    fn which_lanes_are_killed_is_asked_when_they_are() {
+        stays(&["IADD R2, R2, R3", "@P0 KIL", "S2R R0, SR_THREAD_KILL", "ISETP.NE.AND P1, PT, R0, RZ, PT"]);
+    }
+
+    #[test]
     fn what_is_read_is_not_overwritten_before_and_the_last_write_stays_the_last() {
         stays(&["IADD R1, R0, R0", "ISETP.LT.AND P0, PT, R1, R2, PT", "@P0 MOV R3, R4", "MOV R3, R5"]);
         stays(&["IADD R1, R0, R0", "IADD R2, R1, R1", "MOV R1, R5"]);
