@@ -20,9 +20,7 @@ use cranelift_entity::SecondaryMap;
 use std::collections::VecDeque;
 
 pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
-    // Routines of the library read what they take, and are called for their only result.
-    let may_have = |(id, f): (FuncId, &Function)| id != p.entry && !(f.library && f.results.len() < 2);
-    if !p.funcs.iter().any(may_have) {
+    if !may_have(p) {
         return false;
     }
     let mut changed = false;
@@ -122,6 +120,21 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// Keeps the elements that are needed.
+/// Whether it is worth a look. Routines of the library read what they take: of those, only results may be unread.
+fn may_have(p: &Program) -> bool {
+    let routines = || p.funcs.iter().filter(|&(id, _)| id != p.entry);
+    if routines().any(|(_, f)| !f.library) {
+        return true;
+    }
+    routines().any(|(_, f)| f.results.len() > 1)
+        && p.funcs.values().any(|f| {
+            let uses = count_uses(f);
+            let unread =
+                |i: InstId| f.insts[i].call().is_some_and(|c| c.results.iter().any(|&r| uses[r] == 0));
+            f.insts_in_order().any(|(_, i)| unread(i))
+        })
+}
+
 fn keep<T>(list: &mut Vec<T>, needed: &[bool]) {
     let mut n = 0;
     list.retain(|_| {
