@@ -9,6 +9,8 @@
 //! branches and counters are much of a loop's time.
 
 use crate::analysis::alias::spaces_meet;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa;
@@ -22,6 +24,15 @@ pub const CACHE: u32 = 8 * 1024 / 8;
 
 /// Registers for what lives inside of a block only, beside those that live into it.
 pub const BETWEEN: u32 = 8;
+
+/// Blocks of the largest function of which it is looked for what is alive where: with loops in loops that keep values, such
+/// lists grow with the square of it.
+const BLOCKS: usize = 1000;
+
+/// How many values live into blocks, if that is soon found.
+pub fn alive(f: &Function) -> Option<Liveness> {
+    (f.layout.len() <= BLOCKS).then(|| Liveness::new(f, &Cfg::new(f)))
+}
 
 /// Warps that a scheduler has to choose from, in functions with so many values alive.
 pub fn warps_of_scheduler(chip: Chip, alive: u32, most: u32) -> u32 {

@@ -21,9 +21,8 @@
 //! way to the other.
 
 use super::Ctx;
-use super::cycles::{BETWEEN, Cost, Walk, warps_of_scheduler};
+use super::cycles::{self, BETWEEN, Cost, Walk, warps_of_scheduler};
 use super::edit::{block_table, touches_carry};
-use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
 use crate::ir::*;
@@ -148,7 +147,8 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
 struct Warps {
     chip: Chip,
     most: u32,
-    alive: Option<Liveness>,
+    /// Once asked for.
+    alive: Option<Option<Liveness>>,
 }
 
 impl Warps {
@@ -159,8 +159,9 @@ impl Warps {
 
     /// With the registers that live into a block.
     fn at(&mut self, f: &Function, b: BlockId) -> u32 {
-        let alive = self.alive.get_or_insert_with(|| Liveness::new(f, &Cfg::new(f)));
-        warps_of_scheduler(self.chip, alive.live_in(b).len() as u32 + BETWEEN, self.most)
+        let alive = self.alive.get_or_insert_with(|| cycles::alive(f));
+        let values = alive.as_ref().map_or(0, |a| a.live_in(b).len());
+        warps_of_scheduler(self.chip, values as u32 + BETWEEN, self.most)
     }
 }
 
