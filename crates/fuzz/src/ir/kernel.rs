@@ -141,7 +141,8 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
         && let Some(texts) = apart(&p)
     {
         // By the convention a callee may use more registers than a kernel is limited to: such files are not linked.
-        let linkable = |s: &Setting| s.settings.options.max_gprs.is_none_or(|n| n >= CALLEES);
+        let linkable =
+            |s: &Setting| s.settings.options.max_gprs.is_none_or(|n| n >= nvir::ra::separate::CALLEES);
         for setting in Setting::of_case(&mut r).into_iter().filter(linkable) {
             if let Some(why) = linked_difference(&texts, &want, &setting) {
                 return Err(format!("linked, {setting}: {why}\n{p}"));
