@@ -1,6 +1,9 @@
 //! Saturating sums and differences that are written out with comparisons, as Mesa writes them: `saturate` finds them, and what
 //! comes out is right on every chip, for all bytes and for the edges of wider numbers.
 
+mod common;
+
+use common::numbered;
 use nvir::compiler::{Compiler, OptLevel, Options};
 use nvir::ir::{Op, parse};
 use nvir::opt::{self, Session, Stage};
@@ -53,22 +56,7 @@ fn kernel(body: &str) -> String {
     st u32 # g[%to+0x0 align 4] %r
     exit\n}}\n"
     );
-    let mut names: Vec<String> = Vec::new();
-    let mut out = String::new();
-    for (k, part) in text.split('%').enumerate() {
-        if k == 0 {
-            out += part;
-            continue;
-        }
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(part.len());
-        let name = &part[..end];
-        let n = names.iter().position(|x| x == name).unwrap_or_else(|| {
-            names.push(name.to_string());
-            names.len() - 1
-        });
-        out += &format!("%{}{n}{}", if name.starts_with('p') { 'p' } else { 'r' }, &part[end..]);
-    }
-    out
+    numbered(&text)
 }
 
 /// The sum or difference with signs, of so many bits; the result with its sign.

@@ -1,6 +1,9 @@
 //! Atomics on shared memory: what lanes of one warp and of several warps make of a word that all of them want, however the
 //! lanes came there, and how many instructions a try takes.
 
+mod common;
+
+use common::numbered;
 use nvir::compiler::{Compiler, OptLevel, Options};
 use nvir::ir::parse;
 use nvir::{Chip, emu, isa};
@@ -34,27 +37,6 @@ fn run(compiler: &Compiler, body: &str, words: usize) -> (Vec<u32>, Vec<String>)
     }
     let bytes = memory.read(out, 4 * words as u64).expect("mapped");
     (bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect(), lines)
-}
-
-/// Values may be written by any name after `%`: numbers instead of those.
-fn numbered(text: &str) -> String {
-    let mut names: Vec<String> = Vec::new();
-    let mut out = String::new();
-    for (k, part) in text.split('%').enumerate() {
-        if k == 0 {
-            out += part;
-            continue;
-        }
-        let end = part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(part.len());
-        let name = &part[..end];
-        let n = names.iter().position(|x| x == name).unwrap_or_else(|| {
-            names.push(name.to_string());
-            names.len() - 1
-        });
-        let class = if name.starts_with('p') { 'p' } else { 'r' };
-        out += &format!("%{class}{n}{}", &part[end..]);
-    }
-    out
 }
 
 /// Sixteen words of shared memory are `initial`; then the body runs, which begins in `b1` and ends in `b9`; then thread 0

@@ -60,6 +60,16 @@ pub enum Returns {
     Never,
 }
 
+impl Returns {
+    /// The same of a function that calls one that comes back like this, perhaps not always.
+    pub fn calling(self, callee: Returns) -> Returns {
+        match (self, callee) {
+            (Returns::Always, Returns::Perhaps | Returns::Never) => Returns::Perhaps,
+            (own, _) => own,
+        }
+    }
+}
+
 /// What is known of a call of a function, in any state of the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
@@ -93,9 +103,7 @@ impl Facts {
         self.barriers = self.barriers.max(callee.barriers);
         self.shared |= callee.shared;
         self.sysvals |= callee.sysvals;
-        if self.returns == Returns::Always && callee.returns != Returns::Always {
-            self.returns = Returns::Perhaps;
-        }
+        self.returns = self.returns.calling(callee.returns);
     }
 }
 
@@ -114,7 +122,7 @@ pub struct Table {
 impl Table {
     /// Facts of all functions. Those that call themselves, directly or through others, get the worst.
     pub fn new(p: &Program) -> Table {
-        let order = callees_first(p);
+        let order = callees_first(p, p.funcs.keys());
         let mut table = Table {
             world: World::of(p),
             facts: SecondaryMap::with_default(Facts::WORST),
@@ -182,15 +190,15 @@ pub fn forget(p: &mut Program) {
     }
 }
 
-/// All functions of a program, each after those that it calls, but for circles.
-fn callees_first(p: &Program) -> Vec<FuncId> {
+/// Functions of a program and all that they call, each after those that it calls, but for circles.
+pub fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
     let mut order = Vec::with_capacity(p.funcs.len());
     let mut seen: SecondaryMap<FuncId, bool> = SecondaryMap::new();
     let callees = |id: FuncId| -> Vec<FuncId> {
         let f = &p.funcs[id];
         f.insts_in_order().filter_map(|(_, i)| f.insts[i].call().map(|c| c.func)).collect()
     };
-    for root in p.funcs.keys() {
+    for root in roots {
         if std::mem::replace(&mut seen[root], true) {
             continue;
         }
@@ -266,12 +274,7 @@ fn of_inst(inst: &Inst, facts: &mut Facts) {
     {
         facts.sysvals |= 1 << sv as u32;
     }
-    if op == Op::Bar {
-        facts.barriers = facts.barriers.max(match inst.srcs.first() {
-            None => 1,
-            Some(s) => s.as_imm().map_or(16, |n| n.saturating_add(1).min(16)),
-        });
-    }
+    facts.barriers = facts.barriers.max(inst.barriers());
     facts.shared |= inst.mem.is_some_and(|m| matches!(m.space, Space::Shared | Space::Generic));
     let constant = inst.mem.is_some_and(|m| {
         op == Op::Ld && m.order == Order::Weak && matches!(m.space, Space::Const | Space::Uniform)

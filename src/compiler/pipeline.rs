@@ -16,7 +16,7 @@ use crate::diag::{Diagnostic, Loc};
 use crate::driver::CONST_BANK_BYTES;
 use crate::driver::sanitizer::Sanitizer;
 use crate::image::{Shader, crs, layout};
-use crate::ir::{FuncId, Op, Phase, Program, compact};
+use crate::ir::{FuncId, Inst, Phase, Program, compact};
 use crate::isa::code::Code;
 use crate::opt::{Session, Stage};
 use crate::options::{OptLevel, Sanitize};
@@ -286,17 +286,6 @@ fn located(d: Diagnostic, loc: Loc) -> Box<Diagnostic> {
 
 /// The highest barrier number used, plus one; all sixteen where a number is not known.
 fn barriers(program: &Program) -> u32 {
-    let mut count = 0;
-    for f in program.funcs.values() {
-        for (_, i) in f.insts_in_order() {
-            let inst = &f.insts[i];
-            if inst.op == Op::Bar {
-                count = count.max(match inst.srcs.first() {
-                    None => 1,
-                    Some(s) => s.as_imm().map_or(16, |n| n.saturating_add(1).min(16)),
-                });
-            }
-        }
-    }
-    count
+    let insts = program.funcs.values().flat_map(|f| f.insts_in_order().map(|(_, i)| &f.insts[i]));
+    insts.map(Inst::barriers).max().unwrap_or(0)
 }

@@ -1088,6 +1088,15 @@ impl Inst {
         self.op.is_pure() && !matches!(self.aux, Aux::Sv(sv) if sv.is_volatile())
     }
 
+    /// Barriers that it says are used: the highest number plus one; all sixteen where the number is not known.
+    pub fn barriers(&self) -> u32 {
+        match self.srcs.first() {
+            _ if self.op != Op::Bar => 0,
+            None => 1,
+            Some(s) => s.as_imm().map_or(16, |n| n.saturating_add(1).min(16)),
+        }
+    }
+
     /// Whether only graphics stages have it: the operation, the memory space or the system value.
     pub fn is_of_graphics(&self) -> bool {
         let of_stage = matches!(

@@ -356,9 +356,10 @@ pub const fn is_texture(op: Op) -> bool {
     matches!(op, Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Ldg)
 }
 
+/// The number of the special register that says which lanes are killed.
+pub const THREAD_KILL: u8 = 0x13;
+
 pub fn memory(m: &MInst) -> MemoryEffect {
-    /// The special register's number, of which selection has them all.
-    const THREAD_KILL: u8 = 0x13;
     use Op::*;
     match m.op {
         Ld | Ldl | Lds | Ldu | Suld | Suldga => {

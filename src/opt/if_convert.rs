@@ -132,12 +132,10 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
     if choices > 8 || predicates || !pays(1) {
         return None;
     }
-    if short && pays(warps.most()) {
-        return Some(plan);
-    }
-    // The estimate is linear in the warps: between what pays and what does not.
-    if !short && !pays(warps.most()) {
-        return None;
+    // The estimate is linear in the warps: what pays with one and with most pays with any. Long sides have to pay with most.
+    let pays_most = pays(warps.most());
+    if short == pays_most {
+        return short.then_some(plan);
     }
     let resident = warps.at(f, b);
     (pays(resident) && (short || resident == warps.most())).then_some(plan)

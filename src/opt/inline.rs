@@ -14,6 +14,7 @@
 //! returns from inside a loop is not inlined. Library routines stay calls: they are long, and shared.
 
 use super::Ctx;
+use crate::analysis::functions::callees_first;
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -39,7 +40,9 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut inlined = 0;
     let mut copies = COPIES;
-    for caller in callees_first(p) {
+    // What the kernel, or somebody else, reaches.
+    let called = p.funcs.iter().filter(|(_, f)| f.linkage == Linkage::Visible).map(|(id, _)| id);
+    for caller in callees_first(p, std::iter::once(p.entry).chain(called)) {
         let mut f = std::mem::replace(&mut p.funcs[caller], Function::new(""));
         let mut size = f.inst_count();
         let mut conts = EntitySet::new();
@@ -94,38 +97,6 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     }
     ctx.count("inline: calls", inlined);
     inlined > 0
-}
-
-/// Functions that the kernel, or somebody else, reaches, each after all that it calls.
-fn callees_first(p: &Program) -> Vec<FuncId> {
-    let mut order = Vec::new();
-    let mut state: SecondaryMap<FuncId, u8> = SecondaryMap::new();
-    let callees = |id: FuncId| -> Vec<FuncId> {
-        let f = &p.funcs[id];
-        f.insts_in_order().filter_map(|(_, i)| f.insts[i].call().map(|c| c.func)).collect()
-    };
-    let called = p.funcs.iter().filter(|(_, f)| f.linkage == Linkage::Visible).map(|(id, _)| id);
-    for root in std::iter::once(p.entry).chain(called) {
-        if std::mem::replace(&mut state[root], 1) != 0 {
-            continue;
-        }
-        let mut stack = vec![(root, callees(root))];
-        while let Some((id, next)) = stack.last_mut() {
-            match next.pop() {
-                Some(c) if state[c] == 0 => {
-                    state[c] = 1;
-                    let of = callees(c);
-                    stack.push((c, of));
-                }
-                Some(_) => {}
-                None => {
-                    order.push(*id);
-                    stack.pop();
-                }
-            }
-        }
-    }
-    order
 }
 
 /// Where a function returns, relative to its constructs.

@@ -22,6 +22,13 @@ pub struct Counted {
     pub rounds: usize,
 }
 
+impl Counted {
+    /// What a block of the loop is in a copy of it.
+    pub fn in_copy(&self, copy: &[BlockId], b: BlockId) -> BlockId {
+        copy[self.blocks.iter().position(|&o| o == b).unwrap_or(0)]
+    }
+}
+
 /// How a loop is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {

@@ -232,18 +232,7 @@ fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
     let mut open = l.from;
     for _ in 0..l.rounds {
         let copy = copy_blocks(f, &l.blocks);
-        let of = |b: BlockId| copy[l.blocks.iter().position(|&o| o == b).unwrap_or(0)];
-        let header = of(h);
-        f.blocks[header].merge = match f.blocks[header].merge {
-            Merge::Loop { .. } => Merge::None,
-            other => other,
-        };
-        decide(f, of(l.leaves), !l.by_then);
-        f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.to = header);
-        // The copy's own way round leads on.
-        let latch = of(l.latch);
-        f.blocks[latch].term.edges_mut().filter(|e| e.to == header).for_each(|e| e.to = h);
-        open = latch;
+        open = put_behind(f, l, &copy, open);
         copies.extend(copy);
     }
     f.blocks[h].merge = Merge::None;
@@ -252,6 +241,18 @@ fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
         f.blocks[l.latch].term = Term::Unreachable;
     }
     copies
+}
+
+/// Puts a copy of a loop, which is not left, where a block goes to the header; gives the block that goes there from the copy.
+fn put_behind(f: &mut Function, l: &Counted, copy: &[BlockId], open: BlockId) -> BlockId {
+    let h = l.blocks[0];
+    let [header, leaves, latch] = [h, l.leaves, l.latch].map(|b| l.in_copy(copy, b));
+    f.blocks[header].merge = Merge::None;
+    decide(f, leaves, !l.by_then);
+    f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.to = header);
+    // The copy's own way round leads on.
+    f.blocks[latch].term.edges_mut().filter(|e| e.to == header).for_each(|e| e.to = h);
+    latch
 }
 
 /// Makes a round of a loop several, and returns the blocks of those behind the first.
@@ -263,17 +264,10 @@ fn repeat(f: &mut Function, l: &Counted, copies: usize) -> Vec<BlockId> {
     // The first copy is one of the loop as it was.
     let all: Vec<Vec<BlockId>> = (1..copies).map(|_| copy_blocks(f, &l.blocks)).collect();
     for copy in all {
-        let of = |b: BlockId| copy[l.blocks.iter().position(|&o| o == b).unwrap_or(0)];
-        let header = of(h);
-        f.blocks[header].merge = Merge::None;
-        decide(f, of(l.leaves), !l.by_then);
-        f.blocks[open].term.edges_mut().filter(|e| e.to == h).for_each(|e| e.to = header);
-        let latch = of(l.latch);
-        f.blocks[latch].term.edges_mut().filter(|e| e.to == header).for_each(|e| e.to = h);
-        open = latch;
+        open = put_behind(f, l, &copy, open);
         if cont != h {
             // That of the last round.
-            f.blocks[h].merge = Merge::Loop { exit, cont: of(cont) };
+            f.blocks[h].merge = Merge::Loop { exit, cont: l.in_copy(&copy, cont) };
         }
         more.extend(copy);
     }

@@ -32,9 +32,8 @@ impl Attempt {
 /// Registers from which on constants are made again for fewer.
 const MANY: u32 = 24;
 
-/// Instructions that moves take.
-pub fn cost(moves: &[Move]) -> usize {
-    moves.iter().map(|m| if matches!(m, Move::Swap(..)) { 3 } else { 1 }).sum()
+fn cost(moves: &[Move]) -> usize {
+    moves.iter().map(Move::cost).sum()
 }
 
 /// What colours a function: with all values in registers, or with constants made again so that `Some(k)` registers suffice.

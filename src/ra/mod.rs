@@ -149,6 +149,17 @@ pub enum Move {
     Sreg { dst: u8, sv: Sv },
 }
 
+impl Move {
+    /// Instructions that it takes the time of.
+    fn cost(&self) -> usize {
+        match self {
+            Move::Load { .. } | Move::Store { .. } => 4,
+            Move::Swap(..) => 3,
+            _ => 1,
+        }
+    }
+}
+
 /// What callers must know of a function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Summary {

@@ -12,8 +12,6 @@ pub const WORTH_TRYING: usize = 8;
 /// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
 pub const LARGEST_TRIED: usize = 4000;
 
-/// Instructions that take as long as an access to local memory.
-const MEMORY: u64 = 4;
 /// Resident warps hide what others wait for, which is a part of the time: of what they win by numbers, the fourth part
 /// may go into moves.
 const SHARE: u64 = 4;
@@ -24,12 +22,7 @@ fn times(cfg: &Cfg, b: BlockId) -> u64 {
 }
 
 fn cost(moves: &[Move]) -> u64 {
-    let one = |m: &Move| match m {
-        Move::Load { .. } | Move::Store { .. } => MEMORY,
-        Move::Swap(..) => 3,
-        _ => 1,
-    };
-    moves.iter().map(one).sum()
+    moves.iter().map(|m| m.cost() as u64).sum()
 }
 
 /// Instructions carried out by a function, and in the moves of an allocation.

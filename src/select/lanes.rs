@@ -34,7 +34,7 @@ pub fn special_register(sv: Sv) -> Option<u8> {
         Sv::ClockHi => 81,
         Sv::PrimType => 0x10,
         Sv::InvocationId => 0x11,
-        Sv::ThreadKill => 0x13,
+        Sv::ThreadKill => isa::effects::THREAD_KILL,
         _ => return None,
     })
 }

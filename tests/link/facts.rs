@@ -5,17 +5,6 @@ use nvir::Chip;
 use nvir::compiler::OptLevel;
 use nvir::image::separate::{Effects, Returns};
 
-/// A kernel's end: stores `%r9` for the thread `%r0`.
-macro_rules! store {
-    ($body:literal) => {
-        concat!(
-            $body,
-            "\n    shl u32 %r90 %r0 0x2\n    ld u32 %r91 c0[0x0 align 4]\n    add u32 %r92 %r90 %r91\n",
-            "    st u32 # g[%r92+0x0 align 4] %r9\n    exit"
-        )
-    };
-}
-
 /// All passes but inlining, which would leave nothing to look at.
 fn apart() -> nvir::Compiler {
     let compiler = compiler(Chip::Gk110, OptLevel::O3);

@@ -4,6 +4,18 @@ use nvir::compiler::{OptLevel, Options};
 use nvir::image::separate::{self, LinkError, Linked, Unit};
 use nvir::{Chip, Compiler, Language, Shader, Source, emu};
 
+/// A kernel's end: stores `%r9` for the thread `%r0`.
+macro_rules! store {
+    ($body:literal) => {
+        concat!(
+            $body,
+            "\n    shl u32 %r90 %r0 0x2\n    ld u32 %r91 c0[0x0 align 4]\n    add u32 %r92 %r90 %r91\n",
+            "    st u32 # g[%r92+0x0 align 4] %r9\n    exit"
+        )
+    };
+}
+pub(crate) use store;
+
 /// A function: `kernel` or `sub`, its name, parameters and results, and its blocks. `@g` in a call is the function `g`.
 #[derive(Clone, Copy)]
 pub struct Piece {

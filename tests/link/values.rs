@@ -19,17 +19,6 @@ fn same(head: &str, threads: u32, all: &[Piece], expected: impl Fn(u32) -> u32) 
     }
 }
 
-/// A kernel's end: stores `%r9` for the thread `%r0`.
-macro_rules! store {
-    ($body:literal) => {
-        concat!(
-            $body,
-            "\n    shl u32 %r90 %r0 0x2\n    ld u32 %r91 c0[0x0 align 4]\n    add u32 %r92 %r90 %r91\n",
-            "    st u32 # g[%r92+0x0 align 4] %r9\n    exit"
-        )
-    };
-}
-
 const ADD_MUL: &[Piece] = &[
     kernel(store!(
         "b0:
@@ -53,11 +42,16 @@ const ADD_MUL: &[Piece] = &[
     sub("g", "(%r0) -> r", "b0:\n    mad u32 %r1 %r0 0x5 0x7\n    ret {%r1}"),
 ];
 
-#[test]
-fn values_live_through_calls_of_calls() {
+/// What a thread of `ADD_MUL` leaves.
+fn add_mul(t: u32) -> u32 {
     let g = |x: u32| x.wrapping_mul(5).wrapping_add(7);
     let f = |a: u32, b: u32| g(a.wrapping_mul(b)).wrapping_add(a).wrapping_add(b);
-    same(" input 8", 64, ADD_MUL, |t| g(f(t, 8 * t).wrapping_add(t)).wrapping_sub(8 * t));
+    g(f(t, 8 * t).wrapping_add(t)).wrapping_sub(8 * t)
+}
+
+#[test]
+fn values_live_through_calls_of_calls() {
+    same(" input 8", 64, ADD_MUL, add_mul);
 }
 
 #[test]
@@ -213,10 +207,7 @@ fn frames_lie_above_those_of_callees() {
         assert!(k.kernel.gprs <= 24);
         let frames: u32 = k.functions.iter().map(|f| f.1.frame).sum();
         assert!(frames > 0 && k.facts.frame > frames, "{}", linked.table());
-        let g = |x: u32| x.wrapping_mul(5).wrapping_add(7);
-        let f = |a: u32, b: u32| g(a.wrapping_mul(b)).wrapping_add(a).wrapping_add(b);
-        let expected: Vec<u32> =
-            (0..64).map(|t| g(f(t, 8 * t).wrapping_add(t)).wrapping_sub(8 * t)).collect();
+        let expected: Vec<u32> = (0..64).map(add_mul).collect();
         assert_eq!(run(&shader(&linked), 64).expect("no fault"), expected);
     }
 }
@@ -224,9 +215,7 @@ fn frames_lie_above_those_of_callees() {
 /// Two kernels and two files that each has what the other calls; the file that comes first does not matter.
 #[test]
 fn the_order_of_files_and_who_is_with_whom_do_not_matter() {
-    let g = |x: u32| x.wrapping_mul(5).wrapping_add(7);
-    let f = |a: u32, b: u32| g(a.wrapping_mul(b)).wrapping_add(a).wrapping_add(b);
-    let expected: Vec<u32> = (0..64).map(|t| g(f(t, 8 * t).wrapping_add(t)).wrapping_sub(8 * t)).collect();
+    let expected: Vec<u32> = (0..64).map(add_mul).collect();
     let compiler = compiler(Chip::Gk110, OptLevel::O3);
     for files in [[&[0, 1][..], &[2]], [&[2], &[0, 1]], [&[1], &[0, 2]], [&[0], &[1, 2]]] {
         let units = files.iter().map(|here| unit(&compiler, &text(" input 8", ADD_MUL, here))).collect();

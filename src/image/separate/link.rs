@@ -6,12 +6,12 @@
 
 use super::facts::{self, head, row};
 use super::file::{closed_head, facts_section};
-use super::{Facts, Function, Launch, LinkError, MOST_FUNCTIONS, Reloc, Returns, Target, Unit};
+use super::{Facts, Function, Launch, LinkError, MOST_FUNCTIONS, Reloc, Target, Unit};
 use crate::chip::Chip;
 use crate::image::crs;
 use crate::image::cubin::{self, Kernel};
 use crate::isa::{self, MInst, Op, Operand};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
 /// What linking gives.
@@ -96,7 +96,7 @@ pub fn link(units: &[(String, Unit)]) -> Result<Linked, LinkError> {
     if roots.len() > MOST_FUNCTIONS {
         return Err(LinkError::Kernels(roots.len()));
     }
-    let kernels = roots.into_iter().map(|root| kernel(chip, &symbols, &whole, root));
+    let kernels = roots.into_iter().map(|root| kernel(chip, &symbols, &whole, &order, root));
     Ok(Linked { chip, kernels: kernels.collect::<Result<_, _>>()? })
 }
 
@@ -210,10 +210,6 @@ fn whole_facts(symbols: &[Symbol<'_>], order: &[usize]) -> Result<Vec<Facts>, Li
 
 /// Facts of a function that calls another where so many entries are on the stack.
 fn with(caller: Facts, callee: &Facts, stack: u32) -> Facts {
-    let comes_back = match (caller.returns, callee.returns) {
-        (Returns::Always, Returns::Perhaps | Returns::Never) => Returns::Perhaps,
-        (returns, _) => returns,
-    };
     Facts {
         params: caller.params,
         results: caller.results,
@@ -225,43 +221,21 @@ fn with(caller: Facts, callee: &Facts, stack: u32) -> Facts {
         stack: caller.stack.max(stack.saturating_add(1).saturating_add(callee.stack)),
         sysvals: caller.sysvals | callee.sysvals,
         diverges: caller.diverges || callee.diverges,
-        returns: comes_back,
+        returns: caller.returns.calling(callee.returns),
         effects: caller.effects.max(callee.effects),
     }
 }
 
-/// The functions of a kernel, in the order of first calls, the kernel first; and the same, each after those that it calls.
-fn reached(symbols: &[Symbol<'_>], root: usize) -> (Vec<usize>, Vec<usize>) {
-    let mut at: FxHashMap<usize, ()> = FxHashMap::default();
+/// The functions of a kernel, in the order of first calls, the kernel first.
+fn reached(symbols: &[Symbol<'_>], root: usize) -> Vec<usize> {
+    let mut seen = FxHashSet::from_iter([root]);
     let mut order = vec![root];
-    at.insert(root, ());
     let mut k = 0;
     while k < order.len() {
-        for &callee in &symbols[order[k]].callees {
-            if at.insert(callee, ()).is_none() {
-                order.push(callee);
-            }
-        }
+        order.extend(symbols[order[k]].callees.iter().filter(|&&callee| seen.insert(callee)));
         k += 1;
     }
-    let mut seen: FxHashMap<usize, ()> = FxHashMap::default();
-    let mut post = Vec::with_capacity(order.len());
-    let mut stack = vec![(root, 0)];
-    while let Some((n, next)) = stack.last_mut() {
-        match symbols[*n].callees.get(*next) {
-            Some(&callee) => {
-                *next += 1;
-                if seen.insert(callee, ()).is_none() {
-                    stack.push((callee, 0));
-                }
-            }
-            None => {
-                post.push(*n);
-                stack.pop();
-            }
-        }
-    }
-    (order, post)
+    order
 }
 
 /// One kernel with all that it calls.
@@ -269,12 +243,13 @@ fn kernel(
     chip: Chip,
     symbols: &[Symbol<'_>],
     whole: &[Facts],
+    callees_first: &[usize],
     root: usize,
 ) -> Result<LinkedKernel, LinkError> {
     let function = symbols[root].function;
     let name = &function.name;
     let launch = function.kernel.clone().unwrap_or_default();
-    let (order, callees_first) = reached(symbols, root);
+    let order = reached(symbols, root);
     for &n in &order {
         let Function { name: callee, facts, .. } = symbols[n].function;
         if facts.gprs > launch.limit {
@@ -294,7 +269,8 @@ fn kernel(
     let base = facts.memory.next_multiple_of(16);
     let mut frames: FxHashMap<usize, (u32, u32)> = FxHashMap::default();
     let mut most = base;
-    for &n in &callees_first {
+    let here: FxHashSet<usize> = order.iter().copied().collect();
+    for &n in callees_first.iter().filter(|n| here.contains(n)) {
         let ends = symbols[n].callees.iter().filter_map(|c| frames.get(c)).map(|f| f.1);
         let start = ends.fold(base, u32::max);
         let end = start.saturating_add(symbols[n].function.facts.frame.next_multiple_of(16));
