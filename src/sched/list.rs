@@ -46,7 +46,10 @@ pub struct Scratch {
     /// A mask of the classes that have candidates.
     present: u64,
     issued: Vec<bool>,
+    /// Candidates that do not issue in this cycle, and stay candidates.
     rejected: Vec<u32>,
+    /// An instruction had to wait for a register, since this was last made false.
+    pub short: bool,
 }
 
 impl Scratch {
@@ -155,16 +158,16 @@ impl<'a> List<'a> {
         let (webs, now) = (&self.tables.webs, self.clock.now);
         let op = self.lines[k].inst.op;
         match self.pool.place(webs, webs.reads(k), webs.writes(k), op, now, strictly) {
-            Room::Found => true,
+            Room::Found => return true,
             Room::Later(at) => {
                 self.s.waiting.push(Reverse(Wait::new(at.max(now + 1), self.tables.rank[k])));
-                false
             }
-            Room::No => {
-                self.s.blocked.push(k as u32);
-                false
-            }
+            // Behind the first of the pair there may be room.
+            Room::No if strictly => self.s.rejected.push(k as u32),
+            Room::No => self.s.blocked.push(k as u32),
         }
+        self.s.short = true;
+        false
     }
 
     /// Takes the most urgent candidate whose port is free and for which there are registers; if there is none, lets time
@@ -175,10 +178,13 @@ impl<'a> List<'a> {
             let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.at());
             for c in bits(self.s.present) {
                 let Some(&Reverse(rank)) = self.s.ready[c].peek() else { continue };
+                if best.is_some_and(|b| b.0 < rank) {
+                    continue;
+                }
                 let free = self.clock.free_at(class::get(c as u8));
                 if free > self.clock.now {
                     next = next.min(free);
-                } else if best.is_none_or(|b| rank < b.0) {
+                } else {
                     best = Some((rank, c));
                 }
             }
@@ -194,7 +200,7 @@ impl<'a> List<'a> {
             if self.place(k, false) {
                 return Some(Some(k));
             }
-            // Each of them is tried again whenever an instruction has issued.
+            // Each of them is tried again whenever registers become free.
             if self.s.blocked.len() > MOST_BLOCKED {
                 return None;
             }
@@ -265,7 +271,7 @@ impl<'a> List<'a> {
         let (tables, now) = (self.tables, self.clock.now);
         self.clock.issue(tables.kinds[k].class());
         let webs = &tables.webs;
-        self.pool.issue(webs, webs.reads(k), webs.writes(k), self.lines[k].inst.op, now);
+        let room = self.pool.issue(webs, webs.reads(k), webs.writes(k), self.lines[k].inst.op, now);
         self.order.push(k as u32);
         self.s.issued[k] = true;
         for &(later, cycles) in tables.later(k) {
@@ -285,7 +291,7 @@ impl<'a> List<'a> {
             self.s.outside.pop();
             self.make_ready(k);
         }
-        while let Some(k) = self.s.blocked.pop() {
+        while room && let Some(k) = self.s.blocked.pop() {
             self.make_ready(k as usize);
         }
     }

@@ -276,21 +276,27 @@ impl Pool {
         free.then(|| self.free_at[usize::from(r)])
     }
 
-    /// An instruction issues: webs end, and those that it defines are there.
-    pub fn issue(&mut self, webs: &Webs, reads: &[WebId], writes: &[WebId], op: Op, now: Cycle) {
+    /// An instruction issues: webs end, and those that it defines are there. Tells whether there may be room where there was
+    /// none: a register is free, or nobody but the last one that reads it keeps it.
+    pub fn issue(&mut self, webs: &Webs, reads: &[WebId], writes: &[WebId], op: Op, now: Cycle) -> bool {
         let hold = if latency::holds_sources(op) { latency::HOLD } else { 0 };
         for &web in reads {
             let busy = &mut self.seats[web as usize].busy;
             *busy = (*busy).max(now + Cycle::from(hold));
         }
         // First those that end: a new one may take their register.
-        reads.iter().for_each(|&web| self.named(web));
+        let mut room = false;
+        for &web in reads {
+            self.named(web);
+            room |= self.seats[web as usize].names < 2;
+        }
         for &web in writes {
             let seat = &mut self.seats[web as usize];
             let r = seat.register;
             self.taken.insert(r);
             self.holder[usize::from(r)] = web;
             if webs.webs[web as usize].pinned {
+                room |= self.claimed[usize::from(r)] != u32::MAX;
                 self.claimed[usize::from(r)] = u32::MAX;
             }
             if Resource::register(r).is_some() {
@@ -299,7 +305,9 @@ impl Pool {
             let there = latency_of(op, r).min(latency::typical(op).max(latency::CARRY));
             seat.busy = seat.busy.max(now + Cycle::from(there));
             self.named(web);
+            room |= self.seats[web as usize].names == 0;
         }
+        room
     }
 
     /// One more instruction that names a web has issued; the last one ends it.
