@@ -9,12 +9,11 @@
 //! branches and counters are much of a loop's time.
 
 use crate::analysis::alias::spaces_meet;
-use crate::analysis::cfg::Cfg;
-use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa;
 use crate::isa::latency::{self, DRAIN, ROW_INTERVAL, Row};
+use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
 /// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these chips for this; 8 KB is
@@ -25,13 +24,58 @@ pub const CACHE: u32 = 8 * 1024 / 8;
 /// Registers for what lives inside of a block only, beside those that live into it.
 pub const BETWEEN: u32 = 8;
 
-/// Blocks of the largest function of which it is looked for what is alive where: with loops in loops that keep values, such
-/// lists grow with the square of it.
-const BLOCKS: usize = 1000;
+/// How many values live into the blocks of a function, about: from its definition each is alive up to its last reader in the
+/// layout, and to the end of the loops that it is defined before and read in.
+pub struct Alive(SecondaryMap<BlockId, u32>);
 
-/// How many values live into blocks, if that is soon found.
-pub fn alive(f: &Function) -> Option<Liveness> {
-    (f.layout.len() <= BLOCKS).then(|| Liveness::new(f, &Cfg::new(f)))
+impl Alive {
+    pub fn new(f: &Function) -> Alive {
+        let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(f.blocks.len());
+        for (at, &b) in (0..).zip(&f.layout) {
+            position[b] = at;
+        }
+        // Where values are defined, and the last place where they are alive.
+        let mut lives: SecondaryMap<ValueId, (u32, u32)> = SecondaryMap::with_capacity(f.values.len());
+        lives.resize(f.values.len());
+        // Headers and ends of the loops around a block.
+        let mut loops: Vec<(u32, u32)> = Vec::new();
+        for (at, &b) in (0..).zip(&f.layout) {
+            while loops.pop_if(|l| l.1 <= at).is_some() {}
+            let block = &f.blocks[b];
+            if let Merge::Loop { exit, .. } = block.merge {
+                loops.push((at, position[exit]));
+            }
+            let define = |v: ValueId, lives: &mut SecondaryMap<ValueId, (u32, u32)>| lives[v] = (at, at);
+            let read = |v: ValueId, lives: &mut SecondaryMap<ValueId, (u32, u32)>| {
+                let (from, to) = &mut lives[v];
+                let outermost = loops.partition_point(|l| l.0 <= *from);
+                *to = (*to).max(loops.get(outermost).map_or(at, |l| l.1.saturating_sub(1)));
+            };
+            block.params.iter().for_each(|&p| define(p, &mut lives));
+            for &i in &block.body {
+                f.insts[i].for_uses(|v| read(v, &mut lives));
+                f.insts[i].for_defs(|v| define(v, &mut lives));
+            }
+            block.term.for_uses(|v| read(v, &mut lives));
+        }
+        let mut changes = vec![0i32; f.layout.len() + 2];
+        for &(from, to) in lives.values().filter(|l| l.0 < l.1) {
+            changes[from as usize + 1] += 1;
+            changes[to as usize + 1] -= 1;
+        }
+        let mut alive = 0;
+        let mut counts: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(f.blocks.len());
+        for (&b, change) in f.layout.iter().zip(changes) {
+            alive += change;
+            counts[b] = alive.unsigned_abs();
+        }
+        Alive(counts)
+    }
+
+    /// Values that live into a block.
+    pub fn at(&self, b: BlockId) -> u32 {
+        self.0[b]
+    }
 }
 
 /// Warps that a scheduler has to choose from, in functions with so many values alive.

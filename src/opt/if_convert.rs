@@ -21,9 +21,8 @@
 //! way to the other.
 
 use super::Ctx;
-use super::cycles::{self, BETWEEN, Cost, Walk, warps_of_scheduler};
+use super::cycles::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
 use super::edit::{block_table, touches_carry};
-use crate::analysis::liveness::Liveness;
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, latency};
@@ -146,7 +145,7 @@ struct Warps {
     chip: Chip,
     most: u32,
     /// Once asked for.
-    alive: Option<Option<Liveness>>,
+    alive: Option<Alive>,
 }
 
 impl Warps {
@@ -157,9 +156,8 @@ impl Warps {
 
     /// With the registers that live into a block.
     fn at(&mut self, f: &Function, b: BlockId) -> u32 {
-        let alive = self.alive.get_or_insert_with(|| cycles::alive(f));
-        let values = alive.as_ref().map_or(0, |a| a.live_in(b).len());
-        warps_of_scheduler(self.chip, values as u32 + BETWEEN, self.most)
+        let alive = self.alive.get_or_insert_with(|| Alive::new(f));
+        warps_of_scheduler(self.chip, alive.at(b) + BETWEEN, self.most)
     }
 }
 

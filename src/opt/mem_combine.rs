@@ -301,10 +301,13 @@ impl Combiner<'_, '_> {
             if self.placed.as_ref().is_some_and(|p| !p.keeps(low.0, low.1)) || scan.exchanges(low.0, low.1) {
                 continue;
             }
-            let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
-            lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
-            let proven = known.align(&lower);
             let wanted = both.next_power_of_two();
+            let mut proven = lower.align;
+            if proven.bytes() < wanted {
+                let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
+                lower.base().first().into_iter().for_each(|&low| known.learn(f, low));
+                proven = known.align(&lower);
+            }
             if proven.bytes() < wanted {
                 let what = || format!("not merged: alignment {} is proven, {wanted} needed", proven.bytes());
                 self.ctx.missed("mem_combine", new.loc, what);

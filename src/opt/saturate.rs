@@ -90,7 +90,12 @@ impl Finder {
                 choices.push(i);
             }
         }
-        if !choices.iter().any(|&i| limit(&f.insts[i]).is_some_and(|(x, _)| is_limit(x))) {
+        // A sum that is compared with a limit or what it is of.
+        let begins = |&i: &InstId| {
+            let limited = [Type::S32, Type::U32].into_iter().find_map(|of| limited(f, &f.insts[i], of));
+            limited.and_then(|l| operands(scalar_def_by(f, &l.3, &[Op::Add, Op::Sub])?)).is_some()
+        };
+        if !choices.iter().any(begins) {
             return None;
         }
         let mut known = KnownBits::new(f, &ctx.launch);

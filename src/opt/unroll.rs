@@ -32,7 +32,7 @@
 //! Safe because the copies are what would be executed, in that order, by all lanes: the condition is the same for all.
 
 use super::Ctx;
-use super::cycles::{self, BETWEEN, CACHE, warps_of_scheduler};
+use super::cycles::{Alive, BETWEEN, CACHE, warps_of_scheduler};
 use super::edit::{block_table, is_scalar};
 use super::flow::constructs;
 use super::rounds::{self, Counted};
@@ -79,13 +79,12 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if found.is_empty() {
         return false;
     }
-    let alive = cycles::alive(f);
-    let lives_in = |b: BlockId| alive.as_ref().map_or(0, |a| a.live_in(b).len());
+    let alive = Alive::new(f);
     let mut unrolled = 0;
     // The copies stand in front of the header that they are of, or behind the loop that they belong to.
     let mut before: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for l in &found {
-        let most = l.blocks.iter().map(|&b| lives_in(b)).max().unwrap_or(0) as u32;
+        let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
         let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
         let choice = rounds::choose(f, l, warps, LARGEST);
         let Some(copies) = choice.copies else {
