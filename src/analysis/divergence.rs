@@ -77,7 +77,7 @@ pub fn apart(f: &Function) -> EntitySet<BlockId> {
     }
     let uniform = uniform_branches(f);
     let count = f.layout.len();
-    let mut position: SecondaryMap<BlockId, usize> = SecondaryMap::new();
+    let mut position: SecondaryMap<BlockId, usize> = f.block_table();
     f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n);
     // By how many more reasons a block is apart than the one before it.
     let mut more = vec![0i32; count + 1];
@@ -186,10 +186,10 @@ impl<'f> Divergence<'f> {
             branches: EntitySet::with_capacity(f.blocks.len()),
             meeting: EntitySet::with_capacity(f.blocks.len()),
             unmet: (0..=f.layout.len() as u32).collect(),
-            position: SecondaryMap::new(),
-            edges_in: SecondaryMap::new(),
+            position: f.block_table(),
+            edges_in: f.block_table(),
             loops: Vec::new(),
-            inside: SecondaryMap::new(),
+            inside: f.block_table(),
             home: SecondaryMap::new(),
             changed: false,
         };

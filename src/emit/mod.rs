@@ -187,7 +187,7 @@ impl Body for Emitter<'_> {
 
     fn emit(&self, b: BlockId, out: &mut Vec<Line>) {
         let block = &self.f.blocks[b];
-        out.reserve(block.body.len());
+        out.reserve(block.body.len() * 5 / 4);
         let setup = b == self.f.entry();
         self.moves(
             self.alloc.block_start(b),

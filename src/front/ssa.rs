@@ -386,8 +386,9 @@ impl Ssa {
             self.loops.pop_if(|l| l.header == block);
             self.places[block].sealed = self.now();
             self.find_dominator(block);
-            let waiting = std::mem::take(&mut self.waiting[block]);
-            self.todo.extend(waiting);
+            if self.waiting.get(block).is_some_and(|w| !w.is_empty()) {
+                self.todo.append(&mut self.waiting[block]);
+            }
             self.settle(func);
         }
     }

@@ -7,7 +7,7 @@ use super::types::Class;
 use super::{BlockId, FuncId, InstId, ValueId};
 use crate::diag::Loc;
 use crate::stage::Stage;
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 /// What defines a value. Kept by [`Function::append`] and its siblings; the verifier compares it with the code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -246,6 +246,13 @@ impl Function {
     pub fn reserve(&mut self, insts: usize) {
         self.insts.reserve(insts);
         self.values.reserve(insts);
+    }
+
+    /// A table over all blocks, in its final size.
+    pub fn block_table<T: Clone + Default>(&self) -> SecondaryMap<BlockId, T> {
+        let mut table = SecondaryMap::with_capacity(self.blocks.len());
+        table.resize(self.blocks.len());
+        table
     }
 
     /// The entry block.

@@ -456,7 +456,7 @@ fn rebase(b: &mut Builder<'_>, i: &mut Inst) {
 
 /// Gives every edge with arguments from a branch to a block with several predecessors a block of its own.
 fn split_critical_edges(f: &mut Function) {
-    let mut preds: SecondaryMap<BlockId, u32> = SecondaryMap::new();
+    let mut preds: SecondaryMap<BlockId, u32> = f.block_table();
     for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
     }

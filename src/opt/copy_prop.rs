@@ -167,7 +167,7 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
     if incoming.is_empty() {
         return;
     }
-    let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(f.blocks.len());
+    let mut position: SecondaryMap<BlockId, u32> = f.block_table();
     for (n, &b) in f.layout.iter().enumerate() {
         position[b] = n as u32;
     }

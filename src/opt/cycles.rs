@@ -30,7 +30,7 @@ pub struct Alive(SecondaryMap<BlockId, u32>);
 
 impl Alive {
     pub fn new(f: &Function) -> Alive {
-        let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(f.blocks.len());
+        let mut position: SecondaryMap<BlockId, u32> = f.block_table();
         for (at, &b) in (0..).zip(&f.layout) {
             position[b] = at;
         }
@@ -64,7 +64,7 @@ impl Alive {
             changes[to as usize + 1] -= 1;
         }
         let mut alive = 0;
-        let mut counts: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(f.blocks.len());
+        let mut counts: SecondaryMap<BlockId, u32> = f.block_table();
         for (&b, change) in f.layout.iter().zip(changes) {
             alive += change;
             counts[b] = alive.unsigned_abs();

@@ -159,7 +159,8 @@ fn has_back_arguments(f: &Function) -> bool {
 fn mark_all(f: &Function, live: &mut Live) {
     // The position of each parameter in its block, and the edges into each block.
     let mut index: SecondaryMap<ValueId, u32> = SecondaryMap::new();
-    let mut incoming: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
+    index.resize(f.values.len());
+    let mut incoming: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
     let mut work: Vec<ValueId> = Vec::new();
     for &b in &f.layout {
         let block = &f.blocks[b];

@@ -4,13 +4,6 @@ use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use std::cell::OnceCell;
 
-/// A table over all blocks, in its final size.
-pub fn block_table<T: Clone + Default>(f: &Function) -> SecondaryMap<BlockId, T> {
-    let mut table = SecondaryMap::with_capacity(f.blocks.len());
-    table.resize(f.blocks.len());
-    table
-}
-
 /// How often each value is read, by instructions, terminators and edges.
 pub type UseCounts = SecondaryMap<ValueId, u32>;
 

@@ -19,7 +19,6 @@
 //! nowhere else runs exactly after it.
 
 use super::Ctx;
-use super::edit::block_table;
 use crate::ir::*;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -213,11 +212,11 @@ fn dissolve_regions(f: &mut Function) -> usize {
         return 0;
     }
     let around = constructs(f);
-    let mut position: SecondaryMap<BlockId, u32> = block_table(f);
+    let mut position: SecondaryMap<BlockId, u32> = f.block_table();
     for (n, &b) in f.layout.iter().enumerate() {
         position[b] = n as u32;
     }
-    let mut incoming: SecondaryMap<BlockId, (u32, PackedOption<BlockId>)> = block_table(f);
+    let mut incoming: SecondaryMap<BlockId, (u32, PackedOption<BlockId>)> = f.block_table();
     // Headers that something goes back to.
     let mut repeated = EntitySet::with_capacity(f.blocks.len());
     for &b in &f.layout {
@@ -265,7 +264,7 @@ fn dissolve_regions(f: &mut Function) -> usize {
 
 /// The header of the innermost construct around each block (a header lies in what is around its own construct).
 pub fn constructs(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> {
-    let mut around = block_table(f);
+    let mut around = f.block_table();
     let mut open: Vec<(BlockId, BlockId)> = Vec::new();
     for &b in &f.layout {
         while open.last().is_some_and(|o| o.1 == b) {
@@ -284,7 +283,7 @@ pub fn constructs(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> 
 /// A block whose only successor has no other predecessor takes its code.
 fn join_blocks(f: &mut Function) -> usize {
     let named = named(f);
-    let mut preds: SecondaryMap<BlockId, u32> = block_table(f);
+    let mut preds: SecondaryMap<BlockId, u32> = f.block_table();
     for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
     }

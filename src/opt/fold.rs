@@ -62,12 +62,17 @@ fn value_of(f: &Function, inst: &Inst) -> Option<u32> {
 
 /// The result of an instruction all of whose operands are immediates; a predicate as 0 or 1.
 pub fn eval(inst: &Inst) -> Option<u32> {
+    eval_with(inst, |n| imm_src(inst, n))
+}
+
+/// The same with other sources.
+pub fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) -> Option<u32> {
     if inst.srcs.is_empty() || inst.srcs.len() > 3 || !inst.is_pure() {
         return None;
     }
     let mut x = [0; 3];
     for (n, x) in x.iter_mut().enumerate().take(inst.srcs.len()) {
-        *x = imm_src(inst, n)?;
+        *x = src(n)?;
     }
     let [a, b, c] = x;
     match (inst.op, inst.ty) {

@@ -16,7 +16,7 @@
 //! might write it.
 
 use super::Ctx;
-use super::edit::{self, block_table, touches_carry};
+use super::edit::{self, touches_carry};
 use super::gvn::{Leader, Leaders, is_candidate};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
@@ -27,7 +27,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 4 {
         return false;
     }
-    let mut preds: SecondaryMap<BlockId, u32> = block_table(f);
+    let mut preds: SecondaryMap<BlockId, u32> = f.block_table();
     for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| preds[s] += 1);
     }

@@ -22,7 +22,7 @@
 
 use super::Ctx;
 use super::cycles::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
-use super::edit::{block_table, touches_carry};
+use super::edit::touches_carry;
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, latency};
@@ -39,7 +39,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 2 {
         return false;
     }
-    let mut counts = Counts { preds: block_table(f), named: block_table(f) };
+    let mut counts = Counts { preds: f.block_table(), named: f.block_table() };
     for &b in &f.layout {
         f.blocks[b].term.successors().for_each(|s| counts.preds[s] += 1);
         let mut merge = f.blocks[b].merge;

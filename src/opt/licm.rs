@@ -16,7 +16,7 @@
 //! words at fixed places count as pure. What depends on the set of active lanes, and carries, stay.
 
 use super::Ctx;
-use super::edit::{block_table, touches_carry};
+use super::edit::touches_carry;
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
@@ -46,7 +46,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let mut headers: Vec<BlockId> = f.layout.iter().copied().filter(|&b| cfg.is_loop_header(b)).collect();
     headers.sort_by_key(|&h| std::cmp::Reverse(cfg.loop_depth(h)));
-    let mut position: SecondaryMap<BlockId, usize> = block_table(f);
+    let mut position: SecondaryMap<BlockId, usize> = f.block_table();
     for (n, &b) in f.layout.iter().enumerate() {
         position[b] = n;
     }

@@ -33,7 +33,7 @@
 
 use super::Ctx;
 use super::cycles::{Alive, BETWEEN, CACHE, warps_of_scheduler};
-use super::edit::{block_table, is_scalar};
+use super::edit::{imm_src, is_scalar};
 use super::flow::constructs;
 use super::rounds::{self, Counted};
 use crate::ir::*;
@@ -58,9 +58,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         return false;
     }
     let around = constructs(f);
-    let mut position: SecondaryMap<BlockId, u32> = block_table(f);
+    let mut position: SecondaryMap<BlockId, u32> = f.block_table();
     f.layout.iter().enumerate().for_each(|(n, &b)| position[b] = n as u32);
-    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = block_table(f);
+    let mut entries: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
     for &b in &f.layout {
         for s in f.blocks[b].term.successors().filter(|&s| is_header(&s)) {
             entries[s].push(b);
@@ -204,7 +204,7 @@ fn depends_on(f: &Function, v: ValueId, h: BlockId, depth: usize) -> Option<Valu
 
 fn constant(f: &Function, v: ValueId) -> Option<u32> {
     let d = f.def_inst(v).filter(|d| d.op == Op::Mov && is_scalar(f, d))?;
-    super::edit::imm_src(d, 0)
+    imm_src(d, 0)
 }
 
 /// What a value is if a parameter is `x`.
@@ -213,13 +213,10 @@ fn value(f: &Function, v: ValueId, param: ValueId, x: u32, depth: usize) -> Opti
         return Some(x);
     }
     let d = f.def_inst(v).filter(|d| depth > 0 && is_scalar(f, d) && d.is_pure())?;
-    let mut plain = d.clone();
-    for s in &mut plain.srcs {
-        if let SrcKind::Val(v) = s.kind {
-            s.kind = SrcKind::Imm(value(f, v, param, x, depth - 1)?);
-        }
-    }
-    super::fold::eval(&plain)
+    super::fold::eval_with(d, |n| match d.srcs[n].kind {
+        SrcKind::Val(v) => d.srcs[n].mods.apply(value(f, v, param, x, depth - 1)?, d.src_type(n)),
+        _ => imm_src(d, n),
+    })
 }
 
 /// Makes the copies and returns their blocks. The loop itself is what is left when its condition to leave holds; what

@@ -295,12 +295,14 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     }
     let limit = target.gpr_limit.min(target.chip.gprs());
     let mut facts: SecondaryMap<FuncId, Facts> = SecondaryMap::new();
+    facts.resize(program.funcs.len());
     for (id, f) in program.funcs.iter() {
         facts[id] = Facts::new(f);
     }
     let own = program.funcs.values().map(|f| f.local_bytes).max().unwrap_or(0);
     let frame_base = own.max(program.private_bytes).next_multiple_of(16);
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
+    summaries.resize(program.funcs.len());
     for (id, f) in program.funcs.iter() {
         summaries[id] = separate::summary(f, frame_base);
     }
