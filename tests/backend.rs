@@ -1,7 +1,7 @@
 //! Kernels in IR, through the whole back end and the emulator: the values that they leave must be right on every
 //! chip, at every level, and with few registers.
 
-use nvir::compiler::{Compiler, OptLevel, Options};
+use nvir::compiler::{Compiler, InitRegs, OptLevel, Options};
 use nvir::ir::parse;
 use nvir::{Chip, emu, isa};
 
@@ -545,4 +545,98 @@ fn bits_of_a_pair_are_counted_under_a_second_pair() {
     popc u32 u64 %r9 {%r0 %r1} {%r1 %r0}",
     );
     run(&body).gives(|t| 2 * (t as u32).count_ones());
+}
+
+#[test]
+fn parameters_and_results_beyond_the_registers_go_through_memory() {
+    const WORDS: usize = 14;
+    const PREDS: usize = 5;
+    let list = |from: usize| -> String {
+        let words = (0..WORDS).map(|k| format!("%r{}", from + k));
+        let preds = (0..PREDS).map(|k| format!("%p{}", from + WORDS + k));
+        words.chain(preds).collect::<Vec<_>>().join(" ")
+    };
+    // The kernel gives t, t + 1, ... and whether t is below 1, 2, ...; it sums what comes back by different factors.
+    let mut kernel = String::from("b0:\n    rdsv u32 %r0 sv[tid.x]\n");
+    for k in 0..WORDS {
+        kernel += &format!("    add u32 %r{} %r0 {k:#x}\n", 200 + k);
+    }
+    for k in 0..PREDS {
+        kernel += &format!("    set.lt pred u32 %p{} %r0 {:#x}\n", 200 + WORDS + k, k + 1);
+    }
+    kernel += &format!("    call u32 {{{}}} f1{{{}}}\n    mov u32 %r400 0x0\n", list(300), list(200));
+    for k in 0..WORDS {
+        kernel += &format!("    mad u32 %r{} %r{} {:#x} %r{}\n", 401 + k, 300 + k, 3 * k + 1, 400 + k);
+    }
+    for k in 0..PREDS {
+        let (p, at) = (300 + WORDS + k, 401 + WORDS + 2 * k);
+        kernel += &format!("    sel u32 %r{at} {:#x} 0x0 %p{p}\n", 1000 << k);
+        kernel += &format!("    add u32 %r{} %r{at} %r{}\n", at + 1, at - 1);
+    }
+    kernel += &format!("    add u32 %r9 %r{} 0x0{STORE}", 400 + WORDS + 2 * PREDS);
+    // The function turns both lists round.
+    let turned = |from: usize, count: usize, class: char| -> String {
+        (0..count).rev().map(|k| format!("%{class}{}", from + k)).collect::<Vec<_>>().join(" ")
+    };
+    let text = format!(
+        "program\nkernel k() {{\n{kernel}\n}}\nsub f({}) -> {}{} {{\nb0:\n    ret {{{} {}}}\n}}\n",
+        list(0),
+        "r".repeat(WORDS),
+        "p".repeat(PREDS),
+        turned(0, WORDS, 'r'),
+        turned(WORDS, PREDS, 'p'),
+    );
+    let want: Vec<u32> = (0..64)
+        .map(|t| {
+            let words: usize = (0..WORDS).map(|k| (t + WORDS - 1 - k) * (3 * k + 1)).sum();
+            let preds: usize = (0..PREDS).filter(|k| t < PREDS - k).map(|k| 1000 << k).sum();
+            (words + preds) as u32
+        })
+        .collect();
+    for chip in Chip::ALL {
+        for level in [OptLevel::O0, OptLevel::O1] {
+            let options = Options { max_gprs: Some(16), ..Options::at(level) };
+            let (got, listing) = run(&text).on(&Compiler::new(chip).with_options(options));
+            assert!(listing.contains("STL"), "nothing goes through memory:\n{listing}");
+            assert_eq!(got, want, "{chip} -O{level}\n{listing}");
+        }
+    }
+}
+
+#[test]
+fn what_is_read_before_it_is_written_is_zero_as_the_option_says() {
+    let nowhere = with_store(
+        "b0:
+    rdsv u32 %r0 sv[tid.x]
+    undef u32 %r1
+    mad u32 %r9 %r1 %r0 0x7",
+    );
+    // Written by the lower half of the threads. From -O1 on the others may have what those compute.
+    let in_part = with_store(
+        "b0:
+    rdsv u32 %r0 sv[tid.x]
+    undef u32 %r1
+    set.lt pred u32 %p3 %r0 0x20
+    if %p3 b1 b2(%r1) join b2
+b1:
+    add u32 %r4 %r0 0x64
+    jump b2(%r4)
+b2(%r5):
+    add u32 %r9 %r5 0x7",
+    );
+    let lower = |t: u32| if t < 32 { t + 0x6b } else { 7 };
+    let cases: [(&str, &[OptLevel], &dyn Fn(u32) -> u32); 2] =
+        [(&nowhere, &OptLevel::ALL, &|_| 7), (&in_part, &[OptLevel::O0], &lower)];
+    for (body, levels, want) in cases {
+        let want: Vec<u32> = (0..64).map(want).collect();
+        for chip in Chip::ALL {
+            for init_regs in [InitRegs::All, InitRegs::AtEntry, InitRegs::OnEdges] {
+                for &level in levels {
+                    let options = Options { init_regs, ..Options::at(level) };
+                    let (got, listing) = run(body).on(&Compiler::new(chip).with_options(options));
+                    assert_eq!(got, want, "{chip} -O{level} {init_regs:?}\n{listing}");
+                }
+            }
+        }
+    }
 }

@@ -359,6 +359,7 @@ pub const fn is_texture(op: Op) -> bool {
 /// The number of the special register that says which lanes are killed.
 pub const THREAD_KILL: u8 = 0x13;
 
+/// What an instruction does to memory, or to what else must keep its order.
 pub fn memory(m: &MInst) -> MemoryEffect {
     use Op::*;
     match m.op {

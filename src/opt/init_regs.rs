@@ -13,6 +13,9 @@
 //! - 3: a zero is brought in where it is missing: in front of the edge that carries no value, or of the instruction
 //!   that reads it. The register is not occupied from entry on.
 //!
+//! Where ways meet of which one leaves a register unwritten, it may have what the other one writes (from -O1 on): no
+//! branch is needed for it then.
+//!
 //! Each initialisation gives a line in the log (`RUST_LOG=nvir=debug`) and, with `--print-after init_regs`, in the report.
 //! The case that this is for: a loop whose variable is first read when `i != 0` and written at the end of each round
 //! (GCC PR target/104440); what looks like dead code on the first round made ptxas move the read up.

@@ -3,10 +3,11 @@
 mod common;
 
 use common::{CHIPS, compile, context, words};
+use nvir::compiler::{Options, Sanitize};
 use nvir::emu::image::Arrangement;
 use nvir::emu::{Dim, Filter, ImageDesc, Sampler};
 use nvir::tiling;
-use nvir::{Chip, emu};
+use nvir::{Chip, Compiler, Source, emu};
 use nvir_driver::{Context, Device, Error, Grid, Launch, VirtualDevice};
 use std::sync::Arc;
 
@@ -117,6 +118,44 @@ fn a_grid_in_memory_is_read_when_the_launch_begins() {
             let want = words((0..96).map(|i| if i < reached { i + 3 } else { i }));
             assert_eq!(c.read(&buffer.whole()).expect("done"), want, "{chip}: {reached}");
         }
+    }
+}
+
+#[test]
+fn kernels_that_check_themselves_report_through_the_driver() {
+    for chip in CHIPS {
+        let mut c = context(chip);
+        let options = Options { sanitize: Sanitize::ALL, ..Options::default() };
+        let shader =
+            Compiler::new(chip).with_options(options).compile(&Source::tgsi(SCALE)).expect("it compiles");
+        let kernel = c.kernel(&shader).expect("code");
+        let buffer = c.buffer(256).expect("memory");
+        c.write(&buffer.whole(), &words(0..64)).expect("it fits");
+        let input = 1u32.to_le_bytes();
+        let mut launch = |grid: u32, bytes: u64| {
+            let buffers = vec![(0, buffer.slice(0, bytes))];
+            c.launch(&Launch { input: &input, buffers, ..Launch::new(&kernel, [grid, 1, 1], [32, 1, 1]) })
+                .expect("queued");
+            c.findings().expect("done")
+        };
+        assert_eq!(launch(2, 256), [], "{chip}");
+        // The second block is outside, in its load and its store.
+        let found = launch(2, 128);
+        let told: Vec<_> = found.iter().map(|f| (f.place.0, f.times, f.address, f.detail())).collect();
+        assert_eq!(found.len(), 2, "{chip}: {told:?}");
+        for ((block, times, address, detail), (access, line)) in
+            told.iter().zip([("read", "LOAD"), ("write", "STORE")])
+        {
+            assert_eq!((*block, *times), ([1, 0, 0], 32), "{chip}: {detail}");
+            assert!((128..256).contains(address), "{chip}: {detail}");
+            assert!(detail.starts_with(&format!("{access} of 4 bytes")), "{chip}, {line}: {detail}");
+        }
+        assert_eq!(launch(1, 128), [], "{chip}: reports are told once");
+        let want = words((0..64).map(|i| if i < 32 { i + 9 } else { i + 3 }));
+        assert_eq!(c.read(&buffer.whole()).expect("done"), want, "{chip}");
+        let grid = Grid::Indirect(buffer.slice(0, 12));
+        let unknown = Launch { grid, input: &input, ..Launch::new(&kernel, [1, 1, 1], [32, 1, 1]) };
+        assert!(matches!(c.launch(&unknown), Err(Error::Unsupported(_))), "{chip}");
     }
 }
 
