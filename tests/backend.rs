@@ -625,9 +625,7 @@ b2(%r5):
     add u32 %r9 %r5 0x7",
     );
     let lower = |t: u32| if t < 32 { t + 0x6b } else { 7 };
-    let cases: [(&str, &[OptLevel], &dyn Fn(u32) -> u32); 2] =
-        [(&nowhere, &OptLevel::ALL, &|_| 7), (&in_part, &[OptLevel::O0], &lower)];
-    for (body, levels, want) in cases {
+    let check = |body: &str, levels: &[OptLevel], want: &dyn Fn(u32) -> u32| {
         let want: Vec<u32> = (0..64).map(want).collect();
         for chip in Chip::ALL {
             for init_regs in [InitRegs::All, InitRegs::AtEntry, InitRegs::OnEdges] {
@@ -638,5 +636,7 @@ b2(%r5):
                 }
             }
         }
-    }
+    };
+    check(&nowhere, &OptLevel::ALL, &|_| 7);
+    check(&in_part, &[OptLevel::O0], &lower);
 }

@@ -681,6 +681,8 @@ named! {
         Load "load",
         Sub "sub",
         Fmin "fmin", Fmax "fmax",
+        /// A sum of floats that keeps denormals, wherever it is: global memory's own makes them zeros.
+        Fadd "fadd",
     }
 }
 
@@ -693,7 +695,7 @@ impl AtomOp {
             }
             AtomOp::Sub => Types::NUMBER,
             AtomOp::Inc | AtomOp::Dec | AtomOp::And | AtomOp::Or | AtomOp::Xor => Types::INT,
-            AtomOp::Fmin | AtomOp::Fmax => Types::FLOAT,
+            AtomOp::Fmin | AtomOp::Fmax | AtomOp::Fadd => Types::FLOAT,
         }
     }
 

@@ -77,7 +77,7 @@ fn native(op: AtomOp, ty: Type, chip: Chip) -> bool {
         AtomOp::Min | AtomOp::Max => !ty.is_float() && (!wide || chip == Chip::Gk110),
         AtomOp::And | AtomOp::Or | AtomOp::Xor => !wide || chip == Chip::Gk110,
         AtomOp::Inc | AtomOp::Dec => !wide,
-        AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax => false,
+        AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax | AtomOp::Fadd => false,
     }
 }
 
@@ -103,7 +103,7 @@ fn combine(b: &mut Builder<'_>, i: &Inst, old: &Words) -> Words {
     };
     let number = |n: u64| if ty.words() == 2 { Src::imm64(n) } else { Src::imm(n as u32) };
     match operation(i) {
-        AtomOp::Add => values(b, Op::Add),
+        AtomOp::Add | AtomOp::Fadd => values(b, Op::Add),
         AtomOp::Sub => values(b, Op::Sub),
         AtomOp::Min | AtomOp::Fmin => values(b, Op::Min),
         AtomOp::Max | AtomOp::Fmax => values(b, Op::Max),

@@ -120,7 +120,9 @@ impl Cx<'_> {
             AtomOp::Xor => Mod::Xor,
             AtomOp::Exch => Mod::Exch,
             AtomOp::Cas => Mod::Cas,
-            AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax => return Err(Unencodable::Operation),
+            AtomOp::Load | AtomOp::Sub | AtomOp::Fmin | AtomOp::Fmax | AtomOp::Fadd => {
+                return Err(Unencodable::Operation);
+            }
         };
         let returns = self.has_gpr_dst(i) || op.returns();
         let m = self

@@ -494,6 +494,10 @@ impl<'a> Checks<'a> {
                 .with_offset(start.wrapping_add(step) as i32)
                 .with_align(align);
             mem.order = order;
+            // PTX ISA, `atom`: sums of floats flush denormals in global memory, and in shared memory they do not.
+            if i.aux == Aux::Atom(AtomOp::Add) && i.ty == Type::F32 {
+                access.aux = Aux::Atom(AtomOp::Fadd);
+            }
         }
         mem.var = 0;
         access.mem = Some(mem);
