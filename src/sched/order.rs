@@ -348,10 +348,12 @@ mod tests {
 
     #[test]
     fn what_does_not_wait_goes_first_and_loads_early() {
-        assert_eq!(
-            reordered(&["S2R R0, SR_TID.X", "SHL R1, R0, 0x2", "MOV R2, R10", "MOV R3, R11"]),
-            ["S2R R0, SR_TID.X", "MOV R2, R10", "MOV R3, R11", "SHL R1, R0, 0x2"]
-        );
+        let moves: Vec<String> = (0..10).map(|k| format!("MOV R{}, R{}", 2 + k, 20 + k)).collect();
+        let lines = ["S2R R0, SR_TID.X", "SHL R1, R0, 0x2"].into_iter();
+        let new = reordered(&lines.chain(moves.iter().map(String::as_str)).collect::<Vec<_>>());
+        assert_eq!((new[0].as_str(), new[11].as_str()), ("S2R R0, SR_TID.X", "SHL R1, R0, 0x2"));
+        // Too little to be won.
+        stays(&["S2R R0, SR_TID.X", "SHL R1, R0, 0x2", "MOV R2, R10", "MOV R3, R11"]);
         let sum = "FADD R4, R4, R6";
         let late = ["FADD R4, R5, R6", sum, sum, sum, sum, "LD.E R0, [R2]", "FADD R1, R0, R4"];
         assert_eq!(reordered(&late)[0], "LD.E R0, [R2]");
