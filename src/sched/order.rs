@@ -82,8 +82,8 @@ struct Scheduler {
     scratch: Scratch,
 }
 
-/// So many instructions of the old order are looked at together, one try after the other. More tries in between find less
-/// than 0.1 % of the cycles.
+/// So many instructions of the old order are looked at together, one try after the other. 48 in between would save 0.8 % of the
+/// cycles of ptxas's corpus, and cost 0.4 % of the compile time.
 const WINDOWS: [usize; 2] = [usize::MAX, 16];
 
 /// The old order stays if it takes longer than the least that is possible by no more than this part of it: if registers may
