@@ -85,7 +85,7 @@ fn simplify(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Ins
             _ => None,
         })
         .or_else(|| match op {
-            Op::Sel => choice(f, &f.insts[i]),
+            Op::Sel => choice(f, uses, &f.insts[i]),
             Op::Cvt => {
                 let inst = &f.insts[i];
                 float::part_conversion(f, uses, inst).or_else(|| float::rounded(f, inst))
@@ -246,7 +246,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                         Some(new)
                     }
                     // The mask of a comparison and the number one, of either kind.
-                    Op::Set if d.ty != Type::F32 && x == 1f32.to_bits() => {
+                    Op::Set if d.ty != Type::F32 && x == 1f32.to_bits() && uses.may_move(f, d) => {
                         let mut new = d.clone();
                         new.ty = Type::F32;
                         new.dsts = inst.dsts;
@@ -375,7 +375,7 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
         // The negation of a comparison whose result is not a number of its own.
         Op::Mov if s[0].mods.inv => {
             let d = scalar_def_by(f, &s[0], &[Op::Set])?;
-            if d.srcs.len() != 2 {
+            if d.srcs.len() != 2 || !uses.may_move(f, d) {
                 return None;
             }
             let mut new = d.clone();
@@ -431,7 +431,7 @@ fn negated(inst: &Inst) -> Cond {
 }
 
 /// Choices whose condition is known or whose arms are those of a comparison.
-fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
+fn choice(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
     match inst.op {
         Op::Sel => {
@@ -452,7 +452,7 @@ fn choice(f: &Function, inst: &Inst) -> Option<Inst> {
                 return Some(as_mov(inst, s[0]));
             }
             // The mask or the number that a comparison gives by itself.
-            let d = scalar_def_by(f, &s[2], &[Op::Set])?;
+            let d = scalar_def_by(f, &s[2], &[Op::Set]).filter(|d| uses.may_move(f, d))?;
             let (a, b) = (s[0].as_imm()?, s[1].as_imm()?);
             let (ty, negate) = match (a, b) {
                 (u32::MAX, 0) => (Type::U32, false),
@@ -605,7 +605,7 @@ fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId, depth: u32) -> bool {
         })
     };
     match d.op {
-        Op::Set => is_int(d.ty),
+        Op::Set => is_int(d.ty) && uses.may_move(f, d),
         Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && operands(),
         _ => false,
     }

@@ -160,12 +160,19 @@ pub fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: I
 
 /// Use counts that are made when somebody asks for the first time, and are kept exact from then on.
 #[derive(Default)]
-pub struct LazyUses(OnceCell<UseCounts>);
+pub struct LazyUses(OnceCell<UseCounts>, OnceCell<bool>);
 
 impl LazyUses {
     /// How often a value is read.
     pub fn of(&self, f: &Function, v: ValueId) -> u32 {
         self.0.get_or_init(|| count_uses(f))[v]
+    }
+
+    /// Whether a comparison may be made at another place. One of pairs gives a carry when it is lowered, so not where there
+    /// are others.
+    pub fn may_move(&self, f: &Function, set: &Inst) -> bool {
+        let carries = || f.values.values().any(|v| v.class == Class::Carry);
+        set.sty.words() == 1 || !self.1.get_or_init(carries)
     }
 
     /// Exchanges an instruction.
