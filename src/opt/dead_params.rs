@@ -119,7 +119,6 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     changed || removed > 0
 }
 
-/// Keeps the elements that are needed.
 /// Whether it is worth a look. Routines of the library read what they take: of those, only results may be unread.
 fn may_have(p: &Program) -> bool {
     let routines = || p.funcs.iter().filter(|&(id, _)| id != p.entry);
@@ -135,6 +134,7 @@ fn may_have(p: &Program) -> bool {
         })
 }
 
+/// Keeps the elements that are needed.
 fn keep<T>(list: &mut Vec<T>, needed: &[bool]) {
     let mut n = 0;
     list.retain(|_| {

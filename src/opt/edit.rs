@@ -160,24 +160,28 @@ pub fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: I
 
 /// Use counts that are made when somebody asks for the first time, and are kept exact from then on.
 #[derive(Default)]
-pub struct LazyUses(OnceCell<UseCounts>, OnceCell<bool>);
+pub struct LazyUses {
+    counts: OnceCell<UseCounts>,
+    /// Whether the function has carries.
+    carries: OnceCell<bool>,
+}
 
 impl LazyUses {
     /// How often a value is read.
     pub fn of(&self, f: &Function, v: ValueId) -> u32 {
-        self.0.get_or_init(|| count_uses(f))[v]
+        self.counts.get_or_init(|| count_uses(f))[v]
     }
 
     /// Whether a comparison may be made at another place. One of pairs gives a carry when it is lowered, so not where there
     /// are others.
     pub fn may_move(&self, f: &Function, set: &Inst) -> bool {
         let carries = || f.values.values().any(|v| v.class == Class::Carry);
-        set.sty.words() == 1 || !self.1.get_or_init(carries)
+        set.sty.words() == 1 || !self.carries.get_or_init(carries)
     }
 
     /// Exchanges an instruction.
     pub fn replace(&mut self, f: &mut Function, i: InstId, new: Inst) {
-        match self.0.get_mut() {
+        match self.counts.get_mut() {
             Some(uses) => replace_counted(f, uses, i, new),
             None => f.replace(i, new),
         }
@@ -185,8 +189,8 @@ impl LazyUses {
 
     /// [`emit`]. What stands in no body yet cannot be counted later.
     pub fn emit(&mut self, f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
-        self.0.get_or_init(|| count_uses(f));
-        if let Some(uses) = self.0.get_mut() {
+        self.counts.get_or_init(|| count_uses(f));
+        if let Some(uses) = self.counts.get_mut() {
             inst.for_uses(|v| uses[v] += 1);
         }
         emit(f, out, inst)

@@ -157,7 +157,7 @@ pub(super) fn is_candidate(inst: &Inst, constants: bool) -> bool {
 }
 
 /// What an instruction defines, in order.
-fn results(inst: &Inst) -> &[ValueId] {
+pub(super) fn results(inst: &Inst) -> &[ValueId] {
     inst.call().map_or(&inst.dsts, |c| &c.results)
 }
 

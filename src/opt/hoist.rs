@@ -17,7 +17,7 @@
 
 use super::Ctx;
 use super::edit::{self, touches_carry};
-use super::gvn::{Leader, Leaders, is_candidate};
+use super::gvn::{Leader, Leaders, is_candidate, results};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -99,7 +99,7 @@ fn hoist(
             leaders.place(f, &renamed).1.inst
         };
         let Some(leader) = leader.expand() else { return true };
-        for (gone, kept) in defined(&f.insts[i]).into_iter().zip(defined(&f.insts[leader])) {
+        for (&gone, &kept) in results(&f.insts[i]).iter().zip(results(&f.insts[leader])) {
             same[gone] = kept.into();
             f.values[gone].def = Def::None;
         }
@@ -121,11 +121,4 @@ fn hoist(
         f.blocks[b].body.extend_from_slice(&shared);
     }
     shared.len()
-}
-
-/// What an instruction defines, the results of a call included.
-fn defined(inst: &Inst) -> Vec<ValueId> {
-    let mut all = Vec::new();
-    inst.for_defs(|v| all.push(v));
-    all
 }

@@ -113,12 +113,12 @@ mod tests {
 
     #[test]
     fn constants_are_made_again_where_there_are_many_and_loads_are_not() {
-        let gprs = |constants: bool| {
+        let gprs = |constants: bool, many: usize| {
             let mut f = Function::new("k");
             let entry = f.new_block();
             let mut b = Builder::new(&mut f, entry);
             let place = |k: usize| MemRef::new(Space::Shared).with_offset(4 * k as i32);
-            let values: Vec<_> = (0..40)
+            let values: Vec<_> = (0..many)
                 .map(|k| if constants { b.mov(1000 + k as u32) } else { b.ld(Type::U32, place(k))[0] })
                 .collect();
             for round in 1..5 {
@@ -128,7 +128,10 @@ mod tests {
             b.terminate(Term::Exit);
             allocate_program(&mut Program::new(f), &target(true)).unwrap().gprs
         };
-        assert_eq!(gprs(false), 40);
-        assert!(gprs(true) <= 30, "{}", gprs(true));
+        assert_eq!(gprs(false, 40), 40);
+        assert!(gprs(true, 40) <= 30, "{}", gprs(true, 40));
+        // More than there are registers.
+        assert_eq!(gprs(false, 70), 63);
+        assert!(gprs(true, 70) <= 30, "{}", gprs(true, 70));
     }
 }

@@ -398,7 +398,7 @@ fn allocate(
         Ok(allocation)
     };
     let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
-    let short = !plan.active && f.inst_count() <= warps::LARGEST_TRIED;
+    let short = f.inst_count() <= warps::LARGEST_TRIED;
     if short && target.fewest {
         let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
@@ -419,6 +419,7 @@ fn allocate(
         let least = called.fold(named.max(most as u32), u32::max);
         allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
     } else if short
+        && !plan.active
         && let Some(step) = target.occupancy_step(allocation.gprs)
         // With fewer registers the pressure is not less, where it was measured.
         && (by_block.is_empty() || most <= step as usize + warps::WORTH_TRYING)
