@@ -47,6 +47,7 @@ mod seeded;
 pub mod sink;
 pub mod step;
 pub mod strength;
+pub mod strips;
 pub mod subword;
 pub mod summary;
 pub mod unroll;
@@ -163,6 +164,7 @@ pub static PASSES: &[Pass] = &[
     on_function("saturate", saturate::run).about(&[Op::Sel]),
     on_function("sink", sink::run),
     on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
+    on_function("strips", strips::run).about(&[Op::Emit]),
     on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
     on_function("unroll", unroll::run),
 ];
@@ -188,7 +190,7 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             hoist if_convert bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow dce init_regs
+            dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow strips dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand choose dce sink mem_combine),
     }

@@ -32,6 +32,7 @@ const SUMMARIES: &[(&str, &str)] = &[
     ("saturate", "sums that are compared to see whether they overflowed become saturating ones"),
     ("sink", "constants and inputs move to where they are read"),
     ("strength", "multiplications by constants become cheaper operations"),
+    ("strips", "the end of a strip goes with the last vertex of it"),
     ("subword", "multiplications of 16 or 24 bits use the multiply-add for parts of words"),
     ("unroll", "a loop that runs a few times becomes copies of its body"),
 ];
