@@ -79,6 +79,11 @@ impl Abi {
     pub const MAX_IMAGES: u32 = 8;
     /// Bindless images.
     pub const MAX_HANDLES: u32 = 512;
+    /// The slots of the texture and sampler through which fragment shaders read the framebuffer, behind those of programs, where
+    /// slots are bound (GF100; Mesa's nvc0: nvc0_tex.c, nvc0_state_validate.c).
+    pub const FRAMEBUFFER_TEXTURE: u16 = 0x20;
+    /// See [`Abi::FRAMEBUFFER_TEXTURE`].
+    pub const FRAMEBUFFER_SAMPLER: u16 = 0x10;
 
     /// What Mesa's nvc0 driver does for compute (Mesa 22.3.6: nvc0_context.h, nvc0_program.c, nve4_compute.c).
     pub fn nvc0(chip: Chip) -> Abi {

@@ -64,6 +64,9 @@ pub struct Graphics {
     pub clip_planes: Vec<[f32; 4]>,
     /// Base vertex, base instance and number of the draw, or positions of samples.
     pub draw: Vec<u32>,
+    /// The handle of the texture that a fragment shader reads as its framebuffer; without effect where the chip binds textures
+    /// otherwise ([`Abi::FRAMEBUFFER_TEXTURE`]).
+    pub framebuffer: Option<u32>,
 }
 
 /// Texture slots.
@@ -108,6 +111,9 @@ impl Constants {
                     put(u32::from(abi.clip_planes) + 16 * n, &plane.map(f32::to_bits));
                 }
                 put(abi.draw_info.into(), &g.draw[..g.draw.len().min(16)]);
+                if let Some(handle) = g.framebuffer.filter(|_| abi.tex_handles.is_some()) {
+                    put(abi.framebuffer.into(), &[handle]);
+                }
             }
         }
         if let Some(words) = &self.sanitizer {

@@ -88,7 +88,7 @@ impl Cx<'_> {
     fn bind_framebuffer(&self, b: &mut Builder<'_>, t: &mut Tex) {
         (t.texture, t.sampler) = (0, 0);
         if self.chip == Chip::Gf100 {
-            (t.texture, t.sampler) = (0x20, 0x10);
+            (t.texture, t.sampler) = (Abi::FRAMEBUFFER_TEXTURE, Abi::FRAMEBUFFER_SAMPLER);
             return;
         }
         let handle = b.mov(Src::cbuf(self.abi.aux_bank, self.abi.framebuffer));

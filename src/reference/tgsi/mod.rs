@@ -42,6 +42,8 @@ pub struct Launch<'a> {
     pub buffers: Vec<(u64, u64)>,
     pub images: Vec<Option<Image>>,
     pub textures: Vec<Option<(Image, Sampler)>>,
+    /// What a fragment shader reads as its framebuffer.
+    pub framebuffer: Option<Image>,
     /// Shared memory of a block, and private memory of a thread, bytes.
     pub shared_bytes: u32,
     pub private_bytes: u32,
@@ -62,6 +64,7 @@ impl<'a> Launch<'a> {
             buffers: Vec::new(),
             images: Vec::new(),
             textures: Vec::new(),
+            framebuffer: None,
             shared_bytes: 0,
             private_bytes: 0,
             step_limit: 1 << 32,

@@ -5,6 +5,7 @@
 //! seen by the other invocations of a patch; they get their meaning when the thread ends or a vertex is emitted.
 
 use super::pixel::{self, Mode};
+use super::texture;
 use super::thread::{Thread, illegal};
 use super::{Block, Fault, Launch, Trap};
 use crate::diag::Span;
@@ -405,10 +406,27 @@ impl Thread<'_> {
                 let v = if self.is_helper() { u32::MAX } else { 0 };
                 self.write_result(&inst.dsts[0], [v; 4])?;
             }
+            FBFETCH if fragment => {
+                let texel = self.framebuffer(block)?;
+                self.write_result(&inst.dsts[0], texel)?;
+            }
             INTERP_CENTROID | INTERP_SAMPLE | INTERP_OFFSET if fragment => self.interpolate(block, inst)?,
             op => return Err(illegal(format!("{} is not interpreted in this stage", op.name()))),
         }
         Ok(())
+    }
+
+    /// What the framebuffer holds at the pixel and sample that a thread runs for.
+    fn framebuffer(&self, block: &Block<'_>) -> Result<[u32; 4], Trap> {
+        let Some(image) = &block.launch.framebuffer else {
+            return Err(Trap(FaultKind::OutOfBounds, "no framebuffer is bound".into()));
+        };
+        let Some((_, quad)) = self.group(block)?.quad() else {
+            return Err(illegal("only a pixel has a framebuffer"));
+        };
+        let ([x, y], lane) = (quad.at, self.id[0]);
+        let at = [x + (lane & 1), y + (lane >> 1), quad.sample.unwrap_or(0)];
+        Ok(texture::read(block, image, 0, at)?.unwrap_or([0; 4]))
     }
 
     fn emit(&mut self, block: &mut Block<'_>, inst: &Inst<'_>) -> Result<(), Trap> {

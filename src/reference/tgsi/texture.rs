@@ -232,7 +232,12 @@ impl Thread<'_> {
 }
 
 /// The channels of a texel; none outside the level.
-fn read(block: &Block<'_>, image: &Image, level: usize, at: [u32; 3]) -> Result<Option<[u32; 4]>, Trap> {
+pub(super) fn read(
+    block: &Block<'_>,
+    image: &Image,
+    level: usize,
+    at: [u32; 3],
+) -> Result<Option<[u32; 4]>, Trap> {
     let Some(place) = image.texel(level, at) else { return Ok(None) };
     let words = super::image::read(block, image.address + place, image.desc.format.bytes())?;
     Ok(Some(texel::decode(image.desc.format, words)))
