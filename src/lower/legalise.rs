@@ -135,8 +135,9 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         (Op::Mov, _) if i.srcs[0].mods == SrcMods::default() => false,
         (Op::Mov | Op::Neg | Op::Abs, Type::F32 | Type::F64) => {
             i.srcs[0] = signed(i);
-            // No addition takes both a constant and the zero.
-            if matches!(i.srcs[0].kind, SrcKind::Const { .. } | SrcKind::Imm(_)) {
+            // No addition of doubles takes both a constant and the zero.
+            let constant = matches!(i.srcs[0].kind, SrcKind::Const { .. }) && i.ty == Type::F64;
+            if constant || matches!(i.srcs[0].kind, SrcKind::Imm(_)) {
                 i.srcs[0] = in_registers(b, i.ty, i.srcs[0]);
             }
             i.srcs.push(zero_of(i.ty).neg());

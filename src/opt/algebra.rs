@@ -19,6 +19,7 @@ use super::Ctx;
 use super::edit::*;
 use super::rotate;
 use crate::ir::*;
+use arrayvec::ArrayVec;
 
 mod float;
 
@@ -177,8 +178,17 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
             }
         }
         Op::Neg => {
-            let d = inner(Op::Neg)?;
-            copy(inst, d.srcs[0])
+            let d = def(&[Op::Neg, Op::And, Op::Sel])?;
+            let number = |n: usize| d.srcs[n].as_imm();
+            match d.op {
+                Op::Neg => copy(inst, d.srcs[0]),
+                Op::Sel => {
+                    let [then, els] = [number(0)?, number(1)?].map(|x| Src::imm(x.wrapping_neg()));
+                    Some(with(inst, Op::Sel, &[then, els, d.srcs[2]]))
+                }
+                // The number that a mask was made is made a mask again.
+                _ => (number(1) == Some(1) && is_mask(f, &d.srcs[0], 4)).then(|| copy(inst, d.srcs[0]))?,
+            }
         }
         Op::Not => {
             let d = inner(Op::Not)?;
@@ -349,7 +359,8 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 // `and p q` of a comparison without another reader: it takes the other operand along.
                 _ => (0..2).rev().find_map(|n| {
                     let d = scalar_def_by(f, &s[n], &[Op::Set]).filter(|d| d.srcs.len() == 2)?;
-                    if uses.of(f, s[n].as_val()?) != 1 || d.sty.words() > 1 || !later(f, &s[n], &s[1 - n]) {
+                    if uses.of(f, s[n].as_val()?) != 1 || !compares_at_once(d) || !later(f, &s[n], &s[1 - n])
+                    {
                         return None;
                     }
                     let mut new = d.clone();
@@ -423,6 +434,19 @@ fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
 fn later(f: &Function, this: &Src, other: &Src) -> bool {
     let constant = scalar_def(f, this).is_some_and(|d| !matches!(d.srcs[1].kind, SrcKind::Val(_)));
     constant || scalar_def(f, other).is_some_and(|d| d.op == Op::Set)
+}
+
+/// Makes a comparison hold where it does not, what it takes along included: `!(a < b and p)` is `a >= b or !p`.
+fn negate_comparison(set: &mut Inst) {
+    if set.logic == Logic::Xor && set.srcs.len() > 2 {
+        set.srcs[2] = set.srcs[2].inv();
+        return;
+    }
+    set.cond = negated(set);
+    if set.srcs.len() > 2 {
+        set.srcs[2] = set.srcs[2].inv();
+        set.logic = if set.logic == Logic::And { Logic::Or } else { Logic::And };
+    }
 }
 
 /// The condition under which a comparison does not hold.
@@ -567,29 +591,67 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
     }
 }
 
-/// `p and (a < b and r)`, where r is a comparison too: p goes into r's, so that the conjunction itself disappears.
+/// The longest chain of comparisons that [`push_down`] makes anew.
+const CHAIN: usize = 8;
+
+/// `p and (a < b and (.. and r))`, where r is a comparison too: p goes into r's, so that the conjunction itself disappears.
 fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
-    let sole = |s: &Src, n: usize| {
-        let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && d.srcs.len() == n)?;
-        (s.is_plain_val() && uses.of(f, s.as_val()?) == 1 && d.sty.words() == 1).then_some(d)
+    let sole = |s: &Src| {
+        let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && compares_at_once(d))?;
+        (uses.of(f, s.as_val()?) == 1).then_some(d)
     };
-    let (outer, inner, p) = (0..2).find_map(|n| {
-        let outer = sole(&inst.srcs[n], 3).filter(|d| d.logic == logic)?;
-        let inner = sole(&outer.srcs[2], 2)?;
-        Some((outer.clone(), inner.clone(), inst.srcs[1 - n]))
-    })?;
+    // The comparisons that a predicate is the conjunction of, the outermost first.
+    let chain = |s: &Src| {
+        let mut all: ArrayVec<Inst, CHAIN> = ArrayVec::new();
+        let mut s = *s;
+        loop {
+            let d = sole(&s)?;
+            let last = d.srcs.len() == 2;
+            if !last && (d.logic != logic || s.mods.inv) {
+                return None;
+            }
+            let mut d = d.clone();
+            if last && s.mods.inv {
+                d.cond = negated(&d);
+            }
+            let next = d.srcs.get(2).copied();
+            all.try_push(d).ok()?;
+            match next {
+                Some(next) => s = next,
+                None => return Some(all),
+            }
+        }
+    };
+    let (chain, mut p) = (0..2)
+        .filter_map(|n| Some((chain(&inst.srcs[n]).filter(|c| c.len() > 1)?, inst.srcs[1 - n])))
+        .min_by_key(|(c, _)| c.len())?;
     let (dsts, loc) = (inst.dsts, inst.loc);
-    let mut first = inner;
-    first.dsts.clear();
-    first.srcs.push(p);
-    first.logic = logic;
-    let mut last = outer;
-    last.srcs[2] = Src::val(uses.emit(f, out, first));
-    last.dsts = dsts;
-    last.loc = loc;
+    let mut last = None;
+    for mut set in chain.into_iter().rev() {
+        if let Some(inner) = last.take() {
+            p = Src::val(uses.emit(f, out, inner));
+        }
+        set.dsts.clear();
+        set.srcs.truncate(2);
+        set.srcs.push(p);
+        set.logic = logic;
+        last = Some(set);
+    }
+    let mut last = last?;
+    (last.dsts, last.loc) = (dsts, loc);
     Some(last)
+}
+
+/// Whether an operand is all ones or all zeros by construction.
+fn is_mask(f: &Function, s: &Src, depth: u32) -> bool {
+    let Some(d) = scalar_def(f, s).filter(|d| s.is_plain_val() && is_int(d.ty)) else { return false };
+    match d.op {
+        Op::Set => true,
+        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && d.srcs.iter().all(|s| is_mask(f, s, depth - 1)),
+        _ => false,
+    }
 }
 
 /// Whether a value is a mask by construction: a comparison, or logic on such that has no other reader, up to a depth.
@@ -643,11 +705,11 @@ fn as_predicate(
             let mut set = d;
             set.ty = Type::Pred;
             set.dsts.clear();
-            if set.srcs.len() > 2 {
-                return combine(f, uses, out, set, negate);
-            }
             if negate {
-                set.cond = negated(&set);
+                negate_comparison(&mut set);
+            }
+            if set.srcs.len() > 2 {
+                return combine(f, uses, out, set, false);
             }
             if let Some((q, logic)) = with {
                 set.srcs.push(Src::val(q));

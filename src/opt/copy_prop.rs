@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A copy of values has no readers then and goes, so that whoever counts the original's readers counts right.
-//! Also block parameters that get the same value, or themselves, from every edge. Immediates go into instruction
+//! Also block parameters that get the same value, or themselves, from every edge, and those that get what another of the
+//! block gets. Immediates go into instruction
 //! operands only: addresses, guards and edge arguments name values. Before legalisation every operand may be
 //! an immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
 //!
@@ -16,6 +17,7 @@
 
 use super::{Ctx, Stage, edit};
 use crate::ir::*;
+use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 /// What a value is a copy of: nothing, a value, or an immediate.
@@ -188,6 +190,7 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
                     changed = true;
                 }
             }
+            changed |= equal_params(f, edges, copies);
         }
     }
     for (to, _) in incoming {
@@ -197,4 +200,48 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
             }
         }
     }
+}
+
+/// Parameters before one that are compared with it.
+const BEFORE: usize = 8;
+
+/// Parameters of a block that get the same as one before from every edge, or each itself, are copies of that.
+fn equal_params(f: &Function, edges: &[(BlockId, &Edge)], copies: &mut Copies) -> bool {
+    let params = &f.blocks[edges[0].0].params;
+    if params.len() < 2 {
+        return false;
+    }
+    // Nothing for what is undefined.
+    let argument = |copies: &Copies, e: &Edge, k: usize| {
+        let a = copies.original(e.args[k]);
+        if a == params[k] {
+            return Some(Origin::Itself);
+        }
+        match edit::scalar_def_by(f, &Src::val(a), &[Op::Mov, Op::Undef]) {
+            Some(d) if d.op == Op::Undef => None,
+            d => Some(d.and_then(|d| d.srcs[0].as_imm()).map_or(Origin::Value(a), Origin::Imm)),
+        }
+    };
+    let mut changed = false;
+    // What the parameters before one get from the first edge: seldom the same.
+    let mut before: ArrayVec<Option<Origin>, BEFORE> = ArrayVec::new();
+    for (k, &p) in params.iter().enumerate() {
+        let first = argument(copies, edges[0].1, k);
+        let equal = |&j: &usize| {
+            f.class(params[j]) == f.class(p)
+                && edges[1..].iter().all(|(_, e)| argument(copies, e, j) == argument(copies, e, k))
+        };
+        let start = k - before.len();
+        if copies.of[p] == Origin::Itself
+            && let Some(j) = (start..k).filter(|j| before[j - start] == first).find(equal)
+        {
+            copies.set(f, p, Origin::Value(copies.original(params[j])));
+            changed = true;
+        }
+        if before.is_full() {
+            before.remove(0);
+        }
+        before.push(first);
+    }
+    changed
 }

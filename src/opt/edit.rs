@@ -158,6 +158,11 @@ pub fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: I
     f.replace(i, new);
 }
 
+/// Whether a comparison is one instruction of the machine: 64-bit integers are compared by words.
+pub fn compares_at_once(set: &Inst) -> bool {
+    set.sty.words() == 1 || set.sty == Type::F64
+}
+
 /// Use counts that are made when somebody asks for the first time, and are kept exact from then on.
 #[derive(Default)]
 pub struct LazyUses {
@@ -172,11 +177,11 @@ impl LazyUses {
         self.counts.get_or_init(|| count_uses(f))[v]
     }
 
-    /// Whether a comparison may be made at another place. One of pairs gives a carry when it is lowered, so not where there
-    /// are others.
+    /// Whether a comparison may be made at another place. One of 64-bit integers gives a carry when it is lowered, so not where
+    /// there are others.
     pub fn may_move(&self, f: &Function, set: &Inst) -> bool {
         let carries = || f.values.values().any(|v| v.class == Class::Carry);
-        set.sty.words() == 1 || !self.carries.get_or_init(carries)
+        compares_at_once(set) || !self.carries.get_or_init(carries)
     }
 
     /// Exchanges an instruction.

@@ -63,7 +63,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         if let Some(new) = funnel(f, inst, &uses).filter(|new| select::legal(ctx.chip, f, new)) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
-        } else if let Some(new) = negated_product(f, inst, &uses) {
+        } else if let Some(new) = negated_product(f, inst, &uses).or_else(|| double(f, inst, &uses)) {
             replace_counted(f, &mut uses, i, new);
             fused += 1;
         } else if is_sum(f, inst)
@@ -93,7 +93,7 @@ fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
     uses.resize(f.values.len());
     let mut candidates = Vec::with_capacity(16);
     let inner = |s: &Src| {
-        let def = s.as_val().and_then(|v| f.def_inst(v));
+        let def = s.values().first().and_then(|&v| f.def_inst(v));
         def.is_some_and(|d| matches!(d.op, Op::Mul | Op::MulHi | Op::Shl | Op::Shr))
     };
     let mut joins = Vec::new();
@@ -278,6 +278,28 @@ fn funnel(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
     new.dsts = inst.dsts;
     new.loc = inst.loc;
     Some(new)
+}
+
+/// `a * b + c` of doubles.
+fn double(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
+    let plain = |i: &Inst| i.ty == Type::F64 && !i.exact && !i.sat && i.guard.is_none();
+    if !matches!(inst.op, Op::Add | Op::Sub) || inst.srcs.len() != 2 || !plain(inst) {
+        return None;
+    }
+    (0..2).rev().find_map(|n| {
+        let (s, mut other) = (&inst.srcs[n], inst.srcs[1 - n]);
+        let product = f.def_inst(*s.values().first()?)?;
+        let whole = product.dsts.as_slice() == s.values() && s.values().iter().all(|&v| uses[v] == 1);
+        if product.op != Op::Mul || !plain(product) || !whole || s.mods.abs || product.rnd != inst.rnd {
+            return None;
+        }
+        other.mods.neg ^= inst.op == Op::Sub && n == 0;
+        let mut new = Inst::new(Op::Mad, Type::F64);
+        (new.dsts, new.loc, new.rnd) = (inst.dsts, inst.loc, inst.rnd);
+        new.srcs.extend([product.srcs[0], product.srcs[1], other]);
+        new.srcs[0].mods.neg ^= s.mods.neg ^ (inst.op == Op::Sub && n == 1);
+        Some(new)
+    })
 }
 
 /// `-(a * b)`: the machine negates a product on its way.

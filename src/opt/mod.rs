@@ -35,10 +35,12 @@ pub mod init_regs;
 pub mod inline;
 pub mod licm;
 pub mod long_division;
+pub mod masks;
 pub mod mem_combine;
 pub mod mem_forward;
 pub mod mods;
 pub mod operand;
+pub mod project;
 pub mod quotient;
 pub mod rotate;
 mod rounds;
@@ -155,10 +157,12 @@ pub static PASSES: &[Pass] = &[
     on_program("inline", inline::run),
     on_function("licm", licm::run),
     on_function("long_division", long_division::run).about(&[Op::Sel]),
+    on_function("masks", masks::run).about(&[Op::Set]),
     on_function("mem_combine", mem_combine::run),
     on_function("mem_forward", mem_forward::run),
     on_function("mods", mods::run),
     on_function("operand", operand::run),
+    on_function("project", project::run).about(&[Op::Interp]),
     on_function("quotient", quotient::run).about(&[Op::MulHi]),
     on_function("rotate", rotate::run).about(&[Op::Shr]),
     on_function("saturate", saturate::run).about(&[Op::Sel]),
@@ -186,11 +190,11 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement algebra rotate address mem_forward
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement masks algebra rotate address mem_forward
             hoist if_convert bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            dead_params copy_prop fold algebra gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow strips dce init_regs
+            dead_params copy_prop fold algebra project gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow strips dce init_regs
         ),
         (Stage::Legal, _) => passes!(gvn operand choose dce sink mem_combine),
     }

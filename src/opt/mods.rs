@@ -227,8 +227,13 @@ fn saturated(f: &Function, i: InstId) -> Option<(ValueId, InstId, Inst)> {
     let v = inst.srcs[0].as_val()?;
     let Def::Inst(producer) = f.values[v].def else { return None };
     let d = &f.insts[producer];
-    let arithmetic = matches!(d.op, Op::Add | Op::Sub | Op::Mul | Op::Mad) && d.ty == Type::F32;
-    if !arithmetic || d.guard.is_some() || inst.ftz && !d.ftz {
+    let arithmetic = match d.op {
+        Op::Add | Op::Sub | Op::Mul | Op::Mad => true,
+        Op::Rcp | Op::Rsq | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 => true,
+        Op::Interp => !matches!(d.aux, Aux::Interp(Interp { mode: InterpMode::Flat, .. })),
+        _ => false,
+    };
+    if !arithmetic || d.ty != Type::F32 || d.guard.is_some() || inst.ftz && !d.ftz {
         return None;
     }
     let mut new = d.clone();

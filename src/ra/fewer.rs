@@ -81,7 +81,7 @@ pub fn search(mut best: Allocation, instructions: usize, least: u32, paint: &mut
 mod tests {
     use crate::chip::Chip;
     use crate::ir::build::Builder;
-    use crate::ir::{Function, MemRef, Program, Space, Src, Term, Type};
+    use crate::ir::{Class, Function, MemRef, Op, Program, Space, Src, Term, Type};
     use crate::ra::{Target, allocate_program};
 
     fn target(fewest: bool) -> Target {
@@ -133,5 +133,23 @@ mod tests {
         // More than there are registers.
         assert_eq!(gprs(false, 70), 63);
         assert!(gprs(true, 70) <= 30, "{}", gprs(true, 70));
+    }
+
+    #[test]
+    fn an_addend_of_several_sums_leaves_their_registers_alone() {
+        let mut f = Function::new("k");
+        f.results = vec![Class::Gpr; 3];
+        f.result_regs = vec![0, 1, 2];
+        let entry = f.new_block();
+        let mut b = Builder::new(&mut f, entry);
+        let place = |k: i32| MemRef::new(Space::Shared).with_offset(4 * k);
+        let words: Vec<_> = (0..3).map(|k| b.ld(Type::U32, place(k))[0]).collect();
+        let addend = b.mov(0x3e80_0000);
+        let mad = |b: &mut Builder<'_>, x| b.op3(Op::Mad, Type::F32, x, Src::f32(0.5), addend);
+        let sums: Vec<_> = words.into_iter().map(|x| mad(&mut b, x)).collect();
+        b.terminate(Term::Ret(sums));
+        let mut p = Program::new(f);
+        let a = allocate_program(&mut p, &target(true)).unwrap();
+        assert_eq!((a.gprs, a.funcs[p.entry].block_end(entry)), (4, &[][..]));
     }
 }

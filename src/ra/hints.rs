@@ -12,6 +12,7 @@ use super::operands::{self, Window};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{Class, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// Number of no register.
@@ -46,6 +47,20 @@ pub enum Chain {
 
 const NO_WINDOW: u32 = u32::MAX;
 
+/// How often each value is read, as far as that can be counted.
+fn count_readers(f: &Function, cfg: &Cfg) -> Vec<u8> {
+    let mut readers = vec![0u8; f.values.len()];
+    let mut read = |v: ValueId| {
+        let n = &mut readers[v.as_u32() as usize];
+        *n = n.saturating_add(1);
+    };
+    for &b in cfg.rpo() {
+        f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_uses(&mut read));
+        f.blocks[b].term.for_uses(&mut read);
+    }
+    readers
+}
+
 pub struct Hints {
     nodes: Vec<Node>,
     /// The windows that instructions read, in the order in which colouring comes to them.
@@ -72,9 +87,16 @@ impl Hints {
             bases: Vec::new(),
         };
         let mut results: Vec<ValueId> = Vec::new();
+        let readers = OnceCell::new();
+        let readers = || readers.get_or_init(|| count_readers(f, cfg));
         for &b in cfg.rpo() {
             for &i in &f.blocks[b].body {
                 h.instruction(f, i, &summary);
+                if let Some((sum, addend)) = operands::tied(&f.insts[i])
+                    && readers()[addend.as_u32() as usize] == 1
+                {
+                    h.unite(sum, addend);
+                }
             }
             for e in f.blocks[b].term.edges() {
                 for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
@@ -91,24 +113,15 @@ impl Hints {
         h.results(f, &results);
         let float = |v: &ValueId| f.def_inst(*v).is_some_and(|i| i.ty == Type::F32);
         if !f.result_regs.is_empty() || h.windows.iter().flat_map(|w| w.iter()).any(float) {
-            h.find_chains(f, cfg);
+            h.find_chains(f, cfg, readers());
         }
         h
     }
 
     /// Follows floats that are wanted somewhere back through the operations that make them.
-    fn find_chains(&mut self, f: &Function, cfg: &Cfg) {
+    fn find_chains(&mut self, f: &Function, cfg: &Cfg, readers: &[u8]) {
         self.chains = vec![Chain::None; f.values.len()];
         self.bases = vec![NONE; self.windows.len()];
-        let mut readers = vec![0u8; f.values.len()];
-        let mut read = |v: ValueId| {
-            let n = &mut readers[v.as_u32() as usize];
-            *n = n.saturating_add(1);
-        };
-        for &b in cfg.rpo() {
-            f.blocks[b].body.iter().for_each(|&i| f.insts[i].for_uses(&mut read));
-            f.blocks[b].term.for_uses(&mut read);
-        }
         for &b in cfg.rpo().iter().rev() {
             for &i in f.blocks[b].body.iter().rev() {
                 let inst = &f.insts[i];
@@ -189,11 +202,6 @@ impl Hints {
                 };
                 let kept = [1, 0].into_iter().find(|&n| value(n).is_some() && made_of(1 - n));
                 if let (Some(&d), Some(s)) = (inst.dsts.first(), kept.and_then(value)) {
-                    self.unite(d, s);
-                }
-            }
-            Op::Mad => {
-                if let Some((d, s)) = operands::tied(inst) {
                     self.unite(d, s);
                 }
             }

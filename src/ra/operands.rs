@@ -65,8 +65,7 @@ pub fn written_window(f: &Function, inst: &Inst) -> Option<Window> {
     (gprs.len() > 1).then_some(gprs)
 }
 
-/// A destination and a source that had better be the same register: the forms of a multiply-add with a 32-bit
-/// immediate have one field for the addend and the result.
+/// The result of a multiply-add by a constant and its addend, which it had better be written over if nobody else reads that.
 pub fn tied(inst: &Inst) -> Option<(ValueId, ValueId)> {
     let immediate = |k: usize| inst.srcs.get(k).is_some_and(|s| matches!(s.kind, SrcKind::Imm(x) if x != 0));
     if inst.op != Op::Mad || !(immediate(0) || immediate(1)) || inst.srcs.len() < 3 {

@@ -3,7 +3,7 @@
 use super::operand::{args, is_reg, negate_float, take_neg, wide_imm};
 use super::{Cx, Result, Unencodable};
 use crate::ir::{Inst, Op, Rnd, Type};
-use crate::isa::{self, MInst, Mod, Operand, Pred};
+use crate::isa::{self, MInst, Mod, Operand, Pred, Reg, Sel};
 
 fn rounding(rnd: Rnd) -> Option<Mod> {
     match rnd {
@@ -31,6 +31,13 @@ impl Cx<'_> {
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
         if subtract {
             negate_float(&mut b);
+        }
+        // Beside a constant from memory, a zero is a register.
+        if let (Operand::Const { .. }, Operand::Imm { bits, mut mods, .. }) = (&a, b)
+            && bits << 1 == 0
+        {
+            mods.neg ^= bits != 0;
+            b = Operand::Reg { reg: Reg::Z, mods, sel: Sel::Whole, cc: false };
         }
         if !is_reg(&a) && is_reg(&b) {
             std::mem::swap(&mut a, &mut b);
