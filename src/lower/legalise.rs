@@ -287,6 +287,8 @@ fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
             i.op = Op::Add;
             i.srcs.push(zero_of(i.ty).neg());
             i.aux = Aux::None;
+            // Nothing is rounded, but downwards 0 and -0 would be -0.
+            i.rnd = Rnd::Near;
         }
         return false;
     }
