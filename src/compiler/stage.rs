@@ -147,7 +147,7 @@ impl Declare<'_> {
         let kind = match how.mode {
             InterpMode::Flat => Interpolation::Flat,
             InterpMode::Linear => Interpolation::Linear,
-            InterpMode::Perspective | InterpMode::Color => Interpolation::Perspective,
+            InterpMode::Perspective | InterpMode::Color | InterpMode::OverW => Interpolation::Perspective,
         };
         let positions = 0x60..0x80;
         match Self::words(m, inst) {

@@ -768,10 +768,12 @@ named! {
     InterpMode {
         /// The value of the provoking vertex.
         Flat "flat",
-        /// By the distance in the window; of an attribute that the header calls perspective, its value divided by w.
+        /// By the distance in the window.
         Linear "linear",
-        /// By the distance in space.
+        /// By the distance in space: what the machine interpolates (the attribute over w), times w.
         Perspective "persp",
+        /// A perspective attribute still divided by w. Only instructions have this mode, no attribute is declared so.
+        OverW "over_w",
         /// Of a colour: perspective, or flat where the state says so.
         Color "color",
     }

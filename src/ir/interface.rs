@@ -190,7 +190,10 @@ pub(super) fn read_line(interface: &mut Interface, line: &str) -> Result<(), Str
                 match word {
                     "centroid" => a.centroid = true,
                     "read_back" => a.read_back = true,
-                    _ => a.mode = InterpMode::from_name(word).ok_or("a mode of interpolation")?,
+                    _ => {
+                        let mode = InterpMode::from_name(word).filter(|m| *m != InterpMode::OverW);
+                        a.mode = mode.ok_or("a mode of interpolation")?;
+                    }
                 }
             }
             if kind == "input" { &mut interface.inputs } else { &mut interface.outputs }.push(a);

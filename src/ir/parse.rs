@@ -840,6 +840,10 @@ b0:
         let e = program("program\nkernel main() {\nb0:\n mov u32 %r1 0x0\n mov u32 %r1 0x0\n exit\n}")
             .expect_err("twice");
         assert_eq!(e.message, "IR text: %r1 is defined twice");
+        let e = program("program\nstage frag\ninput GENERIC[0] xyzw over_w\nkernel main() {\nb0:\n exit\n}")
+            .expect_err("no mode of an attribute");
+        let label = e.primary.map(|(_, label)| label);
+        assert_eq!(label.as_deref(), Some("expected a mode of interpolation"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Perspective inputs divided by another of them: the division by w falls out.
 //!
 //! ```text
-//! interp.persp f32 %q a[0x30c] %w        interp.linear f32 %q a[0x30c]
+//! interp.persp f32 %q a[0x30c] %w        interp.over_w f32 %q a[0x30c]
 //! rcp f32 %r %q                          rcp f32 %r %q
 //! interp.persp f32 %x a[0x300] %w
 //! mul f32 %y %x %r                  ->   interp.persp f32 %y a[0x300] %r
@@ -21,8 +21,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     rewrite_each(f, |f, out, i| {
         let Some((input, divisor)) = quotient(f, &uses, &f.insts[i]) else { return false };
         // Several of the same are one after value numbering.
-        let linear = with_mode(&divisor, InterpMode::Linear);
-        let below = uses.emit(f, out, linear);
+        let over_w = with_mode(&divisor, InterpMode::OverW);
+        let below = uses.emit(f, out, over_w);
         let r = uses.emit(f, out, Inst::new(Op::Rcp, Type::F32).src(below));
         let inst = &f.insts[i];
         let mut new = with_mode(&input, InterpMode::Perspective).dst(inst.dsts[0]).src(r);

@@ -73,7 +73,7 @@ impl Cx<'_> {
     pub fn ipa(&self, i: &Inst) -> Result<MInst> {
         let Aux::Interp(how) = i.aux else { return Err(Unencodable::Operand) };
         let m = match how.mode {
-            InterpMode::Linear => self.inst(isa::Op::Ipa).with(Mod::Pass),
+            InterpMode::Linear | InterpMode::OverW => self.inst(isa::Op::Ipa).with(Mod::Pass),
             InterpMode::Perspective => self.inst(isa::Op::Ipa),
             InterpMode::Flat => self.inst(isa::Op::Ipa).with(Mod::Constant),
             InterpMode::Color => self.inst(isa::Op::Ipa).with(Mod::Sc),

@@ -95,7 +95,8 @@ fn declarations(pixels: bool, depth: bool) -> String {
         }
         true => {
             "FRAG\nDCL IN[0], POSITION, LINEAR\nDCL IN[1], GENERIC[0], CONSTANT\nDCL IN[2], GENERIC[1], LINEAR\n\
-             DCL IN[3], GENERIC[2], PERSPECTIVE\nDCL IN[4], COLOR, COLOR\nDCL IN[5], FACE, CONSTANT\nDCL SV[0], FACE\n\
+             DCL IN[3], GENERIC[2], PERSPECTIVE\nDCL IN[4], COLOR, COLOR\nDCL IN[5], FACE, CONSTANT\n\
+             DCL IN[6], GENERIC[3], PERSPECTIVE\nDCL SV[0], FACE\n\
              DCL SV[1], PRIM_ID\nDCL OUT[0], COLOR\nDCL OUT[1], COLOR[1]\nDCL OUT[2], COLOR[3]\n"
         }
     };
@@ -195,6 +196,7 @@ impl Generator<'_, '_> {
                 self.line(format!("MAD TEMP[{SUM}], {s}, {v}, TEMP[{SUM}]"));
                 Ok(())
             }
+            10 if self.pixels && self.u.ratio(1, 2)? => self.quotient(),
             10 if self.pixels => {
                 let (d, m) = (self.below(WORDS)?, self.mask()?);
                 self.line(format!("READ_HELPER TEMP[{d}]{m}"));
@@ -290,6 +292,16 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
+    /// A perspective input divided by another.
+    fn quotient(&mut self) -> Result<()> {
+        let (s, v) = (self.swizzle()?, self.float(0.25));
+        let (n, below) = (*self.u.choose(&[3, 6])?, *self.u.choose(&["xxxx", "yyyy", "wwww"])?);
+        self.line(format!("RCP TEMP[{SCRATCH}].x, IN[6].{below}"));
+        self.line(format!("MUL TEMP[{SCRATCH}], IN[{n}].{s}, TEMP[{SCRATCH}].xxxx"));
+        self.line(format!("MAD TEMP[{SUM}], TEMP[{SCRATCH}], {v}, TEMP[{SUM}]"));
+        Ok(())
+    }
+
     fn lookup(&mut self) -> Result<()> {
         let s = if self.pixels && self.exact && self.u.ratio(3, 4)? {
             let n = 2 + self.below(3)?;
@@ -351,6 +363,13 @@ impl Generator<'_, '_> {
                 }
                 varyings.push(format!("\"{name}\":[{}]", corners.join(",")));
             }
+            // What inputs are divided by: between 1 and 2.
+            let mut corners = Vec::new();
+            for _ in 0..3 {
+                let v = (0..4).map(|_| Ok((1.0 + self.below(5)? as f32 / 4.0).to_bits()));
+                corners.push(quote(&v.collect::<Result<Vec<u32>>>()?));
+            }
+            varyings.push(format!("\"GENERIC[3]\":[{}]", corners.join(",")));
             let w = *self.u.choose(&[1.0f32, 0.5, 4.0])?;
             let ws = if self.exact { [w; 3] } else { [w, 0.75 * w, 0.3 * w] };
             let z: [u32; 3] = [self.below(9)?, self.below(9)?, self.below(9)?];
