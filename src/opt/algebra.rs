@@ -579,6 +579,8 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             new.op = Op::Sel;
             new.sty = new.ty;
             new.cond = Cond::default();
+            // Only a float that is compared with zero is flushed.
+            new.ftz = false;
             let p = as_predicate(f, uses, out, v, false, None);
             let p = uses.emit(f, out, p);
             new.srcs[2] = Src::val(p);

@@ -373,7 +373,8 @@ impl Lookup<'_> {
             if w == 0.0 {
                 continue;
             }
-            let at = std::array::from_fn(|c| if c < n { low[c] as i64 + i64::from(high(c)) } else { 0 });
+            let place = |c: usize| (low[c] as i64).saturating_add(high(c).into());
+            let at = std::array::from_fn(|c| if c < n { place(c) } else { 0 });
             let t = self.texel(block, level, at, layer)?;
             sum.iter_mut().zip(t).for_each(|(s, t)| *s += w * f32::from_bits(t));
         }
@@ -394,8 +395,8 @@ impl Lookup<'_> {
             };
             let mut at = [0i64; 3];
             for c in 0..n {
-                at[c] =
-                    (self.scaled(coord[c], size[c], 0) - 0.5).floor() as i64 + step[c] + i64::from(offset[c]);
+                let low = (self.scaled(coord[c], size[c], 0) - 0.5).floor() as i64;
+                at[c] = low.saturating_add(step[c] + i64::from(offset[c]));
             }
             let t = self.texel(block, 0, at, layer)?;
             out[k] = t[if self.shadow { 0 } else { component }];
