@@ -187,7 +187,11 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                     Some(with(inst, Op::Sel, &[then, els, d.srcs[2]]))
                 }
                 // The number that a mask was made is made a mask again.
-                _ => (number(1) == Some(1) && is_mask(f, &d.srcs[0], 4)).then(|| copy(inst, d.srcs[0]))?,
+                _ => {
+                    let mask =
+                        d.srcs[0].as_val().filter(|_| d.srcs[0].is_plain_val() && number(1) == Some(1))?;
+                    is_mask(f, None, mask, 4).then(|| copy(inst, d.srcs[0]))?
+                }
             }
         }
         Op::Not => {
@@ -532,7 +536,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
                 return None;
             }
             let v = inst.srcs[0].as_val()?;
-            if !is_boolean(f, uses, v, 8) {
+            if !is_boolean(f, uses, v) {
                 return None;
             }
             let (dsts, loc) = (inst.dsts, inst.loc);
@@ -546,7 +550,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             let x = inst.srcs[1].as_imm()?;
             let v = inst.srcs[0].as_val()?;
             let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.of(f, v) == 1;
-            if !tree || !is_boolean(f, uses, v, 8) {
+            if !tree || !is_boolean(f, uses, v) {
                 return None;
             }
             let (dsts, loc) = (inst.dsts, inst.loc);
@@ -572,7 +576,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
                 Cond::Ge if inst.sty == Type::S32 => true,
                 _ => return None,
             };
-            if !is_boolean(f, uses, v, 8) {
+            if !is_boolean(f, uses, v) {
                 return None;
             }
             let mut new = inst.clone();
@@ -646,33 +650,27 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     Some(last)
 }
 
-/// Whether an operand is all ones or all zeros by construction.
-fn is_mask(f: &Function, s: &Src, depth: u32) -> bool {
-    let Some(d) = scalar_def(f, s).filter(|d| s.is_plain_val() && is_int(d.ty)) else { return false };
+/// Whether a value is a mask by construction: a comparison, or logic on such, up to a depth. `uses`: it is to be made anew as a
+/// predicate, so nothing of it may have another reader, or have to stay where it is.
+fn is_mask(f: &Function, uses: Option<&LazyUses>, v: ValueId, depth: u32) -> bool {
+    let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
+    let operand = |s: &Src| {
+        let inner = s.as_val().filter(|_| s.is_plain_val());
+        inner.is_some_and(|v| {
+            let alone = uses.is_none_or(|u| u.of(f, v) == 1);
+            (alone || f.def_inst(v).is_some_and(|d| d.op == Op::Set)) && is_mask(f, uses, v, depth - 1)
+        })
+    };
     match d.op {
-        Op::Set => true,
-        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && d.srcs.iter().all(|s| is_mask(f, s, depth - 1)),
+        Op::Set => is_int(d.ty) && uses.is_none_or(|u| u.may_move(f, d)),
+        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && d.srcs.iter().all(operand),
         _ => false,
     }
 }
 
-/// Whether a value is a mask by construction: a comparison, or logic on such that has no other reader, up to a depth.
-fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId, depth: u32) -> bool {
-    let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
-    let operands = || {
-        d.srcs.iter().all(|s| {
-            let inner = s.as_val().filter(|_| s.is_plain_val());
-            inner.is_some_and(|v| {
-                let mine = uses.of(f, v) == 1 || f.def_inst(v).is_some_and(|d| d.op == Op::Set);
-                mine && is_boolean(f, uses, v, depth - 1)
-            })
-        })
-    };
-    match d.op {
-        Op::Set => is_int(d.ty) && uses.may_move(f, d),
-        Op::And | Op::Or | Op::Xor | Op::Not => depth > 0 && operands(),
-        _ => false,
-    }
+/// Whether a value is a mask that may be made anew as a predicate.
+fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId) -> bool {
+    is_mask(f, Some(uses), v, 8)
 }
 
 /// A predicate that is still to be combined with the next one.

@@ -171,6 +171,14 @@ fn original(f: &Function, mut v: ValueId, uses: &UseCounts) -> ValueId {
     v
 }
 
+/// A sum or difference as a sum: whether source `n` is negated, and the other one with its sign.
+fn as_sum(inst: &Inst, n: usize) -> (bool, Src) {
+    let difference = inst.op == Op::Sub;
+    let mut other = inst.srcs[1 - n];
+    other.mods.neg ^= difference && n == 0;
+    (inst.srcs[n].mods.neg ^ (difference && n == 1), other)
+}
+
 /// The fused form with source `n` of the addition as the inner operation. `shifts`: whether a shift may be
 /// taken into every one of its readers.
 fn fuse(
@@ -187,15 +195,7 @@ fn fuse(
     if !matches!(inner.op, Op::Mul | Op::MulHi | Op::Shl) || inner.sat || s.mods.abs || s.mods.inv {
         return None;
     }
-    let mut other = inst.srcs[1 - n];
-    let mut neg = s.mods.neg;
-    if inst.op == Op::Sub {
-        if n == 1 {
-            neg = !neg;
-        } else {
-            other.mods.neg = !other.mods.neg;
-        }
-    }
+    let (neg, other) = as_sum(inst, n);
     let single = uses[inner_value] == 1;
     let carry = inst.srcs.get(2).copied();
     // What carry a negated product or a negated constant gives is not that of the difference; of a negated register
@@ -287,17 +287,17 @@ fn double(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
         return None;
     }
     (0..2).rev().find_map(|n| {
-        let (s, mut other) = (&inst.srcs[n], inst.srcs[1 - n]);
+        let s = &inst.srcs[n];
         let product = f.def_inst(*s.values().first()?)?;
         let whole = product.dsts.as_slice() == s.values() && s.values().iter().all(|&v| uses[v] == 1);
         if product.op != Op::Mul || !plain(product) || !whole || s.mods.abs || product.rnd != inst.rnd {
             return None;
         }
-        other.mods.neg ^= inst.op == Op::Sub && n == 0;
+        let (neg, other) = as_sum(inst, n);
         let mut new = Inst::new(Op::Mad, Type::F64);
         (new.dsts, new.loc, new.rnd) = (inst.dsts, inst.loc, inst.rnd);
         new.srcs.extend([product.srcs[0], product.srcs[1], other]);
-        new.srcs[0].mods.neg ^= s.mods.neg ^ (inst.op == Op::Sub && n == 1);
+        new.srcs[0].mods.neg ^= neg;
         Some(new)
     })
 }

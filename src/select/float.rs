@@ -1,9 +1,9 @@
 //! Float arithmetic.
 
-use super::operand::{args, is_reg, negate_float, take_neg, wide_imm};
+use super::operand::{args, is_reg, negate_float, take_neg, wide_imm, zero};
 use super::{Cx, Result, Unencodable};
 use crate::ir::{Inst, Op, Rnd, Type};
-use crate::isa::{self, MInst, Mod, Operand, Pred, Reg, Sel};
+use crate::isa::{self, MInst, Mod, Operand, Pred};
 
 fn rounding(rnd: Rnd) -> Option<Mod> {
     match rnd {
@@ -37,7 +37,7 @@ impl Cx<'_> {
             && bits << 1 == 0
         {
             mods.neg ^= bits != 0;
-            b = Operand::Reg { reg: Reg::Z, mods, sel: Sel::Whole, cc: false };
+            b = zero(mods);
         }
         if !is_reg(&a) && is_reg(&b) {
             std::mem::swap(&mut a, &mut b);

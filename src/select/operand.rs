@@ -7,7 +7,7 @@ use crate::isa::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods};
 const NO_MODS: SrcMods = SrcMods { neg: false, abs: false, inv: false };
 
 /// RZ with modifiers.
-const fn zero(mods: SrcMods) -> Operand {
+pub const fn zero(mods: SrcMods) -> Operand {
     Operand::Reg { reg: Reg::Z, mods, sel: Sel::Whole, cc: false }
 }
 

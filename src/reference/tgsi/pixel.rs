@@ -34,11 +34,17 @@ impl Mode {
     }
 }
 
+/// The pixel of a lane of a quad.
+pub fn pixel(quad: &Quad, lane: u32) -> [u32; 2] {
+    let [x, y] = quad.at;
+    [x + (lane & 1), y + (lane >> 1)]
+}
+
 /// Where in the window a lane of a quad is evaluated: an offset from its centre.
 pub fn place(quad: &Quad, lane: u32, offset: Option<[f64; 2]>) -> [f64; 2] {
     let [dx, dy] = offset.unwrap_or_default();
-    let [x, y] = quad.at;
-    [f64::from(x + (lane & 1)) + 0.5 + dx, f64::from(y + (lane >> 1)) + 0.5 + dy]
+    let [x, y] = pixel(quad, lane).map(f64::from);
+    [x + 0.5 + dx, y + 0.5 + dy]
 }
 
 /// The offset of the sample that a quad runs for, or of the middle of those that are covered; `None`: the pixel's centre.

@@ -424,8 +424,8 @@ impl Thread<'_> {
         let Some((_, quad)) = self.group(block)?.quad() else {
             return Err(illegal("only a pixel has a framebuffer"));
         };
-        let ([x, y], lane) = (quad.at, self.id[0]);
-        let at = [x + (lane & 1), y + (lane >> 1), quad.sample.unwrap_or(0)];
+        let [x, y] = pixel::pixel(quad, self.id[0]);
+        let at = [x, y, quad.sample.unwrap_or(0)];
         Ok(texture::read(block, image, 0, at)?.unwrap_or([0; 4]))
     }
 

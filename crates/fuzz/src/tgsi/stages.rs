@@ -26,6 +26,9 @@ const SUM: u32 = 9;
 const COUNTERS: u32 = 10;
 const CONDITION: u32 = 13;
 
+/// What inputs are divided by, in IN[6]: between 1 and 2.
+const DIVISOR: &str = "GENERIC[3]";
+
 /// Threads of a vertex program.
 const VERTICES: u32 = 40;
 
@@ -341,6 +344,15 @@ impl Generator<'_, '_> {
         Ok(self.u.int_in_range(-64..=64)? as f32 / 4.0)
     }
 
+    /// An input at a corner of a triangle.
+    fn corner(&mut self, name: &str) -> Result<Vec<u32>> {
+        match name {
+            "GENERIC[0]" => self.words(4),
+            DIVISOR => (0..4).map(|_| Ok((1.0 + self.below(5)? as f32 / 4.0).to_bits())).collect(),
+            _ => (0..4).map(|_| Ok(self.small()?.to_bits())).collect(),
+        }
+    }
+
     fn json(&mut self) -> Result<String> {
         let quote = |w: &[u32]| {
             format!("[{}]", w.iter().map(|w| format!("\"{w:#x}\"")).collect::<Vec<_>>().join(","))
@@ -349,27 +361,10 @@ impl Generator<'_, '_> {
         let mut test = String::new();
         if self.pixels {
             let mut varyings = Vec::new();
-            for (name, whole) in
-                [("GENERIC[0]", true), ("GENERIC[1]", false), ("GENERIC[2]", false), ("COLOR[0]", false)]
-            {
-                let mut corners = Vec::new();
-                for _ in 0..3 {
-                    let v = if whole {
-                        self.words(4)?
-                    } else {
-                        (0..4).map(|_| Ok(self.small()?.to_bits())).collect::<Result<Vec<u32>>>()?
-                    };
-                    corners.push(quote(&v));
-                }
-                varyings.push(format!("\"{name}\":[{}]", corners.join(",")));
+            for name in ["GENERIC[0]", "GENERIC[1]", "GENERIC[2]", "COLOR[0]", DIVISOR] {
+                let corners: Result<Vec<String>> = (0..3).map(|_| Ok(quote(&self.corner(name)?))).collect();
+                varyings.push(format!("\"{name}\":[{}]", corners?.join(",")));
             }
-            // What inputs are divided by: between 1 and 2.
-            let mut corners = Vec::new();
-            for _ in 0..3 {
-                let v = (0..4).map(|_| Ok((1.0 + self.below(5)? as f32 / 4.0).to_bits()));
-                corners.push(quote(&v.collect::<Result<Vec<u32>>>()?));
-            }
-            varyings.push(format!("\"GENERIC[3]\":[{}]", corners.join(",")));
             let w = *self.u.choose(&[1.0f32, 0.5, 4.0])?;
             let ws = if self.exact { [w; 3] } else { [w, 0.75 * w, 0.3 * w] };
             let z: [u32; 3] = [self.below(9)?, self.below(9)?, self.below(9)?];
