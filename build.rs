@@ -2,10 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+/// The library, and crates of the workspace whose facts decide what it emits. In a package of the library alone these are
+/// missing: there Cargo's version says which they are.
+const FOLDERS: [&str; 2] = ["src", "crates/base/src"];
+
 fn main() {
-    println!("cargo:rerun-if-changed=src");
     let mut files = Vec::new();
-    find(Path::new("src"), &mut files);
+    for folder in FOLDERS.into_iter().map(Path::new).filter(|folder| folder.exists()) {
+        println!("cargo:rerun-if-changed={}", folder.display());
+        find(folder, &mut files);
+    }
     files.sort();
     // FNV-1a, 64 bits.
     let mut hash = 0xcbf2_9ce4_8422_2325u64;

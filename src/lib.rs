@@ -54,19 +54,14 @@
 // The library returns what it has to say.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod chip;
 pub mod compiler;
-pub mod diag;
 pub mod driver;
 pub mod emu;
 #[cfg(feature = "fixture")]
 pub mod fixture;
-pub mod format;
 pub mod image;
 pub mod isa;
 pub mod remark;
-pub mod stage;
-pub mod tiling;
 
 // What the compiler is made of: for nvir's own tests and program. It changes without notice.
 #[doc(hidden)]
@@ -82,8 +77,6 @@ pub mod ir;
 #[doc(hidden)]
 pub mod lower;
 #[doc(hidden)]
-pub mod num;
-#[doc(hidden)]
 pub mod opt;
 #[doc(hidden)]
 pub mod options;
@@ -98,10 +91,10 @@ pub mod select;
 #[doc(hidden)]
 pub mod verify;
 
+pub use nvir_base::{Chip, chip, diag, format, stage, tiling};
 #[doc(hidden)]
-pub mod caught;
+pub use nvir_base::{caught, num};
 
-pub use chip::Chip;
 pub use compiler::{Cancel, CompileError, Compiler, InitRegs, Language, OptLevel, Options, Source};
 pub use front::nir::options::{NirOption, OPTIONS as NIR_OPTIONS};
 pub use image::Shader;

@@ -34,28 +34,28 @@ pub struct Src {
     pub mods: SrcMods,
 }
 
-impl SrcMods {
-    /// The number that a 32-bit pattern with modifiers is, read as type `ty`; `None` where the combination has no meaning.
-    pub fn apply(self, bits: u32, ty: Type) -> Option<u32> {
+impl Type {
+    /// The number that a 32-bit pattern with modifiers is, read as this type; `None` where the combination has no meaning.
+    pub fn modified(self, bits: u32, mods: SrcMods) -> Option<u32> {
         let mut x = bits;
-        if self.inv {
-            x = if ty == Type::Pred { (x == 0) as u32 } else { !x };
+        if mods.inv {
+            x = if self == Type::Pred { (x == 0) as u32 } else { !x };
         }
-        if ty == Type::F32 {
-            if self.abs {
+        if self == Type::F32 {
+            if mods.abs {
                 x &= 0x7fff_ffff;
             }
-            if self.neg {
+            if mods.neg {
                 x ^= 0x8000_0000;
             }
-        } else if matches!(ty, Type::U32 | Type::S32) {
-            if self.abs {
+        } else if matches!(self, Type::U32 | Type::S32) {
+            if mods.abs {
                 x = (x as i32).unsigned_abs();
             }
-            if self.neg {
+            if mods.neg {
                 x = x.wrapping_neg();
             }
-        } else if self.abs || self.neg {
+        } else if mods.abs || mods.neg {
             return None;
         }
         Some(x)
@@ -66,10 +66,10 @@ impl Src {
     /// An immediate read as type `ty`, its modifiers applied; `None` if it is none, or the combination has no meaning.
     pub fn immediate(self, ty: Type) -> Option<Src> {
         match self.kind {
-            SrcKind::Imm(x) => self.mods.apply(x, ty).map(Src::imm),
+            SrcKind::Imm(x) => ty.modified(x, self.mods).map(Src::imm),
             // The sign of a double is that of its high word.
             SrcKind::Imm64([lo, hi]) if ty == Type::F64 => {
-                let kind = SrcKind::Imm64([lo, self.mods.apply(hi, Type::F32)?]);
+                let kind = SrcKind::Imm64([lo, Type::F32.modified(hi, self.mods)?]);
                 Some(Src { kind, mods: SrcMods::default() })
             }
             _ => None,

@@ -26,7 +26,7 @@ pub fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;
     match s.kind {
         SrcKind::Imm(x) if s.mods == SrcMods::default() => Some(x),
-        SrcKind::Imm(x) => s.mods.apply(x, inst.src_type(n)),
+        SrcKind::Imm(x) => inst.src_type(n).modified(x, s.mods),
         _ => None,
     }
 }

@@ -214,7 +214,7 @@ fn value(f: &Function, v: ValueId, param: ValueId, x: u32, depth: usize) -> Opti
     }
     let d = f.def_inst(v).filter(|d| depth > 0 && is_scalar(f, d) && d.is_pure())?;
     super::fold::eval_with(d, |n| match d.srcs[n].kind {
-        SrcKind::Val(v) => d.srcs[n].mods.apply(value(f, v, param, x, depth - 1)?, d.src_type(n)),
+        SrcKind::Val(v) => d.src_type(n).modified(value(f, v, param, x, depth - 1)?, d.srcs[n].mods),
         _ => imm_src(d, n),
     })
 }

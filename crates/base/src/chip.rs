@@ -52,6 +52,7 @@ impl Chip {
 
     /// General registers that an instruction can name, without RZ. Source: envytools `isa.rst`, Mesa
     /// `nv50_ir_target_nvc0.cpp` (`getFileSize`).
+    #[inline]
     pub fn gprs(self) -> u32 {
         match self {
             Chip::Gf100 | Chip::Gk104 => 63,
@@ -175,6 +176,7 @@ impl Chip {
     }
 
     /// Warps that a multiprocessor holds at once, at most.
+    #[inline]
     pub fn most_warps(self) -> u32 {
         match self {
             Chip::Gf100 => 48,
@@ -183,6 +185,7 @@ impl Chip {
     }
 
     /// Schedulers of a multiprocessor, each with its share of the resident warps. Source: CUDA C programming guide.
+    #[inline]
     pub fn schedulers(self) -> u32 {
         match self {
             Chip::Gf100 => 2,
@@ -234,6 +237,7 @@ impl Chip {
     }
 
     /// Whether every eighth word of the code is a scheduling word.
+    #[inline]
     pub fn has_sched_words(self) -> bool {
         self != Chip::Gf100
     }

@@ -31,11 +31,13 @@ pub struct Format {
 
 impl Format {
     /// Bytes of a texel.
+    #[inline]
     pub fn bytes(self) -> u32 {
         self.bits.iter().map(|&b| u32::from(b)).sum::<u32>() / 8
     }
 
     /// Channels that are present.
+    #[inline]
     pub fn channels(self) -> usize {
         self.bits.iter().filter(|&&b| b != 0).count()
     }

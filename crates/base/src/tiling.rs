@@ -16,21 +16,25 @@ pub struct TileMode(pub u32);
 
 impl TileMode {
     /// Log2 of the gobs in height.
+    #[inline]
     pub const fn gobs_y(self) -> u32 {
         self.0 >> 4 & 15
     }
 
     /// Log2 of the slices in depth.
+    #[inline]
     pub const fn shift_z(self) -> u32 {
         self.0 >> 8 & 15
     }
 
     /// Log2 of the rows.
+    #[inline]
     pub const fn shift_y(self) -> u32 {
         GOB_ROWS + self.gobs_y()
     }
 
     /// Log2 of the bytes.
+    #[inline]
     const fn shift_bytes(self) -> u32 {
         6 + self.shift_y() + self.shift_z()
     }
@@ -85,6 +89,7 @@ pub struct Level {
 
 impl Level {
     /// The offset in the level of the byte at `x` bytes, row `y`, slice `z`.
+    #[inline]
     pub fn byte(&self, x: u64, y: u64, z: u64) -> u64 {
         let (pitch, rows) = (u64::from(self.pitch), u64::from(self.rows));
         match self.order {
@@ -100,6 +105,7 @@ impl Level {
     }
 
     /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the level, bytes).
+    #[inline]
     pub fn runs(&self, x: u64, y: u64, z: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
         let run = match self.order {
             Order::Pitch => u64::MAX,
@@ -129,6 +135,7 @@ impl Level {
 }
 
 /// Runs of 16 bytes are contiguous.
+#[inline]
 fn byte_in_gob(x: u64, y: u64) -> u64 {
     (x >> 5 & 1) << 8 | (y >> 2 & 1) << 7 | (x >> 4 & 1) << 6 | (y & 3) << 4 | x & 15
 }

@@ -206,12 +206,6 @@ impl Cx<'_> {
     }
 }
 
-impl Round {
-    fn from_index(i: u64) -> Round {
-        [Round::Rn, Round::Rm, Round::Rp, Round::Rz][i as usize & 3]
-    }
-}
-
 /// The fused multiply-add of a warp: 64-bit sums, and the exact way where they could round twice.
 fn ffma<const FTZ: bool>(a: &Row, b: &Row, c: &Row, out: &mut Row) {
     let flush = |x: u32| if FTZ { ftz32(x) } else { x };

@@ -125,8 +125,8 @@ pub fn of_boolean(f: &Function, inst: &Inst) -> Option<(ValueId, bool, bool)> {
     let v = number.as_val()?;
     scalar_def_by(f, &number, &[Op::Set]).filter(|d| d.ty == Type::F32)?;
     let holds = |x: f32| {
-        let x = number.mods.apply(x.to_bits(), Type::F32)? ^ if sign { 0x8000_0000 } else { 0 };
-        let x = if sign { s.mods.apply(x, Type::F32)? } else { x };
+        let x = Type::F32.modified(x.to_bits(), number.mods)? ^ if sign { 0x8000_0000 } else { 0 };
+        let x = if sign { Type::F32.modified(x, s.mods)? } else { x };
         compare(inst.cond, Type::F32, x, bound, inst.ftz)
     };
     Some((v, holds(1.0)?, holds(0.0)?))

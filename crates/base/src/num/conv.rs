@@ -13,6 +13,7 @@ pub enum Float {
 }
 
 impl Float {
+    #[inline]
     pub const fn format(self) -> Format {
         match self {
             Float::F16 => F16,
@@ -22,6 +23,7 @@ impl Float {
     }
 
     /// The NaN that conversions make.
+    #[inline]
     pub const fn nan(self) -> u64 {
         match self {
             Float::F16 => 0x7fff,
@@ -40,21 +42,25 @@ pub struct Int {
 }
 
 impl Int {
+    #[inline]
     pub const fn new(bits: u32, signed: bool) -> Int {
         Int { bits, signed }
     }
 
     /// The value of the low bits of `raw`.
+    #[inline]
     pub fn extend(self, raw: u64) -> i128 {
         let up = 128 - self.bits;
         let wide = u128::from(raw) << up;
         if self.signed { wide as i128 >> up } else { (wide >> up) as i128 }
     }
 
+    #[inline]
     pub const fn min(self) -> i128 {
         if self.signed { -(1 << (self.bits - 1)) } else { 0 }
     }
 
+    #[inline]
     pub const fn max(self) -> i128 {
         (1 << (self.bits - self.signed as u32)) - 1
     }
@@ -62,6 +68,7 @@ impl Int {
 
 /// F2I: rounded, then clamped to the integer's range. NaN gives 0 if neither type has 64 bits, else the integer with
 /// only its highest bit. The result is extended to 64 bits by its sign. Source: PTX ISA, `cvt`.
+#[inline]
 pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
     let f = from.format();
     let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
@@ -77,18 +84,21 @@ pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
 }
 
 /// I2F.
+#[inline]
 pub fn i2f(from: Int, a: u64, to: Float, round: Round) -> u64 {
     let v = from.extend(a);
     Num::from_int(v < 0, v.unsigned_abs()).pack(to.format(), round)
 }
 
 /// I2I: the value of one type in another, cut or (`sat`) clamped, extended to 64 bits by the target's sign.
+#[inline]
 pub fn i2i(from: Int, a: u64, to: Int, sat: bool) -> u64 {
     let v = from.extend(a);
     if sat { v.clamp(to.min(), to.max()) as u64 } else { to.extend(v as u64) as u64 }
 }
 
 /// F2F between widths.
+#[inline]
 pub fn f2f(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
     let (f, t) = (from.format(), to.format());
     let a = if ftz && from == Float::F32 { f.flush(a) } else { a };
@@ -101,6 +111,7 @@ pub fn f2f(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
 }
 
 /// F2F with a rounding to an integer (`.ROUND` is [`Round::Rn`], `.FLOOR`, `.CEIL`, `.TRUNC`); keeps the sign of zero.
+#[inline]
 pub fn round_int(fmt: Float, a: u64, round: Round, ftz: bool) -> u64 {
     let f = fmt.format();
     let a = if ftz && fmt == Float::F32 { f.flush(a) } else { a };

@@ -13,11 +13,13 @@ pub const NAN32: u32 = 0x7fff_ffff;
 pub const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 /// Subnormals become zeros of the same sign.
+#[inline]
 pub const fn ftz32(a: u32) -> u32 {
     if a & 0x7f80_0000 == 0 { a & 0x8000_0000 } else { a }
 }
 
 /// `.SAT`: clamped to 0..=1, NaN gives 0.
+#[inline]
 pub fn sat32(a: u32) -> u32 {
     let f = f32::from_bits(a);
     if f >= 1.0 {
@@ -83,6 +85,7 @@ fn mul_soft(f: Format, a: u64, b: u64, scale: i32, round: Round) -> Option<u64> 
 }
 
 /// FADD.
+#[inline]
 pub fn add32(a: u32, b: u32, round: Round) -> u32 {
     if round == Round::Rn {
         return canon32(f32::from_bits(a) + f32::from_bits(b));
@@ -91,6 +94,7 @@ pub fn add32(a: u32, b: u32, round: Round) -> u32 {
 }
 
 /// FMUL; the product is multiplied by `2^scale` before it is rounded (`.D2` is -1, `.M8` is 3).
+#[inline]
 pub fn mul32(a: u32, b: u32, scale: i32, round: Round) -> u32 {
     if round == Round::Rn && scale == 0 {
         return canon32(f32::from_bits(a) * f32::from_bits(b));
@@ -99,6 +103,7 @@ pub fn mul32(a: u32, b: u32, scale: i32, round: Round) -> u32 {
 }
 
 /// FFMA: one rounding.
+#[inline]
 pub fn fma32(a: u32, b: u32, c: u32, round: Round) -> u32 {
     if round == Round::Rn {
         // The product is exact in 64 bits. The sum is not: rounding it twice is wrong only if the first rounding
@@ -122,6 +127,7 @@ pub fn double_rounding(s: f64) -> bool {
 }
 
 /// DADD.
+#[inline]
 pub fn add64(a: u64, b: u64, round: Round) -> u64 {
     if round == Round::Rn {
         let s = f64::from_bits(a) + f64::from_bits(b);
@@ -131,6 +137,7 @@ pub fn add64(a: u64, b: u64, round: Round) -> u64 {
 }
 
 /// DMUL.
+#[inline]
 pub fn mul64(a: u64, b: u64, round: Round) -> u64 {
     if round == Round::Rn {
         let s = f64::from_bits(a) * f64::from_bits(b);
@@ -140,6 +147,7 @@ pub fn mul64(a: u64, b: u64, round: Round) -> u64 {
 }
 
 /// DFMA.
+#[inline]
 pub fn fma64(a: u64, b: u64, c: u64, round: Round) -> u64 {
     if round == Round::Rn {
         let s = f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c));
@@ -149,6 +157,7 @@ pub fn fma64(a: u64, b: u64, c: u64, round: Round) -> u64 {
 }
 
 /// FMNMX: a NaN gives way to a number; -0 is less than +0.
+#[inline]
 pub fn min32(a: u32, b: u32) -> u32 {
     let (x, y) = (f32::from_bits(a), f32::from_bits(b));
     match (x.is_nan(), y.is_nan()) {
@@ -167,6 +176,7 @@ pub fn min32(a: u32, b: u32) -> u32 {
 }
 
 /// FMNMX, the greater.
+#[inline]
 pub fn max32(a: u32, b: u32) -> u32 {
     let (x, y) = (f32::from_bits(a), f32::from_bits(b));
     match (x.is_nan(), y.is_nan()) {
@@ -185,6 +195,7 @@ pub fn max32(a: u32, b: u32) -> u32 {
 }
 
 /// DMNMX.
+#[inline]
 pub fn min64(a: u64, b: u64) -> u64 {
     let (x, y) = (f64::from_bits(a), f64::from_bits(b));
     match (x.is_nan(), y.is_nan()) {
@@ -203,6 +214,7 @@ pub fn min64(a: u64, b: u64) -> u64 {
 }
 
 /// DMNMX, the greater.
+#[inline]
 pub fn max64(a: u64, b: u64) -> u64 {
     let (x, y) = (f64::from_bits(a), f64::from_bits(b));
     match (x.is_nan(), y.is_nan()) {
@@ -225,6 +237,7 @@ pub fn max64(a: u64, b: u64) -> u64 {
 pub type Test = u8;
 
 /// Which of the four bits holds for a pair.
+#[inline]
 pub fn order64(x: f64, y: f64) -> Test {
     match x.partial_cmp(&y) {
         Some(std::cmp::Ordering::Less) => 1,
@@ -235,11 +248,13 @@ pub fn order64(x: f64, y: f64) -> Test {
 }
 
 /// FSET, FSETP, FCMP.
+#[inline]
 pub fn test32(test: Test, a: u32, b: u32) -> bool {
     test & order64(f32::from_bits(a).into(), f32::from_bits(b).into()) != 0
 }
 
 /// DSET, DSETP.
+#[inline]
 pub fn test64(test: Test, a: u64, b: u64) -> bool {
     test & order64(f64::from_bits(a), f64::from_bits(b)) != 0
 }

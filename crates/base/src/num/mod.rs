@@ -4,7 +4,7 @@
 //! survive a trip through the host's registers on every machine.
 //!
 //! ```
-//! use nvir::num::{Round, float};
+//! use nvir_base::num::{Round, float};
 //! assert_eq!(float::add32(1.0f32.to_bits(), 1e-30f32.to_bits(), Round::Rp), 1.0f32.to_bits() + 1);
 //! ```
 
@@ -30,4 +30,11 @@ pub enum Round {
     Rp,
     /// Towards zero.
     Rz,
+}
+
+impl Round {
+    #[inline]
+    pub fn from_index(i: u64) -> Round {
+        [Round::Rn, Round::Rm, Round::Rp, Round::Rz][i as usize & 3]
+    }
 }

@@ -20,6 +20,7 @@ pub enum Func {
 }
 
 /// MUFU of 32 bits.
+#[inline]
 pub fn mufu(func: Func, a: u32) -> u32 {
     let x = f64::from(f32::from_bits(ftz32(a)));
     let y = match func {
@@ -35,22 +36,26 @@ pub fn mufu(func: Func, a: u32) -> u32 {
 }
 
 /// MUFU.RCP64H: the high word of an approximate reciprocal of the double with high word `a` and low word 0.
+#[inline]
 pub fn rcp64h(a: u32) -> u32 {
     high_word(1.0 / high_double(a))
 }
 
 /// MUFU.RSQ64H.
+#[inline]
 pub fn rsq64h(a: u32) -> u32 {
     let x = high_double(a);
     high_word(if x == 0.0 { f64::INFINITY.copysign(x) } else { 1.0 / x.sqrt() })
 }
 
+#[inline]
 fn high_double(a: u32) -> f64 {
     // Subnormal operands count as zeros.
     let a = if a & 0x7ff0_0000 == 0 { a & 0x8000_0000 } else { a };
     f64::from_bits(u64::from(a) << 32)
 }
 
+#[inline]
 fn high_word(y: f64) -> u32 {
     let high = (y.to_bits() >> 32) as u32;
     if y.is_nan() {

@@ -20,41 +20,50 @@ pub const F32: Format = Format { mant: 23, exp: 8 };
 pub const F64: Format = Format { mant: 52, exp: 11 };
 
 impl Format {
+    #[inline]
     const fn bias(self) -> i32 {
         (1 << (self.exp - 1)) - 1
     }
 
+    #[inline]
     const fn max_exp(self) -> u64 {
         (1 << self.exp) - 1
     }
 
+    #[inline]
     const fn sign(self, bits: u64) -> bool {
         bits >> (self.mant + self.exp) & 1 != 0
     }
 
     /// Infinity without sign.
+    #[inline]
     pub const fn inf(self) -> u64 {
         self.max_exp() << self.mant
     }
 
+    #[inline]
     pub const fn sign_bit(self) -> u64 {
         1 << (self.mant + self.exp)
     }
 
+    #[inline]
     pub const fn is_nan(self, bits: u64) -> bool {
         bits & (self.sign_bit() - 1) > self.inf()
     }
 
+    #[inline]
     pub const fn is_inf(self, bits: u64) -> bool {
         bits & (self.sign_bit() - 1) == self.inf()
     }
 
     /// Subnormal, not zero.
+    #[inline]
     pub const fn is_subnormal(self, bits: u64) -> bool {
         bits & self.inf() == 0 && bits & ((1 << self.mant) - 1) != 0
     }
 
     /// Subnormals become zeros of the same sign.
+    #[inline]
     pub const fn flush(self, bits: u64) -> u64 {
         if bits & self.inf() == 0 { bits & self.sign_bit() } else { bits }
     }

@@ -40,6 +40,7 @@ pub struct Lane {
 }
 
 impl Lane {
+    #[inline]
     pub fn clamp(self, v: i64) -> i64 {
         let (lo, hi) = if self.signed {
             (-(1i64 << (self.bits - 1)), (1i64 << (self.bits - 1)) - 1)
@@ -51,6 +52,7 @@ impl Lane {
 }
 
 /// The primary operation, exact.
+#[inline]
 pub fn primary(op: Primary, a: i64, b: i64, wrap: bool) -> i64 {
     match op {
         Primary::Add => a + b,
@@ -85,6 +87,7 @@ fn shift(b: i64, wrap: bool) -> i64 {
 }
 
 /// One-lane form: saturated to 32 bits of the destination's sign, then combined with `c`.
+#[inline]
 pub fn finish(v: i64, c: u32, signed: bool, sat: bool, second: Secondary) -> u32 {
     let width = match second {
         Secondary::Merge(_, bits) => bits,

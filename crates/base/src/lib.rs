@@ -1,0 +1,20 @@
+//! What all crates of nvir stand on: facts about the three chips ([`chip`]), texel formats ([`format`]) and how images lie in
+//! memory ([`tiling`]), shader stages and where their attributes lie ([`stage`]), what machine instructions compute ([`num`]),
+//! what is wrong with an input and where ([`diag`]), and panics as errors ([`caught`]).
+//!
+//! The crate `nvir` re-exports all of it under the same names.
+
+#![warn(missing_docs)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod caught;
+pub mod chip;
+pub mod diag;
+pub mod format;
+// Named after what they compute, as the instructions are.
+#[allow(missing_docs)]
+pub mod num;
+pub mod stage;
+pub mod tiling;
+
+pub use chip::Chip;
