@@ -4,12 +4,8 @@
 
 pub mod constants;
 pub mod sanitizer;
-pub mod surface;
 
 use crate::chip::Chip;
-
-/// Bytes of a bank of constant memory.
-pub const CONST_BANK_BYTES: u32 = 64 << 10;
 
 /// Constant banks and offsets (bytes) that a driver sets up and compiled code reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,14 +48,6 @@ pub struct Abi {
     pub sanitizer: u16,
     /// Block and grid size are special registers rather than words of the driver's bank.
     pub sizes_in_sregs: bool,
-}
-
-/// Where CUDA's driver puts a kernel's parameters: the offset in constant bank 0. Source: ptxas's code and sections.
-pub fn cuda_params(chip: Chip) -> u32 {
-    match chip {
-        Chip::Gf100 => 0x20,
-        Chip::Gk104 | Chip::Gk110 => 0x140,
-    }
 }
 
 /// The block that is launched for one of `block` threads where the kernel wants whole warps

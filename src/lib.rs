@@ -56,11 +56,7 @@
 
 pub mod compiler;
 pub mod driver;
-pub mod emu;
-#[cfg(feature = "fixture")]
-pub mod fixture;
 pub mod image;
-pub mod isa;
 pub mod remark;
 
 // What the compiler is made of: for nvir's own tests and program. It changes without notice.
@@ -70,8 +66,6 @@ pub mod analysis;
 pub mod emit;
 #[doc(hidden)]
 pub mod front;
-#[doc(hidden)]
-pub mod input;
 #[doc(hidden)]
 pub mod ir;
 #[doc(hidden)]
@@ -83,8 +77,6 @@ pub mod options;
 #[doc(hidden)]
 pub mod ra;
 #[doc(hidden)]
-pub mod reference;
-#[doc(hidden)]
 pub mod sched;
 #[doc(hidden)]
 pub mod select;
@@ -93,7 +85,12 @@ pub mod verify;
 
 pub use nvir_base::{Chip, chip, diag, format, stage, tiling};
 #[doc(hidden)]
-pub use nvir_base::{caught, num};
+pub use nvir_base::{caught, input, num};
+
+pub use nvir_asm as asm;
+pub use nvir_emu as emu;
+pub use nvir_hw as hw;
+pub use nvir_isa as isa;
 
 pub use compiler::{Cancel, CompileError, Compiler, InitRegs, Language, OptLevel, Options, Source};
 pub use front::nir::options::{NirOption, OPTIONS as NIR_OPTIONS};

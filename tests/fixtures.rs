@@ -7,7 +7,7 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::emu::{Checks, Side};
-use nvir::fixture::run::{Loaded, Outcome, Settings};
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::input;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -10,8 +10,8 @@ use arbtest::arbtest;
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, Language, OptLevel, Options, Source};
 use nvir::emu::Checks;
-use nvir::fixture::run::{Loaded, Settings};
-use nvir::fixture::{Fixture, Outcome};
+use nvir_fixture::run::{Loaded, Settings};
+use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
 use std::path::Path;
 

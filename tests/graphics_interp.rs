@@ -3,9 +3,9 @@
 //!
 //! `NVIR_CORPUS` names the folder with `gfx`, else `../shared/corpus`.
 
-use nvir::fixture::format::Item;
-use nvir::fixture::stage::format::Tree;
-use nvir::fixture::{Fixture, Outcome, run::Loaded};
+use nvir_fixture::format::Item;
+use nvir_fixture::stage::format::Tree;
+use nvir_fixture::{Fixture, Outcome, run::Loaded};
 use std::path::{Path, PathBuf};
 
 fn outcomes(loaded: &Loaded) -> Vec<Outcome> {

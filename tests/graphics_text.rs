@@ -1,7 +1,7 @@
 //! IR text of graphics stages: what is printed is read back as the same program, which compiles to the same code.
 
 use nvir::compiler::{Compiler, Language, OptLevel, Options, Source, StageOptions};
-use nvir::fixture::Fixture;
+use nvir_fixture::Fixture;
 use nvir::ir::{Phase, parse};
 use nvir::stage::Stage;
 use nvir::{Chip, input, verify};

@@ -3,8 +3,8 @@
 
 use nvir::Chip;
 use nvir::compiler::{Compiler, Language, OptLevel, Options, Source};
-use nvir::fixture::format::Fixture;
-use nvir::fixture::run::{Loaded, Outcome, Settings};
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::image::{Shader, cubin, listing};
 use object::elf;
 use object::read::elf::{ElfFile64, SectionHeader, Sym};

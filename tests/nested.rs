@@ -3,8 +3,8 @@
 
 use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::emu::Checks;
-use nvir::fixture::format::Fixture;
-use nvir::fixture::run::{Loaded, Outcome, Settings};
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::{Chip, Compiler, Language, Source};
 use std::fmt::Write;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
-use nvir::fixture::run::{Loaded, Outcome, Settings};
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::input;
 use nvir::opt::{self, Stage};
 use rayon::prelude::*;

@@ -6,7 +6,7 @@ use nvir::Chip;
 use nvir::compiler::Options;
 use nvir::ir::{Op, Program, Space, parse};
 use nvir::opt::{self, Session, Stage};
-use nvir::reference::eval::{self, Machine};
+use nvir_reference::eval::{self, Machine};
 use std::fmt::Write;
 
 /// Where the operands are, and where the results go.

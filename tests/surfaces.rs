@@ -4,7 +4,7 @@
 //! of bits, as the facts about cards are put (NAK's hardware tests, Mesa `hw_tests.rs`).
 
 use nvir::Chip;
-use nvir::driver::surface::{Target, View, format_of, format_word, formats, slot, words};
+use nvir::hw::surface::{Target, View, format_of, format_word, formats, slot, words};
 use nvir::tiling::{Extent, Level, Order, TileMode, block_linear, pitch_linear};
 
 struct Random(u64);

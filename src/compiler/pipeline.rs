@@ -13,14 +13,15 @@ use super::{remarks, resources, stage};
 use crate::analysis::divergence::{self, UniformBranches};
 use crate::chip::Chip;
 use crate::diag::{Diagnostic, Loc};
-use crate::driver::CONST_BANK_BYTES;
+use crate::chip::CONST_BANK_BYTES;
 use crate::driver::sanitizer::Sanitizer;
 use crate::image::{Shader, crs, layout};
 use crate::ir::{FuncId, Inst, Phase, Program, compact};
-use crate::isa::code::Code;
+use crate::emit::code::Code;
 use crate::opt::{Session, Stage};
 use crate::options::{OptLevel, Sanitize};
-use crate::sched::{check, order, texbar};
+use crate::sched::{order, texbar};
+use nvir_asm::check;
 use crate::{emit, lower, ra, verify};
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ use crate::image::separate::{
 };
 use crate::ir::{self, BlockId, FuncId, Linkage, Op, Program, Term};
 use crate::isa::Reg;
-use crate::isa::code::{Code, MBlock};
+use crate::emit::code::{Code, MBlock};
 use crate::isa::effects::{Resource, reads, writes};
 use crate::ra::separate as abi;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,6 +4,7 @@ use crate::diag::Loc;
 use crate::ir::{Fact, FuncId, Space};
 use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Op, Operand};
+use nvir_asm::issue::Place;
 
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -75,6 +76,11 @@ impl Line {
             once: 0,
             touches: Touches::default(),
         }
+    }
+
+    /// The instruction as issue control takes it: control comes to it from the one before it.
+    pub fn place(&self) -> Place<'_> {
+        Place { inst: &self.inst, touches: self.touches, label: false }
     }
 
     /// One that no instruction of the IR became.

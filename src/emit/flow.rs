@@ -29,7 +29,7 @@
 //! executed under the branch's condition.
 
 use crate::ir::{self, BlockId, Function, Merge, OpSet, Term};
-use crate::isa::code::{Code, Label, Line, MBlock, Made};
+use crate::emit::code::{Code, Label, Line, MBlock, Made};
 use crate::isa::effects::{Resource, writes};
 use crate::isa::latency::unit;
 use crate::isa::row::Unit;

@@ -1,5 +1,6 @@
 //! Functions with registers assigned, as machine code.
 
+pub mod code;
 mod flow;
 mod update;
 
@@ -9,7 +10,7 @@ use crate::ir::{
     Aux, BlockId, FuncId, Function, Inst, InstId, Linkage, Loc, Program, SrcKind, SrcMods, Stage, Term, Type,
     ValueId,
 };
-use crate::isa::code::{Code, Label, Line, Made};
+use crate::emit::code::{Code, Label, Line, Made};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
 use crate::select::{select, special_register};

@@ -9,7 +9,7 @@
 //! The instruction moves to the place of the choice. That is right where nobody else reads what it computes
 //! ([`Line::once`]), nothing between the two writes what it reads, and it does nothing but write that one register.
 
-use crate::isa::code::{Code, Line};
+use crate::emit::code::{Code, Line};
 use crate::isa::effects::{MemoryEffect, Resource, memory, reads, writes};
 use crate::isa::{MInst, Op, Operand, Reg};
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::Chip;
     use crate::diag::Loc;
-    use crate::isa::code::MBlock;
+    use crate::emit::code::MBlock;
     use crate::isa::text;
 
     /// The block after the pass; `once`: which sources of the choice nobody else reads.

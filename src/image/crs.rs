@@ -6,13 +6,10 @@
 //! What a card does when that memory is too small is not known, so the emulator has no limit of its own; it stops only a
 //! stack that grows without bound.
 
-use crate::isa::code::Code;
+use crate::emit::code::Code;
 use crate::isa::{Op, Operand};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What headers have 24 bits for (NAK `sph.rs`).
-pub const MOST_BYTES: u32 = 0xff_ffff;
 
 /// Bytes that a launch must provide for a nest of `depth` entries. Source: NAK (`sph.rs`, `qmd.rs`), which counts SSY, PBK
 /// and PCNT only. Mesa's nvc0 gives graphics programs 512 bytes for every 48, or part of 48, of twice the nest's depth if
@@ -171,7 +168,7 @@ impl Walk<'_> {
 mod tests {
     use super::*;
     use crate::diag::Loc;
-    use crate::isa::code::{Line, MBlock};
+    use crate::emit::code::{Line, MBlock};
     use crate::isa::{MInst, Pred};
 
     /// Block n has label n; of each, the pushes and branches with the block that they name, and whether control runs on.

@@ -4,10 +4,10 @@ use super::fixup::{self, Condition, Fixup};
 use crate::chip::Chip;
 use crate::diag::Loc;
 use crate::ir::{Fact, FuncId};
-use crate::isa::code::{Code, Line, Made};
-use crate::isa::sched_word::{self, Issue, SLOTS};
+use crate::emit::code::{Code, Line, Made};
+use crate::isa::sched_word::{self, Issue, SLOTS, address};
 use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
-use crate::sched::issue::{self, Place};
+use nvir_asm::issue::{self, Place};
 
 /// The code section with its line table.
 pub struct Section {
@@ -36,12 +36,6 @@ pub struct LayoutError {
     pub loc: Loc,
 }
 
-/// The address of the `n`th instruction.
-pub fn address(chip: Chip, n: u32) -> u32 {
-    let slots = SLOTS as u32;
-    if chip.has_sched_words() { (n / slots * (slots + 1) + 1 + n % slots) * 8 } else { n * 8 }
-}
-
 /// Lays the code out from address 0.
 pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     // The number of the first instruction at or after the start of each block.
@@ -63,7 +57,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     let all = || code.blocks.iter().flat_map(|b| b.lines());
     let targets = code.targets();
     let places = code.blocks.iter().zip(&targets).flat_map(|(b, &target)| {
-        b.lines().enumerate().map(move |(k, l)| Place { label: target && k == 0, ..Place::of(l) })
+        b.lines().enumerate().map(move |(k, l)| Place { label: target && k == 0, ..l.place() })
     });
     let issues = issue::control(places, &code.touched, count as usize, chip.has_sched_words());
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();

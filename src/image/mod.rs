@@ -6,12 +6,9 @@
 
 #[doc(hidden)]
 pub mod crs;
-pub mod cubin;
 pub mod fixup;
 #[doc(hidden)]
 pub mod layout;
-pub mod listing;
-pub mod raw;
 mod resources;
 pub mod separate;
 pub mod stage;
@@ -20,9 +17,10 @@ use crate::chip::{Chip, LimitError};
 use crate::diag::Loc;
 use crate::driver;
 use crate::driver::sanitizer::Sanitizer;
+pub use nvir_asm::{cubin, listing, raw};
 pub use resources::{Access, ConstantBank, Resources, Use, Uses};
 
-pub use crate::isa::code::Made;
+pub use crate::emit::code::Made;
 
 use crate::isa::{fetch, sched_word};
 

@@ -9,7 +9,7 @@
 //!
 //! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's at run time
 //! ([`super::texels`]). Atomics go to global memory. The words that describe an image stand in the driver's constant
-//! buffer ([`crate::driver::surface`]).
+//! buffer ([`nvir_hw::surface`]).
 
 use super::expand::expand;
 use super::library::{Library, Routine};

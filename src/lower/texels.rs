@@ -4,7 +4,7 @@
 //! code of some hundred instructions is a routine of the library, and costs less than a tree of branches that the
 //! lanes of a warp may take apart.
 
-use crate::driver::surface::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
+use nvir_hw::surface::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
 use crate::format::{Format, Kind};
 use crate::ir::build::Builder;
 use crate::ir::*;

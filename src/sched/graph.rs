@@ -1,10 +1,10 @@
 //! Which instructions of straight code must stay in their order, and how far apart.
 
-use super::model::latency_of;
+use nvir_asm::model::latency_of;
 use super::webs::{WebId, Webs};
 use crate::analysis::alias::spaces_meet;
 use crate::ir::Space;
-use crate::isa::code::Line;
+use crate::emit::code::Line;
 use crate::isa::effects::{MemoryEffect, Resource, access_width, memory};
 use crate::isa::latency;
 use crate::isa::row::Unit;

@@ -1,11 +1,11 @@
 //! An order of a block while it is being made.
 
-use super::class::{self, Kind};
-use super::issue;
-use super::model::Cycle;
+use nvir_asm::class::{self, Kind};
+use nvir_asm::issue;
+use nvir_asm::model::Cycle;
 use super::pool::{Pool, Room};
 use super::tables::{Clock, Rank, Tables};
-use crate::isa::code::Line;
+use crate::emit::code::Line;
 use crate::isa::effects::Resource;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

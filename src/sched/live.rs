@@ -4,7 +4,7 @@
 //! as this goes. What a return leaves behind may all be read.
 
 use crate::isa::Op;
-use crate::isa::code::{Code, MBlock};
+use crate::emit::code::{Code, MBlock};
 use crate::isa::effects::{Resource, Touched};
 
 /// A set of resources, by [`Resource::index`].
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::chip::Chip;
     use crate::diag::Loc;
-    use crate::isa::code::Line;
+    use crate::emit::code::Line;
     use crate::isa::text;
 
     fn block(lines: &[&str], tail: &[&str], falls: bool) -> MBlock {

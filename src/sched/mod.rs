@@ -15,13 +15,9 @@
 //! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
 //! | [`check`] | finished code against the rules of issue control |
 
-pub mod check;
-mod class;
 mod graph;
-pub mod issue;
 mod list;
 mod live;
-pub mod model;
 pub mod order;
 mod pool;
 mod tables;

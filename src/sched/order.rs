@@ -17,16 +17,16 @@
 //!
 //! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of its block.
 
-use super::issue;
+use nvir_asm::issue;
 use super::list::{List, Scratch};
 use super::live::{self, Set};
-use super::model::Cycle;
+use nvir_asm::model::Cycle;
 use super::pool::Pool;
 use super::tables::{Clock, Tables};
 use super::webs::{Moves, NONE};
 use crate::chip::Chip;
 use crate::isa::Op;
-use crate::isa::code::{Code, Line, MBlock};
+use crate::emit::code::{Code, Line, MBlock};
 use crate::isa::effects::{Resource, Touched};
 
 /// The registers of a program.
@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use crate::chip::Chip;
     use crate::diag::Loc;
-    use crate::isa::code::MBlock;
+    use crate::emit::code::MBlock;
     use crate::isa::effects::{MemoryEffect, memory as memory_effect};
     use crate::isa::text;
     use crate::isa::{MInst, Operand, Reg};

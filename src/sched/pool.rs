@@ -1,7 +1,7 @@
 //! Which registers are free while a block is scheduled, and who is in the others.
 
 use super::live::Set;
-use super::model::{Cycle, latency_of};
+use nvir_asm::model::{Cycle, latency_of};
 use super::webs::{NONE, WebId, Webs};
 use crate::isa::effects::{Resource, is_texture};
 use crate::isa::{Op, latency};

@@ -1,11 +1,11 @@
 //! What is known of a block before it is scheduled.
 
-use super::class::{Class, Kind};
+use nvir_asm::class::{Class, Kind};
 use super::graph::Graph;
 use super::live::Set;
-use super::model::{Cycle, Ports};
+use nvir_asm::model::{Cycle, Ports};
 use super::webs::{Moves, Webs};
-use crate::isa::code::Line;
+use crate::emit::code::Line;
 use crate::isa::effects::Touched;
 use crate::isa::latency;
 

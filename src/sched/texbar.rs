@@ -14,7 +14,7 @@
 //! lanes leave for one. Calls and returns wait for everything.
 
 use crate::diag::Loc;
-use crate::isa::code::{Code, Line, Made};
+use crate::emit::code::{Code, Line, Made};
 use crate::isa::effects::{Resource, Touched, is_texture};
 use crate::isa::{MInst, Op, Operand};
 
@@ -172,7 +172,7 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::code::MBlock;
+    use crate::emit::code::MBlock;
     use crate::isa::{Kw, Mod, Reg};
 
     fn line(inst: MInst) -> Line {

@@ -6,7 +6,7 @@
 //! *group*.
 
 use super::live::Set;
-use crate::isa::code::Line;
+use crate::emit::code::Line;
 use crate::isa::effects::{self, Access, Resource, Slot, Touched};
 use crate::isa::{MInst, Mod, Op, Operand, Pred, Reg};
 

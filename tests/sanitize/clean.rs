@@ -2,7 +2,7 @@
 
 use super::{WAYS, settings};
 use nvir::compiler::Sanitize;
-use nvir::fixture::run::{Loaded, Outcome};
+use nvir_fixture::run::{Loaded, Outcome};
 use nvir::input;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::{WAYS, only, settings};
 use nvir::Chip;
 use nvir::compiler::{OptLevel, Sanitize};
-use nvir::fixture::run::Outcome;
+use nvir_fixture::run::Outcome;
 
 /// A TGSI kernel for 32 threads. TEMP[0].x is the thread's number times four, TEMP[0].y its number.
 fn tgsi(code: &str) -> String {
@@ -270,9 +270,9 @@ END
             let mut seen = None;
             let path = std::path::Path::new("k.toml");
             let fixture =
-                nvir::fixture::format::Fixture::parse(path, &format!("source = \"k.tgsi\"\n{toml}"));
+                nvir_fixture::format::Fixture::parse(path, &format!("source = \"k.tgsi\"\n{toml}"));
             let loaded =
-                nvir::fixture::run::Loaded::new(path, fixture.expect("a fixture"), text.clone().into_bytes())
+                nvir_fixture::run::Loaded::new(path, fixture.expect("a fixture"), text.clone().into_bytes())
                     .expect("loads");
             loaded.run(chip, None, &settings, &mut None, |test, env| {
                 seen = Some(env.compare(test, path));

@@ -6,8 +6,8 @@ mod wrap;
 
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, OptLevel, Options, Sanitize};
-use nvir::fixture::format::Fixture;
-use nvir::fixture::run::{Loaded, Settings, TestReport};
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::{Loaded, Settings, TestReport};
 use std::path::Path;
 
 /// Level and register limit.

@@ -3,7 +3,7 @@
 
 use crate::case::{self, Setup};
 use crate::host::{self, Want};
-use nvir::fixture::run::Settings;
+use nvir_fixture::run::Settings;
 use nvir::front::tgsi::ast::{Info, Opcode, Shape, Ty};
 use nvir::{Chip, OptLevel, Options};
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 
 use crate::case::{self, Setup, bytes};
 use crate::refusal;
-use nvir::fixture::run::Settings;
+use nvir_fixture::run::Settings;
 use nvir::front::tgsi::ast::Opcode::{self, *};
 use nvir::{Chip, OptLevel, Options};
 

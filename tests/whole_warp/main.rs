@@ -10,8 +10,8 @@ mod text;
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::emu::Checks;
-use nvir::fixture::run::{Loaded, Settings};
-use nvir::fixture::{Fixture, Outcome};
+use nvir_fixture::run::{Loaded, Settings};
+use nvir_fixture::{Fixture, Outcome};
 use std::path::Path;
 
 /// A launch of one block: buffers `x` (a word for each thread that runs) and `out` (eight words).

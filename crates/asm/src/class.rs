@@ -2,9 +2,9 @@
 //! tables by operation are made when nvir is compiled.
 
 use super::model::Port;
-use crate::isa::effects::is_texture;
-use crate::isa::latency::{self, PairSet};
-use crate::isa::{MInst, Op};
+use nvir_isa::effects::is_texture;
+use nvir_isa::latency::{self, PairSet};
+use nvir_isa::{MInst, Op};
 
 /// Instructions that need the same ports and pair with the same others.
 #[derive(Clone, Copy)]
@@ -154,7 +154,7 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::latency::{neighbours, pair_set, transfers, units_pair};
+    use nvir_isa::latency::{neighbours, pair_set, transfers, units_pair};
 
     #[test]
     fn masks_say_what_the_rules_of_units_ports_and_neighbours_say() {

@@ -6,11 +6,10 @@
 
 use super::class::Kind;
 use super::model::{Cycle, Model};
-use crate::isa::code::Line;
-use crate::isa::effects::{Resource, Touched, Touches};
-use crate::isa::latency::{self, bank};
-use crate::isa::sched_word::{GROUP_BYTES, Issue, SLOTS};
-use crate::isa::{MInst, Op, Operand};
+use nvir_isa::effects::{Resource, Touched, Touches};
+use nvir_isa::latency::{self, bank};
+use nvir_isa::sched_word::{GROUP_BYTES, Issue, SLOTS};
+use nvir_isa::{MInst, Op, Operand};
 
 /// An instruction in the order of the code.
 #[derive(Clone, Copy)]
@@ -19,13 +18,6 @@ pub struct Place<'m> {
     pub touches: Touches,
     /// Control may come here from elsewhere.
     pub label: bool,
-}
-
-impl<'m> Place<'m> {
-    /// Of an instruction that control comes to from the one before it.
-    pub fn of(line: &'m Line) -> Place<'m> {
-        Place { inst: &line.inst, touches: line.touches, label: false }
-    }
 }
 
 /// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the instruction behind it.
@@ -191,7 +183,7 @@ pub fn banks_conflict(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{Mod, Operand, Pred, Reg};
+    use nvir_isa::{Mod, Operand, Pred, Reg};
 
     fn add(d: u8, a: u8) -> MInst {
         MInst::new(Op::Iadd).r(Reg(d)).r(Reg(a)).r(Reg::Z)

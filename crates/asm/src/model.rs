@@ -1,10 +1,10 @@
 //! What an instruction waits for, along straight code: results that are not there yet, sources that are still held, and
 //! ports that are busy. The figures are those of [`latency`].
 
-use crate::isa::Op;
-use crate::isa::effects::Resource;
-use crate::isa::latency::{self, Queue, Row, SCOREBOARD};
-use crate::isa::row::Unit;
+use nvir_isa::Op;
+use nvir_isa::effects::Resource;
+use nvir_isa::latency::{self, Queue, Row, SCOREBOARD};
+use nvir_isa::row::Unit;
 
 /// Time, in cycles from the start of the code.
 pub type Cycle = u64;

@@ -4,8 +4,8 @@
 //! words of 8 digits each, or the same as 10 words of 64 bits, low half first, as it lies in memory. It is taken for one if
 //! [`Header::decode`] takes it: that wants some 50 bits of the first two words of code to be as no instruction has them.
 
-use crate::input;
-use crate::isa::header::{Header, WORDS};
+use nvir_base::input;
+use nvir_isa::header::{Header, WORDS};
 
 /// What was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -103,7 +103,7 @@ pub fn word(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::Stage;
+    use nvir_base::stage::Stage;
 
     #[test]
     fn a_header_is_found_in_each_form_and_code_is_not_taken_for_one() {

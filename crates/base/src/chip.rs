@@ -14,7 +14,21 @@ pub enum Chip {
     Gk110,
 }
 
+/// Bytes of a bank of constant memory.
+pub const CONST_BANK_BYTES: u32 = 64 << 10;
+
+/// The most bytes of call-return stack that a launch can provide: headers have 24 bits (NAK `sph.rs`).
+pub const MAX_CALL_STACK_BYTES: u32 = 0xff_ffff;
+
 impl Chip {
+    /// Where CUDA's driver puts a kernel's parameters: the offset in constant bank 0. Source: ptxas's code and sections.
+    pub const fn cuda_params(self) -> u32 {
+        match self {
+            Chip::Gf100 => 0x20,
+            Chip::Gk104 | Chip::Gk110 => 0x140,
+        }
+    }
+
     /// All chips, oldest first.
     pub const ALL: [Chip; 3] = [Chip::Gf100, Chip::Gk104, Chip::Gk110];
 

@@ -1,6 +1,7 @@
 //! What all crates of nvir stand on: facts about the three chips ([`chip`]), texel formats ([`format`]) and how images lie in
 //! memory ([`tiling`]), shader stages and where their attributes lie ([`stage`]), what machine instructions compute ([`num`]),
-//! what is wrong with an input and where ([`diag`]), and panics as errors ([`caught`]).
+//! input files ([`input`]), what is
+//! wrong with one and where ([`diag`]), and panics as errors ([`caught`]).
 //!
 //! The crate `nvir` re-exports all of it under the same names.
 
@@ -11,6 +12,7 @@ pub mod caught;
 pub mod chip;
 pub mod diag;
 pub mod format;
+pub mod input;
 // Named after what they compute, as the instructions are.
 #[allow(missing_docs)]
 pub mod num;

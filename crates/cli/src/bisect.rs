@@ -6,7 +6,7 @@ use crate::out::{Color, tell};
 use crate::run::How;
 use crate::trial::{self, Trial};
 use nvir::OptLevel;
-use nvir::fixture::run::{Failure, Settings};
+use nvir_fixture::run::{Failure, Settings};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;

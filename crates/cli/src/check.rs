@@ -2,8 +2,8 @@
 
 use crate::common::{self, Warnings};
 use crate::out::{self, Color, say};
-use nvir::fixture::run::Settings;
-use nvir::fixture::schema;
+use nvir_fixture::run::Settings;
+use nvir_fixture::schema;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -3,8 +3,8 @@
 use crate::out::{self, Color, tell};
 use nvir::compiler::{Domain, Spacing, StageOptions};
 use nvir::diag::{self, Diagnostics};
-use nvir::fixture::run::Loaded;
-use nvir::fixture::{Fixture, FixtureError};
+use nvir_fixture::run::Loaded;
+use nvir_fixture::{Fixture, FixtureError};
 use nvir::input;
 use nvir::{CompileError, InitRegs, Language, OptLevel, Source};
 use std::io::IsTerminal;

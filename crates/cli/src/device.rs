@@ -4,10 +4,10 @@ use crate::out::say;
 use nvir::driver::constants::Range;
 use nvir::driver::sanitizer::Finding;
 use nvir::emu::{self, ImageDesc};
-use nvir::fixture::Settings;
-use nvir::fixture::kernel::{self, Kernel, LaunchError};
-use nvir::fixture::machine::{Emulator, Machine, Setup};
-use nvir::fixture::sanitize;
+use nvir_fixture::Settings;
+use nvir_fixture::kernel::{self, Kernel, LaunchError};
+use nvir_fixture::machine::{Emulator, Machine, Setup};
+use nvir_fixture::sanitize;
 use nvir::image::cubin;
 use nvir::{Chip, Shader};
 use nvir_driver::{Buffer, Context, Device, Error, Image, Launch, RenderNode, Slice, VirtualDevice};
@@ -175,9 +175,9 @@ impl OnDevice {
     fn run_cuda(&mut self, file: &cubin::Cubin, name: &str, setup: &Setup) -> Result<(), LaunchError> {
         let kernel = file.kernel(name).map_err(|e| LaunchError::Setup(e.to_string()))?;
         let kernel = kernel::place(file, kernel, self).map_err(LaunchError::Setup)?;
-        let program = emu::Program::from_cubin(file.chip, &kernel);
+        let program = emu::Program::new(file.chip, &kernel.code);
         let Setup { grid, block, input, shared_dynamic, .. } = setup;
-        let cuda = emu::cuda::launch(&program, &kernel, *grid, *block, input, *shared_dynamic);
+        let cuda = nvir_fixture::cuda::launch(&program, &kernel, *grid, *block, input, *shared_dynamic);
         let banks = (0u8..).zip(&cuda.consts);
         let banks = banks.filter_map(|(n, b)| Some((n, b.bytes().filter(|b| !b.is_empty())?.to_vec())));
         let shader = Shader {

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Warnings};
 use crate::out::say;
-use nvir::fixture::run::Outcome;
+use nvir_fixture::run::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -8,9 +8,9 @@ use crate::run::How;
 use crate::trial::{self, Ended, Trial};
 use nvir::compiler::Options;
 use nvir::emu::Checks;
-use nvir::fixture::format::{Name, Test, Tolerance};
-use nvir::fixture::run::{Failure, Loaded, Outcome, Settings};
-use nvir::fixture::values::Elem;
+use nvir_fixture::format::{Name, Test, Tolerance};
+use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
+use nvir_fixture::values::Elem;
 use nvir::{InitRegs, OptLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ impl<'a> Oracle<'a> {
     /// What the interpreter leaves in the buffers, if it comes to the end.
     fn interpreted(&self, loaded: &Loaded) -> Option<BTreeMap<String, Vec<u8>>> {
         let mut values = BTreeMap::new();
-        let after = |test: &Test, env: &nvir::fixture::env::Env| {
+        let after = |test: &Test, env: &nvir_fixture::env::Env| {
             for (name, _) in test.buffers.iter().filter(|(_, b)| b.expect.is_some()) {
                 if let Ok(bytes) = env.buffer(name).and_then(|b| env.read(&b)) {
                     values.insert(name.clone(), bytes);

@@ -4,7 +4,7 @@ use crate::common;
 use nvir::compiler::Options;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
-use nvir::sched::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
+use nvir::asm::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
 use nvir::{Chip, Compiler, Language, OptLevel, Source, input, isa};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

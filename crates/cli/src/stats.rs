@@ -5,7 +5,7 @@ mod compare;
 use crate::common;
 use nvir::compiler::{DebugOptions, Domain, Sanitize, StageOptions, TessInfo};
 use nvir::input;
-use nvir::sched::check::{Schedule, Totals};
+use nvir::asm::check::{Schedule, Totals};
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

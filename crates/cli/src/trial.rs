@@ -3,10 +3,10 @@
 use crate::common;
 use crate::out::{self, Color};
 use nvir::Chip;
-use nvir::fixture::env::Env;
-use nvir::fixture::format::Test;
-use nvir::fixture::machine::{Emulator, Machine};
-use nvir::fixture::run::{Failure, Loaded, Outcome, Settings};
+use nvir_fixture::env::Env;
+use nvir_fixture::format::Test;
+use nvir_fixture::machine::{Emulator, Machine};
+use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub struct Trial {
 impl Trial {
     /// The first test that fails with these settings.
     pub fn failing(path: &Path, which: &Which, settings: &Settings) -> Result<Trial, ExitCode> {
-        let broken = |e: nvir::fixture::FixtureError| {
+        let broken = |e: nvir_fixture::FixtureError| {
             out::stderr(&e.render(Color::on_stderr()));
             common::input_error()
         };
@@ -136,7 +136,7 @@ fn run(loaded: &Loaded, at: usize, chip: Chip, settings: &Settings) -> Ended {
     let machine = || Ok(Box::new(Emulator::default()) as Box<dyn Machine>);
     let mut next = 0..;
     let mut wanted = |_: &Test| next.next() == Some(at);
-    let mut done = |r: nvir::fixture::TestReport| {
+    let mut done = |r: nvir_fixture::TestReport| {
         ended.failure = r.failure;
         ended.steps = r.stats.warp_instructions;
         if let Outcome::Failed(why) = r.outcome {

@@ -192,7 +192,7 @@ fn samples(image: &Image, level: &Level, bytes: &[u8], to_grid: bool) -> Vec<u8>
     let width = w << ms_x;
     let size = if to_grid { (width * (h << ms_y)) * element } else { w * h * count * element };
     let mut out = vec![0; size];
-    for (s, (dx, dy)) in nvir::driver::constants::SAMPLE_POSITIONS.into_iter().enumerate().take(count) {
+    for (s, (dx, dy)) in nvir::hw::samples::SAMPLE_POSITIONS.into_iter().enumerate().take(count) {
         for y in 0..h {
             for x in 0..w {
                 let packed = ((s * h + y) * w + x) * element;

@@ -3,7 +3,7 @@
 use crate::random::Random;
 use nvir::compiler::DebugOptions;
 use nvir::emu::Checks;
-use nvir::fixture::run::Settings;
+use nvir_fixture::run::Settings;
 use nvir::options::Sanitize;
 use nvir::{Chip, OptLevel, Options};
 use std::fmt;

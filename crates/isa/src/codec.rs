@@ -4,7 +4,7 @@ use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
 use super::template;
 use super::{ImmKind, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
-use crate::Chip;
+use nvir_base::Chip;
 use half::f16;
 
 /// Rows are numbered with 16 bits.
@@ -89,7 +89,7 @@ pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
 }
 
 /// The row of an instruction, whether or not a card has it.
-pub(crate) fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
+pub fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     select(chip, m, None).map(|(row, _)| row)
 }
 
@@ -657,7 +657,7 @@ fn f32_of_half(half: u16) -> u32 {
 }
 
 /// The nearest f16; of a NaN the high bits of the payload.
-pub(crate) fn half_bits(bits: u32) -> u16 {
+pub fn half_bits(bits: u32) -> u16 {
     let value = f32::from_bits(bits);
     if value.is_nan() {
         (bits >> 16 & 0x8000) as u16 | 0x7c00 | (bits >> 13 & 0x3ff) as u16

@@ -1,6 +1,6 @@
 //! What a machine instruction reads and writes: registers with the width of each operand, predicates, carry, memory.
 
-use crate::isa::{Kw, MInst, Mod, Op, Operand, Reg};
+use crate::{Kw, MInst, Mod, Op, Operand, Reg};
 
 /// A resource of one thread that instructions depend on each other by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! bit 3 of its first byte says how long it is, so a long one after a single short one lies in two words.
 
 use super::MInst;
-use crate::Chip;
+use nvir_base::Chip;
 
 /// Set in the first byte of an instruction of 4 bytes.
 const SHORT_BIT: u64 = 1 << 3;
@@ -90,7 +90,6 @@ pub fn decode(chip: Chip, fetched: Fetched, pc: u32) -> Option<MInst> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa;
 
     const EXIT: u64 = 0x8000_0000_0000_1de7;
     const SHORT_EXIT: u32 = 0x8800_1dff;

@@ -12,7 +12,7 @@
 //! GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute byte addresses in the
 //! code section.
 
-use crate::num::SrcMods;
+use nvir_base::num::SrcMods;
 use arrayvec::ArrayVec;
 use std::hash::Hash;
 

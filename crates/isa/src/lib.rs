@@ -7,7 +7,7 @@
 //! | `gf100/`, `gk110/` | the tables: GF100 and GK104 share a layout, GK110 has its own |
 //! | [`table`] | the rows of a chip with the indexes that make them fast |
 //! | [`codec`] | words to instructions and back; which operands fit |
-//! | [`mod@code`] | code before it has addresses: blocks, labels |
+
 //! | [`effects`] | what an instruction reads and writes |
 //! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
 //! | [`header`] | the 20 words in front of a graphics shader's code |
@@ -17,32 +17,23 @@
 //! | [`mod@reference`] | the reference page, written from the rows |
 //!
 //! ```
-//! use nvir::{Chip, isa};
+//! use nvir_base::Chip;
+//! use nvir_isa as isa;
 //! let m = isa::decode(Chip::Gk110, 0xe2c0000001000002, 0).unwrap();
 //! assert_eq!(isa::text::print(Chip::Gk110, &m), "@P0 FADD R0, R0, R2");
 //! assert_eq!(isa::encode(Chip::Gk110, &m, 0), Ok(0xe2c0000001000002));
 //! ```
 
-#[doc(hidden)]
-pub mod code;
-#[doc(hidden)]
 pub mod codec;
-#[doc(hidden)]
 pub mod effects;
-#[doc(hidden)]
 pub mod fetch;
 pub mod header;
 pub mod inst;
-#[doc(hidden)]
 pub mod latency;
 pub mod names;
-#[doc(hidden)]
 pub mod reference;
-#[doc(hidden)]
 pub mod row;
-#[doc(hidden)]
 pub mod sched_word;
-#[doc(hidden)]
 pub mod table;
 pub mod text;
 
@@ -50,7 +41,7 @@ mod gf100;
 mod gk110;
 mod template;
 
-pub use crate::num::SrcMods;
+pub use nvir_base::num::SrcMods;
 pub use codec::{EncodeError, Misfit, decode, decode_row, encode, fits};
 pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel};
 pub use table::Table;

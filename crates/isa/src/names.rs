@@ -1,6 +1,6 @@
 //! Names of numbered things that several operations share: special registers and condition-code tests.
 
-use crate::chip::Chip;
+use nvir_base::chip::Chip;
 
 /// Condition-code tests by number; 15 is always and is not written.
 pub const CC_TESTS: [&str; 32] = [

@@ -12,7 +12,7 @@
 use super::effects::{self, Access, Resource};
 use super::row::{Bits, Group, Kind, Row, Slot};
 use super::{Op, Table, latency};
-use crate::Chip;
+use nvir_base::Chip;
 use std::fmt::Write;
 
 /// One line an operation: its name, how many forms it has, its unit, cycles to a reader of its result, cycles from one to the

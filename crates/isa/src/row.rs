@@ -10,7 +10,7 @@
 //! - a field value without a name is refused by the decoder, never dropped.
 
 use super::{Kw, Mod, Op, Sel};
-use crate::Chip;
+use nvir_base::Chip;
 
 /// A field: up to two runs of bits, the low part first. Width 0 is a field that is always zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,11 +180,11 @@ impl std::ops::Deref for NameTable {
 /// that prints as two suffixes.
 #[macro_export]
 macro_rules! names {
-    ($($t:tt),* $(,)?) => { const { &$crate::isa::row::NameTable::new(&[$($crate::names!(@ $t)),*]) } };
-    (@ _) => { Some(&[] as &[$crate::isa::Mod]) };
+    ($($t:tt),* $(,)?) => { const { &$crate::row::NameTable::new(&[$($crate::names!(@ $t)),*]) } };
+    (@ _) => { Some(&[] as &[$crate::Mod]) };
     (@ !) => { None };
-    (@ [$($m:ident)*]) => { Some(&[$($crate::isa::Mod::$m),*] as &[$crate::isa::Mod]) };
-    (@ $m:ident) => { Some(&[$crate::isa::Mod::$m] as &[$crate::isa::Mod]) };
+    (@ [$($m:ident)*]) => { Some(&[$($crate::Mod::$m),*] as &[$crate::Mod]) };
+    (@ $m:ident) => { Some(&[$crate::Mod::$m] as &[$crate::Mod]) };
 }
 
 /// One position in the list of suffixes.

@@ -2,13 +2,19 @@
 //!
 //! Source: envytools, Mesa, and ptxas's output for sm_35. GF100 has none.
 
-use crate::Chip;
+use nvir_base::Chip;
 use bitfield_struct::bitfield;
 
 /// Bytes from one scheduling word to the next.
 pub const GROUP_BYTES: u32 = 64;
 /// Instructions that one scheduling word speaks about.
 pub const SLOTS: usize = 7;
+
+/// The address of the `n`th instruction of a kernel.
+pub fn address(chip: Chip, n: u32) -> u32 {
+    let slots = SLOTS as u32;
+    if chip.has_sched_words() { (n / slots * (slots + 1) + 1 + n % slots) * 8 } else { n * 8 }
+}
 
 /// Issue control of one instruction.
 #[bitfield(u8)]

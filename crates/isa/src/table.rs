@@ -5,7 +5,7 @@ use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
 use super::template::Templates;
 use super::{Op, gf100, gk110};
-use crate::Chip;
+use nvir_base::Chip;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 

@@ -1,7 +1,7 @@
 //! The variables that say which cards there are and what is told about them.
 
-use nvir::Chip;
-use nvir::emu::Checks;
+use nvir_base::Chip;
+use nvir_emu::Checks;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};

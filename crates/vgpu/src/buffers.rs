@@ -84,7 +84,7 @@ impl Buffers {
             .checked_next_multiple_of(PAGE)
             .filter(|&b| b <= END)
             .ok_or_else(|| none("too many"))?;
-        if bytes > nvir::emu::MAX_BUFFER {
+        if bytes > nvir_emu::MAX_BUFFER {
             return Err(none("no buffer is that large"));
         }
         let wanted =

@@ -372,11 +372,11 @@ impl Card {
 }
 
 /// A card's number on the PCI bus.
-fn pci_device(chip: nvir::Chip) -> u64 {
+fn pci_device(chip: nvir_base::Chip) -> u64 {
     match chip {
-        nvir::Chip::Gf100 => 0x06c0,
-        nvir::Chip::Gk104 => 0x1180,
-        nvir::Chip::Gk110 => 0x1004,
+        nvir_base::Chip::Gf100 => 0x06c0,
+        nvir_base::Chip::Gk104 => 0x1180,
+        nvir_base::Chip::Gk110 => 0x1004,
     }
 }
 
@@ -391,7 +391,7 @@ fn fault(channel: &mut Channel, device: &mut Device, reason: &str) {
 
 /// A panic inside is an error, too: whoever uses the card goes on without this channel.
 fn careful(work: impl FnOnce() -> Effect) -> Effect {
-    nvir::caught::catching(work).unwrap_or_else(|said| {
+    nvir_base::caught::catching(work).unwrap_or_else(|said| {
         Err(format!("{said}: this is a bug in nvir, please report it with a recording"))
     })
 }

@@ -10,7 +10,7 @@ use crate::query::Release;
 use crate::registers::Registers;
 use crate::upload::{self, Inline};
 use crate::{clear, condition, constants, copy, m2mf, query, twod};
-use nvir::Chip;
+use nvir_base::Chip;
 use std::collections::BTreeMap;
 
 pub(crate) const SUBCHANNELS: usize = 8;

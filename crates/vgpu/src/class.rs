@@ -1,6 +1,6 @@
 //! The classes of engines, and on which chip they are.
 
-use nvir::Chip;
+use nvir_base::Chip;
 
 /// An engine as a subchannel sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use crate::Memory;
 use crate::launch::Launcher;
 use crate::log::Log;
-use nvir::Chip;
+use nvir_base::Chip;
 use std::fmt;
 
 /// What a channel ends with, without the place.

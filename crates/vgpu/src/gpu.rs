@@ -7,7 +7,7 @@ use crate::launch::{KernelProfile, Launcher};
 use crate::log::Log;
 use crate::trace::Recorder;
 use crate::{Backing, Error, ErrorKind};
-use nvir::Chip;
+use nvir_base::Chip;
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};

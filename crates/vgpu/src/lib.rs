@@ -44,7 +44,7 @@ pub use error::{Error, ErrorKind};
 pub use gpu::{
     BufferUse, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer, Space,
 };
-pub use nvir::emu::{Memory, Words};
+pub use nvir_emu::{Memory, Words};
 
 /// Bytes of a page: sizes and addresses of buffers are multiples.
 pub const PAGE: u64 = 4096;

@@ -3,7 +3,7 @@
 use crate::device::{What, Written};
 use crate::trace::{Reader, Record, TraceError, has_contents};
 use crate::{BufferUse, Config, File, GemNew, Gpu, Owned, Push};
-use nvir::Chip;
+use nvir_base::Chip;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;

@@ -2,7 +2,7 @@
 
 use crate::Memory;
 use crate::device::{Device, Effect, work};
-use nvir::tiling::{self, GOB_WIDTH, Level, Order, TileMode};
+use nvir_base::tiling::{self, GOB_WIDTH, Level, Order, TileMode};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -4,7 +4,7 @@ use crate::colour::Colour;
 use crate::device::{Device, Effect, work};
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
-use nvir::emu::Channels;
+use nvir_emu::Channels;
 
 const DESTINATION: u32 = 0x200;
 const SOURCE: u32 = 0x230;

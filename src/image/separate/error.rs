@@ -1,7 +1,7 @@
 //! Why units cannot be read, or linked.
 
 use crate::chip::{Chip, LimitError};
-use crate::image::cubin::CubinError;
+use nvir_asm::cubin::CubinError;
 
 /// A file that is no unit.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -12,9 +12,9 @@
 
 use super::{Function, Reloc, Target, Unit, UnitError, World, facts};
 use crate::chip::Chip;
-use crate::image::cubin::Kernel;
-use crate::image::cubin::read::{bytes, open, target, word};
-use crate::image::cubin::write::*;
+use nvir_asm::cubin::Kernel;
+use nvir_asm::cubin::read::{bytes, open, target, word};
+use nvir_asm::cubin::write::*;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
 use rustc_hash::FxHashMap;

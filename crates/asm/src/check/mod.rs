@@ -6,7 +6,7 @@
 //!                                                       --> totals:     cycles and pairs
 //! ```
 //!
-//! It shares the table of times ([`crate::isa::latency`]) with the scheduler, but nothing else: it starts from words. The
+//! It shares the table of times ([`nvir_isa::latency`]) with the scheduler, but nothing else: it starts from words. The
 //! rules are what ptxas never breaks; `docs/scheduling.md` has them for people. At a label, and behind what transfers
 //! control, nothing of fixed latency is pending, since ends of blocks wait for it: what is known begins anew there.
 //!
@@ -26,10 +26,10 @@ pub use rules::{Rule, Violation};
 pub use totals::Totals;
 pub use waits::{Wait, Why};
 
-use crate::Chip;
-use crate::isa::effects::{Touched, Touches};
-use crate::isa::sched_word::{self, GROUP_BYTES, Issue, SLOTS};
-use crate::isa::{self, MInst, Op, Operand, latency};
+use nvir_base::Chip;
+use nvir_isa::effects::{Touched, Touches};
+use nvir_isa::sched_word::{self, GROUP_BYTES, Issue, SLOTS};
+use nvir_isa::{self as isa, MInst, Op, Operand, latency};
 
 /// An instruction of finished code.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl Schedule {
         }
     }
 
-    /// What an instruction reads, as [`crate::isa::effects::Resource::index`].
+    /// What an instruction reads, as [`nvir_isa::effects::Resource::index`].
     fn reads(&self, n: usize) -> &[u16] {
         self.touched.reads(self.code[n].touches)
     }

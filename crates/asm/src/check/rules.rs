@@ -2,9 +2,9 @@
 
 use super::state::{Hazard, State};
 use super::{Schedule, target};
-use crate::isa::effects::{Resource, is_texture};
-use crate::isa::sched_word::{Issue, SLOTS};
-use crate::isa::{Op, Operand, latency};
+use nvir_isa::effects::{Resource, is_texture};
+use nvir_isa::sched_word::{Issue, SLOTS};
+use nvir_isa::{Op, Operand, latency};
 use std::fmt;
 
 /// What is broken.
@@ -107,7 +107,7 @@ impl Violation {
         impl fmt::Display for Inst<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let i = &self.0.code[self.1];
-                write!(f, "`{}` at {:04x}", crate::isa::text::print(self.0.chip, &i.inst), i.pc)
+                write!(f, "`{}` at {:04x}", nvir_isa::text::print(self.0.chip, &i.inst), i.pc)
             }
         }
         let (at, by, short) = (Inst(s, self.at), Inst(s, self.by), self.short);

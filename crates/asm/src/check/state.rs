@@ -1,8 +1,8 @@
 //! What has to be waited for, along straight code.
 
 use super::Schedule;
-use crate::isa::effects::Resource;
-use crate::isa::{Op, latency};
+use nvir_isa::effects::Resource;
+use nvir_isa::{Op, latency};
 
 /// Why an instruction waits for an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

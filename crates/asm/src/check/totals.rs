@@ -1,8 +1,8 @@
 //! Cycles that one warp takes, if each instruction is executed once.
 
 use super::Schedule;
-use crate::isa::effects::{Resource, is_texture};
-use crate::isa::{Op, Operand, latency};
+use nvir_isa::effects::{Resource, is_texture};
+use nvir_isa::{Op, Operand, latency};
 
 /// What a schedule comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

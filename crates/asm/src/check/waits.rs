@@ -2,9 +2,9 @@
 
 use super::Schedule;
 use super::state::{Hazard, State};
-use crate::isa::effects::Resource;
-use crate::isa::latency::{self, Queue, Row};
-use crate::isa::{MInst, Op};
+use nvir_isa::effects::Resource;
+use nvir_isa::latency::{self, Queue, Row};
+use nvir_isa::{MInst, Op};
 
 /// Why an instruction cannot issue earlier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! Putting addresses into a kernel once its global variables have a place.
 
 use super::read::{Kernel, RelocKind};
-use crate::chip::Chip;
+use nvir_base::chip::Chip;
 
 /// A relocation that cannot be applied.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

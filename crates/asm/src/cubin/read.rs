@@ -5,7 +5,7 @@
 //! Bank 3 (`__constant__` data) and global variables belong to the file. Sources: readelf and cuobjdump on ptxas's
 //! output; attribute numbers by comparison with `cuobjdump -elf`.
 
-use crate::Chip;
+use nvir_base::Chip;
 use object::read::elf::{ElfFile, FileHeader, SectionHeader};
 use object::{
     Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolIndex,
@@ -157,7 +157,7 @@ impl Cubin {
     }
 }
 
-pub(in crate::image) fn open<H: FileHeader<Endian = Endianness>>(
+pub fn open<H: FileHeader<Endian = Endianness>>(
     data: &[u8],
 ) -> Result<ElfFile<'_, H>, CubinError> {
     ElfFile::parse(data).map_err(|e| CubinError::Elf(e.to_string()))
@@ -220,7 +220,7 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Cu
 }
 
 /// What a file runs on, and its `sm_` number.
-pub(in crate::image) fn target<H: FileHeader<Endian = Endianness>>(
+pub fn target<H: FileHeader<Endian = Endianness>>(
     file: &ElfFile<'_, H>,
 ) -> Result<(Chip, u32), CubinError> {
     let endian = file.endian();
@@ -313,7 +313,7 @@ fn damaged<'d>(section: &impl ObjectSection<'d>) -> CubinError {
 }
 
 /// A section's bytes; NOBITS gives zeros.
-pub(in crate::image) fn bytes<'d>(section: &impl ObjectSection<'d>) -> Result<Vec<u8>, CubinError> {
+pub fn bytes<'d>(section: &impl ObjectSection<'d>) -> Result<Vec<u8>, CubinError> {
     if section.size() > MAX_SECTION {
         return Err(damaged(section));
     }
@@ -330,7 +330,7 @@ fn elf_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
     }
 }
 
-pub(in crate::image) fn word(chunk: &[u8]) -> u64 {
+pub fn word(chunk: &[u8]) -> u64 {
     chunk.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
 }
 

@@ -2,12 +2,11 @@
 //! kernel, as ptxas 11.8 writes them for sm_35.
 //!
 //! Not written: global variables. Relocations are in the files of functions that are compiled separately
-//! ([`crate::image::separate`]).
+//! ([`crate::separate`]).
 
 use super::Kernel;
-use crate::Chip;
-use crate::driver::cuda_params;
-use crate::isa::fetch;
+use nvir_base::Chip;
+use nvir_isa::fetch;
 
 /// The compute capability that a chip's code is marked with.
 fn architecture(chip: Chip) -> u32 {
@@ -18,41 +17,41 @@ fn architecture(chip: Chip) -> u32 {
     }
 }
 
-pub(in crate::image) const PROGBITS: u32 = 1;
-pub(in crate::image) const SYMTAB: u32 = 2;
-pub(in crate::image) const STRTAB: u32 = 3;
-pub(in crate::image) const NOBITS: u32 = 8;
+pub const PROGBITS: u32 = 1;
+pub const SYMTAB: u32 = 2;
+pub const STRTAB: u32 = 3;
+pub const NOBITS: u32 = 8;
 /// Attribute records.
-pub(in crate::image) const NV_INFO: u32 = 0x7000_0000;
+pub const NV_INFO: u32 = 0x7000_0000;
 
-pub(in crate::image) const WRITE: u64 = 1;
-pub(in crate::image) const ALLOC: u64 = 2;
-pub(in crate::image) const EXEC: u64 = 4;
+pub const WRITE: u64 = 1;
+pub const ALLOC: u64 = 2;
+pub const EXEC: u64 = 4;
 
 /// Types of files: one with relocations, and one that runs.
-pub(in crate::image) const RELOCATABLE: u16 = 1;
+pub const RELOCATABLE: u16 = 1;
 const EXECUTABLE: u16 = 2;
 
 const HEADER_BYTES: usize = 64;
 const SECTION_BYTES: usize = 64;
-pub(in crate::image) const SYMBOL_BYTES: usize = 24;
+pub const SYMBOL_BYTES: usize = 24;
 
 /// A section before it has a place in the file.
-pub(in crate::image) struct Section {
-    pub(in crate::image) name: String,
-    pub(in crate::image) kind: u32,
-    pub(in crate::image) flags: u64,
-    pub(in crate::image) data: Vec<u8>,
+pub struct Section {
+    pub name: String,
+    pub kind: u32,
+    pub flags: u64,
+    pub data: Vec<u8>,
     /// Size in memory of a NOBITS section.
-    pub(in crate::image) size: u64,
-    pub(in crate::image) link: u32,
-    pub(in crate::image) info: u32,
-    pub(in crate::image) align: u64,
-    pub(in crate::image) entry: u64,
+    pub size: u64,
+    pub link: u32,
+    pub info: u32,
+    pub align: u64,
+    pub entry: u64,
 }
 
 impl Section {
-    pub(in crate::image) fn new(name: &str, kind: u32, align: u64, data: Vec<u8>) -> Section {
+    pub fn new(name: &str, kind: u32, align: u64, data: Vec<u8>) -> Section {
         let size = data.len() as u64;
         Section { name: name.to_string(), kind, flags: 0, data, size, link: 0, info: 0, align, entry: 0 }
     }
@@ -60,15 +59,15 @@ impl Section {
 
 /// The sections before those of the kernels.
 const SHSTRTAB: u32 = 1;
-pub(in crate::image) const STRINGS: u32 = 2;
-pub(in crate::image) const SYMBOLS: u32 = 3;
-pub(in crate::image) const FIRST_OF_KERNELS: u32 = 5;
+pub const STRINGS: u32 = 2;
+pub const SYMBOLS: u32 = 3;
+pub const FIRST_OF_KERNELS: u32 = 5;
 
 /// `st_info` of the symbols: binding and type.
-pub(in crate::image) const LOCAL_SECTION: u8 = 0x03;
-pub(in crate::image) const GLOBAL_FUNCTION: u8 = 0x12;
+pub const LOCAL_SECTION: u8 = 0x03;
+pub const GLOBAL_FUNCTION: u8 = 0x12;
 /// `st_other` of a kernel's symbol.
-pub(in crate::image) const KERNEL_ENTRY: u8 = 0x10;
+pub const KERNEL_ENTRY: u8 = 0x10;
 
 /// A file with these kernels.
 pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
@@ -76,7 +75,7 @@ pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
 }
 
 /// The same with further sections behind all others.
-pub(in crate::image) fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Section>) -> Vec<u8> {
+pub fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Section>) -> Vec<u8> {
     let mut strings = Strings::new();
     let mut locals = Vec::new();
     let mut globals = Vec::new();
@@ -107,7 +106,7 @@ pub(in crate::image) fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Sec
 }
 
 /// The attributes of a function for the whole file: registers; sizes of its frame and of its stack.
-pub(in crate::image) fn sizes(out: &mut Vec<u8>, symbol: u32, gprs: u32, stack: u32) {
+pub fn sizes(out: &mut Vec<u8>, symbol: u32, gprs: u32, stack: u32) {
     sized(out, 0x2f, &[symbol, gprs]);
     for attribute in [0x23, 0x12, 0x11] {
         sized(out, attribute, &[symbol, stack]);
@@ -115,7 +114,7 @@ pub(in crate::image) fn sizes(out: &mut Vec<u8>, symbol: u32, gprs: u32, stack: 
 }
 
 /// All sections: those that belong to the file, then these.
-pub(in crate::image) fn with_tables(
+pub fn with_tables(
     strings: Strings,
     symbols: Vec<u8>,
     first_global: u32,
@@ -138,14 +137,14 @@ pub(in crate::image) fn with_tables(
 }
 
 /// Section symbols of a kernel: its constant banks (bank 0 always), its code, its shared memory.
-pub(in crate::image) fn symbols_of(k: &Kernel) -> u32 {
+pub fn symbols_of(k: &Kernel) -> u32 {
     let banks = k.banks.len() as u32 + u32::from(!k.banks.iter().any(|b| b.0 == 0));
     banks + 1 + u32::from(k.shared > 0)
 }
 
 /// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's symbol, `locals` that of
 /// the first of its sections that has one.
-pub(in crate::image) fn kernel_sections(
+pub fn kernel_sections(
     chip: Chip,
     k: &Kernel,
     symbol: u32,
@@ -153,7 +152,7 @@ pub(in crate::image) fn kernel_sections(
     locals: u32,
 ) -> Vec<Section> {
     let mut out = Vec::new();
-    let base = cuda_params(chip);
+    let base = chip.cuda_params();
     let mut banks = k.banks.clone();
     if !banks.iter().any(|b| b.0 == 0) {
         banks.insert(0, (0, vec![0; (base + k.param_bytes) as usize]));
@@ -195,7 +194,7 @@ fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     }
     inline(&mut out, 0x1b, 0xff);
     // Where the kernel ends.
-    let is_exit = |pc, f| fetch::decode(chip, f, pc).is_some_and(|m| m.op == crate::isa::Op::Exit);
+    let is_exit = |pc, f| fetch::decode(chip, f, pc).is_some_and(|m| m.op == nvir_isa::Op::Exit);
     let insts = fetch::sweep(chip, &k.code);
     let exits: Vec<u32> = insts.filter(|&(pc, f)| is_exit(pc, f)).map(|(pc, _)| pc).collect();
     if !exits.is_empty() && exits.len() < 0x3fff {
@@ -211,7 +210,7 @@ fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
 }
 
 /// A record with a list of words.
-pub(in crate::image) fn sized(out: &mut Vec<u8>, attribute: u8, words: &[u32]) {
+pub fn sized(out: &mut Vec<u8>, attribute: u8, words: &[u32]) {
     out.extend([4, attribute]);
     out.extend((words.len() as u16 * 4).to_le_bytes());
     out.extend(words.iter().flat_map(|w| w.to_le_bytes()));
@@ -223,7 +222,7 @@ fn inline(out: &mut Vec<u8>, attribute: u8, value: u16) {
     out.extend(value.to_le_bytes());
 }
 
-pub(in crate::image) fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size: u64) {
+pub fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size: u64) {
     out.extend(name.to_le_bytes());
     out.extend([info, other]);
     out.extend(section.to_le_bytes());
@@ -232,16 +231,16 @@ pub(in crate::image) fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8
 }
 
 /// A string table.
-pub(in crate::image) struct Strings {
-    pub(in crate::image) data: Vec<u8>,
+pub struct Strings {
+    pub data: Vec<u8>,
 }
 
 impl Strings {
-    pub(in crate::image) fn new() -> Strings {
+    pub fn new() -> Strings {
         Strings { data: vec![0] }
     }
 
-    pub(in crate::image) fn add(&mut self, text: &str) -> u32 {
+    pub fn add(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;
         }
@@ -253,7 +252,7 @@ impl Strings {
 }
 
 /// Header, contents, section headers.
-pub(in crate::image) fn assemble(chip: Chip, kind: u16, mut sections: Vec<Section>) -> Vec<u8> {
+pub fn assemble(chip: Chip, kind: u16, mut sections: Vec<Section>) -> Vec<u8> {
     let mut names = Strings::new();
     let name_of: Vec<u32> = sections.iter().map(|s| names.add(&s.name)).collect();
     sections[SHSTRTAB as usize].size = names.data.len() as u64;
@@ -342,7 +341,7 @@ mod tests {
             assert_eq!((back.param_bytes, &back.params), (12, &kernel.params));
             assert!(back.banks.contains(&(2, vec![1, 2, 3, 4])));
             let bank0 = back.banks.iter().find(|b| b.0 == 0).map(|b| b.1.len());
-            assert_eq!(bank0, Some(cuda_params(chip) as usize + 12));
+            assert_eq!(bank0, Some(chip.cuda_params() as usize + 12));
         }
     }
 }

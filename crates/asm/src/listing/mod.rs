@@ -14,9 +14,9 @@
 //!
 //! An instruction a line, the semicolon optional, comments after `//` or between `/*` and `*/`. A name and a colon
 //! is a label; it may stand wherever a branch target may. `.word 0x…` is a word as it is, `.half 0x…` are 4 bytes.
-//! `{short}` after an instruction of GF100 asks for its short form of 4 bytes ([`crate::isa::fetch`]); if the code ends in the
+//! `{short}` after an instruction of GF100 asks for its short form of 4 bytes ([`nvir_isa::fetch`]); if the code ends in the
 //! middle of a word, `NOP {short}` fills it. `{form 0x…}` is what an instruction's encoding has beyond the text (see
-//! [`crate::isa::MInst::form`]).
+//! [`nvir_isa::MInst::form`]).
 //!
 //! | directive | what | default |
 //! | --- | --- | --- |

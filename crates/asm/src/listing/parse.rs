@@ -1,16 +1,14 @@
 //! Listings to machine code, in two passes: the first gives every line its address, the second encodes.
 
-use crate::Chip;
-use crate::diag::{Diagnostic, Diagnostics, Span};
-use crate::driver::{CONST_BANK_BYTES, cuda_params};
-use crate::image::crs;
-use crate::image::cubin::{Kernel, Param};
-use crate::image::layout;
-use crate::isa::effects;
-use crate::isa::fetch::{self, Fetched};
-use crate::isa::sched_word::{self, Issue, SLOTS};
-use crate::isa::{self, MInst, Op, Operand};
-use crate::sched::issue;
+use nvir_base::Chip;
+use nvir_base::diag::{Diagnostic, Diagnostics, Span};
+use nvir_base::chip::{CONST_BANK_BYTES, MAX_CALL_STACK_BYTES};
+use crate::cubin::{Kernel, Param};
+use nvir_isa::effects;
+use nvir_isa::fetch::{self, Fetched};
+use nvir_isa::sched_word::{self, Issue, SLOTS};
+use nvir_isa::{self as isa, MInst, Op, Operand};
+use crate::issue;
 use rustc_hash::FxHashMap;
 
 /// What a listing says.
@@ -152,7 +150,7 @@ impl<'t> Reader<'t> {
         match what {
             "chip" => {
                 exactly(1)?;
-                let chip = args[0].parse().map_err(|e: crate::chip::UnknownChip| e.to_string())?;
+                let chip = args[0].parse().map_err(|e: nvir_base::chip::UnknownChip| e.to_string())?;
                 if chip != self.chip && !self.drafts.is_empty() {
                     return Err("of the first kernel's code: all of a listing is for one chip".into());
                 }
@@ -170,8 +168,8 @@ impl<'t> Reader<'t> {
                     "barriers" => chip.max_barriers(),
                     "shared" => chip.max_shared(),
                     "stack" => chip.max_local(),
-                    "call_stack" => crs::MOST_BYTES,
-                    _ => CONST_BANK_BYTES - cuda_params(chip),
+                    "call_stack" => MAX_CALL_STACK_BYTES,
+                    _ => CONST_BANK_BYTES - chip.cuda_params(),
                 };
                 let value = number(args[0], most.into())? as u32;
                 let draft = self.draft(name);
@@ -258,14 +256,14 @@ impl<'t> Reader<'t> {
         let mut addresses = vec![0];
         for (item, span) in &draft.items {
             let (n, last) = (addresses.len() as u32, addresses[addresses.len() - 1]);
-            addresses.push(if explicit { last + item.bytes() } else { layout::address(chip, n) });
-            if item.bytes() == 4 && chip != crate::Chip::Gf100 {
+            addresses.push(if explicit { last + item.bytes() } else { sched_word::address(chip, n) });
+            if item.bytes() == 4 && chip != nvir_base::Chip::Gf100 {
                 let why = format!("{chip} has instructions of 8 bytes only");
                 self.found.push(Diagnostic::error("this is no instruction").at(*span, why));
             }
         }
         if !explicit {
-            addresses[0] = layout::address(chip, 0);
+            addresses[0] = sched_word::address(chip, 0);
         }
         let label = |name: &str| draft.labels.get(name).map(|&n| addresses[n]);
         let mut usage = Usage::default();
@@ -348,7 +346,7 @@ impl<'t> Reader<'t> {
 /// Puts scheduling words with safe distances before every seven instructions.
 fn scheduled(chip: Chip, words: &[u64], insts: &[MInst]) -> Vec<u64> {
     let mut touched = effects::Touched::default();
-    let code: Vec<(u32, &MInst)> = (0..).map(|n| layout::address(chip, n)).zip(insts).collect();
+    let code: Vec<(u32, &MInst)> = (0..).map(|n| sched_word::address(chip, n)).zip(insts).collect();
     let places = issue::places(&code, &mut touched);
     let issues = issue::control(places.iter().copied(), &touched, insts.len(), chip.has_sched_words());
     let mut out = Vec::with_capacity(words.len() + words.len() / SLOTS + 1);

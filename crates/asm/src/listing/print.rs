@@ -1,9 +1,9 @@
 //! Machine code to listings.
 
-use crate::Chip;
-use crate::image::cubin::Kernel;
-use crate::isa::fetch::{self, Fetched};
-use crate::isa::{self, MInst, Operand, sched_word};
+use nvir_base::Chip;
+use crate::cubin::Kernel;
+use nvir_isa::fetch::{self, Fetched};
+use nvir_isa::{self as isa, MInst, Operand, sched_word};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

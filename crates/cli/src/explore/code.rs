@@ -9,7 +9,7 @@ use nvir::image::cubin::Kernel;
 use nvir::image::stage::Place;
 use nvir::isa::effects::{self, Resource};
 use nvir::isa::{self, MInst, Op, fetch};
-use nvir::sched::check::Totals;
+use nvir::asm::check::Totals;
 use nvir::{Chip, Shader};
 use std::collections::BTreeMap;
 

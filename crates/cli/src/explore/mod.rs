@@ -223,8 +223,8 @@ fn write(a: &Args, html: &str) -> ExitCode {
 /// The files that the page is made of, as far as they are known before they are read.
 fn watched(a: &Args) -> Vec<PathBuf> {
     let mut all = vec![a.input.clone()];
-    if nvir::fixture::Fixture::may_be(&a.input)
-        && let Ok(fixture) = nvir::fixture::Fixture::read(&a.input)
+    if nvir_fixture::Fixture::may_be(&a.input)
+        && let Ok(fixture) = nvir_fixture::Fixture::read(&a.input)
     {
         all.push(a.input.parent().unwrap_or(Path::new("")).join(&fixture.source));
     }

@@ -3,8 +3,8 @@
 use super::Failed;
 use nvir::compiler::{Followed, Options, StageOptions};
 use nvir::emu::Profile;
-use nvir::fixture::run::{Loaded, Outcome, Settings};
-use nvir::fixture::{Fixture, kernel};
+use nvir_fixture::run::{Loaded, Outcome, Settings};
+use nvir_fixture::{Fixture, kernel};
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
 use nvir::opt::step::Step;
@@ -175,7 +175,7 @@ impl Side {
     }
 
     fn of_fixture(asked: &Asked) -> Result<Side, Failed> {
-        let failed = |e: nvir::fixture::FixtureError| Failed::Input(e.render(false));
+        let failed = |e: nvir_fixture::FixtureError| Failed::Input(e.render(false));
         let loaded = Loaded::read(&asked.path).map_err(failed)?;
         let chips = loaded.chips().map_err(failed)?;
         let chip = match asked.chip {

@@ -6,11 +6,11 @@
 use super::{Case, Ran};
 use crate::common;
 use crate::out::tell;
-use nvir::fixture::Fixture;
-use nvir::fixture::env::Env;
-use nvir::fixture::format::{Data, Item, Test};
-use nvir::fixture::run::{Failure, Outcome};
-use nvir::fixture::values::Elem;
+use nvir_fixture::Fixture;
+use nvir_fixture::env::Env;
+use nvir_fixture::format::{Data, Item, Test};
+use nvir_fixture::run::{Failure, Outcome};
+use nvir_fixture::values::Elem;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;

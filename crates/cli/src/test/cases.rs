@@ -1,6 +1,6 @@
 //! Which tests are wanted: patterns, shards; and what tests of the protocols ask for.
 
-use nvir::fixture::run::Outcome;
+use nvir_fixture::run::Outcome;
 use std::path::PathBuf;
 use std::str::FromStr;
 

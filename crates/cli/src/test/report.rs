@@ -2,7 +2,7 @@
 
 use super::Ran;
 use nvir::emu::{Note, Place};
-use nvir::fixture::run::Outcome;
+use nvir_fixture::run::Outcome;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
 

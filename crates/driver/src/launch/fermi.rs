@@ -6,7 +6,7 @@ use crate::class::compute::*;
 use crate::commands::{Subchannel::Compute, halves};
 use crate::context::{BANKS, Context};
 use crate::setup::STACK_BYTES;
-use nvir::driver::surface::{self, View};
+use nvir::hw::surface::{self, View};
 use nvir::format::{Format, Kind};
 use nvir::tiling::Order;
 

@@ -16,7 +16,7 @@ use crate::memory::{Buffer, Slice};
 use crate::sampler;
 use nvir::Chip;
 use nvir::driver::constants::{Constants, Range};
-use nvir::driver::surface::View;
+use nvir::hw::surface::View;
 use nvir::emu::Sampler;
 use nvir::emu::image::texture_handle;
 

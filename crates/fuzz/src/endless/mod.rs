@@ -15,8 +15,8 @@ use crate::runner::Tally;
 use crate::setting::Setting;
 use arbitrary::Unstructured;
 use nvir::emu::FaultKind;
-use nvir::fixture::run::{Failure, Loaded};
-use nvir::fixture::{Fixture, Outcome};
+use nvir_fixture::run::{Failure, Loaded};
+use nvir_fixture::{Fixture, Outcome};
 use std::path::Path;
 use tree::{Allowed, Hangs, Tree};
 

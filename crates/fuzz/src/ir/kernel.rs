@@ -8,7 +8,7 @@ use crate::setting::Setting;
 use nvir::emu::{self, Memory, Words as Cells};
 use nvir::image::separate::{self, Unit};
 use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};
-use nvir::reference::eval;
+use nvir_reference::eval;
 use nvir::{Compiler, Language, Shader, Source};
 
 /// Where the program's output lies (`eval::constant`), and how much of it there may be.

@@ -1,4 +1,4 @@
-//! Random IR ([`nvir::reference::random`]): passes, register allocation and machine code against the evaluator.
+//! Random IR ([`nvir_reference::random`]): passes, register allocation and machine code against the evaluator.
 
 pub mod kernel;
 pub mod passes;
@@ -6,8 +6,8 @@ pub mod registers;
 
 use nvir::Chip;
 use nvir::ir::{Program, Space};
-use nvir::reference::eval::{self, Machine};
-use nvir::reference::random::{self, Seed, Size};
+use nvir_reference::eval::{self, Machine};
+use nvir_reference::random::{self, Seed, Size};
 
 /// What a program left in memory that is not its own private, by address.
 type Words = Vec<((Space, u64), u32)>;

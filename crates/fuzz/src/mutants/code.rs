@@ -174,7 +174,7 @@ pub fn cubin(case: u64, tally: &mut Tally) -> Result<(), String> {
     Cubin::read(&again).map_err(|e| format!("what is written again is refused: {e}"))?;
     let mut fixture = CUBIN_SEEDS.all()[mutant.seed].fixture.clone();
     if let Some(k) = file.kernels.first() {
-        fixture.kernel = Some(nvir::fixture::format::Name::Text(k.name.clone()));
+        fixture.kernel = Some(nvir_fixture::format::Name::Text(k.name.clone()));
     }
     programs::launch(&fixture, "k.cubin", &mutant.data, file.chip, &mut r, tally)
 }

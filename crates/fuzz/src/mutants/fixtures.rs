@@ -5,8 +5,8 @@ use super::seeds::{self, FixtureSeed};
 use super::{Seeds, programs};
 use crate::own_fault;
 use crate::runner::Tally;
-use nvir::fixture::format::Fixture;
-use nvir::fixture::run::Loaded;
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::Loaded;
 
 const FIXTURE: Grammar = Grammar {
     words: &[

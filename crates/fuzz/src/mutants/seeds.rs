@@ -1,8 +1,8 @@
 //! What mutants are made from: the project's own kernels, tests and known words, and a folder of more.
 
 use nvir::compiler::{Compiler, Language, Options, Source, StageOptions};
-use nvir::fixture::format::Fixture;
-use nvir::fixture::run::Loaded;
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::Loaded;
 use nvir::image::cubin::Kernel;
 use nvir::image::stage::Graphics;
 use nvir::image::{cubin, listing};

@@ -65,8 +65,8 @@ pub fn emulate(file: &Cubin, name: &str, threads: u32, input: &[u32]) -> Result<
     let size = u64::from(program::out_bytes(threads));
     let output = alloc(&mut memory, size)?;
     let params: Vec<u8> = [input, output].iter().flat_map(|a| a.to_le_bytes()).collect();
-    let code = emu::Program::from_cubin(file.chip, &kernel);
-    let launch = emu::cuda::launch(&code, &kernel, [1; 3], [threads, 1, 1], &params, 0);
+    let code = emu::Program::new(file.chip, &kernel.code);
+    let launch = nvir_fixture::cuda::launch(&code, &kernel, [1; 3], [threads, 1, 1], &params, 0);
     let mut options = Options { step_limit: 1 << 24, ..Options::default() };
     emu::run(&launch, &mut memory, &mut options).map_err(|e| e.to_string())?;
     let left = memory.read(output, size).map_err(|e| e.to_string())?;

@@ -2,10 +2,10 @@
 
 use nvir::Chip;
 use nvir::emu::ImageDesc;
-use nvir::fixture::env::Env;
-use nvir::fixture::format::Test;
-use nvir::fixture::run::{Loaded, Settings};
-use nvir::fixture::{Fixture, Outcome};
+use nvir_fixture::env::Env;
+use nvir_fixture::format::Test;
+use nvir_fixture::run::{Loaded, Settings};
+use nvir_fixture::{Fixture, Outcome};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -18,7 +18,7 @@ use crate::setting::Setting;
 use arbitrary::Unstructured;
 use case::Left;
 use generate::Program;
-use nvir::fixture::Fixture;
+use nvir_fixture::Fixture;
 
 /// Whether two floats are as close as functions of the machine come.
 fn near(a: u32, b: u32) -> bool {

@@ -1,9 +1,9 @@
 //! Shader inputs and outputs, interpolation and pixel information: class 6, and IPA of class 0.
 
 use super::forms::*;
-use crate::Chip;
-use crate::isa::Op;
-use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, Style, b};
+use nvir_base::Chip;
+use crate::Op;
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, Style, b};
 use crate::names;
 
 /// `a[base + offset]`.

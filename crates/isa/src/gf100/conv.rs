@@ -5,8 +5,8 @@
 //! 8-bit one a byte of it (56:55).
 
 use super::forms::*;
-use crate::isa::Op;
-use crate::isa::row::{Bits, Names, Row, Slot, b};
+use crate::Op;
+use crate::row::{Bits, Names, Row, Slot, b};
 use crate::names;
 
 const RESULT: Bits = b(20, 2);

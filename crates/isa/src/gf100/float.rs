@@ -1,8 +1,8 @@
 //! Float and double arithmetic, comparisons and special functions: classes 0 and 1.
 
 use super::forms::*;
-use crate::isa::Op;
-use crate::isa::row::{Row, Slot, Style, b};
+use crate::Op;
+use crate::row::{Row, Slot, Style, b};
 use crate::names;
 
 fn neg_abs_a(s: Slot) -> Slot {

@@ -1,9 +1,9 @@
 //! Control flow: class 7, and TEXDEPBAR's relatives. Targets are relative to the next word, or absolute.
 
 use super::forms::*;
-use crate::Chip;
-use crate::isa::Op;
-use crate::isa::row::{Bit, ImmEnc, Kind, Row, Slot, Style, b};
+use nvir_base::Chip;
+use crate::Op;
+use crate::row::{Bit, ImmEnc, Kind, Row, Slot, Style, b};
 use crate::names;
 
 /// A branch target of 24 bits.
@@ -12,7 +12,7 @@ const FAR: Slot = Slot::new(Kind::TargetAbs(b(26, 32)));
 /// A target address in constant memory, chosen by bit 14.
 const TABLE: Slot =
     Slot::new(Kind::Const { bank: b(42, 5), offset: b(26, 16), shift: 0, signed_text: false });
-const FROM_TABLE: crate::isa::row::Bits = b(14, 1);
+const FROM_TABLE: crate::row::Bits = b(14, 1);
 
 /// A control-flow word with a guard; the class has no `.S`.
 fn guarded(op: Op, opcode: u64) -> Row {
@@ -76,7 +76,7 @@ fn pushes(out: &mut Vec<Row>) {
     for (op, opcode) in [(Op::Plongjmp, 0x58), (Op::Ssy, 0x60), (Op::Pbk, 0x68), (Op::Pcnt, 0x70)] {
         push(out, unguarded(op, opcode), NEAR);
     }
-    const NOINC: crate::isa::row::Names = names!(Noinc, _);
+    const NOINC: crate::row::Names = names!(Noinc, _);
     push(out, unguarded(Op::Pret, 0x78).flag(16, NOINC), NEAR);
     push(out, unguarded(Op::Cal, 0x50).flag(16, NOINC), NEAR);
     push(out, unguarded(Op::Jcal, 0x10).flag(16, NOINC), FAR);

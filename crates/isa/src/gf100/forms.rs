@@ -1,7 +1,7 @@
 //! What most words of this layout share: the operand slots, the guard, and the four shapes of operand B.
 
-use crate::isa::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
-use crate::isa::{Op, Sel};
+use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
+use crate::{Op, Sel};
 use crate::names;
 
 /// A general register field.

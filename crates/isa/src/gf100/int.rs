@@ -1,9 +1,9 @@
 //! Integer arithmetic, comparisons, shifts, logic and bit fields: class 3.
 
 use super::forms::*;
-use crate::Chip;
-use crate::isa::Op;
-use crate::isa::row::{Bits, Names, Row, Slot, b, b2};
+use nvir_base::Chip;
+use crate::Op;
+use crate::row::{Bits, Names, Row, Slot, b, b2};
 use crate::names;
 
 /// The signs of a multiplication's sources: bit 5 that of B, bit 7 that of A.

@@ -1,8 +1,8 @@
 //! Words with a 32-bit immediate at 57:26: class 2. `.CC` is bit 58.
 
 use super::forms::*;
-use crate::isa::Op;
-use crate::isa::row::{Bits, ImmEnc, Kind, Row, Slot, b};
+use crate::Op;
+use crate::row::{Bits, ImmEnc, Kind, Row, Slot, b};
 use crate::names;
 
 const AT: Bits = b(26, 32);
@@ -17,7 +17,7 @@ const INT: Slot = long(ImmEnc::Signed);
 const PATTERN: Slot = long(ImmEnc::SignedAsHex);
 const FLOAT: Slot = long(ImmEnc::F32);
 /// The signs of the sources of a 32-bit multiplication; both signed is what is not written.
-const SIGNS: crate::isa::row::Names = names!([U32 U32], [U32 S32], [S32 U32], _);
+const SIGNS: crate::row::Names = names!([U32 U32], [U32 S32], [S32 U32], _);
 
 pub(super) fn rows(out: &mut Vec<Row>) {
     let mad = |r: Row, a: Slot, c: Slot| r.s(DST_CC_LONG).s(a).s(INT).s(c);

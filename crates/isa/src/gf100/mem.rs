@@ -1,9 +1,9 @@
 //! Global, local, shared and constant memory, atomics, cache control and lane exchange: classes 5 and 6.
 
 use super::forms::*;
-use crate::Chip;
-use crate::isa::Op;
-use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
+use nvir_base::Chip;
+use crate::Op;
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::names;
 
 /// The type of an access, at 7:5.
@@ -22,7 +22,7 @@ const NEAR: Slot = memory(b(26, 24));
 /// The atomics' offset lies around their result register.
 const ATOMIC: Slot = memory(b2(26, 17, 55, 3));
 /// The predicate that a locked access of GK104 returns, and SHFL's.
-const LOCK: Slot = Slot::new(Kind::Pred { at: b2(8, 2, 58, 1), not: crate::isa::row::Bit::NO });
+const LOCK: Slot = Slot::new(Kind::Pred { at: b2(8, 2, 58, 1), not: crate::row::Bit::NO });
 
 pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
     let ld = op5(Op::Ld, 5, 0x80).flag(WIDE, E).m(CACHE_BITS, LOAD_CACHE).m(TYPE_BITS, TYPE);

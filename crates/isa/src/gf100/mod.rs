@@ -31,7 +31,7 @@ mod tex;
 mod video;
 
 use super::row::Row;
-use crate::Chip;
+use nvir_base::Chip;
 
 /// The rows of GF100 or GK104.
 pub fn rows(chip: Chip) -> Vec<Row> {

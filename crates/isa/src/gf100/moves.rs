@@ -1,8 +1,8 @@
 //! Moves, selections, permutations, special registers, votes and barriers: class 4.
 
 use super::forms::*;
-use crate::isa::Op;
-use crate::isa::row::{Bits, Kind, Row, Slot, b, b2};
+use crate::Op;
+use crate::row::{Bits, Kind, Row, Slot, b, b2};
 use crate::names;
 
 pub(super) fn rows(out: &mut Vec<Row>) {
@@ -10,7 +10,7 @@ pub(super) fn rows(out: &mut Vec<Row>) {
     push_b(&mut mov, op6(Op::Mov, 4, 0x28).s(DST), Short::Int, plain, &[]);
     mov.into_iter().for_each(|r| push_lanes(out, r));
     push_b(out, op6(Op::Sel, 4, 0x20).s(DST).s(A), Short::Int, plain, &[P_SRC]);
-    const MODE: crate::isa::row::Names = names!(_, F4e, B4e, Rc8, Ecl, Ecr, Rc16);
+    const MODE: crate::row::Names = names!(_, F4e, B4e, Rc8, Ecl, Ecr, Rc16);
     push_bc(out, op6(Op::Prmt, 4, 0x24).m(b(5, 3), MODE).s(DST).s(A), Short::Int, plain, plain);
     out.push(op6(Op::S2r, 4, 0x2c).s(DST).s(Slot::new(Kind::Sreg(b(26, 8)))));
     let popc = op6(Op::Popc, 4, 0x54).s(DST).s(A.inv(9));

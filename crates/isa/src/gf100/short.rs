@@ -10,11 +10,11 @@
 //! has no room for is implied (PT, RZ, rounding to nearest). Constants come from the banks 0, 1 and 16 only. Source:
 //! envytools (`envydis/gf100.c`); bits that have no meaning there must be zero. Mesa's division library for GF100 has some.
 //!
-//! [`MInst::SHORT`]: crate::isa::MInst::SHORT
+//! [`MInst::SHORT`]: crate::MInst::SHORT
 
 use super::forms::*;
-use crate::isa::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
-use crate::isa::{Kw, Op};
+use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
+use crate::{Kw, Op};
 use crate::names;
 
 /// A row whose bits up to bit `n` (not included) are fixed.

@@ -6,10 +6,10 @@
 
 use super::forms::*;
 use super::mem::{CACHE_BITS, TYPE_BITS};
-use crate::Chip;
+use nvir_base::Chip;
 
-use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
-use crate::isa::{Kw, Op};
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
+use crate::{Kw, Op};
 use crate::names;
 
 const TYPE: Names = names!(U8, S8, U16, S16, B32, B64, B128);

@@ -5,9 +5,9 @@
 //! component mask; the two sources are runs whose length follows from the target and the modifiers.
 
 use super::forms::*;
-use crate::Chip;
-use crate::isa::row::{Kind, Names, Row, Slot, b};
-use crate::isa::{Kw, Op};
+use nvir_base::Chip;
+use crate::row::{Kind, Names, Row, Slot, b};
+use crate::{Kw, Op};
 use crate::names;
 
 /// Whether the next texture instruction depends on this one.
@@ -53,7 +53,7 @@ const QUERY: Slot = Slot::new(Kind::Word {
     ],
 });
 /// The second source, which is RZ where there is none.
-const SECOND: crate::isa::row::Bits = b(26, 6);
+const SECOND: crate::row::Bits = b(26, 6);
 
 pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
     let indirect = |op, opcode| op4(op, 6, opcode).flag(50, INDIRECT);

@@ -2,8 +2,8 @@
 //! converted by its type: bytes of an 8- or 32-bit source, halves of a 16-bit one.
 
 use super::field::*;
-use crate::isa::row::{Bits, Names, Row, Slot, Style, b, b2};
-use crate::isa::{Op, Sel};
+use crate::row::{Bits, Names, Row, Slot, Style, b, b2};
+use crate::{Op, Sel};
 use crate::names;
 
 const INT: Names = names![U8, U16, U32, U64, S8, S16, S32, S64];

@@ -1,8 +1,8 @@
 //! Single and double precision arithmetic, comparisons and special functions.
 
 use super::field::*;
-use crate::isa::Op;
-use crate::isa::row::{Row, Style, b};
+use crate::Op;
+use crate::row::{Row, Style, b};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
@@ -37,7 +37,7 @@ fn add(t: &mut Vec<Row>) {
 }
 
 fn multiply(t: &mut Vec<Row>) {
-    const SCALE: crate::isa::row::Names = names![_, D2, D4, D8, M8, M4, M2];
+    const SCALE: crate::row::Names = names![_, D2, D4, D8, M8, M4, M2];
     for f in Form::TWO {
         t.push(
             f.row(Op::Fmul, 0x3fc, 0x234)
@@ -152,7 +152,7 @@ fn compare(t: &mut Vec<Row>) {
         }
     }
     for f in Form::THREE {
-        const GREATER_IS_DEFAULT: crate::isa::row::Names =
+        const GREATER_IS_DEFAULT: crate::row::Names =
             names![F, Lt, Eq, Le, _, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu, T];
         t.push(
             f.row(Op::Fcmp, 0x3f8, 0x1d0)
@@ -163,7 +163,7 @@ fn compare(t: &mut Vec<Row>) {
                 .s(f.second(F20))
                 .s(f.third()),
         );
-        const PART: crate::isa::row::Names = names![Sp, Dp0z, Dp1xy, Dp1z];
+        const PART: crate::row::Names = names![Sp, Dp0z, Dp1xy, Dp1z];
         // P0 as the second result and RZ as the third source are not written.
         let fcco = || f.row(Op::Fcco, 0x3f8, 0x1c8).m(b(8, 2), PART).s(PD);
         for r in [fcco().fix(b(2, 3), 0), fcco().except(b(2, 3), 0).s(PD2)] {

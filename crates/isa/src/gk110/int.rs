@@ -1,8 +1,8 @@
 //! Integer arithmetic, logic, shifts, bit fields, integer comparisons.
 
 use super::field::*;
-use crate::isa::row::{ImmEnc, Kind, Names, Row, Slot, b, b2};
-use crate::isa::{Mod, Op};
+use crate::row::{ImmEnc, Kind, Names, Row, Slot, b, b2};
+use crate::{Mod, Op};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
@@ -21,16 +21,16 @@ fn add(t: &mut Vec<Row>) {
         let base = |op| f.row(op, 0x3fc, 0x208);
         let rest = |r: Row| r.flag(53, SAT).flag(46, X);
         let b = f.second(I20);
-        let signs = crate::isa::row::b(51, 2);
+        let signs = crate::row::b(51, 2);
         t.push(rest(base(Op::Isub).fix(signs, 1)).s(D.cc(50)).s(A).s(b));
         if f == Form::Reg {
-            t.push(rest(base(Op::Iadd).fix(crate::isa::row::b(51, 1), 0)).s(D.cc(50)).s(A.neg(52)).s(b));
+            t.push(rest(base(Op::Iadd).fix(crate::row::b(51, 1), 0)).s(D.cc(50)).s(A.neg(52)).s(b));
         } else {
             t.push(rest(base(Op::Iadd).fix(signs, 0)).s(D.cc(50)).s(A).s(b));
             t.push(rest(base(Op::Isub).fix(signs, 2)).s(D.cc(50)).s(b).s(A));
         }
         t.push(rest(base(Op::Iadd).fix(signs, 3).always(names![Po])).s(D.cc(50)).s(A).s(b));
-        let shift = imm(crate::isa::row::b(42, 5));
+        let shift = imm(crate::row::b(42, 5));
         let scaled = || f.row(Op::Iscadd, 0x3fc, 0x20c);
         t.push(scaled().except(signs, 3).s(D.cc(50)).s(A.neg(52)).s(b.neg(51)).s(shift));
         t.push(scaled().fix(signs, 3).always(names![Po]).s(D.cc(50)).s(A).s(b).s(shift));

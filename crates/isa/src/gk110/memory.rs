@@ -1,8 +1,8 @@
 //! Loads, stores, atomics, caches, surfaces, shader inputs and outputs.
 
 use super::field::*;
-use crate::isa::Op;
-use crate::isa::row::{Bits, Kind, Names, Row, Slot, Style, b};
+use crate::Op;
+use crate::row::{Bits, Kind, Names, Row, Slot, Style, b};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {

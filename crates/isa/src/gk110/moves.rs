@@ -1,8 +1,8 @@
 //! Moves, selections, predicates, lanes, special registers.
 
 use super::field::*;
-use crate::isa::row::{Kind, Names, Row, Slot, b, b2};
-use crate::isa::{Kw, Op};
+use crate::row::{Kind, Names, Row, Slot, b, b2};
+use crate::{Kw, Op};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {

@@ -1,8 +1,8 @@
 //! Textures: every operation once with the texture in the instruction, and bindless (`.B`) where it exists.
 
 use super::field::*;
-use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
-use crate::isa::{Kw, Op};
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
+use crate::{Kw, Op};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {

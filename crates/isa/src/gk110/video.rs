@@ -1,8 +1,8 @@
 //! Video instructions: arithmetic on bytes and half-words of registers, alone or two and four at once.
 
 use super::field::*;
-use crate::isa::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
-use crate::isa::{Op, Sel};
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
+use crate::{Op, Sel};
 use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {

@@ -1,7 +1,7 @@
 //! Headers in words.
 
 use super::{Header, Interpolation, Topology};
-use crate::stage::{ATTRIBUTE_BYTES, Semantic, Stage, vertex_input};
+use nvir_base::stage::{ATTRIBUTE_BYTES, Semantic, Stage, vertex_input};
 use std::fmt::Write;
 
 impl Header {
@@ -155,7 +155,7 @@ fn long_name(stage: Stage) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::header::tests::{CONTROL, FRAGMENT, GEOMETRY, words};
+    use crate::header::tests::{CONTROL, FRAGMENT, GEOMETRY, words};
 
     #[test]
     fn headers_are_described() {

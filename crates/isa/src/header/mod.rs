@@ -2,7 +2,7 @@
 //! what it reads and writes.
 //!
 //! Source: Mesa 22.3.6, gallium/drivers/nouveau/nvc0/nvc0_program.c, and NVIDIA's shader program header specification, which
-//! names the fields. Addresses are bytes of the attribute space ([`crate::stage`]).
+//! names the fields. Addresses are bytes of the attribute space ([`nvir_base::stage`]).
 //!
 //! | words | vertex, tessellation, geometry | fragment |
 //! | --- | --- | --- |
@@ -27,7 +27,7 @@
 
 mod describe;
 
-use crate::stage::{ATTRIBUTE_BYTES, Stage};
+use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
 
 /// Words of a header.
 pub const WORDS: usize = 20;

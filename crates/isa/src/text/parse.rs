@@ -5,11 +5,11 @@
 
 use super::print::SWIZZLE;
 use super::{FORM, SHORT, float};
-use crate::Chip;
-use crate::isa::codec::{Misfit, encode_as};
-use crate::isa::row::{Kind, Row, Style};
-use crate::isa::table::Table;
-use crate::isa::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
+use nvir_base::Chip;
+use crate::codec::{Misfit, encode_as};
+use crate::row::{Kind, Row, Style};
+use crate::table::Table;
+use crate::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -459,7 +459,7 @@ fn swizzle(word: &str) -> Option<u32> {
 fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {
     match kind {
         Kind::Imm { enc, .. } => {
-            let kind = crate::isa::codec::imm_kind(enc);
+            let kind = crate::codec::imm_kind(enc);
             let bits = match kind {
                 ImmKind::Int => {
                     int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))? as u32

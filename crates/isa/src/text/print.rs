@@ -1,9 +1,9 @@
 //! Instructions to SASS text.
 
 use super::{SHORT, float};
-use crate::Chip;
-use crate::isa::row::{ImmEnc, Kind, Row, Slot, Style};
-use crate::isa::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods, names};
+use nvir_base::Chip;
+use crate::row::{ImmEnc, Kind, Row, Slot, Style};
+use crate::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods, names};
 use std::fmt::Write;
 
 /// The text of an instruction, without the closing semicolon.
@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// if every immediate were unsigned.
 pub fn print(chip: Chip, m: &MInst) -> String {
     let mut out = String::new();
-    print_row(&mut out, chip, m, crate::isa::codec::row_of(chip, m).ok());
+    print_row(&mut out, chip, m, crate::codec::row_of(chip, m).ok());
     out
 }
 

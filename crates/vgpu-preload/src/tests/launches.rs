@@ -1,8 +1,8 @@
 //! Kernels that a client of raw calls launches, each in a process of its own: what the variables change.
 
 use super::{CARD, Device, Mapping, last_error};
-use nvir::Chip;
-use nvir::image::listing;
+use nvir_base::Chip;
+use nvir_asm::listing;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -213,7 +213,7 @@ fn kernels_are_written_as_cubins_and_sass() {
     let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     let [cubin, sass] = &files[..] else { panic!("one kernel, two files: {files:?}") };
-    let cubin = nvir::image::cubin::Cubin::read(&fs::read(cubin).unwrap()).unwrap();
+    let cubin = nvir_asm::cubin::Cubin::read(&fs::read(cubin).unwrap()).unwrap();
     assert_eq!((cubin.chip, cubin.kernels.len(), cubin.kernels[0].gprs), (Chip::Gk110, 1, 16));
     let text = fs::read_to_string(sass).unwrap();
     assert!(text.starts_with("// Launched at 0x"), "{text}");

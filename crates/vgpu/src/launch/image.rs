@@ -1,10 +1,10 @@
 //! A kernel that lies among others in memory, as code of its own.
 
 use super::Kernel;
-use nvir::Chip;
-use nvir::emu::Program;
-use nvir::image::cubin;
-use nvir::isa::{self, Operand, fetch};
+use nvir_base::Chip;
+use nvir_emu::Program;
+use nvir_asm::cubin;
+use nvir_isa::{self as isa, Operand, fetch};
 
 /// Code keeps its place in groups of so many bytes: on Kepler each begins with a scheduling word.
 const GROUP: u32 = 64;
@@ -78,7 +78,7 @@ fn targets_moved(chip: Chip, words: &[u64], part: &Part, moved: impl Fn(u32) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nvir::image::listing;
+    use nvir_asm::listing;
 
     /// A kernel that calls a routine which lies elsewhere.
     #[test]

@@ -11,8 +11,8 @@ pub use report::{Failure, Kernel, KernelProfile, OnKernel};
 
 use crate::query::Release;
 use crate::{Memory, compute::State};
-use nvir::Chip;
-use nvir::emu::{self, Bank, Checks, CodeCache, FaultKind, Launch, Note, Program};
+use nvir_base::Chip;
+use nvir_emu::{self as emu, Bank, Checks, CodeCache, FaultKind, Launch, Note, Program};
 use std::fmt;
 use std::sync::Arc;
 use tables::Tables;
@@ -164,7 +164,7 @@ const WINDOW_MASK: u32 = 0xff00_0000;
 impl Request {
     /// Whether the chip can launch it.
     fn check(&self, chip: Chip) -> Result<(), String> {
-        let refused = |e: nvir::chip::LimitError| e.to_string();
+        let refused = |e: nvir_base::chip::LimitError| e.to_string();
         chip.check_launch(self.grid, self.block, 0).map_err(refused)?;
         chip.check_shared(self.shared.into()).map_err(refused)?;
         chip.check_local(u32::try_from(self.local).unwrap_or(u32::MAX)).map_err(refused)?;

@@ -1,7 +1,7 @@
 //! What launches tell: why one failed, which kernels there were, and what they did.
 
 use super::Request;
-use nvir::emu::{Fault, Launch, Note, Profile, Program, Stats};
+use nvir_emu::{Fault, Launch, Note, Profile, Program, Stats};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;

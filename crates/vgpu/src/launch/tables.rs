@@ -4,8 +4,8 @@ use super::method;
 use crate::Memory;
 use crate::compute::State;
 use crate::texture::{ENTRY_BYTES, ENTRY_WORDS, tic, tsc};
-use nvir::Chip;
-use nvir::emu::{Sampler, Texture, TextureSource};
+use nvir_base::Chip;
+use nvir_emu::{Sampler, Texture, TextureSource};
 
 /// Where the tables are, and what is bound to slots.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Compressed texels: blocks of 4 by 4.
 
 use crate::colour::to_linear;
-use nvir::emu::{Channels, Texels};
+use nvir_emu::{Channels, Texels};
 
 const ONE: u32 = 0x3f80_0000;
 

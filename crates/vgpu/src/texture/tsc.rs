@@ -1,9 +1,9 @@
 //! Samplers: entries of the TSC table. Sources: envytools `g80_texture.xml` (G80_TSC), Mesa `nvc0_state.c`.
 
 use super::ENTRY_WORDS;
-use nvir::Chip;
-use nvir::emu::image::Compare;
-use nvir::emu::{Filter, MipFilter, Sampler, Wrap};
+use nvir_base::Chip;
+use nvir_emu::image::Compare;
+use nvir_emu::{Filter, MipFilter, Sampler, Wrap};
 
 /// The sampler that an entry describes. Every entry is one.
 pub fn sampler(chip: Chip, words: &[u32; ENTRY_WORDS]) -> Sampler {

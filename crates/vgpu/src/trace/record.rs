@@ -4,7 +4,7 @@ use super::has_contents;
 use crate::Memory;
 use crate::gpu::{BufferUse, GemNew, Push};
 use crate::log::Log;
-use nvir::Chip;
+use nvir_base::Chip;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;

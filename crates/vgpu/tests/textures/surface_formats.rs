@@ -4,7 +4,7 @@
 use crate::formats::{Value, check, component, field};
 use crate::rig::{self, FLOAT, Image, Random, Rig, SINT, SNORM, TEXELS, UINT, UNORM};
 use crate::surfaces::{SECOND, bind, run};
-use nvir::driver::surface::{Target, View};
+use nvir::hw::surface::{Target, View};
 use nvir::tiling::{Level, Order, TileMode};
 
 /// A format by Gallium's name and by GL's, GF100's number, bits of its components, what they are.

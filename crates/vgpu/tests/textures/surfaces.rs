@@ -4,7 +4,7 @@
 use crate::rig::{self, Image, Random, Rig, TEXELS};
 use nvir::Chip;
 use nvir::compiler::{Compiler, OptLevel, Options, Source};
-use nvir::driver::surface::{self, Target, View};
+use nvir::hw::surface::{self, Target, View};
 use nvir::tiling::{Level, Order, TileMode};
 
 /// Where the second image lies.

@@ -10,7 +10,7 @@ use super::super::intrinsics::{Atomic, Mem};
 use super::super::names::{Access, Set};
 use super::value::{Comp, Word};
 use super::{Lower, Shape};
-use crate::driver::CONST_BANK_BYTES;
+use crate::chip::CONST_BANK_BYTES;
 use crate::ir::{Align, AtomOp, Cond, Inst, MemRef, Merge, Op, Order, Space, Src as Operand, Type};
 use arrayvec::ArrayVec;
 
