@@ -7,8 +7,8 @@
 use libtest_mimic::{Arguments, Failed, Trial};
 use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::emu::{Checks, Side};
-use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::input;
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

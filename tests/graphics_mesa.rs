@@ -4,13 +4,13 @@
 //! Programs and values are not part of the project: `NVIR_CORPUS` names the folder with `gfx`, else `../shared/corpus`.
 
 use nvir::emu::Checks;
-use nvir_fixture::format::Item;
-use nvir_fixture::stage::format::Tree;
-use nvir_fixture::{Fixture, Outcome, Settings, run::Loaded};
 use nvir::image::fixup::{self, Fixup, State};
 use nvir::image::raw;
 use nvir::isa::header::Interpolation;
 use nvir::{Chip, isa};
+use nvir_fixture::format::Item;
+use nvir_fixture::stage::format::Tree;
+use nvir_fixture::{Fixture, Outcome, Settings, run::Loaded};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! IR text of graphics stages: what is printed is read back as the same program, which compiles to the same code.
 
 use nvir::compiler::{Compiler, Language, OptLevel, Options, Source, StageOptions};
-use nvir_fixture::Fixture;
 use nvir::ir::{Phase, parse};
 use nvir::stage::Stage;
 use nvir::{Chip, input, verify};
+use nvir_fixture::Fixture;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

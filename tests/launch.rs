@@ -3,9 +3,9 @@
 
 use nvir::Chip;
 use nvir::compiler::{Compiler, Language, OptLevel, Options, Source};
+use nvir::image::{Shader, cubin, listing};
 use nvir_fixture::format::Fixture;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
-use nvir::image::{Shader, cubin, listing};
 use object::elf;
 use object::read::elf::{ElfFile64, SectionHeader, Sym};
 use object::{Endianness, Object, ObjectSection};

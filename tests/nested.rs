@@ -3,9 +3,9 @@
 
 use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::emu::Checks;
+use nvir::{Chip, Compiler, Language, Source};
 use nvir_fixture::format::Fixture;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
-use nvir::{Chip, Compiler, Language, Source};
 use std::fmt::Write;
 use std::path::Path;
 

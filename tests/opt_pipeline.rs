@@ -2,9 +2,9 @@
 
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, OptLevel, Options, Source};
-use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::input;
 use nvir::opt::{self, Stage};
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,12 @@
 //! The checker of issue control ([`nvir::asm::check`]): what it finds in code that NVIDIA's compiler made, in such code
 //! with one count too small or one pair too many, and in what nvir makes.
 
+use nvir::asm::check::{self, Rule, Schedule, Totals, Violation};
 use nvir::diag::Fault;
 use nvir::image::cubin::Cubin;
 use nvir::image::listing;
 use nvir::isa::sched_word::{self, Issue, SLOTS};
 use nvir::isa::{MInst, Op, Operand, Reg, latency};
-use nvir::asm::check::{self, Rule, Schedule, Totals, Violation};
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Source};
 use rayon::prelude::*;
 use std::fmt::Write;

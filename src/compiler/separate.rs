@@ -4,13 +4,13 @@ use super::pipeline::{Compile, Result, unsupported};
 use crate::analysis::divergence;
 use crate::analysis::functions::Table;
 use crate::diag::Diagnostic;
+use crate::emit::code::{Code, MBlock};
 use crate::image::crs;
 use crate::image::separate::{
     Call, Facts, Function, Launch, MOST_FUNCTIONS, Reloc, Target, Unit, frame_relocs, is_symbol,
 };
 use crate::ir::{self, BlockId, FuncId, Linkage, Op, Program, Term};
 use crate::isa::Reg;
-use crate::emit::code::{Code, MBlock};
 use crate::isa::effects::{Resource, reads, writes};
 use crate::ra::separate as abi;
 use std::collections::{BTreeMap, BTreeSet};

@@ -28,8 +28,8 @@
 //! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
 //! executed under the branch's condition.
 
-use crate::ir::{self, BlockId, Function, Merge, OpSet, Term};
 use crate::emit::code::{Code, Label, Line, MBlock, Made};
+use crate::ir::{self, BlockId, Function, Merge, OpSet, Term};
 use crate::isa::effects::{Resource, writes};
 use crate::isa::latency::unit;
 use crate::isa::row::Unit;

@@ -6,11 +6,11 @@ mod update;
 
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
+use crate::emit::code::{Code, Label, Line, Made};
 use crate::ir::{
     Aux, BlockId, FuncId, Function, Inst, InstId, Linkage, Loc, Program, SrcKind, SrcMods, Stage, Term, Type,
     ValueId,
 };
-use crate::emit::code::{Code, Label, Line, Made};
 use crate::isa::{self, MInst, Mod, Op, Operand, Pred, Reg};
 use crate::ra::{Allocation, Move, Phys, ProgramAllocation};
 use crate::select::{select, special_register};

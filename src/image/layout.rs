@@ -3,8 +3,8 @@
 use super::fixup::{self, Condition, Fixup};
 use crate::chip::Chip;
 use crate::diag::Loc;
-use crate::ir::{Fact, FuncId};
 use crate::emit::code::{Code, Line, Made};
+use crate::ir::{Fact, FuncId};
 use crate::isa::sched_word::{self, Issue, SLOTS, address};
 use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
 use nvir_asm::issue::{self, Place};

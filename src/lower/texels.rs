@@ -4,10 +4,10 @@
 //! code of some hundred instructions is a routine of the library, and costs less than a tree of branches that the
 //! lanes of a warp may take apart.
 
-use nvir_hw::surface::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
 use crate::format::{Format, Kind};
 use crate::ir::build::Builder;
 use crate::ir::*;
+use nvir_hw::surface::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
 
 /// The numbers of formats with a property, a bit each.
 fn set(with: impl Fn(&Format) -> bool) -> u64 {

@@ -1,14 +1,14 @@
 //! Which instructions of straight code must stay in their order, and how far apart.
 
-use nvir_asm::model::latency_of;
 use super::webs::{WebId, Webs};
 use crate::analysis::alias::spaces_meet;
-use crate::ir::Space;
 use crate::emit::code::Line;
+use crate::ir::Space;
 use crate::isa::effects::{MemoryEffect, Resource, access_width, memory};
 use crate::isa::latency;
 use crate::isa::row::Unit;
 use crate::isa::{MInst, Op, Operand};
+use nvir_asm::model::latency_of;
 
 /// An earlier instruction that must come first.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,12 @@
 //! An order of a block while it is being made.
 
-use nvir_asm::class::{self, Kind};
-use nvir_asm::issue;
-use nvir_asm::model::Cycle;
 use super::pool::{Pool, Room};
 use super::tables::{Clock, Rank, Tables};
 use crate::emit::code::Line;
 use crate::isa::effects::Resource;
+use nvir_asm::class::{self, Kind};
+use nvir_asm::issue;
+use nvir_asm::model::Cycle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -3,8 +3,8 @@
 //! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at any of them, as far
 //! as this goes. What a return leaves behind may all be read.
 
-use crate::isa::Op;
 use crate::emit::code::{Code, MBlock};
+use crate::isa::Op;
 use crate::isa::effects::{Resource, Touched};
 
 /// A set of resources, by [`Resource::index`].

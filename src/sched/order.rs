@@ -17,17 +17,17 @@
 //!
 //! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of its block.
 
-use nvir_asm::issue;
 use super::list::{List, Scratch};
 use super::live::{self, Set};
-use nvir_asm::model::Cycle;
 use super::pool::Pool;
 use super::tables::{Clock, Tables};
 use super::webs::{Moves, NONE};
 use crate::chip::Chip;
-use crate::isa::Op;
 use crate::emit::code::{Code, Line, MBlock};
+use crate::isa::Op;
 use crate::isa::effects::{Resource, Touched};
+use nvir_asm::issue;
+use nvir_asm::model::Cycle;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug)]

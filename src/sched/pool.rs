@@ -1,10 +1,10 @@
 //! Which registers are free while a block is scheduled, and who is in the others.
 
 use super::live::Set;
-use nvir_asm::model::{Cycle, latency_of};
 use super::webs::{NONE, WebId, Webs};
 use crate::isa::effects::{Resource, is_texture};
 use crate::isa::{Op, latency};
+use nvir_asm::model::{Cycle, latency_of};
 
 /// What may become of an instruction that wants registers.
 pub enum Room {

@@ -1,13 +1,13 @@
 //! What is known of a block before it is scheduled.
 
-use nvir_asm::class::{Class, Kind};
 use super::graph::Graph;
 use super::live::Set;
-use nvir_asm::model::{Cycle, Ports};
 use super::webs::{Moves, Webs};
 use crate::emit::code::Line;
 use crate::isa::effects::Touched;
 use crate::isa::latency;
+use nvir_asm::class::{Class, Kind};
+use nvir_asm::model::{Cycle, Ports};
 
 /// An instruction by its place among all of the block, most urgent first.
 pub type Rank = u32;

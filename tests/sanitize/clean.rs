@@ -2,8 +2,8 @@
 
 use super::{WAYS, settings};
 use nvir::compiler::Sanitize;
-use nvir_fixture::run::{Loaded, Outcome};
 use nvir::input;
+use nvir_fixture::run::{Loaded, Outcome};
 use std::path::Path;
 
 #[test]

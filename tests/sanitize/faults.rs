@@ -269,8 +269,7 @@ END
             settings.faults = 100;
             let mut seen = None;
             let path = std::path::Path::new("k.toml");
-            let fixture =
-                nvir_fixture::format::Fixture::parse(path, &format!("source = \"k.tgsi\"\n{toml}"));
+            let fixture = nvir_fixture::format::Fixture::parse(path, &format!("source = \"k.tgsi\"\n{toml}"));
             let loaded =
                 nvir_fixture::run::Loaded::new(path, fixture.expect("a fixture"), text.clone().into_bytes())
                     .expect("loads");

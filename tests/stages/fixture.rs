@@ -1,9 +1,9 @@
 //! Fixtures of graphics stages from SASS or words with a header: the runner without the compiler.
 
 use super::*;
+use nvir::stage::Stage;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir_fixture::{Fixture, FixtureError};
-use nvir::stage::Stage;
 use std::path::Path;
 
 fn hex(header: &Header) -> String {

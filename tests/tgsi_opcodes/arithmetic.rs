@@ -3,9 +3,9 @@
 
 use crate::case::{self, Setup};
 use crate::host::{self, Want};
-use nvir_fixture::run::Settings;
 use nvir::front::tgsi::ast::{Info, Opcode, Shape, Ty};
 use nvir::{Chip, OptLevel, Options};
+use nvir_fixture::run::Settings;
 use std::fmt::Write;
 
 /// Threads of a block.

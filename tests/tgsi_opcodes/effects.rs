@@ -3,9 +3,9 @@
 
 use crate::case::{self, Setup, bytes};
 use crate::refusal;
-use nvir_fixture::run::Settings;
 use nvir::front::tgsi::ast::Opcode::{self, *};
 use nvir::{Chip, OptLevel, Options};
+use nvir_fixture::run::Settings;
 
 /// Threads of the only block: two warps.
 const THREADS: u32 = 64;

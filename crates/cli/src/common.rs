@@ -3,10 +3,10 @@
 use crate::out::{self, Color, tell};
 use nvir::compiler::{Domain, Spacing, StageOptions};
 use nvir::diag::{self, Diagnostics};
-use nvir_fixture::run::Loaded;
-use nvir_fixture::{Fixture, FixtureError};
 use nvir::input;
 use nvir::{CompileError, InitRegs, Language, OptLevel, Source};
+use nvir_fixture::run::Loaded;
+use nvir_fixture::{Fixture, FixtureError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -6,12 +6,12 @@ use crate::out::{self, Color, say, tell};
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
 use nvir::emu;
+use nvir_driver::Device;
 use nvir_fixture::FixtureError;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
 use nvir_fixture::run::{Outcome, Settings};
 use nvir_fixture::values::Elem;
-use nvir_driver::Device;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

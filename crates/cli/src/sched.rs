@@ -1,10 +1,10 @@
 //! `nvir sched`: the issue control of anybody's code, held against the rules.
 
 use crate::common;
+use nvir::asm::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
 use nvir::compiler::Options;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
-use nvir::asm::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
 use nvir::{Chip, Compiler, Language, OptLevel, Source, input, isa};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 mod compare;
 
 use crate::common;
+use nvir::asm::check::{Schedule, Totals};
 use nvir::compiler::{DebugOptions, Domain, Sanitize, StageOptions, TessInfo};
 use nvir::input;
-use nvir::asm::check::{Schedule, Totals};
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,10 +5,10 @@
 //! beside each other as a grid.
 
 use super::memory::{Memory, MemoryError};
-use nvir_hw::samples::SAMPLE_POSITIONS;
-use nvir_hw::surface::{Target, View};
 pub use nvir_base::format::{Format, Kind};
 use nvir_base::tiling::{self, Extent, Order};
+use nvir_hw::samples::SAMPLE_POSITIONS;
+use nvir_hw::surface::{Target, View};
 use std::str::FromStr;
 
 /// The shape of an image.

@@ -3,10 +3,10 @@
 use super::lanes::{LaneFn, Mask, Row, Src};
 use super::texture::TexOp;
 use super::undef::Route;
+use arrayvec::ArrayVec;
 use nvir_base::num::conv::{Float, Int};
 use nvir_base::num::video::{Primary, Secondary};
 use nvir_base::num::{Round, mufu};
-use arrayvec::ArrayVec;
 
 /// The destination that drops what is written.
 pub const SINK: u8 = 255;

@@ -3,9 +3,9 @@
 use crate::random::Random;
 use nvir::compiler::DebugOptions;
 use nvir::emu::Checks;
-use nvir_fixture::run::Settings;
 use nvir::options::Sanitize;
 use nvir::{Chip, OptLevel, Options};
+use nvir_fixture::run::Settings;
 use std::fmt;
 
 /// A chip and a way to compile for it.

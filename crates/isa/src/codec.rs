@@ -4,8 +4,8 @@ use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
 use super::template;
 use super::{ImmKind, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
-use nvir_base::Chip;
 use half::f16;
+use nvir_base::Chip;
 
 /// Rows are numbered with 16 bits.
 pub(super) const MAX_ROWS_PER_TABLE: usize = 1 << 16;

@@ -113,7 +113,7 @@ mod tests {
         let words = pack(&[Fetched::half(SHORT_EXIT)]);
         let text: Vec<String> = sweep(Chip::Gf100, &words)
             .map(|(pc, f)| {
-                isa::text::print(Chip::Gf100, &decode(Chip::Gf100, f, pc).expect("an instruction"))
+                crate::text::print(Chip::Gf100, &decode(Chip::Gf100, f, pc).expect("an instruction"))
             })
             .collect();
         assert_eq!(text, ["EXIT {short}", "NOP {short}"]);
@@ -130,6 +130,6 @@ mod tests {
 
     #[test]
     fn two_short_instructions_are_no_instruction_of_eight_bytes() {
-        assert_eq!(isa::decode(Chip::Gf100, pack(&[Fetched::half(FILLER); 2])[0], 0), None);
+        assert_eq!(crate::decode(Chip::Gf100, pack(&[Fetched::half(FILLER); 2])[0], 0), None);
     }
 }

@@ -12,8 +12,8 @@
 //! GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute byte addresses in the
 //! code section.
 
-use nvir_base::num::SrcMods;
 use arrayvec::ArrayVec;
+use nvir_base::num::SrcMods;
 use std::hash::Hash;
 
 /// A general register; 255 is RZ on every chip.

@@ -41,7 +41,7 @@ mod gf100;
 mod gk110;
 mod template;
 
-pub use nvir_base::num::SrcMods;
 pub use codec::{EncodeError, Misfit, decode, decode_row, encode, fits};
 pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel};
+pub use nvir_base::num::SrcMods;
 pub use table::Table;

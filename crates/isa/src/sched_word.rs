@@ -2,8 +2,8 @@
 //!
 //! Source: envytools, Mesa, and ptxas's output for sm_35. GF100 has none.
 
-use nvir_base::Chip;
 use bitfield_struct::bitfield;
+use nvir_base::Chip;
 
 /// Bytes from one scheduling word to the next.
 pub const GROUP_BYTES: u32 = 64;

@@ -190,8 +190,8 @@ pub(super) fn encode(table: &Table, m: &MInst, pc: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nvir_base::Chip;
     use crate::{SrcMods, codec, encode};
+    use nvir_base::Chip;
 
     fn add(a: u8) -> MInst {
         MInst::new(Op::Iadd).r(Reg(1)).r(Reg(a)).r(Reg(3))

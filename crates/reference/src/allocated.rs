@@ -1,9 +1,9 @@
 //! Evaluation of an allocated program on registers and slots: what the code means after allocation, to compare
 //! with what it meant before ([`crate::eval::run`]).
 
+use crate::eval::{EvalError, Machine, constant, special};
 use nvir::ir::{BlockId, FuncId, Inst, InstId, Program, Space, Term, ValueId};
 use nvir::ra::{Allocation, Move, Phys, ProgramAllocation};
-use crate::eval::{EvalError, Machine, constant, special};
 
 /// The registers of a thread. They begin with rubbish.
 struct Registers([u32; Phys::COUNT]);

@@ -7,11 +7,11 @@
 //! (global, shared and local memory apart, constant buffers with pseudo-random contents), special registers (fixed
 //! values), calls. Operations across lanes and textures are not.
 
+use arrayvec::ArrayVec;
+use cranelift_entity::SecondaryMap;
 use nvir::ir::*;
 use nvir::num::float;
 use nvir::opt::fold;
-use arrayvec::ArrayVec;
-use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 

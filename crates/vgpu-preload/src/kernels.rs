@@ -1,9 +1,9 @@
 //! What is told of kernels: their code in files, notes of checkers, and what they did.
 
 use crate::options::say;
+use nvir_asm::{cubin, listing};
 use nvir_base::Chip;
 use nvir_emu::Note;
-use nvir_asm::{cubin, listing};
 use nvir_vgpu::launch::{Kernel, KernelProfile, OnKernel};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Colour formats of render targets and the 2D engine. Source: envytools `g80_defs.xml` (G80_SURFACE_FORMAT).
 
-use nvir_emu::{Channels, Format, decode_texel, encode_texel};
 use nvir_base::format::Kind;
+use nvir_emu::{Channels, Format, decode_texel, encode_texel};
 
 /// What the bits beside red, green and blue are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

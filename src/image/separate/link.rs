@@ -9,8 +9,8 @@ use super::file::{closed_head, facts_section};
 use super::{Facts, Function, Launch, LinkError, MOST_FUNCTIONS, Reloc, Target, Unit};
 use crate::chip::Chip;
 use crate::image::crs;
-use nvir_asm::cubin::{self, Kernel};
 use crate::isa::{self, MInst, Op, Operand};
+use nvir_asm::cubin::{self, Kernel};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 

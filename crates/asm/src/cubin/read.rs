@@ -157,9 +157,7 @@ impl Cubin {
     }
 }
 
-pub fn open<H: FileHeader<Endian = Endianness>>(
-    data: &[u8],
-) -> Result<ElfFile<'_, H>, CubinError> {
+pub fn open<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<ElfFile<'_, H>, CubinError> {
     ElfFile::parse(data).map_err(|e| CubinError::Elf(e.to_string()))
 }
 
@@ -220,9 +218,7 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Cu
 }
 
 /// What a file runs on, and its `sm_` number.
-pub fn target<H: FileHeader<Endian = Endianness>>(
-    file: &ElfFile<'_, H>,
-) -> Result<(Chip, u32), CubinError> {
+pub fn target<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<(Chip, u32), CubinError> {
     let endian = file.endian();
     let header = file.elf_header();
     let machine = header.e_machine(endian).0;

@@ -144,13 +144,7 @@ pub fn symbols_of(k: &Kernel) -> u32 {
 
 /// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's symbol, `locals` that of
 /// the first of its sections that has one.
-pub fn kernel_sections(
-    chip: Chip,
-    k: &Kernel,
-    symbol: u32,
-    first: u32,
-    locals: u32,
-) -> Vec<Section> {
+pub fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: u32) -> Vec<Section> {
     let mut out = Vec::new();
     let base = chip.cuda_params();
     let mut banks = k.banks.clone();

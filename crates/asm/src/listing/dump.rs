@@ -10,8 +10,8 @@
 //! Only the words at the ends of lines count, and where a kernel begins.
 
 use super::Assembly;
-use nvir_base::Chip;
 use crate::cubin::Kernel;
+use nvir_base::Chip;
 
 /// The word in a comment that ends a line: 16 hexadecimal digits.
 fn word(line: &str) -> Option<u64> {

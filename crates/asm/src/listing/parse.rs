@@ -1,14 +1,14 @@
 //! Listings to machine code, in two passes: the first gives every line its address, the second encodes.
 
-use nvir_base::Chip;
-use nvir_base::diag::{Diagnostic, Diagnostics, Span};
-use nvir_base::chip::{CONST_BANK_BYTES, MAX_CALL_STACK_BYTES};
 use crate::cubin::{Kernel, Param};
+use crate::issue;
+use nvir_base::Chip;
+use nvir_base::chip::{CONST_BANK_BYTES, MAX_CALL_STACK_BYTES};
+use nvir_base::diag::{Diagnostic, Diagnostics, Span};
 use nvir_isa::effects;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::sched_word::{self, Issue, SLOTS};
 use nvir_isa::{self as isa, MInst, Op, Operand};
-use crate::issue;
 use rustc_hash::FxHashMap;
 
 /// What a listing says.

@@ -1,7 +1,7 @@
 //! Machine code to listings.
 
-use nvir_base::Chip;
 use crate::cubin::Kernel;
+use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::{self as isa, MInst, Operand, sched_word};
 use std::collections::BTreeMap;

@@ -5,11 +5,11 @@
 
 use crate::compile::forms::{self, Graph};
 use crate::sched::{self, Issue};
+use nvir::asm::check::Totals;
 use nvir::image::cubin::Kernel;
 use nvir::image::stage::Place;
 use nvir::isa::effects::{self, Resource};
 use nvir::isa::{self, MInst, Op, fetch};
-use nvir::asm::check::Totals;
 use nvir::{Chip, Shader};
 use std::collections::BTreeMap;
 

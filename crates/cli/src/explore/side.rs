@@ -3,13 +3,13 @@
 use super::Failed;
 use nvir::compiler::{Followed, Options, StageOptions};
 use nvir::emu::Profile;
-use nvir_fixture::run::{Loaded, Outcome, Settings};
-use nvir_fixture::{Fixture, kernel};
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
 use nvir::opt::step::Step;
 use nvir::remark::Remark;
 use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Shader, Source, input};
+use nvir_fixture::run::{Loaded, Outcome, Settings};
+use nvir_fixture::{Fixture, kernel};
 use std::path::{Path, PathBuf};
 
 /// What is asked for.

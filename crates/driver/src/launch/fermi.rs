@@ -6,8 +6,8 @@ use crate::class::compute::*;
 use crate::commands::{Subchannel::Compute, halves};
 use crate::context::{BANKS, Context};
 use crate::setup::STACK_BYTES;
-use nvir::hw::surface::{self, View};
 use nvir::format::{Format, Kind};
+use nvir::hw::surface::{self, View};
 use nvir::tiling::Order;
 
 /// Surface slots, and the format word of one that is empty.

@@ -16,9 +16,9 @@ use crate::memory::{Buffer, Slice};
 use crate::sampler;
 use nvir::Chip;
 use nvir::driver::constants::{Constants, Range};
-use nvir::hw::surface::View;
 use nvir::emu::Sampler;
 use nvir::emu::image::texture_handle;
+use nvir::hw::surface::View;
 
 /// How many blocks a launch has.
 #[derive(Clone, Debug)]

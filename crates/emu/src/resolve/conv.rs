@@ -3,9 +3,9 @@
 use super::{Cx, Res};
 use crate::inst::{Body, Conv, NumType, Src2};
 use crate::lanes::Tweak;
-use nvir_isa::{Mod, Op, Operand, Sel, codec};
 use nvir_base::num::Round;
 use nvir_base::num::conv::{Float, Int};
+use nvir_isa::{Mod, Op, Operand, Sel, codec};
 
 fn type_of(m: Mod) -> Option<NumType> {
     let int = |bits, signed| Some(NumType::Int(Int::new(bits, signed)));

@@ -2,14 +2,14 @@
 
 use super::{Cx, Res};
 use crate::inst::{Body, Bop, Cmp, FloatOp, Fp, SetDst, Src2};
-use crate::lanes::{LANES, LaneFn, Mask, Row, Src};
-use crate::undef::Route;
-use nvir_isa::{Mod, Op};
 use crate::lane_fn;
+use crate::lanes::{LANES, LaneFn, Mask, Row, Src};
 use crate::mask_fn;
+use crate::undef::Route;
 use nvir_base::num::Round;
 use nvir_base::num::float::{self, canon32, ftz32};
 use nvir_base::num::mufu::Func;
+use nvir_isa::{Mod, Op};
 
 impl Cx<'_> {
     pub(super) fn round(&self) -> Round {

@@ -5,9 +5,9 @@ use crate::inst::{Body, Bop, CarryIn, Cmp, MinMaxPart, ShflMode, VoteMode};
 use crate::lanes::{LaneFn, Mask, Row, Src, Tweak};
 use crate::undef::Route;
 use crate::warp::{FLAGS, PREDS};
-use nvir_isa::{Kw, Mod, Op, Operand};
-use nvir_base::num::int::{self, Permute};
 use crate::{lane_fn, mask_fn};
+use nvir_base::num::int::{self, Permute};
+use nvir_isa::{Kw, Mod, Op, Operand};
 
 /// Takes the negation off an operand.
 fn split_neg(s: Src) -> (Src, bool) {

@@ -1,11 +1,11 @@
 //! Texture and surface instructions.
 
 use super::{Cx, Res};
-use nvir_base::Chip;
 use crate::inst::{Body, PSrc, SINK, Width};
 use crate::lanes::Src;
 use crate::surface::{Access, Clamp, Order, SurfaceOp, Target};
 use crate::texture::{Lod, TexKind, TexOp};
+use nvir_base::Chip;
 use nvir_isa::{Kw, Mod, Op, Operand, Reg};
 
 /// Coordinates, cube, array.

@@ -4,8 +4,8 @@ use super::conv::part;
 use super::{Cx, Res, test_of};
 use crate::inst::{Body, MadTail, VideoOp, VideoSrc};
 use crate::lanes::Tweak;
-use nvir_isa::{Mod, Op, Operand, Sel};
 use nvir_base::num::video::{Primary, Secondary};
+use nvir_isa::{Mod, Op, Operand, Sel};
 
 impl Cx<'_> {
     pub(super) fn video(&mut self) -> Res<Body> {

@@ -2,14 +2,14 @@
 
 use super::output::{Emitted, Io};
 use super::{At, Context, FIRST_VERTEX, Op, PHYSICAL_INPUTS, PHYSICAL_OUTPUTS, Thread, Work, fragment};
-use nvir_base::Chip;
 use crate::fault::FaultKind;
 use crate::inst::{SINK, Width};
 use crate::lanes::{LANES, Mask, Row, Src, lanes};
 use crate::trap::Trap;
 use crate::warp::Warp;
-use nvir_isa::header::Topology;
+use nvir_base::Chip;
 use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
+use nvir_isa::header::Topology;
 
 /// The operands that must have a value: addresses, handles, numbers. Data may lack one.
 pub(crate) fn reads_registers(op: &Op) -> [Option<Src>; 3] {

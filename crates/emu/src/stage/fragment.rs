@@ -5,11 +5,11 @@
 //! what it finds at 0x7c. Source: Mesa 22.3.6's code for these shaders, and that its results agree with llvmpipe's.
 
 use super::{Context, IpaMode, IpaSample, PixelInfo, Quad, Thread, Triangle, Work};
-use nvir_hw::samples::sample_position;
 use crate::fault::FaultKind;
 use crate::trap::Trap;
-use nvir_isa::header::Interpolation;
 use nvir_base::num::float::sat32;
+use nvir_hw::samples::sample_position;
+use nvir_isa::header::Interpolation;
 
 /// Offsets in a pixel count 4096ths.
 const FRACTIONS: f64 = 4096.0;

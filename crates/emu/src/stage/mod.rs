@@ -41,8 +41,8 @@ pub(super) use output::Io;
 use super::fault::{Fault, FaultKind, Place};
 use super::lanes::{LANES, Mask};
 use super::{Memory, Options, Stats};
-use nvir_isa::header::Header;
 use nvir_base::stage::Stage;
+use nvir_isa::header::Header;
 
 /// Threads of one stage, with what they get.
 #[derive(Clone, Debug)]

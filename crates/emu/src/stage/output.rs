@@ -1,13 +1,13 @@
 //! What the threads of a stage leave behind.
 
 use super::{Context, Work};
-use nvir_base::Chip;
 use crate::fault::FaultKind;
 use crate::lanes::{LANES, Mask, Row, lanes};
 use crate::trap::Trap;
 use crate::warp::Warp;
-use nvir_isa::header::Topology;
+use nvir_base::Chip;
 use nvir_base::stage::Stage;
+use nvir_isa::header::Topology;
 
 use super::attributes::Attributes;
 

@@ -16,8 +16,8 @@ use super::inst::SINK;
 use super::lanes::{LANES, Mask, Row, lanes};
 use super::trap::Trap;
 use super::warp::Warp;
-use nvir_base::Chip;
 use lookup::Lookup;
+use nvir_base::Chip;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

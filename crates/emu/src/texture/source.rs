@@ -1,10 +1,10 @@
 //! What a lookup reads: a texture in memory, how its texels are encoded, and where descriptions come from.
 
-use nvir_hw::samples::SAMPLE_POSITIONS;
 use crate::image::{Dim, Image, Level, Sampler};
 use crate::memory::Memory;
 use crate::texel::{self, Channels};
 use nvir_base::format::{Format, Kind};
+use nvir_hw::samples::SAMPLE_POSITIONS;
 use std::fmt::Debug;
 use std::sync::Arc;
 

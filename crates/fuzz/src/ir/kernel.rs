@@ -8,8 +8,8 @@ use crate::setting::Setting;
 use nvir::emu::{self, Memory, Words as Cells};
 use nvir::image::separate::{self, Unit};
 use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};
-use nvir_reference::eval;
 use nvir::{Compiler, Language, Shader, Source};
+use nvir_reference::eval;
 
 /// Where the program's output lies (`eval::constant`), and how much of it there may be.
 const OUTPUT: u64 = 0x1000_0000;

@@ -7,10 +7,10 @@ use crate::runner::Tally;
 use nvir::Chip;
 use nvir::ir::{Phase, Program};
 use nvir::ra::{self, Target};
+use nvir::verify;
 use nvir_reference::allocated;
 use nvir_reference::eval::Machine;
 use nvir_reference::random::{self, Seed, Size};
-use nvir::verify;
 
 const STEPS: u64 = 2_000_000;
 

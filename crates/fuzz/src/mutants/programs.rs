@@ -10,11 +10,11 @@ use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, Language, OptLevel, Options, Source};
 use nvir::diag::{self, Diagnostic, Diagnostics};
 use nvir::emu;
-use nvir_fixture::format::Fixture;
-use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir::ir::Phase;
 use nvir::ir::{Program, parse};
 use nvir::verify;
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::{Loaded, Outcome, Settings};
 use std::path::Path;
 
 /// Instructions of warps that a launch may execute, and of threads under the interpreter.

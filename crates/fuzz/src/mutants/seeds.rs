@@ -1,13 +1,13 @@
 //! What mutants are made from: the project's own kernels, tests and known words, and a folder of more.
 
 use nvir::compiler::{Compiler, Language, Options, Source, StageOptions};
-use nvir_fixture::format::Fixture;
-use nvir_fixture::run::Loaded;
 use nvir::image::cubin::Kernel;
 use nvir::image::stage::Graphics;
 use nvir::image::{cubin, listing};
 use nvir::input::walk;
 use nvir::{Chip, isa};
+use nvir_fixture::format::Fixture;
+use nvir_fixture::run::Loaded;
 use std::path::{Path, PathBuf};
 
 /// Larger inputs take long and are the same otherwise.

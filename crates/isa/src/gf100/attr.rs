@@ -1,10 +1,10 @@
 //! Shader inputs and outputs, interpolation and pixel information: class 6, and IPA of class 0.
 
 use super::forms::*;
-use nvir_base::Chip;
 use crate::Op;
-use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, Style, b};
 use crate::names;
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, Style, b};
+use nvir_base::Chip;
 
 /// `a[base + offset]`.
 const ATTR: Slot = Slot::new(Kind::Attr { base: b(20, 6), offset: b(32, 10), shift: 0, signed: false });

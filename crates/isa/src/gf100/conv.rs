@@ -6,8 +6,8 @@
 
 use super::forms::*;
 use crate::Op;
-use crate::row::{Bits, Names, Row, Slot, b};
 use crate::names;
+use crate::row::{Bits, Names, Row, Slot, b};
 
 const RESULT: Bits = b(20, 2);
 const SOURCE: Bits = b(23, 2);

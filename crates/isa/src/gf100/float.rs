@@ -2,8 +2,8 @@
 
 use super::forms::*;
 use crate::Op;
-use crate::row::{Row, Slot, Style, b};
 use crate::names;
+use crate::row::{Row, Slot, Style, b};
 
 fn neg_abs_a(s: Slot) -> Slot {
     s.neg(9).abs(7)

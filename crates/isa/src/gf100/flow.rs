@@ -1,10 +1,10 @@
 //! Control flow: class 7, and TEXDEPBAR's relatives. Targets are relative to the next word, or absolute.
 
 use super::forms::*;
-use nvir_base::Chip;
 use crate::Op;
-use crate::row::{Bit, ImmEnc, Kind, Row, Slot, Style, b};
 use crate::names;
+use crate::row::{Bit, ImmEnc, Kind, Row, Slot, Style, b};
+use nvir_base::Chip;
 
 /// A branch target of 24 bits.
 const NEAR: Slot = Slot::new(Kind::TargetRel(b(26, 24)));

@@ -1,8 +1,8 @@
 //! What most words of this layout share: the operand slots, the guard, and the four shapes of operand B.
 
+use crate::names;
 use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Op, Sel};
-use crate::names;
 
 /// A general register field.
 pub(super) const fn reg(lo: u8) -> Slot {

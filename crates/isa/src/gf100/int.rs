@@ -1,10 +1,10 @@
 //! Integer arithmetic, comparisons, shifts, logic and bit fields: class 3.
 
 use super::forms::*;
-use nvir_base::Chip;
 use crate::Op;
-use crate::row::{Bits, Names, Row, Slot, b, b2};
 use crate::names;
+use crate::row::{Bits, Names, Row, Slot, b, b2};
+use nvir_base::Chip;
 
 /// The signs of a multiplication's sources: bit 5 that of B, bit 7 that of A.
 pub(super) const SIGN_BITS: Bits = b2(5, 1, 7, 1);

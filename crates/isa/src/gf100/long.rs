@@ -2,8 +2,8 @@
 
 use super::forms::*;
 use crate::Op;
-use crate::row::{Bits, ImmEnc, Kind, Row, Slot, b};
 use crate::names;
+use crate::row::{Bits, ImmEnc, Kind, Row, Slot, b};
 
 const AT: Bits = b(26, 32);
 

@@ -1,10 +1,10 @@
 //! Global, local, shared and constant memory, atomics, cache control and lane exchange: classes 5 and 6.
 
 use super::forms::*;
-use nvir_base::Chip;
 use crate::Op;
-use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::names;
+use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
+use nvir_base::Chip;
 
 /// The type of an access, at 7:5.
 pub(super) const TYPE: Names = names!(U8, S8, U16, S16, _, B64, B128);

@@ -2,8 +2,8 @@
 
 use super::forms::*;
 use crate::Op;
-use crate::row::{Bits, Kind, Row, Slot, b, b2};
 use crate::names;
+use crate::row::{Bits, Kind, Row, Slot, b, b2};
 
 pub(super) fn rows(out: &mut Vec<Row>) {
     let mut mov = Vec::new();

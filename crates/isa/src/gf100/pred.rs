@@ -1,9 +1,9 @@
 //! Predicates and the condition code: class 4, opcodes 0x00 to 0x0c, 0x30 and 0x34.
 
 use super::forms::*;
+use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};
-use crate::names;
 
 /// Conditions on the condition code, in the order of its tests.
 pub(super) const CC_COND: Names = names!(

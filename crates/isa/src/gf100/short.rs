@@ -13,9 +13,9 @@
 //! [`MInst::SHORT`]: crate::MInst::SHORT
 
 use super::forms::*;
+use crate::names;
 use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
-use crate::names;
 
 /// A row whose bits up to bit `n` (not included) are fixed.
 fn form(op: Op, n: u8, bits: u64) -> Row {

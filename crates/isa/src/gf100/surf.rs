@@ -8,9 +8,9 @@ use super::forms::*;
 use super::mem::{CACHE_BITS, TYPE_BITS};
 use nvir_base::Chip;
 
+use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};
-use crate::names;
 
 const TYPE: Names = names!(U8, S8, U16, S16, B32, B64, B128);
 /// The cache operators, of which `.CG` is the one that is not written.

@@ -5,10 +5,10 @@
 //! component mask; the two sources are runs whose length follows from the target and the modifiers.
 
 use super::forms::*;
-use nvir_base::Chip;
+use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};
-use crate::names;
+use nvir_base::Chip;
 
 /// Whether the next texture instruction depends on this one.
 const PHASE: Names = names!(_, T, P);

@@ -2,9 +2,9 @@
 //! for two halves or four bytes pick each lane from the eight bytes of A and B.
 
 use super::forms::*;
+use crate::names;
 use crate::row::{Bits, Names, Row, Slot, Style, b, b2};
 use crate::{Op, Sel};
-use crate::names;
 
 const COND: Names = names!(F, Lt, Eq, Le, Gt, Ne, Ge, T);
 const WRAP: Names = names!(_, W);

@@ -2,9 +2,9 @@
 //! converted by its type: bytes of an 8- or 32-bit source, halves of a 16-bit one.
 
 use super::field::*;
+use crate::names;
 use crate::row::{Bits, Names, Row, Slot, Style, b, b2};
 use crate::{Op, Sel};
-use crate::names;
 
 const INT: Names = names![U8, U16, U32, U64, S8, S16, S32, S64];
 const INT_8_32_64: Names = names![U8, !, U32, U64, S8, !, S32, S64];

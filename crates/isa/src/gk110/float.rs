@@ -2,8 +2,8 @@
 
 use super::field::*;
 use crate::Op;
-use crate::row::{Row, Style, b};
 use crate::names;
+use crate::row::{Row, Style, b};
 
 pub fn rows(t: &mut Vec<Row>) {
     add(t);

@@ -1,9 +1,9 @@
 //! Integer arithmetic, logic, shifts, bit fields, integer comparisons.
 
 use super::field::*;
+use crate::names;
 use crate::row::{ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Mod, Op};
-use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
     add(t);

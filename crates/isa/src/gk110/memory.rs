@@ -2,8 +2,8 @@
 
 use super::field::*;
 use crate::Op;
-use crate::row::{Bits, Kind, Names, Row, Slot, Style, b};
 use crate::names;
+use crate::row::{Bits, Kind, Names, Row, Slot, Style, b};
 
 pub fn rows(t: &mut Vec<Row>) {
     global(t);

@@ -1,9 +1,9 @@
 //! Moves, selections, predicates, lanes, special registers.
 
 use super::field::*;
+use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
-use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
     moves(t);

@@ -1,9 +1,9 @@
 //! Textures: every operation once with the texture in the instruction, and bindless (`.B`) where it exists.
 
 use super::field::*;
+use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};
-use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
     sample(t);

@@ -1,9 +1,9 @@
 //! Video instructions: arithmetic on bytes and half-words of registers, alone or two and four at once.
 
 use super::field::*;
+use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Op, Sel};
-use crate::names;
 
 pub fn rows(t: &mut Vec<Row>) {
     scalar(t);

@@ -5,12 +5,12 @@
 
 use super::print::SWIZZLE;
 use super::{FORM, SHORT, float};
-use nvir_base::Chip;
 use crate::codec::{Misfit, encode_as};
 use crate::row::{Kind, Row, Style};
 use crate::table::Table;
 use crate::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
 use arrayvec::ArrayVec;
+use nvir_base::Chip;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 

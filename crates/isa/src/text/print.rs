@@ -1,9 +1,9 @@
 //! Instructions to SASS text.
 
 use super::{SHORT, float};
-use nvir_base::Chip;
 use crate::row::{ImmEnc, Kind, Row, Slot, Style};
 use crate::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods, names};
+use nvir_base::Chip;
 use std::fmt::Write;
 
 /// The text of an instruction, without the closing semicolon.

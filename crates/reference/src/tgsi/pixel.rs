@@ -3,9 +3,9 @@
 use super::stage::Register;
 use super::thread::Thread;
 use super::{Block, Trap};
-use nvir::hw::samples::sample_position;
 use nvir::emu::stage::{Quad, Triangle};
 use nvir::front::tgsi::ast::*;
+use nvir::hw::samples::sample_position;
 use nvir::stage::Semantic as Meaning;
 
 /// How an input lies between the corners.

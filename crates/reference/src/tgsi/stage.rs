@@ -9,12 +9,10 @@ use super::texture;
 use super::thread::{Thread, illegal};
 use super::{Block, Fault, Launch, Trap};
 use nvir::diag::Span;
-use nvir::hw::samples::sample_position;
-use nvir::emu::stage::{
-    Attributes, Emitted, Fragment, Output, PatchOutput, Primitive, Quad, Triangle, Work,
-};
+use nvir::emu::stage::{Attributes, Emitted, Fragment, Output, PatchOutput, Primitive, Quad, Triangle, Work};
 use nvir::emu::{FaultKind, Memory};
 use nvir::front::tgsi::ast::*;
+use nvir::hw::samples::sample_position;
 use nvir::stage::{Semantic as Meaning, vertex_input};
 
 /// What threads of a graphics stage get beside bindings.

@@ -1,8 +1,8 @@
 //! Kernels that a client of raw calls launches, each in a process of its own: what the variables change.
 
 use super::{CARD, Device, Mapping, last_error};
-use nvir_base::Chip;
 use nvir_asm::listing;
+use nvir_base::Chip;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};

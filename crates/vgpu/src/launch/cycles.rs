@@ -1,12 +1,12 @@
 //! How long a kernel's warps take, by the model of latencies that the compiler orders code by.
 
 use super::KernelProfile;
+use nvir_asm::check::Schedule;
+use nvir_asm::issue;
 use nvir_emu::{PcProfile, Program};
 use nvir_isa::MInst;
 use nvir_isa::effects::Touched;
 use nvir_isa::fetch;
-use nvir_asm::check::Schedule;
-use nvir_asm::issue;
 use std::collections::{BTreeMap, HashMap};
 
 impl KernelProfile {
@@ -47,8 +47,8 @@ fn gaps(program: &Program) -> HashMap<u32, u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nvir_base::Chip;
     use nvir_asm::listing;
+    use nvir_base::Chip;
 
     #[test]
     fn results_are_waited_for_and_passes_count() {

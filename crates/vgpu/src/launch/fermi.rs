@@ -3,8 +3,8 @@
 use super::{Request, method};
 use crate::colour::Colour;
 use crate::compute::State;
-use nvir_hw::surface::Slot;
 use nvir_base::tiling::{Order, TileMode};
+use nvir_hw::surface::Slot;
 
 const LOCAL_POS_ALLOC: u32 = 0x204;
 const LOCAL_NEG_ALLOC: u32 = 0x208;

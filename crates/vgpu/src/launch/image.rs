@@ -1,9 +1,9 @@
 //! A kernel that lies among others in memory, as code of its own.
 
 use super::Kernel;
+use nvir_asm::cubin;
 use nvir_base::Chip;
 use nvir_emu::Program;
-use nvir_asm::cubin;
 use nvir_isa::{self as isa, Operand, fetch};
 
 /// Code keeps its place in groups of so many bytes: on Kepler each begins with a scheduling word.

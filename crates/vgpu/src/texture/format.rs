@@ -3,8 +3,8 @@
 
 use super::compressed::{Compressed, Scheme};
 use crate::colour::to_linear;
-use nvir_emu::{Channels, Format, Source, Texels, decode_texel};
 use nvir_base::format::Kind;
+use nvir_emu::{Channels, Format, Source, Texels, decode_texel};
 use std::sync::Arc;
 
 const ONE: u32 = 0x3f80_0000;

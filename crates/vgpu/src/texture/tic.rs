@@ -3,9 +3,9 @@
 
 use super::ENTRY_WORDS;
 use super::format;
+use nvir_base::tiling::{self, Extent, Order, TileMode};
 use nvir_emu::image::Level;
 use nvir_emu::{Dim, Source, Texture};
-use nvir_base::tiling::{self, Extent, Order, TileMode};
 
 /// Texels of a side, at most.
 const MAX_EXTENT: u32 = 1 << 16;
