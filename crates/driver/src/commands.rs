@@ -1,9 +1,8 @@
 //! The stream of commands: packets of methods for the engines on a channel's subchannels.
-//!
-//! A header has its kind in bits 31:29, a count in 28:16, the subchannel in 15:13 and the method's address / 4 in 12:0. Source:
-//! Mesa `nvc0_winsys.h`.
 
 use crate::memory::Shared;
+use nvir_hw::Class;
+use nvir_hw::push::{Header, kind};
 use std::sync::Arc;
 
 /// Words of one packet, at most.
@@ -12,19 +11,11 @@ const MAX_COUNT: usize = 2047;
 /// Where an engine is bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Subchannel {
-    Compute = 1,
+    Compute = Class::Compute.subchannel() as isize,
     /// Uploads, and GF100's copies.
-    Upload = 2,
+    Upload = Class::P2mf.subchannel() as isize,
     /// Kepler's copies.
-    Copy = 4,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Increasing = 1,
-    Same = 3,
-    /// The first word to the method, the others to the next one.
-    IncreasingOnce = 5,
+    Copy = Class::Copy.subchannel() as isize,
 }
 
 /// A part of the stream.
@@ -62,16 +53,16 @@ impl Commands {
         }
     }
 
-    fn packet(&mut self, kind: Kind, at: Subchannel, method: u32, count: usize, data: &[u32]) {
+    fn packet(&mut self, kind: u32, at: Subchannel, method: u32, count: usize, data: &[u32]) {
         let words = self.buffer();
-        words.push((kind as u32) << 29 | (count as u32) << 16 | (at as u32) << 13 | method >> 2);
+        words.push(Header::packet(kind, at as u32, method, count as u32).into());
         words.extend_from_slice(data);
     }
 
     /// Words for a method and those that follow it; at most 2047.
     pub fn methods(&mut self, at: Subchannel, method: u32, data: &[u32]) {
         debug_assert!(data.len() <= MAX_COUNT);
-        self.packet(Kind::Increasing, at, method, data.len(), data);
+        self.packet(kind::INCREASING, at, method, data.len(), data);
     }
 
     /// A 64-bit address for two methods: high word, low word.
@@ -82,14 +73,14 @@ impl Commands {
     /// Any number of words for one method.
     pub fn data(&mut self, at: Subchannel, method: u32, data: &[u32]) {
         for part in data.chunks(MAX_COUNT) {
-            self.packet(Kind::Same, at, method, part.len(), part);
+            self.packet(kind::SAME, at, method, part.len(), part);
         }
     }
 
     /// A word for a method, then data for the next one, in one packet: at most 2046 words.
     pub fn start_with_data(&mut self, at: Subchannel, method: u32, start: u32, data: &[u32]) {
         debug_assert!(data.len() < MAX_COUNT);
-        self.packet(Kind::IncreasingOnce, at, method, data.len() + 1, &[start]);
+        self.packet(kind::INCREASING_ONCE, at, method, data.len() + 1, &[start]);
         self.buffer().extend_from_slice(data);
     }
 
@@ -102,7 +93,7 @@ impl Commands {
         from: (Arc<Shared>, u64, u32),
     ) {
         let (memory, offset, bytes) = from;
-        self.packet(Kind::IncreasingOnce, at, method, bytes as usize / 4 + 1, &[start]);
+        self.packet(kind::INCREASING_ONCE, at, method, bytes as usize / 4 + 1, &[start]);
         self.parts.push(Part::Memory(memory, offset, bytes));
     }
 }

@@ -1,6 +1,5 @@
 //! A channel with its state: what every call works on.
 
-use crate::class::{self, OBJECT, compute};
 use crate::code::CodeHeap;
 use crate::commands::{Commands, Part, Subchannel, halves};
 use crate::device::{Alloc, Device, Domain, Push};
@@ -11,6 +10,9 @@ use crate::setup::{self, LocalArea};
 use crate::tables::Tables;
 use nvir::Chip;
 use nvir::driver::Abi;
+use nvir_hw::Class;
+use nvir_hw::method::{channel::OBJECT, query::QUERY_ADDRESS_HIGH};
+use nvir_hw::word::QueryGet;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -104,16 +106,15 @@ impl Context {
     }
 
     fn bind_objects(&mut self) -> Result<()> {
-        let mut objects = vec![
-            (Subchannel::Compute, class::compute_class(self.chip)),
-            (Subchannel::Upload, class::upload_class(self.chip)),
+        let classes = [
+            (Subchannel::Compute, Class::Compute),
+            (Subchannel::Upload, Class::upload(self.chip)),
+            (Subchannel::Copy, Class::Copy),
         ];
-        if self.chip != Chip::Gf100 {
-            objects.push((Subchannel::Copy, class::COPY_CLASS));
-        }
-        for (at, class) in objects {
-            self.device.object(self.channel, 0xbeef_0000 | class, class)?;
-            self.commands.methods(at, OBJECT, &[class]);
+        for (at, class) in classes {
+            let Some(number) = class.number(self.chip) else { continue };
+            self.device.object(self.channel, 0xbeef_0000 | number, number)?;
+            self.commands.methods(at, OBJECT, &[number]);
         }
         Ok(())
     }
@@ -168,7 +169,7 @@ impl Context {
         }
         self.sequence = self.sequence.wrapping_add(1);
         let fence = self.fence.memory.address;
-        self.release(fence, self.sequence, compute::QUERY_FENCE);
+        self.release(fence, self.sequence, QueryGet::FENCE);
         let commands = std::mem::take(&mut self.commands);
         let bytes = 4 * commands.words() as u64;
         if bytes > PUSH_BYTES {
@@ -238,9 +239,9 @@ impl Context {
     }
 
     /// Lets the engine write when all before has been done.
-    pub(crate) fn release(&mut self, address: u64, sequence: u32, what: u32) {
+    pub(crate) fn release(&mut self, address: u64, sequence: u32, what: QueryGet) {
         let [high, low] = halves(address);
-        self.commands.methods(Subchannel::Compute, compute::QUERY_ADDRESS, &[high, low, sequence, what]);
+        self.commands.methods(Subchannel::Compute, QUERY_ADDRESS_HIGH, &[high, low, sequence, what.into()]);
     }
 
     /// The memory of a constant bank.

@@ -40,7 +40,6 @@
 
 #![warn(missing_docs)]
 
-mod class;
 mod code;
 mod commands;
 mod context;

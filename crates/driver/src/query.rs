@@ -1,10 +1,10 @@
 //! Fences and time stamps.
 
-use crate::class::compute::QUERY_TIME;
 use crate::context::Context;
 use crate::device::{Alloc, Domain};
 use crate::error::Result;
 use crate::memory::Shared;
+use nvir_hw::word::QueryGet;
 use std::sync::Arc;
 
 /// A point in a context's commands that can be waited for.
@@ -44,7 +44,7 @@ impl Context {
         self.alive()?;
         let shared = self.alloc(Alloc::linear(16, Domain::Host))?;
         self.using(&shared);
-        self.release(shared.memory.address, 0, QUERY_TIME);
+        self.release(shared.memory.address, 0, QueryGet::TIME);
         self.queued()?;
         Ok(Stamp { shared })
     }

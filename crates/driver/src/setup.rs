@@ -1,7 +1,6 @@
 //! What a new channel is told once: where code, tables and local memory lie. Sources: Mesa `nvc0_compute.c`
 //! (`nvc0_screen_compute_setup`), `nve4_compute.c`.
 
-use crate::class::compute::*;
 use crate::commands::{Subchannel::Compute, halves};
 use crate::context::Context;
 use crate::device::{Alloc, Device, Domain, Memory};
@@ -9,6 +8,11 @@ use crate::error::Result;
 use crate::memory::Shared;
 use crate::tables::{SAMPLERS_OFFSET, TABLE_ENTRIES};
 use nvir::Chip;
+use nvir_hw::method::bindings::*;
+use nvir_hw::method::compute::*;
+use nvir_hw::method::fermi_compute::*;
+use nvir_hw::method::kepler_compute::{MP_TEMP_SIZE, UNK0248, UNK0310};
+use nvir_hw::method::shader::*;
 use std::sync::Arc;
 
 /// Bytes of a launch descriptor; and how many there are, one used after the other.
@@ -82,17 +86,17 @@ impl Context {
 fn local_area(c: &mut Context) {
     let LocalArea { shared, per_mp, .. } = &c.local;
     let ([high, low], bytes, per_mp) = (halves(shared.memory.address), shared.memory.bytes, *per_mp);
-    c.commands.methods(Compute, TEMP_ADDRESS, &[high, low]);
+    c.commands.methods(Compute, TEMP_ADDRESS_HIGH, &[high, low]);
     match c.chip {
         Chip::Gf100 => {
             let [high, low] = halves(bytes);
-            c.commands.methods(Compute, TEMP_ADDRESS + 8, &[high, low]);
+            c.commands.methods(Compute, TEMP_SIZE_HIGH, &[high, low]);
             c.commands.methods(Compute, WARP_TEMP_ALLOC, &[0]);
         }
         Chip::Gk104 | Chip::Gk110 => {
             let [high, low] = halves(per_mp);
             for i in 0..2 {
-                c.commands.methods(Compute, MP_TEMP_SIZE + 12 * i, &[high, low, 0xff]);
+                c.commands.methods(Compute, MP_TEMP_SIZE.at(i), &[high, low, 0xff]);
             }
         }
     }
@@ -105,12 +109,12 @@ pub(crate) fn commands(c: &mut Context) {
         Chip::Gf100 => {
             one(c, MP_LIMIT, c.device.multiprocessors());
             one(c, CALL_LIMIT_LOG, 15);
-            one(c, UNK_2A0, 0x8000);
+            one(c, UNK02A0, 0x8000);
             // Global memory in 256 windows that lie where they are.
-            one(c, GLOBAL_BASE_MODE, 0);
+            one(c, UNK02C4, 0);
             let windows: Vec<u32> = (0..256).map(|i| 0xc000_0000 | i << 16 | i).collect();
             c.commands.data(Compute, GLOBAL_BASE, &windows);
-            one(c, GLOBAL_BASE_MODE, 1);
+            one(c, UNK02C4, 1);
             local_area(c);
             one(c, LOCAL_BASE, LOCAL_WINDOW);
             // 48 KiB for shared memory.
@@ -126,16 +130,16 @@ pub(crate) fn commands(c: &mut Context) {
     }
     code_address(c);
     if c.chip != Chip::Gf100 {
-        one(c, UNK_310, if c.chip == Chip::Gk104 { 0x300 } else { 0x400 });
+        one(c, UNK0310, if c.chip == Chip::Gk104 { 0x300 } else { 0x400 });
     }
     let tables = c.tables.address();
-    for (method, offset) in [(TIC_ADDRESS, 0), (TSC_ADDRESS, SAMPLERS_OFFSET)] {
+    for (method, offset) in [(TIC_ADDRESS_HIGH, 0), (TSC_ADDRESS_HIGH, SAMPLERS_OFFSET)] {
         let [high, low] = halves(tables + offset);
         c.commands.methods(Compute, method, &[high, low, TABLE_ENTRIES - 1]);
     }
     if c.chip == Chip::Gk110 {
         let words: Vec<u32> = (0..64).rev().map(|i| 0x3_8000 | i).collect();
-        c.commands.data(Compute, UNK_248, &words);
+        c.commands.data(Compute, UNK0248, &words);
         one(c, SERIALIZE, 0);
     }
     if c.chip != Chip::Gf100 {
@@ -146,5 +150,5 @@ pub(crate) fn commands(c: &mut Context) {
 /// Tells where code begins.
 pub(crate) fn code_address(c: &mut Context) {
     let address = c.code.address();
-    c.commands.address(Compute, CODE_ADDRESS, address);
+    c.commands.address(Compute, CODE_ADDRESS_HIGH, address);
 }

@@ -3,12 +3,12 @@
 //! An entry is a description, so equal ones are the same entry; when a table is full, all are forgotten once nothing runs
 //! that uses them.
 
-use crate::class::compute::{TEX_CACHE_CTL, TIC_FLUSH, TSC_FLUSH};
 use crate::commands::Subchannel::Compute;
 use crate::context::Context;
 use crate::device::{Alloc, Device, Domain, Memory};
 use crate::error::Result;
 use crate::memory::Shared;
+use nvir_hw::method::shader::{TEX_CACHE_CTL, TIC_FLUSH, TSC_FLUSH};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,14 +1,19 @@
 //! Bytes on their way: from the command stream, from memory to memory, and to and from the host.
 
-use crate::class::{copy, m2mf, upload};
 use crate::commands::{Subchannel, halves, words};
 use crate::context::{Context, STAGING_BYTES};
 use crate::error::{Result, invalid};
 use crate::memory::Slice;
 use nvir::Chip;
+use nvir_hw::method::{copy, m2mf, upload};
+use nvir_hw::word::{self, CopyExec, CopySwizzle, M2mfExec, UploadExec};
 
 /// Bytes that go with the commands; more are copied from memory that both sides see.
 const INLINE_BYTES: usize = 4096;
+
+/// EXEC of M2MF without a time, and from rows to rows.
+const PLAIN: M2mfExec = M2mfExec::new().with_short(true);
+const LINEAR: M2mfExec = PLAIN.with_linear_in(true).with_linear_out(true);
 
 /// One side of a copy of rows.
 #[derive(Clone, Copy, Debug)]
@@ -104,23 +109,22 @@ impl Context {
         let line = [bytes.len() as u32, 1];
         match self.chip {
             Chip::Gf100 => {
-                c.address(at, m2mf::OFFSET_OUT, address);
-                c.methods(at, m2mf::LINE_LENGTH, &line);
-                let how = m2mf::PLAIN | m2mf::LINEAR_IN | m2mf::LINEAR_OUT | m2mf::PUSH;
-                c.methods(at, m2mf::EXEC, &[how]);
+                c.address(at, m2mf::OFFSET_OUT_HIGH, address);
+                c.methods(at, m2mf::LINE_LENGTH_IN, &line);
+                c.methods(at, m2mf::EXEC, &[LINEAR.with_push(true).into()]);
                 c.data(at, m2mf::DATA, &data);
             }
             Chip::Gk104 | Chip::Gk110 => {
-                c.address(at, upload::DST_ADDRESS, address);
-                c.methods(at, upload::LINE_LENGTH, &line);
-                c.start_with_data(at, upload::EXEC, upload::LINEAR, &data);
+                c.address(at, upload::UPLOAD_DST_ADDRESS_HIGH, address);
+                c.methods(at, upload::UPLOAD_LINE_LENGTH_IN, &line);
+                c.start_with_data(at, upload::UPLOAD_EXEC, UploadExec::LINEAR.into(), &data);
             }
         }
     }
 
     pub(crate) fn copy_bytes(&mut self, from: u64, to: u64, bytes: u64) {
         let piece = match self.chip {
-            Chip::Gf100 => m2mf::MAX_LINE,
+            Chip::Gf100 => word::m2mf::MAX_LINE,
             Chip::Gk104 | Chip::Gk110 => 1 << 30,
         };
         for at in (0..bytes).step_by(piece as usize) {
@@ -130,16 +134,17 @@ impl Context {
             match self.chip {
                 Chip::Gf100 => {
                     let (c, sub) = (&mut self.commands, Subchannel::Upload);
-                    c.methods(sub, m2mf::OFFSET_OUT, &[to_high, to_low]);
-                    c.methods(sub, m2mf::OFFSET_IN, &[high, low]);
-                    c.methods(sub, m2mf::LINE_LENGTH, &[line, 1]);
-                    c.methods(sub, m2mf::EXEC, &[m2mf::PLAIN | m2mf::LINEAR_IN | m2mf::LINEAR_OUT]);
+                    c.methods(sub, m2mf::OFFSET_OUT_HIGH, &[to_high, to_low]);
+                    c.methods(sub, m2mf::OFFSET_IN_HIGH, &[high, low]);
+                    c.methods(sub, m2mf::LINE_LENGTH_IN, &[line, 1]);
+                    c.methods(sub, m2mf::EXEC, &[LINEAR.into()]);
                 }
                 Chip::Gk104 | Chip::Gk110 => {
                     let (c, sub) = (&mut self.commands, Subchannel::Copy);
-                    c.methods(sub, copy::ADDRESSES, &[high, low, to_high, to_low]);
+                    c.methods(sub, copy::SRC_ADDRESS_HIGH, &[high, low, to_high, to_low]);
                     c.methods(sub, copy::X_COUNT, &[line]);
-                    c.methods(sub, copy::EXEC, &[copy::PLAIN | copy::SRC_LINEAR | copy::DST_LINEAR]);
+                    let how = CopyExec::PLAIN.with_src_linear(true).with_dst_linear(true);
+                    c.methods(sub, copy::EXEC, &[how.into()]);
                 }
             }
         }
@@ -156,19 +161,19 @@ impl Context {
 
     fn copy_rows_fermi(&mut self, from: Side, to: Side, element: u32, width: u32, rows: u32) {
         let (c, sub) = (&mut self.commands, Subchannel::Upload);
-        for first in (0..rows).step_by(m2mf::MAX_LINES as usize) {
-            let mut how = m2mf::PLAIN;
+        for first in (0..rows).step_by(word::m2mf::MAX_LINES as usize) {
+            let mut how = PLAIN;
             let mut pitches = [0; 2];
             let sides = [
-                (from, m2mf::OFFSET_IN, m2mf::TILING_IN, m2mf::POSITION_IN, m2mf::LINEAR_IN),
-                (to, m2mf::OFFSET_OUT, m2mf::TILING_OUT, m2mf::POSITION_OUT, m2mf::LINEAR_OUT),
+                (from, m2mf::OFFSET_IN_HIGH, m2mf::TILING_MODE_IN, m2mf::TILING_POSITION_IN_X),
+                (to, m2mf::OFFSET_OUT_HIGH, m2mf::TILING_MODE_OUT, m2mf::TILING_POSITION_OUT_X),
             ];
-            for (n, (side, offset, tiling, position, linear)) in sides.into_iter().enumerate() {
+            for (n, (side, offset, tiling, position)) in sides.into_iter().enumerate() {
                 match side {
                     Side::Rows { address, pitch } => {
                         c.address(sub, offset, address + u64::from(first) * u64::from(pitch));
                         pitches[n] = pitch;
-                        how |= linear;
+                        how = if n == 0 { how.with_linear_in(true) } else { how.with_linear_out(true) };
                     }
                     Side::Blocks { address, tile_mode, size: [w, h, d], at: [x, y, z] } => {
                         c.address(sub, offset, address);
@@ -178,27 +183,27 @@ impl Context {
                 }
             }
             c.methods(sub, m2mf::PITCH_IN, &pitches);
-            let lines = m2mf::MAX_LINES.min(rows - first);
-            c.methods(sub, m2mf::LINE_LENGTH, &[width * element, lines]);
-            c.methods(sub, m2mf::EXEC, &[how]);
+            let lines = word::m2mf::MAX_LINES.min(rows - first);
+            c.methods(sub, m2mf::LINE_LENGTH_IN, &[width * element, lines]);
+            c.methods(sub, m2mf::EXEC, &[how.into()]);
         }
     }
 
     fn copy_rows_kepler(&mut self, from: Side, to: Side, element: u32, width: u32, rows: u32) {
         let (c, sub) = (&mut self.commands, Subchannel::Copy);
-        let mut how = copy::PLAIN | copy::LINES | copy::ELEMENTS;
+        let mut how = CopyExec::PLAIN.with_lines(true).with_elements(true);
         let mut pitches = [0; 2];
         let mut addresses = [0; 4];
-        let sides = [(from, copy::SRC_BLOCKS, copy::SRC_LINEAR), (to, copy::DST_BLOCKS, copy::DST_LINEAR)];
-        for (n, (side, blocks, linear)) in sides.into_iter().enumerate() {
+        let sides = [(from, copy::SRC_BLOCK_DIMENSIONS), (to, copy::DST_BLOCK_DIMENSIONS)];
+        for (n, (side, blocks)) in sides.into_iter().enumerate() {
             let address = match side {
                 Side::Rows { address, pitch } => {
                     pitches[n] = pitch;
-                    how |= linear;
+                    how = if n == 0 { how.with_src_linear(true) } else { how.with_dst_linear(true) };
                     address
                 }
                 Side::Blocks { address, tile_mode, size: [w, h, d], at: [x, y, z] } => {
-                    let tile = copy::GOB_ROWS_8 | tile_mode;
+                    let tile = CopySwizzle::GOB_ROWS_8 | tile_mode;
                     c.methods(sub, blocks, &[tile, w, h, d, z, y << 16 | x]);
                     address
                 }
@@ -209,9 +214,10 @@ impl Context {
         let component = [4, 2, 1].into_iter().find(|&b| element.is_multiple_of(b) && element / b <= 4);
         let component = component.unwrap_or(1);
         let count = element / component - 1;
-        c.methods(sub, copy::SWIZZLE, &[0x3210 | (component - 1) << 16 | count << 20 | count << 24]);
-        c.methods(sub, copy::ADDRESSES, &addresses);
-        c.methods(sub, copy::PITCHES, &[pitches[0], pitches[1], width, rows]);
-        c.methods(sub, copy::EXEC, &[how]);
+        let swizzle = CopySwizzle::new().with_from(CopySwizzle::IDENTITY).with_bytes(component - 1);
+        c.methods(sub, copy::SWIZZLE, &[swizzle.with_source(count).with_destination(count).into()]);
+        c.methods(sub, copy::SRC_ADDRESS_HIGH, &addresses);
+        c.methods(sub, copy::SRC_PITCH, &[pitches[0], pitches[1], width, rows]);
+        c.methods(sub, copy::EXEC, &[how.into()]);
     }
 }

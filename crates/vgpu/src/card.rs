@@ -2,11 +2,11 @@
 
 use crate::buffers::Buffers;
 use crate::channel::Channel;
-use crate::class::Class;
 use crate::device::{Device, Effect, Place, WORK_LIMIT};
 use crate::gpu::{BufferUse, ChannelInfo, GemInfo, GemNew, Push, Space};
 use crate::trace::Recorder;
 use crate::{Error, ErrorKind, PAGE, domain};
+use nvir_hw::Class;
 use std::collections::{BTreeMap, BTreeSet};
 
 type Result<T> = std::result::Result<T, Error>;

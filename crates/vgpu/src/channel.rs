@@ -1,6 +1,5 @@
 //! A channel: subchannels with their engines, to which a stream of commands writes methods.
 
-use crate::class::Class;
 use crate::compute;
 use crate::device::{Device, Effect, Place, work};
 use crate::launch;
@@ -11,40 +10,19 @@ use crate::registers::Registers;
 use crate::upload::{self, Inline};
 use crate::{clear, condition, constants, copy, m2mf, query, twod};
 use nvir_base::Chip;
+use nvir_hw::Class;
+use nvir_hw::class::SUBCHANNELS;
+use nvir_hw::method::channel::{OBJECT, SEMAPHORE_ADDRESS_HIGH, SEMAPHORE_SEQUENCE, SEMAPHORE_TRIGGER};
+use nvir_hw::method::query::{QUERY_ADDRESS_HIGH, QUERY_GET};
+use nvir_hw::method::upload::{UPLOAD_DATA, UPLOAD_EXEC};
+use nvir_hw::method::{
+    self, condition::COND_ADDRESS_HIGH, fermi_compute, kepler_compute, macros, three_d, two_d,
+};
+use nvir_hw::word::{BindTic, BindTsc, CbBind, SemaphoreTrigger};
 use std::collections::BTreeMap;
 
-pub(crate) const SUBCHANNELS: usize = 8;
-
-/// The subchannel of the copy engine. Mesa writes to it on GK110 without binding a class first.
-const COPY_SUBCHANNEL: usize = 4;
-
-/// Methods of the channel itself end here.
-const CHANNEL_METHODS: u32 = 0x100;
-const BIND: u32 = 0;
-const SEMAPHORE: u32 = 0x10;
-const SEMAPHORE_TRIGGER: u32 = 0x1c;
-
-/// Methods of the 3D class that are not elsewhere.
-const MACRO_UPLOAD_POSITION: u32 = 0x114;
-const MACRO_UPLOAD_DATA: u32 = 0x118;
-const MACRO_ID: u32 = 0x11c;
-const MACRO_POSITION: u32 = 0x120;
-const CONDITION: u32 = 0x1550;
-const VERTEX_BEGIN: u32 = 0x1618;
-const CLIPID_FILL: u32 = 0x19d4;
-
-/// Methods of the compute classes.
-const FERMI_BIND_TSC: u32 = 0x228;
-const FERMI_BIND_TIC: u32 = 0x22c;
-const FERMI_LAUNCH: u32 = 0x368;
-const FERMI_CB_BIND: u32 = 0x1694;
-const KEPLER_LAUNCH: u32 = 0x2bc;
-
-/// Methods of the 2D class that draw.
-const TWOD_CONDITION: u32 = 0x264;
-const TWOD_POINT16: u32 = 0x5e0;
-const TWOD_POINTS: std::ops::Range<u32> = 0x600..0x800;
-const TWOD_SIFC_DATA: u32 = 0x860;
+/// Mesa writes to the copy engine on GK110 without binding a class first.
+const COPY_SUBCHANNEL: usize = Class::Copy.subchannel() as usize;
 
 /// Registers of an engine, and data on their way to it.
 #[derive(Clone, Debug, Default)]
@@ -109,13 +87,8 @@ impl Channel {
         if chip != Chip::Gf100 {
             channel.bound[COPY_SUBCHANNEL] = Some(Class::Copy);
         }
-        for (registers, mode) in [
-            (&mut channel.three_d.regs, CONDITION + 8),
-            (&mut channel.compute.regs, CONDITION + 8),
-            (&mut channel.two_d, TWOD_CONDITION + 8),
-            (&mut channel.memory.regs, m2mf::CONDITION + 8),
-        ] {
-            registers.set(mode, condition::ALWAYS);
+        for class in Class::ALL.into_iter().filter(|class| class.number(chip).is_some()) {
+            *channel.registers(class) = Registers::of(class.table(chip));
         }
         channel
     }
@@ -161,9 +134,9 @@ impl Channel {
             };
             let mut method = run.method;
             for &word in run.words() {
-                if (query::ADDRESS..=query::GET).contains(&method) {
+                if (QUERY_ADDRESS_HIGH..=QUERY_GET).contains(&method) {
                     engine.set(method, word);
-                    if method == query::GET && query::is_fence(word) {
+                    if method == QUERY_GET && query::is_fence(word) {
                         // Where it cannot be written, nobody waits.
                         let _ = query::get(device, engine);
                     }
@@ -208,23 +181,23 @@ impl Channel {
     fn bulk(&mut self, device: &mut Device, class: Option<Class>, run: &Run<'_>) -> Effect<bool> {
         let words = run.words();
         match (class, run.method) {
-            (Some(Class::ThreeD), constants::DATA..constants::DATA_END) => {
+            (Some(Class::ThreeD), m) if constants::is_data(m) => {
                 self.call(device)?;
                 constants::data(device, &mut self.three_d.regs, words)?;
             }
-            (Some(Class::Compute), constants::DATA..constants::DATA_END) if device.chip == Chip::Gf100 => {
+            (Some(Class::Compute), m) if constants::is_data(m) && device.chip == Chip::Gf100 => {
                 self.call(device)?;
                 constants::data(device, &mut self.compute.regs, words)?;
             }
-            (Some(Class::ThreeD), upload::DATA) if device.chip != Chip::Gf100 => {
+            (Some(Class::ThreeD), UPLOAD_DATA) if device.chip != Chip::Gf100 => {
                 self.call(device)?;
                 self.three_d.inline.data(device, words)?;
             }
-            (Some(Class::Compute), upload::DATA) if device.chip != Chip::Gf100 => {
+            (Some(Class::Compute), UPLOAD_DATA) if device.chip != Chip::Gf100 => {
                 self.call(device)?;
                 self.compute_inline.data(device, words)?;
             }
-            (Some(Class::P2mf), upload::DATA) | (Some(Class::M2mf), m2mf::DATA) => {
+            (Some(Class::P2mf), UPLOAD_DATA) | (Some(Class::M2mf), method::m2mf::DATA) => {
                 self.call(device)?;
                 self.memory.inline.data(device, words)?;
             }
@@ -249,7 +222,7 @@ impl Channel {
     fn method(&mut self, device: &mut Device, subchannel: usize, method: u32, value: u32) -> Effect {
         // A macro begins to run when its parameters have ended.
         if let Some(call) = &mut self.call {
-            let parameter = mme::FIRST_METHOD + 8 * call.id as u32 + 4;
+            let parameter = macros::MACRO_PARAM.at(call.id as u32);
             if subchannel == call.subchannel && method == parameter {
                 if call.parameters.len() == MAX_PARAMETERS {
                     return Err("too many parameters".into());
@@ -260,14 +233,12 @@ impl Channel {
             self.call(device)?;
         }
         let with_macros = matches!(self.bound[subchannel], Some(Class::ThreeD | Class::Compute));
-        if let Some(at) = method.checked_sub(mme::FIRST_METHOD).filter(|_| with_macros)
-            && at / 8 < mme::MACROS as u32
-        {
-            if at % 8 == 4 {
-                return Err("a parameter without a macro".into());
-            }
+        if with_macros && macros::MACRO_PARAM.index(method).is_some() {
+            return Err("a parameter without a macro".into());
+        }
+        if let Some(id) = macros::MACRO.index(method).filter(|_| with_macros) {
             let place = device.place;
-            self.call = Some(Call { subchannel, id: (at / 8) as usize, parameters: vec![value], place });
+            self.call = Some(Call { subchannel, id: id as usize, parameters: vec![value], place });
             return Ok(());
         }
         self.write(device, subchannel, method, value)
@@ -289,7 +260,7 @@ impl Channel {
 
     /// A method with its effect.
     fn write(&mut self, device: &mut Device, subchannel: usize, method: u32, value: u32) -> Effect {
-        if method < CHANNEL_METHODS {
+        if method < method::CHANNEL_END {
             return self.channel_method(device, subchannel, method, value);
         }
         let Some(class) = self.bound[subchannel] else {
@@ -301,17 +272,17 @@ impl Channel {
             Class::Compute if device.chip == Chip::Gf100 => self.fermi_compute(device, method, value),
             Class::Compute => self.kepler_compute(device, method, value),
             Class::M2mf => match method {
-                m2mf::EXEC if condition::holds(device, &self.memory.regs, m2mf::CONDITION)? => {
+                method::m2mf::EXEC if condition::holds(device, &self.memory.regs, m2mf::CONDITION)? => {
                     m2mf::exec(device, &self.memory.regs, &mut self.memory.inline)
                 }
-                m2mf::DATA => self.memory.inline.data(device, &[value]),
+                method::m2mf::DATA => self.memory.inline.data(device, &[value]),
                 _ => Ok(()),
             },
             Class::P2mf => {
                 uploads(device, &self.memory.regs, &mut self.memory.inline, method, value).map(|_| ())
             }
             Class::TwoD => self.two_d(device, method),
-            Class::Copy if method == copy::EXEC => copy::exec(device, &self.copy),
+            Class::Copy if method == method::copy::EXEC => copy::exec(device, &self.copy),
             Class::Copy | Class::Software => Ok(()),
         }
     }
@@ -319,7 +290,7 @@ impl Channel {
     fn channel_method(&mut self, device: &mut Device, subchannel: usize, method: u32, value: u32) -> Effect {
         self.channel.set(method, value);
         match method {
-            BIND => {
+            OBJECT => {
                 let class = self.objects.get(&value).copied().or_else(|| Class::of(value, device.chip));
                 let class =
                     class.ok_or_else(|| format!("{value:#x} is no class of this chip, and no object"))?;
@@ -337,14 +308,16 @@ impl Channel {
             return Ok(());
         }
         match method {
-            MACRO_UPLOAD_POSITION => self.mme.set_upload_position(value),
-            MACRO_UPLOAD_DATA => self.mme.upload(value)?,
-            MACRO_ID => self.mme.set_id(value),
-            MACRO_POSITION => self.mme.set_start(value)?,
-            query::GET => query::get(device, regs)?,
-            constants::DATA..constants::DATA_END => constants::data(device, regs, &[value])?,
-            clear::CLEAR_BUFFERS if condition::holds(device, regs, CONDITION)? => clear::clear(device, regs)?,
-            VERTEX_BEGIN | CLIPID_FILL => return Err("drawing is not there".into()),
+            macros::MACRO_UPLOAD_POS => self.mme.set_upload_position(value),
+            macros::MACRO_UPLOAD_DATA => self.mme.upload(value)?,
+            macros::MACRO_ID => self.mme.set_id(value),
+            macros::MACRO_POS => self.mme.set_start(value)?,
+            QUERY_GET => query::get(device, regs)?,
+            m if constants::is_data(m) => constants::data(device, regs, &[value])?,
+            three_d::CLEAR_BUFFERS if condition::holds(device, regs, COND_ADDRESS_HIGH)? => {
+                clear::clear(device, regs)?;
+            }
+            three_d::VERTEX_BEGIN_GL | three_d::CLIPID_FILL => return Err("drawing is not there".into()),
             _ => {}
         }
         Ok(())
@@ -353,21 +326,21 @@ impl Channel {
     fn fermi_compute(&mut self, device: &mut Device, method: u32, value: u32) -> Effect {
         let state = &mut self.compute;
         match method {
-            query::GET => query::get(device, &state.regs)?,
-            constants::DATA..constants::DATA_END => constants::data(device, &mut state.regs, &[value])?,
-            FERMI_CB_BIND => {
-                let index = (value >> 8 & 31) as usize;
-                state.banks[index] = (value & 1 != 0).then(|| constants::bank(&state.regs));
+            QUERY_GET => query::get(device, &state.regs)?,
+            m if constants::is_data(m) => constants::data(device, &mut state.regs, &[value])?,
+            fermi_compute::CB_BIND => {
+                let bind = CbBind::from_bits(value);
+                state.banks[bind.index() as usize] = bind.valid().then(|| constants::bank(&state.regs));
             }
-            FERMI_BIND_TSC => {
-                state.samplers[(value >> 4 & 0xff) as usize] =
-                    (value & 1 != 0).then_some(value >> 12 & 0x1fff);
+            fermi_compute::BIND_TSC => {
+                let bind = BindTsc::from_bits(value);
+                state.samplers[bind.slot() as usize] = bind.valid().then_some(bind.entry());
             }
-            FERMI_BIND_TIC => {
-                state.textures[(value >> 1 & 0xff) as usize] =
-                    (value & 1 != 0).then_some(value >> 9 & 0x3f_ffff);
+            fermi_compute::BIND_TIC => {
+                let bind = BindTic::from_bits(value);
+                state.textures[bind.slot() as usize] = bind.valid().then_some(bind.entry());
             }
-            FERMI_LAUNCH => self.launch(device)?,
+            fermi_compute::LAUNCH => self.launch(device)?,
             _ => {}
         }
         Ok(())
@@ -378,19 +351,21 @@ impl Channel {
             return Ok(());
         }
         match method {
-            query::GET => query::get(device, &self.compute.regs),
-            KEPLER_LAUNCH => self.launch(device),
+            QUERY_GET => query::get(device, &self.compute.regs),
+            kepler_compute::LAUNCH => self.launch(device),
             _ => Ok(()),
         }
     }
 
     fn two_d(&mut self, device: &mut Device, method: u32) -> Effect {
         match method {
-            twod::START if condition::holds(device, &self.two_d, TWOD_CONDITION)? => {
+            two_d::BLIT_SRC_Y_INT if condition::holds(device, &self.two_d, two_d::COND_ADDRESS_HIGH)? => {
                 twod::blit(device, &self.two_d)
             }
-            TWOD_POINT16 | TWOD_SIFC_DATA => Err("drawing in 2D is not there".into()),
-            m if TWOD_POINTS.contains(&m) => Err("drawing in 2D is not there".into()),
+            two_d::DRAW_POINT16 | two_d::SIFC_DATA => Err("drawing in 2D is not there".into()),
+            m if two_d::DRAW_POINT32_X.index(m).or(two_d::DRAW_POINT32_Y.index(m)).is_some() => {
+                Err("drawing in 2D is not there".into())
+            }
             _ => Ok(()),
         }
     }
@@ -423,23 +398,24 @@ fn uploads(
     value: u32,
 ) -> Effect<bool> {
     match method {
-        upload::EXEC => upload::exec(device, regs, inline)?,
-        upload::DATA => inline.data(device, &[value])?,
+        UPLOAD_EXEC => upload::exec(device, regs, inline)?,
+        UPLOAD_DATA => inline.data(device, &[value])?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// A semaphore of the channel: bits 0 wait for equality, 1 release, 2 wait until at least, 24 without a time. Nothing else
-/// runs, so that what is not there when it is waited for never comes.
+/// A semaphore of the channel. Nothing else runs, so that what is not there when it is waited for never comes.
 fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
-    let (address, value) = (channel.address(SEMAPHORE), channel.get(SEMAPHORE + 8));
-    if trigger & 2 != 0 {
-        return Release::of(channel, SEMAPHORE, trigger >> 24 & 1 == 0).write(device);
+    let (address, value) = (channel.address(SEMAPHORE_ADDRESS_HIGH), channel.get(SEMAPHORE_SEQUENCE));
+    let trigger = SemaphoreTrigger::from_bits(trigger);
+    if trigger.release() {
+        return Release::of(channel, SEMAPHORE_ADDRESS_HIGH, !trigger.short()).write(device);
     }
-    if trigger & 5 != 0 {
+    if trigger.acquire_equal() || trigger.acquire_greater() {
         let there = device.memory.word(address).map_err(|e| e.to_string())?;
-        let enough = if trigger & 1 != 0 { there == value } else { there.wrapping_sub(value) as i32 >= 0 };
+        let enough =
+            if trigger.acquire_equal() { there == value } else { there.wrapping_sub(value) as i32 >= 0 };
         if !enough {
             return Err(format!("waits for ever for {value:#x} at {address:#x}, where {there:#x} is"));
         }
@@ -451,7 +427,7 @@ fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
 fn log(device: &mut Device, run: &Run<'_>) {
     let place = device.place;
     let Some(log) = &mut device.log else { return };
-    let name = |method| crate::names::method(place.class, method);
+    let name = |method| method::name(place.class, method);
     let words = run.words();
     if run.step == Step::Same && words.len() > 1 {
         let first: String = words.iter().take(8).map(|w| format!(" {w:08x}")).collect();
@@ -489,11 +465,11 @@ impl mme::Target for MacroTarget<'_> {
     }
 
     fn write(&mut self, method: u32, value: u32) -> Result<(), String> {
-        if (MACRO_UPLOAD_POSITION..=MACRO_POSITION).contains(&method) || method >= mme::FIRST_METHOD {
+        if (macros::MACRO_UPLOAD_POS..=macros::MACRO_POS).contains(&method) || method >= macros::MACRO.first {
             return Err(format!("writes method {method:04x}: macros cannot call or change macros"));
         }
         if let Some(log) = &mut self.device.log {
-            let name = crate::names::method(self.device.place.class, method);
+            let name = method::name(self.device.place.class, method);
             log.line(format_args!("    macro {} {name} = {value:08x}", self.subchannel));
         }
         self.channel.write(self.device, self.subchannel, method, value)

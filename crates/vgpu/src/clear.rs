@@ -4,25 +4,8 @@ use crate::colour::{Colour, Zeta};
 use crate::device::{Device, Effect, work};
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
-
-/// Writing it starts: bits 0 depth, 1 stencil, 5:2 channels, 9:6 target, 20:10 layer.
-pub(crate) const CLEAR_BUFFERS: u32 = 0x19d0;
-
-const FLAGS: u32 = 0x10f8;
-const CLIP_RECTS: u32 = 0x194c;
-const COLOR: u32 = 0xd80;
-const DEPTH: u32 = 0xd90;
-const STENCIL: u32 = 0xda0;
-const SCISSOR_HORIZ: u32 = 0xff4;
-const SCISSOR_VERT: u32 = 0xff8;
-const MULTISAMPLE_MODE: u32 = 0x15d0;
-/// Of target 0; the others follow.
-const TARGET: u32 = 0x800;
-const TARGET_STRIDE: u32 = 0x40;
-const TARGETS: u32 = 8;
-const ZETA: u32 = 0xfe0;
-const ZETA_HORIZ: u32 = 0x1228;
-const ZETA_BASE_LAYER: u32 = 0x179c;
+use nvir_hw::method::three_d::*;
+use nvir_hw::word::ClearBuffers;
 
 const LINEAR: u32 = 1 << 12;
 const VOLUME: u32 = 1 << 16;
@@ -74,17 +57,18 @@ fn surface(w: &Words, texel: u64) -> Effect<Surface> {
     Ok(Surface { side, row_bytes, rows })
 }
 
+/// CLEAR_BUFFERS.
 pub(crate) fn clear(device: &mut Device, r: &Registers) -> Effect {
-    let what = r.get(CLEAR_BUFFERS);
-    if r.get(FLAGS) != 0 || r.get(CLIP_RECTS) != 0 {
+    let what = ClearBuffers::from_bits(r.get(CLEAR_BUFFERS));
+    if r.get(CLEAR_FLAGS) != 0 || r.get(CLIP_RECTS_EN) != 0 {
         return Err("CLEAR_FLAGS and clip rectangles are not there".into());
     }
-    let (target, layer) = (what >> 6 & 15, what >> 10 & 0x7ff);
-    let channels = [2, 3, 4, 5].map(|bit| what >> bit & 1 != 0);
+    let (target, layer) = (what.target(), what.layer());
+    let channels = [0, 1, 2, 3].map(|n| what.channels() >> n & 1 != 0);
     if channels.contains(&true) {
         color(device, r, target, layer, channels)?;
     }
-    let zeta = (what & 1 != 0, what & 2 != 0);
+    let zeta = (what.depth(), what.stencil());
     if zeta.0 || zeta.1 {
         depth(device, r, layer, zeta)?;
     }
@@ -92,55 +76,54 @@ pub(crate) fn clear(device: &mut Device, r: &Registers) -> Effect {
 }
 
 fn color(device: &mut Device, r: &Registers, target: u32, layer: u32, channels: [bool; 4]) -> Effect {
-    if target >= TARGETS {
+    if target >= RT_FORMAT.count {
         return Err(format!("there is no render target {target}"));
     }
-    let at = TARGET + target * TARGET_STRIDE;
-    let code = r.get(at + 0x10);
+    let code = r.get(RT_FORMAT.at(target));
     if code == 0 {
         // No target is bound.
         return Ok(());
     }
     let format = Colour::from_code(code).ok_or_else(|| format!("render target format {code:#x}"))?;
-    let array = r.get(at + 0x18);
-    let tile_mode = r.get(at + 0x14);
+    let array = r.get(RT_ARRAY_MODE.at(target));
+    let tile_mode = r.get(RT_TILE_MODE.at(target));
     let words = Words {
-        address: r.address(at),
-        width: r.get(at + 8),
-        height: r.get(at + 12),
+        address: r.address(RT_ADDRESS_HIGH.at(target)),
+        width: r.get(RT_HORIZ.at(target)),
+        height: r.get(RT_VERT.at(target)),
         tile_mode,
         layers: array & 0xffff,
-        layer_stride: u64::from(r.get(at + 0x1c)) * 4,
-        layer: layer + r.get(at + 0x20) % 0x1_0000,
+        layer_stride: u64::from(r.get(RT_LAYER_STRIDE.at(target))) * 4,
+        layer: layer + r.get(RT_BASE_LAYER.at(target)) % 0x1_0000,
         volume: (tile_mode | array) & VOLUME != 0,
     };
     let surface = surface(&words, format.bytes() as u64)?;
     let mut texel = vec![0; format.bytes()];
-    let channel = |i: u32| r.get(COLOR + 4 * i);
+    let channel = |i: u32| r.get(CLEAR_COLOR.at(i));
     format.encode([channel(0), channel(1), channel(2), channel(3)], &mut texel);
     let mask = format.mask(channels);
     fill(device, r, &surface, &texel, &mask)
 }
 
 fn depth(device: &mut Device, r: &Registers, layer: u32, with: (bool, bool)) -> Effect {
-    let code = r.get(ZETA + 8);
+    let code = r.get(ZETA_FORMAT);
     if code == 0 {
         return Ok(());
     }
     let format = Zeta::from_code(code).ok_or_else(|| format!("depth buffer format {code:#x}"))?;
-    let array = r.get(ZETA_HORIZ + 8);
+    let array = r.get(ZETA_ARRAY_MODE);
     let words = Words {
-        address: r.address(ZETA),
+        address: r.address(ZETA_ADDRESS_HIGH),
         width: r.get(ZETA_HORIZ),
-        height: r.get(ZETA_HORIZ + 4),
-        tile_mode: r.get(ZETA + 12),
+        height: r.get(ZETA_VERT),
+        tile_mode: r.get(ZETA_TILE_MODE),
         layers: array & 0xffff,
-        layer_stride: u64::from(r.get(ZETA + 16)) * 4,
+        layer_stride: u64::from(r.get(ZETA_LAYER_STRIDE)) * 4,
         layer: layer + r.get(ZETA_BASE_LAYER) % 0x1_0000,
         volume: false,
     };
     let surface = surface(&words, format.bytes() as u64)?;
-    let (texel, mask) = format.texel(f32::from_bits(r.get(DEPTH)), r.get(STENCIL) as u8, with);
+    let (texel, mask) = format.texel(f32::from_bits(r.get(CLEAR_DEPTH)), r.get(CLEAR_STENCIL) as u8, with);
     fill(device, r, &surface, &texel, &mask)
 }
 
@@ -164,8 +147,8 @@ fn fill(device: &mut Device, r: &Registers, surface: &Surface, texel: &[u8], mas
         let first = first.min(most);
         (first, count.min(most - first))
     };
-    let (x, width) = range(r.get(SCISSOR_HORIZ), sx, surface.row_bytes / size);
-    let (y, rows) = range(r.get(SCISSOR_VERT), sy, surface.rows);
+    let (x, width) = range(r.get(SCREEN_SCISSOR_HORIZ), sx, surface.row_bytes / size);
+    let (y, rows) = range(r.get(SCREEN_SCISSOR_VERT), sy, surface.rows);
     if width == 0 || rows == 0 {
         return Ok(());
     }

@@ -2,12 +2,7 @@
 
 use crate::device::{Device, Effect};
 use crate::registers::Registers;
-
-const NEVER: u32 = 0;
-pub(crate) const ALWAYS: u32 = 1;
-const NON_ZERO: u32 = 2;
-const EQUAL: u32 = 3;
-const NOT_EQUAL: u32 = 4;
+use nvir_hw::word::condition::{ALWAYS, EQUAL, NEVER, NON_ZERO, NOT_EQUAL};
 
 /// Whether the condition at `method` holds: ADDRESS_HIGH, LOW, MODE. A report is a sequence, a count and a time, or a count of
 /// 64 bits and a time; two stand side by side.

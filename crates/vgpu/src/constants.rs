@@ -3,26 +3,24 @@
 use crate::compute::Bank;
 use crate::device::{Device, Effect};
 use crate::registers::Registers;
+use nvir_hw::method::bindings::{CB_ADDRESS_HIGH, CB_DATA, CB_POS, CB_SIZE};
 
-const SIZE: u32 = 0x2380;
-const ADDRESS: u32 = 0x2384;
-const POSITION: u32 = 0x238c;
-/// CB_DATA(0); all sixteen do the same.
-pub(crate) const DATA: u32 = 0x2390;
-/// Behind CB_DATA(15).
-pub(crate) const DATA_END: u32 = 0x23d0;
+/// Whether a method is CB_DATA: all sixteen do the same.
+pub(crate) fn is_data(method: u32) -> bool {
+    CB_DATA.index(method).is_some()
+}
 
 /// The buffer that is being defined.
 pub(crate) fn bank(registers: &Registers) -> Bank {
-    Bank { address: registers.address(ADDRESS), size: registers.get(SIZE) }
+    Bank { address: registers.address(CB_ADDRESS_HIGH), size: registers.get(CB_SIZE) }
 }
 
 /// Writes words at CB_POS, which moves on.
 pub(crate) fn data(device: &mut Device, registers: &mut Registers, words: &[u32]) -> Effect {
-    let position = registers.get(POSITION);
-    let address = registers.address(ADDRESS).wrapping_add(position.into());
+    let position = registers.get(CB_POS);
+    let address = registers.address(CB_ADDRESS_HIGH).wrapping_add(position.into());
     let bytes = words.len() as u64 * 4;
-    registers.set(POSITION, position.wrapping_add(bytes as u32));
+    registers.set(CB_POS, position.wrapping_add(bytes as u32));
     device.wrote(address, bytes);
     device.memory.write_words(address, words).map_err(|e| e.to_string())
 }

@@ -27,7 +27,7 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Place { submission, address, subchannel, class, method } = self;
-        let name = crate::names::method(*class, *method);
+        let name = nvir_hw::method::name(*class, *method);
         write!(
             f,
             "submission {submission}, word at {address:#x}: subchannel {subchannel} class {class:04x} {name} ({method:04x})"

@@ -4,26 +4,12 @@ use crate::device::{Device, Effect};
 use crate::query::Release;
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
-use crate::upload::{Inline, RELEASE};
+use crate::upload::Inline;
+use nvir_hw::method::m2mf::*;
+use nvir_hw::word::{M2mfExec, RELEASE};
 
-const TILING_IN: u32 = 0x204;
-const TILING_OUT: u32 = 0x220;
-const OFFSET_OUT: u32 = 0x238;
-/// Writing it starts: bit 0 data come as DATA, bit 4 the source lies row by row, bit 8 the destination, 13:12 at the end (2:
-/// release), 20 without a time.
-pub(crate) const EXEC: u32 = 0x300;
-pub(crate) const DATA: u32 = 0x304;
-const OFFSET_IN: u32 = 0x30c;
-const PITCH_IN: u32 = 0x314;
-const PITCH_OUT: u32 = 0x318;
-const LINE_LENGTH: u32 = 0x31c;
-const LINE_COUNT: u32 = 0x320;
-/// QUERY_ADDRESS_HIGH, LOW, SEQUENCE.
-const QUERY: u32 = 0x32c;
 /// COND_ADDRESS_HIGH, LOW, MODE.
-pub(crate) const CONDITION: u32 = 0x338;
-const POSITION_IN: u32 = 0x344;
-const POSITION_OUT: u32 = 0x34c;
+pub(crate) const CONDITION: u32 = COND_ADDRESS_HIGH;
 
 /// A side whose address, pitch, tiling words and position are at these methods. A position does not apply to rows: the
 /// address has it already.
@@ -46,14 +32,14 @@ fn side(r: &Registers, linear: bool, address: u32, pitch: u32, tiling: u32, posi
 
 /// EXEC.
 pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> Effect {
-    let how = r.get(EXEC);
-    let release = (how >> 12 & 3 == RELEASE).then(|| Release::of(r, QUERY, how >> 20 & 1 == 0));
-    let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
-    let to = side(r, how >> 8 & 1 != 0, OFFSET_OUT, PITCH_OUT, TILING_OUT, POSITION_OUT)?;
-    if how & 1 != 0 {
+    let how = M2mfExec::from_bits(r.get(EXEC));
+    let release = (how.completion() == RELEASE).then(|| Release::of(r, QUERY_ADDRESS_HIGH, !how.short()));
+    let (line, lines) = (r.get(LINE_LENGTH_IN), r.get(LINE_COUNT));
+    let to = side(r, how.linear_out(), OFFSET_OUT_HIGH, PITCH_OUT, TILING_MODE_OUT, TILING_POSITION_OUT_X)?;
+    if how.push() {
         return inline.begin(device, to, (line, lines), release);
     }
-    let from = side(r, how >> 4 & 1 != 0, OFFSET_IN, PITCH_IN, TILING_IN, POSITION_IN)?;
+    let from = side(r, how.linear_in(), OFFSET_IN_HIGH, PITCH_IN, TILING_MODE_IN, TILING_POSITION_IN_X)?;
     transfer::copy(device, &from, &to, line.into(), lines.into())?;
     release.map_or(Ok(()), |release| release.write(device))
 }

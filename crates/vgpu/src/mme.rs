@@ -4,12 +4,12 @@
 //! operation 21:17; bit fields: source bit 21:17, size 26:22, destination bit 31:27. Sources: envytools
 //! `envydis/macro.c`, Mesa `nvc0/mme/*.mme`.
 
+use nvir_hw::method::macros;
+
 /// Words of macro code.
 const CODE_WORDS: usize = 0x2000;
 /// Macros that can be named.
-pub(crate) const MACROS: usize = 128;
-/// The first macro's method; each has two, the second for further parameters.
-pub(crate) const FIRST_METHOD: u32 = 0x3800;
+const MACROS: usize = macros::MACRO.count as usize;
 
 /// The code of a channel's macros.
 #[derive(Clone, Debug)]

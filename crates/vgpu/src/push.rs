@@ -1,7 +1,8 @@
 //! Push buffers: a stream of packets, which may lie in several ranges and continue from one to the next.
 //!
-//! A header: bits 31:29 kind, 28:16 count (or the data), 15:13 subchannel, 12:0 method address in words. Source: Mesa
-//! `nvc0_winsys.h`.
+//! A packet begins with a [`Header`].
+
+use nvir_hw::push::{Header, kind};
 
 /// How the method address goes on from word to word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,20 +62,20 @@ impl Parser {
     /// Takes the next run from the front of `words`. `None`: there are no more words.
     pub fn next<'a>(&mut self, words: &mut &'a [u32]) -> Result<Option<Run<'a>>, String> {
         while self.left == 0 {
-            let Some((&header, rest)) = words.split_first() else { return Ok(None) };
+            let Some((&first, rest)) = words.split_first() else { return Ok(None) };
             *words = rest;
-            let (count, subchannel) = (header >> 16 & 0x1fff, (header >> 13 & 7) as usize);
-            let method = (header & 0x1fff) * 4;
-            let kind = match header >> 29 {
-                0 if header == 0 => continue,
-                1 => Kind::Next,
-                3 => Kind::Same,
-                4 => {
+            let header = Header::from_bits(first);
+            let (count, subchannel, method) = (header.count(), header.subchannel() as usize, header.method());
+            let kind = match header.kind() {
+                _ if first == 0 => continue,
+                kind::INCREASING => Kind::Next,
+                kind::SAME => Kind::Same,
+                kind::IMMEDIATE => {
                     let data = Data::Immediate([count]);
                     return Ok(Some(Run { subchannel, method, step: Step::Next, data }));
                 }
-                5 => Kind::Once,
-                _ => return Err(format!("{header:#010x} is no packet header")),
+                kind::INCREASING_ONCE => Kind::Once,
+                _ => return Err(format!("{first:#010x} is no packet header")),
             };
             *self = Parser { subchannel, method, left: count, kind };
         }

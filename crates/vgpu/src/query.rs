@@ -2,31 +2,24 @@
 
 use crate::device::{Device, Effect};
 use crate::registers::Registers;
+use nvir_hw::method::query::{QUERY_ADDRESS_HIGH, QUERY_GET, QUERY_SEQUENCE};
+use nvir_hw::word::{QueryGet, counter};
 
-/// QUERY_ADDRESS_HIGH; LOW, SEQUENCE and GET follow.
-pub(crate) const ADDRESS: u32 = 0x1b00;
-const SEQUENCE: u32 = 0x1b08;
-/// Writing it starts.
-pub(crate) const GET: u32 = 0x1b0c;
-
-/// What a query counts, in bits 27:23: a number of 32 bits behind a sequence, where it is one of these.
-const NOTHING: u32 = 0;
-const SAMPLES: u32 = 2;
-
-/// QUERY_GET: bits 1:0 mode, 27:23 what, 28 short.
+/// QUERY_GET.
 pub(crate) fn get(device: &mut Device, registers: &Registers) -> Effect {
-    let (address, sequence, get) = (registers.address(ADDRESS), registers.get(SEQUENCE), registers.get(GET));
+    let (address, sequence) = (registers.address(QUERY_ADDRESS_HIGH), registers.get(QUERY_SEQUENCE));
+    let get = QueryGet::from_bits(registers.get(QUERY_GET));
     // Modes 0 and 2 write. The others wait for what is in memory already: everything is done in order here.
-    if get & 1 != 0 {
+    if get.mode() & 1 != 0 {
         return Ok(());
     }
-    if get >> 28 & 1 != 0 {
+    if get.short() {
         device.wrote(address, 4);
         return device.memory.set_word(address, sequence).map_err(|e| e.to_string());
     }
     // Nothing is drawn, so that all counts are zero.
-    let count = match get >> 23 & 31 {
-        NOTHING | SAMPLES => [sequence, 0],
+    let count = match get.select() {
+        counter::NOTHING | counter::SAMPLES => [sequence, 0],
         _ => [0, 0],
     };
     let time = device.now();
@@ -97,5 +90,6 @@ impl Release {
 
 /// Whether a QUERY_GET only says how far the stream has come.
 pub(crate) fn is_fence(get: u32) -> bool {
-    get >> 28 & 1 != 0 && get & 1 == 0
+    let get = QueryGet::from_bits(get);
+    get.short() && get.mode() & 1 == 0
 }

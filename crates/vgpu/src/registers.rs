@@ -1,9 +1,8 @@
 //! The method registers of a subchannel.
 
-/// Method addresses have 13 bits, in words.
-pub const COUNT: usize = 0x2000;
+use nvir_hw::method::{COUNT, Table};
 
-/// What was last written to each method of one subchannel; zero at first. Addresses are byte addresses, as all
+/// What was last written to each method of one subchannel; zero where nothing was. Addresses are byte addresses, as all
 /// documents write them.
 #[derive(Clone, Debug)]
 pub struct Registers(Box<[u32]>);
@@ -15,6 +14,15 @@ impl Default for Registers {
 }
 
 impl Registers {
+    /// Those of a class as they are before anything is written.
+    pub fn of(table: &'static Table) -> Registers {
+        let mut registers = Registers::default();
+        for m in table.methods() {
+            (0..m.count).for_each(|n| registers.set(m.address + n * m.stride, m.reset));
+        }
+        registers
+    }
+
     /// The register at a byte address; addresses wrap at the end.
     #[inline]
     pub fn get(&self, method: u32) -> u32 {

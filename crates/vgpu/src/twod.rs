@@ -5,29 +5,8 @@ use crate::device::{Device, Effect, work};
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
 use nvir_emu::Channels;
-
-const DESTINATION: u32 = 0x200;
-const SOURCE: u32 = 0x230;
-/// X, Y, W, H, and whether they apply.
-const CLIP: u32 = 0x280;
-const CLIP_ENABLE: u32 = 0x290;
-/// Texels of a colour are left out; the method has no name in Mesa's header.
-const COLOR_KEY_ENABLE: u32 = 0x29c;
-/// The destination is a depth buffer.
-const TO_ZETA: u32 = 0x2b8;
-const OPERATION: u32 = 0x2ac;
-const SOURCE_COPY: u32 = 3;
-/// Bit 0: coordinates are those of a pixel's corner, not of its centre; bit 4: bilinear.
-const CONTROL: u32 = 0x88c;
-/// X, Y, W, H of the destination.
-const RECTANGLE: u32 = 0x8b0;
-/// Signed 32.32 numbers, the fraction first: steps in x and y, then the first position.
-const STEP_X: u32 = 0x8c0;
-const STEP_Y: u32 = 0x8c8;
-const FIRST_X: u32 = 0x8d0;
-const FIRST_Y: u32 = 0x8d8;
-/// BLIT_SRC_Y_INT: writing it starts.
-pub(crate) const START: u32 = 0x8dc;
+use nvir_hw::method::two_d::*;
+use nvir_hw::word::{BlitControl, operation};
 
 /// An image as either end of a blit.
 struct Surface {
@@ -37,20 +16,23 @@ struct Surface {
     height: i64,
 }
 
-fn surface(r: &Registers, at: u32) -> Effect<Surface> {
-    let code = r.get(at);
+/// The image whose registers begin at SRC_FORMAT or DST_FORMAT: both ends have the same.
+fn surface(r: &Registers, first: u32) -> Effect<Surface> {
+    let at = |method: u32| first + (method - SRC_FORMAT);
+    let code = r.get(first);
     let format = Colour::from_code(code).ok_or_else(|| format!("2D format {code:#x}"))?;
-    let (address, width, height) = (r.address(at + 0x20), r.get(at + 0x18), r.get(at + 0x1c));
-    let side = if r.get(at + 4) != 0 {
-        Side::Pitch { address, pitch: r.get(at + 0x14).into() }
+    let (address, width, height) =
+        (r.address(at(SRC_ADDRESS_HIGH)), r.get(at(SRC_WIDTH)), r.get(at(SRC_HEIGHT)));
+    let side = if r.get(at(SRC_LINEAR)) != 0 {
+        Side::Pitch { address, pitch: r.get(at(SRC_PITCH)).into() }
     } else {
         Side::blocks(Blocks {
             address,
-            tile_mode: r.get(at + 8),
+            tile_mode: r.get(at(SRC_BLOCK_DIMENSIONS)),
             row_bytes: u64::from(width) * format.bytes() as u64,
             rows: height,
-            slices: r.get(at + 12),
-            z: r.get(at + 16),
+            slices: r.get(at(SRC_DEPTH)),
+            z: r.get(at(SRC_LAYER)),
             x: 0,
             y: 0,
         })?
@@ -58,6 +40,7 @@ fn surface(r: &Registers, at: u32) -> Effect<Surface> {
     Ok(Surface { format, side, width: width.into(), height: height.into() })
 }
 
+/// A signed 32.32 number, the fraction first.
 fn fixed(r: &Registers, at: u32) -> i64 {
     i64::from(r.get(at + 4) as i32) << 32 | i64::from(r.get(at))
 }
@@ -99,47 +82,47 @@ impl Axis {
 
 pub(crate) fn blit(device: &mut Device, r: &Registers) -> Effect {
     let operation = r.get(OPERATION);
-    if operation != SOURCE_COPY {
+    if operation != operation::SOURCE_COPY {
         return Err(format!("2D operation {operation}: only copies (3) are there"));
     }
-    if r.get(COLOR_KEY_ENABLE) != 0 || r.get(TO_ZETA) != 0 {
+    if r.get(COLOR_KEY_ENABLE) != 0 || r.get(SET_DST_COLOR_RENDER_TO_ZETA_SURFACE) != 0 {
         return Err("colour keys and blits to depth buffers are not there".into());
     }
-    let (to, from) = (surface(r, DESTINATION)?, surface(r, SOURCE)?);
+    let (to, from) = (surface(r, DST_FORMAT)?, surface(r, SRC_FORMAT)?);
     if from.width == 0 || from.height == 0 {
         return Err("a blit from an image without texels".into());
     }
     let integers = (to.format.is_integer(), from.format.is_integer());
     if integers.0 != integers.1 || integers.0 && to.format.is_signed() != from.format.is_signed() {
-        return Err(format!("a blit from format {:#x} to {:#x}", r.get(SOURCE), r.get(DESTINATION)));
+        return Err(format!("a blit from format {:#x} to {:#x}", r.get(SRC_FORMAT), r.get(DST_FORMAT)));
     }
     let signed = |at| i64::from(r.get(at) as i32);
-    let (x, y) = (signed(RECTANGLE), signed(RECTANGLE + 4));
+    let (x, y) = (signed(BLIT_DST_X), signed(BLIT_DST_Y));
     let (mut left, mut top) = (x.max(0), y.max(0));
-    let mut right = (x + i64::from(r.get(RECTANGLE + 8))).min(to.width);
-    let mut bottom = (y + i64::from(r.get(RECTANGLE + 12))).min(to.height);
+    let mut right = (x + i64::from(r.get(BLIT_DST_W))).min(to.width);
+    let mut bottom = (y + i64::from(r.get(BLIT_DST_H))).min(to.height);
     if r.get(CLIP_ENABLE) & 1 != 0 {
-        let (cx, cy) = (signed(CLIP), signed(CLIP + 4));
+        let (cx, cy) = (signed(CLIP_X), signed(CLIP_Y));
         (left, top) = (left.max(cx), top.max(cy));
-        right = right.min(cx + i64::from(r.get(CLIP + 8)));
-        bottom = bottom.min(cy + i64::from(r.get(CLIP + 12)));
+        right = right.min(cx + i64::from(r.get(CLIP_W)));
+        bottom = bottom.min(cy + i64::from(r.get(CLIP_H)));
     }
     if left >= right || top >= bottom {
         return Ok(());
     }
-    let corner = r.get(CONTROL) & 1 != 0;
+    let control = BlitControl::from_bits(r.get(BLIT_CONTROL));
     let axis = |first, step, skipped: i64, size| {
         let (first, step) = (i128::from(fixed(r, first)), i128::from(fixed(r, step)));
-        let half = if corner { 0 } else { step >> 1 };
+        let half = if control.corner() { 0 } else { step >> 1 };
         Axis { first: first + half + step * i128::from(skipped), step, size }
     };
     let blit = Blit {
-        u: axis(FIRST_X, STEP_X, left - x, from.width),
-        v: axis(FIRST_Y, STEP_Y, top - y, from.height),
+        u: axis(BLIT_SRC_X_FRACT, BLIT_DU_DX_FRACT, left - x, from.width),
+        v: axis(BLIT_SRC_Y_FRACT, BLIT_DV_DY_FRACT, top - y, from.height),
         columns: right - left,
         rows: bottom - top,
         target: to.side.at(left as u64 * to.format.bytes() as u64, top as u64),
-        linear: r.get(CONTROL) >> 4 & 1 != 0 && !integers.0,
+        linear: control.linear() && !integers.0,
         to,
         from,
     };

@@ -4,26 +4,8 @@ use crate::device::{Device, Effect};
 use crate::query::Release;
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
-
-const LINE_LENGTH: u32 = 0x180;
-const LINE_COUNT: u32 = 0x184;
-const ADDRESS: u32 = 0x188;
-const PITCH: u32 = 0x190;
-const TILE_MODE: u32 = 0x194;
-const WIDTH: u32 = 0x198;
-const HEIGHT: u32 = 0x19c;
-const DEPTH: u32 = 0x1a0;
-const Z: u32 = 0x1a4;
-const X: u32 = 0x1a8;
-const Y: u32 = 0x1ac;
-/// Writing it starts: bit 0 the destination lies row by row, 1 a reduction, 5:4 at the end (2: release), 12 without a time.
-pub(crate) const EXEC: u32 = 0x1b0;
-pub(crate) const DATA: u32 = 0x1b4;
-
-/// QUERY_ADDRESS_HIGH, LOW, SEQUENCE.
-const QUERY: u32 = 0x1dc;
-/// What happens at the end: a word is written.
-pub(crate) const RELEASE: u32 = 2;
+use nvir_hw::method::upload::*;
+use nvir_hw::word::{RELEASE, UploadExec};
 
 /// Bytes of a transfer, at most: they are kept until all have come.
 const MAX_BYTES: u64 = 1 << 26;
@@ -109,27 +91,28 @@ impl Inline {
     }
 }
 
-/// EXEC.
+/// UPLOAD_EXEC.
 pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> Effect {
-    let address = r.address(ADDRESS);
-    let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
-    let how = r.get(EXEC);
-    if how & 2 != 0 {
+    let address = r.address(UPLOAD_DST_ADDRESS_HIGH);
+    let (line, lines) = (r.get(UPLOAD_LINE_LENGTH_IN), r.get(UPLOAD_LINE_COUNT));
+    let how = UploadExec::from_bits(r.get(UPLOAD_EXEC));
+    if how.reduction() {
         return Err("reductions are not there".into());
     }
-    let release = (how >> 4 & 3 == RELEASE).then(|| Release::of(r, QUERY, how >> 12 & 1 == 0));
-    let side = if how & 1 != 0 {
-        Side::Pitch { address, pitch: r.get(PITCH).into() }
+    let release =
+        (how.completion() == RELEASE).then(|| Release::of(r, UPLOAD_QUERY_ADDRESS_HIGH, !how.short()));
+    let side = if how.linear() {
+        Side::Pitch { address, pitch: r.get(UPLOAD_DST_PITCH).into() }
     } else {
         Side::blocks(Blocks {
             address,
-            tile_mode: r.get(TILE_MODE),
-            row_bytes: r.get(WIDTH).into(),
-            rows: r.get(HEIGHT),
-            slices: r.get(DEPTH),
-            z: r.get(Z),
-            x: r.get(X).into(),
-            y: r.get(Y).into(),
+            tile_mode: r.get(UPLOAD_DST_TILE_MODE),
+            row_bytes: r.get(UPLOAD_DST_WIDTH).into(),
+            rows: r.get(UPLOAD_DST_HEIGHT),
+            slices: r.get(UPLOAD_DST_DEPTH),
+            z: r.get(UPLOAD_DST_Z),
+            x: r.get(UPLOAD_DST_X).into(),
+            y: r.get(UPLOAD_DST_Y).into(),
         })?
     };
     inline.begin(device, side, (line, lines), release)

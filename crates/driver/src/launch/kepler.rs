@@ -1,12 +1,16 @@
 //! Launches of Kepler: a descriptor in memory, QMD 00_06. Sources: NVIDIA's `cla0c0qmd.h`, Mesa `nve4_compute.c`.
 
 use super::Request;
-use crate::class::{compute, upload};
 use crate::commands::Subchannel::Compute;
 use crate::context::Context;
 use crate::error::{Result, invalid};
 use crate::memory::Slice;
 use crate::setup::{DESCRIPTOR_BYTES, DESCRIPTORS, STACK_BYTES};
+use nvir_hw::method::compute::FLUSH;
+use nvir_hw::method::kepler_compute::{LAUNCH, LAUNCH_DESC_ADDRESS};
+use nvir_hw::method::shader::SERIALIZE;
+use nvir_hw::method::upload::{UPLOAD_DST_ADDRESS_HIGH, UPLOAD_EXEC, UPLOAD_LINE_LENGTH_IN};
+use nvir_hw::word::{UploadExec, flush};
 
 /// Constant banks that a descriptor has.
 const BANKS: u8 = 8;
@@ -20,33 +24,38 @@ impl Context {
         self.descriptor = (self.descriptor + 1) % DESCRIPTORS;
         let at = self.descriptors_address() + u64::from(self.descriptor) * DESCRIPTOR_BYTES;
         self.upload_to(at, DESCRIPTOR_BYTES as u32);
-        self.commands.start_with_data(Compute, upload::EXEC, upload::LINEAR_COMPUTE, &descriptor(r));
+        self.commands.start_with_data(
+            Compute,
+            UPLOAD_EXEC,
+            UploadExec::LINEAR_COMPUTE.into(),
+            &descriptor(r),
+        );
         if let Some(grid) = indirect {
             self.using(&grid.buffer.shared);
             // x and y are words there; z is the upper half of y's word.
             self.upload_from(at + 4 * 12, &grid.buffer.slice(grid.offset, 8));
             self.upload_from(at + 4 * 13 + 2, &grid.buffer.slice(grid.offset + 8, 4));
         }
-        let flush = compute::FLUSH_CONSTANTS | compute::FLUSH_GLOBAL;
-        self.commands.methods(Compute, compute::FLUSH, &[flush]);
-        self.commands.methods(Compute, compute::LAUNCH_DESC_ADDRESS, &[(at >> 8) as u32]);
-        self.commands.methods(Compute, compute::LAUNCH, &[3]);
+        let caches = flush::CONSTANTS | flush::GLOBAL;
+        self.commands.methods(Compute, FLUSH, &[caches]);
+        self.commands.methods(Compute, LAUNCH_DESC_ADDRESS, &[(at >> 8) as u32]);
+        self.commands.methods(Compute, LAUNCH, &[3]);
         // What follows changes constants that this launch reads.
-        self.commands.methods(Compute, compute::SERIALIZE, &[0]);
+        self.commands.methods(Compute, SERIALIZE, &[0]);
         Ok(())
     }
 
     /// Says where the next upload through the compute class goes, which is in order with launches.
     fn upload_to(&mut self, address: u64, bytes: u32) {
-        self.commands.address(Compute, upload::DST_ADDRESS, address);
-        self.commands.methods(Compute, upload::LINE_LENGTH, &[bytes, 1]);
+        self.commands.address(Compute, UPLOAD_DST_ADDRESS_HIGH, address);
+        self.commands.methods(Compute, UPLOAD_LINE_LENGTH_IN, &[bytes, 1]);
     }
 
     /// Writes a few words that are in memory.
     pub(super) fn upload_from(&mut self, address: u64, from: &Slice) {
         self.upload_to(address, from.bytes as u32);
         let memory = (from.buffer.shared.clone(), from.offset, from.bytes as u32);
-        self.commands.start_with_memory(Compute, upload::EXEC, upload::LINEAR_COMPUTE, memory);
+        self.commands.start_with_memory(Compute, UPLOAD_EXEC, UploadExec::LINEAR_COMPUTE.into(), memory);
     }
 }
 

@@ -7,7 +7,6 @@ mod sanitize;
 pub(crate) use sanitize::Report;
 
 use crate::Kernel;
-use crate::class::compute;
 use crate::commands::Subchannel;
 use crate::context::{BANK_BYTES, BANKS, Context};
 use crate::error::{Error, Result, invalid};
@@ -19,6 +18,8 @@ use nvir::driver::constants::{Constants, Range};
 use nvir::emu::Sampler;
 use nvir::emu::image::texture_handle;
 use nvir::hw::surface::View;
+use nvir_hw::method::compute::FLUSH;
+use nvir_hw::word::flush;
 
 /// How many blocks a launch has.
 #[derive(Clone, Debug)]
@@ -321,6 +322,6 @@ impl Context {
 
     /// Lets the next launch see code that was just written.
     pub(crate) fn flush_code(&mut self) {
-        self.commands.methods(Subchannel::Compute, compute::FLUSH, &[compute::FLUSH_CODE]);
+        self.commands.methods(Subchannel::Compute, FLUSH, &[flush::CODE]);
     }
 }

@@ -1,27 +1,15 @@
 //! Launches of GF100: everything is in the registers of the compute class.
 
-use super::{Request, method};
+use super::Request;
 use crate::colour::Colour;
 use crate::compute::State;
 use nvir_base::tiling::{Order, TileMode};
+use nvir_hw::method::Family;
+use nvir_hw::method::bindings::*;
+use nvir_hw::method::fermi_compute::*;
+use nvir_hw::method::shader::CODE_ADDRESS_HIGH;
 use nvir_hw::surface::Slot;
-
-const LOCAL_POS_ALLOC: u32 = 0x204;
-const LOCAL_NEG_ALLOC: u32 = 0x208;
-const GRIDDIM_YX: u32 = 0x238;
-const GRIDDIM_Z: u32 = 0x23c;
-const SHARED_SIZE: u32 = 0x24c;
-const CP_GPR_ALLOC: u32 = 0x2c0;
-const BLOCKDIM_YX: u32 = 0x3ac;
-const BLOCKDIM_Z: u32 = 0x3b0;
-const CP_START_ID: u32 = 0x3b4;
-/// IMAGE(i): address high and low, width, height, format, tile mode.
-const IMAGE: u32 = 0x2700;
-const IMAGE_STEP: u32 = 0x20;
-/// Surface slots.
-const IMAGES: u32 = 8;
-/// In the height: rows follow each other.
-const IMAGE_LINEAR: u32 = 1 << 20;
+use nvir_hw::word::{ImageFormat, ImageHeight};
 
 pub(super) fn request(state: &State) -> Request {
     let get = |m: u32| state.regs.get(m);
@@ -31,7 +19,7 @@ pub(super) fn request(state: &State) -> Request {
         [x, y, get(z) & 0xffff]
     };
     Request {
-        code: state.regs.address(method::CODE_ADDRESS),
+        code: state.regs.address(CODE_ADDRESS_HIGH),
         entry: get(CP_START_ID),
         grid: xyz(GRIDDIM_YX, GRIDDIM_Z),
         block: xyz(BLOCKDIM_YX, BLOCKDIM_Z),
@@ -45,15 +33,17 @@ pub(super) fn request(state: &State) -> Request {
 
 /// The surface slots; without a format that a surface can have, there is none.
 pub(super) fn surfaces(state: &State) -> Vec<Option<Slot>> {
-    (0..IMAGES).map(|i| surface(state, IMAGE + IMAGE_STEP * i)).collect()
+    (0..IMAGE_FORMAT.count).map(|i| surface(state, i)).collect()
 }
 
-fn surface(state: &State, at: u32) -> Option<Slot> {
-    let get = |n: u32| state.regs.get(at + 4 * n);
-    let (height, tile) = (get(3), get(5));
-    let format = Colour::from_code(get(4) >> 4 & 0xff)?.format();
-    let order = if height & IMAGE_LINEAR != 0 { Order::Pitch } else { Order::Blocks(TileMode(tile & 0xff0)) };
-    Some(Slot { address: state.regs.address(at), width: get(2), height: height & 0xf_ffff, format, order })
+fn surface(state: &State, i: u32) -> Option<Slot> {
+    let get = |methods: Family| state.regs.get(methods.at(i));
+    let (width, tile) = (get(IMAGE_WIDTH), get(IMAGE_TILE_MODE));
+    let height = ImageHeight::from_bits(get(IMAGE_HEIGHT));
+    let format = Colour::from_code(ImageFormat::from_bits(get(IMAGE_FORMAT)).color())?.format();
+    let order = if height.linear() { Order::Pitch } else { Order::Blocks(TileMode(tile & 0xff0)) };
+    let address = state.regs.address(IMAGE_ADDRESS_HIGH.at(i));
+    Some(Slot { address, width, height: height.rows(), format, order })
 }
 
 #[cfg(test)]
@@ -65,8 +55,8 @@ mod tests {
     fn every_field_is_in_its_register() {
         let mut state = State::default();
         for (register, value) in [
-            (method::CODE_ADDRESS, 0x12),
-            (method::CODE_ADDRESS + 4, 0x3456_7800),
+            (CODE_ADDRESS_HIGH, 0x12),
+            (CODE_ADDRESS_HIGH + 4, 0x3456_7800),
             (LOCAL_POS_ALLOC, 0x120),
             (LOCAL_NEG_ALLOC, 0x10),
             (GRIDDIM_YX, 0x0002_0003),
@@ -104,11 +94,11 @@ mod tests {
             words
                 .iter()
                 .enumerate()
-                .for_each(|(n, w)| state.regs.set(IMAGE + IMAGE_STEP * i + 4 * n as u32, *w))
+                .for_each(|(n, w)| state.regs.set(IMAGE_ADDRESS_HIGH.at(i) + 4 * n as u32, *w))
         };
         set(0, [0, 0, 0, 0, 0x14000, 0]);
         set(1, [1, 0x2000, 64, 32, 0x14000 | 0xe4 << 4, 0x20]);
-        set(7, [0, 0x3000, 256, IMAGE_LINEAR | 1, 0xd5 << 4, 0]);
+        set(7, [0, 0x3000, 256, 1 << 20 | 1, 0xd5 << 4, 0]);
         let got = surfaces(&state);
         let slot = |address, width, height, format: &str, order| {
             Some(Slot { address, width, height, format: format.parse().expect("a format"), order })

@@ -1,14 +1,11 @@
 //! Launch descriptors of Kepler: QMD 00_06, 64 words. Source of the fields: Mesa's `cla0c0qmd.h`.
 
-use super::{Request, method};
+use super::Request;
 use crate::Memory;
 use crate::compute::{Bank, State};
 use crate::query::{Reduction, Release};
-
-/// LAUNCH_DESC_ADDRESS: the address / 256.
-const DESCRIPTOR: u32 = 0x2b4;
-/// TEX_CB_INDEX.
-const TEXTURE_BANK: u32 = 0x2608;
+use nvir_hw::method::kepler_compute::LAUNCH_DESC_ADDRESS;
+use nvir_hw::method::shader::{CODE_ADDRESS_HIGH, TEX_CB_INDEX};
 
 /// Words of a descriptor.
 const WORDS: usize = 64;
@@ -19,15 +16,15 @@ const RELEASE: usize = 23;
 
 /// The constant bank that holds handles of textures.
 pub(super) fn texture_bank(state: &State) -> u8 {
-    (state.regs.get(TEXTURE_BANK) & 0x1f) as u8
+    (state.regs.get(TEX_CB_INDEX) & 0x1f) as u8
 }
 
-/// What the descriptor asks that the registers name.
+/// What the descriptor asks that the registers name: LAUNCH_DESC_ADDRESS is its address / 256.
 pub(super) fn request(state: &State, memory: &Memory) -> Result<Request, String> {
-    let address = u64::from(state.regs.get(DESCRIPTOR)) << 8;
+    let address = u64::from(state.regs.get(LAUNCH_DESC_ADDRESS)) << 8;
     let mut words = [0; WORDS];
     memory.read_words(address, &mut words).map_err(|e| format!("launch descriptor at {address:#x}: {e}"))?;
-    Ok(parse(&words, state.regs.address(method::CODE_ADDRESS)))
+    Ok(parse(&words, state.regs.address(CODE_ADDRESS_HIGH)))
 }
 
 fn parse(words: &[u32; WORDS], code: u64) -> Request {
@@ -141,7 +138,7 @@ mod tests {
     #[test]
     fn a_descriptor_without_memory_is_an_error() {
         let mut state = State::default();
-        state.regs.set(DESCRIPTOR, 0x123);
+        state.regs.set(LAUNCH_DESC_ADDRESS, 0x123);
         let error = request(&state, &Memory::new()).expect_err("no memory");
         assert!(error.contains("0x12300"), "{error}");
     }

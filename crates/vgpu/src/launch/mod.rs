@@ -13,6 +13,7 @@ use crate::query::Release;
 use crate::{Memory, compute::State};
 use nvir_base::Chip;
 use nvir_emu::{self as emu, Bank, Checks, CodeCache, FaultKind, Launch, Note, Program};
+use nvir_hw::method::{compute::SHARED_BASE, shader::LOCAL_BASE};
 use std::fmt;
 use std::sync::Arc;
 use tables::Tables;
@@ -149,15 +150,6 @@ struct Request {
     releases: [Option<Release>; 2],
 }
 
-/// What a method of both compute classes sets.
-mod method {
-    pub const SHARED_BASE: u32 = 0x214;
-    pub const LOCAL_BASE: u32 = 0x77c;
-    pub const TSC_ADDRESS: u32 = 0x155c;
-    pub const TIC_ADDRESS: u32 = 0x1574;
-    pub const CODE_ADDRESS: u32 = 0x1608;
-}
-
 /// The windows of shared and local memory are 16 MiB.
 const WINDOW_MASK: u32 = 0xff00_0000;
 
@@ -261,8 +253,8 @@ impl Launcher {
         launch.zero_beyond_banks = !options.strict_constants;
         launch.tables = Some(&tables);
         launch.clock = *clock;
-        launch.shared_window = state.regs.get(method::SHARED_BASE) & WINDOW_MASK;
-        launch.local_window = state.regs.get(method::LOCAL_BASE) & WINDOW_MASK;
+        launch.shared_window = state.regs.get(SHARED_BASE) & WINDOW_MASK;
+        launch.local_window = state.regs.get(LOCAL_BASE) & WINDOW_MASK;
         match chip {
             Chip::Gf100 => launch.surfaces = fermi::surfaces(state),
             Chip::Gk104 | Chip::Gk110 => launch.texture_bank = kepler::texture_bank(state),

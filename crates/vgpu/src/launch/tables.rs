@@ -1,11 +1,11 @@
 //! Textures and samplers of a launch: entries of the tables in memory, named by handles or by bound slots.
 
-use super::method;
 use crate::Memory;
 use crate::compute::State;
 use crate::texture::{ENTRY_BYTES, ENTRY_WORDS, tic, tsc};
 use nvir_base::Chip;
 use nvir_emu::{Sampler, Texture, TextureSource};
+use nvir_hw::method::shader::{TIC_ADDRESS_HIGH, TSC_ADDRESS_HIGH};
 
 /// Where the tables are, and what is bound to slots.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ impl<'a> Tables<'a> {
     pub fn new(chip: Chip, state: &'a State) -> Tables<'a> {
         Tables {
             chip,
-            tic: Table::of(state, "TIC", method::TIC_ADDRESS),
-            tsc: Table::of(state, "TSC", method::TSC_ADDRESS),
+            tic: Table::of(state, "TIC", TIC_ADDRESS_HIGH),
+            tsc: Table::of(state, "TSC", TSC_ADDRESS_HIGH),
             state: (chip == Chip::Gf100).then_some(state),
         }
     }
