@@ -26,6 +26,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("library.md", "Rust; examples/driver and the library's own documents are compiled"),
     ("longer-than-mesa.md", "figures"),
     ("mesa.md", "Mesa's source package"),
+    ("nir.md", "no commands"),
     ("nir-options.md", "no commands"),
     ("nir-vs-ptxas.md", "NVIDIA's compiler"),
     ("scheduling.md", "cubins of NVIDIA's compiler"),

@@ -59,6 +59,8 @@ pub struct Shader<'s> {
     pub structs: Vec<Struct<'s>>,
     pub types: Types<'s>,
     pub functions: Vec<Function<'s>>,
+    /// The properties that the text gives, and where, for those that mean something.
+    pub properties: Vec<(&'s str, Span)>,
     pub(super) literals: Vec<Literal>,
 }
 
@@ -76,6 +78,15 @@ impl Shader<'_> {
     /// The values of an initialiser.
     pub fn literals(&self, range: Range) -> &[Literal] {
         &self.literals[range.bounds()]
+    }
+
+    /// The kind of the sampler variable that covers a texture's number: dimension, and whether there are layers.
+    pub(super) fn sampler(&self, number: u32) -> Option<(Dim, bool)> {
+        self.vars.iter().filter(|v| v.mode == Mode::Uniform).find_map(|v| {
+            let (ty, len) = self.types.flattened(v.ty);
+            let (_, binding) = v.place?;
+            ty.opaque().filter(|_| (binding..binding.saturating_add(len)).contains(&number))
+        })
     }
 }
 
@@ -265,7 +276,7 @@ impl<'s> Function<'s> {
     }
 
     /// What a node defines, as far as that is one thing: parallel copies define several.
-    fn dest(node: &Node<'_>) -> Option<Dest> {
+    pub(super) fn dest(node: &Node<'_>) -> Option<Dest> {
         match node {
             Node::Alu(Alu { dest, .. }) | Node::Tex(Tex { dest, .. }) | Node::Phi { dest, .. } => Some(*dest),
             Node::Deref(Deref { dest, .. }) => Some(*dest),

@@ -13,9 +13,11 @@ use crate::ir::Dim;
 pub struct Indices {
     /// Added to the offset, in the units of the memory.
     pub base: u32,
-    /// The address is `align_offset` modulo this; 0: a multiple of the component's size.
-    pub align_mul: u32,
+    /// The address is `align_offset` modulo this; `None`: a multiple of the component's size.
+    pub align_mul: Option<u32>,
     pub align_offset: u32,
+    /// Units from `range_base` or `base` on that the access stays in.
+    pub range: Option<u32>,
     /// First component of a vec4 that is loaded.
     pub component: u32,
     /// Components written; `None`: all.

@@ -1,10 +1,12 @@
-//! The table of intrinsics: for each name what it does and how many sources it takes.
+//! The table of intrinsics: for each name what it does, and the shapes of its result and its sources, which the validator
+//! asks for.
 //!
 //! Indices (`base=`, `access=`, …) are in the text by name, so the table need not list them; which ones an
 //! intrinsic has is Mesa's matter (`nir_intrinsics.py`, 22.3 and later). What has no row is
 //! [`Unknown`](super::ast::Unknown).
 
 use super::names::Named;
+use super::operands::*;
 use crate::diag::closest;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -169,129 +171,168 @@ pub enum Kind {
 pub struct IntrinsicInfo {
     pub name: Cow<'static, str>,
     pub kind: Kind,
-    pub srcs: u8,
+    pub dest: Option<Operand>,
+    pub srcs: &'static [Operand],
 }
 
 #[rustfmt::skip]
-const ROWS: &[(&str, Kind, u8)] = &[
-    ("load_global", Kind::Load(Mem::Global), 1), ("load_global_2x32", Kind::Load(Mem::Global2x32), 1),
-    ("load_global_constant", Kind::Load(Mem::GlobalConstant), 1),
-    ("load_global_constant_offset", Kind::Load(Mem::GlobalConstantOffset), 2),
-    ("load_global_constant_bounded", Kind::Load(Mem::GlobalConstantBounded), 3),
-    ("load_ssbo", Kind::Load(Mem::Ssbo), 2), ("load_ubo", Kind::Load(Mem::Ubo), 2),
-    ("load_ubo_vec4", Kind::Load(Mem::UboVec4), 2), ("load_shared", Kind::Load(Mem::Shared), 1),
-    ("load_scratch", Kind::Load(Mem::Scratch), 1), ("load_uniform", Kind::Load(Mem::Uniform), 1),
-    ("load_kernel_input", Kind::Load(Mem::KernelInput), 1), ("load_push_constant", Kind::Load(Mem::PushConstant), 1),
-    ("load_constant", Kind::Load(Mem::Constant), 1), ("load_deref", Kind::Load(Mem::Deref), 1),
-    ("store_global", Kind::Store(Mem::Global), 2), ("store_global_2x32", Kind::Store(Mem::Global2x32), 2),
-    ("store_ssbo", Kind::Store(Mem::Ssbo), 3), ("store_shared", Kind::Store(Mem::Shared), 2),
-    ("store_scratch", Kind::Store(Mem::Scratch), 2), ("store_deref", Kind::Store(Mem::Deref), 2),
-    ("get_ssbo_size", Kind::SsboSize, 1), ("ssbo_size", Kind::SsboSize, 1), ("get_ubo_size", Kind::UboSize, 1),
-    ("deref_buffer_array_length", Kind::BufferArrayLength, 1),
-    ("copy_deref", Kind::CopyDeref, 2), ("memcpy_deref", Kind::MemcpyDeref, 3), ("load_param", Kind::Param, 0),
-    ("deref_mode_is", Kind::DerefModeIs, 1), ("addr_mode_is", Kind::DerefModeIs, 1),
-    ("decl_reg", Kind::DeclReg, 0), ("load_reg", Kind::LoadReg, 1), ("load_reg_indirect", Kind::LoadRegIndirect, 2),
-    ("store_reg", Kind::StoreReg, 2), ("store_reg_indirect", Kind::StoreRegIndirect, 3),
-    ("convert_alu_types", Kind::ConvertAluTypes, 1),
+const ROWS: &[(&str, Kind, Option<Operand>, &[Operand])] = &[
+    ("load_global", Kind::Load(Mem::Global), LOADED, &[ADDRESS]),
+    ("load_global_2x32", Kind::Load(Mem::Global2x32), LOADED, &[ADDRESS_2X32]),
+    ("load_global_constant", Kind::Load(Mem::GlobalConstant), LOADED, &[ADDRESS]),
+    ("load_global_constant_offset", Kind::Load(Mem::GlobalConstantOffset), LOADED, &[ADDRESS, OFFSET]),
+    ("load_global_constant_bounded", Kind::Load(Mem::GlobalConstantBounded), LOADED, &[ADDRESS, OFFSET, BOUND]),
+    ("load_ssbo", Kind::Load(Mem::Ssbo), LOADED, &[BUFFER, OFFSET]),
+    ("load_ubo", Kind::Load(Mem::Ubo), LOADED, &[BUFFER, OFFSET]),
+    ("load_ubo_vec4", Kind::Load(Mem::UboVec4), LOADED, &[BUFFER, OFFSET]),
+    ("load_shared", Kind::Load(Mem::Shared), LOADED, &[OFFSET]),
+    ("load_scratch", Kind::Load(Mem::Scratch), LOADED, &[OFFSET]),
+    ("load_uniform", Kind::Load(Mem::Uniform), LOADED, &[OFFSET]),
+    ("load_kernel_input", Kind::Load(Mem::KernelInput), LOADED, &[OFFSET]),
+    ("load_push_constant", Kind::Load(Mem::PushConstant), LOADED, &[OFFSET]),
+    ("load_constant", Kind::Load(Mem::Constant), LOADED, &[OFFSET]),
+    ("load_deref", Kind::Load(Mem::Deref), ANY, &[DEREF]),
+    ("store_global", Kind::Store(Mem::Global), None, &[STORED, ADDRESS]),
+    ("store_global_2x32", Kind::Store(Mem::Global2x32), None, &[STORED, ADDRESS_2X32]),
+    ("store_ssbo", Kind::Store(Mem::Ssbo), None, &[STORED, BUFFER, OFFSET]),
+    ("store_shared", Kind::Store(Mem::Shared), None, &[STORED, OFFSET]),
+    ("store_scratch", Kind::Store(Mem::Scratch), None, &[STORED, OFFSET]),
+    ("store_deref", Kind::Store(Mem::Deref), None, &[DEREF, STORED_ANY]),
+    ("get_ssbo_size", Kind::SsboSize, words(1), &[BUFFER]), ("ssbo_size", Kind::SsboSize, words(1), &[BUFFER]),
+    ("get_ubo_size", Kind::UboSize, words(1), &[BUFFER]),
+    ("deref_buffer_array_length", Kind::BufferArrayLength, words(1), &[DEREF]),
+    ("copy_deref", Kind::CopyDeref, None, &[DEREF, DEREF]),
+    ("memcpy_deref", Kind::MemcpyDeref, None, &[DEREF, DEREF, BYTES]), ("load_param", Kind::Param, ANY, &[]),
+    ("deref_mode_is", Kind::DerefModeIs, BOOL, &[DEREF]), ("addr_mode_is", Kind::DerefModeIs, BOOL, &[DEREF]),
+    ("decl_reg", Kind::DeclReg, words(1), &[]), ("load_reg", Kind::LoadReg, ANY, &[REGISTER]),
+    ("load_reg_indirect", Kind::LoadRegIndirect, ANY, &[REGISTER, OFFSET]),
+    ("store_reg", Kind::StoreReg, None, &[STORED_ANY, REGISTER]),
+    ("store_reg_indirect", Kind::StoreRegIndirect, None, &[STORED_ANY, REGISTER, OFFSET]),
+    ("convert_alu_types", Kind::ConvertAluTypes, ANY, &[VECTOR]),
     // system values
-    ("load_workgroup_id", Kind::System(System::WorkgroupId), 0),
-    ("load_workgroup_id_zero_base", Kind::System(System::WorkgroupIdZeroBase), 0),
-    ("load_local_invocation_id", Kind::System(System::LocalInvocationId), 0),
-    ("load_local_invocation_index", Kind::System(System::LocalInvocationIndex), 0),
-    ("load_workgroup_size", Kind::System(System::WorkgroupSize), 0),
-    ("load_num_workgroups", Kind::System(System::NumWorkgroups), 0),
-    ("load_global_invocation_id", Kind::System(System::GlobalInvocationId), 0),
-    ("load_global_invocation_id_zero_base", Kind::System(System::GlobalInvocationId), 0),
-    ("load_global_invocation_index", Kind::System(System::GlobalInvocationIndex), 0),
-    ("load_workgroup_index", Kind::System(System::WorkgroupIndex), 0),
-    ("load_work_dim", Kind::System(System::WorkDim), 0),
-    ("load_base_global_invocation_id", Kind::System(System::Zero), 0),
-    ("load_base_workgroup_id", Kind::System(System::Zero), 0),
-    ("load_subgroup_invocation", Kind::System(System::SubgroupInvocation), 0),
-    ("load_subgroup_size", Kind::System(System::SubgroupSize), 0),
-    ("load_subgroup_id", Kind::System(System::SubgroupId), 0),
-    ("load_num_subgroups", Kind::System(System::NumSubgroups), 0),
-    ("load_subgroup_eq_mask", Kind::System(System::EqMask), 0), ("load_subgroup_ge_mask", Kind::System(System::GeMask), 0),
-    ("load_subgroup_gt_mask", Kind::System(System::GtMask), 0), ("load_subgroup_le_mask", Kind::System(System::LeMask), 0),
-    ("load_subgroup_lt_mask", Kind::System(System::LtMask), 0), ("shader_clock", Kind::ShaderClock, 0),
-    ("load_helper_invocation", Kind::System(System::Helper), 0), ("is_helper_invocation", Kind::System(System::HelperNow), 0),
-    ("load_shared_base_ptr", Kind::System(System::Zero), 0), ("load_scratch_base_ptr", Kind::System(System::Zero), 0),
+    ("load_workgroup_id", Kind::System(System::WorkgroupId), wide(3), &[]),
+    ("load_workgroup_id_zero_base", Kind::System(System::WorkgroupIdZeroBase), words(3), &[]),
+    ("load_local_invocation_id", Kind::System(System::LocalInvocationId), words(3), &[]),
+    ("load_local_invocation_index", Kind::System(System::LocalInvocationIndex), words(1), &[]),
+    ("load_workgroup_size", Kind::System(System::WorkgroupSize), words(3), &[]),
+    ("load_num_workgroups", Kind::System(System::NumWorkgroups), wide(3), &[]),
+    ("load_global_invocation_id", Kind::System(System::GlobalInvocationId), wide(3), &[]),
+    ("load_global_invocation_id_zero_base", Kind::System(System::GlobalInvocationId), wide(3), &[]),
+    ("load_global_invocation_index", Kind::System(System::GlobalInvocationIndex), wide(1), &[]),
+    ("load_workgroup_index", Kind::System(System::WorkgroupIndex), words(1), &[]),
+    ("load_work_dim", Kind::System(System::WorkDim), words(1), &[]),
+    ("load_base_global_invocation_id", Kind::System(System::Zero), wide(3), &[]),
+    ("load_base_workgroup_id", Kind::System(System::Zero), wide(3), &[]),
+    ("load_subgroup_invocation", Kind::System(System::SubgroupInvocation), words(1), &[]),
+    ("load_subgroup_size", Kind::System(System::SubgroupSize), words(1), &[]),
+    ("load_subgroup_id", Kind::System(System::SubgroupId), words(1), &[]),
+    ("load_num_subgroups", Kind::System(System::NumSubgroups), words(1), &[]),
+    ("load_subgroup_eq_mask", Kind::System(System::EqMask), MASK, &[]),
+    ("load_subgroup_ge_mask", Kind::System(System::GeMask), MASK, &[]),
+    ("load_subgroup_gt_mask", Kind::System(System::GtMask), MASK, &[]),
+    ("load_subgroup_le_mask", Kind::System(System::LeMask), MASK, &[]),
+    ("load_subgroup_lt_mask", Kind::System(System::LtMask), MASK, &[]),
+    ("shader_clock", Kind::ShaderClock, words(2), &[]),
+    ("load_helper_invocation", Kind::System(System::Helper), BOOL, &[]),
+    ("is_helper_invocation", Kind::System(System::HelperNow), BOOL, &[]),
+    ("load_shared_base_ptr", Kind::System(System::Zero), MASK, &[]),
+    ("load_scratch_base_ptr", Kind::System(System::Zero), MASK, &[]),
     // system values of graphics stages
-    ("load_vertex_id", Kind::System(System::VertexId), 0),
-    ("load_vertex_id_zero_base", Kind::System(System::VertexIdZeroBase), 0),
-    ("load_instance_id", Kind::System(System::InstanceId), 0), ("load_base_vertex", Kind::System(System::BaseVertex), 0),
-    ("load_first_vertex", Kind::System(System::BaseVertex), 0),
-    ("load_base_instance", Kind::System(System::BaseInstance), 0), ("load_draw_id", Kind::System(System::DrawId), 0),
-    ("load_primitive_id", Kind::System(System::PrimitiveId), 0),
-    ("load_invocation_id", Kind::System(System::InvocationId), 0),
-    ("load_patch_vertices_in", Kind::System(System::VerticesIn), 0),
-    ("load_tess_coord", Kind::System(System::TessCoord), 0), ("load_tess_coord_xy", Kind::System(System::TessCoord), 0),
-    ("load_tess_level_outer", Kind::System(System::TessOuter), 0),
-    ("load_tess_level_inner", Kind::System(System::TessInner), 0),
-    ("load_frag_coord", Kind::System(System::FragCoord), 0), ("load_point_coord", Kind::System(System::PointCoord), 0),
-    ("load_front_face", Kind::System(System::FrontFace), 0), ("load_layer_id", Kind::System(System::Layer), 0),
-    ("load_sample_id", Kind::System(System::SampleId), 0), ("load_sample_pos", Kind::System(System::SamplePosition), 0),
-    ("load_sample_mask_in", Kind::System(System::SampleMask), 0),
+    ("load_vertex_id", Kind::System(System::VertexId), words(1), &[]),
+    ("load_vertex_id_zero_base", Kind::System(System::VertexIdZeroBase), words(1), &[]),
+    ("load_instance_id", Kind::System(System::InstanceId), words(1), &[]),
+    ("load_base_vertex", Kind::System(System::BaseVertex), words(1), &[]),
+    ("load_first_vertex", Kind::System(System::BaseVertex), words(1), &[]),
+    ("load_base_instance", Kind::System(System::BaseInstance), words(1), &[]),
+    ("load_draw_id", Kind::System(System::DrawId), words(1), &[]),
+    ("load_primitive_id", Kind::System(System::PrimitiveId), words(1), &[]),
+    ("load_invocation_id", Kind::System(System::InvocationId), words(1), &[]),
+    ("load_patch_vertices_in", Kind::System(System::VerticesIn), words(1), &[]),
+    ("load_tess_coord", Kind::System(System::TessCoord), words(3), &[]),
+    ("load_tess_coord_xy", Kind::System(System::TessCoord), words(2), &[]),
+    ("load_tess_level_outer", Kind::System(System::TessOuter), words(4), &[]),
+    ("load_tess_level_inner", Kind::System(System::TessInner), words(2), &[]),
+    ("load_frag_coord", Kind::System(System::FragCoord), words(4), &[]),
+    ("load_point_coord", Kind::System(System::PointCoord), words(2), &[]),
+    ("load_front_face", Kind::System(System::FrontFace), BOOL, &[]),
+    ("load_layer_id", Kind::System(System::Layer), words(1), &[]),
+    ("load_sample_id", Kind::System(System::SampleId), words(1), &[]),
+    ("load_sample_pos", Kind::System(System::SamplePosition), words(2), &[]),
+    ("load_sample_mask_in", Kind::System(System::SampleMask), words(1), &[]),
     // inputs and outputs of graphics stages
-    ("load_input", Kind::LoadIo(Io::Input), 1), ("load_per_vertex_input", Kind::LoadIo(Io::VertexInput), 2),
-    ("load_interpolated_input", Kind::LoadIo(Io::Interpolated), 2), ("load_output", Kind::LoadIo(Io::Output), 1),
-    ("load_per_vertex_output", Kind::LoadIo(Io::VertexOutput), 2), ("store_output", Kind::StoreIo(Io::Output), 2),
-    ("store_per_vertex_output", Kind::StoreIo(Io::VertexOutput), 3),
-    ("load_barycentric_pixel", Kind::Barycentric(Barycentric::Pixel), 0),
-    ("load_barycentric_centroid", Kind::Barycentric(Barycentric::Centroid), 0),
-    ("load_barycentric_sample", Kind::Barycentric(Barycentric::Sample), 0),
-    ("load_barycentric_at_sample", Kind::Barycentric(Barycentric::AtSample), 1),
-    ("load_barycentric_at_offset", Kind::Barycentric(Barycentric::AtOffset), 1),
-    ("discard", Kind::Discard, 0), ("discard_if", Kind::DiscardIf, 1), ("demote", Kind::Discard, 0),
-    ("demote_if", Kind::DiscardIf, 1), ("terminate", Kind::Discard, 0), ("terminate_if", Kind::DiscardIf, 1),
-    ("emit_vertex", Kind::EmitVertex, 0), ("end_primitive", Kind::EndPrimitive, 0),
+    ("load_input", Kind::LoadIo(Io::Input), LOADED_VEC4, &[OFFSET]),
+    ("load_per_vertex_input", Kind::LoadIo(Io::VertexInput), LOADED_VEC4, &[VERTEX, OFFSET]),
+    ("load_interpolated_input", Kind::LoadIo(Io::Interpolated), LOADED_VEC4, &[BARYCENTRIC, OFFSET]),
+    ("load_output", Kind::LoadIo(Io::Output), LOADED_VEC4, &[OFFSET]),
+    ("load_per_vertex_output", Kind::LoadIo(Io::VertexOutput), LOADED_VEC4, &[VERTEX, OFFSET]),
+    ("store_output", Kind::StoreIo(Io::Output), None, &[STORED_TO_SLOT, OFFSET]),
+    ("store_per_vertex_output", Kind::StoreIo(Io::VertexOutput), None, &[STORED_TO_SLOT, VERTEX, OFFSET]),
+    ("load_barycentric_pixel", Kind::Barycentric(Barycentric::Pixel), words(2), &[]),
+    ("load_barycentric_centroid", Kind::Barycentric(Barycentric::Centroid), words(2), &[]),
+    ("load_barycentric_sample", Kind::Barycentric(Barycentric::Sample), words(2), &[]),
+    ("load_barycentric_at_sample", Kind::Barycentric(Barycentric::AtSample), words(2), &[SAMPLE]),
+    ("load_barycentric_at_offset", Kind::Barycentric(Barycentric::AtOffset), words(2), &[PIXEL_OFFSET]),
+    ("discard", Kind::Discard, None, &[]), ("discard_if", Kind::DiscardIf, None, &[CONDITION]),
+    ("demote", Kind::Discard, None, &[]), ("demote_if", Kind::DiscardIf, None, &[CONDITION]),
+    ("terminate", Kind::Discard, None, &[]), ("terminate_if", Kind::DiscardIf, None, &[CONDITION]),
+    ("emit_vertex", Kind::EmitVertex, None, &[]), ("end_primitive", Kind::EndPrimitive, None, &[]),
     // subgroups
-    ("ballot", Kind::Subgroup(Subgroup::Ballot), 1), ("ballot_relaxed", Kind::Subgroup(Subgroup::Ballot), 1),
-    ("inverse_ballot", Kind::Subgroup(Subgroup::InverseBallot), 1),
-    ("ballot_bitfield_extract", Kind::Subgroup(Subgroup::BallotBitfieldExtract), 2),
-    ("ballot_bit_count_reduce", Kind::Subgroup(Subgroup::BallotBitCountReduce), 1),
-    ("ballot_bit_count_inclusive", Kind::Subgroup(Subgroup::BallotBitCountInclusive), 1),
-    ("ballot_bit_count_exclusive", Kind::Subgroup(Subgroup::BallotBitCountExclusive), 1),
-    ("ballot_find_lsb", Kind::Subgroup(Subgroup::BallotFindLsb), 1),
-    ("ballot_find_msb", Kind::Subgroup(Subgroup::BallotFindMsb), 1), ("elect", Kind::Subgroup(Subgroup::Elect), 0),
-    ("first_invocation", Kind::Subgroup(Subgroup::FirstInvocation), 0),
-    ("last_invocation", Kind::Subgroup(Subgroup::LastInvocation), 0),
-    ("vote_all", Kind::Subgroup(Subgroup::VoteAll), 1), ("vote_any", Kind::Subgroup(Subgroup::VoteAny), 1),
-    ("vote_ieq", Kind::Subgroup(Subgroup::VoteIeq), 1), ("vote_feq", Kind::Subgroup(Subgroup::VoteFeq), 1),
-    ("read_invocation", Kind::Subgroup(Subgroup::ReadInvocation), 2),
-    ("read_first_invocation", Kind::Subgroup(Subgroup::ReadFirstInvocation), 1),
-    ("shuffle", Kind::Subgroup(Subgroup::Shuffle), 2), ("shuffle_xor", Kind::Subgroup(Subgroup::ShuffleXor), 2),
-    ("shuffle_up", Kind::Subgroup(Subgroup::ShuffleUp), 2), ("shuffle_down", Kind::Subgroup(Subgroup::ShuffleDown), 2),
-    ("quad_broadcast", Kind::Subgroup(Subgroup::QuadBroadcast), 2),
-    ("quad_swap_horizontal", Kind::Subgroup(Subgroup::QuadSwapHorizontal), 1),
-    ("quad_swap_vertical", Kind::Subgroup(Subgroup::QuadSwapVertical), 1),
-    ("quad_swap_diagonal", Kind::Subgroup(Subgroup::QuadSwapDiagonal), 1),
-    ("quad_vote_any", Kind::Subgroup(Subgroup::QuadVoteAny), 1),
-    ("quad_vote_all", Kind::Subgroup(Subgroup::QuadVoteAll), 1),
-    ("rotate", Kind::Subgroup(Subgroup::Rotate), 2), ("as_uniform", Kind::Subgroup(Subgroup::AsUniform), 1),
-    ("reduce", Kind::Subgroup(Subgroup::Reduce), 1), ("inclusive_scan", Kind::Subgroup(Subgroup::InclusiveScan), 1),
-    ("exclusive_scan", Kind::Subgroup(Subgroup::ExclusiveScan), 1),
+    ("ballot", Kind::Subgroup(Subgroup::Ballot), MASK, &[CONDITION]),
+    ("ballot_relaxed", Kind::Subgroup(Subgroup::Ballot), MASK, &[CONDITION]),
+    ("inverse_ballot", Kind::Subgroup(Subgroup::InverseBallot), BOOL, &[BALLOT]),
+    ("ballot_bitfield_extract", Kind::Subgroup(Subgroup::BallotBitfieldExtract), BOOL, &[BALLOT, LANE]),
+    ("ballot_bit_count_reduce", Kind::Subgroup(Subgroup::BallotBitCountReduce), words(1), &[BALLOT]),
+    ("ballot_bit_count_inclusive", Kind::Subgroup(Subgroup::BallotBitCountInclusive), words(1), &[BALLOT]),
+    ("ballot_bit_count_exclusive", Kind::Subgroup(Subgroup::BallotBitCountExclusive), words(1), &[BALLOT]),
+    ("ballot_find_lsb", Kind::Subgroup(Subgroup::BallotFindLsb), words(1), &[BALLOT]),
+    ("ballot_find_msb", Kind::Subgroup(Subgroup::BallotFindMsb), words(1), &[BALLOT]),
+    ("elect", Kind::Subgroup(Subgroup::Elect), BOOL, &[]),
+    ("first_invocation", Kind::Subgroup(Subgroup::FirstInvocation), words(1), &[]),
+    ("last_invocation", Kind::Subgroup(Subgroup::LastInvocation), words(1), &[]),
+    ("vote_all", Kind::Subgroup(Subgroup::VoteAll), BOOL, &[CONDITION]),
+    ("vote_any", Kind::Subgroup(Subgroup::VoteAny), BOOL, &[CONDITION]),
+    ("vote_ieq", Kind::Subgroup(Subgroup::VoteIeq), BOOL, &[VECTOR]),
+    ("vote_feq", Kind::Subgroup(Subgroup::VoteFeq), BOOL, &[VECTOR]),
+    ("read_invocation", Kind::Subgroup(Subgroup::ReadInvocation), LIKE_FIRST, &[VECTOR, LANE]),
+    ("read_first_invocation", Kind::Subgroup(Subgroup::ReadFirstInvocation), LIKE_FIRST, &[VECTOR]),
+    ("shuffle", Kind::Subgroup(Subgroup::Shuffle), LIKE_FIRST, &[VECTOR, LANE]),
+    ("shuffle_xor", Kind::Subgroup(Subgroup::ShuffleXor), LIKE_FIRST, &[VECTOR, LANE]),
+    ("shuffle_up", Kind::Subgroup(Subgroup::ShuffleUp), LIKE_FIRST, &[VECTOR, LANE]),
+    ("shuffle_down", Kind::Subgroup(Subgroup::ShuffleDown), LIKE_FIRST, &[VECTOR, LANE]),
+    ("quad_broadcast", Kind::Subgroup(Subgroup::QuadBroadcast), LIKE_FIRST, &[VECTOR, LANE]),
+    ("quad_swap_horizontal", Kind::Subgroup(Subgroup::QuadSwapHorizontal), LIKE_FIRST, &[VECTOR]),
+    ("quad_swap_vertical", Kind::Subgroup(Subgroup::QuadSwapVertical), LIKE_FIRST, &[VECTOR]),
+    ("quad_swap_diagonal", Kind::Subgroup(Subgroup::QuadSwapDiagonal), LIKE_FIRST, &[VECTOR]),
+    ("quad_vote_any", Kind::Subgroup(Subgroup::QuadVoteAny), BOOL, &[CONDITION]),
+    ("quad_vote_all", Kind::Subgroup(Subgroup::QuadVoteAll), BOOL, &[CONDITION]),
+    ("rotate", Kind::Subgroup(Subgroup::Rotate), LIKE_FIRST, &[VECTOR, LANE]),
+    ("as_uniform", Kind::Subgroup(Subgroup::AsUniform), LIKE_FIRST, &[VECTOR]),
+    ("reduce", Kind::Subgroup(Subgroup::Reduce), LIKE_FIRST, &[VECTOR]),
+    ("inclusive_scan", Kind::Subgroup(Subgroup::InclusiveScan), LIKE_FIRST, &[VECTOR]),
+    ("exclusive_scan", Kind::Subgroup(Subgroup::ExclusiveScan), LIKE_FIRST, &[VECTOR]),
     // ours: whether this lane was asked for, in a kernel that runs whole warps
-    ("init_whole_warp", Kind::Subgroup(Subgroup::WholeWarp), 0),
+    ("init_whole_warp", Kind::Subgroup(Subgroup::WholeWarp), BOOL, &[]),
     // barriers
-    ("control_barrier", Kind::Barrier(Barrier::Execution), 0), ("memory_barrier", Kind::Barrier(Barrier::Device), 0),
-    ("memory_barrier_buffer", Kind::Barrier(Barrier::Device), 0),
-    ("memory_barrier_image", Kind::Barrier(Barrier::Device), 0),
-    ("memory_barrier_atomic_counter", Kind::Barrier(Barrier::Device), 0),
-    ("memory_barrier_shared", Kind::Barrier(Barrier::Workgroup), 0),
-    ("group_memory_barrier", Kind::Barrier(Barrier::Workgroup), 0),
-    ("scoped_barrier", Kind::Barrier(Barrier::Scoped), 0), ("barrier", Kind::Barrier(Barrier::Scoped), 0),
-    ("memory_barrier_tcs_patch", Kind::Nothing, 0), ("nop", Kind::Nothing, 0),
-    ("begin_invocation_interlock", Kind::Nothing, 0), ("end_invocation_interlock", Kind::Nothing, 0),
+    ("control_barrier", Kind::Barrier(Barrier::Execution), None, &[]),
+    ("memory_barrier", Kind::Barrier(Barrier::Device), None, &[]),
+    ("memory_barrier_buffer", Kind::Barrier(Barrier::Device), None, &[]),
+    ("memory_barrier_image", Kind::Barrier(Barrier::Device), None, &[]),
+    ("memory_barrier_atomic_counter", Kind::Barrier(Barrier::Device), None, &[]),
+    ("memory_barrier_shared", Kind::Barrier(Barrier::Workgroup), None, &[]),
+    ("group_memory_barrier", Kind::Barrier(Barrier::Workgroup), None, &[]),
+    ("scoped_barrier", Kind::Barrier(Barrier::Scoped), None, &[]),
+    ("barrier", Kind::Barrier(Barrier::Scoped), None, &[]), ("memory_barrier_tcs_patch", Kind::Nothing, None, &[]),
+    ("nop", Kind::Nothing, None, &[]), ("begin_invocation_interlock", Kind::Nothing, None, &[]),
+    ("end_invocation_interlock", Kind::Nothing, None, &[]),
 ];
 
-/// Memories with atomics: beginning and end of the name, sources before the data.
-const ATOMIC_MEMS: &[(&str, &str, Mem, u8)] = &[
-    ("ssbo", "", Mem::Ssbo, 2),
-    ("global", "", Mem::Global, 1),
-    ("global", "_2x32", Mem::Global2x32, 1),
-    ("shared", "", Mem::Shared, 1),
-    ("deref", "", Mem::Deref, 1),
+/// Memories with atomics: beginning and end of the name, sources of those with one operand and with two.
+const ATOMIC_MEMS: &[(&str, &str, Mem, &[Operand], &[Operand])] = &[
+    ("ssbo", "", Mem::Ssbo, &[BUFFER, OFFSET, DATA], &[BUFFER, OFFSET, DATA, DATA]),
+    ("global", "", Mem::Global, &[ADDRESS, DATA], &[ADDRESS, DATA, DATA]),
+    ("global", "_2x32", Mem::Global2x32, &[ADDRESS_2X32, DATA], &[ADDRESS_2X32, DATA, DATA]),
+    ("shared", "", Mem::Shared, &[OFFSET, DATA], &[OFFSET, DATA, DATA]),
+    ("deref", "", Mem::Deref, &[DEREF, DATA], &[DEREF, DATA, DATA]),
 ];
 
 /// Names of the operations in the older generation, where they are part of the intrinsic's name.
@@ -339,39 +380,74 @@ impl Named for Atomic {
     ];
 }
 
-const IMAGES: &[(&str, ImageRef)] =
-    &[("image", ImageRef::Index), ("bindless_image", ImageRef::Bindless), ("image_deref", ImageRef::Deref)];
+/// How an image is named, and with it the sources of each kind of access.
+struct ImageRow {
+    prefix: &'static str,
+    image: ImageRef,
+    samples: &'static [Operand],
+    size: &'static [Operand],
+    load: &'static [Operand],
+    store: &'static [Operand],
+    atomic: &'static [Operand],
+    swap: &'static [Operand],
+}
+
+macro_rules! on_image {
+    ($prefix:literal, $image:expr, $it:expr) => {
+        ImageRow {
+            prefix: $prefix,
+            image: $image,
+            samples: &[$it],
+            size: &[$it, LEVEL],
+            load: &[$it, COORDINATES, SAMPLE, LEVEL],
+            store: &[$it, COORDINATES, SAMPLE, TEXEL, LEVEL],
+            atomic: &[$it, COORDINATES, SAMPLE, DATA],
+            swap: &[$it, COORDINATES, SAMPLE, DATA, DATA],
+        }
+    };
+}
+
+const IMAGES: &[ImageRow] = &[
+    on_image!("image", ImageRef::Index, IMAGE),
+    on_image!("bindless_image", ImageRef::Bindless, IMAGE_HANDLE),
+    on_image!("image_deref", ImageRef::Deref, DEREF),
+];
+
+/// Of an atomic on an image, whose data is the fourth source.
+const IMAGE_ATOMIC: Option<Operand> = like(3);
 
 static TABLE: LazyLock<FxHashMap<Cow<'static, str>, IntrinsicInfo>> = LazyLock::new(|| {
     let mut table = FxHashMap::with_capacity_and_hasher(512, Default::default());
-    let mut row =
-        |name: Cow<'static, str>, kind, srcs| table.insert(name.clone(), IntrinsicInfo { name, kind, srcs });
-    for &(name, kind, srcs) in ROWS {
-        row(name.into(), kind, srcs);
+    let mut row = |name: Cow<'static, str>, kind, dest, srcs: &'static [Operand]| {
+        table.insert(name.clone(), IntrinsicInfo { name, kind, dest, srcs });
+    };
+    for &(name, kind, dest, srcs) in ROWS {
+        row(name.into(), kind, dest, srcs);
     }
-    let two = |op| u8::from(matches!(op, Atomic::CompSwap | Atomic::FcompSwap));
-    for &(prefix, suffix, mem, srcs) in ATOMIC_MEMS {
+    let swaps = |op| matches!(op, Atomic::CompSwap | Atomic::FcompSwap);
+    for &(prefix, suffix, mem, one, two) in ATOMIC_MEMS {
+        let dest = like(one.len() as u8 - 1);
         for &(old, op) in ATOMICS {
-            row(
-                [prefix, "_atomic_", old, suffix].concat().into(),
-                Kind::Atomic(mem, Some(op)),
-                srcs + 1 + two(op),
-            );
+            let srcs = if swaps(op) { two } else { one };
+            row([prefix, "_atomic_", old, suffix].concat().into(), Kind::Atomic(mem, Some(op)), dest, srcs);
         }
-        row([prefix, "_atomic", suffix].concat().into(), Kind::Atomic(mem, None), srcs + 1);
-        row([prefix, "_atomic_swap", suffix].concat().into(), Kind::AtomicSwap(mem), srcs + 2);
+        row([prefix, "_atomic", suffix].concat().into(), Kind::Atomic(mem, None), dest, one);
+        row([prefix, "_atomic_swap", suffix].concat().into(), Kind::AtomicSwap(mem), dest, two);
     }
-    for &(prefix, image) in IMAGES {
+    for it in IMAGES {
+        let mut add = |name: &str, op, dest, srcs| {
+            row([it.prefix, name].concat().into(), Kind::Image(it.image, op), dest, srcs);
+        };
         for &(old, op) in ATOMICS {
-            let kind = Kind::Image(image, ImageOp::Atomic(Some(op)));
-            row([prefix, "_atomic_", old].concat().into(), kind, 4 + two(op));
+            let srcs = if swaps(op) { it.swap } else { it.atomic };
+            add(&["_atomic_", old].concat(), ImageOp::Atomic(Some(op)), IMAGE_ATOMIC, srcs);
         }
-        row([prefix, "_atomic"].concat().into(), Kind::Image(image, ImageOp::Atomic(None)), 4);
-        row([prefix, "_atomic_swap"].concat().into(), Kind::Image(image, ImageOp::AtomicSwap), 5);
-        row([prefix, "_load"].concat().into(), Kind::Image(image, ImageOp::Load), 4);
-        row([prefix, "_store"].concat().into(), Kind::Image(image, ImageOp::Store), 5);
-        row([prefix, "_size"].concat().into(), Kind::Image(image, ImageOp::Size), 2);
-        row([prefix, "_samples"].concat().into(), Kind::Image(image, ImageOp::Samples), 1);
+        add("_atomic", ImageOp::Atomic(None), IMAGE_ATOMIC, it.atomic);
+        add("_atomic_swap", ImageOp::AtomicSwap, IMAGE_ATOMIC, it.swap);
+        add("_load", ImageOp::Load, LOADED_VEC4, it.load);
+        add("_store", ImageOp::Store, None, it.store);
+        add("_size", ImageOp::Size, SIZES, it.size);
+        add("_samples", ImageOp::Samples, words(1), it.samples);
     }
     table
 });
@@ -393,7 +469,7 @@ mod tests {
 
     #[test]
     fn both_generations_of_atomics_are_known() {
-        let row = |name| lookup(name).map(|r| (r.kind, r.srcs));
+        let row = |name| lookup(name).map(|r| (r.kind, r.srcs.len()));
         assert_eq!(row("ssbo_atomic_comp_swap"), Some((Kind::Atomic(Mem::Ssbo, Some(Atomic::CompSwap)), 4)));
         assert_eq!(row("shared_atomic"), Some((Kind::Atomic(Mem::Shared, None), 2)));
         assert_eq!(row("global_atomic_swap"), Some((Kind::AtomicSwap(Mem::Global), 3)));

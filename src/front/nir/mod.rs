@@ -1,6 +1,7 @@
 //! NIR text as a front-end: what Mesa's `nir_print_shader` writes.
 //!
-//! [`parse()`] makes an [`ast`], [`program`] lowers the kernel that is asked for. What NIR has of opcodes and
+//! [`parse()`] makes an [`ast`], `validate` checks it as Mesa's `nir_validate` would, [`program`] lowers the kernel that
+//! is asked for. What NIR has of opcodes and
 //! intrinsics stands in two tables, [`alu`] and [`intrinsics`]; what its other words mean, in [`names`] and [`types`].
 
 pub mod alu;
@@ -12,9 +13,11 @@ pub mod intrinsics;
 pub mod locations;
 mod lower;
 pub mod names;
+mod operands;
 pub mod options;
 mod parse;
 pub mod types;
+mod validate;
 
 pub use parse::parse;
 
@@ -25,6 +28,7 @@ use crate::ir::Program;
 /// The program of the kernel that is asked for.
 pub fn program(request: &Request<'_>) -> Result<Program, Diagnostics> {
     let shader = parse(request.text)?;
+    validate::shader(request.text, &shader)?;
     lower::program(&shader, request)
 }
 

@@ -159,6 +159,11 @@ impl Modes {
         self.0 == 0
     }
 
+    /// Whether there is one that both have, generic pointers being any.
+    pub const fn shares(self, other: Modes) -> bool {
+        self.0 & other.0 != 0 || self.has(Mode::Generic) || other.has(Mode::Generic)
+    }
+
     /// How many there are.
     pub const fn len(self) -> u32 {
         self.0.count_ones()

@@ -42,6 +42,16 @@ pub enum Type {
     Unknown,
 }
 
+impl Type {
+    /// Dimension of a sampler, texture or image, and whether there are layers.
+    pub fn opaque(self) -> Option<(Dim, bool)> {
+        match self {
+            Type::Opaque { dim, array } => Some((dim?, array)),
+            _ => None,
+        }
+    }
+}
+
 /// The types of a shader.
 #[derive(Clone, Debug, Default)]
 pub struct Types<'s> {
@@ -70,6 +80,14 @@ impl<'s> Types<'s> {
                 }
                 ty => return (ty, count),
             }
+        }
+    }
+
+    /// Whether it is an image, or an array of images; so is what the text says nothing of.
+    pub fn is_image(&self, id: TypeId) -> bool {
+        match self.flattened(id).0 {
+            Type::Opaque { .. } => self.name(id).contains("image"),
+            ty => ty == Type::Unknown,
         }
     }
 
@@ -127,6 +145,20 @@ fn classify(name: &str) -> Type {
         Type::Vector(shape, explicit)
     } else {
         opaque(plain).unwrap_or(Type::Unknown)
+    }
+}
+
+/// `u64vec4x0a32B`: the type's name without the sizes.
+pub(super) fn bare(name: &str) -> &str {
+    explicit(name).0
+}
+
+/// Coordinates of a texel, without layer.
+pub(super) fn coordinates(dim: Dim) -> usize {
+    match dim {
+        Dim::Buffer | Dim::D1 => 1,
+        Dim::D2 | Dim::Ms => 2,
+        Dim::D3 | Dim::Cube => 3,
     }
 }
 

@@ -1,6 +1,6 @@
 //! ALU opcodes, component by component. Integers and booleans are here; [`super::float`], [`super::bits`] have the rest.
 
-use super::super::alu::{AluInfo, Base, Op as N};
+use super::super::alu::{Base, Op as N};
 use super::super::ast;
 use super::value::{Comp, Pred, Word, mask};
 use super::{Lower, Shape};
@@ -38,22 +38,6 @@ pub(super) fn int_type(bits: u8, signed: bool) -> Type {
     }
 }
 
-/// Operands of a fixed size have it; all others, the result among them, have one size.
-fn check_sizes(info: &AluInfo, srcs: &[Shape], dest: u8) -> Result<(), String> {
-    let mut common = None;
-    for (shape, ty) in srcs.iter().zip(&info.srcs) {
-        let want = if ty.bits != 0 { ty.bits } else { *common.get_or_insert(shape.bits) };
-        if shape.bits != want {
-            return Err(format!("`{}` reads {want} bits here, not {}", info.name, shape.bits));
-        }
-    }
-    let want = if info.dest.bits != 0 { info.dest.bits } else { common.unwrap_or(dest) };
-    if dest != want {
-        return Err(format!("`{}` gives {want} bits here, not {dest}", info.name));
-    }
-    Ok(())
-}
-
 impl Lower<'_, '_> {
     pub(super) fn alu(&mut self, alu: &ast::Alu) {
         let srcs = self.fun.srcs(alu.srcs);
@@ -61,10 +45,6 @@ impl Lower<'_, '_> {
         let dest = self.dest_shape(&alu.dest);
         let info = alu.info;
         let comps = if info.dest.comps != 0 { info.dest.comps } else { dest.comps };
-        if let Err(message) = check_sizes(info, &sizes, dest.bits) {
-            self.error(self.span, message);
-            return self.define_undef(&alu.dest);
-        }
         let sbits = sizes.first().map_or(dest.bits, |s| s.bits);
         let mut result: ArrayVec<Comp, 16> = ArrayVec::new();
         if info.srcs.iter().any(|ty| ty.comps > 1) || info.dest.comps > 1 {

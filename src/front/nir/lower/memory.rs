@@ -28,9 +28,8 @@ pub(super) fn order(access: Access) -> Order {
 /// What is said of the address of an access to components of `bits` bits.
 fn align(ix: &Indices, bits: u8) -> Align {
     match ix.align_mul {
-        0 => Align::multiple_of(u32::from(bits.max(8)) / 8),
-        mul if mul.is_power_of_two() => Align::new(mul, ix.align_offset),
-        _ => Align::ANY,
+        None => Align::multiple_of(u32::from(bits.max(8)) / 8),
+        Some(mul) => Align::new(mul, ix.align_offset),
     }
 }
 

@@ -6,8 +6,8 @@
 
 use super::super::alu::Base;
 use super::super::ast::{self, Src};
-use super::super::names::{Mode, TexOpcode, TexRole as Role};
-use super::super::types::Type as NirType;
+use super::super::names::{TexOpcode, TexRole as Role};
+use super::super::types::coordinates;
 use super::Lower;
 use super::deref::Pointer;
 use super::value::{Comp, Word};
@@ -55,7 +55,7 @@ impl Lower<'_, '_> {
         let srcs = Sources(self.fun.tex_srcs(tex.srcs));
         let coord = srcs.get(Role::Coord).map(|s| self.src_comps(s)).unwrap_or_default();
         let (texture, sampler, kind) = self.places(tex, srcs)?;
-        let kind = kind.or_else(|| self.sampler_variable(texture.number.into()));
+        let kind = kind.or_else(|| self.module.shader.sampler(texture.number.into()));
         let (dim, array) = texture_kind(tex.dim, kind, coord.len());
         let min_lod = srcs.get(Role::MinLod).map(|s| self.src_comp(s, 0));
         let op = self.operation(tex.op, min_lod.is_some())?;
@@ -111,7 +111,7 @@ impl Lower<'_, '_> {
                 // Variables are named by binding.
                 Some(Pointer::Opaque { binding, index, ty, .. }) => {
                     *place = Place { number: binding as u16, index };
-                    kind = kind.or(opaque_kind(self.module.shader.types.flattened(ty).0));
+                    kind = kind.or(self.module.shader.types.flattened(ty).0.opaque());
                 }
                 _ => {
                     self.error(s.span, "this is not a pointer to a sampler");
@@ -120,16 +120,6 @@ impl Lower<'_, '_> {
             }
         }
         Some((texture, sampler, kind))
-    }
-
-    /// The kind of the sampler variable that covers a texture number.
-    fn sampler_variable(&self, number: u32) -> Option<Kind> {
-        let shader = self.module.shader;
-        shader.vars.iter().filter(|v| v.mode == Mode::Uniform).find_map(|v| {
-            let (ty, len) = shader.types.flattened(v.ty);
-            let (_, binding) = v.place?;
-            opaque_kind(ty).filter(|_| (binding..binding.saturating_add(len)).contains(&number))
-        })
     }
 
     // ---- what is done with it
@@ -322,13 +312,6 @@ impl Lower<'_, '_> {
     }
 }
 
-fn opaque_kind(ty: NirType) -> Option<Kind> {
-    match ty {
-        NirType::Opaque { dim, array } => Some((dim?, array)),
-        _ => None,
-    }
-}
-
 /// The kind of a texture, by what the instruction says, by its variable, or by the number of coordinates.
 fn texture_kind(dim: Option<Dim>, variable: Option<Kind>, coords: usize) -> Kind {
     match (dim, variable) {
@@ -341,14 +324,5 @@ fn texture_kind(dim: Option<Dim>, variable: Option<Kind>, coords: usize) -> Kind
             3 => (Dim::D3, false),
             _ => (Dim::D2, false),
         },
-    }
-}
-
-/// Coordinates of a texel, without layer.
-pub(super) fn coordinates(dim: Dim) -> usize {
-    match dim {
-        Dim::Buffer | Dim::D1 => 1,
-        Dim::D2 | Dim::Ms => 2,
-        Dim::D3 | Dim::Cube => 3,
     }
 }

@@ -52,14 +52,21 @@ impl<'s> Parser<'s> {
                 }
             }
             "constants" | "constant_data_size" => shader.constants = self.property(value_at)?,
-            key => self.stage_property(&mut shader.said, key, value, value_at)?,
+            key => {
+                if !self.stage_property(&mut shader.said, key, value, value_at)? {
+                    self.cur.skip_line();
+                    return Ok(());
+                }
+            }
         }
+        shader.properties.push((key.trim(), line_span));
         self.cur.skip_line();
         Ok(())
     }
 
     /// Properties of graphics stages; geometry's have blanks in their names before 23.1, the others are not printed there.
-    fn stage_property(&mut self, said: &mut Said, key: &str, value: &'s str, at: usize) -> Result<()> {
+    /// Whether the property is one of them.
+    fn stage_property(&mut self, said: &mut Said, key: &str, value: &'s str, at: usize) -> Result<bool> {
         let number = |this: &mut Self| this.property(at).map(|n| n.min(u16::MAX.into()) as u16);
         let small = |this: &mut Self| this.property(at).map(|n| n.min(u8::MAX.into()) as u8);
         let flag = |value: &str| value != "0" && value != "false";
@@ -108,9 +115,9 @@ impl<'s> Parser<'s> {
             "post_depth_coverage" => said.post_depth_coverage = flag(value),
             "clip_distance_array_size" => said.distances.get_or_insert_default().clip = small(self)?,
             "cull_distance_array_size" => said.distances.get_or_insert_default().cull = small(self)?,
-            _ => {}
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn property(&mut self, at: usize) -> Result<u32> {

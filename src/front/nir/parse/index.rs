@@ -63,7 +63,8 @@ impl<'s> Parser<'s> {
     fn index(&mut self, list: &mut Indices, name: &str, value: &'s str) -> Result<()> {
         match name {
             "base" => list.base = self.index_number(value)?,
-            "align_mul" => list.align_mul = self.index_number(value)?,
+            "align_mul" => list.align_mul = Some(self.index_number(value)?),
+            "range" => list.range = Some(self.index_number(value)?),
             "align_offset" => list.align_offset = self.index_number(value)?,
             "component" => list.component = self.index_number(value)?,
             "wrmask" | "write_mask" => list.write_mask = Some(self.write_mask(value)?),

@@ -158,8 +158,9 @@ impl<'s> Parser<'s> {
         let Some(info) = info else {
             return Ok(Node::Unknown(Unknown { kind: UnknownKind::Intrinsic, name, dest, span }));
         };
-        if srcs.len != u32::from(info.srcs) {
-            let d = Diagnostic::error(format!("`{name}` takes {} sources, not {}", info.srcs, srcs.len));
+        if srcs.len as usize != info.srcs.len() {
+            let wanted = info.srcs.len();
+            let d = Diagnostic::error(format!("`{name}` takes {wanted} sources, not {}", srcs.len));
             return Err(Box::new(d.at(span, "")));
         }
         Ok(Node::Intrinsic(Intrinsic { info, dest, srcs, indices }))
