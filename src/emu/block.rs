@@ -411,6 +411,7 @@ fn run_warp(
             w.unwind()?;
         }
         if w.state == WarpState::Done {
+            st.settle_reads(env, w)?;
             st.warp_states[w.index as usize] = WarpState::Done;
             st.warp_exits();
         }
@@ -636,6 +637,8 @@ impl State {
                 });
             }
         }
+        self.settle_reads(env, w)?;
+        let b = &mut self.barriers[id_value as usize];
         let votes = w.pred(pred) & mask;
         b.arrived += LANES as u32;
         b.expected = expected;

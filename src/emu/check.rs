@@ -188,6 +188,16 @@ impl State {
         Ok(())
     }
 
+    /// A warp is at a barrier or at its end: whether it has read what others write atomically.
+    pub(super) fn settle_reads(&mut self, env: &Env<'_>, w: &Warp) -> Result<(), Trap> {
+        while let Some(trap) = self.races().and_then(|r| r.settle(w.index)) {
+            if !self.goes_on(env, w, &trap) {
+                return Err(trap);
+            }
+        }
+        Ok(())
+    }
+
     /// A warp executes a fence.
     pub(super) fn fence(&mut self, w: &Warp, scope: Scope) {
         if let Some(races) = self.races() {

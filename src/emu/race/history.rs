@@ -60,11 +60,15 @@ impl Access {
 }
 
 /// What an access is in conflict with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
-    /// It writes what another warp wrote, and the same value.
-    Agrees(Access),
-    Race(Class, Access),
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Found {
+    /// Then it is not recorded.
+    pub race: Option<(Class, Access)>,
+    /// A plain write of the same value.
+    pub agrees: Option<Access>,
+    /// The other sides of a plain read that may still be confirmed by an atomic of its warp, and an atomic write: such reads,
+    /// or the first such write.
+    pub doubts: Vec<Access>,
 }
 
 /// A list: the number of its first node, less one, and that access's lane; zero: empty.
@@ -125,6 +129,21 @@ impl Nodes {
         left.into_iter().rev().fold(List::default(), |next, a| self.push(a, next))
     }
 
+    /// A list of reads without that of a warp that accesses the same place atomically next.
+    fn confirmed(&mut self, list: List, me: Access, settled: u32) -> List {
+        let mine = |a: &Access| a.who == me.who && a.clock > settled && a.bytes & !me.bytes == 0;
+        let mut kept = Vec::new();
+        let mut rest = list;
+        while let Some((a, next)) = self.split(rest).filter(|(a, _)| a.who.block == me.who.block) {
+            if mine(&a) {
+                return kept.into_iter().rev().fold(next, |next, a| self.push(a, next));
+            }
+            kept.push(a);
+            rest = next;
+        }
+        list
+    }
+
     /// A list with an access more, without those that came before it and have nothing to add.
     fn with(&mut self, list: List, me: Access, now: &Clock) -> List {
         let mut kept = Vec::new();
@@ -178,7 +197,7 @@ impl History {
     }
 
     /// Records an access to a word, unless it is in conflict with an earlier one. `same`: those of its bytes that it writes as
-    /// they are.
+    /// they are. `settled`: up to which count the reads of a warp can no longer be confirmed by an atomic of its own.
     pub fn access(
         &mut self,
         (area, word): (usize, usize),
@@ -186,31 +205,42 @@ impl History {
         me: Access,
         same: u8,
         now: &Clock,
-    ) -> Option<Found> {
-        let cell = *self.cell(area, word);
-        let mut agrees = None;
+        settled: &dyn Fn(Who) -> u32,
+    ) -> Found {
+        let mut cell = *self.cell(area, word);
+        let mut found = Found::default();
         for &other in class.conflicts() {
             let unordered = |a: &Access| a.bytes & me.bytes != 0 && !a.before(me.who, now);
             for a in self.nodes.iter(cell[other as usize]).filter(unordered) {
-                if class != Class::Write || other != Class::Write || a.bytes & me.bytes & !same != 0 {
-                    return Some(Found::Race(other, a));
+                match (class, other) {
+                    (Class::Write, Class::Write) if a.bytes & me.bytes & !same == 0 => {
+                        found.agrees.get_or_insert(a);
+                    }
+                    (Class::AtomicWrite, Class::Read) if a.clock > settled(a.who) => found.doubts.push(a),
+                    (Class::Read, Class::AtomicWrite) => {
+                        found.doubts.push(a);
+                        break;
+                    }
+                    _ => return Found { race: Some((other, a)), ..Found::default() },
                 }
-                agrees.get_or_insert(Found::Agrees(a));
             }
         }
-        let mut cell = cell;
         if class == Class::Write {
             // Whatever comes later and is ordered with it is ordered with all that came before it.
             cell = cell.map(|list| self.nodes.without(list, me.bytes));
             cell[Class::Write as usize] = self.nodes.push(me, cell[Class::Write as usize]);
         } else {
             cell[class as usize] = self.nodes.with(cell[class as usize], me, now);
+            if class != Class::Read {
+                cell[Class::Read as usize] =
+                    self.nodes.confirmed(cell[Class::Read as usize], me, settled(me.who));
+            }
         }
         *self.cell(area, word) = cell;
         if self.nodes.all.len() > self.limit {
             self.forget();
         }
-        agrees
+        found
     }
 
     /// Drops the nodes that no word's list has.
@@ -258,14 +288,17 @@ mod tests {
         for block in 0..100 {
             for word in 0..1000 {
                 for _ in 0..3 {
-                    assert_eq!(h.access((2, word), Class::Read, access(block, 0, 1, 15), 0, &now), None);
+                    assert_eq!(
+                        h.access((2, word), Class::Read, access(block, 0, 1, 15), 0, &now, &|_| 0),
+                        Found::default()
+                    );
                 }
             }
         }
         assert_eq!(h.nodes.all.len(), 100);
         // Each of the readers is in conflict with a write of another one.
-        let other = h.access((2, 500), Class::Write, access(7, 0, 1, 1), 0, &now);
-        assert!(matches!(other, Some(Found::Race(Class::Read, a)) if a.who.block != 7 && a.lane == 3));
+        let other = h.access((2, 500), Class::Write, access(7, 0, 1, 1), 0, &now, &|_| 0);
+        assert!(matches!(other.race, Some((Class::Read, a)) if a.who.block != 7 && a.lane == 3));
     }
 
     #[test]
@@ -273,19 +306,20 @@ mod tests {
         let mut h = History::new();
         let now = Clock::new(1);
         for clock in 1..FEW as u32 * 3 {
-            assert_eq!(h.access((0, 0), Class::Read, access(0, 0, clock, 15), 0, &now), None);
-            assert_eq!(h.access((0, 1), Class::AtomicWrite, access(0, 1, 7, 2), 0, &now), None);
+            assert_eq!(
+                h.access((0, 0), Class::Read, access(0, 0, clock, 15), 0, &now, &|_| 0),
+                Found::default()
+            );
+            assert_eq!(
+                h.access((0, 1), Class::AtomicWrite, access(0, 1, 7, 2), 0, &now, &|_| 0),
+                Found::default()
+            );
         }
         assert!(h.nodes.all.len() <= FEW + 1);
         let last = access(0, 0, FEW as u32 * 3 - 1, 15);
-        assert_eq!(
-            h.access((0, 0), Class::Write, access(0, 2, 1, 4), 0, &now),
-            Some(Found::Race(Class::Read, last))
-        );
-        let atomic = access(0, 1, 7, 2);
-        assert_eq!(
-            h.access((0, 1), Class::Read, access(0, 2, 1, 15), 0, &now),
-            Some(Found::Race(Class::AtomicWrite, atomic))
-        );
+        let found = h.access((0, 0), Class::Write, access(0, 2, 1, 4), 0, &now, &|_| 0);
+        assert_eq!(found.race, Some((Class::Read, last)));
+        let found = h.access((0, 1), Class::Read, access(0, 2, 1, 15), 0, &now, &|_| 0);
+        assert_eq!((found.race, &found.doubts[..]), (None, &[access(0, 1, 7, 2)][..]));
     }
 }

@@ -13,6 +13,8 @@
 //! - Atomic are ATOM and RED, LDSLK that gets the lock and the store that gives it back, and loads and stores past the
 //!   incoherent cache (.CG, .CV, .WT), which is what atomic loads, volatile and coherent accesses are compiled to. They are in
 //!   conflict with other accesses, not with each other.
+//! - A loop around a compare-and-swap begins with a plain read, which it then confirms. So a read of what another warp writes
+//!   atomically is a race only if the warp gets to a barrier or to its end without an atomic of its own on that place.
 //! - Two warps that write the same value race as well, but whichever wins, the value is there: a note, unless the check is
 //!   strict.
 //!
@@ -29,7 +31,7 @@ use super::trap::{Other, Trap};
 pub use clock::Clock;
 use clock::Who;
 pub use history::Class;
-use history::{Access, Found, History};
+use history::{Access, History};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whom a fence orders for.
@@ -93,6 +95,8 @@ struct Order {
     fenced: [Clock; 2],
     /// What it has met by atomics since its last fence.
     met: [Clock; 2],
+    /// Its own count at the last barrier.
+    settled: u32,
 }
 
 /// The race checker of a block.
@@ -111,6 +115,9 @@ pub struct Races {
     agreements: FxHashSet<(u32, u32)>,
     /// Those of them that nobody has taken yet.
     fresh: Vec<Trap>,
+    /// Reads, by their warps, of what others write atomically, numbered as they were found.
+    doubts: FxHashMap<(u32, Word), (u64, Trap)>,
+    doubted: u64,
 }
 
 impl Races {
@@ -120,7 +127,7 @@ impl Races {
         let order = |warp: usize| {
             let mut now = empty.clone();
             now.advance(Who { block, warp: warp as u8 });
-            Order { now, fenced: Default::default(), met: Default::default() }
+            Order { now, fenced: Default::default(), met: Default::default(), settled: 0 }
         };
         Races {
             block,
@@ -132,6 +139,8 @@ impl Races {
             stamp: 0,
             agreements: FxHashSet::default(),
             fresh: Vec::new(),
+            doubts: FxHashMap::default(),
+            doubted: 0,
         }
     }
 
@@ -222,50 +231,85 @@ impl Races {
                 None => return Ok(()),
             },
         };
-        let now = &self.warps[does.warp as usize].now;
+        let (warps, block) = (&self.warps, self.block);
+        let settled = |who: Who| match who.block == block {
+            true => warps[usize::from(who.warp)].settled,
+            false => u32::MAX,
+        };
         let same = if self.strict { 0 } else { does.same };
-        let Some(found) = watched.history.access(at, does.class, me, same, now) else { return Ok(()) };
-        let (Found::Agrees(a) | Found::Race(_, a)) = found;
-        let here = a.who.block == self.block;
-        let place = place((a.bytes & me.bytes).trailing_zeros());
-        let (party, nothing) = if here {
-            ("warp", "without a barrier between")
-        } else {
-            ("block", "and nothing orders the two")
-        };
-        let detail = match found {
-            Found::Agrees(_) => format!("two {party}s write the same value to {place} {nothing}"),
-            Found::Race(class, _) => {
-                let mine = match does.class {
-                    Class::Write => "write to",
-                    Class::Read => "read of",
-                    Class::AtomicWrite | Class::AtomicRead => "atomic access to",
-                };
-                let theirs = match class {
-                    Class::Write => "written",
-                    Class::Read => "read",
-                    Class::AtomicWrite | Class::AtomicRead => "accessed by an atomic",
-                };
-                format!("{mine} {place}, {theirs} by another {party} {nothing}")
-            }
-        };
-        let other = Other {
-            block: (!here).then_some(a.who.block),
-            warp: a.who.warp.into(),
-            lane: a.lane.into(),
-            pc: a.pc,
-        };
-        let mut trap = Trap::new(FaultKind::Race, does.lane, detail).with_other(other);
-        match found {
-            Found::Race(..) => Err(trap),
-            Found::Agrees(_) => {
-                if self.agreements.insert((does.pc, a.pc)) {
-                    trap.0.pc = Some(does.pc);
-                    self.fresh.push(trap);
-                }
-                Ok(())
+        let now = &warps[does.warp as usize].now;
+        let found = watched.history.access(at, does.class, me, same, now, &settled);
+        let common = |a: Access| place((a.bytes & me.bytes).trailing_zeros());
+        if let Some((class, a)) = found.race {
+            return Err(self.race((does.class, me), (class, a), &common(a)));
+        }
+        if matches!(does.class, Class::AtomicRead | Class::AtomicWrite) {
+            self.doubts.remove(&(does.warp, word));
+        }
+        for a in found.doubts {
+            let (read, write) = if does.class == Class::Read { (me, a) } else { (a, me) };
+            let key = (u32::from(read.who.warp), word);
+            if !self.doubts.contains_key(&key) {
+                let race = self.race((Class::Read, read), (Class::AtomicWrite, write), &common(a));
+                self.doubted += 1;
+                self.doubts.insert(key, (self.doubted, race));
             }
         }
+        if let Some(a) = found.agrees.filter(|a| self.agreements.insert((me.pc, a.pc))) {
+            let (party, nothing) = self.parties(a);
+            let detail = format!("two {party}s write the same value to {} {nothing}", common(a));
+            self.fresh.push(self.trap(me, a, detail));
+        }
+        Ok(())
+    }
+
+    /// What the other side is, and what is missing.
+    fn parties(&self, other: Access) -> (&'static str, &'static str) {
+        match other.who.block == self.block {
+            true => ("warp", "without a barrier between"),
+            false => ("block", "and nothing orders the two"),
+        }
+    }
+
+    fn race(&self, (mine, me): (Class, Access), (theirs, other): (Class, Access), place: &str) -> Trap {
+        let (party, nothing) = self.parties(other);
+        let mine = match mine {
+            Class::Write => "write to",
+            Class::Read => "read of",
+            Class::AtomicWrite | Class::AtomicRead => "atomic access to",
+        };
+        let theirs = match theirs {
+            Class::Write => "written",
+            Class::Read => "read",
+            Class::AtomicWrite => "atomically written",
+            Class::AtomicRead => "atomically read",
+        };
+        self.trap(me, other, format!("{mine} {place}, {theirs} by another {party} {nothing}"))
+    }
+
+    fn trap(&self, me: Access, other: Access, detail: String) -> Trap {
+        let other = Other {
+            block: (other.who.block != self.block).then_some(other.who.block),
+            warp: other.who.warp.into(),
+            lane: other.lane.into(),
+            pc: other.pc,
+        };
+        let mut trap = Trap::new(FaultKind::Race, me.lane.into(), detail).with_other(other);
+        trap.0.pc = Some(me.pc);
+        trap
+    }
+
+    /// A race of a warp that gets to a barrier or to its end without an atomic of its own where it has read what others write
+    /// atomically: the first of those that are left. None: no read of it is confirmed any more.
+    pub fn settle(&mut self, warp: u32) -> Option<Trap> {
+        let who = self.who(warp);
+        let mine = self.doubts.iter().filter(|((w, _), _)| *w == warp);
+        let Some(key) = mine.min_by_key(|(_, (n, _))| *n).map(|(key, _)| *key) else {
+            let order = &mut self.warps[warp as usize];
+            order.settled = order.now.get(who);
+            return None;
+        };
+        self.doubts.remove(&key).map(|(_, trap)| trap)
     }
 
     /// The lane that has written another value to some of the same bytes by the same instruction, and the first of them.
