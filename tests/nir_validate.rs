@@ -60,7 +60,8 @@ fn diamond(phi: &str) -> String {
     ))
 }
 
-const STORE: &str = "intrinsic store_ssbo (ssa_1, ssa_0, ssa_0) (wrmask=x, access=0, align_mul=4, align_offset=0)";
+const STORE: &str =
+    "intrinsic store_ssbo (ssa_1, ssa_0, ssa_0) (wrmask=x, access=0, align_mul=4, align_offset=0)";
 
 // ---- phis
 
@@ -71,11 +72,7 @@ fn a_phi_has_a_source_for_each_predecessor() {
     let cases = [
         ("block_1: ssa_11, block_7: ssa_0", "`block_7` is not a block of this function", "ssa_0"),
         ("block_1: ssa_11, block_0: ssa_0", "`block_0` is not a predecessor of this phi's block", "ssa_0"),
-        (
-            "block_1: ssa_11, block_2: ssa_0, block_2: ssa_1",
-            "`block_2` has two sources of this phi",
-            "ssa_1",
-        ),
+        ("block_1: ssa_11, block_2: ssa_0, block_2: ssa_1", "`block_2` has two sources of this phi", "ssa_1"),
     ];
     for (srcs, message, place) in cases {
         refused(&diamond(&format!("vec1 32 ssa_12 = phi {srcs}")), message, place);
@@ -202,7 +199,11 @@ fn what_nothing_reaches_may_read_what_it_likes() {
     let text = "if ssa_9 {\nblock block_1:\nvec1 32 ssa_11 = iadd ssa_1, ssa_1\nreturn\n} else {\nblock block_2:\nreturn\n}\n\
                 block block_3:\nvec1 32 ssa_12 = iadd ssa_11, ssa_1";
     accepted(&body(text));
-    refused(&body(&text.replace("ssa_11, ssa_1", "ssa_13, ssa_1")), "value `ssa_13` is not defined", "ssa_13");
+    refused(
+        &body(&text.replace("ssa_11, ssa_1", "ssa_13, ssa_1")),
+        "value `ssa_13` is not defined",
+        "ssa_13",
+    );
 }
 
 #[test]
@@ -229,11 +230,7 @@ fn registers_are_declared_once_and_accessed_inside() {
         "ssa_6",
     );
     let mask = "r0.xy = mov ssa_2";
-    refused(
-        &text(mask),
-        "the write mask names components that a scalar of 32 bits does not have",
-        mask,
-    );
+    refused(&text(mask), "the write mask names components that a scalar of 32 bits does not have", mask);
     let twice = text("").replace("decl_reg vec4 32 r1[8]", "decl_reg vec1 32 r0");
     refused(&twice, "register `r0` is declared twice", "decl_reg vec1 32 r0");
 }
@@ -242,9 +239,12 @@ fn registers_are_declared_once_and_accessed_inside() {
 fn a_constant_fits_its_size() {
     accepted(&body("vec1 8 ssa_12 = load_const (0xff)"));
     accepted(&body("vec1 64 ssa_12 = load_const (0x100000005)"));
-    for (shape, value, bits) in
-        [("vec1 32", "0x100000005", 32), ("vec1 16", "0x10000", 16), ("vec1 8", "0x100", 8), ("vec1 1", "0x2", 1)]
-    {
+    for (shape, value, bits) in [
+        ("vec1 32", "0x100000005", 32),
+        ("vec1 16", "0x10000", 16),
+        ("vec1 8", "0x100", 8),
+        ("vec1 1", "0x2", 1),
+    ] {
         let line = format!("{shape} ssa_12 = load_const ({value})");
         let unit = if bits == 1 { "bit" } else { "bits" };
         refused(&body(&line), &format!("the constant {value} does not fit {bits} {unit}"), &line);
@@ -283,7 +283,9 @@ fn blocks_alternate_with_structure_and_have_labels_of_their_own() {
         "block block_1:",
     );
     // The structure says what precedes what, not the comments.
-    accepted(&body("if ssa_9 {\nblock block_1:\n/* preds: block_7 */\n/* succs: block_8 */\n}\nblock block_3:"));
+    accepted(&body(
+        "if ssa_9 {\nblock block_1:\n/* preds: block_7 */\n/* succs: block_8 */\n}\nblock block_3:",
+    ));
 }
 
 #[test]
@@ -300,8 +302,16 @@ fn conditions_are_scalars() {
 #[test]
 fn operands_of_an_opcode_have_its_sizes() {
     accepted(&body("vec1 64 ssa_12 = ishl ssa_6, ssa_1"));
-    refused(&body("vec1 32 ssa_12 = ishl ssa_1, ssa_6"), "this operand of `ishl` must have 32 bits, not 64", "ssa_6");
-    refused(&body("vec1 32 ssa_12 = iadd ssa_1, ssa_7"), "this operand of `iadd` must have 32 bits, not 16", "ssa_7");
+    refused(
+        &body("vec1 32 ssa_12 = ishl ssa_1, ssa_6"),
+        "this operand of `ishl` must have 32 bits, not 64",
+        "ssa_6",
+    );
+    refused(
+        &body("vec1 32 ssa_12 = iadd ssa_1, ssa_7"),
+        "this operand of `iadd` must have 32 bits, not 16",
+        "ssa_7",
+    );
     let wide = "vec1 64 ssa_12 = iadd ssa_1, ssa_0";
     refused(&body(wide), "this result of `iadd` must have 32 bits, not 64", wide);
     let narrow = "vec1 32 ssa_12 = u2u64 ssa_1";
@@ -318,20 +328,40 @@ fn operands_of_an_opcode_have_its_sizes() {
 #[test]
 fn operands_of_an_opcode_have_its_components() {
     accepted(&body("vec2 32 ssa_12 = iadd ssa_2, ssa_4.wx"));
-    refused(&body("vec2 32 ssa_12 = iadd ssa_2, ssa_1"), "this operand of `iadd` must have 2 components, not 1", "ssa_1");
+    refused(
+        &body("vec2 32 ssa_12 = iadd ssa_2, ssa_1"),
+        "this operand of `iadd` must have 2 components, not 1",
+        "ssa_1",
+    );
     refused(
         &body("vec2 32 ssa_12 = iadd ssa_2, ssa_4.xyz"),
         "this operand of `iadd` must have 2 components, not 3",
         "ssa_4.xyz",
     );
-    refused(&body("vec1 32 ssa_12 = iadd ssa_2.z, ssa_1"), "component `z` of a value that has 2 components", "ssa_2.z");
-    refused(&body("vec1 32 ssa_12 = iadd ssa_0.y, ssa_1"), "component `y` of a value that has 1 component", "ssa_0.y");
+    refused(
+        &body("vec1 32 ssa_12 = iadd ssa_2.z, ssa_1"),
+        "component `z` of a value that has 2 components",
+        "ssa_2.z",
+    );
+    refused(
+        &body("vec1 32 ssa_12 = iadd ssa_0.y, ssa_1"),
+        "component `y` of a value that has 1 component",
+        "ssa_0.y",
+    );
     let vec3 = "vec3 32 ssa_12 = vec2 ssa_0, ssa_1";
     refused(&body(vec3), "this result of `vec2` must have 2 components, not 3", vec3);
     accepted(&body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzyx"));
-    refused(&body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzy"), "this operand of `fdot4` must have 4 components, not 3", "ssa_4.wzy");
+    refused(
+        &body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzy"),
+        "this operand of `fdot4` must have 4 components, not 3",
+        "ssa_4.wzy",
+    );
     accepted(&body("vec1 64 ssa_12 = pack_64_2x32 ssa_2"));
-    refused(&body("vec1 64 ssa_12 = pack_64_2x32 ssa_4.xyz"), "this operand of `pack_64_2x32` must have 2 components, not 3", "ssa_4.xyz");
+    refused(
+        &body("vec1 64 ssa_12 = pack_64_2x32 ssa_4.xyz"),
+        "this operand of `pack_64_2x32` must have 2 components, not 3",
+        "ssa_4.xyz",
+    );
 }
 
 #[test]
@@ -339,7 +369,11 @@ fn modifiers_belong_to_types() {
     accepted(&body("vec1 32 ssa_12 = fadd.sat ssa_0, -abs(ssa_1)"));
     let sat = "vec1 32 ssa_12 = iadd.sat ssa_0, ssa_1";
     refused(&body(sat), "`iadd` has no `.sat`, its result is not a float", sat);
-    refused(&body("vec1 32 ssa_12 = mov -ssa_0"), "`mov` has no type, so its operand has no `-` and no `abs`", "-ssa_0");
+    refused(
+        &body("vec1 32 ssa_12 = mov -ssa_0"),
+        "`mov` has no type, so its operand has no `-` and no `abs`",
+        "-ssa_0",
+    );
 }
 
 // ---- intrinsics
@@ -347,12 +381,18 @@ fn modifiers_belong_to_types() {
 #[test]
 fn a_write_mask_stays_inside_the_value() {
     let text = |value: &str, mask: &str| {
-        format!("intrinsic store_ssbo ({value}, ssa_0, ssa_0) (wrmask={mask}, access=0, align_mul=4, align_offset=0)")
+        format!(
+            "intrinsic store_ssbo ({value}, ssa_0, ssa_0) (wrmask={mask}, access=0, align_mul=4, align_offset=0)"
+        )
     };
     accepted(&body(&text("ssa_2", "y")));
     accepted(&body(&text("ssa_4", "xyzw")));
     let scalar = text("ssa_1", "xyzw");
-    refused(&body(&scalar), "the write mask names components that the value does not have (1 component)", &scalar);
+    refused(
+        &body(&scalar),
+        "the write mask names components that the value does not have (1 component)",
+        &scalar,
+    );
     let shared = "intrinsic store_shared (ssa_2, ssa_0) (base=0, wrmask=xyz, align_mul=4, align_offset=0)";
     refused(
         &body(shared),
@@ -371,7 +411,9 @@ fn a_write_mask_stays_inside_the_value() {
 #[test]
 fn alignments_are_powers_of_two() {
     let load = |mul: &str, offset: &str| {
-        format!("vec1 32 ssa_12 = intrinsic load_ssbo (ssa_0, ssa_0) (access=0, align_mul={mul}, align_offset={offset})")
+        format!(
+            "vec1 32 ssa_12 = intrinsic load_ssbo (ssa_0, ssa_0) (access=0, align_mul={mul}, align_offset={offset})"
+        )
     };
     accepted(&body(&load("16", "12")));
     accepted(&body("vec1 32 ssa_12 = intrinsic load_ssbo (ssa_0, ssa_0) (access=0)"));
@@ -393,16 +435,41 @@ fn buffers_numbers_offsets_and_addresses_have_their_shapes() {
     };
     let cases = [
         ("load_ssbo", "ssa_0, ssa_6", "the offset of `load_ssbo` must have 32 bits, not 64", "ssa_6"),
-        ("load_ssbo", "ssa_2, ssa_0", "the buffer's number of `load_ssbo` must have 1 component, not 2", "ssa_2"),
+        (
+            "load_ssbo",
+            "ssa_2, ssa_0",
+            "the buffer's number of `load_ssbo` must have 1 component, not 2",
+            "ssa_2",
+        ),
         ("load_ubo", "ssa_0, ssa_4", "the offset of `load_ubo` must have 1 component, not 4", "ssa_4"),
         ("load_shared", "ssa_6", "the offset of `load_shared` must have 32 bits, not 64", "ssa_6"),
         ("load_scratch", "ssa_7", "the offset of `load_scratch` must have 32 bits, not 16", "ssa_7"),
         ("load_global", "ssa_7", "the address of `load_global` must have 32 or 64 bits, not 16", "ssa_7"),
         ("load_global", "ssa_2", "the address of `load_global` must have 1 component, not 2", "ssa_2"),
-        ("load_global_2x32", "ssa_0", "the address of `load_global_2x32` must have 2 components, not 1", "ssa_0"),
-        ("ssbo_atomic_add", "ssa_0, ssa_6, ssa_1", "the offset of `ssbo_atomic_add` must have 32 bits, not 64", "ssa_6"),
-        ("shared_atomic_add", "ssa_0, ssa_2", "the data of `shared_atomic_add` must have 1 component, not 2", "ssa_2"),
-        ("get_ssbo_size", "ssa_4", "the buffer's number of `get_ssbo_size` must have 1 component, not 4", "ssa_4"),
+        (
+            "load_global_2x32",
+            "ssa_0",
+            "the address of `load_global_2x32` must have 2 components, not 1",
+            "ssa_0",
+        ),
+        (
+            "ssbo_atomic_add",
+            "ssa_0, ssa_6, ssa_1",
+            "the offset of `ssbo_atomic_add` must have 32 bits, not 64",
+            "ssa_6",
+        ),
+        (
+            "shared_atomic_add",
+            "ssa_0, ssa_2",
+            "the data of `shared_atomic_add` must have 1 component, not 2",
+            "ssa_2",
+        ),
+        (
+            "get_ssbo_size",
+            "ssa_4",
+            "the buffer's number of `get_ssbo_size` must have 1 component, not 4",
+            "ssa_4",
+        ),
     ];
     for (name, srcs, message, place) in cases {
         refused(&body(&load(name, srcs)), message, place);
@@ -410,10 +477,16 @@ fn buffers_numbers_offsets_and_addresses_have_their_shapes() {
     accepted(&body(&load("load_ssbo", "ssa_0, ssa_1")));
     accepted(&body(&load("load_global", "ssa_6")));
     accepted(&body(&load("ssbo_atomic_add", "ssa_0, ssa_0, ssa_1")));
-    let store = "intrinsic store_ssbo (ssa_1, ssa_0, ssa_6) (wrmask=x, access=0, align_mul=4, align_offset=0)";
+    let store =
+        "intrinsic store_ssbo (ssa_1, ssa_0, ssa_6) (wrmask=x, access=0, align_mul=4, align_offset=0)";
     refused(&body(store), "the offset of `store_ssbo` must have 32 bits, not 64", "ssa_6");
-    let store = "intrinsic store_ssbo (ssa_9, ssa_0, ssa_0) (wrmask=x, access=0, align_mul=4, align_offset=0)";
-    refused(&body(store), "the value to store of `store_ssbo` must have 8, 16, 32 or 64 bits, not 1", "ssa_9");
+    let store =
+        "intrinsic store_ssbo (ssa_9, ssa_0, ssa_0) (wrmask=x, access=0, align_mul=4, align_offset=0)";
+    refused(
+        &body(store),
+        "the value to store of `store_ssbo` must have 8, 16, 32 or 64 bits, not 1",
+        "ssa_9",
+    );
 }
 
 #[test]
@@ -601,7 +674,11 @@ fn operands_of_a_texture_have_its_dimension() {
     let with = |line: &str| declared(&format!("{xyz}\n{line}"));
     accepted(&with(&tex("vec4 32", "tex ssa_10 (coord)")));
     accepted(&with(&tex("vec4 32", "txl ssa_10 (coord), ssa_2 (offset), ssa_0 (lod)")));
-    refused(&with(&tex("vec4 32", "tex ssa_2 (coord)")), "`coord` must have 3 components here, not 2", "ssa_2");
+    refused(
+        &with(&tex("vec4 32", "tex ssa_2 (coord)")),
+        "`coord` must have 3 components here, not 2",
+        "ssa_2",
+    );
     refused(
         &with(&tex("vec4 32", "tex ssa_10 (coord), ssa_10 (offset)")),
         "`offset` must have 2 components here, not 3",
@@ -619,7 +696,11 @@ fn operands_of_a_texture_have_its_dimension() {
     );
     refused(&with(&tex("vec4 32", "tex ssa_10 (coord), ssa_0 (lod)")), "`tex` takes no `lod`", "ssa_0");
     refused(&with(&tex("vec4 32", "tex ssa_10 (coord), ssa_0 (bias)")), "`tex` takes no `bias`", "ssa_0");
-    refused(&with(&tex("vec4 32", "txb ssa_10 (coord), ssa_0 (bias), ssa_1 (bias)")), "`bias` is given twice", "ssa_1");
+    refused(
+        &with(&tex("vec4 32", "txb ssa_10 (coord), ssa_0 (bias), ssa_1 (bias)")),
+        "`bias` is given twice",
+        "ssa_1",
+    );
     refused(
         &with(&tex("vec4 32", "txl ssa_10 (coord), ssa_6 (lod)")),
         "`lod` must have 32 bits, not 64",
@@ -656,7 +737,11 @@ fn variables_are_in_memory_that_exists() {
     accepted(&shader("decl_var shader_temp INTERP_MODE_NONE uint t\n", ""));
     for mode in ["function_temp", "ray_hit_attrib", "task_payload"] {
         let line = format!("decl_var {mode} INTERP_MODE_NONE uint t");
-        refused(&shader(&format!("{line}\n"), ""), &format!("variable `t` cannot be in `{mode}` here"), &line);
+        refused(
+            &shader(&format!("{line}\n"), ""),
+            &format!("variable `t` cannot be in `{mode}` here"),
+            &line,
+        );
     }
     let image = "decl_var image INTERP_MODE_NONE uint t";
     refused(
@@ -716,10 +801,15 @@ fn depth_and_width_are_no_problem() {
         text += &format!("if ssa_9 {{\nblock block_{}:\n", 100 + i);
     }
     for i in 0..depth {
-        text += &format!("}} else {{\nblock block_{}:\nreturn\n}}\nblock block_{}:\n", 10_000 + i, 20_000 + i);
+        text +=
+            &format!("}} else {{\nblock block_{}:\nreturn\n}}\nblock block_{}:\n", 10_000 + i, 20_000 + i);
     }
     text += "vec1 32 ssa_12 = iadd ssa_13, ssa_1";
-    let all = body(&text).replacen("block block_3099:\n", "block block_3099:\nvec1 32 ssa_13 = iadd ssa_1, ssa_1\n", 1);
+    let all = body(&text).replacen(
+        "block block_3099:\n",
+        "block block_3099:\nvec1 32 ssa_13 = iadd ssa_1, ssa_1\n",
+        1,
+    );
     accepted(&all);
     // Many ways out of a loop to many phis that lack them.
     let mut text = String::from("loop {\nblock block_1:\n");

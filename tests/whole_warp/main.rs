@@ -70,7 +70,7 @@ impl Case {
         let settings = Settings {
             options: Options { debug: DebugOptions::verifying(), max_gprs, ..Options::at(opt_level) },
             step_limit: 1 << 24,
-            checks: Checks { memory: true, init: true, race: true, strict_race: false, sync: true },
+            checks: Checks::ALL,
             ..Settings::default()
         };
         let mut left = Vec::new();

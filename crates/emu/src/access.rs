@@ -4,7 +4,7 @@
 //! are looked at lane by lane, so that a fault names the first thread at fault.
 
 use super::block::{Env, State as BlockState};
-use super::check::{Kind, Request};
+use super::check::{Kind, Request, Where};
 use super::fault::FaultKind;
 use super::inst::{Addr, AtomOp, AtomTy, SINK, Space, Width};
 use super::lanes::{LANES, Mask, Row, lanes};
@@ -271,7 +271,8 @@ pub(super) fn load(
                 }
             },
         };
-        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Read })?;
+        let kind = if addr.coherent { Kind::AtomicRead } else { Kind::Read };
+        st.check(env, w, request(place, l, a[l], width, kind))?;
         for (k, row) in rows.iter_mut().enumerate().take(n) {
             row.0[l] = read(env, st, w, l, place, k)?;
         }
@@ -349,7 +350,8 @@ pub(super) fn store(
     for l in lanes(mask) {
         let Some(place) = place(env, st, space, a[l], width, l)? else { continue };
         let words = std::array::from_fn(|k| if k < n { value(w, src, k, l) } else { 0 });
-        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::Write(words) })?;
+        let kind = if addr.coherent { Kind::AtomicWrite } else { Kind::Write(words) };
+        st.check(env, w, request(place, l, a[l], width, kind))?;
         for k in 0..n {
             let (bits, shift) = narrow_mask(width, a[l]);
             let v = value(w, src, k, l) << shift;
@@ -451,14 +453,14 @@ fn write(
     Ok(())
 }
 
-impl From<Place> for super::check::Where {
-    fn from(p: Place) -> Self {
-        match p {
-            Place::Global(b, _) => super::check::Where::Global(b),
-            Place::Shared(at) => super::check::Where::Shared(at),
-            Place::Local(_) => super::check::Where::Local,
-        }
-    }
+/// What the checkers look at.
+fn request(place: Place, lane: usize, addr: u64, width: Width, kind: Kind) -> Request {
+    let at = match place {
+        Place::Global(b, _) => Where::Global(b),
+        Place::Shared(at) => Where::Shared(at),
+        Place::Local(_) => Where::Local,
+    };
+    Request { lane, at, addr, size: width.bytes(), kind }
 }
 
 /// LDSLK: the lanes that get the lock of their address, in order; all of them load.
@@ -482,11 +484,7 @@ pub(super) fn load_lock(
         let holder = *st.locks.entry(a[l] as u32).or_insert(me);
         if holder == me {
             got |= 1 << l;
-            st.check(
-                env,
-                w,
-                Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::AtomicRead },
-            )?;
+            st.check(env, w, request(place, l, a[l], width, Kind::AtomicRead))?;
         }
         for (k, row) in rows.iter_mut().enumerate().take(n) {
             row.0[l] = read(env, st, w, l, place, k)?;
@@ -525,7 +523,7 @@ pub(super) fn store_unlock(
             st.locks.remove(&(a[l] as u32));
         }
         done |= 1 << l;
-        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::AtomicWrite })?;
+        st.check(env, w, request(place, l, a[l], width, Kind::AtomicWrite))?;
         let (bits, shift) = narrow_mask(width, a[l]);
         for k in 0..width.regs() as usize {
             let v = value(w, src, k, l) << shift;
@@ -600,7 +598,7 @@ pub(super) fn atomic(
             let detail = format!("an atomic at {:#x}, which is not global memory", a[l]);
             return Err(Trap::new(FaultKind::OutOfBounds, l, detail));
         };
-        st.check(env, w, Request { lane: l, at: place.into(), addr: a[l], width, kind: Kind::AtomicRead })?;
+        st.check(env, w, request(place, l, a[l], width, Kind::Atomic))?;
         env.track_atomic(b, word, st, if dst == SINK { Some((op, ty)) } else { None })?;
         let words = &env.memory.buffers[b].words;
         let get = |w: &Warp, s: u8| {

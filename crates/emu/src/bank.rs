@@ -116,15 +116,10 @@ impl<'a> View<'a> {
     pub fn refuses(&self, at: u32, size: u32) -> Option<String> {
         let end = u64::from(at) + u64::from(size);
         match self.data {
-            Data::Unmapped(address) => Some(format!("the bank is at {address:#x}, where there is no memory")),
+            Data::Unmapped(address) => Some(format!("the bank is at {address:#x}, which is not mapped")),
             _ if self.lenient || end <= u64::from(self.size).next_multiple_of(4) => None,
             _ => Some(format!("the bank has {} bytes", self.size)),
         }
-    }
-
-    /// Whether a program's operand at `at` is a fault.
-    pub fn lacks(&self, at: u32) -> bool {
-        at >= self.size && !self.lenient || matches!(self.data, Data::Unmapped(_))
     }
 
     /// The word at a byte offset; beyond the end zero.
@@ -166,14 +161,14 @@ mod tests {
         let wider = Bank::Memory { address: at, size: 100 };
         let [a, b, c] = [&own, &there, &wider].map(|b| View::of(b, &memory, false));
         for at in 0..32 {
-            assert_eq!((a.word(at), a.lacks(at as u32)), (b.word(at), b.lacks(at as u32)), "{at}");
+            assert_eq!(a.word(at), b.word(at), "{at}");
             assert_eq!(a.word(at), c.word(at), "{at}");
             assert_eq!(a.refuses(at as u32, 4), b.refuses(at as u32, 4));
         }
         assert_eq!(a.word(20), 0x1615);
         assert!(a.refuses(20, 4).is_none() && a.refuses(22, 4).is_some());
         let lenient = View::of(&own, &memory, true);
-        assert!(lenient.refuses(400, 16).is_none() && !lenient.lacks(400));
+        assert!(lenient.refuses(400, 16).is_none());
     }
 
     #[test]
@@ -181,7 +176,7 @@ mod tests {
         let memory = Memory::new();
         let bank = Bank::Memory { address: 0x1000, size: 16 };
         let view = View::of(&bank, &memory, true);
-        assert!(view.lacks(0) && view.refuses(0, 4).is_some_and(|why| why.contains("0x1000")));
+        assert!(view.refuses(0, 4).is_some_and(|why| why.contains("0x1000")));
         assert_eq!(view.word(0), 0);
     }
 

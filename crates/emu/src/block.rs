@@ -14,6 +14,7 @@ use super::flow;
 use super::inst::{AtomOp, AtomTy, BarMode, Body, Flow, Inst, PSrc, Space, Width};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
 use super::memory::Memory;
+use super::race::{Clock, Watched};
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
 use super::{
@@ -90,7 +91,7 @@ struct Barrier {
     some_false: bool,
     mode: Option<BarMode>,
     first: Option<Other>,
-    clocks: Vec<u32>,
+    clock: Clock,
 }
 
 /// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
@@ -186,8 +187,6 @@ pub(super) struct Block {
 impl Block {
     pub fn new(env: &Env<'_>, number: u64) -> Block {
         let l = env.launch;
-        let [gx, gy] = [l.grid[0], l.grid[1]].map(u64::from);
-        let ctaid = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
         let threads = l.block.iter().product::<u32>();
         let count = (threads as usize).div_ceil(LANES);
         let warps = (0..count).map(|i| {
@@ -196,21 +195,18 @@ impl Block {
             let live = env.stage.map_or(live, |s| s.live(number));
             Warp::new(i as u32, live, l.entry, l.gprs.max(1) as usize, env.checks.init)
         });
-        let (race, init) = (env.checks.race, env.checks.init);
-        let shadow =
-            (race || init).then(|| Box::new(Shadow::new(l.shared_bytes as usize, count, env.checks)));
         Block {
             number,
             warps: warps.collect(),
             st: State {
-                ctaid,
+                ctaid: coordinates(env, number),
                 number: number as u32,
                 shared: vec![0; (l.shared_bytes as usize).div_ceil(4)],
                 locks: FxHashMap::default(),
                 last_buffer: 0,
                 steps: 0,
                 thread_steps: 0,
-                shadow,
+                shadow: Shadow::new(env, number, count),
                 profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
                 notes: FxHashMap::default(),
                 faults: [0; FaultKind::ALL.len()],
@@ -269,8 +265,8 @@ impl Block {
                 }
                 return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
             }
-            for trap in self.st.shadow.as_mut().map(|s| s.take_agreements()).unwrap_or_default() {
-                let key = (trap.0.pc.unwrap_or(pc), trap.0.other.map(|o| o.pc), None);
+            let agreements = self.st.shadow.as_mut().and_then(|s| s.races.as_mut());
+            for (key, trap) in agreements.into_iter().flat_map(|r| r.take_agreements()) {
                 self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
             }
             if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
@@ -285,11 +281,18 @@ impl Block {
         Ok(Progress::Running)
     }
 
-    fn place(&self, env: &Env<'_>, warp: u32, lane: usize, pc: u32) -> Place {
+    /// Exchanges the record of who accessed global memory, which goes from block to block.
+    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+        if let Some(races) = self.st.races() {
+            races.exchange_global(global);
+        }
+    }
+
+    fn place(&self, env: &Env<'_>, Other { block, warp, lane, pc }: Other) -> Place {
         let linear = warp * LANES as u32 + lane as u32;
         let [bx, by, _] = env.launch.block;
         Place {
-            block: self.st.ctaid,
+            block: block.map_or(self.st.ctaid, |number| coordinates(env, number.into())),
             thread: [linear % bx, linear / bx % by, linear / bx / by],
             pc,
             instruction: env.program.text(pc),
@@ -302,12 +305,12 @@ impl Block {
         Box::new(Fault {
             kind: t.kind,
             kernel: env.launch.kernel.clone(),
-            place: self.place(env, warp, t.lane, t.pc.unwrap_or(pc)),
+            place: self.place(env, Other { block: None, warp, lane: t.lane, pc: t.pc.unwrap_or(pc) }),
             detail: match env.stage {
                 Some(s) => format!("{} ({})", t.detail, s.who(self.number, t.lane)),
                 None => t.detail.clone(),
             },
-            other: t.other.map(|o| self.place(env, o.warp, o.lane, o.pc)),
+            other: t.other.map(|o| self.place(env, o)),
         })
     }
 
@@ -335,10 +338,16 @@ impl Block {
         let mut trap = Trap::new(FaultKind::Deadlock, first_lane(&self.warps[i]), detail);
         if let Some((j, _)) = waiting.find(|&(_, other)| other != id) {
             let w = &self.warps[j];
-            trap = trap.with_other(Other { warp: w.index, lane: first_lane(w), pc: w.at });
+            trap = trap.with_other(Other { block: None, warp: w.index, lane: first_lane(w), pc: w.at });
         }
         Stop::Fault(self.fault(env, i as u32, self.warps[i].at, &trap))
     }
+}
+
+/// Where a block lies in the grid.
+fn coordinates(env: &Env<'_>, number: u64) -> [u32; 3] {
+    let [gx, gy] = [env.launch.grid[0], env.launch.grid[1]].map(u64::from);
+    [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32)
 }
 
 /// Why a block stopped before its end.
@@ -402,6 +411,7 @@ fn run_warp(
             w.unwind()?;
         }
         if w.state == WarpState::Done {
+            st.settle_reads(env, w)?;
             st.warp_states[w.index as usize] = WarpState::Done;
             st.warp_exits();
         }
@@ -509,7 +519,11 @@ pub(super) fn special(
         Body::Flow(f) => flow::execute(env, st, w, *f, mask),
         Body::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),
         Body::Illegal(why) => Err(Trap::new(FaultKind::IllegalInstruction, lane, *why)),
-        Body::OutOfBounds(why) => Err(Trap::new(FaultKind::OutOfBounds, lane, *why)),
+        Body::OutOfBounds(why) => Err(Trap::new(FaultKind::OutOfBounds, lane, &**why)),
+        Body::Fence(scope) => {
+            st.fence(w, *scope);
+            Ok(())
+        }
         Body::Tex(op) => texture::execute(env, st, w, op, mask),
         Body::Surface(op) => {
             let mask = if op.access.writes() { stage::stores(env, st, w, mask)? } else { mask };
@@ -584,7 +598,7 @@ impl State {
         let value = |s: Src| s.lane(&w.regs, &env.pool, lane);
         let id_value = value(id);
         if id_value > 15 {
-            let detail = format!("barrier {id_value}: there are 16");
+            let detail = format!("barrier {id_value}: index out of range (0 to 15)");
             return Err(Trap::new(FaultKind::IllegalInstruction, lane, detail));
         }
         let expected = count.map(value).filter(|&n| n != 0);
@@ -611,7 +625,7 @@ impl State {
                 );
                 let other = lanes(missing).next().unwrap_or(0);
                 let pc = w.stack.iter().rev().find(|e| e.mask >> other & 1 != 0).map_or(pc, |e| e.pc);
-                let other = Other { warp: w.index, lane: other, pc };
+                let other = Other { block: None, warp: w.index, lane: other, pc };
                 return Err(Trap::new(FaultKind::DivergentBarrier, lane, detail).with_other(other));
             }
             if b.arrived != 0 && b.expected != expected {
@@ -623,15 +637,17 @@ impl State {
                 });
             }
         }
+        self.settle_reads(env, w)?;
+        let b = &mut self.barriers[id_value as usize];
         let votes = w.pred(pred) & mask;
         b.arrived += LANES as u32;
         b.expected = expected;
         b.popc += votes.count_ones();
         b.any |= votes != 0;
         b.some_false |= votes != mask;
-        b.first.get_or_insert(Other { warp: w.index, lane, pc });
-        if let Some(shadow) = &mut self.shadow {
-            shadow.arrive(w.index, &mut b.clocks);
+        b.first.get_or_insert(Other { block: None, warp: w.index, lane, pc });
+        if let Some(races) = self.shadow.as_mut().and_then(|s| s.races.as_mut()) {
+            races.arrive(w.index, &mut b.clock);
         }
         if mode != BarMode::Arrive {
             b.mode = Some(mode);
@@ -658,8 +674,8 @@ impl State {
         for &w in &b.waiting {
             self.warp_states[w as usize] = WarpState::Ready;
             self.reductions[w as usize] = result;
-            if let Some(shadow) = &mut self.shadow {
-                shadow.leave(w, &b.clocks);
+            if let Some(races) = self.shadow.as_mut().and_then(|s| s.races.as_mut()) {
+                races.leave(w, &b.clock);
             }
         }
     }

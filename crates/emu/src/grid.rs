@@ -6,6 +6,7 @@ use super::fault::{Fault, FaultKind, Note, Place};
 use super::inst::{Body, Inst};
 use super::lanes::Row;
 use super::memory::Memory;
+use super::race::Watched;
 use super::resolve::Uniform;
 use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank, stage};
 use nvir_base::caught::catching;
@@ -126,6 +127,7 @@ fn execute(
         || !(2..=MAX_BLOCKS).contains(&blocks)
         || cores < 2
         || options.trace.is_some()
+        || options.checks.global_race
         || too_large();
     let mut tally = None;
     if !in_order_only {
@@ -174,7 +176,7 @@ fn environment<'a>(
         banks,
         checks,
         faults: options.faults,
-        observed: tracker.is_some() || checks.init && partial(),
+        observed: tracker.is_some() || checks.global_race || checks.init && partial(),
         tracker,
         profile: options.profile,
         first: options.first,
@@ -186,25 +188,23 @@ fn environment<'a>(
 /// not have become faults.
 fn link<'a>(launch: &'a Launch<'_>, banks: &[bank::View<'_>; CONST_BANKS]) -> (Cow<'a, [Inst]>, Vec<Row>) {
     let program = launch.program;
-    let mut missing = vec![false; program.pool.uniforms.len()];
+    let mut missing = vec![None; program.pool.uniforms.len()];
     let mut pool = Vec::with_capacity(missing.len());
     for (u, missing) in program.pool.uniforms.iter().zip(&mut missing) {
         pool.push(Row::splat(match *u {
             Uniform::Imm(v) => v,
             Uniform::Const(bank, at) => {
                 let view = banks.get(bank as usize).copied().unwrap_or(bank::View::none(false));
-                *missing = view.lacks(at);
+                *missing = view.refuses(at, 4).map(|why| format!("4 bytes at c[{bank:#x}][{at:#x}]; {why}"));
                 view.word(at as usize)
             }
         }));
     }
     let bad = |i: &Inst| {
         if i.gprs() > launch.gprs {
-            Some("a register outside those that the launch gives to a thread")
-        } else if i.uniforms.iter().any(|&u| missing[u as usize]) {
-            Some("a constant outside its bank")
+            Some(format!("R{}; the launch gives {} registers to a thread", i.gprs() - 1, launch.gprs))
         } else {
-            None
+            i.uniforms.iter().find_map(|&u| missing[u as usize].clone())
         }
     };
     if !program.insts.iter().any(|i| bad(i).is_some()) {
@@ -213,7 +213,7 @@ fn link<'a>(launch: &'a Launch<'_>, banks: &[bank::View<'_>; CONST_BANKS]) -> (C
     let patch = |i: &Inst| match bad(i) {
         None => i.clone(),
         Some(why) => {
-            let mut j = Inst::new(Body::OutOfBounds(why));
+            let mut j = Inst::new(Body::OutOfBounds(why.into()));
             j.guard = i.guard;
             j.bytes = i.bytes;
             j
@@ -228,6 +228,7 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Tal
     let mut done = 0;
     let mut tally = Tally::default();
     let mut resident: VecDeque<Block> = VecDeque::new();
+    let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
     let mut next = 0;
     loop {
         let mut block = match resident.len() {
@@ -242,7 +243,10 @@ fn in_order(env: &Env<'_>, blocks: u64, options: &mut Options<'_>) -> Result<Tal
             },
         };
         let others = resident.iter().map(|b| b.st.steps).sum::<u64>() + tally.steps;
-        match block.run(env, TURN, limit.saturating_sub(others), &mut options.trace) {
+        block.exchange_global(&mut global);
+        let ran = block.run(env, TURN, limit.saturating_sub(others), &mut options.trace);
+        block.exchange_global(&mut global);
+        match ran {
             Ok(Progress::Done) => {
                 done += 1;
                 tally.add(env, block);

@@ -1,6 +1,7 @@
 //! The executable form of an instruction: operands resolved to rows, modifiers to functions.
 
 use super::lanes::{LaneFn, Mask, Row, Src};
+use super::race::Scope;
 use super::texture::TexOp;
 use super::undef::Route;
 use arrayvec::ArrayVec;
@@ -111,6 +112,9 @@ pub struct Addr {
     pub base: Src,
     pub base_hi: Option<Src>,
     pub offset: i64,
+    /// Past the cache that multiprocessors do not keep coherent (`.CG`, `.CV`, `.WT`): what atomic loads and stores,
+    /// volatile and coherent accesses are compiled to.
+    pub coherent: bool,
 }
 
 /// Width of a memory access.
@@ -328,8 +332,10 @@ pub enum Body {
     /// What cannot run, and why.
     Illegal(&'static str),
     /// What names a register or constant that the launch does not have.
-    OutOfBounds(&'static str),
+    OutOfBounds(Box<str>),
     Nop,
+    /// MEMBAR: nothing but an order of accesses.
+    Fence(Scope),
     Map {
         f: LaneFn,
         dst: u8,

@@ -30,6 +30,7 @@ mod inst;
 pub(crate) mod lanes;
 mod memory;
 mod program;
+mod race;
 mod reach;
 mod resolve;
 pub mod stage;
@@ -156,10 +157,13 @@ pub struct Checks {
     pub memory: bool,
     /// Registers and memory that are read before anything wrote them.
     pub init: bool,
-    /// Hazards in shared memory between barriers. Two warps that write the same value to one place are only noted.
+    /// Accesses to shared memory of two threads that nothing orders, at least one of which writes (`docs/emulator.md`). Two
+    /// warps that write the same value to one place are only noted.
     pub race: bool,
     /// With `race`: those are faults, too.
     pub strict_race: bool,
+    /// Accesses to global memory as well, also by threads of two blocks. The blocks of a launch run on one thread.
+    pub global_race: bool,
     /// Barriers that only part of a warp or block reaches, and misuse of the divergence stack.
     pub sync: bool,
 }
@@ -172,13 +176,20 @@ impl Default for Checks {
 
 impl Checks {
     /// None of them.
-    pub const NONE: Checks =
-        Checks { memory: false, init: false, race: false, strict_race: false, sync: false };
-    /// All of them; two warps that write the same value are a note only.
-    pub const ALL: Checks = Checks { memory: true, init: true, race: true, strict_race: false, sync: true };
+    pub const NONE: Checks = Checks {
+        memory: false,
+        init: false,
+        race: false,
+        strict_race: false,
+        global_race: false,
+        sync: false,
+    };
+    /// All of them, but for races in global memory; two warps that write the same value are a note only.
+    pub const ALL: Checks = Checks { memory: true, init: true, race: true, sync: true, ..Checks::NONE };
 }
 
-/// Checkers by name, between commas: `memcheck`, `initcheck`, `racecheck`, `racecheck=strict`, `synccheck`, `all`, `none`.
+/// Checkers by name, between commas: `memcheck`, `initcheck`, `racecheck`, `racecheck=strict`, `racecheck=global`, `synccheck`,
+/// `all`, `none`.
 impl std::str::FromStr for Checks {
     type Err = String;
 
@@ -190,12 +201,17 @@ impl std::str::FromStr for Checks {
                 "initcheck" => checks.init = true,
                 "racecheck" => checks.race = true,
                 "racecheck=strict" => (checks.race, checks.strict_race) = (true, true),
+                "racecheck=global" => (checks.race, checks.global_race) = (true, true),
                 "synccheck" => checks.sync = true,
-                "all" => checks = Checks { strict_race: checks.strict_race, ..Checks::ALL },
+                "all" => {
+                    let Checks { strict_race, global_race, .. } = checks;
+                    checks = Checks { strict_race, global_race, ..Checks::ALL };
+                }
                 "none" | "" => {}
                 _ => {
                     return Err(format!(
-                        "no checker `{name}`: memcheck, initcheck, racecheck, racecheck=strict, synccheck, all, none"
+                        "unknown checker `{name}`; available: memcheck, initcheck, racecheck, racecheck=strict, \
+                         racecheck=global, synccheck, all, none"
                     ));
                 }
             }

@@ -13,6 +13,7 @@
 //! | 31 | outside | outside |
 
 use super::block::{Env, State};
+use super::check::Kind;
 use super::fault::FaultKind;
 use super::inst::{PSrc, SINK, Width};
 use super::lanes::{Mask, Row, Src, lanes};
@@ -140,6 +141,8 @@ pub struct SurfaceOp {
     pub data: u8,
     /// `.TRAP`: outside is a fault.
     pub trap: bool,
+    /// A load past the cache that multiprocessors do not keep coherent (`.CV`).
+    pub coherent: bool,
 }
 
 pub(super) fn execute(
@@ -151,6 +154,7 @@ pub(super) fn execute(
 ) -> Result<(), Trap> {
     let mut rows = [Row::ZERO; 4];
     let mut outside_lanes = 0;
+    let kind = if op.coherent { Kind::AtomicRead } else { Kind::Read };
     for l in lanes(mask) {
         let reg = |r: u8, k: usize| if r == SINK { 0 } else { w.regs[r as usize + k].0[l] };
         let (address, format) = match op.target {
@@ -185,7 +189,9 @@ pub(super) fn execute(
         match op.access {
             Access::Load(width) => {
                 let size = width.bytes();
-                let Some(mut v) = texel::load(env, st, address, size)? else { return missing(size) };
+                let Some(mut v) = texel::load(env, st, (w, l), kind, (address, size))? else {
+                    return missing(size);
+                };
                 match width {
                     Width::S8 => v[0] = nvir_base::num::int::sext(v[0], 8),
                     Width::S16 => v[0] = nvir_base::num::int::sext(v[0], 16),
@@ -196,7 +202,7 @@ pub(super) fn execute(
             Access::Store(width) => {
                 let size = width.bytes();
                 let v = std::array::from_fn(|k| if k < width.regs() as usize { reg(op.data, k) } else { 0 });
-                if !texel::store(env, st, address, size, v)? {
+                if !texel::store(env, st, (w, l), (address, size), v)? {
                     return missing(size);
                 }
             }
@@ -210,7 +216,7 @@ pub(super) fn execute(
                 };
                 undef::channels(w, op.data, format.channels(), l)?;
                 let v = texel::encode(format, std::array::from_fn(|k| reg(op.data, k)));
-                if !texel::store(env, st, address, format.bytes(), v)? {
+                if !texel::store(env, st, (w, l), (address, format.bytes()), v)? {
                     return missing(format.bytes());
                 }
             }

@@ -1,8 +1,10 @@
 //! Texels: from the bits of memory to channels and back.
 
 use super::block::{Env, State};
+use super::check::{self, Request, Where};
 use super::image::{Format, Kind};
 use super::trap::Trap;
+use super::warp::Warp;
 use nvir_base::num::Round;
 use nvir_base::num::conv::{Float, Int, f2f, f2i};
 use nvir_base::num::int::sext;
@@ -92,8 +94,15 @@ pub fn encode(f: Format, mut c: Channels) -> [u32; 4] {
 }
 
 /// `size` bytes (up to 16) at an address inside one buffer, as words; `None` outside.
-pub(super) fn load(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Result<Option<[u32; 4]>, Trap> {
+pub(super) fn load(
+    env: &Env<'_>,
+    st: &mut State,
+    (w, lane): (&Warp, usize),
+    kind: check::Kind,
+    (address, size): (u64, u32),
+) -> Result<Option<[u32; 4]>, Trap> {
     let Some(b) = buffer(env, st, address, size) else { return Ok(None) };
+    st.check_race(env, w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
     let buffer = &env.memory.buffers[b];
     let mut out = [0; 4];
     for (k, word) in out.iter_mut().enumerate().take(size.div_ceil(4) as usize) {
@@ -111,11 +120,13 @@ pub(super) fn load(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Re
 pub(super) fn store(
     env: &Env<'_>,
     st: &mut State,
-    address: u64,
-    size: u32,
+    (w, lane): (&Warp, usize),
+    (address, size): (u64, u32),
     words: [u32; 4],
 ) -> Result<bool, Trap> {
     let Some(b) = buffer(env, st, address, size) else { return Ok(false) };
+    let kind = check::Kind::Write(words);
+    st.check_race(env, w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
     let buffer = &env.memory.buffers[b];
     for (k, &word) in words.iter().enumerate().take(size.div_ceil(4) as usize) {
         let at = buffer.word(address) + k;

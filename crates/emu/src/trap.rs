@@ -21,6 +21,8 @@ pub struct Inner {
 /// The other thread of a pair, and where it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Other {
+    /// The number of its block, if that is another one.
+    pub block: Option<u32>,
     pub warp: u32,
     pub lane: usize,
     pub pc: u32,

@@ -95,7 +95,7 @@ fn trap(what: &str, origin: u32, lane: usize, pc: u32, warp: u32) -> Trap {
         return new(format!("{what}, which nothing has written"));
     }
     let t = new(format!("reads what nothing has written, and it reaches {what} where that matters"));
-    let mut t = t.with_other(Other { warp, lane, pc });
+    let mut t = t.with_other(Other { block: None, warp, lane, pc });
     t.0.pc = Some(origin);
     t
 }

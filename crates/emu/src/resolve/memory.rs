@@ -27,17 +27,20 @@ impl Cx<'_> {
     fn addr(&mut self, wide: bool) -> Res<Addr> {
         let Operand::Mem { base, offset } = self.take()? else { return Err("an address was expected") };
         let offset = offset.into();
+        let coherent =
+            matches!(self.m.op, Op::Ld | Op::St) && [Mod::Cg, Mod::Cv, Mod::Wt].iter().any(|&m| self.has(m));
         if base == Reg::Z {
-            return Ok(Addr { base: Src::ZERO, base_hi: None, offset });
+            return Ok(Addr { base: Src::ZERO, base_hi: None, offset, coherent });
         }
         if !wide {
-            return Ok(Addr { base: self.reg_src(base)?, base_hi: None, offset });
+            return Ok(Addr { base: self.reg_src(base)?, base_hi: None, offset, coherent });
         }
         if base.0 % 2 != 0 {
             return Err("a 64-bit address is in an odd register");
         }
         self.read_regs(base, 2)?;
-        Ok(Addr { base: Src::row(base.0.into()), base_hi: Some(Src::row(u16::from(base.0) + 1)), offset })
+        let base_hi = Some(Src::row(u16::from(base.0) + 1));
+        Ok(Addr { base: Src::row(base.0.into()), base_hi, offset, coherent })
     }
 
     /// The alignment of a vector's first register.

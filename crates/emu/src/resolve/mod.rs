@@ -16,6 +16,7 @@ pub(super) use conv::bits as type_bits;
 
 use super::inst::{Body, Bop, Flow, Inst, PSrc, Src2};
 use super::lanes::{POOL, Src, Tweak};
+use super::race::Scope;
 use nvir_base::Chip;
 use nvir_isa::row::Style;
 use nvir_isa::{MInst, Mod, Op, Operand, Pred, Reg, Sel, codec};
@@ -322,7 +323,8 @@ impl Cx<'_> {
             Ld | Ldu | Ldl | Lds | Ldslk | Ldc | Ldg | St | Stl | Sts | Stsul | Stscul | Atom | Red => {
                 self.memory()
             }
-            Cctl | Cctll | Cctls | Membar | Texdepbar | Nop | Rtt | Ide => Ok(Body::Nop),
+            Cctl | Cctll | Cctls | Texdepbar | Nop | Rtt | Ide => Ok(Body::Nop),
+            Membar => Ok(Body::Fence(if self.has(Mod::Cta) { Scope::Block } else { Scope::Device })),
             Sam => Ok(Body::Flow(Flow::QuadOn)),
             Ram => Ok(Body::Flow(Flow::QuadPop)),
             Ald | Ast | Al2p | Vild | Out | Ipa | Pixld => self.stage(),

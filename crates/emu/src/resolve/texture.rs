@@ -208,7 +208,7 @@ impl Cx<'_> {
             (false, false) => Access::Store(width),
         };
         let target = Target::Address { reg: base.0, wide, format, outside };
-        Ok(Body::Surface(Box::new(SurfaceOp { access, target, data, trap })))
+        Ok(Body::Surface(Box::new(SurfaceOp { access, target, data, trap, coherent: self.has(Mod::Cv) })))
     }
 
     fn surface_by_slot(&mut self) -> Res<Body> {
@@ -242,6 +242,6 @@ impl Cx<'_> {
             }
         };
         let target = Target::Slot { slot, coord, dims, layered };
-        Ok(Body::Surface(Box::new(SurfaceOp { access, target, data, trap })))
+        Ok(Body::Surface(Box::new(SurfaceOp { access, target, data, trap, coherent: self.has(Mod::Cv) })))
     }
 }

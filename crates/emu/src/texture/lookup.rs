@@ -2,14 +2,18 @@
 
 use super::{Args, Footprint, Lod, TexKind, TexOp, Texture};
 use crate::block::{Env, State};
+use crate::check::Kind;
 use crate::image::{Compare, Dim, Filter, MipFilter, Sampler, Wrap};
 use crate::texel::{self, Channels};
 use crate::trap::Trap;
+use crate::warp::Warp;
 
 /// One lane's lookup. The faces of a cube are filtered each for itself unless the sampler says otherwise: OpenGL leaves
 /// that off (`TEXTURE_CUBE_MAP_SEAMLESS`).
 pub(super) struct Lookup<'a> {
     pub env: &'a Env<'a>,
+    pub warp: &'a Warp,
+    pub lane: usize,
     pub texture: &'a Texture,
     pub sampler: &'a Sampler,
     pub op: &'a TexOp,
@@ -108,7 +112,7 @@ impl Lookup<'_> {
     ) -> Result<Option<Channels>, Trap> {
         let Some((address, inside)) = self.texture.place(level, at, sample) else { return Ok(None) };
         let texels = &self.texture.texels;
-        let block = texel::load(self.env, st, address, texels.bytes())?;
+        let block = texel::load(self.env, st, (self.warp, self.lane), Kind::Read, (address, texels.bytes()))?;
         Ok(block.map(|words| texels.decode(words, inside)))
     }
 

@@ -195,7 +195,7 @@ pub(super) fn execute(
             }
         };
         let footprint = footprints.as_ref().map(|f| f[l / 4]);
-        let v = Lookup { env, texture, sampler, op, footprint }.run(st, &args)?;
+        let v = Lookup { env, warp: w, lane: l, texture, sampler, op, footprint }.run(st, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
     if op.dst != SINK {
