@@ -436,10 +436,10 @@ fn a_block_of_another_size_than_declared_is_no_launch() {
             for chip in Chip::ALL {
                 let (failure, why) = ended(&loaded, chip);
                 assert_eq!(failure, Some(Failure::Setup), "{chip} {declared:?} {block:?}: {why}");
-                assert!(why.contains(says) && why.contains("k.toml:3: "), "{chip}: {why}");
+                assert!(why.contains(says) && why.contains("k.toml:2: "), "{chip}: {why}");
                 let (found, _) = loaded.check(chip, &Settings::default());
                 assert!(found.len() == 1 && found[0].message.contains(says), "{chip}: {found:?}");
-                assert_eq!(found[0].line, Some(3));
+                assert_eq!(found[0].line, Some(2));
             }
             let said = loaded.interpret(None, 1 << 20, |_, _| ()).remove(0).1;
             assert!(matches!(&said, Outcome::Failed(why) if why.contains(says)), "{said:?}");

@@ -206,7 +206,7 @@ fn json_of_a_check_has_the_places() {
     let json: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     assert_eq!((&json["valid"], &json["invalid"], &json["skipped"]), (&1.into(), &2.into(), &0.into()));
     let error = |n: usize| &json["fixtures"][n]["errors"][0];
-    assert_eq!((&error(0)["line"], &error(0)["column"]), (&3.into(), &Value::Null));
+    assert_eq!((&error(0)["line"], &error(0)["column"]), (&2.into(), &Value::Null));
     assert!(error(0)["message"].as_str().is_some_and(|m| m.contains("a block of [16, 1, 1]")), "{json}");
     assert_eq!((&error(1)["line"], &error(1)["column"]), (&10.into(), &21.into()));
     assert_eq!(
