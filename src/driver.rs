@@ -58,6 +58,21 @@ pub fn whole_warps(block: [u32; 3]) -> [u32; 3] {
     [threads.div_ceil(32).saturating_mul(32), 1, 1]
 }
 
+/// Whether a launch may have such blocks: a program's code is for the size that it declares (0 in a dimension that it leaves to the
+/// launch), in each dimension by itself.
+///
+/// # Errors
+/// The first dimension in which they differ, in a sentence.
+pub fn check_block(declared: [u32; 3], block: [u32; 3]) -> Result<(), String> {
+    let differs = (0..3).find(|&d| declared[d] != 0 && declared[d] != block[d]);
+    differs.map_or(Ok(()), |d| {
+        let (axis, size) = (["x", "y", "z"][d], declared[d]);
+        Err(format!(
+            "a block of {block:?}: the program declares {size} in {axis}, and its code is for that size only"
+        ))
+    })
+}
+
 impl Abi {
     /// Storage buffers and uniform blocks a program can have: what fits between the tables.
     pub const MAX_BUFFERS: u32 = 32;

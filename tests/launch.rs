@@ -225,7 +225,9 @@ fn programs_that_no_launch_can_run_are_refused_where_they_say_so() {
             Compiler::new(chip).compile_program(program).map(drop).map_err(|d| d.to_string())
         };
         for (head, says) in [
-            ("block 0 1 1", "a block of 0 in x"),
+            ("block 1 1 65", "a block of 65 in z"),
+            ("block any any 65", "a block of 65 in z"),
+            ("block any 1025 any", "a block of 1025 in y"),
             ("shared 49153", "49153 bytes of shared"),
             ("private 524289", "524289 bytes of local"),
             ("input 65537", "65537 bytes of kernel input"),

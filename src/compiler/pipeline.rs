@@ -56,7 +56,7 @@ impl<'a> Compile<'a> {
     pub fn optimise(&mut self, program: &mut Program) -> Result<crate::image::Resources> {
         let (chip, options) = (self.compiler.chip, &self.compiler.options);
         let abi = self.compiler.abi_of(program.stage());
-        program.block_size = program.block_size.or(options.block_size);
+        program.block_size = block_size(program.block_size, options.block_size);
         check_limits(program, chip, options.sanitize)?;
         if !self.separate {
             super::separate::check_whole(program)?;
@@ -251,6 +251,12 @@ impl<'a> Compile<'a> {
     }
 }
 
+/// What is known of blocks: in each dimension what the program declares, else what the options say.
+fn block_size(declared: Option<[u32; 3]>, option: Option<[u32; 3]>) -> Option<[u32; 3]> {
+    let (Some(declared), Some(option)) = (declared, option) else { return declared.or(option) };
+    Some(std::array::from_fn(|d| if declared[d] != 0 { declared[d] } else { option[d] }))
+}
+
 /// What neither input nor compiler is to blame for, without a place.
 pub(super) fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
     Box::new(Diagnostic::unsupported(e.to_string()))
@@ -259,7 +265,8 @@ pub(super) fn unsupported(e: impl std::fmt::Display) -> Box<Diagnostic> {
 /// A program that no launch on the chip could run is refused. Front-ends, which know where it says so, do that first.
 fn check_limits(program: &Program, chip: Chip, sanitize: Sanitize) -> Result<()> {
     if let Some(size) = program.block_size {
-        chip.check_block(size).map_err(unsupported)?;
+        // The least that it may be.
+        chip.check_block(size.map(|n| n.max(1))).map_err(unsupported)?;
     }
     let zones = if sanitize.shared { program.red_zone_bytes } else { 0 };
     chip.check_shared(program.shared_bytes.saturating_sub(zones).into()).map_err(unsupported)?;

@@ -58,7 +58,8 @@ pub struct Shader {
     pub fills: u32,
     /// Estimated cycles that one warp takes, by the latency model, loops counted a fixed number of times.
     pub cycles: u64,
-    /// Threads of a block, where the program declares them.
+    /// Threads of a block in x, y and z as the program declares them, 0 in a dimension that it leaves to the launch; `None`: it
+    /// leaves all of them. The code is for these sizes only: see [`Shader::launch_block`].
     pub block_size: Option<[u32; 3]>,
     /// Blocks must be launched as whole warps: see [`Shader::launch_block`].
     pub whole_warps: bool,
@@ -107,15 +108,15 @@ impl Shader {
     /// The block that the machine is told to launch for one of `block` threads. The driver's bank has `block` itself.
     ///
     /// # Errors
-    /// The kernel wants whole warps, and its code is for another size of blocks.
+    /// The code is for another size of blocks.
     pub fn launch_block(&self, block: [u32; 3]) -> Result<[u32; 3], String> {
-        match self.block_size {
-            _ if !self.whole_warps => Ok(block),
-            Some(size) if size != block => Err(format!(
-                "a block of {block:?}: the kernel runs whole warps, and its code is for blocks of {size:?}"
-            )),
-            _ => Ok(driver::whole_warps(block)),
-        }
+        self.block_size.map_or(Ok(()), |declared| driver::check_block(declared, block))?;
+        Ok(if self.whole_warps { driver::whole_warps(block) } else { block })
+    }
+
+    /// The size of every block, where each of its dimensions is declared.
+    pub fn whole_block(&self) -> Option<[u32; 3]> {
+        self.block_size.filter(|size| !size.contains(&0))
     }
 
     /// Why the kernel cannot be put into a container that says nothing of how blocks are launched.
@@ -151,7 +152,7 @@ impl Shader {
             spills: 0,
             fills: 0,
             cycles: 0,
-            block_size: kernel.block_size,
+            block_size: kernel.required_block,
             whole_warps: false,
             input_bytes: kernel.param_bytes,
             resources: Resources::default(),
@@ -170,7 +171,8 @@ impl Shader {
             shared: self.shared_bytes,
             stack: self.local_bytes,
             call_stack: self.stack_bytes,
-            block_size: self.block_size,
+            block_size: self.whole_block(),
+            required_block: self.whole_block(),
             param_bytes: self.input_bytes,
             ..cubin::Kernel::default()
         }
@@ -179,7 +181,7 @@ impl Shader {
     /// Warps of this kernel that a multiprocessor holds at once, in whole blocks of `threads` threads (`None`: the declared
     /// size, or the largest block that the chip launches by default).
     pub fn resident_warps(&self, threads: Option<u32>) -> u32 {
-        let threads = threads.or(self.block_size.map(|size| size.iter().product()));
+        let threads = threads.or(self.whole_block().map(|size| size.iter().product()));
         self.chip.occupancy(threads, self.launch_gprs(), self.launch_shared(0))
     }
 

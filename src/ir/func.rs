@@ -394,7 +394,7 @@ pub struct Program {
     pub funcs: PrimaryMap<FuncId, Function>,
     /// The kernel.
     pub entry: FuncId,
-    /// Threads of a block in x, y and z, where declared.
+    /// Threads of a block in x, y and z, where declared; 0 in a dimension that is left to the launch.
     pub block_size: Option<[u32; 3]>,
     /// Blocks are launched as whole warps in one dimension ([`driver::whole_warps`](crate::driver::whole_warps)), and the code
     /// knows: what lowering makes of [`Op::WholeWarp`](super::Op::WholeWarp).
@@ -427,9 +427,14 @@ impl Program {
         self.funcs[self.entry].linkage == Linkage::Internal
     }
 
+    /// The size of every block, where each of its dimensions is declared.
+    pub fn whole_block(&self) -> Option<[u32; 3]> {
+        self.block_size.filter(|size| !size.contains(&0))
+    }
+
     /// The size of blocks as the machine is told, where it is known: what special registers count in.
     pub fn launched_block(&self) -> Option<[u32; 3]> {
-        self.block_size.map(|size| if self.whole_warps { crate::driver::whole_warps(size) } else { size })
+        self.whole_block().map(|size| if self.whole_warps { crate::driver::whole_warps(size) } else { size })
     }
 
     /// A program of one function, which is its entry.

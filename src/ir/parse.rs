@@ -24,7 +24,7 @@ pub fn program(text: &str) -> Result<Program> {
     program.funcs.clear();
     loop {
         if p.eat("block") {
-            program.block_size = Some([p.number()?, p.number()?, p.number()?]);
+            program.block_size = Some([p.extent()?, p.extent()?, p.extent()?]);
         } else if p.eat("wholewarps") {
             program.whole_warps = true;
         } else if p.eat("shared") {
@@ -184,6 +184,18 @@ impl<'a> Parser<'a> {
         let at = self.at;
         let n = self.number64()?;
         T::try_from(n).map_err(|_| self.error_at(at, "a number is out of range", "too large here"))
+    }
+
+    /// Threads of a block in one dimension, or `any`: 0.
+    fn extent(&mut self) -> Result<u32> {
+        if self.eat("any") {
+            return Ok(0);
+        }
+        let at = self.at;
+        match self.number()? {
+            0 => Err(self.error_at(at, "a block of no threads", "expected 1 or more, or `any`")),
+            n => Ok(n),
+        }
     }
 
     fn signed<T: TryFrom<i64>>(&mut self) -> Result<T> {

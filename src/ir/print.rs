@@ -367,8 +367,11 @@ impl Display for Function {
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("program")?;
-        if let Some([x, y, z]) = self.block_size {
-            write!(f, " block {x} {y} {z}")?;
+        if let Some(size) = self.block_size {
+            f.write_str(" block")?;
+            for n in size {
+                if n == 0 { f.write_str(" any")? } else { write!(f, " {n}")? }
+            }
         }
         if self.whole_warps {
             f.write_str(" wholewarps")?;

@@ -54,7 +54,9 @@ impl Place<'_> {
             Sv::WorkDim => 7,
             _ => return None,
         };
-        if let (Some(size), 0..3) = (self.block_size, word) {
+        if let (Some(size), 0..3) = (self.block_size, word)
+            && size[word] != 0
+        {
             return Some(Src::imm(size[word]));
         }
         if let (Some(dimensions), Sv::WorkDim) = (self.work_dim, sv) {

@@ -30,7 +30,7 @@ pub fn run(p: &mut Program, abi: &Abi) {
         return;
     }
     p.whole_warps = true;
-    let place = Place { abi, fixed: p.block_size };
+    let place = Place { abi, fixed: p.whole_block() };
     for f in p.funcs.values_mut() {
         expand(f, concerns, |b, i| lower(b, i, &place));
     }

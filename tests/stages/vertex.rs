@@ -396,6 +396,6 @@ fn points_of_patches_have_coordinates_and_the_patchs_attributes() {
         &header,
         &beyond,
         FaultKind::IllegalInstruction,
-        "a point of patch 1, of which there are 1",
+        "point 0 is of patch 1: index out of range (0 to 0)",
     );
 }

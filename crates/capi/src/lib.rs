@@ -144,7 +144,9 @@ pub struct nvir_shader_info {
     pub shared_bytes: u32,
     /// Execution barriers: the highest number, plus one.
     pub barriers: u32,
-    /// Threads of a block in x, y and z; zeros where the program does not say it.
+    /// Threads of a block in x, y and z as the program declares them, each by itself; 0 where it leaves a dimension to the
+    /// launch. The code is for these sizes only: with others it computes wrong values. A driver refuses a launch that
+    /// differs in a dimension that is not 0; nvir_shader_launch_block does that.
     pub block_size: [u32; 3],
     /// Bytes of kernel input.
     pub input_bytes: u32,
@@ -471,6 +473,29 @@ pub unsafe extern "C" fn nvir_shader_get_info(
         }
         // SAFETY: as above.
         unsafe { place(info, size, &all) };
+        nvir_status::Ok
+    })
+}
+
+/// What the machine is told to launch for a block of `block` threads in x, y and z (three numbers): these, or whole warps
+/// for a kernel that wants them. `launched` has room for three numbers. NVIR_STATUS_INPUT, with `launched` left as it is, for a
+/// block of another size than the program declares.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvir_shader_launch_block(
+    shader: *const nvir_shader,
+    block: *const u32,
+    launched: *mut u32,
+) -> nvir_status {
+    guarded(|| {
+        if launched.is_null() {
+            return nvir_status::Usage;
+        }
+        // SAFETY: the caller gives a shader, or null, and three numbers, or null.
+        let (shader, block) = unsafe { (given(shader), memory::list(block, 3)) };
+        let (Some(shader), Some(&[x, y, z])) = (shader, block) else { return nvir_status::Usage };
+        let Ok(all) = shader.shader.launch_block([x, y, z]) else { return nvir_status::Input };
+        // SAFETY: the caller gives room for three numbers.
+        unsafe { std::ptr::copy_nonoverlapping(all.as_ptr(), launched, all.len()) };
         nvir_status::Ok
     })
 }

@@ -6,11 +6,51 @@
 
 static int failures;
 
+static const char *const blocks =
+    "COMP\nPROPERTY CS_FIXED_BLOCK_WIDTH 32\n%sDCL SV[0], BLOCK_SIZE\nDCL BUFFER[0]\n"
+    "IMM[0] UINT32 {0, 0, 0, 0}\n%sSTORE BUFFER[0].x, IMM[0].xxxx, SV[0].xxxx\n%sEND\n";
+
 #define CHECK(what) \
     do { if (!(what)) { printf("line %d: %s\n", __LINE__, #what); failures++; } } while (0)
 
+/* The block of a launch must be what the program declares, in each dimension that it declares. */
+static void check_blocks(const char *properties, const char *before, const char *behind, const uint32_t declared[3])
+{
+    nvir_compiler *compiler = NULL;
+    nvir_shader *shader = NULL;
+    nvir_shader_info info = { .size = sizeof info };
+    char text[500];
+    snprintf(text, sizeof text, blocks, properties, before, behind);
+    CHECK(nvir_compiler_new(NVIR_CHIP_GK104, NULL, &compiler) == NVIR_STATUS_OK);
+    CHECK(nvir_compile(compiler, 0, text, strlen(text), NULL, NULL, &shader, NULL) == NVIR_STATUS_OK && shader);
+    if (!shader)
+        return;
+    CHECK(nvir_shader_get_info(shader, &info) == NVIR_STATUS_OK);
+    CHECK(!memcmp(info.block_size, declared, sizeof info.block_size));
+    uint32_t launched[3] = { 7, 7, 7 };
+    const uint32_t other[3][3] = { { 16, 1, 1 }, { 64, 1, 1 }, { 1, 32, 1 } };
+    for (int i = 0; i < 3; i++)
+        CHECK(nvir_shader_launch_block(shader, other[i], launched) == NVIR_STATUS_INPUT && launched[0] == 7);
+    const uint32_t flat[3] = { 32, 1, 1 }, deep[3] = { 32, 2, 3 };
+    CHECK(nvir_shader_launch_block(shader, flat, launched) == NVIR_STATUS_OK);
+    CHECK(launched[0] == 32 && launched[1] == 1 && launched[2] == 1);
+    /* What is not declared the launch says. */
+    CHECK(nvir_shader_launch_block(shader, deep, launched) == (declared[1] ? NVIR_STATUS_INPUT : NVIR_STATUS_OK));
+    if (!declared[1])
+        CHECK(info.whole_warps ? launched[0] == 192 && launched[1] == 1 : launched[1] == 2 && launched[2] == 3);
+    CHECK(nvir_shader_launch_block(NULL, flat, launched) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_launch_block(shader, NULL, launched) == NVIR_STATUS_USAGE);
+    CHECK(nvir_shader_launch_block(shader, flat, NULL) == NVIR_STATUS_USAGE);
+    nvir_shader_free(shader);
+    nvir_compiler_free(compiler);
+}
+
 int main(void)
 {
+    const uint32_t width[3] = { 32, 0, 0 }, all[3] = { 32, 1, 1 };
+    check_blocks("", "", "", width);
+    check_blocks("", "IF_ASKED\n", "ENDIF\n", width);
+    check_blocks("PROPERTY CS_FIXED_BLOCK_HEIGHT 1\nPROPERTY CS_FIXED_BLOCK_DEPTH 1\n", "", "", all);
     nvir_compiler *compiler = NULL;
     nvir_shader *shader = NULL;
     nvir_error *error = NULL;

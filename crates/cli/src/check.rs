@@ -2,15 +2,17 @@
 
 use crate::common::{self, Warnings};
 use crate::out::{self, Color, say};
+use nvir::diag::{Diagnostic, line_column};
 use nvir_fixture::run::Settings;
 use nvir_fixture::schema;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Validate fixtures without running them
 ///
 /// Reads each fixture below the paths, its source and the files that it names; compiles its kernels for every chip that it
-/// allows; puts together what each launch gets. Prints `ok FIXTURE`, or what is wrong.
+/// allows; puts together what each launch gets. Prints `ok FIXTURE`, or what is wrong. In folders, TOML and JSON without the key
+/// `source` is skipped; a file that is named is not.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir check tgsi                               every fixture below a folder
@@ -25,51 +27,117 @@ pub struct Args {
     /// Print what is wrong only
     #[arg(short, long)]
     quiet: bool,
+    /// Print JSON instead of lines
+    #[arg(long, conflicts_with = "schema")]
+    json: bool,
+}
+
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
+/// What is wrong with a fixture.
+struct Problem {
+    message: String,
+    line: Option<usize>,
+    column: Option<usize>,
+}
+
+/// What became of a fixture.
+#[derive(Default)]
+struct Checked {
+    problems: Vec<Problem>,
+    /// The same for people.
+    text: String,
+    warnings: Vec<String>,
 }
 
 pub fn run(a: Args) -> ExitCode {
     if a.schema {
         return common::write_output(None, schema::text().as_bytes());
     }
-    let files = match common::fixtures(&a.paths) {
+    let (files, skipped) = match common::fixtures_counted(&a.paths) {
         Ok(f) => f,
         Err(code) => return code,
     };
-    let results = common::in_parallel(0, &files, |file| {
-        let loaded = common::read_fixture(file).map_err(|e| e.render(Color::on_stderr()))?;
-        let chips = loaded.chips().map_err(|e| e.render(Color::on_stderr()))?;
-        let mut found: Vec<String> = Vec::new();
-        let mut told = loaded.warnings();
-        for chip in chips {
-            let (wrong, unused) = loaded.check(chip, &Settings::default());
-            told.extend(unused);
-            for what in wrong {
-                let said = format!("error: {}: {what}\n", file.display());
-                if !found.contains(&said) {
-                    found.push(said);
-                }
-            }
-        }
-        if found.is_empty() { Ok(told) } else { Err(found.concat()) }
-    });
-    let mut warnings = Warnings::default();
-    let mut wrong = 0;
-    for (file, result) in files.iter().zip(results) {
-        match result {
-            Ok(told) => {
-                warnings.tell(file, told);
+    let results = common::in_parallel(0, &files, |file| checked(file));
+    let invalid = results.iter().filter(|c| !c.problems.is_empty()).count();
+    if a.json {
+        say!("{}", json(&files, &results, skipped));
+    } else {
+        let mut warnings = Warnings::default();
+        for (file, checked) in files.iter().zip(&results) {
+            if checked.problems.is_empty() {
+                warnings.tell(file, checked.warnings.iter().cloned());
                 if !a.quiet {
                     say!("ok {}", file.display());
                 }
+            } else {
+                out::stderr(&checked.text);
             }
-            Err(text) => {
-                wrong += 1;
-                out::stderr(&text);
+        }
+        if !a.quiet {
+            let valid = files.len() - invalid;
+            let skipped =
+                if skipped > 0 { format!(", {}", common::not_fixtures(skipped)) } else { String::new() };
+            say!("{valid} valid, {invalid} invalid{skipped}");
+        }
+    }
+    if invalid == 0 { ExitCode::SUCCESS } else { common::input_error() }
+}
+
+/// Looks at a fixture on every chip that it allows.
+fn checked(file: &Path) -> Checked {
+    let loaded = common::read_fixture(file).and_then(|loaded| Ok((loaded.chips()?, loaded)));
+    let (chips, loaded) = match loaded {
+        Ok(l) => l,
+        Err(e) => {
+            let problem = |d: &Diagnostic| {
+                let place = d.primary.as_ref().filter(|_| !e.text.is_empty());
+                let place = place.map(|(span, _)| line_column(&e.text, span.start));
+                let (line, column) = (place.map(|p| p.0), place.map(|p| p.1));
+                Problem { message: d.message.clone(), line, column }
+            };
+            let problems = e.what.list.iter().map(problem).collect();
+            return Checked { problems, text: e.render(Color::on_stderr()), warnings: Vec::new() };
+        }
+    };
+    let mut checked = Checked { warnings: loaded.warnings(), ..Checked::default() };
+    for chip in chips {
+        let (wrong, unused) = loaded.check(chip, &Settings::default());
+        checked.warnings.extend(unused);
+        checked.warnings.sort();
+        checked.warnings.dedup();
+        for p in wrong {
+            // Most mistakes are the same on every chip.
+            if !checked.problems.iter().any(|known| known.message == p.message) {
+                let line = p.line.map_or(String::new(), |line| format!(":{line}"));
+                checked.text += &format!("error: {}{line}: {}\n", file.display(), p.message);
+                checked.problems.push(Problem { message: p.message, line: p.line, column: None });
             }
         }
     }
-    if !a.quiet {
-        say!("{} can be run, {wrong} cannot", files.len() - wrong);
-    }
-    if wrong == 0 { ExitCode::SUCCESS } else { common::input_error() }
+    checked
+}
+
+fn json(files: &[PathBuf], results: &[Checked], skipped: usize) -> serde_json::Value {
+    let fixture = |(file, checked): (&PathBuf, &Checked)| {
+        let errors = checked
+            .problems
+            .iter()
+            .map(|p| serde_json::json!({ "message": p.message, "line": p.line, "column": p.column }));
+        serde_json::json!({
+            "fixture": file.to_string_lossy(),
+            "ok": checked.problems.is_empty(),
+            "errors": errors.collect::<Vec<_>>(),
+            "warnings": checked.warnings,
+        })
+    };
+    let invalid = results.iter().filter(|c| !c.problems.is_empty()).count();
+    serde_json::json!({
+        "schema": SCHEMA,
+        "fixtures": files.iter().zip(results).map(fixture).collect::<Vec<_>>(),
+        "valid": files.len() - invalid,
+        "invalid": invalid,
+        "skipped": skipped,
+    })
 }

@@ -145,9 +145,29 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
     Ok(found)
 }
 
-/// Fixtures below paths. JSON that is no fixture is passed over in folders.
+/// Fixtures below paths. What is skipped in folders is counted on standard error.
 pub fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
-    find(paths, "fixture", &Fixture::may_be)
+    let (found, skipped) = fixtures_counted(paths)?;
+    if skipped > 0 {
+        tell!("note: {}", not_fixtures(skipped));
+    }
+    Ok(found)
+}
+
+/// Fixtures below paths, and how many files in folders are TOML or JSON and not fixtures. A file that is named itself is one.
+pub fn fixtures_counted(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), ExitCode> {
+    let skipped = std::cell::Cell::new(0);
+    let wanted = |path: &Path| {
+        let yes = Fixture::may_be(path);
+        skipped.set(skipped.get() + usize::from(!yes && Fixture::has_name(path)));
+        yes
+    };
+    Ok((find(paths, "fixture", &wanted)?, skipped.get()))
+}
+
+/// How many files were skipped, in words.
+pub fn not_fixtures(skipped: usize) -> String {
+    format!("{skipped} skipped (not fixtures)")
 }
 
 /// A progress bar on standard error if that is a terminal.

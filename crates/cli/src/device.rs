@@ -184,8 +184,6 @@ impl OnDevice {
             gprs: cuda.gprs,
             local_bytes: cuda.local_bytes,
             shared_bytes: cuda.shared_bytes,
-            // The file's is the largest that may be launched.
-            block_size: None,
             ..Shader::assembled(file.chip, kernel.clone())
         };
         let reached = self.buffers.values().map(|s| s.buffer.clone()).collect();

@@ -76,6 +76,10 @@ impl Trial {
                     limited.step_limit = limited.step_limit.min((first.steps * 64).max(1 << 20));
                 }
                 let ended = run(&loaded, at, chip, &limited);
+                if ended.failure == Some(Failure::Setup) {
+                    // Whatever the compiler does, it cannot run.
+                    return Err(common::fault(format!("{chip}, test `{}`: {}", tests[at], ended.why)));
+                }
                 if let Some(failure) = ended.failure {
                     let (why, step_limit, count) = (ended.why, limited.step_limit, Cell::new(2));
                     return Ok(Trial { loaded, at, chip, failure, why, step_limit, count });

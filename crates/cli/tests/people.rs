@@ -307,7 +307,7 @@ fn googletests_protocol_is_spoken() {
 fn fixtures_are_validated_without_running() {
     let dir = folder("check");
     stores(&dir, "a.toml", "[0, 0, 0]", "u32");
-    assert_eq!(good(&dir, &["check", "a.toml"]), "ok a.toml\n1 can be run, 0 cannot\n");
+    assert_eq!(good(&dir, &["check", "a.toml"]), "ok a.toml\n1 valid, 0 invalid\n");
     stores(&dir, "b.toml", "[0, 0]", "u32");
     let r = nvir(&dir, &["check", "b.toml"]);
     assert!(

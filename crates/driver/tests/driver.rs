@@ -72,6 +72,8 @@ fn calls_that_nobody_may_make_are_errors_and_change_nothing() {
     let kernel = c.kernel(&compile(Chip::Gk104, SCALE)).expect("code");
     for bad in [
         Launch::new(&kernel, [1, 1, 1], [64, 1, 1]),
+        Launch::new(&kernel, [1, 1, 1], [16, 1, 1]),
+        Launch::new(&kernel, [1, 1, 1], [32, 2, 1]),
         Launch::new(&kernel, [1, 1 << 16, 1], [32, 1, 1]),
         Launch::new(&kernel, [1, 1, 1], [0, 1, 1]),
         Launch { shared_bytes: 1 << 20, ..Launch::new(&kernel, [1, 1, 1], [32, 1, 1]) },
@@ -83,6 +85,37 @@ fn calls_that_nobody_may_make_are_errors_and_change_nothing() {
         assert!(matches!(c.launch(&bad), Err(Error::Invalid(_))), "{bad:?}");
     }
     c.finish().expect("the context is as before");
+}
+
+/// Code is for the block that its program declares: another is refused on every chip, before anything is queued, also where the
+/// grid is in memory; a dimension that is not declared is the launch's.
+#[test]
+fn blocks_are_of_the_size_that_the_program_declares() {
+    // The size in y for each thread, in a program that declares the width only.
+    let text = SCALE
+        .replace("PROPERTY CS_FIXED_BLOCK_HEIGHT 1\nPROPERTY CS_FIXED_BLOCK_DEPTH 1\n", "")
+        .replace("DCL CONST", "DCL SV[2], BLOCK_SIZE\nDCL CONST")
+        .replace("UMAD TEMP[1].x, CONST[0][0].xxxx, IMM[0].zzzz, TEMP[1].xxxx", "MOV TEMP[1].x, SV[2].yyyy");
+    for chip in CHIPS {
+        let mut c = context(chip);
+        let shader = compile(chip, &text);
+        assert_eq!(shader.block_size, Some([32, 0, 0]), "{chip}");
+        let (kernel, buffer) = (c.kernel(&shader).expect("code"), c.buffer(128).expect("memory"));
+        c.write(&buffer.whole(), &[7; 128]).expect("it fits");
+        let sizes = c.buffer(12).expect("memory");
+        c.write(&sizes.whole(), &words([1, 1, 1])).expect("it fits");
+        let bound =
+            |block| Launch { buffers: vec![(0, buffer.whole())], ..Launch::new(&kernel, [1, 1, 1], block) };
+        for block in [[16, 1, 1], [64, 1, 1], [1, 32, 1], [31, 2, 1]] {
+            for grid in [Grid::Blocks([1, 1, 1]), Grid::Indirect(sizes.whole())] {
+                let why = c.launch(&Launch { grid, ..bound(block) }).expect_err("another block").to_string();
+                assert!(why.contains("the program declares 32 in x"), "{chip}: {why}");
+            }
+        }
+        assert_eq!(c.read(&buffer.whole()).expect("nothing ran"), [7; 128], "{chip}");
+        c.launch(&bound([32, 3, 1])).expect("queued");
+        assert_eq!(c.read(&buffer.whole()).expect("done"), words([3; 32]), "{chip}");
+    }
 }
 
 #[test]

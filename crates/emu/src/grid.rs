@@ -56,6 +56,29 @@ impl Tally {
     }
 }
 
+impl Launch<'_> {
+    /// Whether the machine takes the launch, whatever the program does: [`run`] of one that it does not take is a fault.
+    ///
+    /// # Errors
+    /// Why it does not, in a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        blocks(self).map(drop)
+    }
+}
+
+/// The blocks of a launch that the machine takes.
+fn blocks(launch: &Launch<'_>) -> Result<u64, String> {
+    let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
+    if launch.block.iter().any(|&n| n > 1024) || !(1..=MAX_THREADS).contains(&threads) {
+        return Err(format!("a block of {threads} threads cannot be launched: 1 to {MAX_THREADS}"));
+    }
+    if launch.shared_bytes > 1 << 24 || launch.local_bytes > 1 << 24 {
+        return Err("shared and local memory are at most 16 MiB, the size of their windows".to_string());
+    }
+    let blocks = launch.grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g.into()));
+    blocks.ok_or_else(|| "the grid has more than 2^64 blocks".to_string())
+}
+
 /// Executes a launch. On a fault, the effects of what ran before it stay in `memory`.
 ///
 /// # Errors
@@ -98,25 +121,15 @@ fn execute(
     memory: &mut Memory,
     options: &mut Options<'_>,
 ) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
-    let threads = launch.block.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into()));
-    let refuse = |detail: String| {
-        let place = Place::default();
-        Err(Box::new(Fault {
+    let blocks = blocks(launch).map_err(|detail| {
+        Box::new(Fault {
             kind: FaultKind::IllegalInstruction,
             kernel: launch.kernel.clone(),
-            place,
+            place: Place::default(),
             detail,
             other: None,
-        }))
-    };
-    if launch.block.iter().any(|&n| n > 1024) || !(1..=MAX_THREADS).contains(&threads) {
-        return refuse(format!("a block of {threads} threads cannot be launched: 1 to {MAX_THREADS}"));
-    }
-    if launch.shared_bytes > 1 << 24 || launch.local_bytes > 1 << 24 {
-        return refuse("shared and local memory are at most 16 MiB, the size of their windows".to_string());
-    }
-    let blocks = launch.grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g.into()));
-    let Some(blocks) = blocks else { return refuse("the grid has more than 2^64 blocks".to_string()) };
+        })
+    })?;
 
     let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
     let (insts, pool) = link(launch, &banks);

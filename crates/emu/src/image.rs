@@ -77,6 +77,41 @@ pub const MAX_EXTENT: u32 = 16384;
 pub const MAX_BUFFER_TEXELS: u32 = 1 << 27;
 
 impl ImageDesc {
+    /// Whether there are such images: extents that its shape has, not beyond what any can be, and levels down to one texel.
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        let (dim, [w, h, d]) = (self.dim, self.size);
+        let limit = if dim == Dim::Buffer { MAX_BUFFER_TEXELS } else { MAX_EXTENT };
+        let shape = |ok: bool, what: &str| match ok {
+            true => Ok(()),
+            false => Err(format!("a size of {:?}: {what}", self.size)),
+        };
+        shape(!self.size.contains(&0), "no extent is 0")?;
+        shape(self.size.iter().all(|&n| n <= limit), &format!("an extent is at most {limit}"))?;
+        match dim {
+            Dim::D1 | Dim::Buffer => shape(h == 1 && d == 1, "it has a width only")?,
+            Dim::D2 => shape(d == 1, "it has a width and a height only")?,
+            Dim::D1Array => shape(h == 1 || d == 1, "it has a width and layers only")?,
+            Dim::D3 | Dim::D2Array => {}
+            Dim::Cube => shape(w == h && d == 6, "a cube has 6 square faces")?,
+            Dim::CubeArray => shape(w == h && d % 6 == 0, "each cube has 6 square faces")?,
+            Dim::D2Ms => shape(matches!(d, 1 | 2 | 4 | 8), "a pixel has 1, 2, 4 or 8 samples")?,
+        }
+        let largest = match dim {
+            Dim::Buffer | Dim::D2Ms => 1,
+            Dim::D1 | Dim::D1Array => w,
+            Dim::D3 => w.max(h).max(d),
+            Dim::D2 | Dim::Cube | Dim::D2Array | Dim::CubeArray => w.max(h),
+        };
+        let most = largest.ilog2() + 1;
+        match self.levels {
+            n if (1..=most).contains(&n) => Ok(()),
+            n => Err(format!("{n} levels: an image of this size has 1 to {most}")),
+        }
+    }
+
     /// The logarithms of the grid of samples in a pixel.
     pub fn sample_grid(&self) -> (u32, u32) {
         match (self.dim, self.size[2]) {

@@ -114,7 +114,8 @@ impl Program {
         self.decls.iter().filter(|d| d.file == File::Buffer).map(|d| d.last + 1).max().unwrap_or(0)
     }
 
-    /// Threads of a block in x, y and z as the properties declare them; 0 where they do not.
+    /// Threads of a block in x, y and z as the properties declare them; 0 where they leave it to the launch (Mesa 22.3.6,
+    /// `nv50_ir_from_tgsi.cpp`: each property is a number of its own).
     pub fn block_size(&self) -> [u32; 3] {
         use Property::*;
         [CsFixedBlockWidth, CsFixedBlockHeight, CsFixedBlockDepth].map(|p| self.property(p).unwrap_or(0))

@@ -63,7 +63,7 @@ pub fn head(name: &str, kernel: Option<&Launch>) -> String {
         None => format!("function {name}"),
         Some(k) => {
             let block = match k.block_size {
-                Some([x, y, z]) => format!("{x},{y},{z}"),
+                Some(size) => size.map(|n| if n == 0 { "any".to_string() } else { n.to_string() }).join(","),
                 None => "any".to_string(),
             };
             format!("kernel {name} block {block} limit {} input {}", k.limit, k.input_bytes)
@@ -149,8 +149,12 @@ impl<'a> Words<'a> {
         if word == "any" {
             return Ok(None);
         }
-        let sizes: Vec<u32> = word.split(',').filter_map(|n| n.parse().ok()).collect();
-        let size = <[u32; 3]>::try_from(sizes).ok().filter(|s| s.iter().all(|n| (1..=1024).contains(n)));
+        let extent = |n: &str| match n {
+            "any" => Some(0),
+            n => n.parse().ok().filter(|n| (1..=1024).contains(n)),
+        };
+        let sizes: Option<Vec<u32>> = word.split(',').map(extent).collect();
+        let size = sizes.and_then(|s| <[u32; 3]>::try_from(s).ok()).filter(|s| *s != [0; 3]);
         size.map(Some).ok_or_else(|| self.wrong(format!("`{word}` is no size of a block")))
     }
 

@@ -46,7 +46,7 @@ fn kernel(f: &Function) -> Kernel {
         barriers: f.facts.barriers,
         shared: f.facts.shared,
         stack: f.facts.frame,
-        block_size: launch.block_size,
+        block_size: launch.block_size.filter(|size| !size.contains(&0)),
         param_bytes: launch.input_bytes,
         ..Kernel::default()
     }

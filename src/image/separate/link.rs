@@ -281,7 +281,7 @@ fn kernel(
     chip.check_local(local).map_err(limit)?;
     facts.frame = most - base;
     let code = code(chip, symbols, &order, &frames)?;
-    let block_size = launch.block_size;
+    let block_size = launch.block_size.filter(|size| !size.contains(&0));
     Ok(LinkedKernel {
         kernel: Kernel {
             name: name.clone(),
@@ -292,6 +292,7 @@ fn kernel(
             stack: local,
             call_stack: crs::bytes(facts.stack),
             block_size,
+            required_block: block_size,
             param_bytes: launch.input_bytes,
             ..Kernel::default()
         },

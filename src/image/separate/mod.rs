@@ -81,7 +81,7 @@ pub struct Function {
 /// What a kernel asks of its launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Launch {
-    /// Threads of a block in x, y and z, where declared.
+    /// Threads of a block in x, y and z, where declared; 0 in a dimension that is left to the launch.
     pub block_size: Option<[u32; 3]>,
     /// General registers that a thread of such a block can have, or that were asked for.
     pub limit: u32,

@@ -85,6 +85,8 @@ pub struct Kernel {
     pub call_stack: u32,
     /// Threads of the largest block, where the kernel says that.
     pub block_size: Option<[u32; 3]>,
+    /// Threads of every block, where the code is for one size only.
+    pub required_block: Option<[u32; 3]>,
     /// Bytes of the parameter block.
     pub param_bytes: u32,
     /// Parameters, by number.
@@ -247,18 +249,18 @@ fn kernel_info(kernel: &mut Kernel, data: &[u8]) {
                 });
             }
             0x1e => kernel.call_stack = u32_at(payload, 0).unwrap_or(0),
-            0x05 => {
-                if let (Some(x), Some(y), Some(z)) =
-                    (u32_at(payload, 0), u32_at(payload, 4), u32_at(payload, 8))
-                {
-                    kernel.block_size = Some([x, y, z]);
-                }
-            }
+            0x05 => kernel.block_size = size(payload),
+            0x10 => kernel.required_block = size(payload),
             0x19 => kernel.param_bytes = payload.iter().take(2).rev().fold(0, |n, &b| n << 8 | u32::from(b)),
             _ => {}
         }
     }
     kernel.params.sort_by_key(|p| p.ordinal);
+}
+
+/// Threads in x, y and z.
+fn size(payload: &[u8]) -> Option<[u32; 3]> {
+    Some([u32_at(payload, 0)?, u32_at(payload, 4)?, u32_at(payload, 8)?])
 }
 
 /// Attribute records: format byte (1 none, 2 byte, 3 halfword inline, 4 sized), attribute, payload.

@@ -200,6 +200,9 @@ fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     if let Some(size) = k.block_size {
         sized(&mut out, 0x05, &size);
     }
+    if let Some(size) = k.required_block {
+        sized(&mut out, 0x10, &size);
+    }
     out
 }
 
@@ -319,7 +322,8 @@ mod tests {
             shared: 256,
             stack: 16,
             call_stack: 1024,
-            block_size: Some([32, 2, 1]),
+            block_size: Some([64, 2, 1]),
+            required_block: Some([32, 2, 1]),
             param_bytes: 12,
             params: vec![Param { ordinal: 0, offset: 0, size: 8 }, Param { ordinal: 1, offset: 8, size: 4 }],
             banks: vec![(2, vec![1, 2, 3, 4])],
@@ -331,7 +335,8 @@ mod tests {
             let back = file.kernel("k").expect("the kernel");
             assert_eq!(back.code, kernel.code);
             assert_eq!((back.gprs, back.barriers, back.shared, back.stack), (12, 2, 256, 16));
-            assert_eq!((back.call_stack, back.block_size), (1024, Some([32, 2, 1])));
+            assert_eq!(back.call_stack, 1024);
+            assert_eq!((back.block_size, back.required_block), (Some([64, 2, 1]), Some([32, 2, 1])));
             assert_eq!((back.param_bytes, &back.params), (12, &kernel.params));
             assert!(back.banks.contains(&(2, vec![1, 2, 3, 4])));
             let bank0 = back.banks.iter().find(|b| b.0 == 0).map(|b| b.1.len());

@@ -9,6 +9,7 @@ use crate::out::tell;
 use nvir_fixture::Fixture;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
+use nvir_fixture::place;
 use nvir_fixture::run::{Failure, Outcome};
 use nvir_fixture::values::Elem;
 use std::collections::BTreeMap;
@@ -180,7 +181,7 @@ fn in_json(text: &str, changes: &BTreeMap<At, String>) -> Result<String, String>
     let mut spans = Vec::new();
     for ((test, kind, name), new) in changes {
         let path = ["tests", &test.to_string(), kind, name, "expect"];
-        let span = json_value(text, &path).ok_or_else(|| format!("`{}` is not there", path.join(".")))?;
+        let span = place::in_json(text, &path).ok_or_else(|| format!("`{}` is not there", path.join(".")))?;
         spans.push((span, new));
     }
     spans.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
@@ -189,61 +190,4 @@ fn in_json(text: &str, changes: &BTreeMap<At, String>) -> Result<String, String>
         text.replace_range(span, new);
     }
     Ok(text)
-}
-
-/// Where in valid JSON the value at a path of keys and places stands.
-fn json_value(text: &str, path: &[&str]) -> Option<std::ops::Range<usize>> {
-    let value = |at: usize| -> Option<std::ops::Range<usize>> {
-        let rest = &text[at..];
-        let start = at + (rest.len() - rest.trim_start().len());
-        let mut values =
-            serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
-        values.next()?.ok()?;
-        Some(start..start + values.byte_offset())
-    };
-    let skip = |at: usize| at + (text[at..].len() - text[at..].trim_start().len());
-    let mut at = skip(0);
-    for step in path {
-        let object = text[at..].starts_with('{');
-        let mut n = 0usize;
-        at = skip(at + 1);
-        loop {
-            let found = if object {
-                let key = value(at)?;
-                let name: String = serde_json::from_str(&text[key.clone()]).ok()?;
-                // Past the colon.
-                at = skip(skip(key.end) + 1);
-                name == **step
-            } else {
-                n.to_string() == **step
-            };
-            if found {
-                break;
-            }
-            n += 1;
-            let end = skip(value(at)?.end);
-            if !text[end..].starts_with(',') {
-                return None;
-            }
-            at = skip(end + 1);
-        }
-    }
-    value(at)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_json_are_found_where_they_stand() {
-        let text = r#" { "a": [1, {"x,]": "}", "b" : [ 2 , 3 ] }], "c": null }"#;
-        let at = |path: &[&str]| json_value(text, path).map(|r| &text[r]);
-        assert_eq!(at(&["a", "0"]), Some("1"));
-        assert_eq!(at(&["a", "1", "b"]), Some("[ 2 , 3 ]"));
-        assert_eq!(at(&["a", "1", "b", "1"]), Some("3"));
-        assert_eq!(at(&["c"]), Some("null"));
-        assert_eq!(at(&["d"]), None);
-        assert_eq!(at(&["a", "2"]), None);
-    }
 }

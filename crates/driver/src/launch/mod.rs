@@ -129,7 +129,7 @@ impl Context {
     /// Queues a launch.
     ///
     /// # Errors
-    /// Sizes that the chip does not have, a binding that does not exist or does not fit, no memory, or the context is lost.
+    /// Sizes that the chip does not have, a block of another size than the kernel declares, a binding that does not exist or does not fit, no memory, or the context is lost.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<()> {
         self.alive()?;
         let grid = match &launch.grid {
@@ -210,14 +210,8 @@ impl Context {
         let refused = |e: nvir::chip::LimitError| Error::Invalid(e.to_string());
         self.chip.check_launch(grid, launch.block, shader.launch_gprs()).map_err(refused)?;
         shader.check_shared(launch.shared_bytes.into()).map_err(refused)?;
-        if let Some(size) = shader.block_size
-            && size.iter().product::<u32>() < launch.block.iter().product()
-        {
-            let block = launch.block;
-            return invalid(format!(
-                "the block of {block:?} is larger than the {size:?} that the kernel declares"
-            ));
-        }
+        // Before anything of the launch is queued.
+        shader.launch_block(launch.block).map_err(Error::Invalid)?;
         Ok(())
     }
 

@@ -62,6 +62,14 @@ impl<'a> Launch<'a> {
     pub fn new(base: super::Launch<'a>, header: &'a Header, work: &'a Work) -> Launch<'a> {
         Launch { base, header, work, raster: Raster::default() }
     }
+
+    /// Whether the launch is one, whatever the program does: [`run`] of another is a fault.
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        Context::new(self).map(drop)
+    }
 }
 
 /// State of the rasteriser that a shader can see.
@@ -102,6 +110,26 @@ pub enum Work {
         /// Pixels in groups of four.
         quads: Vec<Quad>,
     },
+}
+
+impl Work {
+    /// Whether the threads can work on it.
+    ///
+    /// # Errors
+    /// What is wrong, in a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Work::Quads { triangle, .. } => fragment::Planes::new(triangle).map(drop),
+            Work::Points { patches, points } => match points.iter().position(|p| p.patch >= patches.len()) {
+                None => Ok(()),
+                Some(n) => {
+                    let (patch, last) = (points[n].patch, patches.len().wrapping_sub(1));
+                    Err(format!("point {n} is of patch {patch}: index out of range (0 to {last})"))
+                }
+            },
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A primitive or patch.
@@ -205,18 +233,9 @@ impl<'a> Context<'a> {
         if !matches!(launch.raster.samples, 1 | 2 | 4 | 8) {
             return Err(format!("{} samples: 1, 2, 4 or 8", launch.raster.samples));
         }
+        launch.work.check()?;
         let planes = match launch.work {
             Work::Quads { triangle, .. } => Some(fragment::Planes::new(triangle)?),
-            Work::Points { patches, points } => {
-                if let Some(p) = points.iter().find(|p| p.patch >= patches.len()) {
-                    return Err(format!(
-                        "a point of patch {}, of which there are {}",
-                        p.patch,
-                        patches.len()
-                    ));
-                }
-                None
-            }
             _ => None,
         };
         let Launch { header, work, raster, .. } = *launch;

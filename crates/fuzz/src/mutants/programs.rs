@@ -457,6 +457,7 @@ const IR_GRAMMAR: Grammar = Grammar {
         "sub f(%r0) -> r {",
         "}",
         "block 64 1 1",
+        "block 64 any any",
         "shared 4294967295",
         "input 4294967295",
         "local 99999999",
@@ -569,6 +570,20 @@ pub fn run(loaded: &Loaded, chip: Chip, r: &mut Random, tally: &mut Tally) -> Re
     Ok(())
 }
 
+/// A fixture whose blocks are of the size that a program declares: launches of another are refused.
+fn fitting(fixture: &Fixture, declared: Option<[u32; 3]>) -> Fixture {
+    let mut fixture = fixture.clone();
+    let sizes = fixture.tests.iter_mut().flat_map(|t| {
+        t.block.iter_mut().chain(t.launches.iter_mut().flatten().map(|launch| &mut launch.block))
+    });
+    for block in sizes {
+        for (n, declared) in block.iter_mut().zip(declared.unwrap_or_default()).filter(|(_, d)| *d != 0) {
+            *n = declared;
+        }
+    }
+    fixture
+}
+
 pub fn launch(
     fixture: &Fixture,
     source: &str,
@@ -643,7 +658,8 @@ fn front(
     verify::program(&program, Phase::Front).map_err(|v| format!("after the front-end: {v}"))?;
     tally.count("accepted");
     if compiled(&program, text, chip, &mut r, tally)? && r.one_in(2) {
-        launch(fixture, &format!("k.{}", seeds.format), &mutant.data, chip, &mut r, tally)?;
+        let fixture = fitting(fixture, program.block_size);
+        launch(&fixture, &format!("k.{}", seeds.format), &mutant.data, chip, &mut r, tally)?;
     }
     Ok(())
 }
@@ -669,8 +685,8 @@ pub fn ir(case: u64, tally: &mut Tally) -> Result<(), String> {
     }
     let chip = *r.of_list(&Chip::ALL);
     if compiled(&program, text, chip, &mut r, tally)? && r.one_in(2) {
-        let fixture = &IR_SEEDS.all()[mutant.seed].fixture;
-        launch(fixture, "k.ir", &mutant.data, chip, &mut r, tally)?;
+        let fixture = fitting(&IR_SEEDS.all()[mutant.seed].fixture, program.block_size);
+        launch(&fixture, "k.ir", &mutant.data, chip, &mut r, tally)?;
     }
     Ok(())
 }

@@ -511,7 +511,7 @@ pub fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> 
     let mut near = fixture.tests[0].clone();
     near.name = "near".into();
     near.expect = Some(expectation(&output, false));
-    near.tolerance = Tolerance { abs: Some(2e-3), rel: Some(1e-4), ..Tolerance::default() };
+    near.tolerance = Some(Tolerance { abs: Some(2e-3), rel: Some(1e-4), ..Tolerance::default() });
     fixture.tests[0].expect = Some(expectation(&output, true));
     // Where no pixel is left, there is nothing to compare.
     let left = match &output {

@@ -126,7 +126,7 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
     if diags.has_errors() {
         return Err(diags);
     }
-    if block_size.iter().all(|&n| n != 0) {
+    if block_size != [0; 3] {
         program.block_size = Some(block_size);
     }
     program.private_bytes = req.private_bytes;
@@ -143,14 +143,9 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
     Ok(program)
 }
 
-/// A block of width, height and depth 0 has the size that the launch gives it. What is not declared is taken as 1 here.
+/// What is not declared, or declared as 0, the launch says: it is 1 at least.
 fn check_block_size(ast: &Program, chip: Chip) -> Result<(), Diagnostics> {
-    use Property::*;
-    let declared = [CsFixedBlockWidth, CsFixedBlockHeight, CsFixedBlockDepth].map(|p| ast.property(p));
-    if declared.iter().flatten().all(|&n| n == 0) {
-        return Ok(());
-    }
-    chip.check_block(declared.map(|n| n.unwrap_or(1)))
+    chip.check_block(ast.block_size().map(|n| n.max(1)))
         .map_err(|e| Diagnostic::error(e.to_string()).at(ast.block_size_span(), "declared here").into())
 }
 
