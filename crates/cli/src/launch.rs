@@ -54,7 +54,7 @@ pub struct Options {
     #[arg(long, value_name = "BYTES")]
     private_bytes: Option<u32>,
     /// Bytes of a buffer argument's address: 4 or 8 [default: 4 for TGSI, 8 otherwise]
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=8))]
+    #[arg(long, value_name = "BYTES", value_parser = pointer)]
     pointer_bytes: Option<u32>,
 }
 
@@ -69,6 +69,11 @@ pub fn sizes(text: &str) -> Result<[u32; 3], String> {
         *to = part.trim().parse().map_err(|_| format!("`{part}` is not a valid size"))?;
     }
     Ok(size)
+}
+
+/// The size of an address.
+fn pointer(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|n| [4, 8].contains(n)).ok_or_else(|| "4 or 8 is expected".to_string())
 }
 
 /// `0=...`: a slot and what is bound to it.

@@ -24,6 +24,7 @@ mod isa;
 mod launch;
 mod link;
 mod manual;
+mod new;
 mod opt;
 mod out;
 mod passes;
@@ -85,6 +86,7 @@ enum Command {
     Isa(isa::Args),
     Link(link::Args),
     Man(manual::Man),
+    New(new::Args),
     Passes(passes::Args),
     Reduce(reduce::Args),
     Replay(replay::Args),
@@ -130,6 +132,7 @@ fn main() -> ExitCode {
         Command::Isa(a) => isa::run(a),
         Command::Link(a) => link::run(a),
         Command::Man(a) => manual::man(a, Cli::command()),
+        Command::New(a) => new::run(a),
         Command::Passes(a) => passes::run(a),
         Command::Reduce(a) => reduce::run(a),
         Command::Replay(a) => replay::run(a),

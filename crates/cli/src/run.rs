@@ -8,7 +8,6 @@ use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
-use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
 use nvir::fixture::format::Test;
 use nvir::fixture::run::{Loaded, Outcome, Settings, TestReport};
@@ -255,18 +254,17 @@ impl Run<'_> {
         }
         let mut print = |line: &str| tell!("{line}");
         let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
-        let mut dumped = Vec::new();
+        let mut dumped: Vec<(String, Vec<Value>)> = Vec::new();
         let dump = |test: &Test, env: &Env| {
             let all =
                 if a.launch.any() && a.dump.is_empty() { changed(test, env) } else { self.dumps.clone() };
             match a.json {
-                true => dumped.push(all.iter().map(|d| d.json(test, env)).collect::<Vec<_>>()),
+                true => dumped.push((test.name.clone(), all.iter().map(|d| d.json(test, env)).collect())),
                 false => all.iter().for_each(|d| d.print(test, env)),
             }
         };
         let machine = || self.place.machine(chip, &self.settings);
         let reports = self.loaded.run_on(&machine, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
-        let mut dumped = dumped.into_iter();
         for r in reports {
             self.warnings.tell(&a.input, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
@@ -274,7 +272,12 @@ impl Run<'_> {
             }
             self.counts.add(&r.outcome);
             match a.json {
-                true => self.tests.push(self.json(&r, dumped.next().unwrap_or_default())),
+                true => {
+                    // A test that does not compile leaves nothing.
+                    let at = dumped.iter().position(|(name, _)| *name == r.name);
+                    let buffers = at.map_or(Vec::new(), |at| dumped.swap_remove(at).1);
+                    self.tests.push(self.json(&r, buffers));
+                }
                 false => self.print(&r),
             }
         }

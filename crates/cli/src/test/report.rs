@@ -29,7 +29,7 @@ impl Counts {
         }
     }
 
-    pub fn of(ran: &[Ran]) -> Counts {
+    pub(super) fn of(ran: &[Ran]) -> Counts {
         let mut n = Counts::default();
         for r in ran {
             match &r.cases {
@@ -57,7 +57,7 @@ fn one_line(why: &str) -> String {
     why.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub fn lines(ran: &[Ran], quiet: bool) -> String {
+pub(super) fn lines(ran: &[Ran], quiet: bool) -> String {
     let mut text = String::new();
     for r in ran {
         match &r.cases {
@@ -126,7 +126,7 @@ pub fn document(tests: Vec<Value>, n: &Counts) -> String {
     format!("{all}\n")
 }
 
-pub fn json(ran: &[Ran], place: &Place) -> String {
+pub(super) fn json(ran: &[Ran], place: &Place) -> String {
     let mut tests: Vec<Value> = Vec::new();
     for r in ran {
         match &r.cases {
@@ -168,7 +168,7 @@ fn fault(n: &Note) -> Value {
 }
 
 /// A suite a fixture.
-pub fn junit(ran: &[Ran]) -> Result<String, String> {
+pub(super) fn junit(ran: &[Ran]) -> Result<String, String> {
     let mut report = Report::new("nvir");
     for r in ran {
         let mut suite = TestSuite::new(r.file.to_string_lossy().as_ref());
