@@ -49,6 +49,9 @@ pub fn read_text(path: &Path) -> Result<String, ExitCode> {
 
 /// A fixture with its source; `-` is a fixture on standard input, whose source is looked for here.
 pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
+    if crate::program::is_program(path) {
+        return Err(crate::program::not_a_fixture(path));
+    }
     if path != Path::new("-") {
         return Loaded::read(path);
     }

@@ -110,7 +110,7 @@ pub struct Args {
     threads: Option<u32>,
     /// Threads of every block to be launched in x, y and z, where the program does not declare it: the code is for that
     /// size alone
-    #[arg(long, value_parser = block, value_name = "X,Y,Z")]
+    #[arg(long, value_parser = crate::launch::sizes, value_name = "X,Y,Z")]
     block: Option<[u32; 3]>,
     /// Dimensions of every grid to be launched: 1 to 3
     #[arg(long, value_name = "N")]
@@ -120,19 +120,9 @@ pub struct Args {
     /// cull-distances; and clip-planes, how many user clip planes there are
     #[arg(long, value_parser = common::stage_info, value_name = "LIST")]
     stage_info: Option<StageOptions>,
-}
-
-/// `64`, `8,8` or `8,8,1`.
-fn block(text: &str) -> Result<[u32; 3], String> {
-    let mut size = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > 3 {
-        return Err("a block has three dimensions at most".into());
-    }
-    for (to, part) in size.iter_mut().zip(parts) {
-        *to = part.parse().map_err(|_| format!("`{part}` is no number of threads"))?;
-    }
-    Ok(size)
+    /// Compile again whenever an input changes, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -175,6 +165,10 @@ pub fn run(mut a: Args) -> ExitCode {
     if a.separate {
         a.emit = Form::Cubin;
     }
+    crate::watch::rounds(a.watch, || a.inputs.clone(), || once(&a))
+}
+
+fn once(a: &Args) -> ExitCode {
     for input in &a.inputs {
         if common::language_of(input, a.format).is_none() {
             return common::usage(format!(
@@ -231,7 +225,7 @@ pub fn run(mut a: Args) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     for input in &a.inputs {
         let file = folder.map(|f| f.join(common::stem(input)).with_extension(a.emit.ending()));
-        let one = compile(&a, input, &compiler, file.as_deref().or(a.output.as_deref()));
+        let one = compile(a, input, &compiler, file.as_deref().or(a.output.as_deref()));
         if one != ExitCode::SUCCESS {
             code = one;
         }

@@ -1,7 +1,8 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
 use crate::common::{self, Warnings};
-use crate::out::say;
+use crate::out::{self, say};
+use crate::test::report::{self, Line};
 use nvir_fixture::run::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,6 +22,9 @@ pub struct Args {
     /// Instructions that one launch may execute, over all threads
     #[arg(long, default_value_t = 1 << 30, value_name = "N")]
     step_limit: u64,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(a: Args) -> ExitCode {
@@ -28,36 +32,55 @@ pub fn run(a: Args) -> ExitCode {
         Ok(f) => f,
         Err(code) => return code,
     };
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut counts = report::Counts::default();
+    let mut tests = Vec::new();
     let mut warnings = Warnings::default();
     for path in fixtures {
         let loaded = match common::read_fixture(&path) {
             Ok(l) => l,
             Err(e) => {
-                failed += 1;
-                say!("FAILED {e}");
+                counts.failed += 1;
+                match a.json {
+                    true => tests.push(report::broken(&path, &e.to_string(), &[])),
+                    false => say!("FAILED {e}"),
+                }
                 continue;
             }
         };
-        warnings.tell(&path, loaded.warnings());
-        let name = path.file_stem().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let likely = loaded.warnings();
+        warnings.tell(&path, likely.iter().cloned());
+        let stem = report::stem(&path);
         for (test, outcome) in loaded.interpret(a.test.as_deref(), a.step_limit, |_, _| ()) {
+            counts.add(&outcome);
+            let name = format!("{stem}/{test}");
+            if a.json {
+                let (test, outcome) = (test.as_str(), &outcome);
+                let line = Line {
+                    fixture: &path,
+                    name,
+                    test,
+                    level: None,
+                    outcome,
+                    report: None,
+                    warnings: likely.iter().collect(),
+                };
+                tests.push(line.json());
+                continue;
+            }
             match outcome {
-                Outcome::Passed => {
-                    passed += 1;
-                    say!("ok {name}/{test}");
-                }
-                Outcome::Skipped(_) => skipped += 1,
-                Outcome::Failed(why) => {
-                    failed += 1;
-                    say!("FAILED {name}/{test}: {}", why.trim_end());
-                }
+                Outcome::Passed => say!("ok {name}"),
+                Outcome::Skipped(_) => {}
+                Outcome::Failed(why) => say!("FAILED {name}: {}", why.trim_end()),
             }
         }
     }
-    if let Some(name) = a.test.filter(|_| passed + failed + skipped == 0) {
+    let n = &counts;
+    if let Some(name) = a.test.filter(|_| n.passed + n.failed + n.skipped == 0) {
         return common::usage(format!("no test `{name}` in any fixture"));
     }
-    say!("{passed} passed, {failed} failed, {skipped} skipped");
-    if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
+    match a.json {
+        true => out::stdout(report::document(tests, n).as_bytes()),
+        false => say!("{} passed, {} failed, {} skipped", n.passed, n.failed, n.skipped),
+    }
+    if n.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }

@@ -14,17 +14,22 @@ mod compile;
 mod device;
 mod diff;
 mod disasm;
+mod dump;
 mod explore;
 mod gpu;
 mod header;
 mod interp;
 mod ir;
 mod isa;
+mod launch;
 mod link;
 mod manual;
+mod new;
 mod opt;
 mod out;
 mod passes;
+mod profile;
+mod program;
 mod reduce;
 mod replay;
 mod run;
@@ -32,6 +37,7 @@ mod sched;
 mod stats;
 mod test;
 mod trial;
+mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use out::Color;
@@ -80,6 +86,7 @@ enum Command {
     Isa(isa::Args),
     Link(link::Args),
     Man(manual::Man),
+    New(new::Args),
     Passes(passes::Args),
     Reduce(reduce::Args),
     Replay(replay::Args),
@@ -125,6 +132,7 @@ fn main() -> ExitCode {
         Command::Isa(a) => isa::run(a),
         Command::Link(a) => link::run(a),
         Command::Man(a) => manual::man(a, Cli::command()),
+        Command::New(a) => new::run(a),
         Command::Passes(a) => passes::run(a),
         Command::Reduce(a) => reduce::run(a),
         Command::Replay(a) => replay::run(a),

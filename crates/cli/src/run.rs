@@ -1,23 +1,29 @@
-//! `nvir run`: one fixture, shown.
+//! `nvir run`: one fixture, shown; or a program with what the command line binds, which is a fixture that is not written down.
 
 use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
+use crate::dump::{self, Dump};
 use crate::out::{self, Color, say, tell};
+use crate::test::report::{self, Line};
+use crate::{launch, profile, program, watch};
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
-use nvir::emu;
 use nvir_driver::Device;
-use nvir_fixture::FixtureError;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
-use nvir_fixture::run::{Outcome, Settings};
-use nvir_fixture::values::Elem;
+use nvir_fixture::run::{Loaded, Outcome, Settings, TestReport};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compile a fixture's kernel, run it on the emulator and compare what it leaves
+/// Run a fixture, or launch a program without one
+///
+/// Compiles the kernel of a fixture, runs it on the emulator and compares what it leaves. Of a program (.tgsi, .nir, .ir, .sass,
+/// .hex or .cubin), options say what is launched on which buffers, and those that it changed are printed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  nvir run k.tgsi --block 64 --ssbo 0=u32[64]:iota         a program; prints what it changed
+  nvir run k.nir --grid 4 --block 64 --arg buffer:x=f32[256]:random=1 --arg f32:0.5
   nvir run tgsi/get-num-groups.toml                       on every chip that the fixture allows
   nvir run k.toml --test small -t gk104 --dump out        and show a buffer
   nvir run k.toml --test small -t gk110 --trace 2>trace   every instruction with mask and results
@@ -26,12 +32,13 @@ use std::process::ExitCode;
   nvir run k.toml --check all --max-faults 100            and go on after a fault
   nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
 pub struct Args {
-    /// A fixture: .toml or .json
-    fixture: PathBuf,
+    /// A fixture (.toml or .json), or a program with the options below
+    #[arg(value_name = "FIXTURE|PROGRAM")]
+    input: PathBuf,
     /// Only this test
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
-    /// Only on this chip
+    /// Only on this chip; default: all that the fixture allows; of a program without a fixture gk110
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
     /// Optimisation level
@@ -39,15 +46,25 @@ pub struct Args {
     opt: OptLevel,
     #[command(flatten)]
     how: How,
-    /// Print this buffer after the run, in its own type or another: u8 i8 u16 ... f64, or x8 x16 x32 x64 for bits
+    /// Print this buffer or image after the run, in its own type or another: u8 i8 u16 ... f64, or x8 x16 x32 x64 for bits.
+    /// Default of a program without a fixture: all that changed
     #[arg(long, value_name = "BUFFER[:TYPE]")]
     dump: Vec<String>,
     /// Print every instruction that a warp executes to standard error
     #[arg(long)]
     trace: bool,
-    /// Count executed instructions by operation, address and source line
+    /// Count what is executed: by instruction (with its SASS and source line), by source line and by operation, with the cycles of
+    /// issue that Kepler's scheduling words ask for
     #[arg(long)]
     profile: bool,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
+    /// Run again whenever the fixture, its program or another file of it changes, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    launch: launch::Options,
 }
 
 /// How kernels are compiled and run; shared with `test`.
@@ -130,185 +147,200 @@ fn seeded() -> Result<Option<Seeded>, String> {
 }
 
 pub fn run(a: Args) -> ExitCode {
-    let mut settings = match a.how.settings(a.opt) {
-        Ok(s) => s,
-        Err(e) => return common::usage(e),
+    let files = || watch::inputs(&a.input).into_iter().chain(a.launch.files()).collect();
+    watch::rounds(a.watch, files, || once(&a))
+}
+
+/// What is to run: a fixture from its file, or one that the options describe.
+fn load(a: &Args) -> Result<Loaded, ExitCode> {
+    let loaded = match (program::is_program(&a.input), a.launch.any()) {
+        (true, true) => a.launch.loaded(&a.input, a.target.first().copied()),
+        (false, true) => {
+            let why =
+                "--grid, --block, --entry and what is bound are for programs: a fixture says these itself";
+            return Err(common::usage(format!("{}: {why}", a.input.display())));
+        }
+        (_, false) => common::read_fixture(&a.input),
     };
-    if a.how.device.is_some() && (a.trace || a.profile) {
-        return common::usage("--trace and --profile are the emulator's: they do not go with --device");
-    }
-    let place = match Place::open(a.how.device.as_ref()) {
-        Ok(place) => place,
-        Err(e) => return common::usage(e),
-    };
-    settings.profile = a.profile;
-    settings.threads = if a.trace { 1 } else { 0 };
-    let broken = |e: &FixtureError| {
+    loaded.map_err(|e| {
         out::stderr(&e.render(Color::on_stderr()));
         common::input_error()
-    };
-    let loaded = match common::read_fixture(&a.fixture) {
-        Ok(l) => l,
-        Err(e) => return broken(&e),
-    };
-    let allowed = match loaded.chips() {
-        Ok(c) => c,
-        Err(e) => return broken(&e),
-    };
+    })
+}
+
+/// The chips to run on, those that the command line names or the fixture allows.
+fn chips(a: &Args, loaded: &Loaded) -> Result<Vec<Chip>, ExitCode> {
+    let allowed = loaded.chips().map_err(|e| {
+        out::stderr(&e.render(Color::on_stderr()));
+        common::input_error()
+    })?;
+    if let Some(chip) = a.target.iter().find(|c| !allowed.contains(c)) {
+        let what = if a.launch.any() { "program" } else { "fixture" };
+        return Err(common::usage(format!("the {what} does not run on {chip}")));
+    }
+    Ok(match a.target.as_slice() {
+        [] if a.launch.any() => allowed.into_iter().next_back().into_iter().collect(),
+        [] => allowed,
+        named => named.to_vec(),
+    })
+}
+
+/// What is to be printed of a test; an error if it has no such buffer.
+fn dumps(a: &Args, loaded: &Loaded) -> Result<Vec<Dump>, ExitCode> {
+    let dumps: Vec<Dump> = a.dump.iter().map(|text| Dump::new(text)).collect();
+    let mut ran = loaded.fixture.tests.iter().filter(|t| a.test.as_ref().is_none_or(|name| &t.name == name));
+    if let Some((t, d)) = ran.find_map(|t| Some((t, dumps.iter().find(|d| !d.fits(t))?))) {
+        let all =
+            t.buffers.keys().chain(t.images.keys()).map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
+        return Err(common::usage(format!("no buffer `{}` in test `{}`; there are {all}", d.name, t.name)));
+    }
+    Ok(dumps)
+}
+
+/// A run with what it prints.
+struct Run<'a> {
+    args: &'a Args,
+    loaded: &'a Loaded,
+    place: Place,
+    settings: Settings,
+    dumps: Vec<Dump>,
+    warnings: Warnings,
+    counts: report::Counts,
+    /// With `--json`.
+    tests: Vec<Value>,
+}
+
+fn once(a: &Args) -> ExitCode {
+    match prepared(a) {
+        Ok(code) | Err(code) => code,
+    }
+}
+
+fn prepared(a: &Args) -> Result<ExitCode, ExitCode> {
+    let mut settings = a.how.settings(a.opt).map_err(common::usage)?;
+    if a.how.device.is_some() && (a.trace || a.profile) {
+        return Err(common::usage("--trace and --profile are the emulator's: they do not go with --device"));
+    }
+    let place = Place::open(a.how.device.as_ref()).map_err(common::usage)?;
+    settings.profile = a.profile;
+    settings.threads = if a.trace { 1 } else { 0 };
+    let loaded = load(a)?;
+    let chips = chips(a, &loaded)?;
     if let Some(name) = &a.test
         && !loaded.fixture.tests.iter().any(|t| &t.name == name)
     {
         let all = loaded.fixture.tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
-        return common::usage(format!("no test `{name}`; there are {all}"));
+        return Err(common::usage(format!("no test `{name}`; there are {all}")));
     }
-    let mut ran = loaded.fixture.tests.iter().filter(|t| a.test.as_ref().is_none_or(|name| &t.name == name));
-    let has = |t: &Test, d: &Dump| t.buffers.contains_key(&d.buffer);
-    let dumps: Vec<Dump> = a.dump.iter().map(|text| Dump::new(text)).collect();
-    if let Some((t, d)) = ran.find_map(|t| Some((t, dumps.iter().find(|d| !has(t, d))?))) {
-        let all = t.buffers.keys().map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
-        return common::usage(format!("no buffer `{}` in test `{}`; there are {all}", d.buffer, t.name));
+    let (dumps, warnings) = (dumps(a, &loaded)?, Warnings::default());
+    let (counts, tests) = (report::Counts::default(), Vec::new());
+    let mut run = Run { args: a, loaded: &loaded, place, settings, dumps, warnings, counts, tests };
+    // Nothing is compared where no fixture says what to expect.
+    if !a.launch.any() {
+        run.warnings.tell(&a.input, loaded.warnings());
     }
-    let chips: Vec<Chip> = if a.target.is_empty() {
-        allowed
-    } else if let Some(chip) = a.target.iter().find(|c| !allowed.contains(c)) {
-        return common::usage(format!("the fixture does not run on {chip}"));
-    } else {
-        a.target.clone()
-    };
-    let (mut passed, mut failed) = (0, 0);
-    let mut warnings = Warnings::default();
-    warnings.tell(&a.fixture, loaded.warnings());
-    for chip in chips {
+    chips.into_iter().for_each(|chip| run.on(chip));
+    Ok(run.end())
+}
+
+impl Run<'_> {
+    fn on(&mut self, chip: Chip) {
+        let a = self.args;
+        if let Some(why) = self.place.refuses(chip) {
+            if !a.json {
+                say!("skipped {chip}: {why}");
+            }
+            return;
+        }
         let mut print = |line: &str| tell!("{line}");
         let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
+        let mut dumped: Vec<(String, Vec<Value>)> = Vec::new();
         let dump = |test: &Test, env: &Env| {
-            dumps.iter().for_each(|d| d.print(test, env));
+            let all =
+                if a.launch.any() && a.dump.is_empty() { changed(test, env) } else { self.dumps.clone() };
+            match a.json {
+                true => dumped.push((test.name.clone(), all.iter().map(|d| d.json(test, env)).collect())),
+                false => all.iter().for_each(|d| d.print(test, env)),
+            }
         };
-        if let Some(why) = place.refuses(chip) {
-            say!("skipped {chip}: {why}");
-            continue;
-        }
-        let machine = || place.machine(chip, &settings);
-        for r in loaded.run_on(&machine, chip, a.test.as_deref(), &settings, &mut trace, dump) {
-            warnings.tell(&a.fixture, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
+        let machine = || self.place.machine(chip, &self.settings);
+        let reports = self.loaded.run_on(&machine, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
+        for r in reports {
+            self.warnings.tell(&a.input, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
                 tell!("note: {chip} {}: {note}", r.name);
             }
-            let work = match &place {
-                Place::Emulator => format!("{} thread instructions", r.stats.thread_instructions),
-                Place::Virtual => "on the virtual GPU".into(),
-                Place::Card(card) => format!("on {}", card.name()),
-            };
-            match &r.outcome {
-                Outcome::Passed => {
-                    passed += 1;
-                    say!("ok {chip} {}: {work}", r.name);
+            self.counts.add(&r.outcome);
+            match a.json {
+                true => {
+                    // A test that does not compile leaves nothing.
+                    let at = dumped.iter().position(|(name, _)| *name == r.name);
+                    let buffers = at.map_or(Vec::new(), |at| dumped.swap_remove(at).1);
+                    self.tests.push(self.json(&r, buffers));
                 }
-                Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", r.name),
-                Outcome::Failed(why) => {
-                    failed += 1;
-                    say!("FAILED {chip} {}: {why}", r.name);
-                }
-            }
-            if let Some(profile) = &r.stats.profile {
-                out::stdout(profile_text(profile).as_bytes());
+                false => self.print(&r),
             }
         }
     }
-    say!("{passed} passed, {failed} failed");
-    if failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
-}
 
-/// What `--dump` asks for.
-struct Dump {
-    buffer: String,
-    shown: Option<Shown>,
-}
-
-/// How elements are shown.
-#[derive(Clone, Copy)]
-enum Shown {
-    Typed(Elem),
-    /// Bits, in so many bytes.
-    Bits(usize),
-}
-
-impl Dump {
-    /// `out`, `out:f32` or `out:x16`.
-    fn new(text: &str) -> Dump {
-        let shown = |name: &str| {
-            let bits = || {
-                Some(Shown::Bits(
-                    name.strip_prefix('x')?.parse::<usize>().ok().filter(|n| [8, 16, 32, 64].contains(n))?
-                        / 8,
-                ))
-            };
-            Elem::from_name(name).map(Shown::Typed).or_else(bits)
+    fn print(&self, r: &TestReport) {
+        let chip = r.chip;
+        let work = match &self.place {
+            Place::Emulator => format!("{} thread instructions", r.stats.thread_instructions),
+            Place::Virtual => "on the virtual GPU".into(),
+            Place::Card(card) => format!("on {}", card.name()),
         };
-        match text.rsplit_once(':').and_then(|(buffer, ty)| Some((buffer, shown(ty)?))) {
-            Some((buffer, shown)) => Dump { buffer: buffer.to_string(), shown: Some(shown) },
-            None => Dump { buffer: text.to_string(), shown: None },
+        match &r.outcome {
+            Outcome::Passed => say!("ok {chip} {}: {work}", r.name),
+            Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", r.name),
+            Outcome::Failed(why) => say!("FAILED {chip} {}: {why}", r.name),
         }
+        out::stdout(profile::text(&r.profiles).as_bytes());
     }
 
-    fn print(&self, test: &Test, env: &Env) {
-        // Piece by piece: the text is several times as large as the buffer.
-        const PIECE: u64 = 1 << 16;
-        let name = &self.buffer;
-        let Ok(b) = env.buffer(name) else { return };
-        let shown =
-            self.shown.or(test.buffers.get(name).map(|b| Shown::Typed(b.ty))).unwrap_or(Shown::Bits(4));
-        let size = match shown {
-            Shown::Typed(elem) => elem.size(),
-            Shown::Bits(bytes) => bytes,
-        };
-        say!("{name} after {}:", test.name);
-        for start in (0..b.size).step_by(PIECE as usize) {
-            let bytes = match env.machine.read(b.address + start, PIECE.min(b.size - start)) {
-                Ok(bytes) => bytes,
-                Err(e) => return tell!("error: {name}: {e}"),
-            };
-            let mut text = String::new();
-            for (i, row) in bytes.chunks(32).enumerate() {
-                let value = |e: &[u8]| {
-                    let bits = e.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
-                    match shown {
-                        Shown::Typed(elem) if e.len() == size => {
-                            elem.literal(bits).trim_matches('"').to_string()
-                        }
-                        _ => format!("{bits:0width$x}", width = 2 * e.len()),
-                    }
-                };
-                let values: Vec<String> = row.chunks(size).map(value).collect();
-                text += &format!("  {:06x}: {}\n", start as usize + i * 32, values.join(" "));
-            }
-            out::stdout(text.as_bytes());
+    fn json(&self, r: &TestReport, buffers: Vec<Value>) -> Value {
+        let warnings: Vec<String> = if self.args.launch.any() { Vec::new() } else { self.loaded.warnings() };
+        let mut line = Line {
+            fixture: &self.args.input,
+            name: format!("{}/{} {}", report::stem(&self.args.input), r.name, r.chip),
+            test: &r.name,
+            level: Some(self.args.opt),
+            outcome: &r.outcome,
+            report: Some((r, &self.place)),
+            warnings: warnings.iter().chain(&r.warnings).collect(),
         }
+        .json();
+        line["buffers"] = json!(buffers);
+        if self.args.profile {
+            line["profile"] = json!(profile::json(&r.profiles));
+        }
+        line
+    }
+
+    /// The last line, or the document.
+    fn end(self) -> ExitCode {
+        match self.args.json {
+            true => out::stdout(report::document(self.tests, &self.counts).as_bytes()),
+            false if self.args.launch.any() => {}
+            false => say!("{} passed, {} failed", self.counts.passed, self.counts.failed),
+        }
+        if self.counts.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
     }
 }
 
-/// Tables by operation and by address.
-fn profile_text(p: &emu::Profile) -> String {
-    use std::fmt::Write;
-    let mut t = String::new();
-    let mut row = |name: &str, c: &emu::PcProfile| {
-        let _ = writeln!(
-            t,
-            "  {name:<40} {:>10} {:>12} {:>10} {:>12} {:>10}",
-            c.issues, c.threads, c.divergences, c.transactions, c.bank_conflicts
-        );
-    };
-    row("operation", &emu::PcProfile::default());
-    for (op, c) in &p.by_op {
-        row(op, c);
+/// The buffers and images that a launch without a fixture changed.
+fn changed(test: &Test, env: &Env) -> Vec<Dump> {
+    let names = launch::before(test).and_then(|before| dump::changed(&before, env));
+    match names {
+        Ok(names) => {
+            if names.is_empty() {
+                tell!("note: the launch changed no buffer or image");
+            }
+            names.iter().map(|n| Dump::of(n)).collect()
+        }
+        Err(e) => {
+            tell!("error: {e}");
+            Vec::new()
+        }
     }
-    for (pc, c) in &p.by_pc {
-        row(&format!("{pc:#06x}"), c);
-    }
-    let head = format!(
-        "  {:<40} {:>10} {:>12} {:>10} {:>12} {:>10}\n",
-        "", "issues", "threads", "diverged", "transactions", "conflicts"
-    );
-    let body = t.split_once('\n').map_or("", |(_, rest)| rest);
-    head + body
 }

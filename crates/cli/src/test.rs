@@ -6,12 +6,13 @@
 mod bless;
 mod cases;
 mod gtest;
-mod report;
+pub mod report;
 
 use crate::common::{self, Warnings};
 use crate::device::Place;
 use crate::out::{self, tell};
 use crate::run::How;
+use crate::watch;
 use cases::{Pattern, Shard};
 use nvir::{Chip, OptLevel};
 use nvir_fixture::env::Env;
@@ -68,6 +69,12 @@ pub struct Args {
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
+    /// With --json: also the cycles of issue of what was executed
+    #[arg(long, requires = "json")]
+    profile: bool,
+    /// Run again whenever a fixture, its program or another file of it changes, comes or goes, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["gtest_list_tests", "gtest_filter"])]
+    watch: bool,
     /// Write the values that a test leaves into its fixture's `expect`, where they differ. On several chips or levels they
     /// must agree
     #[arg(long, conflicts_with_all = ["list", "shard", "gtest_list_tests"])]
@@ -120,10 +127,19 @@ struct Ran {
 }
 
 pub fn run(a: Args) -> ExitCode {
+    watch::rounds(a.watch, || watch::below(&a.paths), || once(&a))
+}
+
+fn once(a: &Args) -> ExitCode {
     let settings: Vec<Settings> = match a.opt.iter().map(|&level| a.how.settings(level)).collect() {
         Ok(s) => s,
         Err(e) => return common::usage(e),
     };
+    if a.profile && a.how.device.is_some() {
+        return common::usage("--profile is the emulator's: it does not go with --device");
+    }
+    let profiled = |s: Settings| Settings { profile: a.profile, ..s };
+    let settings = settings.into_iter().map(profiled).collect();
     let place = match Place::open(a.how.device.as_ref()) {
         Ok(place) => place,
         Err(e) => return common::usage(e),
@@ -138,7 +154,7 @@ pub fn run(a: Args) -> ExitCode {
     };
     let targets = if a.target.is_empty() { Chip::ALL.to_vec() } else { a.target.clone() };
     let (seeded, stop) = (cases::Seeded::from_environment(), AtomicBool::new(false));
-    let plan = Plan { args: &a, targets, settings, place, shard, seeded, stop };
+    let plan = Plan { args: a, targets, settings, place, shard, seeded, stop };
     if a.speaks_gtest() {
         return gtest::run(&plan, &files);
     }
@@ -153,7 +169,7 @@ pub fn run(a: Args) -> ExitCode {
         return list(&ran);
     }
     tell_warnings(&ran, a.quiet);
-    let text = if a.json { report::json(&ran) } else { report::lines(&ran, a.quiet) };
+    let text = if a.json { report::json(&ran, &plan.place) } else { report::lines(&ran, a.quiet) };
     out::stdout(text.as_bytes());
     let failed = report::Counts::of(&ran).failed;
     if let Some(path) = &a.junit {
@@ -318,6 +334,7 @@ impl Plan<'_> {
 }
 
 fn skipped(t: &Test, chip: Chip, why: String) -> TestReport {
-    let (failure, time, stats, warnings) = Default::default();
-    TestReport { name: t.name.clone(), chip, outcome: Outcome::Skipped(why), failure, time, stats, warnings }
+    let (failure, time, stats, profiles, warnings) = Default::default();
+    let outcome = Outcome::Skipped(why);
+    TestReport { name: t.name.clone(), chip, outcome, failure, time, stats, profiles, warnings }
 }

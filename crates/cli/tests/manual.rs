@@ -200,6 +200,16 @@ fn json_has_the_fields_that_the_manual_names() {
     named("stats --json", &stats, &[&stats, &stats["rows"][0], &stats["totals"]]);
     let tests = run(&["test", "tgsi/crc32.toml", "--json"]);
     named("test --json", &tests, &[&tests, &tests["tests"][0]]);
+    let ran = run(&["run", "tgsi/crc32.toml", "-t", "gk110", "--json", "--profile", "--dump", "crc"]);
+    let (test, profile) = (&ran["tests"][0], &ran["tests"][0]["profile"][0]);
+    let own = serde_json::json!({ "buffers": test["buffers"], "profile": test["profile"], "schema": 1 });
+    named(
+        "run --json",
+        &own,
+        &[&own, &test["buffers"][0], profile, &profile["code"][0], &profile["lines"][0]],
+    );
+    let interpreted = run(&["interp", "tgsi/crc32.toml", "--json"]);
+    named("interp --json", &interpreted, &[&interpreted, &interpreted["tests"][0]]);
     let shader = run(&["compile", "tgsi/crc32.tgsi", "--emit", "json", "--remarks"]);
     named("compile --emit json", &shader, &[&shader, &shader["bindings"][0], &shader["lines"][0]]);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manual");

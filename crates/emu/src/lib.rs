@@ -295,6 +295,15 @@ pub struct Profile {
     pub by_line: std::collections::BTreeMap<String, PcProfile>,
 }
 
+impl Profile {
+    /// Adds what another run of the same code counted.
+    pub fn add(&mut self, other: &Profile) {
+        other.by_pc.iter().for_each(|(pc, p)| self.by_pc.entry(*pc).or_default().add(p));
+        other.by_op.iter().for_each(|(op, p)| self.by_op.entry(op).or_default().add(p));
+        other.by_line.iter().for_each(|(line, p)| self.by_line.entry(line.clone()).or_default().add(p));
+    }
+}
+
 /// Counters of one instruction or operation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PcProfile {

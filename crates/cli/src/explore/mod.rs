@@ -222,12 +222,7 @@ fn write(a: &Args, html: &str) -> ExitCode {
 
 /// The files that the page is made of, as far as they are known before they are read.
 fn watched(a: &Args) -> Vec<PathBuf> {
-    let mut all = vec![a.input.clone()];
-    if nvir_fixture::Fixture::may_be(&a.input)
-        && let Ok(fixture) = nvir_fixture::Fixture::read(&a.input)
-    {
-        all.push(a.input.parent().unwrap_or(Path::new("")).join(&fixture.source));
-    }
+    let mut all = crate::watch::inputs(&a.input);
     if let Some(Against::File(path)) = &a.against {
         all.push(path.clone());
     }

@@ -9,11 +9,11 @@
 
 use super::{Args, data, page, sides, watched};
 use crate::out::{say, tell};
+use crate::watch::Watch;
 use crate::{common, out};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,8 +25,6 @@ const MOST: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a request's head.
 const LONGEST: usize = 8 << 10;
-/// How often files are looked at.
-const LOOK: Duration = Duration::from_millis(150);
 
 /// The page as it is now.
 struct Current {
@@ -65,15 +63,6 @@ fn page_of(a: &Args, version: u64) -> String {
     page::html(&value)
 }
 
-/// What the files are: their lengths and times, none of those that are not there.
-fn state(files: &[PathBuf]) -> Vec<Option<(u64, std::time::SystemTime)>> {
-    let one = |f: &PathBuf| {
-        let m = std::fs::metadata(f).ok()?;
-        Some((m.len(), m.modified().ok()?))
-    };
-    files.iter().map(one).collect()
-}
-
 pub fn run(a: &Args) -> ExitCode {
     if !a.input.exists() {
         return common::fault(format!("{}: not found", a.input.display()));
@@ -86,8 +75,7 @@ pub fn run(a: &Args) -> ExitCode {
         Ok(at) => at.port(),
         Err(e) => return common::fault(e),
     };
-    let mut files = watched(a);
-    let mut before = state(&files);
+    let mut files = Watch::new(watched(a));
     let current = Mutex::new(Current { version: 1, html: page_of(a, 1) });
     let server = Arc::new(Server { port, token: token(), current, busy: AtomicUsize::new(0) });
     say!("http://127.0.0.1:{port}/{}/", server.token);
@@ -95,20 +83,8 @@ pub fn run(a: &Args) -> ExitCode {
     let answering = server.clone();
     std::thread::spawn(move || answering.listen(&listener));
     loop {
-        std::thread::sleep(LOOK);
-        if state(&files) == before {
-            continue;
-        }
-        // An editor may write a file in several steps.
-        for _ in 0..4 {
-            let now = state(&files);
-            std::thread::sleep(LOOK / 3);
-            if state(&files) == now {
-                break;
-            }
-        }
-        files = watched(a);
-        before = state(&files);
+        files.wait();
+        files = Watch::new(watched(a));
         let version = server.current().version + 1;
         let html = page_of(a, version);
         *server.current() = Current { version, html };

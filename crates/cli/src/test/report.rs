@@ -1,48 +1,54 @@
 //! What became of the tests: lines, JSON, JUnit's XML.
 
 use super::Ran;
-use nvir::emu::{Note, Place};
-use nvir_fixture::run::Outcome;
+use crate::device::Place;
+use crate::profile;
+use nvir::OptLevel;
+use nvir::emu::{self, Note};
+use nvir_fixture::run::{Outcome, TestReport};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 pub const SCHEMA: u64 = 1;
 
 #[derive(Default)]
 pub struct Counts {
-    passed: usize,
+    pub passed: usize,
     pub failed: usize,
-    skipped: usize,
+    pub skipped: usize,
 }
 
 impl Counts {
-    pub fn of(ran: &[Ran]) -> Counts {
+    pub fn add(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(_) => self.failed += 1,
+            Outcome::Skipped(_) => self.skipped += 1,
+        }
+    }
+
+    pub(super) fn of(ran: &[Ran]) -> Counts {
         let mut n = Counts::default();
         for r in ran {
             match &r.cases {
                 Err(_) => n.failed += 1,
-                Ok(cases) => {
-                    for c in cases {
-                        match c.report.outcome {
-                            Outcome::Passed => n.passed += 1,
-                            Outcome::Failed(_) => n.failed += 1,
-                            Outcome::Skipped(_) => n.skipped += 1,
-                        }
-                    }
-                }
+                Ok(cases) => cases.iter().for_each(|c| n.add(&c.report.outcome)),
             }
         }
         n
     }
 }
 
+/// A fixture's name in the names of its tests.
+pub fn stem(file: &Path) -> String {
+    file.file_stem().map_or_else(|| file.to_string_lossy(), |s| s.to_string_lossy()).into_owned()
+}
+
 impl Ran {
     fn stem(&self) -> String {
-        self.file
-            .file_stem()
-            .map_or_else(|| self.file.to_string_lossy(), |s| s.to_string_lossy())
-            .into_owned()
+        stem(&self.file)
     }
 }
 
@@ -51,7 +57,7 @@ fn one_line(why: &str) -> String {
     why.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub fn lines(ran: &[Ran], quiet: bool) -> String {
+pub(super) fn lines(ran: &[Ran], quiet: bool) -> String {
     let mut text = String::new();
     for r in ran {
         match &r.cases {
@@ -71,40 +77,89 @@ pub fn lines(ran: &[Ran], quiet: bool) -> String {
     text + &format!("{} passed, {} failed, {} skipped\n", n.passed, n.failed, n.skipped)
 }
 
-pub fn json(ran: &[Ran]) -> String {
-    let mut tests: Vec<Value> = Vec::new();
-    for r in ran {
-        let file = r.file.to_string_lossy();
-        match &r.cases {
-            Err(why) => tests.push(json!({
-                "fixture": file, "name": r.stem(), "test": null, "chip": null, "opt": null, "result": "failed",
-                "message": why, "seconds": 0.0, "warnings": r.warnings, "faults": [],
-            })),
-            Ok(cases) => tests.extend(cases.iter().map(|c| {
-                let (result, message) = match &c.report.outcome {
-                    Outcome::Passed => ("passed", None),
-                    Outcome::Failed(why) => ("failed", Some(why)),
-                    Outcome::Skipped(why) => ("skipped", Some(why)),
-                };
-                let warnings: Vec<&String> = r.warnings.iter().chain(&c.report.warnings).collect();
-                json!({
-                    "fixture": file, "name": c.name, "test": c.test, "chip": c.chip.name(), "opt": c.level as u8,
-                    "result": result, "message": message, "seconds": c.report.time.as_secs_f64(), "warnings": warnings,
-                    "faults": c.report.stats.faults.iter().map(fault).collect::<Vec<_>>(),
-                })
-            })),
-        }
+/// What became of one test, for JSON: of `test`, `run` and `interp`.
+pub struct Line<'a> {
+    pub fixture: &'a Path,
+    pub name: String,
+    pub test: &'a str,
+    /// None of the interpreter, which runs before there is code.
+    pub level: Option<OptLevel>,
+    pub outcome: &'a Outcome,
+    /// Of a run of compiled code, and where it was.
+    pub report: Option<(&'a TestReport, &'a Place)>,
+    pub warnings: Vec<&'a String>,
+}
+
+impl Line<'_> {
+    pub fn json(&self) -> Value {
+        let (result, message) = match self.outcome {
+            Outcome::Passed => ("passed", None),
+            Outcome::Failed(why) => ("failed", Some(why)),
+            Outcome::Skipped(why) => ("skipped", Some(why)),
+        };
+        let report = self.report.map(|(r, _)| r);
+        // A device does not count instructions.
+        let counted = self.report.filter(|(r, place)| {
+            matches!(place, Place::Emulator) && !matches!(r.outcome, Outcome::Skipped(_))
+        });
+        let stats = counted.map(|(r, _)| &r.stats);
+        json!({
+            "fixture": self.fixture.to_string_lossy(), "name": self.name, "test": self.test,
+            "chip": report.map(|r| r.chip.name()), "opt": self.level.map(|l| l as u8),
+            "ok": !matches!(self.outcome, Outcome::Failed(_)), "result": result, "message": message,
+            "seconds": report.map(|r| r.time.as_secs_f64()), "warnings": self.warnings,
+            "faults": report.map_or(Vec::new(), |r| r.stats.faults.iter().map(fault).collect()),
+            "thread_instructions": stats.map(|s| s.thread_instructions),
+            "warp_instructions": stats.map(|s| s.warp_instructions),
+            "issue_cycles": report.and_then(|r| profile::issue_cycles(&r.profiles)),
+            // There is no model of a multiprocessor yet.
+            "model_cycles": null,
+        })
     }
-    let n = Counts::of(ran);
+}
+
+/// The document of several tests.
+pub fn document(tests: Vec<Value>, n: &Counts) -> String {
     let all = json!({
         "schema": SCHEMA, "tests": tests, "passed": n.passed, "failed": n.failed, "skipped": n.skipped,
     });
     format!("{all}\n")
 }
 
+pub(super) fn json(ran: &[Ran], place: &Place) -> String {
+    let mut tests: Vec<Value> = Vec::new();
+    for r in ran {
+        match &r.cases {
+            Err(why) => tests.push(broken(&r.file, why, &r.warnings)),
+            Ok(cases) => tests.extend(cases.iter().map(|c| {
+                Line {
+                    fixture: &r.file,
+                    name: c.name.clone(),
+                    test: &c.test,
+                    level: Some(c.level),
+                    outcome: &c.report.outcome,
+                    report: Some((&c.report, place)),
+                    warnings: r.warnings.iter().chain(&c.report.warnings).collect(),
+                }
+                .json()
+            })),
+        }
+    }
+    document(tests, &Counts::of(ran))
+}
+
+/// A fixture that cannot be read, which is one failed test.
+pub fn broken(file: &Path, why: &str, warnings: &[String]) -> Value {
+    json!({
+        "fixture": file.to_string_lossy(), "name": stem(file), "test": null, "chip": null, "opt": null, "ok": false,
+        "result": "failed", "message": why, "seconds": 0.0, "warnings": warnings, "faults": [],
+        "thread_instructions": null, "warp_instructions": null, "issue_cycles": null, "model_cycles": null,
+    })
+}
+
 /// One of the faults that `--max-faults` gathers.
 fn fault(n: &Note) -> Value {
-    let place = |p: &Place| json!({"block": p.block, "thread": p.thread, "pc": p.pc, "instruction": p.instruction, "line": p.line});
+    let place = |p: &emu::Place| json!({"block": p.block, "thread": p.thread, "pc": p.pc, "instruction": p.instruction, "line": p.line});
     let f = &n.what;
     json!({
         "kind": f.kind.name(), "detail": f.detail, "kernel": f.kernel, "times": n.times, "place": place(&f.place),
@@ -113,7 +168,7 @@ fn fault(n: &Note) -> Value {
 }
 
 /// A suite a fixture.
-pub fn junit(ran: &[Ran]) -> Result<String, String> {
+pub(super) fn junit(ran: &[Ran]) -> Result<String, String> {
     let mut report = Report::new("nvir");
     for r in ran {
         let mut suite = TestSuite::new(r.file.to_string_lossy().as_ref());

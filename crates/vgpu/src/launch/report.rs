@@ -140,10 +140,7 @@ impl Kernels {
         kernel.warp_instructions += stats.warp_instructions;
         kernel.thread_instructions += stats.thread_instructions;
         if let Some(more) = stats.profile {
-            let all = kernel.profile.get_or_insert_default();
-            more.by_pc.iter().for_each(|(pc, p)| all.by_pc.entry(*pc).or_default().add(p));
-            more.by_op.iter().for_each(|(op, p)| all.by_op.entry(op).or_default().add(p));
-            more.by_line.iter().for_each(|(line, p)| all.by_line.entry(line.clone()).or_default().add(p));
+            kernel.profile.get_or_insert_default().add(&more);
         }
     }
 
