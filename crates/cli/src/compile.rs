@@ -322,10 +322,8 @@ fn emit(form: Form, shader: &Shader) -> Vec<u8> {
 
 /// Words of 64 bits in hexadecimal, the header's in pairs, low half first.
 fn words(shader: &Shader) -> String {
-    let header = shader.stage.as_ref().map(|s| s.header.encode());
-    let header = header.iter().flatten().copied().collect::<Vec<u32>>();
-    let pairs = header.chunks(2).map(|p| p.iter().rev().fold(0, |w, &half| w << 32 | u64::from(half)));
-    pairs.chain(shader.code.iter().copied()).map(|w| format!("{w:016x}\n")).collect()
+    let header = shader.stage.iter().flat_map(|s| s.header.words());
+    header.chain(shader.code.iter().copied()).map(|w| format!("{w:016x}\n")).collect()
 }
 
 /// Version of what `--emit json` writes; `docs/json.md` has the fields.

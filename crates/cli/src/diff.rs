@@ -1,11 +1,12 @@
 //! `nvir diff`: two compiles beside each other, block by block.
 
-use crate::common;
+use crate::code::{self, Texts};
 use crate::out::Color;
+use crate::{common, output};
 use nvir::compiler::Options;
-use nvir::image::cubin::{Cubin, Kernel};
+use nvir::image::cubin::Kernel;
 use nvir::image::listing;
-use nvir::{Chip, Compiler, Language, OptLevel, Source, input};
+use nvir::{Chip, Compiler, Language, OptLevel, Source};
 use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ struct Block {
 pub fn run(a: Args) -> ExitCode {
     for (what, n) in [("-t", a.target.len()), ("-O", a.opt.len()), ("-e", a.entry.len())] {
         if n > 2 {
-            return common::usage(format!("{what} is given {n} times: there are two sides"));
+            return common::usage(format!("{what} is given {n} times, but there are two sides"));
         }
     }
     fn of<T: Clone>(list: &[T], n: usize) -> Option<T> {
@@ -124,38 +125,14 @@ fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
         };
         return result.map_err(|e| common::report_error(&e, &source));
     }
-    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", path.display()));
     if form == Form::Ir {
-        return Err(common::usage(format!("{}: machine code has no IR", path.display())));
+        return Err(common::usage_of(path, "machine code has no IR"));
     }
     let data = common::read_bytes(path)?;
-    if input::ends_in(path, &["sass"]) {
-        let text = input::text(&data).map_err(|e| fault(&e))?;
-        let read = listing::assemble(text, chip, &common::stem(path)).map_err(|d| {
-            common::report(&d, &path.to_string_lossy(), text);
-            common::input_error()
-        })?;
-        let kernel = pick(&read.kernels, entry).map_err(|e| fault(&e))?;
-        return Ok(sass(read.chip, kernel));
-    }
-    if data.starts_with(b"\x7fELF") {
-        let file = Cubin::read(&data).map_err(|e| fault(&e))?;
-        return Ok(sass(file.chip, pick(&file.kernels, entry).map_err(|e| fault(&e))?));
-    }
-    let raw = nvir::image::raw::read(&data).map_err(|e| fault(&e))?;
-    Ok(sass(chip, &Kernel { name: common::stem(path), code: raw.code, ..Kernel::default() }))
-}
-
-fn pick<'k>(kernels: &'k [Kernel], entry: Option<&str>) -> Result<&'k Kernel, String> {
-    let names = || kernels.iter().map(|k| format!("`{}`", k.name)).collect::<Vec<_>>().join(", ");
-    match (entry, kernels) {
-        (None, [one]) => Ok(one),
-        (None, _) => Err(format!("say which kernel with -e: there are {}", names())),
-        (Some(name), _) => kernels
-            .iter()
-            .find(|k| k.name == name)
-            .ok_or_else(|| format!("no kernel `{name}`; there are {}", names())),
-    }
+    let asked = code::Asked { path, chip, form: None, texts: Texts::Any };
+    let read = asked.read(&data).map_err(|e| e.tell(path))?;
+    let kernel = code::pick(read.kernels, entry).map_err(|e| common::fault_in(path, e))?;
+    Ok(sass(read.chip, &kernel))
 }
 
 fn sass(chip: Chip, kernel: &Kernel) -> String {
@@ -164,7 +141,7 @@ fn sass(chip: Chip, kernel: &Kernel) -> String {
 
 /// What another build of nvir makes of it.
 fn by_another(build: &Path, side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
-    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", build.display()));
+    let fault = |e: &dyn std::fmt::Display| common::fault_in(build, e);
     let mut command = Command::new(build);
     command.arg("compile").arg(side.path).args(["-t", side.chip.name(), "-O", &side.level.to_string()]);
     command.args(["--emit", if form == Form::Ir { "ir" } else { "sass" }, "--color", "never"]);
