@@ -1,7 +1,9 @@
 //! `nvir check`: fixtures validated without running them, and the schema of their format.
 
 use crate::common::{self, Warnings};
-use crate::out::{self, Color, say};
+use crate::out::say;
+use nvir::diag::visible;
+use nvir::fixture::FixtureError;
 use nvir::fixture::run::Settings;
 use nvir::fixture::schema;
 use std::path::PathBuf;
@@ -35,22 +37,24 @@ pub fn run(a: Args) -> ExitCode {
         Ok(f) => f,
         Err(code) => return code,
     };
-    let results = common::in_parallel(0, &files, |file| {
-        let loaded = common::read_fixture(file).map_err(|e| e.render(Color::on_stderr()))?;
-        let chips = loaded.chips().map_err(|e| e.render(Color::on_stderr()))?;
+    let results = common::in_parallel(0, &files, |file| -> Result<Vec<String>, Vec<FixtureError>> {
+        let loaded = common::read_fixture(file).map_err(|e| vec![e])?;
+        let chips = loaded.chips().map_err(|e| vec![e])?;
         let mut found: Vec<String> = Vec::new();
         let mut told = loaded.warnings();
         for chip in chips {
             let (wrong, unused) = loaded.check(chip, &Settings::default());
             told.extend(unused);
             for what in wrong {
-                let said = format!("error: {}: {what}\n", file.display());
-                if !found.contains(&said) {
-                    found.push(said);
+                if !found.contains(&what) {
+                    found.push(what);
                 }
             }
         }
-        if found.is_empty() { Ok(told) } else { Err(found.concat()) }
+        if found.is_empty() {
+            return Ok(told);
+        }
+        Err(found.into_iter().map(|what| FixtureError::new(file, what)).collect())
     });
     let mut warnings = Warnings::default();
     let mut wrong = 0;
@@ -59,12 +63,12 @@ pub fn run(a: Args) -> ExitCode {
             Ok(told) => {
                 warnings.tell(file, told);
                 if !a.quiet {
-                    say!("ok {}", file.display());
+                    say!("ok {}", visible(&file.to_string_lossy()));
                 }
             }
-            Err(text) => {
+            Err(errors) => {
                 wrong += 1;
-                out::stderr(&text);
+                errors.iter().for_each(|e| drop(common::broken_fixture(e)));
             }
         }
     }

@@ -210,7 +210,8 @@ impl Asked<'_> {
 
 /// How many of the instructions of some code mean something, and how many there are.
 fn instructions(chip: Chip, code: &[u64]) -> (usize, usize) {
-    let known = |(pc, f): (u32, fetch::Fetched)| isa::decode(chip, f.word, pc).is_some_and(|m| m.bytes() == f.bytes);
+    let known =
+        |(pc, f): (u32, fetch::Fetched)| isa::decode(chip, f.word, pc).is_some_and(|m| m.bytes() == f.bytes);
     fetch::sweep(chip, code).fold((0, 0), |(n, all), at| (n + usize::from(known(at)), all + 1))
 }
 

@@ -61,11 +61,8 @@ pub fn broken_fixture(e: &FixtureError) -> ExitCode {
 
 /// A file's bytes, or standard input's for `-`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
-    let read = if output::is_standard(path) {
-        input::read_from(std::io::stdin().lock())
-    } else {
-        input::read(path)
-    };
+    let read =
+        if output::is_standard(path) { input::read_from(std::io::stdin().lock()) } else { input::read(path) };
     read.map_err(|e| fault_in(path, input::why(&e)))
 }
 
@@ -116,7 +113,8 @@ pub fn language_of(path: &Path, explicit: Option<Language>) -> Option<Language> 
 
 /// A language on the command line.
 pub fn language(name: &str) -> Result<Language, String> {
-    Language::of(&Path::new("input").with_extension(name)).ok_or_else(|| "it is tgsi, nir or ir".to_string())
+    Language::of(&Path::new("input").with_extension(name))
+        .ok_or_else(|| "unknown language; available: tgsi, nir, ir".to_string())
 }
 
 /// An optimisation level on the command line: 0 to 3.
@@ -227,6 +225,15 @@ pub fn stem(path: &Path) -> String {
     if stem == "-" { "kernel".to_string() } else { stem.to_string() }
 }
 
+/// The same with another ending, as a file.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let stem = path.file_stem().filter(|s| *s != "-").unwrap_or(std::ffi::OsStr::new("kernel"));
+    let mut name = stem.to_os_string();
+    name.push(".");
+    name.push(ending);
+    name.into()
+}
+
 /// `vertices-out=3,domain=triangles`: what the text of a graphics stage leaves out, and user clip planes.
 pub fn stage_info(text: &str) -> Result<StageOptions, String> {
     const KEYS: &str = "vertices-out, domain, spacing, ccw, points, early-tests, post-depth-coverage, clip-distances, \
@@ -234,7 +241,7 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
     let mut stage = StageOptions::default();
     for pair in text.split(',') {
         let (key, value) = pair.split_once('=').unwrap_or((pair, "1"));
-        let small = || value.parse::<u8>().map_err(|_| format!("`{value}` is no number up to 255"));
+        let small = || value.parse::<u8>().map_err(|_| format!("`{value}` is not a number from 0 to 255"));
         let flag = || small().map(|n| n != 0);
         match key.trim() {
             "vertices-out" => stage.tess.get_or_insert_default().vertices_out = small()?,
@@ -243,7 +250,11 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
                     "triangles" => Domain::Triangles,
                     "quads" => Domain::Quads,
                     "isolines" => Domain::Isolines,
-                    _ => return Err(format!("no domain `{value}`: triangles, quads, isolines")),
+                    _ => {
+                        return Err(format!(
+                            "unknown domain `{value}`; available: triangles, quads, isolines"
+                        ));
+                    }
                 };
                 stage.tess.get_or_insert_default().domain = Some(domain);
             }
@@ -252,7 +263,7 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
                     "equal" => Spacing::Equal,
                     "odd" => Spacing::FractionalOdd,
                     "even" => Spacing::FractionalEven,
-                    _ => return Err(format!("no spacing `{value}`: equal, odd, even")),
+                    _ => return Err(format!("unknown spacing `{value}`; available: equal, odd, even")),
                 };
                 stage.tess.get_or_insert_default().spacing = Some(spacing);
             }
@@ -263,7 +274,7 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
             "clip-distances" => stage.distances.get_or_insert_default().clip = small()?,
             "cull-distances" => stage.distances.get_or_insert_default().cull = small()?,
             "clip-planes" => stage.clip_planes = small()?,
-            key => return Err(format!("no `{key}`: {KEYS}")),
+            key => return Err(format!("unknown key `{key}`; available: {KEYS}")),
         }
     }
     Ok(stage)

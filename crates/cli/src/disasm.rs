@@ -3,6 +3,7 @@
 use crate::code::{self, Form, Texts};
 use crate::{common, output};
 use nvir::Chip;
+use nvir::image::cubin::Kernel;
 use nvir::image::listing;
 use nvir::image::raw;
 use nvir::isa;
@@ -46,6 +47,9 @@ pub struct Args {
     /// Take the first words for code even if they are a graphics shader's header
     #[arg(long, conflicts_with = "words")]
     no_header: bool,
+    /// Print JSON (docs/json.md)
+    #[arg(long, conflicts_with_all = ["words", "hex"])]
+    json: bool,
     /// Where to write the result; default: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -98,10 +102,34 @@ fn digits(text: &str) -> &str {
     digits.strip_prefix("0x").unwrap_or(digits)
 }
 
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
+fn json(read: &code::Code) -> String {
+    let kernel = |k: &Kernel| {
+        let text = listing::print(read.chip, std::slice::from_ref(k), listing::Options { words: true });
+        let code: Vec<_> = text.lines().filter_map(line_json).collect();
+        serde_json::json!({
+            "name": k.name, "registers": k.gprs, "code": code,
+        })
+    };
+    let kernels: Vec<_> = read.kernels.iter().map(kernel).collect();
+    let header = read.header.as_ref().map(crate::header::json);
+    let chip = read.chip.name();
+    format!("{}\n", serde_json::json!({"schema": SCHEMA, "chip": chip, "header": header, "kernels": kernels}))
+}
+
+/// `/*0008*/  EXIT;  /* 0x18000000001c003c */`
+fn line_json(line: &str) -> Option<serde_json::Value> {
+    let (pc, rest) = line.strip_prefix("/*")?.split_once("*/")?;
+    let (text, word) = rest.rsplit_once("/*")?;
+    let word = word.trim_end_matches("*/").trim();
+    Some(serde_json::json!({"pc": u32::from_str_radix(pc, 16).ok()?, "word": word, "text": text.trim()}))
+}
+
 fn listing(args: &Args) -> Result<String, ExitCode> {
     let data = common::read_bytes(&args.input)?;
-    let asked =
-        code::Asked { path: &args.input, chip: args.target, form: args.format, texts: Texts::Words };
+    let asked = code::Asked { path: &args.input, chip: args.target, form: args.format, texts: Texts::Words };
     let mut read = asked.read(&data).map_err(|e| e.tell(&args.input))?;
     if let Some(name) = &args.kernel {
         let kernel = code::pick(read.kernels, Some(name)).map_err(|e| common::fault_in(&args.input, e))?;
@@ -112,8 +140,12 @@ fn listing(args: &Args) -> Result<String, ExitCode> {
         let words = header.words();
         read.kernels.iter_mut().for_each(|k| k.code = words.iter().chain(&k.code).copied().collect());
     }
+    if args.json {
+        return Ok(json(&read));
+    }
     let mut out = String::new();
-    for line in read.header.iter().flat_map(|h| h.describe().lines().map(str::to_string).collect::<Vec<_>>()) {
+    for line in read.header.iter().flat_map(|h| h.describe().lines().map(str::to_string).collect::<Vec<_>>())
+    {
         let _ = writeln!(out, "// {line}");
     }
     out.push_str(&listing::print(read.chip, &read.kernels, listing::Options { words: args.hex }));

@@ -2,6 +2,7 @@
 
 use crate::common::{self, Warnings};
 use crate::out::say;
+use nvir::diag::visible;
 use nvir::fixture::run::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,7 +36,7 @@ pub fn run(a: Args) -> ExitCode {
             Ok(l) => l,
             Err(e) => {
                 failed += 1;
-                say!("FAILED {e}");
+                say!("FAILED {}", visible(&e.to_string()));
                 continue;
             }
         };
@@ -45,12 +46,12 @@ pub fn run(a: Args) -> ExitCode {
             match outcome {
                 Outcome::Passed => {
                     passed += 1;
-                    say!("ok {name}/{test}");
+                    say!("ok {}/{}", visible(&name), visible(&test));
                 }
                 Outcome::Skipped(_) => skipped += 1,
                 Outcome::Failed(why) => {
                     failed += 1;
-                    say!("FAILED {name}/{test}: {}", why.trim_end());
+                    say!("FAILED {}/{}: {}", visible(&name), visible(&test), why.trim_end());
                 }
             }
         }

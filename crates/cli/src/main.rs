@@ -102,7 +102,8 @@ enum Command {
 /// colours and a format. What comes after `--` is another program's, and need not be text.
 fn wanted<T: ValueEnum>(option: &str, args: impl Iterator<Item = OsString>) -> Option<T> {
     let own = args.map(|a| a.to_string_lossy().into_owned()).take_while(|a| a != "--");
-    let mut rest = own.skip_while(|a| a.strip_prefix(option).is_none_or(|r| !r.is_empty() && !r.starts_with('=')));
+    let mut rest =
+        own.skip_while(|a| a.strip_prefix(option).is_none_or(|r| !r.is_empty() && !r.starts_with('=')));
     let found = rest.next()?;
     let value = found.strip_prefix(option)?.strip_prefix('=').map(str::to_string).or_else(|| rest.next())?;
     T::from_str(&value, false).ok()
@@ -173,7 +174,8 @@ mod tests {
         assert_eq!(color(&[b"gpu", b"\xff", b"--color", b"always"]), Some(Color::Always));
         assert_eq!(color(&[b"\xff", b"--color=never"]), Some(Color::Never));
         assert_eq!(color(&[b"--colors", b"--color=never"]), Some(Color::Never));
-        for none in [&[&b"--color"[..]][..], &[b"--color", b"\xff"], &[b"gpu", b"--", b"--color", b"always"]] {
+        for none in [&[&b"--color"[..]][..], &[b"--color", b"\xff"], &[b"gpu", b"--", b"--color", b"always"]]
+        {
             assert_eq!(color(none), None);
         }
     }

@@ -31,6 +31,9 @@ impl Target {
     /// Follows links, also to what is not there yet.
     fn of(path: &Path) -> io::Result<Target> {
         const MOST_LINKS: usize = 40;
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Ok(Target::Direct);
+        }
         let mut path = path.to_path_buf();
         for _ in 0..MOST_LINKS {
             let Some(name) = path.file_name().map(ToOwned::to_owned) else { return Ok(Target::Direct) };
@@ -185,7 +188,8 @@ pub fn distinct<'a>(
             Identity::NotYet(path) => format!("{path:?}"),
         };
         if let Some(other) = taken.insert(key, from) {
-            let why = format!("the results of `{}` and `{}` would have this name", other.display(), from.display());
+            let why =
+                format!("the results of `{}` and `{}` would have this name", other.display(), from.display());
             return Err(common::usage_of(output, why));
         }
     }

@@ -5,7 +5,7 @@
 //! Names and texts of inputs are made visible here, so that none of them can move a cursor or pretend to be another line.
 
 use crate::out::{self, Color};
-use nvir::diag::{self, Diagnostic, Diagnostics, Fault, Severity, line_column, visible, visible_lines};
+use nvir::diag::{self, Diagnostic, Diagnostics, Fault, Loc, Severity, line_column, visible, visible_lines};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::Path;
@@ -121,8 +121,8 @@ impl<'a> Message<'a> {
 /// Writes a diagnostic to standard error.
 pub fn say(m: &Message<'_>) {
     let text = match Format::chosen() {
-        Format::Human => human(m),
-        Format::Short => short(m),
+        Format::Human if m.level != Level::Remark => human(m),
+        Format::Human | Format::Short => short(m),
         Format::Json => format!("{}\n", object(m)),
     };
     out::stderr(&text);
@@ -153,6 +153,14 @@ pub fn warning(file: Option<&Path>, text: impl std::fmt::Display) {
 /// What a run noticed.
 pub fn note(text: impl std::fmt::Display) {
     sentence(Level::Note, Class::Of(Fault::Input), None, text);
+}
+
+/// What the compiler did not do.
+pub fn remark(input: Input<'_>, at: Loc, text: String) {
+    let mut what = Diagnostic::warning(text);
+    what.primary = at.0.map(|span| (span, String::new()));
+    let what = Cow::Owned(what);
+    say(&Message { level: Level::Remark, class: Class::Of(Fault::Input), input: Some(input), what });
 }
 
 fn sentence(level: Level, class: Class, file: Option<&Path>, text: impl std::fmt::Display) {

@@ -2,9 +2,11 @@
 
 use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
-use crate::out::{self, Color, say, tell};
+use crate::out::{self, say, tell};
+use crate::report;
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
+use nvir::diag::visible;
 use nvir::emu;
 use nvir::fixture::FixtureError;
 use nvir::fixture::env::Env;
@@ -31,7 +33,7 @@ pub struct Args {
     /// Only this test
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
-    /// Only on this chip
+    /// Only on this chip; default: all that the fixture allows
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
     /// Optimisation level
@@ -54,39 +56,39 @@ pub struct Args {
 #[derive(clap::Args)]
 pub struct How {
     /// Lower the register limit, spilling as needed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     pub max_gprs: Option<u32>,
     /// Registers read before any write: see `compile --help`
-    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3")]
+    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3", help_heading = "Limits and launch")]
     pub init_regs: InitRegs,
     /// Run only these passes of the pipeline
-    #[arg(long, value_name = "PASSES")]
+    #[arg(long, value_name = "PASSES", help_heading = "Passes")]
     pub passes: Option<String>,
     /// Stop optimising after so many pass runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Passes")]
     pub bisect_limit: Option<u32>,
     /// Verify the IR after each pass
-    #[arg(long)]
+    #[arg(long, help_heading = "Passes")]
     pub verify_each: bool,
     /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict refuses
     /// also that two warps write the same value
-    #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
+    #[arg(long, default_value = "memcheck", value_name = "CHECKERS", help_heading = "Checks")]
     pub check: String,
     /// Go on after a fault (a bad access, a race, a read of what nothing has written) until a block has so many of a kind, and
     /// tell all of them by instruction
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N", help_heading = "Checks")]
     pub max_faults: u32,
     /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
     /// commas. What they report is told as `--check memcheck` tells it; see `compile --help`. With `zones`, nothing is checked, but
     /// variables in shared memory lie apart and memcheck finds accesses between them
-    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    #[arg(long, default_value = "none", value_name = "MEMORIES", help_heading = "Checks")]
     pub sanitize: Sanitize,
     /// Warp instructions that one launch may execute
-    #[arg(long, default_value_t = 1 << 28, value_name = "N")]
+    #[arg(long, default_value_t = 1 << 28, value_name = "N", help_heading = "Limits and launch")]
     pub step_limit: u64,
     /// Run through the driver, with the real command stream: on the virtual GPU (`virtual`), or on a card (its render
     /// node; see `nvir devices`). Checks and limits are the virtual GPU's; trace and profile are the emulator's alone
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", help_heading = "Limits and launch")]
     pub device: Option<Where>,
 }
 
@@ -143,10 +145,7 @@ pub fn run(a: Args) -> ExitCode {
     };
     settings.profile = a.profile;
     settings.threads = if a.trace { 1 } else { 0 };
-    let broken = |e: &FixtureError| {
-        out::stderr(&e.render(Color::on_stderr()));
-        common::input_error()
-    };
+    let broken = |e: &FixtureError| common::broken_fixture(e);
     let loaded = match common::read_fixture(&a.fixture) {
         Ok(l) => l,
         Err(e) => return broken(&e),
@@ -192,7 +191,7 @@ pub fn run(a: Args) -> ExitCode {
         for r in loaded.run_on(&machine, chip, a.test.as_deref(), &settings, &mut trace, dump) {
             warnings.tell(&a.fixture, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
-                tell!("note: {chip} {}: {note}", r.name);
+                report::note(format!("{chip} {}: {note}", r.name));
             }
             let work = match &place {
                 Place::Emulator => format!("{} thread instructions", r.stats.thread_instructions),
@@ -202,12 +201,12 @@ pub fn run(a: Args) -> ExitCode {
             match &r.outcome {
                 Outcome::Passed => {
                     passed += 1;
-                    say!("ok {chip} {}: {work}", r.name);
+                    say!("ok {chip} {}: {work}", visible(&r.name));
                 }
-                Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", r.name),
+                Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", visible(&r.name)),
                 Outcome::Failed(why) => {
                     failed += 1;
-                    say!("FAILED {chip} {}: {why}", r.name);
+                    say!("FAILED {chip} {}: {why}", visible(&r.name));
                 }
             }
             if let Some(profile) = &r.stats.profile {
@@ -262,11 +261,11 @@ impl Dump {
             Shown::Typed(elem) => elem.size(),
             Shown::Bits(bytes) => bytes,
         };
-        say!("{name} after {}:", test.name);
+        say!("{} after {}:", visible(name), visible(&test.name));
         for start in (0..b.size).step_by(PIECE as usize) {
             let bytes = match env.machine.read(b.address + start, PIECE.min(b.size - start)) {
                 Ok(bytes) => bytes,
-                Err(e) => return tell!("error: {name}: {e}"),
+                Err(e) => return report::error(report::Class::System, None, format!("{name}: {e}")),
             };
             let mut text = String::new();
             for (i, row) in bytes.chunks(32).enumerate() {

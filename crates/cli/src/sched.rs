@@ -5,7 +5,7 @@ use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::image::cubin::Kernel;
 use nvir::sched::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
-use nvir::{Chip, Compiler, Language, OptLevel, Source, input, isa};
+use nvir::{Chip, Compiler, OptLevel, Source, input, isa};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -120,8 +120,8 @@ fn check(a: &Args, file: &Path) -> Result<Vec<Checked>, ExitCode> {
     kernels.retain(|k| a.kernel.as_ref().is_none_or(|name| *name == k.name));
     let mut out = Vec::with_capacity(kernels.len());
     for k in kernels {
-        let s = Schedule::read(chip, &k.code)
-            .map_err(|e| common::fault_in(file, format!("{}: {e}", k.name)))?;
+        let s =
+            Schedule::read(chip, &k.code).map_err(|e| common::fault_in(file, format!("{}: {e}", k.name)))?;
         out.push(Checked::of(file.to_string_lossy().into_owned(), k.name, s));
     }
     Ok(out)

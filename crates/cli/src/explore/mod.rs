@@ -112,7 +112,8 @@ impl Against {
         for part in text.split(',') {
             let digit = part.trim_start_matches('-').strip_prefix('O').map(str::trim);
             if let Some(n) = digit.and_then(|d| d.parse::<usize>().ok()) {
-                let found = OptLevel::ALL.get(n).ok_or_else(|| format!("level {n} is out of range (0 to 3)"))?;
+                let found =
+                    OptLevel::ALL.get(n).ok_or_else(|| format!("level {n} is out of range (0 to 3)"))?;
                 level = Some(*found);
             } else if let Ok(c) = part.parse() {
                 chip = Some(c);
@@ -246,7 +247,7 @@ pub fn run(a: Args) -> ExitCode {
 
 /// The file that the page goes to.
 fn page_name(a: &Args) -> PathBuf {
-    a.output.clone().unwrap_or_else(|| PathBuf::from(common::stem(&a.input) + ".html"))
+    a.output.clone().unwrap_or_else(|| common::with_ending(&a.input, "html"))
 }
 
 /// The files that the page is made of, as far as they are known before they are read.

@@ -142,7 +142,6 @@ impl Side {
         let path = &asked.path;
         let fault = |e: &dyn std::fmt::Display| Failed::of(path, e);
         let chip = asked.chip.unwrap_or(Chip::Gk110);
-        let name = crate::common::stem(path);
         let form = asked.format.and_then(Kind::form);
         let asked_code = code::Asked { path, chip, form, texts: Texts::Any };
         let code::Code { chip, kernels, .. } = asked_code.read(data).map_err(|e| match e {
@@ -186,7 +185,7 @@ impl Side {
         let test = match &asked.test {
             Some(name) => tests.iter().find(|t| t.name == *name).ok_or_else(|| {
                 let all = tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
-                Failed::Usage(format!("no test `{name}`; there are {all}"))
+                Failed::Usage(format!("unknown test `{name}`; available: {all}"))
             })?,
             None => tests.first().ok_or_else(|| Failed::of(&asked.path, "no tests in it"))?,
         };

@@ -1,6 +1,8 @@
 //! What became of the tests: lines, JSON, JUnit's XML.
 
 use super::Ran;
+use crate::report::one_line;
+use nvir::diag::visible;
 use nvir::emu::{Note, Place};
 use nvir::fixture::run::Outcome;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -46,21 +48,18 @@ impl Ran {
     }
 }
 
-/// A reason on one line.
-fn one_line(why: &str) -> String {
-    why.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 pub fn lines(ran: &[Ran], quiet: bool) -> String {
     let mut text = String::new();
     for r in ran {
         match &r.cases {
-            Err(why) => text += &format!("FAILED {}: {}\n", r.stem(), one_line(why)),
+            Err(why) => text += &format!("FAILED {}: {}\n", visible(&r.stem()), one_line(why)),
             Ok(cases) => {
                 for c in cases {
                     match &c.report.outcome {
-                        Outcome::Passed if !quiet => text += &format!("ok {}\n", c.name),
-                        Outcome::Failed(why) => text += &format!("FAILED {}: {}\n", c.name, one_line(why)),
+                        Outcome::Passed if !quiet => text += &format!("ok {}\n", visible(&c.name)),
+                        Outcome::Failed(why) => {
+                            text += &format!("FAILED {}: {}\n", visible(&c.name), one_line(why))
+                        }
                         _ => {}
                     }
                 }
