@@ -23,7 +23,7 @@ pub enum BadRaw {
     #[error("line {0}: expected a word of up to 16 hexadecimal digits")]
     Line(usize),
     /// Of binary: its size.
-    #[error("{0} bytes are no words of 8; expected a cubin, hexadecimal text or raw words")]
+    #[error("{0} bytes, not a multiple of 8; expected a cubin, hexadecimal text or raw words of 8 bytes")]
     Size(usize),
 }
 
@@ -32,8 +32,7 @@ struct Words(Vec<(u64, usize)>);
 
 impl Words {
     fn read(data: &[u8]) -> Result<Words, BadRaw> {
-        let is_text = |t: &&str| t.chars().all(|c| !c.is_control() || c.is_whitespace());
-        if let Some(text) = input::text(data).ok().filter(is_text) {
+        if let Some(text) = text(data) {
             let mut words = Vec::new();
             for (n, line) in text.lines().enumerate() {
                 let line = line.split_once("//").map_or(line, |(before, _)| before);
@@ -44,11 +43,23 @@ impl Words {
             }
             return Ok(Words(words));
         }
+        Words::binary(data)
+    }
+
+    fn binary(data: &[u8]) -> Result<Words, BadRaw> {
         if !data.len().is_multiple_of(8) {
             return Err(BadRaw::Size(data.len()));
         }
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b));
         Ok(Words(data.chunks(8).map(|b| (word(b), 16)).collect()))
+    }
+
+    /// Code, and the header in front of it.
+    fn with_header(self) -> Raw {
+        let header = self.first().and_then(|(first, count)| Some((Header::decode(&first).ok()?, count)));
+        let skip = header.as_ref().map_or(0, |h| h.1);
+        let code = self.0[skip..].iter().map(|w| w.0).collect();
+        Raw { header: header.map(|h| h.0), code }
     }
 
     /// The first 20 words of 32 bits, and how many words they were written as.
@@ -65,12 +76,14 @@ impl Words {
     }
 }
 
-/// Reads code, without looking for a header.
-///
-/// # Errors
-/// What is no words.
-pub fn code(data: &[u8]) -> Result<Vec<u64>, BadRaw> {
-    Ok(Words::read(data)?.0.into_iter().map(|w| w.0).collect())
+/// Bytes as text without control characters, if they are that.
+fn text(data: &[u8]) -> Option<&str> {
+    input::text(data).ok().filter(|t| t.chars().all(|c| !c.is_control() || c.is_whitespace()))
+}
+
+/// Whether bytes are taken for text.
+pub fn is_text(data: &[u8]) -> bool {
+    text(data).is_some()
 }
 
 /// Reads code, with the header that may be in front of it.
@@ -78,11 +91,15 @@ pub fn code(data: &[u8]) -> Result<Vec<u64>, BadRaw> {
 /// # Errors
 /// What is no words.
 pub fn read(data: &[u8]) -> Result<Raw, BadRaw> {
-    let words = Words::read(data)?;
-    let header = words.first().and_then(|(first, count)| Some((Header::decode(&first).ok()?, count)));
-    let skip = header.as_ref().map_or(0, |h| h.1);
-    let code = words.0[skip..].iter().map(|w| w.0).collect();
-    Ok(Raw { header: header.map(|h| h.0), code })
+    Words::read(data).map(Words::with_header)
+}
+
+/// The same of little-endian words of 8 bytes, also where these happen to be text.
+///
+/// # Errors
+/// The size is not a multiple of 8.
+pub fn binary(data: &[u8]) -> Result<Raw, BadRaw> {
+    Words::binary(data).map(Words::with_header)
 }
 
 /// The first 20 words, which are said to be a header. Fewer give none.
@@ -119,7 +136,8 @@ mod tests {
         assert_eq!(read(format!("{long}{text}").as_bytes()).as_ref(), Ok(&want));
         let bytes: Vec<u8> = pairs.iter().chain(&code).flat_map(|w| w.to_le_bytes()).collect();
         assert_eq!(read(&bytes), Ok(want));
-        assert_eq!(super::code(&bytes).map(|c| c.len()), Ok(12));
+        assert_eq!(super::binary(&bytes).map(|r| (r.header.is_some(), r.code.len())), Ok((true, 2)));
+        assert_eq!(super::binary(b"12345678").map(|r| r.code), Ok(vec![0x3837_3635_3433_3231]));
         let plain = text.repeat(20);
         assert_eq!(read(plain.as_bytes()).map(|r| (r.header, r.code.len())), Ok((None, 40)));
         assert_eq!(header_words(text.as_bytes()), Ok(None));

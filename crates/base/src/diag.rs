@@ -4,6 +4,7 @@
 //! prints: `file:line:column`, the line, a caret and what was expected. Parsers collect several of them in
 //! [`Diagnostics`], which stops growing at a limit, so that no input can make an endless report.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -54,6 +55,18 @@ pub enum Fault {
     Input,
     /// The compiler's: a violated invariant.
     Defect,
+}
+
+impl Fault {
+    /// A word for it, as machines read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Fault::Cancelled => "cancelled",
+            Fault::Unsupported => "unsupported",
+            Fault::Input => "input",
+            Fault::Defect => "defect",
+        }
+    }
 }
 
 /// One finding about an input.
@@ -195,6 +208,43 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
+/// Text of an input as it may be shown on one line of a terminal or a log: control characters, line breaks and characters that
+/// change the direction of text are written as Rust does (`\n`, `\u{1b}`), so that a name cannot move the cursor or pretend to
+/// be a line of its own.
+///
+/// ```
+/// assert_eq!(nvir::diag::visible("a\nok b\x1b[2J"), "a\\nok b\\u{1b}[2J");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
+    shown(text, |_| false)
+}
+
+/// The same of text with several lines, which stay lines.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    shown(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// Characters that terminals and viewers act upon instead of showing them: controls, line and paragraph separators, marks of
+/// direction, and characters without width that make two names look the same.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let bad = |c: char| acts(c) && !stays(c);
+    // Bytes below 0x20 and above 0x7e are the only ones that such a character has: most text is done at once.
+    if text.bytes().all(|b| (b' '..0x7f).contains(&b)) || !text.contains(bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if bad(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
 /// Line and column (both from 1, columns in characters) of a byte offset.
 pub fn line_column(source: &str, offset: u32) -> (usize, usize) {
     let mut at = (offset as usize).min(source.len());
@@ -212,15 +262,33 @@ pub fn line_column(source: &str, offset: u32) -> (usize, usize) {
 /// Of a long line a window around the place is shown.
 pub fn render(diags: &Diagnostics, file: &str, source: &str, color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let file = visible(file);
     let mut out = String::new();
     for d in &diags.list {
-        out.push_str(&renderer.render(&[group(d, file, source)]));
+        out.push_str(&renderer.render(&[group(&escaped(d), &file, source)]));
         out.push('\n');
     }
     if diags.dropped > 0 {
         out.push_str(&format!("and {} more\n", diags.dropped));
     }
     out
+}
+
+/// A finding whose texts hold nothing but what is seen.
+fn escaped(d: &Diagnostic) -> Cow<'_, Diagnostic> {
+    let labels = d.primary.iter().chain(&d.labels).map(|l| &l.1);
+    if labels.chain(&d.helps).chain([&d.message]).all(|t| matches!(visible_lines(t), Cow::Borrowed(_))) {
+        return Cow::Borrowed(d);
+    }
+    let text = |t: &String| visible_lines(t).into_owned();
+    let label = |l: &(Span, String)| (l.0, text(&l.1));
+    Cow::Owned(Diagnostic {
+        message: text(&d.message),
+        primary: d.primary.as_ref().map(label),
+        labels: d.labels.iter().map(label).collect(),
+        helps: d.helps.iter().map(text).collect(),
+        ..*d
+    })
 }
 
 fn group<'a>(d: &'a Diagnostic, file: &'a str, source: &str) -> Group<'a> {

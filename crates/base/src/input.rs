@@ -9,8 +9,26 @@ use std::path::{Path, PathBuf};
 pub const MAX_BYTES: u64 = 256 << 20;
 
 /// All bytes of a file, pipe or device; an error if there are more than [`MAX_BYTES`].
+///
+/// # Errors
+/// Their text is [`why`]'s: the path is for the caller to say.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    read_from(File::open(path)?)
+    File::open(path).and_then(read_from).map_err(|e| io::Error::new(e.kind(), why(&e)))
+}
+
+/// What is wrong with a file, in the words that every message about one has. `PATH: ` goes before them.
+pub fn why(e: &io::Error) -> String {
+    match e.kind() {
+        io::ErrorKind::NotFound => "file not found".into(),
+        io::ErrorKind::IsADirectory => "is a folder, not a file".into(),
+        // Without the number that the operating system has for it.
+        _ => {
+            let text = e.to_string();
+            let text = text.split(" (os error ").next().unwrap_or(&text);
+            let mut rest = text.chars();
+            rest.next().map(|c| c.to_lowercase().chain(rest).collect()).unwrap_or_default()
+        }
+    }
 }
 
 /// The same of what is open already.
@@ -33,7 +51,7 @@ pub fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
         let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-        format!("not text: byte {} (line {line}) is no UTF-8", e.valid_up_to())
+        format!("not text: byte {} (line {line}) is not valid UTF-8", e.valid_up_to())
     })
 }
 
@@ -47,29 +65,50 @@ pub fn ends_in(path: &Path, endings: &[&str]) -> bool {
     ending(path).is_some_and(|e| endings.contains(&e.as_str()))
 }
 
-/// Files below a folder that `wanted` accepts, in the order of their names. Links are followed, into each folder once.
-pub fn walk(folder: &Path, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    into(folder, wanted, found, &mut BTreeSet::new())
+/// Files and folders that have been come to, by whatever path.
+#[derive(Default)]
+pub struct Seen(BTreeSet<PathBuf>);
+
+impl Seen {
+    /// Whether this is the first time.
+    ///
+    /// # Errors
+    /// The file is gone.
+    pub fn first(&mut self, path: &Path) -> io::Result<bool> {
+        Ok(self.0.insert(path.canonicalize()?))
+    }
+
+    /// The same, without a note that it has been come to now.
+    ///
+    /// # Errors
+    /// The file is gone.
+    pub fn is_new(&self, path: &Path) -> io::Result<bool> {
+        Ok(!self.0.contains(&path.canonicalize()?))
+    }
 }
 
-fn into(
+/// Regular files below a folder that `wanted` accepts, in the order of their names: no pipes, sockets or devices, which may never
+/// end. Links are followed, to each folder and file once; `seen` has those of other folders.
+pub fn walk(
     folder: &Path,
     wanted: &dyn Fn(&Path) -> bool,
     found: &mut Vec<PathBuf>,
-    seen: &mut BTreeSet<PathBuf>,
+    seen: &mut Seen,
 ) -> io::Result<()> {
-    if !seen.insert(folder.canonicalize()?) {
+    if !seen.first(folder)? {
         return Ok(());
     }
-    let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", folder.display()));
+    let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {}", folder.display(), why(&e)));
     let entries = std::fs::read_dir(folder).map_err(named)?;
     let mut entries: Vec<PathBuf> =
         entries.map(|e| e.map(|e| e.path())).collect::<io::Result<_>>().map_err(named)?;
     entries.sort();
     for e in entries {
-        if e.is_dir() {
-            into(&e, wanted, found, seen)?;
-        } else if wanted(&e) {
+        // A link that leads nowhere, or a file that went away since.
+        let Ok(kind) = e.metadata().map(|m| m.file_type()) else { continue };
+        if kind.is_dir() {
+            walk(&e, wanted, found, seen)?;
+        } else if kind.is_file() && wanted(&e) && seen.first(&e)? {
             found.push(e);
         }
     }
@@ -91,6 +130,32 @@ mod tests {
         assert_eq!(text(b"\xef\xbb\xbfCOMP"), Ok("COMP"));
         assert!(text(b"\xff\xfeC\0").unwrap_err().contains("UTF-16"));
         assert!(text(b"ab\ncd\xff").unwrap_err().contains("byte 5 (line 2)"));
+    }
+
+    #[test]
+    fn only_regular_files_are_found_and_each_of_them_once() {
+        let dir = std::env::temp_dir().join(format!("nvir-walk-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("b")).unwrap();
+        std::fs::write(dir.join("a.x"), "").unwrap();
+        std::fs::write(dir.join("b/c.x"), "").unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(dir.join("s.x")).unwrap();
+        for (to, name) in [("a.x", "z.x"), ("b", "y"), ("nowhere", "n.x"), (".", "here")] {
+            std::os::unix::fs::symlink(to, dir.join(name)).unwrap();
+        }
+        let (mut found, mut seen) = (Vec::new(), Seen::default());
+        walk(&dir, &|p| ends_in(p, &["x"]), &mut found, &mut seen).unwrap();
+        assert_eq!(found, [dir.join("a.x"), dir.join("b/c.x")]);
+        walk(&dir.join("b"), &|_| true, &mut found, &mut seen).unwrap();
+        assert_eq!(found.len(), 2);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_missing_has_one_wording() {
+        let wrong = |path: &str| read(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(wrong("/nowhere/at/all"), "file not found");
+        assert_eq!(wrong("/"), "is a folder, not a file");
+        assert_eq!(wrong("/dev/null/x"), "not a directory");
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub struct Args {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Emit {
     /// A hexadecimal word a line
+    #[value(alias = "words")]
     Hex,
     /// Little-endian words
     Bin,
@@ -49,6 +50,10 @@ enum Emit {
 }
 
 pub fn run(args: Args) -> ExitCode {
+    let inputs = std::slice::from_ref(&args.input);
+    if let Err(code) = crate::output::not_an_input(args.output.as_deref(), inputs) {
+        return code;
+    }
     let text = match common::read_text(&args.input) {
         Ok(t) => t,
         Err(code) => return code,

@@ -61,7 +61,7 @@ pub fn run(a: Args) -> ExitCode {
         Err(code) => return code,
     };
     if trial.loaded.source_text().is_none() {
-        return common::fault(format!("{}: its source is machine code: no pass ran", a.fixture.display()));
+        return common::fault_in(&a.fixture, "its source is machine code: no pass ran");
     }
     let at = |limit: u32| {
         let mut s = trial.settings(&settings);

@@ -1,8 +1,10 @@
 //! `nvir check`: fixtures validated without running them, and the schema of their format.
 
 use crate::common::{self, Warnings};
-use crate::out::{self, Color, say};
-use nvir::diag::{Diagnostic, line_column};
+use crate::out::say;
+use crate::report;
+use nvir::diag::{Diagnostic, line_column, visible};
+use nvir_fixture::FixtureError;
 use nvir_fixture::run::Settings;
 use nvir_fixture::schema;
 use std::path::{Path, PathBuf};
@@ -46,9 +48,18 @@ struct Problem {
 #[derive(Default)]
 struct Checked {
     problems: Vec<Problem>,
-    /// The same for people.
-    text: String,
+    /// Why it cannot be read, if that is what is wrong.
+    broken: Option<FixtureError>,
     warnings: Vec<String>,
+}
+
+impl Checked {
+    fn report(&self, file: &Path) {
+        match &self.broken {
+            Some(e) => _ = common::broken_fixture(e),
+            None => self.problems.iter().for_each(|p| report::in_line(file, p.line, &p.message)),
+        }
+    }
 }
 
 pub fn run(a: Args) -> ExitCode {
@@ -69,10 +80,10 @@ pub fn run(a: Args) -> ExitCode {
             if checked.problems.is_empty() {
                 warnings.tell(file, checked.warnings.iter().cloned());
                 if !a.quiet {
-                    say!("ok {}", file.display());
+                    say!("ok {}", visible(&file.to_string_lossy()));
                 }
             } else {
-                out::stderr(&checked.text);
+                checked.report(file);
             }
         }
         if !a.quiet {
@@ -98,7 +109,7 @@ fn checked(file: &Path) -> Checked {
                 Problem { message: d.message.clone(), line, column }
             };
             let problems = e.what.list.iter().map(problem).collect();
-            return Checked { problems, text: e.render(Color::on_stderr()), warnings: Vec::new() };
+            return Checked { problems, broken: Some(e), warnings: Vec::new() };
         }
     };
     let mut checked = Checked { warnings: loaded.warnings(), ..Checked::default() };
@@ -110,8 +121,6 @@ fn checked(file: &Path) -> Checked {
         for p in wrong {
             // Most mistakes are the same on every chip.
             if !checked.problems.iter().any(|known| known.message == p.message) {
-                let line = p.line.map_or(String::new(), |line| format!(":{line}"));
-                checked.text += &format!("error: {}{line}: {}\n", file.display(), p.message);
                 checked.problems.push(Problem { message: p.message, line: p.line, column: None });
             }
         }

@@ -1,8 +1,9 @@
 //! What several commands share: reading inputs, reporting what is wrong with them, exit codes.
 
-use crate::out::{self, Color, tell};
+use crate::report::{self, Class};
+use crate::{out, output};
 use nvir::compiler::{Domain, Spacing, StageOptions};
-use nvir::diag::{self, Diagnostics};
+use nvir::diag::{Diagnostics, Fault};
 use nvir::input;
 use nvir::{CompileError, InitRegs, Language, OptLevel, Source};
 use nvir_fixture::run::Loaded;
@@ -18,32 +19,57 @@ pub fn input_error() -> ExitCode {
 
 /// Says what is wrong with an input that no diagnostic has a place for.
 pub fn fault(message: impl std::fmt::Display) -> ExitCode {
-    tell!("error: {message}");
+    report::error(Class::Of(Fault::Input), None, message);
     input_error()
 }
 
-/// Wrong usage.
+/// Says what is wrong with a file.
+pub fn fault_in(path: &Path, message: impl std::fmt::Display) -> ExitCode {
+    report::error(Class::Of(Fault::Input), Some(path), message);
+    input_error()
+}
+
+/// Says what the system refused: a result that cannot be written, no memory.
+pub fn system(path: Option<&Path>, message: impl std::fmt::Display) -> ExitCode {
+    report::error(Class::System, path, message);
+    input_error()
+}
+
+/// A usage error.
 pub fn usage(message: impl std::fmt::Display) -> ExitCode {
-    tell!("error: {message}\n\nFor more information, try '--help'.");
+    report::error(Class::Usage, None, message);
+    ExitCode::from(2)
+}
+
+/// A usage error about a file.
+pub fn usage_of(path: &Path, message: impl std::fmt::Display) -> ExitCode {
+    report::error(Class::Usage, Some(path), message);
     ExitCode::from(2)
 }
 
 /// Says on standard error what is wrong with an input.
 pub fn report(d: &Diagnostics, name: &str, text: &str) {
-    out::stderr(&diag::render(d, name, text, Color::on_stderr()));
+    report::all(d, name, text);
+}
+
+/// Says why a fixture cannot be used.
+pub fn broken_fixture(e: &FixtureError) -> ExitCode {
+    // Without a text, what is known of the place is in the message.
+    report::all(&e.what, &e.path.to_string_lossy(), &e.text);
+    input_error()
 }
 
 /// A file's bytes, or standard input's for `-`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
     let read =
-        if path == Path::new("-") { input::read_from(std::io::stdin().lock()) } else { input::read(path) };
-    read.map_err(|e| fault(format!("{}: {e}", path.display())))
+        if output::is_standard(path) { input::read_from(std::io::stdin().lock()) } else { input::read(path) };
+    read.map_err(|e| fault_in(path, input::why(&e)))
 }
 
 /// The same as text.
 pub fn read_text(path: &Path) -> Result<String, ExitCode> {
     let bytes = read_bytes(path)?;
-    let text = input::text(&bytes).map_err(|e| fault(format!("{}: {e}", path.display())))?;
+    let text = input::text(&bytes).map_err(|e| fault_in(path, e))?;
     Ok(text.to_string())
 }
 
@@ -63,34 +89,21 @@ pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
     Loaded::new(path, fixture, source)
 }
 
-/// Writes a result to a file or to standard output.
+/// Writes a result to a file, or to standard output where none is named or it is `-`.
 pub fn write_output(path: Option<&Path>, data: &[u8]) -> ExitCode {
-    let Some(path) = path else {
-        out::stdout(data);
-        return ExitCode::SUCCESS;
-    };
-    match std::fs::write(path, data) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            // `-o /dev/stdout`, or a FIFO.
-            out::quit_if_pipe_is_closed(&e);
-            fault(format!("{}: {e}", path.display()))
-        }
-    }
+    output::put(path, data)
 }
 
 /// Warnings, each of them once in a run.
 #[derive(Default)]
-pub struct Warnings(std::collections::BTreeSet<String>);
+pub struct Warnings(std::collections::BTreeSet<(PathBuf, String)>);
 
 impl Warnings {
     /// Says what is likely to be a mistake in a fixture, unless it has been said.
     pub fn tell(&mut self, path: &Path, warnings: impl IntoIterator<Item = String>) {
         for w in warnings {
-            let text = format!("{}: {w}", path.display());
-            if !self.0.contains(&text) {
-                tell!("warning: {text}");
-                self.0.insert(text);
+            if self.0.insert((path.to_path_buf(), w.clone())) {
+                report::warning(Some(path), w);
             }
         }
     }
@@ -103,7 +116,8 @@ pub fn language_of(path: &Path, explicit: Option<Language>) -> Option<Language> 
 
 /// A language on the command line.
 pub fn language(name: &str) -> Result<Language, String> {
-    Language::of(&Path::new("input").with_extension(name)).ok_or_else(|| "it is tgsi, nir or ir".to_string())
+    Language::of(&Path::new("input").with_extension(name))
+        .ok_or_else(|| "unknown language; available: tgsi, nir, ir".to_string())
 }
 
 /// An optimisation level on the command line: 0 to 3.
@@ -129,20 +143,39 @@ pub fn names(list: &Option<String>) -> Vec<String> {
     list.iter().flat_map(|l| l.split(',')).map(|n| n.trim().to_string()).filter(|n| !n.is_empty()).collect()
 }
 
-/// Files of some kind below paths, and files that are named themselves. A folder without any is an error.
+/// Regular files of some kind below paths, and files that are named themselves; each of them once. A folder without any is an
+/// error.
 pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>, ExitCode> {
     let mut found = Vec::new();
+    let mut seen = input::Seen::default();
     for p in paths {
-        let before = found.len();
-        if p.is_dir() {
-            input::walk(p, wanted, &mut found).map_err(|e| fault(format!("{}: {e}", p.display())))?;
-        } else if p == Path::new("-") || p.exists() {
-            found.push(p.clone());
-        } else {
-            return Err(fault(format!("{}: not found", p.display())));
+        if output::is_standard(p) {
+            if !found.contains(p) {
+                found.push(p.clone());
+            }
+            continue;
         }
-        if found.len() == before {
-            return Err(fault(format!("{}: no {what} below", p.display())));
+        let wrong = |e: std::io::Error| fault_in(p, input::why(&e));
+        let kind = p.metadata().map_err(wrong)?.file_type();
+        if !kind.is_dir() {
+            // A pipe has no other name.
+            let new = if kind.is_file() { seen.first(p).map_err(wrong)? } else { !found.contains(p) };
+            if new {
+                found.push(p.clone());
+            }
+            continue;
+        }
+        // What is below a folder may have been found before.
+        let any = std::cell::Cell::new(false);
+        let noted = |f: &Path| {
+            let yes = wanted(f);
+            any.set(any.get() || yes);
+            yes
+        };
+        let again = !seen.is_new(p).map_err(wrong)?;
+        input::walk(p, &noted, &mut found, &mut seen).map_err(wrong)?;
+        if !any.get() && !again {
+            return Err(fault_in(p, format!("no {what} below")));
         }
     }
     Ok(found)
@@ -215,6 +248,15 @@ pub fn stem(path: &Path) -> String {
     if stem == "-" { "kernel".to_string() } else { stem.to_string() }
 }
 
+/// The same with another ending, as a file.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let stem = path.file_stem().filter(|s| *s != "-").unwrap_or(std::ffi::OsStr::new("kernel"));
+    let mut name = stem.to_os_string();
+    name.push(".");
+    name.push(ending);
+    name.into()
+}
+
 /// `vertices-out=3,domain=triangles`: what the text of a graphics stage leaves out, and user clip planes.
 pub fn stage_info(text: &str) -> Result<StageOptions, String> {
     const KEYS: &str = "vertices-out, domain, spacing, ccw, points, early-tests, post-depth-coverage, clip-distances, \
@@ -222,7 +264,7 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
     let mut stage = StageOptions::default();
     for pair in text.split(',') {
         let (key, value) = pair.split_once('=').unwrap_or((pair, "1"));
-        let small = || value.parse::<u8>().map_err(|_| format!("`{value}` is no number up to 255"));
+        let small = || value.parse::<u8>().map_err(|_| format!("`{value}` is not a number from 0 to 255"));
         let flag = || small().map(|n| n != 0);
         match key.trim() {
             "vertices-out" => stage.tess.get_or_insert_default().vertices_out = small()?,
@@ -231,7 +273,11 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
                     "triangles" => Domain::Triangles,
                     "quads" => Domain::Quads,
                     "isolines" => Domain::Isolines,
-                    _ => return Err(format!("no domain `{value}`: triangles, quads, isolines")),
+                    _ => {
+                        return Err(format!(
+                            "unknown domain `{value}`; available: triangles, quads, isolines"
+                        ));
+                    }
                 };
                 stage.tess.get_or_insert_default().domain = Some(domain);
             }
@@ -240,7 +286,7 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
                     "equal" => Spacing::Equal,
                     "odd" => Spacing::FractionalOdd,
                     "even" => Spacing::FractionalEven,
-                    _ => return Err(format!("no spacing `{value}`: equal, odd, even")),
+                    _ => return Err(format!("unknown spacing `{value}`; available: equal, odd, even")),
                 };
                 stage.tess.get_or_insert_default().spacing = Some(spacing);
             }
@@ -251,7 +297,7 @@ pub fn stage_info(text: &str) -> Result<StageOptions, String> {
             "clip-distances" => stage.distances.get_or_insert_default().clip = small()?,
             "cull-distances" => stage.distances.get_or_insert_default().cull = small()?,
             "clip-planes" => stage.clip_planes = small()?,
-            key => return Err(format!("no `{key}`: {KEYS}")),
+            key => return Err(format!("unknown key `{key}`; available: {KEYS}")),
         }
     }
     Ok(stage)

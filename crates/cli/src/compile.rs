@@ -2,12 +2,11 @@
 
 pub mod forms;
 
-use crate::common;
-use crate::diff;
 use crate::out::{self, Color};
+use crate::{common, diff, output};
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, Options, Report, Sanitize, StageOptions};
-use nvir::diag::Diagnostic;
+use nvir::diag::{Diagnostic, visible};
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
 use nvir::image::stage::{Attribute, Graphics, Place, Slot};
 use nvir::image::{Uses, cubin, listing};
@@ -45,80 +44,80 @@ pub struct Args {
     #[arg(short, long, value_name = "NAME")]
     entry: Option<String>,
     /// Where to write the result; a folder if there are several; default: standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// The input's language, where its name does not tell
     #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir")]
     format: Option<Language>,
     /// What to write
-    #[arg(long, default_value = "sass", value_name = "FORM")]
+    #[arg(long, default_value = "sass", value_name = "FORM", help_heading = "Output")]
     emit: Form,
     /// Write a relocatable cubin for `nvir link`: functions of the text may be called by others, and what it declares with
     /// `extern` may be elsewhere (docs/separate.md)
-    #[arg(long, conflicts_with_all = ["emit", "lines", "words", "remarks"])]
+    #[arg(long, conflicts_with_all = ["emit", "lines", "words", "remarks"], help_heading = "Output")]
     separate: bool,
     /// SASS text with the source line of each instruction
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     lines: bool,
     /// SASS text with addresses and words
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     words: bool,
     /// Say what was not done and why (loops that stay, accesses that are not merged, values that are spilled), with places, on
     /// standard error; with `--emit json` as part of the result
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     remarks: bool,
     /// Print what each pass changed to standard error, as a difference
-    #[arg(long, conflicts_with_all = ["print_after", "print_before"])]
+    #[arg(long, conflicts_with_all = ["print_after", "print_before"], help_heading = "Passes")]
     print_changed: bool,
     /// Print the IR after these passes (names between commas, or `all`) to standard error
-    #[arg(long, value_name = "PASSES")]
+    #[arg(long, value_name = "PASSES", help_heading = "Passes")]
     print_after: Option<String>,
     /// Print the IR before these passes
-    #[arg(long, value_name = "PASSES")]
+    #[arg(long, value_name = "PASSES", help_heading = "Passes")]
     print_before: Option<String>,
     /// Run only these passes of the pipeline
-    #[arg(long, value_name = "PASSES")]
+    #[arg(long, value_name = "PASSES", help_heading = "Passes")]
     passes: Option<String>,
     /// Stop optimising after so many pass runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Passes")]
     bisect_limit: Option<u32>,
     /// Verify the IR after each pass
-    #[arg(long)]
+    #[arg(long, help_heading = "Passes")]
     verify_each: bool,
     /// Print how long each pass took to standard error
-    #[arg(long)]
+    #[arg(long, help_heading = "Passes")]
     time_passes: bool,
     /// Lower the register limit, spilling as needed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     max_gprs: Option<u32>,
     /// Registers read before any write: 0 leave them, 1 initialise all at entry, 2 the possibly uninitialised
     /// ones at entry, 3 on the edges where they are missing
-    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3")]
+    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3", help_heading = "Limits and launch")]
     init_regs: InitRegs,
     /// What to assume of the alignment of a buffer argument's address, in bytes
-    #[arg(long, default_value_t = 4, value_name = "BYTES")]
+    #[arg(long, default_value_t = 4, value_name = "BYTES", help_heading = "Limits and launch")]
     pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself
-    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    #[arg(long, default_value_t = 0, value_name = "BYTES", help_heading = "Limits and launch")]
     private_bytes: u32,
     /// Make a program that checks its accesses to these memories itself and reports those that fail: shared, global, private, all or
     /// none, between commas. The driver must provide memory for the report and for shared memory (docs/sanitizer.md)
-    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    #[arg(long, default_value = "none", value_name = "MEMORIES", help_heading = "Limits and launch")]
     sanitize: Sanitize,
     /// Threads of the largest block to be launched, where the program does not declare it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     threads: Option<u32>,
     /// Threads of every block to be launched in x, y and z, where the program does not declare it: the code is for that
     /// size alone
     #[arg(long, value_parser = crate::launch::sizes, value_name = "X,Y,Z")]
     block: Option<[u32; 3]>,
     /// Dimensions of every grid to be launched: 1 to 3
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     work_dim: Option<u32>,
     /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
     /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
     /// cull-distances; and clip-planes, how many user clip planes there are
-    #[arg(long, value_parser = common::stage_info, value_name = "LIST")]
+    #[arg(long, value_parser = common::stage_info, value_name = "LIST", help_heading = "Limits and launch")]
     stage_info: Option<StageOptions>,
     /// Compile again whenever an input changes, until Ctrl-C
     #[arg(long)]
@@ -165,16 +164,20 @@ pub fn run(mut a: Args) -> ExitCode {
     if a.separate {
         a.emit = Form::Cubin;
     }
+    a.output = a.output.filter(|o| !output::is_standard(o));
     crate::watch::rounds(a.watch, || a.inputs.clone(), || once(&a))
 }
 
 fn once(a: &Args) -> ExitCode {
     for input in &a.inputs {
+        if input.is_dir() {
+            return common::fault_in(input, "is a folder, not a file; name the files in it");
+        }
         if common::language_of(input, a.format).is_none() {
-            return common::usage(format!(
-                "{}: say what it is with --format tgsi, nir or ir",
-                input.display()
-            ));
+            return match std::fs::metadata(input) {
+                Err(e) if !output::is_standard(input) => common::fault_in(input, nvir::input::why(&e)),
+                _ => common::usage_of(input, "unknown file type; use --format tgsi, nir or ir"),
+            };
         }
     }
     let several = a.inputs.len() > 1;
@@ -215,17 +218,21 @@ fn once(a: &Args) -> ExitCode {
     if let Err(e) = compiler.check() {
         return common::usage(e);
     }
-    let mut folder = None;
-    if let Some(path) = a.output.as_ref().filter(|p| several || p.is_dir()) {
-        if let Err(e) = std::fs::create_dir_all(path) {
-            return common::fault(format!("{}: {e}", path.display()));
-        }
-        folder = Some(path);
+    let folder = a.output.as_ref().filter(|p| several || p.is_dir());
+    if let Some(path) = folder
+        && let Err(e) = std::fs::create_dir_all(path)
+    {
+        return common::system(Some(path), nvir::input::why(&e));
+    }
+    let file = |input: &PathBuf| folder.map(|f| f.join(common::with_ending(input, a.emit.ending())));
+    let outputs: Vec<Option<PathBuf>> = a.inputs.iter().map(|i| file(i).or(a.output.clone())).collect();
+    let from = outputs.iter().zip(&a.inputs).filter_map(|(o, i)| Some((o.as_deref()?, i.as_path())));
+    if let Err(code) = output::distinct(from, &a.inputs) {
+        return code;
     }
     let mut code = ExitCode::SUCCESS;
-    for input in &a.inputs {
-        let file = folder.map(|f| f.join(common::stem(input)).with_extension(a.emit.ending()));
-        let one = compile(a, input, &compiler, file.as_deref().or(a.output.as_deref()));
+    for (input, output) in a.inputs.iter().zip(&outputs) {
+        let one = compile(a, input, &compiler, output.as_deref());
         if one != ExitCode::SUCCESS {
             code = one;
         }
@@ -274,7 +281,7 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
     }
     out::stderr(&notes);
     if a.emit != Form::Json {
-        out::stderr(&forms::remarks(&remarks, &source));
+        forms::remarks(&remarks, &source);
     }
     match result {
         Ok(data) => {
@@ -282,7 +289,7 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
             let head = a.inputs.len() > 1
                 && output.is_none()
                 && matches!(a.emit, Form::Sass | Form::Hex | Form::Words);
-            let head = if head { format!("// {name}\n").into_bytes() } else { Vec::new() };
+            let head = if head { format!("// {}\n", visible(&name)).into_bytes() } else { Vec::new() };
             common::write_output(output, &[head, data].concat())
         }
         Err(e) => common::report_error(&e, &source),
@@ -316,10 +323,8 @@ fn emit(form: Form, shader: &Shader) -> Vec<u8> {
 
 /// Words of 64 bits in hexadecimal, the header's in pairs, low half first.
 fn words(shader: &Shader) -> String {
-    let header = shader.stage.as_ref().map(|s| s.header.encode());
-    let header = header.iter().flatten().copied().collect::<Vec<u32>>();
-    let pairs = header.chunks(2).map(|p| p.iter().rev().fold(0, |w, &half| w << 32 | u64::from(half)));
-    pairs.chain(shader.code.iter().copied()).map(|w| format!("{w:016x}\n")).collect()
+    let header = shader.stage.iter().flat_map(|s| s.header.words());
+    header.chain(shader.code.iter().copied()).map(|w| format!("{w:016x}\n")).collect()
 }
 
 /// Version of what `--emit json` writes; `docs/json.md` has the fields.

@@ -1,12 +1,13 @@
 //! `nvir diff`: two compiles beside each other, block by block.
 
-use crate::common;
+use crate::code::{self, Texts};
 use crate::out::Color;
+use crate::{common, output};
 use nvir::compiler::Options;
-use nvir::image::cubin::{Cubin, Kernel};
+use nvir::image::cubin::Kernel;
 use nvir::image::listing;
-use nvir::{Chip, Compiler, Language, OptLevel, Source, input};
-use similar::{Algorithm, ChangeTag, DiffTag, TextDiff, capture_diff_slices};
+use nvir::{Chip, Compiler, Language, OptLevel, Source};
+use similar::{Algorithm, ChangeTag, TextDiff, capture_diff_slices};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,10 +29,10 @@ pub struct Args {
     a: PathBuf,
     /// Input B; default: A
     b: Option<PathBuf>,
-    /// Chips of A and B, or of both
+    /// Chips of A and B, or of both; default: gk110
     #[arg(short, long, value_name = "CHIP")]
     target: Vec<Chip>,
-    /// Optimisation levels of A and B, or of both
+    /// Optimisation levels of A and B, or of both; default: 3
     #[arg(short = 'O', long = "opt", value_parser = common::level(), value_name = "N")]
     opt: Vec<OptLevel>,
     /// Kernels of A and B, or of both
@@ -49,6 +50,12 @@ pub struct Args {
     /// Exit with 1 if there is a difference
     #[arg(long)]
     exit_code: bool,
+    /// Print JSON (docs/json.md)
+    #[arg(long)]
+    json: bool,
+    /// Where to write the result; default: standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -77,7 +84,7 @@ struct Block {
 pub fn run(a: Args) -> ExitCode {
     for (what, n) in [("-t", a.target.len()), ("-O", a.opt.len()), ("-e", a.entry.len())] {
         if n > 2 {
-            return common::usage(format!("{what} is given {n} times: there are two sides"));
+            return common::usage(format!("{what} is given {n} times, but there are two sides"));
         }
     }
     fn of<T: Clone>(list: &[T], n: usize) -> Option<T> {
@@ -96,12 +103,22 @@ pub fn run(a: Args) -> ExitCode {
     if same && a.build.is_none() {
         return common::usage("A and B are the same: give a second file, -t or -O twice, or --build");
     }
+    let inputs: Vec<PathBuf> =
+        [Some(&a.a), a.b.as_ref(), a.build.as_ref()].into_iter().flatten().cloned().collect();
+    if let Err(code) = output::not_an_input(a.output.as_deref(), &inputs) {
+        return code;
+    }
     let (one, two) = match (text(&one, a.emit), text(&two, a.emit)) {
         (Ok(one), Ok(two)) => (one, two),
         (Err(code), _) | (_, Err(code)) => return code,
     };
-    let (text, differ) = compare(&blocks(&one), &blocks(&two), a.all, Color::on_stdout());
-    match common::write_output(None, text.as_bytes()) {
+    let (one, two) = (blocks(&one), blocks(&two));
+    let compared: Vec<Compared> =
+        aligned(&one, &two).into_iter().map(|(left, right)| Compared::of(left, right)).collect();
+    let differ = compared.iter().any(Compared::differs);
+    let color = a.output.is_none() && Color::on_stdout();
+    let text = if a.json { json(&compared, a.all) } else { shown(&compared, a.all, color) };
+    match common::write_output(a.output.as_deref(), text.as_bytes()) {
         ExitCode::SUCCESS if a.exit_code && differ => common::input_error(),
         code => code,
     }
@@ -124,38 +141,14 @@ fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
         };
         return result.map_err(|e| common::report_error(&e, &source));
     }
-    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", path.display()));
     if form == Form::Ir {
-        return Err(common::usage(format!("{}: machine code has no IR", path.display())));
+        return Err(common::usage_of(path, "machine code has no IR"));
     }
     let data = common::read_bytes(path)?;
-    if input::ends_in(path, &["sass"]) {
-        let text = input::text(&data).map_err(|e| fault(&e))?;
-        let read = listing::assemble(text, chip, &common::stem(path)).map_err(|d| {
-            common::report(&d, &path.to_string_lossy(), text);
-            common::input_error()
-        })?;
-        let kernel = pick(&read.kernels, entry).map_err(|e| fault(&e))?;
-        return Ok(sass(read.chip, kernel));
-    }
-    if data.starts_with(b"\x7fELF") {
-        let file = Cubin::read(&data).map_err(|e| fault(&e))?;
-        return Ok(sass(file.chip, pick(&file.kernels, entry).map_err(|e| fault(&e))?));
-    }
-    let raw = nvir::image::raw::read(&data).map_err(|e| fault(&e))?;
-    Ok(sass(chip, &Kernel { name: common::stem(path), code: raw.code, ..Kernel::default() }))
-}
-
-fn pick<'k>(kernels: &'k [Kernel], entry: Option<&str>) -> Result<&'k Kernel, String> {
-    let names = || kernels.iter().map(|k| format!("`{}`", k.name)).collect::<Vec<_>>().join(", ");
-    match (entry, kernels) {
-        (None, [one]) => Ok(one),
-        (None, _) => Err(format!("say which kernel with -e: there are {}", names())),
-        (Some(name), _) => kernels
-            .iter()
-            .find(|k| k.name == name)
-            .ok_or_else(|| format!("no kernel `{name}`; there are {}", names())),
-    }
+    let asked = code::Asked { path, chip, form: None, texts: Texts::Any };
+    let read = asked.read(&data).map_err(|e| e.tell(path))?;
+    let kernel = code::pick(read.kernels, entry).map_err(|e| common::fault_in(path, e))?;
+    Ok(sass(read.chip, &kernel))
 }
 
 fn sass(chip: Chip, kernel: &Kernel) -> String {
@@ -164,7 +157,7 @@ fn sass(chip: Chip, kernel: &Kernel) -> String {
 
 /// What another build of nvir makes of it.
 fn by_another(build: &Path, side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
-    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", build.display()));
+    let fault = |e: &dyn std::fmt::Display| common::fault_in(build, e);
     let mut command = Command::new(build);
     command.arg("compile").arg(side.path).args(["-t", side.chip.name(), "-O", &side.level.to_string()]);
     command.args(["--emit", if form == Form::Ir { "ir" } else { "sass" }, "--color", "never"]);
@@ -245,34 +238,79 @@ fn aligned<'b>(a: &'b [Block], b: &'b [Block]) -> Vec<(Option<&'b Block>, Option
     pairs
 }
 
-fn compare(a: &[Block], b: &[Block], all: bool, color: bool) -> (String, bool) {
-    let mut text = String::new();
-    let (mut removed, mut added, mut equal) = (0, 0, 0);
-    for (left, right) in aligned(a, b) {
+/// Two blocks that stand beside each other, line by line.
+struct Compared {
+    /// The blocks' names; none where one side has no such block.
+    names: [Option<String>; 2],
+    lines: Vec<(ChangeTag, String)>,
+}
+
+impl Compared {
+    fn of(left: Option<&Block>, right: Option<&Block>) -> Compared {
         let lines = |side: Option<&Block>| -> String {
             side.map_or(String::new(), |b| b.lines.iter().map(|l| format!("{l}\n")).collect())
         };
         let (one, two) = (lines(left), lines(right));
         let diff = TextDiff::from_lines(&one, &two);
-        let same = diff.ops().iter().all(|op| op.tag() == DiffTag::Equal);
-        let name = |side: Option<&Block>| side.map_or("-", |b| b.name.as_str()).to_string();
-        if !same || all {
-            let head = format!("{} | {}:", name(left), name(right));
-            text += &if color { format!("\x1b[1m{head}\x1b[0m\n") } else { format!("{head}\n") };
-        }
-        for change in diff.iter_all_changes() {
-            match change.tag() {
-                ChangeTag::Equal => equal += 1,
-                ChangeTag::Delete => removed += 1,
-                ChangeTag::Insert => added += 1,
-            }
-            if !same || all {
-                text += &marked(change.tag(), change.value(), color);
-            }
-        }
+        let line = |c: similar::Change<&str>| (c.tag(), c.value().trim_end_matches('\n').to_string());
+        let lines = diff.iter_all_changes().map(line).collect();
+        Compared { names: [left, right].map(|b| b.map(|b| b.name.clone())), lines }
     }
-    text += &format!("{equal} lines are the same, {removed} in A only, {added} in B only\n");
-    (text, removed + added > 0)
+
+    fn count(&self, tag: ChangeTag) -> usize {
+        self.lines.iter().filter(|l| l.0 == tag).count()
+    }
+
+    fn differs(&self) -> bool {
+        self.lines.iter().any(|l| l.0 != ChangeTag::Equal)
+    }
+}
+
+/// How many lines are the same, in A only, in B only.
+fn totals(all: &[Compared]) -> [usize; 3] {
+    [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(|tag| all.iter().map(|c| c.count(tag)).sum())
+}
+
+fn shown(compared: &[Compared], all: bool, color: bool) -> String {
+    let mut text = String::new();
+    for c in compared.iter().filter(|c| all || c.differs()) {
+        let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "-".into());
+        let head = format!("{} | {}:", name(&c.names[0]), name(&c.names[1]));
+        text += &if color { format!("\x1b[1m{head}\x1b[0m\n") } else { format!("{head}\n") };
+        c.lines.iter().for_each(|(tag, line)| text += &marked(*tag, line, color));
+    }
+    let [equal, removed, added] = totals(compared);
+    text + &format!("{equal} lines are the same, {removed} in A only, {added} in B only\n")
+}
+
+/// Version of what `--json` writes; `docs/json.md` has the fields.
+const SCHEMA: u64 = 1;
+
+fn json(compared: &[Compared], all: bool) -> String {
+    let blocks: Vec<_> = compared
+        .iter()
+        .filter(|c| all || c.differs())
+        .map(|c| {
+            let lines: Vec<_> = c
+                .lines
+                .iter()
+                .map(|(tag, text)| {
+                    let side = match tag {
+                        ChangeTag::Equal => "both",
+                        ChangeTag::Delete => "a",
+                        ChangeTag::Insert => "b",
+                    };
+                    serde_json::json!({"in": side, "text": text})
+                })
+                .collect();
+            serde_json::json!({"a": c.names[0], "b": c.names[1], "lines": lines})
+        })
+        .collect();
+    let [equal, removed, added] = totals(compared);
+    let value = serde_json::json!({
+        "schema": SCHEMA, "equal": equal, "only_a": removed, "only_b": added, "blocks": blocks,
+    });
+    format!("{value}\n")
 }
 
 fn marked(tag: ChangeTag, line: &str, color: bool) -> String {

@@ -1,6 +1,8 @@
 //! `nvir run --dump`: what a test left in a buffer or image, as text or JSON.
 
-use crate::out::{self, say, tell};
+use crate::out::{self, say};
+use crate::report;
+use nvir::diag::visible;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
 use nvir_fixture::values::Elem;
@@ -89,7 +91,7 @@ impl Dump {
     pub fn print(&self, test: &Test, env: &Env) {
         let name = &self.name;
         let shown = self.shown(test, env);
-        say!("{name} after {}:", test.name);
+        say!("{} after {}:", visible(name), visible(&test.name));
         let print = |start: usize, bytes: &[u8]| {
             let mut text = String::new();
             for (i, row) in bytes.chunks(32).enumerate() {
@@ -102,7 +104,7 @@ impl Dump {
             out::stdout(text.as_bytes());
         };
         if let Err(e) = pieces(name, env, print) {
-            tell!("error: {name}: {e}");
+            report::error(report::Class::System, None, format!("{name}: {e}"));
         }
     }
 

@@ -15,7 +15,7 @@ the same in binary.")]
 pub struct Args {
     /// The header; `-` is standard input
     input: PathBuf,
-    /// Write JSON
+    /// Print JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -24,7 +24,7 @@ pub struct Args {
 const SCHEMA: u64 = 1;
 
 pub fn run(args: Args) -> ExitCode {
-    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", args.input.display()));
+    let fault = |e: &dyn std::fmt::Display| common::fault_in(&args.input, e);
     let data = match common::read_bytes(&args.input) {
         Ok(data) => data,
         Err(code) => return code,
@@ -38,7 +38,7 @@ pub fn run(args: Args) -> ExitCode {
         Ok(header) if args.json => {
             let mut value = json(&header);
             value["schema"] = SCHEMA.into();
-            let text = format!("{value:#}\n");
+            let text = format!("{value}\n");
             common::write_output(None, text.as_bytes())
         }
         Ok(header) => common::write_output(None, header.describe().as_bytes()),

@@ -1,8 +1,10 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
 use crate::common::{self, Warnings};
+use crate::out::say;
 use crate::out::{self, say};
 use crate::test::report::{self, Line};
+use nvir::diag::visible;
 use nvir_fixture::run::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,7 +44,7 @@ pub fn run(a: Args) -> ExitCode {
                 counts.failed += 1;
                 match a.json {
                     true => tests.push(report::broken(&path, &e.to_string(), &[])),
-                    false => say!("FAILED {e}"),
+                    false => say!("FAILED {}", visible(&e.to_string())),
                 }
                 continue;
             }
@@ -68,9 +70,9 @@ pub fn run(a: Args) -> ExitCode {
                 continue;
             }
             match outcome {
-                Outcome::Passed => say!("ok {name}"),
+                Outcome::Passed => say!("ok {}", visible(&name)),
                 Outcome::Skipped(_) => {}
-                Outcome::Failed(why) => say!("FAILED {name}: {}", why.trim_end()),
+                Outcome::Failed(why) => say!("FAILED {}: {}", visible(&name), why.trim_end()),
             }
         }
     }

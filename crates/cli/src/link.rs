@@ -1,7 +1,6 @@
 //! `nvir link`: kernels of functions that were compiled separately.
 
-use crate::common;
-use crate::out;
+use crate::{common, out, output};
 use nvir::image::separate::{self, Unit};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -33,6 +32,9 @@ pub fn run(a: Args) -> ExitCode {
     if a.output.is_none() && !a.facts && std::io::stdout().is_terminal() {
         return common::usage("a cubin is not written to a terminal: give --output");
     }
+    if let Err(code) = output::not_an_input(a.output.as_deref(), &a.inputs) {
+        return code;
+    }
     let mut units = Vec::new();
     for input in &a.inputs {
         let name = input.display().to_string();
@@ -42,7 +44,7 @@ pub fn run(a: Args) -> ExitCode {
         };
         match Unit::read(&data) {
             Ok(unit) => units.push((name, unit)),
-            Err(e) => return common::fault(format!("{name}: {e}")),
+            Err(e) => return common::fault_in(input, e),
         }
     }
     let linked = match separate::link(&units) {

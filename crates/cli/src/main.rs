@@ -1,7 +1,8 @@
 //! The program `nvir`; nothing else prints.
 //!
 //! A file for each command, with its `Args` and `run`. Standard output holds only the result; diagnostics and
-//! logging go to standard error, both through [`out`]. Exit status: 0 done, 1 the input is at fault, 2 wrong usage.
+//! logging go to standard error, both through [`out`]; diagnostics are written by [`report`], files by [`output`].
+//! Exit status: 0 done, 1 the input is at fault, 2 usage error.
 
 // Output goes through `out`, where a full disk and a closed pipe are looked after.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -9,6 +10,7 @@
 mod asm;
 mod bisect;
 mod check;
+mod code;
 mod common;
 mod compile;
 mod device;
@@ -27,11 +29,13 @@ mod manual;
 mod new;
 mod opt;
 mod out;
+mod output;
 mod passes;
 mod profile;
 mod program;
 mod reduce;
 mod replay;
+mod report;
 mod run;
 mod sched;
 mod stats;
@@ -41,6 +45,8 @@ mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use out::Color;
+use report::Format;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -57,6 +63,9 @@ struct Cli {
     /// Colour of diagnostics, help and log
     #[arg(long, global = true, default_value = "auto", value_name = "WHEN")]
     color: Color,
+    /// How diagnostics are written to standard error
+    #[arg(long, global = true, default_value = "human", value_name = "FORMAT")]
+    message_format: Format,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -96,16 +105,20 @@ enum Command {
     Stats(stats::Args),
 }
 
-/// The colour that the command line asks for, found without parsing it: parsing may end in an error, which has colours.
-fn wanted_color() -> Option<Color> {
-    let mut args = std::env::args().skip(1).skip_while(|a| a != "--color" && !a.starts_with("--color="));
-    let found = args.next()?;
-    let when = found.strip_prefix("--color=").map(str::to_string).or_else(|| args.next())?;
-    Color::from_str(&when, false).ok()
+/// What the command line asks for by an option of all commands, found without parsing it: parsing may end in an error, which has
+/// colours and a format. What comes after `--` is another program's, and need not be text.
+fn wanted<T: ValueEnum>(option: &str, args: impl Iterator<Item = OsString>) -> Option<T> {
+    let own = args.map(|a| a.to_string_lossy().into_owned()).take_while(|a| a != "--");
+    let mut rest =
+        own.skip_while(|a| a.strip_prefix(option).is_none_or(|r| !r.is_empty() && !r.starts_with('=')));
+    let found = rest.next()?;
+    let value = found.strip_prefix(option)?.strip_prefix('=').map(str::to_string).or_else(|| rest.next())?;
+    T::from_str(&value, false).ok()
 }
 
 fn main() -> ExitCode {
-    wanted_color().unwrap_or_default().choose();
+    wanted::<Color>("--color", std::env::args_os().skip(1)).unwrap_or_default().choose();
+    wanted::<Format>("--message-format", std::env::args_os().skip(1)).unwrap_or_default().choose();
     let style =
         if Color::on_stderr() { env_logger::WriteStyle::Always } else { env_logger::WriteStyle::Never };
     let filter = env_logger::Env::default().default_filter_or("warn");
@@ -145,12 +158,33 @@ fn main() -> ExitCode {
 
 /// Help, the version, or what is wrong with the command line.
 fn said_instead(e: &clap::Error) -> ExitCode {
-    let text = e.render();
     if e.use_stderr() {
-        out::stderr(&if Color::on_stderr() { text.ansi().to_string() } else { text.to_string() });
+        report::usage(e);
         return ExitCode::from(2);
     }
+    let text = e.render();
     let text = if Color::on_stdout() { text.ansi().to_string() } else { text.to_string() };
     out::stdout(text.as_bytes());
     ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    fn color(args: &[&[u8]]) -> Option<Color> {
+        wanted("--color", args.iter().map(|a| OsString::from_vec(a.to_vec())))
+    }
+
+    #[test]
+    fn options_of_all_commands_are_found_among_any_bytes() {
+        assert_eq!(color(&[b"gpu", b"\xff", b"--color", b"always"]), Some(Color::Always));
+        assert_eq!(color(&[b"\xff", b"--color=never"]), Some(Color::Never));
+        assert_eq!(color(&[b"--colors", b"--color=never"]), Some(Color::Never));
+        for none in [&[&b"--color"[..]][..], &[b"--color", b"\xff"], &[b"gpu", b"--", b"--color", b"always"]]
+        {
+            assert_eq!(color(none), None);
+        }
+    }
 }

@@ -38,6 +38,6 @@ pub fn man(a: Man, program: Command) -> ExitCode {
     };
     match write() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => common::fault(format!("{}: {e}", a.folder.display())),
+        Err(e) => common::system(Some(&a.folder), nvir::input::why(&e)),
     }
 }

@@ -1,6 +1,6 @@
 //! `nvir opt`: single optimiser passes on IR text.
 
-use crate::{common, out};
+use crate::{common, out, output};
 use nvir::Chip;
 use nvir::compiler::{DebugOptions, OptLevel, Options};
 use nvir::ir::parse;
@@ -31,6 +31,9 @@ pub struct Args {
     /// Optimisation level of the pipeline
     #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
     opt: OptLevel,
+    /// Where to write the result; default: standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print how long each pass took, and what it did, to standard error
     #[arg(long)]
     time_passes: bool,
@@ -52,6 +55,9 @@ pub fn run(args: Args) -> ExitCode {
         Ok(p) => p,
         Err(e) => return common::usage(e),
     };
+    if let Err(code) = output::not_an_input(args.output.as_deref(), std::slice::from_ref(&args.input)) {
+        return code;
+    }
     let text = match common::read_text(&args.input) {
         Ok(text) => text,
         Err(code) => return code,
@@ -87,10 +93,10 @@ pub fn run(args: Args) -> ExitCode {
         done
     };
     if let Err(broken) = done {
-        return common::fault(format!("{name}: {broken}"));
+        return common::fault_in(&args.input, broken);
     }
     if args.time_passes {
         out::stderr(&session.report());
     }
-    common::write_output(None, program.to_string().as_bytes())
+    common::write_output(args.output.as_deref(), program.to_string().as_bytes())
 }

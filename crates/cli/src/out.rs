@@ -3,6 +3,7 @@
 //! A reader that has gone away (`| head`) ends the program at once and quietly, with the status of a program that
 //! SIGPIPE ends. Any other failure, such as a full disk, is an error: status 1.
 
+use crate::report::{self, Class};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -64,7 +65,7 @@ pub fn stdout(data: &[u8]) {
     let mut to = io::stdout().lock();
     if let Err(e) = to.write_all(data).and_then(|()| to.flush()) {
         quit_if_pipe_is_closed(&e);
-        stderr(&format!("error: standard output: {e}\n"));
+        report::error(Class::System, None, format!("standard output: {}", nvir::input::why(&e)));
         std::process::exit(1);
     }
 }
@@ -77,14 +78,20 @@ pub fn stderr(text: &str) {
     }
 }
 
+/// Text with its line break. No name in it acts upon a terminal; those that may hold line breaks are made visible where they
+/// are put in.
+pub fn line(text: std::fmt::Arguments<'_>) -> String {
+    nvir::diag::visible_lines(&text.to_string()).into_owned() + "\n"
+}
+
 /// A line of a result.
 macro_rules! say {
-    ($($t:tt)*) => { $crate::out::stdout(format!("{}\n", format_args!($($t)*)).as_bytes()) };
+    ($($t:tt)*) => { $crate::out::stdout($crate::out::line(format_args!($($t)*)).as_bytes()) };
 }
 
 /// A line on standard error.
 macro_rules! tell {
-    ($($t:tt)*) => { $crate::out::stderr(&format!("{}\n", format_args!($($t)*))) };
+    ($($t:tt)*) => { $crate::out::stderr(&$crate::out::line(format_args!($($t)*))) };
 }
 
 pub(super) use {say, tell};

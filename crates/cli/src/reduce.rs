@@ -2,10 +2,10 @@
 
 mod text;
 
-use crate::common;
 use crate::out::tell;
 use crate::run::How;
 use crate::trial::{self, Ended, Trial};
+use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::emu::Checks;
 use nvir::{InitRegs, OptLevel};
@@ -78,12 +78,20 @@ pub fn run(a: Args) -> ExitCode {
         Ok(t) => t,
         Err(code) => return code,
     };
-    let fault = |why: &str| common::fault(format!("{}: {why}", a.fixture.display()));
+    let fault = |why: &str| common::fault_in(&a.fixture, why);
     let Some((language, source)) = trial.loaded.source_text() else {
         return fault("its source is machine code: there is nothing to reduce");
     };
     if matches!(trial.failure, Failure::Setup | Failure::NoFault) {
         return fault(&format!("the test itself fails, whatever the program is: {}", trial.why));
+    }
+    if let Some(path) = &a.output {
+        let beside = path.with_extension("json");
+        let outputs = [(path.as_path(), Path::new("program")), (&beside, Path::new("fixture"))];
+        let inputs = [a.fixture.clone(), trial.loaded.source_path().to_path_buf()];
+        if let Err(code) = output::distinct(outputs, &inputs) {
+            return code;
+        }
     }
     let original = Text::new(language, source);
     let mut oracle = match Oracle::new(&trial, bad, a.tries) {
@@ -105,8 +113,10 @@ pub fn run(a: Args) -> ExitCode {
     if let Some(path) = &a.output {
         let fixture = oracle.fixture(&a.fixture, path, &program, &numbers);
         let beside = path.with_extension("json");
-        if let Err(e) = fixture.and_then(|text| std::fs::write(&beside, text).map_err(|e| e.to_string())) {
-            return common::fault(format!("{}: {e}", beside.display()));
+        let written = fixture.map(|text| common::write_output(Some(&beside), text.as_bytes()));
+        match written.unwrap_or_else(|e| common::fault_in(&beside, e)) {
+            ExitCode::SUCCESS => {}
+            code => return code,
         }
     }
     common::write_output(a.output.as_deref(), program.as_bytes())

@@ -39,6 +39,9 @@ pub fn run(a: Args) -> ExitCode {
     if a.log.is_some() && a.traces.len() > 1 {
         return common::usage("--log takes one recording");
     }
+    if let Err(code) = crate::output::not_an_input(a.log.as_deref(), &a.traces) {
+        return code;
+    }
     let total = a.traces.iter().filter_map(|t| t.metadata().ok()).map(|m| m.len()).sum::<u64>();
     let bar = common::progress(usize::try_from(total).unwrap_or(usize::MAX));
     let mut before = 0;

@@ -3,11 +3,13 @@
 use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::dump::{self, Dump};
-use crate::out::{self, Color, say, tell};
+use crate::out::{self, say, tell};
+use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
+use nvir::diag::visible;
 use nvir_driver::Device;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
@@ -71,39 +73,39 @@ pub struct Args {
 #[derive(clap::Args)]
 pub struct How {
     /// Lower the register limit, spilling as needed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     pub max_gprs: Option<u32>,
     /// Registers read before any write: see `compile --help`
-    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3")]
+    #[arg(long, default_value = "3", value_parser = common::init_regs(), value_name = "0|1|2|3", help_heading = "Limits and launch")]
     pub init_regs: InitRegs,
     /// Run only these passes of the pipeline
-    #[arg(long, value_name = "PASSES")]
+    #[arg(long, value_name = "PASSES", help_heading = "Passes")]
     pub passes: Option<String>,
     /// Stop optimising after so many pass runs
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Passes")]
     pub bisect_limit: Option<u32>,
     /// Verify the IR after each pass
-    #[arg(long)]
+    #[arg(long, help_heading = "Passes")]
     pub verify_each: bool,
     /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict refuses
     /// also that two warps write the same value
-    #[arg(long, default_value = "memcheck", value_name = "CHECKERS")]
+    #[arg(long, default_value = "memcheck", value_name = "CHECKERS", help_heading = "Checks")]
     pub check: String,
     /// Go on after a fault (a bad access, a race, a read of what nothing has written) until a block has so many of a kind, and
     /// tell all of them by instruction
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N", help_heading = "Checks")]
     pub max_faults: u32,
     /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
     /// commas. What they report is told as `--check memcheck` tells it; see `compile --help`. With `zones`, nothing is checked, but
     /// variables in shared memory lie apart and memcheck finds accesses between them
-    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    #[arg(long, default_value = "none", value_name = "MEMORIES", help_heading = "Checks")]
     pub sanitize: Sanitize,
     /// Warp instructions that one launch may execute
-    #[arg(long, default_value_t = 1 << 28, value_name = "N")]
+    #[arg(long, default_value_t = 1 << 28, value_name = "N", help_heading = "Limits and launch")]
     pub step_limit: u64,
     /// Run through the driver, with the real command stream: on the virtual GPU (`virtual`), or on a card (its render
     /// node; see `nvir devices`). Checks and limits are the virtual GPU's; trace and profile are the emulator's alone
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", help_heading = "Limits and launch")]
     pub device: Option<Where>,
 }
 
@@ -162,18 +164,12 @@ fn load(a: &Args) -> Result<Loaded, ExitCode> {
         }
         (_, false) => common::read_fixture(&a.input),
     };
-    loaded.map_err(|e| {
-        out::stderr(&e.render(Color::on_stderr()));
-        common::input_error()
-    })
+    loaded.map_err(|e| common::broken_fixture(&e))
 }
 
 /// The chips to run on, those that the command line names or the fixture allows.
 fn chips(a: &Args, loaded: &Loaded) -> Result<Vec<Chip>, ExitCode> {
-    let allowed = loaded.chips().map_err(|e| {
-        out::stderr(&e.render(Color::on_stderr()));
-        common::input_error()
-    })?;
+    let allowed = loaded.chips().map_err(|e| common::broken_fixture(&e))?;
     if let Some(chip) = a.target.iter().find(|c| !allowed.contains(c)) {
         let what = if a.launch.any() { "program" } else { "fixture" };
         return Err(common::usage(format!("the {what} does not run on {chip}")));
@@ -268,7 +264,7 @@ impl Run<'_> {
         for r in reports {
             self.warnings.tell(&a.input, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
-                tell!("note: {chip} {}: {note}", r.name);
+                diagnostics::note(format!("{chip} {}: {note}", r.name));
             }
             self.counts.add(&r.outcome);
             match a.json {
@@ -291,9 +287,9 @@ impl Run<'_> {
             Place::Card(card) => format!("on {}", card.name()),
         };
         match &r.outcome {
-            Outcome::Passed => say!("ok {chip} {}: {work}", r.name),
-            Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", r.name),
-            Outcome::Failed(why) => say!("FAILED {chip} {}: {why}", r.name),
+            Outcome::Passed => say!("ok {chip} {}: {work}", visible(&r.name)),
+            Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", visible(&r.name)),
+            Outcome::Failed(why) => say!("FAILED {chip} {}: {why}", visible(&r.name)),
         }
         out::stdout(profile::text(&r.profiles).as_bytes());
     }
@@ -334,12 +330,12 @@ fn changed(test: &Test, env: &Env) -> Vec<Dump> {
     match names {
         Ok(names) => {
             if names.is_empty() {
-                tell!("note: the launch changed no buffer or image");
+                diagnostics::note("the launch changed no buffer or image");
             }
             names.iter().map(|n| Dump::of(n)).collect()
         }
         Err(e) => {
-            tell!("error: {e}");
+            diagnostics::error(diagnostics::Class::System, None, e);
             Vec::new()
         }
     }

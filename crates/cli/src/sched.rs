@@ -1,11 +1,15 @@
 //! `nvir sched`: the issue control of anybody's code, held against the rules.
 
+use crate::code::{self, Kind, Texts};
 use crate::common;
+use crate::{common, output};
 use nvir::asm::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
 use nvir::compiler::Options;
+use nvir::image::cubin::Kernel;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
 use nvir::{Chip, Compiler, Language, OptLevel, Source, input, isa};
+use nvir::{Chip, Compiler, OptLevel, Source, input, isa};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,13 +41,19 @@ pub struct Args {
     /// Optimisation level of what is compiled
     #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
     opt: OptLevel,
+    /// What the inputs are, where neither their names nor their contents show it
+    #[arg(long, value_parser = Kind::parse, value_name = "tgsi|nir|ir|cubin|hex|raw|sass")]
+    format: Option<Kind>,
     /// Only this kernel
     #[arg(short, long, value_name = "NAME")]
     kernel: Option<String>,
+    /// Where to write the result; default: standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Show the code: cycle, count, pair mark, and what each instruction waits for
     #[arg(short, long)]
     verbose: bool,
-    /// For scripts
+    /// Print JSON (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -86,6 +96,9 @@ pub fn run(a: Args) -> ExitCode {
         Ok(f) => f,
         Err(code) => return code,
     };
+    if let Err(code) = output::not_an_input(a.output.as_deref(), &files) {
+        return code;
+    }
     let mut all = Vec::new();
     let mut failed = false;
     for file in &files {
@@ -95,10 +108,10 @@ pub fn run(a: Args) -> ExitCode {
         }
     }
     if let (Some(name), true, false) = (&a.kernel, all.is_empty(), failed) {
-        return common::fault(format!("no kernel `{name}`"));
+        return common::fault(format!("unknown kernel `{name}`"));
     }
     let text = if a.json { json(&all, a.verbose) } else { text(&all, a.verbose) };
-    let written = common::write_output(None, text.as_bytes());
+    let written = common::write_output(a.output.as_deref(), text.as_bytes());
     if failed || all.iter().any(|k| !k.violations.is_empty()) { common::input_error() } else { written }
 }
 
@@ -106,13 +119,13 @@ pub fn run(a: Args) -> ExitCode {
 fn check(a: &Args, file: &Path) -> Result<Vec<Checked>, ExitCode> {
     let (chip, mut kernels) = kernels(a, file)?;
     if kernels.iter().all(|k| k.code.is_empty()) {
-        return Err(common::fault(format!("{}: there is no code in it", file.display())));
+        return Err(common::fault_in(file, "no machine code in it"));
     }
     kernels.retain(|k| a.kernel.as_ref().is_none_or(|name| *name == k.name));
     let mut out = Vec::with_capacity(kernels.len());
     for k in kernels {
-        let s = Schedule::read(chip, &k.code)
-            .map_err(|e| common::fault(format!("{}: {}: {e}", file.display(), k.name)))?;
+        let s =
+            Schedule::read(chip, &k.code).map_err(|e| common::fault_in(file, format!("{}: {e}", k.name)))?;
         out.push(Checked::of(file.to_string_lossy().into_owned(), k.name, s));
     }
     Ok(out)
@@ -120,35 +133,18 @@ fn check(a: &Args, file: &Path) -> Result<Vec<Checked>, ExitCode> {
 
 fn kernels(a: &Args, file: &Path) -> Result<(Chip, Vec<Kernel>), ExitCode> {
     let data = common::read_bytes(file)?;
-    let fault = |e: &dyn std::fmt::Display| common::fault(format!("{}: {e}", file.display()));
-    if data.starts_with(b"\x7fELF") {
-        let cubin = Cubin::read(&data).map_err(|e| fault(&e))?;
-        return Ok((cubin.chip, cubin.kernels));
-    }
-    let name = common::stem(file);
-    let words = raw::read(&data);
-    if let Ok(raw) = words {
-        return Ok((a.target, vec![Kernel { name, code: raw.code, ..Kernel::default() }]));
-    }
-    let text = input::text(&data).map_err(|e| fault(&e))?;
-    let shown = file.to_string_lossy();
-    if let Some(language) = Language::of(file) {
+    if let Some(language) = common::language_of(file, a.format.and_then(Kind::language)) {
+        let text = input::text(&data).map_err(|e| common::fault_in(file, e))?;
         let compiler =
             Compiler::new(a.target).with_options(Options { opt_level: a.opt, ..Options::default() });
-        let source = Source { language, text, entry: None, name: &shown };
+        let source = Source { language, text, entry: None, name: &file.to_string_lossy() };
         let shader = compiler.compile(&source).map_err(|e| common::report_error(&e, &source))?;
-        let kernel = Kernel { name, ..shader.kernel() };
-        return Ok((a.target, vec![kernel]));
+        return Ok((a.target, vec![Kernel { name: common::stem(file), ..shader.kernel() }]));
     }
-    if listing::is_dump(text) {
-        let dump = listing::read_dump(text, a.target, &name);
-        return Ok((dump.chip, dump.kernels));
-    }
-    let assembly = listing::assemble(text, a.target, &name).map_err(|d| {
-        common::report(&d, &shown, text);
-        common::input_error()
-    })?;
-    Ok((assembly.chip, assembly.kernels))
+    let form = a.format.and_then(Kind::form);
+    let asked = code::Asked { path: file, chip: a.target, form, texts: Texts::Any };
+    let read = asked.read(&data).map_err(|e| e.tell(file))?;
+    Ok((read.chip, read.kernels))
 }
 
 /// Cells in columns: the first to the left, the others to the right.

@@ -3,8 +3,11 @@
 mod compare;
 
 use crate::common;
+use crate::report::one_line;
+use crate::{common, output};
 use nvir::asm::check::{Schedule, Totals};
 use nvir::compiler::{DebugOptions, Domain, Sanitize, StageOptions, TessInfo};
+use nvir::diag::visible;
 use nvir::input;
 use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
 use std::path::{Path, PathBuf};
@@ -33,54 +36,64 @@ pub struct Args {
     /// Files, or folders of them; with --compare two files that --json wrote
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    /// gf100, gk104 or gk110; also nvc0, nve4, nvf0; sm_20, sm_30, sm_35
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
     /// Optimisation level
     #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
     opt: OptLevel,
     /// Lower the register limit, spilling as needed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     max_gprs: Option<u32>,
-    /// For scripts
-    #[arg(long)]
+    /// Print JSON (docs/json.md)
+    #[arg(long, help_heading = "Output")]
     json: bool,
+    /// Where to write the result; default: standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
     /// The same rows as comma-separated values
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
     csv: bool,
     /// A row for each kernel of an input, rather than for the default one
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     kernels: bool,
     /// A row for each of these register limits
-    #[arg(long, value_delimiter = ',', conflicts_with = "max_gprs", value_name = "N,N,...")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        conflicts_with = "max_gprs",
+        value_name = "N,N,...",
+        help_heading = "Limits and launch"
+    )]
     sweep_gprs: Vec<u32>,
     /// Compare two files that --json wrote, before and after
-    #[arg(long, conflicts_with_all = ["csv", "kernels", "sweep_gprs", "max_gprs"])]
+    #[arg(long, conflicts_with_all = ["csv", "kernels", "sweep_gprs", "max_gprs"], help_heading = "Comparison")]
     compare: bool,
     /// Exit with 1 where the geometric mean of a metric (instructions, cycles, gprs ...; without a name: of any but the compile
     /// time) is worse by more than so many percent
-    #[arg(long, requires = "compare", value_parser = compare::limit, value_name = "[METRIC=]PCT")]
+    #[arg(long, requires = "compare", value_parser = compare::limit, value_name = "[METRIC=]PCT", help_heading = "Comparison")]
     max_regression: Vec<compare::Limit>,
     /// The same for the input that a metric got worst for
-    #[arg(long, requires = "compare", value_parser = compare::limit, value_name = "[METRIC=]PCT")]
+    #[arg(long, requires = "compare", value_parser = compare::limit, value_name = "[METRIC=]PCT", help_heading = "Comparison")]
     max_worst: Vec<compare::Limit>,
     /// Compile each input so often; the time shown is the median
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N", help_heading = "Measurement")]
     repeat: u32,
     /// Inputs compiled at once; 0: one a core
-    #[arg(long, default_value = "0", value_parser = common::jobs(), value_name = "N")]
+    #[arg(long, default_value = "0", value_parser = common::jobs(), value_name = "N", help_heading = "Measurement")]
     jobs: usize,
     /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
     /// commas; see `compile --help`
-    #[arg(long, default_value = "none", value_name = "MEMORIES")]
+    #[arg(long, default_value = "none", value_name = "MEMORIES", help_heading = "Limits and launch")]
     sanitize: Sanitize,
     /// Verify the IR after each pass
-    #[arg(long)]
+    #[arg(long, help_heading = "Measurement")]
     verify_each: bool,
     /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
     /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
     /// cull-distances; and clip-planes, how many user clip planes there are. Default: patches of three vertices, divided into
     /// triangles, since what is measured hardly depends on it
-    #[arg(long, value_parser = common::stage_info, value_name = "LIST")]
+    #[arg(long, value_parser = common::stage_info, value_name = "LIST", help_heading = "Limits and launch")]
     stage_info: Option<StageOptions>,
 }
 
@@ -125,7 +138,12 @@ fn issued(shader: &Shader) -> Option<Totals> {
 
 pub fn run(a: Args) -> ExitCode {
     if a.compare {
-        let how = compare::How { json: a.json, mean: &a.max_regression, worst: &a.max_worst };
+        let how = compare::How {
+            json: a.json,
+            output: a.output.as_deref(),
+            mean: &a.max_regression,
+            worst: &a.max_worst,
+        };
         return compare::run(&a.paths, &how);
     }
     let debug = DebugOptions { verify_each: a.verify_each, ..DebugOptions::default() };
@@ -147,10 +165,10 @@ pub fn run(a: Args) -> ExitCode {
         Err(code) => return code,
     };
     if let Some(other) = files.iter().find(|f| Language::of(f).is_none()) {
-        return common::fault(format!(
-            "{}: expected a .tgsi, .nir or .ir file, or a folder",
-            other.display()
-        ));
+        return common::fault_in(other, "expected a .tgsi, .nir or .ir file, or a folder");
+    }
+    if let Err(code) = output::not_an_input(a.output.as_deref(), &files) {
+        return code;
     }
     let entries = |file: &PathBuf| -> Vec<Option<String>> {
         let names = if a.kernels { kernels(file, &compiler(None)) } else { None };
@@ -175,7 +193,7 @@ pub fn run(a: Args) -> ExitCode {
         (_, true) => csv(&values(&rows, a.target)),
         _ => table(&rows),
     };
-    common::write_output(None, text.as_bytes())
+    common::write_output(a.output.as_deref(), text.as_bytes())
 }
 
 /// The names of a file's kernels; none where it has no names or cannot be read, which its row then says.
@@ -362,6 +380,7 @@ fn table(rows: &[Row]) -> String {
         if let Some(limit) = r.max_gprs {
             name += &format!(" ({limit} registers)");
         }
+        let name = visible(&name).into_owned();
         out += &match &r.result {
             Ok((i, issued)) => line([
                 name,
@@ -378,7 +397,7 @@ fn table(rows: &[Row]) -> String {
                 percent(issued.map(|t| t.share())),
                 format!("{:.0}", r.time),
             ]),
-            Err(e) => format!("{name:<60} error: {e}\n"),
+            Err(e) => format!("{name:<60} error: {}\n", one_line(e)),
         };
     }
     let t = Sums::of(rows);

@@ -10,10 +10,12 @@ pub mod report;
 
 use crate::common::{self, Warnings};
 use crate::device::Place;
-use crate::out::{self, tell};
+use crate::out;
+use crate::report::Class;
 use crate::run::How;
 use crate::watch;
 use cases::{Pattern, Shard};
+use nvir::diag::{Fault, visible};
 use nvir::{Chip, OptLevel};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
@@ -37,37 +39,37 @@ pub struct Args {
     /// Fixtures, or folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Only on these chips
-    #[arg(short, long, value_name = "CHIP")]
+    /// Only on these chips; default: all that the fixture allows
+    #[arg(short, long, value_name = "CHIP", help_heading = "Which tests")]
     target: Vec<Chip>,
-    /// At these optimisation levels
-    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N")]
+    /// Optimisation level; several: each of them
+    #[arg(short = 'O', long = "opt", default_value = "3", value_parser = common::level(), value_name = "N", help_heading = "Which tests")]
     opt: Vec<OptLevel>,
     #[command(flatten)]
     how: How,
     /// Fixtures run at once; 0: one a core
-    #[arg(long, value_parser = common::jobs(), value_name = "N")]
+    #[arg(long, value_parser = common::jobs(), value_name = "N", help_heading = "Which tests")]
     jobs: Option<usize>,
     /// Print failures only
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     quiet: bool,
     /// Print the names of the tests that would run
-    #[arg(long)]
+    #[arg(long, help_heading = "Which tests")]
     list: bool,
     /// Only tests whose name, as --list prints it, contains this; `*` and `?` stand for anything; several: any of them
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "Which tests")]
     filter: Vec<Pattern>,
     /// Begin no test after one has failed
-    #[arg(long)]
+    #[arg(long, help_heading = "Which tests")]
     fail_fast: bool,
     /// Only the Kth of N parts, K from 1. A test stays in its part when others come and go
-    #[arg(long, value_name = "K/N")]
+    #[arg(long, value_name = "K/N", help_heading = "Which tests")]
     shard: Option<Shard>,
     /// Write a report in JUnit's XML
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     junit: Option<PathBuf>,
     /// Print JSON instead of lines
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
     /// With --json: also the cycles of issue of what was executed
     #[arg(long, requires = "json")]
@@ -77,13 +79,13 @@ pub struct Args {
     watch: bool,
     /// Write the values that a test leaves into its fixture's `expect`, where they differ. On several chips or levels they
     /// must agree
-    #[arg(long, conflicts_with_all = ["list", "shard", "gtest_list_tests"])]
+    #[arg(long, conflicts_with_all = ["list", "shard", "gtest_list_tests"], help_heading = "Output")]
     bless: bool,
     /// GoogleTest's protocol: print the names of all tests
-    #[arg(long = "gtest_list_tests")]
+    #[arg(long = "gtest_list_tests", help_heading = "GoogleTest's protocol")]
     gtest_list_tests: bool,
     /// GoogleTest's protocol: run the tests that these patterns between colons name, but not those after a `-`
-    #[arg(long = "gtest_filter", value_name = "PATTERNS")]
+    #[arg(long = "gtest_filter", value_name = "PATTERNS", help_heading = "GoogleTest's protocol")]
     gtest_filter: Option<String>,
 }
 
@@ -152,6 +154,9 @@ fn once(a: &Args) -> ExitCode {
         Ok(f) => f,
         Err(code) => return code,
     };
+    if let Err(code) = crate::output::not_an_input(a.junit.as_deref(), &files) {
+        return code;
+    }
     let targets = if a.target.is_empty() { Chip::ALL.to_vec() } else { a.target.clone() };
     let (seeded, stop) = (cases::Seeded::from_environment(), AtomicBool::new(false));
     let plan = Plan { args: a, targets, settings, place, shard, seeded, stop };
@@ -173,10 +178,10 @@ fn once(a: &Args) -> ExitCode {
     out::stdout(text.as_bytes());
     let failed = report::Counts::of(&ran).failed;
     if let Some(path) = &a.junit {
-        let written =
-            report::junit(&ran).and_then(|xml| std::fs::write(path, xml).map_err(|e| e.to_string()));
-        if let Err(e) = written {
-            return common::fault(format!("{}: {e}", path.display()));
+        let written = report::junit(&ran).map(|xml| common::write_output(Some(path), xml.as_bytes()));
+        match written.unwrap_or_else(|e| common::fault_in(path, e)) {
+            ExitCode::SUCCESS => {}
+            code => return code,
         }
     }
     if a.bless {
@@ -191,11 +196,13 @@ fn list(ran: &[Ran]) -> ExitCode {
     for r in ran {
         match &r.cases {
             Ok(cases) => {
-                out::stdout(cases.iter().map(|c| format!("{}\n", c.name)).collect::<String>().as_bytes());
+                out::stdout(
+                    cases.iter().map(|c| format!("{}\n", visible(&c.name))).collect::<String>().as_bytes(),
+                );
             }
             Err(why) => {
                 broken = true;
-                tell!("error: {why}");
+                crate::report::error(Class::Of(Fault::Input), None, why);
             }
         }
     }
@@ -210,7 +217,7 @@ fn tell_warnings(ran: &[Ran], quiet: bool) {
         for c in r.cases.iter().flatten() {
             warnings.tell(&r.file, c.report.warnings.iter().map(|w| format!("test `{}`: {w}", c.test)));
             if !quiet {
-                c.report.stats.notes.iter().for_each(|note| tell!("note: {}: {note}", c.name));
+                c.report.stats.notes.iter().for_each(|n| crate::report::note(format!("{}: {n}", c.name)));
             }
         }
     }

@@ -1,7 +1,6 @@
 //! A failing test that is run again and again with other settings or another source: what `bisect` and `reduce` do.
 
 use crate::common;
-use crate::out::{self, Color};
 use nvir::Chip;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
@@ -18,7 +17,7 @@ pub struct Which {
     /// Only this test
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
-    /// Only on this chip
+    /// Only on this chip; default: all that the fixture allows
     #[arg(short, long, value_name = "CHIP")]
     target: Option<Chip>,
 }
@@ -49,10 +48,7 @@ pub struct Trial {
 impl Trial {
     /// The first test that fails with these settings.
     pub fn failing(path: &Path, which: &Which, settings: &Settings) -> Result<Trial, ExitCode> {
-        let broken = |e: nvir_fixture::FixtureError| {
-            out::stderr(&e.render(Color::on_stderr()));
-            common::input_error()
-        };
+        let broken = |e: nvir_fixture::FixtureError| common::broken_fixture(&e);
         let loaded = common::read_fixture(path).map_err(broken)?;
         let chips = loaded.chips().map_err(broken)?;
         if let Some(chip) = which.target.filter(|c| !chips.contains(c)) {
@@ -61,7 +57,7 @@ impl Trial {
         let tests = loaded.fixture.tests.iter().map(|t| t.name.clone()).collect::<Vec<_>>();
         if let Some(name) = which.test.as_ref().filter(|n| !tests.contains(n)) {
             let all = tests.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", ");
-            return Err(common::usage(format!("no test `{name}`; there are {all}")));
+            return Err(common::usage(format!("unknown test `{name}`; available: {all}")));
         }
         for chip in chips.into_iter().filter(|c| which.target.is_none_or(|t| t == *c)) {
             for (at, _) in
@@ -88,7 +84,7 @@ impl Trial {
         }
         let what =
             which.test.as_ref().map_or("every test passes".to_string(), |t| format!("test `{t}` passes"));
-        Err(common::fault(format!("{}: {what}: there is nothing to look for", path.display())))
+        Err(common::fault_in(path, format!("{what}: there is nothing to look for")))
     }
 
     pub fn test(&self) -> &Test {

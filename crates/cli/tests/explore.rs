@@ -232,7 +232,7 @@ fn what_is_wrong_is_said() {
     std::fs::write(dir.join("bad.toml"), "source = 1").expect("written");
     for (args, code, said) in [
         (&["missing.tgsi"][..], 1, "missing.tgsi: "),
-        (&["missing.tgsi", "--serve"], 1, "missing.tgsi: not found"),
+        (&["missing.tgsi", "--serve"], 1, "missing.tgsi: file not found"),
         (&["bad.tgsi"], 1, "bad.tgsi:2:6"),
         (&["bad.toml"], 1, "bad.toml"),
         (&["k.txt"], 1, "k.txt: neither"),
@@ -307,6 +307,17 @@ fn the_server_serves_who_knows_its_token() {
     let own = s.get(&format!("/{}/", s.token));
     assert!(own.starts_with("HTTP/1.1 200 OK\r\n"), "{own}");
     assert_eq!(data(&own)["live"], 1);
+    // Only the page's own script runs, and nobody frames it.
+    let policy = own.lines().find_map(|l| l.strip_prefix("Content-Security-Policy: ")).expect("a policy");
+    let nonce =
+        policy.split_once("script-src 'nonce-").and_then(|(_, r)| r.split_once('\'')).expect("a nonce").0;
+    assert!(
+        nonce.len() == 32
+            && policy.contains("default-src 'none'")
+            && policy.contains("frame-ancestors 'none'")
+    );
+    assert_eq!(own.matches("<script").count(), 2, "the data and the script");
+    assert!(own.contains(&format!("<script nonce=\"{nonce}\">")), "the script is marked");
     assert!(s.get(&format!("/{}/version", s.token)).ends_with("\r\n\r\n1"));
     for path in ["/", "/version", "/00000000000000000000000000000000/", &format!("/{}x/", s.token)] {
         let refused = s.get(path);

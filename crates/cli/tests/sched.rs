@@ -163,7 +163,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
         ),
         (&["sched", "-"], "MOVE R0;\n", "this is no instruction"),
         (&["sched", &path.to_string_lossy()], "", "there is no code in it"),
-        (&["sched", "there-is-no-such-file"], "", "there-is-no-such-file: not found"),
+        (&["sched", "there-is-no-such-file"], "", "there-is-no-such-file: file not found"),
     ] {
         let (code, _, err) = nvir(args, input);
         assert_eq!(code, Some(1), "{args:?}: {err}");

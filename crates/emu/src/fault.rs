@@ -1,5 +1,6 @@
 //! What stops a run: the kind, the place, and the other access where there are two.
 
+use nvir_base::diag::visible;
 use std::fmt;
 
 /// The kinds of INTERFACE section 2.
@@ -101,7 +102,7 @@ impl fmt::Display for Place {
             self.pc, self.instruction
         )?;
         match &self.line {
-            Some(line) => write!(f, " [{line}]"),
+            Some(line) => write!(f, " [{}]", visible(line)),
             None => Ok(()),
         }
     }
@@ -124,7 +125,8 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} (kernel {}, {}", self.kind, self.detail, self.kernel, self.place)?;
+        let kernel = visible(&self.kernel);
+        write!(f, "{}: {} (kernel {kernel}, {}", self.kind, self.detail, self.place)?;
         match &self.other {
             Some(other) => write!(f, "; other: {other})"),
             None => f.write_str(")"),

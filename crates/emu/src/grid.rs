@@ -13,6 +13,7 @@ use nvir_base::caught::catching;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Blocks that take turns when the first does not end by itself (it may wait for another one).
@@ -133,7 +134,7 @@ fn execute(
 
     let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
     let (insts, pool) = link(launch, &banks);
-    let cores = if options.threads == 0 { rayon::current_num_threads() } else { options.threads };
+    let cores = if options.threads == 0 { default_threads() } else { options.threads };
     // Asked last: it looks at every buffer, of which there may be thousands.
     let too_large = || memory.buffers.iter().map(|b| b.size).sum::<u64>() > MAX_PARALLEL_BYTES;
     let in_order_only = context.is_some()
@@ -323,9 +324,26 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
         let all = (0..blocks).into_par_iter().try_fold(Tally::default, one);
         all.try_reduce(Tally::default, |a, b| Some(a.merge(b)))
     };
-    match rayon::ThreadPoolBuilder::new().num_threads(cores).build() {
-        Ok(pool) if options.threads != 0 => pool.install(work),
-        _ => work(),
+    if options.threads == 0 {
+        return work();
+    }
+    // Without threads, in order.
+    rayon::ThreadPoolBuilder::new().num_threads(cores).build().ok()?.install(work)
+}
+
+/// The threads of the pool that this is called in, or of the process's own, which is made with the first call; one where no
+/// threads can be made, as with little memory.
+fn default_threads() -> usize {
+    static USABLE: OnceLock<bool> = OnceLock::new();
+    let made = || match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // Without a cause, there is a pool already.
+        Err(e) => std::error::Error::source(&e).is_none(),
+    };
+    if rayon::current_thread_index().is_some() || *USABLE.get_or_init(made) {
+        rayon::current_num_threads()
+    } else {
+        1
     }
 }
 

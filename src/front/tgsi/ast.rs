@@ -136,8 +136,8 @@ impl Program {
         spans.reduce(Span::to).unwrap_or_default()
     }
 
-    /// The instruction that a kernel begins with. `name`: the number of its BGNSUB, or `main`; none: the main code,
-    /// else the only subroutine that is not called.
+    /// The instruction that a kernel begins with. `name`: the number of its BGNSUB, alone or as listings and cubins have it
+    /// (`kernel25`), or `main`; none: the main code, else the only subroutine that is not called.
     pub fn entry(&self, name: Option<&str>) -> Result<u32, Diagnostics> {
         if name.is_none() && self.has_main() {
             return Ok(0);
@@ -152,7 +152,8 @@ impl Program {
             }
         };
         if let Some(name) = name {
-            let at = name.parse().ok().filter(|n| subs.contains(n) || *n == 0 && self.has_main());
+            let number = name.strip_prefix("kernel").unwrap_or(name);
+            let at = number.parse().ok().filter(|n| subs.contains(n) || *n == 0 && self.has_main());
             let at = at.or_else(|| (name == "main" && self.has_main()).then_some(0));
             return at.ok_or_else(|| {
                 let d = Diagnostic::error(format!("no kernel `{name}`"));

@@ -1,9 +1,10 @@
 //! Forms of compiled code for people: SASS text with source lines, its control flow graph, remarks.
 
+use crate::report::{self, Input};
 use nvir::Chip;
 use nvir::Shader;
 use nvir::Source;
-use nvir::diag::line_column;
+use nvir::diag::{line_column, visible};
 use nvir::image::cubin::Kernel;
 use nvir::image::listing;
 use nvir::remark::Remark;
@@ -31,7 +32,9 @@ pub fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> S
             let at = shader.loc(pc).0.map(|span| line_column(source.text, span.start).0);
             if at != last {
                 let said = match at {
-                    Some(n) => format!("{}:{n}: {}", source.name, texts.get(n - 1).unwrap_or(&"").trim()),
+                    Some(n) => {
+                        format!("{}:{n}: {}", visible(source.name), texts.get(n - 1).unwrap_or(&"").trim())
+                    }
                     None => "no source line".to_string(),
                 };
                 let _ = writeln!(out, "// {said}");
@@ -50,16 +53,10 @@ fn address(line: &str) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// What a compiler says of a source: a line each.
-pub fn remarks(all: &[Remark], source: &Source<'_>) -> String {
-    let place = |r: &Remark| match r.loc.0 {
-        Some(span) => {
-            let (line, column) = line_column(source.text, span.start);
-            format!("{}:{line}:{column}", source.name)
-        }
-        None => source.name.to_string(),
-    };
-    all.iter().map(|r| format!("{}: remark: {} [{}]\n", place(r), r.message, r.pass)).collect()
+/// Says on standard error what a compiler did not do with a source: a line each.
+pub fn remarks(all: &[Remark], source: &Source<'_>) {
+    let input = Input { name: source.name, text: source.text };
+    all.iter().for_each(|r| report::remark(input, r.loc, format!("{} [{}]", r.message, r.pass)));
 }
 
 pub fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
@@ -107,8 +104,10 @@ type Stack = Vec<(&'static str, String)>;
 /// says, as far as that is known in advance.
 pub fn cfg(shader: &Shader) -> String {
     let Graph { blocks, edges, .. } = Graph::of(shader.chip, &shader.kernel());
-    let mut out =
-        format!("digraph \"{}\" {{\n    node [shape=box, fontname=monospace];\n", shader.entry_name);
+    let mut out = format!(
+        "digraph \"{}\" {{\n    node [shape=box, fontname=monospace];\n",
+        escaped(&shader.entry_name)
+    );
     for (n, b) in blocks.iter().enumerate() {
         let lines: String =
             b.code.iter().map(|(pc, text)| format!("{pc:04x}  {}\\l", escaped(text))).collect();
@@ -122,7 +121,7 @@ pub fn cfg(shader: &Shader) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    visible(text).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// Operations that end a block.

@@ -2,6 +2,7 @@
 //!
 //! A step's IR is told as what to do with the one before: `keep, drop, add, line...`, again and again.
 
+use super::Found;
 use super::code::Code;
 use super::side::{Side, Text};
 use nvir::diag::{Loc, Span};
@@ -161,7 +162,7 @@ fn side(shared: &mut Shared, s: &Side, code: &Code) -> Value {
         "remarks": remarks,
         "sass": sass(shared, at, s, code),
         "counts": s.counts.as_ref().map(|c| json!({"test": c.test, "outcome": c.outcome})),
-        "error": s.error,
+        "error": s.error.as_ref().map(Found::lines),
     })
 }
 

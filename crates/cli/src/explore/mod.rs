@@ -20,10 +20,12 @@ mod page;
 mod serve;
 mod side;
 
-use crate::common;
-use crate::out::{say, tell};
+use crate::code::Kind;
+use crate::out::say;
+use crate::{common, output};
 use nvir::compiler::StageOptions;
-use nvir::{Chip, InitRegs, Language, OptLevel};
+use nvir::diag::{Diagnostics, visible};
+use nvir::{Chip, InitRegs, OptLevel};
 use side::Side;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -72,9 +74,9 @@ pub struct Args {
     /// What to show beside it: a level (-O1), a chip, both between commas, or a file
     #[arg(long, value_name = "WHAT", allow_hyphen_values = true, value_parser = Against::parse)]
     against: Option<Against>,
-    /// The input's language, where its name does not tell
-    #[arg(long, value_parser = common::language, value_name = "tgsi|nir|ir")]
-    format: Option<Language>,
+    /// What the input is, where neither its name nor its contents show it
+    #[arg(long, value_parser = Kind::parse, value_name = "tgsi|nir|ir|cubin|hex|raw|sass")]
+    format: Option<Kind>,
     /// Lower the register limit, spilling as needed
     #[arg(long, value_name = "N")]
     max_gprs: Option<u32>,
@@ -110,12 +112,13 @@ impl Against {
         for part in text.split(',') {
             let digit = part.trim_start_matches('-').strip_prefix('O').map(str::trim);
             if let Some(n) = digit.and_then(|d| d.parse::<usize>().ok()) {
-                let found = OptLevel::ALL.get(n).ok_or_else(|| format!("no level {n}: 0 to 3"))?;
+                let found =
+                    OptLevel::ALL.get(n).ok_or_else(|| format!("level {n} is out of range (0 to 3)"))?;
                 level = Some(*found);
             } else if let Ok(c) = part.parse() {
                 chip = Some(c);
             } else if text.starts_with('-') {
-                return Err(format!("`{part}` is no level, chip or file"));
+                return Err(format!("`{part}` is not a level, a chip or a file"));
             } else {
                 return Ok(Against::File(text.into()));
             }
@@ -124,24 +127,55 @@ impl Against {
     }
 }
 
+/// What is wrong in a text.
+#[derive(Clone)]
+pub struct Found {
+    pub name: String,
+    pub text: String,
+    pub what: Diagnostics,
+}
+
+impl Found {
+    /// In lines that say where.
+    pub fn lines(&self) -> String {
+        nvir::diag::render(&self.what, &self.name, &self.text, false).trim_end().to_string()
+    }
+}
+
 /// Why there is no page.
 pub enum Failed {
-    /// What is wrong, in lines that say where.
-    Input(String),
-    /// So is what was asked for.
+    /// A file is at fault as a whole.
+    File(PathBuf, String),
+    /// A text is, in places.
+    Found(Found),
+    /// What was asked for is.
     Usage(String),
 }
 
 impl Failed {
     /// Of something about a file.
     fn of(path: &Path, why: impl std::fmt::Display) -> Failed {
-        Failed::Input(format!("error: {}: {why}", path.display()))
+        Failed::File(path.to_path_buf(), why.to_string())
     }
 
     /// In words.
-    fn text(&self) -> &str {
+    fn text(&self) -> String {
         match self {
-            Failed::Input(text) | Failed::Usage(text) => text.trim_end(),
+            Failed::File(path, why) => format!("error: {}: {why}", path.display()),
+            Failed::Found(found) if found.text.is_empty() => format!("error: {}: {}", found.name, found.what),
+            Failed::Found(found) => found.lines(),
+            Failed::Usage(text) => text.clone(),
+        }
+    }
+
+    fn tell(self) -> ExitCode {
+        match self {
+            Failed::File(path, why) => common::fault_in(&path, why),
+            Failed::Found(Found { name, text, what }) => {
+                common::report(&what, &name, &text);
+                common::input_error()
+            }
+            Failed::Usage(why) => common::usage(why),
         }
     }
 }
@@ -192,32 +226,28 @@ pub fn run(a: Args) -> ExitCode {
     if a.serve {
         return serve::run(&a);
     }
-    let failed = match sides(&a) {
-        Ok(sides) => match sides.iter().find_map(|s| s.error.clone()) {
-            None => return write(&a, &page::html(&data::json(&sides, None))),
-            Some(why) => Failed::Input(why),
-        },
-        Err(e) => e,
+    let page = (!a.output.as_deref().is_some_and(output::is_standard)).then(|| page_name(&a));
+    if let Err(code) = output::not_an_input(page.as_deref(), &watched(&a)) {
+        return code;
+    }
+    let sides = match sides(&a) {
+        Ok(sides) => sides,
+        Err(e) => return e.tell(),
     };
-    match failed {
-        Failed::Input(why) => {
-            tell!("{}", why.trim_end());
-            common::input_error()
-        }
-        Failed::Usage(why) => common::usage(why),
+    if let Some(found) = sides.iter().find_map(|s| s.error.clone()) {
+        return Failed::Found(found).tell();
     }
-}
-
-fn write(a: &Args, html: &str) -> ExitCode {
-    if a.output.as_deref() == Some(Path::new("-")) {
-        return common::write_output(None, html.as_bytes());
-    }
-    let path = a.output.clone().unwrap_or_else(|| PathBuf::from(common::stem(&a.input) + ".html"));
-    let code = common::write_output(Some(&path), html.as_bytes());
-    if code == ExitCode::SUCCESS {
-        say!("wrote {}", path.display());
+    let html = page::html(&data::json(&sides, None), None);
+    let code = common::write_output(page.as_deref(), html.as_bytes());
+    if let Some(path) = page.filter(|_| code == ExitCode::SUCCESS) {
+        say!("wrote {}", visible(&path.to_string_lossy()));
     }
     code
+}
+
+/// The file that the page goes to.
+fn page_name(a: &Args) -> PathBuf {
+    a.output.clone().unwrap_or_else(|| common::with_ending(&a.input, "html"))
 }
 
 /// The files that the page is made of, as far as they are known before they are read.

@@ -7,14 +7,15 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPTS: [&str; 4] =
     [include_str!("model.js"), include_str!("list.js"), include_str!("graph.js"), include_str!("page.js")];
 
-/// The whole page.
-pub fn html(data: &Value) -> String {
+/// The whole page. With a nonce, its script is marked with it, for a server whose policy lets no other script run.
+pub fn html(data: &Value, nonce: Option<&str>) -> String {
     let title = data["title"].as_str().unwrap_or_default();
     let scripts = SCRIPTS.concat();
     let parts = [
         ("{{title}}", escaped(title)),
         ("{{style}}", STYLE.to_string()),
         ("{{data}}", in_script(&data.to_string())),
+        ("{{nonce}}", nonce.map_or(String::new(), |n| format!(" nonce=\"{n}\""))),
         ("{{script}}", scripts),
     ];
     // Each part once and in order, so that nothing in a part is taken for a mark.
@@ -46,7 +47,7 @@ mod tests {
     fn no_text_leaves_its_place() {
         let title = "</title><script>alert(1)</script>{{data}}";
         let data = serde_json::json!({"title": title, "sources": [{"lines": ["</script><!--<script>", "\u{2028}"]}]});
-        let html = super::html(&data);
+        let html = super::html(&data, None);
         assert_eq!(html.matches("</script>").count(), 2, "its own two");
         assert!(!html.contains("alert(1)</script>"));
         assert!(!html.contains('\u{2028}'));
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn it_needs_nothing_else() {
-        let html = super::html(&serde_json::json!({"title": "k"}));
+        let html = super::html(&serde_json::json!({"title": "k"}), Some("0a1b"));
         // Places in the page itself.
         let html = html
             .replace("url(#", "")

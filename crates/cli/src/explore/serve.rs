@@ -11,6 +11,7 @@ use super::{Args, data, page, sides, watched};
 use crate::out::{say, tell};
 use crate::watch::Watch;
 use crate::{common, out};
+use nvir::input;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -30,6 +31,29 @@ const LONGEST: usize = 8 << 10;
 struct Current {
     version: u64,
     html: String,
+    /// Marks the page's own script.
+    nonce: String,
+}
+
+impl Current {
+    /// The page, or what is wrong with its input as a page.
+    fn of(a: &Args, version: u64) -> Current {
+        let value = match sides(a) {
+            Ok(sides) => data::json(&sides, Some(version)),
+            Err(e) => data::nothing(&a.input, &e.text(), version),
+        };
+        let nonce = token();
+        Current { version, html: page::html(&value, Some(&nonce)), nonce }
+    }
+
+    /// What the page may load and run: its own style and script, and this server's answers.
+    fn policy(&self) -> String {
+        format!(
+            "default-src 'none'; script-src 'nonce-{}'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; \
+             base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            self.nonce
+        )
+    }
 }
 
 struct Server {
@@ -54,29 +78,20 @@ fn token() -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// The page, or what is wrong with its input as a page.
-fn page_of(a: &Args, version: u64) -> String {
-    let value = match sides(a) {
-        Ok(sides) => data::json(&sides, Some(version)),
-        Err(e) => data::nothing(&a.input, e.text(), version),
-    };
-    page::html(&value)
-}
-
 pub fn run(a: &Args) -> ExitCode {
-    if !a.input.exists() {
-        return common::fault(format!("{}: not found", a.input.display()));
+    if let Err(e) = std::fs::metadata(&a.input) {
+        return common::fault_in(&a.input, input::why(&e));
     }
     let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, a.port)) {
         Ok(l) => l,
-        Err(e) => return common::fault(format!("port {}: {e}", a.port)),
+        Err(e) => return common::system(None, format!("port {}: {}", a.port, input::why(&e))),
     };
     let port = match listener.local_addr() {
         Ok(at) => at.port(),
         Err(e) => return common::fault(e),
     };
     let mut files = Watch::new(watched(a));
-    let current = Mutex::new(Current { version: 1, html: page_of(a, 1) });
+    let current = Mutex::new(Current::of(a, 1));
     let server = Arc::new(Server { port, token: token(), current, busy: AtomicUsize::new(0) });
     say!("http://127.0.0.1:{port}/{}/", server.token);
     out::stderr("Ctrl-C ends it\n");
@@ -86,8 +101,8 @@ pub fn run(a: &Args) -> ExitCode {
         files.wait();
         files = Watch::new(watched(a));
         let version = server.current().version + 1;
-        let html = page_of(a, version);
-        *server.current() = Current { version, html };
+        let page = Current::of(a, version);
+        *server.current() = page;
         tell!("made again");
     }
 }
@@ -101,11 +116,22 @@ impl Drop for Place {
     }
 }
 
-/// An answer: status line's end, type, body.
-type Answer = (&'static str, &'static str, String);
+struct Answer {
+    /// The end of the status line.
+    status: &'static str,
+    kind: &'static str,
+    /// `Content-Security-Policy`
+    policy: String,
+    body: String,
+}
+
+/// An answer that no browser loads anything for.
+fn text(status: &'static str, body: String) -> Answer {
+    Answer { status, kind: "text/plain; charset=utf-8", policy: "default-src 'none'".into(), body }
+}
 
 fn plain(status: &'static str) -> Answer {
-    (status, "text/plain; charset=utf-8", format!("{status}\n"))
+    text(status, format!("{status}\n"))
 }
 
 impl Server {
@@ -169,8 +195,12 @@ impl Server {
             return plain("405 Method Not Allowed");
         }
         match parts.next() {
-            Some("") => ("200 OK", "text/html; charset=utf-8", self.current().html.clone()),
-            Some("version") => ("200 OK", "text/plain; charset=utf-8", self.current().version.to_string()),
+            Some("") => {
+                let page = self.current();
+                let (kind, policy) = ("text/html; charset=utf-8", page.policy());
+                Answer { status: "200 OK", kind, policy, body: page.html.clone() }
+            }
+            Some("version") => text("200 OK", self.current().version.to_string()),
             _ => plain("404 Not Found"),
         }
     }
@@ -214,10 +244,12 @@ fn head(mut stream: &TcpStream) -> io::Result<Result<String, &'static str>> {
     }
 }
 
-fn send(mut stream: &TcpStream, (status, kind, body): &Answer, only_head: bool) -> io::Result<()> {
+fn send(mut stream: &TcpStream, answer: &Answer, only_head: bool) -> io::Result<()> {
+    let Answer { status, kind, policy, body } = answer;
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
-         X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
+         Content-Security-Policy: {policy}\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
+         Connection: close\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes())?;
@@ -232,9 +264,9 @@ mod tests {
     use super::*;
 
     fn status(head: &str) -> String {
-        let current = Mutex::new(Current { version: 7, html: "the page".into() });
+        let current = Mutex::new(Current { version: 7, html: "the page".into(), nonce: "2c".into() });
         let s = Server { port: 80, token: "0a1b".into(), current, busy: AtomicUsize::new(0) };
-        s.reply(head).0[..3].to_string()
+        s.reply(head).status[..3].to_string()
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! One side of the page: a compile with its steps, or a kernel of machine code.
 
-use super::Failed;
+use super::{Failed, Found};
+use crate::code::{self, Kind, Texts, Wrong};
+use crate::output;
 use nvir::compiler::{Followed, Options, StageOptions};
 use nvir::emu::Profile;
+use nvir::image::cubin::Kernel;
 use nvir::image::cubin::{Cubin, Kernel};
 use nvir::image::{listing, raw};
 use nvir::opt::step::Step;
@@ -19,7 +22,7 @@ pub struct Asked {
     pub level: OptLevel,
     pub entry: Option<String>,
     pub test: Option<String>,
-    pub format: Option<Language>,
+    pub format: Option<Kind>,
     pub max_gprs: Option<u32>,
     pub init_regs: InitRegs,
     pub stage: StageOptions,
@@ -60,7 +63,7 @@ pub struct Side {
     pub kernel: Kernel,
     pub counts: Option<Counts>,
     /// Why there is no code.
-    pub error: Option<String>,
+    pub error: Option<Found>,
 }
 
 /// Whether a file holds machine code by its name.
@@ -75,12 +78,14 @@ impl Side {
             return Side::of_fixture(asked);
         }
         let path = &asked.path;
-        let data = match path == Path::new("-") {
-            true => input::read_from(std::io::stdin().lock()),
-            false => input::read(path),
+        let data = if output::is_standard(path) {
+            input::read_from(std::io::stdin().lock())
+        } else {
+            input::read(path)
         };
-        let data = data.map_err(|e| Failed::of(path, e))?;
-        match asked.format.or_else(|| Language::of(path)) {
+        let data = data.map_err(|e| Failed::of(path, input::why(&e)))?;
+        let by_name = || Language::of(path).filter(|_| asked.format.is_none());
+        match asked.format.and_then(Kind::language).or_else(by_name) {
             Some(language) => {
                 let text = input::text(&data).map_err(|e| Failed::of(path, e))?;
                 Side::of_text(asked, language, text)
@@ -114,7 +119,10 @@ impl Side {
                 self.entry = shader.entry_name.clone();
                 self.shader = Some(shader);
             }
-            Err(e) => self.error = Some(nvir::diag::render(e.diagnostics(), &text.name, &text.text, false)),
+            Err(e) => {
+                let (name, text) = (text.name.clone(), text.text.clone());
+                self.error = Some(Found { name, what: e.diagnostics().clone(), text });
+            }
         }
         self.text = Some(text);
         self
@@ -136,29 +144,17 @@ impl Side {
         let path = &asked.path;
         let fault = |e: &dyn std::fmt::Display| Failed::of(path, e);
         let chip = asked.chip.unwrap_or(Chip::Gk110);
-        let name = crate::common::stem(path);
-        let (chip, kernels) = if data.starts_with(b"\x7fELF") {
-            let file = Cubin::read(data).map_err(|e| fault(&e))?;
-            (file.chip, file.kernels)
-        } else if let Ok(raw) = raw::read(data) {
-            (chip, vec![Kernel { name, code: raw.code, ..Kernel::default() }])
-        } else {
-            let text = input::text(data).map_err(|e| fault(&e))?;
-            if listing::is_dump(text) {
-                let dump = listing::read_dump(text, chip, &name);
-                (dump.chip, dump.kernels)
-            } else if input::ends_in(path, &["sass"]) {
-                let read = listing::assemble(text, chip, &name).map_err(|d| {
-                    Failed::Input(nvir::diag::render(&d, &path.to_string_lossy(), text, false))
-                })?;
-                (read.chip, read.kernels)
-            } else {
-                return Err(fault(&"neither TGSI, NIR or IR by its name, nor a fixture or machine code"));
+        let form = asked.format.and_then(Kind::form);
+        let asked_code = code::Asked { path, chip, form, texts: Texts::Any };
+        let code::Code { chip, kernels, .. } = asked_code.read(data).map_err(|e| match e {
+            Wrong::Whole(why) => fault(&why),
+            Wrong::Found(what, text) => {
+                Failed::Found(Found { name: path.to_string_lossy().into_owned(), what, text })
             }
-        };
-        let kernel = pick(kernels, asked.entry.as_deref()).map_err(|e| fault(&e))?;
+        })?;
+        let kernel = code::pick(kernels, asked.entry.as_deref()).map_err(|e| fault(&e))?;
         if kernel.code.is_empty() {
-            return Err(fault(&"there is no code in it"));
+            return Err(fault(&"no machine code in it"));
         }
         Ok(Side::new(asked, chip).of_kernel(kernel))
     }
@@ -175,7 +171,9 @@ impl Side {
     }
 
     fn of_fixture(asked: &Asked) -> Result<Side, Failed> {
-        let failed = |e: nvir_fixture::FixtureError| Failed::Input(e.render(false));
+        let failed = |e: nvir_fixture::FixtureError| {
+            Failed::Found(Found { name: e.path.to_string_lossy().into_owned(), what: e.what, text: e.text })
+        };
         let loaded = Loaded::read(&asked.path).map_err(failed)?;
         let chips = loaded.chips().map_err(failed)?;
         let chip = match asked.chip {
@@ -189,9 +187,9 @@ impl Side {
         let test = match &asked.test {
             Some(name) => tests.iter().find(|t| t.name == *name).ok_or_else(|| {
                 let all = tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
-                Failed::Usage(format!("no test `{name}`; there are {all}"))
+                Failed::Usage(format!("unknown test `{name}`; available: {all}"))
             })?,
-            None => tests.first().ok_or_else(|| Failed::of(&asked.path, "it has no tests"))?,
+            None => tests.first().ok_or_else(|| Failed::of(&asked.path, "no tests in it"))?,
         };
         // What is counted is the last launch.
         let (last, private_bytes) = loaded.kernels_of(test).pop().unwrap_or_default();
@@ -249,20 +247,5 @@ fn language_name(language: Language) -> &'static str {
         Language::Tgsi => "TGSI",
         Language::Nir => "NIR",
         Language::Ir => "IR",
-    }
-}
-
-fn pick(kernels: Vec<Kernel>, entry: Option<&str>) -> Result<Kernel, String> {
-    let all = kernels.iter().map(|k| format!("`{}`", k.name)).collect::<Vec<_>>().join(", ");
-    let only = kernels.len() == 1;
-    let named = |k: &Kernel| entry.is_some_and(|e| k.name == e);
-    let mut kernels = kernels;
-    match kernels.iter().position(named) {
-        Some(at) => Ok(kernels.swap_remove(at)),
-        None if only => Ok(kernels.swap_remove(0)),
-        None => Err(match entry {
-            Some(name) => format!("no kernel `{name}`; there are {all}"),
-            None => format!("say which kernel with -e: there are {all}"),
-        }),
     }
 }

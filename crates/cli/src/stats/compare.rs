@@ -44,18 +44,20 @@ pub fn limit(text: &str) -> Result<Limit, String> {
         Some((name, number)) => {
             let known: Vec<&str> = METRICS.iter().map(|m| m.0).collect();
             let found = METRICS.iter().find(|m| m.0 == name);
-            let found = found.ok_or_else(|| format!("no metric `{name}`; there are {}", known.join(", ")))?;
+            let found =
+                found.ok_or_else(|| format!("unknown metric `{name}`; available: {}", known.join(", ")))?;
             (Some(found.0), number)
         }
     };
     let percent = number.trim_end_matches('%').parse::<f64>().ok().filter(|p| p.is_finite() && *p >= 0.0);
-    let percent = percent.ok_or_else(|| format!("`{number}` is no percentage of 0 or more"))?;
+    let percent = percent.ok_or_else(|| format!("`{number}` is not a percentage of 0 or more"))?;
     Ok(Limit { metric, percent })
 }
 
 /// How a comparison is shown, and what it must not exceed.
 pub struct How<'a> {
     pub json: bool,
+    pub output: Option<&'a Path>,
     /// Of the geometric mean over all inputs.
     pub mean: &'a [Limit],
     /// Of any single input.
@@ -74,6 +76,9 @@ struct Pair {
 }
 
 pub fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
+    if let Err(code) = crate::output::not_an_input(how.output, paths) {
+        return code;
+    }
     let [a, b] = paths else {
         return common::usage("--compare takes two files that `nvir stats --json` wrote: before and after");
     };
@@ -85,14 +90,14 @@ pub fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
     let c = Comparison::of(a, b);
     let broken = c.broken_limits(how);
     let text = if how.json { c.json(&broken) } else { c.text(&broken) };
-    match common::write_output(None, text.as_bytes()) {
+    match common::write_output(how.output, text.as_bytes()) {
         ExitCode::SUCCESS if !broken.is_empty() => common::input_error(),
         code => code,
     }
 }
 
 fn read(path: &Path) -> Result<Vec<Value>, ExitCode> {
-    let fault = |why: String| common::fault(format!("{}: {why}", path.display()));
+    let fault = |why: String| common::fault_in(path, why);
     let text = common::read_text(path)?;
     let mut file: Value = serde_json::from_str(&text).map_err(|e| fault(e.to_string()))?;
     let schema = file["schema"].as_u64().unwrap_or(super::SCHEMA);

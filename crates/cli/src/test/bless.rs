@@ -4,8 +4,8 @@
 //! `hex`), and nothing else of the file. A test that stops with a fault, or whose chips disagree, is left as it is.
 
 use super::{Case, Ran};
-use crate::common;
 use crate::out::tell;
+use crate::{common, output};
 use nvir_fixture::Fixture;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
@@ -90,7 +90,7 @@ impl Values {
         let new = if json { in_json(&text, &changes)? } else { in_toml(&text, &changes)? };
         // What was written must be readable before anything is lost.
         Fixture::parse(file, &new).map_err(|e| format!("this would be no fixture: {e}"))?;
-        std::fs::write(file, new).map_err(|e| e.to_string())?;
+        output::write(file, new.as_bytes()).map_err(|e| output::unwritable(&e))?;
         Ok(blessed)
     }
 }
@@ -103,7 +103,7 @@ pub fn tell(ran: &[Ran]) -> ExitCode {
             Some(Ok(n)) if *n > 0 => tell!("blessed {n} tests of {}", r.file.display()),
             Some(Err(why)) => {
                 refused = true;
-                tell!("error: {}: {why}", r.file.display());
+                common::fault_in(&r.file, why);
             }
             _ => refused |= r.cases.is_err(),
         }
@@ -122,7 +122,8 @@ fn data(old: &Data, elem: Elem, bytes: &[u8], folder: &Path, json: bool) -> Resu
     let list = |values: Vec<String>| format!("[{}]", values.join(", "));
     Ok(match old {
         Data::File(path) => {
-            std::fs::write(folder.join(path), bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+            output::write(&folder.join(path), bytes)
+                .map_err(|e| format!("{}: {}", path.display(), output::unwritable(&e)))?;
             table("file", format!("{:?}", path.to_string_lossy()))
         }
         Data::Hex(_) => {

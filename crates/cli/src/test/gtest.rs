@@ -7,7 +7,7 @@
 use super::Plan;
 use super::cases::Pattern;
 use crate::common;
-use crate::out::{self, tell};
+use crate::out;
 use nvir::Chip;
 use nvir_fixture::format::Test;
 use nvir_fixture::run::{Loaded, Outcome, TestReport};
@@ -160,7 +160,8 @@ fn one(plan: &Plan<'_>, file: &Path, suite: &str, filter: &Filter, tally: &mut T
         Ok(read) => read,
         Err(e) => {
             tally.broken = true;
-            return tell!("error: {e}");
+            common::broken_fixture(&e);
+            return;
         }
     };
     let mut names = names(plan, &loaded, &allowed);

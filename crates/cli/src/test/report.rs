@@ -3,8 +3,12 @@
 use super::Ran;
 use crate::device::Place;
 use crate::profile;
+use crate::report::one_line;
 use nvir::OptLevel;
+use nvir::diag::visible;
 use nvir::emu::{self, Note};
+use nvir::emu::{Note, Place};
+use nvir_fixture::run::Outcome;
 use nvir_fixture::run::{Outcome, TestReport};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
@@ -52,21 +56,18 @@ impl Ran {
     }
 }
 
-/// A reason on one line.
-fn one_line(why: &str) -> String {
-    why.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-pub(super) fn lines(ran: &[Ran], quiet: bool) -> String {
+pub fn lines(ran: &[Ran], quiet: bool) -> String {
     let mut text = String::new();
     for r in ran {
         match &r.cases {
-            Err(why) => text += &format!("FAILED {}: {}\n", r.stem(), one_line(why)),
+            Err(why) => text += &format!("FAILED {}: {}\n", visible(&r.stem()), one_line(why)),
             Ok(cases) => {
                 for c in cases {
                     match &c.report.outcome {
-                        Outcome::Passed if !quiet => text += &format!("ok {}\n", c.name),
-                        Outcome::Failed(why) => text += &format!("FAILED {}: {}\n", c.name, one_line(why)),
+                        Outcome::Passed if !quiet => text += &format!("ok {}\n", visible(&c.name)),
+                        Outcome::Failed(why) => {
+                            text += &format!("FAILED {}: {}\n", visible(&c.name), one_line(why))
+                        }
                         _ => {}
                     }
                 }

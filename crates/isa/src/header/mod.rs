@@ -377,6 +377,12 @@ impl Header {
         &self.maps
     }
 
+    /// The same as words of 64 bits, low half first, as it lies in front of code.
+    pub fn words(&self) -> [u64; WORDS / 2] {
+        let halves = self.encode();
+        std::array::from_fn(|n| u64::from(halves[2 * n + 1]) << 32 | u64::from(halves[2 * n]))
+    }
+
     /// The words. Numbers that do not fit their fields lose their upper bits.
     pub fn encode(&self) -> [u32; WORDS] {
         let (kind, number) = numbers(self.stage);
