@@ -408,7 +408,10 @@ impl Channel {
             time,
             log: line.as_mut().map(|l| l as &mut dyn FnMut(&str)),
         };
-        let report = launcher.launch(context)?;
+        let report = launcher.launch(context).map_err(|failure| {
+            device.found = failure.found.clone();
+            String::from(failure)
+        })?;
         device.advance(report.nanoseconds);
         report.releases.iter().flatten().try_for_each(|release| release.write(device))
     }

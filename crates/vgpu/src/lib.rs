@@ -28,6 +28,8 @@ mod log;
 mod m2mf;
 mod mme;
 pub mod names;
+#[cfg(unix)]
+pub mod output;
 mod push;
 mod query;
 pub mod registers;
@@ -42,7 +44,7 @@ pub use backing::{Backing, Owned};
 pub use device::{Place, What, Written};
 pub use error::{Error, ErrorKind};
 pub use gpu::{
-    BufferUse, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer, Space,
+    BufferUse, ChannelInfo, ChannelFault, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer, Space,
 };
 pub use nvir::emu::{Memory, Words};
 

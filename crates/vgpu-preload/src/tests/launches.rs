@@ -256,9 +256,9 @@ fn wrong_variables_are_told() {
         ("NVIR_VGPU_PROFILE", "yes", "1 or 0"),
         ("NVIR_VGPU_ON_FAULT", "stop", "continue or refuse or exit"),
         ("NVIR_VGPU_CLOCK", "now", "counter or real"),
-        ("NVIR_VGPU_DEVICES", "17", "a number up to 16"),
-        ("NVIR_VGPU_THREADS", "-1", "a number up to 256"),
-        ("NOUVEAU_CHIPSET", "50", "there are c0, e4 and f0"),
+        ("NVIR_VGPU_DEVICES", "17", "expected a number from 0 to 16"),
+        ("NVIR_VGPU_THREADS", "-1", "expected a number from 0 to 256"),
+        ("NOUVEAU_CHIPSET", "50", "unknown chip; available: c0, e4, f0"),
         ("NVIR_VGPU_LOG", "/dev/null/x", "Not a directory"),
     ] {
         let out = run("writes", &[(name, value)]);
