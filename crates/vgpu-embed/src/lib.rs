@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn folders_of_dependencies_are_found_among_arguments() {
-        let args = ["rustc", "-L", "dependency=/a", "-L", "native=/b", "-Ldependency=/c d", "--extern", "x=/e"];
+        let args =
+            ["rustc", "-L", "dependency=/a", "-L", "native=/b", "-Ldependency=/c d", "--extern", "x=/e"];
         assert_eq!(folders(args.iter().map(OsString::from)), ["/a", "/c d"].map(PathBuf::from));
         assert_eq!(folders(["rustc", "-L"].iter().map(OsString::from)), Vec::<PathBuf>::new());
     }

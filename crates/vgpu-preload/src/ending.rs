@@ -59,7 +59,10 @@ pub fn report(card: u32, fault: &nvir_vgpu::ChannelFault) {
     if let Some(path) = &options().faults_json
         && let Err(e) = faults::add(path, card, fault)
     {
-        crate::options::say(&format!("NVIR_VGPU_FAULTS_JSON={}: {e}; it is incomplete", path.display()));
+        crate::options::say(&format!(
+            "NVIR_VGPU_FAULTS_JSON={}: {e}; the list of faults is incomplete",
+            path.display()
+        ));
         lost();
     }
 }

@@ -93,7 +93,9 @@ mod tests {
     #[test]
     fn a_document_is_whole_after_each_fault_and_others_stay() {
         let path = std::env::temp_dir().join(format!("nvir-faults-{}.json", std::process::id()));
-        for (start, before) in [(None, 0), (Some(String::new()), 0), (Some(format!("{FAULTS_HEADER}{END}")), 0)] {
+        for (start, before) in
+            [(None, 0), (Some(String::new()), 0), (Some(format!("{FAULTS_HEADER}{END}")), 0)]
+        {
             let _ = std::fs::remove_file(&path);
             if let Some(start) = start {
                 std::fs::write(&path, start).unwrap();

@@ -148,7 +148,8 @@ impl Options {
         o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);
         o.log = writable("NVIR_VGPU_LOG", Kind::Log)?.map(Output::log);
         o.faults_json = writable("NVIR_VGPU_FAULTS_JSON", Kind::Faults)?;
-        let status = |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1 to 255".to_string());
+        let status =
+            |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1 to 255".to_string());
         o.error_exitcode = chosen("NVIR_VGPU_ERROR_EXITCODE", status)?;
         Ok(o)
     }

@@ -79,7 +79,8 @@ impl Shared {
             // Without another try to write what is left.
             drop(file.into_parts());
         }
-        say(&format!("{}={}: {e}; it is incomplete", self.variable, path.display()));
+        let what = if self.kind == Kind::Recording { "recording" } else { "log" };
+        say(&format!("{}={}: {e}; the {what} is incomplete", self.variable, path.display()));
         ending::lost();
         e.kind().into()
     }

@@ -44,7 +44,8 @@ pub use backing::{Backing, Owned};
 pub use device::{Place, What, Written};
 pub use error::{Error, ErrorKind};
 pub use gpu::{
-    BufferUse, ChannelInfo, ChannelFault, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer, Space,
+    BufferUse, ChannelFault, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer,
+    Space,
 };
 pub use nvir::emu::{Memory, Words};
 

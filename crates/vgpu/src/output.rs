@@ -127,7 +127,9 @@ pub fn replace(path: &Path, kind: Kind) -> io::Result<File> {
         // The file stays the same one: it may be a link's target, or have rights of its own.
         Found::Empty | Found::Same => OpenOptions::new().write(true).truncate(true).open(path),
         // Whoever was faster keeps what is theirs.
-        Found::Nothing if path.is_symlink() => OpenOptions::new().write(true).create(true).truncate(false).open(path),
+        Found::Nothing if path.is_symlink() => {
+            OpenOptions::new().write(true).create(true).truncate(false).open(path)
+        }
         Found::Nothing => OpenOptions::new().write(true).create_new(true).open(path),
     }
 }

@@ -7,6 +7,7 @@ use nvir::Chip;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words that are compared at once.
 const CHUNK: usize = 1 << 14;
@@ -28,6 +29,8 @@ pub struct Report {
     pub executing: std::time::Duration,
     /// What ended the replay early: the recording's submission, and the fault.
     pub fault: Option<(u64, String)>,
+    /// What the kernel did wrong then, by kind and instruction.
+    pub found: Vec<nvir::emu::Note>,
 }
 
 impl Report {
@@ -159,6 +162,11 @@ pub fn replay<R: BufRead>(
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);
     config.launch.step_limit = options.step_limit.unwrap_or(config.launch.step_limit);
+    let found: Arc<Mutex<Vec<nvir::emu::Note>>> = Arc::default();
+    let to = found.clone();
+    config.on_fault = Some(Box::new(move |fault| {
+        to.lock().unwrap_or_else(PoisonError::into_inner).extend(fault.found.iter().cloned());
+    }));
     let gpu = Gpu::new(config, Box::new(Owned::default()));
     gpu.keep_writes();
     let file = gpu.open();
@@ -185,6 +193,7 @@ pub fn replay<R: BufRead>(
     replay.execute().map_err(|message| reader.error(message))?;
     replay.compare();
     gpu.flush();
+    replay.report.found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(replay.report)
 }
 

@@ -100,7 +100,8 @@ fn private(path: &Path, kind: fn(&fs::Metadata) -> bool) -> io::Result<()> {
 
 /// Removes what other builds left long ago.
 fn remove_old(folder: &Path, name: &str) {
-    let ours = |n: &OsStr| n.to_string_lossy().trim_start_matches('.').starts_with("libnvir_vgpu-") && n != name;
+    let ours =
+        |n: &OsStr| n.to_string_lossy().trim_start_matches('.').starts_with("libnvir_vgpu-") && n != name;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten().filter(|e| ours(&e.file_name())) {
         let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
         if age.is_some_and(|age| age > OLD) {
@@ -135,8 +136,12 @@ mod tests {
         }
         assert!(!at("a b").exists() && fs::read_dir(at("open")).expect("there").next().is_none());
         // The next folder does.
-        let path = super::unpack(&[at("open"), at("new/deep")], "libnvir_vgpu-1.so", b"bytes").expect("unpacked");
-        assert_eq!((path.as_path(), fs::read(&path).expect("there").as_slice()), (&*at("new/deep/libnvir_vgpu-1.so"), &b"bytes"[..]));
+        let path =
+            super::unpack(&[at("open"), at("new/deep")], "libnvir_vgpu-1.so", b"bytes").expect("unpacked");
+        assert_eq!(
+            (path.as_path(), fs::read(&path).expect("there").as_slice()),
+            (&*at("new/deep/libnvir_vgpu-1.so"), &b"bytes"[..])
+        );
         assert_eq!(fs::metadata(at("new/deep")).expect("there").mode() & 0o777, 0o700);
         // What is there is used if it is right, and else replaced.
         let inode = || fs::metadata(&path).expect("there").ino();
