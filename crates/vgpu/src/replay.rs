@@ -134,8 +134,9 @@ struct Replay {
     file: File,
     channel: u32,
     buffers: BTreeMap<u64, Buffer>,
-    /// The card's own buffers, by address: a recording closes them.
-    notifier: u64,
+    /// Address and handle of the channel's own buffer, which a recording may close. It gives way to a client's that was made
+    /// before the client's channel.
+    notifier: Option<(u64, u32)>,
     submission: Option<Submission>,
     /// The one that was executed and is not compared yet.
     executed: Option<u64>,
@@ -177,7 +178,7 @@ pub fn replay<R: BufRead>(
         file,
         channel: info.channel,
         buffers: BTreeMap::new(),
-        notifier,
+        notifier: Some((notifier, info.notifier_handle)),
         submission: None,
         executed: None,
         keep: options.differences,
@@ -201,6 +202,10 @@ impl Replay {
     fn record(&mut self, record: Record) -> Result<(), String> {
         if !matches!(record, Record::Push { .. }) {
             self.execute()?;
+            // What comes now is behind the fault, and not there to compare.
+            if self.report.fault.is_some() {
+                return Ok(());
+            }
         }
         if !matches!(record, Record::Gpu { .. }) {
             self.compare();
@@ -208,11 +213,16 @@ impl Replay {
         match record {
             Record::Buffer { handle, address, bytes, domain, tile_mode, tile_flags, align } => {
                 let request = GemNew { domain, size: bytes, align, tile_mode, tile_flags };
+                let end = address.saturating_add(bytes);
+                if let Some((_, handle)) = self.notifier.filter(|(at, _)| (address..end).contains(at)) {
+                    self.file.gem_close(handle).map_err(|e| e.message)?;
+                    self.notifier = None;
+                }
                 let info = self.file.gem_new_at(request, address).map_err(|e| e.message)?;
                 let words = has_contents(info.size, domain).then(|| vec![0; (info.size / 4) as usize]);
                 self.buffers.insert(address, Buffer { handle, ours: info.handle, words, bytes: info.size });
             }
-            Record::Free { address, .. } if address == self.notifier => {}
+            Record::Free { address, .. } if self.notifier.is_some_and(|(at, _)| at == address) => {}
             Record::Free { address, .. } => {
                 let buffer = self
                     .buffers

@@ -157,7 +157,14 @@ fn differences_name_buffer_and_method() {
 fn recordings_that_are_none() {
     for (text, why) in [
         ("", "line 0: not a recording: the file is empty"),
-        ("trace 2\n", "line 1: only version 1 of recordings is known"),
+        ("trace 2\n", "line 1: unknown version of recordings; only version 1 is supported"),
+        ("hello", "line 1: not a recording: the first line is not `trace 1`"),
+        ("tra", "line 1: truncated: the recording ends within this line, after 3 bytes"),
+        // Without the end of its line, 18 may have been 1800.
+        (
+            "trace 1\nchip f0\nfree 2 va 18",
+            "line 3: truncated: the recording ends within this line, after 28 bytes",
+        ),
         ("trace 1\n", "line 1: expected `chip` and a hexadecimal number"),
         ("trace 1\nchip 50\n", "line 2: chip 50 is not known"),
         ("trace 1\nchip f0\nx\n", "line 3: unknown record `x`"),
