@@ -322,7 +322,7 @@ impl Channel {
             BIND => {
                 let class = self.objects.get(&value).copied().or_else(|| Class::of(value, device.chip));
                 let class =
-                    class.ok_or_else(|| format!("{value:#x} is no class of this chip, and no object"))?;
+                    class.ok_or_else(|| format!("{value:#x} is not a class of this chip, nor an object"))?;
                 self.bound[subchannel] = Some(class);
                 Ok(())
             }
@@ -344,7 +344,7 @@ impl Channel {
             query::GET => query::get(device, regs)?,
             constants::DATA..constants::DATA_END => constants::data(device, regs, &[value])?,
             clear::CLEAR_BUFFERS if condition::holds(device, regs, CONDITION)? => clear::clear(device, regs)?,
-            VERTEX_BEGIN | CLIPID_FILL => return Err("drawing is not there".into()),
+            VERTEX_BEGIN | CLIPID_FILL => return Err("drawing is not implemented".into()),
             _ => {}
         }
         Ok(())
@@ -389,8 +389,8 @@ impl Channel {
             twod::START if condition::holds(device, &self.two_d, TWOD_CONDITION)? => {
                 twod::blit(device, &self.two_d)
             }
-            TWOD_POINT16 | TWOD_SIFC_DATA => Err("drawing in 2D is not there".into()),
-            m if TWOD_POINTS.contains(&m) => Err("drawing in 2D is not there".into()),
+            TWOD_POINT16 | TWOD_SIFC_DATA => Err("drawing in 2D is not implemented".into()),
+            m if TWOD_POINTS.contains(&m) => Err("drawing in 2D is not implemented".into()),
             _ => Ok(()),
         }
     }
@@ -444,7 +444,7 @@ fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
         let there = device.memory.word(address).map_err(|e| e.to_string())?;
         let enough = if trigger & 1 != 0 { there == value } else { there.wrapping_sub(value) as i32 >= 0 };
         if !enough {
-            return Err(format!("waits for ever for {value:#x} at {address:#x}, where {there:#x} is"));
+            return Err(format!("the wait for {value:#x} at {address:#x}, which holds {there:#x}, never returns"));
         }
     }
     Ok(())

@@ -77,7 +77,7 @@ fn surface(w: &Words, texel: u64) -> Effect<Surface> {
 pub(crate) fn clear(device: &mut Device, r: &Registers) -> Effect {
     let what = r.get(CLEAR_BUFFERS);
     if r.get(FLAGS) != 0 || r.get(CLIP_RECTS) != 0 {
-        return Err("CLEAR_FLAGS and clip rectangles are not there".into());
+        return Err("CLEAR_FLAGS and clip rectangles are not implemented".into());
     }
     let (target, layer) = (what >> 6 & 15, what >> 10 & 0x7ff);
     let channels = [2, 3, 4, 5].map(|bit| what >> bit & 1 != 0);

@@ -103,7 +103,7 @@ pub(crate) fn blit(device: &mut Device, r: &Registers) -> Effect {
         return Err(format!("2D operation {operation}: only copies (3) are there"));
     }
     if r.get(COLOR_KEY_ENABLE) != 0 || r.get(TO_ZETA) != 0 {
-        return Err("colour keys and blits to depth buffers are not there".into());
+        return Err("colour keys and blits to depth buffers are not implemented".into());
     }
     let (to, from) = (surface(r, DESTINATION)?, surface(r, SOURCE)?);
     if from.width == 0 || from.height == 0 {

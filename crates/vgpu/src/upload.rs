@@ -115,7 +115,7 @@ pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> E
     let (line, lines) = (r.get(LINE_LENGTH), r.get(LINE_COUNT));
     let how = r.get(EXEC);
     if how & 2 != 0 {
-        return Err("reductions are not there".into());
+        return Err("reductions are not implemented".into());
     }
     let release = (how >> 4 & 3 == RELEASE).then(|| Release::of(r, QUERY, how >> 12 & 1 == 0));
     let side = if how & 1 != 0 {
