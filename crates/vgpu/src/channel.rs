@@ -444,7 +444,9 @@ fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
         let there = device.memory.word(address).map_err(|e| e.to_string())?;
         let enough = if trigger & 1 != 0 { there == value } else { there.wrapping_sub(value) as i32 >= 0 };
         if !enough {
-            return Err(format!("the wait for {value:#x} at {address:#x}, which holds {there:#x}, never returns"));
+            return Err(format!(
+                "the wait for {value:#x} at {address:#x}, which holds {there:#x}, never returns"
+            ));
         }
     }
     Ok(())
