@@ -4,9 +4,8 @@ use crate::common::{self, Warnings};
 use crate::out::say;
 use crate::report;
 use nvir::diag::{Diagnostic, line_column, visible};
-use nvir_fixture::FixtureError;
 use nvir_fixture::run::Settings;
-use nvir_fixture::schema;
+use nvir_fixture::{FixtureError, schema};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -4,8 +4,7 @@ use crate::report::{self, Class};
 use crate::{out, output};
 use nvir::compiler::{Domain, Spacing, StageOptions};
 use nvir::diag::{Diagnostics, Fault};
-use nvir::input;
-use nvir::{CompileError, InitRegs, Language, OptLevel, Source};
+use nvir::{CompileError, InitRegs, Language, OptLevel, Source, input};
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, FixtureError};
 use std::io::IsTerminal;
@@ -185,7 +184,7 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
 pub fn fixtures(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ExitCode> {
     let (found, skipped) = fixtures_counted(paths)?;
     if skipped > 0 {
-        tell!("note: {}", not_fixtures(skipped));
+        report::note(not_fixtures(skipped));
     }
     Ok(found)
 }

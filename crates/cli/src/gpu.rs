@@ -1,8 +1,12 @@
 //! `nvir gpu`: a program on the virtual GPU.
 
+mod library;
+mod wait;
+
 use crate::common;
 use nvir::Chip;
 use nvir::emu::Checks;
+use nvir_vgpu::output::{self, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -12,62 +16,68 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, path};
 
-/// The library that makes a program see the card; built with `nvir`.
-const LIBRARY: &str = "libnvir_vgpu.so";
-
 /// Run a program on a virtual GPU: OpenGL and OpenCL through Mesa's own driver
 ///
 /// The program, its children and Mesa's stock `nouveau` driver see a card of this chip in /dev/dri; what they submit is
-/// executed on the CPU. The program's exit status is that of `nvir gpu`. Compute, copies, clears and blits work; drawing
-/// does not. Needs Mesa with its nouveau driver (Debian: libgl1-mesa-dri, mesa-opencl-icd), and no rights.
+/// executed on the CPU. `nvir gpu` ends with the program's exit status, or with --error-exitcode's after a fault, or with 1 if a
+/// file that was asked for is incomplete. Compute, copies, clears and blits work; drawing is not implemented. Needs Mesa with its nouveau driver (Debian: libgl1-mesa-dri, mesa-opencl-icd), and no rights.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  nvir gpu -t gk104 -- eglinfo -B                           what Mesa says of the card
+  nvir gpu -t gk104 -- eglinfo -B                           what Mesa reports of the card
   nvir gpu -t gf100 --log - -- ./client                     every command and launch, on standard error
   nvir gpu -t gk110 --check all -- ./client                 every kernel under all four checkers
   nvir gpu --trace a.trace -- ./client; nvir replay a.trace record, and execute the recording again
+  nvir gpu --error-exitcode 9 --faults-json f.json -- ./client   for scripts: did a kernel or command fault?
   nvir gpu -- shader_runner x.shader_test -auto -fbo        a test of piglit's; `scripts/piglit` runs all
   nvir gpu -t gk110 -- clinfo                               OpenCL by rusticl, where Mesa has it
 
 It sets LD_PRELOAD (before what is there), NOUVEAU_CHIPSET, a variable for each option (NVIR_VGPU_LOG
 and so on), and where the environment does not: NOUVEAU_ENABLE_CL, RUSTICL_ENABLE, OCL_ICD_VENDORS
 (rusticl), MESA_SHADER_CACHE_DISABLE, PIGLIT_PLATFORM, and EGL_PLATFORM=surfaceless without a display.
-Statically linked and setuid programs cannot be run so: nothing can be loaded before them.")]
+Statically linked and setuid programs cannot be run: nothing can be preloaded into them.")]
 pub struct Args {
     /// The card's chip
     #[arg(short, long, default_value = "gk110", value_name = "CHIP")]
     target: Chip,
-    /// Write submissions, methods by name, launches and failed calls to this file; `-`: standard error
+    /// Write submissions, methods by name, launches and failed calls to this file, device or pipe; `-`: standard error. Of the
+    /// files that exist only a log is replaced, and when there is something to write
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Record all submissions, with memory before and after, to this file; further processes and cards add .2, .3 and so on
+    /// Record all submissions, with memory before and after, to this file, device or pipe; further processes and cards add .2,
+    /// .3 and so on. Of the files that exist only a recording is replaced, and when there is something to record
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Checkers for every kernel: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict
-    /// refuses also that two warps write the same value
+    /// End with this status if a kernel or command faulted in any process, whatever the program returns
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..), value_name = "N")]
+    error_exitcode: Option<u8>,
+    /// Write all faults to this file as JSON (docs/json.md)
+    #[arg(long, value_name = "FILE")]
+    faults_json: Option<PathBuf>,
+    /// Checkers for every kernel: memcheck, initcheck, racecheck, synccheck, all or none, separated by commas; racecheck=strict
+    /// also reports that two warps write the same value
     #[arg(long, value_name = "CHECKERS")]
     check: Option<String>,
-    /// Go on after a fault of a checker until a block has so many of a kind, and tell all of them by instruction
+    /// Continue after a fault of a checker until a block has N of a kind, and report all of them by instruction
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     max_faults: u32,
-    /// Count launches, instructions and estimated cycles of each kernel; told on standard error at the end
+    /// Count launches, instructions and estimated cycles of each kernel; printed on standard error at the end
     #[arg(long)]
     profile: bool,
     /// Write each kernel's code as a cubin and as SASS into this folder
     #[arg(long, value_name = "DIR")]
     dump_shaders: Option<PathBuf>,
-    /// After a fault in a kernel or command, of which standard error tells: `continue`, but the program gets no more results;
-    /// `refuse` its submissions, as the kernel does, which ends it by an assertion in libdrm; `exit` with status 1
+    /// After a fault in a kernel or command, which is reported on standard error: `continue`, but the program gets no more
+    /// results; `refuse` its submissions, as the kernel does, which ends it by an assertion in libdrm; `exit` with status 1
     #[arg(long, default_value = "continue", value_parser = ["continue", "refuse", "exit"], value_name = "WHAT")]
     on_fault: String,
-    /// What time the cards tell: a `counter` that work advances, so that runs repeat, or the system's `real` clock
+    /// The cards' time: a `counter` that work advances, so that runs repeat, or the system's `real` clock
     #[arg(long, default_value = "counter", value_parser = ["counter", "real"], value_name = "WHAT")]
     clock: String,
     /// Threads that execute the blocks of a launch; 0: one a core. More than one pays for long launches only
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=256), value_name = "N")]
     threads: u32,
-    /// Instructions of warps that a launch may execute before it is taken for endless, and ended by a fault: 2^32 if this is
-    /// not given, some minutes. All launches of one submission together: four times as many
+    /// Warp instructions that a launch may execute before it is considered endless, which is a fault: 2^32 by default, some
+    /// minutes. All launches of one submission together: four times as many
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
     limit: Option<u64>,
     /// How many cards there are
@@ -79,13 +89,35 @@ pub struct Args {
 }
 
 pub fn run(a: Args) -> ExitCode {
-    match command(&a) {
-        // Returns only if it fails.
-        Ok(mut command) => {
-            let e = command.exec();
-            common::fault(format!("{}: {e}", Path::new(command.get_program()).display()))
-        }
-        Err(why) => why,
+    let mut command = match command(&a) {
+        Ok(command) => command,
+        Err(why) => return why,
+    };
+    let failed = |command: &Command, e: std::io::Error| {
+        common::fault(format!("{}: {e}", Path::new(command.get_program()).display()))
+    };
+    // With nothing to add to the program's end, it takes the place of this process.
+    if !a.has_results() {
+        let e = command.exec();
+        return failed(&command, e);
+    }
+    let run = match wait::Run::new() {
+        Ok(run) => run,
+        Err(e) => return common::fault(format!("{}: {e}", env::temp_dir().display())),
+    };
+    command.env("NVIR_VGPU_RUN", run.folder()).env("NVIR_VGPU_PARENT", std::process::id().to_string());
+    if a.error_exitcode.is_some() || a.faults_json.is_some() {
+        command.env("NVIR_VGPU_FAULTS_JSON", run.faults());
+    }
+    let ended = run.wait(&mut command, a.error_exitcode, a.faults_json.as_deref());
+    ended.unwrap_or_else(|e| failed(&command, e))
+}
+
+impl Args {
+    /// Whether files may be incomplete in the end, or faults change the status.
+    fn has_results(&self) -> bool {
+        let files = [&self.log, &self.trace, &self.faults_json, &self.dump_shaders];
+        self.error_exitcode.is_some() || files.iter().any(|f| f.is_some())
     }
 }
 
@@ -95,7 +127,7 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     if let Some(check) = &a.check {
         check.parse::<Checks>().map_err(common::usage)?;
     }
-    let library = library().map_err(fault)?;
+    let library = library::unpacked().map_err(fault)?;
     let (name, arguments) = a.program.split_first().ok_or_else(|| common::usage("no program"))?;
     let program = find(name).map_err(fault)?;
     can_be_loaded_before(&program).map_err(fault)?;
@@ -120,13 +152,19 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
     command.env_remove("NOUVEAU_DISABLE_FENCES");
 
     if let Some(log) = &a.log {
-        command.env("NVIR_VGPU_LOG", output(log).map_err(fault)?);
+        command.env("NVIR_VGPU_LOG", written(log, Kind::Log).map_err(fault)?);
     }
     if let Some(trace) = &a.trace {
-        let path = output(trace).map_err(fault)?;
-        // The library makes a file for each card, and none that exists.
-        fs::remove_file(&path).map_err(|e| fault(format!("{}: {e}", trace.display())))?;
-        command.env("NVIR_VGPU_TRACE", path);
+        if trace == Path::new("-") {
+            return Err(common::usage("--trace needs a file; `-` is not one"));
+        }
+        command.env("NVIR_VGPU_TRACE", written(trace, Kind::Recording).map_err(fault)?);
+    }
+    if let Some(path) = &a.faults_json {
+        written(path, Kind::Faults).map_err(fault)?;
+    }
+    if let Some(code) = a.error_exitcode {
+        command.env("NVIR_VGPU_ERROR_EXITCODE", code.to_string());
     }
     if let Some(check) = &a.check {
         command.env("NVIR_VGPU_CHECK", check);
@@ -167,27 +205,6 @@ fn defaults() -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Beside this program, or where an installation has libraries.
-fn library() -> Result<PathBuf, String> {
-    let me = env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
-    let folder = me.parent().unwrap_or(Path::new("/"));
-    let multiarch = format!("../lib/{}-linux-gnu", env::consts::ARCH);
-    let places = ["", "../lib", "../lib/nvir", "../lib64", &multiarch];
-    let found = places.iter().map(|p| folder.join(p).join(LIBRARY)).find(|p| p.is_file());
-    let found = found.ok_or_else(|| {
-        format!(
-            "{LIBRARY} is not beside {} nor in a lib folder next to it; `cargo build --release` makes both",
-            me.display()
-        )
-    })?;
-    let found = found.canonicalize().map_err(|e| format!("{}: {e}", found.display()))?;
-    // The dynamic linker has no way to quote them.
-    if found.as_os_str().to_string_lossy().contains([':', ' ']) {
-        return Err(format!("{}: LD_PRELOAD cannot hold a path with a colon or a space", found.display()));
-    }
-    Ok(found)
-}
-
 /// The file of a program, as a shell looks for it.
 fn find(name: &OsStr) -> Result<PathBuf, String> {
     let executable =
@@ -196,25 +213,25 @@ fn find(name: &OsStr) -> Result<PathBuf, String> {
         let path = PathBuf::from(name);
         return match path.metadata() {
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                Err(format!("{}: there is no such program", path.display()))
+                Err(format!("{}: program not found", path.display()))
             }
             Err(e) => Err(format!("{}: {e}", path.display())),
             Ok(_) if executable(&path) => Ok(path),
-            Ok(_) => Err(format!("{}: not a program", path.display())),
+            Ok(_) => Err(format!("{}: not executable", path.display())),
         };
     }
     let folders = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     let found = env::split_paths(&folders).map(|f| f.join(name)).find(|p| executable(p));
-    found.ok_or_else(|| format!("{}: there is no such program in PATH", name.display()))
+    found.ok_or_else(|| format!("{}: program not found in PATH", name.display()))
 }
 
-/// The absolute path of a file to write, which can be written. `-` stays.
-fn output(path: &Path) -> Result<OsString, String> {
+/// The absolute path of what the program's processes are to write: nothing of another kind. `-` stays.
+fn written(path: &Path, kind: Kind) -> Result<OsString, String> {
+    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
+    output::found(path, kind).map_err(wrong)?;
     if path == Path::new("-") {
         return Ok(path.into());
     }
-    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
-    File::create(path).map_err(wrong)?;
     Ok(path::absolute(path).map_err(wrong)?.into_os_string())
 }
 
@@ -232,7 +249,7 @@ fn can_be_loaded_before(program: &Path) -> Result<(), String> {
         Err(_) => return Ok(()), // may be executed, but not read
     };
     if static_elf(&start) {
-        return Err(format!("{}: statically linked; nothing can be loaded before it", program.display()));
+        return Err(format!("{}: statically linked; nothing can be preloaded into it", program.display()));
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
 use crate::common::{self, Warnings};
-use crate::out::say;
 use crate::out::{self, say};
 use crate::test::report::{self, Line};
 use nvir::diag::visible;

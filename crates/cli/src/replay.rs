@@ -1,27 +1,34 @@
 //! `nvir replay`: recordings of what a program submitted, executed again and compared.
 
 use crate::common;
-use crate::out::{self, tell};
+use crate::out;
+use nvir::emu::{Note, Place};
+use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
 use nvir_vgpu::replay::{Options, Report, replay};
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Execute recordings of a virtual GPU and compare memory after every submission
 ///
-/// Prints a line `ok TRACE` or `FAILED TRACE: why` for each, with the first words that are not as recorded and the method that
-/// wrote them. Times that the GPU writes are not compared.
+/// Prints a line `ok TRACE` or `FAILED TRACE: why` for each, with the first words that differ from the recording and the method
+/// that wrote them. Times that the GPU writes are not compared.
 #[derive(clap::Args)]
 pub struct Args {
     /// Recordings, as `nvir gpu --trace` writes them
     #[arg(required = true)]
     traces: Vec<PathBuf>,
-    /// Write submissions, methods and launches here, of one recording
+    /// Write submissions, methods and launches of one recording to this file, device or pipe; `-`: standard error. Of the files
+    /// that exist only a log is replaced
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Words that differ to print for each recording
+    /// End with this status, not 1, if a kernel or command of a recording faults
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..), value_name = "N")]
+    error_exitcode: Option<u8>,
+    /// How many words that differ to print for each recording
     #[arg(long, default_value = "4", value_name = "N")]
     differences: usize,
     /// Print also how many bytes transfers, clears and blits moved, and how long all submissions took
@@ -45,7 +52,7 @@ pub fn run(a: Args) -> ExitCode {
     let total = a.traces.iter().filter_map(|t| t.metadata().ok()).map(|m| m.len()).sum::<u64>();
     let bar = common::progress(usize::try_from(total).unwrap_or(usize::MAX));
     let mut before = 0;
-    let mut failed = false;
+    let (mut failed, mut faulted) = (false, false);
     let mut rows = Vec::new();
     for trace in &a.traces {
         bar.set_message(trace.display().to_string());
@@ -57,6 +64,7 @@ pub fn run(a: Args) -> ExitCode {
         before += last;
         let passed = matches!(&result, Ok(report) if report.passed());
         failed |= !passed;
+        faulted |= matches!(&result, Ok(report) if report.fault.is_some());
         if a.json {
             rows.push(row(trace, &result));
         } else {
@@ -67,19 +75,61 @@ pub fn run(a: Args) -> ExitCode {
     if a.json {
         out::stdout(format!("{}\n", json!({ "schema": SCHEMA, "traces": rows })).as_bytes());
     }
-    if failed { ExitCode::from(1) } else { ExitCode::SUCCESS }
+    match a.error_exitcode {
+        Some(code) if faulted => ExitCode::from(code),
+        _ if failed => ExitCode::from(1),
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, String> {
     let file = File::open(trace).map_err(|e| e.to_string())?;
     let mut options = Options { differences: a.differences, ..Options::default() };
-    if let Some(path) = &a.log {
-        match File::create(path) {
-            Ok(to) => options.log = Some(Box::new(BufWriter::new(to))),
-            Err(e) => tell!("error: {}: {e}", path.display()),
-        }
+    let log = a.log.as_ref().map(|path| Log::new(path).map_err(|e| format!("{}: {e}", path.display())));
+    let log = log.transpose()?;
+    options.log = log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
+    let report = replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())?;
+    match (&a.log, log.and_then(|l| l.failure())) {
+        (Some(path), Some(e)) => Err(format!("{}: {e}; the log is incomplete", path.display())),
+        _ => Ok(report),
     }
-    replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())
+}
+
+/// A log's file. Clones are the same file, which remembers the first failure: whoever writes to it does not.
+#[derive(Clone)]
+struct Log(Arc<Mutex<(BufWriter<File>, Option<io::Error>)>>);
+
+impl Log {
+    fn new(path: &Path) -> io::Result<Log> {
+        let stream = output::found(path, Kind::Log)? == Found::Stream;
+        let mut file = BufWriter::new(output::replace(path, Kind::Log)?);
+        if !stream {
+            writeln!(file, "{LOG_HEADER}")?;
+        }
+        Ok(Log(Arc::new(Mutex::new((file, None)))))
+    }
+
+    fn failure(&self) -> Option<io::Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.take()
+    }
+
+    fn with<T>(&self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
+        let (file, failure) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        write(file).or_else(|e| {
+            failure.get_or_insert(e);
+            Err(io::ErrorKind::Other.into())
+        })
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(BufWriter::flush)
+    }
 }
 
 fn text(trace: &Path, result: &Result<Report, String>, speed: bool) -> String {
@@ -87,7 +137,7 @@ fn text(trace: &Path, result: &Result<Report, String>, speed: bool) -> String {
     let report = match result {
         Err(e) => return format!("FAILED {name}: {e}\n"),
         Ok(report) if report.passed() => {
-            let speed = if speed { told_speed(report) } else { String::new() };
+            let speed = if speed { speed_of(report) } else { String::new() };
             return format!("ok {name}: {} submissions{speed}\n", report.submissions);
         }
         Ok(report) => report,
@@ -97,7 +147,7 @@ fn text(trace: &Path, result: &Result<Report, String>, speed: bool) -> String {
         text += &format!(" fault in submission {submission}");
         text += &format!("\n  {fault}");
     } else {
-        text += &format!(" {} words are not as recorded", report.wrong);
+        text += &format!(" {} words differ from the recording", report.wrong);
     }
     text.push('\n');
     report.differences.iter().for_each(|d| text += &format!("  {d}\n"));
@@ -105,7 +155,7 @@ fn text(trace: &Path, result: &Result<Report, String>, speed: bool) -> String {
 }
 
 /// Bytes that were moved, the time of all submissions, and the quotient.
-fn told_speed(report: &Report) -> String {
+fn speed_of(report: &Report) -> String {
     let (bytes, seconds) = (report.moved as f64, report.executing.as_secs_f64());
     format!(", {:.1} MB in {seconds:.3} s, {:.2} GB/s", bytes / 1e6, bytes / 1e9 / seconds.max(1e-9))
 }
@@ -138,7 +188,19 @@ fn row(trace: &Path, result: &Result<Report, String>) -> serde_json::Value {
         "wrong_words": report.wrong,
         "moved_bytes": report.moved,
         "seconds": report.executing.as_secs_f64(),
-        "fault": report.fault.as_ref().map(|(submission, text)| json!({ "submission": submission, "text": text })),
+        "fault": report.fault.as_ref().map(|(submission, text)| json!({
+            "submission": submission, "text": text, "found": report.found.iter().map(found).collect::<Vec<_>>(),
+        })),
         "differences": differences,
+    })
+}
+
+/// What a kernel did wrong.
+fn found(n: &Note) -> serde_json::Value {
+    let place = |p: &Place| json!({"block": p.block, "thread": p.thread, "pc": p.pc, "instruction": p.instruction, "line": p.line});
+    let f = &n.what;
+    json!({
+        "kind": f.kind.name(), "detail": f.detail, "kernel": f.kernel, "times": n.times, "place": place(&f.place),
+        "other": f.other.as_ref().map(place),
     })
 }

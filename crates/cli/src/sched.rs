@@ -1,14 +1,10 @@
 //! `nvir sched`: the issue control of anybody's code, held against the rules.
 
 use crate::code::{self, Kind, Texts};
-use crate::common;
 use crate::{common, output};
 use nvir::asm::check::{Issued, Schedule, Totals, Unreadable, Violation, Wait, Why};
 use nvir::compiler::Options;
 use nvir::image::cubin::Kernel;
-use nvir::image::cubin::{Cubin, Kernel};
-use nvir::image::{listing, raw};
-use nvir::{Chip, Compiler, Language, OptLevel, Source, input, isa};
 use nvir::{Chip, Compiler, OptLevel, Source, input, isa};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

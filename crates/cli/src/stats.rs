@@ -2,14 +2,12 @@
 
 mod compare;
 
-use crate::common;
 use crate::report::one_line;
 use crate::{common, output};
 use nvir::asm::check::{Schedule, Totals};
 use nvir::compiler::{DebugOptions, Domain, Sanitize, StageOptions, TessInfo};
 use nvir::diag::visible;
-use nvir::input;
-use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source};
+use nvir::{Chip, Compiler, Language, OptLevel, Options, Shader, Source, input};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;

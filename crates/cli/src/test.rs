@@ -10,10 +10,9 @@ pub mod report;
 
 use crate::common::{self, Warnings};
 use crate::device::Place;
-use crate::out;
 use crate::report::Class;
 use crate::run::How;
-use crate::watch;
+use crate::{out, watch};
 use cases::{Pattern, Shard};
 use nvir::diag::{Fault, visible};
 use nvir::{Chip, OptLevel};

@@ -29,8 +29,9 @@ const NEEDS: &[(&str, &str)] = &[
     ("nir.md", "no commands"),
     ("nir-options.md", "no commands"),
     ("nir-vs-ptxas.md", "NVIDIA's compiler"),
+    ("README.md", "the two commands of a new clone, which .ci/run and tests/readme.rs run"),
     ("scheduling.md", "cubins of NVIDIA's compiler"),
-    ("virtual-gpu.md", "Mesa; crates/vgpu/tests runs it where that is installed"),
+    ("virtual-gpu.md", "Mesa; crates/vgpu-preload/tests runs it where that is installed"),
 ];
 
 /// A command and the output that the page shows.

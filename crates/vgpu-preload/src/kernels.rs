@@ -26,6 +26,7 @@ pub fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
             && !told
         {
             told = true;
+            crate::ending::lost();
             say(&format!("NVIR_VGPU_DUMP_SHADERS={}: {e}", folder.display()));
         }
     })

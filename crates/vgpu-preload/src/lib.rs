@@ -11,7 +11,10 @@
 //! | `folders` | which open folders show our entries |
 //! | `ioctl` | the kernel's interface: structures in and out |
 //! | `machine` | the cards of this process, the lock under which all executes, fork |
-//! | `kernels` | what is told of kernels: code in files, notes of checkers, profile |
+//! | `kernels` | what is reported of kernels: code in files, notes of checkers, profile |
+//! | `output`, `faults` | files that are written: logs and recordings; faults as JSON |
+//! | `gate` | what the processes of one `nvir gpu` share |
+//! | `ending` | the end of the process, and its status |
 //! | `arena` | one memory file that holds all buffers |
 //! | `options` | the variables |
 //! | `sys` | raw calls with safe signatures |
@@ -24,14 +27,18 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 
 mod arena;
+mod ending;
 #[allow(unsafe_code)]
 mod exports;
+mod faults;
 mod fds;
 mod folders;
+mod gate;
 mod ioctl;
 mod kernels;
 mod machine;
 mod options;
+mod output;
 mod progress;
 #[allow(unsafe_code)]
 mod sys;

@@ -1,6 +1,7 @@
 //! The cards of this process, and the one lock under which everything executes.
 
 use crate::arena::{self, Arena};
+use crate::ending;
 use crate::fds::{self, Description};
 use crate::folders;
 use crate::kernels;
@@ -13,11 +14,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The cards that were opened, by number. Held by whoever calls into the model.
 static CARDS: Mutex<BTreeMap<u32, Gpu>> = Mutex::new(BTreeMap::new());
+static OPENED: AtomicBool = AtomicBool::new(false);
 
 fn cards() -> MutexGuard<'static, BTreeMap<u32, Gpu>> {
     CARDS.lock().unwrap_or_else(|e| e.into_inner())
@@ -29,7 +32,8 @@ pub fn call<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
     guarded(what)
 }
 
-fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
+/// As [`call`], without waiting for others.
+pub fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|_| {
         say("a defect of the virtual GPU itself, above; the call fails");
         Err(Errno(libc::EIO))
@@ -39,9 +43,10 @@ fn guarded<T>(what: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Opens a card's device: a new descriptor of the client's.
 pub fn open(card: u32, flags: i32) -> Result<i32> {
     watch_forks();
+    OPENED.store(true, Relaxed);
     let fd = node(flags)?;
     let mut cards = cards();
-    let file = guarded(|| Ok(cards.entry(card).or_insert_with(build).open()))?;
+    let file = guarded(|| Ok(cards.entry(card).or_insert_with(|| build(card)).open()))?;
     drop(cards);
     fds::add(fd, Arc::new(Description::Device { card, file }))
 }
@@ -51,7 +56,7 @@ pub fn node(flags: i32) -> Result<Fd> {
     sys::memory_file(c"nvir-vgpu", 0, flags & libc::O_CLOEXEC != 0)
 }
 
-fn build() -> Gpu {
+fn build(card: u32) -> Gpu {
     let options = options();
     let start = Instant::now();
     let mut config = Config::new(options.chip);
@@ -61,7 +66,7 @@ fn build() -> Gpu {
     };
     config.log = options.log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
     config.trace = options.trace().map(|t| Box::new(t) as Box<dyn Write + Send>);
-    config.on_fault = Some(Box::new(say));
+    config.on_fault = Some(Box::new(move |fault| ending::report(card, fault)));
     config.launch.checks = options.checks;
     config.launch.faults = options.faults;
     config.launch.threads = options.threads;
@@ -73,21 +78,19 @@ fn build() -> Gpu {
         config.launch.step_limit = limit;
         config.launch.submission_step_limit = limit.saturating_mul(4);
     }
-    if options.profile {
-        tell_profile_at_exit();
-    }
     Gpu::new(config, Box::new(Arena))
 }
 
 /// How long the end of the process waits for a launch that another thread is in.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-fn tell_profile_at_exit() {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| sys::at_exit(at_exit));
+/// Whether this process has opened a card.
+pub fn opened() -> bool {
+    OPENED.load(Relaxed)
 }
 
-extern "C" fn at_exit() {
+/// The end of the process: writes what observers hold, and tells the profile.
+pub fn finish() {
     let start = Instant::now();
     let cards = loop {
         match CARDS.try_lock() {
@@ -96,11 +99,19 @@ extern "C" fn at_exit() {
             Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Err(TryLockError::WouldBlock) => return say("no profile: a launch has not ended"),
+            Err(TryLockError::WouldBlock) => {
+                if options().profile {
+                    say("no profile: a launch has not ended");
+                }
+                return;
+            }
         }
     };
     let _ = guarded(|| {
-        tell_profile(&cards);
+        cards.values().for_each(Gpu::flush);
+        if options().profile {
+            tell_profile(&cards);
+        }
         Ok(())
     });
 }
@@ -116,7 +127,8 @@ pub fn exit_after_fault(gpu: &Gpu, card: u32) -> ! {
     if options().profile {
         say(&kernels::profile(card, &gpu.profile()));
     }
-    sys::exit(1)
+    gpu.flush();
+    sys::exit(ending::status(1))
 }
 
 /// Ends a descriptor's part in what it was open on: the last one closes the device.

@@ -1,15 +1,14 @@
-//! The variables that say which cards there are and what is told about them.
+//! The variables that say which cards there are and what is reported about them.
 
+use crate::output::Output;
 use nvir_base::Chip;
 use nvir_emu::Checks;
+use nvir_vgpu::output::{self, Kind};
 use std::env;
-use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// More cards than this are not simulated.
 const MAX_CARDS: u32 = 16;
@@ -53,13 +52,17 @@ pub struct Options {
     pub checks: Checks,
     /// The fault of a kind that ends a block's run.
     pub faults: u32,
-    /// Whether kernels are profiled, and told of when the process ends.
+    /// Whether kernels are profiled, and the profile printed when the process ends.
     pub profile: bool,
     /// Where each kernel's code is written.
     pub dump_shaders: Option<PathBuf>,
-    /// Where submissions, methods, launches and failed calls are told.
+    /// Where submissions, methods, launches and failed calls are written.
     pub log: Option<Output>,
     trace: Option<PathBuf>,
+    /// Where faults are written as JSON.
+    pub faults_json: Option<PathBuf>,
+    /// What the process ends with after a fault, whatever the program returns.
+    pub error_exitcode: Option<u8>,
 }
 
 /// Reads the variables at the first call. Without a valid choice there are no cards, and standard error says why.
@@ -95,6 +98,8 @@ impl Default for Options {
             dump_shaders: None,
             log: None,
             trace: None,
+            faults_json: None,
+            error_exitcode: None,
         }
     }
 }
@@ -108,12 +113,13 @@ fn chosen<T>(name: &str, choice: impl FnOnce(&str) -> Result<T, String>) -> Resu
 
 fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     let found = all.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice);
-    found.ok_or_else(|| all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or "))
+    let names = || all.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" or ");
+    found.ok_or_else(|| format!("expected {}", names()))
 }
 
 fn number(text: &str, most: u32) -> Result<u32, String> {
     let n = text.parse().ok().filter(|n| *n <= most);
-    n.ok_or_else(|| format!("a number up to {most}"))
+    n.ok_or_else(|| format!("expected a number from 0 to {most}"))
 }
 
 impl Options {
@@ -121,7 +127,7 @@ impl Options {
         let mut o = Options::default();
         let chip = |text: &str| {
             let name = text.strip_prefix("0x").unwrap_or(text);
-            name.parse().map_err(|_| "there are c0, e4 and f0".to_string())
+            name.parse().map_err(|_| "unknown chip; available: c0, e4, f0".to_string())
         };
         let on_fault =
             [("continue", OnFault::Continue), ("refuse", OnFault::Refuse), ("exit", OnFault::Exit)];
@@ -133,45 +139,25 @@ impl Options {
         set(&mut o.clock, chosen("NVIR_VGPU_CLOCK", |t| one_of(t, &clock))?);
         set(&mut o.threads, chosen("NVIR_VGPU_THREADS", |t| Ok(number(t, MAX_THREADS)? as usize))?);
         let instructions =
-            |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("not a number from 1".to_string());
+            |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1".to_string());
         o.limit = chosen("NVIR_VGPU_LIMIT", instructions)?;
         set(&mut o.checks, chosen("NVIR_VGPU_CHECK", str::parse)?);
         set(&mut o.faults, chosen("NVIR_VGPU_MAX_FAULTS", |t| number(t, u32::MAX).map(|n| n.max(1)))?);
         set(&mut o.profile, chosen("NVIR_VGPU_PROFILE", |t| one_of(t, &switch))?);
         o.dump_shaders = variable("NVIR_VGPU_DUMP_SHADERS").map(PathBuf::from);
         o.trace = variable("NVIR_VGPU_TRACE").map(PathBuf::from);
-        o.log = variable("NVIR_VGPU_LOG").map(|name| Output::log(&name)).transpose()?;
+        o.log = writable("NVIR_VGPU_LOG", Kind::Log)?.map(Output::log);
+        o.faults_json = writable("NVIR_VGPU_FAULTS_JSON", Kind::Faults)?;
+        let status =
+            |t: &str| t.parse().ok().filter(|n| *n > 0).ok_or("expected a number from 1 to 255".to_string());
+        o.error_exitcode = chosen("NVIR_VGPU_ERROR_EXITCODE", status)?;
         Ok(o)
     }
 
-    /// A new file for a card's recording: the name that was given, or with `.2`, `.3` and so on before its extension, as
-    /// other processes and cards write, too. Never one that exists.
+    /// A new file for a card's recording.
     pub fn trace(&self) -> Option<Output> {
-        let path = self.trace.as_ref()?;
-        (1..10000).map(|n| numbered(path, n)).find_map(|path| {
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => Some(Some(Output::new(file, false))),
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => None,
-                Err(e) => {
-                    say(&format!("NVIR_VGPU_TRACE={}: {e}", path.display()));
-                    Some(None)
-                }
-            }
-        })?
+        self.trace.clone().map(Output::recording)
     }
-}
-
-fn numbered(path: &Path, n: u32) -> PathBuf {
-    if n == 1 {
-        return path.to_path_buf();
-    }
-    let mut name = path.file_stem().unwrap_or_default().to_os_string();
-    name.push(format!(".{n}"));
-    if let Some(ending) = path.extension() {
-        name.push(".");
-        name.push(ending);
-    }
-    path.with_file_name(name)
 }
 
 fn set<T>(to: &mut T, value: Option<T>) {
@@ -180,59 +166,14 @@ fn set<T>(to: &mut T, value: Option<T>) {
     }
 }
 
+/// A path that may be written to: what stands there is of the same kind, or a device or a pipe.
+fn writable(name: &str, kind: Kind) -> Result<Option<PathBuf>, String> {
+    let Some(path) = variable(name).map(PathBuf::from) else { return Ok(None) };
+    output::found(&path, kind).map_err(|e| format!("{name}={}: {e}", path.display()))?;
+    Ok(Some(path))
+}
+
 /// A variable that is set to something.
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|v| !v.is_empty())
-}
-
-/// A file that observers write to. Clones are the same file. A process that was forked off goes on writing a log, but not
-/// its parent's recording.
-#[derive(Clone)]
-pub struct Output {
-    file: Arc<Mutex<BufWriter<File>>>,
-    /// The only process that may write.
-    only: Option<u32>,
-}
-
-impl Output {
-    fn new(file: File, shared: bool) -> Output {
-        let only = if shared { None } else { Some(crate::sys::process()) };
-        Output { file: Arc::new(Mutex::new(BufWriter::new(file))), only }
-    }
-
-    fn log(name: &OsStr) -> Result<Output, String> {
-        let file = match name.as_bytes() {
-            b"-" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
-            _ => OpenOptions::new().append(true).create(true).open(name),
-        };
-        Ok(Output::new(file.map_err(|e| format!("NVIR_VGPU_LOG={}: {e}", name.display()))?, true))
-    }
-
-    /// Adds a line and has it written.
-    pub fn line(&self, text: &str) {
-        let mut to = self.clone();
-        // An observer's full disk is no reason to fail.
-        let _ = to.write_all(format!("{text}\n").as_bytes());
-        let _ = to.flush();
-    }
-
-    fn forbidden(&self) -> bool {
-        self.only.is_some_and(|p| p != crate::sys::process())
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.forbidden() {
-            return Ok(bytes.len());
-        }
-        self.file.lock().unwrap_or_else(|e| e.into_inner()).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.forbidden() {
-            return Ok(());
-        }
-        self.file.lock().unwrap_or_else(|e| e.into_inner()).flush()
-    }
 }

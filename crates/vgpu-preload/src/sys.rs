@@ -3,6 +3,7 @@
 use libc::{c_char, c_int, c_void};
 use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// A number of `errno.h`.
@@ -248,10 +249,39 @@ pub fn process() -> u32 {
     std::process::id()
 }
 
-/// Has a function called when the process ends by `exit` or the end of `main`.
-pub fn at_exit(f: extern "C" fn()) {
-    // SAFETY: the function lives as long as this library: see `at_fork`.
-    unsafe { libc::atexit(f) };
+/// Has a function called with the status when the process ends by `exit` or the end of `main`. It may call
+/// [`exit_again`].
+pub fn on_exit(f: extern "C" fn(c_int)) {
+    unsafe extern "C" {
+        fn on_exit(f: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    }
+    static FUNCTION: OnceLock<extern "C" fn(c_int)> = OnceLock::new();
+    extern "C" fn call(status: c_int, _: *mut c_void) {
+        if let Some(f) = FUNCTION.get() {
+            f(status);
+        }
+    }
+    if FUNCTION.set(f).is_ok() {
+        // SAFETY: the function lives as long as this library: see `at_fork`.
+        unsafe { on_exit(call, std::ptr::null_mut()) };
+    }
+}
+
+/// Ends the process with another status, from a function that [`on_exit`] calls: glibc goes on with the other functions.
+pub fn exit_again(status: c_int) -> ! {
+    // SAFETY: does not return; glibc allows it here (`stdlib/exit.c`).
+    unsafe { libc::exit(status) }
+}
+
+/// Has the kernel kill this process when its parent ends, if that is `parent`.
+pub fn end_with_parent(parent: u32) -> Result<()> {
+    // SAFETY: plain numbers.
+    unsafe {
+        if libc::getppid().cast_unsigned() != parent {
+            return Ok(());
+        }
+        checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL)).map(drop)
+    }
 }
 
 /// Has functions called around `fork`: before it, after it in the parent, and in the child.

@@ -1,6 +1,7 @@
 //! The test program exports the functions itself, so its own calls are intercepted, as a client's are.
 
 mod launches;
+mod outputs;
 
 use libc::{c_int, c_void};
 use std::ffi::{CStr, CString};

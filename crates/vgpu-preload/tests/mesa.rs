@@ -4,10 +4,16 @@
 //!
 //! Skips, and says so, what is not installed.
 
+#[path = "../examples/gl_client/main.rs"]
+mod gl_client;
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
+
+/// Makes this program the client, so that it is there whatever part of the tests is built.
+const CLIENT: &str = "NVIR_TEST_GL_CLIENT";
 
 const CHIPS: [&str; 3] = ["c0", "e4", "f0"];
 
@@ -25,20 +31,15 @@ const PIGLIT: [&str; 3] = [
 /// The OpenCL implementation that works with nouveau.
 const RUSTICL: &str = "/etc/OpenCL/vendors/rusticl.icd";
 
-/// The folder of this build: with the library and the client in it.
-fn build() -> PathBuf {
-    let me = std::env::current_exe().unwrap();
-    me.ancestors().nth(2).unwrap().to_path_buf()
+/// This program, which Cargo puts where it has put the library.
+fn me() -> Result<PathBuf, Failed> {
+    std::env::current_exe().map_err(|e| e.to_string().into())
 }
 
-/// The newest of a file's places in the build.
-fn newest(places: &[&str]) -> Option<PathBuf> {
-    let age = |p: &PathBuf| p.metadata().and_then(|m| m.modified()).ok();
-    places.iter().map(|p| build().join(p)).filter(|p| p.is_file()).max_by_key(age)
-}
-
+/// The library that was built before this test, since its package depends on itself.
 fn library() -> Result<PathBuf, Failed> {
-    Ok(newest(&["libnvir_vgpu.so", "deps/libnvir_vgpu.so"]).ok_or("there is no libnvir_vgpu.so")?)
+    let path = me()?.with_file_name("libnvir_vgpu.so");
+    if path.is_file() { Ok(path) } else { Err(format!("{} is missing", path.display()).into()) }
 }
 
 /// A program on the virtual GPU.
@@ -55,9 +56,8 @@ fn preloaded(program: impl AsRef<OsStr>, chip: &str) -> Result<Command, Failed> 
 
 /// Runs the client's rows on a chip.
 fn client(chip: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
-    let client = newest(&["examples/gl_client"]).ok_or("there is no gl_client")?;
-    let mut command = preloaded(client, chip)?;
-    command.envs(variables.iter().copied());
+    let mut command = preloaded(me()?, chip)?;
+    command.env(CLIENT, "1").envs(variables.iter().copied());
     let out = command.output().map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&out.stdout);
     if out.status.success() && text.to_ascii_lowercase().contains(&format!("| nv{chip} |")) {
@@ -207,20 +207,22 @@ struct Needed {
 impl Needed {
     fn of(there: bool, what: &'static str) -> Needed {
         if !there {
-            eprintln!("SKIPPED: there is no {what}");
+            eprintln!("SKIPPED: {what} is not installed");
         }
         Needed { there, what }
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
+    if std::env::var_os(CLIENT).is_some() {
+        return gl_client::main();
+    }
     let arguments = Arguments::from_args();
     let driver = Needed::of(
         DRIVERS.iter().any(|d| Path::new(d).join("nouveau_dri.so").exists()),
-        "nouveau_dri.so: Mesa (Debian: libegl1 libgl1-mesa-dri)",
+        "Mesa with nouveau_dri.so (Debian: libegl1 libgl1-mesa-dri)",
     );
-    let tests =
-        Needed::of(PIGLIT.iter().any(|p| Path::new(p).exists()), "shader_runner: piglit (Debian: piglit)");
+    let tests = Needed::of(PIGLIT.iter().any(|p| Path::new(p).exists()), "piglit (Debian: piglit)");
     let rusticl = Needed::of(
         program("clinfo") && Path::new(RUSTICL).exists(),
         "clinfo with rusticl (Debian: clinfo mesa-opencl-icd)",
@@ -233,7 +235,7 @@ fn main() {
     );
     let nvir = Needed::of(
         mesa_with_nvir().is_some(),
-        "Mesa with nvir: contrib/mesa/build, then NVIR_MESA=its folder",
+        "Mesa with nvir (contrib/mesa/build, then NVIR_MESA=its folder)",
     );
     type Run = fn(&str) -> Result<(), Failed>;
     let kinds: [(&str, &[&Needed], Run); 14] = [
@@ -261,9 +263,9 @@ fn main() {
             let missing = needs.iter().find(|n| !n.there);
             let trial = Trial::test(format!("{name}_{chip}"), move || run(chip));
             let kind =
-                missing.map_or(String::new(), |n| n.what.split(':').next().unwrap_or_default().to_string());
+                missing.map_or(String::new(), |n| n.what.split(" (").next().unwrap_or_default().to_string());
             trials.push(trial.with_ignored_flag(missing.is_some()).with_kind(kind));
         }
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -3,7 +3,7 @@
 use crate::buffers::Buffers;
 use crate::channel::Channel;
 use crate::device::{Device, Effect, Place, WORK_LIMIT};
-use crate::gpu::{BufferUse, ChannelInfo, GemInfo, GemNew, Push, Space};
+use crate::gpu::{BufferUse, ChannelFault, ChannelInfo, GemInfo, GemNew, Push, Space};
 use crate::trace::Recorder;
 use crate::{Error, ErrorKind, PAGE, domain};
 use nvir_hw::Class;
@@ -76,8 +76,8 @@ pub(crate) struct Card {
     files: BTreeMap<u32, Open>,
     next_file: u32,
     submissions: u64,
-    /// Faults so far.
-    pub faults: u64,
+    /// The fault of the submission that is executed, until somebody takes it.
+    pub fault: Option<ChannelFault>,
 }
 
 impl Card {
@@ -91,7 +91,7 @@ impl Card {
             files,
             next_file: 0,
             submissions: 0,
-            faults: 0,
+            fault: None,
         }
     }
 
@@ -342,7 +342,7 @@ impl Card {
         for &(address, bytes) in ranges {
             if !faulted && let Err(reason) = careful(|| execute_range(channel, device, address, bytes)) {
                 faulted = true;
-                fault(channel, device, &reason);
+                self.fault = Some(fault(channel, device, &reason));
                 device.begin_fences(self.work_limit);
             }
             if faulted {
@@ -351,13 +351,12 @@ impl Card {
         }
         if !faulted && let Err(reason) = careful(|| channel.finish(device)) {
             faulted = true;
-            fault(channel, device, &reason);
+            self.fault = Some(fault(channel, device, &reason));
         }
         if faulted {
             channel.abandon();
         }
         let lost = channel.lost.clone();
-        self.faults += u64::from(faulted && !was_lost);
         if let Some(recorder) = &mut self.recorder {
             recorder.after(&self.device.memory);
         }
@@ -380,13 +379,14 @@ fn pci_device(chip: nvir_base::Chip) -> u64 {
     }
 }
 
-fn fault(channel: &mut Channel, device: &mut Device, reason: &str) {
+fn fault(channel: &mut Channel, device: &mut Device, reason: &str) -> ChannelFault {
     let text = format!("{}: {reason}", device.place);
     if let Some(log) = &mut device.log {
         log.line(format_args!("fault: {text}"));
     }
-    channel.lost = Some(text);
+    channel.lost = Some(text.clone());
     channel.abandon();
+    ChannelFault { text, place: device.place, found: std::mem::take(&mut device.found) }
 }
 
 /// A panic inside is an error, too: whoever uses the card goes on without this channel.

@@ -293,7 +293,7 @@ impl Channel {
             OBJECT => {
                 let class = self.objects.get(&value).copied().or_else(|| Class::of(value, device.chip));
                 let class =
-                    class.ok_or_else(|| format!("{value:#x} is no class of this chip, and no object"))?;
+                    class.ok_or_else(|| format!("{value:#x} is not a class of this chip, nor an object"))?;
                 self.bound[subchannel] = Some(class);
                 Ok(())
             }
@@ -317,7 +317,9 @@ impl Channel {
             three_d::CLEAR_BUFFERS if condition::holds(device, regs, COND_ADDRESS_HIGH)? => {
                 clear::clear(device, regs)?;
             }
-            three_d::VERTEX_BEGIN_GL | three_d::CLIPID_FILL => return Err("drawing is not there".into()),
+            three_d::VERTEX_BEGIN_GL | three_d::CLIPID_FILL => {
+                return Err("drawing is not implemented".into());
+            }
             _ => {}
         }
         Ok(())
@@ -362,9 +364,9 @@ impl Channel {
             two_d::BLIT_SRC_Y_INT if condition::holds(device, &self.two_d, two_d::COND_ADDRESS_HIGH)? => {
                 twod::blit(device, &self.two_d)
             }
-            two_d::DRAW_POINT16 | two_d::SIFC_DATA => Err("drawing in 2D is not there".into()),
+            two_d::DRAW_POINT16 | two_d::SIFC_DATA => Err("drawing in 2D is not implemented".into()),
             m if two_d::DRAW_POINT32_X.index(m).or(two_d::DRAW_POINT32_Y.index(m)).is_some() => {
-                Err("drawing in 2D is not there".into())
+                Err("drawing in 2D is not implemented".into())
             }
             _ => Ok(()),
         }
@@ -383,7 +385,10 @@ impl Channel {
             time,
             log: line.as_mut().map(|l| l as &mut dyn FnMut(&str)),
         };
-        let report = launcher.launch(context)?;
+        let report = launcher.launch(context).map_err(|failure| {
+            device.found = failure.found.clone();
+            String::from(failure)
+        })?;
         device.advance(report.nanoseconds);
         report.releases.iter().flatten().try_for_each(|release| release.write(device))
     }
@@ -417,7 +422,9 @@ fn semaphore(device: &mut Device, channel: &Registers, trigger: u32) -> Effect {
         let enough =
             if trigger.acquire_equal() { there == value } else { there.wrapping_sub(value) as i32 >= 0 };
         if !enough {
-            return Err(format!("waits for ever for {value:#x} at {address:#x}, where {there:#x} is"));
+            return Err(format!(
+                "the wait for {value:#x} at {address:#x}, which holds {there:#x}, never returns"
+            ));
         }
     }
     Ok(())

@@ -61,7 +61,7 @@ fn surface(w: &Words, texel: u64) -> Effect<Surface> {
 pub(crate) fn clear(device: &mut Device, r: &Registers) -> Effect {
     let what = ClearBuffers::from_bits(r.get(CLEAR_BUFFERS));
     if r.get(CLEAR_FLAGS) != 0 || r.get(CLIP_RECTS_EN) != 0 {
-        return Err("CLEAR_FLAGS and clip rectangles are not there".into());
+        return Err("CLEAR_FLAGS and clip rectangles are not implemented".into());
     }
     let (target, layer) = (what.target(), what.layer());
     let channels = [0, 1, 2, 3].map(|n| what.channels() >> n & 1 != 0);

@@ -30,7 +30,10 @@ fn side(r: &Registers, linear: bool, address: u32, pitch: u32, blocks: u32, elem
 pub(crate) fn exec(device: &mut Device, r: &Registers) -> Effect {
     let how = CopyExec::from_bits(r.get(EXEC));
     if how.physical() != 0 || how.reduction() {
-        return Err(format!("EXEC {:#x}: physical addresses and reductions are not there", how.into_bits()));
+        return Err(format!(
+            "EXEC {:#x}: physical addresses and reductions are not implemented",
+            how.into_bits()
+        ));
     }
     if how.transfer() != 0 {
         rectangle(device, r, how)?;

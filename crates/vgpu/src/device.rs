@@ -4,6 +4,7 @@ use crate::Memory;
 use crate::launch::Launcher;
 use crate::log::Log;
 use nvir_base::Chip;
+use nvir_emu::Note;
 use std::fmt;
 
 /// What a channel ends with, without the place.
@@ -69,6 +70,8 @@ pub(crate) struct Device {
     pub written: Option<Vec<Written>>,
     /// What executes.
     pub place: Place,
+    /// What the kernel that ended the channel did wrong.
+    pub found: Vec<Note>,
     clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
     /// Nanoseconds, where there is no clock.
     time: u64,
@@ -119,6 +122,7 @@ impl Device {
             log: None,
             written: None,
             place: Place::default(),
+            found: Vec::new(),
             clock,
             time: TIME_START,
             moved: 0,

@@ -2,18 +2,30 @@
 
 use crate::buffers::Buffers;
 use crate::card::Card;
-use crate::device::{Device, Written};
+use crate::device::{Device, Place, Written};
 use crate::launch::{KernelProfile, Launcher};
 use crate::log::Log;
 use crate::trace::Recorder;
 use crate::{Backing, Error, ErrorKind};
 use nvir_base::Chip;
+use nvir_emu::Note;
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Gets a fault's text.
-pub type OnFault = Box<dyn Fn(&str) + Send + Sync>;
+/// Who is told of faults.
+pub type OnFault = Box<dyn Fn(&ChannelFault) + Send + Sync>;
+
+/// What ended a channel.
+#[derive(Clone, Debug)]
+pub struct ChannelFault {
+    /// Place and reason, for people.
+    pub text: String,
+    /// The method that was executed.
+    pub place: Place,
+    /// What the kernel of a launch did wrong, by instruction; empty if no kernel was running.
+    pub found: Vec<Note>,
+}
 
 /// What card to make, and what to tell about it.
 pub struct Config {
@@ -35,7 +47,7 @@ pub struct Config {
     pub launch: crate::launch::Options,
     /// Work that one submission may take beside its kernels, about a unit a nanosecond; more is a fault.
     pub work_limit: u64,
-    /// Gets each fault's text once (place and reason), when it happens.
+    /// Gets each fault once, when it happens.
     pub on_fault: Option<OnFault>,
 }
 
@@ -326,15 +338,13 @@ impl File {
     /// is [`ErrorKind::NoDevice`], for this submission and all later ones of the channel; what came before it has been
     /// done, and fences behind it are signalled.
     pub fn submit(&self, channel: u32, buffers: &[BufferUse], pushes: &[Push]) -> Result<Space> {
-        let (result, new) = {
+        let (result, fault) = {
             let mut card = self.gpu.card();
-            let faults = card.faults;
-            let result = card.submit(self.id, channel, buffers, pushes);
-            (result, card.faults != faults)
+            (card.submit(self.id, channel, buffers, pushes), card.fault.take())
         };
-        if let (Err(e), true, Some(tell)) = (&result, new, &self.gpu.shared.on_fault) {
-            debug_assert_eq!(e.kind, ErrorKind::NoDevice);
-            tell(&e.message);
+        if let (Some(fault), Some(tell)) = (&fault, &self.gpu.shared.on_fault) {
+            debug_assert!(matches!(&result, Err(e) if e.kind == ErrorKind::NoDevice));
+            tell(fault);
         }
         result
     }

@@ -26,6 +26,8 @@ pub mod launch;
 mod log;
 mod m2mf;
 mod mme;
+#[cfg(unix)]
+pub mod output;
 mod push;
 mod query;
 pub mod registers;
@@ -40,7 +42,8 @@ pub use backing::{Backing, Owned};
 pub use device::{Place, What, Written};
 pub use error::{Error, ErrorKind};
 pub use gpu::{
-    BufferUse, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer, Space,
+    BufferUse, ChannelFault, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer,
+    Space,
 };
 pub use nvir_emu::{Memory, Words};
 

@@ -75,7 +75,7 @@ impl Parser {
                     return Ok(Some(Run { subchannel, method, step: Step::Next, data }));
                 }
                 kind::INCREASING_ONCE => Kind::Once,
-                _ => return Err(format!("{first:#010x} is no packet header")),
+                _ => return Err(format!("{first:#010x} is not a packet header")),
             };
             *self = Parser { subchannel, method, left: count, kind };
         }
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn what_is_no_packet() {
-        assert_eq!(methods(&[&[0x4001_0000]]).unwrap_err(), "0x40010000 is no packet header");
-        assert_eq!(methods(&[&[1]]).unwrap_err(), "0x00000001 is no packet header");
+        assert_eq!(methods(&[&[0x4001_0000]]).unwrap_err(), "0x40010000 is not a packet header");
+        assert_eq!(methods(&[&[1]]).unwrap_err(), "0x00000001 is not a packet header");
         assert_eq!(methods(&[&[0x2003_2100, 1]]).unwrap_err(), "2 missing");
         assert_eq!(methods(&[&[0x2001_0000]]).unwrap_err(), "1 missing");
     }

@@ -7,6 +7,7 @@ use nvir_base::Chip;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words that are compared at once.
 const CHUNK: usize = 1 << 14;
@@ -28,6 +29,8 @@ pub struct Report {
     pub executing: std::time::Duration,
     /// What ended the replay early: the recording's submission, and the fault.
     pub fault: Option<(u64, String)>,
+    /// What the kernel did wrong then, by kind and instruction.
+    pub found: Vec<nvir_emu::Note>,
 }
 
 impl Report {
@@ -131,8 +134,9 @@ struct Replay {
     file: File,
     channel: u32,
     buffers: BTreeMap<u64, Buffer>,
-    /// The card's own buffers, by address: a recording closes them.
-    notifier: u64,
+    /// Address and handle of the channel's own buffer, which a recording may close. It gives way to a client's that was made
+    /// before the client's channel.
+    notifier: Option<(u64, u32)>,
     submission: Option<Submission>,
     /// The one that was executed and is not compared yet.
     executed: Option<u64>,
@@ -159,6 +163,11 @@ pub fn replay<R: BufRead>(
     config.gart_bytes = options.memory_limit;
     config.work_limit = options.work_limit.unwrap_or(config.work_limit);
     config.launch.step_limit = options.step_limit.unwrap_or(config.launch.step_limit);
+    let found: Arc<Mutex<Vec<nvir_emu::Note>>> = Arc::default();
+    let to = found.clone();
+    config.on_fault = Some(Box::new(move |fault| {
+        to.lock().unwrap_or_else(PoisonError::into_inner).extend(fault.found.iter().cloned());
+    }));
     let gpu = Gpu::new(config, Box::new(Owned::default()));
     gpu.keep_writes();
     let file = gpu.open();
@@ -169,7 +178,7 @@ pub fn replay<R: BufRead>(
         file,
         channel: info.channel,
         buffers: BTreeMap::new(),
-        notifier,
+        notifier: Some((notifier, info.notifier_handle)),
         submission: None,
         executed: None,
         keep: options.differences,
@@ -185,6 +194,7 @@ pub fn replay<R: BufRead>(
     replay.execute().map_err(|message| reader.error(message))?;
     replay.compare();
     gpu.flush();
+    replay.report.found = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(replay.report)
 }
 
@@ -192,6 +202,10 @@ impl Replay {
     fn record(&mut self, record: Record) -> Result<(), String> {
         if !matches!(record, Record::Push { .. }) {
             self.execute()?;
+            // What comes now is behind the fault, and not there to compare.
+            if self.report.fault.is_some() {
+                return Ok(());
+            }
         }
         if !matches!(record, Record::Gpu { .. }) {
             self.compare();
@@ -199,11 +213,16 @@ impl Replay {
         match record {
             Record::Buffer { handle, address, bytes, domain, tile_mode, tile_flags, align } => {
                 let request = GemNew { domain, size: bytes, align, tile_mode, tile_flags };
+                let end = address.saturating_add(bytes);
+                if let Some((_, handle)) = self.notifier.filter(|(at, _)| (address..end).contains(at)) {
+                    self.file.gem_close(handle).map_err(|e| e.message)?;
+                    self.notifier = None;
+                }
                 let info = self.file.gem_new_at(request, address).map_err(|e| e.message)?;
                 let words = has_contents(info.size, domain).then(|| vec![0; (info.size / 4) as usize]);
                 self.buffers.insert(address, Buffer { handle, ours: info.handle, words, bytes: info.size });
             }
-            Record::Free { address, .. } if address == self.notifier => {}
+            Record::Free { address, .. } if self.notifier.is_some_and(|(at, _)| at == address) => {}
             Record::Free { address, .. } => {
                 let buffer = self
                     .buffers

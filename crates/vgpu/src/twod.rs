@@ -86,7 +86,7 @@ pub(crate) fn blit(device: &mut Device, r: &Registers) -> Effect {
         return Err(format!("2D operation {operation}: only copies (3) are there"));
     }
     if r.get(COLOR_KEY_ENABLE) != 0 || r.get(SET_DST_COLOR_RENDER_TO_ZETA_SURFACE) != 0 {
-        return Err("colour keys and blits to depth buffers are not there".into());
+        return Err("colour keys and blits to depth buffers are not implemented".into());
     }
     let (to, from) = (surface(r, DST_FORMAT)?, surface(r, SRC_FORMAT)?);
     if from.width == 0 || from.height == 0 {

@@ -97,7 +97,7 @@ pub(crate) fn exec(device: &mut Device, r: &Registers, inline: &mut Inline) -> E
     let (line, lines) = (r.get(UPLOAD_LINE_LENGTH_IN), r.get(UPLOAD_LINE_COUNT));
     let how = UploadExec::from_bits(r.get(UPLOAD_EXEC));
     if how.reduction() {
-        return Err("reductions are not there".into());
+        return Err("reductions are not implemented".into());
     }
     let release =
         (how.completion() == RELEASE).then(|| Release::of(r, UPLOAD_QUERY_ADDRESS_HIGH, !how.short()));

@@ -127,7 +127,7 @@ fn channels_and_objects() {
     // The software class is bound by its handle.
     c.run(common::Commands::default().inc(7, 0, &[0x1f906e])).unwrap();
     let e = c.run(common::Commands::default().inc(7, 0, &[0x2f906e])).unwrap_err();
-    assert!(e.message.contains("0x2f906e is no class of this chip, and no object"), "{e}");
+    assert!(e.message.contains("0x2f906e is not a class of this chip, nor an object"), "{e}");
     c.file.channel_free(c.channel).unwrap();
     assert_eq!(c.file.channel_free(c.channel).unwrap_err().kind, ErrorKind::NotFound);
 }

@@ -374,7 +374,7 @@ fn semaphores_release_and_check() {
     assert_eq!(c.words(b.offset, 2), [9, 0]);
     let mut push = Commands::default();
     push.inc(THREE_D, 0x10, &[high, low, 10, 0x1004]);
-    assert!(c.run(&push).unwrap_err().message.contains("waits for ever for 0xa"));
+    assert!(c.run(&push).unwrap_err().message.contains("the wait for 0xa"));
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn a_fault_says_where_it_was_and_ends_the_channel_but_not_its_fences() {
     let e = c.run(&push).unwrap_err();
     assert_eq!(e.kind, nvir_vgpu::ErrorKind::NoDevice);
     assert!(
-        e.message.contains("subchannel 0 class a197 VERTEX_BEGIN_GL (1618): drawing is not there"),
+        e.message.contains("subchannel 0 class a197 VERTEX_BEGIN_GL (1618): drawing is not implemented"),
         "{e}"
     );
     assert_eq!(c.words(b.offset, 1), [5]);

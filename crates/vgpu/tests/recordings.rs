@@ -156,21 +156,28 @@ fn differences_name_buffer_and_method() {
 #[test]
 fn recordings_that_are_none() {
     for (text, why) in [
-        ("", "line 0: no recording: it does not begin with `trace 1`"),
-        ("trace 2\n", "line 1: only version 1 of recordings is known"),
-        ("trace 1\n", "line 1: expected `chip` and a number in hex"),
+        ("", "line 0: not a recording: the file is empty"),
+        ("trace 2\n", "line 1: unknown version of recordings; only version 1 is supported"),
+        ("hello", "line 1: not a recording: the first line is not `trace 1`"),
+        ("tra", "line 1: truncated: the recording ends within this line, after 3 bytes"),
+        // Without the end of its line, 18 may have been 1800.
+        (
+            "trace 1\nchip f0\nfree 2 va 18",
+            "line 3: truncated: the recording ends within this line, after 28 bytes",
+        ),
+        ("trace 1\n", "line 1: expected `chip` and a hexadecimal number"),
         ("trace 1\nchip 50\n", "line 2: chip 50 is not known"),
         ("trace 1\nchip f0\nx\n", "line 3: unknown record `x`"),
         ("trace 1\nchip f0\nbo 2 va 1000\n", "line 3: size is missing"),
         ("trace 1\nchip f0\ncpu 1000 8 1\n", "line 3: 1 words for 0x8 bytes"),
         ("trace 1\nchip f0\ncpu 1000 8 1 *9\n", "line 3: `*9` repeats to more than 0x8 bytes, or to none"),
-        ("trace 1\nchip f0\ncpu 1000 8 *2\n", "line 3: a repeat of nothing"),
+        ("trace 1\nchip f0\ncpu 1000 8 *2\n", "line 3: a repeat count without a word before it"),
         ("trace 1\nchip f0\ncpu 1000 8 1 1\n", "line 3: 0x8 bytes at 0x1000 are in no buffer"),
         ("trace 1\nchip f0\ncpu 1000 ffffffff0 1 1\n", "line 3: a record of 0xffffffff0 bytes"),
         ("trace 1\nchip f0\ngpu 1000 4 1\n", "line 3: `gpu` without a submission"),
         ("trace 1\nchip f0\npush 1000 4 0 1\n", "line 3: `push` without `submit`"),
         ("trace 1\nchip f0\nsubmit 0 1000:1:1:1\nsubmit 1\n", "line 4: there is no buffer at 0x1000"),
-        ("trace 1\nchip f0\nsubmit 0 1000:1:1:1:1\n", "line 3: `1` is too much"),
+        ("trace 1\nchip f0\nsubmit 0 1000:1:1:1:1\n", "line 3: unexpected `1` at the end"),
         ("trace 1\nchip f0\nfree 2 va 1000\n", "line 3: there is no buffer at 0x1000"),
         ("trace 1\nchip f0\nobject 1 class 9097\n", "line 3: class 9097 does not exist on gk110"),
         (

@@ -6,8 +6,6 @@ use crate::output;
 use nvir::compiler::{Followed, Options, StageOptions};
 use nvir::emu::Profile;
 use nvir::image::cubin::Kernel;
-use nvir::image::cubin::{Cubin, Kernel};
-use nvir::image::{listing, raw};
 use nvir::opt::step::Step;
 use nvir::remark::Remark;
 use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Shader, Source, input};

@@ -6,12 +6,11 @@
 use super::{Case, Ran};
 use crate::out::tell;
 use crate::{common, output};
-use nvir_fixture::Fixture;
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
-use nvir_fixture::place;
 use nvir_fixture::run::{Failure, Outcome};
 use nvir_fixture::values::Elem;
+use nvir_fixture::{Fixture, place};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;

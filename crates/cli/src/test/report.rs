@@ -7,8 +7,6 @@ use crate::report::one_line;
 use nvir::OptLevel;
 use nvir::diag::visible;
 use nvir::emu::{self, Note};
-use nvir::emu::{Note, Place};
-use nvir_fixture::run::Outcome;
 use nvir_fixture::run::{Outcome, TestReport};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};

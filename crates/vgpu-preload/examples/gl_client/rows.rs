@@ -1,6 +1,6 @@
 //! What the client does, a row each.
 
-use crate::gl::{self, Gl, STORAGE};
+use super::gl::{self, Gl, STORAGE};
 
 type Done = Result<(), String>;
 

@@ -12,6 +12,12 @@ use crate::sys;
 use crate::tree::{self, Node};
 use libc::c_char;
 
+/// What the dynamic linker calls when it has loaded this library.
+#[used]
+// SAFETY: functions in this section are called once, without arguments that ours would read, before `main`.
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = crate::ending::before_main;
+
 /// The next function of a name, of this type, or the error value where there is none.
 macro_rules! next {
     ($name:literal, $kind:ty, else $($error:expr)?) => {{

@@ -14,8 +14,10 @@ const AROUND: usize = 5;
 pub struct Failure {
     /// A sentence with place and reason.
     pub message: String,
-    /// What the kernel did wrong, if it ran.
+    /// What the kernel did wrong, if it ran: the first fault.
     pub fault: Option<Box<Fault>>,
+    /// All that was gathered, by kind and instruction.
+    pub found: Vec<Note>,
     /// The SASS around the place: address, text.
     pub sass: Vec<(u32, String)>,
 }
@@ -23,20 +25,21 @@ pub struct Failure {
 impl Failure {
     pub(super) fn of(fault: Box<Fault>, launch: &Launch<'_>) -> Failure {
         let sass = launch.program.around(fault.place.pc, AROUND);
-        Failure { message: fault.to_string(), fault: Some(fault), sass }
+        let found = vec![Note { what: Fault::clone(&fault), times: 1 }];
+        Failure { message: fault.to_string(), fault: Some(fault), found, sass }
     }
 
     /// Of what was gathered; the first is the one whose kind and place are told.
     pub(super) fn of_several(faults: &[Note], launch: &Launch<'_>) -> Failure {
         let first = faults.first().map(|n| Box::new(n.what.clone()));
         let sass = first.as_ref().map_or(Vec::new(), |f| launch.program.around(f.place.pc, AROUND));
-        Failure { message: Note::summary(faults), fault: first, sass }
+        Failure { message: Note::summary(faults), fault: first, found: faults.to_vec(), sass }
     }
 }
 
 impl From<String> for Failure {
     fn from(message: String) -> Failure {
-        Failure { message, fault: None, sass: Vec::new() }
+        Failure { message, fault: None, found: Vec::new(), sass: Vec::new() }
     }
 }
 

@@ -103,15 +103,16 @@ impl<R: BufRead> Reader<R> {
         match reader.next_line()? {
             Some("trace 1") => {}
             Some(other) if other.starts_with("trace ") => {
-                return Err(reader.error("only version 1 of recordings is known"));
+                return Err(reader.error("unknown version of recordings; only version 1 is supported"));
             }
-            _ => return Err(reader.error("no recording: it does not begin with `trace 1`")),
+            None => return Err(reader.error("not a recording: the file is empty")),
+            _ => return Err(reader.error("not a recording: the first line is not `trace 1`")),
         }
         let chip = reader
             .next_line()?
             .and_then(|l| l.strip_prefix("chip "))
             .and_then(|c| u32::from_str_radix(c, 16).ok());
-        reader.chipset = chip.ok_or_else(|| reader.error("expected `chip` and a number in hex"))?;
+        reader.chipset = chip.ok_or_else(|| reader.error("expected `chip` and a hexadecimal number"))?;
         Ok(reader)
     }
 
@@ -144,9 +145,15 @@ impl<R: BufRead> Reader<R> {
         self.bytes += read as u64;
         self.line += 1;
         let line = self.line;
+        // Lines are written whole, so that the last one may have lost its end without looking wrong.
+        if self.text.last() != Some(&b'\n') && (line > 1 || b"trace 1\n".starts_with(&self.text)) {
+            let message =
+                format!("truncated: the recording ends within this line, after {} bytes", self.bytes);
+            return Err(TraceError::Line { line, message });
+        }
         match str::from_utf8(&self.text) {
             Ok(text) => Ok(Some(text.trim_ascii_end())),
-            Err(_) => Err(TraceError::Line { line, message: "not text".into() }),
+            Err(_) => Err(TraceError::Line { line, message: "not valid UTF-8".into() }),
         }
     }
 
@@ -173,7 +180,7 @@ impl<'a> Fields<'a> {
 
     fn hex(&mut self, what: &str) -> Result<u64, String> {
         let text = self.next(what)?;
-        u64::from_str_radix(text, 16).map_err(|_| format!("{what} `{text}` is no number in hex"))
+        u64::from_str_radix(text, 16).map_err(|_| format!("{what} `{text}` is not a hexadecimal number"))
     }
 
     fn hex32(&mut self, what: &str) -> Result<u32, String> {
@@ -182,7 +189,7 @@ impl<'a> Fields<'a> {
 
     fn decimal(&mut self, what: &str) -> Result<u64, String> {
         let text = self.next(what)?;
-        text.parse().map_err(|_| format!("{what} `{text}` is no decimal number"))
+        text.parse().map_err(|_| format!("{what} `{text}` is not a decimal number"))
     }
 
     /// A word that has to stand here.
@@ -194,7 +201,7 @@ impl<'a> Fields<'a> {
     }
 
     fn end(&mut self) -> Result<(), String> {
-        self.0.next().map_or(Ok(()), |more| Err(format!("`{more}` is too much")))
+        self.0.next().map_or(Ok(()), |more| Err(format!("unexpected `{more}` at the end")))
     }
 
     /// Bytes, a multiple of 4.
@@ -212,14 +219,18 @@ impl<'a> Fields<'a> {
         let mut words: Vec<u32> = Vec::new();
         for text in self.0.by_ref() {
             if let Some(repeats) = text.strip_prefix('*') {
-                let repeats: usize = repeats.parse().map_err(|_| format!("`{text}` is no repeat"))?;
-                let last = *words.last().ok_or("a repeat of nothing")?;
+                let repeats: usize =
+                    repeats.parse().map_err(|_| format!("`{text}` is not a repeat count"))?;
+                let last = *words.last().ok_or("a repeat count without a word before it")?;
                 if repeats == 0 || repeats > count || words.len() + repeats - 1 > count {
                     return Err(format!("`{text}` repeats to more than {bytes:#x} bytes, or to none"));
                 }
                 words.resize(words.len() + repeats - 1, last);
             } else {
-                words.push(u32::from_str_radix(text, 16).map_err(|_| format!("`{text}` is no word"))?);
+                words.push(
+                    u32::from_str_radix(text, 16)
+                        .map_err(|_| format!("`{text}` is not a hexadecimal word"))?,
+                );
             }
         }
         if words.len() != count {
