@@ -54,7 +54,7 @@ impl Ran {
     }
 }
 
-pub fn lines(ran: &[Ran], quiet: bool) -> String {
+pub(super) fn lines(ran: &[Ran], quiet: bool) -> String {
     let mut text = String::new();
     for r in ran {
         match &r.cases {
