@@ -303,9 +303,9 @@ fn operands_of_an_opcode_have_its_sizes() {
     refused(&body("vec1 32 ssa_12 = ishl ssa_1, ssa_6"), "this operand of `ishl` must have 32 bits, not 64", "ssa_6");
     refused(&body("vec1 32 ssa_12 = iadd ssa_1, ssa_7"), "this operand of `iadd` must have 32 bits, not 16", "ssa_7");
     let wide = "vec1 64 ssa_12 = iadd ssa_1, ssa_0";
-    refused(&body(wide), "this result of `iadd` must have 32 bits, not 64", wide);
+    refused(&body(wide), "the result of `iadd` must have 32 bits, not 64", wide);
     let narrow = "vec1 32 ssa_12 = u2u64 ssa_1";
-    refused(&body(narrow), "this result of `u2u64` must have 64 bits, not 32", narrow);
+    refused(&body(narrow), "the result of `u2u64` must have 64 bits, not 32", narrow);
     accepted(&body("vec1 32 ssa_12 = bcsel ssa_9, ssa_0, ssa_1"));
     refused(
         &body("vec1 32 ssa_12 = bcsel ssa_0, ssa_0, ssa_1"),
@@ -327,7 +327,7 @@ fn operands_of_an_opcode_have_its_components() {
     refused(&body("vec1 32 ssa_12 = iadd ssa_2.z, ssa_1"), "component `z` of a value that has 2 components", "ssa_2.z");
     refused(&body("vec1 32 ssa_12 = iadd ssa_0.y, ssa_1"), "component `y` of a value that has 1 component", "ssa_0.y");
     let vec3 = "vec3 32 ssa_12 = vec2 ssa_0, ssa_1";
-    refused(&body(vec3), "this result of `vec2` must have 2 components, not 3", vec3);
+    refused(&body(vec3), "the result of `vec2` must have 2 components, not 3", vec3);
     accepted(&body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzyx"));
     refused(&body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzy"), "this operand of `fdot4` must have 4 components, not 3", "ssa_4.wzy");
     accepted(&body("vec1 64 ssa_12 = pack_64_2x32 ssa_2"));
