@@ -40,6 +40,7 @@ mod wide;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
 use super::interface::{self, Stages};
+use super::parse;
 use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
@@ -519,10 +520,7 @@ impl<'a> Lower<'a, '_> {
             let mut meant = chosen.clone().all(|(_, c)| c < comps);
             meant &= chosen.clone().any(|(i, c)| i != c);
             if meant {
-                self.error(
-                    src.span,
-                    "only operands of arithmetic choose components: this needs a `mov` of them",
-                );
+                self.error(src.span, parse::WHOLE);
             }
         }
     }
