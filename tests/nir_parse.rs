@@ -237,7 +237,7 @@ fn indices_have_types() {
     assert_eq!(ix, Indices { location, interpolation: Interpolation::Flat, ..Indices::default() });
     assert_eq!(indices("io location=VARYING_SLOT_VAR2 slots=1").location.map(|l| l.number), Some(34));
     let ix = indices("base=-16, align_mul=4, align_offset=0, wrmask=xz /*5*/, access=coherent|volatile");
-    assert_eq!((ix.base as i32, ix.align_mul, ix.write_mask), (-16, 4, Some(0b101)));
+    assert_eq!((ix.base as i32, ix.align_mul, ix.write_mask), (-16, Some(4), Some(0b101)));
     assert_eq!(ix.access, indices("access=5").access);
     assert!(ix.access.has(Access::VOLATILE) && indices("access=none").access.is_empty());
     assert_eq!(indices("wrmask=ap").write_mask, Some(1 << 15 | 1));

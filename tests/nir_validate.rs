@@ -313,9 +313,9 @@ fn operands_of_an_opcode_have_its_sizes() {
         "ssa_7",
     );
     let wide = "vec1 64 ssa_12 = iadd ssa_1, ssa_0";
-    refused(&body(wide), "this result of `iadd` must have 32 bits, not 64", wide);
+    refused(&body(wide), "the result of `iadd` must have 32 bits, not 64", wide);
     let narrow = "vec1 32 ssa_12 = u2u64 ssa_1";
-    refused(&body(narrow), "this result of `u2u64` must have 64 bits, not 32", narrow);
+    refused(&body(narrow), "the result of `u2u64` must have 64 bits, not 32", narrow);
     accepted(&body("vec1 32 ssa_12 = bcsel ssa_9, ssa_0, ssa_1"));
     refused(
         &body("vec1 32 ssa_12 = bcsel ssa_0, ssa_0, ssa_1"),
@@ -349,7 +349,7 @@ fn operands_of_an_opcode_have_its_components() {
         "ssa_0.y",
     );
     let vec3 = "vec3 32 ssa_12 = vec2 ssa_0, ssa_1";
-    refused(&body(vec3), "this result of `vec2` must have 2 components, not 3", vec3);
+    refused(&body(vec3), "the result of `vec2` must have 2 components, not 3", vec3);
     accepted(&body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzyx"));
     refused(
         &body("vec1 32 ssa_12 = fdot4 ssa_4, ssa_4.wzy"),
@@ -567,6 +567,14 @@ fn images_are_accessed_by_four_coordinates() {
     accepted(&body(&atomic("r32_sint")));
     let float = atomic("r32_float");
     refused(&body(&float), "`image_atomic_add` does not exist for images of format `r32f`", &float);
+}
+
+#[test]
+fn components_of_an_intrinsics_source_are_not_chosen() {
+    let message = "only operands of arithmetic choose components: this needs a `mov` of them";
+    let load = "vec1 32 ssa_12 = intrinsic load_ssbo (ssa_0, ssa_4.y) (access=0, align_mul=4, align_offset=0)";
+    refused(&body(load), message, "ssa_4.y");
+    refused(&diamond("vec1 32 ssa_12 = phi block_1: ssa_11.x, block_2: ssa_0"), message, "ssa_11.x");
 }
 
 // ---- derefs

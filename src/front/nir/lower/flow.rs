@@ -202,18 +202,15 @@ impl<'a> Lower<'a, '_> {
                     Frame::Loop { exit, .. } => Some(*exit),
                     _ => None,
                 });
-                match exit {
-                    Some(exit) => self.go(exit),
-                    None => self.error(self.span, "`break` outside a loop"),
+                if let Some(exit) = exit {
+                    self.go(exit);
                 }
             }
-            Jump::Continue if in_continue_construct(frames) => {
-                self.error(self.span, "`continue` inside a continue construct");
+            Jump::Continue => {
+                if let Some(cont) = self.continue_block(frames) {
+                    self.go(cont);
+                }
             }
-            Jump::Continue => match self.continue_block(frames) {
-                Some(cont) => self.go(cont),
-                None => self.error(self.span, "`continue` outside a loop"),
-            },
             Jump::Return => self.leave(),
             Jump::Halt if self.is_entry => self.leave(),
             Jump::Halt => {
@@ -275,13 +272,4 @@ impl<'a> Lower<'a, '_> {
         };
         Some((shape, comps))
     }
-}
-
-/// Whether what is open innermost of all loops is its continue construct.
-fn in_continue_construct(frames: &[Frame]) -> bool {
-    let innermost = frames.iter().rev().find_map(|f| match f {
-        Frame::Loop { continuing, .. } => Some(*continuing),
-        _ => None,
-    });
-    innermost == Some(true)
 }

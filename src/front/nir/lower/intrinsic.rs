@@ -39,7 +39,7 @@ impl<'a> Lower<'a, '_> {
                 return self.emit_vertex(kind, &info.name, ix);
             }
             (None, Kind::Nothing) => return,
-            (None, _) => return self.error(self.span, format!("`{}` has a result", info.name)),
+            (None, _) => return,
         };
         match info.kind {
             Kind::Load(mem) => self.load_intrinsic(mem, &dest, srcs, ix),
@@ -103,11 +103,10 @@ impl<'a> Lower<'a, '_> {
             | Kind::Discard
             | Kind::DiscardIf
             | Kind::EmitVertex
-            | Kind::EndPrimitive => {
-                self.error(self.span, format!("`{}` has no result", info.name));
-                self.define_undef(&dest);
-            }
-            Kind::StoreReg | Kind::StoreRegIndirect | Kind::Nothing => self.define_undef(&dest),
+            | Kind::EndPrimitive
+            | Kind::StoreReg
+            | Kind::StoreRegIndirect
+            | Kind::Nothing => {}
         }
     }
 
@@ -182,12 +181,9 @@ impl<'a> Lower<'a, '_> {
     // ---- registers as intrinsics
 
     fn declare_reg(&mut self, dest: &Dest, ix: &Indices) {
-        let shape = Shape { bits: ix.bit_size.min(64) as u8, comps: ix.num_components.min(16) as u8 };
+        let shape = Shape { bits: ix.bit_size as u8, comps: ix.num_components as u8 };
         self.define(dest, &[Comp::Word(Word::Imm(0))]);
         let Dest::Ssa(def) = dest else { return };
-        if !matches!(shape.bits, 1 | 8 | 16 | 32 | 64) || shape.comps == 0 {
-            return self.error(self.span, "no such size of a register");
-        }
         let elems = ix.num_array_elems;
         let number = reg_number(def.index);
         let indexed = self.fun.body.iter().any(|(node, _)| {
@@ -215,18 +211,14 @@ impl<'a> Lower<'a, '_> {
             Place::Ssa(index) => reg_number(index),
             Place::Reg(_) => 0,
         };
-        if !self.regs.contains_key(&number) {
-            self.error(src.span, "this is no register");
-            return None;
-        }
-        Some(RegRef { index: number, base: ix.base, indirect })
+        self.regs.contains_key(&number).then_some(RegRef { index: number, base: ix.base, indirect })
     }
 
     fn load_reg(&mut self, dest: &Dest, reg: &Src, indirect: Option<SrcId>, ix: &Indices) {
         let shape = self.dest_shape(dest);
         let Some(reg) = self.reg_of(reg, indirect, ix) else { return self.define_undef(dest) };
         let mut comps: Vec<Comp> =
-            (0..usize::from(shape.comps)).map(|i| self.read_reg(&reg, i, self.span)).collect();
+            (0..usize::from(shape.comps)).map(|i| self.read_reg(&reg, i)).collect();
         for (asked, op) in [(ix.abs, N::Fabs), (ix.neg, N::Fneg)] {
             if asked {
                 for c in &mut comps {

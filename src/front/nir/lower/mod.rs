@@ -12,8 +12,10 @@
 //! - `graphics`: inputs, outputs and operations of graphics stages
 //! - `intrinsic`: the dispatch by the table of intrinsics; `sysval`, `subgroup`, `texture`, `image`
 //!
-//! Errors are collected, and what is at fault gives undefined values, so that several are found at once. Code that
-//! nothing reaches is not lowered.
+//! What is lowered is valid ([`validate`](super::validate)): values are defined where they are read, and operands have
+//! the shapes that the tables of opcodes and intrinsics say. What is wrong all the same is wrong for these chips.
+//! Such errors are collected, and what is at fault gives undefined values, so that several are found at once. Code
+//! that nothing reaches is not lowered.
 
 mod alu;
 mod bits;
@@ -38,6 +40,7 @@ mod wide;
 
 use super::ast::{self, Dest, Function, Node, Place, Shader, Shape, Src};
 use super::interface::{self, Stages};
+use super::parse;
 use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::Request;
@@ -352,12 +355,11 @@ impl<'a> Module<'a> {
     }
 }
 
-/// Components of a definition: a run of [`Lower::comps`], and the block that they are made in.
+/// Components of a definition: a run of [`Lower::comps`].
 #[derive(Clone, Copy, Default)]
 struct DefRun {
     start: u32,
     shape: Shape,
-    block: Option<BlockId>,
 }
 
 /// Where a NIR register lives.
@@ -420,9 +422,6 @@ struct Lower<'a, 'f> {
     signature: Signature,
     span: Span,
 }
-
-/// SSA indices beyond this are no program's.
-const MAX_SSA: u32 = 1 << 22;
 
 impl<'a> Lower<'a, '_> {
     fn error(&mut self, span: Span, message: impl Into<String>) {
@@ -521,10 +520,7 @@ impl<'a> Lower<'a, '_> {
             let mut meant = chosen.clone().all(|(_, c)| c < comps);
             meant &= chosen.clone().any(|(i, c)| i != c);
             if meant {
-                self.error(
-                    src.span,
-                    "only operands of arithmetic choose components: this needs a `mov` of them",
-                );
+                self.error(src.span, parse::WHOLE);
             }
         }
     }
@@ -550,15 +546,9 @@ impl<'a> Lower<'a, '_> {
         }
         match dest {
             Dest::Ssa(def) => {
-                if def.index >= MAX_SSA {
-                    return self.error(self.span, "a value's number is too large");
-                }
                 let at = def.index as usize;
                 if self.defs.len() <= at {
                     self.defs.resize(at + 1, DefRun::default());
-                }
-                if self.defs[at].shape.comps != 0 {
-                    return self.error(self.span, format!("value {at} is defined twice"));
                 }
                 let start = self.comps.len() as u32;
                 let missing = usize::from(def.shape.comps).saturating_sub(comps.len());
@@ -567,7 +557,7 @@ impl<'a> Lower<'a, '_> {
                     let undef = self.e.undef(def.shape.bits);
                     self.comps.extend(std::iter::repeat_n(undef, missing));
                 }
-                self.defs[at] = DefRun { start, shape: def.shape, block: Some(self.e.b.block) };
+                self.defs[at] = DefRun { start, shape: def.shape };
             }
             Dest::Reg(reg, mask) => self.write_reg(reg, *mask, comps),
         }
@@ -588,22 +578,22 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn def_run(&mut self, index: u32, span: Span) -> DefRun {
-        let known = self.defs.get(index as usize).copied().unwrap_or_default();
-        match known.block {
-            Some(block) if self.scope.holds(block) => known,
-            _ => self.undefined(index, span, known),
+        match self.defs.get(index as usize) {
+            Some(known) if known.shape.comps != 0 => *known,
+            _ => self.undefined(index, span),
         }
     }
 
-    /// Something to go on with where a value is not defined, or not on every way to here.
+    /// Something to go on with where the validator has let through a value that nothing on the way here defines.
     #[cold]
-    fn undefined(&mut self, index: u32, span: Span, known: DefRun) -> DefRun {
-        self.error(span, format!("value {index} is not defined on every way to here"));
-        let shape = if known.block.is_some() { known.shape } else { Shape { bits: 32, comps: 16 } };
+    fn undefined(&mut self, index: u32, span: Span) -> DefRun {
+        let what = format!("value {index} is lowered after its use");
+        self.module.diags.push(Diagnostic::defect(what).at(span, ""));
+        let shape = Shape { bits: 32, comps: 16 };
         let undef = self.e.undef(shape.bits);
         let start = self.comps.len() as u32;
         self.comps.extend(std::iter::repeat_n(undef, shape.comps.into()));
-        DefRun { start, shape, block: Some(self.e.b.block) }
+        DefRun { start, shape }
     }
 
     /// Component `i` of a source, without its modifiers.
@@ -617,7 +607,7 @@ impl<'a> Lower<'a, '_> {
                 }
                 self.comps[run.start as usize + i]
             }
-            Place::Reg(reg) => self.read_reg(&reg, i, src.span),
+            Place::Reg(reg) => self.read_reg(&reg, i),
         }
     }
 

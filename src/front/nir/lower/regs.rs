@@ -3,7 +3,6 @@
 use super::super::ast::{self, Dest, Node};
 use super::value::{Comp, Pred};
 use super::{Lower, Reg, Shape, class, words};
-use crate::diag::Span;
 use crate::front::ssa::{MANY_LOOPS, Var};
 use crate::ir;
 use arrayvec::ArrayVec;
@@ -12,13 +11,7 @@ impl Lower<'_, '_> {
     // ---- registers
 
     pub(super) fn reg_shape(&mut self, index: u32) -> Shape {
-        match self.regs.get(&index) {
-            Some((decl, _)) => decl.shape,
-            None => {
-                self.error(self.span, format!("register r{index} is not declared"));
-                Shape { bits: 32, comps: 1 }
-            }
-        }
+        self.regs.get(&index).map_or(Shape { bits: 32, comps: 1 }, |(decl, _)| decl.shape)
     }
 
     /// Makes variables for registers; arrays with a dynamic index go to private memory.
@@ -61,16 +54,12 @@ impl Lower<'_, '_> {
         at
     }
 
-    pub(super) fn read_reg(&mut self, reg: &ast::RegRef, i: usize, span: Span) -> Comp {
+    pub(super) fn read_reg(&mut self, reg: &ast::RegRef, i: usize) -> Comp {
         let shape = self.reg_shape(reg.index);
         match self.regs.get(&reg.index) {
-            Some((decl, Reg::Vars(vars))) => {
+            Some((_, Reg::Vars(vars))) => {
                 let per = words(shape) / usize::from(shape.comps);
                 let first = (reg.base as usize * usize::from(shape.comps) + i) * per;
-                if reg.base >= decl.elems.max(1) || i >= usize::from(shape.comps) {
-                    self.error(span, "this is outside the register");
-                    return self.e.undef(shape.bits);
-                }
                 let list: ArrayVec<Var, 2> = vars[first..first + per].iter().copied().collect();
                 self.read_vars(&list, shape.bits)
             }
@@ -88,16 +77,10 @@ impl Lower<'_, '_> {
         let mut next = comps.iter();
         for i in (0..usize::from(shape.comps)).filter(|i| mask >> i & 1 != 0) {
             let Some(&c) = next.next() else { return };
-            if !c.fits(shape.bits) {
-                return self.error(self.span, "the register is of another size");
-            }
             match self.regs.get(&reg.index) {
-                Some((decl, Reg::Vars(vars))) => {
+                Some((_, Reg::Vars(vars))) => {
                     let per = words(shape) / usize::from(shape.comps);
                     let first = (reg.base as usize * usize::from(shape.comps) + i) * per;
-                    if reg.base >= decl.elems.max(1) {
-                        return self.error(self.span, "this is outside the register");
-                    }
                     let list: ArrayVec<Var, 2> = vars[first..first + per].iter().copied().collect();
                     self.write_vars(&list, c);
                 }
@@ -178,10 +161,6 @@ impl Lower<'_, '_> {
         let Some(moves) = self.moves.remove(&self.label) else { return };
         for (number, src) in moves {
             let (shape, vars) = self.phis[number].clone();
-            if self.src_shape(&src) != shape {
-                self.error(src.span, "the phi is of another size");
-                continue;
-            }
             let per = words(shape) / usize::from(shape.comps);
             for (i, list) in vars.chunks(per).enumerate() {
                 let c = self.src_comp(&src, i);

@@ -13,6 +13,8 @@ mod texture;
 mod variable;
 mod words;
 
+pub(super) use operand::WHOLE;
+
 use super::ast::*;
 use super::cursor::{Cursor, Result};
 use super::names::Mode;

@@ -6,6 +6,10 @@ use super::Parser;
 use super::header::valid;
 use crate::diag::{Diagnostic, Span};
 
+/// Where components cannot be chosen.
+pub(in super::super) const WHOLE: &str =
+    "only operands of arithmetic choose components: this needs a `mov` of them";
+
 /// How deep registers may index registers (`r0[r1[…]]`): deeper than any printer goes.
 const INDEX_DEPTH: u32 = 4;
 
@@ -176,10 +180,15 @@ impl<'s> Parser<'s> {
     }
 
     /// A source without modifiers, as intrinsics and textures have. What follows a `.` is a variable's name, which may look
-    /// like components: it is kept then, since somebody may mean them.
+    /// like components: it is kept then, since somebody may mean them. The older form has no such names.
     pub(super) fn src(&mut self, f: &mut Function<'s>) -> Result<Src> {
         let mut src = self.plain_src(f, 0)?;
         if self.cur.peek() == b'.' {
+            if self.cur.text.as_bytes()[src.span.start as usize] != b'%' {
+                self.cur.until(b" \t\r,;)]{");
+                let span = Span::new(src.span.start as usize, self.cur.pos);
+                return Err(Box::new(Diagnostic::error(WHOLE).at(span, "")));
+            }
             let name = &self.cur.until(b" \t\r,;)]{")[1..];
             let components: Option<Vec<_>> = name.bytes().map(component).collect();
             src.swizzle = components.filter(|c| c.len() <= 16).map(|c| {

@@ -13,7 +13,7 @@ impl Checker<'_, '_> {
             && info.dest.comps != 0
             && dest.comps != info.dest.comps
         {
-            self.components("result", self.span, alu, info.dest.comps, dest.comps);
+            self.components("the result", self.span, alu, info.dest.comps, dest.comps);
         }
         if alu.saturate && info.dest.base != Base::Float {
             let span = self.span;
@@ -41,7 +41,7 @@ impl Checker<'_, '_> {
         if let Some(read) = read
             && named != read
         {
-            self.components("operand", src.span, alu, read, named);
+            self.components("this operand", src.span, alu, read, named);
         }
         let Some(letters) = src.swizzle else { return };
         let outside = (0..letters.len()).filter_map(|i| letters.get(i)).find(|&c| c >= found.comps.into());
@@ -62,23 +62,23 @@ impl Checker<'_, '_> {
     fn components(&mut self, what: &str, span: Span, alu: &Alu, wanted: u8, found: u8) {
         self.error(span, || {
             let count = number(wanted.into(), "component");
-            format!("this {what} of `{}` must have {count}, not {found}", alu.info.name)
+            format!("{what} of `{}` must have {count}, not {found}", alu.info.name)
         });
     }
 
     fn size(&mut self, alu: &Alu, ty: Ty, found: u8, span: Span, common: &mut Option<(u8, Span)>) {
         let name = &alu.info.name;
-        let what = if span == self.span { "result" } else { "operand" };
+        let what = if span == self.span { "the result" } else { "this operand" };
         match *common {
             _ if ty.bits != 0 => {
                 if found != ty.bits {
                     self.error(span, || {
-                        format!("this {what} of `{name}` must have {}, not {found}", bits(ty.bits))
+                        format!("{what} of `{name}` must have {}, not {found}", bits(ty.bits))
                     });
                 }
             }
             Some((wanted, first)) if found != wanted => self.findings.push(|| {
-                Diagnostic::error(format!("this {what} of `{name}` must have {}, not {found}", bits(wanted)))
+                Diagnostic::error(format!("{what} of `{name}` must have {}, not {found}", bits(wanted)))
                     .at(span, "")
                     .label(first, format!("has {}", bits(wanted)))
             }),

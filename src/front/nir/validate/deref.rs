@@ -6,8 +6,16 @@ use super::super::types::{Type, TypeId, bare};
 use super::Checker;
 use crate::diag::{Diagnostic, closest};
 
-/// Modes in which a vector may be indexed like an array.
-const INDEXED_VECTORS: [Mode; 5] = [Mode::Ubo, Mode::Ssbo, Mode::Shared, Mode::Global, Mode::PushConst];
+/// Modes in which a vector may be indexed like an array; temporaries since 23.1.
+const INDEXED_VECTORS: [Mode; 7] = [
+    Mode::Ubo,
+    Mode::Ssbo,
+    Mode::Shared,
+    Mode::Global,
+    Mode::PushConst,
+    Mode::ShaderTemp,
+    Mode::FunctionTemp,
+];
 
 /// Modes that a generic pointer may have together.
 const GENERIC: [Mode; 5] = [Mode::ShaderTemp, Mode::FunctionTemp, Mode::Shared, Mode::Global, Mode::Generic];

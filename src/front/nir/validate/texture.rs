@@ -55,14 +55,12 @@ impl Checker<'_, '_> {
                 *self.samplers.entry(tex.texture).or_insert_with(|| shader.sampler(tex.texture.into()))
             }
         };
-        match (tex.dim, variable) {
-            (Some(dim), _) => known.dim = Some(dim),
-            (None, Some((dim, array))) => (known.dim, known.array) = (Some(dim), Some(array)),
-            (None, None) => {}
-        }
-        if let (Some(dim), Some(coords), None) = (known.dim, known.coords, known.array) {
-            known.array = Some(coords > coordinates(dim));
-        }
+        known.dim = tex.dim.or(variable.map(|(dim, _)| dim));
+        // The newer form names the dimension alone: a layer is a coordinate more.
+        known.array = match (tex.dim, known.coords) {
+            (Some(dim), Some(coords)) => Some(coords > coordinates(dim)),
+            _ => variable.map(|(_, array)| array),
+        };
         known
     }
 
@@ -132,9 +130,9 @@ impl Checker<'_, '_> {
             self.error(span, || format!("the result of `{}` is {wanted}", tex.op));
         }
         let count = match tex.op {
-            TexOpcode::Txs => known.dim.map(|dim| {
+            TexOpcode::Txs => known.dim.zip(known.array).map(|(dim, array)| {
                 let sides = if dim == Dim::Cube { 2 } else { coordinates(dim) };
-                sides + u8::from(known.array == Some(true))
+                sides + u8::from(array)
             }),
             TexOpcode::Lod => Some(2),
             TexOpcode::QueryLevels | TexOpcode::TextureSamples | TexOpcode::SamplesIdentical => Some(1),
