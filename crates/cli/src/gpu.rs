@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Checkers for every kernel: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict
-    /// refuses also that two warps write the same value
+    /// refuses also that two warps write the same value, racecheck=global looks at global memory, too (`all` does not)
     #[arg(long, value_name = "CHECKERS")]
     check: Option<String>,
     /// Go on after a fault of a checker until a block has so many of a kind, and tell all of them by instruction

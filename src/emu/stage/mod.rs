@@ -210,7 +210,7 @@ impl<'a> Context<'a> {
             Work::Points { patches, points } => {
                 if let Some(p) = points.iter().find(|p| p.patch >= patches.len()) {
                     return Err(format!(
-                        "a point of patch {}, of which there are {}",
+                        "a point of patch {}: index out of range ({} patches)",
                         p.patch,
                         patches.len()
                     ));

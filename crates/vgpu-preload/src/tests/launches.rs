@@ -252,7 +252,7 @@ fn a_log_names_what_happens_and_a_recording_repeats_it() {
 #[test]
 fn wrong_variables_are_told() {
     for (name, value, says) in [
-        ("NVIR_VGPU_CHECK", "all,other", "no checker `other`"),
+        ("NVIR_VGPU_CHECK", "all,other", "unknown checker `other`"),
         ("NVIR_VGPU_PROFILE", "yes", "1 or 0"),
         ("NVIR_VGPU_ON_FAULT", "stop", "continue or refuse or exit"),
         ("NVIR_VGPU_CLOCK", "now", "counter or real"),
