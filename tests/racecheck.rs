@@ -298,8 +298,7 @@ fn a_flag_between_blocks_needs_a_fence_on_either_side() {
         "(byte 0 of `out`, 1024 bytes at 0x120004), written by another block and nothing orders the two";
     assert_eq!(clean(FLAG, 2, GLOBAL)[..2], [5, 5]);
     let short = |line: usize| {
-        let lines: Vec<&str> = FLAG.lines().collect();
-        let mut lines = lines.clone();
+        let mut lines: Vec<&str> = FLAG.lines().collect();
         lines[line] = "MEMBAR IMM[1].wwww";
         format!("{}\n", lines.join("\n"))
     };
@@ -307,14 +306,10 @@ fn a_flag_between_blocks_needs_a_fence_on_either_side() {
         let said = race(&racy, 2, GLOBAL);
         assert!(said.starts_with("read of global memory at ") && said.ends_with(end), "{said}\n{racy}");
     }
-    // The flag itself: an access that is not atomic is in conflict with one that is; two that are
-    // atomic are not.
+    // A plain read of the flag learns of nothing, so the value races.
     let plain = FLAG.replace(", COHERENT", "");
-    let said = race(&plain, 2, GLOBAL);
-    assert!(
-        said.contains("of `flags`, 64 bytes at ") && said.contains(", atomically written by another block"),
-        "{said}"
-    );
+    assert!(race(&plain, 2, GLOBAL).ends_with(end));
+    // A coherent store passes it on as well; a plain one is in conflict with the coherent loads.
     let stored = FLAG.replace(
         "ATOMXCHG TEMP[1].x, BUFFER[1], IMM[0].xxxx, IMM[0].yyyy",
         "STORE BUFFER[1].x, IMM[0].xxxx, IMM[0].yyyy, COHERENT",
