@@ -572,7 +572,8 @@ fn images_are_accessed_by_four_coordinates() {
 #[test]
 fn components_of_an_intrinsics_source_are_not_chosen() {
     let message = "only operands of arithmetic choose components: this needs a `mov` of them";
-    let load = "vec1 32 ssa_12 = intrinsic load_ssbo (ssa_0, ssa_4.y) (access=0, align_mul=4, align_offset=0)";
+    let load =
+        "vec1 32 ssa_12 = intrinsic load_ssbo (ssa_0, ssa_4.y) (access=0, align_mul=4, align_offset=0)";
     refused(&body(load), message, "ssa_4.y");
     refused(&diamond("vec1 32 ssa_12 = phi block_1: ssa_11.x, block_2: ssa_0"), message, "ssa_11.x");
 }

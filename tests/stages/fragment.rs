@@ -188,7 +188,7 @@ fn samples_of_a_pixel_have_their_places() {
             &header(0),
             &quads(&[FULL]),
             FaultKind::IllegalInstruction,
-            "sample 1, of which there are 1 (pixel (2, 4))",
+            "sample 1: index out of range (0 to 0) (pixel (2, 4))",
         );
     }
 }

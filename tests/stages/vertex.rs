@@ -77,7 +77,7 @@ fn indexed_attributes_need_physical_addresses_on_kepler() {
             &header,
             &work,
             FaultKind::OutOfBounds,
-            "0x0 is no physical address of an input",
+            "0x0 is not a physical address of an input",
         );
         wrong[4] = "ALD.PHYS R0, a[R3]";
         faults(chip, &wrong, &header, &work, FaultKind::OutOfBounds, "no physical address of an input");
@@ -205,7 +205,7 @@ fn a_launch_of_another_stage_is_refused() {
         emu::run(&emu::Launch::new(&program), &mut Memory::new(), &mut Options::default()).unwrap_err();
     assert_eq!(
         (fault.kind, fault.detail.as_str()),
-        (FaultKind::IllegalInstruction, "no compute program can use this instruction")
+        (FaultKind::IllegalInstruction, "this instruction cannot run in a compute program")
     );
 }
 
@@ -312,7 +312,7 @@ fn patches_keep_to_themselves() {
         let lines = ["VILD R1, v[0x3]", "EXIT"];
         bad(&lines, &header, FaultKind::OutOfBounds, "vertex 3 of a primitive that has 3");
         let lines = ["MOV R1, 0x0", "ALD R0, a[0x80], R1", "EXIT"];
-        bad(&lines, &header, FaultKind::OutOfBounds, "0x0 is no handle of a vertex that VILD gives");
+        bad(&lines, &header, FaultKind::OutOfBounds, "0x0 is not a vertex handle that VILD gives");
         bad(
             &["ALD R0, a[0x80]", "EXIT"],
             &header,

@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     faults_json: Option<PathBuf>,
     /// Checkers for every kernel: memcheck, initcheck, racecheck, synccheck, all or none, separated by commas; racecheck=strict
-    /// also reports that two warps write the same value
+    /// also reports that two warps write the same value, racecheck=global looks at global memory, too (`all` does not)
     #[arg(long, value_name = "CHECKERS")]
     check: Option<String>,
     /// Continue after a fault of a checker until a block has N of a kind, and report all of them by instruction

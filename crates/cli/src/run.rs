@@ -88,7 +88,7 @@ pub struct How {
     #[arg(long, help_heading = "Passes")]
     pub verify_each: bool,
     /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict refuses
-    /// also that two warps write the same value
+    /// also that two warps write the same value, racecheck=global looks at global memory, too (`all` does not)
     #[arg(long, default_value = "memcheck", value_name = "CHECKERS", help_heading = "Checks")]
     pub check: String,
     /// Go on after a fault (a bad access, a race, a read of what nothing has written) until a block has so many of a kind, and

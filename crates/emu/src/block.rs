@@ -536,7 +536,7 @@ pub(super) fn special(
             _ => Err(Trap::new(
                 FaultKind::IllegalInstruction,
                 lane,
-                "no compute program can use this instruction",
+                "this instruction cannot run in a compute program",
             )),
         },
         _ => Ok(()),

@@ -1,5 +1,5 @@
-//! The checkers of memory that need a record of every access: `initcheck` of memory, and what `racecheck` ([`super::race`])
-//! is told of accesses.
+//! The checkers of memory that need a record of every access: `initcheck` of memory, and what
+//! `racecheck` ([`super::race`]) is told of accesses.
 
 use super::block::{Env, State};
 use super::fault::FaultKind;

@@ -12,7 +12,7 @@ pub enum FaultKind {
     OutOfBounds,
     /// A register or memory that nothing has written is read.
     Uninitialized,
-    /// Two threads access the same shared memory, at least one writes, and no barrier orders them.
+    /// Two threads access the same memory, at least one writes, and nothing orders them.
     Race,
     /// Threads of one warp (or of one block, for a counted barrier) disagree about a barrier.
     DivergentBarrier,

@@ -12,7 +12,7 @@ pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, f: Flow, mask
     let next = w.pc;
     let holds = |w: &Warp, cc: u8| match w.cc.test(cc) {
         Some(m) => Ok(m & mask),
-        None => Err(Trap::new(FaultKind::IllegalInstruction, first_lane(w), "no such condition-code test")),
+        None => Err(Trap::new(FaultKind::IllegalInstruction, first_lane(w), "unknown condition-code test")),
     };
     match f {
         Flow::Bra { target, cc, uniform } => {

@@ -82,7 +82,7 @@ impl Program {
                 let m = fetched.and_then(|f| fetch::decode(chip, f, pc));
                 let mut inst = match &m {
                     Some(m) => resolve(chip, m, pc, &mut pool),
-                    None => Inst::new(Body::Illegal("the word is no instruction")),
+                    None => Inst::new(Body::Illegal("unknown instruction")),
                 };
                 inst.bytes = fetched.map_or(8, |f| f.bytes as u8);
                 insts.push(inst);

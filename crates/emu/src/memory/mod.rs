@@ -199,7 +199,7 @@ impl Memory {
         let Some(b) = self.buffers.iter().min_by_key(distance) else { return String::new() };
         let what = match &b.name {
             Some(name) => format!("`{name}`, {} bytes at {:#x}", b.size, b.base),
-            None => format!("the one of {} bytes at {:#x}", b.size, b.base),
+            None => format!("a buffer of {} bytes at {:#x}", b.size, b.base),
         };
         if addr < b.base {
             return format!(", {} bytes before {what}", b.base - addr);

@@ -1,8 +1,9 @@
 //! Vector clocks over the warps of a launch, which share what they have in common.
 //!
-//! A clock is a tree over the numbers of blocks, whose leaves have a count for each warp of a block. Trees are never
-//! changed in place while somebody else holds them, so a join looks only at the branches in which two clocks differ:
-//! a launch of many blocks that all meet at one counter costs each of them a path, not a row.
+//! A clock is a tree over the numbers of blocks, whose leaves have a count for each warp of a
+//! block. Trees are never changed in place while somebody else holds them, so a join looks only at
+//! the branches in which two clocks differ: a launch of many blocks that all meet at one counter
+//! costs each of them a path, not a row.
 
 use std::sync::Arc;
 

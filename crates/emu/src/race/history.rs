@@ -1,8 +1,9 @@
-//! Who accessed each word of a memory, as far as somebody who comes later may be in conflict with it.
+//! Who accessed each word of a memory, as far as somebody who comes later may be in conflict with
+//! it.
 //!
-//! A word has a list of accesses of each class. The lists are made of nodes that are made once each: the thousands of words
-//! that the same warps read one after the other have the same list. So a word takes 32 bytes, and what many
-//! warps read costs what its readers differ in.
+//! A word has a list of accesses of each class. The lists are made of nodes that are made once
+//! each: the thousands of words that the same warps read one after the other have the same list. So
+//! a word takes 32 bytes, and what many warps read costs what its readers differ in.
 
 use super::clock::{Clock, Who};
 use rustc_hash::FxHashMap;
@@ -66,8 +67,8 @@ pub struct Found {
     pub race: Option<(Class, Access)>,
     /// A plain write of the same value.
     pub agrees: Option<Access>,
-    /// The other sides of a plain read that may still be confirmed by an atomic of its warp, and an atomic write: such reads,
-    /// or the first such write.
+    /// The other sides of a plain read that may still be confirmed by an atomic of its warp, and an
+    /// atomic write: such reads, or the first such write.
     pub doubts: Vec<Access>,
 }
 
@@ -171,7 +172,8 @@ type Cell = [List; Class::COUNT];
 
 type Page = Box<[Cell; PAGE]>;
 
-/// The record of one or several areas of memory: the buffers of a launch, or the shared memory of a block.
+/// The record of one or several areas of memory: the buffers of a launch, or the shared memory of a
+/// block.
 #[derive(Debug)]
 pub struct History {
     areas: Vec<Vec<Option<Page>>>,
@@ -196,8 +198,9 @@ impl History {
         &mut page[word % PAGE]
     }
 
-    /// Records an access to a word, unless it is in conflict with an earlier one. `same`: those of its bytes that it writes as
-    /// they are. `settled`: up to which count the reads of a warp can no longer be confirmed by an atomic of its own.
+    /// Records an access to a word, unless it is in conflict with an earlier one. `same`: those of
+    /// its bytes that it writes as they are. `settled`: up to which count the reads of a warp can
+    /// no longer be confirmed by an atomic of its own.
     pub fn access(
         &mut self,
         (area, word): (usize, usize),

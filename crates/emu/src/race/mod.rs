@@ -1,25 +1,30 @@
-//! `racecheck`: accesses of two threads to the same memory, at least one of which writes, that nothing orders.
+//! `racecheck`: accesses of two threads to the same memory, at least one of which writes, that
+//! nothing orders.
 //!
-//! What orders is found by vector clocks over warps ([`clock`]); what an access may be in conflict with is remembered
-//! word by word ([`history`]).
+//! What orders is found by vector clocks over warps ([`clock`]); what an access may be in conflict
+//! with is remembered word by word ([`history`]).
 //!
-//! - The instructions of a warp are ordered by lockstep. Two of its lanes race only if one instruction writes different
-//!   values to one place.
+//! - The instructions of a warp are ordered by lockstep. Two of its lanes race only if one
+//!   instruction writes different values to one place.
 //! - What a warp did before it arrives at a barrier comes before what those do that leave it.
-//! - An atomic orders nothing: it is relaxed, as in GLSL and OpenCL. It publishes what its warp did before the last fence
-//!   (MEMBAR) in front of it; a warp that accesses the same place atomically later has learnt of that after its next fence.
-//!   A fence for the block (MEMBAR.CTA) does so among the warps of the block only. A barrier is such a fence, too: compilers
-//!   leave one out where a barrier follows.
-//! - Atomic are ATOM and RED, LDSLK that gets the lock and the store that gives it back, and loads and stores past the
-//!   incoherent cache (.CG, .CV, .WT), which is what atomic loads, volatile and coherent accesses are compiled to. They are in
-//!   conflict with other accesses, not with each other.
-//! - A loop around a compare-and-swap begins with a plain read, which it then confirms. So a read of what another warp writes
-//!   atomically is a race only if the warp gets to a barrier or to its end without an atomic of its own on that place.
-//! - Two warps that write the same value race as well, but whichever wins, the value is there: a note, unless the check is
-//!   strict.
+//! - An atomic orders nothing: it is relaxed, as in GLSL and OpenCL. It publishes what its warp did
+//!   before the last fence (MEMBAR) in front of it; a warp that accesses the same place atomically
+//!   later has learnt of that after its next fence. A fence for the block (MEMBAR.CTA) does so
+//!   among the warps of the block only. A barrier is such a fence, too: compilers leave one out
+//!   where a barrier follows.
+//! - Atomic are ATOM and RED, LDSLK that gets the lock and the store that gives it back, and loads
+//!   and stores past the incoherent cache (.CG, .CV, .WT), which is what atomic loads, volatile and
+//!   coherent accesses are compiled to. They are in conflict with other accesses, not with each
+//!   other.
+//! - A loop around a compare-and-swap begins with a plain read, which it then confirms. So a read
+//!   of what another warp writes atomically is a race only if the warp gets to a barrier or to its
+//!   end without an atomic of its own on that place.
+//! - Two warps that write the same value race as well, but whichever wins, the value is there: a
+//!   note, unless the check is strict.
 //!
-//! A block's shared memory is always watched; global memory (among the blocks of a launch and the warps of each) on request.
-//! Then blocks run in order, on one thread of the host. Nothing is remembered from one launch to the next.
+//! A block's shared memory is always watched; global memory (among the blocks of a launch and the
+//! warps of each) on request. Then blocks run in order, on one thread of the host. Nothing is
+//! remembered from one launch to the next.
 
 mod clock;
 mod history;
@@ -149,7 +154,8 @@ impl Races {
         std::mem::swap(&mut self.global, global);
     }
 
-    /// Unordered writes of the same value that were found since the last call: one for each pair of instructions.
+    /// Unordered writes of the same value that were found since the last call: one for each pair of
+    /// instructions.
     pub fn take_agreements(&mut self) -> impl Iterator<Item = (NoteKey, Trap)> {
         let key = |t: &Trap| (t.0.pc.unwrap_or_default(), t.0.other.map(|o| o.pc), None);
         std::mem::take(&mut self.fresh).into_iter().map(move |t| (key(&t), t))
@@ -299,8 +305,9 @@ impl Races {
         trap
     }
 
-    /// A race of a warp that gets to a barrier or to its end without an atomic of its own where it has read what others write
-    /// atomically: the first of those that are left. None: no read of it is confirmed any more.
+    /// A race of a warp that gets to a barrier or to its end without an atomic of its own where it
+    /// has read what others write atomically: the first of those that are left. None: no read of it
+    /// is confirmed any more.
     pub fn settle(&mut self, warp: u32) -> Option<Trap> {
         let who = self.who(warp);
         let mine = self.doubts.iter().filter(|((w, _), _)| *w == warp);
@@ -312,7 +319,8 @@ impl Races {
         self.doubts.remove(&key).map(|(_, trap)| trap)
     }
 
-    /// The lane that has written another value to some of the same bytes by the same instruction, and the first of them.
+    /// The lane that has written another value to some of the same bytes by the same instruction,
+    /// and the first of them.
     fn written_otherwise(&mut self, word: Word, does: Does) -> Option<(usize, u32)> {
         if self.stamp != does.stamp {
             self.stamp = does.stamp;

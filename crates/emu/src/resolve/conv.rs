@@ -86,7 +86,7 @@ impl Cx<'_> {
             sat: self.has(Mod::Sat),
             neg: mods.neg,
             abs: mods.abs,
-            shift: part(sel).ok_or("no such part of a register")?,
+            shift: part(sel).ok_or("invalid part of a register")?,
         };
         Ok(Body::Conv { conv, dst, wide, src })
     }

@@ -136,7 +136,7 @@ impl Cx<'_> {
         } else if self.has(Mod::Rsq64h) {
             |_, a, _, _| nvir_base::num::mufu::rsq64h(a)
         } else {
-            return Err("no such special function");
+            return Err("unknown special function");
         };
         Ok(Body::Scalar { f, param: 0, dst, src: [src, Src::ZERO, Src::ZERO] })
     }
@@ -144,7 +144,7 @@ impl Cx<'_> {
     /// FSWZ: the swizzle is a suffix, the signs are the last operand.
     fn fswz(&mut self, ftz: bool) -> Res<Body> {
         let names = ["0000", "1111", "2222", "3333", "1032", "2301"];
-        let swizzle = names.iter().position(|n| self.named(n)).ok_or("no such swizzle")? as u8;
+        let swizzle = names.iter().position(|n| self.named(n)).ok_or("invalid swizzle")? as u8;
         let dst = self.dst()?;
         let src = [self.f32()?, self.f32()?];
         let ops = self.imm_value()? as u16;

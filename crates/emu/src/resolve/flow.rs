@@ -50,7 +50,7 @@ impl Cx<'_> {
             Op::Kil => Flow::Kil(cc),
             Op::Bpt => return Ok(if self.named("TRAP") { Body::Trap } else { Body::Nop }),
             Op::Bar => return self.bar(),
-            _ => return Err("no compute program can use this instruction"),
+            _ => return Err("this instruction cannot run in a compute program"),
         }))
     }
 

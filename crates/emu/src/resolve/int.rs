@@ -395,7 +395,7 @@ impl Cx<'_> {
             Op::Cset | Op::Csetp => {
                 let dst = self.set_dst(self.m.op == Op::Cset)?;
                 let test = self.m.mods.iter().find_map(|m| nvir_isa::names::cc_test(m.name()));
-                let test = test.ok_or("no such condition-code test")?;
+                let test = test.ok_or("unknown condition-code test")?;
                 self.take()?;
                 self.inst.reads_cc = true;
                 self.set(dst, Cmp::Cc(test))

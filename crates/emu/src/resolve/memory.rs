@@ -116,7 +116,7 @@ impl Cx<'_> {
             (Mod::Cas, AtomOp::Cas),
             (Mod::Safeadd, AtomOp::Safeadd),
         ];
-        let op = table.iter().find(|(m, _)| self.has(*m)).ok_or("no such atomic operation")?.1;
+        let op = table.iter().find(|(m, _)| self.has(*m)).ok_or("unsupported atomic operation")?.1;
         let ty = if self.has(Mod::U64) || self.has(Mod::B64) {
             AtomTy::U64
         } else if self.has(Mod::S64) {
@@ -126,7 +126,7 @@ impl Cx<'_> {
         } else if self.has(Mod::S32) {
             AtomTy::S32
         } else if self.m.mods.iter().any(|m| m.name().contains("128")) {
-            return Err("no such atomic operation");
+            return Err("unsupported atomic operation");
         } else {
             AtomTy::U32
         };
@@ -135,7 +135,7 @@ impl Cx<'_> {
         if op == AtomOp::Safeadd
             || float && !matches!(op, AtomOp::Add | AtomOp::Exch | AtomOp::Min | AtomOp::Max)
         {
-            return Err("no such atomic operation");
+            return Err("unsupported atomic operation");
         }
         let returns = self.m.op == Op::Atom && matches!(self.peek(), Some(Operand::Reg { .. }));
         let dst = if returns { Self::aligned(self.dst_n(n)?, n)? } else { super::super::inst::SINK };

@@ -332,7 +332,7 @@ impl Cx<'_> {
             | Plongjmp | Longjmp | Exit | Kil | Bpt | Bar => self.flow(pc),
             Tex | Tld | Tld4 | Txd | Txq | Tmml => self.texture(),
             Suclamp | Subfm | Sueau | Suldga | Sustga | Sulea | Suld | Sust | Sured | Suq => self.surface(),
-            _ => Err("no compute program can use this instruction"),
+            _ => Err("this instruction cannot run in a compute program"),
         }
     }
 }
@@ -372,7 +372,7 @@ mod tests {
         ("the driver's", &[Op::Getcrsptr, Op::Getlmembase, Op::Setcrsptr, Op::Setlmembase, Op::Stp]),
         ("barrier registers, which only a trap handler saves", &[Op::B2r, Op::R2b]),
         (
-            "the PTX ISA has no such video instruction",
+            "not a video instruction of the PTX ISA",
             &[Op::Vsetp, Op::Vsel2, Op::Vsel4, Op::Vshl2, Op::Vshl4, Op::Vshr2, Op::Vshr4],
         ),
         ("locks on global memory, which atomics do without", &[Op::Ldlk, Op::Stul]),

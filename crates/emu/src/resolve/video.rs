@@ -128,14 +128,14 @@ impl Cx<'_> {
         let lane_bits = 32 / lanes;
         let (mut bits, signed) = types.get(usize::from(which)).copied().unwrap_or((lane_bits, true));
         let pick = if lanes == 1 {
-            [part(sel).ok_or("no such part of a register")?, 0, 0, 0]
+            [part(sel).ok_or("invalid part of a register")?, 0, 0, 0]
         } else {
             bits = lane_bits;
             let base = which * lanes;
             let identity = [base, base + 1, base + 2, base + 3];
             match sel {
                 Sel::Whole => identity,
-                other => digits(other, lanes).ok_or("no such lane selection")?,
+                other => digits(other, lanes).ok_or("invalid lane selection")?,
             }
         };
         Ok((VideoSrc { pick, bits, signed, neg }, src))

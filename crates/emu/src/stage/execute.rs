@@ -143,7 +143,7 @@ impl Cx<'_, '_> {
             let logical = a.wrapping_sub(first);
             if logical >= ATTRIBUTE_BYTES {
                 let side = if at.output { "an output" } else { "an input" };
-                return Err(outside(format!("{a:#x} is no physical address of {side} that AL2P gives")));
+                return Err(outside(format!("{a:#x} is not a physical address of {side} that AL2P gives")));
             }
             a = logical;
         } else if at.base != Src::ZERO && !at.patch && self.chip != Chip::Gf100 {
@@ -245,7 +245,7 @@ impl Cx<'_, '_> {
         match primitive.vertices.get(vertex.wrapping_sub(FIRST_VERTEX) as usize) {
             Some(vertex) => Ok(vertex.get(a)),
             None => {
-                let detail = format!("{vertex:#x} is no handle of a vertex that VILD gives");
+                let detail = format!("{vertex:#x} is not a vertex handle that VILD gives");
                 Err(fault(FaultKind::OutOfBounds, lane, detail))
             }
         }

@@ -176,7 +176,10 @@ pub(super) fn pixel(
         PixelInfo::Count => samples,
         PixelInfo::Coverage => quad.cover[pixel],
         PixelInfo::SampleOffset if operand >= samples => {
-            return illegal(format!("the offset of sample {operand}, of which there are {samples}"));
+            return illegal(format!(
+                "the offset of sample {operand}: index out of range (0 to {})",
+                samples.max(1) - 1
+            ));
         }
         PixelInfo::SampleOffset => packed(position(context, operand)),
         PixelInfo::CentroidOffset => packed(centroid(context, quad, pixel)),

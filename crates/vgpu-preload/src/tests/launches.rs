@@ -231,7 +231,7 @@ fn kernels_are_written_as_cubins_and_sass() {
 #[test]
 fn wrong_variables_are_reported() {
     for (name, value, says) in [
-        ("NVIR_VGPU_CHECK", "all,other", "no checker `other`"),
+        ("NVIR_VGPU_CHECK", "all,other", "unknown checker `other`"),
         ("NVIR_VGPU_PROFILE", "yes", "1 or 0"),
         ("NVIR_VGPU_ON_FAULT", "stop", "continue or refuse or exit"),
         ("NVIR_VGPU_CLOCK", "now", "counter or real"),

@@ -217,8 +217,7 @@ impl<'a> Lower<'a, '_> {
     fn load_reg(&mut self, dest: &Dest, reg: &Src, indirect: Option<SrcId>, ix: &Indices) {
         let shape = self.dest_shape(dest);
         let Some(reg) = self.reg_of(reg, indirect, ix) else { return self.define_undef(dest) };
-        let mut comps: Vec<Comp> =
-            (0..usize::from(shape.comps)).map(|i| self.read_reg(&reg, i)).collect();
+        let mut comps: Vec<Comp> = (0..usize::from(shape.comps)).map(|i| self.read_reg(&reg, i)).collect();
         for (asked, op) in [(ix.abs, N::Fabs), (ix.neg, N::Fneg)] {
             if asked {
                 for c in &mut comps {
