@@ -66,7 +66,12 @@ const KERNELS: &[Case] = &[
         2,
         "a buffer argument of 3 bytes: 4 or 8",
     ),
-    ("source = \"k.tgsi\"", "source = \"k.tgsi\"\npointer_align = 12", 2, "12 is not a power of two"),
+    (
+        "source = \"k.tgsi\"",
+        "source = \"k.tgsi\"\npointer_align = 12",
+        2,
+        "12 is not a power of two from 1 to 65536",
+    ),
     ("source = \"k.tgsi\"", "source = \"k.tgsi\"\npointer_align = 0", 2, "0 is not a power of two"),
     ("source = \"k.tgsi\"", "source = \"k.tgsi\"\ninput_bytes = 65537", 2, "a constant bank has 65536"),
     (
@@ -521,6 +526,40 @@ fn inputs_that_are_missing_are_said() {
     let (failure, why) = ended(&loaded("k.json", text, vertices), Chip::Gk104);
     assert_eq!(failure, Some(Failure::Setup));
     assert!(why.contains("reads IN[1], which `inputs` does not give"), "{why}");
+}
+
+/// A name that is no output, or a list of another length, is found without running anything.
+#[test]
+fn what_cannot_be_compared_is_said_by_a_check() {
+    for (from, to, says) in [
+        ("\"COLOR[0]\"", "\"COLOUR\"", "no semantic `COLOUR`"),
+        ("\"COLOR[0]\"", "\"GENERIC[0]\"", "is no result of a fragment shader"),
+        ("[[0, 0, 0, 0]]", "[[0, 0, 0, 0], [0, 0, 0, 0]]", "KILLED has 2 values for 1"),
+        ("[[0, 0, 0, 0]]", "[[0, 0, 0]]", "KILLED has 3 values for 4"),
+        ("[[0, 0, 0, 0]]", "[null]", "nothing is compared"),
+    ] {
+        let text =
+            FRAGMENT.replacen(from, to, 1).replace("[null, null, null, null]", "[null, null, null, [1.0]]");
+        let text = if to == "[null]" { FRAGMENT.replacen(from, to, 1) } else { text };
+        let (found, _) = loaded("k.json", &text, PIXELS).check(Chip::Gk110, &Settings::default());
+        assert!(found.len() == 1 && found[0].message.contains(says), "{to}: {found:?}");
+    }
+    let (found, _) = loaded("k.json", FRAGMENT, PIXELS).check(Chip::Gk110, &Settings::default());
+    assert_eq!(found, []);
+}
+
+#[test]
+fn bytes_that_end_inside_an_element_are_refused() {
+    for key in ["init", "expect"] {
+        let text =
+            launching(&one([1, 1, 1]), 1).replace("expect = [1]", &format!("{key} = {{ hex = \"0011\" }}"));
+        let (found, _) =
+            loaded("k.toml", &text, &block_size(&[], "xxxx")).check(Chip::Gk110, &Settings::default());
+        assert!(
+            found.len() == 1 && found[0].message.contains("2 bytes: not a multiple of an element's 4"),
+            "{found:?}"
+        );
+    }
 }
 
 #[test]

@@ -215,7 +215,9 @@ typedef struct nvir_shader_info {
    */
   uint32_t barriers;
   /*
-   Threads of a block in x, y and z; zeros where the program does not say it.
+   Threads of a block in x, y and z as the program declares them, each by itself; 0 where it leaves a dimension to the
+   launch. The code is for these sizes only: with others it computes wrong values. A driver refuses a launch that
+   differs in a dimension that is not 0; nvir_shader_launch_block does that.
    */
   uint32_t block_size[3];
   /*
@@ -386,6 +388,15 @@ void nvir_shader_free(struct nvir_shader *shader);
  */
 enum nvir_status nvir_shader_get_info(const struct nvir_shader *shader,
                                       struct nvir_shader_info *info);
+
+/*
+ What the machine is told to launch for a block of `block` threads in x, y and z (three numbers): these, or whole warps
+ for a kernel that wants them. `launched` has room for three numbers. NVIR_STATUS_INPUT, with `launched` left as it is, for a
+ block of another size than the program declares.
+ */
+enum nvir_status nvir_shader_launch_block(const struct nvir_shader *shader,
+                                          const uint32_t *block,
+                                          uint32_t *launched);
 
 /*
  The kernel's name.
