@@ -176,7 +176,7 @@ mod tests {
         let times = std::fs::metadata(&a).and_then(|m| m.modified()).expect("a time");
         std::fs::File::options().write(true).open(&b).and_then(|f| f.set_modified(times)).expect("set");
         std::fs::rename(&b, &a).expect("renamed");
-        assert_eq!(watch.changed(), [a.clone()]);
+        assert_eq!(watch.changed(), std::slice::from_ref(&a));
         std::fs::remove_dir_all(&dir).expect("removed");
         assert_eq!(watch.changed(), [a]);
     }
