@@ -81,10 +81,8 @@ impl Dump {
     fn shown(&self, test: &Test, env: &Env) -> Shown {
         let texel = || env.images.get(&self.name).map(|i| i.desc.format.bytes() as usize);
         let own = || test.buffers.get(&self.name).map(|b| Shown::Typed(b.ty));
-        self.shown.or_else(own).unwrap_or(Shown::Bits(match texel() {
-            Some(n @ (1 | 2 | 8)) => n,
-            _ => 4,
-        }))
+        let bytes = texel().filter(|n| [1, 2, 8].contains(n)).unwrap_or(4);
+        self.shown.or_else(own).unwrap_or(Shown::Bits(bytes))
     }
 
     /// As text on standard output.

@@ -1,5 +1,6 @@
 //! Programs where a fixture is read: what to do with a `.tgsi` that is no fixture, and what a program is launched on.
 
+use nvir::compiler::{Domain, Options, Spacing, StageOptions};
 use nvir::diag::{Diagnostic, Diagnostics};
 use nvir::image::cubin::Cubin;
 use nvir::image::listing;
@@ -32,6 +33,16 @@ pub struct Program {
     pub entry: Option<String>,
     /// What it is.
     pub code: Code,
+    /// NIR text of a stage that does not say all that must be known, of which something was assumed.
+    pub assumed: bool,
+}
+
+/// What NIR text may leave out: triangles, in and out.
+fn assumed() -> StageOptions {
+    let mut stage = StageOptions::default();
+    let tess = stage.tess.get_or_insert_default();
+    (tess.vertices_out, tess.domain, tess.spacing) = (3, Some(Domain::Triangles), Some(Spacing::Equal));
+    stage
 }
 
 /// What a program is written in.
@@ -55,11 +66,20 @@ impl Program {
         let fault = |e: String| FixtureError::new(path, e);
         let data = input::read(path).map_err(|e| fault(e.to_string()))?;
         let chip = target.unwrap_or(Chip::Gk110);
+        let mut guessed = false;
         let code = match Language::of(path) {
             Some(language) => {
                 let text = input::text(&data).map_err(fault)?;
                 let source = Source { language, text, entry, name: &path.to_string_lossy() };
-                let program = Compiler::new(chip).front(&source).map_err(|e| FixtureError {
+                let front = |stage: StageOptions| {
+                    Compiler::new(chip).with_options(Options { stage, ..Options::default() }).front(&source)
+                };
+                let program = front(StageOptions::default()).or_else(|e| {
+                    let again = if language == Language::Nir { front(assumed()).ok() } else { None };
+                    guessed = again.is_some();
+                    again.ok_or(e)
+                });
+                let program = program.map_err(|e| FixtureError {
                     path: path.to_path_buf(),
                     what: e.diagnostics().clone(),
                     text: text.to_string(),
@@ -68,7 +88,8 @@ impl Program {
             }
             None => Program::machine_code(path, &data, entry, chip)?,
         };
-        Ok(Program { path: path.to_path_buf(), data, entry: entry.map(str::to_string), code })
+        let entry = entry.map(str::to_string);
+        Ok(Program { path: path.to_path_buf(), data, entry, code, assumed: guessed })
     }
 
     fn machine_code(path: &Path, data: &[u8], entry: Option<&str>, chip: Chip) -> Result<Code, FixtureError> {

@@ -213,7 +213,7 @@ fn a_profile_has_code_lines_and_cycles() {
     let row = |part: &str| out.lines().find(|l| l.contains(part)).unwrap_or_else(|| panic!("{part}: {out}"));
     assert!(row("profile of main on gk110").contains(" cycles of issue by the scheduling words"), "{out}");
     assert!(
-        row("  ST.E [").ends_with("scale.tgsi:13: 3: STORE BUFFER[1].x, TEMP[0].xxxx, TEMP[1].xxxx"),
+        row(" ST.E [").ends_with("scale.tgsi:13: 3: STORE BUFFER[1].x, TEMP[0].xxxx, TEMP[1].xxxx"),
         "{out}"
     );
     assert!(out.contains("by source line:\n") && out.contains("by operation:\n"), "{out}");

@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 
 /// Elements of a buffer whose size the program does not say.
 const LEN: u32 = 1024;
+/// Slots that are bound where a program computes their number.
+const SLOTS: u32 = 8;
 
 /// A fixture, and what its parts are: by the name of a buffer or image, and of the whole.
 #[derive(Default)]
@@ -29,6 +31,8 @@ pub struct Draft {
     pub parts: BTreeMap<String, String>,
     /// What the reader should look at.
     pub notes: Vec<String>,
+    /// The fixture must say what the text of a NIR stage does not.
+    assumed: bool,
 }
 
 impl Draft {
@@ -37,7 +41,7 @@ impl Draft {
     /// # Errors
     /// Machine code that says nothing of what it needs.
     pub fn of(program: &Program, source: std::path::PathBuf) -> Result<Draft, String> {
-        let mut draft = Draft::default();
+        let mut draft = Draft { assumed: program.assumed, ..Draft::default() };
         draft.fixture.source = source;
         draft.fixture.kernel = program.entry.clone().map(|e| match e.parse() {
             Ok(n) => Name::Number(n),
@@ -107,11 +111,17 @@ impl Draft {
             all.insert(at, (Arg { buffer: Some(name), ..Arg::default() }, bytes));
         }
         for (&at, uses) in &needs.input {
+            let wide = needs.input.get(&(at + 4)).is_some_and(|u| u.high) && at % 8 == 0;
             let (elem, item) = match uses.is_float() {
+                // OpenCL's offsets of a part of a grid, mostly.
+                _ if wide => (Elem::U64, Item::Int(0)),
                 true => (Elem::F32, Item::Float(1.0)),
                 false => (Elem::U32, Item::Int(1)),
             };
-            all.insert(at, (scalar(elem, item), 4));
+            if uses.high && needs.input.contains_key(&(at.wrapping_sub(4))) && at % 8 == 4 {
+                continue;
+            }
+            all.insert(at, (scalar(elem, item), elem.size() as u32));
         }
         let mut next = 0u32;
         for (at, (mut arg, size)) in all {
@@ -126,8 +136,11 @@ impl Draft {
 
     fn buffers(&mut self, needs: &Needs, test: &mut Test) {
         for (&slot, uses) in &needs.buffers {
-            let slots =
-                if needs.indexed_buffers { slot..(slot + 4).min(Abi::MAX_BUFFERS) } else { slot..slot + 1 };
+            let slots = if needs.indexed_buffers {
+                slot..(slot + SLOTS).min(Abi::MAX_BUFFERS)
+            } else {
+                slot..slot + 1
+            };
             for n in slots {
                 let name = format!("ssbo{n}");
                 if test.ssbo.insert(n.to_string(), name.clone()).is_none() {
@@ -136,19 +149,24 @@ impl Draft {
                 }
             }
         }
-        for (&n, uses) in needs.uniforms.iter().filter(|(n, _)| **n < Abi::MAX_UBOS) {
-            let name = format!("ubo{n}");
-            let words =
-                if uses.computed { LEN.max(uses.bytes.div_ceil(4)) } else { uses.bytes.div_ceil(4).max(4) };
-            test.ubo.insert(n.to_string(), name.clone());
+        for (&slot, uses) in &needs.uniforms {
+            let last = if needs.indexed_uniforms { slot + SLOTS } else { slot + 1 };
+            let least = uses.bytes.div_ceil(4).max(4);
+            let words = if uses.computed { LEN.max(least) } else { least };
             let used = BTreeMap::from([(0, *uses)]);
-            self.add_buffer(test, &name, &format!("Uniform block {n}."), constants(&used, words.min(16384)));
+            for n in slot..last.min(Abi::MAX_UBOS) {
+                let name = format!("ubo{n}");
+                if test.ubo.insert(n.to_string(), name.clone()).is_none() {
+                    let buffer = constants(&used, words.min(16384));
+                    self.add_buffer(test, &name, &format!("Uniform block {n}."), buffer);
+                }
+            }
         }
     }
 
     fn images(&mut self, needs: &Needs, test: &mut Test) {
         for (&slot, p) in &needs.images {
-            for n in slot..(slot + if p.indexed { 4 } else { 1 }).min(Abi::MAX_IMAGES) {
+            for n in slot..(slot + if p.indexed { SLOTS } else { 1 }).min(Abi::MAX_IMAGES) {
                 let name = format!("image{n}");
                 if test.images_bound.insert(n.to_string(), Bound::Whole(name.clone())).is_none() {
                     let what = if p.format.is_some() {
@@ -161,7 +179,7 @@ impl Draft {
             }
         }
         for (&slot, p) in &needs.textures {
-            for n in slot..(slot + if p.indexed { 4 } else { 1 }).min(MAX_TEXTURES) {
+            for n in slot..(slot + if p.indexed { SLOTS } else { 1 }).min(MAX_TEXTURES) {
                 let name = format!("texture{n}");
                 let compare = p.shadow.then(|| "lequal".to_string());
                 let texture = Texture { image: name.clone(), compare, ..Texture::default() };
@@ -241,14 +259,14 @@ impl Draft {
                 test.vertices = Some(Vertices { count: 4, inputs, system: VertexSystem::default() });
             }
             Stage::TessControl => {
-                if p.vertices_out == 0 {
+                if p.vertices_out == 0 || self.assumed {
                     self.fixture.nir_tess = Some(tess(3));
                 }
                 let vertices_in = self.vertices(needs, missing(p.vertices_out, 3));
                 test.patches = Some(patches(interface, needs, vertices_in, None));
             }
             Stage::TessEval => {
-                if p.tess_domain == 0 {
+                if p.tess_domain == 0 || self.assumed {
                     self.fixture.nir_tess = Some(tess(0));
                 }
                 let at = [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.25, 0.25]];
@@ -258,7 +276,7 @@ impl Draft {
                 test.patches = Some(patches(interface, needs, vertices_in, Some(invocations)));
             }
             Stage::Geometry => {
-                if p.vertices_in == 0 {
+                if p.vertices_in == 0 || self.assumed {
                     // GL_TRIANGLES and GL_TRIANGLE_STRIP.
                     let (vertices_out, vertices_in) = (missing(p.max_vertices, 3) as u16, 3);
                     let gs = Geometry {
@@ -272,7 +290,7 @@ impl Draft {
                     self.fixture.nir_gs = Some(gs);
                 }
                 let vertices_in = missing(p.vertices_in, 3);
-                let inputs = of_vertices(interface, needs, vertices_in, false);
+                let inputs = of_vertices(interface, needs, vertices_in);
                 let system = PrimitiveSystem::default();
                 test.primitives =
                     Some(Primitives { count: 1, vertices_in, invocations: None, inputs, system });
@@ -306,34 +324,28 @@ fn tess(vertices_out: u8) -> Tess {
 
 fn patches(interface: &Interface, needs: &Needs, vertices_in: usize, invocations: Option<Points>) -> Patches {
     let per_patch = interface.inputs.iter().filter(|a| a.semantic.is_per_patch());
-    let patch_inputs =
-        per_patch.map(|a| (a.semantic.to_string(), vec![value(a.mask, uses(needs, a, true), 0)]));
+    let patch_inputs = per_patch.map(|a| (a.semantic.to_string(), vec![value(a.mask, uses(needs, a), 0)]));
     Patches {
         count: 1,
         vertices_in,
         vertices_out: None,
-        inputs: of_vertices(interface, needs, vertices_in, false),
+        inputs: of_vertices(interface, needs, vertices_in),
         patch_inputs: patch_inputs.collect(),
         system: PrimitiveSystem::default(),
         invocations,
     }
 }
 
-fn uses<'a>(needs: &'a Needs, a: &ir::Attribute, patch: bool) -> Option<&'a Uses> {
-    needs.attributes.get(&(patch, a.semantic.address()? & !15))
+fn uses<'a>(needs: &'a Needs, a: &ir::Attribute) -> Option<&'a Uses> {
+    needs.attributes.get(&(a.semantic.is_per_patch(), a.semantic.address()? & !15))
 }
 
 /// Inputs of each vertex of the only patch or primitive.
-fn of_vertices(
-    interface: &Interface,
-    needs: &Needs,
-    vertices: usize,
-    patch: bool,
-) -> Attributes<Vec<Vec<Value>>> {
+fn of_vertices(interface: &Interface, needs: &Needs, vertices: usize) -> Attributes<Vec<Vec<Value>>> {
     let placed = |a: &&ir::Attribute| a.semantic.address().is_some() && !a.semantic.is_per_patch();
     let told = |a: &&ir::Attribute| !matches!(a.semantic, Semantic::PrimitiveId | Semantic::TessCoord);
     let row = |a: &ir::Attribute| {
-        let all = (0..vertices).map(|v| value(a.mask, uses(needs, a, patch), v)).collect();
+        let all = (0..vertices).map(|v| value(a.mask, uses(needs, a), v)).collect();
         (a.semantic.to_string(), vec![all])
     };
     interface.inputs.iter().filter(placed).filter(told).map(row).collect()
@@ -345,7 +357,7 @@ fn triangle(interface: &Interface, needs: &Needs) -> Triangle {
         a.semantic.address().is_some() && !by_rasteriser
     };
     let row = |a: &ir::Attribute| {
-        (a.semantic.to_string(), (0..3).map(|v| value(a.mask, uses(needs, a, false), v)).collect())
+        (a.semantic.to_string(), (0..3).map(|v| value(a.mask, uses(needs, a), v)).collect())
     };
     Triangle {
         window: [[0.0, 0.0, 0.5, 1.0], [8.0, 0.0, 0.5, 1.0], [0.0, 8.0, 0.5, 1.0]],

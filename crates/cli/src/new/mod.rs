@@ -17,8 +17,10 @@ use crate::program::Program;
 use fixture::Draft;
 use nvir::emu::FaultKind;
 use nvir::{Chip, input};
-use nvir_fixture::FixtureError;
+use nvir_fixture::format::{Data, Item, Test};
 use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
+use nvir_fixture::values::Elem;
+use nvir_fixture::{Fixture, FixtureError};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -108,47 +110,106 @@ fn draft(a: &Args, to: &Path) -> Result<(Draft, Vec<String>), FixtureError> {
     Ok((draft, warnings))
 }
 
-/// Runs the fixture on every chip, and makes it fit: larger buffers, fewer chips. What is wrong then.
+/// How values are changed where a program does not run with those that were guessed.
+const ATTEMPTS: [fn(&mut Test); 4] = [
+    |_| (),
+    // Loops that count to 1.0 as an integer, offsets that are no multiple of a word.
+    |test| constants(test, Some(1)),
+    |test| constants(test, None),
+    // What the kernel's own memory has room for.
+    |test| test.block = test.block.map(|_| [1; 3]),
+];
+
+/// Changes the fixture until it runs on every chip for which it compiles; what is wrong if it does not.
 fn attempt(draft: &mut Draft, program: &Program, folder: &Path) -> Result<Vec<String>, FixtureError> {
-    let settings = Settings { step_limit: 1 << 20, threads: 0, ..Settings::default() };
-    let load =
-        |draft: &Draft| Loaded::new(&folder.join("new.toml"), draft.fixture.clone(), program.data.clone());
-    let mut wrong = Vec::new();
-    let mut compiled = Vec::new();
+    let mut first = None;
+    for change in ATTEMPTS {
+        let mut fixture = draft.fixture.clone();
+        fixture.tests.iter_mut().for_each(change);
+        if program.block().is_some() {
+            fixture.tests.iter_mut().zip(&draft.fixture.tests).for_each(|(t, own)| t.block = own.block);
+        }
+        let tried = on_all(fixture, program, folder)?;
+        if tried.compiled.is_empty() {
+            return Err(FixtureError::new(&program.path, tried.wrong.join("\n")));
+        }
+        if !tried.faults {
+            return Ok(tried.take(draft));
+        }
+        first.get_or_insert(tried);
+    }
+    Ok(first.map_or(Vec::new(), |tried| tried.take(draft)))
+}
+
+/// What became of a fixture on all chips.
+struct Tried {
+    fixture: Fixture,
+    compiled: Vec<Chip>,
+    /// In words; of chips that are left out, too.
+    wrong: Vec<String>,
+    /// It does not run to its end somewhere.
+    faults: bool,
+}
+
+impl Tried {
+    fn take(mut self, draft: &mut Draft) -> Vec<String> {
+        if self.compiled.len() < Chip::ALL.len() {
+            self.fixture.targets = Some(self.compiled.iter().map(|c| c.name().to_string()).collect());
+        }
+        draft.fixture = self.fixture;
+        self.wrong
+    }
+}
+
+/// Runs a fixture on every chip, with larger buffers where the program goes beyond their ends.
+fn on_all(fixture: Fixture, program: &Program, folder: &Path) -> Result<Tried, FixtureError> {
+    let settings = Settings { step_limit: 1 << 18, threads: 0, ..Settings::default() };
+    let small = fixture.clone();
+    let mut tried = Tried { fixture, compiled: Vec::new(), wrong: Vec::new(), faults: false };
     for chip in program.chips() {
         loop {
-            let report = load(draft)?.run(chip, None, &settings, &mut None, |_, _| ()).pop();
-            let Some(report) = report else { break };
+            let loaded = Loaded::new(&folder.join("new.toml"), tried.fixture.clone(), program.data.clone())?;
+            let Some(report) = loaded.run(chip, None, &settings, &mut None, |_, _| ()).pop() else { break };
             let Outcome::Failed(why) = report.outcome else {
-                compiled.push(chip);
+                tried.compiled.push(chip);
                 break;
             };
-            let first = why.lines().next().unwrap_or_default();
-            if report.failure == Some(Failure::Fault(Some(FaultKind::OutOfBounds))) && grow(draft) {
+            let beyond = report.failure == Some(Failure::Fault(Some(FaultKind::OutOfBounds)));
+            if beyond && grow(&mut tried.fixture) {
                 continue;
             }
-            if report.failure != Some(Failure::Compile) {
-                compiled.push(chip);
-                wrong.push(format!("on {chip} it does not run to its end: {first}"));
-            } else {
-                wrong.push(format!("{chip} is left out: {why}"));
+            if report.failure == Some(Failure::Compile) {
+                tried.wrong.push(format!("{chip} is left out: {why}"));
+                break;
             }
+            // Larger buffers do not help.
+            tried.fixture = small.clone();
+            tried.compiled.push(chip);
+            tried.faults = true;
+            let why = why.lines().next().unwrap_or_default();
+            tried.wrong.push(format!("on {chip} it does not run to its end: {why}"));
             break;
         }
     }
-    if compiled.is_empty() {
-        return Err(FixtureError::new(&program.path, wrong.join("\n")));
+    Ok(tried)
+}
+
+/// Sets every constant to an integer, or to zero.
+fn constants(test: &mut Test, value: Option<i64>) {
+    for name in test.ubo.values().chain(&test.uniforms) {
+        let Some(b) = test.buffers.get_mut(name) else { continue };
+        (b.ty, b.init) = (Elem::U32, value.map(|n| Data::Fill(Item::Int(n))));
     }
-    if compiled.len() < Chip::ALL.len() {
-        draft.fixture.targets = Some(compiled.iter().map(|c| c.name().to_string()).collect());
+    for arg in &mut test.args {
+        let words = [&mut arg.u32, &mut arg.f32, &mut arg.u64];
+        words.into_iter().flatten().for_each(|item| *item = Item::Int(value.unwrap_or(0)));
     }
-    Ok(wrong)
 }
 
 /// Makes the buffers that are reached by addresses larger; false if they are as large as they may become.
-fn grow(draft: &mut Draft) -> bool {
+fn grow(fixture: &mut Fixture) -> bool {
     let mut grown = false;
-    for test in &mut draft.fixture.tests {
+    for test in &mut fixture.tests {
         for name in test.args.iter().filter_map(|a| a.buffer.as_ref()) {
             let Some(buffer) = test.buffers.get_mut(name) else { continue };
             if buffer.len < MOST {

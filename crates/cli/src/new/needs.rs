@@ -26,6 +26,8 @@ pub struct Uses {
     pub bytes: u32,
     /// Some addresses are computed.
     pub computed: bool,
+    /// It is the high word of integers of 64 bits.
+    pub high: bool,
 }
 
 /// What a pointer in the kernel input points to.
@@ -66,8 +68,9 @@ pub struct Needs {
     pub framebuffer: bool,
     /// Images or textures come by handles that are data.
     pub handles: bool,
-    /// Storage buffers whose number is computed.
+    /// Storage buffers, and uniform blocks, whose number is computed.
     pub indexed_buffers: bool,
+    pub indexed_uniforms: bool,
     /// Bytes of private memory that the program addresses but does not declare.
     pub private_bytes: u32,
     /// How inputs of graphics stages are used, by address; of patches apart.
@@ -120,8 +123,11 @@ impl<'a> Flow<'a> {
             return;
         }
         for (n, src) in inst.srcs.iter().enumerate() {
-            for &v in src.values() {
-                note(self.readers.entry((f, v)).or_default(), inst.src_type(n));
+            let ty = inst.src_type(n);
+            for (word, &v) in src.values().iter().enumerate() {
+                let uses = self.readers.entry((f, v)).or_default();
+                note(uses, ty);
+                uses.high |= word == 1 && matches!(ty, Type::U64 | Type::S64);
             }
         }
         // Addresses and coordinates are integers; what is sampled by floats is not known to be so here.
@@ -248,6 +254,7 @@ impl Uses {
         self.read |= o.read;
         self.written |= o.written;
         self.computed |= o.computed;
+        self.high |= o.high;
         self.bytes = self.bytes.max(o.bytes);
         self.smallest = match (self.smallest, o.smallest) {
             (0, n) | (n, 0) => n,
@@ -317,10 +324,14 @@ impl Needs {
                 self.indexed_buffers |= mem.index.is_some();
                 self.buffers.entry(slot).or_default().add(&flow.uses(f, inst));
             }
-            Space::Uniform => self.uniforms.entry(slot).or_default().add(&flow.uses(f, inst)),
+            Space::Uniform => {
+                self.indexed_uniforms |= mem.index.is_some();
+                self.uniforms.entry(slot).or_default().add(&flow.uses(f, inst));
+            }
             // Uniform blocks that are addressed by their banks.
             Space::Const if mem.buffer != bank => {
                 let block = slot.saturating_sub(u32::from(bank) + 1);
+                self.indexed_uniforms |= mem.index.is_some();
                 self.uniforms.entry(block).or_default().add(&flow.uses(f, inst));
             }
             Space::Const => match flow.fixed(f, inst) {
