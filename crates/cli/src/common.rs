@@ -4,6 +4,7 @@ use crate::report::{self, Class};
 use crate::{out, output};
 use nvir::compiler::{Domain, Spacing, StageOptions};
 use nvir::diag::{Diagnostics, Fault};
+use nvir::emu;
 use nvir::fixture::run::Loaded;
 use nvir::fixture::{Fixture, FixtureError};
 use nvir::input;
@@ -198,6 +199,10 @@ pub fn progress(len: usize) -> indicatif::ProgressBar {
 /// Runs jobs on a number of threads (0: one a core), no more than there are jobs, and gives their results in order.
 pub fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     use rayon::prelude::*;
+    let jobs = match (jobs, emu::thread_limit()) {
+        (0, Some(most)) => most,
+        (jobs, _) => jobs,
+    };
     match rayon::ThreadPoolBuilder::new().num_threads(jobs.min(items.len())).stack_size(16 << 20).build() {
         Ok(pool) => pool.install(|| items.par_iter().map(&f).collect()),
         Err(_) => items.iter().map(f).collect(),
