@@ -170,6 +170,8 @@ fn results_of_one_name_are_refused_before_anything_is_written() {
         r.err
     );
     assert!(contents(&dir.join("out")).is_empty());
+    assert_eq!(nvir(&dir, &["compile", "a/k.tgsi", "b/k.tgsi", "-o", "new/folder"]).code, 2);
+    assert!(!dir.join("new").exists());
     // One input by two names is one result by two names, too.
     assert_eq!(nvir(&dir, &["compile", "a/k.tgsi", "b/../a/k.tgsi", "-o", "out"]).code, 2);
     symlink("k.sass", dir.join("out/k.v2.sass")).expect("a link");
