@@ -171,7 +171,7 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
             yes
         };
         let again = !seen.is_new(p).map_err(wrong)?;
-        input::walk(p, &noted, &mut found, &mut seen).map_err(wrong)?;
+        input::walk_new(p, &noted, &mut found, &mut seen).map_err(wrong)?;
         if !any.get() && !again {
             return Err(fault_in(p, format!("no {what} below")));
         }
