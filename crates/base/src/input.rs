@@ -88,8 +88,19 @@ impl Seen {
 }
 
 /// Regular files below a folder that `wanted` accepts, in the order of their names: no pipes, sockets or devices, which may never
-/// end. Links are followed, to each folder and file once; `seen` has those of other folders.
-pub fn walk(
+/// end. Links are followed, to each folder and file once.
+///
+/// # Errors
+/// A folder cannot be read: which, and why.
+pub fn walk(folder: &Path, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    walk_new(folder, wanted, found, &mut Seen::default())
+}
+
+/// The same without what `seen` has from other folders.
+///
+/// # Errors
+/// As [`walk`].
+pub fn walk_new(
     folder: &Path,
     wanted: &dyn Fn(&Path) -> bool,
     found: &mut Vec<PathBuf>,
@@ -107,7 +118,7 @@ pub fn walk(
         // A link that leads nowhere, or a file that went away since.
         let Ok(kind) = e.metadata().map(|m| m.file_type()) else { continue };
         if kind.is_dir() {
-            walk(&e, wanted, found, seen)?;
+            walk_new(&e, wanted, found, seen)?;
         } else if kind.is_file() && wanted(&e) && seen.first(&e)? {
             found.push(e);
         }
@@ -143,9 +154,9 @@ mod tests {
             std::os::unix::fs::symlink(to, dir.join(name)).unwrap();
         }
         let (mut found, mut seen) = (Vec::new(), Seen::default());
-        walk(&dir, &|p| ends_in(p, &["x"]), &mut found, &mut seen).unwrap();
+        walk_new(&dir, &|p| ends_in(p, &["x"]), &mut found, &mut seen).unwrap();
         assert_eq!(found, [dir.join("a.x"), dir.join("b/c.x")]);
-        walk(&dir.join("b"), &|_| true, &mut found, &mut seen).unwrap();
+        walk_new(&dir.join("b"), &|_| true, &mut found, &mut seen).unwrap();
         assert_eq!(found.len(), 2);
         std::fs::remove_dir_all(&dir).unwrap();
     }

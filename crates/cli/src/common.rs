@@ -4,7 +4,7 @@ use crate::report::{self, Class};
 use crate::{out, output};
 use nvir::compiler::{Domain, Spacing, StageOptions};
 use nvir::diag::{Diagnostics, Fault};
-use nvir::{CompileError, InitRegs, Language, OptLevel, Source, input};
+use nvir::{CompileError, InitRegs, Language, OptLevel, Source, emu, input};
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, FixtureError};
 use std::io::IsTerminal;
@@ -172,7 +172,7 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
             yes
         };
         let again = !seen.is_new(p).map_err(wrong)?;
-        input::walk(p, &noted, &mut found, &mut seen).map_err(wrong)?;
+        input::walk_new(p, &noted, &mut found, &mut seen).map_err(wrong)?;
         if !any.get() && !again {
             return Err(fault_in(p, format!("no {what} below")));
         }
@@ -220,6 +220,10 @@ pub fn progress(len: usize) -> indicatif::ProgressBar {
 /// Runs jobs on a number of threads (0: one a core), no more than there are jobs, and gives their results in order.
 pub fn in_parallel<T: Sync, R: Send>(jobs: usize, items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     use rayon::prelude::*;
+    let jobs = match (jobs, emu::thread_limit()) {
+        (0, Some(most)) => most,
+        (jobs, _) => jobs,
+    };
     match rayon::ThreadPoolBuilder::new().num_threads(jobs.min(items.len())).stack_size(16 << 20).build() {
         Ok(pool) => pool.install(|| items.par_iter().map(&f).collect()),
         Err(_) => items.iter().map(f).collect(),

@@ -219,16 +219,16 @@ fn once(a: &Args) -> ExitCode {
         return common::usage(e);
     }
     let folder = a.output.as_ref().filter(|p| several || p.is_dir());
-    if let Some(path) = folder
-        && let Err(e) = std::fs::create_dir_all(path)
-    {
-        return common::system(Some(path), nvir::input::why(&e));
-    }
     let file = |input: &PathBuf| folder.map(|f| f.join(common::with_ending(input, a.emit.ending())));
     let outputs: Vec<Option<PathBuf>> = a.inputs.iter().map(|i| file(i).or(a.output.clone())).collect();
     let from = outputs.iter().zip(&a.inputs).filter_map(|(o, i)| Some((o.as_deref()?, i.as_path())));
     if let Err(code) = output::distinct(from, &a.inputs) {
         return code;
+    }
+    if let Some(path) = folder
+        && let Err(e) = std::fs::create_dir_all(path)
+    {
+        return common::system(Some(path), nvir::input::why(&e));
     }
     let mut code = ExitCode::SUCCESS;
     for (input, output) in a.inputs.iter().zip(&outputs) {

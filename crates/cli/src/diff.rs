@@ -108,9 +108,9 @@ pub fn run(a: Args) -> ExitCode {
     if let Err(code) = output::not_an_input(a.output.as_deref(), &inputs) {
         return code;
     }
-    let (one, two) = match (text(&one, a.emit), text(&two, a.emit)) {
-        (Ok(one), Ok(two)) => (one, two),
-        (Err(code), _) | (_, Err(code)) => return code,
+    let (one, two) = match text(&one, a.emit).and_then(|one| Ok((one, text(&two, a.emit)?))) {
+        Ok(both) => both,
+        Err(code) => return code,
     };
     let (one, two) = (blocks(&one), blocks(&two));
     let compared: Vec<Compared> =

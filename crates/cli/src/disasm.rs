@@ -16,8 +16,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The input is a cubin, hexadecimal text (words between white space), or little-endian words of 8 bytes in binary; which of
-them shows in its contents. A file named .cubin must be one, and binary words must be instructions of the chip (at least
-half of them) unless the file is named .bin or .raw; --format decides otherwise. A graphics shader's header (20 words of 8 digits, or 10 of 16) in front of the words is
+them shows in its contents. A file named .cubin must be one, and binary words must be instructions of the chip (three
+quarters of them) unless the file is named .bin or .raw; --format decides otherwise. A graphics shader's header (20 words of 8 digits, or 10 of 16) in front of the words is
 shown in words, as comments. The output has labels and directives and can be given to `nvir asm`.
 
 With --words a line of gf100 may hold two short forms of 4 bytes, which become `A {short}; B {short}`, or with up to

@@ -162,10 +162,12 @@ impl Identity {
         if is_standard(path) {
             return None;
         }
-        match Target::of(path).ok()? {
-            Target::Direct => None,
-            Target::File(_, Some(m)) => Some(Identity::There(m.dev(), m.ino())),
-            Target::File(path, None) => Some(Identity::NotYet(path)),
+        match Target::of(path) {
+            Ok(Target::Direct) => None,
+            Ok(Target::File(_, Some(m))) => Some(Identity::There(m.dev(), m.ino())),
+            Ok(Target::File(path, None)) => Some(Identity::NotYet(path)),
+            // In a folder that is not there yet.
+            Err(_) => std::path::absolute(path).ok().map(Identity::NotYet),
         }
     }
 }

@@ -68,7 +68,8 @@ struct Oracle<'a> {
     tries: u32,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub fn run(mut a: Args) -> ExitCode {
+    a.output = a.output.filter(|o| !output::is_standard(o));
     let mut bad = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),

@@ -206,8 +206,10 @@ fn human(m: &Message<'_>) -> String {
         return diag::render(&found, input.name, input.text, Color::on_stderr());
     }
     let file = m.input.map_or(String::new(), |i| format!("{}: ", visible(i.name)));
-    let mut text = format!("{}: {file}{}\n", m.level.name(), visible_lines(&m.what.message));
-    m.what.helps.iter().for_each(|h| text += &format!("help: {}\n", visible_lines(h)));
+    // A message of several lines, or with a name of several, stays one to the eye: no line but the first begins at the margin.
+    let indented = |text: &str| visible_lines(text).trim_end().replace('\n', "\n  ");
+    let mut text = format!("{}: {file}{}\n", m.level.name(), indented(&m.what.message));
+    m.what.helps.iter().for_each(|h| text += &format!("help: {}\n", indented(h)));
     if m.class == Class::Usage {
         text += "\nFor more information, try '--help'.\n";
     }

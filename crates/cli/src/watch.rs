@@ -104,11 +104,10 @@ pub fn inputs(path: &Path) -> Vec<PathBuf> {
 pub fn below(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut fixtures = Vec::new();
     let mut folders = Vec::new();
-    let mut seen = input::Seen::default();
     for path in paths {
         if path.is_dir() {
             // What cannot be read is reported by who runs it.
-            let _ = input::walk(path, &Fixture::may_be, &mut fixtures, &mut seen);
+            let _ = input::walk(path, &Fixture::may_be, &mut fixtures);
             below_folder(path, &mut folders, &mut BTreeSet::new());
         } else {
             fixtures.push(path.clone());

@@ -605,8 +605,7 @@ fn headers_are_shown_in_words() {
     std::fs::write(&binary, bytes).expect("written");
     let ran = nvir(&["header", "--json", binary.to_str().expect("text")]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    for part in ["\"stage\": \"vert\"", "\"local_bytes\": 16", "\"IN[0]\": \"xy\"", "\"POSITION\": \"xyzw\""]
-    {
+    for part in ["\"stage\":\"vert\"", "\"local_bytes\":16", "\"IN[0]\":\"xy\"", "\"POSITION\":\"xyzw\""] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     // In front of code.

@@ -170,6 +170,8 @@ fn results_of_one_name_are_refused_before_anything_is_written() {
         r.err
     );
     assert!(contents(&dir.join("out")).is_empty());
+    assert_eq!(nvir(&dir, &["compile", "a/k.tgsi", "b/k.tgsi", "-o", "new/folder"]).code, 2);
+    assert!(!dir.join("new").exists());
     // One input by two names is one result by two names, too.
     assert_eq!(nvir(&dir, &["compile", "a/k.tgsi", "b/../a/k.tgsi", "-o", "out"]).code, 2);
     symlink("k.sass", dir.join("out/k.v2.sass")).expect("a link");
@@ -426,18 +428,26 @@ fn what_is_not_machine_code_is_not_shown_as_such() {
     );
 }
 
+/// Where the system gives too little, that is said: not that nvir is at fault, and not where it was built. Rust ends a process
+/// whose allocator fails; no thread is begun that would only get that far.
 #[test]
-fn little_memory_is_an_error_of_its_own() {
+fn little_memory_is_not_a_defect() {
     let dir = folder("memory");
     fixture(&dir, "f.json", "t", "b", 5);
-    for mib in [150, 300, 600, 1200] {
+    for mib in [100, 200, 400, 800] {
         for args in ["run f.json", "test f.json", "stats .", "compile k.tgsi", "check ."] {
-            let r = shell(&dir, &format!("ulimit -v {}; nvir {args}", mib << 10));
-            let all = format!("{}{}", r.out, r.err);
+            let line = format!(
+                "(ulimit -v {}; RAYON_NUM_THREADS=600 RUST_BACKTRACE=0 nvir {args}) 2>&1; echo $?",
+                mib << 10
+            );
+            let all = shell(&dir, &line).out;
             assert!(
                 !all.contains("defect") && !all.contains(".rs:") && !all.contains("panicked"),
                 "{mib} {args}: {all}"
             );
+            let ended = all.lines().last().and_then(|l| l.parse::<i32>().ok());
+            let aborted = ended == Some(134) && all.contains("memory allocation of ");
+            assert!(ended == Some(0) || aborted && mib < 400, "{mib} {args}: {all}");
         }
     }
 }
@@ -482,7 +492,7 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
         "interp no",
         "stats no",
         "sched no",
-        "stats --compare no no",
+        "stats --compare no k.tgsi",
     ] {
         let words: Vec<&str> = args.split(' ').collect();
         let name = words.iter().find(|w| w.starts_with("no")).expect("a name");
@@ -498,11 +508,7 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
 fn diagnostics_come_as_lines_and_as_json() {
     let dir = folder("formats");
     put(&dir, "k.tgsi", KERNEL);
-    put(
-        &dir,
-        "bad.tgsi",
-        KERNEL.replace("1: END", "1: ENDD\n  2: FOO").replace("BUFFER[0]\nIMM", "BUFFER[0]\nIMM"),
-    );
+    put(&dir, "bad.tgsi", KERNEL.replace("1: END", "1: ENDD\n  2: FOO"));
     put(&dir, "bad.sass", "MOVE R0;\n");
     put(&dir, "bad.ir", "program\nkernel k() {\nb0:\n rdsv f32 %r0 sv[tid.x]\n exit\n}\n");
     put(&dir, "bad.toml", "source = 1\n");
@@ -510,7 +516,7 @@ fn diagnostics_come_as_lines_and_as_json() {
     put(&dir, "words.hex", "xyz\n");
     fixture(&dir, "unseen.json", "t", "b", 5);
     let text = fs::read_to_string(dir.join("unseen.json")).expect("there");
-    put(&dir, "unseen.json", text.replace("\"ssbo\":{\"0\":\"b\"},", ""));
+    put(&dir, "unseen.json", text.replace(",\"ssbo\":{\"0\":\"b\"}", ""));
     // Arguments; class; severity; whether there is a line.
     let all: [(&[&str], &str, &str, bool); 19] = [
         (&["compile", "bad.tgsi"], "input", "error", true),

@@ -126,7 +126,7 @@ fn listings_of_nvidias_tools_are_read_by_their_words() {
     assert_eq!(json(&out)["totals"]["kernels"], 1);
     let (code, _, err) = nvir(&["sched", "-k", "three", "-"], &twice);
     assert_eq!(code, Some(1));
-    assert!(err.contains("no kernel `three`"), "{err}");
+    assert!(err.contains("unknown kernel `three`"), "{err}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
             "-: kernel: 0x18000000001c003c at 0x0000 is no scheduling word of gk110",
         ),
         (&["sched", "-"], "MOVE R0;\n", "this is no instruction"),
-        (&["sched", &path.to_string_lossy()], "", "there is no code in it"),
+        (&["sched", &path.to_string_lossy()], "", "no machine code in it"),
         (&["sched", "there-is-no-such-file"], "", "there-is-no-such-file: file not found"),
     ] {
         let (code, _, err) = nvir(args, input);

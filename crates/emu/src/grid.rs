@@ -331,14 +331,30 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
     rayon::ThreadPoolBuilder::new().num_threads(cores).build().ok()?.install(work)
 }
 
+/// How many threads may work at once where the address space is limited (`ulimit -v`): a thread that gets neither stack nor heap
+/// ends the process. None: as many as there are cores.
+pub fn thread_limit() -> Option<usize> {
+    /// A stack and a heap, with room for what the work itself needs.
+    const BYTES: usize = 128 << 20;
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+    let bytes: usize = line.split_whitespace().next()?.parse().ok()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Some((bytes / BYTES).clamp(1, cores))
+}
+
 /// The threads of the pool that this is called in, or of the process's own, which is made with the first call; one where no
 /// threads can be made, as with little memory.
 fn default_threads() -> usize {
     static USABLE: OnceLock<bool> = OnceLock::new();
-    let made = || match rayon::ThreadPoolBuilder::new().build_global() {
-        Ok(()) => true,
+    let made = || {
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(most) = thread_limit() {
+            pool = pool.num_threads(most);
+        }
         // Without a cause, there is a pool already.
-        Err(e) => std::error::Error::source(&e).is_none(),
+        thread_limit() != Some(1)
+            && pool.build_global().map_or_else(|e| std::error::Error::source(&e).is_none(), |()| true)
     };
     if rayon::current_thread_index().is_some() || *USABLE.get_or_init(made) {
         rayon::current_num_threads()

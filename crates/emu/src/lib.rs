@@ -46,6 +46,8 @@ pub use bank::Bank;
 pub use code::CodeCache;
 pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
+#[doc(hidden)]
+pub use grid::thread_limit;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 pub use program::Program;

@@ -82,9 +82,9 @@ pub fn run(paths: &[PathBuf], how: &How<'_>) -> ExitCode {
     let [a, b] = paths else {
         return common::usage("--compare takes two files that `nvir stats --json` wrote: before and after");
     };
-    let (a, b) = match (read(a), read(b)) {
-        (Ok(a), Ok(b)) => (a, b),
-        (Err(code), _) | (_, Err(code)) => return code,
+    let (a, b) = match read(a).and_then(|a| Ok((a, read(b)?))) {
+        Ok(both) => both,
+        Err(code) => return code,
     };
     let [a, b] = keyed([a, b]);
     let c = Comparison::of(a, b);

@@ -4,7 +4,7 @@ use nvir::compiler::{Compiler, Language, Options, Source, StageOptions};
 use nvir::image::cubin::Kernel;
 use nvir::image::stage::Graphics;
 use nvir::image::{cubin, listing};
-use nvir::input::{Seen, walk};
+use nvir::input::walk;
 use nvir::{Chip, isa};
 use nvir_fixture::format::Fixture;
 use nvir_fixture::run::Loaded;
@@ -61,10 +61,10 @@ pub fn files(folders: &[&str], endings: &[&str]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let wanted = |p: &Path| p.extension().is_some_and(|e| endings.iter().any(|w| e == *w));
     for f in folders {
-        walk(&root(f), &wanted, &mut all, &mut Seen::default()).expect("part of the project");
+        walk(&root(f), &wanted, &mut all).expect("part of the project");
     }
     if let Some(more) = std::env::var_os("NVIR_FUZZ_CORPUS") {
-        walk(Path::new(&more), &wanted, &mut all, &mut Seen::default()).expect("a folder of seeds");
+        walk(Path::new(&more), &wanted, &mut all).expect("a folder of seeds");
     }
     all.retain(|p| std::fs::metadata(p).is_ok_and(|m| m.len() < LARGEST as u64));
     all
