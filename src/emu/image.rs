@@ -7,7 +7,7 @@
 use super::memory::{Memory, MemoryError};
 use crate::driver::constants::SAMPLE_POSITIONS;
 use crate::driver::surface::{Target, View};
-pub use crate::format::{Format, Kind};
+pub use crate::format::Format;
 use crate::tiling::{self, Extent, Order};
 use std::str::FromStr;
 

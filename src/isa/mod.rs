@@ -9,6 +9,7 @@
 //! | [`codec`] | words to instructions and back; which operands fit |
 //! | [`mod@code`] | code before it has addresses: blocks, labels |
 //! | [`effects`] | what an instruction reads and writes |
+//! | [`executable`] | operands that encode, but fault whenever they are executed |
 //! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
 //! | [`header`] | the 20 words in front of a graphics shader's code |
 //! | [`text`] | SASS text |
@@ -29,6 +30,8 @@ pub mod code;
 pub mod codec;
 #[doc(hidden)]
 pub mod effects;
+#[doc(hidden)]
+pub mod executable;
 #[doc(hidden)]
 pub mod fetch;
 pub mod header;

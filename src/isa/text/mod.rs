@@ -4,7 +4,7 @@ mod float;
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, parse, parse_executable};
 pub use print::{print, print_labelled, print_row};
 
 /// What introduces the encoding number after an instruction whose word has bits that the text does not show:

@@ -6,8 +6,10 @@
 use super::print::SWIZZLE;
 use super::{FORM, SHORT, float};
 use crate::Chip;
+use crate::diag::{Diagnostic, Span, closest};
 use crate::isa::codec::{Misfit, encode_as};
-use crate::isa::row::{Kind, Row, Style};
+use crate::isa::executable;
+use crate::isa::row::{Bits, ImmEnc, Kind, Row, Slot, Style};
 use crate::isa::table::Table;
 use crate::isa::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
 use arrayvec::ArrayVec;
@@ -16,14 +18,57 @@ use std::sync::LazyLock;
 
 /// What is wrong with a line of SASS, and where: a byte offset and length in the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{message}")]
+#[error("{what}: {message}")]
 pub struct ParseError {
+    /// What it is, in two or three words.
+    pub what: &'static str,
     /// Byte offset of what is wrong.
     pub at: usize,
     /// Its bytes.
     pub len: usize,
     /// What was expected.
     pub message: String,
+}
+
+/// Titles of errors.
+pub(super) const UNKNOWN_MNEMONIC: &str = "unknown mnemonic";
+const UNKNOWN_SUFFIX: &str = "unknown suffix";
+const INVALID_SUFFIX: &str = "invalid suffix";
+const INVALID_OPERAND: &str = "invalid operand";
+const SYNTAX: &str = "syntax error";
+const OUT_OF_RANGE: &str = "value out of range";
+
+impl ParseError {
+    /// An instruction that is not encoded: where it is written, and its bytes.
+    pub fn misfit(misfit: Misfit, at: usize, len: usize) -> ParseError {
+        ParseError { what: title(misfit), at, len, message: misfit.to_string() }
+    }
+
+    /// The error in a text whose line, which was read, begins at `start`.
+    pub fn diagnostic(&self, line: &str, start: usize) -> Diagnostic {
+        let word = line.get(self.at..self.at + self.len).unwrap_or("");
+        let names: Vec<&str> = match self.what {
+            UNKNOWN_MNEMONIC => Op::ALL.iter().map(|o| o.name()).collect(),
+            UNKNOWN_SUFFIX => Mod::ALL.iter().map(|m| m.name()).collect(),
+            _ => Vec::new(),
+        };
+        let title = if names.is_empty() { self.what.to_string() } else { format!("{} `{word}`", self.what) };
+        let span = Span::new(start + self.at, start + self.at + self.len);
+        Diagnostic::error(title).at(span, self.message.as_str()).did_you_mean(closest(word, &names))
+    }
+}
+
+/// A misfit in two or three words.
+fn title(misfit: Misfit) -> &'static str {
+    match misfit {
+        Misfit::Op => UNKNOWN_MNEMONIC,
+        Misfit::Operands | Misfit::Combination => "invalid operands",
+        Misfit::Mods | Misfit::Sync => INVALID_SUFFIX,
+        Misfit::Guard => "invalid predicate",
+        Misfit::Register(_) => "register out of range",
+        Misfit::Range(_) => OUT_OF_RANGE,
+        Misfit::Modifier(_) | Misfit::Name(_) => INVALID_OPERAND,
+    }
 }
 
 /// Reads one instruction that stands at byte address `pc`. A closing semicolon is allowed; `label` gives the
@@ -34,7 +79,26 @@ pub fn parse(
     pc: u32,
     label: &dyn Fn(&str) -> Option<u32>,
 ) -> Result<MInst, ParseError> {
-    Parser { chip, text, at: 0, label }.instruction(pc)
+    Parser { chip, text, at: 0, label }.instruction(pc, Accept::Encodable)
+}
+
+/// The same for an instruction that somebody wrote: one with operands that no card executes is refused.
+pub fn parse_executable(
+    chip: Chip,
+    text: &str,
+    pc: u32,
+    label: &dyn Fn(&str) -> Option<u32>,
+) -> Result<MInst, ParseError> {
+    Parser { chip, text, at: 0, label }.instruction(pc, Accept::Executable)
+}
+
+/// Which instructions are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accept {
+    /// All that have a word.
+    Encodable,
+    /// Those that can be executed without a fault: see [`executable`].
+    Executable,
 }
 
 /// An operand as it is written.
@@ -63,7 +127,7 @@ static WORDS: LazyLock<FxHashMap<&'static str, Kw>> =
     LazyLock::new(|| Kw::ALL.iter().map(|&k| (k.name(), k)).collect());
 
 impl<'t> Parser<'t> {
-    fn instruction(mut self, pc: u32) -> Result<MInst, ParseError> {
+    fn instruction(mut self, pc: u32, accept: Accept) -> Result<MInst, ParseError> {
         self.space();
         let guard = self.guard()?;
         let start = self.at;
@@ -76,7 +140,7 @@ impl<'t> Parser<'t> {
             if let Raw::Label(name) = raw
                 && (self.label)(name).is_none()
             {
-                return Err(self.error(*at, *len, "no label, register or keyword has this name"));
+                return Err(self.undefined(name, *at, *len));
             }
         }
         m.form = if self.eat(SHORT) { MInst::SHORT } else { 0 };
@@ -86,29 +150,57 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
         if !self.rest().is_empty() {
-            return Err(self.error(self.at, self.rest().len(), "expected `,` or the end of the instruction"));
+            let (at, len) = (self.at, self.rest().len());
+            return Err(self.error(SYNTAX, at, len, "expected `,` or the end of the instruction"));
         }
-        self.resolve(m, &operands, pc).map_err(|(misfit, operand)| {
-            let (at, len) = match operand.and_then(|i| operands.get(i as usize)) {
+        let (m, row) = self.resolve(m, &operands, pc).map_err(|(misfit, row)| {
+            let operand = misfit.operand().map(usize::from);
+            let (at, len) = match operand.and_then(|i| operands.get(i)) {
                 Some(&(_, at, len)) => (at, len),
                 None => (start, mnemonic_len),
             };
-            self.error(at, len, &misfit.to_string())
-        })
+            let slot = operand.zip(row).and_then(|(i, row)| row.slots.get(i));
+            match (misfit, slot.and_then(range)) {
+                (Misfit::Range(_), Some(range)) => {
+                    self.error(OUT_OF_RANGE, at, len, &format!("expected {range}"))
+                }
+                _ => ParseError { len: len.max(1), ..ParseError::misfit(misfit, at, len) },
+            }
+        })?;
+        if accept == Accept::Executable
+            && let Err(executable::Fault { operand, why }) = executable::check(self.chip, &m, row)
+        {
+            let (_, at, len) = operands[operand];
+            return Err(self.error(why.title(), at, len, &why.to_string()));
+        }
+        Ok(m)
+    }
+
+    /// A name that stands for nothing.
+    fn undefined(&self, name: &str, at: usize, len: usize) -> ParseError {
+        let numbered = |letter: char| name.strip_prefix(letter).is_some_and(|n: &str| int(n).is_some());
+        if numbered('R') {
+            let last = self.chip.gprs() - 1;
+            return self.error("register out of range", at, len, &format!("expected R0 to R{last}, or RZ"));
+        }
+        if numbered('P') {
+            return self.error("predicate out of range", at, len, "expected P0 to P6, or PT");
+        }
+        self.error("undefined name", at, len, "no label, register or keyword has this name")
     }
 
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
 
-    fn error(&self, at: usize, len: usize, message: &str) -> ParseError {
-        ParseError { at, len: len.max(1), message: message.to_string() }
+    fn error(&self, what: &'static str, at: usize, len: usize, message: &str) -> ParseError {
+        ParseError { what, at, len: len.max(1), message: message.to_string() }
     }
 
     fn expected(&self, what: &str) -> ParseError {
         let rest = self.rest();
         let len = rest.find([',', ' ', ';', '\t']).unwrap_or(rest.len());
-        self.error(self.at, len, &format!("expected {what}"))
+        self.error(if len == 0 { SYNTAX } else { INVALID_OPERAND }, self.at, len, &format!("expected {what}"))
     }
 
     fn space(&mut self) {
@@ -165,7 +257,12 @@ impl<'t> Parser<'t> {
                 Some(dot) => end = dot,
                 None => {
                     let len = text.find('.').unwrap_or(text.len());
-                    return Err(self.error(start, len, "expected the name of an operation"));
+                    return Err(self.error(
+                        UNKNOWN_MNEMONIC,
+                        start,
+                        len,
+                        "expected the name of an operation",
+                    ));
                 }
             }
         };
@@ -181,15 +278,16 @@ impl<'t> Parser<'t> {
             let suffix = &suffixes[..len];
             rest = &suffixes[len..];
             if m.sync {
-                return Err(self.error(at, suffix.len(), "no suffix can follow .S"));
+                return Err(self.error(INVALID_SUFFIX, at, suffix.len(), "no suffix can follow .S"));
             }
             match MODS.get(suffix) {
                 _ if suffix == "S" => m.sync = true,
-                Some(&md) => m
-                    .mods
-                    .try_push(md)
-                    .map_err(|_| self.error(at, suffix.len(), "no operation has so many suffixes"))?,
-                None => return Err(self.error(at, suffix.len(), "this is no suffix of any operation")),
+                Some(&md) => m.mods.try_push(md).map_err(|_| {
+                    self.error(INVALID_SUFFIX, at, suffix.len(), "no operation has so many suffixes")
+                })?,
+                None => {
+                    return Err(self.error(UNKNOWN_SUFFIX, at, suffix.len(), "no operation has this suffix"));
+                }
             }
             at += suffix.len();
         }
@@ -204,7 +302,7 @@ impl<'t> Parser<'t> {
             let raw = self.operand()?;
             let len = self.at - start;
             out.try_push((raw, start, len))
-                .map_err(|_| self.error(start, len, "no operation has so many operands"))?;
+                .map_err(|_| self.error("too many operands", start, len, "no operation has so many"))?;
             self.space();
             if self.eat(",") {
                 self.space();
@@ -249,8 +347,14 @@ impl<'t> Parser<'t> {
         }
         if rest.starts_with("SR") || rest.starts_with("SM_") {
             let name = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-            let n = names::special_number(self.chip, name)
-                .ok_or_else(|| self.error(self.at - name.len(), name.len(), "expected a special register"))?;
+            let n = names::special_number(self.chip, name).ok_or_else(|| {
+                self.error(
+                    "unknown special register",
+                    self.at - name.len(),
+                    name.len(),
+                    "expected SR_TID.X or the like",
+                )
+            })?;
             return Ok(Raw::Known(Operand::Sreg(n)));
         }
         if rest.starts_with("a[") {
@@ -319,9 +423,11 @@ impl<'t> Parser<'t> {
         let mods = SrcMods { neg: self.eat("-"), inv: self.eat("~"), abs: self.eat("|") };
         if self.eat("c[") {
             let bank = self.take(|c| c.is_ascii_alphanumeric());
-            let bank = int(bank)
-                .and_then(|n| u8::try_from(n).ok())
-                .ok_or_else(|| self.expected("a constant bank"))?;
+            let number = int(bank).ok_or_else(|| self.expected("a constant bank"))?;
+            let bank = u8::try_from(number).map_err(|_| {
+                let at = self.at - bank.len();
+                self.error(OUT_OF_RANGE, at, bank.len(), "expected a constant bank: 0 to 0x1f")
+            })?;
             if !self.eat("]") {
                 return Err(self.expected("`]`"));
             }
@@ -365,7 +471,14 @@ impl<'t> Parser<'t> {
         let start = self.at;
         self.at += 1;
         let name = self.take(|c| c.is_ascii_alphanumeric());
-        Sel::from_name(name).ok_or_else(|| self.error(start, name.len() + 1, "this is no part of a register"))
+        Sel::from_name(name).ok_or_else(|| {
+            self.error(
+                INVALID_OPERAND,
+                start,
+                name.len() + 1,
+                "expected a part of a register: H0, H1, B0 to B3",
+            )
+        })
     }
 
     fn address(&mut self) -> Result<(Reg, i32), ParseError> {
@@ -379,9 +492,11 @@ impl<'t> Parser<'t> {
             let digits = self.take(|c| c.is_ascii_alphanumeric());
             let value = int(digits)
                 .map(|n| if negative { -n } else { n })
-                .filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))
                 .ok_or_else(|| self.expected("an offset"))?;
-            offset = value as i32;
+            offset = word(value).ok_or_else(|| {
+                let at = self.at - digits.len();
+                self.error(OUT_OF_RANGE, at, digits.len(), "expected an offset of 32 bits")
+            })? as i32;
         }
         if !self.eat("]") {
             return Err(self.expected("`]`"));
@@ -390,25 +505,32 @@ impl<'t> Parser<'t> {
     }
 
     /// Finds the first row that the operands fit, and gives the numbers the meaning that it has for them.
-    fn resolve(&self, m: MInst, operands: &Operands<'_>, pc: u32) -> Result<MInst, (Misfit, Option<u8>)> {
+    fn resolve(
+        &self,
+        m: MInst,
+        operands: &Operands<'_>,
+        pc: u32,
+    ) -> Result<(MInst, &'static Row), (Misfit, Option<&'static Row>)> {
         let rows = Table::of(self.chip).of_op(m.op);
         if rows.is_empty() {
             return Err((Misfit::Op, None));
         }
-        let mut worst = Misfit::Operands;
+        // The misfit of the row that came closest says most.
+        let mut worst = (Misfit::Operands, None);
         for row in rows.iter().filter(|r| r.slots.len() == operands.len()) {
-            let Some(candidate) = self.as_row(&m, operands, row) else { continue };
-            match encode_as(row, &candidate, pc) {
-                Ok(_) => return Ok(candidate),
-                Err(e) => worst = worst.worse(e),
+            let candidate = self.as_row(&m, operands, row);
+            match candidate.and_then(|c| encode_as(row, &c, pc).map(|_| c)) {
+                Ok(found) => return Ok((found, row)),
+                Err(e) if worst.0.worse(e) != worst.0 => worst = (e, Some(row)),
+                Err(_) => {}
             }
         }
-        Err((worst, worst.operand()))
+        Err(worst)
     }
 
-    fn as_row(&self, m: &MInst, operands: &Operands<'_>, row: &Row) -> Option<MInst> {
+    fn as_row(&self, m: &MInst, operands: &Operands<'_>, row: &Row) -> Result<MInst, Misfit> {
         let mut m = m.clone();
-        for ((raw, _, _), slot) in operands.iter().zip(&row.slots) {
+        for (i, ((raw, _, _), slot)) in (0..).zip(operands.iter().zip(&row.slots)) {
             let o = match *raw {
                 Raw::Known(Operand::Const { bank, base, offset, mods, sel }) if offset < 0 => {
                     // A negative text of a 16-bit offset.
@@ -425,23 +547,23 @@ impl<'t> Parser<'t> {
                 Raw::Number(text, mods, part) => {
                     let shown = if let Style::Part(sel) = slot.style { sel } else { Sel::Whole };
                     if part != shown {
-                        return None;
+                        return Err(Misfit::Operands);
                     }
                     if shown != Sel::Whole {
                         m.form |= row.variant_form();
                     }
-                    number_as(text, mods, slot.kind)?
+                    number_as(text, mods, slot.kind, i)?
                 }
                 Raw::Label(name) => match slot.kind {
                     Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) => {
-                        Operand::Target((self.label)(name)?)
+                        Operand::Target((self.label)(name).ok_or(Misfit::Operands)?)
                     }
-                    _ => return None,
+                    _ => return Err(Misfit::Operands),
                 },
             };
-            m.operands.try_push(o).ok()?;
+            m.operands.try_push(o).map_err(|_| Misfit::Operands)?;
         }
-        Some(m)
+        Ok(m)
     }
 }
 
@@ -456,25 +578,78 @@ fn swizzle(word: &str) -> Option<u32> {
     })
 }
 
-fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {
+/// What a number is as operand `i` of this kind.
+fn number_as(text: &str, mods: SrcMods, kind: Kind, i: u8) -> Result<Operand, Misfit> {
+    let integer = || word(int(text).ok_or(Misfit::Operands)?).ok_or(Misfit::Range(i));
     match kind {
         Kind::Imm { enc, .. } => {
             let kind = crate::isa::codec::imm_kind(enc);
             let bits = match kind {
-                ImmKind::Int => {
-                    int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))? as u32
-                }
-                ImmKind::F32 => f32_bits(text)?,
-                ImmKind::F64 => f64_high(text)?,
+                ImmKind::Int => integer()?,
+                ImmKind::F32 => f32_bits(text).ok_or(Misfit::Range(i))?,
+                ImmKind::F64 => f64_high(text).ok_or(Misfit::Range(i))?,
             };
-            Some(Operand::Imm { bits, kind, mods })
+            Ok(Operand::Imm { bits, kind, mods })
         }
         Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) if mods == SrcMods::default() => {
-            let address = int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))?;
-            Some(Operand::Target(address as u32))
+            Ok(Operand::Target(integer()?))
         }
-        _ => None,
+        _ => Err(Misfit::Operands),
     }
+}
+
+/// A number as 32 bits, if it is one with or without sign.
+fn word(n: i64) -> Option<u32> {
+    (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&n).then_some(n as u32)
+}
+
+/// Which numbers an operand takes.
+fn range(slot: &Slot) -> Option<String> {
+    let signed = |at: Bits, shift: u8| (at.max() >> 1).wrapping_add(1) << shift;
+    let multiple =
+        |shift: u8| if shift > 0 { format!(", a multiple of {}", 1 << shift) } else { String::new() };
+    Some(match slot.kind {
+        Kind::Imm { at, enc } => match enc {
+            ImmEnc::Unsigned => format!("0 to {:#x}", at.max()),
+            ImmEnc::Decimal => format!("0 to {}", at.max()),
+            ImmEnc::Signed | ImmEnc::SignedAsHex => {
+                format!("-{0:#x} to {1:#x}", signed(at, 0), at.max() >> 1)
+            }
+            ImmEnc::Negated => format!("-{:#x} to 0", at.max()),
+            ImmEnc::Scaled(shift) => format!("0 to {:#x}{}", at.max() << shift, multiple(shift)),
+            ImmEnc::F16 => "a number that 16 bits hold exactly".to_string(),
+            ImmEnc::F32 | ImmEnc::F64 if at.width() < 32 => {
+                format!("a number that the first {} bits of a float hold exactly", at.width())
+            }
+            ImmEnc::F32 | ImmEnc::F64 => "a number that a float can be".to_string(),
+        },
+        Kind::Const { bank, offset, shift, .. } => {
+            format!(
+                "banks 0 to {:#x}, offsets 0 to {:#x}{}",
+                bank.max(),
+                offset.max() << shift,
+                multiple(shift)
+            )
+        }
+        Kind::ConstOf { bank, offset, shift } => {
+            format!("bank {bank:#x}, offsets 0 to {:#x}{}", offset.max() << shift, multiple(shift))
+        }
+        Kind::ConstInd { bank, offset, shift, .. } => {
+            let low = signed(offset, shift);
+            format!("banks 0 to {:#x}, offsets -{low:#x} to {:#x}{}", bank.max(), low - 1, multiple(shift))
+        }
+        Kind::Mem { offset, shift, .. } if offset.width() > 0 => {
+            let low = signed(offset, shift);
+            format!("an offset from -{low:#x} to {:#x}{}", low - 1, multiple(shift))
+        }
+        Kind::Attr { offset, shift, .. } if offset.width() > 0 => {
+            format!("an offset up to {:#x}{}", offset.max() << shift, multiple(shift))
+        }
+        Kind::TargetRel(at) => format!("an address at most {:#x} bytes away", at.max() >> 1),
+        Kind::TargetNear(at) => format!("an address at most {:#x} bytes away", (at.max() >> 1) << 2),
+        Kind::TargetAbs(at) => format!("an address up to {:#x}", at.max()),
+        _ => return None,
+    })
 }
 
 /// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an exponent.
@@ -501,16 +676,21 @@ fn decimal_len(text: &str) -> usize {
     len
 }
 
+/// A whole number; one beyond 64 bits is as good as the largest.
 fn int(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(d) => (true, d),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let value = match digits.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
-        None => None,
-    }?;
+        Some(hex) if hex.bytes().all(|b| b.is_ascii_hexdigit()) && !hex.is_empty() => {
+            i64::from_str_radix(hex, 16).unwrap_or(i64::MAX)
+        }
+        None if digits.bytes().all(|b| b.is_ascii_digit()) && !digits.is_empty() => {
+            digits.parse().unwrap_or(i64::MAX)
+        }
+        _ => return None,
+    };
     Some(if negative { -value } else { value })
 }
 
@@ -519,9 +699,12 @@ fn f32_bits(text: &str) -> Option<u32> {
         return bits;
     }
     let nan = [("+QNAN", float::QNAN32), ("-QNAN", float::QNAN32 | SIGN)];
-    nan.iter()
-        .find(|n| n.0 == text)
-        .map_or_else(|| Some((special_float(text)? as f32).to_bits()), |n| Some(n.1))
+    if let Some((_, bits)) = nan.iter().find(|n| n.0 == text) {
+        return Some(*bits);
+    }
+    let wide = special_float(text)?;
+    let value = wide as f32;
+    (value.is_infinite() == wide.is_infinite()).then_some(value.to_bits())
 }
 
 const SIGN: u32 = 1 << 31;
@@ -549,7 +732,9 @@ fn f64_high(text: &str) -> Option<u32> {
         "-QNAN" => return Some(float::QNAN64 | SIGN),
         _ => {}
     }
-    Some((special_float(text)?.to_bits() >> 32) as u32)
+    // The low word of the operand is zero.
+    let bits = special_float(text)?.to_bits();
+    (bits as u32 == 0).then_some((bits >> 32) as u32)
 }
 
 fn special_float(text: &str) -> Option<f64> {
@@ -560,7 +745,7 @@ fn special_float(text: &str) -> Option<f64> {
     let value: f64 = match name {
         "INF" => f64::INFINITY,
         "QNAN" => f64::NAN,
-        digits => digits.parse().ok()?,
+        digits => digits.parse().ok().filter(|v: &f64| v.is_finite())?,
     };
     Some(if negative { -value } else { value })
 }

@@ -51,9 +51,9 @@ pub(super) fn surfaces(state: &State) -> Vec<Option<Slot>> {
 fn surface(state: &State, at: u32) -> Option<Slot> {
     let get = |n: u32| state.regs.get(at + 4 * n);
     let (height, tile) = (get(3), get(5));
-    let format = Colour::from_code(get(4) >> 4 & 0xff)?.format();
+    let texel = Colour::from_code(get(4) >> 4 & 0xff)?.format();
     let order = if height & IMAGE_LINEAR != 0 { Order::Pitch } else { Order::Blocks(TileMode(tile & 0xff0)) };
-    Some(Slot { address: state.regs.address(at), width: get(2), height: height & 0xf_ffff, format, order })
+    Some(Slot { address: state.regs.address(at), width: get(2), height: height & 0xf_ffff, texel, order })
 }
 
 #[cfg(test)]
