@@ -52,7 +52,6 @@ const FAULTS_ELSEWHERE: &[Refused] = &[
     Refused(Gk110, "ALD.64 R0, a[0x84]", "a[0x84]", "misaligned address", "expected a multiple of 8"),
     Refused(Gk110, "ALD.128 R2, a[0x80]", "R2", "misaligned register", "expected a multiple of 4"),
     Refused(Gk110, "IPA R0, a[0x82], RZ", "a[0x82]", "misaligned address", "expected a multiple of 4"),
-    Refused(Gk110, "ALD R0, a[0x400]", "a[0x400]", "value out of range", "attributes end at a[0x400]"),
     Refused(Gk110, "CAL 0x14", "0x14", "misaligned branch target", "expected a multiple of 8"),
     Refused(Gk110, "SSY 0x2c", "0x2c", "misaligned branch target", "expected a multiple of 8"),
 ];
@@ -68,6 +67,7 @@ const WORDLESS: &[Refused] = &[
     Refused(Gk110, "MOV32I R0, 0xffffffffffffffffffff", "0xffffffffffffffffffff", "value out of range", ""),
     Refused(Gk110, "IADD R0, R0, 0x80000", "0x80000", "value out of range", "expected -0x80000 to 0x7ffff"),
     Refused(Gk110, "LD R0, [R2+0x80000000000]", "0x80000000000", "value out of range", "32 bits"),
+    Refused(Gk110, "ALD R0, a[0x400]", "a[0x400]", "value out of range", "expected an offset up to 0x3ff"),
     Refused(Gk110, "BRA 0x100000000", "0x100000000", "value out of range", ""),
     Refused(Gk110, "MOV R0, c[0x20][0x0]", "c[0x20][0x0]", "value out of range", "banks 0 to 0x1f"),
     Refused(Gk110, "MOV R0, c[0x100][0x0]", "0x100", "value out of range", "0 to 0x1f"),

@@ -215,7 +215,7 @@ fn a_foreign_character_is_reported_where_it_stands() {
     let r = report("COMP\nDCL TEMP[0]\n\n   @\n0: END\n");
     assert!(r.contains("k.tgsi:4:4\n"), "{r}");
     // Behind the number of an instruction it is the instruction that is missing.
-    let r = report("COMP\n0:\n1: END\n");
+    let r = report("COMP\n0:\n");
     assert!(r.contains("k.tgsi:2:3\n") && r.contains("expected an instruction"), "{r}");
 }
 

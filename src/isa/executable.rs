@@ -5,7 +5,7 @@
 //! What an operand is, its row ([`Slot::domain`]) and [`effects`] say; the rules here are the same for all operations.
 
 use super::effects;
-use super::row::{Domain, Kind, Row, Slot};
+use super::row::{Domain, Row, Slot};
 use super::{MInst, Operand, Reg};
 use crate::Chip;
 use std::fmt;
@@ -23,8 +23,6 @@ pub enum Why {
     PastLast { count: u8, last: u32 },
     /// An address of memory, a constant or an attribute that is not aligned.
     Address { bytes: u32, step: u32 },
-    /// An attribute behind the last.
-    Attribute { bytes: u32 },
     /// A branch into the middle of an instruction.
     Target { step: u32 },
 }
@@ -40,7 +38,7 @@ impl Why {
     /// In two or three words.
     pub const fn title(self) -> &'static str {
         match self {
-            Why::TooLarge { .. } | Why::NoMultiple { .. } | Why::Attribute { .. } => "value out of range",
+            Why::TooLarge { .. } | Why::NoMultiple { .. } => "value out of range",
             Why::Register { .. } => "misaligned register",
             Why::PastLast { .. } => "register out of range",
             Why::Address { .. } => "misaligned address",
@@ -64,16 +62,10 @@ impl fmt::Display for Why {
             Why::Address { bytes, step } => {
                 write!(f, "expected a multiple of {step}: the access has {bytes} bytes")
             }
-            Why::Attribute { bytes } => {
-                write!(f, "the access has {bytes} bytes, and attributes end at a[{ATTRIBUTES:#x}]")
-            }
             Why::Target { step } => write!(f, "expected a multiple of {step}"),
         }
     }
 }
-
-/// Bytes of the attribute space.
-const ATTRIBUTES: u32 = 0x400;
 
 /// Whether cards execute an instruction of this row, whatever its registers hold.
 pub fn check(chip: Chip, m: &MInst, row: &Row) -> Result<(), Fault> {
@@ -98,15 +90,12 @@ fn one(chip: Chip, m: &MInst, operand: usize, o: &Operand, slot: &Slot) -> Resul
         Operand::Const { base, offset, .. } => address(m, base, offset),
         Operand::Attr { base: Reg::Z, offset } => {
             let bytes = effects::access_bytes(m).unwrap_or(4);
-            let end = i64::from(offset) + i64::from(bytes);
-            aligned(offset, bytes, step(bytes))?;
-            if (0..=ATTRIBUTES.into()).contains(&end) { Ok(()) } else { Err(Why::Attribute { bytes }) }
+            aligned(offset, bytes, step(bytes))
         }
         Operand::Target(t) => {
             // Fermi's short forms have 4 bytes.
             let step = if chip == Chip::Gf100 { 4 } else { 8 };
-            let inside = matches!(slot.kind, Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_));
-            if inside && !t.is_multiple_of(step) { Err(Why::Target { step }) } else { Ok(()) }
+            if t.is_multiple_of(step) { Ok(()) } else { Err(Why::Target { step }) }
         }
         _ => Ok(()),
     }

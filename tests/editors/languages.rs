@@ -82,7 +82,8 @@ fn nir_text() -> Language {
     let undefined = ["undefined", "undef", "ssa_undef", "call"];
     let derefs = ["deref_var", "deref_array", "deref_struct", "deref_cast", "deref_ptr_as_array"];
     let mode_words = named::<nir::Mode>().chain(named::<nir::Access>()).chain(named::<nir::Scope>());
-    let mode_words = mode_words.chain(named::<nir::Rounding>()).chain(named::<nir::TexRole>());
+    let mode_words =
+        mode_words.chain(named::<nir::Rounding>()).chain(named::<nir::TexRole>()).chain(named::<ir::Dim>());
     let mode_words = mode_words.chain(named::<nir::Primitive>()).chain(named::<nir::Stage>());
     let formats = Format::all().map(Format::gallium_name).chain(["none"]);
     Language {
@@ -170,6 +171,8 @@ fn ir_text() -> Language {
                 r"\b(?:kernel|library|extern|sub)\s+[A-Za-z0-9_.$@]+",
                 r"/\<\%(kernel\|library\|extern\|sub\)\s\+[A-Za-z0-9_.$@]\+/",
             ),
+            // What a stage gets and gives.
+            pattern(CONSTANT, r"\b[A-Z][A-Z0-9_]*\b", r"/\<\u[A-Z0-9_]*\>/"),
             pattern(REGISTER, r"[%][rpc][0-9]+\b", r"/%[rpc]\d\+\>/"),
             pattern(CONSTANT, r"\bsv\[[a-z0-9_.]+\]", r"/\<sv\[[a-z0-9_.]\+\]/"),
             pattern(REGISTER, r"\b[a-z]+[0-9]*\[", r"/\<[a-z]\+\d*\[/"),

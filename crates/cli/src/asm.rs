@@ -16,7 +16,10 @@ use std::process::ExitCode;
 #[command(after_help = "\
 The text is what `nvir disasm` prints: an instruction a line, labels, and directives such as .kernel, .registers,
 .shared, .param and .sched; only the instructions are needed. On gf100 `{short}` after an instruction asks for its
-form of 4 bytes; with --words two of these share a line, `A {short}; B {short}`, and one alone becomes 8 digits.")]
+form of 4 bytes; with --words two of these share a line, `A {short}; B {short}`, and one alone becomes 8 digits.
+
+Operands with which an instruction faults whenever it is executed are errors: barrier 16, DADD R1, BRA 0x7. The directive
+.unchecked takes them in a kernel, as `nvir disasm` writes it where code has such operands; --words takes them, too.")]
 pub struct Args {
     /// SASS text; `-` is standard input
     input: PathBuf,

@@ -306,6 +306,9 @@ impl<'t> Parser<'t> {
             self.space();
             if self.eat(",") {
                 self.space();
+                if self.rest().is_empty() || self.rest() == ";" {
+                    return Err(self.expected("an operand"));
+                }
             } else if !self.rest().starts_with(|c: char| c.is_ascii_digit() || c == '-') {
                 // Some operations have a number without a comma before it.
                 break;
