@@ -79,6 +79,13 @@ const WORDLESS: &[Refused] = &[
     Refused(Gk110, "@P7 EXIT", "P7", "invalid operand", "P0 to P6 or PT"),
     Refused(Gk110, "ISETP.LT.AND P9, PT, R0, R1, PT", "P9", "predicate out of range", "P0 to P6, or PT"),
     Refused(Gk110, "UMOV R0, R1", "UMOV", "unknown mnemonic `UMOV`", "did you mean `MOV`?"),
+    Refused(
+        Gf100,
+        "SHF.L R0, R1, R2, R3",
+        "SHF.L",
+        "unsupported mnemonic",
+        "the chip does not have this operation",
+    ),
     Refused(Gk110, "FADD.FTZZ R0, R1, R2", "FTZZ", "unknown suffix `FTZZ`", "did you mean `FTZ`?"),
     Refused(Gk110, "IADD.FTZ R0, R1, R2", "IADD.FTZ", "invalid suffix", ""),
     Refused(Gk110, "BRA nowhere", "nowhere", "undefined name", "no label"),

@@ -9,8 +9,11 @@ use crate::diag::{Diagnostic, Diagnostics, Span};
 /// Reports everything that is said twice.
 pub fn check(ast: &Program, diags: &mut Diagnostics) {
     let mut found: Vec<(Span, Span, String)> = properties(ast);
-    for component in 0..4 {
-        declarations(ast, component, &mut found);
+    // Registers of which parts are declared apart are few: component by component only where registers come twice.
+    let mut registers = Vec::new();
+    declarations(ast, 0xf, &mut registers);
+    if !registers.is_empty() {
+        (0..4).for_each(|component| declarations(ast, 1 << component, &mut found));
     }
     found.sort_by_key(|(again, first, _)| (*again, *first));
     // A register with four components is found four times.
@@ -32,9 +35,9 @@ fn properties(ast: &Program) -> Vec<(Span, Span, String)> {
     ast.props.iter().filter_map(twice).collect()
 }
 
-/// Declarations of registers whose component was declared before.
-fn declarations(ast: &Program, component: u32, found: &mut Vec<(Span, Span, String)>) {
-    let mut list: Vec<&Decl> = ast.decls.iter().filter(|d| d.mask >> component & 1 != 0).collect();
+/// Declarations of registers of which one of these components was declared before.
+fn declarations(ast: &Program, mask: u8, found: &mut Vec<(Span, Span, String)>) {
+    let mut list: Vec<&Decl> = ast.decls.iter().filter(|d| d.mask & mask != 0).collect();
     let space = |d: &Decl| (d.file as u8, d.dim);
     list.sort_by_key(|d| (space(d), d.first, d.span));
     // Of those so far in its space, the one that reaches furthest.
