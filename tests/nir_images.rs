@@ -55,29 +55,7 @@ fn every_shape_loads_stores_and_counts_on_every_chip() {
 
 #[test]
 fn every_format_is_taken_apart() {
-    for format in [
-        "r32g32b32a32_float",
-        "r16g16b16a16_float",
-        "r32g32_float",
-        "r16g16_float",
-        "r11g11b10_float",
-        "r32_float",
-        "r16_float",
-        "r32g32b32a32_uint",
-        "r16g16b16a16_uint",
-        "r10g10b10a2_uint",
-        "r8g8b8a8_uint",
-        "r16_uint",
-        "r8_uint",
-        "r32g32b32a32_sint",
-        "r8g8_sint",
-        "r16g16b16a16_unorm",
-        "r10g10b10a2_unorm",
-        "r8g8b8a8_unorm",
-        "b8g8r8a8_unorm",
-        "r8g8b8a8_snorm",
-        "r16_snorm",
-    ] {
+    for format in nvir::format::Format::all().map(|f| f.gallium_name()) {
         let ty = if format.ends_with("uint") {
             "uint32"
         } else if format.ends_with("sint") {

@@ -4,6 +4,7 @@
 //! of bits, as the facts about cards are put (NAK's hardware tests, Mesa `hw_tests.rs`).
 
 use nvir::Chip;
+use nvir::format::Format;
 use nvir::hw::surface::{Target, View, format_of, format_word, formats, slot, words};
 use nvir::tiling::{Extent, Level, Order, TileMode, block_linear, pitch_linear};
 
@@ -92,7 +93,7 @@ fn image(r: &mut Random) -> View {
 
 /// One of at most that many texels along each axis, and slices (layers: at most nine).
 fn image_within(r: &mut Random, most: [u32; 3]) -> View {
-    let (_, format) = formats().nth(r.below(40) as usize).unwrap();
+    let format = Format::all().nth(r.below(40) as usize).unwrap();
     let three_d = r.below(2) == 0;
     let samples =
         if three_d { (0, 0) } else { [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)][r.below(5) as usize] };
@@ -220,7 +221,7 @@ fn the_known_texel_17_9_of_256_by_64_words() {
 
 #[test]
 fn format_words_name_their_formats() {
-    for (_, f) in formats() {
-        assert_eq!(format_word(f).and_then(format_of), Some(f));
+    for f in Format::all() {
+        assert_eq!(format_of(format_word(f)), Some(f));
     }
 }

@@ -42,11 +42,11 @@ fn several_errors_are_reported_at_once_with_the_nearest_name() {
     let r = report(text);
     for part in [
         "k.tgsi:2:12",
-        "there is `THREAD_ID`",
+        "did you mean `THREAD_ID`?",
         "k.tgsi:3:6",
-        "there is `UADD`",
+        "did you mean `UADD`?",
         "k.tgsi:4:19",
-        "there is `TEMP`",
+        "did you mean `TEMP`?",
     ] {
         assert!(r.contains(part), "{part} in\n{r}");
     }
@@ -205,5 +205,95 @@ fn a_construct_with_an_error_still_ends_where_it_ends() {
     assert_eq!(lowered(&switch(defaults)), ["a switch has two DEFAULTs"]);
     for inner in ["UIF IMM[7].xxxx\nELSE\nENDIF\n", "SWITCH IMM[7].xxxx\nCASE TEMP[1].xxxx\nENDSWITCH\n"] {
         assert_eq!(lowered(&switch(inner)).len(), 1, "{inner}");
+    }
+}
+
+#[test]
+fn a_foreign_character_is_reported_where_it_stands() {
+    let r = report("COMP\n\0 0: END\n");
+    assert!(r.contains("k.tgsi:2:1\n") && r.contains("found `\\0`"), "{r}");
+    let r = report("COMP\nDCL TEMP[0]\n\n   @\n0: END\n");
+    assert!(r.contains("k.tgsi:4:4\n"), "{r}");
+    // Behind the number of an instruction it is the instruction that is missing.
+    let r = report("COMP\n0:\n");
+    assert!(r.contains("k.tgsi:2:3\n") && r.contains("expected an instruction"), "{r}");
+}
+
+#[test]
+fn what_is_declared_twice_is_refused_with_both_places() {
+    for (lines, message, places) in [
+        ("DCL SV[0], THREAD_ID\nDCL SV[0], BLOCK_ID", "SV[0] is declared twice", ["3:1", "2:1"]),
+        ("DCL TEMP[0..3]\nDCL TEMP[2..7]", "TEMP[2] is declared twice", ["3:1", "2:1"]),
+        ("DCL TEMP[2..7]\nDCL TEMP[0..3]", "TEMP[2] is declared twice", ["3:1", "2:1"]),
+        ("DCL TEMP[0..9]\nDCL TEMP[1]\nDCL TEMP[9]", "TEMP[9] is declared twice", ["4:1", "2:1"]),
+        ("DCL CONST[1][0..3]\nDCL CONST[1][3]", "CONST[3] is declared twice", ["3:1", "2:1"]),
+        ("DCL IMAGE[0], 2D\nDCL IMAGE[0], 3D", "IMAGE[0] is declared twice", ["3:1", "2:1"]),
+        (
+            "DCL IN[0].xy, GENERIC[0]\nDCL IN[0].zw, GENERIC[0]\nDCL IN[0].yz, GENERIC[0]",
+            "IN[0] is declared twice",
+            ["4:1", "2:1"],
+        ),
+        ("DCL BUFFER[0]\nDCL BUFFER[0]", "BUFFER[0] is declared twice", ["3:1", "2:1"]),
+        (
+            "PROPERTY CS_FIXED_BLOCK_WIDTH 1\nPROPERTY CS_FIXED_BLOCK_WIDTH 2",
+            "property CS_FIXED_BLOCK_WIDTH is set twice",
+            ["3:1", "2:1"],
+        ),
+    ] {
+        let r = report(&format!("COMP\n{lines}\n0: END\n"));
+        assert!(r.contains(&format!("error: {message}\n")), "{message} in\n{r}");
+        for place in places {
+            assert!(r.contains(&format!("k.tgsi:{place}\n")), "{place} in\n{r}");
+        }
+    }
+}
+
+#[test]
+fn what_only_looks_declared_twice_is_taken() {
+    for lines in [
+        // The halves of an input, which Mesa declares apart.
+        "DCL IN[0].xy, GENERIC[0], PERSPECTIVE\nDCL IN[0].zw, GENERIC[0], PERSPECTIVE",
+        "DCL CONST[0][0..3]\nDCL CONST[1][0..3]",
+        "DCL TEMP[0..1]\nDCL TEMP[2..3], ARRAY(1)\nDCL TEMP[4]",
+        "DCL SV[0], POSITION\nDCL SV[1], POSITION",
+        "DCL SAMP[0]\nDCL SVIEW[0], 2D, FLOAT\nDCL IMAGE[0], 2D\nDCL BUFFER[0]",
+    ] {
+        program(&format!("FRAG\n{lines}\n0: END\n"));
+    }
+}
+
+#[test]
+fn many_duplicates_are_found_in_a_moment() {
+    let begin = Instant::now();
+    let properties =
+        "PROPERTY CS_FIXED_BLOCK_WIDTH 1\n".repeat(100_000) + &"PROPERTY NEXT_SHADER FRAG\n".repeat(100_000);
+    let diags = parse(&format!("COMP\n{properties}{}0: END\n", "DCL TEMP[0..9]\n".repeat(100_000)))
+        .expect_err("twice");
+    assert_eq!(diags.list.len() + diags.dropped, 299_997);
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_block_that_is_too_large_points_at_its_dimension() {
+    for (n, name) in [(2, "WIDTH"), (3, "HEIGHT"), (4, "DEPTH")] {
+        let size = |of: &str| if of == name { 5000 } else { 1 };
+        let text = format!(
+            "COMP\nPROPERTY CS_FIXED_BLOCK_WIDTH {}\nPROPERTY CS_FIXED_BLOCK_HEIGHT {}\n\
+             PROPERTY CS_FIXED_BLOCK_DEPTH {}\n0: END\n",
+            size("WIDTH"),
+            size("HEIGHT"),
+            size("DEPTH")
+        );
+        let e = Compiler::new(Chip::Gk110).compile(&Source::tgsi(&text)).expect_err("too large");
+        let span = e.diagnostics().list[0].primary.as_ref().expect("a place").0;
+        assert_eq!(diag::line_column(&text, span.start).0, n, "{name}");
+    }
+}
+
+#[test]
+fn a_mistyped_opcode_suggests_the_one_that_was_meant() {
+    for (wrong, meant) in [("UMADD", "UMAD"), ("UADDD", "UADD"), ("MVO", "MOV"), ("STOER", "STORE")] {
+        let r = report(&format!("COMP\n0: {wrong} TEMP[0], TEMP[0], TEMP[0]\n1: END\n"));
+        assert!(r.contains(&format!("did you mean `{meant}`?")), "{r}");
     }
 }

@@ -112,18 +112,14 @@ impl Constants {
                 put(u32::from(at) + 16 * n, &table(range));
             }
         }
-        let image = |view: &surface::View| match surface::format_word(view.format) {
-            Some(_) => Ok(surface::words(chip, view)),
-            None => Err(format!("images cannot have the format {} on {chip}", view.format)),
-        };
         for (n, view) in &self.images {
             let n = slot("image", *n, Abi::MAX_IMAGES)?;
-            put(u32::from(abi.su_info) + image_bytes * n, &image(view)?);
+            put(u32::from(abi.su_info) + image_bytes * n, &surface::words(chip, view));
         }
         for (n, view) in &self.bindless_images {
             let n = slot("image handle", *n, Abi::MAX_HANDLES)?;
             let at = handles.ok_or_else(|| format!("{chip} has no images by handle"))?;
-            put(u32::from(at) + image_bytes * n, &image(view)?);
+            put(u32::from(at) + image_bytes * n, &surface::words(chip, view));
         }
         Ok(words.iter().flat_map(|w| w.to_le_bytes()).collect())
     }

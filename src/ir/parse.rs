@@ -6,6 +6,7 @@
 use super::op::{Detail, row};
 use super::*;
 use crate::diag::{Diagnostic, Span};
+use crate::format::{Format, UnknownFormat};
 use rustc_hash::FxHashMap;
 
 /// Numbers of values and blocks in a text of that many bytes stay below this, so that what a text costs is bounded by its
@@ -732,6 +733,13 @@ impl<'a> Parser<'a> {
         Ok(t)
     }
 
+    fn image_format(&mut self) -> Result<Format> {
+        let word = self.peek_word();
+        let (start, end) = (self.at, self.at + word.len());
+        self.at = end;
+        word.parse().map_err(|e: UnknownFormat| e.at(Span::new(start, end)))
+    }
+
     fn surf(&mut self, body: &mut Body) -> Result<Surf> {
         self.expect_char('[')?;
         let dim = self.named("an image target", Dim::from_name)?;
@@ -758,7 +766,7 @@ impl<'a> Parser<'a> {
         };
         while !self.eat_char(']') {
             if self.eat("format") {
-                s.format = Some(self.named("an image format", |w| w.parse().ok())?);
+                s.format = Some(self.image_format()?);
             } else if self.eat("atom") {
                 s.atom = Some(self.named("an atomic operation", AtomOp::from_name)?);
             } else if self.eat("coherent") {

@@ -15,7 +15,7 @@ use super::expand::expand;
 use super::library::{Library, Routine};
 use crate::chip::Chip;
 use crate::driver::Abi;
-use crate::format::{Format, Kind};
+use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
 use crate::ir::madsp::{self, Part};
 use crate::ir::*;
@@ -464,7 +464,7 @@ impl Cx<'_> {
             }
             let Some(&dst) = dsts.next() else { return };
             let v = match s.format {
-                Some(f) => unpack(b, f, &raw, channel),
+                Some(f) => unpack(b, f.layout(), &raw, channel),
                 None => raw[channel.min(raw.len() - 1)].into(),
             };
             b.push(Inst::new(Op::Mov, Type::U32).src(v).dst(dst));
@@ -618,7 +618,7 @@ const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwr
 const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 
 /// A channel of a texel as the shader sees it.
-fn unpack(b: &mut Builder<'_>, f: Format, raw: &[ValueId], channel: usize) -> Src {
+fn unpack(b: &mut Builder<'_>, f: Layout, raw: &[ValueId], channel: usize) -> Src {
     let channel = match (f.bgra, channel) {
         (true, 0) => 2,
         (true, 2) => 0,

@@ -4,14 +4,18 @@
 //! code of some hundred instructions is a routine of the library, and costs less than a tree of branches that the
 //! lanes of a warp may take apart.
 
-use crate::format::{Format, Kind};
+use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
 use crate::ir::*;
-use nvir_hw::surface::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
 
 /// The numbers of formats with a property, a bit each.
-fn set(with: impl Fn(&Format) -> bool) -> u64 {
-    surface::formats().filter(|(_, f)| with(f)).fold(0, |set, (code, _)| set | 1 << code)
+fn set(with: impl Fn(Layout) -> bool) -> u64 {
+    Format::all().filter(|f| with(f.layout())).fold(0, |set, f| set | 1 << f.kepler_code())
+}
+
+/// The number of the only format with a property.
+fn only(with: impl Fn(Layout) -> bool) -> u32 {
+    set(with).trailing_zeros()
 }
 
 /// A bit field's place and width, as [`Op::Ext`] wants them.
@@ -26,7 +30,7 @@ pub fn unpack(b: &mut Builder<'_>, w: [ValueId; 4], word: ValueId, low: ValueId)
     let first = b.op2(Op::Shr, Type::U32, w[0], in_word);
 
     let code = b.op2(Op::And, Type::U32, word, 0xff);
-    let is = |b: &mut Builder<'_>, n: u8| b.setp(Cond::Eq, Type::U32, code, u32::from(n));
+    let is = |b: &mut Builder<'_>, n: u32| b.setp(Cond::Eq, Type::U32, code, n);
     let upper = b.setp(Cond::Ge, Type::U32, code, 32);
     let bit = b.op2(Op::And, Type::U32, code, 31);
     let among = |b: &mut Builder<'_>, set: u64| {
@@ -41,9 +45,12 @@ pub fn unpack(b: &mut Builder<'_>, w: [ValueId; 4], word: ValueId, low: ValueId)
     let size = b.op2(Op::Ext, Type::U32, word, field(8, 2));
     let (whole, half) = (b.setp(Cond::Eq, Type::U32, size, 0), b.setp(Cond::Eq, Type::U32, size, 1));
     let count = b.op2(Op::Ext, Type::U32, word, field(10, 2));
-    let (ten, ten_int) = (is(b, RGB10_A2), is(b, RGB10_A2UI));
+    let (ten, ten_int) = (
+        is(b, only(|f| f.bits[0] == 10 && f.kind == Kind::Unorm)),
+        is(b, only(|f| f.bits[0] == 10 && f.kind == Kind::Uint)),
+    );
     let ten = b.op2(Op::Or, Type::Pred, ten, ten_int);
-    let eleven = is(b, R11G11B10F);
+    let eleven = is(b, only(|f| f.bits[0] == 11));
 
     // The largest value of a channel is one.
     let scale = |b: &mut Builder<'_>, bits: u32| b.mov(Src::f32(1.0 / ((1u32 << bits) - 1) as f32));
@@ -96,7 +103,7 @@ pub fn unpack(b: &mut Builder<'_>, w: [ValueId; 4], word: ValueId, low: ValueId)
         };
         if c == 3 { b.sel(absent, one, v) } else { b.sel(absent, 0, v) }
     });
-    let swapped = is(b, BGRA8);
+    let swapped = is(b, only(|f| f.bgra));
     let [r, g, bl, a] = channels;
     [b.sel(swapped, bl, r), g, b.sel(swapped, r, bl), a]
 }

@@ -5,6 +5,7 @@
 //! [`Diagnostics`], which stops growing at a limit, so that no input can make an endless report.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::fmt;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -353,29 +354,60 @@ fn floor(source: &str, at: usize) -> usize {
     source.floor_char_boundary(at.min(source.len()))
 }
 
-/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant.
+/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant. Of those equally near, the
+/// one that begins most like it: ends of words are what is mistyped most.
 pub fn closest<'a>(word: &str, all: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 40;
     if word.len() > LONGEST {
         return None;
     }
     let limit = 1 + word.len() / 4;
+    let same = |w: &str| word.bytes().zip(w.bytes()).take_while(|(a, b)| a == b).count();
     all.iter()
-        .map(|w| (edit_distance(word.as_bytes(), w.as_bytes()), *w))
+        .map(|w| (edit_distance(word.as_bytes(), w.as_bytes()), Reverse(same(w)), *w))
         .min()
         .filter(|m| m.0 <= limit)
-        .map(|m| m.1)
+        .map(|m| m.2)
 }
 
-/// How many bytes must be added, removed or changed to make one word the other.
+/// How many bytes must be added, removed, changed or exchanged with their neighbour to make one word the other.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut above: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    let mut row = above.clone();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let here = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], here);
+            let changed = last[j] + usize::from(x != y);
+            row[j + 1] = changed.min(row[j] + 1).min(last[j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && *y == a[i - 1] {
+                row[j + 1] = row[j + 1].min(above[j - 1] + 1);
+            }
         }
+        // The oldest row is written over next.
+        std::mem::swap(&mut above, &mut last);
+        std::mem::swap(&mut last, &mut row);
     }
-    row[b.len()]
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closest;
+
+    #[test]
+    fn the_nearest_word_is_the_one_that_was_meant() {
+        assert_eq!(closest("UMADD", &["UADD", "UMAD", "FADD"]), Some("UMAD"));
+        assert_eq!(closest("FAMD", &["FADD", "FMAD", "FA"]), Some("FMAD"));
+        assert_eq!(closest("R12_UINT", &["R32_UINT", "R16_UINT", "R1_UNORM"]), Some("R16_UINT"));
+        assert_eq!(closest("mvo", &["mul", "mov", "move"]), Some("mov"));
+    }
+
+    #[test]
+    fn what_is_near_nothing_has_no_nearest_word() {
+        assert_eq!(closest("XYZZY", &["MOV", "ADD"]), None);
+        assert_eq!(closest("", &["MOV"]), None);
+        assert_eq!(closest(&"A".repeat(50), &["A"]), None);
+        assert_eq!(closest("MOV", &[]), None);
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::common;
 use nvir::Chip;
-use nvir::diag::{Diagnostic, Diagnostics, Span};
+use nvir::diag::{Diagnostic, Diagnostics};
 use nvir::image::{cubin, listing};
 use nvir::isa::fetch::{self, Fetched};
 use nvir::isa::{self, text::ParseError};
@@ -16,7 +16,10 @@ use std::process::ExitCode;
 #[command(after_help = "\
 The text is what `nvir disasm` prints: an instruction a line, labels, and directives such as .kernel, .registers,
 .shared, .param and .sched; only the instructions are needed. On gf100 `{short}` after an instruction asks for its
-form of 4 bytes; with --words two of these share a line, `A {short}; B {short}`, and one alone becomes 8 digits.")]
+form of 4 bytes; with --words two of these share a line, `A {short}; B {short}`, and one alone becomes 8 digits.
+
+Operands with which an instruction faults whenever it is executed are errors: barrier 16, DADD R1, BRA 0x7. The directive
+.unchecked takes them in a kernel, as `nvir disasm` writes it where code has such operands; --words takes them, too.")]
 pub struct Args {
     /// SASS text; `-` is standard input
     input: PathBuf,
@@ -108,8 +111,10 @@ fn words(args: &Args, text: &str) -> Result<String, Diagnostics> {
                 let _ = writeln!(out, "{word:0digits$x}", digits = 2 * bytes as usize);
             }
             Err(e) => {
-                let span = Span::new(start + e.at, start + e.at + e.len);
-                found.push(Diagnostic::error("this is no instruction").at(span, e.message));
+                found.push(match found.is_full() {
+                    true => Diagnostic::error(e.what),
+                    false => e.diagnostic(line, start),
+                });
             }
         }
         start += line.len();
@@ -120,6 +125,7 @@ fn words(args: &Args, text: &str) -> Result<String, Diagnostics> {
 fn word(args: &Args, line: &str) -> Result<Fetched, ParseError> {
     if let Some(digits) = line.strip_prefix("<unknown 0x").and_then(|l| l.strip_suffix('>')) {
         return u64::from_str_radix(digits, 16).map(Fetched::long).map_err(|_| ParseError {
+            what: "invalid word",
             at: "<unknown 0x".len(),
             len: digits.len(),
             message: "expected 16 hexadecimal digits".to_string(),
@@ -136,7 +142,7 @@ fn word(args: &Args, line: &str) -> Result<Fetched, ParseError> {
     let high = high.map_err(|e| ParseError { at: at + e.at, ..e })?;
     if low.bytes + high.bytes != 8 {
         let message = "only two instructions of 4 bytes can share a word".to_string();
-        return Err(ParseError { at, len: second.len(), message });
+        return Err(ParseError { what: "invalid instruction", at, len: second.len(), message });
     }
     Ok(Fetched::long(fetch::pack(&[low, high])[0]))
 }
@@ -144,6 +150,6 @@ fn word(args: &Args, line: &str) -> Result<Fetched, ParseError> {
 fn instruction(args: &Args, text: &str, pc: u32) -> Result<Fetched, ParseError> {
     let m = isa::text::parse(args.target, text, pc, &|_| None)?;
     let word = isa::encode(args.target, &m, pc);
-    let word = word.map_err(|e| ParseError { at: 0, len: text.len(), message: e.to_string() })?;
+    let word = word.map_err(|e| ParseError::misfit(e, 0, text.len()))?;
     Ok(Fetched { word, bytes: m.bytes() })
 }

@@ -497,7 +497,7 @@ fn misspelt_nir_names_what_was_meant() {
         "did you mean `load_ssbo`?",
     );
     let tgsi = put(&dir, "op.tgsi", &STORE.replace("1: STORE", "1: STOER"));
-    assert_error(&["compile", &tgsi], 1, "there is `STORE`");
+    assert_error(&["compile", &tgsi], 1, "did you mean `STORE`?");
 }
 
 /// Block 16 stores at an address that is no multiple of four.

@@ -88,3 +88,70 @@ fn what_no_machine_instruction_does_is_refused_in_the_last_phase_with_place_and_
         refused("last-phase", r, &["opt", "--stage", "legal", "--passes", "dce"]);
     }
 }
+
+/// Runs a command on a text; its exit status, output and errors.
+fn on_text(name: &str, text: &str, args: &[&str]) -> (Option<i32>, String, String) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).expect("writable");
+    let out = Command::new(env!("CARGO_BIN_EXE_nvir")).args(args).arg(&path).output().expect("it runs");
+    let _ = std::fs::remove_file(&path);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (out.status.code(), text(&out.stdout), text(&out.stderr))
+}
+
+#[test]
+fn an_operand_that_always_faults_is_refused_by_asm_and_taken_word_by_word() {
+    for (line, title) in [
+        ("BAR.SYNC 0x10", "value out of range"),
+        ("DADD R1, R2, R4", "misaligned register"),
+        ("LD.128 R1, [R2]", "misaligned register"),
+        ("BRA 0x7", "misaligned branch target"),
+    ] {
+        let (code, out, err) = on_text("faults.sass", &format!("{line}\nEXIT\n"), &["asm"]);
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{line}: {err}");
+        assert!(
+            err.contains(&format!("error: {title}\n")) && err.contains("faults.sass:1:"),
+            "{line}: {err}"
+        );
+        let (code, words, err) = on_text("faults.sass", &format!("{line}\n"), &["asm", "--words"]);
+        assert_eq!((code, words.len()), (Some(0), 17), "{line}: {err}");
+        let (code, text, err) = on_text("faults.hex", &words, &["disasm", "--words"]);
+        assert_eq!((code, text.trim()), (Some(0), line), "{err}");
+    }
+}
+
+#[test]
+fn a_number_that_overflows_is_refused_by_asm_in_both_ways() {
+    for args in [&["asm"][..], &["asm", "--words"]] {
+        let (code, _, err) = on_text("overflow.sass", "FADD32I R0, R0, 1e400\n", args);
+        assert_eq!(code, Some(1), "{args:?}: {err}");
+        assert!(
+            err.contains("error: value out of range\n") && err.contains("overflow.sass:1:17"),
+            "{args:?}: {err}"
+        );
+    }
+}
+
+#[test]
+fn a_foreign_image_format_is_refused_in_programs_and_fixtures() {
+    let program = "COMP\nDCL IMAGE[0], 2D, PIPE_FORMAT_R12_UINT, WR\nDCL TEMP[0]\n\
+                   0: LOAD TEMP[0], IMAGE[0], TEMP[0], 2D\n1: END\n";
+    let (code, _, err) = on_text("format.tgsi", program, &["compile"]);
+    assert_eq!(code, Some(1), "{err}");
+    let wanted = "unknown image format `PIPE_FORMAT_R12_UINT`";
+    assert!(err.contains(wanted) && err.contains("did you mean `PIPE_FORMAT_R16_UINT`?"), "{err}");
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("right-format.tgsi");
+    std::fs::write(source, program.replace("R12_UINT", "R16_UINT")).expect("writable");
+    let fixture = |format: &str| {
+        format!(
+            "{{\"source\": \"right-format.tgsi\", \"tests\": [{{\"name\": \"t\", \"block\": [1, 1, 1], \"grid\": [1, 1, 1], \
+             \"images_bound\": {{\"0\": \"i\"}}, \
+             \"images\": {{\"i\": {{\"type\": \"2d\", \"format\": \"{format}\", \"size\": [4, 4, 1]}}}}}}]}}"
+        )
+    };
+    let (code, out, err) = on_text("format.json", &fixture("r16ui"), &["run", "-t", "gk110"]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let (_, out, err) = on_text("format.json", &fixture("r12ui"), &["run", "-t", "gk110"]);
+    let said = out + &err;
+    assert!(said.contains("unknown image format `r12ui`; did you mean `r16ui`?"), "{said}");
+}

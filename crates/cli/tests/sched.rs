@@ -161,7 +161,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
             "18000000001c003c\n",
             "-: kernel: 0x18000000001c003c at 0x0000 is no scheduling word of gk110",
         ),
-        (&["sched", "-"], "MOVE R0;\n", "this is no instruction"),
+        (&["sched", "-"], "MOVE R0;\n", "unknown mnemonic `MOVE`"),
         (&["sched", &path.to_string_lossy()], "", "no machine code in it"),
         (&["sched", "there-is-no-such-file"], "", "there-is-no-such-file: file not found"),
     ] {

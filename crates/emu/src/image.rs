@@ -5,7 +5,7 @@
 //! beside each other as a grid.
 
 use super::memory::{Memory, MemoryError};
-pub use nvir_base::format::{Format, Kind};
+pub use nvir_base::format::Format;
 use nvir_base::tiling::{self, Extent, Order};
 use nvir_hw::samples::SAMPLE_POSITIONS;
 use nvir_hw::surface::{Target, View};

@@ -17,10 +17,10 @@ use super::check::Kind;
 use super::fault::FaultKind;
 use super::inst::{PSrc, SINK, Width};
 use super::lanes::{Mask, Row, Src, lanes};
-use super::texel;
 use super::trap::Trap;
-use super::undef;
 use super::warp::Warp;
+use super::{texel, undef};
+use nvir_base::format::Format;
 use nvir_hw::surface::{Slot, format_of};
 
 /// What SUCLAMP is told of a coordinate.
@@ -162,7 +162,7 @@ pub(super) fn execute(
                 let low = if wide { reg(r, 0) } else { reg(r, 0) & 0xff };
                 let out = w.pred(outside) >> l & 1 != 0;
                 let address = (u64::from(reg(r, 1)) << 8) + u64::from(low);
-                ((!out).then_some(address), format_of(format.lane(&w.regs, &env.pool, l)))
+                ((!out).then_some(address), format_of(format.lane(&w.regs, &env.pool, l)).map(Format::layout))
             }
             Target::Slot { slot, coord, dims, layered } => {
                 let n = slot.lane(&w.regs, &env.pool, l);
@@ -171,7 +171,7 @@ pub(super) fn execute(
                 };
                 let at: [u32; 3] = std::array::from_fn(|i| if i < dims.into() { reg(coord, i) } else { 0 });
                 let texels = matches!(op.access, Access::StoreTexel);
-                (slot_address(image, at, layered, texels), Some(image.format))
+                (slot_address(image, at, layered, texels), Some(image.texel))
             }
         };
         let Some(address) = address else {
@@ -243,7 +243,7 @@ pub(super) fn execute(
 
 /// The address of a texel of a bound surface: x in bytes (in texels for formatted stores).
 fn slot_address(slot: &Slot, [x, y, layer]: [u32; 3], layered: bool, texels: bool) -> Option<u64> {
-    let scale = if texels { slot.format.bytes() } else { 1 };
+    let scale = if texels { slot.texel.bytes() } else { 1 };
     let offset = if layered { u64::from(layer) << 8 } else { 0 };
     slot.byte(u64::from(x) * u64::from(scale), y.into(), offset)
 }

@@ -4,7 +4,7 @@
 //! never binds images that lie row by row on Kepler; their words are as Mesa's `nil` makes them (`su_info.rs`).
 
 use nvir_base::chip::Chip;
-use nvir_base::format::{Format, Kind};
+use nvir_base::format::{Format, Layout};
 use nvir_base::tiling::{Level, Order};
 
 /// Bytes of the words of an image.
@@ -50,85 +50,15 @@ pub struct View {
     pub samples: (u32, u32),
 }
 
-/// GK104_IMAGE_FORMAT of envytools' `g80_defs`: number, kind, bits of a channel, channels.
-const CODES: [(u8, Kind, u8, u8); 36] = {
-    use Kind::*;
-    [
-        (0x02, Float, 32, 4),
-        (0x03, Sint, 32, 4),
-        (0x04, Uint, 32, 4),
-        (0x08, Unorm, 16, 4),
-        (0x09, Snorm, 16, 4),
-        (0x0a, Sint, 16, 4),
-        (0x0b, Uint, 16, 4),
-        (0x0c, Float, 16, 4),
-        (0x0d, Float, 32, 2),
-        (0x0e, Sint, 32, 2),
-        (0x0f, Uint, 32, 2),
-        (0x18, Unorm, 8, 4),
-        (0x1a, Snorm, 8, 4),
-        (0x1b, Sint, 8, 4),
-        (0x1c, Uint, 8, 4),
-        (0x1d, Unorm, 16, 2),
-        (0x1e, Snorm, 16, 2),
-        (0x1f, Sint, 16, 2),
-        (0x20, Uint, 16, 2),
-        (0x21, Float, 16, 2),
-        (0x27, Sint, 32, 1),
-        (0x28, Uint, 32, 1),
-        (0x29, Float, 32, 1),
-        (0x2e, Unorm, 8, 2),
-        (0x2f, Snorm, 8, 2),
-        (0x30, Sint, 8, 2),
-        (0x31, Uint, 8, 2),
-        (0x32, Unorm, 16, 1),
-        (0x33, Snorm, 16, 1),
-        (0x34, Sint, 16, 1),
-        (0x35, Uint, 16, 1),
-        (0x36, Float, 16, 1),
-        (0x37, Unorm, 8, 1),
-        (0x38, Snorm, 8, 1),
-        (0x39, Sint, 8, 1),
-        (0x3a, Uint, 8, 1),
-    ]
-};
-
-/// Formats whose channels are not alike.
-const PACKED: [(u8, Format); 4] = [
-    (BGRA8, Format { kind: Kind::Unorm, bits: [8; 4], bgra: true }),
-    (RGB10_A2, Format { kind: Kind::Unorm, bits: [10, 10, 10, 2], bgra: false }),
-    (RGB10_A2UI, Format { kind: Kind::Uint, bits: [10, 10, 10, 2], bgra: false }),
-    (R11G11B10F, Format { kind: Kind::Float, bits: [11, 11, 10, 0], bgra: false }),
-];
-/// GL's BGRA8.
-pub const BGRA8: u8 = 0x11;
-/// GL's RGB10_A2.
-pub const RGB10_A2: u8 = 0x13;
-/// GL's RGB10_A2UI.
-pub const RGB10_A2UI: u8 = 0x15;
-/// GL's R11F_G11F_B10F.
-pub const R11G11B10F: u8 = 0x24;
-
-/// Every format with its number.
-pub fn formats() -> impl Iterator<Item = (u8, Format)> {
-    let plain = CODES.iter().map(|&(code, kind, bits, channels)| {
-        let bits = std::array::from_fn(|i| if i < channels.into() { bits } else { 0 });
-        (code, Format { kind, bits, bgra: false })
-    });
-    plain.chain(PACKED)
-}
-
 /// The format that a format word names.
 pub fn format_of(word: u32) -> Option<Format> {
     let code = (word & 0xff) as u8;
-    formats().find(|f| f.0 == code).map(|f| f.1)
+    Format::all().find(|f| f.kepler_code() == code)
 }
 
 /// Word 1: number, what a channel and how many they are (packed formats as four of 8 bits), bytes of a texel.
-/// `None`: images cannot have this format.
-pub fn format_word(format: Format) -> Option<u32> {
-    let code = u32::from(formats().find(|f| f.1 == format)?.0);
-    let (bits, channels) = match format.bits {
+pub fn format_word(format: Format) -> u32 {
+    let (bits, channels) = match format.layout().bits {
         [10 | 11, ..] => (8, 4),
         [bits, ..] => (bits, format.channels()),
     };
@@ -138,7 +68,8 @@ pub fn format_word(format: Format) -> Option<u32> {
         _ => 2,
     };
     let count = [0, 0, 1, 0, 2][channels];
-    Some(code | (size | count << 2) << 8 | 0x4000 | format.bytes().trailing_zeros() << 16)
+    let code = u32::from(format.kepler_code());
+    code | (size | count << 2) << 8 | 0x4000 | format.bytes().trailing_zeros() << 16
 }
 
 /// Marks the clamping word of an image that lies row by row.
@@ -189,7 +120,7 @@ pub fn words(chip: Chip, v: &View) -> [u32; 16] {
     let (ms_x, ms_y) = v.samples;
     // Mesa treats what lies in a buffer as if in blocks here.
     let order = if v.buffer { Order::Blocks(tile) } else { v.level.order };
-    info[1] = format_word(v.format).unwrap_or(0);
+    info[1] = format_word(v.format);
     info[2] = clamp_word((w << ms_x) - 1, order, 6 - log2, log2, 0);
     info[11] = v.target as u32;
     info[12] = cpp;
@@ -216,8 +147,8 @@ pub struct Slot {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// How a texel looks.
-    pub format: Format,
+    /// How a texel lies in memory.
+    pub texel: Layout,
     /// A block's depth is not seen.
     pub order: Order,
 }
@@ -242,13 +173,13 @@ pub fn slot(v: &View) -> Slot {
             Order::Blocks(nvir_base::tiling::TileMode(tile.0 & 0xff))
         }
     };
-    Slot { address, width, height, format, order }
+    Slot { address, width, height, texel: format.layout(), order }
 }
 
 impl Slot {
     /// The address of byte `x` in row `y`, `offset` bytes further on; `None` outside.
     pub fn byte(&self, x: u64, y: u64, offset: u64) -> Option<u64> {
-        let cpp = self.format.bytes();
+        let cpp = self.texel.bytes();
         let row_bytes = if self.order == Order::Pitch { self.width } else { self.width * cpp };
         let pitch = row_bytes.next_multiple_of(64);
         let level = Level { order: self.order, offset: 0, pitch, rows: self.height, slices: 1 };
@@ -262,13 +193,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_has_a_number_of_its_own() {
-        for (code, f) in formats() {
-            assert_eq!(format_of(code.into()), Some(f));
-            assert_eq!(formats().filter(|g| g.1 == f).count(), 1, "{f}");
-            assert_eq!(format_word(f).map(|w| w & 0xff), Some(code.into()));
+    fn a_format_word_names_its_format() {
+        for f in Format::all() {
+            assert_eq!(format_of(format_word(f)), Some(f));
         }
-        assert_eq!(formats().count(), 40);
+        assert_eq!((format_of(0), format_of(0x10)), (None, None));
     }
 
     #[test]
@@ -287,8 +216,7 @@ mod tests {
             ("r16f", 0x14136),
             ("r8ui", 0x0423a),
         ] {
-            assert_eq!(format_word(name.parse().unwrap()), Some(word), "{name}");
+            assert_eq!(format_word(name.parse().unwrap()), word, "{name}");
         }
-        assert_eq!(format_word("rgb32f".parse().unwrap()), None);
     }
 }

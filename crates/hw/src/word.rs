@@ -306,10 +306,10 @@ pub struct ImageHeight {
 pub struct ImageFormat {
     #[bits(4)]
     __: u32,
-    /// The number of a [`Color`](crate::format::color::Color); 0: nothing is bound.
+    /// The number of a [`Color`](nvir_base::format::color::Color); 0: nothing is bound.
     #[bits(8)]
     pub color: u32,
-    /// The number of a [`Zeta`](crate::format::zeta::Zeta), which is not looked at where there is a colour.
+    /// The number of a [`Zeta`](nvir_base::format::zeta::Zeta), which is not looked at where there is a colour.
     #[bits(5)]
     pub zeta: u32,
     #[bits(15)]

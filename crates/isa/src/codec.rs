@@ -13,7 +13,7 @@ pub(super) const MAX_ROWS_PER_TABLE: usize = 1 << 16;
 /// Why an instruction cannot be encoded. The operand is counted from 0 in text order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Misfit {
-    #[error("this chip has no such operation")]
+    #[error("the chip does not have this operation")]
     Op,
     #[error("no form of the operation takes these kinds of operands")]
     Operands,
@@ -27,11 +27,11 @@ pub enum Misfit {
     Register(u8),
     #[error("operand {}: the number does not fit its field", .0 + 1)]
     Range(u8),
-    #[error("operand {}: a modifier that this operand cannot have", .0 + 1)]
+    #[error("operand {}: it cannot have this modifier", .0 + 1)]
     Modifier(u8),
-    #[error("operand {}: this name cannot stand here", .0 + 1)]
+    #[error("operand {}: this name is not valid here", .0 + 1)]
     Name(u8),
-    #[error("no word stands for this combination")]
+    #[error("this combination has no encoding")]
     Combination,
 }
 

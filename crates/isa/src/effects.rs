@@ -150,6 +150,42 @@ impl Form {
     }
 }
 
+/// Registers of an operand, and what the number of the first is a multiple of. (1, 1) where it is a single one, or where
+/// how many there are is not known: the sources of textures and surfaces, which also begin at any register.
+pub fn vector(m: &MInst, operand: usize) -> (u8, u8) {
+    let form = Form::ALL[m.op as usize];
+    let (written, source) = form.widths(m);
+    let is_source = operand >= form.destinations(m).min(m.operands.len());
+    let tuple = |n: u8| (n, n.next_power_of_two());
+    match (form.width, m.operands.get(operand)) {
+        (Width::Texture | Width::Derivatives | Width::Address, Some(Operand::Reg { .. })) if !is_source => {
+            (written.max(1), 1)
+        }
+        (Width::Texture | Width::Derivatives | Width::Address, _) => (1, 1),
+        // Behind the data of an attribute stands the register with the vertex.
+        (_, Some(Operand::Reg { .. })) if matches!(m.op, Op::Ald | Op::Ast) => {
+            let second = m.operands[..operand].iter().any(|o| matches!(o, Operand::Reg { .. }));
+            tuple(if second { 1 } else { written })
+        }
+        (_, Some(Operand::Reg { .. } | Operand::Const { .. })) => {
+            tuple(if is_source { source } else { written })
+        }
+        (_, Some(Operand::Mem { .. })) if m.has(Mod::E) => tuple(2),
+        _ => (1, 1),
+    }
+}
+
+/// Bytes that an access to memory moves; none for what is no access.
+pub fn access_bytes(m: &MInst) -> Option<u32> {
+    let access = matches!(Form::ALL[m.op as usize].width, Width::Access);
+    let narrow = m.mods.iter().find_map(|k| match k {
+        Mod::U8 | Mod::S8 => Some(1),
+        Mod::U16 | Mod::S16 => Some(2),
+        _ => None,
+    });
+    access.then(|| narrow.unwrap_or(4 * u32::from(access_width(m))))
+}
+
 /// Registers of a memory access's data.
 pub fn access_width(m: &MInst) -> u8 {
     m.mods.iter().fold(1, |w, k| match k {

@@ -9,6 +9,7 @@
 //! | [`codec`] | words to instructions and back; which operands fit |
 
 //! | [`effects`] | what an instruction reads and writes |
+//! | [`executable`] | operands that encode, but fault whenever they are executed |
 //! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
 //! | [`header`] | the 20 words in front of a graphics shader's code |
 //! | [`text`] | SASS text |
@@ -26,6 +27,7 @@
 
 pub mod codec;
 pub mod effects;
+pub mod executable;
 pub mod fetch;
 pub mod header;
 pub mod inst;

@@ -350,8 +350,22 @@ pub struct Slot {
     /// `.CC` on a destination.
     pub cc: Bit,
     pub style: Style,
+    /// The numbers that cards take; the field may hold others.
+    pub domain: Domain,
     /// The bits of all its fields.
     mask: u64,
+}
+
+/// Which immediates of a field a card executes; with others the instruction encodes, and faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Domain {
+    pub most: u32,
+    /// What they are multiples of.
+    pub step: u32,
+}
+
+impl Domain {
+    pub const ALL: Domain = Domain { most: u32::MAX, step: 1 };
 }
 
 /// Peculiarities of the text.
@@ -373,11 +387,31 @@ pub enum Style {
 
 impl Slot {
     pub const fn new(kind: Kind) -> Slot {
-        Slot { kind, mods: SrcBits::NONE, sel: None, cc: Bit::NO, style: Style::Plain, mask: kind.mask() }
+        Slot {
+            kind,
+            mods: SrcBits::NONE,
+            sel: None,
+            cc: Bit::NO,
+            style: Style::Plain,
+            domain: Domain::ALL,
+            mask: kind.mask(),
+        }
     }
 
     pub const fn style(mut self, style: Style) -> Slot {
         self.style = style;
+        self
+    }
+
+    /// Cards take numbers up to this one only.
+    pub const fn most(mut self, most: u32) -> Slot {
+        self.domain.most = most;
+        self
+    }
+
+    /// Cards take multiples of this number only.
+    pub const fn multiple_of(mut self, step: u32) -> Slot {
+        self.domain.step = step;
         self
     }
 

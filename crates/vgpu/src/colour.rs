@@ -1,7 +1,7 @@
 //! Colour formats of render targets and the 2D engine. Source: envytools `g80_defs.xml` (G80_SURFACE_FORMAT).
 
-use nvir_base::format::Kind;
-use nvir_emu::{Channels, Format, decode_texel, encode_texel};
+use nvir_base::format::{Kind, Layout};
+use nvir_emu::{Channels, decode_texel, encode_texel};
 
 /// What the bits beside red, green and blue are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ enum Alpha {
 /// How texels are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Colour {
-    format: Format,
+    format: Layout,
     srgb: bool,
     alpha: Alpha,
 }
@@ -87,11 +87,11 @@ impl Colour {
             0xfa => (Unorm, [8; 4], false, true, Ignored),
             _ => return None,
         };
-        Some(Colour { format: Format { kind, bits, bgra }, srgb, alpha })
+        Some(Colour { format: Layout { kind, bits, bgra }, srgb, alpha })
     }
 
     /// As surfaces of kernels see it.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> Layout {
         self.format
     }
 

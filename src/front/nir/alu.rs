@@ -308,10 +308,14 @@ static WIDE: LazyLock<Rows> = LazyLock::new(|| {
     rows
 });
 
+/// Every opcode's name.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().chain(WIDE.keys()).map(|name| &**name)
+}
+
 /// The opcode that is written most like `name`.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    let names: Vec<&'static str> = TABLE.keys().chain(WIDE.keys()).map(|name| &**name).collect();
-    closest(name, &names)
+    closest(name, &names().collect::<Vec<_>>())
 }
 
 /// The row of an opcode.

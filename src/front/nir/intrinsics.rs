@@ -452,10 +452,14 @@ static TABLE: LazyLock<FxHashMap<Cow<'static, str>, IntrinsicInfo>> = LazyLock::
     table
 });
 
+/// Every intrinsic's name.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().map(|name| &**name)
+}
+
 /// The intrinsic that is written most like `name`.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    let names: Vec<&'static str> = TABLE.keys().map(|name| &**name).collect();
-    closest(name, &names)
+    closest(name, &names().collect::<Vec<_>>())
 }
 
 /// The row of an intrinsic.

@@ -4,7 +4,6 @@
 
 use super::alu::Base;
 use crate::diag::closest;
-use crate::format::{Format, Kind};
 use crate::ir::Dim;
 use std::fmt;
 
@@ -407,51 +406,9 @@ impl ValueType {
     }
 }
 
-/// A format by the name that Gallium gives it: `r32_float`, `r8g8b8a8_unorm`, `r11g11b10_float`.
-pub fn format(name: &str) -> Option<Format> {
-    let (channels, kind) = name.rsplit_once('_')?;
-    let kind = match kind {
-        "unorm" => Kind::Unorm,
-        "snorm" => Kind::Snorm,
-        "uint" => Kind::Uint,
-        "sint" => Kind::Sint,
-        "float" => Kind::Float,
-        _ => return None,
-    };
-    let bgra = channels == "b8g8r8a8";
-    let mut bits = [0; 4];
-    let mut rest = channels;
-    for (i, slot) in bits.iter_mut().enumerate() {
-        if rest.is_empty() {
-            break;
-        }
-        let letter = if bgra { ["b", "g", "r", "a"][i] } else { ["r", "g", "b", "a"][i] };
-        rest = rest.strip_prefix(letter)?;
-        let len = rest.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
-        *slot = rest[..len].parse().ok()?;
-        rest = &rest[len..];
-    }
-    let format = Format { kind, bits, bgra };
-    // Of all that could be written like this, those that images have.
-    let known = rest.is_empty() && format.to_string().parse() == Ok(format);
-    known.then_some(format)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn gallium_names_are_read() {
-        assert_eq!(format("r32_float"), "r32f".parse().ok());
-        assert_eq!(format("r8g8b8a8_unorm"), "rgba8".parse().ok());
-        assert_eq!(format("r11g11b10_float"), "r11f_g11f_b10f".parse().ok());
-        assert_eq!(format("r10g10b10a2_unorm"), "rgb10_a2".parse().ok());
-        assert_eq!(format("b8g8r8a8_unorm"), "bgra8".parse().ok());
-        for other in ["none", "r32g32b32a2_uint", "r3_float", "r255g255_uint", "r8b8_unorm"] {
-            assert_eq!(format(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn words_and_what_they_mean() {

@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 pub use super::names::*;
 pub use super::opcode::{Info, Opcode, Shape, Ty};
 use crate::diag::{Diagnostic, Diagnostics, Span};
+use crate::format::Format;
 
 /// A whole program. Made by [`super::parse()`], which guarantees what the fields say.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -68,7 +69,12 @@ impl Program {
 
     /// The value of a property, if it is set.
     pub fn property(&self, p: Property) -> Option<u32> {
-        self.props.iter().rev().find(|(name, ..)| *name == p).map(|&(_, v, _)| v)
+        self.props.iter().find(|(name, ..)| *name == p).map(|&(_, v, _)| v)
+    }
+
+    /// Where a property is set.
+    pub fn property_span(&self, p: Property) -> Option<Span> {
+        self.props.iter().find(|(name, ..)| *name == p).map(|&(.., span)| span)
     }
 
     /// The declaration of a register.
@@ -148,7 +154,7 @@ impl Program {
             if list.is_empty() {
                 "the program has no subroutines".to_owned()
             } else {
-                format!("there are {}", list.join(", "))
+                format!("available: {}", list.join(", "))
             }
         };
         if let Some(name) = name {
@@ -164,7 +170,7 @@ impl Program {
         let uncalled = self.uncalled();
         match *uncalled {
             [one] => Ok(one),
-            _ => Err(Diagnostic::error("which subroutine is the kernel is not said")
+            _ => Err(Diagnostic::error("the kernel is ambiguous")
                 .help(format!("name it by the instruction number of its BGNSUB: {}", known()))
                 .into()),
         }
@@ -219,7 +225,7 @@ pub enum DeclKind {
     Plain,
     Image {
         target: Target,
-        format: Option<Box<str>>,
+        format: Option<Format>,
         writable: bool,
         raw: bool,
     },
@@ -297,7 +303,7 @@ pub struct Memory {
     pub volatile: bool,
     pub streaming: bool,
     pub target: Option<Target>,
-    pub format: Option<Box<str>>,
+    pub format: Option<Format>,
 }
 
 /// The register that an index is added to: `ADDR[0].x` in `TEMP[ADDR[0].x+4](2)`.

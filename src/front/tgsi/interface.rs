@@ -88,7 +88,8 @@ impl Registers {
             let Some(semantic) = semantic.filter(|s| graphics::exists(stage, input, *s)) else {
                 let kind = if input { "input" } else { "output" };
                 let what = d.semantic.map_or("this register", |s| s.0.name());
-                let message = format!("{what} is no {kind} of a {} program, or there are not so many", stage);
+                let message =
+                    format!("a {} program has no {kind} {what}, or its index is out of range", stage);
                 return Err(Box::new(Diagnostic::error(message).at(d.span, "declared here")));
             };
             let mut a = Attribute::new(semantic, 0);

@@ -4,6 +4,7 @@
 //! subroutines, the 2011 dialect with `RES[n]`) into one [`ast::Program`].
 
 pub mod ast;
+mod duplicates;
 mod flow;
 pub mod interface;
 mod lexer;

@@ -1,7 +1,5 @@
 //! The closed sets of names that TGSI text uses, each written once: enum, spelling and lookup.
 
-use crate::format::{Format, Kind};
-
 /// Declares an enum whose variants have a spelling in the text, with lookup in both directions.
 macro_rules! names {
     ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$attr:meta])* $variant:ident = $text:literal $(| $alias:literal)*),* $(,)? }) => {
@@ -300,51 +298,5 @@ impl Property {
             Property::NextShader => Stage::NAMES,
             _ => &[],
         }
-    }
-}
-
-/// The format that a `PIPE_FORMAT_...` name means, if images can have it.
-pub fn pipe_format(name: &str) -> Option<Format> {
-    let name = name.strip_prefix("PIPE_FORMAT_")?;
-    let (channels, kind) = name.rsplit_once('_')?;
-    let kind = match kind {
-        "UNORM" => Kind::Unorm,
-        "SNORM" => Kind::Snorm,
-        "UINT" => Kind::Uint,
-        "SINT" => Kind::Sint,
-        "FLOAT" => Kind::Float,
-        _ => return None,
-    };
-    let bgra = channels == "B8G8R8A8";
-    let mut bits = [0; 4];
-    let mut rest = channels;
-    let order = if bgra { "BGRA" } else { "RGBA" };
-    for (letter, bits) in order.chars().zip(&mut bits) {
-        let Some(after) = rest.strip_prefix(letter) else { break };
-        let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-        *bits = after[..digits].parse().ok()?;
-        rest = &after[digits..];
-    }
-    (rest.is_empty() && bits[0] != 0).then_some(Format { kind, bits, bgra })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pipe_formats_have_gl_names() {
-        for (pipe, gl) in [
-            ("PIPE_FORMAT_R8G8B8A8_UNORM", "rgba8"),
-            ("PIPE_FORMAT_R32_UINT", "r32ui"),
-            ("PIPE_FORMAT_R16G16_SINT", "rg16i"),
-            ("PIPE_FORMAT_R11G11B10_FLOAT", "r11f_g11f_b10f"),
-            ("PIPE_FORMAT_R10G10B10A2_UNORM", "rgb10_a2"),
-            ("PIPE_FORMAT_B8G8R8A8_UNORM", "bgra8"),
-            ("PIPE_FORMAT_R8G8B8A8_SNORM", "rgba8_snorm"),
-        ] {
-            assert_eq!(pipe_format(pipe).map(|f| f.to_string()).as_deref(), Some(gl));
-        }
-        assert_eq!(pipe_format("PIPE_FORMAT_DXT1_RGB"), None);
     }
 }

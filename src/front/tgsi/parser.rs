@@ -8,9 +8,11 @@ use arrayvec::ArrayVec;
 use std::borrow::Cow;
 
 use super::ast::*;
+use super::duplicates;
 use super::flow;
 use super::lexer::{Kind, Lexer, Token};
 use crate::diag::{Diagnostic, Diagnostics, Span, closest};
+use crate::format::Format;
 
 /// Parses a program; on failure everything that is wrong with it, up to a limit.
 ///
@@ -66,7 +68,7 @@ impl<'s> Parser<'s> {
     fn unexpected_token(&self, token: Token, span: Span, wanted: &str) -> Failed {
         let found = match token.kind {
             Kind::End => "the end of the text".to_owned(),
-            _ => format!("`{}`", shorten(self.lexer.text(token.span))),
+            _ => format!("`{}`", shorten(self.lexer.text(token.span)).escape_debug()),
         };
         Box::new(
             Diagnostic::error(format!("expected {wanted}, found {found}"))
@@ -104,12 +106,9 @@ impl<'s> Parser<'s> {
     /// The current word, which is written `word` in upper case, is none of the names.
     #[cold]
     fn unknown(&self, what: &str, word: &str, all: &[&str]) -> Failed {
-        let mut d = Diagnostic::error(format!("`{}` is not {what}", shorten(self.lexer.word())))
+        let d = Diagnostic::error(format!("`{}` is not {what}", shorten(self.lexer.word())))
             .at(self.lexer.token().span, format!("expected {what}"));
-        if let Some(near) = closest(word, all) {
-            d = d.help(format!("there is `{near}`"));
-        }
-        Box::new(d)
+        Box::new(d.did_you_mean(closest(word, all)))
     }
 
     #[inline]
@@ -185,6 +184,7 @@ impl<'s> Parser<'s> {
                 Diagnostic::error("the program has no instructions").at(end, "expected an instruction"),
             );
         }
+        duplicates::check(&self.program, &mut self.diags);
         self.program.partner = flow::resolve(&self.program.code, &mut self.diags);
     }
 
@@ -200,6 +200,7 @@ impl<'s> Parser<'s> {
     }
 
     fn statement(&mut self) -> Parsed<()> {
+        let start = self.lexer.pos();
         let mut wanted = "an instruction, DCL, IMM or PROPERTY";
         if self.lexer.at_digit() {
             self.uint("an instruction number")?;
@@ -208,7 +209,13 @@ impl<'s> Parser<'s> {
         }
         let word = self.lexer.word();
         if word.is_empty() {
-            return Err(self.unexpected(wanted));
+            let token = self.lexer.token();
+            // Nothing is missing where the statement before ended.
+            let number = self.lexer.end() > start;
+            return Err(match number {
+                true => self.unexpected(wanted),
+                false => self.unexpected_token(token, token.span, wanted),
+            });
         }
         match Keyword::parse(word).or_else(|| Keyword::parse(&upper_case(word))) {
             Some(Keyword::Dcl) => self.declaration(),
@@ -359,7 +366,7 @@ impl<'s> Parser<'s> {
             let start = self.lexer.pos();
             last = self.register_index()?;
             if last < first {
-                let d = Diagnostic::error("the range is empty")
+                let d = Diagnostic::error("empty range")
                     .at(self.lexer.span_from(start), format!("expected at least {first}"));
                 return Err(Box::new(d));
             }
@@ -450,13 +457,22 @@ impl<'s> Parser<'s> {
             match self.word().as_deref() {
                 Some("WR") => writable = true,
                 Some("RAW") => raw = true,
-                Some(w) if w.starts_with("PIPE_FORMAT_") => format = known_format(w),
+                Some(w) if w.starts_with("PIPE_FORMAT_") => format = self.format(w)?,
                 _ => return Err(self.unexpected("WR, RAW or a format (PIPE_FORMAT_...)")),
             }
             self.lexer.advance();
         }
         d.kind = DeclKind::Image { target, format, writable, raw };
         Ok(())
+    }
+
+    /// What the current word, which is written `name` in upper case, says of an image's format.
+    fn format(&self, name: &str) -> Parsed<Option<Format>> {
+        if name == "PIPE_FORMAT_NONE" {
+            return Ok(None);
+        }
+        let format = Format::from_pipe(name).map_err(|e| e.at(self.lexer.token().span))?;
+        Ok(Some(format))
     }
 
     /// `, 2D, FLOAT [, FLOAT, FLOAT, FLOAT]`
@@ -562,7 +578,7 @@ impl<'s> Parser<'s> {
                 "RESTRICT" => m.restrict = true,
                 "VOLATILE" => m.volatile = true,
                 "STREAM_CACHE_POLICY" => m.streaming = true,
-                w if w.starts_with("PIPE_FORMAT_") => m.format = known_format(w),
+                w if w.starts_with("PIPE_FORMAT_") => m.format = self.format(w)?,
                 w => match Target::parse(w) {
                     Some(t) => m.target = Some(t),
                     None => return Err(self.unexpected("a memory qualifier, texture target or format")),
@@ -712,10 +728,6 @@ impl<'s> Parser<'s> {
 /// The components of a list as bits.
 fn mask(list: [u8; 4]) -> u8 {
     list.iter().fold(0, |m, &c| m | 1 << c)
-}
-
-fn known_format(name: &str) -> Option<Box<str>> {
-    (name != "PIPE_FORMAT_NONE").then(|| name.into())
 }
 
 /// What a statement begins with.

@@ -31,8 +31,8 @@
 //! | `.constant BANK BYTES` | initial contents of a constant bank, zeros so far | |
 //! | `.data BANK OFFSET HEX` | fills a part of it | |
 //! | `.sched B B B B B B B` | Kepler's scheduling word for the next seven instructions | |
-//!
 //! | `.raw` | the words are complete: none is inserted | |
+//! | `.unchecked` | operands may be such that the instruction faults ([`nvir_isa::executable`]) | they are refused |
 //!
 //! Where a kernel has neither `.sched` nor `.raw`, the assembler inserts scheduling words with safe distances; else
 //! they all stand in the text, each at a multiple of 64 bytes.

@@ -9,6 +9,8 @@ use nvir_isa::effects;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::sched_word::{self, Issue, SLOTS};
 use nvir_isa::{self as isa, MInst, Op, Operand};
+
+use nvir_isa::text::ParseError;
 use rustc_hash::FxHashMap;
 
 /// What a listing says.
@@ -59,6 +61,7 @@ struct Draft<'t> {
     registers: Option<u32>,
     barriers: Option<u32>,
     raw: bool,
+    unchecked: bool,
     items: Vec<(Item<'t>, Span)>,
     labels: FxHashMap<&'t str, usize>,
 }
@@ -101,15 +104,14 @@ impl<'t> Reader<'t> {
             let here = draft.items.len();
             if draft.labels.insert(label, here).is_some() {
                 let twice = Span::new(at, at + label.len());
-                self.found.push(
-                    Diagnostic::error("a label stands twice").at(twice, "already defined in this kernel"),
-                );
+                self.found
+                    .push(Diagnostic::error("duplicate label").at(twice, "already defined in this kernel"));
             }
             return self.line(after, at + rest.len() - after.len(), name);
         }
         if let Some(directive) = rest.strip_prefix('.') {
             if let Err(why) = self.directive(directive, span, name) {
-                self.found.push(Diagnostic::error("a directive that cannot be used").at(span, why));
+                self.found.push(Diagnostic::error("invalid directive").at(span, why));
             }
             return;
         }
@@ -131,6 +133,7 @@ impl<'t> Reader<'t> {
             registers: None,
             barriers: None,
             raw: false,
+            unchecked: false,
             items: Vec::new(),
             labels: FxHashMap::default(),
         });
@@ -225,6 +228,10 @@ impl<'t> Reader<'t> {
                 exactly(0)?;
                 self.draft(name).raw = true;
             }
+            "unchecked" => {
+                exactly(0)?;
+                self.draft(name).unchecked = true;
+            }
             "word" | "half" => {
                 exactly(1)?;
                 let word = args[0].trim_end_matches(';');
@@ -238,8 +245,8 @@ impl<'t> Reader<'t> {
                 self.draft(name).items.push((Item::Word(fetched), span));
             }
             _ => {
-                return Err("unknown: there are .chip .kernel .registers .barriers .shared .stack .call_stack .param_bytes .param \
-                            .constant .data .sched .raw .word .half, and labels end with a colon"
+                return Err("unknown; available: .chip .kernel .registers .barriers .shared .stack .call_stack .param_bytes .param \
+                            .constant .data .sched .raw .unchecked .word .half, and labels end with a colon"
                     .to_string());
             }
         }
@@ -259,20 +266,21 @@ impl<'t> Reader<'t> {
             addresses.push(if explicit { last + item.bytes() } else { sched_word::address(chip, n) });
             if item.bytes() == 4 && chip != nvir_base::Chip::Gf100 {
                 let why = format!("{chip} has instructions of 8 bytes only");
-                self.found.push(Diagnostic::error("this is no instruction").at(*span, why));
+                self.found.push(Diagnostic::error("invalid instruction").at(*span, why));
             }
         }
         if !explicit {
             addresses[0] = sched_word::address(chip, 0);
         }
         let label = |name: &str| draft.labels.get(name).map(|&n| addresses[n]);
+        let read: Read = if draft.unchecked { isa::text::parse } else { isa::text::parse_executable };
         let mut usage = Usage::default();
         let mut words = Vec::with_capacity(draft.items.len());
         let mut insts: Vec<MInst> = Vec::new();
         for (n, (item, span)) in draft.items.iter().enumerate() {
             let pc = addresses[n];
             let word = match item {
-                Item::Inst(text) => match self.instruction(text, *span, pc, &label) {
+                Item::Inst(text) => match self.instruction(text, *span, pc, &label, read) {
                     Some((m, word)) => {
                         usage.add(&m);
                         insts.push(m);
@@ -295,8 +303,7 @@ impl<'t> Reader<'t> {
                         Some(word) => Fetched::long(word),
                         None => {
                             let why = format!("{chip} has no scheduling words");
-                            self.found
-                                .push(Diagnostic::error("a directive that cannot be used").at(*span, why));
+                            self.found.push(Diagnostic::error("invalid directive").at(*span, why));
                             Fetched::long(0)
                         }
                     }
@@ -321,27 +328,25 @@ impl<'t> Reader<'t> {
         span: Span,
         pc: u32,
         label: &dyn Fn(&str) -> Option<u32>,
+        read: Read,
     ) -> Option<(MInst, u64)> {
-        let problem = |at: usize, len: usize, why: String| {
-            let start = span.start as usize + at;
-            Diagnostic::error("this is no instruction").at(Span::new(start, start + len), why)
-        };
-        let m = match isa::text::parse(self.chip, text, pc, label) {
-            Ok(m) => m,
-            Err(e) => {
-                self.found.push(problem(e.at, e.len, e.message));
-                return None;
-            }
-        };
-        match isa::encode(self.chip, &m, pc) {
-            Ok(word) => Some((m, word)),
-            Err(e) => {
-                self.found.push(problem(0, text.len(), e.to_string()));
-                None
-            }
-        }
+        let m = read(self.chip, text, pc, label);
+        let encoded = m.and_then(|m| match isa::encode(self.chip, &m, pc) {
+            Ok(word) => Ok((m, word)),
+            Err(e) => Err(ParseError::misfit(e, 0, text.len())),
+        });
+        // Nobody reads the suggestions of a thousand errors.
+        encoded
+            .map_err(|e| match self.found.is_full() {
+                true => self.found.push(Diagnostic::error(e.what)),
+                false => self.found.push(e.diagnostic(text, span.start as usize)),
+            })
+            .ok()
     }
 }
+
+/// How an instruction is read: [`isa::text::parse`], or the stricter one.
+type Read = fn(Chip, &str, u32, &dyn Fn(&str) -> Option<u32>) -> Result<MInst, ParseError>;
 
 /// Puts scheduling words with safe distances before every seven instructions.
 fn scheduled(chip: Chip, words: &[u64], insts: &[MInst]) -> Vec<u64> {

@@ -3,7 +3,7 @@
 use crate::cubin::Kernel;
 use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
-use nvir_isa::{self as isa, MInst, Operand, sched_word};
+use nvir_isa::{self as isa, MInst, Operand, executable, sched_word};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -79,6 +79,12 @@ fn code(out: &mut String, chip: Chip, words: &[u64], options: Options) {
     if chip.has_sched_words() && !lines.iter().any(|(_, _, l)| matches!(l, Line::Sched(_))) {
         out.push_str(".raw\n");
     }
+    if lines
+        .iter()
+        .any(|(_, _, l)| matches!(l, Line::Inst(m, row) if executable::check(chip, m, row).is_err()))
+    {
+        out.push_str(".unchecked\n");
+    }
     for &(pc, Fetched { word, bytes }, ref l) in &lines {
         if let Some(name) = labels.get(&pc) {
             let _ = writeln!(out, "{name}:");
@@ -144,13 +150,8 @@ fn line(chip: Chip, fetched: Fetched, pc: u32) -> Line {
 fn survives(chip: Chip, m: &MInst, row: &'static isa::row::Row, word: u64, pc: u32) -> bool {
     let mut text = String::new();
     instruction(&mut text, chip, m, row, &|_| None);
-    isa::text::parse(chip, &text, pc, &|_| None).and_then(|back| {
-        isa::encode(chip, &back, pc).map_err(|e| isa::text::ParseError {
-            at: 0,
-            len: 0,
-            message: e.to_string(),
-        })
-    }) == Ok(word)
+    let back = isa::text::parse(chip, &text, pc, &|_| None).ok();
+    back.and_then(|back| isa::encode(chip, &back, pc).ok()) == Some(word)
 }
 
 fn instruction(

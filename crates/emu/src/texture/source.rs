@@ -3,7 +3,7 @@
 use crate::image::{Dim, Image, Level, Sampler};
 use crate::memory::Memory;
 use crate::texel::{self, Channels};
-use nvir_base::format::{Format, Kind};
+use nvir_base::format::{Kind, Layout};
 use nvir_hw::samples::SAMPLE_POSITIONS;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ pub trait Texels: Send + Sync + Debug {
     fn decode(&self, block: [u32; 4], at: [u32; 2]) -> Channels;
 }
 
-impl Texels for Format {
+impl Texels for Layout {
     fn bytes(&self) -> u32 {
-        Format::bytes(*self)
+        Layout::bytes(*self)
     }
 
     fn integer(&self) -> bool {
@@ -115,7 +115,7 @@ impl From<&Image> for Texture {
             first_z: image.first_z,
             samples: if ms { third } else { 1 },
             grid: image.desc.sample_grid(),
-            texels: Arc::new(image.desc.format),
+            texels: Arc::new(image.desc.format.layout()),
             sources: Source::IDENTITY,
             layers: if ms { 1 } else { third },
             scaled: false,
@@ -134,7 +134,7 @@ impl Texture {
             first_z: 0,
             samples: 1,
             grid: (0, 0),
-            texels: Arc::new(Format { kind: Kind::Unorm, bits: [8; 4], bgra: false }),
+            texels: Arc::new(Layout { kind: Kind::Unorm, bits: [8; 4], bgra: false }),
             sources: [Source::Zero; 4],
             layers: 0,
             scaled: false,

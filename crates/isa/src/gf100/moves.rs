@@ -51,6 +51,8 @@ fn barrier(out: &mut Vec<Row>) {
     const ENDS: Bits = b2(14, 6, 49, 7);
     const IDLE: u64 = 63 | 0b111_0111 << 6;
     const COUNT: Bits = b(26, 12);
+    /// Threads are counted in whole warps.
+    const LANES: u32 = 32;
     let push = |out: &mut Vec<Row>, which: u64, bar: Slot, count: Slot| {
         let new = || op6(Op::Bar, 4, 0x50).fix(WHICH, which);
         let plain = |mode: u64| new().fix(MODE, mode).fix(ENDS, IDLE);
@@ -68,7 +70,7 @@ fn barrier(out: &mut Vec<Row>) {
         out.push(general(logic.except(MODE, 0).except(MODE, 4)));
         out.push(general(new().fix(MODE, 4).except(ENDS, IDLE).always(names!(Arv))));
     };
-    let (bar, threads) = (number(b(20, 4)), number(COUNT));
+    let (bar, threads) = (number(b(20, 4)), number(COUNT).multiple_of(LANES));
     push(out, 0, A, B);
     push(out, 1, A, threads);
     push(out, 2, bar, B);

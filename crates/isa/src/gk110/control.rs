@@ -23,6 +23,10 @@ const CONST_INDEXED: Slot =
     Slot::new(Kind::ConstInd { bank: b(39, 5), base: b(10, 8), offset: b(23, 16), shift: 0 });
 /// Selects between the two kinds of target.
 const FROM_CONST: Bits = b(7, 1);
+/// Barriers of a block.
+const BARRIERS: u32 = 16;
+/// Threads of a warp: those that wait are counted in warps.
+const LANES: u32 = 32;
 const TEST: Slot = Slot::new(Kind::CcTest(b(2, 5)));
 const ALWAYS: u64 = 15;
 
@@ -92,10 +96,10 @@ fn barriers(t: &mut Vec<Row>) {
     let mode = b(35, 3);
     let count = b(23, 12);
     let base = |m: u64| guarded(Op::Bar, 0xffc, 0x854, 2).fix(mode, m);
-    for (id_imm, id) in [(1, imm(b(10, 8))), (0, A)] {
+    for (id_imm, id) in [(1, imm(b(10, 8)).most(BARRIERS - 1)), (0, A)] {
         let with_id = |m: u64| base(m).fix(b(47, 1), id_imm);
         for count_imm in [1, 0] {
-            let number = if count_imm == 1 { imm(count) } else { B };
+            let number = if count_imm == 1 { imm(count).multiple_of(LANES) } else { B };
             let at = |m: u64| with_id(m).fix(b(46, 1), count_imm);
             // Only a reduction has a predicate source; the others reject anything but PT, or ignore it.
             let sync = || at(0).fix(b(42, 4), 7).always(names![Barsync]);
@@ -118,7 +122,7 @@ fn barriers(t: &mut Vec<Row>) {
     let b2r = |mode| row(Op::B2r, 0xffc, 0x85c, 2).fix(b(35, 2), mode);
     t.push(b2r(2).fix(b(10, 8), 255).always(names![Warp]).s(D));
     let result = || b2r(1).fix(b(10, 8), 255).always(names![Result]).s(D);
-    t.push(b2r(0).s(D).s(imm(b(10, 8))));
+    t.push(b2r(0).s(D).s(imm(b(10, 8)).most(BARRIERS - 1)));
     t.push(result().fix(b(48, 3), 7));
     t.push(result().except(b(48, 3), 7).s(pred(48)));
     t.push(row(Op::R2b, 0xffc, 0x860, 2).m(b(35, 2), names![_, Result, Warp]).s(imm(b(31, 4))).s(B));

@@ -1,10 +1,13 @@
 //! SASS text: what nvdisasm prints for GK110, and the same syntax for the other chips.
 
+mod error;
 mod float;
+mod number;
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse};
+pub use error::ParseError;
+pub use parse::{parse, parse_executable};
 pub use print::{print, print_labelled, print_row};
 
 /// What introduces the encoding number after an instruction whose word has bits that the text does not show:

@@ -3,28 +3,18 @@
 //! Operands are read first as what they look like; the row that takes them then says what a bare number is (an
 //! integer, a float, a branch target).
 
+use super::error::*;
+use super::number::{decimal_len, int, number_as, range, word};
 use super::print::SWIZZLE;
-use super::{FORM, SHORT, float};
+use super::{FORM, SHORT};
 use crate::codec::{Misfit, encode_as};
 use crate::row::{Kind, Row, Style};
 use crate::table::Table;
-use crate::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, names};
+use crate::{Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods, executable, names};
 use arrayvec::ArrayVec;
 use nvir_base::Chip;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
-
-/// What is wrong with a line of SASS, and where: a byte offset and length in the text.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct ParseError {
-    /// Byte offset of what is wrong.
-    pub at: usize,
-    /// Its bytes.
-    pub len: usize,
-    /// What was expected.
-    pub message: String,
-}
 
 /// Reads one instruction that stands at byte address `pc`. A closing semicolon is allowed; `label` gives the
 /// address of a name that stands where a branch target may.
@@ -34,7 +24,26 @@ pub fn parse(
     pc: u32,
     label: &dyn Fn(&str) -> Option<u32>,
 ) -> Result<MInst, ParseError> {
-    Parser { chip, text, at: 0, label }.instruction(pc)
+    Parser { chip, text, at: 0, label }.instruction(pc, Accept::Encodable)
+}
+
+/// The same for an instruction that somebody wrote: one with operands that no card executes is refused.
+pub fn parse_executable(
+    chip: Chip,
+    text: &str,
+    pc: u32,
+    label: &dyn Fn(&str) -> Option<u32>,
+) -> Result<MInst, ParseError> {
+    Parser { chip, text, at: 0, label }.instruction(pc, Accept::Executable)
+}
+
+/// Which instructions are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accept {
+    /// All that have a word.
+    Encodable,
+    /// Those that can be executed without a fault: see [`executable`].
+    Executable,
 }
 
 /// An operand as it is written.
@@ -63,7 +72,7 @@ static WORDS: LazyLock<FxHashMap<&'static str, Kw>> =
     LazyLock::new(|| Kw::ALL.iter().map(|&k| (k.name(), k)).collect());
 
 impl<'t> Parser<'t> {
-    fn instruction(mut self, pc: u32) -> Result<MInst, ParseError> {
+    fn instruction(mut self, pc: u32, accept: Accept) -> Result<MInst, ParseError> {
         self.space();
         let guard = self.guard()?;
         let start = self.at;
@@ -76,7 +85,7 @@ impl<'t> Parser<'t> {
             if let Raw::Label(name) = raw
                 && (self.label)(name).is_none()
             {
-                return Err(self.error(*at, *len, "no label, register or keyword has this name"));
+                return Err(self.undefined(name, *at, *len));
             }
         }
         m.form = if self.eat(SHORT) { MInst::SHORT } else { 0 };
@@ -86,29 +95,57 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
         if !self.rest().is_empty() {
-            return Err(self.error(self.at, self.rest().len(), "expected `,` or the end of the instruction"));
+            let (at, len) = (self.at, self.rest().len());
+            return Err(self.error(SYNTAX, at, len, "expected `,` or the end of the instruction"));
         }
-        self.resolve(m, &operands, pc).map_err(|(misfit, operand)| {
-            let (at, len) = match operand.and_then(|i| operands.get(i as usize)) {
+        let (m, row) = self.resolve(m, &operands, pc).map_err(|(misfit, row)| {
+            let operand = misfit.operand().map(usize::from);
+            let (at, len) = match operand.and_then(|i| operands.get(i)) {
                 Some(&(_, at, len)) => (at, len),
                 None => (start, mnemonic_len),
             };
-            self.error(at, len, &misfit.to_string())
-        })
+            let slot = operand.zip(row).and_then(|(i, row)| row.slots.get(i));
+            match (misfit, slot.and_then(range)) {
+                (Misfit::Range(_), Some(range)) => {
+                    self.error(OUT_OF_RANGE, at, len, &format!("expected {range}"))
+                }
+                _ => ParseError { len: len.max(1), ..ParseError::misfit(misfit, at, len) },
+            }
+        })?;
+        if accept == Accept::Executable
+            && let Err(executable::Fault { operand, why }) = executable::check(self.chip, &m, row)
+        {
+            let (_, at, len) = operands[operand];
+            return Err(self.error(why.title(), at, len, &why.to_string()));
+        }
+        Ok(m)
+    }
+
+    /// A name that stands for nothing.
+    fn undefined(&self, name: &str, at: usize, len: usize) -> ParseError {
+        let numbered = |letter: char| name.strip_prefix(letter).is_some_and(|n: &str| int(n).is_some());
+        if numbered('R') {
+            let last = self.chip.gprs() - 1;
+            return self.error("register out of range", at, len, &format!("expected R0 to R{last}, or RZ"));
+        }
+        if numbered('P') {
+            return self.error("predicate out of range", at, len, "expected P0 to P6, or PT");
+        }
+        self.error("undefined name", at, len, "no label, register or keyword has this name")
     }
 
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
 
-    fn error(&self, at: usize, len: usize, message: &str) -> ParseError {
-        ParseError { at, len: len.max(1), message: message.to_string() }
+    fn error(&self, what: &'static str, at: usize, len: usize, message: &str) -> ParseError {
+        ParseError { what, at, len: len.max(1), message: message.to_string() }
     }
 
     fn expected(&self, what: &str) -> ParseError {
         let rest = self.rest();
         let len = rest.find([',', ' ', ';', '\t']).unwrap_or(rest.len());
-        self.error(self.at, len, &format!("expected {what}"))
+        self.error(if len == 0 { SYNTAX } else { INVALID_OPERAND }, self.at, len, &format!("expected {what}"))
     }
 
     fn space(&mut self) {
@@ -165,7 +202,12 @@ impl<'t> Parser<'t> {
                 Some(dot) => end = dot,
                 None => {
                     let len = text.find('.').unwrap_or(text.len());
-                    return Err(self.error(start, len, "expected the name of an operation"));
+                    return Err(self.error(
+                        UNKNOWN_MNEMONIC,
+                        start,
+                        len,
+                        "expected the name of an operation",
+                    ));
                 }
             }
         };
@@ -181,15 +223,16 @@ impl<'t> Parser<'t> {
             let suffix = &suffixes[..len];
             rest = &suffixes[len..];
             if m.sync {
-                return Err(self.error(at, suffix.len(), "no suffix can follow .S"));
+                return Err(self.error(INVALID_SUFFIX, at, suffix.len(), "no suffix can follow .S"));
             }
             match MODS.get(suffix) {
                 _ if suffix == "S" => m.sync = true,
-                Some(&md) => m
-                    .mods
-                    .try_push(md)
-                    .map_err(|_| self.error(at, suffix.len(), "no operation has so many suffixes"))?,
-                None => return Err(self.error(at, suffix.len(), "this is no suffix of any operation")),
+                Some(&md) => m.mods.try_push(md).map_err(|_| {
+                    self.error(INVALID_SUFFIX, at, suffix.len(), "no operation has so many suffixes")
+                })?,
+                None => {
+                    return Err(self.error(UNKNOWN_SUFFIX, at, suffix.len(), "no operation has this suffix"));
+                }
             }
             at += suffix.len();
         }
@@ -204,10 +247,13 @@ impl<'t> Parser<'t> {
             let raw = self.operand()?;
             let len = self.at - start;
             out.try_push((raw, start, len))
-                .map_err(|_| self.error(start, len, "no operation has so many operands"))?;
+                .map_err(|_| self.error("too many operands", start, len, "no operation has so many"))?;
             self.space();
             if self.eat(",") {
                 self.space();
+                if self.rest().is_empty() || self.rest() == ";" {
+                    return Err(self.expected("an operand"));
+                }
             } else if !self.rest().starts_with(|c: char| c.is_ascii_digit() || c == '-') {
                 // Some operations have a number without a comma before it.
                 break;
@@ -249,8 +295,14 @@ impl<'t> Parser<'t> {
         }
         if rest.starts_with("SR") || rest.starts_with("SM_") {
             let name = self.take(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
-            let n = names::special_number(self.chip, name)
-                .ok_or_else(|| self.error(self.at - name.len(), name.len(), "expected a special register"))?;
+            let n = names::special_number(self.chip, name).ok_or_else(|| {
+                self.error(
+                    "unknown special register",
+                    self.at - name.len(),
+                    name.len(),
+                    "expected SR_TID.X or the like",
+                )
+            })?;
             return Ok(Raw::Known(Operand::Sreg(n)));
         }
         if rest.starts_with("a[") {
@@ -319,9 +371,11 @@ impl<'t> Parser<'t> {
         let mods = SrcMods { neg: self.eat("-"), inv: self.eat("~"), abs: self.eat("|") };
         if self.eat("c[") {
             let bank = self.take(|c| c.is_ascii_alphanumeric());
-            let bank = int(bank)
-                .and_then(|n| u8::try_from(n).ok())
-                .ok_or_else(|| self.expected("a constant bank"))?;
+            let number = int(bank).ok_or_else(|| self.expected("a constant bank"))?;
+            let bank = u8::try_from(number).map_err(|_| {
+                let at = self.at - bank.len();
+                self.error(OUT_OF_RANGE, at, bank.len(), "expected a constant bank: 0 to 0x1f")
+            })?;
             if !self.eat("]") {
                 return Err(self.expected("`]`"));
             }
@@ -365,7 +419,14 @@ impl<'t> Parser<'t> {
         let start = self.at;
         self.at += 1;
         let name = self.take(|c| c.is_ascii_alphanumeric());
-        Sel::from_name(name).ok_or_else(|| self.error(start, name.len() + 1, "this is no part of a register"))
+        Sel::from_name(name).ok_or_else(|| {
+            self.error(
+                INVALID_OPERAND,
+                start,
+                name.len() + 1,
+                "expected a part of a register: H0, H1, B0 to B3",
+            )
+        })
     }
 
     fn address(&mut self) -> Result<(Reg, i32), ParseError> {
@@ -379,9 +440,11 @@ impl<'t> Parser<'t> {
             let digits = self.take(|c| c.is_ascii_alphanumeric());
             let value = int(digits)
                 .map(|n| if negative { -n } else { n })
-                .filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))
                 .ok_or_else(|| self.expected("an offset"))?;
-            offset = value as i32;
+            offset = word(value).ok_or_else(|| {
+                let at = self.at - digits.len();
+                self.error(OUT_OF_RANGE, at, digits.len(), "expected an offset of 32 bits")
+            })? as i32;
         }
         if !self.eat("]") {
             return Err(self.expected("`]`"));
@@ -390,25 +453,32 @@ impl<'t> Parser<'t> {
     }
 
     /// Finds the first row that the operands fit, and gives the numbers the meaning that it has for them.
-    fn resolve(&self, m: MInst, operands: &Operands<'_>, pc: u32) -> Result<MInst, (Misfit, Option<u8>)> {
+    fn resolve(
+        &self,
+        m: MInst,
+        operands: &Operands<'_>,
+        pc: u32,
+    ) -> Result<(MInst, &'static Row), (Misfit, Option<&'static Row>)> {
         let rows = Table::of(self.chip).of_op(m.op);
         if rows.is_empty() {
             return Err((Misfit::Op, None));
         }
-        let mut worst = Misfit::Operands;
+        // The misfit of the row that came closest says most.
+        let mut worst = (Misfit::Operands, None);
         for row in rows.iter().filter(|r| r.slots.len() == operands.len()) {
-            let Some(candidate) = self.as_row(&m, operands, row) else { continue };
-            match encode_as(row, &candidate, pc) {
-                Ok(_) => return Ok(candidate),
-                Err(e) => worst = worst.worse(e),
+            let candidate = self.as_row(&m, operands, row);
+            match candidate.and_then(|c| encode_as(row, &c, pc).map(|_| c)) {
+                Ok(found) => return Ok((found, row)),
+                Err(e) if worst.0.worse(e) != worst.0 => worst = (e, Some(row)),
+                Err(_) => {}
             }
         }
-        Err((worst, worst.operand()))
+        Err(worst)
     }
 
-    fn as_row(&self, m: &MInst, operands: &Operands<'_>, row: &Row) -> Option<MInst> {
+    fn as_row(&self, m: &MInst, operands: &Operands<'_>, row: &Row) -> Result<MInst, Misfit> {
         let mut m = m.clone();
-        for ((raw, _, _), slot) in operands.iter().zip(&row.slots) {
+        for (i, ((raw, _, _), slot)) in (0..).zip(operands.iter().zip(&row.slots)) {
             let o = match *raw {
                 Raw::Known(Operand::Const { bank, base, offset, mods, sel }) if offset < 0 => {
                     // A negative text of a 16-bit offset.
@@ -425,23 +495,23 @@ impl<'t> Parser<'t> {
                 Raw::Number(text, mods, part) => {
                     let shown = if let Style::Part(sel) = slot.style { sel } else { Sel::Whole };
                     if part != shown {
-                        return None;
+                        return Err(Misfit::Operands);
                     }
                     if shown != Sel::Whole {
                         m.form |= row.variant_form();
                     }
-                    number_as(text, mods, slot.kind)?
+                    number_as(text, mods, slot.kind, i)?
                 }
                 Raw::Label(name) => match slot.kind {
                     Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) => {
-                        Operand::Target((self.label)(name)?)
+                        Operand::Target((self.label)(name).ok_or(Misfit::Operands)?)
                     }
-                    _ => return None,
+                    _ => return Err(Misfit::Operands),
                 },
             };
-            m.operands.try_push(o).ok()?;
+            m.operands.try_push(o).map_err(|_| Misfit::Operands)?;
         }
-        Some(m)
+        Ok(m)
     }
 }
 
@@ -454,113 +524,4 @@ fn swizzle(word: &str) -> Option<u32> {
         let pair = SWIZZLE.iter().position(|&s| s == &word[2 * i..2 * i + 2])?;
         Some(bits << 2 | pair as u32)
     })
-}
-
-fn number_as(text: &str, mods: SrcMods, kind: Kind) -> Option<Operand> {
-    match kind {
-        Kind::Imm { enc, .. } => {
-            let kind = crate::codec::imm_kind(enc);
-            let bits = match kind {
-                ImmKind::Int => {
-                    int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))? as u32
-                }
-                ImmKind::F32 => f32_bits(text)?,
-                ImmKind::F64 => f64_high(text)?,
-            };
-            Some(Operand::Imm { bits, kind, mods })
-        }
-        Kind::TargetRel(_) | Kind::TargetNear(_) | Kind::TargetAbs(_) if mods == SrcMods::default() => {
-            let address = int(text).filter(|n| (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(n))?;
-            Some(Operand::Target(address as u32))
-        }
-        _ => None,
-    }
-}
-
-/// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an exponent.
-fn decimal_len(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
-    let mut len = digits(0);
-    if len == 0 {
-        return 0;
-    }
-    if bytes.get(len) == Some(&b'.') {
-        let fraction = digits(len + 1);
-        if fraction > 0 {
-            len += 1 + fraction;
-        }
-    }
-    if bytes.get(len) == Some(&b'e') {
-        let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
-        let exponent = digits(len + 1 + sign);
-        if exponent > 0 {
-            len += 1 + sign + exponent;
-        }
-    }
-    len
-}
-
-fn int(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(d) => (true, d),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let value = match digits.strip_prefix("0x") {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
-        None if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
-        None => None,
-    }?;
-    Some(if negative { -value } else { value })
-}
-
-fn f32_bits(text: &str) -> Option<u32> {
-    if let Some(bits) = float_pattern(text) {
-        return bits;
-    }
-    let nan = [("+QNAN", float::QNAN32), ("-QNAN", float::QNAN32 | SIGN)];
-    nan.iter()
-        .find(|n| n.0 == text)
-        .map_or_else(|| Some((special_float(text)? as f32).to_bits()), |n| Some(n.1))
-}
-
-const SIGN: u32 = 1 << 31;
-
-/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7fc00000)`. Inside is what they are, or nothing if they
-/// cannot be read or are no such number.
-fn float_pattern(text: &str) -> Option<Option<u32>> {
-    let hex = |t: &str| u32::from_str_radix(t.strip_prefix("0x")?, 16).ok();
-    if text.starts_with("0x") {
-        return Some(hex(text));
-    }
-    let (name, bits) = text.strip_suffix(')')?.split_once('(')?;
-    let negative = |bits: u32| bits & SIGN != 0;
-    Some(hex(bits).filter(|&b| negative(b) == name.starts_with('-') && b & 0x7f80_0000 == 0x7f80_0000))
-}
-
-fn f64_high(text: &str) -> Option<u32> {
-    if let Some(bits) = float_pattern(text) {
-        return bits;
-    }
-    match text {
-        "+SNAN" => return Some(float::SNAN64),
-        "-SNAN" => return Some(float::SNAN64 | SIGN),
-        "+QNAN" => return Some(float::QNAN64),
-        "-QNAN" => return Some(float::QNAN64 | SIGN),
-        _ => {}
-    }
-    Some((special_float(text)?.to_bits() >> 32) as u32)
-}
-
-fn special_float(text: &str) -> Option<f64> {
-    let (negative, name) = match text.strip_prefix('-') {
-        Some(n) => (true, n),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let value: f64 = match name {
-        "INF" => f64::INFINITY,
-        "QNAN" => f64::NAN,
-        digits => digits.parse().ok()?,
-    };
-    Some(if negative { -value } else { value })
 }

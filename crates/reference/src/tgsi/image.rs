@@ -41,7 +41,7 @@ impl Thread<'_> {
                     Some(address) => read(block, address, format.bytes())?,
                     None => [0; 4],
                 };
-                let channels = texel::decode(format, words);
+                let channels = texel::decode(format.layout(), words);
                 self.write_result(&inst.dsts[0], inst.srcs[0].swizzle.map(|c| channels[usize::from(c)]))
             }
             Opcode::STORE => {
@@ -50,7 +50,7 @@ impl Thread<'_> {
                 for (c, channel) in channels.iter_mut().enumerate() {
                     *channel = self.operand32(block, inst, 1, c)?;
                 }
-                write(block, address, format.bytes(), texel::encode(format, channels))
+                write(block, address, format.bytes(), texel::encode(format.layout(), channels))
             }
             op => {
                 let mut data = [0; 2];
@@ -69,9 +69,9 @@ impl Thread<'_> {
 
     fn view<'a>(&self, block: &Block<'a>, inst: &Inst<'a>, reg: &Reg) -> View<'a> {
         let launch = block.launch;
-        let (declared, name, raw) =
+        let (declared, format, raw) =
             match launch.program.decl(reg.file, reg.index.offset.max(0) as u32).map(|d| &d.kind) {
-                Some(DeclKind::Image { target, format, .. }) => (*target, format.as_deref(), false),
+                Some(DeclKind::Image { target, format, .. }) => (*target, *format, false),
                 Some(DeclKind::Res { target, raw, .. }) => (*target, None, *raw),
                 _ => (Target::Unknown, None, false),
             };
@@ -80,7 +80,7 @@ impl Thread<'_> {
         View {
             image: number.and_then(|n| launch.images.get(n)).and_then(|i| i.as_ref()),
             target: memory.and_then(|m| m.target).unwrap_or(declared),
-            format: memory.and_then(|m| m.format.as_deref()).or(name).and_then(pipe_format),
+            format: memory.and_then(|m| m.format).or(format),
             raw,
         }
     }

@@ -240,7 +240,7 @@ pub(super) fn read(
 ) -> Result<Option<[u32; 4]>, Trap> {
     let Some(place) = image.texel(level, at) else { return Ok(None) };
     let words = super::image::read(block, image.address + place, image.desc.format.bytes())?;
-    Ok(Some(texel::decode(image.desc.format, words)))
+    Ok(Some(texel::decode(image.desc.format.layout(), words)))
 }
 
 /// OpenGL 4.6, table 8.19: face, s, t, and the major axis.
@@ -297,7 +297,7 @@ impl Lookup<'_> {
     }
 
     fn integer(&self) -> bool {
-        texel::is_integer(self.image.desc.format)
+        texel::is_integer(self.image.desc.format.layout())
     }
 
     /// Dimensions of what is sampled: a cube's faces have two.

@@ -40,10 +40,10 @@ fn surface(state: &State, i: u32) -> Option<Slot> {
     let get = |methods: Family| state.regs.get(methods.at(i));
     let (width, tile) = (get(IMAGE_WIDTH), get(IMAGE_TILE_MODE));
     let height = ImageHeight::from_bits(get(IMAGE_HEIGHT));
-    let format = Colour::from_code(ImageFormat::from_bits(get(IMAGE_FORMAT)).color())?.format();
+    let texel = Colour::from_code(ImageFormat::from_bits(get(IMAGE_FORMAT)).color())?.format();
     let order = if height.linear() { Order::Pitch } else { Order::Blocks(TileMode(tile & 0xff0)) };
     let address = state.regs.address(IMAGE_ADDRESS_HIGH.at(i));
-    Some(Slot { address, width, height: height.rows(), format, order })
+    Some(Slot { address, width, height: height.rows(), texel, order })
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use super::compressed::{Compressed, Scheme};
 use crate::colour::to_linear;
-use nvir_base::format::Kind;
-use nvir_emu::{Channels, Format, Source, Texels, decode_texel};
+use nvir_base::format::{Kind, Layout};
+use nvir_emu::{Channels, Source, Texels, decode_texel};
 use std::sync::Arc;
 
 const ONE: u32 = 0x3f80_0000;
@@ -46,7 +46,7 @@ impl Texels for Fields {
         let mut out = [0; 4];
         for ((out, field), srgb) in out.iter_mut().zip(&self.fields).zip(self.srgb) {
             let Some(Field { low, bits, kind }) = *field else { continue };
-            let format = Format { kind, bits: [bits, 0, 0, 0], bgra: false };
+            let format = Layout { kind, bits: [bits, 0, 0, 0], bgra: false };
             *out = decode_texel(format, [(all >> low) as u32, 0, 0, 0])[0];
             if srgb {
                 *out = to_linear(f32::from_bits(*out)).to_bits();

@@ -65,7 +65,7 @@ impl Lower<'_, '_> {
         let comps = shape.map_or(0, |s| s.comps);
         let all = ((1u16 << comps.min(4)) - 1) as u8;
         // Where the access names no type, the format does.
-        let by_format = match s.format.map(|f| f.kind) {
+        let by_format = match s.format.map(Format::kind) {
             Some(Kind::Sint) => Type::S32,
             Some(Kind::Uint) => Type::U32,
             _ => Type::F32,

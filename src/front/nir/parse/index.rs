@@ -4,10 +4,10 @@ use super::super::alu;
 use super::super::cursor::Result;
 use super::super::indices::Indices;
 use super::super::locations::{self, Location};
-use super::super::names::{Access, ValueType, format};
+use super::super::names::{Access, ValueType};
 use super::Parser;
 use super::operand::component;
-use crate::diag::Diagnostic;
+use crate::format::Format;
 
 impl<'s> Parser<'s> {
     /// `base=0, access=none, io location=4 slots=1)`. Where nobody reads them they may say anything.
@@ -135,17 +135,12 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn image_format(&mut self, value: &'s str) -> Result<Option<crate::format::Format>> {
+    fn image_format(&mut self, value: &'s str) -> Result<Option<Format>> {
         if value == "none" {
             return Ok(None);
         }
-        match format(value) {
-            Some(format) => Ok(Some(format)),
-            None => {
-                let d = Diagnostic::unsupported(format!("images of format `{value}` are not supported"));
-                Err(Box::new(d.at(self.span_of(value), "")))
-            }
-        }
+        let format = Format::from_gallium(value).map_err(|e| e.at(self.span_of(value)))?;
+        Ok(Some(format))
     }
 
     /// `32 slots=1 dualsrc`, what follows `io location=`.

@@ -3,10 +3,11 @@
 use super::super::ast::*;
 use super::super::cursor::Result;
 use super::super::locations;
-use super::super::names::{Access, Interpolation, Mode, Named, Set, format};
+use super::super::names::{Access, Interpolation, Mode, Named, Set};
 use super::Parser;
 use super::operand::component;
 use crate::diag::Span;
+use crate::format::Format;
 
 /// Words before a variable's mode; that of a temporary is not written.
 #[rustfmt::skip]
@@ -14,6 +15,9 @@ const QUALIFIERS: &[&str] = &[
     "bindless", "centroid", "sample", "patch", "invariant", "per_view", "per_primitive", "per_vertex", "ray_query",
     "fb_fetch_output",
 ];
+
+/// Words for a variable's precision, which changes nothing here.
+const PRECISIONS: [&str; 3] = ["highp", "mediump", "lowp"];
 
 /// What the words for modes of interpolation begin with.
 const INTERP_MODE: &str = "INTERP_MODE_";
@@ -68,12 +72,16 @@ impl<'s> Parser<'s> {
             Some(word) if !QUALIFIERS.contains(&word) => self.named(word)?,
             _ => temporary,
         };
-        // Access qualifiers, an image's format, and what says nothing here: the precision.
+        // Access qualifiers, an image's format, the precision.
         let (mut access, mut image_format) = (Access::default(), None);
         for word in after.split_whitespace() {
             match Access::of(word) {
                 Some(qualifier) => access = access.with(qualifier),
-                None => image_format = image_format.or(format(word)),
+                None if word == "none" || PRECISIONS.contains(&word) => {}
+                None => {
+                    let format = Format::from_gallium(word).map_err(|e| e.at(self.span_of(word)))?;
+                    image_format = Some(format);
+                }
             }
         }
         // Uniforms get their values from outside, and what inline samplers have there is none.

@@ -315,10 +315,11 @@ impl<'a> Checker<'a, '_> {
             _ => return,
         };
         let Some(format) = ix.format else { return };
-        let bits = format.bits[0];
-        let single = format.bits[1..] == [0; 3];
-        let integer = matches!(format.kind, FormatKind::Uint | FormatKind::Sint) && matches!(bits, 32 | 64);
-        let float = format.kind == FormatKind::Float;
+        let layout = format.layout();
+        let bits = layout.bits[0];
+        let single = layout.bits[1..] == [0; 3];
+        let integer = matches!(layout.kind, FormatKind::Uint | FormatKind::Sint) && matches!(bits, 32 | 64);
+        let float = layout.kind == FormatKind::Float;
         let allowed = single
             && match atomic {
                 Atomic::Exchange => integer || float && bits == 32,

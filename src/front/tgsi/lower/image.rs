@@ -2,8 +2,7 @@
 
 use super::memory::Resource;
 use super::{Body, Parsed};
-use crate::diag::Diagnostic;
-use crate::format::Kind;
+use crate::format::{Format, Kind};
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, AtomOp, Dim, Ext, Inst as IrInst, Op, Order, Surf, Type, ValueId};
 
@@ -22,12 +21,12 @@ pub fn dim(target: Target) -> Dim {
 
 impl Body<'_> {
     /// The declaration of an image operand.
-    fn image_decl(&self, reg: &Reg) -> Option<(Target, Option<&str>)> {
+    fn image_decl(&self, reg: &Reg) -> Option<(Target, Option<Format>)> {
         if reg.file != File::Image && reg.file != File::Res {
             return None;
         }
         match &self.cx.ast.decl(reg.file, reg.index.offset.max(0) as u32)?.kind {
-            DeclKind::Image { target, format, .. } => Some((*target, format.as_deref())),
+            DeclKind::Image { target, format, .. } => Some((*target, *format)),
             DeclKind::Res { target, .. } => Some((*target, None)),
             _ => None,
         }
@@ -42,7 +41,7 @@ impl Body<'_> {
         address: Option<&Src>,
     ) -> Parsed<Surf> {
         let Resource::Image { number, index, handle, raw } = image else {
-            return Err(self.error("this is no image", ""));
+            return Err(self.error("the operand is not an image", ""));
         };
         let memory = inst.memory.cloned().unwrap_or_default();
         let decl = self.image_decl(reg);
@@ -50,18 +49,7 @@ impl Body<'_> {
         let Some(target) = target else {
             return Err(self.error("the image's target is not known", "expected a target, e.g. `2D`"));
         };
-        let name = memory.format.as_deref().or(decl.and_then(|d| d.1));
-        let known = match name {
-            None => None,
-            Some(n) => match pipe_format(n) {
-                Some(f) => Some(f),
-                None => {
-                    return Err(Box::new(
-                        Diagnostic::error(format!("{n} is no format that images can have")).at(self.span, ""),
-                    ));
-                }
-            },
-        };
+        let format = memory.format.or(decl.and_then(|d| d.1));
         let mut coords = Vec::new();
         let mut sample = None;
         if let Some(address) = address {
@@ -76,7 +64,7 @@ impl Body<'_> {
                 sample = Some(self.value(s));
             }
         }
-        let ty = match known.map(|f| f.kind) {
+        let ty = match format.map(Format::kind) {
             _ if raw => Type::B128,
             Some(Kind::Uint) => Type::U32,
             Some(Kind::Sint) => Type::S32,
@@ -93,7 +81,7 @@ impl Body<'_> {
             image: number,
             index,
             handle,
-            format: known,
+            format,
             mask: 0,
             ty,
             atom: None,

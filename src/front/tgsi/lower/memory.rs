@@ -83,7 +83,7 @@ impl Body<'_> {
 
     fn no_resource(&self, reg: &Reg) -> Failed {
         Box::new(
-            Diagnostic::error(format!("{} is no memory", reg.file.name()))
+            Diagnostic::error(format!("{} is not a memory", reg.file.name()))
                 .at(reg.span, "expected BUFFER, IMAGE, MEMORY, HWATOMIC or RES"),
         )
     }

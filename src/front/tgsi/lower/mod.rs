@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use super::ast::*;
 use super::interface::Registers;
-use crate::chip::Chip;
+use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
 use crate::front::ssa::{self, Ssa, Var};
 use crate::front::{Request, graphics as graphics_front};
@@ -145,8 +145,17 @@ pub fn lower(ast: &Program, req: &Request<'_>) -> Result<ir::Program, Diagnostic
 
 /// What is not declared, or declared as 0, the launch says: it is 1 at least.
 fn check_block_size(ast: &Program, chip: Chip) -> Result<(), Diagnostics> {
-    chip.check_block(ast.block_size().map(|n| n.max(1)))
-        .map_err(|e| Diagnostic::error(e.to_string()).at(ast.block_size_span(), "declared here").into())
+    use Property::*;
+    chip.check_block(ast.block_size().map(|n| n.max(1))).map_err(|e| {
+        let property = match e {
+            LimitError::Size { axis: 'x', .. } => Some(CsFixedBlockWidth),
+            LimitError::Size { axis: 'y', .. } => Some(CsFixedBlockHeight),
+            LimitError::Size { .. } => Some(CsFixedBlockDepth),
+            _ => None,
+        };
+        let span = property.and_then(|p| ast.property_span(p)).unwrap_or_else(|| ast.block_size_span());
+        Diagnostic::error(e.to_string()).at(span, "declared here").into()
+    })
 }
 
 fn kernel_name(ast: &Program, entry: u32) -> String {

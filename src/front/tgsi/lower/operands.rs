@@ -177,7 +177,7 @@ impl Body<'_> {
             return match usize::try_from(index).ok().and_then(|i| imms.get(i)) {
                 Some(imm) => Ok(imm.words[comp].into()),
                 None => Err(Box::new(
-                    Diagnostic::error(format!("there is no IMM[{index}]"))
+                    Diagnostic::error(format!("IMM[{index}] is not declared"))
                         .at(reg.span, format!("the program has {} immediates", imms.len())),
                 )),
             };
@@ -203,7 +203,7 @@ impl Body<'_> {
             None if n == 0 => MemRef::new(Space::Const).with_buffer(self.cx.req.abi.input_bank.into()),
             None if n < 0 || n as u32 > Abi::MAX_UBOS => {
                 return Err(Box::new(
-                    Diagnostic::error(format!("there is no constant buffer {n}"))
+                    Diagnostic::error(format!("constant buffer {n} is out of range"))
                         .at(reg.span, format!("expected 0 to {}", Abi::MAX_UBOS)),
                 ));
             }

@@ -135,7 +135,7 @@ impl Body<'_> {
                 Ok(())
             }
             _ => Err(Box::new(
-                Diagnostic::error(format!("{} is no texture", s.reg.file.name()))
+                Diagnostic::error(format!("{} is not a texture", s.reg.file.name()))
                     .at(s.reg.span, "expected SAMP or SVIEW, or a register with a handle"),
             )),
         }
