@@ -506,7 +506,8 @@ fn what_a_stage_does_not_have_is_refused_by_name() {
         ),
         (
             "FRAGMENT",
-            "vec1 32 ssa_1 = intrinsic load_interpolated_input (ssa_0, ssa_0) (base=0, io location=32 slots=1)",
+            "vec2 32 ssa_2 = vec2 ssa_0, ssa_0\n\tvec1 32 ssa_1 = intrinsic load_interpolated_input (ssa_2, ssa_0) \
+             (base=0, io location=32 slots=1)",
             "load_barycentric",
         ),
         (

@@ -41,8 +41,9 @@ fn every_shape_loads_stores_and_counts_on_every_chip() {
             let body = format!(
                 "vec4 32 ssa_5 = intrinsic image_load (ssa_1, ssa_2, ssa_3, ssa_1) ({ix}, dest_type=uint32 /*36*/)\n\
                  intrinsic image_store (ssa_1, ssa_2, ssa_3, ssa_5, ssa_1) ({ix}, src_type=uint32 /*36*/)\n\
-                 vec1 32 ssa_6 = intrinsic image_atomic_add (ssa_1, ssa_2, ssa_3, ssa_5.x) ({ix})\n\
-                 vec1 32 ssa_7 = intrinsic image_atomic_comp_swap (ssa_1, ssa_2, ssa_3, ssa_6, ssa_0) ({ix})\n\
+                 vec1 32 ssa_9 = mov ssa_5.x\n\
+                 vec1 32 ssa_6 = intrinsic image_atomic_add (ssa_1, ssa_2, ssa_3, ssa_9) ({ix})\n\
+                 vec1 32 ssa_7 = intrinsic image_atomic_comp_swap (ssa_1, ssa_2, ssa_3, ssa_6, ssa_3) ({ix})\n\
                  vec2 32 ssa_8 = intrinsic image_size (ssa_1, ssa_1) ({ix})\n\
                  intrinsic store_ssbo (ssa_8, ssa_1, ssa_7) (wrmask=xy /*3*/, access=0, align_mul=4, align_offset=0)"
             );

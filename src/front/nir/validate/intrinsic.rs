@@ -323,7 +323,7 @@ impl<'a> Checker<'a, '_> {
         let allowed = single
             && match atomic {
                 Atomic::Exchange => integer || float && bits == 32,
-                Atomic::Fadd => float && bits == 32,
+                Atomic::Fadd | Atomic::FcompSwap => float && bits == 32,
                 Atomic::Fmin | Atomic::Fmax => float,
                 _ => integer,
             };

@@ -183,7 +183,9 @@ impl<'a> Checker<'a, '_> {
         if bits < 64
             && let Some(value) = values.iter().find(|&&v| v >> bits != 0)
         {
-            self.error(self.span, || format!("the constant {value:#x} does not fit {bits} bits"));
+            self.error(self.span, || {
+                format!("the constant {value:#x} does not fit {}", number(bits.into(), "bit"))
+            });
         }
     }
 

@@ -184,6 +184,7 @@ impl Checker<'_, '_> {
                     self.error(span, || {
                         format!("the write mask names components that {} does not have", shape(whole))
                     });
+                    return None;
                 }
                 Some(Shape { comps: (mask & all).count_ones() as u8, ..whole })
             }
