@@ -5,7 +5,7 @@
 
 use nvir::Chip;
 use nvir::format::Format;
-use nvir::hw::surface::{Target, View, format_of, format_word, formats, slot, words};
+use nvir::hw::surface::{Target, View, format_of, format_word, slot, words};
 use nvir::tiling::{Extent, Level, Order, TileMode, block_linear, pitch_linear};
 
 struct Random(u64);

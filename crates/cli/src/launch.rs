@@ -261,7 +261,7 @@ impl FromStr for Picture {
             return Err("a type, a format and a size are expected, such as 2d:rgba8:16x16".into());
         };
         ty.parse::<image::Dim>()?;
-        format.parse::<image::Format>()?;
+        format.parse::<image::Format>().map_err(|e| e.to_string())?;
         let mut extents = [1; 3];
         let given: Vec<&str> = size.split('x').collect();
         if given.len() > 3 {
@@ -278,7 +278,8 @@ impl FromStr for Picture {
 impl Picture {
     /// As a fixture has it: contents are packed texels, in words.
     fn image(&self) -> Result<Image, String> {
-        let format: image::Format = self.format.parse()?;
+        let format: image::Format =
+            self.format.parse().map_err(|e: nvir::format::UnknownFormat| e.to_string())?;
         let texels = self.size.iter().try_fold(1u32, |n, &s| n.checked_mul(s));
         let words = texels
             .and_then(|n| n.checked_mul(format.bytes()))

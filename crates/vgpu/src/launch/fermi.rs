@@ -101,7 +101,13 @@ mod tests {
         set(7, [0, 0x3000, 256, 1 << 20 | 1, 0xd5 << 4, 0]);
         let got = surfaces(&state);
         let slot = |address, width, height, format: &str, order| {
-            Some(Slot { address, width, height, format: format.parse().expect("a format"), order })
+            Some(Slot {
+                address,
+                width,
+                height,
+                texel: format.parse::<nvir_base::format::Format>().expect("a format").layout(),
+                order,
+            })
         };
         assert_eq!(got.len(), 8);
         assert_eq!(got[0], None);
