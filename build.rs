@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The library, and crates of the workspace whose facts decide what it emits. In a package of the library alone these are
 /// missing: there Cargo's version says which they are.
-const FOLDERS: [&str; 3] = ["src", "crates/base/src", "crates/hw/src"];
+const FOLDERS: [&str; 5] = ["src", "crates/base/src", "crates/hw/src", "crates/isa/src", "crates/asm/src"];
 
 fn main() {
     let mut files = Vec::new();

@@ -422,7 +422,8 @@ fn one(block: [u32; 3]) -> String {
 fn a_block_of_another_size_than_declared_is_no_launch() {
     let (w, h, d) = ("WIDTH", "HEIGHT", "DEPTH");
     let whole: &[(&str, u32)] = &[(w, 32), (h, 2), (d, 1)];
-    let cases: [(&[(&str, u32)], [u32; 3], &str); 9] = [
+    type Case<'a> = (&'a [(&'a str, u32)], [u32; 3], &'a str);
+    let cases: [Case<'_>; 9] = [
         (&[(w, 32)], [16, 1, 1], "a block of [16, 1, 1]: the program declares 32 in x"),
         (&[(w, 32)], [64, 1, 1], "declares 32 in x"),
         (&[(w, 32), (h, 0)], [1, 32, 1], "declares 32 in x"),
@@ -455,7 +456,8 @@ fn a_block_of_another_size_than_declared_is_no_launch() {
 #[test]
 fn a_dimension_that_is_not_declared_is_the_launchs() {
     let (w, h, d) = ("WIDTH", "HEIGHT", "DEPTH");
-    let cases: [(&[(&str, u32)], [u32; 3], &str, u32); 7] = [
+    type Case<'a> = (&'a [(&'a str, u32)], [u32; 3], &'a str, u32);
+    let cases: [Case<'_>; 7] = [
         (&[(w, 32)], [32, 2, 3], "yyyy", 2),
         (&[(w, 32)], [32, 2, 3], "xxxx", 32),
         (&[(w, 32), (h, 0), (d, 0)], [32, 2, 3], "zzzz", 3),

@@ -115,9 +115,9 @@ impl Log {
 
     fn with<T>(&self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
         let (file, failure) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        write(file).or_else(|e| {
+        write(file).map_err(|e| {
             failure.get_or_insert(e);
-            Err(io::ErrorKind::Other.into())
+            io::ErrorKind::Other.into()
         })
     }
 }

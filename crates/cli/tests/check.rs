@@ -69,7 +69,7 @@ fn a_block_of_another_size_is_refused_by_every_command() {
 #[test]
 fn json_of_a_compile_says_each_dimension_that_is_declared() {
     let height = PROGRAM.replace("WIDTH 32", "HEIGHT 4");
-    let both = PROGRAM.replace("SV[0], B", "SV[0], B").replace(
+    let both = PROGRAM.replace(
         "PROPERTY CS_FIXED_BLOCK_WIDTH 32\n",
         "PROPERTY CS_FIXED_BLOCK_WIDTH 32\nPROPERTY CS_FIXED_BLOCK_HEIGHT 2\nPROPERTY CS_FIXED_BLOCK_DEPTH 1\n",
     );

@@ -25,7 +25,7 @@ pub fn add(path: &Path, card: u32, fault: &ChannelFault) -> io::Result<()> {
     if bytes == 0 {
         text = format!("{FAULTS_HEADER}\n{text}");
     } else {
-        let at = bytes.checked_sub(END.len() as u64).unwrap_or_default();
+        let at = bytes.saturating_sub(END.len() as u64);
         file.seek(SeekFrom::Start(at))?;
         let mut end = String::new();
         file.read_to_string(&mut end)?;

@@ -326,8 +326,11 @@ const ROWS: &[(&str, Kind, Option<Operand>, &[Operand])] = &[
     ("end_invocation_interlock", Kind::Nothing, None, &[]),
 ];
 
-/// Memories with atomics: beginning and end of the name, sources of those with one operand and with two.
-const ATOMIC_MEMS: &[(&str, &str, Mem, &[Operand], &[Operand])] = &[
+/// Beginning and end of a name, the memory, sources of atomics with one operand and with two.
+type AtomicMem = (&'static str, &'static str, Mem, &'static [Operand], &'static [Operand]);
+
+/// Memories with atomics.
+const ATOMIC_MEMS: &[AtomicMem] = &[
     ("ssbo", "", Mem::Ssbo, &[BUFFER, OFFSET, DATA], &[BUFFER, OFFSET, DATA, DATA]),
     ("global", "", Mem::Global, &[ADDRESS, DATA], &[ADDRESS, DATA, DATA]),
     ("global", "_2x32", Mem::Global2x32, &[ADDRESS_2X32, DATA], &[ADDRESS_2X32, DATA, DATA]),

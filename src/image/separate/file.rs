@@ -76,7 +76,7 @@ impl Unit {
                 next - 1
             });
         }
-        let mut strings = Strings::new();
+        let mut strings = Strings::default();
         let (mut locals, mut globals, mut sections, mut info) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         symbol(&mut locals, 0, 0, 0, 0, 0);

@@ -76,7 +76,7 @@ pub fn write(chip: Chip, kernels: &[Kernel]) -> Vec<u8> {
 
 /// The same with further sections behind all others.
 pub fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Section>) -> Vec<u8> {
-    let mut strings = Strings::new();
+    let mut strings = Strings::default();
     let mut locals = Vec::new();
     let mut globals = Vec::new();
     let mut sections = Vec::new();
@@ -232,11 +232,13 @@ pub struct Strings {
     pub data: Vec<u8>,
 }
 
-impl Strings {
-    pub fn new() -> Strings {
+impl Default for Strings {
+    fn default() -> Strings {
         Strings { data: vec![0] }
     }
+}
 
+impl Strings {
     pub fn add(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;
@@ -250,7 +252,7 @@ impl Strings {
 
 /// Header, contents, section headers.
 pub fn assemble(chip: Chip, kind: u16, mut sections: Vec<Section>) -> Vec<u8> {
-    let mut names = Strings::new();
+    let mut names = Strings::default();
     let name_of: Vec<u32> = sections.iter().map(|s| names.add(&s.name)).collect();
     sections[SHSTRTAB as usize].size = names.data.len() as u64;
     sections[SHSTRTAB as usize].data = names.data;

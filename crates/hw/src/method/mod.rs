@@ -136,7 +136,7 @@ impl Family {
     #[inline]
     pub const fn index(self, address: u32) -> Option<u32> {
         let distance = address.wrapping_sub(self.first);
-        if distance % self.stride == 0 && distance / self.stride < self.count {
+        if distance.is_multiple_of(self.stride) && distance / self.stride < self.count {
             Some(distance / self.stride)
         } else {
             None

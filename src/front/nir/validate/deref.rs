@@ -83,11 +83,11 @@ impl<'a> Checker<'a, '_> {
         if modes.len() > 1 && generic < modes.len() {
             self.error(self.span, || format!("a pointer cannot be in `{modes}` at once"));
         }
-        if let Some(from) = self.deref_of(parent) {
-            if !modes.shares(from.modes) {
-                let from = from.modes;
-                self.error(parent.span, || format!("a cast cannot lead from `{from}` to `{modes}`"));
-            }
+        if let Some(from) = self.deref_of(parent)
+            && !modes.shares(from.modes)
+        {
+            let from = from.modes;
+            self.error(parent.span, || format!("a cast cannot lead from `{from}` to `{modes}`"));
         }
         if mul != 0 && !mul.is_power_of_two() {
             self.error(self.span, || format!("`align_mul` must be a power of two, not {mul}"));
