@@ -75,8 +75,7 @@ fn named<T: nir::Named>() -> impl Iterator<Item = &'static str> {
 }
 
 fn nir_text() -> Language {
-    let structure =
-        ["shader", "decl_var", "decl_reg", "decl_function", "decl_overload", "impl", "block", "loop", "if"];
+    let structure = ["shader", "decl_var", "decl_function", "decl_overload", "impl", "block", "loop", "if"];
     let flow =
         ["else", "continue", "break", "return", "halt", "preds", "succs", "intrinsic", "load_const", "phi"];
     let undefined = ["undefined", "undef", "ssa_undef", "call"];
@@ -99,7 +98,7 @@ fn nir_text() -> Language {
             pattern(LABEL, r"\bblock_[0-9]+\b|\bb[0-9]+\b", r"/\<block_\d\+\>\|\<b\d\+\>/"),
             pattern(REGISTER, r"%[0-9]+\b|\bssa_[0-9]+\b|\br[0-9]+\b", r"/%\d\+\>\|\<ssa_\d\+\>\|\<r\d\+\>/"),
             words(KEYWORD, structure.iter().chain(&flow).chain(&undefined).chain(&derefs)),
-            pattern(NAME, r"\b[a-z][A-Za-z0-9_ ]*=", r"/\<[a-z][A-Za-z0-9_]*\s*=/"),
+            pattern(NAME, r"\b[a-z][a-z0-9_]*=", r"/\<[a-z][a-z0-9_]*=/"),
             words(INTRINSIC, intrinsics::names()),
             words(OPCODE, alu::names().chain(named::<nir::TexOpcode>())),
             words(CONSTANT, mode_words.chain(formats).map(str::to_string)),
@@ -168,8 +167,8 @@ fn ir_text() -> Language {
             pattern(COMMENT, ";.*$", "/;.*$/"),
             pattern(
                 FUNCTION,
-                r"\b(?:kernel|library|extern|sub)\s+[A-Za-z0-9_.$@]+",
-                r"/\<\%(kernel\|library\|extern\|sub\)\s\+[A-Za-z0-9_.$@]\+/",
+                r"\b(?:kernel|sub)\s+[A-Za-z0-9_.$@]+\(",
+                r"/\<\%(kernel\|sub\)\s\+[A-Za-z0-9_.$@]\+(/",
             ),
             // What a stage gets and gives.
             pattern(CONSTANT, r"\b[A-Z][A-Z0-9_]*\b", r"/\<\u[A-Z0-9_]*\>/"),

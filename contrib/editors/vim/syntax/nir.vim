@@ -12,9 +12,11 @@ syn match nirType /\<\%([iu]\|u\?int\|bool\|float\|con\|div\)\?\%(8\|16\|32\|64\
 syn match nirConstant /\<fused-eu-disable-intel\>/
 syn match nirConstant /\<cp-ge-coherent-amd\>/
 syn match nirConstant /\<fmask-lowered-amd\>/
+syn match nirConstant /\<External-2D-Y2Y\>/
 syn match nirConstant /\<include-helpers\>/
 syn match nirConstant /\<is-swizzled-amd\>/
 syn match nirConstant /\<uses-format-amd\>/
+syn match nirConstant /\<Subpass-MSAA\>/
 syn match nirConstant /\<non-temporal\>/
 syn match nirConstant /\<skip-helpers\>/
 syn match nirConstant /\<estream-pan\>/
@@ -23,9 +25,11 @@ syn match nirConstant /\<keep-scalar\>/
 syn match nirConstant /\<non-uniform\>/
 syn match nirConstant /\<in-bounds\>/
 syn match nirConstant /\<smem-amd\>/
-syn keyword nirConstant DEVICE INVOCATION LINES LINES_ADJACENCY LINE_STRIP MESA_SHADER_ANY_HIT MESA_SHADER_CALLABLE MESA_SHADER_CLOSEST_HIT MESA_SHADER_COMPUTE MESA_SHADER_FRAGMENT MESA_SHADER_GEOMETRY MESA_SHADER_INTERSECTION
-syn keyword nirConstant MESA_SHADER_KERNEL MESA_SHADER_MESH MESA_SHADER_MISS MESA_SHADER_RAYGEN MESA_SHADER_TASK MESA_SHADER_TESS_CTRL MESA_SHADER_TESS_EVAL MESA_SHADER_VERTEX NONE POINTS QUEUE_FAMILY SHADER_CALL
-syn keyword nirConstant SUBGROUP TRIANGLES TRIANGLES_ADJACENCY TRIANGLE_STRIP WORKGROUP atomic b8g8r8a8_unorm bias coherent comparator constant coord
+syn match nirConstant /\<2D-MSAA\>/
+syn keyword nirConstant 1D 2D 2DMS 2DRect 3D Buf Buffer Cube DEVICE External ExternalOES INVOCATION
+syn keyword nirConstant LINES LINES_ADJACENCY LINE_STRIP MESA_SHADER_ANY_HIT MESA_SHADER_CALLABLE MESA_SHADER_CLOSEST_HIT MESA_SHADER_COMPUTE MESA_SHADER_FRAGMENT MESA_SHADER_GEOMETRY MESA_SHADER_INTERSECTION MESA_SHADER_KERNEL MESA_SHADER_MESH
+syn keyword nirConstant MESA_SHADER_MISS MESA_SHADER_RAYGEN MESA_SHADER_TASK MESA_SHADER_TESS_CTRL MESA_SHADER_TESS_EVAL MESA_SHADER_VERTEX NONE POINTS QUEUE_FAMILY Rect SHADER_CALL SUBGROUP
+syn keyword nirConstant Subpass TRIANGLES TRIANGLES_ADJACENCY TRIANGLE_STRIP WORKGROUP atomic b8g8r8a8_unorm bias coherent comparator constant coord
 syn keyword nirConstant ddx ddy function_temp generic global image lod min_lod ms_index node_payload node_payload_in none
 syn keyword nirConstant offset pixel_local pixel_local_in pixel_local_out projector push_const r10g10b10a2_uint r10g10b10a2_unorm r11g11b10_float r16_float r16_sint r16_snorm
 syn keyword nirConstant r16_uint r16_unorm r16g16_float r16g16_sint r16g16_snorm r16g16_uint r16g16_unorm r16g16b16a16_float r16g16b16a16_sint r16g16b16a16_snorm r16g16b16a16_uint r16g16b16a16_unorm
@@ -102,10 +106,10 @@ syn keyword nirIntrinsic shuffle_down shuffle_up shuffle_xor ssbo_atomic ssbo_at
 syn keyword nirIntrinsic ssbo_atomic_fmin ssbo_atomic_imax ssbo_atomic_imin ssbo_atomic_inc_wrap ssbo_atomic_or ssbo_atomic_sub ssbo_atomic_swap ssbo_atomic_umax ssbo_atomic_umin ssbo_atomic_xor ssbo_size store_deref
 syn keyword nirIntrinsic store_global store_global_2x32 store_output store_per_vertex_output store_reg store_reg_indirect store_scratch store_shared store_ssbo terminate terminate_if vote_all
 syn keyword nirIntrinsic vote_any vote_feq vote_ieq
-syn match nirName /\<[a-z][A-Za-z0-9_]*\s*=/
-syn keyword nirKeyword block break call continue decl_function decl_overload decl_reg decl_var deref_array deref_cast deref_ptr_as_array deref_struct
-syn keyword nirKeyword deref_var else halt if impl intrinsic load_const loop phi preds return shader
-syn keyword nirKeyword ssa_undef succs undef undefined
+syn match nirName /\<[a-z][a-z0-9_]*=/
+syn keyword nirKeyword block break call continue decl_function decl_overload decl_var deref_array deref_cast deref_ptr_as_array deref_struct deref_var
+syn keyword nirKeyword else halt if impl intrinsic load_const loop phi preds return shader ssa_undef
+syn keyword nirKeyword succs undef undefined
 syn match nirRegister /%\d\+\>\|\<ssa_\d\+\>\|\<r\d\+\>/
 syn match nirLabel /\<block_\d\+\>\|\<b\d\+\>/
 syn match nirConstant /\<INTERP_MODE_[A-Z_]\+\>/

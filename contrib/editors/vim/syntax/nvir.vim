@@ -38,12 +38,13 @@ syn match nvirLabel /\<b\d\+\>/
 syn match nvirRegister /\<[a-z]\+\d*\[/
 syn match nvirConstant /\<sv\[[a-z0-9_.]\+\]/
 syn match nvirRegister /%[rpc]\d\+\>/
-syn match nvirFunction /\<\%(kernel\|library\|extern\|sub\)\s\+[A-Za-z0-9_.$@]\+/
+syn match nvirConstant /\<\u[A-Z0-9_]*\>/
+syn match nvirFunction /\<\%(kernel\|sub\)\s\+[A-Za-z0-9_.$@]\+(/
 syn match nvirComment /;.*$/
 hi def link nvirComment Comment
 hi def link nvirFunction Function
-hi def link nvirRegister Identifier
 hi def link nvirConstant Constant
+hi def link nvirRegister Identifier
 hi def link nvirLabel Label
 hi def link nvirSuffix Special
 hi def link nvirType Type
