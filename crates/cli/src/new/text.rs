@@ -153,7 +153,10 @@ fn test(out: &mut String, t: &Test, draft: &Draft, to: &Path) {
 }
 
 fn bless(out: &mut String, to: &Path) {
-    let name = to.file_name().map_or_else(|| to.to_string_lossy(), |n| n.to_string_lossy());
+    let name = match to.file_name() {
+        Some(name) if to != Path::new("-") => name.to_string_lossy(),
+        _ => "FIXTURE".into(),
+    };
     let _ = writeln!(
         out,
         "# expect = {{ fill = 0 }}    # uncomment, then `nvir test {name} --bless` writes what is left here"
