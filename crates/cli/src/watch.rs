@@ -46,8 +46,8 @@ impl Watch {
 
     /// Those of another list that are not in this one.
     fn appeared(&self, next: &Watch) -> BTreeSet<PathBuf> {
-        let known = |f: &PathBuf| self.files.binary_search_by(|(name, _)| name.cmp(f)).is_ok();
-        next.files.iter().map(|(f, _)| f).filter(|f| !known(f)).cloned().collect()
+        let known = |f: &Path| self.files.binary_search_by(|(name, _)| name.as_path().cmp(f)).is_ok();
+        next.files.iter().map(|(f, _)| f).filter(|f| !known(f.as_path())).cloned().collect()
     }
 
     /// Those that are not as they were.
