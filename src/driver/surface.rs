@@ -4,11 +4,10 @@
 //! never binds images that lie row by row on Kepler; their words are as Mesa's `nil` makes them (`su_info.rs`).
 
 use crate::chip::Chip;
-use crate::format::{Format, Kind};
+use crate::format::Format;
 use crate::tiling::{Level, Order};
-
-/// Bytes of the words of an image.
-pub const INFO_BYTES: usize = 64;
+pub use nvir_hw::format::image::{format_of, formats, word as format_word};
+use nvir_hw::image_word::*;
 
 /// What word 11 says an image is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,97 +49,6 @@ pub struct View {
     pub samples: (u32, u32),
 }
 
-/// GK104_IMAGE_FORMAT of envytools' `g80_defs`: number, kind, bits of a channel, channels.
-const CODES: [(u8, Kind, u8, u8); 36] = {
-    use Kind::*;
-    [
-        (0x02, Float, 32, 4),
-        (0x03, Sint, 32, 4),
-        (0x04, Uint, 32, 4),
-        (0x08, Unorm, 16, 4),
-        (0x09, Snorm, 16, 4),
-        (0x0a, Sint, 16, 4),
-        (0x0b, Uint, 16, 4),
-        (0x0c, Float, 16, 4),
-        (0x0d, Float, 32, 2),
-        (0x0e, Sint, 32, 2),
-        (0x0f, Uint, 32, 2),
-        (0x18, Unorm, 8, 4),
-        (0x1a, Snorm, 8, 4),
-        (0x1b, Sint, 8, 4),
-        (0x1c, Uint, 8, 4),
-        (0x1d, Unorm, 16, 2),
-        (0x1e, Snorm, 16, 2),
-        (0x1f, Sint, 16, 2),
-        (0x20, Uint, 16, 2),
-        (0x21, Float, 16, 2),
-        (0x27, Sint, 32, 1),
-        (0x28, Uint, 32, 1),
-        (0x29, Float, 32, 1),
-        (0x2e, Unorm, 8, 2),
-        (0x2f, Snorm, 8, 2),
-        (0x30, Sint, 8, 2),
-        (0x31, Uint, 8, 2),
-        (0x32, Unorm, 16, 1),
-        (0x33, Snorm, 16, 1),
-        (0x34, Sint, 16, 1),
-        (0x35, Uint, 16, 1),
-        (0x36, Float, 16, 1),
-        (0x37, Unorm, 8, 1),
-        (0x38, Snorm, 8, 1),
-        (0x39, Sint, 8, 1),
-        (0x3a, Uint, 8, 1),
-    ]
-};
-
-/// Formats whose channels are not alike.
-const PACKED: [(u8, Format); 4] = [
-    (BGRA8, Format { kind: Kind::Unorm, bits: [8; 4], bgra: true }),
-    (RGB10_A2, Format { kind: Kind::Unorm, bits: [10, 10, 10, 2], bgra: false }),
-    (RGB10_A2UI, Format { kind: Kind::Uint, bits: [10, 10, 10, 2], bgra: false }),
-    (R11G11B10F, Format { kind: Kind::Float, bits: [11, 11, 10, 0], bgra: false }),
-];
-/// GL's BGRA8.
-pub const BGRA8: u8 = 0x11;
-/// GL's RGB10_A2.
-pub const RGB10_A2: u8 = 0x13;
-/// GL's RGB10_A2UI.
-pub const RGB10_A2UI: u8 = 0x15;
-/// GL's R11F_G11F_B10F.
-pub const R11G11B10F: u8 = 0x24;
-
-/// Every format with its number.
-pub fn formats() -> impl Iterator<Item = (u8, Format)> {
-    let plain = CODES.iter().map(|&(code, kind, bits, channels)| {
-        let bits = std::array::from_fn(|i| if i < channels.into() { bits } else { 0 });
-        (code, Format { kind, bits, bgra: false })
-    });
-    plain.chain(PACKED)
-}
-
-/// The format that a format word names.
-pub fn format_of(word: u32) -> Option<Format> {
-    let code = (word & 0xff) as u8;
-    formats().find(|f| f.0 == code).map(|f| f.1)
-}
-
-/// Word 1: number, what a channel and how many they are (packed formats as four of 8 bits), bytes of a texel.
-/// `None`: images cannot have this format.
-pub fn format_word(format: Format) -> Option<u32> {
-    let code = u32::from(formats().find(|f| f.1 == format)?.0);
-    let (bits, channels) = match format.bits {
-        [10 | 11, ..] => (8, 4),
-        [bits, ..] => (bits, format.channels()),
-    };
-    let size = match bits {
-        32 => 0,
-        16 => 1,
-        _ => 2,
-    };
-    let count = [0, 0, 1, 0, 2][channels];
-    Some(code | (size | count << 2) << 8 | 0x4000 | format.bytes().trailing_zeros() << 16)
-}
-
 /// Marks the clamping word of an image that lies row by row.
 const PITCH_LINEAR: u32 = 1 << 21;
 
@@ -155,8 +63,8 @@ fn clamp_word(last: u32, order: Order, block: u32, bytes: u32, gobs: u32) -> u32
 }
 
 /// The words for a view.
-pub fn words(chip: Chip, v: &View) -> [u32; 16] {
-    let mut info = [0; 16];
+pub fn words(chip: Chip, v: &View) -> [u32; COUNT] {
+    let mut info = [0; COUNT];
     let cpp = v.format.bytes();
     let log2 = cpp.trailing_zeros();
     let [w, h, d] = v.size;
@@ -164,45 +72,45 @@ pub fn words(chip: Chip, v: &View) -> [u32; 16] {
         Order::Blocks(tile) => tile,
         Order::Pitch => Default::default(),
     };
-    info[0] = (v.address >> 8) as u32;
-    info[8..11].copy_from_slice(&v.size);
+    info[ADDRESS] = (v.address >> 8) as u32;
+    info[SIZE..SIZE + 3].copy_from_slice(&v.size);
     if !v.buffer {
-        info[5] = (v.layer_stride >> 8) as u32;
-        (info[14], info[15]) = v.samples;
+        info[ARRAY] = (v.layer_stride >> 8) as u32;
+        (info[MS_X], info[MS_Y]) = v.samples;
     }
     if chip == Chip::Gf100 {
-        info[12] = log2;
+        info[TEXEL] = log2;
         if v.buffer {
-            info[2] = w;
+            info[DIM[0]] = w;
         } else {
             let rows = match v.level.order {
                 Order::Blocks(_) => h.next_multiple_of(1 << tile.shift_y()),
                 Order::Pitch => h,
             };
-            info[2] = (6 - log2) << 24;
-            info[4] = tile.shift_y() << 24 | rows;
-            info[6] = tile.shift_z() << 24;
-            info[7] = v.first_z;
+            info[DIM[0]] = (6 - log2) << 24;
+            info[DIM[1]] = tile.shift_y() << 24 | rows;
+            info[DIM[2]] = tile.shift_z() << 24;
+            info[LAYER] = v.first_z;
         }
         return info;
     }
     let (ms_x, ms_y) = v.samples;
     // Mesa treats what lies in a buffer as if in blocks here.
     let order = if v.buffer { Order::Blocks(tile) } else { v.level.order };
-    info[1] = format_word(v.format).unwrap_or(0);
-    info[2] = clamp_word((w << ms_x) - 1, order, 6 - log2, log2, 0);
-    info[11] = v.target as u32;
-    info[12] = cpp;
-    info[13] = clamp_word((w << log2) - 1, order, 6, 0, 0);
+    info[FORMAT] = format_word(v.format).unwrap_or(0);
+    info[DIM[0]] = clamp_word((w << ms_x) - 1, order, 6 - log2, log2, 0);
+    info[TARGET] = v.target as u32;
+    info[TEXEL] = cpp;
+    info[CLAMP_BYTES] = clamp_word((w << log2) - 1, order, 6, 0, 0);
     if !v.buffer {
         let pitch = match order {
             Order::Blocks(_) => v.level.pitch / 64,
             Order::Pitch => v.level.pitch >> log2,
         };
-        info[3] = 0x88 << 24 | pitch;
-        info[4] = clamp_word((h << ms_y) - 1, order, tile.shift_y(), 0, tile.gobs_y());
-        info[6] = clamp_word(d - 1, order, tile.shift_z(), 0, tile.shift_z());
-        info[7] = u32::from(v.three_d) | v.first_z << 16;
+        info[PITCH] = 0x88 << 24 | pitch;
+        info[DIM[1]] = clamp_word((h << ms_y) - 1, order, tile.shift_y(), 0, tile.gobs_y());
+        info[DIM[2]] = clamp_word(d - 1, order, tile.shift_z(), 0, tile.shift_z());
+        info[LAYER] = u32::from(v.three_d) | v.first_z << 16;
     }
     info
 }
@@ -254,41 +162,5 @@ impl Slot {
         let level = Level { order: self.order, offset: 0, pitch, rows: self.height, slices: 1 };
         let inside = x < row_bytes.into() && y < self.height.into();
         inside.then(|| self.address + offset + level.byte(x, y, 0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_has_a_number_of_its_own() {
-        for (code, f) in formats() {
-            assert_eq!(format_of(code.into()), Some(f));
-            assert_eq!(formats().filter(|g| g.1 == f).count(), 1, "{f}");
-            assert_eq!(format_word(f).map(|w| w & 0xff), Some(code.into()));
-        }
-        assert_eq!(formats().count(), 40);
-    }
-
-    #[test]
-    fn format_words_are_the_drivers() {
-        for (name, word) in [
-            ("rgba32f", 0x44802),
-            ("rgba16i", 0x3490a),
-            ("rg32ui", 0x3440f),
-            ("rgb10_a2", 0x24a13),
-            ("bgra8", 0x24a11),
-            ("rgba8", 0x24a18),
-            ("r11f_g11f_b10f", 0x24a24),
-            ("rg16f", 0x24521),
-            ("r32ui", 0x24028),
-            ("rg8i", 0x14630),
-            ("r16f", 0x14136),
-            ("r8ui", 0x0423a),
-        ] {
-            assert_eq!(format_word(name.parse().unwrap()), Some(word), "{name}");
-        }
-        assert_eq!(format_word("rgb32f".parse().unwrap()), None);
     }
 }

@@ -47,6 +47,7 @@ pub use fault::{Fault, FaultKind, Note, Place};
 pub use grid::run;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
+use nvir_hw::window;
 pub use program::Program;
 pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
 pub use texture::{Source, Texels, Texture, TextureSource};
@@ -125,8 +126,8 @@ impl<'a> Launch<'a> {
             tables: None,
             texture_bank: 7,
             surfaces: Vec::new(),
-            shared_window: 0xfe00_0000,
-            local_window: 0xff00_0000,
+            shared_window: window::SHARED,
+            local_window: window::LOCAL,
             grid_id: 0,
             clock: 0,
         }

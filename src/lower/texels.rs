@@ -4,14 +4,14 @@
 //! code of some hundred instructions is a routine of the library, and costs less than a tree of branches that the
 //! lanes of a warp may take apart.
 
-use crate::driver::surface::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
 use crate::format::{Format, Kind};
 use crate::ir::build::Builder;
 use crate::ir::*;
+use nvir_hw::format::image::{self, BGRA8, R11G11B10F, RGB10_A2, RGB10_A2UI};
 
 /// The numbers of formats with a property, a bit each.
 fn set(with: impl Fn(&Format) -> bool) -> u64 {
-    surface::formats().filter(|(_, f)| with(f)).fold(0, |set, (code, _)| set | 1 << code)
+    image::formats().filter(|(_, f)| with(f)).fold(0, |set, (code, _)| set | 1 << code)
 }
 
 /// A bit field's place and width, as [`Op::Ext`] wants them.

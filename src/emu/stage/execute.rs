@@ -9,6 +9,7 @@ use crate::emu::lanes::{LANES, Mask, Row, Src, lanes};
 use crate::emu::trap::Trap;
 use crate::emu::warp::Warp;
 use crate::isa::header::Topology;
+use crate::stage::attribute;
 use crate::stage::{ATTRIBUTE_BYTES, Stage};
 
 /// The operands that must have a value: addresses, handles, numbers. Data may lack one.
@@ -235,7 +236,7 @@ impl Cx<'_, '_> {
                 Some(_) => Err(self.none_here(lane, "names the vertex of an input")),
             };
         };
-        if a == 0x60 {
+        if a == attribute::PRIMITIVE_ID {
             return Ok(Some(primitive.id));
         }
         let vertex = vertex.ok_or_else(|| {

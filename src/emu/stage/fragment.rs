@@ -10,6 +10,7 @@ use crate::emu::fault::FaultKind;
 use crate::emu::trap::Trap;
 use crate::isa::header::Interpolation;
 use crate::num::float::sat32;
+use crate::stage::attribute;
 
 /// Offsets in a pixel count 4096ths.
 const FRACTIONS: f64 = 4096.0;
@@ -49,10 +50,10 @@ impl<'a> Planes<'a> {
         let b = self.weights(at);
         let sum = |f: &dyn Fn(usize) -> f64| (0..3).map(|i| b[i] * f(i)).sum::<f64>();
         match address {
-            0x70 => return Some(at[0] as f32),
-            0x74 => return Some(at[1] as f32),
-            0x78 => return Some(sum(&|i| t.window[i][2]) as f32),
-            0x7c => return Some(sum(&|i| t.window[i][3]) as f32),
+            attribute::POSITION => return Some(at[0] as f32),
+            attribute::POSITION_Y => return Some(at[1] as f32),
+            attribute::POSITION_Z => return Some(sum(&|i| t.window[i][2]) as f32),
+            attribute::POSITION_W => return Some(sum(&|i| t.window[i][3]) as f32),
             _ => {}
         }
         let mut corners = [0.0; 3];
@@ -69,8 +70,8 @@ impl<'a> Planes<'a> {
     fn constant(&self, address: u32) -> Option<u32> {
         let t = self.triangle;
         match address {
-            0x3fc => Some(if t.front { u32::MAX } else { 0 }),
-            0x60 => Some(t.id),
+            attribute::FACE => Some(if t.front { u32::MAX } else { 0 }),
+            attribute::PRIMITIVE_ID => Some(t.id),
             _ => t.varyings[t.flat_vertex].get(address),
         }
     }

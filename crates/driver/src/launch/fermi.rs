@@ -6,8 +6,8 @@ use crate::commands::{Subchannel::Compute, halves};
 use crate::context::{BANKS, Context};
 use crate::setup::STACK_BYTES;
 use nvir::driver::surface::{self, View};
-use nvir::format::{Format, Kind};
 use nvir::tiling::Order;
+use nvir_hw::format::color::Color;
 use nvir_hw::method::bindings::{CB_SIZE, IMAGE_ADDRESS_HIGH};
 use nvir_hw::method::compute::FLUSH;
 use nvir_hw::method::fermi_compute::*;
@@ -67,7 +67,7 @@ fn image(view: Option<&View>) -> [u32; 6] {
     let none = [0, 0, 0, 0, NO_IMAGE.into(), 0];
     let Some(view) = view else { return none };
     let slot = surface::slot(view);
-    let Some(code) = colour(slot.format) else { return none };
+    let Some(code) = Color::plain(slot.format).code() else { return none };
     let [high, low] = halves(slot.address);
     let (linear, tile) = match slot.order {
         Order::Pitch => (true, 0),
@@ -75,35 +75,4 @@ fn image(view: Option<&View>) -> [u32; 6] {
     };
     let height = ImageHeight::new().with_rows(slot.height).with_linear(linear);
     [high, low, slot.width, height.into(), NO_IMAGE.with_color(code).into(), tile]
-}
-
-/// The number of a colour format that surfaces can have. Source: envytools `g80_defs.xml` (G80_SURFACE_FORMAT).
-fn colour(format: Format) -> Option<u32> {
-    if format.bgra {
-        return Some(0xcf);
-    }
-    let kinds = |u: [u32; 5]| {
-        let n = match format.kind {
-            Kind::Unorm => 0,
-            Kind::Snorm => 1,
-            Kind::Sint => 2,
-            Kind::Uint => 3,
-            Kind::Float => 4,
-        };
-        Some(u[n]).filter(|&code| code != 0)
-    };
-    match format.bits {
-        [32, 32, 32, 32] => kinds([0, 0, 0xc1, 0xc2, 0xc0]),
-        [16, 16, 16, 16] => kinds([0xc6, 0xc7, 0xc8, 0xc9, 0xca]),
-        [32, 32, 0, 0] => kinds([0, 0, 0xcc, 0xcd, 0xcb]),
-        [10, 10, 10, 2] => kinds([0xd1, 0, 0, 0xd2, 0]),
-        [8, 8, 8, 8] => kinds([0xd5, 0xd7, 0xd8, 0xd9, 0]),
-        [16, 16, 0, 0] => kinds([0xda, 0xdb, 0xdc, 0xdd, 0xde]),
-        [11, 11, 10, 0] => Some(0xe0),
-        [32, 0, 0, 0] => kinds([0, 0, 0xe3, 0xe4, 0xe5]),
-        [8, 8, 0, 0] => kinds([0xea, 0xeb, 0xec, 0xed, 0]),
-        [16, 0, 0, 0] => kinds([0xee, 0xef, 0xf0, 0xf1, 0xf2]),
-        [8, 0, 0, 0] => kinds([0xf3, 0xf4, 0xf5, 0xf6, 0]),
-        _ => None,
-    }
 }
