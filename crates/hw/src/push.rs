@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn headers_are_the_hardwares() {
         let header = Header::packet(kind::INCREASING_ONCE, 3, 0x238c, 2);
-        assert_eq!(header.into_bits(), 5 << 29 | 2 << 16 | 3 << 13 | 0x238c / 4);
+        assert_eq!(header.into_bits(), 5 << 29 | 2 << 16 | 3 << 13 | (0x238c / 4));
         assert_eq!(Header::from_bits(0x2002_2582).method(), 0x1608);
     }
 }
