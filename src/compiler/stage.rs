@@ -9,6 +9,7 @@ use crate::image::fixup::{DefaultColor, Fixup};
 use crate::image::stage::{Attribute as What, Graphics, Place, Slot};
 use crate::ir::{Attribute, Aux, Inst, Interface, InterpMode, MemRef, Op, Program, Space, Type};
 use crate::isa::header::{Header, Interpolation, Topology};
+use crate::stage::attribute;
 use crate::stage::{Semantic, Stage};
 
 /// What a program in its last phase is to its driver; `local_bytes` are those of a thread.
@@ -82,7 +83,8 @@ impl Declare<'_> {
             Stage::Fragment => {
                 h.several_targets = p.color_everywhere == 0;
                 if p.reads_framebuffer != 0 {
-                    [0x64, 0x70, 0x74].into_iter().for_each(|a| h.set_read(a));
+                    let position = [attribute::LAYER, attribute::POSITION, attribute::POSITION_Y];
+                    position.into_iter().for_each(|a| h.set_read(a));
                 }
             }
             _ => {}
@@ -149,7 +151,7 @@ impl Declare<'_> {
             InterpMode::Linear => Interpolation::Linear,
             InterpMode::Perspective | InterpMode::Color | InterpMode::OverW => Interpolation::Perspective,
         };
-        let positions = 0x60..0x80;
+        let positions = attribute::PRIMITIVE_ID..attribute::GENERIC;
         match Self::words(m, inst) {
             Some(words) => words.for_each(|a| match positions.contains(&a) {
                 true => self.header.set_read(a),
@@ -231,7 +233,7 @@ fn driver(g: &mut Graphics, interface: &Interface) {
     g.clip_mode = (0..8).filter(|i| g.cull_enable >> i & 1 != 0).map(|i| 1 << (4 * i)).sum();
     g.clip_planes = p.clip_planes;
     g.edge_flag = p.edge_flag.checked_sub(1);
-    g.writes_layer = g.header.writes(0x64);
+    g.writes_layer = g.header.writes(attribute::LAYER);
     let reads = |s: Semantic| interface.system.contains(&s);
     g.needs_vertex_id = interface.stage == Stage::Vertex && reads(Semantic::VertexId);
     g.needs_draw_parameters = p.draw_parameters != 0;

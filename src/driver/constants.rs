@@ -3,7 +3,7 @@
 use super::{Abi, sanitizer};
 use crate::chip::Chip;
 use nvir_hw::samples::SAMPLE_POSITIONS;
-use nvir_hw::surface;
+use nvir_hw::{image_word, surface};
 
 /// A buffer, or a part of one, as a program sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -62,7 +62,7 @@ impl Constants {
     /// # Errors
     /// A number that does not exist, or an image of a format that images cannot have.
     pub fn bytes(&self, abi: &Abi, chip: Chip, bindless: bool) -> Result<Vec<u8>, String> {
-        let image_bytes = surface::INFO_BYTES as u32;
+        let image_bytes = image_word::BYTES as u32;
         let handles = abi.bindless_info.filter(|_| bindless || !self.bindless_images.is_empty());
         let end = match handles {
             Some(at) => u32::from(at) + image_bytes * Abi::MAX_HANDLES,

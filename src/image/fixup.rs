@@ -5,6 +5,7 @@
 
 use crate::chip::Chip;
 use crate::isa::header::{Header, Interpolation};
+use crate::stage::attribute;
 
 /// Value of [`Fixup::Interpolation`]'s `mode` for a perspective or linear value as it is.
 pub const MODE_PASS: u8 = 0;
@@ -122,7 +123,7 @@ pub fn apply(
             }
         }
     }
-    for (address, color) in [0x280, 0x290].into_iter().zip(colors) {
+    for (address, color) in [attribute::COLOR, attribute::COLOR + 0x10].into_iter().zip(colors) {
         let Some(color) = color else { continue };
         let kind = if state.flat_shade { Interpolation::Flat } else { color.interpolation };
         for c in 0..4 {

@@ -20,24 +20,24 @@ use crate::ir::build::Builder;
 use crate::ir::madsp::{self, Part};
 use crate::ir::*;
 
-/// Bytes of the words that describe an image (Mesa `nvc0_program.h`).
+/// Where the words that describe an image begin, in bytes.
 mod info {
-    pub const ADDRESS: u32 = 0x00;
-    pub const FORMAT: u32 = 0x04;
-    pub const PITCH: u32 = 0x0c;
-    pub const ARRAY: u32 = 0x14;
-    pub const LAYER: u32 = 0x1c;
-    pub const SIZE: u32 = 0x20;
-    /// Bytes of a texel; on GF100 their logarithm.
-    pub const TEXEL: u32 = 0x30;
-    pub const MS_X: u32 = 0x38;
-    pub const MS_Y: u32 = 0x3c;
-    /// Clamping of a first coordinate that counts bytes (Kepler).
-    pub const BYTES: u32 = 0x34;
+    use nvir_hw::image_word::{self as word, byte};
+
+    pub const ADDRESS: u32 = byte(word::ADDRESS);
+    pub const FORMAT: u32 = byte(word::FORMAT);
+    pub const PITCH: u32 = byte(word::PITCH);
+    pub const ARRAY: u32 = byte(word::ARRAY);
+    pub const LAYER: u32 = byte(word::LAYER);
+    pub const SIZE: u32 = byte(word::SIZE);
+    pub const TEXEL: u32 = byte(word::TEXEL);
+    pub const MS_X: u32 = byte(word::MS_X);
+    pub const MS_Y: u32 = byte(word::MS_Y);
+    pub const BYTES: u32 = byte(word::CLAMP_BYTES);
 
     /// Clamping (Kepler) or tiling (GF100) of a coordinate.
     pub const fn dim(axis: usize) -> u32 {
-        [0x08, 0x10, 0x18][axis]
+        byte(word::DIM[axis])
     }
 }
 

@@ -10,6 +10,46 @@ use std::str::FromStr;
 /// Bytes of the attribute address space.
 pub const ATTRIBUTE_BYTES: u32 = 0x400;
 
+/// Where attributes lie that the hardware itself reads or writes, in bytes.
+pub mod attribute {
+    /// Number of the primitive.
+    pub const PRIMITIVE_ID: u32 = 0x060;
+    /// Layer of the framebuffer.
+    pub const LAYER: u32 = 0x064;
+    /// Number of the viewport.
+    pub const VIEWPORT_INDEX: u32 = 0x068;
+    /// Point size.
+    pub const POINT_SIZE: u32 = 0x06c;
+    /// Position; in a fragment shader x, y, z in the window and 1/w.
+    pub const POSITION: u32 = 0x070;
+    /// y.
+    pub const POSITION_Y: u32 = 0x074;
+    /// z.
+    pub const POSITION_Z: u32 = 0x078;
+    /// w, or 1/w.
+    pub const POSITION_W: u32 = 0x07c;
+    /// The first generic attribute; the n-th lies 16 n further.
+    pub const GENERIC: u32 = 0x080;
+    /// Front colours, 2.
+    pub const COLOR: u32 = 0x280;
+    /// Back colours, 2.
+    pub const BACK_COLOR: u32 = 0x2a0;
+    /// Clip distances, 8.
+    pub const CLIP_DISTANCE: u32 = 0x2c0;
+    /// Coordinates in a point sprite.
+    pub const POINT_COORD: u32 = 0x2e0;
+    /// Where in its patch a vertex lies.
+    pub const TESS_COORD: u32 = 0x2f0;
+    /// Number of the instance.
+    pub const INSTANCE_ID: u32 = 0x2f8;
+    /// Number of the vertex.
+    pub const VERTEX_ID: u32 = 0x2fc;
+    /// Texture coordinates of the fixed pipeline, 8.
+    pub const TEX_COORD: u32 = 0x300;
+    /// Whether a fragment belongs to a front face.
+    pub const FACE: u32 = 0x3fc;
+}
+
 /// A stage of the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Stage {
@@ -203,23 +243,23 @@ impl Semantic {
             Semantic::TessOuter => 0x000,
             Semantic::TessInner => 0x010,
             Semantic::Patch(n) => 0x020 + 0x10 * n as u32,
-            Semantic::PrimitiveId => 0x060,
-            Semantic::Layer => 0x064,
-            Semantic::ViewportIndex => 0x068,
-            Semantic::PointSize => 0x06c,
-            Semantic::Position => 0x070,
-            Semantic::Generic(n) => 0x080 + 0x10 * n as u32,
+            Semantic::PrimitiveId => attribute::PRIMITIVE_ID,
+            Semantic::Layer => attribute::LAYER,
+            Semantic::ViewportIndex => attribute::VIEWPORT_INDEX,
+            Semantic::PointSize => attribute::POINT_SIZE,
+            Semantic::Position => attribute::POSITION,
+            Semantic::Generic(n) => attribute::GENERIC + 0x10 * n as u32,
             Semantic::ClipVertex => 0x270,
-            Semantic::Color(n) if n < 2 => 0x280 + 0x10 * n as u32,
-            Semantic::BackColor(n) => 0x2a0 + 0x10 * n as u32,
-            Semantic::ClipDist(n) => 0x2c0 + 0x10 * n as u32,
-            Semantic::PointCoord => 0x2e0,
+            Semantic::Color(n) if n < 2 => attribute::COLOR + 0x10 * n as u32,
+            Semantic::BackColor(n) => attribute::BACK_COLOR + 0x10 * n as u32,
+            Semantic::ClipDist(n) => attribute::CLIP_DISTANCE + 0x10 * n as u32,
+            Semantic::PointCoord => attribute::POINT_COORD,
             Semantic::Fog => 0x2e8,
-            Semantic::TessCoord => 0x2f0,
-            Semantic::InstanceId => 0x2f8,
-            Semantic::VertexId => 0x2fc,
-            Semantic::TexCoord(n) => 0x300 + 0x10 * n as u32,
-            Semantic::Face => 0x3fc,
+            Semantic::TessCoord => attribute::TESS_COORD,
+            Semantic::InstanceId => attribute::INSTANCE_ID,
+            Semantic::VertexId => attribute::VERTEX_ID,
+            Semantic::TexCoord(n) => attribute::TEX_COORD + 0x10 * n as u32,
+            Semantic::Face => attribute::FACE,
             Semantic::Color(_) | Semantic::EdgeFlag => return None,
             Semantic::Depth | Semantic::Stencil | Semantic::SampleMask => return None,
         })
@@ -285,7 +325,7 @@ impl FromStr for Semantic {
 
 /// Where the n-th declared input of a vertex shader lies, in bytes, whatever its semantic.
 pub const fn vertex_input(n: u32) -> u32 {
-    0x080 + 0x10 * n
+    attribute::GENERIC + 0x10 * n
 }
 
 #[cfg(test)]

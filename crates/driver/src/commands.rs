@@ -112,13 +112,14 @@ pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nvir_hw::method::{m2mf, shader::CODE_ADDRESS_HIGH, upload::UPLOAD_EXEC};
 
     #[test]
     fn packets_have_the_headers_of_the_hardware() {
         let mut c = Commands::default();
-        c.methods(Subchannel::Compute, 0x1608, &[1, 0x22_0000]);
-        c.data(Subchannel::Upload, 0x304, &vec![7; 2050]);
-        c.start_with_data(Subchannel::Compute, 0x1b0, 0x41, &[9, 8]);
+        c.methods(Subchannel::Compute, CODE_ADDRESS_HIGH, &[1, 0x22_0000]);
+        c.data(Subchannel::Upload, m2mf::DATA, &vec![7; 2050]);
+        c.start_with_data(Subchannel::Compute, UPLOAD_EXEC, 0x41, &[9, 8]);
         let Part::Words(w) = &c.parts[0] else { panic!("words") };
         assert_eq!(w[..3], [0x2002_2582, 1, 0x22_0000]);
         assert_eq!(w[3], 0x67ff_40c1);

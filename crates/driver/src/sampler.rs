@@ -1,157 +1,117 @@
-//! Entries of the tables: how the hardware is told of a texture and of a sampler. Sources: envytools `g80_texture.xml`,
-//! Mesa `nvc0_tex.c` (`gf100_create_texture_view`), `nvc0_state.c`; the words of Mesa's recordings.
+//! Entries of the tables, which describe textures and samplers. Sources: Mesa `nvc0_tex.c`
+//! (`gf100_create_texture_view`), `nvc0_state.c`; the words of Mesa's recordings.
 
 use crate::error::{Error, Result};
 use crate::tables::Entry;
 use nvir::Chip;
-use nvir::emu::image::Compare;
-use nvir::emu::{Dim, Filter, Image, MipFilter, Sampler, Wrap};
+use nvir::emu::{Dim, Image, Sampler};
 use nvir::format::{Format, Kind};
 use nvir::tiling::Order;
+use nvir_hw::format::texture::{Sizes, Type};
+use nvir_hw::samples::Mode;
+use nvir_hw::tic::{Source, TextureType, Tic};
+use nvir_hw::tsc::Tsc;
 
-/// Numbers of component sizes.
-const SIZES: [([u8; 4], u32); 11] = [
-    ([32, 32, 32, 32], 0x01),
-    ([16, 16, 16, 16], 0x03),
-    ([32, 32, 0, 0], 0x04),
-    ([8, 8, 8, 8], 0x08),
-    ([10, 10, 10, 2], 0x09),
-    ([16, 16, 0, 0], 0x0c),
-    ([32, 0, 0, 0], 0x0f),
-    ([8, 8, 0, 0], 0x18),
-    ([16, 0, 0, 0], 0x1b),
-    ([8, 0, 0, 0], 0x1d),
-    ([11, 11, 10, 0], 0x21),
-];
-
-/// Word 0: sizes, types and sources of the components.
-fn format_word(format: Format) -> u32 {
+/// Sizes, types and sources of the components.
+fn set_format(entry: &mut Tic, format: Format) {
     let format = format.layout();
-    let sizes = SIZES.iter().find(|s| s.0 == format.bits).map_or(0, |s| s.1);
-    let kind = match format.kind {
-        Kind::Snorm => 1,
-        Kind::Unorm => 2,
-        Kind::Sint => 3,
-        Kind::Uint => 4,
-        Kind::Float => 7,
-    };
-    let types = (0..4).map(|i| kind << (6 + 3 * i)).sum::<u32>();
-    let one = if matches!(format.kind, Kind::Sint | Kind::Uint) { 6 } else { 7 };
-    // Zero, one, or a component: those of memory are numbered from 2 on.
-    let source = |i: u32| match (format.bits[i as usize] != 0, i) {
-        (true, 0 | 2) if format.bgra => 2 + (2 - i),
-        (true, _) => 2 + i,
-        (false, 3) => one,
-        (false, _) => 0,
-    };
-    sizes | types | (0..4).map(|i| source(i) << (18 + 3 * i)).sum::<u32>()
+    entry.set(Tic::COMPONENT_SIZES, Sizes::code(format.bits).unwrap_or(0));
+    let one = if matches!(format.kind, Kind::Sint | Kind::Uint) { Source::OneInt } else { Source::OneFloat };
+    for i in 0..4u8 {
+        entry.set(Tic::DATA_TYPE.at(i.into()), Type(format.kind).code());
+        let source = match (format.bits[usize::from(i)] != 0, i) {
+            (true, 0 | 2) if format.bgra => Source::Channel(2 - i),
+            (true, _) => Source::Channel(i),
+            (false, 3) => one,
+            (false, _) => Source::Zero,
+        };
+        entry.set(Tic::SOURCE.at(i.into()), source.code());
+    }
 }
 
 /// The entry of a texture. `unnormalized`: coordinates count texels.
 pub(crate) fn texture(image: &Image, unnormalized: bool) -> Result<Entry> {
     let unsupported = |why: String| Err(Error::Unsupported(why));
     let desc = &image.desc;
-    let format = format_word(desc.format);
+    let mut e = Tic::default();
+    set_format(&mut e, desc.format);
     let [w, h, d] = desc.level_size(0);
     let level = &image.levels[0].place;
     let pitch = level.order == Order::Pitch;
     let kind = match desc.dim {
-        Dim::Buffer => 6,
-        Dim::D2 if pitch => 7,
+        Dim::Buffer => TextureType::Buffer,
+        Dim::D2 if pitch => TextureType::D2NoMipmap,
         dim if pitch => return unsupported(format!("a texture of kind {dim:?} row by row")),
-        Dim::D1 => 0,
-        Dim::D2 | Dim::D2Ms => 1,
-        Dim::D3 => 2,
-        Dim::Cube => 3,
-        Dim::D1Array => 4,
-        Dim::D2Array => 5,
-        Dim::CubeArray => 8,
+        Dim::D1 => TextureType::D1,
+        Dim::D2 | Dim::D2Ms => TextureType::D2,
+        Dim::D3 => TextureType::D3,
+        Dim::Cube => TextureType::Cube,
+        Dim::D1Array => TextureType::D1Array,
+        Dim::D2Array => TextureType::D2Array,
+        Dim::CubeArray => TextureType::CubeArray,
     };
     let layers = match desc.dim {
         Dim::Cube | Dim::D2 | Dim::D1 | Dim::D2Ms | Dim::Buffer => 1,
         Dim::CubeArray => d / 6,
         Dim::D3 | Dim::D1Array | Dim::D2Array => d,
     };
-    let (ms_x, ms_y) = desc.sample_grid();
+    let samples = if desc.dim == Dim::D2Ms { d } else { 1 };
     let last = desc.levels.max(1) - 1;
-    let mut e = [0; 8];
-    e[0] = format;
-    e[1] = image.address as u32;
-    // A border comes from the sampler.
-    e[2] = (image.address >> 32) as u32 & 0xff | 0x5000_1000 | kind << 14 | u32::from(!unnormalized) << 31;
+    e.set_address(image.address).set(Tic::TEXTURE_TYPE, kind.code());
+    // A border comes from the sampler. The others are about quality, as Mesa has them.
+    e.set(Tic::BORDER_SOURCE, 1).set(Tic::SECTOR_PROMOTION, 1).set(Tic::LOD_ANISO_QUALITY2, 1);
+    e.set(Tic::ANISO_FINE_SPREAD_FUNC, 2).set(Tic::ANISO_COARSE_SPREAD_FUNC, 1);
+    e.set(Tic::NORMALIZED_COORDS, u32::from(!unnormalized));
     match level.order {
         Order::Pitch => {
-            e[2] |= 1 << 18;
-            e[3] = if desc.dim == Dim::Buffer { 0 } else { level.pitch };
+            e.set(Tic::MEMORY_LAYOUT, 1);
+            e.set(Tic::PITCH, if desc.dim == Dim::Buffer { 0 } else { level.pitch });
         }
         Order::Blocks(tile) => {
-            e[2] |= tile.gobs_y() << 22 | tile.shift_z() << 25;
-            e[3] = 0x0030_0000;
+            e.set(Tic::GOBS_PER_BLOCK_HEIGHT, tile.gobs_y()).set(Tic::GOBS_PER_BLOCK_DEPTH, tile.shift_z());
+            e.set(Tic::LOD_ANISO_QUALITY, 1).set(Tic::LOD_ISO_QUALITY, 1);
         }
     }
-    e[4] = w | if desc.dim == Dim::Buffer { 0 } else { 1 << 31 };
-    e[5] = h | layers << 16 | last << 28;
-    e[6] = 0x0300_0000;
-    let mode = ms_x + ms_y;
-    e[7] = last << 4 | mode << 12;
-    Ok(e)
+    e.set(Tic::WIDTH, w).set(Tic::HEIGHT, h).set(Tic::DEPTH, layers).set(Tic::MAX_MIP_LEVEL, last);
+    e.set(Tic::USE_TEXTURE_HEADER_VERSION2, u32::from(desc.dim != Dim::Buffer));
+    e.set(Tic::RES_VIEW_MAX_MIP_LEVEL, last).set(Tic::MULTI_SAMPLE_COUNT, Mode::of(samples).code);
+    Ok(e.0)
 }
 
 /// The entry of a sampler.
 pub(crate) fn sampler(chip: Chip, s: &Sampler) -> Entry {
-    let kepler = chip != Chip::Gf100;
-    let wraps = s.wrap.iter().enumerate().map(|(i, w)| wrap(*w) << (3 * i)).sum::<u32>();
-    let compare = s.compare.map_or(0, |c| 1 << 9 | compare(c) << 10);
-    let filter = |f: Filter| if f == Filter::Linear { 2 } else { 1 };
-    let mip = match s.mip {
-        MipFilter::None => 1,
-        MipFilter::Nearest => 2,
-        MipFilter::Linear => 3,
-    };
     // Eight bits of fraction.
     let fixed = |x: f32, low: f32, high: f32| (x.clamp(low, high) * 256.0) as i32 as u32;
-    let mut e = [0; 8];
-    e[0] = 0x2_6000 | wraps | compare;
-    e[1] = filter(s.mag) | filter(s.min) << 4 | mip << 6 | (fixed(s.lod_bias, -16.0, 15.996) & 0x1fff) << 12;
-    if kepler {
-        e[1] |= u32::from(s.seamless) << 9 | u32::from(s.unnormalized) << 25;
+    let mut e = Tsc::default();
+    e.set(Tsc::SRGB_CONVERSION, 1).set(Tsc::FONT_FILTER_WIDTH, 1).set(Tsc::FONT_FILTER_HEIGHT, 1);
+    for (i, wrap) in (0..).zip(s.wrap) {
+        e.set(Tsc::ADDRESS.at(i), wrap.code());
     }
-    e[2] = fixed(s.min_lod, 0.0, 15.0) | fixed(s.max_lod, 0.0, 15.0) << 12;
-    e[4..].copy_from_slice(&s.border_bits.unwrap_or(s.border.map(f32::to_bits)));
-    e
-}
-
-fn wrap(w: Wrap) -> u32 {
-    match w {
-        Wrap::Repeat => 0,
-        Wrap::MirroredRepeat => 1,
-        Wrap::ClampToEdge => 2,
-        Wrap::ClampToBorder => 3,
-        Wrap::Clamp => 4,
-        Wrap::MirrorClampToEdge => 5,
-        Wrap::MirrorClampToBorder => 6,
-        Wrap::MirrorClamp => 7,
+    if let Some(compare) = s.compare {
+        e.set(Tsc::DEPTH_COMPARE, 1).set(Tsc::DEPTH_COMPARE_FUNC, compare.code());
     }
-}
-
-fn compare(c: Compare) -> u32 {
-    match c {
-        Compare::Never => 0,
-        Compare::Less => 1,
-        Compare::Equal => 2,
-        Compare::Lequal => 3,
-        Compare::Greater => 4,
-        Compare::Notequal => 5,
-        Compare::Gequal => 6,
-        Compare::Always => 7,
+    e.set(Tsc::MAG_FILTER, s.mag.code())
+        .set(Tsc::MIN_FILTER, s.min.code())
+        .set(Tsc::MIP_FILTER, s.mip.code());
+    let bias = Tsc::MIP_LOD_BIAS;
+    e.set(bias, fixed(s.lod_bias, -16.0, 15.996) & bias.mask());
+    if chip != Chip::Gf100 {
+        e.set(Tsc::CUBEMAP_INTERFACE_FILTERING, s.seamless.into());
+        e.set(Tsc::FORCE_UNNORMALIZED_COORDS, s.unnormalized.into());
     }
+    e.set(Tsc::MIN_LOD_CLAMP, fixed(s.min_lod, 0.0, 15.0))
+        .set(Tsc::MAX_LOD_CLAMP, fixed(s.max_lod, 0.0, 15.0));
+    for (i, word) in (0..).zip(s.border_bits.unwrap_or(s.border.map(f32::to_bits))) {
+        e.set(Tsc::BORDER_COLOR.at(i), word);
+    }
+    e.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nvir::emu::ImageDesc;
     use nvir::emu::image::Arrangement;
+    use nvir::emu::{ImageDesc, MipFilter};
 
     fn image(format: &str, size: [u32; 3]) -> Image {
         let format = format.parse().expect("a format");
@@ -175,7 +135,7 @@ mod tests {
     #[test]
     fn every_format_has_a_component_size() {
         for f in Format::all() {
-            assert_ne!(format_word(f) & 0x3f, 0, "{f}");
+            assert!(Sizes::code(f.layout().bits).is_some(), "{f}");
         }
     }
 }

@@ -13,16 +13,12 @@ use nvir_hw::method::compute::*;
 use nvir_hw::method::fermi_compute::*;
 use nvir_hw::method::kepler_compute::{MP_TEMP_SIZE, UNK0248, UNK0310};
 use nvir_hw::method::shader::*;
+use nvir_hw::{qmd, window};
 use std::sync::Arc;
 
-/// Bytes of a launch descriptor; and how many there are, one used after the other.
-pub(crate) const DESCRIPTOR_BYTES: u64 = 256;
+/// Launch descriptors, one used after the other.
 pub(crate) const DESCRIPTORS: u32 = 64;
-pub(crate) const DESCRIPTORS_BYTES: u64 = DESCRIPTOR_BYTES * DESCRIPTORS as u64;
-
-/// The windows of shared and local memory in the address space of generic accesses, 16 MiB each.
-const SHARED_WINDOW: u32 = 0xfe00_0000;
-const LOCAL_WINDOW: u32 = 0xff00_0000;
+pub(crate) const DESCRIPTORS_BYTES: u64 = qmd::BYTES * DESCRIPTORS as u64;
 
 /// Bytes of a warp's call-return stack, at least.
 pub(crate) const STACK_BYTES: u32 = 0x800;
@@ -116,16 +112,16 @@ pub(crate) fn commands(c: &mut Context) {
             c.commands.data(Compute, GLOBAL_BASE, &windows);
             one(c, UNK02C4, 1);
             local_area(c);
-            one(c, LOCAL_BASE, LOCAL_WINDOW);
+            one(c, LOCAL_BASE, window::LOCAL);
             // 48 KiB for shared memory.
             one(c, CACHE_SPLIT, 3);
-            one(c, SHARED_BASE, SHARED_WINDOW);
+            one(c, SHARED_BASE, window::SHARED);
             one(c, SHARED_SIZE, 0);
         }
         Chip::Gk104 | Chip::Gk110 => {
             local_area(c);
-            one(c, LOCAL_BASE, LOCAL_WINDOW);
-            one(c, SHARED_BASE, SHARED_WINDOW);
+            one(c, LOCAL_BASE, window::LOCAL);
+            one(c, SHARED_BASE, window::SHARED);
         }
     }
     code_address(c);

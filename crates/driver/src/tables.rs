@@ -9,16 +9,16 @@ use crate::device::{Alloc, Device, Domain, Memory};
 use crate::error::Result;
 use crate::memory::Shared;
 use nvir_hw::method::shader::{TEX_CACHE_CTL, TIC_FLUSH, TSC_FLUSH};
+use nvir_hw::tic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) const TABLE_ENTRIES: u32 = 2048;
-const ENTRY_BYTES: u64 = 32;
 /// Of the samplers behind the textures.
-pub(crate) const SAMPLERS_OFFSET: u64 = TABLE_ENTRIES as u64 * ENTRY_BYTES;
+pub(crate) const SAMPLERS_OFFSET: u64 = TABLE_ENTRIES as u64 * tic::BYTES;
 
 /// An entry of either table.
-pub(crate) type Entry = [u32; 8];
+pub(crate) type Entry = [u32; tic::WORDS];
 
 #[derive(Debug)]
 pub(crate) struct Tables {
@@ -60,7 +60,7 @@ impl Context {
                 let number = *known.entry(entry).or_insert(next);
                 if number == next {
                     changed[table] = true;
-                    let at = table as u64 * SAMPLERS_OFFSET + u64::from(number) * ENTRY_BYTES;
+                    let at = table as u64 * SAMPLERS_OFFSET + u64::from(number) * tic::BYTES;
                     let bytes: Vec<u8> = entry.iter().flat_map(|w| w.to_le_bytes()).collect();
                     self.upload(self.tables.address() + at, &bytes)?;
                 }

@@ -74,7 +74,7 @@ const OURS_ALONE: [(&str, &str); 6] = [
     ("QUERY_ADDRESS_LOW", "as QUERY_ADDRESS_HIGH"),
     ("QUERY_SEQUENCE", "as QUERY_ADDRESS_HIGH"),
     ("QUERY_GET", "as QUERY_ADDRESS_HIGH"),
-    ("UNK0110", "SERIALIZE, on GF100, too: the next command may change constants that the launch reads"),
+    ("SERIALIZE", "on GF100, too: the next command may change constants that the launch reads"),
     (
         "IMAGE_",
         "Mesa resets the eight slots after a launch, this driver sets them before one: both leave them empty",
@@ -130,10 +130,8 @@ fn methods(log: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in log.lines().filter(|l| l.starts_with("  ")) {
         let mut fields = line.split_whitespace();
-        let (_, _, class, name) = (fields.next(), fields.next(), fields.next(), fields.next());
-        let (Some(class), Some(name)) = (class, name) else { panic!("{line}") };
+        let Some(name) = fields.nth(3) else { panic!("{line}") };
         let value = fields.nth(1).unwrap_or("").trim_start_matches('0');
-        let name = if class == "0000" { "OBJECT" } else { name };
         all.entry(name.into()).or_default().insert(if value.is_empty() { "0".into() } else { value.into() });
     }
     all

@@ -12,10 +12,11 @@ use super::trap::Trap;
 use super::warp::Warp;
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
+use nvir_hw::window;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Generic windows are 16 MiB.
-const WINDOW: u64 = 0xffff_ffff_ff00_0000;
+/// Where a generic window begins.
+const WINDOW: u64 = !(window::BYTES as u64 - 1);
 
 /// Where one thread's access goes.
 #[derive(Clone, Copy, Debug)]

@@ -20,6 +20,7 @@ use super::warp::{State as WarpState, Wait, Warp};
 use super::{
     CONST_BANKS, Checks, Launch, PcProfile, Program, Side, going_on, stage, surface, texture, undef,
 };
+use nvir_hw::{special, window};
 use rustc_hash::FxHashMap;
 
 /// Instructions a warp executes at least before the next one's turn.
@@ -555,29 +556,28 @@ fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -
         return value;
     }
     match reg {
-        0 => lane as u32,
-        1 | 80 | 82 => clock as u32,
-        81 | 83 => (clock >> 32) as u32,
+        special::LANEID => lane as u32,
+        special::CLOCK | special::CLOCKLO | special::GLOBALTIMERLO => clock as u32,
+        special::CLOCKHI | special::GLOBALTIMERHI => (clock >> 32) as u32,
         // One multiprocessor with 64 warps.
-        2 => 1 << 20 | 64 << 8,
-        3 => (w.index & 63) << 8,
-        32 => tid[0] & 0xffff | (tid[1] & 0x3ff) << 16 | tid[2] << 26,
-        33..=35 => tid[reg as usize - 33],
-        37..=39 => st.ctaid[reg as usize - 37],
-        40 => l.block[0] & 0xffff | (l.block[1] & 0x3ff) << 16 | l.block[2] << 26,
-        41..=43 => l.block[reg as usize - 41],
-        44 => l.grid_id,
-        45..=47 => l.grid[reg as usize - 45],
-        48 => l.shared_window,
-        49 | 51 => 1 << 24,
-        50 => l.shared_bytes,
-        52 => l.local_window,
-        53 => 1 << 24,
-        56 => one,
-        57 => one - 1,
-        58 => one | (one - 1),
-        59 => !(one | (one - 1)),
-        60 => !(one - 1),
+        special::VIRTCFG => 1 << 20 | 64 << 8,
+        special::VIRTID => (w.index & 63) << 8,
+        special::TID => tid[0] & 0xffff | (tid[1] & 0x3ff) << 16 | tid[2] << 26,
+        special::TID_X..=special::TID_Z => tid[(reg - special::TID_X) as usize],
+        special::CTAID_X..=special::CTAID_Z => st.ctaid[(reg - special::CTAID_X) as usize],
+        special::NTID => l.block[0] & 0xffff | (l.block[1] & 0x3ff) << 16 | l.block[2] << 26,
+        special::NTID_X..=special::NTID_Z => l.block[(reg - special::NTID_X) as usize],
+        special::GRIDID => l.grid_id,
+        special::NCTAID_X..=special::NCTAID_Z => l.grid[(reg - special::NCTAID_X) as usize],
+        special::SWINLO => l.shared_window,
+        special::SMEMSZ => l.shared_bytes,
+        special::LWINLO => l.local_window,
+        special::SWINSZ | special::SMEMBANKS | special::LWINSZ => window::BYTES,
+        special::EQMASK => one,
+        special::LTMASK => one - 1,
+        special::LEMASK => one | (one - 1),
+        special::GTMASK => !(one | (one - 1)),
+        special::GEMASK => !(one - 1),
         _ => 0,
     }
 }

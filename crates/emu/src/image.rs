@@ -7,8 +7,9 @@
 use super::memory::{Memory, MemoryError};
 pub use nvir_base::format::Format;
 use nvir_base::tiling::{self, Extent, Order};
-use nvir_hw::samples::SAMPLE_POSITIONS;
+use nvir_hw::samples::{Mode, SAMPLE_POSITIONS};
 use nvir_hw::surface::{Target, View};
+pub use nvir_hw::tsc::{Compare, Filter, MipFilter, Wrap};
 use std::str::FromStr;
 
 /// The shape of an image.
@@ -114,12 +115,7 @@ impl ImageDesc {
 
     /// The logarithms of the grid of samples in a pixel.
     pub fn sample_grid(&self) -> (u32, u32) {
-        match (self.dim, self.size[2]) {
-            (Dim::D2Ms, 2) => (1, 0),
-            (Dim::D2Ms, 3 | 4) => (1, 1),
-            (Dim::D2Ms, 5..) => (2, 1),
-            _ => (0, 0),
-        }
+        Mode::of(if self.dim == Dim::D2Ms { self.size[2] } else { 1 }).grid
     }
 
     /// Extents of a level: the third is depth, layers or samples.
@@ -353,71 +349,6 @@ impl Image {
     }
 }
 
-/// How texels become one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Filter {
-    /// The one that the coordinate lies in.
-    #[default]
-    Nearest,
-    /// Weighted by distance.
-    Linear,
-}
-
-/// How levels become one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum MipFilter {
-    /// Only the first.
-    #[default]
-    None,
-    /// The one that is nearest.
-    Nearest,
-    /// Weighted by distance.
-    Linear,
-}
-
-/// What lies beyond the edge.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Wrap {
-    /// The image again.
-    #[default]
-    Repeat,
-    /// The image again, mirrored each time.
-    MirroredRepeat,
-    /// The texel at the edge.
-    ClampToEdge,
-    /// The border.
-    ClampToBorder,
-    /// Mirrored once, then the texel at the edge.
-    MirrorClampToEdge,
-    /// To the edge itself: a filter mixes the last texel and the border there.
-    Clamp,
-    /// Mirrored once, then the border.
-    MirrorClampToBorder,
-    /// Mirrored once, then half the border.
-    MirrorClamp,
-}
-
-/// Comparison of a shadow lookup: reference OP texel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Compare {
-    /// Never.
-    Never,
-    /// If the reference is less.
-    Less,
-    /// If it is equal.
-    Equal,
-    /// If it is less or equal.
-    Lequal,
-    /// If it is greater.
-    Greater,
-    /// If it is not equal.
-    Notequal,
-    /// If it is greater or equal.
-    Gequal,
-    /// Always.
-    Always,
-}
-
 /// How a texture is sampled.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sampler {
@@ -465,27 +396,6 @@ impl Default for Sampler {
         }
     }
 }
-
-macro_rules! names {
-    ($ty:ident: $($name:literal $var:ident),*) => {
-        impl FromStr for $ty {
-            type Err = String;
-            fn from_str(s: &str) -> Result<$ty, String> {
-                match s {
-                    $($name => Ok($ty::$var),)*
-                    _ => Err(format!("`{s}` is none of {}", [$($name),*].join(", "))),
-                }
-            }
-        }
-    };
-}
-
-names!(Filter: "nearest" Nearest, "linear" Linear);
-names!(MipFilter: "none" None, "nearest" Nearest, "linear" Linear);
-names!(Wrap: "repeat" Repeat, "mirrored_repeat" MirroredRepeat, "clamp_to_edge" ClampToEdge,
-    "clamp_to_border" ClampToBorder, "mirror_clamp_to_edge" MirrorClampToEdge);
-names!(Compare: "never" Never, "less" Less, "equal" Equal, "lequal" Lequal, "greater" Greater,
-    "notequal" Notequal, "gequal" Gequal, "always" Always);
 
 /// The 32-bit handle of a texture (TIC index) with a sampler (TSC index).
 pub fn texture_handle(texture: u32, sampler: u32) -> u32 {

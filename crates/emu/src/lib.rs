@@ -50,6 +50,7 @@ pub use grid::run;
 pub use grid::thread_limit;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
+use nvir_hw::window;
 pub use program::Program;
 pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
 pub use texture::{Source, Texels, Texture, TextureSource};
@@ -128,8 +129,8 @@ impl<'a> Launch<'a> {
             tables: None,
             texture_bank: 7,
             surfaces: Vec::new(),
-            shared_window: 0xfe00_0000,
-            local_window: 0xff00_0000,
+            shared_window: window::SHARED,
+            local_window: window::LOCAL,
             grid_id: 0,
             clock: 0,
         }

@@ -1,4 +1,5 @@
-//! The classes of engines, and on which chip they are. Source: NVIDIA's class headers, Mesa `nv_object.xml.h`.
+//! The classes of engines, and on which chip they are. Source: NVIDIA's class headers, Mesa
+//! `nv_object.xml.h`.
 
 use crate::method::{self, Table};
 use nvir_base::Chip;

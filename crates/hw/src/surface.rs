@@ -3,12 +3,11 @@
 //! Source: `nve4_set_surface_info`, `nvc0_set_surface_info` and `nvc0_validate_suf` of Mesa 22.3.6's `nvc0_tex.c`. That driver
 //! never binds images that lie row by row on Kepler; their words are as Mesa's `nil` makes them (`su_info.rs`).
 
+pub use crate::format::image::{format_of, word as format_word};
+use crate::image_word::*;
 use nvir_base::chip::Chip;
 use nvir_base::format::{Format, Layout};
 use nvir_base::tiling::{Level, Order};
-
-/// Bytes of the words of an image.
-pub const INFO_BYTES: usize = 64;
 
 /// What word 11 says an image is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,28 +49,6 @@ pub struct View {
     pub samples: (u32, u32),
 }
 
-/// The format that a format word names.
-pub fn format_of(word: u32) -> Option<Format> {
-    let code = (word & 0xff) as u8;
-    Format::all().find(|f| f.kepler_code() == code)
-}
-
-/// Word 1: number, what a channel and how many they are (packed formats as four of 8 bits), bytes of a texel.
-pub fn format_word(format: Format) -> u32 {
-    let (bits, channels) = match format.layout().bits {
-        [10 | 11, ..] => (8, 4),
-        [bits, ..] => (bits, format.channels()),
-    };
-    let size = match bits {
-        32 => 0,
-        16 => 1,
-        _ => 2,
-    };
-    let count = [0, 0, 1, 0, 2][channels];
-    let code = u32::from(format.kepler_code());
-    code | (size | count << 2) << 8 | 0x4000 | format.bytes().trailing_zeros() << 16
-}
-
 /// Marks the clamping word of an image that lies row by row.
 const PITCH_LINEAR: u32 = 1 << 21;
 
@@ -86,8 +63,8 @@ fn clamp_word(last: u32, order: Order, block: u32, bytes: u32, gobs: u32) -> u32
 }
 
 /// The words for a view.
-pub fn words(chip: Chip, v: &View) -> [u32; 16] {
-    let mut info = [0; 16];
+pub fn words(chip: Chip, v: &View) -> [u32; COUNT] {
+    let mut info = [0; COUNT];
     let cpp = v.format.bytes();
     let log2 = cpp.trailing_zeros();
     let [w, h, d] = v.size;
@@ -95,45 +72,45 @@ pub fn words(chip: Chip, v: &View) -> [u32; 16] {
         Order::Blocks(tile) => tile,
         Order::Pitch => Default::default(),
     };
-    info[0] = (v.address >> 8) as u32;
-    info[8..11].copy_from_slice(&v.size);
+    info[ADDRESS] = (v.address >> 8) as u32;
+    info[SIZE..SIZE + 3].copy_from_slice(&v.size);
     if !v.buffer {
-        info[5] = (v.layer_stride >> 8) as u32;
-        (info[14], info[15]) = v.samples;
+        info[ARRAY] = (v.layer_stride >> 8) as u32;
+        (info[MS_X], info[MS_Y]) = v.samples;
     }
     if chip == Chip::Gf100 {
-        info[12] = log2;
+        info[TEXEL] = log2;
         if v.buffer {
-            info[2] = w;
+            info[DIM[0]] = w;
         } else {
             let rows = match v.level.order {
                 Order::Blocks(_) => h.next_multiple_of(1 << tile.shift_y()),
                 Order::Pitch => h,
             };
-            info[2] = (6 - log2) << 24;
-            info[4] = tile.shift_y() << 24 | rows;
-            info[6] = tile.shift_z() << 24;
-            info[7] = v.first_z;
+            info[DIM[0]] = (6 - log2) << 24;
+            info[DIM[1]] = tile.shift_y() << 24 | rows;
+            info[DIM[2]] = tile.shift_z() << 24;
+            info[LAYER] = v.first_z;
         }
         return info;
     }
     let (ms_x, ms_y) = v.samples;
     // Mesa treats what lies in a buffer as if in blocks here.
     let order = if v.buffer { Order::Blocks(tile) } else { v.level.order };
-    info[1] = format_word(v.format);
-    info[2] = clamp_word((w << ms_x) - 1, order, 6 - log2, log2, 0);
-    info[11] = v.target as u32;
-    info[12] = cpp;
-    info[13] = clamp_word((w << log2) - 1, order, 6, 0, 0);
+    info[FORMAT] = format_word(v.format);
+    info[DIM[0]] = clamp_word((w << ms_x) - 1, order, 6 - log2, log2, 0);
+    info[TARGET] = v.target as u32;
+    info[TEXEL] = cpp;
+    info[CLAMP_BYTES] = clamp_word((w << log2) - 1, order, 6, 0, 0);
     if !v.buffer {
         let pitch = match order {
             Order::Blocks(_) => v.level.pitch / 64,
             Order::Pitch => v.level.pitch >> log2,
         };
-        info[3] = 0x88 << 24 | pitch;
-        info[4] = clamp_word((h << ms_y) - 1, order, tile.shift_y(), 0, tile.gobs_y());
-        info[6] = clamp_word(d - 1, order, tile.shift_z(), 0, tile.shift_z());
-        info[7] = u32::from(v.three_d) | v.first_z << 16;
+        info[PITCH] = 0x88 << 24 | pitch;
+        info[DIM[1]] = clamp_word((h << ms_y) - 1, order, tile.shift_y(), 0, tile.gobs_y());
+        info[DIM[2]] = clamp_word(d - 1, order, tile.shift_z(), 0, tile.shift_z());
+        info[LAYER] = u32::from(v.three_d) | v.first_z << 16;
     }
     info
 }
@@ -185,38 +162,5 @@ impl Slot {
         let level = Level { order: self.order, offset: 0, pitch, rows: self.height, slices: 1 };
         let inside = x < row_bytes.into() && y < self.height.into();
         inside.then(|| self.address + offset + level.byte(x, y, 0))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_format_word_names_its_format() {
-        for f in Format::all() {
-            assert_eq!(format_of(format_word(f)), Some(f));
-        }
-        assert_eq!((format_of(0), format_of(0x10)), (None, None));
-    }
-
-    #[test]
-    fn format_words_are_the_drivers() {
-        for (name, word) in [
-            ("rgba32f", 0x44802),
-            ("rgba16i", 0x3490a),
-            ("rg32ui", 0x3440f),
-            ("rgb10_a2", 0x24a13),
-            ("bgra8", 0x24a11),
-            ("rgba8", 0x24a18),
-            ("r11f_g11f_b10f", 0x24a24),
-            ("rg16f", 0x24521),
-            ("r32ui", 0x24028),
-            ("rg8i", 0x14630),
-            ("r16f", 0x14136),
-            ("r8ui", 0x0423a),
-        ] {
-            assert_eq!(format_word(name.parse().unwrap()), word, "{name}");
-        }
     }
 }

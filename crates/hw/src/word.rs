@@ -1,5 +1,5 @@
-//! Words of methods that have fields. Sources: rnndb (`gf100_3d.xml`, `gf100_compute.xml`, `gf100_m2mf.xml`, `gk104_copy.xml`),
-//! NVIDIA's cl9039.h, cla040.h, cla0b5.h, cla0c0.h.
+//! Words of methods that have fields. Sources: rnndb (`gf100_3d.xml`, `gf100_compute.xml`,
+//! `gf100_m2mf.xml`, `gk104_copy.xml`), NVIDIA's cl9039.h, cla040.h, cla0b5.h, cla0c0.h.
 
 use bitfield_struct::bitfield;
 
@@ -40,7 +40,8 @@ impl QueryGet {
     pub const TIME: QueryGet = QueryGet::new().with_unit(5).with_mode(2);
 }
 
-/// What `QUERY_GET` counts whose number has 32 bits behind the sequence; the others have 64 bits without one.
+/// What `QUERY_GET` counts whose number has 32 bits behind the sequence; the others have 64 bits
+/// without one.
 pub mod counter {
     /// Nothing: sequence and time.
     pub const NOTHING: u32 = 0;
@@ -306,17 +307,18 @@ pub struct ImageHeight {
 pub struct ImageFormat {
     #[bits(4)]
     __: u32,
-    /// The number of a [`Color`](nvir_base::format::color::Color); 0: nothing is bound.
+    /// The number of a [`Color`](crate::format::color::Color); 0: nothing is bound.
     #[bits(8)]
     pub color: u32,
-    /// The number of a [`Zeta`](nvir_base::format::zeta::Zeta), which is not looked at where there is a colour.
+    /// The number of a [`Zeta`](crate::format::zeta::Zeta), which is not looked at where there is a colour.
     #[bits(5)]
     pub zeta: u32,
     #[bits(15)]
     __: u32,
 }
 
-/// `FLUSH` of the compute classes: waits for what came before to be in memory, and forgets what is cached.
+/// `FLUSH` of the compute classes: waits for what came before to be in memory, and forgets what is
+/// cached.
 pub mod flush {
     /// Code.
     pub const CODE: u32 = 0x1;

@@ -392,8 +392,7 @@ pub const fn is_texture(op: Op) -> bool {
     matches!(op, Tex | Texs | Tld | Tld4 | Txd | Txq | Txa | Tmml | Ldg)
 }
 
-/// The number of the special register that says which lanes are killed.
-pub const THREAD_KILL: u8 = 0x13;
+pub use nvir_hw::special::THREAD_KILL;
 
 /// What an instruction does to memory, or to what else must keep its order.
 pub fn memory(m: &MInst) -> MemoryEffect {

@@ -9,6 +9,8 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use nvir::emu::{Launch, Memory, Options, Program};
 use nvir::{Chip, isa};
+use nvir_hw::method::{kepler_compute, shader};
+use nvir_hw::qmd::Qmd;
 use nvir_vgpu::Config;
 
 const CHIP: Chip = Chip::Gk110;
@@ -41,14 +43,16 @@ fn submitted(bencher: Bencher<'_, '_>, mebibytes: u64) {
     let (bytes, entry) = (512 << 10, (512 << 10) - 64);
     let text = client.buffer(bytes);
     client.gpu().write(text.offset + entry, &halves(&empty())).expect("mapped");
-    let mut descriptor = [0; 64];
-    (descriptor[8], descriptor[12], descriptor[13]) = (entry as u32, 1, 1 | 1 << 16);
-    (descriptor[18], descriptor[19], descriptor[46]) = (1 << 16, 1 | 1 << 16, 16 << 24);
-    let descriptor = client.filled(4096, &descriptor);
+    let mut descriptor = Qmd::default();
+    descriptor.set_grid([1; 3]).set_block([1; 3]);
+    descriptor.set(Qmd::PROGRAM_OFFSET, entry as u32).set(Qmd::REGISTER_COUNT, 16);
+    let descriptor = client.filled(4096, &descriptor.0);
     let mut commands = Commands::default();
-    commands.address(COMPUTE, 0x1608, text.offset);
+    commands.address(COMPUTE, shader::CODE_ADDRESS_HIGH, text.offset);
     for _ in 0..LAUNCHES {
-        commands.inc(COMPUTE, 0x2b4, &[(descriptor.offset >> 8) as u32]).immediate(COMPUTE, 0x2bc, 3);
+        commands
+            .inc(COMPUTE, kepler_compute::LAUNCH_DESC_ADDRESS, &[(descriptor.offset >> 8) as u32])
+            .immediate(COMPUTE, kepler_compute::LAUNCH, 3);
     }
     let launches = ItemsCount::new(LAUNCHES);
     bencher.counter(launches).bench_local(|| client.run(&commands).expect("no fault"));

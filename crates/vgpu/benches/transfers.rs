@@ -5,6 +5,7 @@ mod common;
 
 use common::{COMPUTE, COPY, Client, Commands, MEMORY, THREE_D, TWO_D};
 use nvir::Chip;
+use nvir_hw::method::{bindings, copy, macros, three_d, two_d, upload};
 use std::time::{Duration, Instant};
 
 /// Bytes of a row, rows.
@@ -58,13 +59,17 @@ fn copies(name: &str, how: u32) {
     let c = Client::new(Chip::Gk110);
     let (a, b) = (c.buffer(BYTES), c.buffer(BYTES));
     let mut push = Commands::default();
-    push.address(COPY, 0x400, a.offset).address(COPY, 0x408, b.offset).inc(
+    push.address(COPY, copy::SRC_ADDRESS_HIGH, a.offset).address(COPY, copy::DST_ADDRESS_HIGH, b.offset).inc(
         COPY,
-        0x410,
+        copy::SRC_PITCH,
         &[ROW, ROW, ROW, ROWS],
     );
-    push.inc(COPY, 0x70c, &[0x40, ROW, ROWS, 1, 0, 0]).inc(COPY, 0x728, &[0x40, ROW, ROWS, 1, 0, 0]);
-    push.inc(COPY, 0x300, &[how]);
+    push.inc(COPY, copy::DST_BLOCK_DIMENSIONS, &[0x40, ROW, ROWS, 1, 0, 0]).inc(
+        COPY,
+        copy::SRC_BLOCK_DIMENSIONS,
+        &[0x40, ROW, ROWS, 1, 0, 0],
+    );
+    push.inc(COPY, copy::EXEC, &[how]);
     bytes(name, &c, &push, BYTES);
 }
 
@@ -76,16 +81,28 @@ fn uploads() {
     let mut push = Commands::default();
     let data = vec![1; WORDS as usize];
     for i in 0..80 {
-        push.address(MEMORY, 0x188, b.offset + 4096 * i).inc(MEMORY, 0x180, &[4 * WORDS, 1]);
-        push.inc(MEMORY, 0x1b0, &[0x1001]).same(MEMORY, 0x1b4, &data);
+        push.address(MEMORY, upload::UPLOAD_DST_ADDRESS_HIGH, b.offset + 4096 * i).inc(
+            MEMORY,
+            upload::UPLOAD_LINE_LENGTH_IN,
+            &[4 * WORDS, 1],
+        );
+        push.inc(MEMORY, upload::UPLOAD_EXEC, &[0x1001]).same(MEMORY, upload::UPLOAD_DATA, &data);
     }
     bytes("uploads", &c, &push, 80 * 4 * u64::from(WORDS));
 }
 
 /// Target 0, of 1024 by 4096 texels of 4 bytes.
 fn target(push: &mut Commands, address: u64, format: u32) {
-    push.address(THREE_D, 0x800, address).inc(THREE_D, 0x808, &[1024, 4096, format, 0x40, 1, 0, 0]);
-    push.inc(THREE_D, 0xd80, &[0, 0, 0, 0]).inc(THREE_D, 0xff4, &[1024 << 16, 4096 << 16]);
+    push.address(THREE_D, three_d::RT_ADDRESS_HIGH.at(0), address).inc(
+        THREE_D,
+        three_d::RT_HORIZ.at(0),
+        &[1024, 4096, format, 0x40, 1, 0, 0],
+    );
+    push.inc(THREE_D, three_d::CLEAR_COLOR.at(0), &[0, 0, 0, 0]).inc(
+        THREE_D,
+        three_d::SCREEN_SCISSOR_HORIZ,
+        &[1024 << 16, 4096 << 16],
+    );
 }
 
 fn clears(name: &str, what: u32) {
@@ -93,7 +110,7 @@ fn clears(name: &str, what: u32) {
     let a = c.buffer(BYTES);
     let mut push = Commands::default();
     target(&mut push, a.offset, 0xd5);
-    push.inc(THREE_D, 0x19d0, &[what]);
+    push.inc(THREE_D, three_d::CLEAR_BUFFERS, &[what]);
     bytes(name, &c, &push, BYTES);
 }
 
@@ -102,10 +119,18 @@ fn blits(name: &str, from: u32, to: u32, control: u32) {
     let c = Client::new(Chip::Gk110);
     let (a, b) = (c.buffer(1 << 20), c.buffer(1 << 20));
     let mut push = Commands::default();
-    push.inc(TWO_D, 0x200, &[to, 0, 0x40, 1, 0, 0, 256, 256]).address(TWO_D, 0x220, b.offset);
-    push.inc(TWO_D, 0x230, &[from, 0, 0x40, 1, 0, 0, 256, 256]).address(TWO_D, 0x250, a.offset);
-    push.inc(TWO_D, 0x2ac, &[3]).inc(TWO_D, 0x88c, &[control]);
-    push.inc(TWO_D, 0x8b0, &[0, 0, 256, 256, 0x8000_0000, 0, 0x8000_0000, 0, 0, 0, 0, 0]);
+    push.inc(TWO_D, two_d::DST_FORMAT, &[to, 0, 0x40, 1, 0, 0, 256, 256]).address(
+        TWO_D,
+        two_d::DST_ADDRESS_HIGH,
+        b.offset,
+    );
+    push.inc(TWO_D, two_d::SRC_FORMAT, &[from, 0, 0x40, 1, 0, 0, 256, 256]).address(
+        TWO_D,
+        two_d::SRC_ADDRESS_HIGH,
+        a.offset,
+    );
+    push.inc(TWO_D, two_d::OPERATION, &[3]).inc(TWO_D, two_d::BLIT_CONTROL, &[control]);
+    push.inc(TWO_D, two_d::BLIT_DST_X, &[0, 0, 256, 256, 0x8000_0000, 0, 0x8000_0000, 0, 0, 0, 0, 0]);
     each(name, &c, &push, 65536);
 }
 
@@ -117,8 +142,8 @@ fn macro_steps() {
         op | how << 4 | dst << 8 | a << 11 | (value as u32) << 14
     };
     let mut push = Commands::default();
-    push.once(THREE_D, 0x114, &[0, imm(1, 1, 1, 1, -1), imm(7, 3, 0, 1, -1), 0x91, 0x11]);
-    push.inc(THREE_D, 0x11c, &[0, 0]).inc(THREE_D, 0x3800, &[STEPS / 2]);
+    push.once(THREE_D, macros::MACRO_UPLOAD_POS, &[0, imm(1, 1, 1, 1, -1), imm(7, 3, 0, 1, -1), 0x91, 0x11]);
+    push.inc(THREE_D, macros::MACRO_ID, &[0, 0]).inc(THREE_D, macros::MACRO.at(0), &[STEPS / 2]);
     each("step of a macro", &c, &push, STEPS);
 }
 
@@ -127,7 +152,7 @@ fn methods() {
     let c = Client::new(Chip::Gk110);
     let mut push = Commands::default();
     for _ in 0..100 {
-        push.inc(COMPUTE, 0x2700, &[0; 256]);
+        push.inc(COMPUTE, bindings::IMAGE_ADDRESS_HIGH.at(0), &[0; 256]);
     }
     each("method", &c, &push, 25600);
 }

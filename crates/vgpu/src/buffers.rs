@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The first GPU address if nobody says another: above the windows of shared and local memory, which have 32 bits.
 pub(crate) const FIRST: u64 = 1 << 32;
 /// Where these windows begin; they end at 4 GiB.
-const WINDOWS: u64 = 0xfe00_0000;
+const WINDOWS: u64 = nvir_hw::window::SHARED as u64;
 /// The end of the address space.
 const END: u64 = 1 << 40;
 /// Bytes that nothing maps behind a buffer.

@@ -1,10 +1,12 @@
 //! CLEAR_BUFFERS: fills a rectangle of a render target or of the depth buffer.
 
-use crate::colour::{Colour, Zeta};
+use crate::colour::{self, Colour};
 use crate::device::{Device, Effect, work};
 use crate::registers::Registers;
 use crate::transfer::{self, Blocks, Side};
+use nvir_hw::format::zeta::Zeta;
 use nvir_hw::method::three_d::*;
+use nvir_hw::samples::Mode;
 use nvir_hw::word::ClearBuffers;
 
 const LINEAR: u32 = 1 << 12;
@@ -123,24 +125,16 @@ fn depth(device: &mut Device, r: &Registers, layer: u32, with: (bool, bool)) -> 
         volume: false,
     };
     let surface = surface(&words, format.bytes() as u64)?;
-    let (texel, mask) = format.texel(f32::from_bits(r.get(CLEAR_DEPTH)), r.get(CLEAR_STENCIL) as u8, with);
+    let (texel, mask) =
+        colour::zeta_texel(format, f32::from_bits(r.get(CLEAR_DEPTH)), r.get(CLEAR_STENCIL) as u8, with);
     fill(device, r, &surface, &texel, &mask)
-}
-
-/// Log2 of the samples of a pixel in x and y, which are texels side by side.
-fn sample_shifts(mode: u32) -> (u32, u32) {
-    match mode & 7 {
-        1 => (1, 0),
-        2 | 5 => (1, 1),
-        3 | 4 => (2, 1),
-        _ => (0, 0),
-    }
 }
 
 /// Fills what the screen's scissor leaves of a surface, the masked bits of each texel.
 fn fill(device: &mut Device, r: &Registers, surface: &Surface, texel: &[u8], mask: &[u8]) -> Effect {
     let size = texel.len() as u64;
-    let (sx, sy) = sample_shifts(r.get(MULTISAMPLE_MODE));
+    // Samples are texels side by side.
+    let (sx, sy) = Mode::from_code(r.get(MULTISAMPLE_MODE) & 15).grid;
     // First in the low half, how many in the high half.
     let range = |word: u32, shift: u32, most: u64| {
         let (first, count) = (u64::from(word & 0xffff) << shift, u64::from(word >> 16) << shift);

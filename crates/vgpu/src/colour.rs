@@ -1,112 +1,39 @@
-//! Colour formats of render targets and the 2D engine. Source: envytools `g80_defs.xml` (G80_SURFACE_FORMAT).
+//! Texels of render targets, depth buffers and the 2D engine.
 
 use nvir_base::format::{Kind, Layout};
 use nvir_emu::{Channels, decode_texel, encode_texel};
-
-/// What the bits beside red, green and blue are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Alpha {
-    /// As the format says.
-    Plain,
-    /// They are no channel: alpha is one.
-    Ignored,
-    /// Alpha is all there is.
-    Only,
-}
+use nvir_hw::format::color::{Alpha, Color};
+use nvir_hw::format::zeta::Zeta;
 
 /// How texels are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Colour {
-    format: Layout,
-    srgb: bool,
-    alpha: Alpha,
-}
+pub(crate) struct Colour(Color);
 
 const ONE: u32 = 0x3f80_0000;
 
 impl Colour {
     /// The format with this number.
     pub fn from_code(code: u32) -> Option<Colour> {
-        use Alpha::{Ignored, Only, Plain};
-        use Kind::{Float, Sint, Snorm, Uint, Unorm};
-        let (kind, bits, bgra, srgb, alpha) = match code {
-            0xc0 => (Float, [32; 4], false, false, Plain),
-            0xc1 => (Sint, [32; 4], false, false, Plain),
-            0xc2 => (Uint, [32; 4], false, false, Plain),
-            0xc3 => (Float, [32; 4], false, false, Ignored),
-            0xc4 => (Sint, [32; 4], false, false, Ignored),
-            0xc5 => (Uint, [32; 4], false, false, Ignored),
-            0xc6 => (Unorm, [16; 4], false, false, Plain),
-            0xc7 => (Snorm, [16; 4], false, false, Plain),
-            0xc8 => (Sint, [16; 4], false, false, Plain),
-            0xc9 => (Uint, [16; 4], false, false, Plain),
-            0xca => (Float, [16; 4], false, false, Plain),
-            0xcb => (Float, [32, 32, 0, 0], false, false, Plain),
-            0xcc => (Sint, [32, 32, 0, 0], false, false, Plain),
-            0xcd => (Uint, [32, 32, 0, 0], false, false, Plain),
-            0xce => (Float, [16; 4], false, false, Ignored),
-            0xcf => (Unorm, [8; 4], true, false, Plain),
-            0xd0 => (Unorm, [8; 4], true, true, Plain),
-            0xd1 => (Unorm, [10, 10, 10, 2], false, false, Plain),
-            0xd2 => (Uint, [10, 10, 10, 2], false, false, Plain),
-            0xd5 => (Unorm, [8; 4], false, false, Plain),
-            0xd6 => (Unorm, [8; 4], false, true, Plain),
-            0xd7 => (Snorm, [8; 4], false, false, Plain),
-            0xd8 => (Sint, [8; 4], false, false, Plain),
-            0xd9 => (Uint, [8; 4], false, false, Plain),
-            0xda => (Unorm, [16, 16, 0, 0], false, false, Plain),
-            0xdb => (Snorm, [16, 16, 0, 0], false, false, Plain),
-            0xdc => (Sint, [16, 16, 0, 0], false, false, Plain),
-            0xdd => (Uint, [16, 16, 0, 0], false, false, Plain),
-            0xde => (Float, [16, 16, 0, 0], false, false, Plain),
-            0xdf => (Unorm, [10, 10, 10, 2], true, false, Plain),
-            0xe0 => (Float, [11, 11, 10, 0], false, false, Plain),
-            0xe3 => (Sint, [32, 0, 0, 0], false, false, Plain),
-            0xe4 => (Uint, [32, 0, 0, 0], false, false, Plain),
-            0xe5 => (Float, [32, 0, 0, 0], false, false, Plain),
-            0xe6 => (Unorm, [8; 4], true, false, Ignored),
-            0xe7 => (Unorm, [8; 4], true, true, Ignored),
-            0xe8 => (Unorm, [5, 6, 5, 0], true, false, Plain),
-            0xe9 => (Unorm, [5, 5, 5, 1], true, false, Plain),
-            0xea => (Unorm, [8, 8, 0, 0], false, false, Plain),
-            0xeb => (Snorm, [8, 8, 0, 0], false, false, Plain),
-            0xec => (Sint, [8, 8, 0, 0], false, false, Plain),
-            0xed => (Uint, [8, 8, 0, 0], false, false, Plain),
-            0xee => (Unorm, [16, 0, 0, 0], false, false, Plain),
-            0xef => (Snorm, [16, 0, 0, 0], false, false, Plain),
-            0xf0 => (Sint, [16, 0, 0, 0], false, false, Plain),
-            0xf1 => (Uint, [16, 0, 0, 0], false, false, Plain),
-            0xf2 => (Float, [16, 0, 0, 0], false, false, Plain),
-            0xf3 => (Unorm, [8, 0, 0, 0], false, false, Plain),
-            0xf4 => (Snorm, [8, 0, 0, 0], false, false, Plain),
-            0xf5 => (Sint, [8, 0, 0, 0], false, false, Plain),
-            0xf6 => (Uint, [8, 0, 0, 0], false, false, Plain),
-            0xf7 => (Unorm, [8, 0, 0, 0], false, false, Only),
-            0xf8 => (Unorm, [5, 5, 5, 1], true, false, Ignored),
-            0xf9 => (Unorm, [8; 4], false, false, Ignored),
-            0xfa => (Unorm, [8; 4], false, true, Ignored),
-            _ => return None,
-        };
-        Some(Colour { format: Layout { kind, bits, bgra }, srgb, alpha })
+        Color::from_code(code).map(Colour)
     }
 
     /// As surfaces of kernels see it.
     pub fn format(&self) -> Layout {
-        self.format
+        self.0.format
     }
 
     /// Bytes of a texel.
     pub fn bytes(&self) -> usize {
-        self.format.bytes() as usize
+        self.0.format.bytes() as usize
     }
 
     /// Channels are integers, which are never converted to or from fractions.
     pub fn is_integer(&self) -> bool {
-        matches!(self.format.kind, Kind::Uint | Kind::Sint)
+        matches!(self.0.format.kind, Kind::Uint | Kind::Sint)
     }
 
     pub fn is_signed(&self) -> bool {
-        self.format.kind == Kind::Sint
+        self.0.format.kind == Kind::Sint
     }
 
     /// Red, green, blue and alpha of the texel in the first bytes: bits of f32, or integers.
@@ -115,13 +42,13 @@ impl Colour {
         for (word, part) in words.iter_mut().zip(bytes[..self.bytes()].chunks(4)) {
             word[..part.len()].copy_from_slice(part);
         }
-        let mut c = decode_texel(self.format, words.map(u32::from_le_bytes));
-        match self.alpha {
+        let mut c = decode_texel(self.0.format, words.map(u32::from_le_bytes));
+        match self.0.alpha {
             Alpha::Plain => {}
             Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
             Alpha::Only => c = [0, 0, 0, c[0]],
         }
-        if self.srgb {
+        if self.0.srgb {
             c[..3].iter_mut().for_each(|v| *v = to_linear(f32::from_bits(*v)).to_bits());
         }
         c
@@ -129,15 +56,15 @@ impl Colour {
 
     /// Writes the texel into the first bytes.
     pub fn encode(&self, mut c: Channels, bytes: &mut [u8]) {
-        if self.srgb {
+        if self.0.srgb {
             c[..3].iter_mut().for_each(|v| *v = to_srgb(f32::from_bits(*v)).to_bits());
         }
-        match self.alpha {
+        match self.0.alpha {
             Alpha::Plain => {}
             Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
             Alpha::Only => c[0] = c[3],
         }
-        let words = encode_texel(self.format, c).map(u32::to_le_bytes);
+        let words = encode_texel(self.0.format, c).map(u32::to_le_bytes);
         for (part, word) in bytes[..self.bytes()].chunks_mut(4).zip(words) {
             part.copy_from_slice(&word[..part.len()]);
         }
@@ -146,15 +73,15 @@ impl Colour {
     /// The bits of the texel's bytes that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
     pub fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
         let mut stored = channels;
-        if self.alpha == Alpha::Only {
+        if self.0.alpha == Alpha::Only {
             stored = [channels[3]; 4];
         }
-        if self.format.bgra {
+        if self.0.format.bgra {
             stored.swap(0, 2);
         }
         let mut mask = 0u128;
         let mut at = 0;
-        for (on, bits) in stored.into_iter().zip(self.format.bits) {
+        for (on, bits) in stored.into_iter().zip(self.0.format.bits) {
             if on {
                 mask |= ((1u128 << bits) - 1) << at;
             }
@@ -173,60 +100,24 @@ fn to_srgb(v: f32) -> f32 {
     if v <= 0.003_130_8 { v * 12.92 } else { (1.055 * f64::from(v).powf(1.0 / 2.4) - 0.055) as f32 }
 }
 
-/// Depth and stencil of a texel, as formats of depth buffers have them (G80_ZETA_FORMAT).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Zeta {
-    Z32,
-    Z16,
-    /// Stencil in the low byte.
-    S8Z24,
-    Z24X8,
-    /// Stencil in the high byte.
-    Z24S8,
-    /// Stencil in the first byte of the second word.
-    Z32S8,
-}
-
-impl Zeta {
-    pub fn from_code(code: u32) -> Option<Zeta> {
-        Some(match code {
-            0x0a => Zeta::Z32,
-            0x13 => Zeta::Z16,
-            0x14 => Zeta::S8Z24,
-            0x15 => Zeta::Z24X8,
-            0x16 => Zeta::Z24S8,
-            0x19 => Zeta::Z32S8,
-            _ => return None,
-        })
-    }
-
-    pub fn bytes(self) -> usize {
-        match self {
-            Zeta::Z16 => 2,
-            Zeta::Z32 | Zeta::S8Z24 | Zeta::Z24X8 | Zeta::Z24S8 => 4,
-            Zeta::Z32S8 => 8,
-        }
-    }
-
-    /// A texel's bytes, and the bits of them that depth and stencil occupy, if they are to be written.
-    pub fn texel(self, depth: f32, stencil: u8, with: (bool, bool)) -> (Vec<u8>, Vec<u8>) {
-        let fraction = |max: f64| (f64::from(depth.clamp(0.0, 1.0)) * max).round_ties_even() as u64;
-        let s = u64::from(stencil);
-        // Value and mask of depth, of stencil.
-        let (z, zm, s, sm) = match self {
-            Zeta::Z32 => (depth.to_bits().into(), 0xffff_ffff, 0, 0),
-            Zeta::Z16 => (fraction(65535.0), 0xffff, 0, 0),
-            Zeta::S8Z24 => (fraction(16_777_215.0) << 8, 0xffff_ff00, s, 0xff),
-            Zeta::Z24X8 => (fraction(16_777_215.0), 0x00ff_ffff, 0, 0),
-            Zeta::Z24S8 => (fraction(16_777_215.0), 0x00ff_ffff, s << 24, 0xff00_0000),
-            Zeta::Z32S8 => (depth.to_bits().into(), 0xffff_ffff, s << 32, 0xff << 32),
-        };
-        let pick = |on: bool, v: u64| if on { v } else { 0 };
-        let value = pick(with.0, z) | pick(with.1, s);
-        let mask = pick(with.0, zm) | pick(with.1, sm);
-        let part = |v: u64| v.to_le_bytes()[..self.bytes()].to_vec();
-        (part(value), part(mask))
-    }
+/// The bytes of a texel of a depth buffer, and the bits of them that depth and stencil occupy, if they are to be written.
+pub(crate) fn zeta_texel(format: Zeta, depth: f32, stencil: u8, with: (bool, bool)) -> (Vec<u8>, Vec<u8>) {
+    let fraction = |max: f64| (f64::from(depth.clamp(0.0, 1.0)) * max).round_ties_even() as u64;
+    let s = u64::from(stencil);
+    // Value and mask of depth, of stencil.
+    let (z, zm, s, sm) = match format {
+        Zeta::Z32 => (depth.to_bits().into(), 0xffff_ffff, 0, 0),
+        Zeta::Z16 => (fraction(65535.0), 0xffff, 0, 0),
+        Zeta::S8Z24 => (fraction(16_777_215.0) << 8, 0xffff_ff00, s, 0xff),
+        Zeta::Z24X8 => (fraction(16_777_215.0), 0x00ff_ffff, 0, 0),
+        Zeta::Z24S8 => (fraction(16_777_215.0), 0x00ff_ffff, s << 24, 0xff00_0000),
+        Zeta::Z32S8 => (depth.to_bits().into(), 0xffff_ffff, s << 32, 0xff << 32),
+    };
+    let pick = |on: bool, v: u64| if on { v } else { 0 };
+    let value = pick(with.0, z) | pick(with.1, s);
+    let mask = pick(with.0, zm) | pick(with.1, sm);
+    let part = |v: u64| v.to_le_bytes()[..format.bytes()].to_vec();
+    (part(value), part(mask))
 }
 
 #[cfg(test)]
@@ -263,7 +154,7 @@ mod tests {
             let stored: Vec<u8> = (0..size).map(|i| (i * 37 + 1) as u8 & 0x3f).collect();
             let mut again = vec![0; size];
             c.encode(c.decode(&stored), &mut again);
-            let alpha = c.mask([false, false, false, c.alpha == Alpha::Ignored]);
+            let alpha = c.mask([false, false, false, c.0.alpha == Alpha::Ignored]);
             for i in 0..size {
                 assert_eq!(again[i] & !alpha[i], stored[i] & !alpha[i], "{code:x} byte {i}");
             }
@@ -286,7 +177,7 @@ mod tests {
     #[test]
     fn depth_and_stencil() {
         let of = |code, with| {
-            let (v, m) = Zeta::from_code(code).unwrap().texel(0.5, 0x81, with);
+            let (v, m) = zeta_texel(Zeta::from_code(code).unwrap(), 0.5, 0x81, with);
             let word = |b: Vec<u8>| b.iter().rev().fold(0u64, |v, b| v << 8 | u64::from(*b));
             (word(v), word(m))
         };

@@ -4,7 +4,12 @@ mod common;
 
 use common::Client;
 use nvir::Chip;
+use nvir_hw::Class;
 use nvir_vgpu::{BufferUse, Config, ErrorKind, GemNew, Gpu, Owned, Push, domain};
+
+fn class(class: Class, chip: Chip) -> u32 {
+    class.number(chip).expect("the chip has it")
+}
 
 fn request(size: u64, align: u32) -> GemNew {
     GemNew { domain: domain::VRAM, size, align, ..GemNew::default() }
@@ -120,10 +125,19 @@ fn channels_and_objects() {
     assert_eq!(c.file.getparam(15).unwrap(), 1);
     assert_eq!(c.file.getparam(99).unwrap_err().kind, ErrorKind::Invalid);
     assert!(c.file.getparam(14).unwrap() < c.file.getparam(14).unwrap());
-    c.file.object_alloc(c.channel, 0x1f906e, 0x906e).unwrap();
-    assert_eq!(c.file.object_alloc(c.channel, 0x1f906e, 0x906e).unwrap_err().kind, ErrorKind::Invalid);
-    assert_eq!(c.file.object_alloc(c.channel, 1, 0xa097).unwrap_err().kind, ErrorKind::Invalid);
-    assert_eq!(c.file.object_alloc(9, 1, 0x9097).unwrap_err().kind, ErrorKind::NotFound);
+    c.file.object_alloc(c.channel, 0x1f906e, class(Class::Software, Chip::Gf100)).unwrap();
+    assert_eq!(
+        c.file.object_alloc(c.channel, 0x1f906e, class(Class::Software, Chip::Gf100)).unwrap_err().kind,
+        ErrorKind::Invalid
+    );
+    assert_eq!(
+        c.file.object_alloc(c.channel, 1, class(Class::ThreeD, Chip::Gk104)).unwrap_err().kind,
+        ErrorKind::Invalid
+    );
+    assert_eq!(
+        c.file.object_alloc(9, 1, class(Class::ThreeD, Chip::Gf100)).unwrap_err().kind,
+        ErrorKind::NotFound
+    );
     // The software class is bound by its handle.
     c.run(common::Commands::default().inc(7, 0, &[0x1f906e])).unwrap();
     let e = c.run(common::Commands::default().inc(7, 0, &[0x2f906e])).unwrap_err();

@@ -5,6 +5,8 @@ mod common;
 use common::kernel::{self, Grid, Places};
 use nvir::Chip;
 use nvir::emu::{Checks, FaultKind};
+use nvir_hw::method::{kepler_compute::LAUNCH_DESC_ADDRESS, shader::CODE_ADDRESS_LOW};
+use nvir_hw::qmd::Qmd;
 use nvir_vgpu::compute::{Bank, State};
 use nvir_vgpu::launch::{Context, Failure, Launcher, Options, Report};
 use nvir_vgpu::{Memory, Words};
@@ -57,16 +59,18 @@ impl Card {
         if self.chip == Chip::Gf100 {
             self.state.banks[n] = Some(Bank { address, size });
         } else {
-            let valid = self.memory.word(DESCRIPTOR + 80).expect("mapped") | 1 << n;
-            let words = [
-                (20, valid),
-                (29 + 2 * n, address as u32),
-                (30 + 2 * n, size << 15 | (address >> 32) as u32),
-            ];
-            words
-                .iter()
-                .for_each(|&(at, v)| self.memory.set_word(DESCRIPTOR + 4 * at as u64, v).expect("mapped"));
+            self.describe(|d| {
+                d.set_bank(n as u32, address, size);
+            });
         }
+    }
+
+    /// Changes the descriptor in memory.
+    fn describe(&mut self, change: impl FnOnce(&mut Qmd)) {
+        let mut descriptor = Qmd::default();
+        self.memory.read_words(DESCRIPTOR, &mut descriptor.0).expect("mapped");
+        change(&mut descriptor);
+        self.memory.write_words(DESCRIPTOR, &descriptor.0).expect("mapped");
     }
 
     fn launch(&mut self) -> Result<Report, Failure> {
@@ -74,9 +78,8 @@ impl Card {
             self.state.regs.set(method, value);
         }
         if self.chip != Chip::Gf100 {
-            for (word, value) in self.kernel.descriptor() {
-                self.memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
-            }
+            let kernel = self.kernel;
+            self.describe(|d| kernel.describe(d));
         }
         let Card { chip, state, memory, launcher, .. } = self;
         launcher.launch(Context { chip: *chip, state, memory, time: 0, log: None })
@@ -274,11 +277,11 @@ fn what_no_card_launches_is_an_error_that_says_why() {
 fn code_that_is_not_there_is_an_error() {
     each(|card| {
         assert!(card.fault().message.contains("there is no code"));
-        card.state.regs.set(0x160c, 0x9000_0000);
+        card.state.regs.set(CODE_ADDRESS_LOW, 0x9000_0000);
         assert!(card.fault().message.contains("not inside one buffer"), "{}", card.fault().message);
     });
     let mut card = Card::new(Chip::Gk104, Options::default());
-    card.state.regs.set(0x2b4, 1);
+    card.state.regs.set(LAUNCH_DESC_ADDRESS, 1);
     assert!(card.fault().message.contains("launch descriptor at 0x100"));
 }
 

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Client, Commands, MEMORY, THREE_D};
 use nvir::Chip;
+use nvir_hw::method::{bindings, m2mf, query, upload};
 use nvir_vgpu::Config;
 use nvir_vgpu::replay::{Options, Report, replay};
 use nvir_vgpu::trace::TraceError;
@@ -46,25 +47,21 @@ fn record(chip: Chip) -> String {
     let (a, b) = (c.filled(4096, &[1, 2, 3, 0, 0, 0, 0, 0, 0, 4]), c.buffer(8192));
     let mut push = Commands::default();
     if chip == Chip::Gf100 {
-        push.address(MEMORY, 0x238, b.offset + 16).inc(MEMORY, 0x31c, &[8, 1]).inc(
-            MEMORY,
-            0x300,
-            &[0x10_0111],
-        );
-        push.same(MEMORY, 0x304, &[7, 7]);
+        push.address(MEMORY, m2mf::OFFSET_OUT_HIGH, b.offset + 16)
+            .inc(MEMORY, m2mf::LINE_LENGTH_IN, &[8, 1])
+            .inc(MEMORY, m2mf::EXEC, &[0x10_0111]);
+        push.same(MEMORY, m2mf::DATA, &[7, 7]);
     } else {
-        push.address(MEMORY, 0x188, b.offset + 16).inc(MEMORY, 0x180, &[8, 1]).once(
-            MEMORY,
-            0x1b0,
-            &[1, 7, 7],
-        );
+        push.address(MEMORY, upload::UPLOAD_DST_ADDRESS_HIGH, b.offset + 16)
+            .inc(MEMORY, upload::UPLOAD_LINE_LENGTH_IN, &[8, 1])
+            .once(MEMORY, upload::UPLOAD_EXEC, &[1, 7, 7]);
     }
-    push.inc(THREE_D, 0x1b00, &[(a.offset >> 32) as u32, a.offset as u32 + 64, 5, 0x5002]);
+    push.inc(THREE_D, query::QUERY_ADDRESS_HIGH, &[(a.offset >> 32) as u32, a.offset as u32 + 64, 5, 0x5002]);
     c.run(&push).unwrap();
     c.gpu().write(a.offset, &[9]).unwrap();
     let mut push = Commands::default();
-    push.inc(THREE_D, 0x2380, &[64, (b.offset >> 32) as u32, b.offset as u32]);
-    push.once(THREE_D, 0x238c, &[4, 0xabc]);
+    push.inc(THREE_D, bindings::CB_SIZE, &[64, (b.offset >> 32) as u32, b.offset as u32]);
+    push.once(THREE_D, bindings::CB_POS, &[4, 0xabc]);
     c.run(&push).unwrap();
     c.file.gem_close(a.handle).unwrap();
     drop(c);

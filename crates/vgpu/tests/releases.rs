@@ -5,6 +5,8 @@ mod common;
 use common::kernel::{self, Grid};
 use common::{COMPUTE, Client, Commands};
 use nvir::Chip;
+use nvir_hw::method::{kepler_compute, shader};
+use nvir_hw::qmd::Qmd;
 use nvir_vgpu::{Error, ErrorKind, GemInfo};
 
 /// What the kernel stores before any release.
@@ -41,22 +43,26 @@ impl Rig {
 
     /// Launches with these releases: address from the start of `out`, how, payload.
     fn launch(&self, releases: [Option<(u64, u32, u32)>; 2]) -> Result<(), Error> {
-        let mut words = [0; 64];
-        self.grid.descriptor().iter().for_each(|&(at, word)| words[at as usize] = word);
+        let mut d = Qmd::default();
+        self.grid.describe(&mut d);
         for (i, release) in releases.iter().enumerate() {
             let Some((offset, how, payload)) = *release else { continue };
             let address = self.out.offset + offset;
-            words[6] |= 0x400 << i;
-            words[23 + 3 * i..][..3].copy_from_slice(&[
-                address as u32,
-                (address >> 32) as u32 | how,
-                payload,
-            ]);
+            let i = i as u32;
+            d.set(Qmd::RELEASE_ENABLE.at(i), 1).set(Qmd::RELEASE_PAYLOAD.at(i), payload);
+            d.set(Qmd::RELEASE_ADDRESS_LOWER.at(i), address as u32);
+            d.set(Qmd::RELEASE_ADDRESS_UPPER.at(i), (address >> 32) as u32);
+            d.set(Qmd::RELEASE_STRUCTURE_SIZE.at(i), how >> 31);
+            d.set(Qmd::RELEASE_REDUCTION_ENABLE.at(i), how >> 26 & 1);
+            d.set(Qmd::RELEASE_REDUCTION_OP.at(i), how >> 20 & 7);
+            d.set(Qmd::RELEASE_REDUCTION_FORMAT.at(i), how >> 24 & 3);
         }
-        self.client.gpu().write(self.descriptor.offset, &words).expect("mapped");
+        self.client.gpu().write(self.descriptor.offset, &d.0).expect("mapped");
         let mut commands = Commands::default();
-        commands.address(COMPUTE, 0x1608, self.text.offset);
-        commands.inc(COMPUTE, 0x2b4, &[(self.descriptor.offset >> 8) as u32]).immediate(COMPUTE, 0x2bc, 3);
+        commands.address(COMPUTE, shader::CODE_ADDRESS_HIGH, self.text.offset);
+        commands
+            .inc(COMPUTE, kepler_compute::LAUNCH_DESC_ADDRESS, &[(self.descriptor.offset >> 8) as u32])
+            .immediate(COMPUTE, kepler_compute::LAUNCH, 3);
         self.client.run(&commands)
     }
 

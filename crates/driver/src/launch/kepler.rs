@@ -1,34 +1,32 @@
-//! Launches of Kepler: a descriptor in memory, QMD 00_06. Sources: NVIDIA's `cla0c0qmd.h`, Mesa `nve4_compute.c`.
+//! Launches of Kepler: a descriptor in memory. Source: Mesa `nve4_compute.c`.
 
 use super::Request;
 use crate::commands::Subchannel::Compute;
 use crate::context::Context;
 use crate::error::{Result, invalid};
 use crate::memory::Slice;
-use crate::setup::{DESCRIPTOR_BYTES, DESCRIPTORS, STACK_BYTES};
+use crate::setup::{DESCRIPTORS, STACK_BYTES};
 use nvir_hw::method::compute::FLUSH;
 use nvir_hw::method::kepler_compute::{LAUNCH, LAUNCH_DESC_ADDRESS};
 use nvir_hw::method::shader::SERIALIZE;
 use nvir_hw::method::upload::{UPLOAD_DST_ADDRESS_HIGH, UPLOAD_EXEC, UPLOAD_LINE_LENGTH_IN};
+use nvir_hw::qmd::{self, BANKS, Qmd};
 use nvir_hw::word::{UploadExec, flush};
-
-/// Constant banks that a descriptor has.
-const BANKS: u8 = 8;
 
 impl Context {
     pub(super) fn launch_kepler(&mut self, r: &Request, indirect: Option<&Slice>) -> Result<()> {
-        if let Some(bank) = r.banks.iter().find(|b| b.index >= BANKS) {
+        if let Some(bank) = r.banks.iter().find(|b| u32::from(b.index) >= BANKS) {
             return invalid(format!("constant bank {}: a launch has {BANKS}", bank.index));
         }
         // A descriptor is used again when 63 launches have come between, all of which have ended.
         self.descriptor = (self.descriptor + 1) % DESCRIPTORS;
-        let at = self.descriptors_address() + u64::from(self.descriptor) * DESCRIPTOR_BYTES;
-        self.upload_to(at, DESCRIPTOR_BYTES as u32);
+        let at = self.descriptors_address() + u64::from(self.descriptor) * qmd::BYTES;
+        self.upload_to(at, qmd::BYTES as u32);
         self.commands.start_with_data(
             Compute,
             UPLOAD_EXEC,
             UploadExec::LINEAR_COMPUTE.into(),
-            &descriptor(r),
+            &descriptor(r).0,
         );
         if let Some(grid) = indirect {
             self.using(&grid.buffer.shared);
@@ -59,34 +57,35 @@ impl Context {
     }
 }
 
-/// The words of a descriptor.
-fn descriptor(r: &Request) -> [u32; 64] {
-    let mut d = [0; 64];
-    // Invalidates what is cached of textures, code, constants and data; waits for memory at the end.
-    d[7] = 0xbc00_0000;
-    d[8] = r.entry;
-    d[11] = 0x0401_4000;
-    d[12] = r.grid[0];
-    d[13] = r.grid[2] << 16 | r.grid[1];
-    d[17] = r.shared.next_multiple_of(0x100);
-    d[18] = r.block[0] << 16;
-    d[19] = r.block[2] << 16 | r.block[1];
+/// A launch's descriptor.
+fn descriptor(r: &Request) -> Qmd {
+    let mut d = Qmd::default();
+    // What is cached of textures, data and constants is forgotten; code stays.
+    for cache in [
+        Qmd::INVALIDATE_TEXTURE_HEADER_CACHE,
+        Qmd::INVALIDATE_TEXTURE_SAMPLER_CACHE,
+        Qmd::INVALIDATE_TEXTURE_DATA_CACHE,
+        Qmd::INVALIDATE_SHADER_DATA_CACHE,
+        Qmd::INVALIDATE_SHADER_CONSTANT_CACHE,
+    ] {
+        d.set(cache, 1);
+    }
     // 16, 32 or 48 KiB of the first cache are shared memory.
     let split = match r.shared {
         0..=0x4000 => 1,
         0x4001..=0x8000 => 2,
         _ => 3,
     };
-    d[20] = split << 29;
+    // Waits for memory at the end.
+    d.set(Qmd::RELEASE_MEMBAR_TYPE, 1).set(Qmd::CWD_MEMBAR_TYPE, 1).set(Qmd::API_VISIBLE_CALL_LIMIT, 1);
+    d.set(Qmd::PROGRAM_OFFSET, r.entry).set_grid(r.grid).set_block(r.block);
+    d.set(Qmd::SHARED_MEMORY_SIZE, r.shared.next_multiple_of(0x100)).set(Qmd::L1_CONFIGURATION, split);
     for bank in &r.banks {
-        let i = usize::from(bank.index);
-        d[20] |= 1 << i;
-        d[29 + 2 * i] = bank.address as u32;
-        d[30 + 2 * i] = (bank.address >> 32) as u32 & 0xff | bank.size() << 15;
+        d.set_bank(bank.index.into(), bank.address, bank.size());
     }
-    d[45] = r.local.next_multiple_of(16) | r.barriers << 27;
-    d[46] = r.gprs << 24;
-    d[47] = 0x3000_0000 | r.stack.max(STACK_BYTES);
+    d.set(Qmd::SHADER_LOCAL_MEMORY_LOW_SIZE, r.local.next_multiple_of(16));
+    d.set(Qmd::BARRIER_COUNT, r.barriers).set(Qmd::REGISTER_COUNT, r.gprs);
+    d.set(Qmd::SHADER_LOCAL_MEMORY_CRS_SIZE, r.stack.max(STACK_BYTES)).set(Qmd::SASS_VERSION, 0x30);
     d
 }
 
@@ -130,6 +129,6 @@ mod tests {
         ] {
             want[at] = word;
         }
-        assert_eq!(descriptor(&r), want);
+        assert_eq!(descriptor(&r).0, want);
     }
 }

@@ -8,7 +8,7 @@ use crate::lanes::{LANES, Mask, Row, Src, lanes};
 use crate::trap::Trap;
 use crate::warp::Warp;
 use nvir_base::Chip;
-use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
+use nvir_base::stage::{ATTRIBUTE_BYTES, Stage, attribute};
 use nvir_isa::header::Topology;
 
 /// The operands that must have a value: addresses, handles, numbers. Data may lack one.
@@ -235,7 +235,7 @@ impl Cx<'_, '_> {
                 Some(_) => Err(self.none_here(lane, "names the vertex of an input")),
             };
         };
-        if a == 0x60 {
+        if a == attribute::PRIMITIVE_ID {
             return Ok(Some(primitive.id));
         }
         let vertex = vertex.ok_or_else(|| {

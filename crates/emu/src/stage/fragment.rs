@@ -8,6 +8,7 @@ use super::{Context, IpaMode, IpaSample, PixelInfo, Quad, Thread, Triangle, Work
 use crate::fault::FaultKind;
 use crate::trap::Trap;
 use nvir_base::num::float::sat32;
+use nvir_base::stage::attribute;
 use nvir_hw::samples::sample_position;
 use nvir_isa::header::Interpolation;
 
@@ -49,10 +50,10 @@ impl<'a> Planes<'a> {
         let b = self.weights(at);
         let sum = |f: &dyn Fn(usize) -> f64| (0..3).map(|i| b[i] * f(i)).sum::<f64>();
         match address {
-            0x70 => return Some(at[0] as f32),
-            0x74 => return Some(at[1] as f32),
-            0x78 => return Some(sum(&|i| t.window[i][2]) as f32),
-            0x7c => return Some(sum(&|i| t.window[i][3]) as f32),
+            attribute::POSITION => return Some(at[0] as f32),
+            attribute::POSITION_Y => return Some(at[1] as f32),
+            attribute::POSITION_Z => return Some(sum(&|i| t.window[i][2]) as f32),
+            attribute::POSITION_W => return Some(sum(&|i| t.window[i][3]) as f32),
             _ => {}
         }
         let mut corners = [0.0; 3];
@@ -69,8 +70,8 @@ impl<'a> Planes<'a> {
     fn constant(&self, address: u32) -> Option<u32> {
         let t = self.triangle;
         match address {
-            0x3fc => Some(if t.front { u32::MAX } else { 0 }),
-            0x60 => Some(t.id),
+            attribute::FACE => Some(if t.front { u32::MAX } else { 0 }),
+            attribute::PRIMITIVE_ID => Some(t.id),
             _ => t.varyings[t.flat_vertex].get(address),
         }
     }

@@ -31,6 +31,7 @@ mod op;
 mod output;
 
 pub use attributes::Attributes;
+use nvir_hw::special;
 pub use output::{Emitted, Fragment, Output, PatchOutput};
 
 pub(super) use execute::{execute, reads_registers};
@@ -298,10 +299,10 @@ impl<'a> Context<'a> {
     pub fn special_register(&self, warp: u64, ghosts: Mask, reg: u8, lane: usize) -> Option<u32> {
         let thread = self.thread(warp, lane).unwrap_or_default();
         Some(match reg {
-            0x10 => (self.primitive(thread).map_or(0, |p| p.vertices.len()) as u32 & 0xff) << 8,
-            0x11 => thread.invocation,
-            0x12 => 1f32.to_bits(),
-            0x13 => 0u32.wrapping_sub(ghosts >> lane & 1),
+            special::PRIM_TYPE => (self.primitive(thread).map_or(0, |p| p.vertices.len()) as u32 & 0xff) << 8,
+            special::INVOCATION_ID => thread.invocation,
+            special::Y_DIRECTION => 1f32.to_bits(),
+            special::THREAD_KILL => 0u32.wrapping_sub(ghosts >> lane & 1),
             _ => return None,
         })
     }

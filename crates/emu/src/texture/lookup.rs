@@ -172,7 +172,7 @@ impl Lookup<'_> {
         let o = self.op.offsets(a, 0);
         let texels = |i: usize| {
             let scale = if self.scaled() { 1.0 } else { size[i] as f32 };
-            self.sampler.wrap[i].clamped(coord[i] * scale, size[i]) + o[i] as f32
+            clamped(self.sampler.wrap[i], coord[i] * scale, size[i]) + o[i] as f32
         };
         if filter == Filter::Nearest || self.integer() {
             let at = std::array::from_fn(|i| if i < dims { texels(i).floor() as i64 } else { 0 });
@@ -304,7 +304,7 @@ impl Lookup<'_> {
             let (dx, dy) = if four { (0, 0) } else { (dx, dy) };
             let texels = |i: usize, d: i64| {
                 let scale = if self.scaled() { 1.0 } else { size[i] as f32 };
-                let at = self.sampler.wrap[i].clamped(coord[i] * scale, size[i]);
+                let at = clamped(self.sampler.wrap[i], coord[i] * scale, size[i]);
                 ((at - 0.5).floor() as i64).saturating_add(d + i64::from(o[i]))
             };
             let at = [texels(0, dx), if dims > 1 { texels(1, dy) } else { 0 }, 0];
@@ -342,14 +342,12 @@ fn wrapped(at: i64, size: i64, wrap: Wrap, nearest: bool) -> Option<i64> {
     }
 }
 
-impl Wrap {
-    /// A coordinate in texels, where the mode clamps it before texels are looked for.
-    fn clamped(self, at: f32, size: u32) -> f32 {
-        match self {
-            Wrap::Clamp => at.clamp(0.0, size as f32),
-            Wrap::MirrorClamp => at.abs().min(size as f32),
-            _ => at,
-        }
+/// A coordinate in texels, where the mode clamps it before texels are looked for.
+fn clamped(wrap: Wrap, at: f32, size: u32) -> f32 {
+    match wrap {
+        Wrap::Clamp => at.clamp(0.0, size as f32),
+        Wrap::MirrorClamp => at.abs().min(size as f32),
+        _ => at,
     }
 }
 
@@ -440,7 +438,7 @@ mod tests {
         assert_eq!((of(4, Wrap::Clamp), wrapped(4, 4, Wrap::Clamp, true)), (None, Some(3)));
         assert_eq!((of(-2, Wrap::MirrorClampToBorder), of(-6, Wrap::MirrorClampToBorder)), (Some(1), None));
         assert_eq!((of(-5, Wrap::MirrorClamp), wrapped(-5, 4, Wrap::MirrorClamp, true)), (None, Some(3)));
-        assert_eq!((Wrap::Clamp.clamped(9.5, 4), Wrap::MirrorClamp.clamped(-9.5, 4)), (4.0, 4.0));
+        assert_eq!((clamped(Wrap::Clamp, 9.5, 4), clamped(Wrap::MirrorClamp, -9.5, 4)), (4.0, 4.0));
     }
 
     #[test]

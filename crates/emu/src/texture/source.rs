@@ -44,31 +44,15 @@ impl Texels for Layout {
     }
 }
 
-/// Where a component of a lookup's result comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Source {
-    /// Zero.
-    Zero,
-    /// Of the texel: 0 to 3.
-    Channel(u8),
-    /// The integer 1.
-    OneInt,
-    /// The float 1.
-    OneFloat,
-}
+pub use nvir_hw::tic::Source;
 
-impl Source {
-    /// Each channel from itself.
-    pub const IDENTITY: [Source; 4] =
-        [Source::Channel(0), Source::Channel(1), Source::Channel(2), Source::Channel(3)];
-
-    fn of(self, texel: Channels) -> u32 {
-        match self {
-            Source::Zero => 0,
-            Source::Channel(n) => texel[n as usize & 3],
-            Source::OneInt => 1,
-            Source::OneFloat => 1f32.to_bits(),
-        }
+/// A component of a lookup's result.
+fn component(source: Source, texel: Channels) -> u32 {
+    match source {
+        Source::Zero => 0,
+        Source::Channel(n) => texel[n as usize & 3],
+        Source::OneInt => 1,
+        Source::OneFloat => 1f32.to_bits(),
     }
 }
 
@@ -175,7 +159,7 @@ impl Texture {
 
     /// What a lookup gives for a texel's channels.
     pub(super) fn pick(&self, texel: Channels) -> Channels {
-        self.sources.map(|s| s.of(texel))
+        self.sources.map(|s| component(s, texel))
     }
 }
 

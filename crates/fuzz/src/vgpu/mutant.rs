@@ -3,6 +3,9 @@
 use super::seeds::{Action, Range, Seed};
 use super::{setups, values};
 use crate::random::Random;
+use nvir::Chip;
+use nvir_hw::Class;
+use nvir_hw::push::{Header, kind};
 use nvir_vgpu::GemNew;
 
 pub struct Made {
@@ -52,8 +55,9 @@ fn packets(words: &[u32]) -> Vec<usize> {
     let mut places = Vec::new();
     while at < words.len() {
         places.push(at);
-        let data = if matches!(words[at] >> 29, 1 | 3 | 5) { words[at] >> 16 & 0x1fff } else { 0 };
-        at += 1 + data as usize;
+        let header = Header::from_bits(words[at]);
+        let has_data = matches!(header.kind(), kind::INCREASING | kind::SAME | kind::INCREASING_ONCE);
+        at += 1 + if has_data { header.count() as usize } else { 0 };
     }
     places
 }
@@ -63,7 +67,7 @@ fn commands(actions: &mut [Action], seed: &Seed, other: &Seed, r: &mut Random) -
     let words = &mut range.words;
     let place = *packets(words).get(r.below(packets(words).len()))?;
     let header = words[place];
-    let count = (header >> 16 & 0x1fff) as usize;
+    let count = Header::from_bits(header).count() as usize;
     let what = match r.below(8) {
         0 => {
             words[place] = match r.below(5) {
@@ -206,8 +210,8 @@ fn object(actions: &mut [Action], r: &mut Random) -> Option<String> {
     match r.below(3) {
         0 => *class ^= 1 << r.below(32),
         1 => {
-            *class =
-                *r.of_list(&[0x9097, 0xa097, 0xa197, 0x90c0, 0xa0c0, 0xa1c0, 0x9039, 0xa040, 0xa140, 0x902d])
+            let (class_of, chip) = (*r.of_list(&Class::ALL), *r.of_list(&Chip::ALL));
+            *class = class_of.number(chip).unwrap_or(0);
         }
         _ => *handle = handle.wrapping_add(r.below(2) as u32),
     }

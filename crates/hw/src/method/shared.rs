@@ -18,7 +18,8 @@ methods! {
 }
 
 methods! {
-    /// Macros, of the 3D and compute classes. A macro has two methods: the call, and further parameters.
+    /// Macros, of the 3D and compute classes. A macro has two methods: the call, and further
+    /// parameters.
     pub mod macros;
 
     0x0114 MACRO_UPLOAD_POS      Macro acts;         // LOAD_MME_INSTRUCTION_RAM_POINTER
@@ -72,7 +73,8 @@ methods! {
 }
 
 methods! {
-    /// What programs need: code, local memory, tables of textures and samplers. The 3D and compute classes.
+    /// What programs need: code, local memory, tables of textures and samplers. The 3D and compute
+    /// classes.
     pub mod shader;
 
     0x0110 SERIALIZE            Cache ignored;      // WAIT_FOR_IDLE
@@ -99,8 +101,8 @@ methods! {
 }
 
 methods! {
-    /// What programs need and Kepler's compute classes find in the launch descriptor: constants, surface slots. The 3D classes,
-    /// GF100's compute class.
+    /// What programs need and Kepler's compute classes find in the launch descriptor: constants,
+    /// surface slots. The 3D classes, GF100's compute class.
     pub mod bindings;
 
     0x02c8 GLOBAL_BASE                 Memory;

@@ -1,4 +1,5 @@
-//! Engines that move bytes: M2MF (9039) of GF100, P2MF (a040, a140) and the copy engine (a0b5) of Kepler.
+//! Engines that move bytes: M2MF (9039) of GF100, P2MF (a040, a140) and the copy engine (a0b5) of
+//! Kepler.
 
 use super::methods;
 
@@ -40,7 +41,8 @@ methods! {
 }
 
 methods! {
-    /// Kepler's data in the stream, besides [`upload`](super::upload) and [`condition`](super::condition).
+    /// Kepler's data in the stream, besides [`upload`](super::upload) and
+    /// [`condition`](super::condition).
     pub mod p2mf;
 
     0x0200 FIRMWARE[32; 0x4] Firmware;

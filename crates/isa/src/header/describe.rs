@@ -1,7 +1,7 @@
 //! Headers in words.
 
 use super::{Header, Interpolation, Topology};
-use nvir_base::stage::{ATTRIBUTE_BYTES, Semantic, Stage, vertex_input};
+use nvir_base::stage::{ATTRIBUTE_BYTES, Semantic, Stage, attribute, vertex_input};
 use std::fmt::Write;
 
 impl Header {
@@ -14,7 +14,7 @@ impl Header {
             _ => Interpolation::Unused,
         };
         // The front-facing flag is declared nowhere.
-        let declared = |a: &Attribute| !(self.stage == Stage::Fragment && a.address == 0x3fc);
+        let declared = |a: &Attribute| !(self.stage == Stage::Fragment && a.address == attribute::FACE);
         let name = |a: &Attribute| match a.address.checked_sub(vertex_input(0)) {
             Some(offset) if self.stage == Stage::Vertex && offset < 0x200 => format!("IN[{}]", offset / 16),
             _ => a.name.clone(),

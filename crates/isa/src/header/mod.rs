@@ -27,7 +27,7 @@
 
 mod describe;
 
-use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
+use nvir_base::stage::{ATTRIBUTE_BYTES, Stage, attribute};
 
 /// Words of a header.
 pub const WORDS: usize = 20;
@@ -197,7 +197,7 @@ impl Header {
             maps: [0; WORDS - 5],
         };
         match stage {
-            Stage::Fragment => header.set_read(0x7c),
+            Stage::Fragment => header.set_read(attribute::POSITION_W),
             Stage::TessEval => [0x2f0, 0x2f4].into_iter().for_each(|a| header.set_written(a)),
             _ => {}
         }
@@ -224,9 +224,13 @@ impl Header {
         }
         let slot = address / 4;
         match (self.stage, address) {
-            (Stage::Fragment, 0x080..0x2a0) => Input::Kind(bit(6, 2 * (slot - 0x20))),
-            (Stage::Fragment, 0x2c0..0x300) => Input::Bit(bit(14, 16 + slot - 0xb0)),
-            (Stage::Fragment, 0x300..0x3a0) => Input::Kind(bit(15, 2 * (slot - 0xc0))),
+            (Stage::Fragment, attribute::GENERIC..attribute::BACK_COLOR) => {
+                Input::Kind(bit(6, 2 * (slot - 0x20)))
+            }
+            (Stage::Fragment, attribute::CLIP_DISTANCE..attribute::TEX_COORD) => {
+                Input::Bit(bit(14, 16 + slot - 0xb0))
+            }
+            (Stage::Fragment, attribute::TEX_COORD..0x3a0) => Input::Kind(bit(15, 2 * (slot - 0xc0))),
             (Stage::Fragment, 0x080..) => Input::None,
             _ => Input::Bit(bit(5, slot)),
         }
@@ -259,7 +263,7 @@ impl Header {
         let stated = match (self.stage, address) {
             (Stage::Fragment, 0x060..0x070) => Interpolation::Flat,
             (Stage::Fragment, 0x070..0x080) => Interpolation::Linear,
-            (Stage::Fragment, 0x3fc) => return Interpolation::Flat,
+            (Stage::Fragment, attribute::FACE) => return Interpolation::Flat,
             (Stage::Fragment, _) => Interpolation::Perspective,
             _ => Interpolation::Unused,
         };

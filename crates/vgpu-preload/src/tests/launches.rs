@@ -3,6 +3,12 @@
 use super::{CARD, Device, Mapping, last_error};
 use nvir_asm::listing;
 use nvir_base::Chip;
+use nvir_hw::Class;
+use nvir_hw::method::channel::OBJECT;
+use nvir_hw::method::kepler_compute::{LAUNCH, LAUNCH_DESC_ADDRESS};
+use nvir_hw::method::shader::CODE_ADDRESS_HIGH;
+use nvir_hw::push::{Header, kind};
+use nvir_hw::qmd::Qmd;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -57,12 +63,11 @@ impl Client {
             let words: Vec<u32> = code.iter().flat_map(|w| [*w as u32, (*w >> 32) as u32]).collect();
             client.put(CODE, &words);
         }
-        // Words 8, 12, 13, 17 to 19 and 46: no offset, one block of 64 threads, 64 bytes shared, 16 registers.
-        for (word, value) in
-            [(12, 1), (13, 1 | 1 << 16), (17, 64), (18, 64 << 16), (19, 1 | 1 << 16), (46, 16 << 24)]
-        {
-            client.memory.set(DESCRIPTOR / 4 + word, value);
-        }
+        // No offset, one block of 64 threads, 64 bytes shared, 16 registers.
+        let mut descriptor = Qmd::default();
+        descriptor.set_grid([1, 1, 1]).set_block([64, 1, 1]);
+        descriptor.set(Qmd::SHARED_MEMORY_SIZE, 64).set(Qmd::REGISTER_COUNT, 16);
+        client.put(DESCRIPTOR, &descriptor.0);
         client
     }
 
@@ -72,19 +77,20 @@ impl Client {
 
     /// Launches so many times, in one submission; the `errno` of a refusal.
     fn launch(&self, times: usize) -> Result<(), i32> {
-        let method = |m: u32, count: u32| (1 << 29) | (count << 16) | (1 << 13) | (m / 4);
+        let at = Class::Compute.subchannel();
+        let method = |m, count| Header::packet(kind::INCREASING, at, m, count).into_bits();
         let code = self.buffer.address + CODE as u64;
         let descriptor = (self.buffer.address + DESCRIPTOR as u64) >> 8;
         let mut commands = vec![
-            method(0, 1),
-            0xa1c0,
-            method(0x1608, 2),
+            method(OBJECT, 1),
+            Class::Compute.number(Chip::Gk110).expect("it has it"),
+            method(CODE_ADDRESS_HIGH, 2),
             (code >> 32) as u32,
             code as u32,
-            method(0x2b4, 1),
+            method(LAUNCH_DESC_ADDRESS, 1),
             descriptor as u32,
         ];
-        (0..times).for_each(|_| commands.extend([method(0x2bc, 1), 3]));
+        (0..times).for_each(|_| commands.extend([method(LAUNCH, 1), 3]));
         self.put(COMMANDS, &commands);
         let bytes = commands.len() as u64 * 4;
         // Handle and domains of the buffer; index, offset and length of the range.

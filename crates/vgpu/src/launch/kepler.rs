@@ -1,4 +1,4 @@
-//! Launch descriptors of Kepler: QMD 00_06, 64 words. Source of the fields: Mesa's `cla0c0qmd.h`.
+//! Launches of Kepler: a descriptor in memory.
 
 use super::Request;
 use crate::Memory;
@@ -6,13 +6,7 @@ use crate::compute::{Bank, State};
 use crate::query::{Reduction, Release};
 use nvir_hw::method::kepler_compute::LAUNCH_DESC_ADDRESS;
 use nvir_hw::method::shader::{CODE_ADDRESS_HIGH, TEX_CB_INDEX};
-
-/// Words of a descriptor.
-const WORDS: usize = 64;
-/// Constant banks that a descriptor has.
-const BANKS: usize = 8;
-/// Two releases of three words each: address, how, payload.
-const RELEASE: usize = 23;
+use nvir_hw::qmd::{BANKS, Qmd};
 
 /// The constant bank that holds handles of textures.
 pub(super) fn texture_bank(state: &State) -> u8 {
@@ -22,36 +16,34 @@ pub(super) fn texture_bank(state: &State) -> u8 {
 /// What the descriptor asks that the registers name: LAUNCH_DESC_ADDRESS is its address / 256.
 pub(super) fn request(state: &State, memory: &Memory) -> Result<Request, String> {
     let address = u64::from(state.regs.get(LAUNCH_DESC_ADDRESS)) << 8;
-    let mut words = [0; WORDS];
-    memory.read_words(address, &mut words).map_err(|e| format!("launch descriptor at {address:#x}: {e}"))?;
-    Ok(parse(&words, state.regs.address(CODE_ADDRESS_HIGH)))
+    let mut descriptor = Qmd::default();
+    memory
+        .read_words(address, &mut descriptor.0)
+        .map_err(|e| format!("launch descriptor at {address:#x}: {e}"))?;
+    Ok(parse(&descriptor, state.regs.address(CODE_ADDRESS_HIGH)))
 }
 
-fn parse(words: &[u32; WORDS], code: u64) -> Request {
-    let field = |word: usize, low: u32, bits: u32| words[word] >> low & (u32::MAX >> (32 - bits));
-    let bank = |i: usize| {
-        let high = u64::from(field(30 + 2 * i, 0, 8)) << 32;
-        let address = high | u64::from(words[29 + 2 * i]);
-        (field(20, i as u32, 1) != 0).then(|| Bank { address, size: field(30 + 2 * i, 15, 17) })
-    };
+fn parse(d: &Qmd, code: u64) -> Request {
     Request {
         code,
-        entry: words[8],
-        grid: [field(12, 0, 31), field(13, 0, 16), field(13, 16, 16)],
-        block: [field(18, 16, 16), field(19, 0, 16), field(19, 16, 16)],
-        gprs: field(46, 24, 8),
-        shared: field(17, 0, 18),
+        entry: d.get(Qmd::PROGRAM_OFFSET),
+        grid: d.grid(),
+        block: d.block(),
+        gprs: d.get(Qmd::REGISTER_COUNT),
+        shared: d.get(Qmd::SHARED_MEMORY_SIZE),
         // Mesa needs the first only; the second grows down from the end of the window.
-        local: u64::from(field(45, 0, 24)) + u64::from(field(46, 0, 24)),
-        banks: (0..BANKS).map(bank).collect(),
+        local: u64::from(d.get(Qmd::SHADER_LOCAL_MEMORY_LOW_SIZE))
+            + u64::from(d.get(Qmd::SHADER_LOCAL_MEMORY_HIGH_SIZE)),
+        banks: (0..BANKS).map(|i| d.bank(i).map(|(address, size)| Bank { address, size })).collect(),
         releases: [0, 1].map(|i| {
-            let word = RELEASE + 3 * i;
-            (field(6, 10 + i as u32, 1) != 0).then(|| Release {
-                address: u64::from(field(word + 1, 0, 8)) << 32 | u64::from(words[word]),
-                payload: words[word + 2],
-                with_time: field(word + 1, 31, 1) == 0,
-                reduction: (field(word + 1, 26, 1) != 0)
-                    .then(|| Reduction { op: field(word + 1, 20, 3), signed: field(word + 1, 24, 2) == 1 }),
+            (d.get(Qmd::RELEASE_ENABLE.at(i)) != 0).then(|| Release {
+                address: d.release_address(i),
+                payload: d.get(Qmd::RELEASE_PAYLOAD.at(i)),
+                with_time: d.get(Qmd::RELEASE_STRUCTURE_SIZE.at(i)) == 0,
+                reduction: (d.get(Qmd::RELEASE_REDUCTION_ENABLE.at(i)) != 0).then(|| Reduction {
+                    op: d.get(Qmd::RELEASE_REDUCTION_OP.at(i)),
+                    signed: d.get(Qmd::RELEASE_REDUCTION_FORMAT.at(i)) == 1,
+                }),
             })
         }),
     }
@@ -75,13 +67,13 @@ mod tests {
 
     /// The request of a descriptor whose bits are all zero but for some words.
     fn of(some: &[(usize, u32)]) -> Request {
-        let mut words = [0; WORDS];
-        some.iter().for_each(|&(at, word)| words[at] = word);
-        parse(&words, ZERO.code)
+        let mut d = Qmd::default();
+        some.iter().for_each(|&(at, word)| d.0[at] = word);
+        parse(&d, ZERO.code)
     }
 
     fn with(change: impl Fn(&mut Request)) -> Request {
-        let mut r = Request { banks: vec![None; BANKS], ..ZERO };
+        let mut r = Request { banks: vec![None; BANKS as usize], ..ZERO };
         change(&mut r);
         r
     }
@@ -97,7 +89,7 @@ mod tests {
         assert_eq!(of(&[(45, u32::MAX)]), with(|r| r.local = 0xff_ffff));
         assert_eq!(of(&[(46, 0x7f00_0010)]), with(|r| (r.local, r.gprs) = (0x10, 0x7f)));
         assert_eq!(of(&[(45, 0x20), (46, 0x10)]), with(|r| r.local = 0x30));
-        for i in 0..BANKS {
+        for i in 0..BANKS as usize {
             let words = [(20, 1 << i), (29 + 2 * i, 0x8765_4300), (30 + 2 * i, 0x1000 << 15 | 0x21)];
             let bank = Bank { address: 0x21_8765_4300, size: 0x1000 };
             assert_eq!(of(&words), with(|r| r.banks[i] = Some(bank)));
@@ -115,7 +107,7 @@ mod tests {
     #[test]
     fn releases_are_where_the_descriptor_has_them() {
         for i in 0..2 {
-            let at = RELEASE + 3 * i;
+            let at = 23 + 3 * i;
             let release = |how, more: Release| {
                 let words = [(6, 0x400 << i), (at, 0x8765_4320), (at + 1, how), (at + 2, 0x1234)];
                 assert_eq!(of(&words), with(|r| r.releases[i] = Some(more)), "{how:x}");

@@ -14,6 +14,7 @@ use crate::{Memory, compute::State};
 use nvir_base::Chip;
 use nvir_emu::{self as emu, Bank, Checks, CodeCache, FaultKind, Launch, Note, Program};
 use nvir_hw::method::{compute::SHARED_BASE, shader::LOCAL_BASE};
+use nvir_hw::window;
 use std::fmt;
 use std::sync::Arc;
 use tables::Tables;
@@ -150,9 +151,6 @@ struct Request {
     releases: [Option<Release>; 2],
 }
 
-/// The windows of shared and local memory are 16 MiB.
-const WINDOW_MASK: u32 = 0xff00_0000;
-
 impl Request {
     /// Whether the chip can launch it.
     fn check(&self, chip: Chip) -> Result<(), String> {
@@ -253,8 +251,8 @@ impl Launcher {
         launch.zero_beyond_banks = !options.strict_constants;
         launch.tables = Some(&tables);
         launch.clock = *clock;
-        launch.shared_window = state.regs.get(SHARED_BASE) & WINDOW_MASK;
-        launch.local_window = state.regs.get(LOCAL_BASE) & WINDOW_MASK;
+        launch.shared_window = state.regs.get(SHARED_BASE) & window::MASK;
+        launch.local_window = state.regs.get(LOCAL_BASE) & window::MASK;
         match chip {
             Chip::Gf100 => launch.surfaces = fermi::surfaces(state),
             Chip::Gk104 | Chip::Gk110 => launch.texture_bank = kepler::texture_bank(state),

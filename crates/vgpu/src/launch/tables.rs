@@ -1,11 +1,14 @@
-//! Textures and samplers of a launch: entries of the tables in memory, named by handles or by bound slots.
+//! Textures and samplers of a launch: entries of the tables in memory, named by handles or by bound
+//! slots.
 
 use crate::Memory;
 use crate::compute::State;
-use crate::texture::{ENTRY_BYTES, ENTRY_WORDS, tic, tsc};
+use crate::texture::{tic, tsc};
 use nvir_base::Chip;
 use nvir_emu::{Sampler, Texture, TextureSource};
 use nvir_hw::method::shader::{TIC_ADDRESS_HIGH, TSC_ADDRESS_HIGH};
+use nvir_hw::tic::{BYTES, Tic, WORDS};
+use nvir_hw::tsc::Tsc;
 
 /// Where the tables are, and what is bound to slots.
 #[derive(Debug)]
@@ -31,13 +34,13 @@ impl Table {
     }
 
     /// An entry. There is none beyond the limit: drivers name one there where nothing is bound.
-    fn entry(&self, memory: &Memory, index: u32) -> Result<Option<[u32; ENTRY_WORDS]>, String> {
+    fn entry(&self, memory: &Memory, index: u32) -> Result<Option<[u32; WORDS]>, String> {
         let Table { name, address, limit } = *self;
         if index > limit {
             return Ok(None);
         }
-        let mut words = [0; ENTRY_WORDS];
-        let at = address + u64::from(index) * ENTRY_BYTES;
+        let mut words = [0; WORDS];
+        let at = address + u64::from(index) * BYTES;
         memory.read_words(at, &mut words).map_err(|e| format!("{name} entry {index}: {e}"))?;
         Ok(Some(words))
     }
@@ -68,12 +71,12 @@ impl TextureSource for Tables<'_> {
     fn texture(&self, memory: &Memory, index: u32) -> Result<Texture, String> {
         let Some(number) = self.number(index, |s| &s.textures) else { return Ok(Texture::none()) };
         let Some(words) = self.tic.entry(memory, number)? else { return Ok(Texture::none()) };
-        tic::texture(&words).map_err(|e| format!("TIC entry {number}: {e}"))
+        tic::texture(&Tic(words)).map_err(|e| format!("TIC entry {number}: {e}"))
     }
 
     fn sampler(&self, memory: &Memory, index: u32) -> Result<Sampler, String> {
         let Some(number) = self.number(index, |s| &s.samplers) else { return Ok(Sampler::default()) };
         let entry = self.tsc.entry(memory, number)?;
-        Ok(entry.map_or(Sampler::default(), |words| tsc::sampler(self.chip, &words)))
+        Ok(entry.map_or(Sampler::default(), |words| tsc::sampler(self.chip, &Tsc(words))))
     }
 }

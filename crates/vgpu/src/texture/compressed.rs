@@ -2,25 +2,16 @@
 
 use crate::colour::to_linear;
 use nvir_emu::{Channels, Texels};
+use nvir_hw::format::texture::Scheme;
 
 const ONE: u32 = 0x3f80_0000;
-
-/// How a block is compressed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Scheme {
-    Dxt1,
-    Dxt23,
-    Dxt45,
-    Rgtc1 { signed: bool },
-    Rgtc2 { signed: bool },
-    Bc6h { signed: bool },
-    Bc7,
-}
 
 /// Texels of a scheme.
 #[derive(Debug)]
 pub(super) struct Compressed {
     pub scheme: Scheme,
+    /// Of RGTC: components are signed.
+    pub signed: bool,
     /// Colours are sRGB, alpha is not.
     pub srgb: bool,
 }
@@ -35,7 +26,7 @@ impl Texels for Compressed {
 
     fn bytes(&self) -> u32 {
         match self.scheme {
-            Scheme::Dxt1 | Scheme::Rgtc1 { .. } => 8,
+            Scheme::Dxt1 | Scheme::Rgtc1 => 8,
             _ => 16,
         }
     }
@@ -56,15 +47,16 @@ impl Texels for Compressed {
             Scheme::Dxt23 => bcdec_rs::bc2(bytes, &mut colours, SIDE * 4),
             Scheme::Dxt45 => bcdec_rs::bc3(bytes, &mut colours, SIDE * 4),
             Scheme::Bc7 => bcdec_rs::bc7(bytes, &mut colours, SIDE * 4),
-            Scheme::Rgtc1 { signed } => {
-                bcdec_rs::bc4_float(bytes, &mut floats[..16], SIDE, signed);
+            Scheme::Rgtc1 => {
+                bcdec_rs::bc4_float(bytes, &mut floats[..16], SIDE, self.signed);
                 return [floats[at].to_bits(), 0, 0, ONE];
             }
-            Scheme::Rgtc2 { signed } => {
-                bcdec_rs::bc5_float(bytes, &mut floats[..32], SIDE * 2, signed);
+            Scheme::Rgtc2 => {
+                bcdec_rs::bc5_float(bytes, &mut floats[..32], SIDE * 2, self.signed);
                 return [floats[2 * at].to_bits(), floats[2 * at + 1].to_bits(), 0, ONE];
             }
-            Scheme::Bc6h { signed } => {
+            Scheme::Bc6hSigned | Scheme::Bc6hUnsigned => {
+                let signed = self.scheme == Scheme::Bc6hSigned;
                 bcdec_rs::bc6h_float(bytes, &mut floats, SIDE * 3, signed);
                 let part = |n: usize| floats[3 * at + n].to_bits();
                 return [part(0), part(1), part(2), ONE];

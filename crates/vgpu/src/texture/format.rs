@@ -1,10 +1,11 @@
 //! Formats of texels, as entries of the TIC table name them: component sizes, and a type for each component.
-//! Source: envytools `g80_texture.xml`; the first component is in the lowest bits.
+//! The first component is in the lowest bits.
 
-use super::compressed::{Compressed, Scheme};
+use super::compressed::Compressed;
 use crate::colour::to_linear;
 use nvir_base::format::{Kind, Layout};
 use nvir_emu::{Channels, Source, Texels, decode_texel};
+use nvir_hw::format::texture::{Sizes, Type};
 use std::sync::Arc;
 
 const ONE: u32 = 0x3f80_0000;
@@ -103,18 +104,6 @@ impl Texels for Shared {
     }
 }
 
-/// How a type reads a component.
-fn kind(code: u32) -> Option<Kind> {
-    Some(match code {
-        1 | 5 => Kind::Snorm,
-        2 | 6 => Kind::Unorm,
-        3 => Kind::Sint,
-        4 => Kind::Uint,
-        7 => Kind::Float,
-        _ => return None,
-    })
-}
-
 /// The texels of an entry: component sizes, types of the components, where results come from, and whether colours are sRGB.
 pub(super) fn texels(
     sizes: u32,
@@ -122,55 +111,22 @@ pub(super) fn texels(
     sources: &[Source; 4],
     srgb: bool,
 ) -> Result<Arc<dyn Texels>, String> {
-    let signed = kind(types[0]) == Some(Kind::Snorm);
-    let block = |scheme| -> Result<Arc<dyn Texels>, String> { Ok(Arc::new(Compressed { scheme, srgb })) };
-    // Bits of the components that follow each other from the lowest bit on.
-    let (bits, depth): (&[u8], usize) = match sizes {
-        0x01 => (&[32, 32, 32, 32], 0),
-        0x02 => (&[32, 32, 32], 0),
-        0x03 => (&[16, 16, 16, 16], 0),
-        0x04 => (&[32, 32], 0),
-        0x05 => (&[32, 8, 24], 0),
-        0x08 => (&[8, 8, 8, 8], 0),
-        0x09 => (&[10, 10, 10, 2], 0),
-        0x0c => (&[16, 16], 0),
-        0x0d => (&[24, 8], 0),
-        0x0e => (&[8, 24], 0),
-        0x0f | 0x2f => (&[32], 0),
-        0x10 => return block(Scheme::Bc6h { signed: true }),
-        0x11 => return block(Scheme::Bc6h { signed: false }),
-        0x12 => (&[4, 4, 4, 4], 0),
-        0x13 => (&[1, 5, 5, 5], 0),
-        0x14 => (&[5, 5, 5, 1], 0),
-        0x15 => (&[5, 6, 5], 0),
-        0x16 => (&[5, 5, 6], 0),
-        0x17 => return block(Scheme::Bc7),
-        0x18 => (&[8, 8], 0),
-        0x1b | 0x3a => (&[16], 0),
-        0x1d => (&[8], 0),
-        0x1e => (&[4, 4], 0),
-        0x20 => return Ok(Arc::new(SharedExponent)),
-        0x21 => (&[11, 11, 10], 0),
-        // Bytes: red, green, blue, green; green, red, green, blue.
-        0x22 => return Ok(Arc::new(Shared { bytes: [[0, 1, 2], [0, 3, 2]] })),
-        0x23 => return Ok(Arc::new(Shared { bytes: [[1, 0, 3], [1, 2, 3]] })),
-        0x24 => return block(Scheme::Dxt1),
-        0x25 => return block(Scheme::Dxt23),
-        0x26 => return block(Scheme::Dxt45),
-        0x27 => return block(Scheme::Rgtc1 { signed }),
-        0x28 => return block(Scheme::Rgtc2 { signed }),
-        // Depth in the upper bits.
-        0x29 => (&[8, 24], 1),
-        0x2a | 0x2b => (&[24, 8], 0),
-        0x30 => (&[32, 8, 24], 0),
-        _ => return Err(format!("component sizes {sizes:#x} do not exist")),
+    let (bits, depth) = match Sizes::from_code(sizes) {
+        Some(Sizes::Fields(bits, depth)) => (bits, depth),
+        Some(Sizes::Compressed(scheme)) => {
+            let signed = Type::from_code(types[0]) == Some(Type(Kind::Snorm));
+            return Ok(Arc::new(Compressed { scheme, signed, srgb }));
+        }
+        Some(Sizes::SharedExponent) => return Ok(Arc::new(SharedExponent)),
+        Some(Sizes::Shared(bytes)) => return Ok(Arc::new(Shared { bytes })),
+        None => return Err(format!("component sizes {sizes:#x} do not exist")),
     };
     let used = |n: usize, among: &[Source]| among.contains(&Source::Channel(n as u8));
     let mut fields = [None; 4];
     let mut low = 0;
     for (i, &bits) in bits.iter().enumerate() {
-        fields[i] = match kind(types[i]) {
-            Some(kind) => Some(Field { low, bits, kind }),
+        fields[i] = match Type::from_code(types[i]) {
+            Some(Type(kind)) => Some(Field { low, bits, kind }),
             None if used(i, sources) => return Err(format!("component {i} has type {}", types[i])),
             None => None,
         };

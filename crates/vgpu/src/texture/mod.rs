@@ -4,8 +4,3 @@ mod compressed;
 mod format;
 pub mod tic;
 pub mod tsc;
-
-/// Bytes of an entry of either table.
-pub const ENTRY_BYTES: u64 = 32;
-/// Words of it.
-pub const ENTRY_WORDS: usize = 8;

@@ -1,11 +1,11 @@
-//! Textures: entries of the TIC table. Sources: envytools `g80_texture.xml` (G80_TIC), Mesa `nvc0_tex.c`
-//! (`gf100_create_texture_view`).
+//! Textures: entries of the TIC table.
 
-use super::ENTRY_WORDS;
 use super::format;
 use nvir_base::tiling::{self, Extent, Order, TileMode};
 use nvir_emu::image::Level;
 use nvir_emu::{Dim, Source, Texture};
+use nvir_hw::samples::Mode;
+use nvir_hw::tic::{TextureType, Tic};
 
 /// Texels of a side, at most.
 const MAX_EXTENT: u32 = 1 << 16;
@@ -14,33 +14,28 @@ const MAX_EXTENT: u32 = 1 << 16;
 ///
 /// # Errors
 /// What is wrong with the entry.
-pub fn texture(words: &[u32; ENTRY_WORDS]) -> Result<Texture, String> {
-    let field = |word: usize, low: u32, bits: u32| words[word] >> low & (u32::MAX >> (32 - bits));
+pub fn texture(entry: &Tic) -> Result<Texture, String> {
     let mut sources = [Source::Zero; 4];
-    for (i, source) in sources.iter_mut().enumerate() {
-        *source = match field(0, 18 + 3 * i as u32, 3) {
-            0 => Source::Zero,
-            n @ 2..=5 => Source::Channel(n as u8 - 2),
-            6 => Source::OneInt,
-            7 => Source::OneFloat,
-            n => return Err(format!("component {i} has source {n}")),
-        };
+    for (i, source) in (0..).zip(&mut sources) {
+        let code = entry.get(Tic::SOURCE.at(i));
+        *source = Source::from_code(code).ok_or_else(|| format!("component {i} has source {code}"))?;
     }
-    let types = std::array::from_fn(|i| field(0, 6 + 3 * i as u32, 3));
-    let texels = format::texels(field(0, 0, 6), types, &sources, field(2, 10, 1) != 0)?;
-    let [width, height, depth] = [field(4, 0, 30), field(5, 0, 16), field(5, 16, 12)];
+    let types = std::array::from_fn(|i| entry.get(Tic::DATA_TYPE.at(i as u32)));
+    let srgb = entry.get(Tic::SRGB_CONVERSION) != 0;
+    let texels = format::texels(entry.get(Tic::COMPONENT_SIZES), types, &sources, srgb)?;
+    let [width, height, depth] = [Tic::WIDTH, Tic::HEIGHT, Tic::DEPTH].map(|field| entry.get(field));
     let layers = depth.max(1);
-    let kind = field(2, 14, 4);
+    let kind = entry.get(Tic::TEXTURE_TYPE);
+    let kind = TextureType::from_code(kind).ok_or_else(|| format!("texture type {kind} does not exist"))?;
     let (dim, size) = match kind {
-        0 => (Dim::D1, [width, 1, 1]),
-        1 | 7 => (Dim::D2, [width, height, 1]),
-        2 => (Dim::D3, [width, height, layers]),
-        3 => (Dim::Cube, [width, height, 6]),
-        4 => (Dim::D1Array, [width, 1, layers]),
-        5 => (Dim::D2Array, [width, height, layers]),
-        6 => (Dim::Buffer, [width, 1, 1]),
-        8 => (Dim::CubeArray, [width, height, 6 * layers]),
-        _ => return Err(format!("texture type {kind} does not exist")),
+        TextureType::D1 => (Dim::D1, [width, 1, 1]),
+        TextureType::D2 | TextureType::D2NoMipmap => (Dim::D2, [width, height, 1]),
+        TextureType::D3 => (Dim::D3, [width, height, layers]),
+        TextureType::Cube => (Dim::Cube, [width, height, 6]),
+        TextureType::D1Array => (Dim::D1Array, [width, 1, layers]),
+        TextureType::D2Array => (Dim::D2Array, [width, height, layers]),
+        TextureType::Buffer => (Dim::Buffer, [width, 1, 1]),
+        TextureType::CubeArray => (Dim::CubeArray, [width, height, 6 * layers]),
     };
     if size[0] == 0 || size[1] == 0 {
         return Err(format!("{width} by {height} texels"));
@@ -48,10 +43,10 @@ pub fn texture(words: &[u32; ENTRY_WORDS]) -> Result<Texture, String> {
     if dim != Dim::Buffer && (size[0] > MAX_EXTENT || size[1] > MAX_EXTENT) {
         return Err(format!("{width} by {height} texels: a side has at most {MAX_EXTENT}"));
     }
-    let (samples, grid) = samples(field(7, 12, 4));
+    let Mode { samples, grid, .. } = Mode::from_code(entry.get(Tic::MULTI_SAMPLE_COUNT));
     let mut texture = Texture {
         dim: if dim == Dim::D2 && samples > 1 { Dim::D2Ms } else { dim },
-        address: u64::from(field(2, 0, 8)) << 32 | u64::from(words[1]),
+        address: entry.address(),
         levels: Vec::new(),
         layer_stride: 0,
         first_z: 0,
@@ -60,23 +55,25 @@ pub fn texture(words: &[u32; ENTRY_WORDS]) -> Result<Texture, String> {
         texels,
         sources,
         layers,
-        scaled: field(2, 31, 1) == 0,
+        scaled: entry.get(Tic::NORMALIZED_COORDS) == 0,
     };
-    if field(2, 18, 1) != 0 || dim == Dim::Buffer {
+    if entry.get(Tic::MEMORY_LAYOUT) != 0 || dim == Dim::Buffer {
         let [_, by] = texture.texels.block();
         let place = tiling::Level {
             order: Order::Pitch,
             offset: 0,
-            pitch: field(3, 0, 20),
+            pitch: entry.get(Tic::PITCH),
             rows: size[1].div_ceil(by),
             slices: size[2],
         };
         texture.levels = vec![Level { size, place }];
         return Ok(texture);
     }
-    let (first, last) = (field(7, 0, 4), field(7, 4, 4).min(field(5, 28, 4)));
-    let mut levels =
-        place(&mut texture, size, TileMode(field(2, 22, 3) << 4 | field(2, 25, 3) << 8), field(5, 28, 4));
+    let there = entry.get(Tic::MAX_MIP_LEVEL);
+    let first = entry.get(Tic::RES_VIEW_MIN_MIP_LEVEL);
+    let last = entry.get(Tic::RES_VIEW_MAX_MIP_LEVEL).min(there);
+    let tile = entry.get(Tic::GOBS_PER_BLOCK_HEIGHT) << 4 | entry.get(Tic::GOBS_PER_BLOCK_DEPTH) << 8;
+    let mut levels = place(&mut texture, size, TileMode(tile), there);
     if first > last {
         return Err(format!("levels {first} to {last}"));
     }
@@ -104,15 +101,4 @@ fn place(texture: &mut Texture, size: [u32; 3], tile: TileMode, last: u32) -> Ve
     let layout = tiling::block_linear_from(tile, extents);
     texture.layer_stride = layout.layer_stride;
     (0..).map(at).zip(layout.levels).map(|(size, place)| Level { size, place }).collect()
-}
-
-/// How many samples a pixel has in a mode, and the logarithms of their grid.
-fn samples(mode: u32) -> (u32, (u32, u32)) {
-    match mode {
-        // 2, 4 and 8 samples; the others are Direct3D's order, and samples for coverage only.
-        1 | 5 => (2, (1, 0)),
-        2 | 6 | 8 | 9 => (4, (1, 1)),
-        3 | 4 | 10 | 11 => (8, (2, 1)),
-        _ => (1, (0, 0)),
-    }
 }

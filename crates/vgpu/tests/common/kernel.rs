@@ -1,6 +1,9 @@
 //! Kernels in assembler, and what a launch sets: descriptors on Kepler, registers on GF100.
 
 use nvir::{Chip, isa};
+use nvir_hw::method::{compute, fermi_compute, kepler_compute, shader};
+use nvir_hw::qmd::Qmd;
+use nvir_hw::window;
 
 /// Machine code of lines that stand at a code address, with scheduling words where the chip has them.
 pub fn assemble(chip: Chip, at: u32, lines: &[impl AsRef<str>]) -> Vec<u64> {
@@ -41,18 +44,18 @@ impl Places {
         let (code, tables) = (self.code, self.tables);
         let tsc = tables + 0x1_0000;
         [
-            (0x1608, (code >> 32) as u32),
-            (0x160c, code as u32),
-            (0x214, 0xfe00_0000),
-            (0x77c, 0xff00_0000),
-            (0x1574, (tables >> 32) as u32),
-            (0x1578, tables as u32),
-            (0x157c, 2047),
-            (0x155c, (tsc >> 32) as u32),
-            (0x1560, tsc as u32),
-            (0x1564, 2047),
-            (0x2608, 7),
-            (0x2b4, (self.descriptor >> 8) as u32),
+            (shader::CODE_ADDRESS_HIGH, (code >> 32) as u32),
+            (shader::CODE_ADDRESS_LOW, code as u32),
+            (compute::SHARED_BASE, window::SHARED),
+            (shader::LOCAL_BASE, window::LOCAL),
+            (shader::TIC_ADDRESS_HIGH, (tables >> 32) as u32),
+            (shader::TIC_ADDRESS_LOW, tables as u32),
+            (shader::TIC_LIMIT, 2047),
+            (shader::TSC_ADDRESS_HIGH, (tsc >> 32) as u32),
+            (shader::TSC_ADDRESS_LOW, tsc as u32),
+            (shader::TSC_LIMIT, 2047),
+            (shader::TEX_CB_INDEX, 7),
+            (kepler_compute::LAUNCH_DESC_ADDRESS, (self.descriptor >> 8) as u32),
         ]
     }
 }
@@ -78,29 +81,21 @@ impl Grid {
     pub fn registers(&self) -> [(u32, u32); 8] {
         let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
         [
-            (0x238, gx | gy << 16),
-            (0x23c, gz),
-            (0x3ac, bx | by << 16),
-            (0x3b0, bz),
-            (0x24c, self.shared),
-            (0x204, self.local),
-            (0x2c0, self.gprs),
-            (0x3b4, self.entry),
+            (fermi_compute::GRIDDIM_YX, gx | gy << 16),
+            (fermi_compute::GRIDDIM_Z, gz),
+            (fermi_compute::BLOCKDIM_YX, bx | by << 16),
+            (fermi_compute::BLOCKDIM_Z, bz),
+            (fermi_compute::SHARED_SIZE, self.shared),
+            (fermi_compute::LOCAL_POS_ALLOC, self.local),
+            (fermi_compute::CP_GPR_ALLOC, self.gprs),
+            (fermi_compute::CP_START_ID, self.entry),
         ]
     }
 
-    /// Words of a descriptor.
-    pub fn descriptor(&self) -> [(u64, u32); 8] {
-        let ([gx, gy, gz], [bx, by, bz]) = (self.grid, self.block);
-        [
-            (8, self.entry),
-            (12, gx),
-            (13, gy | gz << 16),
-            (17, self.shared),
-            (18, bx << 16),
-            (19, by | bz << 16),
-            (45, self.local),
-            (46, self.gprs << 24),
-        ]
+    /// Says it in a descriptor.
+    pub fn describe(&self, descriptor: &mut Qmd) {
+        descriptor.set_grid(self.grid).set_block(self.block).set(Qmd::PROGRAM_OFFSET, self.entry);
+        descriptor.set(Qmd::SHARED_MEMORY_SIZE, self.shared).set(Qmd::REGISTER_COUNT, self.gprs);
+        descriptor.set(Qmd::SHADER_LOCAL_MEMORY_LOW_SIZE, self.local);
     }
 }

@@ -4,22 +4,22 @@
 pub mod kernel;
 
 use nvir::Chip;
+use nvir_hw::Class;
+use nvir_hw::method::channel::OBJECT;
+use nvir_hw::push::{Header, kind};
 use nvir_vgpu::{BufferUse, Config, Error, File, GemInfo, GemNew, Gpu, Owned, Push, domain};
 
 /// Subchannels as Mesa uses them.
-pub const THREE_D: u32 = 0;
-pub const COMPUTE: u32 = 1;
-pub const MEMORY: u32 = 2;
-pub const TWO_D: u32 = 3;
-pub const COPY: u32 = 4;
+pub const THREE_D: u32 = Class::ThreeD.subchannel();
+pub const COMPUTE: u32 = Class::Compute.subchannel();
+pub const MEMORY: u32 = Class::P2mf.subchannel();
+pub const TWO_D: u32 = Class::TwoD.subchannel();
+pub const COPY: u32 = Class::Copy.subchannel();
 
 /// Class numbers of the subchannels 0 to 3.
 pub fn classes(chip: Chip) -> [u32; 4] {
-    match chip {
-        Chip::Gf100 => [0x9097, 0x90c0, 0x9039, 0x902d],
-        Chip::Gk104 => [0xa097, 0xa0c0, 0xa040, 0x902d],
-        Chip::Gk110 => [0xa197, 0xa1c0, 0xa140, 0x902d],
-    }
+    [Class::ThreeD, Class::Compute, Class::upload(chip), Class::TwoD]
+        .map(|class| class.number(chip).expect("the chip has it"))
 }
 
 /// Commands.
@@ -28,29 +28,29 @@ pub struct Commands(pub Vec<u32>);
 
 impl Commands {
     fn packet(&mut self, kind: u32, sub: u32, method: u32, words: &[u32]) -> &mut Self {
-        self.0.push(kind << 29 | (words.len() as u32) << 16 | sub << 13 | (method / 4));
+        self.0.push(Header::packet(kind, sub, method, words.len() as u32).into());
         self.0.extend(words);
         self
     }
 
     /// Words to a method and those behind it.
     pub fn inc(&mut self, sub: u32, method: u32, words: &[u32]) -> &mut Self {
-        self.packet(1, sub, method, words)
+        self.packet(kind::INCREASING, sub, method, words)
     }
 
     /// All words to one method.
     pub fn same(&mut self, sub: u32, method: u32, words: &[u32]) -> &mut Self {
-        self.packet(3, sub, method, words)
+        self.packet(kind::SAME, sub, method, words)
     }
 
     /// The first word to a method, the others to the next.
     pub fn once(&mut self, sub: u32, method: u32, words: &[u32]) -> &mut Self {
-        self.packet(5, sub, method, words)
+        self.packet(kind::INCREASING_ONCE, sub, method, words)
     }
 
     /// A small number to a method.
     pub fn immediate(&mut self, sub: u32, method: u32, value: u32) -> &mut Self {
-        self.0.push(4 << 29 | value << 16 | sub << 13 | (method / 4));
+        self.0.push(Header::packet(kind::IMMEDIATE, sub, method, value).into());
         self
     }
 
@@ -80,7 +80,7 @@ impl Client {
         let client = Client { file, channel, commands };
         let mut bind = Commands::default();
         for (sub, class) in classes(chip).into_iter().enumerate() {
-            bind.inc(sub as u32, 0, &[class]);
+            bind.inc(sub as u32, OBJECT, &[class]);
         }
         client.run(&bind).unwrap();
         client

@@ -8,7 +8,7 @@ use nvir_vgpu::texture::{tic, tsc};
 
 #[test]
 fn samplers_field_by_field() {
-    let plain = |chip| tsc::sampler(chip, &NEAREST.words());
+    let plain = |chip| tsc::sampler(chip, &nvir_hw::tsc::Tsc(NEAREST.words()));
     let max = 4095.0 / 256.0;
     let expected = Sampler {
         wrap: [Wrap::ClampToEdge; 3],
@@ -17,7 +17,7 @@ fn samplers_field_by_field() {
         ..Sampler::default()
     };
     assert_eq!(plain(Chip::Gk104), expected);
-    let of = |tsc: Tsc| tsc::sampler(Chip::Gk110, &tsc.words());
+    let of = |tsc: Tsc| tsc::sampler(Chip::Gk110, &nvir_hw::tsc::Tsc(tsc.words()));
     let modes = [
         Wrap::Repeat,
         Wrap::MirroredRepeat,
@@ -68,16 +68,16 @@ fn samplers_field_by_field() {
     // Kepler has two fields more.
     let both = Tsc { seamless: true, unnormalized: true, ..NEAREST };
     assert_eq!(of(both), Sampler { seamless: true, unnormalized: true, ..expected });
-    assert_eq!(tsc::sampler(Chip::Gf100, &both.words()), expected);
+    assert_eq!(tsc::sampler(Chip::Gf100, &nvir_hw::tsc::Tsc(both.words())), expected);
     // Anisotropy, and how exactly levels are chosen, change nothing here.
     let mut words = LINEAR.words();
     (words[0], words[1]) = (words[0] | 7 << 20, words[1] | 0x1f << 26);
-    assert_eq!(tsc::sampler(Chip::Gk110, &words), of(LINEAR));
+    assert_eq!(tsc::sampler(Chip::Gk110, &nvir_hw::tsc::Tsc(words)), of(LINEAR));
 }
 
 #[test]
 fn textures_field_by_field() {
-    let of = |tic: Tic| tic::texture(&tic.words()).expect("a texture");
+    let of = |tic: Tic| tic::texture(&nvir_hw::tic::Tic(tic.words())).expect("a texture");
     let base = Tic { size: [40, 30, 12], last: 3, view: [0, 3], tile: 0x20, ..WORDS };
     let kinds = [
         (0, Dim::D1, [40, 1, 1]),

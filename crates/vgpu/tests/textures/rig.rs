@@ -2,6 +2,7 @@
 
 use crate::common::kernel::{self, Grid, Places};
 use nvir::Chip;
+use nvir_hw::qmd::Qmd;
 use nvir_vgpu::compute::{Bank, State};
 use nvir_vgpu::launch::{Context, Failure, Launcher, Options};
 use nvir_vgpu::{Memory, Words};
@@ -237,11 +238,6 @@ impl Rig {
         state.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
         state.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
-        for (word, value) in
-            [(20, 1 << 7), (29 + 14, CONSTANTS as u32), (30 + 14, 2048 << 15 | (CONSTANTS >> 32) as u32)]
-        {
-            memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
-        }
         Rig { chip, state, memory, launcher: Launcher::new(Options::default()) }
     }
 
@@ -261,9 +257,9 @@ impl Rig {
         for (register, value) in kernel.registers() {
             self.state.regs.set(register, value);
         }
-        for (word, value) in kernel.descriptor() {
-            self.memory.set_word(DESCRIPTOR + 4 * word, value).expect("mapped");
-        }
+        let mut descriptor = Qmd::default();
+        kernel.describe(descriptor.set_bank(7, CONSTANTS, 2048));
+        self.memory.write_words(DESCRIPTOR, &descriptor.0).expect("mapped");
         let words = [block, grid].concat();
         self.memory.write_words(CONSTANTS + 0x100, &words).expect("mapped");
         let Rig { chip, state, memory, launcher } = self;

@@ -6,6 +6,7 @@ use nvir::Chip;
 use nvir::compiler::{Compiler, OptLevel, Options, Source};
 use nvir::hw::surface::{self, Target, View};
 use nvir::tiling::{Level, Order, TileMode};
+use nvir_hw::method::bindings::IMAGE_ADDRESS_HIGH;
 
 /// Where the second image lies.
 pub const SECOND: u64 = TEXELS + (4 << 20);
@@ -75,7 +76,7 @@ pub fn bind(rig: &mut Rig, n: u32, v: &View, format: u32) {
         Order::Pitch => (1 << 20, 0),
         Order::Blocks(tile) => (0, tile.0),
     };
-    let at = 0x2700 + 0x20 * n;
+    let at = IMAGE_ADDRESS_HIGH.at(n);
     let (high, low) = ((slot.address >> 32) as u32, slot.address as u32);
     for (i, word) in
         [high, low, slot.width, slot.height | linear, 0x14000 | format << 4, tile].into_iter().enumerate()
