@@ -244,8 +244,8 @@ const KERNELS: &[Case] = &[
     // Bound nowhere, wrong all the same.
     (
         "images_bound = { 0 = \"i\" }\ntextures = { 0 = { image = \"i\" } }\n[tests.buffers.a]\ntype = \"u32\"\nlen = 4\n[tests.images.i]\ntype = \"2d\"",
-        "[tests.images.i]\ntype = \"cube\"",
-        11,
+        "[tests.buffers.a]\ntype = \"u32\"\nlen = 4\n[tests.images.i]\ntype = \"cube\"",
+        14,
         "images.i.size: cube: a size of [8, 8, 1]: a cube has 6 square faces",
     ),
 ];

@@ -345,7 +345,7 @@ fn faults_name_addresses_between_words() {
     assert_eq!(f.place.instruction, "LD R0, [R2+0x4] {short}");
     let f = fault("NOP {short}\n BRA 0x1000 {short}\n");
     assert_eq!((f.kind, f.place.pc), (FaultKind::OutOfBounds, 0x1000), "{f}");
-    let f = fault("NOP {short}\n JMP 0x6\n");
+    let f = fault(".unchecked\nNOP {short}\n JMP 0x6\n");
     assert_eq!((f.kind, f.place.pc), (FaultKind::Misaligned, 6), "{f}");
     let f = fault("NOP {short}\n.half 0xfffffff8\nEXIT\n");
     assert_eq!((f.kind, f.place.pc), (FaultKind::IllegalInstruction, 4), "{f}");

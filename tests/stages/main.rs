@@ -11,9 +11,9 @@ use nvir::image::listing;
 use nvir::isa::header::Header;
 use nvir::{Chip, diag};
 
-/// Assembles one chip's instructions.
+/// Assembles one chip's instructions, also those that can only fault.
 pub fn assemble(chip: Chip, lines: &[&str]) -> Vec<u64> {
-    let text = format!(".chip {chip}\n{}\n", lines.join("\n"));
+    let text = format!(".chip {chip}\n.unchecked\n{}\n", lines.join("\n"));
     let done = listing::assemble(&text, chip, "main");
     let done = done.unwrap_or_else(|d| panic!("{}", diag::render(&d, "test", &text, false)));
     done.kernels.into_iter().next().expect("a kernel").code

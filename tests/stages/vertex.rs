@@ -80,7 +80,7 @@ fn indexed_attributes_need_physical_addresses_on_kepler() {
             "0x0 is not a physical address of an input",
         );
         wrong[4] = "ALD.PHYS R0, a[R3]";
-        faults(chip, &wrong, &header, &work, FaultKind::OutOfBounds, "no physical address of an input");
+        faults(chip, &wrong, &header, &work, FaultKind::OutOfBounds, "is not a physical address of an input");
         wrong[2] = "AL2P R2, R1, 0x3fc";
         faults(chip, &wrong, &header, &work, FaultKind::OutOfBounds, "a[0x400], outside the 0x400 bytes");
     }

@@ -354,20 +354,26 @@ fn floor(source: &str, at: usize) -> usize {
     source.floor_char_boundary(at.min(source.len()))
 }
 
-/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant. Of those equally near, the
-/// one that begins most like it: ends of words are what is mistyped most.
+/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant. Of those equally near,
+/// the one of the same letters, then the one that begins most like it: ends of words are what is mistyped most.
 pub fn closest<'a>(word: &str, all: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 40;
     if word.len() > LONGEST {
         return None;
     }
     let limit = 1 + word.len() / 4;
+    let letters = |w: &str| {
+        let mut all = w.as_bytes().to_vec();
+        all.sort_unstable();
+        all
+    };
+    let mine = letters(word);
     let same = |w: &str| word.bytes().zip(w.bytes()).take_while(|(a, b)| a == b).count();
     all.iter()
-        .map(|w| (edit_distance(word.as_bytes(), w.as_bytes()), Reverse(same(w)), *w))
+        .map(|w| (edit_distance(word.as_bytes(), w.as_bytes()), letters(w) != mine, Reverse(same(w)), *w))
         .min()
         .filter(|m| m.0 <= limit)
-        .map(|m| m.2)
+        .map(|m| m.3)
 }
 
 /// How many bytes must be added, removed, changed or exchanged with their neighbour to make one word the other.

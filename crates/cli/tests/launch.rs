@@ -146,13 +146,13 @@ fn what_is_wrong_with_a_launch_is_named() {
         ("scale.toml --grid 1", 2, "a fixture says these itself"),
         ("scale.tgsi --grid 1 --dump out", 2, "no buffer `out`"),
         ("scale.tgsi --ssbo 0=u32[2]:list=1,2,3", 1, "3 elements for 2"),
-        ("scale.tgsi --ssbo 0=u32:file=none", 1, "none: No such file"),
+        ("scale.tgsi --ssbo 0=u32:file=none", 1, "none: file not found"),
         ("scale.tgsi --ssbo 0=u32[4] --ssbo 0=u32[4]", 1, "`ssbo0` is given twice"),
         ("add.ir --arg buffer:x", 1, "no buffer `x` comes before"),
         ("scale.tgsi --block 2048", 1, "2048"),
         ("m.spv --grid 1", 1, "SPIR-V is not implemented"),
         ("v.tgsi --grid 1", 1, "nvir new v.tgsi"),
-        ("none.tgsi --grid 1", 1, "none.tgsi: No such file"),
+        ("none.tgsi --grid 1", 1, "none.tgsi: file not found"),
     ] {
         let (got, out, err) = nvir(&dir, &format!("run {args}"));
         let said = out + &err;

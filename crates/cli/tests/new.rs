@@ -76,9 +76,9 @@ fn what_can_not_be_written_is_refused_before_anything_is() {
         (&["new", "m.spv"], 1, "m.spv: SPIR-V is not implemented"),
         (&["new", "s.sass"], 1, "machine code does not say what it needs"),
         (&["new", "broken.nir"], 1, "error: "),
-        (&["new", "none.nir"], 1, "none.nir: No such file"),
+        (&["new", "none.nir"], 1, "none.nir: file not found"),
         (&["new", "t.txt"], 1, "unknown file type"),
-        (&["new", "k.tgsi", "-o", "no/k.toml"], 1, "No such file"),
+        (&["new", "k.tgsi", "-o", "no/k.toml"], 1, "no/k.toml"),
     ] {
         let (got, out, err) = nvir(&dir, args);
         assert!(
@@ -125,7 +125,7 @@ fn a_fixture_names_all_that_a_kernel_binds_and_runs_at_once() {
     }
     let (code, out, err) = nvir(&dir, &["check", "k.toml"]);
     assert_eq!(code, 0, "{err}");
-    assert_eq!(out, "ok k.toml\n1 can be run, 0 cannot\n");
+    assert_eq!(out, "ok k.toml\n1 valid, 0 invalid\n");
     assert!(!err.contains("does not use") && !err.contains("does not bind"), "{err}");
     let (code, out, err) = nvir(&dir, &["run", "k.toml"]);
     assert_eq!(code, 0, "{out}{err}");

@@ -311,7 +311,7 @@ fn fixtures_are_validated_without_running() {
     stores(&dir, "b.toml", "[0, 0]", "u32");
     let r = nvir(&dir, &["check", "b.toml"]);
     assert!(
-        r.code == 1 && r.err.contains("b.toml: test `t`: buffer out, expect: 2 elements for 3"),
+        r.code == 1 && r.err.contains("b.toml:4: test `t`: buffer out, expect: 2 elements for 3"),
         "{}",
         r.err
     );

@@ -92,8 +92,9 @@ fn joined(a: &Option<Arc<Node>>, b: &Option<Arc<Node>>) -> Option<Arc<Node>> {
             let count = |of: &[u32], i: usize| of.get(i).copied().unwrap_or(0);
             let all: Vec<u32> = (0..p.len().max(q.len())).map(|i| count(p, i).max(count(q, i))).collect();
             match () {
-                _ if all == *p => a.clone(),
+                // Where both know the same, the other's: what it knows more elsewhere is shared then, too.
                 _ if all == *q => b.clone(),
+                _ if all == *p => a.clone(),
                 _ => Some(Arc::new(Node::Warps(all))),
             }
         }

@@ -41,7 +41,7 @@ len = 64
 init = { fill = 3 }
 [tests.images.i]
 type = "2d"
-format = "r32_uint"
+format = "r32ui"
 size = [8, 8, 1]
 "#;
 
