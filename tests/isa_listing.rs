@@ -42,9 +42,10 @@ fn what_a_kernel_needs_is_found_in_its_instructions() {
 /// Such code is illegal, but it is a listing, and so is what is printed of it.
 #[test]
 fn a_vector_beyond_the_last_register_counts_to_the_last() {
-    for (chip, line, most) in
-        [(Chip::Gk110, ".unchecked\nLD.E.128 R252, [R0]", 255), (Chip::Gf100, ".unchecked\nLD.E.128 R60, [R0]", 63)]
-    {
+    for (chip, line, most) in [
+        (Chip::Gk110, ".unchecked\nLD.E.128 R252, [R0]", 255),
+        (Chip::Gf100, ".unchecked\nLD.E.128 R60, [R0]", 63),
+    ] {
         let first = assemble(line, chip, "k").expect("a listing");
         assert_eq!(first.kernels[0].gprs, most);
         let text = listing::print(chip, &first.kernels, Options::default());

@@ -294,10 +294,7 @@ fn words_without_a_meaning_are_errors_with_their_place() {
         }
     }
     let e = parse(&body("32 %5 = @load_ssbo (%1, %2) (format=l8_unorm)")).expect_err("no such images");
-    assert_eq!(
-        (e.fault(), e.to_string().as_str()),
-        (Fault::Input, "unknown image format `l8_unorm`")
-    );
+    assert_eq!((e.fault(), e.to_string().as_str()), (Fault::Input, "unknown image format `l8_unorm`"));
 
     let at = |line: &str| error(&body(line));
     assert_eq!(

@@ -352,7 +352,13 @@ fn shared_arguments_that_cannot_be_are_errors() {
         }
         let r = nvir(&["run", &path, "-t", "gk110"]);
         let refused = r.out.contains("FAILED") || r.err.starts_with("error: test `t`");
-        assert!(r.code == Some(1) && refused && !r.err.contains("beside"), "{args}: {:?} {} {}", r.code, r.out, r.err);
+        assert!(
+            r.code == Some(1) && refused && !r.err.contains("beside"),
+            "{args}: {:?} {} {}",
+            r.code,
+            r.out,
+            r.err
+        );
         assert_eq!(nvir(&["interp", &path, "--step-limit", "100000"]).code, Some(1), "{args}");
     }
 }
@@ -364,7 +370,11 @@ fn memory_that_is_too_large_is_refused() {
     assert_error(&["run", &path], 1, "the test's memory is more than 2048 MiB");
     let images = "images_bound = { 0 = \"i\" }\n[tests.images.i]\ntype = \"3d\"\nformat = \"rgba32f\"\n\
                   size = [4294967295, 4294967295, 4294967295]";
-    assert_error(&["run", &fixture(&dir, "image.toml", &format!("{BOUND}\n{images}"), RIGHT)], 1, "an extent is at most 16384");
+    assert_error(
+        &["run", &fixture(&dir, "image.toml", &format!("{BOUND}\n{images}"), RIGHT)],
+        1,
+        "an extent is at most 16384",
+    );
 }
 
 #[test]
