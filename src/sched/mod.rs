@@ -10,10 +10,10 @@
 //! | `webs` | what a block keeps in registers, apart from which registers they are |
 //! | `pool` | which registers are free while a block is scheduled |
 //! | `graph` | which instructions keep their order, and how far apart |
-//! | [`model`] | what an instruction waits for: results, held sources, ports |
-//! | `class` | which instructions need the same ports and pair with the same others |
-//! | [`issue`] | Kepler's issue control: how long after an instruction the next one may issue |
-//! | [`check`] | finished code against the rules of issue control |
+//! | `nvir_asm::model` | what an instruction waits for: results, held sources, ports |
+//! | `nvir_asm::class` | which instructions need the same ports and pair with the same others |
+//! | `nvir_asm::issue` | Kepler's issue control: how long after an instruction the next one may issue |
+//! | `nvir_asm::check` | finished code against the rules of issue control |
 
 mod graph;
 mod list;

@@ -1,4 +1,4 @@
-//! What all crates of nvir stand on: facts about the three chips ([`chip`]), texel formats ([`format`]) and how images lie in
+//! What all crates of nvir stand on: facts about the three chips ([`chip`]), texel formats ([`mod@format`]) and how images lie in
 //! memory ([`tiling`]), shader stages and where their attributes lie ([`stage`]), what machine instructions compute ([`num`]),
 //! input files ([`input`]), what is
 //! wrong with one and where ([`diag`]), and panics as errors ([`caught`]).

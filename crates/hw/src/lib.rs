@@ -3,7 +3,7 @@
 //!
 //! - [`class`]: numbers of classes; [`method`]: their methods; [`word`]: words of methods that have
 //!   fields; [`push`]: packets.
-//! - [`format`]: formats of render targets, depth buffers, textures, vertices and images.
+//! - [`mod@format`]: formats of render targets, depth buffers, textures, vertices and images.
 //! - [`tic`], [`tsc`], [`qmd`]: texture headers, samplers and Kepler's launch descriptors, by
 //!   field.
 //! - [`samples`], [`image_word`], [`window`], [`special`]: grids of samples, the 16 words of an

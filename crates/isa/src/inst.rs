@@ -203,7 +203,7 @@ pub enum Operand {
     Target(u32),
     /// A condition-code test: `CC.NEU`, by hardware number; 15 (always) is not written.
     CcTest(u8),
-    /// A word that the row names: `2D`, `ARRAY_CUBE`, `CC`, `PR`. By its number in [`super::names`]' keyword table.
+    /// A word that the row names: `2D`, `ARRAY_CUBE`, `CC`, `PR`. By its number in [`mod@super::names`]' keyword table.
     Word(Kw),
 }
 

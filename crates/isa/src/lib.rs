@@ -13,7 +13,7 @@
 //! | [`fetch`] | where instructions lie in code: GF100's short forms are 4 bytes long |
 //! | [`header`] | the 20 words in front of a graphics shader's code |
 //! | [`text`] | SASS text |
-//! | [`names`] | special registers and condition-code tests |
+//! | [`mod@names`] | special registers and condition-code tests |
 //! | [`latency`], [`sched_word`] | timing |
 //! | [`mod@reference`] | the reference page, written from the rows |
 //!

@@ -104,7 +104,7 @@ impl Bit {
 }
 
 /// What the values of a modifier field are called, by value: no entry or `None` is no legal value, an empty list
-/// is the default that is not printed. Write them with [`names!`](crate::names).
+/// is the default that is not printed. Write them with [`names!`](macro@crate::names).
 pub type Names = &'static NameTable;
 
 /// Names by value, with what the encoder asks about them: worked out when the program is compiled.

@@ -2,7 +2,7 @@
 //! kernel, as ptxas 11.8 writes them for sm_35.
 //!
 //! Not written: global variables. Relocations are in the files of functions that are compiled separately
-//! ([`crate::separate`]).
+//! (`nvir::image::separate`).
 
 use super::Kernel;
 use nvir_base::Chip;
