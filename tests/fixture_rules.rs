@@ -269,7 +269,7 @@ const FRAGMENTS: &[Case] = &[
         "a cover of 4096 with 8 samples: a mask of 0 to 255",
     ),
     ("[8, 0, 0, 1]", "[0, 0, 0, 1]", 3, "the triangle has no area"),
-    ("[8, 0, 0, 1]", "[1e308, 0, 0, 1]", 3, ""),
+    ("[8, 0, 0, 1]", "[1e308, 0, 0, 1]", 3, "the triangle has no area"),
     ("\"flat_vertex\": 0", "\"flat_vertex\": 7", 3, "flat inputs are of vertex 7"),
     ("\"quads\": [{\"at\": [2, 0],\n \"cover\": [1, 1, 1, 1]}]", "\"quads\": []", 6, "there is no pixel"),
     ("\"quads\"", "\"args\": [{\"u32\": 1}],\n\"quads\"", 6, "args: only kernels have it"),

@@ -228,11 +228,6 @@ fn what_is_declared_twice_is_refused_with_both_places() {
         ("DCL TEMP[0..9]\nDCL TEMP[1]\nDCL TEMP[9]", "TEMP[9] is declared twice", ["4:1", "2:1"]),
         ("DCL CONST[1][0..3]\nDCL CONST[1][3]", "CONST[3] is declared twice", ["3:1", "2:1"]),
         ("DCL IMAGE[0], 2D\nDCL IMAGE[0], 3D", "IMAGE[0] is declared twice", ["3:1", "2:1"]),
-        (
-            "DCL IN[0].xy, GENERIC[0]\nDCL IN[0].zw, GENERIC[0]\nDCL IN[0].yz, GENERIC[0]",
-            "IN[0] is declared twice",
-            ["4:1", "2:1"],
-        ),
         ("DCL BUFFER[0]\nDCL BUFFER[0]", "BUFFER[0] is declared twice", ["3:1", "2:1"]),
         (
             "PROPERTY CS_FIXED_BLOCK_WIDTH 1\nPROPERTY CS_FIXED_BLOCK_WIDTH 2",

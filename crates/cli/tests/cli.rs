@@ -226,7 +226,7 @@ fn names_that_do_not_exist_are_wrong_usage() {
     assert_error(&["compile", &tgsi, "--passes", "nope"], 2, "no pass `nope`; there are ");
     assert_error(&["compile", &tgsi, "--print-after", "dcee"], 2, "did you mean `dce`?");
     assert_error(&["compile", &tgsi, "--print-before", "fold,nope"], 2, "no pass `nope`");
-    assert_error(&["run", &good, "--passes", "dce,flod"], 2, "did you mean `flow`?");
+    assert_error(&["run", &good, "--passes", "dce,flod"], 2, "did you mean `fold`?");
     assert_error(&["test", &good, "--passes", "nope"], 2, "no pass `nope`");
     assert_error(&["opt", &tgsi, "--passes", "gvm"], 2, "did you mean `gvn`?");
     assert_error(&["compile", &tgsi, "--pointer-align", "3"], 2, "power of two");

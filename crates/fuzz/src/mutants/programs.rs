@@ -487,6 +487,7 @@ const WHOLE: &[&str] = &[
     "a result in register",
     "a program has a `kernel`",
     "is declared only",
+    "the kernel is ambiguous",
     "calls itself",
     "the listing has no instruction",
 ];
