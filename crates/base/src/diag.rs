@@ -214,7 +214,7 @@ impl std::error::Error for Diagnostics {}
 /// be a line of its own.
 ///
 /// ```
-/// assert_eq!(nvir::diag::visible("a\nok b\x1b[2J"), "a\\nok b\\u{1b}[2J");
+/// assert_eq!(nvir_base::diag::visible("a\nok b\x1b[2J"), "a\\nok b\\u{1b}[2J");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)

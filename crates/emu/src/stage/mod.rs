@@ -6,8 +6,10 @@
 //! Addresses, handles and registers are as [`nvir_base::stage`], [`nvir_isa::header`] and `docs/emulator.md` say.
 //!
 //! ```
-//! use nvir::emu::stage::{Attributes, Launch, Output, Work, run};
-//! use nvir::{Chip, emu, isa, isa::header::Header, stage::Stage};
+//! use nvir_emu::stage::{Attributes, Launch, Output, Work, run};
+//! use nvir_base::{Chip, stage::Stage};
+//! use nvir_emu as emu;
+//! use nvir_isa::{self as isa, header::Header};
 //! let line = |text| isa::encode(Chip::Gf100, &isa::text::parse(Chip::Gf100, text, 0, &|_| None).unwrap(), 0).unwrap();
 //! let code = ["ALD R0, a[0x80]", "FADD R0, R0, R0", "AST a[0x70], R0", "EXIT"].map(line);
 //! let mut header = Header::new(Stage::Vertex);

@@ -15,8 +15,8 @@
 //! 0x39c (words 15 to 17).
 //!
 //! ```
-//! use nvir::isa::header::{Header, Interpolation};
-//! use nvir::stage::Stage;
+//! use nvir_isa::header::{Header, Interpolation};
+//! use nvir_base::stage::Stage;
 //! let mut header = Header::new(Stage::Fragment);
 //! header.set_interpolation(0x80, Interpolation::Perspective);
 //! header.set_color_mask(0, 15);
