@@ -20,6 +20,7 @@ mod condition;
 mod constants;
 mod copy;
 mod device;
+mod engine;
 mod error;
 mod gpu;
 pub mod launch;

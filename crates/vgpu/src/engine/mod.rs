@@ -1,0 +1,3 @@
+//! The engines of the channel.
+
+pub(crate) mod three_d;
