@@ -108,7 +108,7 @@ pub(crate) enum Adjacent {
 /// Bits of [`Primitives::flags`]: the edge from corner 0 to 1, 1 to 2, 2 to 0 is drawn in polygon mode line, its first
 /// corner in polygon mode point.
 pub(crate) const EDGES: [u8; 3] = [1, 2, 4];
-const ALL_EDGES: u8 = 7;
+pub(crate) const ALL_EDGES: u8 = 7;
 /// The counter of the line stipple begins anew.
 pub(crate) const STIPPLE_RESET: u8 = 8;
 
@@ -157,6 +157,8 @@ struct Vertex {
 
 /// The most vertices of a patch.
 pub(crate) const MAX_PATCH: usize = 32;
+/// The most vertices that later primitives need.
+pub(crate) const MAX_PENDING: usize = MAX_PATCH + 1;
 
 /// Turns a stream of vertices into primitives.
 #[derive(Clone, Debug)]
@@ -200,6 +202,16 @@ impl Assembler {
     /// Numbers begin here instead of at 0.
     pub fn continue_from(&mut self, id: u32) {
         self.id = id;
+    }
+
+    /// Gives the vertices that later primitives need other handles: those of a new batch.
+    pub fn rename(&mut self, mut new: impl FnMut(u32) -> u32) {
+        for vertex in &mut self.pending[..self.len] {
+            vertex.handle = new(vertex.handle);
+        }
+        if self.len > 0 || self.pieces > 0 {
+            self.first.handle = new(self.first.handle);
+        }
     }
 
     /// Vertices of a primitive.

@@ -46,6 +46,13 @@ pub(crate) struct Feedback {
 }
 
 impl Feedback {
+    /// Sets where the next vertex of a buffer goes.
+    pub fn seek(&mut self, buffer: usize, offset: u32) {
+        const EMPTY: Layout = Layout { stream: 0, stride: 0, components: [SKIP; MAX_COMPONENTS], count: 0 };
+        let there = self.buffers[buffer].unwrap_or(Buffer { layout: EMPTY, size: 0, offset });
+        self.buffers[buffer] = Some(Buffer { offset, ..there });
+    }
+
     /// Writes a primitive of a stream. `word` gives the word of a vertex at an attribute address divided by 4; `store`
     /// takes a buffer's number, a byte offset in it and words, all inside the buffer's size.
     pub fn primitive<V>(

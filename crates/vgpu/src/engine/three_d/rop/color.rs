@@ -76,6 +76,12 @@ impl ColorTarget {
         self.way == Way::None
     }
 
+    /// Whether blending needs the second output.
+    pub fn is_dual(&self) -> bool {
+        let Way::Blend(blend, _) = self.way else { return false };
+        [blend.color, blend.alpha].iter().any(|e| e.source.is_dual() || e.destination.is_dual())
+    }
+
     /// Bytes of a texel.
     pub fn bytes(&self) -> usize {
         self.texel.bytes()
