@@ -170,7 +170,7 @@ pub(super) fn execute(
 ) -> Result<(), Trap> {
     let mut rows = [Row::ZERO; 4];
     let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
-    let footprints = footprints(env, w, op, mask);
+    let footprints = footprints(env, w, op, mask, w.phantoms | st.ghosts);
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
         let (texture, sampler) = match &last {
@@ -211,8 +211,15 @@ pub(super) fn execute(
 type Footprint = [[f32; 3]; 2];
 
 /// The footprint of each quad of a warp, where lookups need one: from the first row and column, or the other one where a
-/// thread of it does not take part; zero where both lack one.
-fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footprint; LANES / 4]> {
+/// thread of it does not take part; zero where both lack one. On cubes all of a quad is seen on the face of its first thread that
+/// is no helper: those lie beyond edges, where other faces foreshorten them.
+fn footprints(
+    env: &Env<'_>,
+    w: &Warp,
+    op: &TexOp,
+    mask: Mask,
+    helpers: Mask,
+) -> Option<[Footprint; LANES / 4]> {
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
     let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
     if !quads || !wanted {
@@ -227,7 +234,8 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footpr
             let coord = |l: usize| op.args_of(env, w, first + l).coord.map(f32::from_bits);
             let (mut a, mut b) = (coord(a), coord(b));
             if op.cube {
-                (a, b) = (lookup::on_face(a, a), lookup::on_face(a, b));
+                let seen = (0..4).find(|&l| runs(l) && helpers >> (first + l) & 1 == 0).map_or(a, coord);
+                (a, b) = (lookup::on_face(seen, a), lookup::on_face(seen, b));
             }
             *moved = std::array::from_fn(|i| b[i] - a[i]);
         }

@@ -110,7 +110,9 @@ impl<'m> Indices<'m> {
     fn get(&self, i: u64) -> u32 {
         let at = i * self.size;
         match &self.bytes {
-            Some(bytes) if at + self.size <= self.len => bytes.load(at, self.size) as u32,
+            Some(bytes) if at + self.size <= self.len => {
+                bytes.load(at, self.size) as u32 & u32::MAX >> (32 - 8 * self.size)
+            }
             _ => 0,
         }
     }

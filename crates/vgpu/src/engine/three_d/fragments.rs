@@ -182,7 +182,7 @@ impl Back {
         places.clear();
         for shape in &batch.shapes {
             let place = setup.place(shape, source);
-            setup.triangle(shape, place, source, made, fragments, stages);
+            setup.triangle(shape, source, made, fragments, stages);
             places.push(place);
         }
         let (view, state, targets) = (setup.view, &setup.state, &setup.targets);
@@ -210,18 +210,21 @@ impl Setup<'_> {
 
     fn place(&self, shape: &raster::Shape, source: &Source<'_>) -> Place {
         let row = self.flat(shape, source);
-        let layer = self.slots.layer.map_or(self.layer, |slot| source.vertices.get(row as usize, slot));
+        let layer = self.written(self.slots.layer, source, row).unwrap_or(self.layer);
         Place {
             layer: if layer < self.targets.layers { layer } else { 0 },
             viewport: self.viewport(source.vertices, row),
         }
     }
 
+    fn written(&self, slot: Option<usize>, source: &Source<'_>, row: u32) -> Option<u32> {
+        slot.map(|slot| source.vertices.get(row as usize, slot))
+    }
+
     /// Adds what a shape's fragments are interpolated over.
     fn triangle(
         &self,
         shape: &raster::Shape,
-        Place { layer, viewport }: Place,
         source: &Source<'_>,
         made: &mut AttributeBuffer,
         fragments: &mut batch::Fragments,
@@ -238,8 +241,9 @@ impl Setup<'_> {
             inverse_w: shape.window.map(|w| w[3]),
             front: shape.front,
             id: source.primitives.ids[shape.primitive as usize],
-            layer,
-            viewport,
+            // Programs read what was written, even where there is no such layer or viewport.
+            layer: self.written(self.slots.layer, source, flat).unwrap_or(self.layer),
+            viewport: self.written(self.slots.viewport, source, flat).unwrap_or(0),
         };
         let is_point = shape.kind == Kind::Point && !self.point_coords.is_empty();
         let whole = shape.corners.map(|c| match c {

@@ -82,11 +82,6 @@ impl ColorTarget {
         [blend.color, blend.alpha].iter().any(|e| e.source.is_dual() || e.destination.is_dual())
     }
 
-    /// Bytes of a texel.
-    pub fn bytes(&self) -> usize {
-        self.texel.bytes()
-    }
-
     /// Writes the covered samples of a quad: its colours, and the second output's for dual-source blending. `x` and `y`
     /// are even.
     #[inline]
@@ -117,6 +112,12 @@ impl ColorTarget {
                 surface.store(at, new);
             }),
         }
+    }
+
+    /// The texels of many pixels, where they are words that replace what is there, whatever it is.
+    pub fn texels<const N: usize>(&self, colors: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+        let replaces = (self.way, self.mask) == (Way::Store, None) && self.clamp == ColorClamp::Off;
+        if replaces { self.texel.encode_words(colors) } else { None }
     }
 
     #[inline]

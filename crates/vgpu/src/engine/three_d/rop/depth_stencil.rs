@@ -229,11 +229,6 @@ impl DepthStencil {
         DepthStencil { state: *state, layout, bounds, bytes: format.bytes() }
     }
 
-    /// Bytes of a texel.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Whether all samples pass and nothing is written.
     pub fn does_nothing(&self) -> bool {
         self.state == DepthStencilState::default()

@@ -56,10 +56,6 @@ impl Texel {
         Texel { color, codec }
     }
 
-    pub fn bytes(&self) -> usize {
-        self.color.format.bytes() as usize
-    }
-
     pub fn kind(&self) -> Kind {
         self.color.format.kind
     }
@@ -121,6 +117,21 @@ impl Texel {
                 encode_texel(self.color.format, c)
             }
         }
+    }
+
+    /// Many texels at once, where they are words that are made in a few instructions.
+    pub fn encode_words<const N: usize>(&self, c: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+        let Codec::Unorm8 { red, blue } = self.codec else { return None };
+        if self.color.srgb {
+            return None;
+        }
+        let mut out = [0; N];
+        for (i, out) in out.iter_mut().enumerate() {
+            let to = |n: usize| unorm8(f32::from_bits(c[n][i]));
+            let alpha = if self.color.alpha == Alpha::Plain { to(3) } else { 0xff };
+            *out = to(0) << red | to(1) << 8 | to(2) << blue | alpha << 24;
+        }
+        Some(out)
     }
 
     /// The bits of a texel that channels occupy; those that the format ignores follow alpha.
