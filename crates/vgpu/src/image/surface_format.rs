@@ -32,6 +32,11 @@ impl SurfaceFormat {
         matches!(self.0.format.kind, Kind::Uint | Kind::Sint)
     }
 
+    /// Whether red is all there is.
+    pub fn has_red_alone(&self) -> bool {
+        self.0.alpha == Alpha::Plain && self.0.format.channels() == 1
+    }
+
     pub fn is_signed(&self) -> bool {
         self.0.format.kind == Kind::Sint
     }
