@@ -221,26 +221,35 @@ impl BlendState {
 impl Equation {
     #[inline]
     fn apply(&self, o: &Operands, zero: ZeroRule) -> [f32; 4] {
-        let each = |a: [f32; 4], b: [f32; 4], f: fn(f32, f32) -> f32| -> [f32; 4] {
-            std::array::from_fn(|n| f(a[n], b[n]))
-        };
+        let Operands { source: s, destination: d, .. } = *o;
         match self.operation {
-            Operation::Min => return each(o.source, o.destination, least),
-            Operation::Max => return each(o.source, o.destination, greatest),
+            Operation::Min => return each(s, d, least),
+            Operation::Max => return each(s, d, greatest),
             _ => {}
         }
-        let product: fn(f32, f32) -> f32 = match zero {
-            ZeroRule::Ieee => |a, b| a * b,
-            ZeroRule::ZeroWins => |a, b| if a == 0.0 || b == 0.0 { 0.0 } else { a * b },
+        let (by_s, by_d) = (self.source.values(o), self.destination.values(o));
+        let (s, d) = match zero {
+            ZeroRule::Ieee => (each(s, by_s, |a, b| a * b), each(d, by_d, |a, b| a * b)),
+            ZeroRule::ZeroWins => (each(s, by_s, multiply), each(d, by_d, multiply)),
         };
-        let source = each(o.source, self.source.values(o), product);
-        let destination = each(o.destination, self.destination.values(o), product);
         match self.operation {
-            Operation::Subtract => each(source, destination, |s, d| s - d),
-            Operation::ReverseSubtract => each(source, destination, |s, d| d - s),
-            _ => each(source, destination, |s, d| s + d),
+            Operation::Subtract => each(s, d, |s, d| s - d),
+            Operation::ReverseSubtract => each(s, d, |s, d| d - s),
+            _ => each(s, d, |s, d| s + d),
         }
     }
+}
+
+/// A function of each channel.
+#[inline]
+fn each(a: [f32; 4], b: [f32; 4], f: impl Fn(f32, f32) -> f32) -> [f32; 4] {
+    std::array::from_fn(|n| f(a[n], b[n]))
+}
+
+/// The product with [`ZeroRule::ZeroWins`].
+#[inline]
+fn multiply(a: f32, b: f32) -> f32 {
+    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
 
 /// The logic operation, on the bits of a texel.
