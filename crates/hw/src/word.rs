@@ -500,6 +500,21 @@ pub struct MultisampleControl {
     __: u32,
 }
 
+/// `CB_BIND` of a stage of the 3D class: binds what `CB_SIZE` and `CB_ADDRESS` say.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct StageCbBind {
+    /// Not: nothing is bound.
+    pub valid: bool,
+    #[bits(3)]
+    __: u32,
+    /// The bank.
+    #[bits(5)]
+    pub index: u32,
+    #[bits(23)]
+    __: u32,
+}
+
 /// `TEX_MISC`.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]

@@ -117,7 +117,7 @@ impl ThreeD {
             return current.data(regs, n, value);
         }
         if let Some(stage) = CB_BIND.index(at) {
-            bindings[stage as usize].bind_bank(value, constants::bank(regs));
+            bindings[stage as usize].bind_stage_bank(value, constants::bank(regs));
         } else if let Some(stage) = BIND_TIC.index(at) {
             bindings[stage as usize].bind_texture(value);
         } else if let Some(stage) = BIND_TSC.index(at) {
