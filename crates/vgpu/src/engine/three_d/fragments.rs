@@ -2,10 +2,10 @@
 
 use super::assemble::{Primitives, Shape};
 use super::bindings::Slot;
-use super::clip::{Corner, Transform};
+use super::clip::Corner;
 use super::output::{FragmentState, Output, Place, Work};
 use super::pipeline::{Draw, Stages};
-use super::raster::{self, Kind, Outcome, RasterState, Rasterizer, Rect, Varying};
+use super::raster::{self, Kind, Outcome, Rasterizer, Varying};
 use super::regs::View;
 use super::target::Targets;
 use crate::shader::Failure;
@@ -17,9 +17,6 @@ use std::sync::Arc;
 
 /// Quads that are shaded at once, about.
 const BATCH: usize = 1 << 13;
-
-/// Pixels that one primitive can cover at once, at most: else memory would be its to choose.
-const BAND: u32 = 1 << 20;
 
 /// Viewports that there are.
 const VIEWPORTS: usize = 16;
@@ -136,39 +133,35 @@ impl Back {
         };
         let corners = view.provoking().corner(source.primitives.size);
         let point_size = view.point_size().1;
-        let mut rasterizers: [Option<Bands>; VIEWPORTS] = [const { None }; VIEWPORTS];
+        let mut rasterizers: [Option<Rasterizer>; VIEWPORTS] = [const { None }; VIEWPORTS];
         self.batch.clear();
         for n in 0..source.primitives.len() {
             let rows = source.primitives.get(n);
             let viewport = setup.viewport(source.vertices, rows[corners]);
-            let bands = match &mut rasterizers[viewport as usize] {
-                Some(bands) => bands,
-                none => none.insert(Bands::new(&view.raster(
-                    viewport,
-                    setup.targets.extent,
-                    setup.targets.zeta_format(),
-                )?)),
+            let rasterizer = match &mut rasterizers[viewport as usize] {
+                Some(rasterizer) => rasterizer,
+                none => {
+                    let state = view.raster(viewport, setup.targets.extent, setup.targets.zeta_format())?;
+                    none.insert(Rasterizer::new(&state))
+                }
             };
             let corner = |i: usize| setup.slots.corner(source.vertices, rows[i] as usize, point_size);
             let from = raster::Source { primitive: n as u32, flags: source.primitives.flags[n] };
             let outcome = match source.shape {
-                Shape::Point => bands.whole.point(&corner(0), from, &mut self.batch),
-                Shape::Line => bands.whole.line([&corner(0), &corner(1)], from, &mut self.batch),
+                Shape::Point => rasterizer.point(&corner(0), from, &mut self.batch),
+                Shape::Line => rasterizer.line([&corner(0), &corner(1)], from, &mut self.batch),
                 Shape::Triangle | Shape::Patch => {
                     let corners = [corner(0), corner(1), corner(2)];
                     let [a, b, c] = &corners;
-                    let mut outcome = Outcome::Clipped;
-                    for band in bands.of(&corners) {
-                        outcome = band.triangle([a, b, c], from, &mut self.batch);
-                        if self.batch.quads.len() >= BATCH {
-                            self.shade(stages, &setup, source)?;
-                        }
-                    }
-                    outcome
+                    rasterizer.triangle([a, b, c], from, &mut self.batch)
                 }
             };
             stages.counters.clipper_in += 1;
             stages.counters.clipper_out += u64::from(outcome == Outcome::Drawn);
+            while rasterizer.is_unfinished() {
+                self.shade(stages, &setup, source)?;
+                rasterizer.resume(&mut self.batch);
+            }
             if self.batch.quads.len() >= BATCH || self.batch.shapes.len() >= BATCH {
                 self.shade(stages, &setup, source)?;
             }
@@ -316,61 +309,6 @@ impl Setup<'_> {
             let (v0, v1, v2) = (value(0), value(1), value(2));
             made.set(to, slot, ((v0 + (v1 - v0) * b1 + (v2 - v0) * b2) as f32).to_bits());
         }
-    }
-}
-
-/// The rasterisers of a viewport: one for all of it, and, where that is large, one for each band of
-/// rows.
-struct Bands {
-    whole: Rasterizer,
-    bands: Vec<Rasterizer>,
-    state: RasterState,
-    rows: u32,
-}
-
-/// Pixels by which lines and points of polygons reach over their corners, at most.
-const REACH: f32 = 64.0;
-
-impl Bands {
-    fn new(state: &RasterState) -> Bands {
-        let Rect { x: [left, right], y: [top, bottom] } = state.rect;
-        // Quads have even rows.
-        let rows = (BAND / right.saturating_sub(left).max(1)).max(2) & !1;
-        let mut bands = Vec::new();
-        if bottom.saturating_sub(top) > rows {
-            let first = top & !1;
-            bands.extend((first..bottom).step_by(rows as usize).map(|y| {
-                let rect = state.rect.intersect(Rect { x: [left, right], y: [y, y + rows] });
-                Rasterizer::new(&RasterState { rect, ..*state })
-            }));
-        }
-        Bands { whole: Rasterizer::new(state), bands, state: *state, rows }
-    }
-
-    /// Those that a triangle may touch; one at least.
-    fn of(&mut self, corners: &[Corner; 3]) -> &mut [Rasterizer] {
-        if self.bands.is_empty() {
-            return std::slice::from_mut(&mut self.whole);
-        }
-        let last = self.bands.len() - 1;
-        let Some([low, high]) = self.rows_of(corners) else { return &mut self.bands };
-        let first = self.state.rect.y[0] & !1;
-        let band = |y: f32| ((y - first as f32) / self.rows as f32).clamp(0.0, last as f32) as usize;
-        let (low, high) = (band(low - REACH), band(high + REACH));
-        &mut self.bands[low..=high]
-    }
-
-    /// The rows between a triangle's corners, if all are before the viewer.
-    fn rows_of(&self, corners: &[Corner; 3]) -> Option<[f32; 2]> {
-        let rows = corners.each_ref().map(|c| match self.state.clip.transform {
-            Transform::Viewport { scale, translate } if c.position[3] > 0.0 => {
-                c.position[1] / c.position[3] * scale[1] + translate[1]
-            }
-            Transform::Viewport { .. } => f32::NAN,
-            Transform::Window => c.position[1],
-        });
-        let all = rows.iter().all(|y| y.is_finite());
-        all.then(|| rows.iter().fold([f32::MAX, f32::MIN], |[a, b], &y| [a.min(y), b.max(y)]))
     }
 }
 
