@@ -16,6 +16,7 @@ pub mod input;
 // Named after what they compute, as the instructions are.
 #[allow(missing_docs)]
 pub mod num;
+pub mod srgb;
 pub mod stage;
 pub mod tiling;
 

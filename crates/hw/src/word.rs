@@ -45,10 +45,40 @@ impl QueryGet {
 pub mod counter {
     /// Nothing: sequence and time.
     pub const NOTHING: u32 = 0;
+    /// Vertices of the assembly.
+    pub const VERTICES: u32 = 1;
     /// Samples that passed.
     pub const SAMPLES: u32 = 2;
+    /// Primitives of the assembly.
+    pub const PRIMITIVES: u32 = 3;
+    /// Runs of the vertex program.
+    pub const VERTEX_INVOCATIONS: u32 = 5;
+    /// Primitives of a stream that found no room in the buffers of transform feedback.
+    pub const FEEDBACK_LOST: u32 = 6;
+    /// Runs of the geometry program.
+    pub const GEOMETRY_INVOCATIONS: u32 = 7;
+    /// Primitives that it made.
+    pub const GEOMETRY_PRIMITIVES: u32 = 9;
+    /// Primitives that transform feedback has written of a stream.
+    pub const FEEDBACK_WRITTEN: u32 = 0xb;
+    /// Those that it would have written with more room.
+    pub const FEEDBACK_WANTED: u32 = 0xd;
+    /// Primitives that came to the clipper.
+    pub const CLIPPER_IN: u32 = 0xf;
+    /// Primitives that were left.
+    pub const CLIPPER_OUT: u32 = 0x11;
+    /// Primitives of a stream behind the last stage.
+    pub const GENERATED: u32 = 0x12;
+    /// Pixels for which the fragment program ran.
+    pub const FRAGMENT_INVOCATIONS: u32 = 0x13;
     /// Bytes that transform feedback has written to a buffer.
     pub const FEEDBACK_BYTES: u32 = 0x1a;
+    /// Patches of the tessellation control program.
+    pub const CONTROL_INVOCATIONS: u32 = 0x1b;
+    /// Runs of the tessellation evaluation program.
+    pub const EVAL_INVOCATIONS: u32 = 0x1d;
+    /// Primitives of all streams that found no room.
+    pub const ALL_FEEDBACK_LOST: u32 = 0x1e;
 }
 
 /// `COND_MODE`: when clears, draws, blits and launches happen.
@@ -409,6 +439,79 @@ pub struct AttributeDefault {
     /// Texture coordinates of the fixed pipeline.
     pub texture: bool,
     #[bits(28)]
+    __: u32,
+}
+
+/// `POINT_COORD_REPLACE`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct PointReplace {
+    /// The third coordinate: 0 is zero.
+    #[bits(2)]
+    pub r: u32,
+    /// The second coordinate is 0 at the first row of memory; else at the last.
+    pub upper_left: bool,
+    /// Texture coordinates of the fixed pipeline that are those in the point, a bit each.
+    pub coordinates: u8,
+    #[bits(21)]
+    __: u32,
+}
+
+/// `VIEW_VOLUME_CLIP_CTRL`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct ViewVolume {
+    /// Depths are from 0 to 1, whatever the viewport's range.
+    pub unit_range: bool,
+    #[bits(2)]
+    __: u32,
+    /// Depths before the near end are clamped; else what has them is not drawn.
+    pub clamp_near: bool,
+    /// The same at the far end.
+    pub clamp_far: bool,
+    #[bits(27)]
+    __: u32,
+}
+
+/// `LAYER`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Layer {
+    /// The layer, counted from the targets' first.
+    #[bits(16)]
+    pub number: u32,
+    /// Primitives say it.
+    pub from_primitive: bool,
+    #[bits(15)]
+    __: u32,
+}
+
+/// `MULTISAMPLE_CTRL`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct MultisampleControl {
+    /// Alpha becomes a mask of samples.
+    pub alpha_to_coverage: bool,
+    #[bits(3)]
+    __: u32,
+    /// Then alpha is 1.
+    pub alpha_to_one: bool,
+    #[bits(27)]
+    __: u32,
+}
+
+/// `CB_BIND` of a stage of the 3D class: binds what `CB_SIZE` and `CB_ADDRESS` say.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct StageCbBind {
+    /// Not: nothing is bound.
+    pub valid: bool,
+    #[bits(3)]
+    __: u32,
+    /// The bank.
+    #[bits(5)]
+    pub index: u32,
+    #[bits(23)]
     __: u32,
 }
 

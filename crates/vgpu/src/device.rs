@@ -100,6 +100,10 @@ pub(crate) mod work {
     /// A texel of a blit that converts; of one that filters as well.
     pub const CONVERT: u64 = 96;
     pub const FILTER: u64 = 400;
+    /// A draw, a vertex, a primitive, beside their programs, which have the limit of launches.
+    pub const DRAW: u64 = 1 << 12;
+    pub const VERTEX: u64 = 64;
+    pub const PRIMITIVE: u64 = 64;
     /// Before a kernel's first instruction. Its instructions have a limit of their own.
     pub const LAUNCH: u64 = 1 << 14;
 }

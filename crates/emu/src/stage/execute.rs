@@ -427,16 +427,18 @@ impl Cx<'_, '_> {
             if cut && stream != 0 && header.topology != Some(Topology::Points) {
                 return illegal(format!("ends a strip of stream {stream}: only stream 0 has strips"));
             }
-            if emit && self.io.emitted[l] >= header.max_vertices.into() {
-                let detail =
-                    format!("emits more than the {} vertices that the header declares", header.max_vertices);
-                return Err(fault(FaultKind::OutOfBounds, l, detail));
-            }
+        }
+        // The hardware drops what is emitted beyond the maximum.
+        let full = |io: &Io, l: usize| io.emitted[l] >= header.max_vertices.into();
+        if emit && self.env.checks.init && let Some(l) = lanes(mask).find(|&l| full(self.io, l)) {
+            let most = header.max_vertices;
+            let what = format!("emits more than the {most} vertices that the header declares: it goes nowhere");
+            self.st.note(w, || fault(FaultKind::OutOfBounds, l, what));
         }
         let mut row = Row::ZERO;
         for l in lanes(mask) {
             let stream = self.value(w, stream, l) as u8;
-            if emit {
+            if emit && !full(self.io, l) {
                 self.io.emit(l, stream);
             }
             if cut {

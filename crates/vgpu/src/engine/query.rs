@@ -5,8 +5,12 @@ use crate::engine::registers::Registers;
 use nvir_hw::method::query::{QUERY_ADDRESS_HIGH, QUERY_GET, QUERY_SEQUENCE};
 use nvir_hw::word::{QueryGet, counter};
 
-/// QUERY_GET.
-pub(crate) fn get(device: &mut Device, registers: &Registers) -> EngineResult {
+/// QUERY_GET, with what `count` says of the counter.
+pub(crate) fn get(
+    device: &mut Device,
+    registers: &Registers,
+    count: impl FnOnce(QueryGet) -> u64,
+) -> EngineResult {
     let (address, sequence) = (registers.address(QUERY_ADDRESS_HIGH), registers.get(QUERY_SEQUENCE));
     let get = QueryGet::from_bits(registers.get(QUERY_GET));
     // Modes 0 and 2 write. The others wait for what is in memory already: everything is done in order here.
@@ -17,10 +21,11 @@ pub(crate) fn get(device: &mut Device, registers: &Registers) -> EngineResult {
         device.log_write(address, 4);
         return device.memory.set_word(address, sequence).map_err(|e| e.to_string());
     }
-    // Nothing is drawn, so that all counts are zero.
+    let count = count(get);
     let count = match get.select() {
-        counter::NOTHING | counter::SAMPLES | counter::FEEDBACK_BYTES => [sequence, 0],
-        _ => [0, 0],
+        // Behind the sequence.
+        counter::NOTHING | counter::SAMPLES | counter::FEEDBACK_BYTES => [sequence, count as u32],
+        _ => [count as u32, (count >> 32) as u32],
     };
     let time = device.now();
     device.log_write(address, 8);

@@ -2,6 +2,7 @@
 
 use super::transfer::{Blocks, ImageOperand};
 use crate::device::EngineResult;
+use nvir_base::tiling::{Level, Order};
 
 /// The words that describe an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,5 +55,18 @@ impl Words {
             y: 0,
         })?;
         Ok(Surface { operand, row_bytes, rows })
+    }
+
+    /// Where a layer's texels lie: its address, how rows and blocks follow each other from there, and
+    /// which slice of them it is.
+    pub fn level(&self, layer: u32, texel: u64) -> EngineResult<(u64, Level, u32)> {
+        let surface = self.layer(layer, texel)?;
+        Ok(match surface.operand {
+            ImageOperand::Blocks { address, level, z, .. } => (address, level, z),
+            ImageOperand::Pitch { address, pitch } => {
+                let (pitch, rows) = (pitch as u32, self.height);
+                (address, Level { order: Order::Pitch, offset: 0, pitch, rows, slices: 1 }, 0)
+            }
+        })
     }
 }

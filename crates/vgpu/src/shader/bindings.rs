@@ -1,7 +1,7 @@
 //! What is bound to programs: constant banks, slots of textures and samplers.
 
 use nvir_emu::{self as emu, Launch};
-use nvir_hw::word::{BindTic, BindTsc, CbBind};
+use nvir_hw::word::{BindTic, BindTsc, CbBind, StageCbBind};
 
 /// Constant banks that can be bound.
 pub const BANKS: usize = 32;
@@ -35,9 +35,15 @@ impl Default for Bindings {
 }
 
 impl Bindings {
-    /// CB_BIND, of the bank that was defined last.
+    /// CB_BIND of the compute class, of the bank that was defined last.
     pub(crate) fn bind_bank(&mut self, word: u32, bank: Bank) {
         let bind = CbBind::from_bits(word);
+        self.banks[bind.index() as usize] = bind.valid().then_some(bank);
+    }
+
+    /// The same of a stage of the 3D class.
+    pub(crate) fn bind_stage_bank(&mut self, word: u32, bank: Bank) {
+        let bind = StageCbBind::from_bits(word);
         self.banks[bind.index() as usize] = bind.valid().then_some(bank);
     }
 

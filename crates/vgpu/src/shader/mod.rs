@@ -150,17 +150,21 @@ impl Launcher {
         self.kernels.launched(kernel, program, &mut self.options.on_kernel);
     }
 
-    /// Runs a launch of the program at `address` with this card's options, by `execute`, within what
-    /// is left of the submission's instructions.
-    pub(crate) fn run<T>(
+    /// Gives a launch what all of this card's have.
+    pub(crate) fn prepare(&self, launch: &mut Launch<'_>) {
+        launch.zero_beyond_banks = !self.options.strict_constants;
+        launch.clock = self.clock;
+    }
+
+    /// Runs a launch of a program, at `address` and of so many blocks, by `execute` with this card's
+    /// options, within what is left of the submission's instructions.
+    pub(crate) fn run(
         &mut self,
-        launch: &mut Launch<'_>,
+        program: &Program,
         (address, blocks): (u64, u64),
-        execute: impl FnOnce(&Launch<'_>, &mut emu::Options<'_>) -> Result<(T, Stats), Box<Fault>>,
-    ) -> Result<(T, Counts), Failure> {
+        execute: impl FnOnce(&mut emu::Options<'_>) -> Result<Stats, Box<Fault>>,
+    ) -> Result<Counts, Failure> {
         let Launcher { options, clock, steps, kernels, .. } = self;
-        launch.zero_beyond_banks = !options.strict_constants;
-        launch.clock = *clock;
         let tell = |done, ended| {
             if let Some(tell) = &options.on_progress {
                 tell(&Progress { kernel: address, done, blocks, ended });
@@ -176,13 +180,13 @@ impl Launcher {
             profile: options.profile,
             ..emu::Options::default()
         };
-        let result = execute(launch, &mut how);
+        let result = execute(&mut how);
         tell(if result.is_ok() { blocks } else { 0 }, true);
-        let (output, stats) = result.map_err(|mut fault| {
+        let stats = result.map_err(|mut fault| {
             if fault.kind == FaultKind::StepLimit && *steps < options.step_limit {
                 fault.detail = "the limit of one submission's launches together is reached".into();
             }
-            Failure::of(fault, launch)
+            Failure::of(fault, program)
         })?;
         *steps = steps.saturating_sub(stats.warp_instructions);
         if let Some(on_note) = &mut options.on_note {
@@ -190,11 +194,11 @@ impl Launcher {
         }
         *clock = clock.wrapping_add(stats.warp_instructions);
         if !stats.faults.is_empty() {
-            return Err(Failure::of_several(&stats.faults, launch));
+            return Err(Failure::of_several(&stats.faults, program));
         }
         let counts = Counts { warps: stats.warp_instructions, threads: stats.thread_instructions };
-        kernels.ran(launch.program, stats);
-        Ok((output, counts))
+        kernels.ran(program, stats);
+        Ok(counts)
     }
 
     pub(crate) fn forked(&mut self) {

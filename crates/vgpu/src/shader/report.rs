@@ -1,6 +1,6 @@
 //! What launches tell: why one failed, which kernels there were, and what they did.
 
-use nvir_emu::{Fault, Launch, Note, Profile, Program, Stats};
+use nvir_emu::{Fault, Note, Profile, Program, Stats};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -22,16 +22,16 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(super) fn of(fault: Box<Fault>, launch: &Launch<'_>) -> Failure {
-        let sass = launch.program.around(fault.place.pc, AROUND);
+    pub(super) fn of(fault: Box<Fault>, program: &Program) -> Failure {
+        let sass = program.around(fault.place.pc, AROUND);
         let found = vec![Note { what: Fault::clone(&fault), times: 1 }];
         Failure { message: fault.to_string(), fault: Some(fault), found, sass }
     }
 
     /// Of what was gathered; the first is the one whose kind and place are told.
-    pub(super) fn of_several(faults: &[Note], launch: &Launch<'_>) -> Failure {
+    pub(super) fn of_several(faults: &[Note], program: &Program) -> Failure {
         let first = faults.first().map(|n| Box::new(n.what.clone()));
-        let sass = first.as_ref().map_or(Vec::new(), |f| launch.program.around(f.place.pc, AROUND));
+        let sass = first.as_ref().map_or(Vec::new(), |f| program.around(f.place.pc, AROUND));
         Failure { message: Note::summary(faults), fault: first, found: faults.to_vec(), sass }
     }
 }

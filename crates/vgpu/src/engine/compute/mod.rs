@@ -4,6 +4,9 @@
 mod fermi;
 mod kepler;
 
+pub(super) use fermi::surfaces;
+pub(super) use kepler::texture_bank;
+
 use super::query::Release;
 use super::registers::Registers;
 use super::upload::Inline;
@@ -81,7 +84,7 @@ impl Engine for Compute {
 
     fn method(&mut self, device: &mut Device, method: u32, value: u32) -> EngineResult {
         if method == QUERY_GET {
-            return query::get(device, &self.state.regs);
+            return query::get(device, &self.state.regs, |_| 0);
         }
         let Some(inline) = &mut self.inline else { return self.fermi(device, method, value) };
         if method == kepler_compute::LAUNCH {
@@ -228,9 +231,8 @@ fn run(
         Chip::Gk104 | Chip::Gk110 => launch.texture_bank = kepler::texture_bank(&state.regs),
     }
     let blocks = grid.iter().fold(1, |n: u64, &g| n.saturating_mul(g.into()));
-    let (_, counts) = launcher.run(&mut launch, (address, blocks), |launch, how| {
-        emu::run(launch, memory, how).map(|stats| ((), stats))
-    })?;
+    launcher.prepare(&mut launch);
+    let counts = launcher.run(&program, (address, blocks), |how| emu::run(&launch, memory, how))?;
     Ok(Report {
         warp_instructions: counts.warps,
         thread_instructions: counts.threads,

@@ -1,5 +1,6 @@
 //! CLEAR_BUFFERS: fills a rectangle of a colour target or of the depth buffer.
 
+use super::raster::{WindowMode, WindowRects};
 use super::regs::{Target, View};
 use crate::device::{Device, EngineResult, work};
 use crate::engine::registers::Registers;
@@ -69,27 +70,25 @@ fn fill(
     let surface = target.words.layer(layer + target.base_layer, size)?;
     // Samples are texels side by side.
     let (sx, sy) = view.samples().grid;
-    let texels = |r: &Range<u32>, shift: u32, most: u64| {
-        let first = (u64::from(r.start) << shift).min(most);
-        let end = (u64::from(r.end) << shift).clamp(first, most);
-        (first, end - first)
+    let texels = |[first, end]: [u32; 2], shift: u32, most: u64| {
+        let first = (u64::from(first) << shift).min(most);
+        (first, (u64::from(end) << shift).clamp(first, most) - first)
     };
     let screen = view.screen();
-    let whole = |x: &Range<u32>, y: &Range<u32>| {
-        (texels(x, sx, surface.row_bytes / size), texels(y, sy, surface.rows))
-    };
+    let whole =
+        |x: [u32; 2], y: [u32; 2]| (texels(x, sx, surface.row_bytes / size), texels(y, sy, surface.rows));
     let Some(rects) = view.window_rects() else {
-        let (x, y) = whole(&screen.x, &screen.y);
+        let (x, y) = whole(screen.x, screen.y);
         return rectangle(device, &surface.operand, (x, y), texel, mask);
     };
     let mut result = Ok(());
-    let rows = screen.y.start..screen.y.end.min((surface.rows >> sy) as u32);
+    let rows = screen.y[0]..screen.y[1].min((surface.rows >> sy) as u32);
     for y in rows {
         if result.is_err() {
             break;
         }
-        rects.runs(y, screen.x.clone(), |run| {
-            let (x, y) = whole(&run, &(y..y + 1));
+        runs(&rects, y, screen.x[0]..screen.x[1], |run| {
+            let (x, y) = whole([run.start, run.end], [y, y + 1]);
             let done = rectangle(device, &surface.operand, (x, y), texel, mask);
             result = std::mem::replace(&mut result, Ok(())).and(done);
         });
@@ -127,4 +126,49 @@ fn rectangle(
         side.write_row(&device.memory, row, &line)?;
     }
     Ok(())
+}
+
+/// Calls `each` with the runs of a row's pixels that window rectangles leave.
+fn runs(windows: &WindowRects, y: u32, x: Range<u32>, mut each: impl FnMut(Range<u32>)) {
+    let mut inside = windows.rects.map(|r| {
+        let there = y >= r.y[0] && y < r.y[1];
+        if there { r.x[0].max(x.start)..r.x[1].min(x.end) } else { x.end..x.end }
+    });
+    inside.sort_unstable_by_key(|r| r.start);
+    let mut at = x.start;
+    for r in inside.into_iter().filter(|r| !r.is_empty()) {
+        match windows.mode {
+            WindowMode::OutsideAll if at < r.start => each(at..r.start),
+            WindowMode::InsideAny if at < r.end => each(r.start.max(at)..r.end),
+            _ => {}
+        }
+        at = at.max(r.end);
+    }
+    if windows.mode == WindowMode::OutsideAll && at < x.end {
+        each(at..x.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::raster::Rect;
+    use super::*;
+
+    #[test]
+    fn window_rectangles_leave_runs() {
+        let mut rects = [Rect { x: [0, 0], y: [0, 0] }; 8];
+        rects[0] = Rect { x: [2, 5], y: [0, 2] };
+        rects[1] = Rect { x: [4, 8], y: [1, 3] };
+        rects[2] = Rect { x: [20, 30], y: [0, 9] };
+        let of = |mode, y| {
+            let mut all = Vec::new();
+            runs(&WindowRects { mode, rects }, y, 0..10, |r| all.push((r.start, r.end)));
+            all
+        };
+        assert_eq!(of(WindowMode::InsideAny, 0), [(2, 5)]);
+        assert_eq!(of(WindowMode::InsideAny, 1), [(2, 5), (5, 8)]);
+        assert_eq!(of(WindowMode::OutsideAll, 1), [(0, 2), (8, 10)]);
+        assert_eq!(of(WindowMode::OutsideAll, 3), [(0, 10)]);
+        assert_eq!(of(WindowMode::InsideAny, 9), []);
+    }
 }
