@@ -209,18 +209,12 @@ mod tests {
 
     #[test]
     fn every_word_of_a_template_is_what_the_rows_say() {
-        let mut state = 0x0123_4567_89ab_cdefu64;
-        let mut random = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
+        let mut random = nvir_base::random::Random::new(0);
         for chip in Chip::ALL {
             let (table, mut by_template) = (Table::of(chip), 0);
             for row in table.rows() {
                 for _ in 0..40 {
-                    let word = random() & !row.mask | row.bits;
+                    let word = random.word() & !row.mask | row.bits;
                     let Some((m, _)) = codec::decode_row(chip, word, 8) else { continue };
                     if let Some(word) = super::encode(table, &m, 8) {
                         assert_eq!(codec::encode_by_rows(chip, &m, 8), Ok(word), "{chip} {m:?}");

@@ -264,12 +264,10 @@ mod tests {
     use super::*;
 
     fn stream() -> Vec<u32> {
-        let mut s = 88_172_645_463_325_252u64;
+        let mut random = crate::random::Random::new(0);
         (0..60_000)
             .map(|i| {
-                s ^= s << 13;
-                s ^= s >> 7;
-                s ^= s << 17;
+                let s = random.word();
                 match i % 3 {
                     0 => s as u32,
                     1 => s as u32 & 0x807f_ffff | 0x3f80_0000,

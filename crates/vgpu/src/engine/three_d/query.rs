@@ -61,7 +61,8 @@ mod tests {
     #[test]
     fn reports_are_of_their_counter_and_stream() {
         let counters = Counters { samples: 5, generated: [1, 2, 3, 4], ..Counters::default() };
-        let feedback = Feedback { wanted: [7, 6, 0, 0], written: [4, 6, 0, 0], ..Feedback::default() };
+        let mut feedback = Feedback::default();
+        (feedback.wanted, feedback.written) = ([7, 6, 0, 0], [4, 6, 0, 0]);
         let report = |word| counters.report(QueryGet::from_bits(word), &feedback);
         assert_eq!([0x0100_f002, 0x0900_5042, 0x0580_5002, 0x0680_5022].map(report), [5, 3, 4, 6]);
         assert_eq!([0x0300_5002, 0x0f00_5002, 0x0d00_5002, 0x0000_f002].map(report), [3, 3, 0, 0]);

@@ -1,5 +1,4 @@
-//! Binary floating point in integers, from IEEE 754 and the PTX ISA: exact sums and products, rounded once. It shares
-//! nothing with the emulator's arithmetic.
+//! Binary floating point in integers, from IEEE 754 and the PTX ISA: exact sums and products, rounded once.
 
 /// A format: bits of the fraction, bits of the exponent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +28,15 @@ pub enum Num {
 }
 
 impl Fmt {
+    /// The format of so many bits.
+    pub fn of(bits: u32) -> Fmt {
+        match bits {
+            64 => F64,
+            32 => F32,
+            _ => F16,
+        }
+    }
+
     pub fn bits(self) -> u32 {
         1 + self.exp + self.frac
     }
@@ -210,6 +218,27 @@ impl Fmt {
         }
     }
 
+    /// `x * 2^n`, rounded once.
+    pub fn scale(self, x: u64, n: i32) -> u64 {
+        match self.num(x) {
+            Num::Fin { neg, mant, exp } => {
+                self.round(neg, mant.into(), exp + n.clamp(-4000, 4000), false, Mode::Near)
+            }
+            _ => x,
+        }
+    }
+
+    /// Significand in [0.5, 1) and exponent; zeros, infinities and what is no number as they are.
+    pub fn parts(self, x: u64) -> (u64, i32) {
+        match self.num(x) {
+            Num::Fin { mant, exp, .. } if mant != 0 => {
+                let n = exp + 64 - mant.leading_zeros() as i32;
+                (self.scale(x, -n), n)
+            }
+            _ => (x, 0),
+        }
+    }
+
     /// Equal, less, greater, unordered: numbers, not bits.
     pub fn order(self, a: u64, b: u64) -> Option<std::cmp::Ordering> {
         if self.is_nan(a) || self.is_nan(b) {
@@ -295,7 +324,7 @@ impl Fmt {
 
 #[test]
 fn soft_floats_agree_with_the_host() {
-    let mut rng = super::rng::Rng::new(7);
+    let mut rng = nvir::random::Random::new(7);
     for _ in 0..200_000 {
         let (a, b, c) = (rng.special(32) as u32, rng.special(32) as u32, rng.special(32) as u32);
         let (x, y, z) = (f32::from_bits(a), f32::from_bits(b), f32::from_bits(c));

@@ -1,10 +1,12 @@
 //! What both front-ends make of inputs, outputs and the operations of graphics stages.
 
+use super::convert::convert;
+use super::texture;
 use crate::chip::Chip;
 use crate::ir::build::Builder;
 use crate::ir::{
-    Align, Aux, Cond, Dim, Ext, Fact, Guard, Inst, Interface, Interp, InterpAt, InterpMode, MemRef, Op,
-    PixelOp, Space, Src, Sv, Tex, TexOp, TexRole, Type, ValueId,
+    Align, Aux, Class, Cond, Dim, EmitOp, Fact, Function, Guard, Inst, Interface, Interp, InterpAt,
+    InterpMode, List, MemRef, Op, PixelOp, Rnd, Space, Src, Sv, Term, Tex, TexOp, TexRole, Type, ValueId,
 };
 use crate::stage::{Semantic, Stage};
 
@@ -19,6 +21,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Where a meaning lies that has one place.
+    pub fn of(space: Space, semantic: Semantic) -> Place {
+        Place { space, address: semantic.address().unwrap_or_default(), offset: None, vertex: None }
+    }
+
     /// The memory operand of a component.
     pub fn component(&self, c: u32) -> MemRef {
         let mut m = MemRef::new(self.space).with_offset((self.address + 4 * c) as i32);
@@ -129,6 +136,23 @@ pub fn face_as_float(b: &mut Builder<'_>) -> ValueId {
     b.cvt(Type::F32, Type::S32, sign)
 }
 
+/// What a component of an attribute reads as that the attribute does not have.
+pub fn missing(component: u32) -> Src {
+    if component == 3 { Src::f32(1.0) } else { Src::imm(0) }
+}
+
+/// Ends a vertex or a strip of a geometry shader; the vertex being made after that.
+pub fn emit_vertex(b: &mut Builder<'_>, what: EmitOp, vertex: ValueId, stream: Src) -> ValueId {
+    b.value(Inst::new(Op::Emit, Type::U32).src(vertex).src(stream).with_aux(Aux::Emit(what)))
+}
+
+/// Ends a kernel that leaves values in these registers.
+pub fn return_in(f: &mut Function, results: &[(u8, ValueId)]) -> Term {
+    f.results = vec![Class::Gpr; results.len()];
+    f.result_regs = results.iter().map(|r| r.0).collect();
+    Term::Ret(results.iter().map(|r| r.1).collect())
+}
+
 /// The register in which a fragment shader leaves a component of an output; `None` for what it cannot leave.
 ///
 /// Colours stand in the order of their numbers, four registers each and none for those that are missing; then the coverage
@@ -173,9 +197,7 @@ pub fn clip_distances(
         for (c, &p) in position.iter().enumerate().skip(1) {
             sum = b.op3(Op::Mad, Type::F32, p, term(c), sum);
         }
-        let semantic = Semantic::ClipDist(n / 4);
-        let address = semantic.address().unwrap_or_default();
-        let place = Place { space: Space::Output, address, offset: None, vertex };
+        let place = Place { vertex, ..Place::of(Space::Output, Semantic::ClipDist(n / 4)) };
         b.st(Type::U32, place.component(u32::from(n % 4)), sum);
     }
 }
@@ -214,44 +236,26 @@ pub fn clip_source(interface: &Interface) -> Option<Semantic> {
 
 /// The components of `mask` of what the framebuffer holds at the fragment: a fetch from a multisampled array that the driver
 /// binds.
-pub fn framebuffer_fetch(b: &mut Builder<'_>, mask: u8) -> Vec<ValueId> {
-    let position = Semantic::Position.address().unwrap_or_default();
-    let at = |address| Place { space: Space::Input, address, offset: None, vertex: None };
+pub fn framebuffer_fetch(b: &mut Builder<'_>, mask: u8) -> List<ValueId, 5> {
+    let at = |semantic| Place::of(Space::Input, semantic);
     let linear = Interp { mode: InterpMode::Linear, at: InterpAt::Center };
     let mut coords: Vec<ValueId> = (0..2)
         .map(|c| {
-            let v = interpolated(b, at(position).component(c), linear, None);
-            let mut cvt = Inst::new(Op::Cvt, Type::S32).src(v);
-            (cvt.sty, cvt.rnd) = (Type::F32, crate::ir::Rnd::Zero);
-            b.value(cvt)
+            let v = interpolated(b, at(Semantic::Position).component(c), linear, None);
+            b.value(convert(Type::S32, Type::F32, Rnd::Zero, v))
         })
         .collect();
     let flat = Interp { mode: InterpMode::Flat, at: InterpAt::Center };
-    let layer = Semantic::Layer.address().unwrap_or_default();
-    coords.push(interpolated(b, at(layer).component(0), flat, None));
+    coords.push(interpolated(b, at(Semantic::Layer).component(0), flat, None));
     let sample = b.sv(Sv::SampleId);
     let tex = Tex {
-        op: TexOp::Fetch,
-        dim: Dim::Ms,
-        array: true,
-        shadow: false,
         texture: Tex::FRAMEBUFFER,
         sampler: Tex::FRAMEBUFFER,
         mask,
-        component: 0,
-        level_zero: false,
-        offset: None,
-        ty: Type::F32,
         operands: vec![(TexRole::Coord, coords), (TexRole::Sample, vec![sample])],
-        indirect: false,
-        machine_offsets: false,
+        ..texture::access(TexOp::Fetch, (Dim::Ms, true), Type::F32)
     };
-    let mut inst = Inst::new(Op::Tex, Type::F32);
-    let values: Vec<ValueId> = (0..mask.count_ones()).map(|_| b.gpr()).collect();
-    inst.dsts.extend(values.iter().copied());
-    inst.ext = Some(Box::new(Ext::Tex(tex)));
-    b.push(inst);
-    values
+    texture::emit(b, tex)
 }
 
 /// Whether a predicate holds where a float is below zero; not where it is no number.

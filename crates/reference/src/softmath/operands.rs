@@ -1,7 +1,7 @@
 //! Operands worth trying.
 
-use super::host::{self, mask};
-use crate::random::Random;
+use super::{mask, round};
+use nvir::random::Random;
 
 /// A value of a type: any bits, and often such at which something ends.
 pub fn operand(r: &mut Random, base: char, bits: u32) -> u64 {
@@ -71,13 +71,13 @@ fn float(r: &mut Random, bits: u32) -> u64 {
         0.499_999_97,
     ];
     match r.below(8) {
-        0..=1 => host::round(*r.of_list(&special), bits),
+        0..=1 => round(*r.of_list(&special), bits),
         2 => r.word() & mask(bits),
         _ => {
             let sign = if r.below(2) == 0 { -1.0 } else { 1.0 };
             let x =
                 (1.0 + r.below(1 << 30) as f64 / (1u64 << 30) as f64) * 2f64.powi(r.below(24) as i32 - 12);
-            host::round(sign * x, bits)
+            round(sign * x, bits)
         }
     }
 }
