@@ -45,6 +45,11 @@ const fn fifth_root(v: f64) -> f64 {
     root
 }
 
+/// The linear value of any fraction, for formats of other widths.
+pub fn fraction_to_linear(encoded: f32) -> f32 {
+    linear(encoded.into()) as f32
+}
+
 /// The linear value of a number of eight bits: 0 to 1.
 #[inline]
 pub fn to_linear(encoded: u8) -> f32 {
@@ -77,6 +82,7 @@ mod tests {
         assert_eq!(to_linear(188), 0.502_886_5);
         assert_eq!([0.5, 0.25, 0.0015].map(from_linear), [188, 137, 5]);
         assert!((0..=255).all(|n| from_linear(to_linear(n)) == n));
+        assert_eq!(fraction_to_linear(1.0), 1.0);
         for n in 0..=255u8 {
             let exact = (f64::from(n) / 255.0 + 0.055) / 1.055;
             let library = if n < 11 { f64::from(n) / 255.0 / 12.92 } else { exact.powf(2.4) };

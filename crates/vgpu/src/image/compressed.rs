@@ -1,6 +1,6 @@
 //! Compressed texels: blocks of 4 by 4.
 
-use crate::image::surface_format::to_linear;
+use nvir_base::srgb;
 use nvir_emu::{Channels, Texels};
 use nvir_hw::format::texture::Scheme;
 
@@ -63,8 +63,8 @@ impl Texels for Compressed {
             }
         }
         std::array::from_fn(|n| {
-            let v = f32::from(colours[4 * at + n]) / 255.0;
-            if self.srgb && n < 3 { to_linear(v) } else { v }.to_bits()
+            let v = colours[4 * at + n];
+            if self.srgb && n < 3 { srgb::to_linear(v) } else { f32::from(v) / 255.0 }.to_bits()
         })
     }
 }

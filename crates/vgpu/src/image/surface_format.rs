@@ -1,39 +1,90 @@
 //! Texels of render targets, depth buffers and the 2D engine.
 
 use nvir_base::format::{Kind, Layout};
+use nvir_base::srgb;
 use nvir_emu::{Channels, decode_texel, encode_texel};
 use nvir_hw::format::color::{Alpha, Color};
 use nvir_hw::format::zeta::Zeta;
 
+/// The bits of a texel: the first bytes of four words.
+pub(crate) type Raw = [u32; 4];
+
 /// How texels are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SurfaceFormat(Color);
+pub(crate) struct SurfaceFormat {
+    color: Color,
+    codec: Codec,
+}
+
+/// Formats that most draws have are converted in a few instructions, all others by the emulator's codec.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Codec {
+    /// Four fractions of eight bits, red lowest, or blue.
+    Rgba8,
+    Bgra8,
+    /// The same with sRGB.
+    Srgb,
+    /// Words as they are.
+    Words,
+    Other,
+}
 
 const ONE: u32 = 0x3f80_0000;
+
+/// Fractions in eight bits, rounded to the nearest; NaN is 0.
+#[inline]
+fn unorm8(v: [f32; 4]) -> [u32; 4] {
+    // The last bit of a number this large is 1: the addition rounds, ties to even.
+    const ROUND: f64 = (1u64 << 52) as f64;
+    let clamped = v.map(|v| if v > 0.0 { v } else { 0.0 }).map(|v| if v < 1.0 { v } else { 1.0 });
+    clamped.map(|v| f64::from(v) * 255.0 + ROUND).map(|v| v.to_bits() as u32 & 0xff)
+}
+
+impl From<Color> for SurfaceFormat {
+    fn from(color: Color) -> SurfaceFormat {
+        let Layout { kind, bits, bgra } = color.format;
+        let codec = match (kind, bits) {
+            (Kind::Unorm, [8, 8, 8, 8]) if color.srgb => Codec::Srgb,
+            (Kind::Unorm, [8, 8, 8, 8]) if bgra => Codec::Bgra8,
+            (Kind::Unorm, [8, 8, 8, 8]) => Codec::Rgba8,
+            (Kind::Float | Kind::Uint | Kind::Sint, [32, 32, 32, 32]) => Codec::Words,
+            _ => Codec::Other,
+        };
+        SurfaceFormat { color, codec }
+    }
+}
 
 impl SurfaceFormat {
     /// The format with this number.
     pub fn from_code(code: u32) -> Option<SurfaceFormat> {
-        Color::from_code(code).map(SurfaceFormat)
+        Color::from_code(code).map(SurfaceFormat::from)
     }
 
     /// As surfaces of kernels see it.
     pub fn format(&self) -> Layout {
-        self.0.format
+        self.color.format
     }
 
     /// Bytes of a texel.
     pub fn bytes(&self) -> usize {
-        self.0.format.bytes() as usize
+        self.color.format.bytes() as usize
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.color.format.kind
     }
 
     /// Channels are integers, which are never converted to or from fractions.
     pub fn is_integer(&self) -> bool {
-        matches!(self.0.format.kind, Kind::Uint | Kind::Sint)
+        matches!(self.kind(), Kind::Uint | Kind::Sint)
     }
 
     pub fn is_signed(&self) -> bool {
-        self.0.format.kind == Kind::Sint
+        self.kind() == Kind::Sint
+    }
+
+    pub fn is_srgb(&self) -> bool {
+        self.color.srgb
     }
 
     /// Red, green, blue and alpha of the texel in the first bytes: bits of f32, or integers.
@@ -42,62 +93,98 @@ impl SurfaceFormat {
         for (word, part) in words.iter_mut().zip(bytes[..self.bytes()].chunks(4)) {
             word[..part.len()].copy_from_slice(part);
         }
-        let mut c = decode_texel(self.0.format, words.map(u32::from_le_bytes));
-        match self.0.alpha {
-            Alpha::Plain => {}
-            Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
-            Alpha::Only => c = [0, 0, 0, c[0]],
-        }
-        if self.0.srgb {
-            c[..3].iter_mut().for_each(|v| *v = to_linear(f32::from_bits(*v)).to_bits());
-        }
-        c
+        self.unpack(words.map(u32::from_le_bytes))
     }
 
     /// Writes the texel into the first bytes.
-    pub fn encode(&self, mut c: Channels, bytes: &mut [u8]) {
-        if self.0.srgb {
-            c[..3].iter_mut().for_each(|v| *v = to_srgb(f32::from_bits(*v)).to_bits());
-        }
-        match self.0.alpha {
-            Alpha::Plain => {}
-            Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
-            Alpha::Only => c[0] = c[3],
-        }
-        let words = encode_texel(self.0.format, c).map(u32::to_le_bytes);
+    pub fn encode(&self, c: Channels, bytes: &mut [u8]) {
+        let words = self.pack(c).map(u32::to_le_bytes);
         for (part, word) in bytes[..self.bytes()].chunks_mut(4).zip(words) {
             part.copy_from_slice(&word[..part.len()]);
         }
     }
 
-    /// The bits of the texel's bytes that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
-    pub fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
+    /// As [`SurfaceFormat::decode`], from words.
+    #[inline]
+    pub fn unpack(&self, raw: Raw) -> Channels {
+        let bytes = raw[0].to_le_bytes();
+        let fractions = || bytes.map(|b| f32::from(b) / 255.0);
+        let mut c = match self.codec {
+            Codec::Rgba8 => fractions().map(f32::to_bits),
+            Codec::Bgra8 => {
+                let [b, g, r, a] = fractions().map(f32::to_bits);
+                [r, g, b, a]
+            }
+            Codec::Srgb => {
+                let [mut r, g, mut b, a] = bytes;
+                if self.color.format.bgra {
+                    (r, b) = (b, r);
+                }
+                let [r, g, b] = [r, g, b].map(|v| srgb::to_linear(v).to_bits());
+                [r, g, b, (f32::from(a) / 255.0).to_bits()]
+            }
+            Codec::Words => raw,
+            Codec::Other => decode_texel(self.color.format, raw),
+        };
+        match self.color.alpha {
+            Alpha::Plain => {}
+            Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
+            Alpha::Only => c = [0, 0, 0, c[0]],
+        }
+        c
+    }
+
+    /// As [`SurfaceFormat::encode`], to words. What the format ignores is written as one.
+    #[inline]
+    pub fn pack(&self, mut c: Channels) -> Raw {
+        match self.color.alpha {
+            Alpha::Plain => {}
+            Alpha::Ignored => c[3] = if self.is_integer() { 1 } else { ONE },
+            Alpha::Only => c[0] = c[3],
+        }
+        let word = match self.codec {
+            Codec::Words => return c,
+            Codec::Other => return encode_texel(self.color.format, c),
+            Codec::Rgba8 | Codec::Bgra8 => {
+                let [r, g, b, a] = unorm8(c.map(f32::from_bits));
+                let (low, high) = if self.codec == Codec::Rgba8 { (r, b) } else { (b, r) };
+                low | g << 8 | high << 16 | a << 24
+            }
+            Codec::Srgb => {
+                let [r, g, b, a] = c.map(f32::from_bits);
+                let [r, g, b] = [r, g, b].map(|v| u32::from(srgb::from_linear(v)));
+                let (low, high) = if self.color.format.bgra { (b, r) } else { (r, b) };
+                low | g << 8 | high << 16 | unorm8([0.0, 0.0, 0.0, a])[3] << 24
+            }
+        };
+        [word, 0, 0, 0]
+    }
+
+    /// The bits of the texel that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.
+    pub fn mask_words(&self, channels: [bool; 4]) -> Raw {
         let mut stored = channels;
-        if self.0.alpha == Alpha::Only {
+        if self.color.alpha == Alpha::Only {
             stored = [channels[3]; 4];
         }
-        if self.0.format.bgra {
+        if self.color.format.bgra {
             stored.swap(0, 2);
         }
         let mut mask = 0u128;
         let mut at = 0;
-        for (on, bits) in stored.into_iter().zip(self.0.format.bits) {
+        for (on, bits) in stored.into_iter().zip(self.color.format.bits) {
             if on {
                 mask |= ((1u128 << bits) - 1) << at;
             }
             at += u32::from(bits);
         }
-        mask.to_le_bytes()[..self.bytes()].to_vec()
+        std::array::from_fn(|n| (mask >> (32 * n)) as u32)
     }
-}
 
-/// The sRGB transfer functions (IEC 61966-2-1).
-pub(crate) fn to_linear(v: f32) -> f32 {
-    if v <= 0.04045 { v / 12.92 } else { ((f64::from(v) + 0.055) / 1.055).powf(2.4) as f32 }
-}
-
-fn to_srgb(v: f32) -> f32 {
-    if v <= 0.003_130_8 { v * 12.92 } else { (1.055 * f64::from(v).powf(1.0 / 2.4) - 0.055) as f32 }
+    /// The same as bytes.
+    pub fn mask(&self, channels: [bool; 4]) -> Vec<u8> {
+        let bytes = self.mask_words(channels).map(u32::to_le_bytes);
+        bytes.as_flattened()[..self.bytes()].to_vec()
+    }
 }
 
 /// The bytes of a texel of a depth buffer, and the bits of them that depth and stencil occupy, if they are to be written.
@@ -154,7 +241,7 @@ mod tests {
             let stored: Vec<u8> = (0..size).map(|i| (i * 37 + 1) as u8 & 0x3f).collect();
             let mut again = vec![0; size];
             c.encode(c.decode(&stored), &mut again);
-            let alpha = c.mask([false, false, false, c.0.alpha == Alpha::Ignored]);
+            let alpha = c.mask([false, false, false, c.color.alpha == Alpha::Ignored]);
             for i in 0..size {
                 assert_eq!(again[i] & !alpha[i], stored[i] & !alpha[i], "{code:x} byte {i}");
             }
@@ -166,6 +253,26 @@ mod tests {
             0.502_886_5_f32.to_bits()
         );
         assert!(SurfaceFormat::from_code(0).is_none() && SurfaceFormat::from_code(0x1d5).is_none());
+    }
+
+    #[test]
+    fn fast_and_general_codecs_agree() {
+        for (code, color) in Color::all().filter(|(_, c)| !c.srgb) {
+            let fast = SurfaceFormat::from(color);
+            let slow = SurfaceFormat { codec: Codec::Other, ..fast };
+            for n in 0..3000u32 {
+                let v = n as f32 / 1500.0 - 0.5;
+                let c = [v, 0.5 - v, v * v, n as f32 / 510.0].map(f32::to_bits);
+                let raw = fast.pack(c);
+                assert_eq!(raw, slow.pack(c), "{code:#x} {v}");
+                assert_eq!(fast.unpack(raw), slow.unpack(raw), "{code:#x}");
+            }
+        }
+        assert_eq!(unorm8([f32::NAN, -1.0, 2.0, 0.49 / 255.0]), [0, 0, 255, 0]);
+        assert_eq!(unorm8([f32::INFINITY, 1.51 / 255.0, 0.5, 1.0]), [255, 2, 128, 255]);
+        let bgra = SurfaceFormat::from_code(0xd0).unwrap();
+        assert_eq!(bgra.pack([1.0, 0.0, 0.5, 0.5].map(f32::to_bits)), [0x80ff_00bc, 0, 0, 0]);
+        assert_eq!(bgra.unpack([0x00ff_00bc, 0, 0, 0]).map(f32::from_bits)[..3], [1.0, 0.0, 0.502_886_5]);
     }
 
     #[test]

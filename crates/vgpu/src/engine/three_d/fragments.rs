@@ -158,6 +158,10 @@ impl Back {
             };
             stages.counters.clipper_in += 1;
             stages.counters.clipper_out += u64::from(outcome == Outcome::Drawn);
+            while rasterizer.is_unfinished() {
+                self.shade(stages, &setup, source)?;
+                rasterizer.resume(&mut self.batch);
+            }
             if self.batch.quads.len() >= BATCH || self.batch.shapes.len() >= BATCH {
                 self.shade(stages, &setup, source)?;
             }

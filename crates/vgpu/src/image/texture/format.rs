@@ -2,8 +2,8 @@
 //! The first component is in the lowest bits.
 
 use crate::image::compressed::Compressed;
-use crate::image::surface_format::to_linear;
 use nvir_base::format::{Kind, Layout};
+use nvir_base::srgb;
 use nvir_emu::{Channels, Source, Texels, decode_texel};
 use nvir_hw::format::texture::{Sizes, Type};
 use std::sync::Arc;
@@ -50,7 +50,11 @@ impl Texels for Fields {
             let format = Layout { kind, bits: [bits, 0, 0, 0], bgra: false };
             *out = decode_texel(format, [(all >> low) as u32, 0, 0, 0])[0];
             if srgb {
-                *out = to_linear(f32::from_bits(*out)).to_bits();
+                *out = match (kind, bits) {
+                    (Kind::Unorm, 8) => srgb::to_linear((all >> low) as u8),
+                    _ => srgb::fraction_to_linear(f32::from_bits(*out)),
+                }
+                .to_bits();
             }
         }
         out

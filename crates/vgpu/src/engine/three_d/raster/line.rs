@@ -15,6 +15,9 @@ const WIDTHS: (f32, f32) = (1.0, 10.0);
 impl Rasterizer {
     /// Draws a line.
     pub fn line(&mut self, ends: [&Corner; 2], source: Source, batch: &mut Batch) -> Outcome {
+        if source.flags & STIPPLE_RESET != 0 {
+            self.stipple_step = 0;
+        }
         self.line_between(ends, [0, 1], source, Look::PLAIN, batch)
     }
 
@@ -27,9 +30,6 @@ impl Rasterizer {
         look: Look,
         batch: &mut Batch,
     ) -> Outcome {
-        if source.flags & STIPPLE_RESET != 0 && numbers[0] == 0 {
-            self.stipple_step = 0;
-        }
         let (whole, left) = match self.state.clip.clip(ends) {
             Clipped::Nothing => return Outcome::Clipped,
             Clipped::Whole(whole) => (Some(whole), whole),

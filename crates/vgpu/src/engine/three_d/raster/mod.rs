@@ -286,6 +286,8 @@ pub(crate) struct Rasterizer {
     stipple_step: u32,
     pixels: Pixels,
     areas: Areas,
+    /// Bands of polygons that are to come.
+    unfinished: Vec<triangle::Band>,
 }
 
 impl Rasterizer {
@@ -299,6 +301,7 @@ impl Rasterizer {
             stipple_step: 0,
             pixels: Pixels::default(),
             areas: Areas::default(),
+            unfinished: Vec::new(),
             state,
         }
     }

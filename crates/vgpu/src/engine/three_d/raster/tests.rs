@@ -325,3 +325,28 @@ fn pieces_before_the_viewer_have_planes_of_their_own() {
     let at = |corner: usize| s.weights.map(|[a, b, c]| a * s.window[corner][0] + b * s.window[corner][1] + c);
     assert_eq!((s.corners[1], at(1)), (Varying::Mixed([1.0, 0.0]), [1.0, 0.0]));
 }
+
+#[test]
+fn large_polygons_come_in_bands() {
+    let mut s = state(1);
+    s.rect = Rect { x: [3, 4003], y: [5, 3000] };
+    let mut r = Rasterizer::new(&s);
+    let c = [[-9.0, -9.0], [9000.0, -9.0], [-9.0, 9000.0]].map(|[x, y]| corner(x, y, 0.5));
+    let mut batch = Batch::default();
+    r.triangle([&c[0], &c[1], &c[2]], SOURCE, &mut batch);
+    let first = batch.shapes[0];
+    let (mut pixels, mut last, mut bands) = (0u64, 0, 0);
+    loop {
+        assert!(batch.quads.len() <= 300_000 && batch.shapes == [first]);
+        pixels += batch.quads.iter().map(|q| q.cover.iter().filter(|c| **c != 0).count() as u64).sum::<u64>();
+        assert!(batch.quads.iter().all(|q| q.y >= last));
+        last = batch.quads.last().unwrap().y + 2;
+        bands += 1;
+        if !r.is_unfinished() {
+            break;
+        }
+        batch.clear();
+        r.resume(&mut batch);
+    }
+    assert_eq!((pixels, bands), (4000 * 2995, 12));
+}

@@ -1,17 +1,71 @@
 //! Polygons: facing, culling, polygon mode and offset, and the setup of triangles.
 
-use super::super::assemble::EDGES;
+use super::super::assemble::{EDGES, STIPPLE_RESET};
 use super::super::clip::{Clipped, Corner, Vertex};
-use super::coverage::{self, convex};
+use super::coverage::{self, UNIT, convex};
 use super::emit::{DepthKill, Emit, Filter};
 use super::{
-    Batch, Cull, FrontFace, Kind, Look, OffsetUnit, Outcome, PolygonMode, PolygonOffset, Rasterizer, Shape,
-    Source, plane, varying,
+    Batch, Cull, FrontFace, Kind, Look, OffsetUnit, Outcome, PolygonMode, PolygonOffset, Rasterizer, Rect,
+    Shape, Source, plane, varying,
 };
 use crate::engine::three_d::clip::MAX_POLYGON;
 
+/// Pixels of a band: what a batch grows by with one polygon, at most.
+const BAND: u64 = 1 << 20;
+
+/// Corners of a polygon in subpixels.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    all: [[i64; 2]; MAX_POLYGON],
+    len: usize,
+}
+
+impl Places {
+    fn new(places: &[[i64; 2]]) -> Places {
+        let mut all = [[0; 2]; MAX_POLYGON];
+        all[..places.len()].copy_from_slice(places);
+        Places { all, len: places.len() }
+    }
+
+    fn get(&self) -> &[[i64; 2]] {
+        &self.all[..self.len]
+    }
+
+    /// The pixels of a rectangle that may be covered.
+    fn bounds(&self, rect: Rect) -> Rect {
+        let side = |axis: usize, of: [u32; 2]| {
+            let places = self.get().iter().map(|p| p[axis].div_euclid(UNIT));
+            let (low, high) = places.fold((i64::MAX, i64::MIN), |(low, high), p| (low.min(p), high.max(p)));
+            let [from, to] = of.map(i64::from);
+            [low.clamp(from, to.max(from)) as u32, high.saturating_add(1).clamp(from, to.max(from)) as u32]
+        };
+        Rect { x: side(0, rect.x), y: side(1, rect.y) }
+    }
+}
+
+/// A polygon in the plane of a triangle.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    basis: [Vertex; 3],
+    /// The basis is the whole primitive.
+    is_whole: bool,
+    places: Places,
+    /// Depths lie outside the range.
+    is_killed: bool,
+    front: bool,
+    source: Source,
+}
+
+/// What is left of a large polygon.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Band {
+    piece: Piece,
+    /// The first row.
+    first: u32,
+}
+
 impl Rasterizer {
-    /// Draws a triangle.
+    /// Draws a triangle, or, if it is very large, the first rows of it: see [`Rasterizer::is_unfinished`].
     pub fn triangle(&mut self, corners: [&Corner; 3], source: Source, batch: &mut Batch) -> Outcome {
         match self.state.clip.clip(corners) {
             Clipped::Nothing => Outcome::Clipped,
@@ -49,18 +103,31 @@ impl Rasterizer {
         }
         let mode = self.state.polygon[usize::from(!front)];
         if mode == PolygonMode::Fill {
+            let range = self.state.depth;
+            let is_killed = left.iter().any(|v| !range.keeps(v.window[2]));
+            let piece = Piece {
+                basis: [left[0]; 3],
+                is_whole: false,
+                places: Places::new(places),
+                is_killed,
+                front,
+                source,
+            };
             match whole {
-                Some(whole) => self.fill(whole, true, left, places, (front, source), batch),
+                Some(whole) => self.fill(Piece { basis: *whole, is_whole: true, ..piece }, batch),
                 // Each piece has planes of its own.
                 None => {
                     for n in 1..left.len().saturating_sub(1) {
-                        let piece = [left[0], left[n], left[n + 1]];
-                        let corners = [places[0], places[n], places[n + 1]];
-                        self.fill(&piece, false, &piece, &corners, (front, source), batch);
+                        let basis = [left[0], left[n], left[n + 1]];
+                        let places = Places::new(&[places[0], places[n], places[n + 1]]);
+                        self.fill(Piece { basis, places, ..piece }, batch);
                     }
                 }
             }
             return Outcome::Drawn;
+        }
+        if source.flags & STIPPLE_RESET != 0 {
+            self.stipple_step = 0;
         }
         let basis = whole.copied().or_else(|| Some([*left.first()?, *left.get(1)?, *left.get(2)?]));
         let slope = basis.map_or([0.0; 3], |b| plane(b.map(|v| v.window[2]), &weights(&b), 0.0));
@@ -82,46 +149,73 @@ impl Rasterizer {
         Outcome::Drawn
     }
 
-    /// Fills a polygon that lies in the plane of a triangle.
-    fn fill(
-        &mut self,
-        basis: &[Vertex; 3],
-        is_whole: bool,
-        left: &[Vertex],
-        places: &[[i64; 2]],
-        (front, source): (bool, Source),
-        batch: &mut Batch,
-    ) {
-        let weights = weights(basis);
-        let window = basis.map(|v| v.window);
+    /// Whether a polygon has rows left: it is so large that only a band of it was drawn. [`Rasterizer::resume`] draws the
+    /// next one, and must be called until there is none before another primitive is drawn.
+    pub fn is_unfinished(&self) -> bool {
+        !self.unfinished.is_empty()
+    }
+
+    /// Draws the next band of a large polygon. The batch may have been cleared since.
+    pub fn resume(&mut self, batch: &mut Batch) {
+        if let Some(Band { piece, first }) = self.unfinished.pop() {
+            self.band(piece, first, batch);
+        }
+    }
+
+    /// Fills a piece, or its first band.
+    fn fill(&mut self, piece: Piece, batch: &mut Batch) {
+        self.band(piece, self.state.rect.y[0], batch);
+    }
+
+    /// Fills a piece from a row on, as far as a band goes.
+    fn band(&mut self, piece: Piece, first: u32, batch: &mut Batch) {
+        let rect = self.state.rect;
+        let bounds = piece.places.bounds(Rect { y: [first, rect.y[1]], ..rect });
+        let mut cut = bounds;
+        let width = u64::from(bounds.x[1].saturating_sub(bounds.x[0]));
+        if width * u64::from(bounds.y[1].saturating_sub(bounds.y[0])) > BAND {
+            // Even numbers of rows, so that no quad is cut.
+            let rows = (BAND / width).max(2) as u32 & !1;
+            cut.y[1] = bounds.y[1].min((bounds.y[0] & !1) + rows);
+        }
+        self.fill_in(&piece, &cut, batch);
+        if cut.y[1] < bounds.y[1] {
+            self.unfinished.push(Band { piece, first: cut.y[1] });
+        }
+    }
+
+    /// Fills what of a piece is in a rectangle.
+    fn fill_in(&mut self, piece: &Piece, rect: &Rect, batch: &mut Batch) {
+        let weights = weights(&piece.basis);
+        let window = piece.basis.map(|v| v.window);
         let depths = window.map(|c| c[2]);
         let depth = plane(depths, &weights, 0.0);
-        let range = &self.state.depth;
-        let killed = left.iter().any(|v| !range.keeps(v.window[2]));
+        let kill = DepthKill { range: &self.state.depth, plane: depth, sampling: &self.sampling };
         let filter = Filter {
             windows: self.windows.as_ref(),
             stipple: self.state.polygon_stipple.as_ref(),
             line: None,
-            depth: killed.then_some(DepthKill { range, plane: depth, sampling: &self.sampling }),
+            depth: piece.is_killed.then_some(kill),
         };
         let highest = depths.iter().fold(0f64, |max, z| max.max(z.abs()));
         let offset = self.state.offset.of(PolygonMode::Fill, depth, highest);
         let number = batch.shapes.len() as u32;
         batch.shapes.push(Shape {
             kind: Kind::Triangle,
-            primitive: source.primitive,
-            corners: [0, 1, 2].map(|n| varying(is_whole, n as u8, &basis[n])),
+            primitive: piece.source.primitive,
+            corners: [0, 1, 2].map(|n| varying(piece.is_whole, n as u8, &piece.basis[n])),
             window,
             weights,
             depth: [depth[0], depth[1], depth[2] + offset],
-            front,
+            front: piece.front,
         });
         let samples = (self.state.samples.mask, &self.sampling);
         let coverage = self.is_smooth().then_some(&mut batch.coverage);
         let mut emit = Emit::new(&mut batch.quads, coverage, number, samples, filter);
+        let places = piece.places.get();
         match places.len() {
-            3 => convex::<3>(places, &self.sampling, &self.state.rect, &mut emit),
-            _ => convex::<MAX_POLYGON>(places, &self.sampling, &self.state.rect, &mut emit),
+            3 => convex::<3>(places, &self.sampling, rect, &mut emit),
+            _ => convex::<MAX_POLYGON>(places, &self.sampling, rect, &mut emit),
         }
         if batch.quads.last().is_none_or(|q| q.shape != number) {
             batch.shapes.pop();

@@ -54,31 +54,34 @@ impl Factor {
         }
     }
 
-    /// The factor of channel `n`.
+    /// The factor of each channel.
     #[inline]
-    fn value(self, n: usize, o: &Operands) -> f32 {
+    fn values(self, o: &Operands) -> [f32; 4] {
         use Factor::*;
+        let minus = |c: [f32; 4]| c.map(|v| 1.0 - v);
         match self {
-            Zero => 0.0,
-            One => 1.0,
-            SourceColor => o.source[n],
-            OneMinusSourceColor => 1.0 - o.source[n],
-            SourceAlpha => o.source[3],
-            OneMinusSourceAlpha => 1.0 - o.source[3],
-            DestinationAlpha => o.destination[3],
-            OneMinusDestinationAlpha => 1.0 - o.destination[3],
-            DestinationColor => o.destination[n],
-            OneMinusDestinationColor => 1.0 - o.destination[n],
-            SourceAlphaSaturate if n == 3 => 1.0,
-            SourceAlphaSaturate => least(o.source[3], 1.0 - o.destination[3]),
-            ConstantColor => o.constant[n],
-            OneMinusConstantColor => 1.0 - o.constant[n],
-            ConstantAlpha => o.constant[3],
-            OneMinusConstantAlpha => 1.0 - o.constant[3],
-            Source1Color => o.source1[n],
-            OneMinusSource1Color => 1.0 - o.source1[n],
-            Source1Alpha => o.source1[3],
-            OneMinusSource1Alpha => 1.0 - o.source1[3],
+            Zero => [0.0; 4],
+            One => [1.0; 4],
+            SourceColor => o.source,
+            OneMinusSourceColor => minus(o.source),
+            SourceAlpha => [o.source[3]; 4],
+            OneMinusSourceAlpha => [1.0 - o.source[3]; 4],
+            DestinationAlpha => [o.destination[3]; 4],
+            OneMinusDestinationAlpha => [1.0 - o.destination[3]; 4],
+            DestinationColor => o.destination,
+            OneMinusDestinationColor => minus(o.destination),
+            SourceAlphaSaturate => {
+                let f = least(o.source[3], 1.0 - o.destination[3]);
+                [f, f, f, 1.0]
+            }
+            ConstantColor => o.constant,
+            OneMinusConstantColor => minus(o.constant),
+            ConstantAlpha => [o.constant[3]; 4],
+            OneMinusConstantAlpha => [1.0 - o.constant[3]; 4],
+            Source1Color => o.source1,
+            OneMinusSource1Color => minus(o.source1),
+            Source1Alpha => [o.source1[3]; 4],
+            OneMinusSource1Alpha => [1.0 - o.source1[3]; 4],
         }
     }
 
@@ -161,7 +164,17 @@ impl Range {
             Range::Signed => -1.0,
         };
         // NaN is 0, as it is where it is stored.
-        if v.is_nan() { 0.0 } else { v.clamp(low, 1.0) }
+        let v = if v.is_nan() { 0.0 } else { v };
+        let v = if v > low { v } else { low };
+        if v < 1.0 { v } else { 1.0 }
+    }
+
+    #[inline]
+    fn clamp_all(self, c: [f32; 4]) -> [f32; 4] {
+        match self {
+            Range::Float => c,
+            _ => c.map(|v| self.clamp(v)),
+        }
     }
 }
 
@@ -193,39 +206,50 @@ impl BlendState {
         destination: [f32; 4],
         range: Range,
     ) -> [f32; 4] {
-        let clamp = |c: [f32; 4]| c.map(|v| range.clamp(v));
         let o = Operands {
-            source: clamp(source),
-            source1: clamp(source1),
+            source: range.clamp_all(source),
+            source1: range.clamp_all(source1),
             destination,
-            constant: clamp(self.constant),
+            constant: range.clamp_all(self.constant),
         };
-        let multiply = |a: f32, b: f32| match self.zero {
-            ZeroRule::ZeroWins if a == 0.0 || b == 0.0 => 0.0,
-            _ => a * b,
-        };
-        std::array::from_fn(|n| {
-            let e = if n == 3 { &self.alpha } else { &self.color };
-            let (s, d) = (o.source[n], o.destination[n]);
-            let scaled = || (multiply(s, e.source.value(n, &o)), multiply(d, e.destination.value(n, &o)));
-            match e.operation {
-                Operation::Min => least(s, d),
-                Operation::Max => greatest(s, d),
-                Operation::Add => {
-                    let (s, d) = scaled();
-                    s + d
-                }
-                Operation::Subtract => {
-                    let (s, d) = scaled();
-                    s - d
-                }
-                Operation::ReverseSubtract => {
-                    let (s, d) = scaled();
-                    d - s
-                }
-            }
-        })
+        let [r, g, b, a] = self.color.apply(&o, self.zero);
+        let a = if self.alpha == self.color { a } else { self.alpha.apply(&o, self.zero)[3] };
+        [r, g, b, a]
     }
+}
+
+impl Equation {
+    #[inline]
+    fn apply(&self, o: &Operands, zero: ZeroRule) -> [f32; 4] {
+        let Operands { source: s, destination: d, .. } = *o;
+        match self.operation {
+            Operation::Min => return each(s, d, least),
+            Operation::Max => return each(s, d, greatest),
+            _ => {}
+        }
+        let (by_s, by_d) = (self.source.values(o), self.destination.values(o));
+        let (s, d) = match zero {
+            ZeroRule::Ieee => (each(s, by_s, |a, b| a * b), each(d, by_d, |a, b| a * b)),
+            ZeroRule::ZeroWins => (each(s, by_s, multiply), each(d, by_d, multiply)),
+        };
+        match self.operation {
+            Operation::Subtract => each(s, d, |s, d| s - d),
+            Operation::ReverseSubtract => each(s, d, |s, d| d - s),
+            _ => each(s, d, |s, d| s + d),
+        }
+    }
+}
+
+/// A function of each channel.
+#[inline]
+fn each(a: [f32; 4], b: [f32; 4], f: impl Fn(f32, f32) -> f32) -> [f32; 4] {
+    std::array::from_fn(|n| f(a[n], b[n]))
+}
+
+/// The product with [`ZeroRule::ZeroWins`].
+#[inline]
+fn multiply(a: f32, b: f32) -> f32 {
+    if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
 
 /// The logic operation, on the bits of a texel.

@@ -1,8 +1,8 @@
 //! Colour targets: clamping, blending or the logic operation, the colour mask, and the texel's format.
 
 use super::blend::{BlendState, LogicOp, Range};
-use super::surface::{Raw, Surface};
-use super::texel::Texel;
+use super::surface::Surface;
+use crate::image::surface_format::{Raw, SurfaceFormat};
 use nvir_base::format::Kind;
 use nvir_base::num::float::canon32;
 use nvir_hw::format::color::Color;
@@ -42,7 +42,7 @@ enum Way {
 /// A colour target, ready for a draw.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct ColorTarget {
-    texel: Texel,
+    format: SurfaceFormat,
     clamp: ColorClamp,
     way: Way,
     /// The bits that are written, if not all of the texel are.
@@ -53,22 +53,22 @@ impl ColorTarget {
     /// Integer targets do not blend and are not clamped; the logic operation switches blending off and does not work on floats
     /// and sRGB.
     pub fn new(state: &ColorState) -> ColorTarget {
-        let texel = Texel::new(state.format);
-        let range = match texel.kind() {
+        let format = SurfaceFormat::from(state.format);
+        let range = match format.kind() {
             Kind::Unorm => Range::Unsigned,
             Kind::Snorm => Range::Signed,
             _ => Range::Float,
         };
-        let mask = texel.mask(state.mask);
-        let works = texel.kind() != Kind::Float && !texel.is_srgb();
+        let mask = format.mask_words(state.mask);
+        let works = format.kind() != Kind::Float && !format.is_srgb();
         let way = match (state.logic, state.blend) {
             _ if mask == [0; 4] => Way::None,
             (Some(op), _) if works => Way::Logic(op),
-            (None, Some(blend)) if !texel.is_integer() => Way::Blend(blend, range),
+            (None, Some(blend)) if !format.is_integer() => Way::Blend(blend, range),
             _ => Way::Store,
         };
-        let clamp = if texel.is_integer() { ColorClamp::Off } else { state.clamp };
-        ColorTarget { texel, clamp, way, mask: (mask != texel.mask([true; 4])).then_some(mask) }
+        let clamp = if format.is_integer() { ColorClamp::Off } else { state.clamp };
+        ColorTarget { format, clamp, way, mask: (mask != format.mask_words([true; 4])).then_some(mask) }
     }
 
     /// Whether it never changes the target.
@@ -80,11 +80,6 @@ impl ColorTarget {
     pub fn is_dual(&self) -> bool {
         let Way::Blend(blend, _) = self.way else { return false };
         [blend.color, blend.alpha].iter().any(|e| e.source.is_dual() || e.destination.is_dual())
-    }
-
-    /// Bytes of a texel.
-    pub fn bytes(&self) -> usize {
-        self.texel.bytes()
     }
 
     /// Writes the covered samples of a quad: its colours, and the second output's for dual-source blending. `x` and `y`
@@ -104,7 +99,7 @@ impl ColorTarget {
             (Way::Store, None) => {
                 let mut texels = [[0; 4]; 4];
                 for ((texel, color), _) in texels.iter_mut().zip(colors).zip(cover).filter(|(_, c)| *c != 0) {
-                    *texel = self.texel.encode(self.clamped(*color));
+                    *texel = self.format.pack(self.clamped(*color));
                 }
                 surface.covered(x, y, cover, |pixel, _, at| surface.store(at, texels[pixel]));
             }
@@ -131,17 +126,17 @@ impl ColorTarget {
     #[inline]
     fn combine(&self, color: [u32; 4], second: [u32; 4], old: Raw) -> Raw {
         match self.way {
-            Way::None | Way::Store => self.texel.encode(color),
+            Way::None | Way::Store => self.format.pack(color),
             Way::Logic(op) => {
-                let new = self.texel.encode(color);
+                let new = self.format.pack(color);
                 std::array::from_fn(|n| op.apply(new[n], old[n]))
             }
             Way::Blend(blend, range) => {
                 let float = |c: [u32; 4]| c.map(f32::from_bits);
                 let second = float(self.clamped(second));
-                let blended = blend.blend(float(color), second, float(self.texel.decode(old)), range);
+                let blended = blend.blend(float(color), second, float(self.format.unpack(old)), range);
                 // Hosts differ in the bits of NaNs that they make.
-                self.texel.encode(blended.map(canon32))
+                self.format.pack(blended.map(canon32))
             }
         }
     }
@@ -174,7 +169,7 @@ mod tests {
         let words: Vec<AtomicU32> = old.into_iter().chain([0; 124]).map(AtomicU32::new).collect();
         let target = ColorTarget::new(state);
         let level = Level { order: Order::Blocks(TileMode(0)), offset: 0, pitch: 64, rows: 8, slices: 1 };
-        let surface = Surface::new(&words, level, 0, target.bytes(), (0, 0));
+        let surface = Surface::new(&words, level, 0, target.format.bytes(), (0, 0));
         target.quad(&surface, 0, 0, [1, 0, 0, 0], &[color; 4], &[[0; 4]; 4]);
         assert!(words[4..].iter().all(|w| w.load(Relaxed) == 0));
         std::array::from_fn(|n| words[n].load(Relaxed))

@@ -5,7 +5,8 @@
 use super::super::clip::DepthRange;
 use super::super::raster::{SampleAt, SampleState, Shape};
 use super::Compare;
-use super::surface::{Raw, Surface};
+use super::surface::Surface;
+use crate::image::surface_format::Raw;
 use nvir_hw::format::zeta::Zeta;
 use nvir_hw::samples::sample_position;
 
@@ -188,7 +189,9 @@ impl Layout {
             Number::Float => (z as f32).to_bits(),
             Number::Unorm(_) => {
                 let z = if z > 0.0 { z.min(1.0) } else { 0.0 };
-                (z * f64::from(self.mask())).round_ties_even() as u32
+                // The last bit of a number this large is 1: the addition rounds, ties to even.
+                const ROUND: f64 = (1u64 << 52) as f64;
+                (z * f64::from(self.mask()) + ROUND).to_bits() as u32
             }
         }
     }
@@ -219,30 +222,26 @@ pub(crate) struct DepthStencil {
     layout: Layout,
     /// The bounds as they would be stored.
     bounds: Option<[u32; 2]>,
-    bytes: usize,
+    does_nothing: bool,
 }
 
 impl DepthStencil {
     pub fn new(state: &DepthStencilState, format: Zeta) -> DepthStencil {
         let layout = Layout::new(format);
         let bounds = state.bounds.map(|b| b.map(|z| layout.quantize(z.into())));
-        DepthStencil { state: *state, layout, bounds, bytes: format.bytes() }
-    }
-
-    /// Bytes of a texel.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+        let does_nothing = *state == DepthStencilState::default();
+        DepthStencil { state: *state, layout, bounds, does_nothing }
     }
 
     /// Whether all samples pass and nothing is written.
     pub fn does_nothing(&self) -> bool {
-        self.state == DepthStencilState::default()
+        self.does_nothing
     }
 
     /// Tests the covered samples of a quad, writes what they change, and gives those that pass. The quad's first pixel
     /// has even numbers.
     pub fn quad(&self, surface: &Surface<'_>, cover: [u8; 4], front: bool, depths: &Depths<'_>) -> [u8; 4] {
-        if self.does_nothing() {
+        if self.does_nothing {
             return cover;
         }
         let stencil = self.state.stencil.as_ref().map(|s| &s[usize::from(!front)]);

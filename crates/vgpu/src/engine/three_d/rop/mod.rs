@@ -12,7 +12,6 @@ pub(crate) mod blend;
 pub(crate) mod color;
 pub(crate) mod depth_stencil;
 pub(crate) mod surface;
-mod texel;
 
 /// Comparisons of depth, stencil and alpha.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

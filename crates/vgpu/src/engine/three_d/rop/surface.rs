@@ -4,13 +4,11 @@
 //! distances: both of a row in one run of 16 bytes (or, with 16 bytes each, in neighbouring runs), the second row a run
 //! further ([`nvir_base::tiling`]).
 
-use nvir_base::tiling::{Level, Order, RUN};
+use crate::image::surface_format::Raw;
+use nvir_base::tiling::{Level, Order, RUN, Slice};
 use nvir_hw::samples::SAMPLE_POSITIONS;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// The bits of a texel: the first bytes of four words.
-pub(crate) type Raw = [u32; 4];
 
 /// One layer or slice of a target. Accesses outside of its memory read zeros and write nothing; [`Surface::fits`] tells
 /// before.
@@ -18,9 +16,9 @@ pub(crate) type Raw = [u32; 4];
 pub(crate) struct Surface<'a> {
     /// From the first byte of the layer on.
     words: &'a [AtomicU32],
-    level: Level,
-    /// The slice of a volume.
-    z: u64,
+    slice: Slice,
+    /// Bytes up to the slice's end.
+    end: u64,
     /// Of a texel: 1, 2, 4, 8 or 16.
     bytes: usize,
     /// Log2 of the texels of a pixel in x and y.
@@ -39,21 +37,20 @@ impl<'a> Surface<'a> {
             Order::Blocks(_) => (bytes, RUN as usize),
         };
         let deltas = [0, right, down, right + down];
-        Surface { words, level, z: z.into(), bytes, grid, deltas }
+        let (pitch, rows, z) = (u64::from(level.pitch), u64::from(level.rows), u64::from(z));
+        let end = match level.order {
+            Order::Pitch => (z + 1) * pitch * rows,
+            Order::Blocks(tile) => {
+                let layer = (pitch * rows.next_multiple_of(1 << tile.shift_y())) << tile.shift_z();
+                ((z >> tile.shift_z()) + 1) * layer
+            }
+        };
+        Surface { words, slice: level.slice(z), end, bytes, grid, deltas }
     }
 
     /// Whether all of its texels lie in the memory.
     pub fn fits(&self) -> bool {
-        let Level { order, pitch, rows, .. } = self.level;
-        let (pitch, rows) = (u64::from(pitch), u64::from(rows));
-        let bytes = match order {
-            Order::Pitch => (self.z + 1) * pitch * rows,
-            Order::Blocks(tile) => {
-                let layer = (pitch * rows.next_multiple_of(1 << tile.shift_y())) << tile.shift_z();
-                ((self.z >> tile.shift_z()) + 1) * layer
-            }
-        };
-        bytes <= self.words.len() as u64 * 4
+        self.end <= self.words.len() as u64 * 4
     }
 
     /// Whether a pixel is one texel.
@@ -64,7 +61,7 @@ impl<'a> Surface<'a> {
 
     #[inline]
     fn texel(&self, x: u32, y: u32) -> usize {
-        self.level.byte(u64::from(x) * self.bytes as u64, y.into(), self.z) as usize
+        self.slice.byte(u64::from(x) * self.bytes as u64, y.into()) as usize
     }
 
     /// Where the four pixels of a quad lie, if they are one texel each.
