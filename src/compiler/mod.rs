@@ -37,7 +37,7 @@ mod separate;
 mod stage;
 
 #[doc(hidden)]
-pub use crate::options::Seeded;
+pub use crate::options::InjectedFault;
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options, Sanitize};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
@@ -53,7 +53,7 @@ use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::image::separate::Unit;
 use crate::ir::{self, Phase, Program};
-use crate::opt::step::Step;
+use crate::opt::snapshot::Step;
 use crate::remark::Remark;
 use crate::stage::Stage;
 use crate::{opt, verify};
@@ -354,7 +354,7 @@ impl Compiler {
                 program
             }
         };
-        verify::whole_warps(&program).map_err(|v| v.said())?;
+        verify::whole_warps(&program).map_err(|v| v.to_diagnostic())?;
         Ok(program)
     }
 

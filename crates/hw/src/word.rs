@@ -47,6 +47,8 @@ pub mod counter {
     pub const NOTHING: u32 = 0;
     /// Samples that passed.
     pub const SAMPLES: u32 = 2;
+    /// Bytes that transform feedback has written to a buffer.
+    pub const FEEDBACK_BYTES: u32 = 0x1a;
 }
 
 /// `COND_MODE`: when clears, draws, blits and launches happen.
@@ -288,6 +290,140 @@ pub struct CbBind {
     __: u32,
 }
 
+/// `VERTEX_BEGIN_GL`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct VertexBegin {
+    /// The primitive.
+    #[bits(16)]
+    pub primitive: u32,
+    #[bits(8)]
+    __: u32,
+    /// PrimitiveID goes on from the sequence before; else it begins at 0.
+    pub same_ids: bool,
+    __: bool,
+    /// The next instance; else, and without the next bit, the first.
+    pub next_instance: bool,
+    /// The same instance.
+    pub same_instance: bool,
+    __: bool,
+    /// The sequence has no begin, or no end.
+    #[bits(2)]
+    pub open: u32,
+    __: bool,
+}
+
+/// `VERTEX_ID_GEN_MODE`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct VertexIdMode {
+    #[bits(12)]
+    __: u32,
+    /// Numbers of the vertices of arrays begin at the first that is drawn; else at 0.
+    pub from_first: bool,
+    #[bits(19)]
+    __: u32,
+}
+
+/// `VERTEX_ID_REPLACE`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct VertexIdReplace {
+    /// The number of a vertex is one of its inputs.
+    pub enable: bool,
+    #[bits(3)]
+    __: u32,
+    /// The word address of that.
+    #[bits(8)]
+    pub input: u32,
+    #[bits(20)]
+    __: u32,
+}
+
+/// `VTX_ATTR_DEFINE`: what `VTX_ATTR_DATA` is.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct AttributeDefine {
+    /// The attribute.
+    #[bits(8)]
+    pub attribute: u32,
+    /// How many components come.
+    #[bits(3)]
+    pub components: u32,
+    __: bool,
+    /// Of a component: only [`AttributeDefine::WORDS`] is sent.
+    #[bits(3)]
+    pub size: u32,
+    __: bool,
+    /// A [`Type`](crate::format::vertex::Type).
+    #[bits(3)]
+    pub ty: u32,
+    #[bits(13)]
+    __: u32,
+}
+
+impl AttributeDefine {
+    /// Components of 32 bits.
+    pub const WORDS: u32 = 4;
+}
+
+/// `VERTEX_ARRAY_FETCH`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct ArrayFetch {
+    /// Bytes from element to element.
+    #[bits(12)]
+    pub stride: u32,
+    /// The array is read.
+    pub enable: bool,
+    #[bits(19)]
+    __: u32,
+}
+
+/// `SP_SELECT`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct ProgramSelect {
+    /// The stage has a program.
+    pub enable: bool,
+    #[bits(3)]
+    __: u32,
+    /// Which stage.
+    #[bits(4)]
+    pub stage: u32,
+    #[bits(24)]
+    __: u32,
+}
+
+/// `ATTRIBUTE_DEFAULT`: what a stage reads where the one before has no output: 0, 0, 0, 1 where a
+/// bit is set, zeros where it is not; of the first bit 1, 1, 1, 1 and 0, 0, 0, 1.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct AttributeDefault {
+    /// The first front colour.
+    pub color_0: bool,
+    /// The second.
+    pub color_1: bool,
+    /// Generic attributes.
+    pub generic: bool,
+    /// Texture coordinates of the fixed pipeline.
+    pub texture: bool,
+    #[bits(28)]
+    __: u32,
+}
+
+/// `TEX_MISC`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct TexMisc {
+    #[bits(2)]
+    __: u32,
+    /// GF100's samplers filter over the edges of cubes.
+    pub seamless_cube: bool,
+    #[bits(29)]
+    __: u32,
+}
+
 /// `IMAGE_HEIGHT` of a surface slot.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
@@ -332,6 +468,24 @@ pub mod flush {
 pub mod operation {
     /// Texels are copied.
     pub const SOURCE_COPY: u32 = 3;
+    /// Words are joined with the destination and a pattern, as the truth table `ROP` says.
+    pub const ROP: u32 = 4;
+    /// Texels are multiplied by `BETA4` and copied.
+    pub const SOURCE_COPY_PREMULTIPLIED: u32 = 5;
+}
+
+/// `BETA4` of the 2D class: factors, of 255.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Beta4 {
+    /// Blue.
+    pub blue: u8,
+    /// Green.
+    pub green: u8,
+    /// Red.
+    pub red: u8,
+    /// Alpha.
+    pub alpha: u8,
 }
 
 /// `BLIT_CONTROL` of the 2D class.

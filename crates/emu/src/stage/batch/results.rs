@@ -292,7 +292,7 @@ mod tests {
         assert_eq!((fermi.depth, fermi.registers, kepler.depth, kepler.registers), (3, 4, 4, 5));
         assert!(!kepler.holds(3) && kepler.holds(4) && kepler.holds(0));
         header.set_sample_mask(true);
-        let fermi = Layout::new(&header, Chip::Gf100);
-        assert_eq!((fermi.mask, fermi.depth), (3, 4));
+        let masked = Layout::new(&header, Chip::Gf100);
+        assert_eq!((masked.mask, masked.depth), (3, 4));
     }
 }
