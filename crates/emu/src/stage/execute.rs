@@ -434,7 +434,7 @@ impl InOut<'_> {
         if emit && self.env.checks.init && let Some(l) = lanes(mask).find(|&l| full(self.io, l)) {
             let most = header.max_vertices;
             let what = format!("emits more than the {most} vertices that the header declares: it goes nowhere");
-            self.st.note(w, || fault(FaultKind::OutOfBounds, l, what));
+            self.block.note(w, || fault(FaultKind::OutOfBounds, l, what));
         }
         let mut row = LaneVec::ZERO;
         for l in lanes(mask) {
