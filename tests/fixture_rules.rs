@@ -64,7 +64,14 @@ const KERNELS: &[Case] = &[
         "source = \"k.tgsi\"",
         "source = \"k.tgsi\"\npointer_bytes = 3",
         2,
-        "a buffer argument of 3 bytes: 4 or 8",
+        "a buffer argument has 4 or 8 bytes, not 3",
+    ),
+    // Of which nothing is a multiple.
+    (
+        "source = \"k.tgsi\"",
+        "source = \"k.tgsi\"\npointer_bytes = 0",
+        2,
+        "a buffer argument has 4 or 8 bytes, not 0",
     ),
     (
         "source = \"k.tgsi\"",
@@ -115,8 +122,8 @@ const KERNELS: &[Case] = &[
     ),
     ("grid = [1, 1, 1]\n", "", 2, "primitives or triangle are missing"),
     ("block = [32, 1, 1]\n", "", 2, "primitives or triangle are missing"),
-    ("grid = [1, 1, 1]", "grid = [1,\n0, 1]", 5, "grid[1]: a grid of 0 in y"),
-    ("block = [32, 1, 1]", "block = [32, 1, 0]", 5, "block[2]: a block of 0 in z"),
+    ("grid = [1, 1, 1]", "grid = [1,\n0, 1]", 5, "grid[1]: the grid is 0 in y"),
+    ("block = [32, 1, 1]", "block = [32, 1, 0]", 5, "block[2]: the block is 0 in z"),
     ("grid = [1, 1, 1]\nblock = [32, 1, 1]", "launches = []", 4, "launches: nothing is launched"),
     (
         "block = [32, 1, 1]",
@@ -128,7 +135,7 @@ const KERNELS: &[Case] = &[
         "grid = [1, 1, 1]\nblock = [32, 1, 1]",
         "launches = [{ grid = [1, 1, 1], block = [0, 1, 1] }]",
         4,
-        "launches[0].block[0]: a block of 0 in x",
+        "launches[0].block[0]: the block is 0 in x",
     ),
     (
         "{ u32 = 5 }",
@@ -251,8 +258,8 @@ const KERNELS: &[Case] = &[
 ];
 
 const FRAGMENTS: &[Case] = &[
-    ("\"quads\"", "\"samples\": 3,\n\"quads\"", 6, "samples: 3 samples: 1, 2, 4 or 8"),
-    ("\"quads\"", "\"samples\": 0,\n\"quads\"", 6, "0 samples"),
+    ("\"quads\"", "\"samples\": 3,\n\"quads\"", 6, "samples: 3 is not a number of samples (1, 2, 4 or 8)"),
+    ("\"quads\"", "\"samples\": 0,\n\"quads\"", 6, "0 is not a number of samples"),
     (
         "\"quads\"",
         "\"samples\": 2, \"sample\": [2],\n\"quads\"",
@@ -261,17 +268,24 @@ const FRAGMENTS: &[Case] = &[
     ),
     ("\"quads\"", "\"sample\": [99],\n\"quads\"", 6, "sample 99: index out of range (0 to 0)"),
     ("\"quads\"", "\"sample\": [0, 0],\n\"quads\"", 6, "sample: 2 numbers for 1 quads"),
-    ("[1, 1, 1, 1]", "[1, 1, 2, 1]", 7, "quads[0].cover[2]: a cover of 2 with 1 samples: a mask of 0 to 1"),
+    (
+        "[1, 1, 1, 1]",
+        "[1, 1, 2, 1]",
+        7,
+        "quads[0].cover[2]: cover 2 is out of range (0 to 1, a bit for each of 1 samples)",
+    ),
     (
         "[1, 1, 1, 1]}]",
         "[4096, 1, 1, 1]}],\n\"samples\": 8",
         7,
-        "a cover of 4096 with 8 samples: a mask of 0 to 255",
+        "cover 4096 is out of range (0 to 255, a bit for each of 8 samples)",
     ),
+    ("[2, 0]", "[2, 1]", 6, "quads[0].at[1]: a quad begins at even numbers up to 65536, not at 1"),
+    ("[2, 0]", "[65538, 0]", 6, "quads[0].at[0]: a quad begins at even numbers up to 65536, not at 65538"),
     ("[8, 0, 0, 1]", "[0, 0, 0, 1]", 3, "the triangle has no area"),
     ("[8, 0, 0, 1]", "[1e308, 0, 0, 1]", 3, "the triangle has no area"),
     ("\"flat_vertex\": 0", "\"flat_vertex\": 7", 3, "flat inputs are of vertex 7"),
-    ("\"quads\": [{\"at\": [2, 0],\n \"cover\": [1, 1, 1, 1]}]", "\"quads\": []", 6, "there is no pixel"),
+    ("\"quads\": [{\"at\": [2, 0],\n \"cover\": [1, 1, 1, 1]}]", "\"quads\": []", 6, "no pixel is run"),
     ("\"quads\"", "\"args\": [{\"u32\": 1}],\n\"quads\"", 6, "args: only kernels have it"),
     ("\"quads\"", "\"shared_dynamic\": 64,\n\"quads\"", 6, "shared_dynamic: only kernels have it"),
     (
@@ -307,7 +321,7 @@ const OF_PATCHES: &[Case] = &[
         "vertices_in = 3",
         "vertices_in = 3\nsystem = { VERTICESIN = 3 }\ninvocations = { patch = [0, 1], TESSCOORD = [[0.0, 0.0], [1.0, 0.0]] }",
         8,
-        "patches.invocations.patch[1]: patch 1: there are 1",
+        "patches.invocations.patch[1]: patch 1: index out of range (0 to 0)",
     ),
     (
         "vertices_in = 3",
@@ -535,7 +549,7 @@ fn inputs_that_are_missing_are_said() {
 fn what_cannot_be_compared_is_said_by_a_check() {
     for (from, to, says) in [
         ("\"COLOR[0]\"", "\"COLOUR\"", "no semantic `COLOUR`"),
-        ("\"COLOR[0]\"", "\"GENERIC[0]\"", "is no result of a fragment shader"),
+        ("\"COLOR[0]\"", "\"GENERIC[0]\"", "is not a result of a fragment shader"),
         ("[[0, 0, 0, 0]]", "[[0, 0, 0, 0], [0, 0, 0, 0]]", "KILLED has 2 values for 1"),
         ("[[0, 0, 0, 0]]", "[[0, 0, 0]]", "KILLED has 3 values for 4"),
         ("[[0, 0, 0, 0]]", "[null]", "nothing is compared"),
