@@ -123,7 +123,7 @@ pub enum RaError {
     Limit(u32),
     #[error("the function `{0}` calls itself, directly or through others")]
     Recursion(String),
-    #[error("the function `{func}` needs more registers than the {limit} there are")]
+    #[error("the function `{func}` needs more than {limit} registers")]
     Pressure { func: String, limit: u32 },
     /// A fault of the allocator, found by its checker.
     #[error("register allocation of `{func}` is wrong: {what}")]
