@@ -7,11 +7,11 @@
 //! (global, shared and local memory apart, constant buffers with pseudo-random contents), special registers (fixed
 //! values), calls. Operations across lanes and textures are not.
 
-use crate::softmath::float::{F64, Mode};
 use crate::softmath::{self, mask, number};
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 use nvir::ir::*;
+use nvir::num::float;
 use nvir::opt::fold;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -192,16 +192,12 @@ impl Machine {
             }
             Op::Add | Op::Mul | Op::Mad if inst.ty == Type::F64 => {
                 let x: ArrayVec<u64, 4> = inst.srcs.iter().map(|s| double(s, read)).collect();
-                let mode = match inst.rnd {
-                    Rnd::Near => Mode::Near,
-                    Rnd::Zero => Mode::Zero,
-                    Rnd::Down => Mode::Down,
-                    Rnd::Up => Mode::Up,
-                };
+                // Of no number the machine keeps an operand's bits: a rule of its own.
+                let round = fold::rounding(inst.rnd);
                 let d = match inst.op {
-                    Op::Add => F64.add(x[0], x[1], mode),
-                    Op::Mul => F64.mul(x[0], x[1], mode),
-                    _ => F64.fma(x[0], x[1], x[2], mode),
+                    Op::Add => float::add64(x[0], x[1], round),
+                    Op::Mul => float::mul64(x[0], x[1], round),
+                    _ => float::fma64(x[0], x[1], x[2], round),
                 };
                 out.extend([d as u32, (d >> 32) as u32]);
             }
