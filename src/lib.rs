@@ -77,11 +77,14 @@ pub mod options;
 #[doc(hidden)]
 pub mod ra;
 #[doc(hidden)]
+pub mod sanitizer;
+#[doc(hidden)]
 pub mod sched;
 #[doc(hidden)]
 pub mod select;
 #[doc(hidden)]
 pub mod verify;
+mod whole_warp;
 
 pub use nvir_base::{Chip, chip, diag, format, stage, tiling};
 #[doc(hidden)]

@@ -294,13 +294,13 @@ pub struct DebugOptions {
     pub through_memory: bool,
     /// A defect that a pass is to have: what tools that look for defects are tested with.
     #[doc(hidden)]
-    pub seeded: Option<Seeded>,
+    pub inject: Option<InjectedFault>,
 }
 
 /// A miscompile that a pass makes on request.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Seeded {
+pub enum InjectedFault {
     /// `fold` adds one to the first constant that an addition of integers has.
     Fold,
     /// `gvn` drops the last store of the kernel if there are several.
@@ -309,22 +309,22 @@ pub enum Seeded {
     CopyProp,
 }
 
-impl Seeded {
+impl InjectedFault {
     /// All of them.
-    pub const ALL: [Seeded; 3] = [Seeded::Fold, Seeded::Gvn, Seeded::CopyProp];
+    pub const ALL: [InjectedFault; 3] = [InjectedFault::Fold, InjectedFault::Gvn, InjectedFault::CopyProp];
 
     /// The pass that has it.
     pub fn pass(self) -> &'static str {
         match self {
-            Seeded::Fold => "fold",
-            Seeded::Gvn => "gvn",
-            Seeded::CopyProp => "copy_prop",
+            InjectedFault::Fold => "fold",
+            InjectedFault::Gvn => "gvn",
+            InjectedFault::CopyProp => "copy_prop",
         }
     }
 
     /// By the name of its pass.
-    pub fn of(pass: &str) -> Option<Seeded> {
-        Seeded::ALL.into_iter().find(|d| d.pass() == pass)
+    pub fn of(pass: &str) -> Option<InjectedFault> {
+        InjectedFault::ALL.into_iter().find(|d| d.pass() == pass)
     }
 }
 

@@ -38,7 +38,7 @@ mod separate;
 mod stage;
 
 #[doc(hidden)]
-pub use crate::options::Seeded;
+pub use crate::options::InjectedFault;
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options, Sanitize};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
@@ -280,7 +280,7 @@ impl Compiler {
                 program
             }
         };
-        verify::whole_warps(&program).map_err(|v| v.said())?;
+        verify::whole_warps(&program).map_err(|v| v.to_diagnostic())?;
         Ok(program)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Cancel, Source};
 use crate::ir::Program;
-use crate::opt::step::Step;
+use crate::opt::snapshot::Step;
 use crate::remark::Remark;
 
 /// Text that a compile was asked to give besides its shader: IR listings, times, notes.

@@ -2,7 +2,7 @@
 
 pub mod code;
 mod flow;
-mod update;
+mod predicated_update;
 
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
@@ -95,7 +95,7 @@ pub fn emit_function(
     code.calls =
         order.len() > 1 || !code.external.is_empty() || !program.has_kernel() || root != program.entry;
     code.remove_idle_branches();
-    update::run(&mut code);
+    predicated_update::run(&mut code);
     code.fold_syncs(|m| can_sync(chip, m));
     Ok(code)
 }

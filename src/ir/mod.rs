@@ -28,8 +28,8 @@
 //! [`crate::verify`] checks it.
 
 pub mod build;
-pub mod compact;
 pub mod dot;
+pub mod expand;
 pub mod func;
 pub mod inst;
 pub mod interface;
@@ -38,6 +38,7 @@ pub mod madsp;
 pub mod op;
 pub mod parse;
 pub mod print;
+pub mod renumber;
 pub mod types;
 
 pub use crate::diag::Loc;

@@ -31,6 +31,7 @@
 use super::blocks;
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::word;
 use crate::ir::*;
 
 /// Lowers the atomics of a function that the chip does not have.
@@ -99,7 +100,7 @@ fn combine(b: &mut Builder<'_>, i: &Inst, old: &Words) -> Words {
     let data = i.srcs.first().copied().unwrap_or(x);
     let values = |b: &mut Builder<'_>, op: Op| b.values(Inst::new(op, ty).src(x).src(data));
     let choose = |b: &mut Builder<'_>, p: ValueId, s: Src, t: Src| -> Words {
-        (0..ty.words()).map(|n| b.sel(p, super::expand::word(&s, n), super::expand::word(&t, n))).collect()
+        (0..ty.words()).map(|n| b.sel(p, word(&s, n), word(&t, n))).collect()
     };
     let number = |n: u64| if ty.words() == 2 { Src::imm64(n) } else { Src::imm(n as u32) };
     match operation(i) {

@@ -14,10 +14,10 @@
 //! Uniform blocks are constant banks as far as they are bound to one and the number is known; others go through
 //! the table that describes them like storage buffers.
 
-use super::expand::expand;
 use crate::analysis::known_bits::{KnownBits, Launch};
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 use rustc_hash::FxHashMap;
 
@@ -50,7 +50,7 @@ fn is_buffer(m: &MemRef) -> bool {
 }
 
 /// Where a buffer is described: `c[bank][offset + index]`.
-pub(super) struct Table {
+pub(crate) struct Table {
     bank: u8,
     offset: u16,
     index: Option<ValueId>,
@@ -58,7 +58,7 @@ pub(super) struct Table {
 
 impl Table {
     /// The entry of the buffer that a memory operand names.
-    pub(super) fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
+    pub(crate) fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
         let (start, count) = match (mem.space, abi.ubo_info) {
             (Space::Uniform, Some(table)) => (table, Abi::MAX_UBOS),
             _ => (abi.buf_info, Abi::MAX_BUFFERS),
@@ -78,7 +78,7 @@ impl Table {
     }
 
     /// Word `n` of the description.
-    pub(super) fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
+    pub(crate) fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
         match self.index {
             None => Src::cbuf(self.bank, self.offset + 4 * n),
             Some(index) => {
@@ -109,7 +109,7 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
 }
 
 /// An access where `bad` does not hold, and its own condition does; its results are zeros where `bad` holds.
-pub(super) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
+pub(crate) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
     let guard = match access.guard {
         None => Guard { pred: bad, not: true },
         Some(own) => {
@@ -130,14 +130,14 @@ pub(super) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
 }
 
 /// What is known of the sums of base and offset that accesses to buffers use.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     known: Option<KnownBits>,
     /// Accesses through each buffer, base, and part of the offset that is added to the base first.
     count: FxHashMap<(Space, u16, Option<ValueId>, ValueId, u32), u32>,
 }
 
 impl Sums {
-    pub(super) fn new(f: &Function, launch: &Launch) -> Sums {
+    pub(crate) fn new(f: &Function, launch: &Launch) -> Sums {
         let mut sums = Sums { known: None, count: FxHashMap::default() };
         for (_, i) in f.insts_in_order() {
             let inst = &f.insts[i];
@@ -188,7 +188,7 @@ impl Sums {
 /// `base + k` is inside if `base <= size` and `size - base >= k + n`, one comparison for each access. No buffer has 2 GiB
 /// (Mesa's nvc0 allows 128 MiB, PIPE_CAP_MAX_SHADER_BUFFER_SIZE), so where the base is below that, too, the difference
 /// is a signed number, and the second condition implies the first.
-pub(super) fn checked(
+pub(crate) fn checked(
     b: &mut Builder<'_>,
     mem: &MemRef,
     bytes: u32,
@@ -265,7 +265,7 @@ fn loaded(b: &mut Builder<'_>, s: Src) -> ValueId {
 }
 
 /// `{lo, hi} + zero-extended offset`.
-pub(super) fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
+pub(crate) fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
     let (low, carry) = (b.func.new_value(Class::Gpr), b.func.new_value(Class::Carry));
     b.push(Inst::new(Op::Add, Type::U32).src(offset).src(lo).dst(low).dst(carry));
     let high = b.value(Inst::new(Op::Add, Type::U32).src(hi).src(0u32).src(carry));

@@ -8,9 +8,9 @@
 //!
 //! Negation, absolute value, copies and choices of doubles are integer operations on the high word here too.
 
-use super::expand::{expand, word};
 use super::library::{Library, Routine, words};
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 
 /// Lowers what the machine lacks of double precision.

@@ -8,8 +8,8 @@
 //!
 //! Runs once: afterwards `sin`, `cos` and `ex2` are the machine's, which take a reduced argument.
 
-use super::expand::expand;
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 
 /// Lowers a function.
@@ -86,7 +86,7 @@ fn ldexp(b: &mut Builder<'_>, i: &Inst) {
         let over = b.setp(Cond::Gt, Type::S32, n, max as u32);
         let under = b.setp(Cond::Lt, Type::S32, n, min as u32);
         let pick = |b: &mut Builder<'_>, w: usize| {
-            let part = |e: i32| super::expand::word(&power(e), w);
+            let part = |e: i32| word(&power(e), w);
             let f = b.sel(over, part(max), part(0));
             b.sel(under, part(down), f)
         };

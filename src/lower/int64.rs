@@ -8,9 +8,9 @@
 //! A carry is always consumed by the next instruction, so nothing can come in between. Conversions between 64-bit
 //! integers and floats stay: the machine has them.
 
-use super::expand::{expand, word};
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 use crate::isa::{self, Table};
 

@@ -9,6 +9,7 @@
 
 use super::library::{Library, Routine, words};
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 use rustc_hash::FxHashMap;
 
@@ -18,7 +19,7 @@ pub fn run(f: &mut Function, library: &mut Library) -> bool {
     let mut done: FxHashMap<(Type, Src, Src), Vec<ValueId>> = FxHashMap::default();
     let mut block = None;
     let division = |i: &Inst| matches!(i.op, Op::Div | Op::Mod) && !i.ty.is_float();
-    super::expand::expand(f, division, |b, i| {
+    expand(f, division, |b, i| {
         if block.replace(b.block) != Some(b.block) {
             done.clear();
         }

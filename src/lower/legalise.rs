@@ -15,6 +15,7 @@
 
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::word;
 use crate::ir::*;
 use crate::select;
 use cranelift_entity::SecondaryMap;
@@ -115,14 +116,14 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         }
         (Op::Mov, ty) if ty.words() > 1 && i.srcs[0].mods == SrcMods::default() => {
             for (n, &d) in i.dsts.clone().iter().enumerate() {
-                let s = super::expand::word(&i.srcs[0], n);
+                let s = word(&i.srcs[0], n);
                 b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
             }
             true
         }
         (Op::Sel, ty) if ty.words() > 1 => {
             for (n, &d) in i.dsts.clone().iter().enumerate() {
-                let (x, y) = (super::expand::word(&i.srcs[0], n), super::expand::word(&i.srcs[1], n));
+                let (x, y) = (word(&i.srcs[0], n), word(&i.srcs[1], n));
                 b.push(Inst::new(Op::Sel, Type::U32).src(x).src(y).src(i.srcs[2]).dst(d));
             }
             true
@@ -194,7 +195,7 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         }
         (Op::St, Type::B96) => {
             let Some(mem) = i.mem else { return false };
-            let words: Vec<Src> = (0..3).map(|n| super::expand::word(&i.srcs[0], n)).collect();
+            let words: Vec<Src> = (0..3).map(|n| word(&i.srcs[0], n)).collect();
             if let Some(pair) = as_pair(&words) {
                 let mut part = part_of(i, &mem, Type::U64, 0);
                 part.srcs.push(pair);
@@ -407,7 +408,7 @@ fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {
 /// An operand's words, moved into registers; what its modifiers do is left to do, but for an inversion.
 fn in_registers(b: &mut Builder<'_>, ty: Type, s: Src) -> Src {
     let words: arrayvec::ArrayVec<ValueId, 4> =
-        (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, super::expand::word(&s, k))).collect();
+        (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, word(&s, k))).collect();
     Src { mods: SrcMods { inv: false, ..s.mods }, ..Src::tuple(&words) }
 }
 

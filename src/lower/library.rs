@@ -2,6 +2,7 @@
 
 use super::{f64, int_div, texels};
 use crate::ir::build::Builder;
+use crate::ir::expand::word;
 use crate::ir::*;
 
 /// What the library has. Operands and results are 32-bit words, low word first.
@@ -123,7 +124,7 @@ impl Library {
 pub fn words(b: &mut Builder<'_>, s: &Src, n: usize) -> Vec<ValueId> {
     (0..n)
         .map(|i| {
-            let w = super::expand::word(s, i);
+            let w = word(s, i);
             match w.as_val() {
                 Some(v) if w.is_plain_val() => v,
                 _ => b.mov(w),

@@ -11,12 +11,12 @@
 //! ([`super::texels`]). Atomics go to global memory. The words that describe an image stand in the driver's constant
 //! buffer ([`nvir_hw::surface`]).
 
-use super::expand::expand;
 use super::library::{Library, Routine};
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::madsp::{self, Part};
 use crate::ir::*;
 

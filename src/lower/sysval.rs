@@ -4,9 +4,9 @@
 //! known of all launches, is a constant everywhere, and so is a known number of dimensions. The number of a warp, and how many there are, follow from the thread's coordinates: the
 //! hardware packs threads into warps in x, then y, then z.
 
-use super::expand::expand;
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Whether an instruction reads a system value that not every chip has a special register for.

@@ -29,10 +29,10 @@
 //!
 //! Sources: Mesa's `nv50_ir_lowering_nvc0.cpp` and envytools' `gf100.c` for operand orders.
 
-use super::expand::expand;
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Lowers the texture instructions of a function.

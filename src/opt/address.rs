@@ -15,7 +15,7 @@
 //! [`crate::select::legal`] decides, before that the field is taken to be 24 bits, signed, which is the narrowest of the
 //! machine's.
 
-use super::edit::gather;
+use super::rewrite::gather;
 use super::{Ctx, Stage};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;

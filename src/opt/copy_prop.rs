@@ -15,7 +15,7 @@
 //! Safe because in SSA form a value never changes, and the original's definition dominates the copy's, hence every
 //! read of the copy. Guarded copies are left: their destination is undefined where they did not execute.
 
-use super::{Ctx, Stage, edit};
+use super::{Ctx, Stage, rewrite};
 use crate::ir::*;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
@@ -89,7 +89,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let first = if copies.any { Some(0) } else { f.blocks[b].body.iter().position(is_copy) };
         let Some(first) = first else { continue };
         let mut body = std::mem::take(&mut f.blocks[b].body);
-        edit::retain(&mut body, first, |i| {
+        rewrite::retain(&mut body, first, |i| {
             let inst = &mut f.insts[i];
             if copies.any {
                 let mut reads_copy = false;
@@ -217,7 +217,7 @@ fn equal_params(f: &Function, edges: &[(BlockId, &Edge)], copies: &mut Copies) -
         if a == params[k] {
             return Some(Origin::Itself);
         }
-        match edit::scalar_def_by(f, &Src::val(a), &[Op::Mov, Op::Undef]) {
+        match rewrite::scalar_def_by(f, &Src::val(a), &[Op::Mov, Op::Undef]) {
             Some(d) if d.op == Op::Undef => None,
             d => Some(d.and_then(|d| d.srcs[0].as_imm()).map_or(Origin::Value(a), Origin::Imm)),
         }

@@ -14,7 +14,7 @@
 //! Safe because calls name their callee: all callers are known. Functions that are linked separately stay as they are.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses};
+use super::rewrite::{UseCounts, count_uses};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use std::collections::VecDeque;

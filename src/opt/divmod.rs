@@ -17,7 +17,7 @@
 //! left as it is.
 
 use super::Ctx;
-use super::edit::{emit, gather, is_scalar, rewrite_each};
+use super::rewrite::{emit, gather, is_scalar, rewrite_each};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use rustc_hash::FxHashSet;

@@ -9,7 +9,7 @@
 //! are left to the machine: the host's are not the same everywhere.
 
 use super::Ctx;
-use super::edit::{as_mov, imm_src, is_scalar, rewrite_each};
+use super::rewrite::{as_mov, imm_src, is_scalar, rewrite_each};
 use crate::ir::*;
 use crate::num::mufu::{Func, mufu};
 use crate::num::{Round, conv, float, int};

@@ -31,8 +31,8 @@
 //! where neither operation is marked exact and both round and flush alike.
 
 use super::Ctx;
-use super::bytes;
-use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
+use super::prmt;
+use super::rewrite::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, Table};
@@ -49,7 +49,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         for &i in joins.iter().rev() {
             let inst = &f.insts[i];
             if uses[inst.dsts[0]] > 0
-                && let Some(new) = bytes::form(f, funnels, inst, &uses)
+                && let Some(new) = prmt::form(f, funnels, inst, &uses)
             {
                 replace_counted(f, &mut uses, i, new);
                 fused += 1;
@@ -98,13 +98,13 @@ fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
     };
     let mut joins = Vec::new();
     let value = |s: &Src| s.as_val().is_some();
-    let part = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(|d| bytes::takes_part(d.op));
+    let part = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(|d| prmt::takes_part(d.op));
     for &b in &f.layout {
         let block = &f.blocks[b];
         for &i in &block.body {
             let inst = &f.insts[i];
             inst.for_uses(|v| uses[v] += 1);
-            if bytes::is_join(inst)
+            if prmt::is_join(inst)
                 && inst.guard.is_none()
                 && inst.srcs.iter().all(value)
                 && inst.srcs.iter().any(part)

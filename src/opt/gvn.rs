@@ -17,7 +17,7 @@
 //! What was computed more than `FAR` blocks before is computed again: else a large function's constants, and what is made
 //! of them, would hold registers from their first use to its end, more of them the longer it is.
 
-use super::edit::{self, touches_carry};
+use super::rewrite::{self, touches_carry};
 use super::{Ctx, Stage};
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
@@ -37,7 +37,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         let mut body = std::mem::take(&mut f.blocks[b].body);
-        edit::retain(&mut body, 0, |i| {
+        rewrite::retain(&mut body, 0, |i| {
             if found > 0 {
                 f.insts[i].map_uses(|v| same[v].expand().unwrap_or(v));
             }

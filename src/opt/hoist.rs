@@ -16,8 +16,8 @@
 //! might write it.
 
 use super::Ctx;
-use super::edit::{self, touches_carry};
 use super::gvn::{Leader, Leaders, is_candidate, results};
+use super::rewrite::{self, touches_carry};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -87,7 +87,7 @@ fn hoist(
     }
     let (mut shared, mut moving) = (Vec::new(), FxHashSet::default());
     let mut body = std::mem::take(&mut f.blocks[second].body);
-    edit::retain(&mut body, 0, |i| {
+    rewrite::retain(&mut body, 0, |i| {
         if !moves(f, i) {
             return true;
         }

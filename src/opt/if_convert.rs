@@ -21,8 +21,8 @@
 //! way to the other.
 
 use super::Ctx;
-use super::cycles::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
-use super::edit::touches_carry;
+use super::cost::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
+use super::rewrite::touches_carry;
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, latency};

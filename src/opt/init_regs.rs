@@ -137,8 +137,9 @@ fn where_missing(f: &mut Function, ctx: &mut Ctx<'_>) -> usize {
         let mut zero = |f: &mut Function, out: &mut Vec<InstId>, v: ValueId| {
             let class = f.class(v);
             let slot = &mut zeros[(class == Class::Pred) as usize];
-            *slot
-                .get_or_insert_with(|| super::edit::emit(f, out, Inst::new(Op::Mov, zero_type(class)).src(0)))
+            *slot.get_or_insert_with(|| {
+                super::rewrite::emit(f, out, Inst::new(Op::Mov, zero_type(class)).src(0))
+            })
         };
         for i in body {
             let mut here = Vec::new();

@@ -16,7 +16,7 @@
 //! words at fixed places count as pure. What depends on the set of active lanes, and carries, stay.
 
 use super::Ctx;
-use super::edit::touches_carry;
+use super::rewrite::touches_carry;
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;

@@ -18,7 +18,7 @@
 //! operations do. Saturation moves to the producer only if nobody else reads the unsaturated value.
 
 use super::Ctx;
-use super::edit::*;
+use super::rewrite::*;
 use crate::ir::*;
 use crate::select;
 

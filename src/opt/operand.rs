@@ -13,7 +13,7 @@
 //! Safe because constant buffers do not change during a launch, and a direct access to one cannot fault.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses};
+use super::rewrite::{UseCounts, count_uses};
 use crate::ir::*;
 use crate::select;
 use arrayvec::ArrayVec;

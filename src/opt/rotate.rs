@@ -13,7 +13,7 @@
 //! multiple of 32 both shifts give the word itself, and so does their `or`: that is why nobody has to ask for it, as
 //! Mesa does with a choice or a branch.
 
-use super::edit::{as_mov, gather, imm_src, scalar_def};
+use super::rewrite::{as_mov, gather, imm_src, scalar_def};
 use super::{Ctx, dce};
 use crate::ir::*;
 use crate::isa::{self, Table};

@@ -13,7 +13,7 @@
 //! instruction anyway to bring its addend into a register.
 
 use super::Ctx;
-use super::edit::{emit, is_scalar, rewrite_each};
+use super::rewrite::{emit, is_scalar, rewrite_each};
 use crate::ir::*;
 
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {

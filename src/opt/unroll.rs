@@ -32,10 +32,10 @@
 //! Safe because the copies are what would be executed, in that order, by all lanes: the condition is the same for all.
 
 use super::Ctx;
-use super::cycles::{Alive, BETWEEN, CACHE, warps_of_scheduler};
-use super::edit::{imm_src, is_scalar};
+use super::cost::{Alive, BETWEEN, CACHE, warps_of_scheduler};
 use super::flow::constructs;
-use super::rounds::{self, Counted};
+use super::rewrite::{imm_src, is_scalar};
+use super::unroll_cost::{self, Counted};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -86,7 +86,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     for l in &found {
         let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
         let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
-        let choice = rounds::choose(f, l, warps, LARGEST);
+        let choice = unroll_cost::choose(f, l, warps, LARGEST);
         let Some(copies) = choice.copies else {
             let first = f.blocks[l.blocks[0]].body.first();
             let loc = first.map_or(f.blocks[l.blocks[0]].term_loc, |&i| f.insts[i].loc);

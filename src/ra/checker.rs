@@ -5,16 +5,16 @@
 //! destinations. Where blocks meet, a place keeps what all edges agree on. Then it demands:
 //!
 //! - every operand, condition, call argument and result reads the value that the code names;
-//! - windows are consecutive and aligned; general registers stay below the limit, predicates below seven;
+//! - tuples are consecutive and aligned; general registers stay below the limit, predicates below seven;
 //! - moves do not touch the carry; wide loads and stores of slots are aligned;
 //! - nothing is found after a call in what the callee may write, slots of its frame included.
 //!
-//! It shares nothing with the allocator but the description of windows ([`operands`]): not liveness, not the plan.
+//! It shares nothing with the allocator but the description of tuples ([`operands`]): not liveness, not the plan.
 
 use super::colour::PREDS;
 use super::operands;
 use super::remat::{self, Remat};
-use super::{Allocation, Move, Phys, Place, Summary};
+use super::{Allocation, Location, Move, Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, Term, ValueId};
 use cranelift_entity::SecondaryMap;
@@ -126,10 +126,10 @@ impl Checker<'_> {
         }
     }
 
-    fn index(&self, p: Place) -> usize {
+    fn index(&self, p: Location) -> usize {
         match p {
-            Place::Reg(r) => r.index(),
-            Place::Slot(offset) => Phys::COUNT + (offset.wrapping_sub(self.first_slot) / 4) as usize,
+            Location::Reg(r) => r.index(),
+            Location::Slot(offset) => Phys::COUNT + (offset.wrapping_sub(self.first_slot) / 4) as usize,
         }
     }
 
@@ -146,7 +146,7 @@ impl Checker<'_> {
         match held {
             Sym::Nothing => false,
             Sym::Value(x) => x == v,
-            Sym::Constant(c) => remat::of(self.f, v) == Some(c),
+            Sym::Constant(c) => remat::of_value(self.f, v) == Some(c),
         }
     }
 
@@ -192,7 +192,7 @@ impl Checker<'_> {
                         self.fail(|| format!("{m:?} is not aligned"));
                     }
                     for k in 0..words {
-                        let slot = self.index(Place::Slot(offset + 4 * k as u32));
+                        let slot = self.index(Location::Slot(offset + 4 * k as u32));
                         let reg = Phys::Gpr(dst + k);
                         if !self.legal(reg) {
                             self.fail(|| format!("{m:?} is beyond the limit"));
@@ -261,8 +261,8 @@ impl Checker<'_> {
         } else {
             inst.for_uses(|v| self.demand(state, a.reg(i, v), v, &at));
         }
-        let written = operands::written_window(self.f, inst);
-        for w in operands::read_windows(inst).iter().chain(&written) {
+        let written = operands::written_tuple(self.f, inst);
+        for w in operands::read_tuples(inst).iter().chain(&written) {
             let regs: Vec<usize> = w.iter().filter_map(|&v| a.reg(i, v)).map(Phys::index).collect();
             let apart = regs.len() != w.len() || regs.windows(2).any(|r| r[1] != r[0] + 1);
             if apart || !regs[0].is_multiple_of(operands::alignment(w.len())) {
@@ -279,7 +279,7 @@ impl Checker<'_> {
             }
             seen.push(r);
             // A constant is the same whether the instruction or a later move made it.
-            state[r.index()] = remat::of(self.f, d).map_or(Sym::Value(d), Sym::Constant);
+            state[r.index()] = remat::of_value(self.f, d).map_or(Sym::Value(d), Sym::Constant);
         });
     }
 

@@ -1,4 +1,4 @@
-//! One class's registers during colouring: who is where, and which are kept for a window if possible.
+//! One class's registers during colouring: who is where, and which are kept for a tuple if possible.
 
 use super::hints::NONE;
 use crate::ir::ValueId;
@@ -79,7 +79,7 @@ pub struct File {
     pub n: usize,
     occ: [PackedOption<ValueId>; 256],
     pub free: Mask,
-    /// Kept for a window (its number + 1), not strictly.
+    /// Kept for a tuple (its number + 1), not strictly.
     kept: [u32; 256],
     pub kept_mask: Mask,
     /// Every register that ever held something.
@@ -141,23 +141,23 @@ impl File {
         self.free.set(r);
     }
 
-    /// Keeps a register for a window.
-    pub fn keep(&mut self, r: u8, window: u32) {
-        self.kept[r as usize] = window + 1;
+    /// Keeps a register for a tuple.
+    pub fn keep(&mut self, r: u8, tuple: u32) {
+        self.kept[r as usize] = tuple + 1;
         self.kept_mask.set(r);
     }
 
-    /// Whether a register is free and not kept for another window.
-    pub fn open(&self, r: u8, window: Option<u32>) -> bool {
+    /// Whether a register is free and not kept for another tuple.
+    pub fn open(&self, r: u8, tuple: Option<u32>) -> bool {
         let kept = self.kept[r as usize];
         r != NONE
             && (r as usize) < self.n
             && self.free.has(r)
-            && (kept == 0 || window.is_some_and(|w| kept == w + 1))
+            && (kept == 0 || tuple.is_some_and(|w| kept == w + 1))
     }
 
-    /// Whether a register is kept for a window other than `window`.
-    pub fn kept_for_other(&self, r: u8, window: u32) -> bool {
-        !matches!(self.kept[r as usize], 0) && self.kept[r as usize] != window + 1
+    /// Whether a register is kept for a tuple other than `tuple`.
+    pub fn kept_for_other(&self, r: u8, tuple: u32) -> bool {
+        !matches!(self.kept[r as usize], 0) && self.kept[r as usize] != tuple + 1
     }
 }

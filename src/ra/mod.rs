@@ -37,34 +37,34 @@
 //! Local memory is static, since there is no recursion: every function's spill slots have absolute addresses above
 //! those of the functions that it calls, all of them above what the program's own accesses use.
 
-mod abi;
-pub mod calls;
+mod across_calls;
+pub mod call_order;
+pub mod calling_convention;
 pub mod checker;
 mod colour;
-mod crossing;
+mod compaction;
 mod edges;
-mod fewer;
 mod file;
 mod frame;
 mod hints;
+mod lane_reads;
+mod locations;
+mod memory_args;
 mod next_use;
+mod occupancy;
 pub mod operands;
-mod pack;
 pub mod pcopy;
-mod places;
 mod plan;
 mod predicates;
 mod prepare;
 mod pressure;
+mod recolour;
 mod reg2mem;
 mod regs;
 mod remat;
-mod results;
-pub mod separate;
+mod result_regs;
 mod spill;
-mod warps;
-mod whole_warp;
-mod windows;
+mod tuples;
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
@@ -74,11 +74,11 @@ use crate::isa::Reg;
 use crate::options::Options;
 use colour::Colour;
 use cranelift_entity::SecondaryMap;
-use fewer::Attempt;
-pub use pcopy::Place;
+pub use pcopy::Location;
 use plan::Plan;
 use prepare::Facts;
 use pressure::Pressure;
+use recolour::Attempt;
 pub use regs::{Phys, RegSet};
 use spill::Subject;
 
@@ -194,7 +194,7 @@ pub struct Allocation {
     /// Memory instructions inserted: stores to and loads from spill slots.
     pub spills: u32,
     pub fills: u32,
-    /// Windows of more than four registers occur.
+    /// Tuples of more than four registers occur.
     wide: bool,
     regs: Vec<(ValueId, Phys)>,
     insts: SecondaryMap<InstId, Spans>,
@@ -203,12 +203,12 @@ pub struct Allocation {
     start: SecondaryMap<BlockId, Span>,
     end: SecondaryMap<BlockId, Span>,
     /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled ones in slots.
-    params: SecondaryMap<BlockId, Vec<Option<Place>>>,
+    params: SecondaryMap<BlockId, Vec<Option<Location>>>,
 }
 
 impl Allocation {
     /// Where each parameter of a block is on entry; none for those that nobody reads.
-    pub fn block_params(&self, b: BlockId) -> &[Option<Place>] {
+    pub fn block_params(&self, b: BlockId) -> &[Option<Location>] {
         &self.params[b]
     }
 
@@ -304,10 +304,10 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
     summaries.resize(program.funcs.len());
     for (id, f) in program.funcs.iter() {
-        summaries[id] = separate::summary(f, frame_base);
+        summaries[id] = calling_convention::summary(f, frame_base);
     }
     let mut result = ProgramAllocation { frame_base, ..ProgramAllocation::default() };
-    for id in calls::callees_first(program, &facts)? {
+    for id in call_order::callees_first(program, &facts)? {
         if program.funcs[id].linkage == Linkage::Declared {
             continue;
         }
@@ -317,10 +317,10 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .filter_map(|&c| summaries[c].as_ref())
             .map(|s| s.frame_end)
             .fold(frame_base, u32::max);
-        let base = abi::demote(program, id, limit as usize / 2, below);
+        let base = memory_args::demote(program, id, limit as usize / 2, below);
         // What a stage must leave in registers sets a lower limit, whatever is asked for.
         let named = program.funcs[id].result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
-        let limit = limit.max(named).min(separate::limit(&program.funcs[id]));
+        let limit = limit.max(named).min(calling_convention::limit(&program.funcs[id]));
         let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
@@ -336,8 +336,8 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     Ok(result)
 }
 
-/// Registers that the windows of one instruction take at most, beside the values.
-const WINDOWS: usize = 24;
+/// Registers that the tuples of one instruction take at most, beside the values.
+const TUPLES: usize = 24;
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
@@ -355,20 +355,20 @@ fn allocate(
         prepare::expand_copies(f);
     }
     if facts.repeats {
-        prepare::separate_window_values(f);
+        prepare::separate_tuple_values(f);
     }
     let split = prepare::split_critical_edges(f, &cfg);
     if !split.is_empty() {
         cfg = Cfg::new(f);
     }
     if facts.reads_lanes {
-        whole_warp::keep(f, &cfg);
+        lane_reads::keep(f, &cfg);
     }
     let (mut live, frame_base) = reg2mem::liveness(f, &cfg, target.through_memory, frame_base);
     let measure = |f: &Function, live: &Liveness, k: usize| {
-        // Where there are few values, they fit wherever they live, with room for windows. Calls want some elsewhere.
+        // Where there are few values, they fit wherever they live, with room for tuples. Calls want some elsewhere.
         let [gprs, preds] = pressure::values(f);
-        if gprs + WINDOWS <= k && preds <= colour::PREDS && !facts.calls() {
+        if gprs + TUPLES <= k && preds <= colour::PREDS && !facts.calls() {
             return Pressure { most: k, ..Pressure::default() };
         }
         pressure::measure(f, &cfg, live, summaries, k)
@@ -393,16 +393,16 @@ fn allocate(
         let mut allocation = colour.finish_function();
         if !facts.calls() {
             let fixed = [&f.result_regs[..], &f.param_regs].concat();
-            pack::pack(&mut allocation, &fixed);
+            compaction::pack(&mut allocation, &fixed);
         }
         Ok(allocation)
     };
     let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
-    let short = f.inst_count() <= warps::LARGEST_TRIED;
+    let short = f.inst_count() <= occupancy::LARGEST_TRIED;
     if short && target.fewest {
         let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
-        let mut paint = |again: Option<usize>, attempt| match again {
+        let mut recolour = |again: Option<usize>, attempt| match again {
             None => colour(&plan, attempt).ok(),
             Some(k) => {
                 // No more values than those can be away where most are alive.
@@ -417,12 +417,12 @@ fn allocate(
         let called =
             facts.callees.iter().filter_map(|&c| summaries[c].as_ref()).map(|s| s.clobbers.gprs_end());
         let least = called.fold(named.max(most as u32), u32::max);
-        allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
+        allocation = recolour::search(allocation, f.inst_count(), least, &mut recolour);
     } else if short
         && !plan.active
         && let Some(step) = target.occupancy_step(allocation.gprs)
         // With fewer registers the pressure is not less, where it was measured.
-        && (by_block.is_empty() || most <= step as usize + warps::WORTH_TRYING)
+        && (by_block.is_empty() || most <= step as usize + occupancy::WORTH_TRYING)
     {
         let k = step as usize;
         let Pressure { most, by_block, .. } = measure(f, &live, k);
@@ -430,7 +430,7 @@ fn allocate(
         for slots in [None, Some(frame_base)] {
             let plan = match most {
                 _ if most <= k && slots.is_none() => Ok(Plan { frame_end: frame_base, ..Plan::default() }),
-                _ if most > k && most <= k + warps::WORTH_TRYING => {
+                _ if most > k && most <= k + occupancy::WORTH_TRYING => {
                     spill::spill(&subject, k, slots, &by_block)
                         .map(|plan| Plan { frame_end: frame_base.max(plan.frame_end), ..plan })
                 }
@@ -439,7 +439,7 @@ fn allocate(
             let closer = plan.and_then(|plan| colour(&plan, Attempt::first(step)));
             if let Ok(closer) = closer
                 && (slots.is_some() || closer.spills + closer.fills == 0)
-                && warps::is_worth(f, &cfg, target, &allocation, &closer)
+                && occupancy::is_worth(f, &cfg, target, &allocation, &closer)
             {
                 allocation = closer;
                 break;

@@ -98,7 +98,7 @@ impl NextUse {
         NextUse { starts, distances }
     }
 
-    fn of<'n>(&'n self, live: &Liveness, b: BlockId) -> &'n [u32] {
+    fn at_entry<'n>(&'n self, live: &Liveness, b: BlockId) -> &'n [u32] {
         let start = self.starts[b] as usize;
         &self.distances[start..start + live.live_in(b).len()]
     }
@@ -158,7 +158,7 @@ impl BlockUses {
         let block = &f.blocks[b];
         for s in block.term.successors() {
             let penalty = exit_penalty(cfg, b, s);
-            for (&v, &d) in live.live_in(s).iter().zip(next_use.of(live, s)) {
+            for (&v, &d) in live.live_in(s).iter().zip(next_use.at_entry(live, s)) {
                 let d = d.saturating_add(penalty).min(NEVER);
                 self.at_exit[v] = self.at_exit[v].min(d);
                 self.touched.push(v);

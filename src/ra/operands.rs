@@ -1,20 +1,20 @@
 //! Which values of an instruction must stand in consecutive registers: the one place that knows.
 //!
 //! ```text
-//! st b128 # g[%r1:%r2+0x10] %r3:%r4:%r5:%r6     windows read: [r1 r2], [r3 r4 r5 r6]
-//! ld u64 %r7:%r8 l[%r1]                         window written: [r7 r8]
+//! st b128 # g[%r1:%r2+0x10] %r3:%r4:%r5:%r6     tuples read: [r1 r2], [r3 r4 r5 r6]
+//! ld u64 %r7:%r8 l[%r1]                         tuple written: [r7 r8]
 //! ```
 //!
-//! A window of two starts at an even register, one of three or four at a multiple of four.
+//! A tuple of two starts at an even register, one of three or four at a multiple of four.
 
 use crate::ir::{AtomOp, Aux, Class, Function, Inst, List, Op, SrcKind, ValueId};
 use arrayvec::ArrayVec;
 
 /// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
 /// compare-and-swap.
-pub type Window = List<ValueId, 4>;
+pub type Tuple = List<ValueId, 4>;
 
-/// Registers that a window's first one must be a multiple of.
+/// Registers that a tuple's first one must be a multiple of.
 pub const fn alignment(words: usize) -> usize {
     match words {
         0 | 1 => 1,
@@ -23,45 +23,45 @@ pub const fn alignment(words: usize) -> usize {
     }
 }
 
-/// Whether an instruction reads any windows.
+/// Whether an instruction reads any tuples.
 #[inline]
-pub fn has_read_windows(inst: &Inst) -> bool {
+pub fn has_read_tuples(inst: &Inst) -> bool {
     inst.mem.as_ref().is_some_and(|m| m.base().len() > 1)
         || inst.aux == Aux::Atom(AtomOp::Cas)
         || inst.srcs.iter().any(|s| s.values().len() > 1)
 }
 
-/// The windows that an instruction reads. A value may occur twice: preparation puts copies in before.
-pub fn read_windows(inst: &Inst) -> ArrayVec<Window, 6> {
-    let mut windows = ArrayVec::new();
+/// The tuples that an instruction reads. A value may occur twice: preparation puts copies in before.
+pub fn read_tuples(inst: &Inst) -> ArrayVec<Tuple, 6> {
+    let mut tuples = ArrayVec::new();
     if let Some(m) = &inst.mem {
         let base = m.base();
         if base.len() > 1 {
-            windows.push(base.iter().copied().collect());
+            tuples.push(base.iter().copied().collect());
         }
     }
     if inst.aux == Aux::Atom(AtomOp::Cas) {
-        let all: Window = inst.srcs.iter().flat_map(|s| s.values()).copied().take(4).collect();
+        let all: Tuple = inst.srcs.iter().flat_map(|s| s.values()).copied().take(4).collect();
         // Both may be zeros, which need no register.
         if !all.is_empty() {
-            windows.push(all);
+            tuples.push(all);
         }
-        return windows;
+        return tuples;
     }
     for s in &inst.srcs {
         if s.values().len() > 1 {
-            windows.push(s.values().iter().copied().collect());
+            tuples.push(s.values().iter().copied().collect());
         }
     }
-    windows
+    tuples
 }
 
-/// The window that an instruction writes: its general destinations, if there are several.
-pub fn written_window(f: &Function, inst: &Inst) -> Option<Window> {
+/// The tuple that an instruction writes: its general destinations, if there are several.
+pub fn written_tuple(f: &Function, inst: &Inst) -> Option<Tuple> {
     if inst.dsts.len() < 2 || inst.op == Op::Pcopy {
         return None;
     }
-    let gprs: Window = inst.dsts.iter().copied().filter(|&d| f.class(d) == Class::Gpr).take(4).collect();
+    let gprs: Tuple = inst.dsts.iter().copied().filter(|&d| f.class(d) == Class::Gpr).take(4).collect();
     (gprs.len() > 1).then_some(gprs)
 }
 

@@ -9,7 +9,7 @@ use cranelift_entity::SecondaryMap;
 
 /// Where a value that is not always in a register can be had from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Home {
+pub enum SpillLocation {
     /// From no place: it is in a register wherever it is live.
     #[default]
     None,
@@ -36,7 +36,7 @@ pub struct Plan {
     pub active: bool,
     /// General values in registers on entry to a block, its parameters included.
     pub entry: SecondaryMap<BlockId, Vec<ValueId>>,
-    pub homes: SecondaryMap<ValueId, Home>,
+    pub spill_locations: SecondaryMap<ValueId, SpillLocation>,
     pub actions: Vec<Action>,
     pub spans: SecondaryMap<InstId, (u32, u32)>,
     /// End of the slots, as a byte offset in local memory.

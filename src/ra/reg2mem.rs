@@ -12,14 +12,14 @@
 //! after its definition such a value is stored, and the first reader of each other block loads it (a constant is made again
 //! instead). Then it lives in single blocks only. A predicate is 0 or 1 in memory. Block parameters stay what they are and
 //! are stored where their block begins, so edges are none of our business. Values that other lanes read in their registers
-//! (`whole_warp`) stay if there is room for all of them.
+//! (`lane_reads`) stay if there is room for all of them.
 //!
 //! Slots are words below the spill slots. Two values share one if the stretches of the layout in which they can be alive
 //! have no block in common: from the block of the definition to the last reader or, where that is in loops that the
 //! definition is not in, to the end of the outermost of them. Since each block comes after what dominates it and constructs
 //! lie together, nothing else can be between definition and reader.
 
-use super::{abi, remat};
+use super::{memory_args, remat};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::{Liveness, far_values, inst_blocks};
 use crate::ir::{BlockId, Def, Function, Inst, InstId, Op, Term, ValueId};
@@ -54,7 +54,7 @@ pub fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Livenes
     (Liveness::new(f, cfg), end)
 }
 
-/// Values that other lanes read where they are, which `whole_warp` has made live longer.
+/// Values that other lanes read where they are, which `lane_reads` has made live longer.
 fn kept_for_other_lanes(f: &Function) -> EntitySet<ValueId> {
     let mut kept = EntitySet::new();
     let markers = f.insts_in_order().map(|(_, i)| &f.insts[i]).filter(|i| keeps_a_register(i));
@@ -230,7 +230,7 @@ impl Rewriter<'_> {
     fn defined(&mut self, v: ValueId) {
         self.at_hand[v] = (self.block, v);
         if let Source::Slot(offset) = self.sources[v] {
-            abi::store(self.f, v, offset, &mut self.body);
+            memory_args::store(self.f, v, offset, &mut self.body);
         }
     }
 
@@ -241,7 +241,7 @@ impl Rewriter<'_> {
         }
         let here = self.f.new_value(self.f.class(v));
         match self.sources[v] {
-            Source::Slot(offset) => abi::load(self.f, here, offset, &mut self.body),
+            Source::Slot(offset) => memory_args::load(self.f, here, offset, &mut self.body),
             Source::Again(i) => {
                 let mut again = self.f.insts[i].clone();
                 again.dsts[0] = here;

@@ -1,4 +1,4 @@
-//! Values that are cheaper to make again than to keep: constants, constant-buffer words, special registers.
+//! Rematerialisation: values that are cheaper to compute again than to keep: constants, constant-buffer words, special registers.
 
 use super::Move;
 use crate::ir::{Aux, Def, Function, Inst, Op, Space, Src, SrcKind, SrcMods, Sv, Type, ValueId};
@@ -28,13 +28,13 @@ impl Remat {
     }
 }
 
-/// Whether an instruction gives a value that [`of`] knows how to make again.
+/// Whether an instruction gives a value that [`of_value`] knows how to make again.
 pub fn is_constant(inst: &Inst) -> bool {
     of_inst(inst).is_some()
 }
 
 /// How to make a general value again at any place, if that takes no other register.
-pub fn of(f: &Function, v: ValueId) -> Option<Remat> {
+pub fn of_value(f: &Function, v: ValueId) -> Option<Remat> {
     match f.values[v].def {
         Def::Inst(i) => of_inst(&f.insts[i]),
         _ => None,

@@ -10,18 +10,18 @@
 //! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it. Cycle by cycle, of
 //! those whose predecessors have issued and whose port is free, the one with the longest way of latencies to the end of
 //! the block is taken, and on Kepler another one that may issue with it. Registers have been assigned before, with as
-//! few of them as possible, so what is independent often shares one; what begins and ends in a block (`webs`) gets
+//! few of them as possible, so what is independent often shares one; what begins and ends in a block (`live_ranges`) gets
 //! another register where there is one. If registers do not suffice for an order, instructions that are far behind in the
 //! old one wait; if that does not help, the block keeps its registers. A new order is taken if it takes fewer cycles
 //! than the old one.
 //!
 //! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of its block.
 
+use super::free_list::FreeList;
 use super::list::{List, Scratch};
-use super::live::{self, Set};
-use super::pool::Pool;
+use super::live_ranges::{Moves, NONE};
+use super::liveness::{self, Set};
 use super::tables::{Clock, Tables};
-use super::webs::{Moves, NONE};
 use crate::chip::Chip;
 use crate::emit::code::{Code, Line, MBlock};
 use crate::isa::Op;
@@ -42,7 +42,7 @@ pub struct Registers {
 
 /// Reorders the instructions of every block. Gives the registers that the code uses now.
 pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
-    let after = live::after(code, registers.results);
+    let after = liveness::after(code, registers.results);
     // A lane may read what another one has in a register while that one is elsewhere, and functions use no register
     // that their callers want kept: then only registers that the block has written, or nobody uses, will do.
     let lanes = |l: &Line| matches!(l.inst.op, Op::Shfl | Op::Fswz | Op::Cal);
@@ -55,7 +55,7 @@ pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
         used: registers.used,
         limit: registers.limit,
         tables: Tables::new(code.blocks.iter().map(|b| b.body.len() + b.tail.len()).max().unwrap_or(0)),
-        pool: Pool::default(),
+        free_list: FreeList::default(),
         scratch: Scratch::default(),
     };
     for (block, after) in code.blocks.iter_mut().zip(&after) {
@@ -78,7 +78,7 @@ struct Scheduler {
     used: u32,
     limit: u32,
     tables: Tables,
-    pool: Pool,
+    free_list: FreeList,
     scratch: Scratch,
 }
 
@@ -96,7 +96,7 @@ const NEAR_IN_PLACE: Cycle = 4;
 /// 0.914 with 12 here, and registers 0.854, 0.880, 0.943 and 1.002 of its.
 const WORTH: Cycle = 35;
 
-/// An order of a block, and the registers that its webs have in it.
+/// An order of a block, and the registers that its live ranges have in it.
 struct Plan {
     cycles: Cycle,
     order: Vec<u32>,
@@ -156,7 +156,7 @@ impl Scheduler {
         WINDOWS.into_iter().take(1).chain(smaller).find_map(|w| self.list(lines, after, allowed, limit, w))
     }
 
-    /// The registers that webs of a block may move to.
+    /// The registers that live ranges of a block may move to.
     fn allowed(&self, lines: &[&Line], touched: &Touched) -> Set {
         if !self.strict {
             return Set::ALL;
@@ -170,21 +170,22 @@ impl Scheduler {
     /// What an instruction would find in a register instead of what it reads, if there is such an instruction: its place in
     /// the old order, and the register.
     fn mistake(&self, plan: &Plan) -> Option<(u32, u16)> {
-        let webs = &self.tables.webs;
+        let ranges = &self.tables.ranges;
         let mut there = [NONE; Resource::COUNT];
-        for (web, w) in (0..).zip(&webs.webs).filter(|(_, w)| w.enters) {
-            there[usize::from(w.register)] = web;
+        for (range, w) in (0..).zip(&ranges.list).filter(|(_, w)| w.enters) {
+            there[usize::from(w.register)] = range;
         }
         for &k in &plan.order {
-            for &web in webs.reads(k as usize) {
-                let r = plan.registers[web as usize];
-                if there[usize::from(r)] != web {
+            for &range in ranges.reads(k as usize) {
+                let r = plan.registers[range as usize];
+                if there[usize::from(r)] != range {
                     return Some((k, r));
                 }
             }
-            webs.writes(k as usize)
+            ranges
+                .writes(k as usize)
                 .iter()
-                .for_each(|&web| there[usize::from(plan.registers[web as usize])] = web);
+                .for_each(|&range| there[usize::from(plan.registers[range as usize])] = range);
         }
         None
     }
@@ -195,7 +196,7 @@ impl Scheduler {
         let Plan { mut order, registers, .. } = plan;
         let body = block.body.len();
         for (k, line) in block.body.iter_mut().chain(&mut block.tail).enumerate() {
-            if self.tables.webs.rewrite(k, &mut line.inst, |web| registers[web as usize]) {
+            if self.tables.ranges.rewrite(k, &mut line.inst, |range| registers[range as usize]) {
                 line.touches = touched.add(&line.inst);
             }
         }
@@ -249,8 +250,8 @@ impl Scheduler {
         window: usize,
     ) -> Option<Plan> {
         let (placed, pairs) = (self.placed, self.pairs);
-        self.pool.start(&self.tables.webs, after, allowed, self.used, limit);
-        let mut list = List::new(&self.tables, &mut self.pool, &mut self.scratch, lines, window);
+        self.free_list.start(&self.tables.ranges, after, allowed, self.used, limit);
+        let mut list = List::new(&self.tables, &mut self.free_list, &mut self.scratch, lines, window);
         while list.order.len() < lines.len() {
             let now = list.clock.now;
             list.wake(now);
@@ -267,7 +268,7 @@ impl Scheduler {
             list.clock.now += Cycle::from(gap);
         }
         let (cycles, order) = (list.clock.now, list.order);
-        Some(Plan { cycles, order, registers: self.pool.registers(), used: self.pool.used() })
+        Some(Plan { cycles, order, registers: self.free_list.registers(), used: self.free_list.used() })
     }
 }
 

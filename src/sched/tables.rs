@@ -1,12 +1,12 @@
 //! What is known of a block before it is scheduled.
 
 use super::graph::Graph;
-use super::live::Set;
-use super::webs::{Moves, Webs};
+use super::live_ranges::{LiveRanges, Moves};
+use super::liveness::Set;
 use crate::emit::code::Line;
 use crate::isa::effects::Touched;
 use crate::isa::latency;
-use nvir_asm::class::{Class, Kind};
+use nvir_asm::issue_class::{Class, Kind};
 use nvir_asm::model::{Cycle, Ports};
 
 /// An instruction by its place among all of the block, most urgent first.
@@ -15,7 +15,7 @@ pub type Rank = u32;
 /// What is known of the block, in tables that are made once.
 #[derive(Default)]
 pub struct Tables {
-    pub webs: Webs,
+    pub ranges: LiveRanges,
     pub graph: Graph,
     /// By instruction.
     pub kinds: Vec<Kind>,
@@ -36,7 +36,7 @@ impl Tables {
     /// For blocks of so many instructions at most.
     pub fn new(instructions: usize) -> Tables {
         Tables {
-            webs: Webs::new(instructions),
+            ranges: LiveRanges::new(instructions),
             graph: Graph::new(instructions),
             kinds: Vec::with_capacity(instructions),
             edges: Vec::with_capacity(instructions),
@@ -50,20 +50,20 @@ impl Tables {
 
     /// Reads a block.
     pub fn read(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
-        self.webs.build(lines, touched, after, moves);
+        self.ranges.build(lines, touched, after, moves);
         self.kinds.clear();
         self.kinds.extend(lines.iter().map(|l| Kind::of(&l.inst)));
         self.order(lines);
     }
 
-    /// Reads a block again that has just been read, so that webs stay where they are.
+    /// Reads a block again that has just been read, so that live ranges stay where they are.
     pub fn read_in_place(&mut self, lines: &[&Line], touched: &Touched, after: &Set) {
-        self.webs.build(lines, touched, after, Moves::Forbidden);
+        self.ranges.build(lines, touched, after, Moves::Forbidden);
         self.order(lines);
     }
 
     fn order(&mut self, lines: &[&Line]) {
-        self.graph.build(lines, &self.webs);
+        self.graph.build(lines, &self.ranges);
         let n = lines.len();
         self.edges.clear();
         self.starts.clear();

@@ -9,7 +9,7 @@
 //! - a carry is read in the block that defines it, and no other carry is defined in between, nor stands there what
 //!   lowering may expand;
 //! - constructs nest, as [`Merge`] says, and the layout keeps each one's blocks together;
-//! - the lanes that were asked for are told apart once, by the kernel's first branch (`whole_warp`).
+//! - the lanes that were asked for are told apart once, by the kernel's first branch ([`crate::whole_warp`]).
 //!
 //! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
 //! store proves the alignment that its width needs.
@@ -19,7 +19,6 @@
 //! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a pass it is a bug of ours.
 
 mod inst;
-mod whole_warp;
 
 use crate::analysis::cfg::Cfg;
 use crate::chip::Chip;
@@ -42,7 +41,7 @@ pub struct Violation {
 
 impl Violation {
     /// What to tell whoever wrote text that is not IR.
-    pub fn said(self) -> Diagnostic {
+    pub fn to_diagnostic(self) -> Diagnostic {
         let d = Diagnostic::error(self.message);
         if let Some(span) = self.loc.0 { d.at(span, "here") } else { d }
     }
@@ -120,7 +119,7 @@ pub fn whole_warps(p: &Program) -> Result<(), Violation> {
 }
 
 fn rules_of_whole_warps(p: &Program, rules: Rules) -> Result<(), Violation> {
-    match whole_warp::broken(p) {
+    match crate::whole_warp::verify::broken(p) {
         None => Ok(()),
         Some((f, at, rule)) => Verifier { f, rules, at: Some(at) }.fail(rule),
     }

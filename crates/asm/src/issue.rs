@@ -4,7 +4,7 @@
 //! scoreboard, and the count before their first reader is the longest that there is, as ptxas has it. The last
 //! instruction of a block waits until every fixed latency is over, hence nothing is pending at labels and behind jumps.
 
-use super::class::Kind;
+use super::issue_class::Kind;
 use super::model::{Cycle, Model};
 use nvir_isa::effects::{Resource, Touched, Touches};
 use nvir_isa::latency::{self, bank};

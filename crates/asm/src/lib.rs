@@ -9,9 +9,9 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod check;
-pub mod class;
 pub mod cubin;
 pub mod issue;
+pub mod issue_class;
 pub mod listing;
 pub mod model;
 pub mod raw;

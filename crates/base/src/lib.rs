@@ -17,6 +17,7 @@ pub mod input;
 #[allow(missing_docs)]
 pub mod num;
 pub mod random;
+pub mod srgb;
 pub mod stage;
 pub mod tiling;
 

@@ -8,7 +8,7 @@ use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
 use nvir::Chip;
-use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
+use nvir::compiler::{Compiler, DebugOptions, InitRegs, InjectedFault, OptLevel, Options, Sanitize};
 use nvir::diag::visible;
 use nvir_driver::Device;
 use nvir_fixture::env::Env;
@@ -122,7 +122,7 @@ impl How {
                 passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
                 bisect_limit: self.bisect_limit,
                 verify_each: self.verify_each,
-                seeded: seeded()?,
+                inject: seeded()?,
                 ..DebugOptions::default()
             },
             ..Options::default()
@@ -139,11 +139,11 @@ impl How {
 }
 
 /// The defect that tests of `bisect` and `reduce` ask for: the name of its pass in NVIR_SEED_DEFECT.
-fn seeded() -> Result<Option<Seeded>, String> {
+fn seeded() -> Result<Option<InjectedFault>, String> {
     match std::env::var("NVIR_SEED_DEFECT") {
-        Ok(pass) => {
-            Seeded::of(&pass).map(Some).ok_or_else(|| format!("NVIR_SEED_DEFECT: no defect in `{pass}`"))
-        }
+        Ok(pass) => InjectedFault::of(&pass)
+            .map(Some)
+            .ok_or_else(|| format!("NVIR_SEED_DEFECT: no defect in `{pass}`")),
         Err(_) => Ok(None),
     }
 }

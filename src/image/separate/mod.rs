@@ -11,7 +11,7 @@
 //! code and its relocations as NVIDIA's tools read them, the facts as text in a section of their own (`separate/facts.rs`).
 //! [`link()`] puts units together, computes what needs the whole program, and refuses what does not fit.
 //!
-//! The calling convention is [`crate::ra::separate`]'s.
+//! The calling convention is [`crate::ra::calling_convention`]'s.
 //!
 //! ```
 //! use nvir::image::separate::{Unit, link};

@@ -7,8 +7,8 @@
 //!
 //! Per-patch attributes and interpolated inputs take a register as it is on all chips.
 
+use crate::ir::expand::expand;
 use crate::ir::*;
-use crate::lower::expand::expand;
 
 /// The first vertex that a geometry shader makes is number 0, which stores need not name.
 pub fn first_vertex(f: &mut Function) {

@@ -9,8 +9,8 @@
 //! The w of the pixel's middle and of its covered part are computed once, at the entry; an offset has its own.
 
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
-use crate::lower::expand::expand;
 use crate::stage::Semantic;
 
 /// Where 1/w lies.

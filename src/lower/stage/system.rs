@@ -2,8 +2,8 @@
 
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
-use crate::lower::expand::expand;
 use crate::stage::Semantic;
 
 pub fn concerns(i: &Inst) -> bool {

@@ -2,8 +2,8 @@
 
 use super::{copy, is_int, with};
 use crate::ir::*;
-use crate::opt::edit::*;
 use crate::opt::fold::compare;
+use crate::opt::rewrite::*;
 
 /// A minimum or maximum of a value with itself stays: of a NaN it makes the canonical one.
 pub fn simplify(f: &Function, inst: &Inst) -> Option<Inst> {

@@ -6,7 +6,7 @@ use crate::output;
 use nvir::compiler::{CompileError, Options, StageOptions};
 use nvir::emu::Profile;
 use nvir::image::cubin::Kernel;
-use nvir::opt::step::Step;
+use nvir::opt::snapshot::Step;
 use nvir::remark::Remark;
 use nvir::{Chip, Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source, input};
 use nvir_fixture::run::{Loaded, Outcome, Settings};

@@ -57,7 +57,7 @@ fn apart(p: &Program) -> Option<Vec<String>> {
             if id == own {
                 text += &format!("{} {f}", if id == p.entry { "kernel" } else { "sub" });
             } else if id != p.entry {
-                if nvir::ra::separate::refuses(f).is_some() {
+                if nvir::ra::calling_convention::refuses(f).is_some() {
                     return None;
                 }
                 text += &format!("extern {}", Function { linkage: Linkage::Declared, ..f.clone() });
@@ -141,8 +141,9 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
         && let Some(texts) = apart(&p)
     {
         // By the convention a callee may use more registers than a kernel is limited to: such files are not linked.
-        let linkable =
-            |s: &Setting| s.settings.options.max_gprs.is_none_or(|n| n >= nvir::ra::separate::CALLEES);
+        let linkable = |s: &Setting| {
+            s.settings.options.max_gprs.is_none_or(|n| n >= nvir::ra::calling_convention::CALLEES)
+        };
         for setting in Setting::of_case(&mut r).into_iter().filter(linkable) {
             if let Some(why) = linked_difference(&texts, &want, &setting) {
                 return Err(format!("linked, {setting}: {why}\n{p}"));

@@ -4,8 +4,8 @@ use crate::common::kernel::{self, Grid, Places};
 use nvir::Chip;
 pub use nvir::random::Random;
 use nvir_hw::qmd::Qmd;
-use nvir_vgpu::compute::{Bank, State};
-use nvir_vgpu::launch::{Context, Failure, Launcher, Options};
+use nvir_vgpu::compute::{self, Context, State};
+use nvir_vgpu::shader::{Bank, Failure, Launcher, Options};
 use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
@@ -215,10 +215,10 @@ impl Rig {
         for (method, value) in places.registers() {
             state.regs.set(method, value);
         }
-        state.textures[TEXTURE] = Some(TIC);
-        state.samplers[SAMPLER] = Some(TSC);
+        state.bindings.textures[TEXTURE] = Some(TIC);
+        state.bindings.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
-        state.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
+        state.bindings.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
         Rig { chip, state, memory, launcher: Launcher::new(Options::default()) }
     }
 
@@ -244,7 +244,7 @@ impl Rig {
         let words = [block, grid].concat();
         self.memory.write_words(CONSTANTS + 0x100, &words).expect("mapped");
         let Rig { chip, state, memory, launcher } = self;
-        launcher.launch(Context { chip: *chip, state, memory, time: 0, log: None }).map(drop)
+        compute::launch(launcher, Context { chip: *chip, state, memory, log: None }).map(drop)
     }
 
     /// Runs compiled code.
