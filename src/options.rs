@@ -323,7 +323,7 @@ impl InjectedFault {
     }
 
     /// By the name of its pass.
-    pub fn of(pass: &str) -> Option<InjectedFault> {
+    pub fn in_pass(pass: &str) -> Option<InjectedFault> {
         InjectedFault::ALL.into_iter().find(|d| d.pass() == pass)
     }
 }

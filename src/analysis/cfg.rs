@@ -19,7 +19,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(self, list: &[BlockId]) -> &[BlockId] {
+    fn slice(self, list: &[BlockId]) -> &[BlockId] {
         &list[self.start as usize..self.end as usize]
     }
 
@@ -136,7 +136,7 @@ impl Cfg {
 
     /// Reachable predecessors, once for each edge.
     pub fn preds(&self, b: BlockId) -> &[BlockId] {
-        self.nodes[b].preds.of(&self.preds)
+        self.nodes[b].preds.slice(&self.preds)
     }
 
     /// The immediate dominator; none for the entry and for blocks that are not reachable.
@@ -146,7 +146,7 @@ impl Cfg {
 
     /// Blocks whose immediate dominator `b` is, in reverse postorder.
     pub fn dom_children(&self, b: BlockId) -> &[BlockId] {
-        self.nodes[b].children.of(&self.children)
+        self.nodes[b].children.slice(&self.children)
     }
 
     /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In constant time.

@@ -32,7 +32,7 @@ pub enum World {
 
 impl World {
     /// The world of a program.
-    pub fn of(p: &Program) -> World {
+    pub fn new(p: &Program) -> World {
         match p.funcs.values().all(|f| f.linkage == Linkage::Internal) {
             true => World::Closed,
             false => World::Open,
@@ -124,7 +124,7 @@ impl Table {
     pub fn new(p: &Program) -> Table {
         let order = callees_first(p, p.funcs.keys());
         let mut table = Table {
-            world: World::of(p),
+            world: World::new(p),
             facts: SecondaryMap::with_default(Facts::WORST),
             own: SecondaryMap::with_default(Facts::NONE),
             order,
@@ -158,12 +158,12 @@ impl Table {
 
     /// What a call does besides giving results, as far as its caller may rely on it: what may not come back has to stay.
     pub fn effects(&self, callee: FuncId) -> Effects {
-        let facts = self.of(callee);
+        let facts = self.facts(callee);
         if facts.returns == Returns::Always { facts.effects } else { Effects::Any }
     }
 
     /// What callers may assume.
-    pub fn of(&self, id: FuncId) -> &Facts {
+    pub fn facts(&self, id: FuncId) -> &Facts {
         &self.facts[id]
     }
 
@@ -321,7 +321,7 @@ pub fn parameters(p: &Program, table: &Table, launch: &Launch) -> SecondaryMap<F
         for (&(_, i), differs) in calls.iter().zip(differing) {
             let Some(c) = f.insts[i].call() else { continue };
             c.args.iter().for_each(|&a| known.learn(f, a));
-            let here = c.args.iter().zip(differs).map(|(&a, differs)| (known.of(a), !differs));
+            let here = c.args.iter().zip(differs).map(|(&a, differs)| (known.bits(a), !differs));
             match &mut all[c.func] {
                 Some(old) => {
                     for (old, (bits, uniform)) in old.iter_mut().zip(here) {

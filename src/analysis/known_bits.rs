@@ -323,7 +323,7 @@ impl KnownBits {
     }
 
     /// What has been learnt about a value.
-    pub fn of(&self, v: ValueId) -> Bits {
+    pub fn bits(&self, v: ValueId) -> Bits {
         self.map.get(v).copied().flatten().unwrap_or(Bits::ANY)
     }
 
@@ -341,7 +341,7 @@ impl KnownBits {
         let base = m.base();
         let from_base = match base.first() {
             None => Bits::constant(0),
-            Some(&lo) => self.of(lo),
+            Some(&lo) => self.bits(lo),
         };
         m.align.strongest(from_base.align().plus(m.offset))
     }

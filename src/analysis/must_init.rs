@@ -75,7 +75,7 @@ impl MustInit {
         to > old
     }
 
-    pub fn of(&self, v: ValueId) -> Init {
+    pub fn state(&self, v: ValueId) -> Init {
         self.state.get(v).copied().unwrap_or_default()
     }
 }
@@ -101,7 +101,7 @@ b3:
         let p = parse::program(text).expect("valid text");
         let f = &p.funcs[p.entry];
         let init = MustInit::new(f);
-        let states: Vec<Init> = f.values.keys().map(|v| init.of(v)).collect();
+        let states: Vec<Init> = f.values.keys().map(|v| init.state(v)).collect();
         use Init::*;
         assert_eq!(states, [Never, Always, Maybe, Always, Always, Always]);
     }

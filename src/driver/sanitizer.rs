@@ -106,7 +106,7 @@ pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
 }
 
 /// Gives the address of memory with these bytes at its beginning and so many in all.
-pub type Place<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
+pub type Allocate<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
 
 /// What a checked access goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -219,13 +219,13 @@ impl Sanitizer {
         shared_added: u32,
         added: &[(u32, u32)],
         global: &[(u64, u64)],
-        place: &mut Place<'_>,
+        allocate: &mut Allocate<'_>,
     ) -> Result<Words, String> {
         let shared_bytes = self.shared_bytes.saturating_add(shared_added);
         let region = self.region_bytes(grid, shared_bytes)?;
-        let report = place(&[], self.report_bytes())?;
+        let report = allocate(&[], self.report_bytes())?;
         let mut table = |bytes: Vec<u8>| -> Result<(u64, u32), String> {
-            Ok((place(&bytes, bytes.len().max(16) as u64)?, bytes.len() as u32 / 16))
+            Ok((allocate(&bytes, bytes.len().max(16) as u64)?, bytes.len() as u32 / 16))
         };
         let (global, variables) = (table(ranges(global))?, table(self.variables(added))?);
         Ok(Words {
@@ -234,7 +234,7 @@ impl Sanitizer {
             global,
             variables,
             shared_bytes,
-            region: place(&[], region.max(16))?,
+            region: allocate(&[], region.max(16))?,
             stride: self.stride(shared_bytes),
         })
     }

@@ -4,7 +4,7 @@ use crate::diag::Loc;
 use crate::ir::{Fact, FuncId, Space};
 use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Op, Operand};
-use nvir_asm::issue::Place;
+use nvir_asm::issue::Issued;
 
 /// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -79,8 +79,8 @@ impl Line {
     }
 
     /// The instruction as issue control takes it: control comes to it from the one before it.
-    pub fn place(&self) -> Place<'_> {
-        Place { inst: &self.inst, touches: self.touches, label: false }
+    pub fn issued(&self) -> Issued<'_> {
+        Issued { inst: &self.inst, touches: self.touches, label: false }
     }
 
     /// One that no instruction of the IR became.

@@ -101,7 +101,7 @@ pub struct Slot {
     /// Components that are used, x in bit 0.
     pub mask: u8,
     /// Where it lies.
-    pub place: Place,
+    pub location: SlotLocation,
 }
 
 /// What an input or output is.
@@ -115,7 +115,7 @@ pub enum Attribute {
 
 /// Where component x of an input or output lies; the others follow.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
+pub enum SlotLocation {
     /// At a byte address of the vertex's attributes; four bytes a component.
     Vertex(u32),
     /// At a byte address of the patch's attributes; four bytes a component.
@@ -126,14 +126,14 @@ pub enum Place {
     Nowhere,
 }
 
-impl Place {
+impl SlotLocation {
     /// Where component `c` lies.
-    pub fn component(self, c: u32) -> Place {
+    pub fn component(self, c: u32) -> SlotLocation {
         match self {
-            Place::Vertex(address) => Place::Vertex(address + 4 * c),
-            Place::Patch(address) => Place::Patch(address + 4 * c),
-            Place::Register(first) => Place::Register(first + c),
-            Place::Nowhere => Place::Nowhere,
+            SlotLocation::Vertex(address) => SlotLocation::Vertex(address + 4 * c),
+            SlotLocation::Patch(address) => SlotLocation::Patch(address + 4 * c),
+            SlotLocation::Register(first) => SlotLocation::Register(first + c),
+            SlotLocation::Nowhere => SlotLocation::Nowhere,
         }
     }
 }
@@ -155,7 +155,7 @@ mod tests {
             (Interpolation::Flat, vec![7], 0x11)
         );
         assert_eq!(g.header.interpolation(0x290), Interpolation::Unused);
-        assert_eq!(Place::Patch(0x20).component(2), Place::Patch(0x28));
-        assert_eq!(Place::Register(4).component(3), Place::Register(7));
+        assert_eq!(SlotLocation::Patch(0x20).component(2), SlotLocation::Patch(0x28));
+        assert_eq!(SlotLocation::Register(4).component(3), SlotLocation::Register(7));
     }
 }

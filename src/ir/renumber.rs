@@ -30,9 +30,9 @@ pub fn renumber(f: &mut Function) {
     let mut names = Names {
         old: std::mem::take(&mut f.values),
         new: PrimaryMap::with_capacity(living),
-        of: SecondaryMap::new(),
+        renamed: SecondaryMap::new(),
     };
-    names.of.resize(names.old.len());
+    names.renamed.resize(names.old.len());
     f.ops = OpSet::default();
     for v in &mut f.params {
         *v = names.define(*v, Def::Func);
@@ -47,12 +47,12 @@ pub fn renumber(f: &mut Function) {
         for i in &mut block.body {
             let mut inst = std::mem::replace(&mut f.insts[*i], Inst::new(Op::Undef, Type::U32));
             *i = insts.next_key();
-            inst.map_uses(|v| names.of(v));
+            inst.map_uses(|v| names.renamed(v));
             inst.map_defs(|v| names.define(v, Def::Inst(*i)));
             f.ops.insert(inst.op);
             insts.push(inst);
         }
-        block.term.map_uses(|v| names.of(v));
+        block.term.map_uses(|v| names.renamed(v));
     }
     for (_, block) in f.blocks.iter_mut().filter(|(b, _)| !placed[*b]) {
         block.params.clear();
@@ -66,20 +66,20 @@ pub fn renumber(f: &mut Function) {
 struct Names {
     old: PrimaryMap<ValueId, ValueData>,
     new: PrimaryMap<ValueId, ValueData>,
-    of: SecondaryMap<ValueId, PackedOption<ValueId>>,
+    renamed: SecondaryMap<ValueId, PackedOption<ValueId>>,
 }
 
 impl Names {
-    fn of(&mut self, v: ValueId) -> ValueId {
-        self.of[v].expand().unwrap_or_else(|| {
+    fn renamed(&mut self, v: ValueId) -> ValueId {
+        self.renamed[v].expand().unwrap_or_else(|| {
             let new = self.new.push(ValueData { class: self.old[v].class, def: Def::None });
-            self.of[v] = new.into();
+            self.renamed[v] = new.into();
             new
         })
     }
 
     fn define(&mut self, v: ValueId, def: Def) -> ValueId {
-        let new = self.of(v);
+        let new = self.renamed(v);
         self.new[new].def = def;
         new
     }

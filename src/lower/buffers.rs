@@ -30,12 +30,12 @@ pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bo
         let Some(mem) = i.mem else { return false };
         match (i.op, mem.space) {
             (Op::BufSize, _) => {
-                let table = Table::of(b, &mem, abi);
+                let table = Table::for_operand(b, &mem, abi);
                 let size = table.word(b, 2);
                 b.push(Inst::new(Op::Mov, Type::U32).src(size).dst(i.dsts[0]));
             }
             (_, Space::Buffer) => {
-                let table = Table::of(b, &mem, abi);
+                let table = Table::for_operand(b, &mem, abi);
                 guarded(b, i, &mem, &table, start_align, &sums);
             }
             (_, Space::Uniform) => uniform(b, i, &mem, abi, start_align, &sums),
@@ -58,7 +58,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// The entry of the buffer that a memory operand names.
-    pub(crate) fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
+    pub(crate) fn for_operand(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
         let (start, count) = match (mem.space, abi.ubo_info) {
             (Space::Uniform, Some(table)) => (table, Abi::MAX_UBOS),
             _ => (abi.buf_info, Abi::MAX_BUFFERS),
@@ -155,7 +155,7 @@ impl Sums {
     /// byte of the access is not below that sum: because of the base's range, or because it is a multiple of a
     /// power of two within which the rest stays.
     fn split(&self, base: ValueId, offset: i32, bytes: u32) -> Option<(u32, u32)> {
-        let known = self.known.as_ref()?.of(base);
+        let known = self.known.as_ref()?.bits(base);
         if let Ok(offset) = u32::try_from(offset)
             && let Some(reach) = offset.checked_add(bytes - 1)
             && known.max.checked_add(reach).is_some()
@@ -174,7 +174,7 @@ impl Sums {
 
     /// Whether the base is known to be so small that what is left of a buffer is a signed number.
     fn small(&self, base: ValueId) -> bool {
-        self.known.as_ref().is_some_and(|k| k.of(base).max <= i32::MAX as u32)
+        self.known.as_ref().is_some_and(|k| k.bits(base).max <= i32::MAX as u32)
     }
 }
 

@@ -54,7 +54,7 @@ struct Cx<'a> {
 }
 
 /// Coordinates as the hardware counts them: samples are texels of a larger image.
-struct Place {
+struct Coordinates {
     coords: Vec<ValueId>,
     /// Without the layer.
     dims: usize,
@@ -140,7 +140,7 @@ impl Cx<'_> {
         }
     }
 
-    fn place(&self, b: &mut Builder<'_>, s: &Surf) -> Place {
+    fn coordinates(&self, b: &mut Builder<'_>, s: &Surf) -> Coordinates {
         let dims = match s.dim {
             Dim::Buffer | Dim::D1 => 1,
             Dim::D2 | Dim::Ms | Dim::Cube => 2,
@@ -166,7 +166,7 @@ impl Cx<'_> {
                 coords[axis] = b.add(Type::U32, first, delta);
             }
         }
-        Place { coords, dims, layered }
+        Coordinates { coords, dims, layered }
     }
 
     /// Whether no image is bound, or one with texels of another size.
@@ -194,13 +194,13 @@ impl Cx<'_> {
     }
 
     fn target(&self, b: &mut Builder<'_>, s: &Surf, raw: bool, format: Option<Format>) -> Target {
-        let place = self.place(b, s);
+        let at = self.coordinates(b, s);
         let unbound = self.unbound(b, s, format);
         if self.chip == Chip::Gf100 {
-            let outside = self.beyond(b, s, &place, unbound, raw);
-            return Target { srcs: self.slot(b, s, place, raw), outside };
+            let outside = self.beyond(b, s, &at, unbound, raw);
+            return Target { srcs: self.slot(b, s, at, raw), outside };
         }
-        let (address, outside) = self.address(b, s, &place);
+        let (address, outside) = self.address(b, s, &at);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
         let format = if raw { Src::imm(0) } else { self.info(b, s, info::FORMAT).into() };
         Target { srcs: vec![address.into(), format], outside }
@@ -247,10 +247,10 @@ impl Cx<'_> {
     }
 
     /// Low byte and the rest of the address as a pair, and whether it is outside.
-    fn address(&self, b: &mut Builder<'_>, s: &Surf, place: &Place) -> ([ValueId; 2], ValueId) {
+    fn address(&self, b: &mut Builder<'_>, s: &Surf, at: &Coordinates) -> ([ValueId; 2], ValueId) {
         if s.dim == Dim::Buffer {
             let mut size = self.info(b, s, info::SIZE);
-            let mut bytes = place.coords[0];
+            let mut bytes = at.coords[0];
             let texel = match s.format {
                 Some(f) if !in_bytes(s) => Src::imm(f.bytes()),
                 _ => self.info(b, s, info::TEXEL).into(),
@@ -260,7 +260,7 @@ impl Cx<'_> {
             } else {
                 bytes = b.mul(Type::U32, bytes, texel);
             }
-            let out = b.setp(Cond::Ge, Type::U32, place.coords[0], size);
+            let out = b.setp(Cond::Ge, Type::U32, at.coords[0], size);
             let low = b.op2(Op::And, Type::U32, bytes, 0xff);
             let rest = b.op2(Op::Shr, Type::U32, bytes, 8);
             let base = self.info(b, s, info::ADDRESS);
@@ -268,16 +268,16 @@ impl Cx<'_> {
         }
         let zero = Src::imm(0);
         let mut packed: Vec<ValueId> = Vec::new();
-        for (axis, &v) in place.coords.iter().enumerate().take(place.dims) {
+        for (axis, &v) in at.coords.iter().enumerate().take(at.dims) {
             let bytes = axis == 0 && in_bytes(s);
             let word = self.info(b, s, if bytes { info::BYTES } else { info::dim(axis) });
             packed.push(self.clamp(b, v, word, COORDINATE).0);
         }
-        let layer = place.layered.then(|| {
+        let layer = at.layered.then(|| {
             let word = self.info(b, s, info::dim(2));
-            self.clamp(b, place.coords[place.dims], word, LAYER)
+            self.clamp(b, at.coords[at.dims], word, LAYER)
         });
-        if place.dims == 2 && !place.layered {
+        if at.dims == 2 && !at.layered {
             // A slice of a three-dimensional image may be bound.
             let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
             let word = self.info(b, s, info::dim(2));
@@ -289,7 +289,7 @@ impl Cx<'_> {
                 let offset = b.op2(Op::And, Type::U32, x, 0xffff);
                 (offset, [x.into(), zero, offset.into()], false)
             }
-            [y, ..] if place.layered => {
+            [y, ..] if at.layered => {
                 let pitch = self.pitch(b, s);
                 let offset = Self::madsp(b, H0_H0_H0, y.into(), pitch.into(), x.into());
                 (offset, [x.into(), y.into(), offset.into()], false)
@@ -323,30 +323,37 @@ impl Cx<'_> {
     /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It knows the extents of
     /// two dimensions: texels of other slices lie there where three were meant, a row of a buffer is filled up to 256
     /// bytes, and the number of layers is unknown.
-    fn beyond(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, outside: ValueId, raw: bool) -> ValueId {
+    fn beyond(
+        &self,
+        b: &mut Builder<'_>,
+        s: &Surf,
+        at: &Coordinates,
+        outside: ValueId,
+        raw: bool,
+    ) -> ValueId {
         let axes = match s.dim {
             Dim::Buffer => 0..1,
-            _ if place.layered => place.dims..place.dims + 1,
+            _ if at.layered => at.dims..at.dims + 1,
             // Mesa binds a slice of three dimensions as an image of two.
-            Dim::D2 | Dim::D3 => 0..place.dims,
+            Dim::D2 | Dim::D3 => 0..at.dims,
             _ => 0..0,
         };
         let bytes = in_bytes(s) && raw;
         axes.fold(outside, |outside, n| {
             // Layers stand in the third place always.
-            let axis = if n == place.dims { 2 } else { n };
+            let axis = if n == at.dims { 2 } else { n };
             let mut size = self.info(b, s, info::SIZE + 4 * axis as u32);
             if n == 0 && bytes {
                 let shift = self.info(b, s, info::TEXEL);
                 size = b.op2(Op::Shl, Type::U32, size, shift);
             }
-            let out = b.setp(Cond::Ge, Type::U32, place.coords[n], size);
+            let out = b.setp(Cond::Ge, Type::U32, at.coords[n], size);
             b.op2(Op::Or, Type::Pred, outside, out)
         })
     }
 
     /// The slot and the coordinates: x in bytes where bytes are loaded.
-    fn slot(&self, b: &mut Builder<'_>, s: &Surf, place: Place, raw: bool) -> Vec<Src> {
+    fn slot(&self, b: &mut Builder<'_>, s: &Surf, at: Coordinates, raw: bool) -> Vec<Src> {
         let number: Src = match s.index {
             Some(index) => {
                 let n = b.add(Type::U32, index, u32::from(s.image));
@@ -354,19 +361,19 @@ impl Cx<'_> {
             }
             None => Src::imm(s.image.into()),
         };
-        let mut c = place.coords;
+        let mut c = at.coords;
         if raw && !in_bytes(s) {
             let shift = self.info(b, s, info::TEXEL);
             c[0] = b.op2(Op::Shl, Type::U32, c[0], shift);
         }
-        if place.layered {
-            if place.dims == 1 {
+        if at.layered {
+            if at.dims == 1 {
                 let zero = b.mov(0);
                 c.insert(1, zero);
             }
             let stride = self.info(b, s, info::ARRAY);
             c[2] = b.mul(Type::U32, c[2], stride);
-        } else if place.dims >= 2 {
+        } else if at.dims >= 2 {
             c = self.tiled(b, s, &c, raw);
         }
         vec![number, Src::tuple(&c)]

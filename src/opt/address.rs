@@ -33,7 +33,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let Some(next) = step(f, m, &mut |f, v| {
                 let known = known.get_or_insert_with(|| KnownBits::new(f, &launch));
                 known.learn(f, v);
-                known.of(v).possible()
+                known.bits(v).possible()
             }) else {
                 break;
             };

@@ -78,7 +78,7 @@ fn end_blocks(f: &mut Function, table: &Table) -> usize {
         }
         let never = |&i: &InstId| {
             let inst = &f.insts[i];
-            inst.guard.is_none() && inst.call().is_some_and(|c| table.of(c.func).returns == Returns::Never)
+            inst.guard.is_none() && inst.call().is_some_and(|c| table.facts(c.func).returns == Returns::Never)
         };
         let Some(at) = f.blocks[b].body.iter().position(never) else { continue };
         let block = &mut f.blocks[b];

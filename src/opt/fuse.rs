@@ -44,7 +44,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let (mut uses, candidates, joins) = look_at(f);
     let mut fused = 0;
     if !joins.is_empty() {
-        let funnels = !Table::of(ctx.chip).of_op(isa::Op::Shf).is_empty();
+        let funnels = !Table::for_chip(ctx.chip).of_op(isa::Op::Shf).is_empty();
         // The last first: what is part of it is none of its own.
         for &i in joins.iter().rev() {
             let inst = &f.insts[i];

@@ -48,9 +48,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let (hash, place) = if carries_found && touches_carry(f, inst) {
                 let mut renamed = inst.clone();
                 renamed.map_uses(|v| carries[v].expand().unwrap_or(v));
-                table.place(f, &renamed)
+                table.entry(f, &renamed)
             } else {
-                table.place(f, inst)
+                table.entry(f, inst)
             };
             // The entry comes first.
             let mut leads = |at: usize| {
@@ -124,7 +124,7 @@ impl Leaders {
     }
 
     /// The hash of an instruction, and the place of the leader that is equal to it, or an empty one for it.
-    pub fn place(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
+    pub fn entry(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
         let hash = hash(inst);
         let mask = self.places.len() - 1;
         let mut at = (hash >> self.shift) as usize;

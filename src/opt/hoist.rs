@@ -79,7 +79,7 @@ fn hoist(
     let mut leaders = Leaders::new(f.blocks[first].body.len());
     for &i in &f.blocks[first].body {
         if moves(f, i) {
-            let (hash, place) = leaders.place(f, &f.insts[i]);
+            let (hash, place) = leaders.entry(f, &f.insts[i]);
             if place.inst.is_none() {
                 *place = Leader { hash, inst: i.into(), block: 0 };
             }
@@ -92,11 +92,11 @@ fn hoist(
             return true;
         }
         let leader = if shared.is_empty() {
-            leaders.place(f, &f.insts[i]).1.inst
+            leaders.entry(f, &f.insts[i]).1.inst
         } else {
             let mut renamed = f.insts[i].clone();
             renamed.map_uses(|v| same[v].expand().unwrap_or(v));
-            leaders.place(f, &renamed).1.inst
+            leaders.entry(f, &renamed).1.inst
         };
         let Some(leader) = leader.expand() else { return true };
         for (&gone, &kept) in results(&f.insts[i]).iter().zip(results(&f.insts[leader])) {

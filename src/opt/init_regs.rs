@@ -126,7 +126,7 @@ fn at_entry(
 fn where_missing(f: &mut Function, ctx: &mut Ctx<'_>) -> usize {
     let init = MustInit::new(f);
     let read = read_values(f);
-    let missing = |v: ValueId| init.of(v) == Init::Never;
+    let missing = |v: ValueId| init.state(v) == Init::Never;
     let mut count = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];

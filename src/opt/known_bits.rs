@@ -60,7 +60,7 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
     }
     // All bits known, though no operand is a constant.
     if let &[d] = inst.dsts.as_slice()
-        && let Some(x) = known.of(d).as_constant()
+        && let Some(x) = known.bits(d).as_constant()
     {
         return Some(as_mov(inst, Src::imm(x)));
     }

@@ -133,7 +133,7 @@ const fn on_program(
 impl Pass {
     /// Has nothing to do without one of these operations.
     const fn about(self, ops: &[Op]) -> Pass {
-        Pass { about: Some(OpSet::of(ops)), ..self }
+        Pass { about: Some(OpSet::new(ops)), ..self }
     }
 
     /// Whether it may find something to do.

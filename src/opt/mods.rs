@@ -42,7 +42,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
         }
         if let Some((v, producer, new)) = saturated(f, i)
-            && uses.of(f, v) == 1
+            && uses.count(f, v) == 1
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], f.insts[i].srcs[0]);
@@ -53,8 +53,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     for i in gather(f, negates) {
         if let Some((producer, new)) = negated(f, i)
-            && uses.of(f, f.insts[i].dsts[0]) > 0
-            && uses.of(f, new.dsts[0]) == 1
+            && uses.count(f, f.insts[i].dsts[0]) > 0
+            && uses.count(f, new.dsts[0]) == 1
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], Src::val(new.dsts[0]));
@@ -68,7 +68,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// Operations with a source of a number or of bits that may be modified, and votes on predicates.
-const MODIFIABLE: OpSet = op::with_modifiers().and(OpSet::of(&[Op::Vote]));
+const MODIFIABLE: OpSet = op::with_modifiers().union(OpSet::new(&[Op::Vote]));
 
 /// Readers of what may become a modifier of their operands, and saturating copies.
 fn candidates(f: &Function) -> Vec<InstId> {

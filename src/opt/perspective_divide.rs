@@ -53,7 +53,7 @@ fn quotient(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<(Inst, Inst)> 
     }
     let of = |s: &Src, op: Op| scalar_def_by(f, s, &[op]).filter(|d| s.is_plain_val() && !d.sat);
     let input = |s: &Src| of(s, Op::Interp).filter(|d| d.ty == Type::F32);
-    let alone = |s: &Src| input(s).filter(|_| s.as_val().is_some_and(|v| uses.of(f, v) == 1));
+    let alone = |s: &Src| input(s).filter(|_| s.as_val().is_some_and(|v| uses.count(f, v) == 1));
     let (x, q) = [(0, 1), (1, 0)].into_iter().find_map(|(a, b)| {
         let r = of(&inst.srcs[b], Op::Rcp)?;
         Some((alone(&inst.srcs[a])?, alone(&r.srcs[0])?))

@@ -173,7 +173,7 @@ pub struct LazyUses {
 
 impl LazyUses {
     /// How often a value is read.
-    pub fn of(&self, f: &Function, v: ValueId) -> u32 {
+    pub fn count(&self, f: &Function, v: ValueId) -> u32 {
         self.counts.get_or_init(|| count_uses(f))[v]
     }
 

@@ -45,7 +45,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         }
         for (p, test, choices) in &found {
             if choices.is_empty()
-                || uses.of(f, *p) as usize != choices.len()
+                || uses.count(f, *p) as usize != choices.len()
                 || choices.iter().any(|&i| is_update(f, &uses, &f.insts[i]))
             {
                 continue;
@@ -95,7 +95,7 @@ fn test(f: &Function, inst: &Inst) -> Option<Test> {
 fn is_update(f: &Function, uses: &LazyUses, sel: &Inst) -> bool {
     let arms = [sel.srcs[0].as_val(), sel.srcs[1].as_val()];
     (0..2).any(|k| {
-        let new = arms[k].and_then(|v| f.def_inst(v).filter(|_| uses.of(f, v) == 1));
+        let new = arms[k].and_then(|v| f.def_inst(v).filter(|_| uses.count(f, v) == 1));
         new.is_some_and(|d| d.srcs.iter().any(|s| s.as_val().is_some() && s.as_val() == arms[1 - k]))
     })
 }

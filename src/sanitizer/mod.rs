@@ -363,7 +363,7 @@ impl<'a> Checks<'a> {
         match m.space {
             Space::Global => self.global(b, library, g, first),
             Space::Buffer => {
-                let table = Table::of(b, m, self.abi);
+                let table = Table::for_operand(b, m, self.abi);
                 let words = [0, 1, 2].map(|n| table.word(b, n));
                 let (_, _, bad) = buffers::checked(b, m, g.bytes, words, sums);
                 let at = sum(b, m, m.offset as u32);
@@ -405,7 +405,7 @@ impl<'a> Checks<'a> {
         }
         // From the beginning of the variable, or of the memory.
         let offset = (m.offset as u32).wrapping_sub(start);
-        let most = m.base32().map_or(0, |v| known.of(v).max);
+        let most = m.base32().map_or(0, |v| known.bits(v).max);
         let inside =
             most.checked_add(offset).and_then(|at| at.checked_add(g.bytes)).is_some_and(|end| end <= size);
         let lookup = shared && extent.is_none() && self.shared_pointers;

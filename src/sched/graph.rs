@@ -128,7 +128,7 @@ impl Graph {
             }
             let effect = memory(m);
             if effect != MemoryEffect::None {
-                let access = Access::of(n, line, effect, ranges, &self.users);
+                let access = Access::new(n, line, effect, ranges, &self.users);
                 self.memory.add(access, &mut self.edges);
             }
             let holds = if latency::holds_sources(m.op) { latency::HOLD } else { 0 };
@@ -174,7 +174,7 @@ struct Access {
 }
 
 impl Access {
-    fn of(who: u32, line: &Line, effect: MemoryEffect, ranges: &LiveRanges, users: &Users) -> Access {
+    fn new(who: u32, line: &Line, effect: MemoryEffect, ranges: &LiveRanges, users: &Users) -> Access {
         let m = &line.inst;
         let address = m.operands.iter().find_map(|o| match *o {
             Operand::Mem { base, offset } => Some((base, offset)),

@@ -52,7 +52,7 @@ impl Tables {
     pub fn read(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
         self.ranges.build(lines, touched, after, moves);
         self.kinds.clear();
-        self.kinds.extend(lines.iter().map(|l| Kind::of(&l.inst)));
+        self.kinds.extend(lines.iter().map(|l| Kind::new(&l.inst)));
         self.order(lines);
     }
 

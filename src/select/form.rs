@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn addresses_and_constants_that_have_one_form_fit_all_fields_alike() {
         // Instructions of graphics and short forms, which nothing is selected for, have shorter fields.
-        let rows = Chip::ALL.iter().flat_map(|&chip| Table::of(chip).rows());
+        let rows = Chip::ALL.iter().flat_map(|&chip| Table::for_chip(chip).rows());
         for row in rows.filter(|row| !row.short && !matches!(row.op, Op::Pixld | Op::Vild)) {
             for slot in &row.slots {
                 let alike = match slot.kind {

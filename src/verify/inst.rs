@@ -80,7 +80,7 @@ impl Verifier<'_> {
         }
         match i.aux {
             Aux::Byte(n) => {
-                let whole = Types::of(&[Type::U8, Type::S8, Type::U16, Type::S16, Type::F16]).has(i.sty);
+                let whole = Types::new(&[Type::U8, Type::S8, Type::U16, Type::S16, Type::F16]).has(i.sty);
                 if !whole || u32::from(n) * i.sty.bytes() >= 4 {
                     return self.fail("a word has no such part");
                 }
@@ -139,7 +139,7 @@ impl Verifier<'_> {
         if !(1..16).contains(&t.mask) || t.component > 3 {
             return self.fail("a texel has the components 0 to 3, and one is wanted at least");
         }
-        if !Types::WORD.or(Types::F32).has(t.ty) {
+        if !Types::WORD.union(Types::F32).has(t.ty) {
             return self.fail("texels are f32, s32 or u32");
         }
         self.general(t.operands.iter().flat_map(|(_, list)| list))?;

@@ -13,7 +13,7 @@ use nvir_isa::{MInst, Op, Operand};
 
 /// An instruction in the order of the code.
 #[derive(Clone, Copy)]
-pub struct Place<'m> {
+pub struct Issued<'m> {
     pub inst: &'m MInst,
     pub touches: Touches,
     /// Control may come here from elsewhere.
@@ -21,7 +21,7 @@ pub struct Place<'m> {
 }
 
 /// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the instruction behind it.
-pub fn places<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Place<'m>> {
+pub fn in_code_order<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Issued<'m>> {
     let target = |m: &MInst| match m.operands.first() {
         Some(&Operand::Target(at)) => Some(at),
         _ => None,
@@ -30,7 +30,7 @@ pub fn places<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Place
     targets.sort_unstable();
     let is_target = |pc: u32| targets.binary_search(&pc).is_ok();
     let starts_group = |pc: u32| pc % GROUP_BYTES == 8 && is_target(pc - 8);
-    let place = |&(pc, inst): &(u32, &'m MInst)| Place {
+    let place = |&(pc, inst): &(u32, &'m MInst)| Issued {
         inst,
         touches: touched.add(inst),
         label: is_target(pc) || starts_group(pc),
@@ -41,13 +41,13 @@ pub fn places<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Place
 /// The issue control of `count` instructions, the first of which lies in the first slot of a group; two of them issue
 /// together only if `dual` is set.
 pub fn control<'m>(
-    code: impl Iterator<Item = Place<'m>> + Clone,
+    code: impl Iterator<Item = Issued<'m>> + Clone,
     touched: &Touched,
     count: usize,
     dual: bool,
 ) -> Vec<Issue> {
     let double = code.clone().any(|p| latency::is_double(p.inst));
-    let mut code = code.map(|p| (p, Kind::of(p.inst))).peekable();
+    let mut code = code.map(|p| (p, Kind::new(p.inst))).peekable();
     let mut out: Vec<Issue> = Vec::with_capacity(count);
     let mut model = Model::default();
     let mut open: Option<Open<'_>> = None;
@@ -136,18 +136,18 @@ pub fn may_begin_pair(place: usize) -> bool {
 const PATIENCE: u64 = 9;
 
 /// The first cycle at which an instruction may issue.
-fn earliest(model: &Model, touched: &Touched, p: &Place<'_>, kind: &Kind) -> Cycle {
+fn earliest(model: &Model, touched: &Touched, p: &Issued<'_>, kind: &Kind) -> Cycle {
     model.earliest(p.inst.op, &kind.class().port, touched.reads(p.touches), touched.writes(p.touches))
 }
 
 /// Issues an instruction now.
-fn issue(model: &mut Model, touched: &Touched, p: &Place<'_>, kind: &Kind) {
+fn issue(model: &mut Model, touched: &Touched, p: &Issued<'_>, kind: &Kind) {
     model.issue(p.inst.op, &kind.class().port, touched.reads(p.touches), touched.writes(p.touches));
 }
 
 /// The cycle at which two neighbours issue together, if what they touch allows it; the first of them could issue now.
-fn pairs(model: &Model, touched: &Touched, a: &Place<'_>, b: &Place<'_>, of_b: &Kind) -> Option<Cycle> {
-    let sources = |p: &Place<'_>| touched.reads(p.touches).iter().filter_map(|&r| Resource::register(r));
+fn pairs(model: &Model, touched: &Touched, a: &Issued<'_>, b: &Issued<'_>, of_b: &Kind) -> Option<Cycle> {
+    let sources = |p: &Issued<'_>| touched.reads(p.touches).iter().filter_map(|&r| Resource::register(r));
     if !independent(touched, a, b) || banks_conflict(a.inst.op, b.inst.op, sources(a), sources(b)) {
         return None;
     }
@@ -156,7 +156,7 @@ fn pairs(model: &Model, touched: &Touched, a: &Place<'_>, b: &Place<'_>, of_b: &
 }
 
 /// Whether the second of two neighbours neither reads nor overwrites what the first writes, nor overwrites what it holds.
-fn independent(touched: &Touched, a: &Place<'_>, b: &Place<'_>) -> bool {
+fn independent(touched: &Touched, a: &Issued<'_>, b: &Issued<'_>) -> bool {
     let (reads, writes) = (touched.reads(b.touches), touched.writes(b.touches));
     let held = latency::holds_sources(a.inst.op) && !latency::writes_late(b.inst.op);
     let touches = touched.writes(a.touches).iter().any(|r| reads.contains(r) || writes.contains(r));
@@ -192,7 +192,7 @@ mod tests {
     fn cycles(code: &[MInst]) -> Vec<u32> {
         let mut touched = Touched::default();
         let code: Vec<(u32, &MInst)> = (0..).zip(code).map(|(n, m)| (8 * n, m)).collect();
-        let code = places(&code, &mut touched);
+        let code = in_code_order(&code, &mut touched);
         control(code.iter().copied(), &touched, code.len(), true).iter().map(|i| i.cycles()).collect()
     }
 

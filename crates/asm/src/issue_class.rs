@@ -16,8 +16,8 @@ pub struct Class {
 }
 
 impl Class {
-    const fn of(op: Op, indexed: bool) -> Class {
-        Class { port: Port::of(op, indexed), texture: is_texture(op), pair: latency::pair_set(op) }
+    const fn new(op: Op, indexed: bool) -> Class {
+        Class { port: Port::new(op, indexed), texture: is_texture(op), pair: latency::pair_set(op) }
     }
 
     const fn same(&self, other: &Class) -> bool {
@@ -50,7 +50,7 @@ static TABLE: Table = Table::new();
 impl Table {
     const fn new() -> Table {
         let mut t = Table {
-            classes: [Class::of(Op::Nop, false); MOST],
+            classes: [Class::new(Op::Nop, false); MOST],
             count: 0,
             of: [0; Op::ALL.len()],
             indexed: 0,
@@ -59,10 +59,10 @@ impl Table {
         };
         let mut n = 0;
         while n < Op::ALL.len() {
-            t.of[n] = t.add(Class::of(Op::ALL[n], false));
+            t.of[n] = t.add(Class::new(Op::ALL[n], false));
             n += 1;
         }
-        t.indexed = t.add(Class::of(Op::Ldc, true));
+        t.indexed = t.add(Class::new(Op::Ldc, true));
         let mut a = 0;
         while a < t.count {
             let mut b = 0;
@@ -124,7 +124,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    pub fn of(m: &MInst) -> Kind {
+    pub fn new(m: &MInst) -> Kind {
         let gap = latency::behind(m);
         Kind {
             class: if latency::is_indexed_constant(m) { TABLE.indexed } else { TABLE.of[m.op as usize] },
@@ -162,12 +162,12 @@ mod tests {
         for &a in Op::ALL {
             for &b in Op::ALL {
                 let (x, y) = (MInst::new(a), MInst::new(b));
-                let (p, q) = (Port::of(a, false), Port::of(b, false));
+                let (p, q) = (Port::new(a, false), Port::new(b, false));
                 let rules = units_pair(pair_set(a), pair_set(b))
                     && !p.collides(&q)
                     && !transfers(&x)
                     && neighbours(&x, &y) == 1;
-                assert_eq!(Kind::of(&x).leads(&Kind::of(&y)), rules, "{a:?} {b:?}");
+                assert_eq!(Kind::new(&x).leads(&Kind::new(&y)), rules, "{a:?} {b:?}");
             }
         }
         assert!((2..MOST).contains(&COUNT));

@@ -99,7 +99,7 @@ pub struct Port {
 
 impl Port {
     /// Those of an operation; `indexed` for an LDC with a register in its address.
-    pub const fn of(op: Op, indexed: bool) -> Port {
+    pub const fn new(op: Op, indexed: bool) -> Port {
         Port {
             row: latency::row(op),
             queue: latency::queue(op),

@@ -165,13 +165,13 @@ pub struct Extent {
 
 /// Levels one after the other, each in blocks of its own size.
 pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    whole_blocks(place(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
+    whole_blocks(lay_out(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
 }
 
 /// The same where the blocks of the first level are known.
 pub fn block_linear_from(first: TileMode, levels: impl IntoIterator<Item = Extent>) -> Layout {
     let tile = |i, e: &Extent| if i == 0 { first } else { TileMode::choose(e.rows, e.slices) };
-    whole_blocks(place(levels, |i, e| Order::Blocks(tile(i, e))))
+    whole_blocks(lay_out(levels, |i, e| Order::Blocks(tile(i, e))))
 }
 
 /// A layer begins with a whole block of level 0.
@@ -184,10 +184,10 @@ fn whole_blocks(mut layout: Layout) -> Layout {
 
 /// Levels one after the other, each row by row.
 pub fn pitch_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    place(levels, |_, _| Order::Pitch)
+    lay_out(levels, |_, _| Order::Pitch)
 }
 
-fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
+fn lay_out(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
     let mut end = 0u64;
     let levels = levels.into_iter().enumerate().map(|(i, e)| {
         let pitch = e.row_bytes.next_multiple_of(GOB_WIDTH);

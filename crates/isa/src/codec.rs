@@ -115,7 +115,7 @@ pub fn no_card_has(m: &MInst) -> bool {
 /// The word of an instruction at byte address `pc` of the code.
 pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
     let by_rows = || encode_by_rows(chip, m, pc);
-    match template::encode(Table::of(chip), m, pc) {
+    match template::encode(Table::for_chip(chip), m, pc) {
         Some(word) => {
             debug_assert_eq!(Ok(word), by_rows(), "the template of {m:?}");
             Ok(word)
@@ -130,7 +130,7 @@ pub(super) fn encode_by_rows(chip: Chip, m: &MInst, pc: u32) -> Result<u64, Enco
 }
 
 fn select(chip: Chip, m: &MInst, pc: Option<u32>) -> Result<(&'static Row, u64), Misfit> {
-    let rows = Table::of(chip).of_shape(m.op, shape(m)).ok_or(Misfit::Op)?;
+    let rows = Table::for_chip(chip).of_shape(m.op, shape(m)).ok_or(Misfit::Op)?;
     // The misfit of the row that came closest says most.
     let mut worst = Misfit::Operands;
     for row in rows {
@@ -494,7 +494,7 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
 
 /// The instruction that a word at byte address `pc` stands for, with its row; none if any bit of it has no meaning.
 pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row)> {
-    let row = Table::of(chip).find(chip, word)?;
+    let row = Table::for_chip(chip).find(chip, word)?;
     let mut m = MInst::new(row.op);
     decode_fields(row, word, pc, &mut m)?;
     Some((m, row))
@@ -502,7 +502,7 @@ pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row
 
 /// The instruction that a word at byte address `pc` stands for.
 pub fn decode(chip: Chip, word: u64, pc: u32) -> Option<MInst> {
-    let row = Table::of(chip).find(chip, word)?;
+    let row = Table::for_chip(chip).find(chip, word)?;
     let mut m = MInst::new(row.op);
     decode_fields(row, word, pc, &mut m)?;
     Some(m)

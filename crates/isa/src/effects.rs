@@ -88,7 +88,7 @@ struct Form {
 impl Form {
     const VARIES: u8 = u8::MAX;
 
-    const fn of(op: Op) -> Form {
+    const fn new(op: Op) -> Form {
         use Op::*;
         let destinations = match op {
             St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga
@@ -115,10 +115,10 @@ impl Form {
     }
 
     const ALL: [Form; Op::ALL.len()] = {
-        let mut all = [Form::of(Op::Nop); Op::ALL.len()];
+        let mut all = [Form::new(Op::Nop); Op::ALL.len()];
         let mut n = 0;
         while n < all.len() {
-            all[n] = Form::of(Op::ALL[n]);
+            all[n] = Form::new(Op::ALL[n]);
             n += 1;
         }
         all

@@ -25,10 +25,10 @@ struct Timing {
 
 /// By operation.
 const TIMINGS: [Timing; Op::ALL.len()] = {
-    let mut all = [Timing::of(Op::Nop); Op::ALL.len()];
+    let mut all = [Timing::new(Op::Nop); Op::ALL.len()];
     let mut n = 0;
     while n < all.len() {
-        all[n] = Timing::of(Op::ALL[n]);
+        all[n] = Timing::new(Op::ALL[n]);
         n += 1;
     }
     all
@@ -415,7 +415,7 @@ const fn pair_set_of(op: Op) -> PairSet {
 }
 
 impl Timing {
-    const fn of(op: Op) -> Timing {
+    const fn new(op: Op) -> Timing {
         let unit = unit_of(op);
         let result = match op {
             Op::Fswz => 16,

@@ -44,7 +44,7 @@ struct Key {
 impl Key {
     const HIGH: u32 = 8;
 
-    fn of(chip: Chip) -> Key {
+    fn new(chip: Chip) -> Key {
         Key { low: if chip == Chip::Gk110 { 2 } else { 4 } }
     }
 
@@ -69,7 +69,7 @@ impl Key {
 
 impl Table {
     /// The table of a chip, built on first use.
-    pub fn of(chip: Chip) -> &'static Table {
+    pub fn for_chip(chip: Chip) -> &'static Table {
         static GF100: LazyLock<Table> = LazyLock::new(|| Table::build(Chip::Gf100));
         static GK104: LazyLock<Table> = LazyLock::new(|| Table::build(Chip::Gk104));
         static GK110: LazyLock<Table> = LazyLock::new(|| Table::build(Chip::Gk110));
@@ -126,7 +126,7 @@ impl Table {
 
     /// The row of a word, from its opcode bits; field values are not looked at.
     pub fn find(&self, chip: Chip, word: u64) -> Option<&Row> {
-        let decoder = self.decoder.get_or_init(|| Decoder::new(&self.rows, Key::of(chip)));
+        let decoder = self.decoder.get_or_init(|| Decoder::new(&self.rows, Key::new(chip)));
         decoder.candidates(word).map(|n| &self.rows[n]).find(|r| r.matches(word))
     }
 }

@@ -217,7 +217,7 @@ mod tests {
             state
         };
         for chip in Chip::ALL {
-            let (table, mut by_template) = (Table::of(chip), 0);
+            let (table, mut by_template) = (Table::for_chip(chip), 0);
             for row in table.rows() {
                 for _ in 0..40 {
                     let word = random() & !row.mask | row.bits;

@@ -447,7 +447,7 @@ impl<B: Body> Flow<'_, B> {
         for c in &mut self.constructs {
             c.stacked &= self.placed.contains(c.end());
         }
-        if self.f.ops.meets(OpSet::of(&[ir::Op::LdLock])) {
+        if self.f.ops.meets(OpSet::new(&[ir::Op::LdLock])) {
             self.find_retries();
         }
     }

@@ -61,7 +61,10 @@ pub fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Ins
             new
         });
     }
-    if !whole || !d.srcs[0].is_plain_val() || uses.of(f, s.as_val()?) != 1 || signed && inst.sty == Type::U32
+    if !whole
+        || !d.srcs[0].is_plain_val()
+        || uses.count(f, s.as_val()?) != 1
+        || signed && inst.sty == Type::U32
     {
         return None;
     }

@@ -45,7 +45,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// Operations that occur in some rule.
-const RULES: OpSet = FLOATS.and(OpSet::of(&[
+const RULES: OpSet = FLOATS.union(OpSet::new(&[
     Op::MulHi,
     Op::MadHi,
     Op::ShlAdd,
@@ -65,7 +65,7 @@ const RULES: OpSet = FLOATS.and(OpSet::of(&[
 ]));
 
 /// Those whose rules for floats are about constants.
-const FLOATS: OpSet = OpSet::of(&[Op::Add, Op::Sub, Op::Mul, Op::Mad, Op::Neg, Op::Abs, Op::Min, Op::Max]);
+const FLOATS: OpSet = OpSet::new(&[Op::Add, Op::Sub, Op::Mul, Op::Mad, Op::Neg, Op::Abs, Op::Min, Op::Max]);
 
 fn has_rules(inst: &Inst) -> bool {
     if inst.ty == Type::F32 && FLOATS.contains(inst.op) {
@@ -250,7 +250,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 match d.op {
                     Op::And => Some(with(inst, Op::And, &[d.srcs[0], Src::imm(x & by(d)?)])),
                     // A field of low bits: one instruction where the shift has no other reader.
-                    Op::Shr if (x + 1).is_power_of_two() && uses.of(f, s[0].as_val()?) == 1 => {
+                    Op::Shr if (x + 1).is_power_of_two() && uses.count(f, s[0].as_val()?) == 1 => {
                         let (pos, len) = (by(d).filter(|&n| n < 32)?, x.trailing_ones());
                         if pos + len > 32 && d.ty == Type::S32 || !d.srcs[0].is_plain_val() {
                             return None;
@@ -324,7 +324,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                     Some(with(inst, Op::Shr, &[*base, Src::imm(total)]))
                 }
                 // Sign or zero extension of a field.
-                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses.of(f, s[0].as_val()?) == 1 => {
+                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses.count(f, s[0].as_val()?) == 1 => {
                     if by == n && !signed {
                         return Some(with(inst, Op::And, &[*base, Src::imm(u32::MAX >> n)]));
                     }
@@ -363,7 +363,9 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 // `and p q` of a comparison without another reader: it takes the other operand along.
                 _ => (0..2).rev().find_map(|n| {
                     let d = scalar_def_by(f, &s[n], &[Op::Set]).filter(|d| d.srcs.len() == 2)?;
-                    if uses.of(f, s[n].as_val()?) != 1 || !compares_at_once(d) || !later(f, &s[n], &s[1 - n])
+                    if uses.count(f, s[n].as_val()?) != 1
+                        || !compares_at_once(d)
+                        || !later(f, &s[n], &s[1 - n])
                     {
                         return None;
                     }
@@ -549,7 +551,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
         Op::And if matches!(inst.ty, Type::U32 | Type::S32) && inst.srcs[0].is_plain_val() => {
             let x = inst.srcs[1].as_imm()?;
             let v = inst.srcs[0].as_val()?;
-            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.of(f, v) == 1;
+            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.count(f, v) == 1;
             if !tree || !is_boolean(f, uses, v) {
                 return None;
             }
@@ -606,7 +608,7 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
     let sole = |s: &Src| {
         let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && compares_at_once(d))?;
-        (uses.of(f, s.as_val()?) == 1).then_some(d)
+        (uses.count(f, s.as_val()?) == 1).then_some(d)
     };
     // The comparisons that a predicate is the conjunction of, the outermost first.
     let chain = |s: &Src| {
@@ -657,7 +659,7 @@ fn is_mask(f: &Function, uses: Option<&LazyUses>, v: ValueId, depth: u32) -> boo
     let operand = |s: &Src| {
         let inner = s.as_val().filter(|_| s.is_plain_val());
         inner.is_some_and(|v| {
-            let alone = uses.is_none_or(|u| u.of(f, v) == 1);
+            let alone = uses.is_none_or(|u| u.count(f, v) == 1);
             (alone || f.def_inst(v).is_some_and(|d| d.op == Op::Set)) && is_mask(f, uses, v, depth - 1)
         })
     };
@@ -770,7 +772,7 @@ fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             return None;
         }
         let (x, c) = (d.srcs[0].as_val()?, d.srcs[1].as_imm()?);
-        (uses.of(f, s.as_val()?) == 1).then_some((x, c))
+        (uses.count(f, s.as_val()?) == 1).then_some((x, c))
     };
     let (x, c, other) = match inst.op {
         Op::Add if inst.srcs.iter().all(|s| s.is_plain_val()) => {

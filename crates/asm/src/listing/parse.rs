@@ -352,7 +352,7 @@ type Read = fn(Chip, &str, u32, &dyn Fn(&str) -> Option<u32>) -> Result<MInst, P
 fn scheduled(chip: Chip, words: &[u64], insts: &[MInst]) -> Vec<u64> {
     let mut touched = effects::Touched::default();
     let code: Vec<(u32, &MInst)> = (0..).map(|n| sched_word::address(chip, n)).zip(insts).collect();
-    let places = issue::places(&code, &mut touched);
+    let places = issue::in_code_order(&code, &mut touched);
     let issues = issue::control(places.iter().copied(), &touched, insts.len(), chip.has_sched_words());
     let mut out = Vec::with_capacity(words.len() + words.len() / SLOTS + 1);
     for (words, issues) in words.chunks(SLOTS).zip(issues.chunks(SLOTS)) {

@@ -459,7 +459,7 @@ impl<'t> Parser<'t> {
         operands: &Operands<'_>,
         pc: u32,
     ) -> Result<(MInst, &'static Row), (Misfit, Option<&'static Row>)> {
-        let rows = Table::of(self.chip).of_op(m.op);
+        let rows = Table::for_chip(self.chip).of_op(m.op);
         if rows.is_empty() {
             return Err((Misfit::Op, None));
         }
