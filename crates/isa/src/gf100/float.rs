@@ -1,6 +1,6 @@
 //! Float and double arithmetic, comparisons and special functions: classes 0 and 1.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Row, Slot, Style, b};

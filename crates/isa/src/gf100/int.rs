@@ -1,6 +1,6 @@
 //! Integer arithmetic, comparisons, shifts, logic and bit fields: class 3.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, Names, Row, Slot, b, b2};

@@ -15,19 +15,19 @@
 //! SHFL, IMADSP, TEXDEPBAR, AL2P and the surface instructions with addresses. Sources: envytools (`envydis/gf100.c`),
 //! asfermi's opcode pages, Mesa (`nv50_ir_emit_nvc0.cpp`); where only one of them knows a field, the row says so.
 
-mod attr;
-mod conv;
+mod attribute;
+mod control;
+mod convert;
+mod field;
 mod float;
-mod flow;
-mod forms;
 mod int;
 mod long;
-mod mem;
+mod memory;
 mod moves;
-mod pred;
+mod predicate;
 mod short;
-mod surf;
-mod tex;
+mod surface;
+mod texture;
 mod video;
 
 use super::row::Row;
@@ -40,14 +40,14 @@ pub fn rows(chip: Chip) -> Vec<Row> {
     long::rows(&mut out);
     int::rows(&mut out, chip);
     moves::rows(&mut out);
-    conv::rows(&mut out);
-    pred::rows(&mut out);
+    convert::rows(&mut out);
+    predicate::rows(&mut out);
     video::rows(&mut out);
-    mem::rows(&mut out, chip);
-    surf::rows(&mut out, chip);
-    attr::rows(&mut out, chip);
-    tex::rows(&mut out, chip);
-    flow::rows(&mut out, chip);
+    memory::rows(&mut out, chip);
+    surface::rows(&mut out, chip);
+    attribute::rows(&mut out, chip);
+    texture::rows(&mut out, chip);
+    control::rows(&mut out, chip);
     if chip == Chip::Gf100 {
         short::rows(&mut out);
     }

@@ -1,6 +1,6 @@
 //! Moves, selections, permutations, special registers, votes and barriers: class 4.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, Kind, Row, Slot, b, b2};

@@ -12,7 +12,7 @@
 //!
 //! [`MInst::SHORT`]: crate::MInst::SHORT
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
@@ -109,7 +109,7 @@ fn moves(out: &mut Vec<Row>) {
 
 fn predicates(out: &mut Vec<Row>) {
     const AND: Names = names!(And);
-    let csetp = by_top(Op::Csetp, 5, 0x02).m(b(20, 5), super::pred::CC_COND).always(AND);
+    let csetp = by_top(Op::Csetp, 5, 0x02).m(b(20, 5), super::predicate::CC_COND).always(AND);
     let cc = Slot::new(Kind::Word { at: Bits::NONE, words: &[Some(Kw::Cc)] });
     out.push(csetp.s(P).s(PT).s(cc).s(PT));
     let psetp = by_top(Op::Psetp, 5, 0x03).m(b(25, 2), BOOL).always(AND);
@@ -252,9 +252,9 @@ fn attributes(out: &mut Vec<Row>) {
         Slot::new(Kind::Attr { base: Bits::NONE, offset, shift: 2, signed: false })
     };
     out.push(form(Op::Ipa, 7, 0x09).flag(7, names!(_, Sc)).s(DST).s(at(26)).s(A));
-    let size = |r: Row| r.m(b(6, 2), super::attr::SIZE);
-    super::attr::push_register(out, size(form(Op::Ald, 6, 0x29)).s(DST).s(at(20)), B);
-    super::attr::push_register(out, size(form(Op::Ast, 6, 0x39)).s(at(20)).s(B), DST);
+    let size = |r: Row| r.m(b(6, 2), super::attribute::SIZE);
+    super::attribute::push_register(out, size(form(Op::Ald, 6, 0x29)).s(DST).s(at(20)), B);
+    super::attribute::push_register(out, size(form(Op::Ast, 6, 0x39)).s(at(20)).s(B), DST);
 }
 
 fn flow(out: &mut Vec<Row>) {

@@ -1,7 +1,7 @@
 //! Video instructions: class 4, opcodes from 0x80. Scalar ones work on a byte, half or whole of each source; the ones
 //! for two halves or four bytes pick each lane from the eight bytes of A and B.
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Bits, Names, Row, Slot, Style, b, b2};
 use crate::{Op, Sel};

@@ -5,6 +5,7 @@
 
 use super::row::Row;
 
+mod attribute;
 mod control;
 mod convert;
 mod field;
@@ -12,6 +13,8 @@ mod float;
 mod int;
 mod memory;
 mod moves;
+mod predicate;
+mod surface;
 mod texture;
 mod video;
 
@@ -22,7 +25,10 @@ pub fn rows() -> Vec<Row> {
     int::rows(&mut t);
     convert::rows(&mut t);
     moves::rows(&mut t);
+    predicate::rows(&mut t);
     memory::rows(&mut t);
+    surface::rows(&mut t);
+    attribute::rows(&mut t);
     texture::rows(&mut t);
     video::rows(&mut t);
     control::rows(&mut t);

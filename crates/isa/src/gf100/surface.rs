@@ -4,8 +4,8 @@
 //! computes the address itself: SUCLAMP clamps a coordinate, SUBFM merges bit fields of coordinates, SUEAU adds the
 //! surface's address, and SULDGA and SUSTGA access it with the format in a register or constant.
 
-use super::forms::*;
-use super::mem::{CACHE_BITS, TYPE_BITS};
+use super::field::*;
+use super::memory::{CACHE_BITS, TYPE_BITS};
 use nvir_base::Chip;
 
 use crate::names;

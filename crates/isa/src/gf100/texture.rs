@@ -4,7 +4,7 @@
 //! buffer that the driver chose, and the sampler field is zero. The result is a run of registers for the bits of the
 //! component mask; the two sources are runs whose length follows from the target and the modifiers.
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};

@@ -1,6 +1,6 @@
 //! Shader inputs and outputs, interpolation and pixel information: class 6, and IPA of class 0.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, Style, b};

@@ -4,7 +4,7 @@
 //! sign of an integer result and bit 9 that of an integer source. A 16-bit source is half of a register (bit 56), an
 //! 8-bit one a byte of it (56:55).
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, Names, Row, Slot, b};
