@@ -96,7 +96,7 @@ impl Sanitize {
     pub const ALL: Sanitize = Sanitize { shared: true, global: true, private: true, zones: false };
 
     /// Whether variables in shared memory lie apart.
-    pub fn has_zones(self) -> bool {
+    pub(crate) fn has_zones(self) -> bool {
         self.shared || self.zones
     }
 
@@ -356,7 +356,7 @@ pub enum BadOption {
 
 impl Options {
     /// General registers with which every program compiles, spilling as needed.
-    pub const MIN_GPRS: u32 = 16;
+    pub(crate) const MIN_GPRS: u32 = 16;
 
     /// Whether the chip can do what the numbers ask for.
     pub(crate) fn check_numbers(&self, chip: Chip) -> Result<(), BadOption> {

@@ -22,10 +22,10 @@ use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Blocks whose branch is uniform, for each function.
-pub type UniformBranches = SecondaryMap<FuncId, Option<EntitySet<BlockId>>>;
+pub(crate) type UniformBranches = SecondaryMap<FuncId, Option<EntitySet<BlockId>>>;
 
 /// Uniform branches of all functions of a program.
-pub fn of_program(p: &Program) -> UniformBranches {
+pub(crate) fn of_program(p: &Program) -> UniformBranches {
     let mut all = UniformBranches::new();
     for (id, f) in p.funcs.iter() {
         all[id] = Some(uniform_branches(f));
@@ -34,7 +34,7 @@ pub fn of_program(p: &Program) -> UniformBranches {
 }
 
 /// Blocks of a function that end in a branch which all active lanes take alike.
-pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
+pub(crate) fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
     let mut uniform = EntitySet::with_capacity(f.blocks.len());
     let is_branch = |b: BlockId| matches!(f.blocks[b].term, Term::Branch { .. });
     if !f.layout.iter().any(|&b| is_branch(b)) {
@@ -53,7 +53,7 @@ pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
 
 /// Which arguments of calls may differ between the lanes that make them: one list a call. `params` is what is known of the
 /// function's own parameters.
-pub fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]) -> Vec<Vec<bool>> {
+pub(crate) fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]) -> Vec<Vec<bool>> {
     let mut d = Divergence::new(f, params);
     let known = d.solve();
     let of_call = |&(b, i): &(BlockId, InstId)| {
@@ -65,7 +65,7 @@ pub fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]
 
 /// Blocks that may run while other lanes of the warp, of those that the function was called with, wait elsewhere or have
 /// returned. Lanes that have ended are missing nowhere.
-pub fn apart(f: &Function) -> EntitySet<BlockId> {
+pub(crate) fn apart(f: &Function) -> EntitySet<BlockId> {
     /// An `if`, or the outermost loop: positions of its header and end.
     struct Open {
         start: usize,

@@ -31,14 +31,6 @@ pub enum World {
 }
 
 impl World {
-    /// The world of a program.
-    pub fn new(p: &Program) -> World {
-        match p.funcs.values().all(|f| f.linkage == Linkage::Internal) {
-            true => World::Closed,
-            false => World::Open,
-        }
-    }
-
     /// As the container has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -72,7 +64,7 @@ impl Returns {
 
 /// What is known of a call of a function, in any state of the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Facts {
+pub(crate) struct Facts {
     pub effects: Effects,
     pub returns: Returns,
     /// Barriers used: the highest number plus one; all sixteen where a number is not known.
@@ -85,7 +77,7 @@ pub struct Facts {
 
 impl Facts {
     /// Of a function whose code is not here.
-    pub const WORST: Facts = Facts {
+    pub(crate) const WORST: Facts = Facts {
         effects: Effects::Any,
         returns: Returns::Perhaps,
         barriers: 16,
@@ -94,11 +86,11 @@ impl Facts {
     };
 
     /// Of a function that does nothing.
-    pub const NONE: Facts =
+    pub(crate) const NONE: Facts =
         Facts { effects: Effects::None, returns: Returns::Always, barriers: 0, shared: false, sysvals: 0 };
 
     /// Adds what a function does that is called.
-    pub fn calls(&mut self, callee: &Facts) {
+    pub(crate) fn calls(&mut self, callee: &Facts) {
         self.effects = self.effects.max(callee.effects);
         self.barriers = self.barriers.max(callee.barriers);
         self.shared |= callee.shared;
@@ -110,8 +102,7 @@ impl Facts {
 const _: () = assert!(Sv::ALL.len() <= 64);
 
 /// The facts of all functions of a program.
-pub struct Table {
-    pub world: World,
+pub(crate) struct Table {
     facts: SecondaryMap<FuncId, Facts>,
     own: SecondaryMap<FuncId, Facts>,
     order: Vec<FuncId>,
@@ -121,10 +112,9 @@ pub struct Table {
 
 impl Table {
     /// Facts of all functions. Those that call themselves, directly or through others, get the worst.
-    pub fn new(p: &Program) -> Table {
+    pub(crate) fn new(p: &Program) -> Table {
         let order = callees_first(p, p.funcs.keys());
         let mut table = Table {
-            world: World::new(p),
             facts: SecondaryMap::with_default(Facts::WORST),
             own: SecondaryMap::with_default(Facts::NONE),
             order,
@@ -157,29 +147,24 @@ impl Table {
     }
 
     /// What a call does besides giving results, as far as its caller may rely on it: what may not come back has to stay.
-    pub fn effects(&self, callee: FuncId) -> Effects {
+    pub(crate) fn effects(&self, callee: FuncId) -> Effects {
         let facts = self.facts(callee);
         if facts.returns == Returns::Always { facts.effects } else { Effects::Any }
     }
 
     /// What callers may assume.
-    pub fn facts(&self, id: FuncId) -> &Facts {
+    pub(crate) fn facts(&self, id: FuncId) -> &Facts {
         &self.facts[id]
     }
 
     /// The same without what comes from calls of functions that are compiled separately: what a linker begins with.
-    pub fn own(&self, id: FuncId) -> &Facts {
+    pub(crate) fn own(&self, id: FuncId) -> &Facts {
         &self.own[id]
-    }
-
-    /// Functions after those that they call, as far as that goes.
-    pub fn callees_first(&self) -> &[FuncId] {
-        &self.order
     }
 }
 
 /// Takes back what was noted in functions and calls: a text may say anything, and what holds is found again.
-pub fn forget(p: &mut Program) {
+pub(crate) fn forget(p: &mut Program) {
     for f in p.funcs.values_mut() {
         f.param_facts.clear();
         for inst in f.insts.values_mut() {
@@ -191,7 +176,7 @@ pub fn forget(p: &mut Program) {
 }
 
 /// Functions of a program and all that they call, each after those that it calls, but for circles.
-pub fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
+pub(crate) fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
     let mut order = Vec::with_capacity(p.funcs.len());
     let mut seen: SecondaryMap<FuncId, bool> = SecondaryMap::new();
     let callees = |id: FuncId| -> Vec<FuncId> {
@@ -292,7 +277,7 @@ fn of_inst(inst: &Inst, facts: &mut Facts) {
 
 /// What holds of the parameters of each function that only functions of the program call, because it holds of every call.
 /// Empty for all others, and where nothing does.
-pub fn parameters(p: &Program, table: &Table, launch: &Launch) -> SecondaryMap<FuncId, Vec<ParamFact>> {
+pub(crate) fn parameters(p: &Program, table: &Table, launch: &Launch) -> SecondaryMap<FuncId, Vec<ParamFact>> {
     let mut all: SecondaryMap<FuncId, Option<Vec<(Bits, bool)>>> = SecondaryMap::new();
     let mut found: SecondaryMap<FuncId, Vec<ParamFact>> = SecondaryMap::new();
     if table.recursive {

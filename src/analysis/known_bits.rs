@@ -17,7 +17,7 @@ use cranelift_entity::SecondaryMap;
 
 /// Facts about a 32-bit value: bits known to be 0 and to be 1, and its unsigned range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bits {
+pub(crate) struct Bits {
     pub zero: u32,
     pub one: u32,
     pub min: u32,
@@ -26,17 +26,17 @@ pub struct Bits {
 
 impl Bits {
     /// Nothing is known.
-    pub const ANY: Bits = Bits { zero: 0, one: 0, min: 0, max: u32::MAX };
+    pub(crate) const ANY: Bits = Bits { zero: 0, one: 0, min: 0, max: u32::MAX };
 
-    pub const fn constant(x: u32) -> Bits {
+    pub(crate) const fn constant(x: u32) -> Bits {
         Bits { zero: !x, one: x, min: x, max: x }
     }
 
-    pub const fn range(min: u32, max: u32) -> Bits {
+    pub(crate) const fn range(min: u32, max: u32) -> Bits {
         Bits { zero: 0, one: 0, min, max }.tighten()
     }
 
-    pub const fn aligned(a: Align) -> Bits {
+    pub(crate) const fn aligned(a: Align) -> Bits {
         let log2 = if a.log2 > 31 { 31 } else { a.log2 };
         let mask = (1u32 << log2) - 1;
         Bits { zero: mask & !a.rest, one: mask & a.rest, min: 0, max: u32::MAX }.tighten()
@@ -62,24 +62,24 @@ impl Bits {
         self
     }
 
-    pub const fn as_constant(&self) -> Option<u32> {
+    pub(crate) const fn as_constant(&self) -> Option<u32> {
         if self.zero | self.one == u32::MAX { Some(self.one) } else { None }
     }
 
     /// The alignment that the known low bits prove.
-    pub const fn align(&self) -> Align {
+    pub(crate) const fn align(&self) -> Align {
         let known = (self.zero | self.one).trailing_ones();
         let log2 = if known > 31 { 31 } else { known };
         Align { log2: log2 as u8, rest: self.one & ((1 << log2) - 1) }
     }
 
     /// Bits that may be 1.
-    pub const fn possible(&self) -> u32 {
+    pub(crate) const fn possible(&self) -> u32 {
         !self.zero
     }
 
     /// As a fact about a parameter.
-    pub const fn fact(&self, uniform: bool) -> ParamFact {
+    pub(crate) const fn fact(&self, uniform: bool) -> ParamFact {
         ParamFact { align: self.align(), min: self.min, max: self.max, uniform }
     }
 
@@ -218,7 +218,7 @@ pub struct Launch {
 }
 
 /// Facts about values of a function, as it was when they were learnt.
-pub struct KnownBits {
+pub(crate) struct KnownBits {
     map: SecondaryMap<ValueId, Option<Bits>>,
     launch: Launch,
     /// What is known of parameters.
@@ -230,12 +230,12 @@ pub struct KnownBits {
 
 impl KnownBits {
     /// Nothing is learnt yet.
-    pub fn new(f: &Function, launch: &Launch) -> KnownBits {
+    pub(crate) fn new(f: &Function, launch: &Launch) -> KnownBits {
         KnownBits::with_params(f, launch, &f.param_facts)
     }
 
     /// The same with other facts about the function's parameters than it has itself.
-    pub fn with_params(f: &Function, launch: &Launch, facts: &[ParamFact]) -> KnownBits {
+    pub(crate) fn with_params(f: &Function, launch: &Launch, facts: &[ParamFact]) -> KnownBits {
         let mut map = SecondaryMap::with_capacity(f.values.len());
         map.resize(f.values.len());
         let params: Vec<_> = f.params.iter().zip(facts).map(|(&p, fact)| (p, Bits::of_param(fact))).collect();
@@ -244,7 +244,7 @@ impl KnownBits {
     }
 
     /// Finds the facts about a value, for [`KnownBits::of`] to tell.
-    pub fn learn(&mut self, f: &Function, v: ValueId) {
+    pub(crate) fn learn(&mut self, f: &Function, v: ValueId) {
         if self.whole {
             return;
         }
@@ -271,7 +271,7 @@ impl KnownBits {
     }
 
     /// The same for every value that an instruction reads.
-    pub fn learn_uses(&mut self, f: &Function, inst: &Inst) {
+    pub(crate) fn learn_uses(&mut self, f: &Function, inst: &Inst) {
         inst.for_uses(|v| self.learn(f, v));
     }
 
@@ -323,17 +323,17 @@ impl KnownBits {
     }
 
     /// What has been learnt about a value.
-    pub fn bits(&self, v: ValueId) -> Bits {
+    pub(crate) fn bits(&self, v: ValueId) -> Bits {
         self.map.get(v).copied().flatten().unwrap_or(Bits::ANY)
     }
 
     /// What has been learnt about a 32-bit operand.
-    pub fn of_src(&self, s: &Src) -> Bits {
+    pub(crate) fn of_src(&self, s: &Src) -> Bits {
         self.src(s, 0).unwrap_or(Bits::ANY)
     }
 
     /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt about its base.
-    pub fn align(&self, m: &MemRef) -> Align {
+    pub(crate) fn align(&self, m: &MemRef) -> Align {
         // The register that gives the bank gives the address in it, too.
         if m.index.is_some() && m.space == Space::Const {
             return m.align;

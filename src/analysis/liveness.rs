@@ -17,14 +17,14 @@ type Part = (u32, u32);
 
 /// Live-in and live-out values of every reachable block, in order of their numbers.
 #[derive(Clone, Default)]
-pub struct Liveness {
+pub(crate) struct Liveness {
     values: Vec<ValueId>,
     ins: SecondaryMap<BlockId, Part>,
     outs: SecondaryMap<BlockId, Part>,
 }
 
 /// The block that every instruction stands in; none for those in no reachable block.
-pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption<BlockId>> {
+pub(crate) fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption<BlockId>> {
     let mut blocks = SecondaryMap::with_capacity(f.insts.len());
     blocks.resize(f.insts.len());
     for &b in cfg.rpo() {
@@ -127,7 +127,7 @@ impl Walk<'_> {
 }
 
 /// Values that more than `most` blocks need on entry, in order of their numbers. The work is `most` for each value.
-pub fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
+pub(crate) fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
     let mut walk = Walk::new(f, cfg);
     let mut far = Vec::new();
     for v in f.values.keys() {
@@ -144,12 +144,12 @@ pub fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
 }
 
 impl Liveness {
-    pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
+    pub(crate) fn new(f: &Function, cfg: &Cfg) -> Liveness {
         Liveness::within(f, cfg, usize::MAX).unwrap_or_default()
     }
 
     /// The same, unless the live-in values of all blocks are more than `most` together.
-    pub fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
+    pub(crate) fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
         let mut live = Liveness::default();
         if cfg.rpo().len() < 2 {
             return Some(live);
@@ -228,21 +228,13 @@ impl Liveness {
     }
 
     /// Values that the block needs from before it, without its parameters.
-    pub fn live_in(&self, b: BlockId) -> &[ValueId] {
+    pub(crate) fn live_in(&self, b: BlockId) -> &[ValueId] {
         self.list(self.ins[b])
     }
 
     /// Values that a successor of the block needs, without arguments of edges that nobody else needs.
-    pub fn live_out(&self, b: BlockId) -> &[ValueId] {
+    pub(crate) fn live_out(&self, b: BlockId) -> &[ValueId] {
         self.list(self.outs[b])
-    }
-
-    pub fn is_live_in(&self, b: BlockId, v: ValueId) -> bool {
-        self.live_in(b).binary_search(&v).is_ok()
-    }
-
-    pub fn is_live_out(&self, b: BlockId, v: ValueId) -> bool {
-        self.live_out(b).binary_search(&v).is_ok()
     }
 }
 
@@ -277,6 +269,7 @@ mod tests {
         assert_eq!(live.live_out(head), [n, i]);
         assert_eq!(live.live_in(exit), [i]);
         assert_eq!(live.live_out(entry), [n]);
-        assert!(live.is_live_in(head, n) && !live.is_live_in(head, i) && !live.is_live_out(entry, dead));
+        assert!(live.live_in(head).contains(&n) && !live.live_in(head).contains(&i));
+        assert!(!live.live_out(entry).contains(&dead));
     }
 }

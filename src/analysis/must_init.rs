@@ -16,7 +16,7 @@ use cranelift_entity::SecondaryMap;
 
 /// What is known of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Init {
+pub(crate) enum Init {
     /// Written on every way to its definition.
     #[default]
     Always,
@@ -27,12 +27,12 @@ pub enum Init {
 }
 
 /// The state of every value of a function.
-pub struct MustInit {
+pub(crate) struct MustInit {
     state: SecondaryMap<ValueId, Init>,
 }
 
 impl MustInit {
-    pub fn new(f: &Function) -> MustInit {
+    pub(crate) fn new(f: &Function) -> MustInit {
         let mut m = MustInit { state: SecondaryMap::new() };
         // No `undef`, nothing to find: the usual case.
         if !f.insts_in_order().any(|(_, i)| f.insts[i].op == Op::Undef) {
@@ -75,7 +75,7 @@ impl MustInit {
         to > old
     }
 
-    pub fn state(&self, v: ValueId) -> Init {
+    pub(crate) fn state(&self, v: ValueId) -> Init {
         self.state.get(v).copied().unwrap_or_default()
     }
 }

@@ -23,7 +23,7 @@ use std::fmt;
 /// Bytes of the report before the counts of checks.
 pub const HEADER_BYTES: u32 = 16;
 /// Bytes of the record of a check.
-pub const RECORD_BYTES: u32 = 32;
+pub(crate) const RECORD_BYTES: u32 = 32;
 
 /// Bytes that nothing uses behind a variable in shared memory, where red zones are asked for.
 pub const RED_ZONE: u32 = 16;
@@ -32,7 +32,7 @@ pub const RED_ZONE: u32 = 16;
 pub const REGION_ALIGN: u32 = 256;
 
 /// No region is larger: 1 GiB.
-pub const MAX_REGION: u64 = 1 << 30;
+pub(crate) const MAX_REGION: u64 = 1 << 30;
 
 /// What the program reads at [`Abi::sanitizer`](super::Abi::sanitizer) of the driver's bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,19 +55,19 @@ pub struct Words {
 
 impl Words {
     /// Byte offsets from [`Abi::sanitizer`](super::Abi::sanitizer).
-    pub const REPORT: u16 = 0;
+    pub(crate) const REPORT: u16 = 0;
     /// Of [`Words::records`].
-    pub const RECORDS: u16 = 8;
+    pub(crate) const RECORDS: u16 = 8;
     /// Of [`Words::global`]: address, entries.
     pub const GLOBAL: u16 = 16;
     /// Of [`Words::variables`]: address, entries.
-    pub const VARIABLES: u16 = 28;
+    pub(crate) const VARIABLES: u16 = 28;
     /// Of [`Words::shared_bytes`].
-    pub const SHARED_BYTES: u16 = 40;
+    pub(crate) const SHARED_BYTES: u16 = 40;
     /// Of [`Words::region`].
-    pub const REGION: u16 = 44;
+    pub(crate) const REGION: u16 = 44;
     /// Of [`Words::stride`].
-    pub const STRIDE: u16 = 52;
+    pub(crate) const STRIDE: u16 = 52;
 
     /// The words in their order.
     pub fn words(&self) -> [u32; 14] {
@@ -106,7 +106,7 @@ pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
 }
 
 /// Gives the address of memory with these bytes at its beginning and so many in all.
-pub type Allocate<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
+pub(crate) type Allocate<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
 
 /// What a checked access goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -170,7 +170,7 @@ pub struct Sanitizer {
 
 impl Sanitizer {
     /// Bytes from the report's beginning to its records.
-    pub fn records_at(&self) -> u64 {
+    pub(crate) fn records_at(&self) -> u64 {
         u64::from(HEADER_BYTES) + (4 * self.sites.len() as u64).next_multiple_of(16)
     }
 
@@ -188,7 +188,7 @@ impl Sanitizer {
     ///
     /// # Errors
     /// It would be larger than [`MAX_REGION`].
-    pub fn region_bytes(&self, grid: [u32; 3], shared_bytes: u32) -> Result<u64, String> {
+    pub(crate) fn region_bytes(&self, grid: [u32; 3], shared_bytes: u32) -> Result<u64, String> {
         let blocks = grid.iter().try_fold(1u64, |n, &d| n.checked_mul(d.into()));
         let bytes = blocks.and_then(|n| n.checked_mul(self.stride(shared_bytes).into()));
         bytes.filter(|&n| n <= MAX_REGION).ok_or_else(|| {

@@ -105,7 +105,7 @@ pub struct MBlock {
 }
 
 impl MBlock {
-    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
+    pub(crate) fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
         self.body.iter().chain(&self.tail)
     }
 }
@@ -126,7 +126,7 @@ pub struct Code {
 
 impl Code {
     /// A label that stands nowhere yet.
-    pub fn new_label(&mut self) -> Label {
+    pub(crate) fn new_label(&mut self) -> Label {
         self.labels.push(u32::MAX);
         Label(self.labels.len() as u32 - 1)
     }
@@ -137,7 +137,7 @@ impl Code {
     }
 
     /// Notes what each instruction touches, for the passes of [`crate::sched`]: several ask.
-    pub fn note_touches(&mut self) {
+    pub(crate) fn note_touches(&mut self) {
         self.touched.reserve(self.blocks.iter().map(|b| b.body.len() + b.tail.len()).sum());
         for block in &mut self.blocks {
             for line in block.body.iter_mut().chain(&mut block.tail) {
@@ -155,7 +155,7 @@ impl Code {
     }
 
     /// The blocks where lanes may go on that leave by `.S`, BRK or CONT, ascending.
-    pub fn meeting_points(&self) -> Vec<usize> {
+    pub(crate) fn meeting_points(&self) -> Vec<usize> {
         let pushes = |l: &&Line| matches!(l.inst.op, Op::Ssy | Op::Pbk | Op::Pcnt);
         let lines = self.blocks.iter().flat_map(|b| &b.tail).filter(pushes);
         let mut points: Vec<usize> =
@@ -166,7 +166,7 @@ impl Code {
     }
 
     /// Drops instructions that do nothing: branches to what follows anyway.
-    pub fn remove_idle_branches(&mut self) {
+    pub(crate) fn remove_idle_branches(&mut self) {
         for n in 0..self.blocks.len() {
             let block = &self.blocks[n];
             let Some(last) = block.tail.last() else { continue };
@@ -204,7 +204,7 @@ impl Code {
     }
 
     /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine allows that.
-    pub fn fold_syncs(&mut self, can_sync: impl Fn(&MInst) -> bool) {
+    pub(crate) fn fold_syncs(&mut self, can_sync: impl Fn(&MInst) -> bool) {
         for block in &mut self.blocks {
             if block.tail.len() != 1 || !is_plain_sync(&block.tail[0].inst) {
                 continue;

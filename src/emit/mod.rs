@@ -1,6 +1,6 @@
 //! Functions with registers assigned, as machine code.
 
-pub mod code;
+pub(crate) mod code;
 mod flow;
 mod predicated_update;
 
@@ -22,27 +22,17 @@ use std::cell::RefCell;
 /// An instruction that nothing can be selected for, though legalisation should have seen to it.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("`{func}`: {why}: {inst}")]
-pub struct EmitError {
+pub(crate) struct EmitError {
     pub func: String,
     pub inst: String,
     pub why: String,
     pub loc: Loc,
 }
 
-/// Emits the kernel, then every function that it calls, directly or through others, in the order of first calls.
-/// Functions without an entry in `uniform` have divergent branches only.
-pub fn emit_program(
-    chip: Chip,
-    program: &Program,
-    alloc: &ProgramAllocation,
-    uniform: &UniformBranches,
-) -> Result<Code, EmitError> {
-    emit_function(chip, program, program.entry, alloc, uniform)
-}
-
-/// The same of a function, and of those that it calls and nobody else may call. Others are called by labels that stand nowhere:
-/// [`Code::external`].
-pub fn emit_function(
+/// Emits a function, and those that it calls and nobody else may call, directly or through others, in the order of first calls.
+/// Others are called by labels that stand nowhere: [`Code::external`]. Functions without an entry in `uniform` have divergent
+/// branches only.
+pub(crate) fn emit_function(
     chip: Chip,
     program: &Program,
     root: FuncId,

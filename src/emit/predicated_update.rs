@@ -17,7 +17,7 @@ use crate::isa::{MInst, Op, Operand, Reg};
 const WINDOW: usize = 24;
 
 /// Does so in all blocks.
-pub fn run(code: &mut Code) {
+pub(super) fn run(code: &mut Code) {
     for block in &mut code.blocks {
         let mut gone = false;
         for at in 1..block.body.len() {

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 /// Bytes that a launch must provide for a nest of `depth` entries. Source: NAK (`sph.rs`, `qmd.rs`), which counts SSY, PBK
 /// and PCNT only. Mesa's nvc0 gives graphics programs 512 bytes for every 48, or part of 48, of twice the nest's depth if
 /// that is above 16, and compute programs nothing.
-pub fn bytes(depth: u32) -> u32 {
+pub(crate) fn bytes(depth: u32) -> u32 {
     match depth {
         0..=16 => 0,
         17..=32 => 1024,
@@ -53,7 +53,7 @@ impl Depth {
 }
 
 /// The most entries on the stack at any point of the kernel and what it calls.
-pub fn depth(code: &Code) -> u32 {
+pub(crate) fn depth(code: &Code) -> u32 {
     let mut walk = Walk { code, entries: vec![None; code.blocks.len()], work: BinaryHeap::new() };
     // A function is known by its first block. Nothing recurses, so what a function calls can be finished before it.
     let mut done: Vec<Option<u32>> = vec![None; code.blocks.len()];
@@ -84,7 +84,7 @@ pub fn depth(code: &Code) -> u32 {
 
 /// Entries on the stack at each call of a function that is compiled separately, in the function that the code begins with:
 /// the label that it is called by, and the most entries.
-pub fn at_external_calls(code: &Code) -> Vec<(u32, u32)> {
+pub(crate) fn at_external_calls(code: &Code) -> Vec<(u32, u32)> {
     let mut walk = Walk { code, entries: vec![None; code.blocks.len()], work: BinaryHeap::new() };
     walk.function(0);
     let mut most: Vec<(u32, u32)> = code.external.iter().map(|(l, _)| (l.0, 0)).collect();

@@ -8,13 +8,13 @@ use crate::isa::header::{Header, Interpolation};
 use crate::stage::attribute;
 
 /// Value of [`Fixup::Interpolation`]'s `mode` for a perspective or linear value as it is.
-pub const MODE_PASS: u8 = 0;
+pub(crate) const MODE_PASS: u8 = 0;
 /// The value times a register.
-pub const MODE_MULTIPLY: u8 = 1;
+pub(crate) const MODE_MULTIPLY: u8 = 1;
 /// The value of one vertex.
 pub const MODE_CONSTANT: u8 = 2;
 /// A colour: flat or smooth, as the rasteriser's state says.
-pub const MODE_COLOR: u8 = 3;
+pub(crate) const MODE_COLOR: u8 = 3;
 
 /// An instruction that may be changed. `pc` is its byte address in the code section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

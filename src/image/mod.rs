@@ -5,7 +5,7 @@
 //! first word of every 64 bytes is a scheduling word.
 
 #[doc(hidden)]
-pub mod crs;
+pub(crate) mod crs;
 pub mod fixup;
 #[doc(hidden)]
 pub mod layout;
@@ -115,7 +115,7 @@ impl Shader {
     }
 
     /// The size of every block, where each of its dimensions is declared.
-    pub fn whole_block(&self) -> Option<[u32; 3]> {
+    pub(crate) fn whole_block(&self) -> Option<[u32; 3]> {
         self.block_size.filter(|size| !size.contains(&0))
     }
 

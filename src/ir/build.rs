@@ -74,7 +74,7 @@ impl<'f> Builder<'f> {
         [d[0], d[1]]
     }
 
-    pub fn op1(&mut self, op: Op, ty: Type, a: impl Into<Src>) -> ValueId {
+    pub(crate) fn op1(&mut self, op: Op, ty: Type, a: impl Into<Src>) -> ValueId {
         self.value(Inst::new(op, ty).src(a))
     }
 
@@ -143,7 +143,7 @@ impl<'f> Builder<'f> {
     }
 
     /// Loads one word.
-    pub fn ld_word(&mut self, mem: MemRef) -> ValueId {
+    pub(crate) fn ld_word(&mut self, mem: MemRef) -> ValueId {
         self.value(Inst::new(Op::Ld, Type::U32).with_mem(mem))
     }
 

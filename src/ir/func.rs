@@ -82,7 +82,7 @@ impl Term {
         a.into_iter().chain(b)
     }
 
-    pub fn edges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Edge> {
+    pub(crate) fn edges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Edge> {
         let (a, b) = match self {
             Term::Jump(e) => (Some(e), None),
             Term::Branch { then, els, .. } => (Some(then), Some(els)),
@@ -130,7 +130,7 @@ pub enum Merge {
 
 impl Merge {
     /// The blocks named, for renumbering.
-    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut BlockId> {
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut BlockId> {
         let (a, b) = match self {
             Merge::None => (None, None),
             Merge::If { join } => (Some(join), None),
@@ -156,7 +156,7 @@ impl OpenLoops {
     }
 
     /// Whether an edge to a block leaves the innermost loop or its round: a break, a continue, or the way round.
-    pub fn left_by(&self, to: BlockId) -> bool {
+    pub(crate) fn left_by(&self, to: BlockId) -> bool {
         self.0.last().is_some_and(|l| l.contains(&to))
     }
 }
@@ -249,7 +249,7 @@ impl Function {
     }
 
     /// A table over all blocks, in its final size.
-    pub fn block_table<T: Clone + Default>(&self) -> SecondaryMap<BlockId, T> {
+    pub(crate) fn block_table<T: Clone + Default>(&self) -> SecondaryMap<BlockId, T> {
         let mut table = SecondaryMap::with_capacity(self.blocks.len());
         table.resize(self.blocks.len());
         table
@@ -293,7 +293,7 @@ impl Function {
     }
 
     /// A new block that is not in the layout yet.
-    pub fn detached_block(&mut self) -> BlockId {
+    pub(crate) fn detached_block(&mut self) -> BlockId {
         self.blocks.push(Block {
             params: Vec::new(),
             body: Vec::new(),
@@ -307,7 +307,7 @@ impl Function {
     /// without a construct becomes the header of an `if`. The other edge, if it stays in the loop, becomes one to the join, from
     /// where it goes on; otherwise nobody reaches the join. Returns the block that ends in the branch then, and the
     /// join: the first, if it is not `b`, goes behind `b` in the layout, the second behind the arms.
-    pub fn open_if(&mut self, b: BlockId, split: [bool; 2], loops: &OpenLoops) -> Option<(BlockId, BlockId)> {
+    pub(crate) fn open_if(&mut self, b: BlockId, split: [bool; 2], loops: &OpenLoops) -> Option<(BlockId, BlockId)> {
         let Term::Branch { then, els, .. } = &self.blocks[b].term else { return None };
         let leaves = [then, els].map(|e| loops.left_by(e.to));
         let is_if = matches!(self.blocks[b].merge, Merge::If { .. });
@@ -374,7 +374,7 @@ impl Function {
     }
 
     /// Instructions in all blocks, terminators not counted.
-    pub fn inst_count(&self) -> usize {
+    pub(crate) fn inst_count(&self) -> usize {
         self.layout.iter().map(|&b| self.blocks[b].body.len()).sum()
     }
 }
@@ -423,17 +423,17 @@ impl Program {
     }
 
     /// Whether the entry is a kernel: a text that is compiled separately may consist of functions only.
-    pub fn has_kernel(&self) -> bool {
+    pub(crate) fn has_kernel(&self) -> bool {
         self.funcs[self.entry].linkage == Linkage::Internal
     }
 
     /// The size of every block, where each of its dimensions is declared.
-    pub fn whole_block(&self) -> Option<[u32; 3]> {
+    pub(crate) fn whole_block(&self) -> Option<[u32; 3]> {
         self.block_size.filter(|size| !size.contains(&0))
     }
 
     /// The size of blocks as the machine is told, where it is known: what special registers count in.
-    pub fn launched_block(&self) -> Option<[u32; 3]> {
+    pub(crate) fn launched_block(&self) -> Option<[u32; 3]> {
         self.whole_block().map(|size| if self.whole_warps { crate::driver::whole_warps(size) } else { size })
     }
 

@@ -156,12 +156,12 @@ impl Src {
     }
 
     /// The single value read, without regard to modifiers.
-    pub fn as_val(&self) -> Option<ValueId> {
+    pub(crate) fn as_val(&self) -> Option<ValueId> {
         if let SrcKind::Val(v) = self.kind { Some(v) } else { None }
     }
 
     /// The bits of a 32-bit immediate without modifiers.
-    pub fn as_imm(&self) -> Option<u32> {
+    pub(crate) fn as_imm(&self) -> Option<u32> {
         match self.kind {
             SrcKind::Imm(x) if self.mods == SrcMods::default() => Some(x),
             _ => None,
@@ -169,7 +169,7 @@ impl Src {
     }
 
     /// The bits of a 64-bit immediate without modifiers.
-    pub fn as_imm64(&self) -> Option<u64> {
+    pub(crate) fn as_imm64(&self) -> Option<u64> {
         match self.kind {
             SrcKind::Imm64([lo, hi]) if self.mods == SrcMods::default() => {
                 Some(lo as u64 | (hi as u64) << 32)
@@ -179,7 +179,7 @@ impl Src {
     }
 
     /// A plain value: one register, no modifiers.
-    pub fn is_plain_val(&self) -> bool {
+    pub(crate) fn is_plain_val(&self) -> bool {
         matches!(self.kind, SrcKind::Val(_)) && self.mods == SrcMods::default()
     }
 
@@ -296,7 +296,7 @@ impl Space {
     }
 
     /// Whether the program can never write it.
-    pub const fn is_constant(self) -> bool {
+    pub(crate) const fn is_constant(self) -> bool {
         matches!(self, Space::Const | Space::Uniform | Space::Input | Space::PatchInput)
     }
 
@@ -353,7 +353,7 @@ impl Align {
     }
 
     /// The stronger of two true facts about the same address.
-    pub const fn strongest(self, other: Align) -> Align {
+    pub(crate) const fn strongest(self, other: Align) -> Align {
         if other.log2 > self.log2 { other } else { self }
     }
 }
@@ -427,18 +427,18 @@ impl MemRef {
         self
     }
 
-    pub fn with_buffer(mut self, buffer: u16) -> MemRef {
+    pub(crate) fn with_buffer(mut self, buffer: u16) -> MemRef {
         self.buffer = buffer;
         self
     }
 
     /// The same, to the variable of that number: [`MemRef::var`].
-    pub fn with_var(mut self, var: u16) -> MemRef {
+    pub(crate) fn with_var(mut self, var: u16) -> MemRef {
         self.var = var;
         self
     }
 
-    pub fn set_base(&mut self, base: &[ValueId]) {
+    pub(crate) fn set_base(&mut self, base: &[ValueId]) {
         assert!(base.len() <= 2, "an address has at most two words");
         self.base = base.iter().copied().collect();
     }
@@ -459,7 +459,7 @@ impl MemRef {
     }
 
     /// The only address value, where there is just one.
-    pub fn base32(&self) -> Option<ValueId> {
+    pub(crate) fn base32(&self) -> Option<ValueId> {
         if let [base] = *self.base { Some(base) } else { None }
     }
 
@@ -663,12 +663,12 @@ named! {
 
 impl Sv {
     /// Whether all chips have a special register for it.
-    pub const fn is_special_register(self) -> bool {
+    pub(crate) const fn is_special_register(self) -> bool {
         (self as u8) < Sv::NtidX as u8 || matches!(self, Sv::PrimType | Sv::InvocationId | Sv::ThreadKill)
     }
 
     /// Whether two reads may differ: lanes become helpers on the way.
-    pub const fn is_volatile(self) -> bool {
+    pub(crate) const fn is_volatile(self) -> bool {
         matches!(self, Sv::ClockLo | Sv::ClockHi | Sv::Helper | Sv::ThreadKill)
     }
 }
@@ -1077,7 +1077,7 @@ impl Inst {
         self
     }
 
-    pub fn with_mem(mut self, mem: MemRef) -> Inst {
+    pub(crate) fn with_mem(mut self, mem: MemRef) -> Inst {
         self.mem = Some(mem);
         self
     }
@@ -1113,7 +1113,7 @@ impl Inst {
     }
 
     /// Whether it may go when nobody reads its results.
-    pub fn removable(&self) -> bool {
+    pub(crate) fn removable(&self) -> bool {
         (self.op.removable() || self.call().is_some_and(|c| c.effects != Effects::Any))
             && !matches!(self.aux, Aux::Sv(Sv::ClockLo | Sv::ClockHi))
             && !matches!(self.mem, Some(m) if m.order == Order::Volatile)
@@ -1177,7 +1177,7 @@ impl Inst {
 
     /// Calls `f` with every value that the instruction defines: destinations and call results.
     #[inline]
-    pub fn for_defs(&self, mut f: impl FnMut(ValueId)) {
+    pub(crate) fn for_defs(&self, mut f: impl FnMut(ValueId)) {
         self.dsts.iter().for_each(|&v| f(v));
         if let Some(Ext::Call(c)) = self.ext.as_deref() {
             c.results.iter().for_each(|&v| f(v));
@@ -1185,7 +1185,7 @@ impl Inst {
     }
 
     /// Replaces every value defined by `f` of it.
-    pub fn map_defs(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
+    pub(crate) fn map_defs(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
         self.dsts.iter_mut().for_each(|v| *v = f(*v));
         if let Some(Ext::Call(c)) = self.ext.as_deref_mut() {
             c.results.iter_mut().for_each(|v| *v = f(*v));

@@ -36,12 +36,6 @@ impl Attribute {
     pub fn address(&self) -> Option<u32> {
         self.semantic.address()
     }
-
-    /// The component that lies at an address.
-    pub fn component_at(&self, address: u32) -> Option<u8> {
-        let distance = address.checked_sub(self.address()?)? / 4;
-        (distance < u32::from(self.semantic.components())).then_some(distance as u8)
-    }
 }
 
 macro_rules! properties {

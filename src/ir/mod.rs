@@ -38,7 +38,7 @@ pub mod madsp;
 pub mod op;
 pub mod parse;
 pub mod print;
-pub mod renumber;
+pub(crate) mod renumber;
 pub mod types;
 
 pub use crate::diag::Loc;

@@ -222,7 +222,7 @@ fn surf(f: &mut Formatter<'_>, func: &Function, s: &Surf) -> fmt::Result {
 }
 
 /// An instruction of a function, as one line.
-pub struct InstText<'a>(pub &'a Function, pub &'a Inst);
+pub(crate) struct InstText<'a>(pub &'a Function, pub &'a Inst);
 
 impl Display for InstText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -16,7 +16,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 const LARGE: usize = 1 << 16;
 
 /// [`renumber`] for functions that are large.
-pub fn large(f: &mut Function) {
+pub(crate) fn large(f: &mut Function) {
     if f.insts.len() >= LARGE {
         renumber(f);
     }
@@ -24,7 +24,7 @@ pub fn large(f: &mut Function) {
 
 /// Numbers the instructions and values of a function anew, without those that no block has. The code is the
 /// same; ids from before mean nothing any more.
-pub fn renumber(f: &mut Function) {
+pub(crate) fn renumber(f: &mut Function) {
     let living = f.inst_count();
     let mut insts: PrimaryMap<InstId, Inst> = PrimaryMap::with_capacity(living);
     let mut names = Names {

@@ -15,7 +15,7 @@ use crate::ir::*;
 use crate::isa::{self, Table};
 
 /// Lowers all 64-bit integer operations of a function.
-pub fn run(f: &mut Function, chip: Chip) -> bool {
+pub(crate) fn run(f: &mut Function, chip: Chip) -> bool {
     let funnel = !Table::for_chip(chip).of_op(isa::Op::Shf).is_empty();
     expand(f, involved, |b, i| lower(b, i, funnel))
 }

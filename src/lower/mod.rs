@@ -9,15 +9,15 @@ pub mod blocks;
 pub mod buffers;
 pub mod f64;
 pub mod float;
-pub mod int64;
-pub mod int_div;
+pub(crate) mod int64;
+pub(crate) mod int_div;
 pub mod lanes;
 pub mod legalise;
 pub mod library;
 pub mod split;
 pub mod stage;
 pub mod surfaces;
-pub mod sysval;
+pub(crate) mod sysval;
 pub mod texels;
 pub mod textures;
 
@@ -148,7 +148,7 @@ impl Steps {
 }
 
 /// What instruments functions around their lowering ([`crate::sanitizer`]).
-pub trait Instrument {
+pub(crate) trait Instrument {
     /// Adds code before any step hides what an access is.
     fn before(&mut self, f: &mut Function, library: &mut Library);
     /// Completes what it added, behind the last step.
@@ -161,7 +161,7 @@ pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
 }
 
 /// [`run`], of a program that is instrumented.
-pub fn run_instrumented(
+pub(crate) fn run_instrumented(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,

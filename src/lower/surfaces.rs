@@ -24,19 +24,19 @@ use crate::ir::*;
 mod info {
     use nvir_hw::image_word::{self as word, byte};
 
-    pub const ADDRESS: u32 = byte(word::ADDRESS);
-    pub const FORMAT: u32 = byte(word::FORMAT);
-    pub const PITCH: u32 = byte(word::PITCH);
-    pub const ARRAY: u32 = byte(word::ARRAY);
-    pub const LAYER: u32 = byte(word::LAYER);
-    pub const SIZE: u32 = byte(word::SIZE);
-    pub const TEXEL: u32 = byte(word::TEXEL);
-    pub const MS_X: u32 = byte(word::MS_X);
-    pub const MS_Y: u32 = byte(word::MS_Y);
-    pub const BYTES: u32 = byte(word::CLAMP_BYTES);
+    pub(super) const ADDRESS: u32 = byte(word::ADDRESS);
+    pub(super) const FORMAT: u32 = byte(word::FORMAT);
+    pub(super) const PITCH: u32 = byte(word::PITCH);
+    pub(super) const ARRAY: u32 = byte(word::ARRAY);
+    pub(super) const LAYER: u32 = byte(word::LAYER);
+    pub(super) const SIZE: u32 = byte(word::SIZE);
+    pub(super) const TEXEL: u32 = byte(word::TEXEL);
+    pub(super) const MS_X: u32 = byte(word::MS_X);
+    pub(super) const MS_Y: u32 = byte(word::MS_Y);
+    pub(super) const BYTES: u32 = byte(word::CLAMP_BYTES);
 
     /// Clamping (Kepler) or tiling (GF100) of a coordinate.
-    pub const fn dim(axis: usize) -> u32 {
+    pub(super) const fn dim(axis: usize) -> u32 {
         byte(word::DIM[axis])
     }
 }

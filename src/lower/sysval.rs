@@ -10,12 +10,12 @@ use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Whether an instruction reads a system value that not every chip has a special register for.
-pub fn concerns(i: &Inst) -> bool {
+pub(crate) fn concerns(i: &Inst) -> bool {
     matches!(i.aux, Aux::Sv(sv) if i.op == Op::Rdsv && !sv.is_special_register())
 }
 
 /// Lowers all reads of system values of a function to special registers, constant memory and arithmetic.
-pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: Option<u32>) -> bool {
+pub(crate) fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: Option<u32>) -> bool {
     expand(f, concerns, |b, i| {
         let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };
         let Some(&d) = i.dsts.first() else { return false };

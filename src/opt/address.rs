@@ -21,7 +21,7 @@ use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use crate::select;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
     let mut folded = 0;
     let (chip, stage, launch) = (ctx.chip, ctx.stage, ctx.launch);

@@ -13,7 +13,7 @@ use super::Ctx;
 use crate::analysis::functions::{Returns, Table, parameters};
 use crate::ir::*;
 
-pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if p.funcs.len() < 2 {
         return false;
     }

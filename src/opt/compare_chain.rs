@@ -20,7 +20,7 @@ const FAR: u32 = 16;
 /// Predicates that are followed back to the comparison that takes no other along.
 const CHAIN: usize = 16;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mask = |s: &Src| scalar_def_by(f, s, &[Op::Set]).is_some_and(|d| d.ty != Type::Pred);
     let logic = |i: &Inst| matches!(i.op, Op::And | Op::Or) && i.srcs.iter().all(mask);
     if !f.insts_in_order().any(|(_, i)| logic(&f.insts[i])) {

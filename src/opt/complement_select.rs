@@ -16,7 +16,7 @@ use super::rewrite::{compares_at_once, is_scalar, scalar_def};
 use crate::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut found = 0;
     // The first choice by a key, and whether its larger constant is the one for a condition that does not hold;
     // nothing once it has its pair.

@@ -77,7 +77,7 @@ impl Copies {
     }
 }
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut copies = Copies { of: SecondaryMap::with_default(Origin::Itself), any: false, found: 0 };
     trivial_params(f, &mut copies);
     let immediates = ctx.stage != Stage::Legal;

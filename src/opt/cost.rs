@@ -19,17 +19,17 @@ use rustc_hash::FxHashMap;
 /// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these chips for this; 8 KB is
 /// on the safe side. What is longer goes on from the next cache, which a developer of NVIDIA's forum saw cost a loop on
 /// Kepler 3 %.
-pub const CACHE: u32 = 8 * 1024 / 8;
+pub(super) const CACHE: u32 = 8 * 1024 / 8;
 
 /// Registers for what lives inside of a block only, beside those that live into it.
-pub const BETWEEN: u32 = 8;
+pub(crate) const BETWEEN: u32 = 8;
 
 /// How many values live into the blocks of a function, about: from its definition each is alive up to its last reader in the
 /// layout, and to the end of the loops that it is defined before and read in.
-pub struct Alive(SecondaryMap<BlockId, u32>);
+pub(super) struct Alive(SecondaryMap<BlockId, u32>);
 
 impl Alive {
-    pub fn new(f: &Function) -> Alive {
+    pub(super) fn new(f: &Function) -> Alive {
         let mut position: SecondaryMap<BlockId, u32> = f.block_table();
         for (at, &b) in (0..).zip(&f.layout) {
             position[b] = at;
@@ -73,19 +73,19 @@ impl Alive {
     }
 
     /// Values that live into a block.
-    pub fn at(&self, b: BlockId) -> u32 {
+    pub(super) fn at(&self, b: BlockId) -> u32 {
         self.0[b]
     }
 }
 
 /// Warps that a scheduler has to choose from, in functions with so many values alive.
-pub fn warps_of_scheduler(chip: Chip, alive: u32, most: u32) -> u32 {
+pub(crate) fn warps_of_scheduler(chip: Chip, alive: u32, most: u32) -> u32 {
     (chip.resident_warps(alive.clamp(1, chip.gprs())).min(most) / chip.schedulers()).max(1)
 }
 
 /// What a piece of code costs.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Cost {
+pub(super) struct Cost {
     /// Instructions issued.
     pub instructions: u32,
     rows: [u32; Row::COUNT + 1],
@@ -95,20 +95,20 @@ pub struct Cost {
 
 impl Cost {
     /// Cycles that issuing takes.
-    pub fn issue(&self) -> u32 {
+    pub(super) fn issue(&self) -> u32 {
         let ports = self.rows[..Row::COUNT].iter().max().map_or(0, |n| n * ROW_INTERVAL);
         self.instructions.max(ports)
     }
 
     /// Cycles of the scheduler's time, if it has so many warps.
-    pub fn cycles(&self, warps: u32) -> u32 {
+    pub(super) fn cycles(&self, warps: u32) -> u32 {
         self.issue().max(self.waits / warps.max(1))
     }
 }
 
 /// Walks through code as a warp that runs alone and issues whatever is ready.
 #[derive(Default)]
-pub struct Walk {
+pub(crate) struct Walk {
     /// When values are there; at once where nothing is said.
     ready: FxHashMap<ValueId, u32>,
     /// When a space was written last.
@@ -120,7 +120,7 @@ pub struct Walk {
 
 impl Walk {
     /// When a value is there.
-    pub fn ready(&self, v: ValueId) -> u32 {
+    pub(super) fn ready(&self, v: ValueId) -> u32 {
         self.at(v).max(self.from)
     }
 
@@ -129,12 +129,12 @@ impl Walk {
     }
 
     /// Says when a value is there.
-    pub fn set_ready(&mut self, v: ValueId, at: u32) {
+    pub(crate) fn set_ready(&mut self, v: ValueId, at: u32) {
         self.ready.insert(v, at);
     }
 
     /// Executes an instruction.
-    pub fn execute(&mut self, inst: &Inst) {
+    pub(super) fn execute(&mut self, inst: &Inst) {
         let (op, count) = machine(inst);
         let mut start = self.from;
         inst.for_uses(|v| start = start.max(self.at(v)));
@@ -161,7 +161,7 @@ impl Walk {
     }
 
     /// Executes so many instructions of a branch on a condition, or of a jump.
-    pub fn branch(&mut self, condition: Option<ValueId>, instructions: u32) {
+    pub(super) fn branch(&mut self, condition: Option<ValueId>, instructions: u32) {
         let decided = condition.map_or(self.from, |c| self.ready(c));
         self.from = self.from.max(decided) + DRAIN;
         self.cost.instructions += instructions;

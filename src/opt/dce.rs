@@ -29,7 +29,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 /// The values that something with an effect reads.
 type Live = PrimaryMap<ValueId, bool>;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut live: Live = vec![false; f.values.len().max(1)].into();
     let params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
     // Going backwards, all readers of a value come before its definition, but for the arguments of back edges.

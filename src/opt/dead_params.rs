@@ -19,7 +19,7 @@ use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use std::collections::VecDeque;
 
-pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if !may_have(p) {
         return false;
     }

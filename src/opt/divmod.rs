@@ -22,7 +22,7 @@ use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use rustc_hash::FxHashSet;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let wide = gather(f, |inst| wide_divisor(inst).is_some());
     let divided = divide_wide(f, &wide);
     ctx.count("divmod: replaced, of 64 bits", wide.len());

@@ -11,7 +11,7 @@
 use super::{Ctx, rewrite};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let uses = rewrite::count_uses(f);
     let mut joined = 0;
     for n in 0..f.layout.len() {

@@ -4,7 +4,7 @@ use crate::ir::{Class, Def, Function, InstId, Op, Program, Src, SrcKind, Type, V
 use crate::options::InjectedFault;
 
 /// Puts the defect into a program; whether there was a place for it.
-pub fn apply(defect: InjectedFault, program: &mut Program) -> bool {
+pub(super) fn apply(defect: InjectedFault, program: &mut Program) -> bool {
     let f = &mut program.funcs[program.entry];
     match defect {
         InjectedFault::Fold => first(f, add_one),

@@ -23,7 +23,7 @@ use crate::ir::*;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut changed = 0;
     if f.layout.len() == 1 {
         return false;
@@ -263,7 +263,7 @@ fn dissolve_regions(f: &mut Function) -> usize {
 }
 
 /// The header of the innermost construct around each block (a header lies in what is around its own construct).
-pub fn constructs(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> {
+pub(super) fn constructs(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> {
     let mut around = f.block_table();
     let mut open: Vec<(BlockId, BlockId)> = Vec::new();
     for &b in &f.layout {

@@ -66,7 +66,7 @@ pub fn eval(inst: &Inst) -> Option<u32> {
 }
 
 /// The same with other sources.
-pub fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) -> Option<u32> {
+pub(crate) fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) -> Option<u32> {
     if inst.srcs.is_empty() || inst.srcs.len() > 3 || !inst.is_pure() {
         return None;
     }

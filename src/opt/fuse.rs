@@ -40,7 +40,7 @@ use crate::select;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let (mut uses, candidates, joins) = look_at(f);
     let mut fused = 0;
     if !joins.is_empty() {

@@ -27,7 +27,7 @@ use cranelift_entity::packed_option::PackedOption;
 /// Blocks between two computations from which on they are not shared.
 const FAR: usize = 512;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let constants = ctx.stage == Stage::Legal;
     let mut cfg = None;
     let mut table = Leaders::new(f.inst_count());
@@ -117,14 +117,14 @@ pub(super) struct Leaders {
 
 impl Leaders {
     /// For so many instructions.
-    pub fn new(most: usize) -> Leaders {
+    pub(super) fn new(most: usize) -> Leaders {
         let empty = Leader { hash: 0, inst: None.into(), block: 0 };
         let log2 = (2 * most).max(2).next_power_of_two().trailing_zeros();
         Leaders { places: vec![empty; 1 << log2], shift: u64::BITS - log2 }
     }
 
     /// The hash of an instruction, and the place of the leader that is equal to it, or an empty one for it.
-    pub fn entry(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
+    pub(super) fn entry(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
         let hash = hash(inst);
         let mask = self.places.len() - 1;
         let mut at = (hash >> self.shift) as usize;

@@ -35,7 +35,7 @@ const CROWDED: u32 = 12;
 /// Instructions of a divergent branch.
 const BRANCH: u32 = 3;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 2 {
         return false;
     }

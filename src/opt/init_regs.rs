@@ -26,7 +26,7 @@ use crate::ir::*;
 use crate::options::InitRegs;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mode = ctx.options.init_regs;
     let undefined: Vec<(BlockId, InstId)> = f
         .insts_in_order()

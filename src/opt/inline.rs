@@ -26,7 +26,7 @@ const LARGEST: usize = 20_000;
 /// made of is copied at each link.
 const COPIES: usize = 10 * LARGEST;
 
-pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if p.funcs.len() < 2 {
         return false;
     }

@@ -16,7 +16,7 @@ use super::rewrite::{as_mov, gather, is_scalar};
 use crate::analysis::known_bits::{Bits, KnownBits};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let asking = gather(f, |inst| asks(inst) && is_scalar(f, inst));
     if asking.is_empty() {
         return false;

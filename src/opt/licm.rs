@@ -31,7 +31,7 @@ const FEW: usize = 64;
 /// The block of each value's definition.
 type Homes = SecondaryMap<ValueId, PackedOption<BlockId>>;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if !f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. })) {
         return false;
     }

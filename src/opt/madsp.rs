@@ -22,7 +22,7 @@ use crate::ir::*;
 /// Constants that the second factor may be: those that are the same read as 16 and as 24 bits.
 const CONSTANTS: u32 = 1 << 16;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if ctx.chip == Chip::Gf100 || !f.insts_in_order().any(|(_, i)| is_product(&f.insts[i])) {
         return false;
     }

@@ -34,7 +34,7 @@ const WINDOW: usize = 32;
 /// The widest access.
 const MAX_BYTES: u32 = 16;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut combiner = Combiner { ctx, known: None, placed: None, open: Vec::new(), combined: 0 };
     let mut scan = Scan::default();
     let mut changed = false;

@@ -36,7 +36,7 @@ struct Held {
 /// Places remembered at a time: bounds the work for each access.
 const WINDOW: usize = 32;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let remembered = |i: InstId| f.insts[i].mem.is_some_and(|m| is_remembered(m.space));
     if !f.insts_in_order().any(|(_, i)| remembered(i)) {
         return false;

@@ -11,44 +11,44 @@
 //! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
 //! all functions (inlining, parameters that nobody needs).
 
-pub mod address;
-pub mod algebra;
-pub mod calls;
-pub mod compare_chain;
-pub mod complement_select;
-pub mod copy_prop;
+mod address;
+mod algebra;
+mod calls;
+pub(crate) mod compare_chain;
+pub(crate) mod complement_select;
+mod copy_prop;
 mod cost;
-pub mod dce;
-pub mod dead_params;
-pub mod divmod;
-pub mod emit_cut;
+mod dce;
+mod dead_params;
+mod divmod;
+pub(crate) mod emit_cut;
 mod fault_injection;
-pub mod flow;
+mod flow;
 pub mod fold;
-pub mod fuse;
-pub mod gvn;
-pub mod hoist;
+mod fuse;
+mod gvn;
+mod hoist;
 mod idioms;
-pub mod if_convert;
-pub mod init_regs;
-pub mod inline;
-pub mod known_bits;
-pub mod licm;
-pub mod madsp;
-pub mod mem_combine;
-pub mod mem_forward;
-pub mod mods;
-pub mod operand;
-pub mod perspective_divide;
+pub(crate) mod if_convert;
+mod init_regs;
+mod inline;
+mod known_bits;
+mod licm;
+mod madsp;
+mod mem_combine;
+pub(crate) mod mem_forward;
+mod mods;
+mod operand;
+pub(crate) mod perspective_divide;
 mod prmt;
-pub mod rewrite;
-pub mod rotate;
-pub mod sink;
-pub mod slct;
+pub(crate) mod rewrite;
+mod rotate;
+mod sink;
+mod slct;
 pub mod snapshot;
-pub mod store_merge;
-pub mod strength;
-pub mod unroll;
+pub(crate) mod store_merge;
+pub(crate) mod strength;
+pub(crate) mod unroll;
 mod unroll_cost;
 
 use crate::analysis::known_bits::Launch;
@@ -375,7 +375,7 @@ impl Session {
     }
 
     /// The same, as long as the result is wanted: that is asked before each pass.
-    pub fn run_while(
+    pub(crate) fn run_while(
         &mut self,
         stage: Stage,
         program: &mut Program,

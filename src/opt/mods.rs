@@ -22,7 +22,7 @@ use super::rewrite::*;
 use crate::ir::*;
 use crate::select;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let chip = ctx.chip;
     let mut folded = 0;
     let mut uses = LazyUses::default();

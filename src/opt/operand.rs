@@ -19,7 +19,7 @@ use crate::select;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     // Values that are constants, once there is one: they are defined before they are read.
     let mut constants: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     let mut uses = None;

@@ -15,7 +15,7 @@ use super::Ctx;
 use super::rewrite::{LazyUses, rewrite_each, scalar_def_by};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = LazyUses::default();
     let mut projected = 0;
     rewrite_each(f, |f, out, i| {

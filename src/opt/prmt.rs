@@ -20,7 +20,7 @@ use super::rewrite::{UseCounts, imm_src, is_scalar, scalar_def};
 use crate::ir::*;
 
 /// One instruction for a sum of parts of words, if it is shorter. `funnels`: the chip shifts pairs of words.
-pub fn form(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
+pub(super) fn form(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
     if !is_join(inst) || !is_scalar(f, inst) {
         return None;
     }
@@ -28,7 +28,7 @@ pub fn form(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Optio
 }
 
 /// Whether an operation joins two words whose bits lie apart.
-pub fn is_join(inst: &Inst) -> bool {
+pub(crate) fn is_join(inst: &Inst) -> bool {
     matches!(inst.op, Op::Or | Op::Xor | Op::Add)
         && matches!(inst.ty, Type::U32 | Type::S32)
         && inst.srcs.len() == 2
@@ -36,7 +36,7 @@ pub fn is_join(inst: &Inst) -> bool {
 }
 
 /// Whether an operation takes a part of a word.
-pub fn takes_part(op: Op) -> bool {
+pub(crate) fn takes_part(op: Op) -> bool {
     matches!(op, Op::And | Op::Shl | Op::Shr | Op::Ext)
 }
 

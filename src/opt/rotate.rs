@@ -18,7 +18,7 @@ use super::{Ctx, dce};
 use crate::ir::*;
 use crate::isa::{self, Table};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let all = [Op::Shl, Op::Shr, Op::Or].iter().all(|&op| f.ops.contains(op));
     if !all || Table::for_chip(ctx.chip).of_op(isa::Op::Shf).is_empty() {
         return false;
@@ -116,7 +116,7 @@ fn rotation(f: &Function, inst: &Inst) -> Option<Inst> {
 }
 
 /// Whether two values are the same shift of the same words: what is left of a branch by the amount.
-pub fn equal(f: &Function, a: &Src, b: &Src) -> bool {
+pub(super) fn equal(f: &Function, a: &Src, b: &Src) -> bool {
     let shift = |s: &Src| {
         let d = scalar_def(f, s).filter(|d| matches!(d.op, Op::ShfL | Op::ShfR) && s.is_plain_val())?;
         Some((d.op, d.ty, d.sty, d.srcs))

@@ -29,7 +29,7 @@ struct Constant {
 /// Neither read by an instruction of the block nor made in it.
 const NONE: u32 = u32::MAX;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut moved = 0;
     let mut constants: Vec<Constant> = Vec::new();
     // For a value, which constant of the block it is.

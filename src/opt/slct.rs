@@ -16,7 +16,7 @@ use crate::ir::*;
 use crate::select;
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = LazyUses::default();
     let mut chosen = 0;
     // Comparisons with zero of the block and, for each, the choices by it.

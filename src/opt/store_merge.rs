@@ -26,7 +26,7 @@ struct Open {
     value: u32,
 }
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut combined = 0;
     let mut open: Vec<Open> = Vec::new();
     for n in 0..f.layout.len() {

@@ -16,7 +16,7 @@ use super::Ctx;
 use super::rewrite::{emit, is_scalar, rewrite_each};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut replaced = 0;
     rewrite_each(f, |f, out, i| {
         let inst = &f.insts[i];

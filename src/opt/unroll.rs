@@ -51,7 +51,7 @@ const DEPTH: usize = 8;
 const SHAPE: &str = "it is not of the form that is looked for";
 const UNKNOWN: &str = "how often it goes round is not known in advance";
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
     let headers: Vec<BlockId> = f.layout.iter().copied().filter(is_header).collect();
     if headers.is_empty() {

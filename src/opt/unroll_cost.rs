@@ -6,7 +6,7 @@ use crate::ir::*;
 use rustc_hash::FxHashSet;
 
 /// A loop whose rounds are known.
-pub struct Counted {
+pub(super) struct Counted {
     /// Its blocks in the order of the layout, the header first.
     pub blocks: Vec<BlockId>,
     /// Where it leads to when it is left.
@@ -24,7 +24,7 @@ pub struct Counted {
 
 impl Counted {
     /// What a block of the loop is in a copy of it.
-    pub fn in_copy(&self, copy: &[BlockId], b: BlockId) -> BlockId {
+    pub(crate) fn in_copy(&self, copy: &[BlockId], b: BlockId) -> BlockId {
         copy[self.blocks.iter().position(|&o| o == b).unwrap_or(0)]
     }
 }
@@ -41,7 +41,7 @@ enum Form {
 }
 
 /// What is best, and what that is estimated to cost.
-pub struct Choice {
+pub(crate) struct Choice {
     /// Copies of the body, if it does not stay as it is: one for each round where the loop goes altogether.
     pub copies: Option<usize>,
     /// Cycles and instructions of the loop as it is, and in the form that was looked at last.
@@ -57,7 +57,7 @@ impl std::fmt::Display for Choice {
 }
 
 /// How many copies of the body are worth their place, if there may be so many instructions.
-pub fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choice {
+pub(super) fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choice {
     let rounds = l.rounds as u64;
     let of = |form: Form, times: u64| {
         let cost = cost(f, l, form);

@@ -12,14 +12,14 @@ use cranelift_entity::SecondaryMap;
 
 /// By value: the end of the general registers that calls write while the value lives, 0 for none.
 #[derive(Default)]
-pub struct AcrossCalls {
+pub(crate) struct AcrossCalls {
     /// Whether the function calls any.
     pub any: bool,
     ends: SecondaryMap<ValueId, u32>,
 }
 
 impl AcrossCalls {
-    pub fn new(
+    pub(super) fn new(
         f: &Function,
         cfg: &Cfg,
         live: &Liveness,
@@ -68,7 +68,7 @@ impl AcrossCalls {
     }
 
     /// The first general register that no call on the value's way writes.
-    pub fn end(&self, v: ValueId) -> u32 {
+    pub(super) fn end(&self, v: ValueId) -> u32 {
         if self.any { self.ends[v] } else { 0 }
     }
 }

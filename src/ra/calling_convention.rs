@@ -18,7 +18,7 @@ use crate::ir::{Class, Function, Linkage, Program};
 /// The first register that a parameter, or a result, is in.
 pub const FIRST: u8 = 4;
 /// Words of parameters, and of results, at most.
-pub const MOST_WORDS: usize = 12;
+pub(crate) const MOST_WORDS: usize = 12;
 /// Registers from 0 on that are the callee's.
 pub const CALLEES: u32 = 24;
 
@@ -37,7 +37,7 @@ fn registers(n: usize) -> Vec<u8> {
 }
 
 /// Names the registers of parameters and results where others may call.
-pub fn name_registers(p: &mut Program) {
+pub(crate) fn name_registers(p: &mut Program) {
     for f in p.funcs.values_mut().filter(|f| f.linkage == Linkage::Visible) {
         f.param_regs = registers(f.params.len());
         f.result_regs = registers(f.results.len());

@@ -45,7 +45,7 @@ struct Checker<'a> {
 }
 
 /// Checks the allocation of a function; on failure tells what is wrong.
-pub fn check(
+pub(super) fn check(
     f: &Function,
     a: &Allocation,
     limit: u32,

@@ -23,7 +23,7 @@ use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 /// Predicate registers that can be assigned.
-pub const PREDS: usize = 7;
+pub(super) const PREDS: usize = 7;
 
 /// A value that an instruction reads or writes.
 #[derive(Clone, Copy)]
@@ -47,14 +47,14 @@ struct Operands {
 
 /// Which of the free registers a value gets that has no hint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub(super) enum End {
     Low,
     /// The low ones are left to tuples.
     High,
 }
 
 /// The state of colouring one function.
-pub struct Colour<'a> {
+pub(super) struct Colour<'a> {
     pub f: &'a Function,
     pub cfg: &'a Cfg,
     pub live: &'a Liveness,
@@ -84,7 +84,7 @@ pub struct Colour<'a> {
 }
 
 impl<'a> Colour<'a> {
-    pub fn new(
+    pub(super) fn new(
         f: &'a Function,
         cfg: &'a Cfg,
         live: &'a Liveness,
@@ -131,7 +131,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
-    pub fn run(&mut self) -> Result<(), RaError> {
+    pub(super) fn run(&mut self) -> Result<(), RaError> {
         let mut operands = Operands::default();
         operands.list.reserve(4 * self.f.inst_count().min(256));
         operands.parts.reserve(self.f.inst_count().min(256));
@@ -180,16 +180,16 @@ impl<'a> Colour<'a> {
         operands.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
     }
 
-    pub fn file(&mut self, class: Class) -> &mut File {
+    pub(super) fn file(&mut self, class: Class) -> &mut File {
         if class == Class::Pred { &mut self.preds } else { &mut self.gprs }
     }
 
-    pub fn file_of(&self, class: Class) -> &File {
+    pub(super) fn file_of(&self, class: Class) -> &File {
         if class == Class::Pred { &self.preds } else { &self.gprs }
     }
 
     /// Puts a value into a register.
-    pub fn put(&mut self, v: ValueId, r: u8, class: Class) {
+    pub(super) fn put(&mut self, v: ValueId, r: u8, class: Class) {
         if class == Class::Carry {
             self.loc[v] = 0;
             return;
@@ -200,7 +200,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Gives up a value's register, if it has one.
-    pub fn release(&mut self, v: ValueId) {
+    pub(super) fn release(&mut self, v: ValueId) {
         self.release_of(v, self.f.class(v));
     }
 
@@ -212,7 +212,7 @@ impl<'a> Colour<'a> {
         }
     }
 
-    pub fn pressure(&self) -> RaError {
+    pub(super) fn pressure(&self) -> RaError {
         RaError::Pressure { func: self.f.name.clone(), limit: self.attempt.limit }
     }
 
@@ -372,7 +372,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before the copies.
-    pub fn flush_copies(&mut self) {
+    pub(crate) fn flush_copies(&mut self) {
         if self.copies.is_empty() {
             return;
         }
@@ -392,7 +392,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Moves a value with the next copies. What has no value in particular has it in any register.
-    pub fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
+    pub(super) fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
         if remat::of_value(self.f, v) == Some(Remat::Undef) {
             return self.use_register(dst);
         }
@@ -408,7 +408,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Appends the move that brings a value from its home into a register.
-    pub fn reload(&mut self, v: ValueId, dst: u8) {
+    pub(super) fn reload(&mut self, v: ValueId, dst: u8) {
         match self.plan.spill_locations[v] {
             SpillLocation::Slot(offset) => self.out.moves.push(Move::Load { dst, words: 1, offset }),
             SpillLocation::Remat(r) => self.out.moves.extend(r.to(dst)),
@@ -760,7 +760,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Puts the allocation together.
-    pub fn finish_function(mut self) -> Allocation {
+    pub(crate) fn finish_function(mut self) -> Allocation {
         let plan = self.plan;
         for &b in self.cfg.rpo() {
             let place = |&p: &ValueId| match (self.entries.get(b, p), plan.spill_locations[p]) {
@@ -792,13 +792,13 @@ impl<'a> Colour<'a> {
     }
 
     /// Ends a span of moves that began at `start`.
-    pub fn span_from(&self, start: usize) -> Span {
+    pub(crate) fn span_from(&self, start: usize) -> Span {
         (start as u32, self.out.moves.len() as u32)
     }
 }
 
 /// A table of something about every value.
-pub fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
+pub(crate) fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
     let mut map = SecondaryMap::with_default(default);
     map.resize(f.values.len());
     map

@@ -15,7 +15,7 @@ use super::{Allocation, Location, Move, Phys, RegSet};
 const QUAD: u8 = 4;
 
 /// Renumbers where that saves registers.
-pub fn pack(a: &mut Allocation, fixed: &[u8]) {
+pub(super) fn pack(a: &mut Allocation, fixed: &[u8]) {
     let end = a.summary.clobbers.gprs_end() as u8;
     if end <= QUAD {
         return;

@@ -14,7 +14,7 @@ use crate::ir::{BlockId, Class, Def, Edge, Term, ValueId};
 
 impl Colour<'_> {
     /// Makes the moves of all edges and returns, after all blocks have their registers.
-    pub fn edges(&mut self) {
+    pub(super) fn edges(&mut self) {
         self.results();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];

@@ -29,7 +29,7 @@ struct Slots<'a> {
 }
 
 /// Gives an offset to every value whose home is a slot.
-pub fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
+pub(crate) fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
     let base = plan.frame_end.next_multiple_of(16);
     let mut s = Slots {
         f,

@@ -21,12 +21,12 @@ use crate::analysis::divergence::uniform_branches;
 use crate::ir::{BlockId, Class, Def, Function, Inst, Merge, Op, Type, ValueId};
 
 /// Whether an operation reads what other lanes have in a register.
-pub fn reads_lanes(op: Op) -> bool {
+pub(crate) fn reads_lanes(op: Op) -> bool {
     matches!(op, Op::Shfl | Op::Quadop)
 }
 
 /// Makes values that are read across lanes live to where the lanes meet.
-pub fn keep(f: &mut Function, cfg: &Cfg) {
+pub(super) fn keep(f: &mut Function, cfg: &Cfg) {
     let uniform = uniform_branches(f);
     let mut home = vec![None; f.values.len()];
     for (b, i) in f.insts_in_order() {

@@ -38,9 +38,9 @@
 //! those of the functions that it calls, all of them above what the program's own accesses use.
 
 mod across_calls;
-pub mod call_order;
+pub(crate) mod call_order;
 pub mod calling_convention;
-pub mod checker;
+mod checker;
 mod colour;
 mod compaction;
 mod edges;
@@ -52,8 +52,8 @@ mod locations;
 mod memory_args;
 mod next_use;
 mod occupancy;
-pub mod operands;
-pub mod pcopy;
+mod operands;
+pub(crate) mod pcopy;
 mod plan;
 mod predicates;
 mod prepare;
@@ -102,7 +102,7 @@ pub struct Target {
 
 impl Target {
     /// The instruction with most operands fits into that many general registers.
-    pub const MIN_GPRS: u32 = Options::MIN_GPRS;
+    pub(crate) const MIN_GPRS: u32 = Options::MIN_GPRS;
 
     /// Warps that are resident with so many registers.
     fn warps(&self, gprs: u32) -> u32 {
@@ -208,7 +208,7 @@ pub struct Allocation {
 
 impl Allocation {
     /// Where each parameter of a block is on entry; none for those that nobody reads.
-    pub fn block_params(&self, b: BlockId) -> &[Option<Location>] {
+    pub(crate) fn block_params(&self, b: BlockId) -> &[Option<Location>] {
         &self.params[b]
     }
 

@@ -8,9 +8,9 @@ use crate::analysis::cfg::Cfg;
 use crate::ir::{BlockId, Function};
 
 /// Values above an occupancy step up to which it is tried to do without them.
-pub const WORTH_TRYING: usize = 8;
+pub(crate) const WORTH_TRYING: usize = 8;
 /// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
-pub const LARGEST_TRIED: usize = 4000;
+pub(crate) const LARGEST_TRIED: usize = 4000;
 
 /// Resident warps hide what others wait for, which is a part of the time: of what they win by numbers, the fourth part
 /// may go into moves.
@@ -39,7 +39,7 @@ fn carried_out(f: &Function, cfg: &Cfg, a: &Allocation) -> (u64, u64) {
 }
 
 /// Whether an allocation that needs fewer registers than the first one is better.
-pub fn is_worth(f: &Function, cfg: &Cfg, target: &Target, first: &Allocation, closer: &Allocation) -> bool {
+pub(crate) fn is_worth(f: &Function, cfg: &Cfg, target: &Target, first: &Allocation, closer: &Allocation) -> bool {
     let (warps, more) = (target.warps(first.gprs), target.warps(closer.gprs));
     let (own, before) = carried_out(f, cfg, first);
     let (_, after) = carried_out(f, cfg, closer);

@@ -25,7 +25,7 @@ pub enum Location {
 
 /// What may be used to put copies into sequence.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     /// A general register that holds nothing before or after.
     pub gpr: Option<u8>,
     /// A predicate register that holds nothing before or after.
@@ -42,7 +42,7 @@ struct Sequencer<'a> {
 
 /// Appends moves that carry out the copies (destination, source) at once. Destinations are distinct; source and
 /// destination are of one class, slots being of the general one. Tells whether the scratch slots were used.
-pub fn sequentialise(copies: &[(Location, Location)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
+pub(crate) fn sequentialise(copies: &[(Location, Location)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
     let mut s = Sequencer { scratch, used_slots: false, out };
     s.run(copies);
     s.used_slots
@@ -156,7 +156,7 @@ impl Sequencer<'_> {
 
 /// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the second scratch slot.
 /// Tells whether it was saved.
-pub fn through_register(scratch: Scratch, out: &mut Vec<Move>, f: impl FnOnce(&mut Vec<Move>, u8)) -> bool {
+pub(crate) fn through_register(scratch: Scratch, out: &mut Vec<Move>, f: impl FnOnce(&mut Vec<Move>, u8)) -> bool {
     match scratch.gpr {
         Some(r) => {
             f(out, r);

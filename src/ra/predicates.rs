@@ -18,7 +18,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
 /// Makes predicates fit where they perhaps do not, in the blocks that are `crowded`. Tells whether the code has changed.
-pub fn limit(
+pub(super) fn limit(
     f: &mut Function,
     cfg: &Cfg,
     live: &Liveness,

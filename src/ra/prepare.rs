@@ -15,7 +15,7 @@ use crate::ir::{
 use cranelift_entity::SecondaryMap;
 
 /// Empties unreachable blocks; tells whether there were any.
-pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
+pub(crate) fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !cfg.reachable(b) {
@@ -30,7 +30,7 @@ pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
 
 /// What occurs in a function's code, from one look at it: most functions need none of the steps below.
 #[derive(Clone, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// Functions that it calls, once for each call.
     pub callees: Vec<FuncId>,
     /// Parallel copies.
@@ -42,7 +42,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn new(f: &Function) -> Facts {
+    pub(crate) fn new(f: &Function) -> Facts {
         let mut facts = Facts::default();
         for (_, i) in f.insts_in_order() {
             let inst = &f.insts[i];
@@ -56,13 +56,13 @@ impl Facts {
         facts
     }
 
-    pub fn calls(&self) -> bool {
+    pub(crate) fn calls(&self) -> bool {
         !self.callees.is_empty()
     }
 }
 
 /// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
-pub fn expand_copies(f: &mut Function) {
+pub(crate) fn expand_copies(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !f.blocks[b].body.iter().any(|&i| f.insts[i].op == Op::Pcopy) {
@@ -87,7 +87,7 @@ pub fn expand_copies(f: &mut Function) {
 }
 
 /// Puts an empty block into every edge that leaves a branch for a block with other predecessors. They are returned.
-pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
+pub(crate) fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     let mut made = Vec::new();
     if f.layout.len() == 1 {
         return made;
@@ -131,7 +131,7 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
 }
 
 /// Takes those of the split edges' blocks out again that have no code, and for which `empty` holds.
-pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
+pub(crate) fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
     if split.is_empty() {
         return;
     }
@@ -155,7 +155,7 @@ pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(Bloc
 }
 
 /// Makes every value occur at one place of an instruction's tuples only.
-pub fn separate_tuple_values(f: &mut Function) {
+pub(crate) fn separate_tuple_values(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !f.blocks[b].body.iter().any(|&i| repeats(f, i)) {

@@ -15,7 +15,7 @@ use cranelift_entity::SecondaryMap;
 
 /// The tuples of an instruction in numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Demand {
+pub(crate) struct Demand {
     /// Registers that its tuples take, besides the values that live through it.
     pub tuples: usize,
     /// The values in tuples that it reads.
@@ -28,7 +28,7 @@ fn has_windows(inst: &Inst) -> bool {
 }
 
 /// What an instruction's tuples take; `dies` tells which values it reads for the last time.
-pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Demand {
+pub(super) fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Demand {
     let mut d = Demand::default();
     if !has_windows(inst) {
         return d;
@@ -55,7 +55,7 @@ pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Dema
 }
 
 /// How many general values and predicates a function has in all.
-pub fn values(f: &Function) -> [usize; 2] {
+pub(super) fn values(f: &Function) -> [usize; 2] {
     let mut count = [0; 2];
     for v in f.values.values() {
         let defined = usize::from(v.def != Def::None);
@@ -67,7 +67,7 @@ pub fn values(f: &Function) -> [usize; 2] {
 
 /// How many values are alive at once.
 #[derive(Default)]
-pub struct Pressure {
+pub(crate) struct Pressure {
     /// General values, at most; more than the limit if an instruction or call needs more than there is.
     pub most: usize,
     /// The same by block.
@@ -77,7 +77,7 @@ pub struct Pressure {
 }
 
 /// Measures the pressure on a function's registers, of which `k` are general ones.
-pub fn measure(
+pub(super) fn measure(
     f: &Function,
     cfg: &Cfg,
     live: &Liveness,
@@ -159,13 +159,13 @@ pub fn measure(
 }
 
 /// Registers below the limit that a call leaves alone.
-pub fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call, k: usize) -> usize {
+pub(crate) fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call, k: usize) -> usize {
     let Some(s) = &summaries[call.func] else { return k };
     (0..k as u8).filter(|&r| !s.clobbers.contains(Phys::Gpr(r))).count()
 }
 
 /// General destinations of an instruction.
-pub fn general_defs(f: &Function, inst: &Inst) -> usize {
+pub(crate) fn general_defs(f: &Function, inst: &Inst) -> usize {
     let mut n = 0;
     inst.for_defs(|d| n += (f.class(d) == Class::Gpr) as usize);
     n

@@ -13,7 +13,7 @@ use super::{Allocation, Move, Target};
 
 /// How a function is coloured.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// General registers that may be used.
     pub limit: u32,
     /// Where values without a hint begin.
@@ -24,7 +24,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// The way that always succeeds.
-    pub fn first(limit: u32) -> Attempt {
+    pub(super) fn first(limit: u32) -> Attempt {
         Attempt { limit, from: End::Low, most_moves: usize::MAX }
     }
 }
@@ -38,11 +38,11 @@ fn cost(moves: &[Move]) -> usize {
 
 /// What colours a function: with all values in registers, or with constants made again so that `Some(k)` registers suffice.
 /// Gives nothing where that does not succeed.
-pub type Recolour<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + 'a;
+pub(crate) type Recolour<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + 'a;
 
 /// Looks for a colouring of a function of so many instructions that needs fewer registers than `best`, at least `least`
 /// without making anything again.
-pub fn search(
+pub(super) fn search(
     mut best: Allocation,
     instructions: usize,
     least: u32,

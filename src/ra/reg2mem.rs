@@ -35,7 +35,7 @@ const LIVE_ANYWAY: usize = 1 << 16;
 
 /// Liveness of a function, in which values have gone to memory from `base` on if there would be too much of it, or by
 /// force; and the end of what they take there.
-pub fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
+pub(super) fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
     let most = LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len());
     if let Some(live) = Liveness::within(f, cfg, most).filter(|_| !force) {
         return (live, base);

@@ -89,7 +89,7 @@ impl RegSet {
     }
 
     /// The highest general register + 1; 0 without any.
-    pub fn gprs_end(&self) -> u32 {
+    pub(crate) fn gprs_end(&self) -> u32 {
         let word = (0..4).rev().find(|&k| self.0[k] != 0);
         word.map_or(0, |k| 64 * k as u32 + 64 - self.0[k].leading_zeros())
     }

@@ -74,7 +74,7 @@ struct Spiller<'a> {
 }
 
 /// A function that is spilled, perhaps several times.
-pub struct Subject<'a> {
+pub(crate) struct Subject<'a> {
     pub f: &'a Function,
     pub cfg: &'a Cfg,
     pub live: &'a Liveness,
@@ -84,7 +84,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub fn new(
+    pub(super) fn new(
         f: &'a Function,
         cfg: &'a Cfg,
         live: &'a Liveness,
@@ -106,7 +106,7 @@ impl<'a> Subject<'a> {
 
 /// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`; without, nothing may
 /// go to memory, and it is an error if something must.
-pub fn spill(
+pub(super) fn spill(
     subject: &Subject<'_>,
     k: usize,
     slots: Option<u32>,

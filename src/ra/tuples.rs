@@ -42,7 +42,7 @@ struct Claims {
 impl Colour<'_> {
     /// Brings the tuples that an instruction reads into place, with moves; gives the first register of the tuple
     /// that it writes. `reloads` are brought into registers, too.
-    pub fn place_tuples(
+    pub(crate) fn place_tuples(
         &mut self,
         reads: &[Tuple],
         write: Option<&Tuple>,
@@ -88,7 +88,7 @@ impl Colour<'_> {
     }
 
     /// Whether what a tuple reads stands together already.
-    pub fn stands(&self, tuple: usize) -> bool {
+    pub(super) fn stands(&self, tuple: usize) -> bool {
         let w = &self.hints.tuples[tuple];
         let first = usize::from(self.loc[w[0]]);
         first.is_multiple_of(operands::alignment(w.len()))

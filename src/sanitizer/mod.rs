@@ -51,7 +51,7 @@ use rustc_hash::FxHashMap;
 const WIDEST: u32 = 16;
 
 /// What programs cannot have that check themselves.
-pub fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
+pub(crate) fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
     if spaces.is_none() {
         return None;
     }
@@ -76,7 +76,7 @@ pub fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
 
 /// Lowers a program that checks its accesses to the memories of [`Options::sanitize`], from phase `Front` to phase `Ssa`, and
 /// says what its launch must know. Without such memories the program is lowered as any other.
-pub fn lower(
+pub(crate) fn lower(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,

@@ -8,7 +8,7 @@ use crate::ir::*;
 
 /// What there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Routine {
+pub(crate) enum Routine {
     /// (site, address): counts, and records the first time.
     Report,
     /// (site, address, number of the buffer).
@@ -22,19 +22,19 @@ pub enum Routine {
 }
 
 /// How many.
-pub const COUNT: usize = 5;
+pub(super) const COUNT: usize = 5;
 
 /// Bits of the bytes of an access, below the number of its check, in what a routine is passed.
 const BYTES_BITS: u32 = 8;
 
 /// A check and the bytes of its access, as one word. Zero: nothing is accessed.
-pub fn what(site: u32, bytes: u32) -> u32 {
+pub(super) fn what(site: u32, bytes: u32) -> u32 {
     site << BYTES_BITS | bytes
 }
 
 impl Routine {
     /// Words of arguments and of results.
-    pub fn shape(self) -> (usize, usize) {
+    pub(super) fn shape(self) -> (usize, usize) {
         match self {
             Routine::Report => (2, 0),
             Routine::ReportOf => (3, 0),
@@ -55,7 +55,7 @@ impl Routine {
     }
 
     /// The function.
-    pub fn build(self, chip: Chip, abi: &Abi) -> Function {
+    pub(super) fn build(self, chip: Chip, abi: &Abi) -> Function {
         let mut f = Function::new(self.name());
         let (args, results) = self.shape();
         let a: Vec<ValueId> = (0..args).map(|_| f.add_param(Class::Gpr)).collect();

@@ -7,7 +7,7 @@ use crate::isa::{Op, latency};
 use nvir_asm::model::{Cycle, latency_of};
 
 /// What may become of an instruction that wants registers.
-pub enum Room {
+pub(super) enum Room {
     Found,
     /// There will be, in that cycle.
     Later(Cycle),
@@ -29,7 +29,7 @@ struct Occupant {
 }
 
 /// The registers of a warp during a block.
-pub struct FreeList {
+pub(crate) struct FreeList {
     /// By range.
     occupants: Vec<Occupant>,
     /// By register: the first cycle in which it may be written by a new live range, and whether somebody is there.
@@ -73,7 +73,7 @@ const FIRST: u16 = Resource::Gpr(0).index() as u16;
 impl FreeList {
     /// A block starts: what comes into it, or goes through it, has its register. LiveRanges may move to those
     /// of `allowed` below `limit`; the code has `old` registers so far.
-    pub fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
+    pub(super) fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
         self.next = FIRST;
         self.used = 0;
         self.old = FIRST + old.min(limit).min(254) as u16;
@@ -103,24 +103,24 @@ impl FreeList {
     }
 
     /// General registers up to the last one that a live range has had.
-    pub fn used(&self) -> u32 {
+    pub(super) fn used(&self) -> u32 {
         u32::from(self.used.saturating_sub(FIRST))
     }
 
     /// The register of every live range, as [`Resource::index`].
-    pub fn registers(&self) -> Vec<u16> {
+    pub(super) fn registers(&self) -> Vec<u16> {
         self.occupants.iter().map(|s| s.register).collect()
     }
 
     /// The register of a live range that has been defined.
-    pub fn register(&self, range: RangeId) -> u16 {
+    pub(super) fn register(&self, range: RangeId) -> u16 {
         self.occupants[range as usize].register
     }
 
     /// Finds room for what an instruction writes: for live ranges that are not there yet. `now` is when it issues, `strictly`
     /// whether registers that become free in this cycle are out of the question: it goes before an instruction that
     /// has issued in it, which may read them.
-    pub fn find_room(
+    pub(crate) fn find_room(
         &mut self,
         ranges: &LiveRanges,
         reads: &[RangeId],
@@ -278,7 +278,7 @@ impl FreeList {
 
     /// An instruction issues: live ranges end, and those that it defines are there. Tells whether there may be room where there was
     /// none: a register is free, or nobody but the last one that reads it keeps it.
-    pub fn issue(
+    pub(super) fn issue(
         &mut self,
         ranges: &LiveRanges,
         reads: &[RangeId],

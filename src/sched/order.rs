@@ -31,7 +31,7 @@ use nvir_asm::model::Cycle;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Registers {
+pub(crate) struct Registers {
     /// How many the code uses.
     pub used: u32,
     /// How many it may use.
@@ -41,7 +41,7 @@ pub struct Registers {
 }
 
 /// Reorders the instructions of every block. Gives the registers that the code uses now.
-pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
+pub(crate) fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
     let after = liveness::after(code, registers.results);
     // A lane may read what another one has in a register while that one is elsewhere, and functions use no register
     // that their callers want kept: then only registers that the block has written, or nobody uses, will do.

@@ -81,7 +81,7 @@ impl Outstanding {
 }
 
 /// Puts the barriers that a program needs into its code, of which it is noted what instructions touch.
-pub fn insert(code: &mut Code) {
+pub(crate) fn insert(code: &mut Code) {
     let has_textures = code.blocks.iter().any(|b| b.body.iter().any(|l| is_texture(l.inst.op)));
     if !has_textures {
         return;

@@ -42,7 +42,7 @@ fn integral(rnd: Rnd) -> Option<Mod> {
 }
 
 impl Cx<'_> {
-    pub fn cvt(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn cvt(&self, i: &Inst) -> Result<MInst> {
         let (to, from) = (type_mod(i.ty)?, type_mod(i.sty)?);
         let same = i.ty == i.sty;
         let m = match (i.ty.is_float(), i.sty.is_float()) {

@@ -158,7 +158,7 @@ thread_local! {
 }
 
 /// What `find_out` says about the instruction, or said about one of the same form.
-pub fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl Fn() -> bool) -> bool {
+pub(super) fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl Fn() -> bool) -> bool {
     let Some(form) = Form::of(chip, func, i) else { return find_out() };
     let mut hasher = FxHasher::default();
     form.hash(&mut hasher);

@@ -25,7 +25,7 @@ mod operand;
 mod surface;
 mod texture;
 
-pub use lanes::special_register;
+pub(crate) use lanes::special_register;
 
 use crate::chip::Chip;
 use crate::ir::{Aux, Function, Inst, Op, Type, ValueId};
@@ -33,7 +33,7 @@ use crate::isa::{self, MInst, Pred};
 
 /// Why no machine instruction performs an IR instruction as it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Unencodable {
+pub(crate) enum Unencodable {
     #[error("no machine instruction performs the operation on this type")]
     Operation,
     #[error("an operand is of a kind that the machine instruction cannot take")]
@@ -41,7 +41,7 @@ pub enum Unencodable {
 }
 
 /// The number of the register assigned to a value: a general register, 255 for RZ, or a predicate, 7 for PT.
-pub type Assigned<'a> = &'a dyn Fn(ValueId) -> u8;
+pub(crate) type Assigned<'a> = &'a dyn Fn(ValueId) -> u8;
 
 /// The context of one selection.
 pub(crate) struct Cx<'a> {
@@ -55,13 +55,13 @@ pub(crate) struct Cx<'a> {
 type Result<T> = std::result::Result<T, Unencodable>;
 
 /// The machine instruction that performs `inst`. Its operands may still not fit: [`isa::fits`] tells.
-pub fn select(chip: Chip, func: &Function, inst: &Inst, reg: Assigned<'_>) -> Result<MInst> {
+pub(crate) fn select(chip: Chip, func: &Function, inst: &Inst, reg: Assigned<'_>) -> Result<MInst> {
     let guard = inst.guard.map_or(Pred::T, |g| Pred { num: reg(g.pred), not: g.not });
     Cx { chip, func, reg, guard }.operation(inst)
 }
 
 /// Whether `inst` is one machine instruction as it stands.
-pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
+pub(crate) fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
     form::legal(
         chip,
         func,
@@ -72,12 +72,12 @@ pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
 
 /// Whether `inst` is what it will be emitted as: one machine instruction, or an operation that register assignment
 /// resolves.
-pub fn is_final(chip: Chip, func: &Function, inst: &Inst) -> bool {
+pub(crate) fn is_final(chip: Chip, func: &Function, inst: &Inst) -> bool {
     matches!(inst.op, Op::Undef | Op::Call | Op::Pcopy) || legal(chip, func, inst)
 }
 
 /// Why `inst` is not what it will be emitted as ([`is_final`]), if so.
-pub fn check(chip: Chip, func: &Function, inst: &Inst) -> std::result::Result<(), Unencodable> {
+pub(crate) fn check(chip: Chip, func: &Function, inst: &Inst) -> std::result::Result<(), Unencodable> {
     if is_final(chip, func, inst) {
         return Ok(());
     }

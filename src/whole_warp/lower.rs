@@ -23,7 +23,7 @@ use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Lowers a program that asks which lanes were asked for; others stay as they are.
-pub fn run(p: &mut Program, abi: &Abi) {
+pub(crate) fn run(p: &mut Program, abi: &Abi) {
     let asks = |f: &Function| f.ops.contains(Op::WholeWarp);
     let entry = &p.funcs[p.entry];
     if !asks(entry) || !entry.insts_in_order().any(|(_, i)| entry.insts[i].op == Op::WholeWarp) {

@@ -14,7 +14,9 @@ use nvir_isa::{MInst, Op, Operand};
 /// An instruction in the order of the code.
 #[derive(Clone, Copy)]
 pub struct Issued<'m> {
+    /// The instruction.
     pub inst: &'m MInst,
+    /// What it reads and writes.
     pub touches: Touches,
     /// Control may come here from elsewhere.
     pub label: bool,

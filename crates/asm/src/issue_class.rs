@@ -10,7 +10,9 @@ use nvir_isa::{MInst, Op};
 /// Instructions that need the same ports and pair with the same others.
 #[derive(Clone, Copy)]
 pub struct Class {
+    /// The ports that it needs.
     pub port: Port,
+    /// Whether it is a texture instruction.
     pub texture: bool,
     pair: PairSet,
 }
@@ -113,6 +115,7 @@ pub fn before(n: u8) -> u64 {
 /// What decides how an instruction issues among others, whatever it touches.
 #[derive(Clone, Copy)]
 pub struct Kind {
+    /// Its issue class.
     pub class: u8,
     /// The fewest cycles from it to anything.
     pub gap: u8,
@@ -124,6 +127,7 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// That of an instruction.
     pub fn new(m: &MInst) -> Kind {
         let gap = latency::behind(m);
         Kind {

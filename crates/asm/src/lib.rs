@@ -6,6 +6,7 @@
 //! - [`issue`]: Kepler's issue control (stall counts and dual issue), by the [`model`] of what instructions wait for
 //! - [`check`]: finished code against the rules of issue control
 
+#![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod check;

@@ -84,7 +84,7 @@ impl Chip {
     }
 
     /// Threads that a block has in x, y and z at most.
-    pub fn max_block(self) -> [u32; 3] {
+    pub(crate) fn max_block(self) -> [u32; 3] {
         [1024, 1024, 64]
     }
 
@@ -109,7 +109,7 @@ impl Chip {
     }
 
     /// Threads assumed for a block whose size the program does not declare (INTERFACE section 3).
-    pub fn default_block_threads(self) -> u32 {
+    pub(crate) fn default_block_threads(self) -> u32 {
         match self {
             Chip::Gf100 => 512,
             Chip::Gk104 | Chip::Gk110 => 1024,

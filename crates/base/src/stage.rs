@@ -37,9 +37,9 @@ pub mod attribute {
     /// Clip distances, 8.
     pub const CLIP_DISTANCE: u32 = 0x2c0;
     /// Coordinates in a point sprite.
-    pub const POINT_COORD: u32 = 0x2e0;
+    pub(crate) const POINT_COORD: u32 = 0x2e0;
     /// Where in its patch a vertex lies.
-    pub const TESS_COORD: u32 = 0x2f0;
+    pub(crate) const TESS_COORD: u32 = 0x2f0;
     /// Number of the instance.
     pub const INSTANCE_ID: u32 = 0x2f8;
     /// Number of the vertex.

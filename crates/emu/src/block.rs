@@ -52,19 +52,19 @@ pub(super) struct Env<'a> {
 
 impl<'a> Env<'a> {
     /// A constant bank; one that no launch can bind is like one that this does not.
-    pub fn bank(&self, n: u32) -> bank::View<'a> {
+    pub(crate) fn bank(&self, n: u32) -> bank::View<'a> {
         self.banks.get(n as usize).copied().unwrap_or(bank::View::none(self.launch.zero_beyond_banks))
     }
 
-    pub fn track_read(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
+    pub(crate) fn track_read(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
         self.tracker.map_or(Ok(()), |t| t.read(buffer, word, st.number))
     }
 
-    pub fn track_write(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
+    pub(crate) fn track_write(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
         self.tracker.map_or(Ok(()), |t| t.write(buffer, word, st.number))
     }
 
-    pub fn track_atomic(
+    pub(crate) fn track_atomic(
         &self,
         buffer: usize,
         word: usize,
@@ -135,12 +135,12 @@ pub(super) struct State {
 impl State {
     /// Reports something about one instruction without stopping the run.
     #[cold]
-    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+    pub(crate) fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
     }
 
     /// Counts a memory request for the profile.
-    pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
+    pub(crate) fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
         if self.profile.is_none() {
             return;
         }
@@ -186,7 +186,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub fn new(env: &Env<'_>, number: u64) -> Block {
+    pub(crate) fn new(env: &Env<'_>, number: u64) -> Block {
         let l = env.launch;
         let threads = l.block.iter().product::<u32>();
         let count = (threads as usize).div_ceil(LANES);
@@ -227,7 +227,7 @@ impl Block {
     }
 
     /// Runs until the block is done or has executed about `quantum` instructions, at most up to `limit` since its start.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         env: &Env<'_>,
         quantum: u64,
@@ -283,7 +283,7 @@ impl Block {
     }
 
     /// Exchanges the record of who accessed global memory, which goes from block to block.
-    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+    pub(crate) fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
         if let Some(races) = self.st.races() {
             races.exchange_global(global);
         }
@@ -316,7 +316,7 @@ impl Block {
     }
 
     /// What the block reported without stopping.
-    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
+    pub(crate) fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
         self.st.notes.iter().map(|(&key, (warp, trap, times))| {
             (key, Note { what: *self.fault(env, *warp, key.0, trap), times: *times })
         })

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Read,
     /// These words; a narrow one has its bits from bit 0 on.
     Write([u32; 4]),
@@ -39,7 +39,7 @@ impl Kind {
 
 /// Where an access goes: a buffer, or a byte offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Where {
+pub(crate) enum Where {
     Global(usize),
     Shared(usize),
     Local,
@@ -47,7 +47,7 @@ pub enum Where {
 
 /// One lane's access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     pub lane: usize,
     pub at: Where,
     pub addr: u64,
@@ -58,7 +58,7 @@ pub struct Request {
 
 /// The record of a block.
 #[derive(Debug)]
-pub struct Shadow {
+pub(crate) struct Shadow {
     /// Which bytes of shared memory have been written, with `initcheck`.
     written: Option<Vec<bool>>,
     pub races: Option<Box<Races>>,
@@ -66,7 +66,7 @@ pub struct Shadow {
 
 impl Shadow {
     /// What the checkers of a launch need, if they need anything.
-    pub fn new(env: &Env<'_>, block: u64, warps: usize) -> Option<Box<Shadow>> {
+    pub(crate) fn new(env: &Env<'_>, block: u64, warps: usize) -> Option<Box<Shadow>> {
         let (checks, launch) = (env.checks, env.launch);
         let blocks = launch.grid.iter().fold(1u64, |n, &g| n.saturating_mul(g.into()));
         let races =
@@ -76,14 +76,14 @@ impl Shadow {
     }
 
     /// The bits of a word of shared memory that nothing has written.
-    pub fn unwritten(&self, word: usize) -> u32 {
+    pub(crate) fn unwritten(&self, word: usize) -> u32 {
         let Some(all) = &self.written else { return 0 };
         let written = |byte: usize| all.get(byte).copied().unwrap_or(true);
         (0..4).filter(|b| !written(4 * word + b)).fold(0, |m, b| m | 0xff << (8 * b))
     }
 
     /// A byte was written with bits that are undefined.
-    pub fn unwrite(&mut self, byte: usize) {
+    pub(crate) fn unwrite(&mut self, byte: usize) {
         if let Some(written) = self.written.as_mut().and_then(|w| w.get_mut(byte)) {
             *written = false;
         }

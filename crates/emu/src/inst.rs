@@ -10,29 +10,29 @@ use nvir_base::num::video::{Primary, Secondary};
 use nvir_base::num::{Round, mufu};
 
 /// The destination that drops what is written.
-pub const SINK: u8 = 255;
+pub(crate) const SINK: u8 = 255;
 
 /// A predicate operand; 7 is true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PSrc {
+pub(crate) struct PSrc {
     pub num: u8,
     pub not: bool,
 }
 
 impl PSrc {
-    pub const TRUE: PSrc = PSrc { num: 7, not: false };
+    pub(crate) const TRUE: PSrc = PSrc { num: 7, not: false };
 }
 
 /// Combines two predicates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bop {
+pub(crate) enum Bop {
     And,
     Or,
     Xor,
 }
 
 impl Bop {
-    pub fn of(self, a: Mask, b: Mask) -> Mask {
+    pub(crate) fn of(self, a: Mask, b: Mask) -> Mask {
         match self {
             Bop::And => a & b,
             Bop::Or => a | b,
@@ -43,18 +43,18 @@ impl Bop {
 
 /// A 64-bit operand: its two words, the high one with the float modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Src2 {
+pub(crate) struct Src2 {
     pub lo: Src,
     pub hi: Src,
 }
 
 impl Src2 {
-    pub const ZERO: Src2 = Src2 { lo: Src::ZERO, hi: Src::ZERO };
+    pub(crate) const ZERO: Src2 = Src2 { lo: Src::ZERO, hi: Src::ZERO };
 }
 
 /// Where a comparison goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SetDst {
+pub(crate) enum SetDst {
     /// The result, and its complement combined with the same predicate.
     Preds(u8, u8),
     /// All ones, or 1.0f with `bf`.
@@ -63,7 +63,7 @@ pub enum SetDst {
 
 /// What a comparison compares.
 #[derive(Clone, Copy, Debug)]
-pub enum Cmp {
+pub(crate) enum Cmp {
     Rows {
         f: fn(&Row, &Row) -> Mask,
         a: Src,
@@ -91,7 +91,7 @@ pub enum Cmp {
 
 /// The carry that goes into a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CarryIn {
+pub(crate) enum CarryIn {
     Zero,
     One,
     Flag,
@@ -99,7 +99,7 @@ pub enum CarryIn {
 
 /// What a memory instruction addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Space {
+pub(crate) enum Space {
     /// Global, or shared and local through their windows.
     Generic,
     Shared,
@@ -108,7 +108,7 @@ pub enum Space {
 
 /// An address: base register (pair with `wide`), and offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Addr {
+pub(crate) struct Addr {
     pub base: Src,
     pub base_hi: Option<Src>,
     pub offset: i64,
@@ -119,7 +119,7 @@ pub struct Addr {
 
 /// Width of a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Width {
+pub(crate) enum Width {
     U8,
     S8,
     U16,
@@ -131,7 +131,7 @@ pub enum Width {
 }
 
 impl Width {
-    pub fn bytes(self) -> u32 {
+    pub(crate) fn bytes(self) -> u32 {
         match self {
             Width::U8 | Width::S8 => 1,
             Width::U16 | Width::S16 => 2,
@@ -143,19 +143,19 @@ impl Width {
     }
 
     /// 32-bit registers that hold it.
-    pub fn regs(self) -> u32 {
+    pub(crate) fn regs(self) -> u32 {
         self.bytes().div_ceil(4)
     }
 
     /// What an address must be a multiple of.
-    pub fn align(self) -> u32 {
+    pub(crate) fn align(self) -> u32 {
         if self == Width::B96 { 16 } else { self.bytes() }
     }
 }
 
 /// What an atomic does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomOp {
+pub(crate) enum AtomOp {
     Add,
     Min,
     Max,
@@ -171,7 +171,7 @@ pub enum AtomOp {
 
 /// The type of an atomic's operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtomTy {
+pub(crate) enum AtomTy {
     U32,
     S32,
     U64,
@@ -181,14 +181,14 @@ pub enum AtomTy {
 
 /// The words of a wide minimum: computed from the high one down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MinMaxPart {
+pub(crate) enum MinMaxPart {
     Low,
     Middle,
     High,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ShflMode {
+pub(crate) enum ShflMode {
     Idx,
     Up,
     Down,
@@ -196,14 +196,14 @@ pub enum ShflMode {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum VoteMode {
+pub(crate) enum VoteMode {
     All,
     Any,
     Eq,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BarMode {
+pub(crate) enum BarMode {
     Sync,
     Arrive,
     Popc,
@@ -212,7 +212,7 @@ pub enum BarMode {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FloatOp {
+pub(crate) enum FloatOp {
     Add,
     Mul,
     Fma,
@@ -220,7 +220,7 @@ pub enum FloatOp {
 
 /// Modifiers of float arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Fp {
+pub(crate) struct Fp {
     pub round: Round,
     pub ftz: bool,
     /// Flushes operands, and zero times anything is zero.
@@ -232,14 +232,14 @@ pub struct Fp {
 
 /// A number format of conversions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NumType {
+pub(crate) enum NumType {
     Float(Float),
     Int(Int),
 }
 
 /// F2F, F2I, I2F, I2I.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Conv {
+pub(crate) struct Conv {
     pub from: NumType,
     pub to: NumType,
     pub round: Round,
@@ -255,7 +255,7 @@ pub struct Conv {
 
 /// An operand of a video instruction: where its lanes are taken from, and how they are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct VideoSrc {
+pub(crate) struct VideoSrc {
     /// Lane i of a two- or four-lane form is part `pick[i]` of the eight bytes (four halves) of both operands; a
     /// single-lane form starts at bit `pick[0]`.
     pub pick: [u8; 4],
@@ -266,7 +266,7 @@ pub struct VideoSrc {
 
 /// A video instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct VideoOp {
+pub(crate) struct VideoOp {
     pub op: Primary,
     /// 1, 2 or 4.
     pub lanes: u8,
@@ -284,7 +284,7 @@ pub struct VideoOp {
 
 /// What VMAD does after its product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MadTail {
+pub(crate) struct MadTail {
     pub shift: u8,
     pub neg_product: bool,
     pub neg_c: bool,
@@ -293,7 +293,7 @@ pub struct MadTail {
 
 /// Transfers of control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Flow {
+pub(crate) enum Flow {
     Bra {
         target: u32,
         cc: u8,
@@ -326,7 +326,7 @@ pub enum Flow {
 
 /// What an instruction does.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub(crate) enum Body {
     /// A scheduling word, stepped over.
     Sched,
     /// What cannot run, and why.
@@ -548,11 +548,11 @@ pub enum Body {
 }
 
 /// A run of registers: first and count.
-pub type Regs = (u8, u8);
+pub(crate) type Regs = (u8, u8);
 
 /// One decoded word.
 #[derive(Clone, Debug)]
-pub struct Inst {
+pub(crate) struct Inst {
     pub body: Body,
     /// How far it is to the next instruction.
     pub bytes: u8,
@@ -579,7 +579,7 @@ pub struct Inst {
 }
 
 impl Inst {
-    pub fn new(body: Body) -> Inst {
+    pub(crate) fn new(body: Body) -> Inst {
         Inst {
             body,
             bytes: 8,
@@ -599,7 +599,7 @@ impl Inst {
     }
 
     /// One above the highest register it names.
-    pub fn gprs(&self) -> u32 {
+    pub(crate) fn gprs(&self) -> u32 {
         self.reads.iter().chain(&self.writes).map(|&(r, n)| u32::from(r) + u32::from(n)).max().unwrap_or(0)
     }
 }

@@ -1,26 +1,26 @@
 //! Values of a warp: one [`Row`] holds a register of all 32 lanes, so that lane loops become vector code.
 
 /// Threads of a warp.
-pub const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// A set of lanes.
-pub type Mask = u32;
+pub(crate) type Mask = u32;
 
 /// One 32-bit value for each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(align(64))]
-pub struct Row(pub [u32; LANES]);
+pub(crate) struct Row(pub [u32; LANES]);
 
 impl Row {
-    pub const ZERO: Row = Row([0; LANES]);
+    pub(crate) const ZERO: Row = Row([0; LANES]);
 
-    pub const fn splat(v: u32) -> Row {
+    pub(crate) const fn splat(v: u32) -> Row {
         Row([v; LANES])
     }
 
     /// Takes over the lanes of `mask` from `from`.
     #[inline]
-    pub fn blend(&mut self, mask: Mask, from: &Row) {
+    pub(crate) fn blend(&mut self, mask: Mask, from: &Row) {
         if mask == Mask::MAX {
             *self = *from;
             return;
@@ -33,7 +33,7 @@ impl Row {
 
     /// The lanes for which `f` holds.
     #[inline]
-    pub fn mask(&self, f: impl Fn(u32) -> bool) -> Mask {
+    pub(crate) fn mask(&self, f: impl Fn(u32) -> bool) -> Mask {
         let mut m = 0;
         for (i, &v) in self.0.iter().enumerate() {
             m |= u32::from(f(v)) << i;
@@ -43,7 +43,7 @@ impl Row {
 }
 
 /// The lanes of a mask, lowest first.
-pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let i = rest.trailing_zeros() as usize;
@@ -54,7 +54,7 @@ pub fn lanes(mask: Mask) -> impl Iterator<Item = usize> {
 
 /// What an operand does to a value on its way in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tweak {
+pub(crate) enum Tweak {
     #[default]
     None,
     Inv,
@@ -68,7 +68,7 @@ pub enum Tweak {
 
 impl Tweak {
     /// Integer modifiers.
-    pub fn int(neg: bool, abs: bool, inv: bool) -> Tweak {
+    pub(crate) fn int(neg: bool, abs: bool, inv: bool) -> Tweak {
         match (neg, abs, inv) {
             (_, _, true) => Tweak::Inv,
             (true, true, _) => Tweak::NegAbsInt,
@@ -79,7 +79,7 @@ impl Tweak {
     }
 
     /// Float modifiers (also right for the high word of a 64-bit float).
-    pub fn float(neg: bool, abs: bool) -> Tweak {
+    pub(crate) fn float(neg: bool, abs: bool) -> Tweak {
         match (neg, abs) {
             (true, true) => Tweak::NegAbsF32,
             (true, false) => Tweak::NegF32,
@@ -88,7 +88,7 @@ impl Tweak {
         }
     }
 
-    pub fn apply(self, v: u32) -> u32 {
+    pub(crate) fn apply(self, v: u32) -> u32 {
         match self {
             Tweak::None => v,
             Tweak::Inv => !v,
@@ -115,24 +115,24 @@ impl Tweak {
 
 /// A source operand: below 256 a register, from 256 on an entry of the launch's pool of uniform rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Src {
+pub(crate) struct Src {
     pub row: u16,
     pub tweak: Tweak,
 }
 
 /// Pool entry 0 is zero: RZ.
-pub const POOL: u16 = 256;
+pub(crate) const POOL: u16 = 256;
 
 impl Src {
-    pub const ZERO: Src = Src { row: POOL, tweak: Tweak::None };
+    pub(crate) const ZERO: Src = Src { row: POOL, tweak: Tweak::None };
 
-    pub const fn row(row: u16) -> Src {
+    pub(crate) const fn row(row: u16) -> Src {
         Src { row, tweak: Tweak::None }
     }
 
     /// The operand's values; `scratch` holds them where they differ from what is stored.
     #[inline]
-    pub fn get<'a>(self, regs: &'a [Row], pool: &'a [Row], scratch: &'a mut Row) -> &'a Row {
+    pub(crate) fn get<'a>(self, regs: &'a [Row], pool: &'a [Row], scratch: &'a mut Row) -> &'a Row {
         let row = if self.row < POOL { &regs[self.row as usize] } else { &pool[(self.row - POOL) as usize] };
         if self.tweak == Tweak::None {
             return row;
@@ -143,14 +143,14 @@ impl Src {
 
     /// The operand's value in one lane.
     #[inline]
-    pub fn lane(self, regs: &[Row], pool: &[Row], lane: usize) -> u32 {
+    pub(crate) fn lane(self, regs: &[Row], pool: &[Row], lane: usize) -> u32 {
         let row = if self.row < POOL { &regs[self.row as usize] } else { &pool[(self.row - POOL) as usize] };
         self.tweak.apply(row.0[lane])
     }
 }
 
 /// An operation on whole rows.
-pub type LaneFn = fn(&Row, &Row, &Row, &mut Row);
+pub(crate) type LaneFn = fn(&Row, &Row, &Row, &mut Row);
 
 /// Makes a [`LaneFn`] from an expression over one lane's three operands.
 #[macro_export]

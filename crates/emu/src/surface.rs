@@ -25,7 +25,7 @@ use nvir_hw::surface::{Slot, format_of};
 
 /// What SUCLAMP is told of a coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub(crate) enum Order {
     /// By the word (`SD`).
     Described,
     /// Row by row (`PL`).
@@ -36,7 +36,7 @@ pub enum Order {
 
 /// The suffixes of SUCLAMP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clamp {
+pub(crate) struct Clamp {
     pub order: Order,
     /// Log2 of what the bound is rounded down to a multiple of: `R1` to `R16`.
     pub round: u32,
@@ -45,7 +45,7 @@ pub struct Clamp {
 }
 
 /// SUCLAMP: the packed coordinate, and whether it was outside.
-pub fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
+pub(crate) fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
     let pitch = match how.order {
         Order::Described => word >> 21 & 1 != 0,
         Order::Pitch => true,
@@ -70,7 +70,7 @@ pub fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
 }
 
 /// SUBFM: the low byte of the address with what SUEAU needs beside, and whether a coordinate was outside.
-pub fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
+pub(crate) fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
     let z_flag = if three_d { z } else { 0 };
     let outside = (x | y | z_flag) >> 31 != 0;
     if (x | y) >> 30 & 1 != 0 {
@@ -91,7 +91,7 @@ pub fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
 }
 
 /// SUEAU: the address in units of 256 bytes.
-pub fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
+pub(crate) fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
     let shift = bits >> 12 & 15;
     let offset = if bits >> 11 & 1 == 0 {
         (offset << (shift + 1) | (bits >> 16 & 0x7ff) << 1 | bits >> 8 & 1) & 0x07ff_ffff
@@ -105,7 +105,7 @@ pub fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
 
 /// What an access by address or slot does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Access {
+pub(crate) enum Access {
     Load(Width),
     Store(Width),
     /// Through the format.
@@ -119,14 +119,14 @@ pub enum Access {
 
 impl Access {
     /// Whether it changes the surface.
-    pub fn writes(self) -> bool {
+    pub(crate) fn writes(self) -> bool {
         matches!(self, Access::Store(_) | Access::StoreTexel)
     }
 }
 
 /// Where a surface access goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
+pub(crate) enum Target {
     /// A pair: low bits and address / 256; with `wide` the low word is a 32-bit offset. `outside` suppresses it.
     Address { reg: u8, wide: bool, format: Src, outside: PSrc },
     /// A bound slot and the first of `dims` coordinates; the third of an array is its layer's offset / 256.
@@ -135,7 +135,7 @@ pub enum Target {
 
 /// SULDGA, SUSTGA; SULD, SUST, SULEA.
 #[derive(Clone, Copy, Debug)]
-pub struct SurfaceOp {
+pub(crate) struct SurfaceOp {
     pub access: Access,
     pub target: Target,
     pub data: u8,

@@ -4,10 +4,10 @@ use super::fault::FaultKind;
 
 /// What went wrong in one lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Trap(pub Box<Inner>);
+pub(crate) struct Trap(pub Box<Inner>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Inner {
+pub(crate) struct Inner {
     pub kind: FaultKind,
     pub lane: usize,
     pub detail: String,
@@ -20,7 +20,7 @@ pub struct Inner {
 
 /// The other thread of a pair, and where it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Other {
+pub(crate) struct Other {
     /// The number of its block, if that is another one.
     pub block: Option<u32>,
     pub warp: u32,
@@ -29,16 +29,16 @@ pub struct Other {
 }
 
 impl Trap {
-    pub fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
+    pub(crate) fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
         Trap(Box::new(Inner { kind, lane, detail: detail.into(), other: None, pc: None, conflict: false }))
     }
 
-    pub fn with_other(mut self, other: Other) -> Trap {
+    pub(crate) fn with_other(mut self, other: Other) -> Trap {
         self.0.other = Some(other);
         self
     }
 
-    pub fn conflict() -> Trap {
+    pub(crate) fn conflict() -> Trap {
         let mut t = Trap::new(FaultKind::Race, 0, "blocks touch the same memory");
         t.0.conflict = true;
         t

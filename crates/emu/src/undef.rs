@@ -16,7 +16,7 @@ use super::warp::{FLAGS, PREDS, Warp};
 
 /// How undefined bits pass through a [`Body::Map`] or [`Body::Scalar`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Route {
+pub(crate) enum Route {
     /// One undefined bit makes the whole result undefined.
     #[default]
     Mix,
@@ -32,7 +32,7 @@ const NEVER: u32 = u32::MAX;
 
 /// The undefined bits of a warp.
 #[derive(Debug)]
-pub struct Undef {
+pub(crate) struct Undef {
     regs: Vec<Row>,
     /// The first instruction that read the unwritten register behind them.
     origin: Vec<u32>,
@@ -45,7 +45,7 @@ pub struct Undef {
 }
 
 impl Undef {
-    pub fn new(gprs: usize) -> Undef {
+    pub(crate) fn new(gprs: usize) -> Undef {
         let mut preds = [Mask::MAX; 8];
         preds[7] = 0;
         Undef {
@@ -68,11 +68,11 @@ impl Undef {
     }
 
     /// Undefined bits of word `k` of a vector register.
-    pub fn word(&self, reg: u8, k: usize, lane: usize) -> u32 {
+    pub(crate) fn word(&self, reg: u8, k: usize, lane: usize) -> u32 {
         if reg == SINK { 0 } else { self.regs[reg as usize + k].0[lane] }
     }
 
-    pub fn set_word(&mut self, reg: u8, k: usize, lane: usize, bits: u32, pc: u32) {
+    pub(crate) fn set_word(&mut self, reg: u8, k: usize, lane: usize, bits: u32, pc: u32) {
         if reg != SINK {
             self.regs[reg as usize + k].0[lane] = bits;
             self.origin[reg as usize + k] = pc;

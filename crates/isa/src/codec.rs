@@ -2,7 +2,6 @@
 
 use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
-use super::template;
 use super::{ImmKind, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
 use half::f16;
 use nvir_base::Chip;
@@ -13,24 +12,34 @@ pub(super) const MAX_ROWS_PER_TABLE: usize = 1 << 16;
 /// Why an instruction cannot be encoded. The operand is counted from 0 in text order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Misfit {
+    /// No row has the operation.
     #[error("the chip does not have this operation")]
     Op,
+    /// No row takes these kinds of operands.
     #[error("no form of the operation takes these kinds of operands")]
     Operands,
+    /// No row takes these suffixes.
     #[error("the operation cannot have these suffixes, or not in this order")]
     Mods,
+    /// The row has no guard, or not this one.
     #[error("this form cannot be predicated")]
     Guard,
+    /// The row cannot synchronise (`.S`).
     #[error("this form cannot have the suffix .S")]
     Sync,
+    /// The register of that operand does not exist.
     #[error("operand {}: the register does not exist", .0 + 1)]
     Register(u8),
+    /// The number of that operand does not fit its field.
     #[error("operand {}: the number does not fit its field", .0 + 1)]
     Range(u8),
+    /// That operand cannot carry its modifiers.
     #[error("operand {}: it cannot have this modifier", .0 + 1)]
     Modifier(u8),
+    /// That operand's name is none of the field's.
     #[error("operand {}: this name is not valid here", .0 + 1)]
     Name(u8),
+    /// Each part fits, but the word would mean something else.
     #[error("this combination has no encoding")]
     Combination,
 }
@@ -114,18 +123,6 @@ pub fn no_card_has(m: &MInst) -> bool {
 
 /// The word of an instruction at byte address `pc` of the code.
 pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
-    let by_rows = || encode_by_rows(chip, m, pc);
-    match template::encode(Table::for_chip(chip), m, pc) {
-        Some(word) => {
-            debug_assert_eq!(Ok(word), by_rows(), "the template of {m:?}");
-            Ok(word)
-        }
-        None => by_rows(),
-    }
-}
-
-/// The same by looking for a row each time: what templates are held against.
-pub(super) fn encode_by_rows(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
     select(chip, m, Some(pc)).map(|(_, word)| word)
 }
 

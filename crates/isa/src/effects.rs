@@ -5,8 +5,11 @@ use crate::{Kw, MInst, Mod, Op, Operand, Reg};
 /// A resource of one thread that instructions depend on each other by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resource {
+    /// A general register.
     Gpr(u8),
+    /// A predicate register.
     Pred(u8),
+    /// The condition code.
     Carry,
 }
 
@@ -25,6 +28,7 @@ impl Resource {
         if index >= 8 { Some((index - 8) as u8) } else { None }
     }
 
+    /// One more than the largest [`Resource::index`].
     pub const COUNT: usize = 8 + 256;
 
     /// The inverse of [`Resource::index`].
@@ -51,8 +55,11 @@ impl std::fmt::Display for Resource {
 /// How an instruction relates to memory and to other threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MemoryEffect {
+    /// It accesses no memory.
     None,
+    /// It loads.
     Read,
+    /// It stores, or does both.
     Write,
     /// Keeps its place among all memory accesses.
     Barrier,
@@ -232,13 +239,16 @@ fn state_word(m: &MInst, mut f: impl FnMut(Resource)) {
 /// What an instruction does with a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
+    /// It is read.
     Read,
+    /// It is written.
     Write,
 }
 
 /// Where an instruction names a register or a predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
+    /// The guard.
     Guard,
     /// An operand, by its position.
     Operand(u8),
@@ -353,10 +363,12 @@ impl Touched {
         Touches { start: start as u32, reads, writes: (self.resources.len() - start) as u16 - reads }
     }
 
+    /// What is read, as [`Resource::index`].
     pub fn reads(&self, t: Touches) -> &[u16] {
         &self.resources[t.start as usize..][..usize::from(t.reads)]
     }
 
+    /// What is written, as [`Resource::index`].
     pub fn writes(&self, t: Touches) -> &[u16] {
         &self.resources[t.start as usize + usize::from(t.reads)..][..usize::from(t.writes)]
     }

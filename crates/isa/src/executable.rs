@@ -12,6 +12,7 @@ use std::fmt;
 
 /// What is wrong with an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "fields of a variant: the numbers that its text names")]
 pub enum Why {
     /// More than a card takes.
     TooLarge { most: u32 },
@@ -30,7 +31,9 @@ pub enum Why {
 /// An operand, counted from 0, with which the instruction never executes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
+    /// The operand, counted from 0 in text order.
     pub operand: usize,
+    /// What is wrong with it.
     pub why: Why,
 }
 

@@ -17,14 +17,17 @@ const FILLER: u32 = 0x0000_1c08;
 pub struct Fetched {
     /// The high half is zero if they are 4.
     pub word: u64,
+    /// Its length: 4 or 8.
     pub bytes: u32,
 }
 
 impl Fetched {
+    /// An instruction of 8 bytes.
     pub const fn long(word: u64) -> Fetched {
         Fetched { word, bytes: 8 }
     }
 
+    /// A short form of 4 bytes.
     pub const fn half(word: u32) -> Fetched {
         Fetched { word: word as u64, bytes: 4 }
     }

@@ -86,13 +86,21 @@ pub fn waits_for_sources(op: Op) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Row {
+    /// Integer multiplication.
     Multiply,
+    /// Shifts and bit fields.
     Shift,
+    /// Counting bits.
     Count,
+    /// Reads of special registers.
     SpecialRegister,
+    /// The special function unit.
     Special,
+    /// Range reduction before it.
     Range,
+    /// Conversions.
     Convert,
+    /// Loads of constants.
     Constant,
     /// One in every cycle.
     None,
@@ -200,7 +208,7 @@ pub fn reads_clock(m: &MInst) -> bool {
 /// Cycles from the last instruction of a block to what runs next: afterwards nothing of fixed latency is pending.
 pub const DRAIN: u32 = 16;
 /// [`DRAIN`] in a function with FP64 or 64-bit conversions.
-pub const DRAIN_DOUBLE: u32 = 12;
+pub(crate) const DRAIN_DOUBLE: u32 = 12;
 /// The same behind a branch that is always taken.
 pub const DRAIN_BRANCH: u32 = 15;
 
@@ -254,13 +262,13 @@ pub struct PairSet(u16);
 
 impl PairSet {
     /// Never issues with another.
-    pub const ALONE: PairSet = PairSet(0);
+    pub(crate) const ALONE: PairSet = PairSet(0);
     /// Multiplication, shifts, conversions, special functions, LDC, S2R: no two.
-    pub const SLOW: PairSet = PairSet(1);
+    pub(crate) const SLOW: PairSet = PairSet(1);
     /// What reads or writes predicates as data: no two, and none with [`PairSet::COMPARE`].
-    pub const PREDICATE: PairSet = PairSet(2);
+    pub(crate) const PREDICATE: PairSet = PairSet(2);
     /// Minimum, maximum and comparison into a register.
-    pub const COMPARE: PairSet = PairSet(4);
+    pub(crate) const COMPARE: PairSet = PairSet(4);
     /// Memory: no two.
     pub const MEMORY: PairSet = PairSet(8);
     /// Double precision: second only, behind memory, simple arithmetic, a multiplication or a special function.
@@ -270,7 +278,7 @@ impl PairSet {
     /// Control flow: second only.
     pub const FLOW: PairSet = PairSet(64);
     /// Float and integer arithmetic, logic and moves: with everything.
-    pub const SIMPLE: PairSet = PairSet(128);
+    pub(crate) const SIMPLE: PairSet = PairSet(128);
     /// Those of [`PairSet::SLOW`] that double precision may follow.
     const BEFORE_DOUBLE: PairSet = PairSet(256);
     /// Never second.

@@ -3,7 +3,6 @@
 
 use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
-use super::template::Templates;
 use super::{Op, gf100, gk110};
 use nvir_base::Chip;
 use std::ops::Range;
@@ -19,8 +18,6 @@ pub struct Table {
     shapes: Vec<u64>,
     /// Built when the first word is decoded: a compiler only encodes.
     decoder: OnceLock<Decoder>,
-    /// What the encoder has found out about forms of instructions.
-    pub(super) templates: Templates,
 }
 
 /// Finds the rows that a word may be of.
@@ -101,9 +98,10 @@ impl Table {
         let mut rows = Vec::with_capacity(sorted.len());
         rows.extend(sorted.into_iter().flatten());
         let shapes = rows.iter().map(|r: &Row| r.shape).collect();
-        Table { rows, starts, shapes, decoder: OnceLock::new(), templates: Templates::default() }
+        Table { rows, starts, shapes, decoder: OnceLock::new() }
     }
 
+    /// All rows, by operation.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }

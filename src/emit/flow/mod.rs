@@ -40,7 +40,7 @@ use std::cell::Cell;
 mod spin_lock;
 
 /// What is asked of the code generator about a function.
-pub trait Body {
+pub(super) trait Body {
     /// Whether the block holds no machine instruction but its exit out, moves for edges included.
     fn is_empty(&self, b: BlockId) -> bool;
     /// Whether the branch that ends the block may part the lanes of a warp.
@@ -125,7 +125,7 @@ struct Flow<'a, B> {
 }
 
 /// Emits a function. `labels`: where the function begins, as calls name it.
-pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code: &mut Code) {
+pub(super) fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code: &mut Code) {
     let mut flow = Flow {
         f,
         body,

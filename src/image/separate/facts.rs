@@ -30,12 +30,12 @@ fn name_of<T: PartialEq + Copy>(all: &[(T, &'static str)], value: T) -> &'static
 }
 
 /// Whether a name can be a symbol: what is printed between spaces.
-pub fn is_symbol(name: &str) -> bool {
+pub(crate) fn is_symbol(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// One row.
-pub fn row(f: &Facts) -> String {
+pub(super) fn row(f: &Facts) -> String {
     let mut special: Vec<&str> = f.special_registers().collect();
     if special.is_empty() {
         special.push("none");
@@ -58,7 +58,7 @@ pub fn row(f: &Facts) -> String {
 }
 
 /// The head of a function's line.
-pub fn head(name: &str, kernel: Option<&Launch>) -> String {
+pub(super) fn head(name: &str, kernel: Option<&Launch>) -> String {
     match kernel {
         None => format!("function {name}"),
         Some(k) => {
@@ -72,7 +72,7 @@ pub fn head(name: &str, kernel: Option<&Launch>) -> String {
 }
 
 /// The whole table of functions of the open world.
-pub fn print(functions: &[Function]) -> String {
+pub(super) fn print(functions: &[Function]) -> String {
     let mut text = first_line(World::Open);
     for f in functions {
         let _ = writeln!(text, "{} | {}", head(&f.name, f.kernel.as_ref()), row(&f.facts));
@@ -89,7 +89,7 @@ pub fn print(functions: &[Function]) -> String {
 }
 
 /// The line that the table begins with.
-pub fn first_line(world: World) -> String {
+pub(crate) fn first_line(world: World) -> String {
     format!("nvir.facts {SCHEMA} {}\n", world.name())
 }
 
@@ -188,7 +188,7 @@ impl<'a> Words<'a> {
 }
 
 /// Reads a table of the open world: functions without code.
-pub fn parse(text: &str) -> Result<Vec<Function>> {
+pub(super) fn parse(text: &str) -> Result<Vec<Function>> {
     let mut lines = text.lines().zip(1..);
     let head = lines.next().unwrap_or_default().0;
     match head.split_whitespace().collect::<Vec<_>>()[..] {

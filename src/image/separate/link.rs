@@ -367,7 +367,7 @@ fn framed(chip: Chip, word: u64, pc: u32, at: u32) -> Result<u64, &'static str> 
 
 /// The places of a function's code that its frame's address goes to: accesses of local memory at fixed addresses among the
 /// `bytes` from `base` on.
-pub fn frame_relocs(chip: Chip, words: &[u64], base: u32, bytes: u32) -> Vec<Reloc> {
+pub(crate) fn frame_relocs(chip: Chip, words: &[u64], base: u32, bytes: u32) -> Vec<Reloc> {
     let access = |(pc, f)| {
         let m = isa::fetch::decode(chip, f, pc).filter(|m| matches!(m.op, Op::Ldl | Op::Stl))?;
         m.operands.iter().find_map(|o| match *o {

@@ -50,7 +50,7 @@ use crate::chip::Chip;
 use crate::ir::Sv;
 
 /// Functions of a file at most: each has several sections, whose numbers have 16 bits.
-pub const MOST_FUNCTIONS: usize = 8000;
+pub(crate) const MOST_FUNCTIONS: usize = 8000;
 
 /// What one text became.
 #[derive(Clone, PartialEq, Eq, Debug)]

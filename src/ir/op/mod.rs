@@ -15,8 +15,7 @@ pub mod reference;
 pub mod row;
 mod table;
 
-pub use row::{
-    CARRY_IN, CARRY_OUT, COMMUTES, CROSS, Detail, EFFECT, FRONT, MEMORY, READS, Reads, Results, Row, Source,
-    SourceTypes, Types,
-};
-pub use table::{Op, OpSet, with_modifiers};
+pub(crate) use row::{COMMUTES, CROSS, EFFECT, FRONT, READS};
+pub use row::{CARRY_IN, CARRY_OUT, Detail, MEMORY, Reads, Results, Row, Source, SourceTypes, Types};
+pub(crate) use table::with_modifiers;
+pub use table::{Op, OpSet};

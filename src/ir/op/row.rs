@@ -88,12 +88,12 @@ impl Source {
     }
 
     /// Of the instruction's type.
-    pub const TY: Source = Source::new(Reads::Ty);
+    pub(crate) const TY: Source = Source::new(Reads::Ty);
     /// Of the source type.
-    pub const STY: Source = Source::new(Reads::Sty);
+    pub(crate) const STY: Source = Source::new(Reads::Sty);
     pub const WORD: Source = Source::new(Reads::Word);
     pub const PRED: Source = Source::new(Reads::Pred);
-    pub const TUPLE: Source = Source::new(Reads::Tuple);
+    pub(crate) const TUPLE: Source = Source::new(Reads::Tuple);
 
     pub const fn float(self) -> Source {
         Source { float: true, ..self }
@@ -273,21 +273,21 @@ impl Aux {
 }
 
 /// Sources 0 and 1 may be exchanged.
-pub const COMMUTES: u16 = 1 << 0;
+pub(crate) const COMMUTES: u16 = 1 << 0;
 /// Must not be removed, duplicated or reordered with others of this kind even if nobody reads its results.
-pub const EFFECT: u16 = 1 << 1;
+pub(crate) const EFFECT: u16 = 1 << 1;
 /// Has a memory operand [`MemRef`](super::super::MemRef).
 pub const MEMORY: u16 = 1 << 2;
 /// Reads memory or other state: equal operands do not mean equal results.
-pub const READS: u16 = 1 << 3;
+pub(crate) const READS: u16 = 1 << 3;
 /// May take a carry as its last source (32-bit integers).
 pub const CARRY_IN: u16 = 1 << 4;
 /// May give a carry as its last destination (32-bit integers).
 pub const CARRY_OUT: u16 = 1 << 5;
 /// Reads or writes registers of other lanes, so the set of active lanes matters: never moved across control flow.
-pub const CROSS: u16 = 1 << 6;
+pub(crate) const CROSS: u16 = 1 << 6;
 /// Exists only before lowering.
-pub const FRONT: u16 = 1 << 7;
+pub(crate) const FRONT: u16 = 1 << 7;
 /// Has a condition (`.lt`).
 pub const COND: u16 = 1 << 8;
 /// Combines its third source by a logic operation (`.and`).
@@ -382,7 +382,7 @@ impl Row {
     }
 
     /// Whether a source that is no predicate may carry a modifier.
-    pub const fn is_modifiable(&self) -> bool {
+    pub(crate) const fn is_modifiable(&self) -> bool {
         let mut n = 0;
         while n < self.srcs.len() {
             let s = &self.srcs[n];

@@ -279,12 +279,12 @@ impl Op {
     }
 
     /// Sources at least, without a carry.
-    pub const fn least_sources(self) -> u8 {
+    pub(crate) const fn least_sources(self) -> u8 {
         NAMES_AND_FLAGS[self as usize].2
     }
 
     /// Whether an instruction of this kind may be removed when nobody reads its results.
-    pub const fn removable(self) -> bool {
+    pub(crate) const fn removable(self) -> bool {
         !self.is(EFFECT)
     }
 
@@ -299,7 +299,7 @@ impl Op {
 }
 
 /// The operations of which a source that is no predicate may carry a modifier.
-pub const fn with_modifiers() -> OpSet {
+pub(crate) const fn with_modifiers() -> OpSet {
     let (mut set, mut k) = (OpSet::new(&[]), 0);
     while k < Op::ALL.len() {
         if MODIFIABLE[k] {

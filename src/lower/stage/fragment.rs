@@ -35,7 +35,7 @@ fn w(b: &mut Builder<'_>, at: InterpAt, offset: Option<Src>) -> ValueId {
 }
 
 /// Gives perspective inputs the w that they lack.
-pub fn inverse_of_w(f: &mut Function) {
+pub(crate) fn inverse_of_w(f: &mut Function) {
     let mut wanted = [false; 2];
     for (_, i) in f.insts_in_order() {
         match wants_w(&f.insts[i]) {

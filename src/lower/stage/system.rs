@@ -6,7 +6,7 @@ use crate::ir::expand::expand;
 use crate::ir::*;
 use crate::stage::Semantic;
 
-pub fn concerns(i: &Inst) -> bool {
+pub(super) fn concerns(i: &Inst) -> bool {
     matches!(i.aux, Aux::Sv(sv) if i.op == Op::Rdsv && is_of_stage(sv))
 }
 
@@ -33,7 +33,7 @@ fn is_of_stage(sv: Sv) -> bool {
     )
 }
 
-pub fn run(f: &mut Function, abi: &Abi, interface: &Interface) {
+pub(super) fn run(f: &mut Function, abi: &Abi, interface: &Interface) {
     let coordinates = tess_coordinates(f);
     let cx = Cx { abi, interface, coordinates };
     expand(f, concerns, |b, i| {

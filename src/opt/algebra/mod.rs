@@ -23,7 +23,7 @@ use arrayvec::ArrayVec;
 
 mod float;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = LazyUses::default();
     let mut rewritten = 0;
     rewrite_each(f, |f, out, i| {

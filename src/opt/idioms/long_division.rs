@@ -34,7 +34,7 @@ use rustc_hash::FxHashMap;
 /// Steps of each half.
 const STEPS: usize = 32;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     // Few functions divide so; those that do have a comparison of 64 bits for each of the lower steps.
     if gather(f, |i| i.op == Op::Set && i.sty == Type::U64 && i.cond == Cond::Ge).is_empty() {
         return false;

@@ -5,6 +5,6 @@
 //! [`crate::lower`] expands better or the machine has. Which options of NIR avoid the expansion in the first
 //! place is in `docs/nir-options.md`.
 
-pub mod long_division;
-pub mod quotient;
-pub mod saturate;
+pub(super) mod long_division;
+pub(super) mod quotient;
+pub(super) mod saturate;

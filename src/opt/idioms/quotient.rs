@@ -28,7 +28,7 @@ use crate::opt::Ctx;
 use crate::opt::rewrite::{is_scalar, rewrite_each, scalar_def, scalar_def_by};
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut found = Found::default();
     let mut replaced = 0;
     rewrite_each(f, |f, _, i| {

@@ -37,7 +37,7 @@ use crate::opt::rewrite::{emit, is_scalar, rewrite_each, scalar_def_by};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let Some(mut finder) = Finder::new(f, ctx) else { return false };
     let mut found = 0;
     rewrite_each(f, |f, out, i| {

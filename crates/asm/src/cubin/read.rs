@@ -159,6 +159,7 @@ impl Cubin {
     }
 }
 
+/// The ELF file in `data`, of one of the two classes.
 pub fn open<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<ElfFile<'_, H>, CubinError> {
     ElfFile::parse(data).map_err(|e| CubinError::Elf(e.to_string()))
 }
@@ -328,6 +329,7 @@ fn elf_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
     }
 }
 
+/// Eight bytes as a word, the first lowest; missing ones are 0.
 pub fn word(chunk: &[u8]) -> u64 {
     chunk.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
 }

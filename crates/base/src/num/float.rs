@@ -7,10 +7,10 @@ use super::Round;
 use super::soft::{Class, F32, F64, Format, Num, unpack};
 
 /// The NaN of 32-bit operations.
-pub const NAN32: u32 = 0x7fff_ffff;
+pub(crate) const NAN32: u32 = 0x7fff_ffff;
 
 /// The NaN of 64-bit operations without a NaN operand.
-pub const NAN64: u64 = 0xfff8_0000_0000_0000;
+pub(crate) const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 /// Subnormals become zeros of the same sign.
 #[inline]
@@ -238,7 +238,7 @@ pub type Test = u8;
 
 /// Which of the four bits holds for a pair.
 #[inline]
-pub fn order64(x: f64, y: f64) -> Test {
+pub(crate) fn order64(x: f64, y: f64) -> Test {
     match x.partial_cmp(&y) {
         Some(std::cmp::Ordering::Less) => 1,
         Some(std::cmp::Ordering::Equal) => 2,

@@ -51,11 +51,6 @@ impl Format {
         bits & (self.sign_bit() - 1) > self.inf()
     }
 
-    #[inline]
-    pub const fn is_inf(self, bits: u64) -> bool {
-        bits & (self.sign_bit() - 1) == self.inf()
-    }
-
     /// Subnormal, not zero.
     #[inline]
     pub const fn is_subnormal(self, bits: u64) -> bool {

@@ -40,13 +40,13 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub fn new() -> Pool {
+    pub(crate) fn new() -> Pool {
         let zero = Uniform::Imm(0);
         Pool { uniforms: vec![zero], index: FxHashMap::from_iter([(zero, 0)]) }
     }
 
     /// Forgets what was used.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.uniforms.truncate(1);
         self.index.retain(|_, at| *at == 0);
     }

@@ -23,7 +23,7 @@ pub(super) struct Planes<'a> {
 }
 
 impl<'a> Planes<'a> {
-    pub fn new(triangle: &'a Triangle) -> Result<Planes<'a>, String> {
+    pub(super) fn new(triangle: &'a Triangle) -> Result<Planes<'a>, String> {
         let [[ax, ay, ..], [bx, by, ..], [cx, cy, ..]] = triangle.window;
         let area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay);
         if !area.is_finite() || area == 0.0 {

@@ -258,12 +258,12 @@ impl<'a> Context<'a> {
     }
 
     /// The lanes of a warp that have threads.
-    pub fn live(&self, warp: u64) -> Mask {
+    pub(crate) fn live(&self, warp: u64) -> Mask {
         (0..LANES).filter(|&l| self.thread(warp, l).is_some()).fold(0, |m, l| m | 1 << l)
     }
 
     /// The lanes of a warp that run for the sake of others only, from the start.
-    pub fn helpers(&self, warp: u64) -> Mask {
+    pub(crate) fn helpers(&self, warp: u64) -> Mask {
         let Work::Quads { quads, .. } = self.work else { return 0 };
         let helps = |l: &usize| {
             self.thread(warp, *l).is_some_and(|t| quads[t.item as usize].cover[t.invocation as usize] == 0)
@@ -272,7 +272,7 @@ impl<'a> Context<'a> {
     }
 
     /// What a thread works on, for reports.
-    pub fn who(&self, warp: u64, lane: usize) -> String {
+    pub(crate) fn who(&self, warp: u64, lane: usize) -> String {
         let Some(Thread { item, invocation }) = self.thread(warp, lane) else {
             return "no thread".to_string();
         };
@@ -298,7 +298,7 @@ impl<'a> Context<'a> {
     }
 
     /// A special register that graphics stages have. Source: envytools and Mesa 22.3.6, nv50_ir_target_nvc0.cpp.
-    pub fn special_register(&self, warp: u64, ghosts: Mask, reg: u8, lane: usize) -> Option<u32> {
+    pub(crate) fn special_register(&self, warp: u64, ghosts: Mask, reg: u8, lane: usize) -> Option<u32> {
         let thread = self.thread(warp, lane).unwrap_or_default();
         Some(match reg {
             special::PRIM_TYPE => (self.primitive(thread).map_or(0, |p| p.vertices.len()) as u32 & 0xff) << 8,
@@ -310,7 +310,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether implicit derivatives are those of quads of pixels.
-    pub fn has_quads(&self) -> bool {
+    pub(crate) fn has_quads(&self) -> bool {
         self.stage == Stage::Fragment
     }
 }

@@ -104,7 +104,7 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    pub fn new(context: &Context<'_>, chip: Chip, warp: u64) -> Io {
+    pub(crate) fn new(context: &Context<'_>, chip: Chip, warp: u64) -> Io {
         let fragment = context.stage == Stage::Fragment;
         let lanes = if fragment { 0 } else { LANES };
         let layout = fragment.then(|| Layout::of(context, chip));
@@ -123,12 +123,12 @@ impl Io {
     }
 
     /// Lanes discard their pixels: they go on as helpers.
-    pub fn kill(&mut self, mask: Mask) {
+    pub(crate) fn kill(&mut self, mask: Mask) {
         self.killed |= mask;
     }
 
     /// Threads end.
-    pub fn exit(&mut self, context: &Context<'_>, w: &Warp, mask: Mask) -> Result<(), Trap> {
+    pub(crate) fn exit(&mut self, context: &Context<'_>, w: &Warp, mask: Mask) -> Result<(), Trap> {
         match context.stage {
             Stage::Geometry => {
                 let r0 = w.regs.first().copied().unwrap_or(Row::ZERO);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// Where the level of detail comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lod {
+pub(crate) enum Lod {
     Implicit,
     Zero,
     Bias,
@@ -32,7 +32,7 @@ pub enum Lod {
 
 /// What a texture instruction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TexKind {
+pub(crate) enum TexKind {
     Sample(Lod),
     /// The level is an operand, or zero.
     Fetch {
@@ -54,7 +54,7 @@ pub enum TexKind {
 
 /// A texture instruction.
 #[derive(Clone, Debug)]
-pub struct TexOp {
+pub(crate) struct TexOp {
     pub kind: TexKind,
     /// Coordinates: 1, 2, 3; a cube has 3.
     pub dims: u8,

@@ -34,7 +34,7 @@ use super::row::Row;
 use nvir_base::Chip;
 
 /// The rows of GF100 or GK104.
-pub fn rows(chip: Chip) -> Vec<Row> {
+pub(crate) fn rows(chip: Chip) -> Vec<Row> {
     let mut out = Vec::with_capacity(800);
     float::rows(&mut out);
     long::rows(&mut out);

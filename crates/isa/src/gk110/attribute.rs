@@ -15,7 +15,7 @@ fn attribute_bases(r: &dyn Fn() -> Row, low: u8) -> [(Row, Slot); 2] {
     ]
 }
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     const WIDTH: Names = names![_, B64, B96, B128];
     let width = b(50, 2);
     let vertex = b(42, 8);

@@ -5,7 +5,7 @@ use crate::Op;
 use crate::names;
 use crate::row::{Bits, Kind, Names, Row, Slot, Style, b};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     branches(t);
     stack(t);
     ends(t);

@@ -16,7 +16,7 @@ const LOW_HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H0)];
 const HIGH_HALF: &[Option<Sel>] = &[Some(Sel::H1)];
 const TO_INTEGER: Names = names![_, !, !, Pass, Round, Floor, Ceil, Trunc];
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     for f in Form::TWO {
         float_to_float(t, f);
         float_to_int(t, f);

@@ -5,7 +5,7 @@ use crate::Op;
 use crate::names;
 use crate::row::{Row, Style, b};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     add(t);
     multiply(t);
     fused(t);

@@ -5,7 +5,7 @@ use crate::names;
 use crate::row::{ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Mod, Op};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     add(t);
     multiply(t);
     compare(t);

@@ -5,7 +5,7 @@ use crate::Op;
 use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     global(t);
     windows(t);
     atomics(t);

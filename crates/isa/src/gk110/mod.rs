@@ -19,7 +19,7 @@ mod texture;
 mod video;
 
 /// The rows of GK110.
-pub fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let mut t = Vec::with_capacity(700);
     float::rows(&mut t);
     int::rows(&mut t);

@@ -5,7 +5,7 @@ use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     moves(t);
     lanes(t);
     special(t);

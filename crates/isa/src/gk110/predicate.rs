@@ -8,7 +8,7 @@ use crate::{Kw, Op};
 /// The condition code, which the opcode implies.
 const CC: Slot = Slot::new(Kind::Word { at: b(0, 0), words: &[Some(Kw::Cc)] });
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     let first = pred_not(14, 17);
     let second = pred_not(32, 35);
     t.push(

@@ -11,7 +11,7 @@ const STORE_BOUNDS: Names = names![Ign, Trap, !, Sdcl];
 /// How the address operand is meant.
 const COORDINATE: Names = names![U32, S32, U8, S8];
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     for f in Form::THREE {
         t.push(
             f.row(Op::Subfm, 0x3fc, 0x1e8)

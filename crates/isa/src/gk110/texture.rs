@@ -5,7 +5,7 @@ use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     sample(t);
     gather(t);
     fetch(t);

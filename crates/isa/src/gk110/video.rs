@@ -5,7 +5,7 @@ use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Op, Sel};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     scalar(t);
     pairs(t);
     quads(t);

@@ -171,7 +171,7 @@ fn bit(word: usize, bit: u32) -> u32 {
 
 impl Header {
     /// [`Header::read_back`] of a stage that reads none of its outputs, but for GEOM, which has zeros.
-    pub const NO_READ_BACK: [u8; 2] = [0xff, 0];
+    pub(crate) const NO_READ_BACK: [u8; 2] = [0xff, 0];
 
     /// A header that declares nothing but what every shader of the stage has: FRAG reads 0x7c (the hardware traps otherwise),
     /// TESS_EVAL the tessellation coordinates, which lie among its outputs.

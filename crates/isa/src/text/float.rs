@@ -22,7 +22,7 @@ fn write_nan(out: &mut String, name: &str, bits: u32, usual: u32) {
 }
 
 /// Writes an f32 immediate; nvdisasm widens it first, which makes every NaN quiet.
-pub fn write_f32(out: &mut String, bits: u32) {
+pub(crate) fn write_f32(out: &mut String, bits: u32) {
     let value = f32::from_bits(bits);
     if value.is_nan() {
         write_nan(out, "QNAN", bits, QNAN32);
@@ -32,7 +32,7 @@ pub fn write_f32(out: &mut String, bits: u32) {
 }
 
 /// Writes an f64 immediate.
-pub fn write_f64(out: &mut String, bits: u64) {
+pub(crate) fn write_f64(out: &mut String, bits: u64) {
     const QUIET: u64 = 1 << 51;
     let value = f64::from_bits(bits);
     if value.is_nan() {
