@@ -66,6 +66,8 @@ mod emit;
 #[doc(hidden)]
 #[allow(unreachable_pub)]
 pub mod front;
+// Fields and variants are named as the listing has them, which `nvir ir` explains.
+#[allow(missing_docs)]
 pub mod ir;
 pub mod lower;
 pub mod opt;

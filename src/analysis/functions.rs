@@ -277,7 +277,11 @@ fn of_inst(inst: &Inst, facts: &mut Facts) {
 
 /// What holds of the parameters of each function that only functions of the program call, because it holds of every call.
 /// Empty for all others, and where nothing does.
-pub(crate) fn parameters(p: &Program, table: &Table, launch: &Launch) -> SecondaryMap<FuncId, Vec<ParamFact>> {
+pub(crate) fn parameters(
+    p: &Program,
+    table: &Table,
+    launch: &Launch,
+) -> SecondaryMap<FuncId, Vec<ParamFact>> {
     let mut all: SecondaryMap<FuncId, Option<Vec<(Bits, bool)>>> = SecondaryMap::new();
     let mut found: SecondaryMap<FuncId, Vec<ParamFact>> = SecondaryMap::new();
     if table.recursive {

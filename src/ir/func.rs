@@ -307,7 +307,12 @@ impl Function {
     /// without a construct becomes the header of an `if`. The other edge, if it stays in the loop, becomes one to the join, from
     /// where it goes on; otherwise nobody reaches the join. Returns the block that ends in the branch then, and the
     /// join: the first, if it is not `b`, goes behind `b` in the layout, the second behind the arms.
-    pub(crate) fn open_if(&mut self, b: BlockId, split: [bool; 2], loops: &OpenLoops) -> Option<(BlockId, BlockId)> {
+    pub(crate) fn open_if(
+        &mut self,
+        b: BlockId,
+        split: [bool; 2],
+        loops: &OpenLoops,
+    ) -> Option<(BlockId, BlockId)> {
         let Term::Branch { then, els, .. } = &self.blocks[b].term else { return None };
         let leaves = [then, els].map(|e| loops.left_by(e.to));
         let is_if = matches!(self.blocks[b].merge, Merge::If { .. });

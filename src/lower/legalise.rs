@@ -24,7 +24,9 @@ use cranelift_entity::SecondaryMap;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("the chip has no instruction for `{what}`")]
 pub struct Illegal {
+    /// What it would have taken.
     pub what: String,
+    /// Where the source has it.
     pub loc: Loc,
 }
 

@@ -14,6 +14,7 @@ use crate::ir::*;
 use crate::num::mufu::{Func, mufu};
 use crate::num::{Round, conv, float, int};
 
+/// Folds what has constant operands; whether anything changed.
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut folded = 0;
     rewrite_each(f, |f, _, i| {
@@ -94,6 +95,7 @@ pub(crate) fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) 
     }
 }
 
+/// A rounding of the IR as `num` has it.
 pub fn rounding(r: Rnd) -> Round {
     match r {
         Rnd::Near => Round::Rn,

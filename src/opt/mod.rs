@@ -99,7 +99,9 @@ pub fn named(name: &str) -> Result<&'static Pass, BadOption> {
 /// What a pass works on. Both kinds return whether they changed anything.
 #[derive(Clone, Copy)]
 pub enum Run {
+    /// Sees one function at a time.
     Function(fn(&mut Function, &mut Ctx<'_>) -> bool),
+    /// Sees all functions of the program.
     Program(fn(&mut Program, &mut Ctx<'_>) -> bool),
 }
 
@@ -109,6 +111,7 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in a line of at most 100 columns.
     pub summary: &'static str,
+    /// What it does.
     pub run: Run,
     /// It has nothing to do in a function without these operations.
     pub about: Option<OpSet>,
@@ -294,11 +297,15 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// What a pass may know besides the function, and where it counts what it does.
 pub struct Ctx<'a> {
+    /// The chip that is compiled for.
     pub chip: Chip,
+    /// Where in the pipeline the pass runs.
     pub stage: Stage,
+    /// What is known of every launch.
     pub launch: Launch,
     /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
     pub warps: u32,
+    /// The choices of the compile.
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
@@ -351,14 +358,20 @@ pub struct Session {
 #[derive(Debug, thiserror::Error)]
 #[error("after pass `{pass}` ({stage:?}): {findings}\n--- before:\n{before}\n--- after:\n{after}")]
 pub struct Broken {
+    /// Its name.
     pub pass: &'static str,
+    /// Where in the pipeline it ran.
     pub stage: Stage,
+    /// What the verifier says.
     pub findings: String,
+    /// The IR before it.
     pub before: String,
+    /// The IR that it left.
     pub after: String,
 }
 
 impl Session {
+    /// Before the first pass.
     pub fn new() -> Session {
         Session::default()
     }

@@ -12,6 +12,7 @@ use super::locations::BlockLocations;
 use super::operands::{self, Tuple};
 use super::pcopy::{self, Location, Scratch};
 use super::plan::{Action, Plan, SpillLocation};
+use super::prepare::Facts;
 use super::recolour::Attempt;
 use super::remat::{self, Remat};
 use super::result_regs::ResultRegs;
@@ -91,7 +92,7 @@ impl<'a> Colour<'a> {
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
         attempt: Attempt,
-        calls: bool,
+        facts: &Facts,
     ) -> Colour<'a> {
         let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
         let results = ResultRegs::new(f, cfg, &mut hints);
@@ -117,7 +118,7 @@ impl<'a> Colour<'a> {
             entries: BlockLocations::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
-            across_calls: if calls {
+            across_calls: if facts.calls() {
                 AcrossCalls::new(f, cfg, live, summaries)
             } else {
                 AcrossCalls::default()

@@ -39,7 +39,13 @@ fn carried_out(f: &Function, cfg: &Cfg, a: &Allocation) -> (u64, u64) {
 }
 
 /// Whether an allocation that needs fewer registers than the first one is better.
-pub(crate) fn is_worth(f: &Function, cfg: &Cfg, target: &Target, first: &Allocation, closer: &Allocation) -> bool {
+pub(crate) fn is_worth(
+    f: &Function,
+    cfg: &Cfg,
+    target: &Target,
+    first: &Allocation,
+    closer: &Allocation,
+) -> bool {
     let (warps, more) = (target.warps(first.gprs), target.warps(closer.gprs));
     let (own, before) = carried_out(f, cfg, first);
     let (_, after) = carried_out(f, cfg, closer);

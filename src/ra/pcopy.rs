@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 /// Where a value can be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Location {
+    /// A register.
     Reg(Phys),
     /// A word of local memory, by its byte offset.
     Slot(u32),
@@ -156,7 +157,11 @@ impl Sequencer<'_> {
 
 /// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the second scratch slot.
 /// Tells whether it was saved.
-pub(crate) fn through_register(scratch: Scratch, out: &mut Vec<Move>, f: impl FnOnce(&mut Vec<Move>, u8)) -> bool {
+pub(crate) fn through_register(
+    scratch: Scratch,
+    out: &mut Vec<Move>,
+    f: impl FnOnce(&mut Vec<Move>, u8),
+) -> bool {
     match scratch.gpr {
         Some(r) => {
             f(out, r);

@@ -159,7 +159,11 @@ pub(super) fn measure(
 }
 
 /// Registers below the limit that a call leaves alone.
-pub(crate) fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call, k: usize) -> usize {
+pub(crate) fn safe_registers(
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    call: &Call,
+    k: usize,
+) -> usize {
     let Some(s) = &summaries[call.func] else { return k };
     (0..k as u8).filter(|&r| !s.clobbers.contains(Phys::Gpr(r))).count()
 }

@@ -31,9 +31,11 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{function}, {place}: {message}")]
 pub struct Violation {
+    /// The function.
     pub function: String,
     /// Block and instruction.
     pub place: String,
+    /// What is wrong.
     pub message: String,
     /// Where that is in the text that the program was read from.
     pub loc: Loc,

@@ -70,7 +70,14 @@ impl Tracker {
     }
 
     /// A reduction whose order does not matter.
-    pub(crate) fn reduce(&self, buffer: usize, word: usize, block: u32, op: AtomOp, ty: AtomTy) -> Result<(), Trap> {
+    pub(crate) fn reduce(
+        &self,
+        buffer: usize,
+        word: usize,
+        block: u32,
+        op: AtomOp,
+        ty: AtomTy,
+    ) -> Result<(), Trap> {
         let code = match (op, ty) {
             (_, AtomTy::F32 { .. }) => None,
             (AtomOp::Add, _) => Some(0),

@@ -15,7 +15,7 @@ pub mod reference;
 pub mod row;
 mod table;
 
-pub(crate) use row::{COMMUTES, CROSS, EFFECT, FRONT, READS};
 pub use row::{CARRY_IN, CARRY_OUT, Detail, MEMORY, Reads, Results, Row, Source, SourceTypes, Types};
+pub(crate) use row::{COMMUTES, CROSS, EFFECT, FRONT, READS};
 pub(crate) use table::with_modifiers;
 pub use table::{Op, OpSet};

@@ -216,7 +216,12 @@ impl Races {
     }
 
     /// Records what a lane does to a word, unless that is a race. `place` names a byte of the word.
-    pub(crate) fn access(&mut self, word: Word, does: Does, place: impl Fn(u32) -> String) -> Result<(), Trap> {
+    pub(crate) fn access(
+        &mut self,
+        word: Word,
+        does: Does,
+        place: impl Fn(u32) -> String,
+    ) -> Result<(), Trap> {
         let who = self.who(does.warp);
         let clock = self.warps[does.warp as usize].now.get(who);
         let me = Access { who, clock, pc: does.pc, lane: does.lane as u8, bytes: does.bytes };

@@ -156,7 +156,8 @@ pub(crate) const SIGN_DEFAULT: Names = names![U32, _];
 /// Integer comparisons.
 pub(crate) const COMPARE: Names = names![F, Lt, Eq, Le, Gt, Ne, Ge, T];
 /// Float comparisons.
-pub(crate) const FCOMPARE: Names = names![F, Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu, T];
+pub(crate) const FCOMPARE: Names =
+    names![F, Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu, T];
 /// How a comparison is combined with its predicate source.
 pub(crate) const COMBINE: Names = names![And, Or, Xor];
 /// Sizes of memory accesses.
