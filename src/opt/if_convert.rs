@@ -12,7 +12,7 @@
 //!
 //! A divergent branch costs SSY, BRA and a `.S` that is not free, what its block and each side wait for before it, and both
 //! sides anyway where some lanes go each way. Without it, both sides cost their instructions always, and the choices. Which
-//! is less is estimated (`opt/cycles.rs`): the fewer warps there are, the more waiting counts.
+//! is less is estimated (`opt/cost.rs`): the fewer warps there are, the more waiting counts.
 //!
 //! Safe because what is executed speculatively are pure operations, which cannot fault, on values that dominate the
 //! branch or were computed on the same side. Loads are not speculated: a guarded load leaves its destination

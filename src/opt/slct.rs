@@ -8,7 +8,7 @@
 //! Only if nobody else reads the comparison than choices behind it in its block, and if all of them encode so
 //! ([`crate::select::legal`]): the comparison disappears, and what it read lives until the last choice instead of the
 //! predicate. A choice between a value and what is made of it stays: that becomes one instruction under the predicate
-//! (`emit/update`).
+//! (`emit/predicated_update`).
 
 use super::Ctx;
 use super::rewrite::{LazyUses, is_scalar};

@@ -12,7 +12,7 @@
 //!
 //! The loop must be left in one place, by a branch at its own level whose condition follows from one parameter of the
 //! header and constants, and go round in one place. The number of rounds is found by evaluating that condition. Only
-//! innermost loops are looked at, and only where it is estimated to pay (`opt/rounds.rs`): each copy saves the branch,
+//! innermost loops are looked at, and only where it is estimated to pay (`opt/unroll_cost.rs`): each copy saves the branch,
 //! its comparison, the counter and what the end of a block waits for, addresses and indices become constants, and loads of
 //! several rounds are under way at once; but the copies take room in the instruction cache. Where all copies are too many,
 //! the loop stays with some of them:

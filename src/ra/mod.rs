@@ -23,7 +23,7 @@
 //!
 //! # The order of things
 //!
-//! [`docs/registers.md`](https://docs.rs/nvir) in the repository has what each step gives, measured. For each function, callees first:
+//! What triggers each step and what it gives, measured, is in `docs/registers.md`. For each function, callees first:
 //!
 //! 1. [`memory_args`]: arguments and results beyond what registers hold go through local memory.
 //! 2. [`prepare`]: critical edges are split; a value that two tuples want gets a copy. [`lane_reads`] lengthens the life of

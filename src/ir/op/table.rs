@@ -207,7 +207,7 @@ ops! {
     Quadop "quadop" = Row::new(Types::F32, &[F, F]).detail(Detail::Quad).flags(READS | CROSS | FTZ | RND);
 
     /// whether this lane was asked for: lanes beyond the block's size run too, since whole warps are launched; a kernel has one
-    /// at most, in its first block, whose branch alone reads it (lower/whole_warp)
+    /// at most, in its first block, whose branch alone reads it (`whole_warp`)
     WholeWarp "wholewarp" = Row::new(Types::PRED, &[]).flags(EFFECT | CROSS | FRONT);
 
     // ---- textures and surfaces
