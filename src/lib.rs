@@ -1,7 +1,9 @@
-//! nvir: a shader code generator for NVIDIA's Fermi and Kepler, and an emulator that runs what it makes.
+//! nvir: a shader code generator for NVIDIA's Fermi and Kepler, and an emulator that runs what it
+//! makes.
 //!
-//! [`Compiler`] turns TGSI and NIR text into a [`Shader`]; [`image::listing`] and [`image::cubin`] write it down and read it
-//! back; [`emu`] executes it; [`isa`] knows single instructions; [`driver::Abi`] says what a driver puts where.
+//! [`Compiler`] turns TGSI and NIR text into a [`Shader`]; [`image::listing`] and [`image::cubin`]
+//! write it down and read it back; [`emu`] executes it; [`isa`] knows single instructions;
+//! [`driver::Abi`] says what a driver puts where.
 //!
 //! NIR to code, to SASS text, to a cubin, and what it computes:
 //!

@@ -1,8 +1,9 @@
 //! Whether two memory accesses may touch the same bytes.
 //!
-//! What is certain: different spaces are different memory, except that a generic address may be in any of them and
-//! storage buffers lie in global memory (the same memory may even be bound twice). Two accesses through the same
-//! base whose byte ranges do not meet are apart, also where the sum wraps around. Everything else may alias.
+//! What is certain: different spaces are different memory, except that a generic address may be in
+//! any of them and storage buffers lie in global memory (the same memory may even be bound twice).
+//! Two accesses through the same base whose byte ranges do not meet are apart, also where the sum
+//! wraps around. Everything else may alias.
 
 use crate::ir::{Inst, MemRef, Space};
 
@@ -28,7 +29,8 @@ pub(crate) fn may_clobber(store: &MemRef, store_bytes: u32, load: &MemRef, load_
     !load.readonly && !load.space.is_constant() && may_alias(store, store_bytes, load, load_bytes)
 }
 
-/// Whether two accesses go through the same memory object and base address, so that only offsets tell them apart.
+/// Whether two accesses go through the same memory object and base address, so that only offsets
+/// tell them apart.
 pub(crate) fn same_base(a: &MemRef, b: &MemRef) -> bool {
     a.space == b.space && a.buffer == b.buffer && a.index == b.index && a.base() == b.base()
 }

@@ -1,11 +1,11 @@
 //! The control-flow graph: predecessors, reverse postorder, dominators, loops.
 //!
-//! [`Cfg::new`] is near-linear in blocks and edges. Nothing is kept up to date: whoever changes edges computes it
-//! again.
+//! [`Cfg::new`] is near-linear in blocks and edges. Nothing is kept up to date: whoever changes
+//! edges computes it again.
 //!
-//! Blocks that cannot be reached from the entry are in no list here and have no dominator; [`Cfg::reachable`]
-//! tells them. Where an edge of a branch leads to the same block as the other, the block occurs twice among the
-//! predecessors, once for each edge.
+//! Blocks that cannot be reached from the entry are in no list here and have no dominator;
+//! [`Cfg::reachable`] tells them. Where an edge of a branch leads to the same block as the other,
+//! the block occurs twice among the predecessors, once for each edge.
 
 use crate::ir::{BlockId, Function};
 use cranelift_entity::SecondaryMap;
@@ -23,7 +23,8 @@ impl Part {
         &list[self.start as usize..self.end as usize]
     }
 
-    /// Turns parts that hold only their lengths, in their ends, into empty ones with room for these; gives the sum.
+    /// Turns parts that hold only their lengths, in their ends, into empty ones with room for
+    /// these; gives the sum.
     fn lay_out<'p>(parts: impl Iterator<Item = &'p mut Part>) -> usize {
         let mut at = 0;
         for p in parts {
@@ -120,7 +121,8 @@ impl Cfg {
         cfg
     }
 
-    /// Reachable blocks, each before its successors but for back edges; every block after its dominators.
+    /// Reachable blocks, each before its successors but for back edges; every block after its
+    /// dominators.
     pub(crate) fn rpo(&self) -> &[BlockId] {
         &self.rpo
     }
@@ -149,7 +151,8 @@ impl Cfg {
         self.nodes[b].children.slice(&self.children)
     }
 
-    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In constant time.
+    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In
+    /// constant time.
     pub(crate) fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         self.reachable(a)
             && self.reachable(b)
@@ -188,7 +191,8 @@ impl Cfg {
                 spans[p].1 += spans[h].1;
             }
         }
-        // Numbers so that those of inner loops follow: from the first that is free in the loop around.
+        // Numbers so that those of inner loops follow: from the first that is free in the loop
+        // around.
         let mut free: SecondaryMap<BlockId, u32> = SecondaryMap::new();
         let mut outermost = 0;
         for h in headers() {
@@ -201,7 +205,8 @@ impl Cfg {
         LoopTree { cfg: self, spans }
     }
 
-    /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest deeply.
+    /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest
+    /// deeply.
     fn order(&mut self, f: &Function) -> Walk {
         let entry = f.entry();
         let mut number = SecondaryMap::with_default(u32::MAX);
@@ -245,15 +250,16 @@ impl Cfg {
         walk
     }
 
-    /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for dominators and
-    /// related problems", 2005) over depth-first numbers.
+    /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for
+    /// dominators and related problems", 2005) over depth-first numbers.
     fn dominators(&mut self, f: &Function, walk: Walk) {
         let entry = f.entry();
         let Walk { number, blocks, parent } = walk;
         let n = blocks.len();
         let mut idom = parent.clone();
         let mut semi: Vec<u32> = (0..n as u32).collect();
-        // Forest of finished vertices: the ancestor, and the vertex of least semidominator on the way to it.
+        // Forest of finished vertices: the ancestor, and the vertex of least semidominator on the
+        // way to it.
         let mut ancestor = parent;
         let mut label: Vec<u32> = (0..n as u32).collect();
         let mut path = Vec::new();
@@ -346,7 +352,8 @@ impl Cfg {
     }
 }
 
-/// The vertex of least semidominator on the path from `v` up to the finished vertices above `w`, which it shortens.
+/// The vertex of least semidominator on the path from `v` up to the finished vertices above `w`,
+/// which it shortens.
 fn compress(
     v: u32,
     w: u32,

@@ -5,16 +5,19 @@
 //! sub g(%r2)      { b1: bar   ret }                         effects, a barrier
 //! ```
 //!
-//! [`Table::new`] finds the [`Facts`] of each function from its code and those of the functions that it calls, callees first.
-//! [`parameters`] goes the other way: what holds of a parameter because it holds of the argument at each call.
+//! [`Table::new`] finds the [`Facts`] of each function from its code and those of the functions
+//! that it calls, callees first. [`parameters`] goes the other way: what holds of a parameter
+//! because it holds of the argument at each call.
 //!
-//! There are two worlds. In the closed one ([`World::Closed`]) all functions are here. In the open one, some are compiled
-//! separately ([`Linkage`]): nothing is known of who calls a function that is visible, so nothing is assumed of its parameters
-//! and launch; and of a function that is only declared the worst is assumed ([`Facts::WORST`]). What is found of a
-//! function's own code holds in both. An [`Linkage::Internal`] function has all its callers here in both, too.
+//! There are two worlds. In the closed one ([`World::Closed`]) all functions are here. In the open
+//! one, some are compiled separately ([`Linkage`]): nothing is known of who calls a function that
+//! is visible, so nothing is assumed of its parameters and launch; and of a function that is only
+//! declared the worst is assumed ([`Facts::WORST`]). What is found of a function's own code holds
+//! in both. An [`Linkage::Internal`] function has all its callers here in both, too.
 //!
-//! LLVM's Attributor once assumed a closed world for every module that is compiled for a GPU, and took that back, because
-//! relocatable objects are linked with others. Here the world follows from the functions' linkage, so it cannot be assumed by mistake.
+//! LLVM's Attributor once assumed a closed world for every module that is compiled for a GPU, and
+//! took that back, because relocatable objects are linked with others. Here the world follows from
+//! the functions' linkage, so it cannot be assumed by mistake.
 
 use super::divergence;
 use super::known_bits::{Bits, KnownBits, Launch};
@@ -111,7 +114,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Facts of all functions. Those that call themselves, directly or through others, get the worst.
+    /// Facts of all functions. Those that call themselves, directly or through others, get the
+    /// worst.
     pub(crate) fn new(p: &Program) -> Table {
         let order = callees_first(p, p.funcs.keys());
         let mut table = Table {
@@ -146,7 +150,8 @@ impl Table {
         table
     }
 
-    /// What a call does besides giving results, as far as its caller may rely on it: what may not come back has to stay.
+    /// What a call does besides giving results, as far as its caller may rely on it: what may not
+    /// come back has to stay.
     pub(crate) fn effects(&self, callee: FuncId) -> Effects {
         let facts = self.facts(callee);
         if facts.returns == Returns::Always { facts.effects } else { Effects::Any }
@@ -157,13 +162,15 @@ impl Table {
         &self.facts[id]
     }
 
-    /// The same without what comes from calls of functions that are compiled separately: what a linker begins with.
+    /// The same without what comes from calls of functions that are compiled separately: what a
+    /// linker begins with.
     pub(crate) fn own(&self, id: FuncId) -> &Facts {
         &self.own[id]
     }
 }
 
-/// Takes back what was noted in functions and calls: a text may say anything, and what holds is found again.
+/// Takes back what was noted in functions and calls: a text may say anything, and what holds is
+/// found again.
 pub(crate) fn forget(p: &mut Program) {
     for f in p.funcs.values_mut() {
         f.param_facts.clear();
@@ -202,7 +209,8 @@ pub(crate) fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>
     order
 }
 
-/// What a function does itself, and whether it comes back; `known` has the facts of those that it calls.
+/// What a function does itself, and whether it comes back; `known` has the facts of those that it
+/// calls.
 fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
     let mut facts = Facts::NONE;
     let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
@@ -213,7 +221,8 @@ fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
     if let Some(&b) = f.layout.first() {
         reached[b] = true;
     }
-    // Dominators come first, so but for loops, which do not matter then, all ways into a block are seen before it.
+    // Dominators come first, so but for loops, which do not matter then, all ways into a block are
+    // seen before it.
     let mut work: Vec<BlockId> = f.layout.first().copied().into_iter().collect();
     while let Some(b) = work.pop() {
         let block = &f.blocks[b];
@@ -275,8 +284,8 @@ fn of_inst(inst: &Inst, facts: &mut Facts) {
     facts.effects = facts.effects.max(effects);
 }
 
-/// What holds of the parameters of each function that only functions of the program call, because it holds of every call.
-/// Empty for all others, and where nothing does.
+/// What holds of the parameters of each function that only functions of the program call, because
+/// it holds of every call. Empty for all others, and where nothing does.
 pub(crate) fn parameters(
     p: &Program,
     table: &Table,

@@ -6,10 +6,11 @@
 //! or u32 %r2 %r1 0x4            bit 2 was 0 before: the same as an addition; 4 modulo 16
 //! ```
 //!
-//! Facts are found for what is asked ([`KnownBits::learn`]): a value, and what it is computed from. Only where a block's
-//! parameter is met, the whole function is gone through. A value that has not been computed yet (the argument of a loop's
-//! back edge) counts as anything convenient then, and the function is gone through again until nothing changes; a parameter
-//! that still changes in the third round loses its range, in the fifth everything, which bounds the work. The facts hold
+//! Facts are found for what is asked ([`KnownBits::learn`]): a value, and what it is computed from.
+//! Only where a block's parameter is met, the whole function is gone through. A value that has not
+//! been computed yet (the argument of a loop's back edge) counts as anything convenient then, and
+//! the function is gone through again until nothing changes; a parameter that still changes in the
+//! third round loses its range, in the fifth everything, which bounds the work. The facts hold
 //! where the value's definition was executed; an undefined value has no facts.
 
 use crate::ir::*;
@@ -127,7 +128,8 @@ impl Bits {
         if let (Some(a), Some(b)) = (self.as_constant(), o.as_constant()) {
             return Bits::constant(a.wrapping_mul(b));
         }
-        // The low n bits of a product depend on the low n bits of the factors; trailing zeros add up.
+        // The low n bits of a product depend on the low n bits of the factors; trailing zeros add
+        // up.
         let known = (self.zero | self.one).trailing_ones().min((o.zero | o.one).trailing_ones()).min(31);
         let mask = (1u32 << known) - 1;
         let low = self.one.wrapping_mul(o.one) & mask;
@@ -332,7 +334,8 @@ impl KnownBits {
         self.src(s, 0).unwrap_or(Bits::ANY)
     }
 
-    /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt about its base.
+    /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt
+    /// about its base.
     pub(crate) fn align(&self, m: &MemRef) -> Align {
         // The register that gives the bank gives the address in it, too.
         if m.index.is_some() && m.space == Space::Const {
@@ -477,7 +480,8 @@ impl KnownBits {
         })
     }
 
-    /// The two words of a 64-bit result. Carries run upwards, so the low word is what the 32-bit operation gives.
+    /// The two words of a 64-bit result. Carries run upwards, so the low word is what the 32-bit
+    /// operation gives.
     fn pair(&self, inst: &Inst) -> (Option<Bits>, Option<Bits>) {
         let both = |op: fn(Bits, Bits) -> Bits| {
             let word = |n| Some(op(self.src(&inst.srcs[0], n)?, self.src(&inst.srcs[1], n)?));
@@ -524,8 +528,9 @@ fn has_back_edge(f: &Function) -> bool {
     })
 }
 
-/// Ranges of special registers: those that the hardware guarantees for any launch (CUDA C programming guide,
-/// technical specifications of compute capabilities 2.x and 3.x), or the declared block size.
+/// Ranges of special registers: those that the hardware guarantees for any launch (CUDA C
+/// programming guide, technical specifications of compute capabilities 2.x and 3.x), or the
+/// declared block size.
 fn system_value(sv: Sv, launch: &Launch) -> Bits {
     let tid = |dim: usize, limit: u32| {
         let size = launch.block_size.map_or(limit, |s| s[dim].clamp(1, limit));

@@ -1,11 +1,12 @@
 //! Liveness: which values each block needs on entry and hands on at its end.
 //!
-//! Computed value by value: from each use the predecessors are walked up to the definition (Boissinot et al.,
-//! "Computing liveness sets for SSA-form programs", 2011), so that the work is the size of the result. What a block
-//! hands on is what its successors need: with one successor it is the same list.
+//! Computed value by value: from each use the predecessors are walked up to the definition
+//! (Boissinot et al., "Computing liveness sets for SSA-form programs", 2011), so that the work is
+//! the size of the result. What a block hands on is what its successors need: with one successor it
+//! is the same list.
 //!
-//! Parameters of a block are defined on its entry: they are not live in. The arguments of an edge are used at the
-//! end of the block that it leaves; they are not live out because of it.
+//! Parameters of a block are defined on its entry: they are not live in. The arguments of an edge
+//! are used at the end of the block that it leaves; they are not live out because of it.
 
 use super::cfg::Cfg;
 use crate::ir::{BlockId, Def, Function, InstId, ValueId};
@@ -40,7 +41,8 @@ struct Walk<'a> {
     f: &'a Function,
     cfg: &'a Cfg,
     blocks: SecondaryMap<InstId, PackedOption<BlockId>>,
-    /// Blocks that need a value from outside, in a chain for each value: each with the place of the one before it.
+    /// Blocks that need a value from outside, in a chain for each value: each with the place of the
+    /// one before it.
     needs: Vec<(BlockId, u32)>,
     last: Vec<u32>,
     /// The value that a block was last found to need.
@@ -93,8 +95,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Calls `found` with each block that needs the value on entry, until it says that these are enough. Tells whether it
-    /// never did.
+    /// Calls `found` with each block that needs the value on entry, until it says that these are
+    /// enough. Tells whether it never did.
     fn value(&mut self, v: ValueId, mut found: impl FnMut(BlockId) -> bool) -> bool {
         let (seen, work) = (&mut self.seen, &mut self.work);
         let mut at = self.last[v.as_u32() as usize];
@@ -126,7 +128,8 @@ impl Walk<'_> {
     }
 }
 
-/// Values that more than `most` blocks need on entry, in order of their numbers. The work is `most` for each value.
+/// Values that more than `most` blocks need on entry, in order of their numbers. The work is `most`
+/// for each value.
 pub(crate) fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
     let mut walk = Walk::new(f, cfg);
     let mut far = Vec::new();
@@ -178,8 +181,8 @@ impl Liveness {
         Some(live)
     }
 
-    /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose lengths are known, then unions
-    /// of two.
+    /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose
+    /// lengths are known, then unions of two.
     fn lists(&mut self, f: &Function, cfg: &Cfg, pairs: &[(ValueId, BlockId)]) {
         let mut end = 0;
         for &b in cfg.rpo() {
@@ -232,7 +235,8 @@ impl Liveness {
         self.list(self.ins[b])
     }
 
-    /// Values that a successor of the block needs, without arguments of edges that nobody else needs.
+    /// Values that a successor of the block needs, without arguments of edges that nobody else
+    /// needs.
     pub(crate) fn live_out(&self, b: BlockId) -> &[ValueId] {
         self.list(self.outs[b])
     }

@@ -6,10 +6,11 @@
 //! add u32 %r2 %r1 0x1             reads it; the sum itself is a value
 //! ```
 //!
-//! `undef` is how IR says that a source register is read before any write. It travels through copies, choices and
-//! block parameters; any other operation on it is a read of an uninitialised register, and its result counts as
-//! initialised. The analysis starts from everything being initialised and adds what is shown not to be, so that a loop's
-//! variable is not held against itself.
+//! `undef` is how IR says that a source register is read before any write. It travels through
+//! copies, choices and block parameters; any other operation on it is a read of an uninitialised
+//! register, and its result counts as initialised. The analysis starts from everything being
+//! initialised and adds what is shown not to be, so that a loop's variable is not held against
+//! itself.
 
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;

@@ -1,11 +1,12 @@
 //! What a launch of a sanitized program needs of its driver, and what it reports.
 //!
-//! A sanitized program ([`Options::sanitize`](crate::Options::sanitize)) checks its own accesses. The driver provides, and says in
-//! its constant bank where it is ([`Words`]):
+//! A sanitized program ([`Options::sanitize`](crate::Options::sanitize)) checks its own accesses.
+//! The driver provides, and says in its constant bank where it is ([`Words`]):
 //!
 //! - the *report*: zeroed memory of [`Sanitizer::report_bytes`];
 //! - the *ranges*: a table of the memory that the program may reach by address, [`ranges`];
-//! - the *shared region*: [`Sanitizer::region_bytes`] of zeroed memory, in which each block of the grid has its shared memory.
+//! - the *shared region*: [`Sanitizer::region_bytes`] of zeroed memory, in which each block of the
+//!   grid has its shared memory.
 //!
 //! ```text
 //! report    0  u32  failed checks of all threads
@@ -91,7 +92,8 @@ impl Words {
     }
 }
 
-/// The bytes of a table of ranges (first address, bytes): sorted, without the empty ones; what overlaps is one.
+/// The bytes of a table of ranges (first address, bytes): sorted, without the empty ones; what
+/// overlaps is one.
 pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
     let mut all: Vec<[u64; 2]> =
         all.iter().map(|&(start, size)| [start, start.saturating_add(size)]).collect();
@@ -200,16 +202,18 @@ impl Sanitizer {
         })
     }
 
-    /// The table of variables in shared memory: those of the kernel, and those that the launch adds.
+    /// The table of variables in shared memory: those of the kernel, and those that the launch
+    /// adds.
     pub fn variables(&self, added: &[(u32, u32)]) -> Vec<u8> {
         let all: Vec<(u64, u64)> =
             self.variables.iter().chain(added).map(|&(start, bytes)| (start.into(), bytes.into())).collect();
         ranges(&all)
     }
 
-    /// Provides what a launch of `grid` needs that adds `shared_added` bytes to a block's shared memory, with the variables
-    /// `added`, and may reach the memory in `global` (first address, bytes) by address. `place` is asked for memory with these bytes at its
-    /// beginning and so many in all, zeroed behind them, at a multiple of [`REGION_ALIGN`].
+    /// Provides what a launch of `grid` needs that adds `shared_added` bytes to a block's shared
+    /// memory, with the variables `added`, and may reach the memory in `global` (first address,
+    /// bytes) by address. `place` is asked for memory with these bytes at its beginning and so many
+    /// in all, zeroed behind them, at a multiple of [`REGION_ALIGN`].
     ///
     /// # Errors
     /// The shared region would be too large, or what `place` says.
@@ -253,7 +257,8 @@ impl Sanitizer {
         }
     }
 
-    /// What a launch has found: a finding for each check that has failed, in the order of their first failures.
+    /// What a launch has found: a finding for each check that has failed, in the order of their
+    /// first failures.
     pub fn findings(&self, report: &[u8], launch: &Facts<'_>) -> Vec<Finding> {
         let word =
             |at: usize| report.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
@@ -375,8 +380,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether valid programs do it: storage buffers are robust (reads give 0, writes are dropped), and compilers
-    /// read private memory before they test the index.
+    /// Whether valid programs do it: storage buffers are robust (reads give 0, writes are dropped),
+    /// and compilers read private memory before they test the index.
     pub fn is_note(&self) -> bool {
         match self.site.memory {
             Memory::Buffer(_) => true,
@@ -385,7 +390,8 @@ impl Finding {
         }
     }
 
-    /// What was wrong, without the place: `write of 4 bytes at 0x100, outside shared memory of 256 bytes`.
+    /// What was wrong, without the place:
+    /// `write of 4 bytes at 0x100, outside shared memory of 256 bytes`.
     pub fn detail(&self) -> String {
         let access = match self.site.access {
             Access::Read => "read",

@@ -6,7 +6,8 @@ use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Op, Operand};
 use nvir_asm::issue::Issued;
 
-/// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
+/// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds
+/// such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Label(pub u32);
 
@@ -16,7 +17,8 @@ pub enum Made {
     /// An instruction of the IR did.
     #[default]
     Selected,
-    /// What the kernel or stage needs from its beginning, and the source does not ask for in any line.
+    /// What the kernel or stage needs from its beginning, and the source does not ask for in any
+    /// line.
     Setup,
     /// A register that has to be elsewhere.
     Move,
@@ -89,7 +91,8 @@ impl Line {
     }
 }
 
-/// Straight-line code: entered at its start, left at its end (a conditional branch or exit may leave in the tail).
+/// Straight-line code: entered at its start, left at its end (a conditional branch or exit may
+/// leave in the tail).
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct MBlock {
     /// Instructions that a scheduler may reorder, as far as their dependences allow.
@@ -146,7 +149,8 @@ impl Code {
         }
     }
 
-    /// The block that an instruction's first operand names, if that is a label; it may be one behind the last.
+    /// The block that an instruction's first operand names, if that is a label; it may be one
+    /// behind the last.
     pub fn target(&self, line: &Line) -> Option<usize> {
         match line.inst.operands.first() {
             Some(&Operand::Target(label)) => self.labels.get(label as usize).map(|&b| b as usize),
@@ -203,7 +207,8 @@ impl Code {
         targets
     }
 
-    /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine allows that.
+    /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine
+    /// allows that.
     pub(crate) fn fold_syncs(&mut self, can_sync: impl Fn(&MInst) -> bool) {
         for block in &mut self.blocks {
             if block.tail.len() != 1 || !is_plain_sync(&block.tail[0].inst) {

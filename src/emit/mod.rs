@@ -29,9 +29,9 @@ pub(crate) struct EmitError {
     pub loc: Loc,
 }
 
-/// Emits a function, and those that it calls and nobody else may call, directly or through others, in the order of first calls.
-/// Others are called by labels that stand nowhere: [`Code::external`]. Functions without an entry in `uniform` have divergent
-/// branches only.
+/// Emits a function, and those that it calls and nobody else may call, directly or through others,
+/// in the order of first calls. Others are called by labels that stand nowhere: [`Code::external`].
+/// Functions without an entry in `uniform` have divergent branches only.
 pub(crate) fn emit_function(
     chip: Chip,
     program: &Program,
@@ -90,8 +90,8 @@ pub(crate) fn emit_function(
     Ok(code)
 }
 
-/// Whether an instruction may carry `.S`. Compilers never put it on what is predicated, goes through the texture
-/// unit, moves several registers, or transfers control itself.
+/// Whether an instruction may carry `.S`. Compilers never put it on what is predicated, goes
+/// through the texture unit, moves several registers, or transfers control itself.
 fn can_sync(chip: Chip, m: &MInst) -> bool {
     use isa::row::Unit;
     let plain = matches!(
@@ -104,8 +104,8 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
     plain && !wide && !surface && m.guard.is_true() && isa::fits(chip, m).is_ok()
 }
 
-/// The values that are read once, in the block in which they are made, if there are choices. What comes from outside a
-/// loop is read in each round, and moved about in between.
+/// The values that are read once, in the block in which they are made, if there are choices. What
+/// comes from outside a loop is read in each round, and moved about in between.
 fn once(f: &Function) -> SecondaryMap<ValueId, bool> {
     let mut once = SecondaryMap::new();
     if !f.ops.contains(crate::ir::Op::Sel) {

@@ -79,8 +79,8 @@ pub struct ConstantBank {
 /// What a shader uses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Resources {
-    /// Banks of constant memory that the code reads, ascending: the kernel input, uniform blocks and the driver's own
-    /// among them, as the ABI places them.
+    /// Banks of constant memory that the code reads, ascending: the kernel input, uniform blocks
+    /// and the driver's own among them, as the ABI places them.
     pub constants: Vec<ConstantBank>,
     /// Storage buffers (TGSI `BUFFER[n]`, NIR `load_ssbo`).
     pub buffers: Uses,

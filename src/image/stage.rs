@@ -1,6 +1,7 @@
 //! What a driver must know of a graphics shader besides its code.
 //!
-//! Source: Mesa 22.3.6, nvc0_program.c (`nvc0_program_translate`), which takes the same from nv50_ir.
+//! Source: Mesa 22.3.6, nvc0_program.c (`nvc0_program_translate`), which takes the same from
+//! nv50_ir.
 
 use super::fixup::{self, BadFixup, DefaultColor, Fixup, State};
 use crate::chip::Chip;
@@ -36,8 +37,8 @@ pub struct Graphics {
     pub needs_draw_parameters: bool,
     /// VTG: it writes the layer.
     pub writes_layer: bool,
-    /// Tessellation: the hardware's mode (domain in bits 0 to 3, spacing in 4 to 7, clockwise bit 8, connected bit 9);
-    /// none if the other tessellation shader says it.
+    /// Tessellation: the hardware's mode (domain in bits 0 to 3, spacing in 4 to 7, clockwise bit
+    /// 8, connected bit 9); none if the other tessellation shader says it.
     pub tess_mode: Option<u32>,
     /// FRAG: colour inputs whose interpolation is the rasteriser's choice.
     pub colors: [Option<DefaultColor>; 2],
@@ -77,7 +78,8 @@ impl Graphics {
         }
     }
 
-    /// Flags of the early depth test (`ZCULL_TEST_MASK`): not before the shader, if it writes the depth.
+    /// Flags of the early depth test (`ZCULL_TEST_MASK`): not before the shader, if it writes the
+    /// depth.
     pub fn zcull_flags(&self) -> u32 {
         if self.header.writes_depth() { 0x11 } else { 0 }
     }

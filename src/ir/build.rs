@@ -13,7 +13,8 @@
 
 use super::*;
 
-/// A function, a place at the end of one of its blocks, and the source location of what is being built.
+/// A function, a place at the end of one of its blocks, and the source location of what is being
+/// built.
 pub struct Builder<'f> {
     pub func: &'f mut Function,
     pub block: BlockId,

@@ -53,7 +53,8 @@ macro_rules! properties {
                 all.into_iter().filter(|p| p.1 != 0).collect()
             }
 
-            /// Sets one by its name; false if there is no such property, or it cannot be that large.
+            /// Sets one by its name; false if there is no such property, or it cannot be that
+            /// large.
             pub fn set(&mut self, name: &str, value: u32) -> bool {
                 $(if name == stringify!($name) {
                     let Ok(value) = value.try_into() else { return false };

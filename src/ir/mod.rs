@@ -1,8 +1,8 @@
 //! The intermediate representation.
 //!
-//! A [`Program`] is a kernel and its subroutines. A [`Function`] owns its values, instructions and blocks in arenas
-//! with typed ids. It is in SSA form: every value has one definition, which dominates its uses; instead of phis,
-//! blocks have parameters, and edges give arguments for them.
+//! A [`Program`] is a kernel and its subroutines. A [`Function`] owns its values, instructions and
+//! blocks in arenas with typed ids. It is in SSA form: every value has one definition, which
+//! dominates its uses; instead of phis, blocks have parameters, and edges give arguments for them.
 //!
 //! ```text
 //! kernel main() {
@@ -15,14 +15,17 @@
 //! }
 //! ```
 //!
-//! - A value is a 32-bit scalar, a predicate or a carry ([`Class`]). Wider quantities are tuples of values in one
-//!   operand ([`Src`]): an `add u64` has two destinations and two operands of two values each. There are no
-//!   instructions that split or merge.
-//! - Every value read is reached by `for_uses`/`map_uses` of [`Inst`] and [`Term`]. Nobody stores uses.
-//! - An address is a [`MemRef`]: space, buffer, base, offset, and what is proven of its alignment ([`Align`]).
+//! - A value is a 32-bit scalar, a predicate or a carry ([`Class`]). Wider quantities are tuples of
+//!   values in one operand ([`Src`]): an `add u64` has two destinations and two operands of two
+//!   values each. There are no instructions that split or merge.
+//! - Every value read is reached by `for_uses`/`map_uses` of [`Inst`] and [`Term`]. Nobody stores
+//!   uses.
+//! - An address is a [`MemRef`]: space, buffer, base, offset, and what is proven of its alignment
+//!   ([`Align`]).
 //! - Divergence is structured: [`Merge`] names where the lanes of a warp meet again.
-//! - Phases ([`Phase`]): `Front`, as front-ends make it; `Ssa`, after lowering: only operations that the chip
-//!   has; `Legal`: every instruction is one machine instruction, its operands encodable.
+//! - Phases ([`Phase`]): `Front`, as front-ends make it; `Ssa`, after lowering: only operations
+//!   that the chip has; `Legal`: every instruction is one machine instruction, its operands
+//!   encodable.
 //!
 //! Builders ([`build::Builder`]) make it, [`mod@print`] and [`parse`] convert it to text and back,
 //! [`crate::verify`] checks it.

@@ -1,8 +1,8 @@
 //! The IR listing.
 //!
-//! It keeps nv50_ir's look: operation, modifiers behind points, type, destination, operands. Several destinations
-//! or the words of a tuple stand in braces, `#` is no destination. [`super::parse`] reads it back to the same
-//! program, numbers included.
+//! It keeps nv50_ir's look: operation, modifiers behind points, type, destination, operands.
+//! Several destinations or the words of a tuple stand in braces, `#` is no destination.
+//! [`super::parse`] reads it back to the same program, numbers included.
 //!
 //! ```text
 //! program block 64 1 1 shared 1024

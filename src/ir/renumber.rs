@@ -1,8 +1,9 @@
 //! Large functions made anew in the order of their layout.
 //!
-//! Passes leave most of a large function's instructions dead in the arena, and the living ones in the order in which
-//! they were made. Going through a function is then a walk from one place in memory to another; in order, the
-//! processor fetches ahead. Small functions lie in its caches as they are.
+//! Passes leave most of a large function's instructions dead in the arena, and the living ones in
+//! the order in which they were made. Going through a function is then a walk from one place in
+//! memory to another; in order, the processor fetches ahead. Small functions lie in its caches as
+//! they are.
 
 use super::func::{Def, Function, Term, ValueData};
 use super::inst::Inst;
@@ -12,7 +13,8 @@ use super::{InstId, ValueId};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-/// Instructions in the arena from which on a function is large. Measured: below, the copy costs what it gains.
+/// Instructions in the arena from which on a function is large. Measured: below, the copy costs
+/// what it gains.
 const LARGE: usize = 1 << 16;
 
 /// [`renumber`] for functions that are large.
@@ -22,8 +24,8 @@ pub(crate) fn large(f: &mut Function) {
     }
 }
 
-/// Numbers the instructions and values of a function anew, without those that no block has. The code is the
-/// same; ids from before mean nothing any more.
+/// Numbers the instructions and values of a function anew, without those that no block has. The
+/// code is the same; ids from before mean nothing any more.
 pub(crate) fn renumber(f: &mut Function) {
     let living = f.inst_count();
     let mut insts: PrimaryMap<InstId, Inst> = PrimaryMap::with_capacity(living);

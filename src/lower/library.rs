@@ -1,4 +1,5 @@
-//! Routines too long to repeat at each use: built once, linked into the programs that need them, and called.
+//! Routines too long to repeat at each use: built once, linked into the programs that need them,
+//! and called.
 
 use super::{f64, int_div, texels};
 use crate::ir::build::Builder;

@@ -1,8 +1,9 @@
 //! From what front-ends say to what the chip can do: IR in phase `Front` to IR in phase `Ssa`.
 //!
-//! A file for each thing that the machine lacks, and a `Step` that does it. Straight-line expansions go through
-//! [`expand`](crate::ir::expand::expand); big ones are routines of the [`library`], linked in once and called. A step may make what a later
-//! one lowers, so that their order matters. One walk over a function tells which steps have anything to look for.
+//! A file for each thing that the machine lacks, and a `Step` that does it. Straight-line
+//! expansions go through [`expand`](crate::ir::expand::expand); big ones are routines of the
+//! [`library`], linked in once and called. A step may make what a later one lowers, so that their
+//! order matters. One walk over a function tells which steps have anything to look for.
 
 pub mod atomics;
 pub mod blocks;

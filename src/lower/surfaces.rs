@@ -1,15 +1,17 @@
 //! Image instructions to what the chips have.
 //!
-//! - Kepler computes the address itself: SUCLAMP packs a clamped coordinate, SUBFM and SUEAU make the low byte and
-//!   the rest of the address of them, IMADSP the offsets between. SULDGA loads raw bytes there, SUSTGA stores
-//!   through the format. The predicate of SUBFM says that a coordinate is outside, and suppresses the access. The
-//!   words say whether the image lies in blocks or row by row; the code is right for both.
-//! - GF100 names a bound slot: SULD loads raw bytes by a coordinate in bytes, SUST stores through the format,
-//!   SULEA gives an address. Slices of three-dimensional images are tiled by hand onto two dimensions.
+//! - Kepler computes the address itself: SUCLAMP packs a clamped coordinate, SUBFM and SUEAU make
+//!   the low byte and the rest of the address of them, IMADSP the offsets between. SULDGA loads raw
+//!   bytes there, SUSTGA stores through the format. The predicate of SUBFM says that a coordinate
+//!   is outside, and suppresses the access. The words say whether the image lies in blocks or row
+//!   by row; the code is right for both.
+//! - GF100 names a bound slot: SULD loads raw bytes by a coordinate in bytes, SUST stores through
+//!   the format, SULEA gives an address. Slices of three-dimensional images are tiled by hand onto
+//!   two dimensions.
 //!
-//! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's at run time
-//! ([`super::texels`]). Atomics go to global memory. The words that describe an image stand in the driver's constant
-//! buffer ([`nvir_hw::surface`]).
+//! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's
+//! at run time ([`super::texels`]). Atomics go to global memory. The words that describe an image
+//! stand in the driver's constant buffer ([`nvir_hw::surface`]).
 
 use super::library::{Library, Routine};
 use crate::chip::Chip;
@@ -215,10 +217,11 @@ impl Cx<'_> {
         (dst, out)
     }
 
-    /// How many blocks (row by row: texels) the image is high, in the low half, for the packed slice `z`: one more than
-    /// the clamped largest coordinate. In a block that is not of the first ones `z` is larger than any coordinate: its
-    /// bits from 27 on have the depth of a block, which is more than one wherever there are several slices, or the mark
-    /// of rows. In the first ones the height does not count.
+    /// How many blocks (row by row: texels) the image is high, in the low half, for the packed
+    /// slice `z`: one more than the clamped largest coordinate. In a block that is not of the first
+    /// ones `z` is larger than any coordinate: its bits from 27 on have the depth of a block, which
+    /// is more than one wherever there are several slices, or the mark of rows. In the first ones
+    /// the height does not count.
     fn height(&self, b: &mut Builder<'_>, s: &Surf, z: ValueId) -> ValueId {
         let word = self.info(b, s, info::dim(1));
         let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
@@ -300,7 +303,8 @@ impl Cx<'_> {
                 let rows = Self::madsp(b, H0_H0_H0, height.into(), z.into(), y.into());
                 let pitch = self.pitch(b, s);
                 let offset = Self::madsp(b, H0_H0_H0, rows.into(), pitch.into(), x.into());
-                // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
+                // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither
+                // minds the other.
                 let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
                 (offset, [x.into(), y.into(), z.into()], true)
             }
@@ -320,9 +324,9 @@ impl Cx<'_> {
 
     // ---- GF100
 
-    /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It knows the extents of
-    /// two dimensions: texels of other slices lie there where three were meant, a row of a buffer is filled up to 256
-    /// bytes, and the number of layers is unknown.
+    /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It
+    /// knows the extents of two dimensions: texels of other slices lie there where three were
+    /// meant, a row of a buffer is filled up to 256 bytes, and the number of layers is unknown.
     fn beyond(
         &self,
         b: &mut Builder<'_>,
@@ -379,8 +383,9 @@ impl Cx<'_> {
         vec![number, Src::tuple(&c)]
     }
 
-    /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of: tiles of all
-    /// slices of a tile's depth stand side by side, and those of deeper tiles below (envytools, `g80-surface`).
+    /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of:
+    /// tiles of all slices of a tile's depth stand side by side, and those of deeper tiles below
+    /// (envytools, `g80-surface`).
     fn tiled(&self, b: &mut Builder<'_>, s: &Surf, c: &[ValueId], raw: bool) -> Vec<ValueId> {
         let first = self.info(b, s, info::LAYER);
         let z = match c.get(2) {
@@ -461,7 +466,8 @@ impl Cx<'_> {
         }
         b.push(inst);
         if self.chip == Chip::Gf100 {
-            // What is not there reads as zeros; the hardware sees to coordinates outside of two dimensions.
+            // What is not there reads as zeros; the hardware sees to coordinates outside of two
+            // dimensions.
             raw = raw.iter().map(|&v| b.sel(t.outside, 0, v)).collect();
         }
         let mut dsts = i.dsts.iter();
@@ -478,8 +484,8 @@ impl Cx<'_> {
         }
     }
 
-    /// A load from an image whose format the program does not say. Texels of up to four bytes are taken out of the word
-    /// that they lie in.
+    /// A load from an image whose format the program does not say. Texels of up to four bytes are
+    /// taken out of the word that they lie in.
     fn unknown(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) {
         let t = self.target(b, s, false, None);
         let (address, format) = (t.srcs[0].values(), t.srcs[1]);
@@ -517,7 +523,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Words as they lie in the image, one by one, since nothing is known of the coordinate's alignment.
+    /// Words as they lie in the image, one by one, since nothing is known of the coordinate's
+    /// alignment.
     fn words(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
         let channels = (0..4).filter(|c| s.mask >> c & 1 != 0);
         for (n, channel) in channels.enumerate() {
@@ -557,7 +564,8 @@ impl Cx<'_> {
 
     fn store(&self, b: &mut Builder<'_>, s: &Surf) {
         let t = self.target(b, s, false, None);
-        // The machine reads a vector of four whatever the format; what that has no channel for may be anything.
+        // The machine reads a vector of four whatever the format; what that has no channel for may
+        // be anything.
         let channels = s.format.map_or(4, Format::channels);
         let mut data: Vec<ValueId> = s.data.iter().copied().take(channels).collect();
         while data.len() < 4 {
@@ -619,8 +627,9 @@ const COORDINATE: Aux = Aux::Suclamp { mode: DESCRIBED, two_d: true, signed: tru
 /// The number of a layer is not packed; a flag of it lies above bit 28.
 const LAYER: Aux = Aux::Suclamp { mode: PITCH, two_d: true, signed: true, imm: 0 };
 
-/// What is multiplied with what, and added. Whether the second factor's type means 16 or 24 bits is disputed between the
-/// disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low half of the result is used.
+/// What is multiplied with what, and added. Whether the second factor's type means 16 or 24 bits is
+/// disputed between the disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low
+/// half of the result is used.
 const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwrap();
 const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 

@@ -1,8 +1,9 @@
 //! System values that the chip has no special register for.
 //!
-//! On Kepler the sizes of block and grid are words of the driver's constant bank; a block size that is declared, or
-//! known of all launches, is a constant everywhere, and so is a known number of dimensions. The number of a warp, and how many there are, follow from the thread's coordinates: the
-//! hardware packs threads into warps in x, then y, then z.
+//! On Kepler the sizes of block and grid are words of the driver's constant bank; a block size that
+//! is declared, or known of all launches, is a constant everywhere, and so is a known number of
+//! dimensions. The number of a warp, and how many there are, follow from the thread's coordinates:
+//! the hardware packs threads into warps in x, then y, then z.
 
 use crate::driver::Abi;
 use crate::ir::build::Builder;
@@ -14,7 +15,8 @@ pub(crate) fn concerns(i: &Inst) -> bool {
     matches!(i.aux, Aux::Sv(sv) if i.op == Op::Rdsv && !sv.is_special_register())
 }
 
-/// Lowers all reads of system values of a function to special registers, constant memory and arithmetic.
+/// Lowers all reads of system values of a function to special registers, constant memory and
+/// arithmetic.
 pub(crate) fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: Option<u32>) -> bool {
     expand(f, concerns, |b, i| {
         let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };

@@ -1,4 +1,5 @@
-//! Texture instructions: from operands by role to the one or two register runs that the machine reads.
+//! Texture instructions: from operands by role to the one or two register runs that the machine
+//! reads.
 //!
 //! Front-ends name the operands of a texture instruction by [`TexRole`]:
 //!
@@ -12,19 +13,23 @@
 //! | `index`, `sindex` | what is added to the texture's and the sampler's number |
 //! | `handle` | a bindless handle, low word first |
 //!
-//! The machine reads, in this order, with everything optional that the instruction's bits leave out:
+//! The machine reads, in this order, with everything optional that the instruction's bits leave
+//! out:
 //!
 //! | | first run | second run |
 //! | --- | --- | --- |
 //! | GF100 | layer and indirect slots in one word, coordinates (TXD: offsets) | sample or level, offsets, reference |
 //! | Kepler | handle, layer (TXD: and offsets), coordinates, sample, level, offsets, reference | what exceeds four |
 //!
-//! TXD's derivatives follow (d/dx, d/dy of each coordinate) in the second run of GF100 and in the same row on Kepler.
-//! GF100's first word is `0xttxsaaaa`: 9 bits of texture slot, 7 of sampler slot, 16 of layer. A Kepler handle holds the
-//! texture's entry in 20 bits and the sampler's above; those of bound textures lie in the driver's constants.
+//! TXD's derivatives follow (d/dx, d/dy of each coordinate) in the second run of GF100 and in the
+//! same row on Kepler. GF100's first word is `0xttxsaaaa`: 9 bits of texture slot, 7 of sampler
+//! slot, 16 of layer. A Kepler handle holds the texture's entry in 20 bits and the sampler's above;
+//! those of bound textures lie in the driver's constants.
 //!
-//! - The level of detail outside fragment shaders is that of level zero: there are no neighbours to take derivatives from.
-//! - Derivatives that TXD cannot take (three dimensions, cubes, references, too many operands) become a level of detail.
+//! - The level of detail outside fragment shaders is that of level zero: there are no neighbours to
+//!   take derivatives from.
+//! - Derivatives that TXD cannot take (three dimensions, cubes, references, too many operands)
+//!   become a level of detail.
 //! - Cube coordinates are divided by the largest, as the hardware wants them.
 //!
 //! Sources: Mesa's `nv50_ir_lowering_nvc0.cpp` and envytools' `gf100.c` for operand orders.
@@ -265,7 +270,8 @@ impl Cx<'_> {
         Some(word)
     }
 
-    /// Kepler: the handle where it is not one of the driver's table, and the number in the table where it is.
+    /// Kepler: the handle where it is not one of the driver's table, and the number in the table
+    /// where it is.
     fn handle(&self, b: &mut Builder<'_>, t: &mut Tex) -> Option<ValueId> {
         let table = self.abi.tex_handles.unwrap_or(0);
         let texture = values_of(t, TexRole::Index).first().copied();
@@ -321,7 +327,8 @@ impl Cx<'_> {
         matches!(t.dim, Dim::D1 | Dim::D2) && !t.shadow && dimensions(t.dim) + extra <= 4
     }
 
-    /// The level of detail of explicit derivatives: log2 of the longer side of the pixel's footprint, in texels.
+    /// The level of detail of explicit derivatives: log2 of the longer side of the pixel's
+    /// footprint, in texels.
     fn derivatives_to_level(&self, b: &mut Builder<'_>, t: &mut Tex) {
         let n = dimensions(t.dim);
         let texels = self.size_query(b, t, if t.dim == Dim::Cube { 1 } else { (1 << n) - 1 });
@@ -402,8 +409,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The hardware gives the level (signed) and the clamped level (unsigned) with 8 bits of fraction; asked for are
-    /// the clamped one first. The result has no third component: 0.
+    /// The hardware gives the level (signed) and the clamped level (unsigned) with 8 bits of
+    /// fraction; asked for are the clamped one first. The result has no third component: 0.
     fn lod_query(&self, b: &mut Builder<'_>, i: &Inst, t: Tex) {
         let raw = [b.gpr(), b.gpr()];
         self.machine(b, i, Tex { mask: 3, ..t.clone() }, &raw);
@@ -449,7 +456,8 @@ fn inverse_of_largest(b: &mut Builder<'_>, c: &[ValueId]) -> ValueId {
     b.op1(Op::Rcp, Type::F32, largest.unwrap_or(c[0]))
 }
 
-/// Derivatives of a direction as derivatives of its place on the cube's face, half of whose side is 1.
+/// Derivatives of a direction as derivatives of its place on the cube's face, half of whose side is
+/// 1.
 fn on_face(b: &mut Builder<'_>, c: &[ValueId], d: &[ValueId]) -> Vec<ValueId> {
     let r = inverse_of_largest(b, c);
     let place: Vec<ValueId> = c.iter().map(|&c| b.mul(Type::F32, c, r)).collect();

@@ -1,4 +1,5 @@
-//! What a caller may assume of its callees, and a callee of its callers, as [`functions`](crate::analysis::functions) has it.
+//! What a caller may assume of its callees, and a callee of its callers, as
+//! [`functions`](crate::analysis::functions) has it.
 //!
 //! ```text
 //! call u32 %r5 f0{%r3}        ->  call u32 %r5 f0{%r3} pure       goes if nobody reads it; two equal ones are one
@@ -6,8 +7,9 @@
 //! sub f(%r0)                  ->  sub f(%r0) given 0x0 to 0x3f align 4 uniform
 //! ```
 //!
-//! What calls do is noted in them, what holds of parameters in the function: passes that come later read it there. Parameters
-//! of functions that others may call, and effects of functions that are elsewhere, stay unknown.
+//! What calls do is noted in them, what holds of parameters in the function: passes that come later
+//! read it there. Parameters of functions that others may call, and effects of functions that are
+//! elsewhere, stay unknown.
 
 use super::Ctx;
 use crate::analysis::functions::{Returns, Table, parameters};

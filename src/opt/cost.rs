@@ -1,12 +1,13 @@
-//! The cost model: an estimate of the cycles that IR will take as machine code, by the table of latencies.
+//! The cost model: an estimate of the cycles that IR will take as machine code, by the table of
+//! latencies.
 //!
-//! A scheduler of the chip has several warps to choose from. What one of them waits for, the others can use, so code of
-//! which a warp issues `n` instructions and waits `t` cycles for results costs `max(n, t / warps)`, and operations that share
-//! a port cost its interval each. Waiting is the longest chain of results, from the first value to the last, and what the
-//! ends of blocks drain.
+//! A scheduler of the chip has several warps to choose from. What one of them waits for, the others
+//! can use, so code of which a warp issues `n` instructions and waits `t` cycles for results costs
+//! `max(n, t / warps)`, and operations that share a port cost its interval each. Waiting is the
+//! longest chain of results, from the first value to the last, and what the ends of blocks drain.
 //!
-//! An operation counts as the instruction that it most likely becomes. That is rough, and good enough to say whether
-//! branches and counters are much of a loop's time.
+//! An operation counts as the instruction that it most likely becomes. That is rough, and good
+//! enough to say whether branches and counters are much of a loop's time.
 
 use crate::analysis::alias::spaces_meet;
 use crate::chip::Chip;
@@ -16,16 +17,17 @@ use crate::isa::latency::{self, DRAIN, ROW_INTERVAL, Row};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-/// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these chips for this; 8 KB is
-/// on the safe side. What is longer goes on from the next cache, which a developer of NVIDIA's forum saw cost a loop on
-/// Kepler 3 %.
+/// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these
+/// chips for this; 8 KB is on the safe side. What is longer goes on from the next cache, which a
+/// developer of NVIDIA's forum saw cost a loop on Kepler 3 %.
 pub(super) const CACHE: u32 = 8 * 1024 / 8;
 
 /// Registers for what lives inside of a block only, beside those that live into it.
 pub(crate) const BETWEEN: u32 = 8;
 
-/// How many values live into the blocks of a function, about: from its definition each is alive up to its last reader in the
-/// layout, and to the end of the loops that it is defined before and read in.
+/// How many values live into the blocks of a function, about: from its definition each is alive up
+/// to its last reader in the layout, and to the end of the loops that it is defined before and read
+/// in.
 pub(super) struct Alive(SecondaryMap<BlockId, u32>);
 
 impl Alive {
@@ -174,7 +176,8 @@ fn machine(inst: &Inst) -> (isa::Op, u32) {
     use isa::Op as M;
     let float = inst.ty.is_float();
     let double = inst.ty == Type::F64;
-    // A pair of words takes an instruction each, and its products four; double precision has half the rate or less.
+    // A pair of words takes an instruction each, and its products four; double precision has half
+    // the rate or less.
     let words = inst.ty.words().max(1) as u32;
     let products = if double { words } else { words * words };
     let pick = |of_f64: M, of_f32: M, of_int: M| match (double, float) {

@@ -5,8 +5,8 @@
 //! emit.cut u32 %r2 %r1 0x0
 //! ```
 //!
-//! Safe where nothing is emitted between, and nobody else takes the vertex after the first: what is written to outputs
-//! after it belongs to the next one, which is the same.
+//! Safe where nothing is emitted between, and nobody else takes the vertex after the first: what is
+//! written to outputs after it belongs to the next one, which is the same.
 
 use super::{Ctx, rewrite};
 use crate::ir::*;

@@ -1,4 +1,5 @@
-//! Fault injection: defects on request ([`InjectedFault`]), which `nvir bisect` and `nvir reduce` are tested with.
+//! Fault injection: defects on request ([`InjectedFault`]), which `nvir bisect` and `nvir reduce`
+//! are tested with.
 
 use crate::ir::{Class, Def, Function, InstId, Op, Program, Src, SrcKind, Type, ValueData};
 use crate::options::InjectedFault;

@@ -4,9 +4,10 @@
 //! mul u32 %r1 0x3 0x4     ->  mov u32 %r1 0xc
 //! ```
 //!
-//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a result. Of a reciprocal
-//! and a reciprocal root the machine promises 1 ulp; what stands here is the nearest number. The other special functions
-//! are left to the machine: the host's are not the same everywhere.
+//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a
+//! result. Of a reciprocal and a reciprocal root the machine promises 1 ulp; what stands here is
+//! the nearest number. The other special functions are left to the machine: the host's are not the
+//! same everywhere.
 
 use super::Ctx;
 use super::rewrite::{as_mov, imm_src, is_scalar, rewrite_each};

@@ -7,13 +7,13 @@
 //! b2: mul f32 %r4 %r2 %r1           b2: ..                        which reads %r3 instead of %r4
 //! ```
 //!
-//! Of two equal instructions one is left, and the sides get shorter, which may let them be executed by all lanes
-//! ([`super::if_convert`]). Inner branches come first, so that what all ends of a chain of choices compute goes up to its
-//! beginning.
+//! Of two equal instructions one is left, and the sides get shorter, which may let them be executed
+//! by all lanes ([`super::if_convert`]). Inner branches come first, so that what all ends of a
+//! chain of choices compute goes up to its beginning.
 //!
-//! Safe because every lane that comes to the branch takes one of the sides, and both do it: as in [`super::gvn`], only
-//! pure operations move, and loads from memory that does not change. What touches the carry stays, since something between
-//! might write it.
+//! Safe because every lane that comes to the branch takes one of the sides, and both do it: as in
+//! [`super::gvn`], only pure operations move, and loads from memory that does not change. What
+//! touches the carry stays, since something between might write it.
 
 use super::Ctx;
 use super::gvn::{Leader, Leaders, is_candidate, results};
@@ -68,7 +68,8 @@ fn sides(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>) -> Option
     (then.to != els.to && alone(then.to) && alone(els.to)).then_some([then.to, els.to])
 }
 
-/// Moves what both sides compute to the end of the block before them; `same`: what is read instead of the second side's.
+/// Moves what both sides compute to the end of the block before them; `same`: what is read instead
+/// of the second side's.
 fn hoist(
     f: &mut Function,
     b: BlockId,

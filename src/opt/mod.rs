@@ -1,15 +1,18 @@
 //! The optimiser: a pass manager and one file a pass.
 //!
-//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which run in which
-//! [`Stage`], in which order. The manager, once for all passes, verifies the IR after each (debug builds, tests,
-//! `--verify-each`), prints it before or after, stops after a number of runs (`--bisect-limit`), counts and times.
+//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which
+//! run in which [`Stage`], in which order. The manager, once for all passes, verifies the IR after
+//! each (debug builds, tests, `--verify-each`), prints it before or after, stops after a number of
+//! runs (`--bisect-limit`), counts and times.
 //!
-//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates stand in any
-//! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
-//! every instruction encodes, and what changes one asks [`crate::select::legal`] whether the new one does.
+//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates
+//! stand in any operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are
+//! the machine's. On `Legal` every instruction encodes, and what changes one asks
+//! [`crate::select::legal`] whether the new one does.
 //!
-//! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
-//! all functions (inlining, parameters that nobody needs).
+//! A pass returns whether it changed anything: one that comes again in a stage is left out where
+//! nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees all
+//! functions (inlining, parameters that nobody needs).
 
 mod address;
 mod algebra;
@@ -251,8 +254,9 @@ macro_rules! passes {
     ($($name:ident)*) => { const { &[$(position(stringify!($name))),*] } };
 }
 
-/// The passes of a stage at an optimisation level, in order, as indices into [`PASSES`]. The same pass may come several
-/// times. One whose work another of the pipeline finishes on every input at hand is not in it.
+/// The passes of a stage at an optimisation level, in order, as indices into [`PASSES`]. The same
+/// pass may come several times. One whose work another of the pipeline finishes on every input at
+/// hand is not in it.
 pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
@@ -354,7 +358,8 @@ pub struct Session {
     pub steps: snapshot::Steps,
 }
 
-/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
+/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its
+/// input.
 #[derive(Debug, thiserror::Error)]
 #[error("after pass `{pass}` ({stage:?}): {findings}\n--- before:\n{before}\n--- after:\n{after}")]
 pub struct Broken {
@@ -396,7 +401,8 @@ impl Session {
         options: &Options,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Box<Broken>> {
-        // A pass is not run again on what it left: for each that ran, the number of the last change by then.
+        // A pass is not run again on what it left: for each that ran, the number of the last change
+        // by then.
         let mut changes = 0u32;
         let mut left = [u32::MAX; PASSES.len()];
         for &index in pipeline(stage, options.opt_level) {

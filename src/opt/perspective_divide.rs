@@ -1,4 +1,5 @@
-//! Perspective divide elimination: where perspective inputs are divided by another of them, the division by w cancels.
+//! Perspective divide elimination: where perspective inputs are divided by another of them, the
+//! division by w cancels.
 //!
 //! ```text
 //! interp.persp f32 %q a[0x30c] %w        interp.over_w f32 %q a[0x30c]
@@ -7,9 +8,9 @@
 //! mul f32 %y %x %r                  ->   interp.persp f32 %y a[0x300] %r
 //! ```
 //!
-//! A perspective input is what the machine interpolates, multiplied by w: in the quotient w stands above and below. So
-//! texture coordinates that are projected take no multiplication. Safe where both are taken at the same place of the pixel;
-//! the result has one rounding less.
+//! A perspective input is what the machine interpolates, multiplied by w: in the quotient w stands
+//! above and below. So texture coordinates that are projected take no multiplication. Safe where
+//! both are taken at the same place of the pixel; the result has one rounding less.
 
 use super::Ctx;
 use super::rewrite::{LazyUses, rewrite_each, scalar_def_by};
@@ -46,7 +47,8 @@ fn with_mode(input: &Inst, mode: InterpMode) -> Inst {
     new
 }
 
-/// For a product of an input and the reciprocal of an input, neither with another reader: the two inputs.
+/// For a product of an input and the reciprocal of an input, neither with another reader: the two
+/// inputs.
 fn quotient(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<(Inst, Inst)> {
     if inst.op != Op::Mul || inst.ty != Type::F32 || inst.guard.is_some() || inst.exact || inst.ftz {
         return None;

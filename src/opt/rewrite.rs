@@ -31,7 +31,8 @@ pub(crate) fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     }
 }
 
-/// A `mov` into the same destination, guarded like nothing: the result of simplifying a pure one-word instruction.
+/// A `mov` into the same destination, guarded like nothing: the result of simplifying a pure
+/// one-word instruction.
 pub(crate) fn as_mov(inst: &Inst, src: Src) -> Inst {
     let ty = if inst.ty == Type::Pred { Type::Pred } else { Type::U32 };
     let mut mov = Inst::new(Op::Mov, ty).src(src);
@@ -40,8 +41,9 @@ pub(crate) fn as_mov(inst: &Inst, src: Src) -> Inst {
     mov
 }
 
-/// Whether an instruction does nothing but compute one 32-bit or predicate value from its operands: what passes
-/// that look for patterns may take apart. Guards, carries and multi-word results are excluded.
+/// Whether an instruction does nothing but compute one 32-bit or predicate value from its operands:
+/// what passes that look for patterns may take apart. Guards, carries and multi-word results are
+/// excluded.
 pub(crate) fn is_scalar(f: &Function, inst: &Inst) -> bool {
     (inst.guard.is_none() & (inst.dsts.len() == 1) & (inst.ty.words() == 1)) && !takes_carry(f, inst)
 }
@@ -53,7 +55,8 @@ fn takes_carry(f: &Function, inst: &Inst) -> bool {
     more && matches!(inst.srcs.last(), Some(&Src { kind: SrcKind::Val(v), .. }) if f.class(v) == Class::Carry)
 }
 
-/// How many sources an operation has at least before a carry; no list is so long where it takes none.
+/// How many sources an operation has at least before a carry; no list is so long where it takes
+/// none.
 static BEFORE_CARRY: [u8; Op::ALL.len()] = {
     let mut least = [u8::MAX; Op::ALL.len()];
     let mut k = 0;
@@ -66,14 +69,15 @@ static BEFORE_CARRY: [u8; Op::ALL.len()] = {
     least
 };
 
-/// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is its last destination,
-/// beyond those of its type.
+/// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is
+/// its last destination, beyond those of its type.
 pub(crate) fn touches_carry(f: &Function, inst: &Inst) -> bool {
     let gives = || inst.dsts.len() > 1 && inst.dsts.last().is_some_and(|&d| f.class(d) == Class::Carry);
     takes_carry(f, inst) || inst.op.is(op::CARRY_OUT) && gives()
 }
 
-/// The defining instruction of a plain value operand, if it is a scalar computation (see [`is_scalar`]).
+/// The defining instruction of a plain value operand, if it is a scalar computation (see
+/// [`is_scalar`]).
 pub(crate) fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     let inst = f.def_inst(s.as_val()?)?;
     is_scalar(f, inst).then_some(inst)
@@ -85,7 +89,8 @@ pub(crate) fn scalar_def_by<'f>(f: &'f Function, s: &Src, ops: &[Op]) -> Option<
     (ops.contains(&inst.op) && is_scalar(f, inst)).then_some(inst)
 }
 
-/// The instructions that a pass wants to look at, in layout order: most have few, and the walk over all is short.
+/// The instructions that a pass wants to look at, in layout order: most have few, and the walk over
+/// all is short.
 pub(crate) fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId> {
     let mut found = Vec::with_capacity(16);
     for &b in &f.layout {
@@ -94,9 +99,9 @@ pub(crate) fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec
     found
 }
 
-/// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will
-/// stand before the one that it looks at; until the block is done they stand in no body. Returns whether any visit
-/// did something.
+/// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its
+/// list, which will stand before the one that it looks at; until the block is done they stand in no
+/// body. Returns whether any visit did something.
 pub(crate) fn rewrite_each(
     f: &mut Function,
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
@@ -129,7 +134,8 @@ pub(crate) fn rewrite_each(
     changed
 }
 
-/// [`Vec::retain`] from a place on, for a closure that is large and looks at much: it is compiled once, in place.
+/// [`Vec::retain`] from a place on, for a closure that is large and looks at much: it is compiled
+/// once, in place.
 #[inline]
 pub(crate) fn retain(body: &mut Vec<InstId>, from: usize, mut keep: impl FnMut(InstId) -> bool) {
     let mut kept = from;
@@ -177,8 +183,8 @@ impl LazyUses {
         self.counts.get_or_init(|| count_uses(f))[v]
     }
 
-    /// Whether a comparison may be made at another place. One of 64-bit integers gives a carry when it is lowered, so not where
-    /// there are others.
+    /// Whether a comparison may be made at another place. One of 64-bit integers gives a carry when
+    /// it is lowered, so not where there are others.
     pub(crate) fn may_move(&self, f: &Function, set: &Inst) -> bool {
         let carries = || f.values.values().any(|v| v.class == Class::Carry);
         compares_at_once(set) || !self.carries.get_or_init(carries)

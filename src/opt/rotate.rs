@@ -9,9 +9,9 @@
 //! sel u32 %r7 %r5 %r0 %p6     ->  mov u32 %r7 %r5
 //! ```
 //!
-//! Amounts count modulo 32, and are compared as sums of a value, or its negative, and a constant. For amounts that are a
-//! multiple of 32 both shifts give the word itself, and so does their `or`: that is why nobody has to ask for it, as
-//! Mesa does with a choice or a branch.
+//! Amounts count modulo 32, and are compared as sums of a value, or its negative, and a constant.
+//! For amounts that are a multiple of 32 both shifts give the word itself, and so does their `or`:
+//! that is why nobody has to ask for it, as Mesa does with a choice or a branch.
 
 use super::rewrite::{as_mov, gather, imm_src, scalar_def};
 use super::{Ctx, dce};

@@ -1,14 +1,15 @@
-//! Compare-and-select forming: a select by a comparison with zero becomes `slct`, which compares by itself.
+//! Compare-and-select forming: a select by a comparison with zero becomes `slct`, which compares by
+//! itself.
 //!
 //! ```text
 //! set.lt pred f32 %p1 %r0 0x0
 //! sel u32 %r2 %r3 %r4 %p1         ->  slct.lt u32 f32 %r2 %r3 %r4 %r0
 //! ```
 //!
-//! Only if nobody else reads the comparison than choices behind it in its block, and if all of them encode so
-//! ([`crate::select::legal`]): the comparison disappears, and what it read lives until the last choice instead of the
-//! predicate. A choice between a value and what is made of it stays: that becomes one instruction under the predicate
-//! (`emit/predicated_update`).
+//! Only if nobody else reads the comparison than choices behind it in its block, and if all of them
+//! encode so ([`crate::select::legal`]): the comparison disappears, and what it read lives until
+//! the last choice instead of the predicate. A choice between a value and what is made of it stays:
+//! that becomes one instruction under the predicate (`emit/predicated_update`).
 
 use super::Ctx;
 use super::rewrite::{LazyUses, is_scalar};

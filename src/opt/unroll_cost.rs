@@ -1,4 +1,5 @@
-//! The cost model of unrolling: what a loop costs as it is, and in copies ([`super::unroll`] decides by it).
+//! The cost model of unrolling: what a loop costs as it is, and in copies ([`super::unroll`]
+//! decides by it).
 
 use super::cost::{CACHE, Cost, Walk};
 use super::rewrite::touches_carry;
@@ -42,7 +43,8 @@ enum Form {
 
 /// What is best, and what that is estimated to cost.
 pub(crate) struct Choice {
-    /// Copies of the body, if it does not stay as it is: one for each round where the loop goes altogether.
+    /// Copies of the body, if it does not stay as it is: one for each round where the loop goes
+    /// altogether.
     pub copies: Option<usize>,
     /// Cycles and instructions of the loop as it is, and in the form that was looked at last.
     pub now: (u64, u32),
@@ -82,8 +84,9 @@ pub(super) fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choi
     Choice { copies, now, then }
 }
 
-/// How much more the share of the loop's cycles that is saved must be than the share of the cache that is taken. From 8 on,
-/// loops of the corpora that gain a quarter for five times their size stay: they are what instruction counts suffer from.
+/// How much more the share of the loop's cycles that is saved must be than the share of the cache
+/// that is taken. From 8 on, loops of the corpora that gain a quarter for five times their size
+/// stay: they are what instruction counts suffer from.
 const WORTH: u64 = 8;
 /// Instructions of the copies of a loop that stays one.
 const PART: usize = 64;
@@ -142,8 +145,9 @@ fn pass(f: &Function, walk: &mut Walk, e: &Edge) {
     }
 }
 
-/// Values that the number of the round decides: in copies of all rounds they are constants, and what adds them to an
-/// address is part of the access. In copies of some rounds the counter is another one plus a constant.
+/// Values that the number of the round decides: in copies of all rounds they are constants, and
+/// what adds them to an address is part of the access. In copies of some rounds the counter is
+/// another one plus a constant.
 fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
     let constant = |v: ValueId| {
         f.def_inst(v).is_some_and(|d| d.op == Op::Mov && super::rewrite::imm_src(d, 0).is_some())

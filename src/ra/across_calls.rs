@@ -1,7 +1,7 @@
 //! Values live across calls, and how far the functions called may write registers.
 //!
-//! A value that is in a register which a callee writes has to be moved out of it before the call. One that gets a
-//! register above what any callee on its way writes stays where it is.
+//! A value that is in a register which a callee writes has to be moved out of it before the call.
+//! One that gets a register above what any callee on its way writes stays where it is.
 
 use super::Summary;
 use super::colour::per_value;
@@ -26,7 +26,8 @@ impl AcrossCalls {
         summaries: &SecondaryMap<FuncId, Option<Summary>>,
     ) -> AcrossCalls {
         let mut found = AcrossCalls::default();
-        // Positions of a value's definition and last use in the block at hand, counted from 1; 0: before the block.
+        // Positions of a value's definition and last use in the block at hand, counted from 1; 0:
+        // before the block.
         let mut span: SecondaryMap<ValueId, (u32, u32)> = SecondaryMap::new();
         for &b in cfg.rpo() {
             let body = &f.blocks[b].body;

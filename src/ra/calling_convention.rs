@@ -6,11 +6,12 @@
 //! R24 ..                      the caller's: a callee never writes them
 //! ```
 //!
-//! A callee saves nothing, since it uses none of the caller's registers, and a caller keeps in its own what lives through
-//! the call. A function that calls others has none of its own, so what lives through such a call goes to its frame.
+//! A callee saves nothing, since it uses none of the caller's registers, and a caller keeps in its
+//! own what lives through the call. A function that calls others has none of its own, so what lives
+//! through such a call goes to its frame.
 //!
-//! Frames have no stack pointer: a linker, who knows all callers, gives each function's frame an address in local memory
-//! above those of what it calls. There is no recursion.
+//! Frames have no stack pointer: a linker, who knows all callers, gives each function's frame an
+//! address in local memory above those of what it calls. There is no recursion.
 
 use super::{Phys, RegSet, Summary};
 use crate::ir::{Class, Function, Linkage, Program};
@@ -59,8 +60,8 @@ pub fn refuses(f: &Function) -> Option<String> {
     })
 }
 
-/// What callers know of a function before it has its registers; `frame_base` is where all frames begin. None where they
-/// learn it from the code.
+/// What callers know of a function before it has its registers; `frame_base` is where all frames
+/// begin. None where they learn it from the code.
 pub fn summary(f: &Function, frame_base: u32) -> Option<Summary> {
     if !is_separate(f) {
         return None;

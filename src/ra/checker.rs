@@ -1,33 +1,36 @@
-//! The allocation checker: proves that an allocation computes what the program computes, by abstract interpretation
-//! of the code with its moves.
+//! The allocation checker: proves that an allocation computes what the program computes, by
+//! abstract interpretation of the code with its moves.
 //!
-//! **State.** For each register and each word of spill slots, a *symbol*: unknown, the value of that name, or a
-//! constant that can be rematerialised.
+//! **State.** For each register and each word of spill slots, a *symbol*: unknown, the value of
+//! that name, or a constant that can be rematerialised.
 //!
-//! **Lattice.** Symbols are ordered by "unknown is below everything"; two different ones meet in unknown. States meet
-//! location by location. A block's entry state begins undetermined and only descends, so iteration ends at the greatest
-//! fixed point.
+//! **Lattice.** Symbols are ordered by "unknown is below everything"; two different ones meet in
+//! unknown. States meet location by location. A block's entry state begins undetermined and only
+//! descends, so iteration ends at the greatest fixed point.
 //!
 //! **Transfer functions.**
 //! - *Entry*: parameters are where the summary says; everything else is unknown.
-//! - *Move*: a copy, load or store writes its source's symbol to its destination; an exchange swaps two; a
-//!   rematerialisation writes its constant.
-//! - *Instruction*: each destination's register holds the destination's value, or the constant that it is.
-//! - *Call*: all that the callee may write becomes unknown, the slots of its frame included; then the results are
-//!   where its summary leaves them.
-//! - *Edge*: each block parameter's location holds the parameter, if it held the argument. With one predecessor,
-//!   parameters are names for their arguments.
+//! - *Move*: a copy, load or store writes its source's symbol to its destination; an exchange swaps
+//!   two; a rematerialisation writes its constant.
+//! - *Instruction*: each destination's register holds the destination's value, or the constant that
+//!   it is.
+//! - *Call*: all that the callee may write becomes unknown, the slots of its frame included; then
+//!   the results are where its summary leaves them.
+//! - *Edge*: each block parameter's location holds the parameter, if it held the argument. With one
+//!   predecessor, parameters are names for their arguments.
 //!
 //! **Demands**, asked at the fixed point:
 //! - every operand, condition, argument and result is read from a register that holds its value;
-//! - register tuples are consecutive and aligned; general registers stay below the limit, predicates below seven;
+//! - register tuples are consecutive and aligned; general registers stay below the limit,
+//!   predicates below seven;
 //! - the destinations of an instruction are in different registers of their class;
 //! - moves leave the carry alone; wide loads and stores of slots are aligned.
 //!
-//! **What it relies on.** Liveness, the spilling plan and the colouring are not looked at. It shares with the allocator
-//! which operands form tuples ([`operands`]), which values can be rematerialised and how ([`remat`]), how many
-//! predicates there are, and the summaries of callees; a mistake there is not found here. It takes one lane's view: that
-//! values which other lanes read keep their registers ([`super::lane_reads`]) is not checked.
+//! **What it relies on.** Liveness, the spilling plan and the colouring are not looked at. It
+//! shares with the allocator which operands form tuples ([`operands`]), which values can be
+//! rematerialised and how ([`remat`]), how many predicates there are, and the summaries of callees;
+//! a mistake there is not found here. It takes one lane's view: that values which other lanes read
+//! keep their registers ([`super::lane_reads`]) is not checked.
 
 use super::colour::PREDS;
 use super::operands;
@@ -301,7 +304,8 @@ impl Checker<'_> {
         });
     }
 
-    /// The state after the edge: parameters are where the allocation says, if their arguments are there.
+    /// The state after the edge: parameters are where the allocation says, if their arguments are
+    /// there.
     fn edge(&mut self, b: BlockId, k: usize, state: &State) -> (BlockId, State) {
         let (f, a) = (self.f, self.a);
         let mut out = state.clone();

@@ -1,9 +1,9 @@
 //! Colouring: every value that is in a register gets one, block by block in reverse postorder.
 //!
-//! The values alive at any place fit into the registers (spilling saw to that), so a free one is always found.
-//! Where an instruction wants values side by side ([`super::tuples`]) or a call wants them elsewhere, occupants
-//! move. Where blocks meet, each edge gets the moves from where values are to where the block expects them
-//! ([`super::edges`]).
+//! The values alive at any place fit into the registers (spilling saw to that), so a free one is
+//! always found. Where an instruction wants values side by side ([`super::tuples`]) or a call wants
+//! them elsewhere, occupants move. Where blocks meet, each edge gets the moves from where values
+//! are to where the block expects them ([`super::edges`]).
 
 use super::across_calls::AcrossCalls;
 use super::file::{File, Mask};
@@ -35,7 +35,8 @@ struct Operand {
     dies: bool,
 }
 
-/// What the instructions of a block read and write, from its end on: colouring takes them off again.
+/// What the instructions of a block read and write, from its end on: colouring takes them off
+/// again.
 #[derive(Default)]
 struct Operands {
     /// For each instruction what it writes, then what it reads.
@@ -261,7 +262,8 @@ impl<'a> Colour<'a> {
         open.ok_or_else(|| self.pressure())
     }
 
-    /// A register for a value whose chain ends in a tuple or a register that is wanted: that one, if it is free.
+    /// A register for a value whose chain ends in a tuple or a register that is wanted: that one,
+    /// if it is free.
     fn in_chain(&mut self, v: ValueId, own: Option<TuplePosition>, wanted: u8) -> Option<u8> {
         if self.hints.chains_are_none() {
             return None;
@@ -305,8 +307,8 @@ impl<'a> Colour<'a> {
         self.gprs.free.lowest_without(&[&below, &self.gprs.kept_mask])
     }
 
-    /// A register for the value at `place` of a tuple: beside its neighbours, or the beginning of a free tuple; above
-    /// what the calls write that it lives through, if that can be had.
+    /// A register for the value at `place` of a tuple: beside its neighbours, or the beginning of a
+    /// free tuple; above what the calls write that it lives through, if that can be had.
     fn tuple_register(
         &mut self,
         tuple: &Tuple,
@@ -354,8 +356,8 @@ impl<'a> Colour<'a> {
         Some((base + place) as u8)
     }
 
-    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one that would raise
-    /// the number of registers past the next step of eight.
+    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one
+    /// that would raise the number of registers past the next step of eight.
     fn scratch(&self, class: Class) -> Option<u8> {
         let file = if class == Class::Pred { &self.preds } else { &self.gprs };
         let mut taken = super::file::Mask::default();
@@ -372,7 +374,8 @@ impl<'a> Colour<'a> {
         file.free.lowest_without(&[&taken]).filter(|&r| (r as u32) < bound)
     }
 
-    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before the copies.
+    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before
+    /// the copies.
     pub(crate) fn flush_copies(&mut self) {
         if self.copies.is_empty() {
             return;
@@ -418,7 +421,8 @@ impl<'a> Colour<'a> {
         self.gprs.used.set(dst);
     }
 
-    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes together.
+    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes
+    /// together.
     fn enter(&mut self, b: BlockId, dead_params: &[ValueId]) -> Result<(), RaError> {
         self.gprs.clear();
         self.preds.clear();
@@ -486,9 +490,10 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Leaves values that live into a block in the registers that they were in where control comes from: the first of the
-    /// predecessors whose register for it is still free. All lists are in order of values. Appends each value to `places`, with
-    /// [`NONE`] for one that had no such register; those not `planned` to be in a register are left out.
+    /// Leaves values that live into a block in the registers that they were in where control comes
+    /// from: the first of the predecessors whose register for it is still free. All lists are in
+    /// order of values. Appends each value to `places`, with [`NONE`] for one that had no such
+    /// register; those not `planned` to be in a register are left out.
     fn stay(
         &mut self,
         values: &[ValueId],
@@ -640,8 +645,8 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Records destinations, stores those that have slots, and drops those that nobody reads. The instruction's registers
-    /// begin at `regs`, its moves and those after it at `moves`.
+    /// Records destinations, stores those that have slots, and drops those that nobody reads. The
+    /// instruction's registers begin at `regs`, its moves and those after it at `moves`.
     fn finish(&mut self, i: InstId, defs: &[Operand], regs: u32, moves: [u32; 2]) {
         for d in defs {
             let r = self.loc[d.v];
@@ -663,7 +668,8 @@ impl<'a> Colour<'a> {
         }
     }
 
-    /// A call: values that live through it leave the registers it may write, arguments go where it reads them.
+    /// A call: values that live through it leave the registers it may write, arguments go where it
+    /// reads them.
     fn call(
         &mut self,
         i: InstId,
@@ -743,8 +749,8 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Moves results that live through other calls out of their way at once: then the arguments of the next one can be
-    /// computed where it reads them.
+    /// Moves results that live through other calls out of their way at once: then the arguments of
+    /// the next one can be computed where it reads them.
     fn clear_of_calls(&mut self, i: InstId, call: &Call) {
         for &v in &call.results {
             let from = self.loc[v];

@@ -1,4 +1,5 @@
-//! One class's registers during colouring: who is where, and which are kept for a tuple if possible.
+//! One class's registers during colouring: who is where, and which are kept for a tuple if
+//! possible.
 
 use super::hints::NONE;
 use crate::ir::ValueId;

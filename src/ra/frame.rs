@@ -1,8 +1,9 @@
 //! Spill slots: words of local memory, shared by values that are never alive together.
 //!
-//! Like colouring: blocks in reverse postorder, each value the lowest free word where it is defined. Values that
-//! are written or read side by side get neighbouring words where that is possible, so that their stores and loads
-//! can be wide; block parameters like their arguments' words, which saves copies from slot to slot.
+//! Like colouring: blocks in reverse postorder, each value the lowest free word where it is
+//! defined. Values that are written or read side by side get neighbouring words where that is
+//! possible, so that their stores and loads can be wide; block parameters like their arguments'
+//! words, which saves copies from slot to slot.
 
 use super::operands;
 use super::plan::{Plan, SpillLocation};

@@ -1,12 +1,13 @@
 //! Register hints: which registers would save copies; [`super::colour`] follows where it can.
 //!
-//! - Values that flow into each other (block parameters and their arguments, copies, results of several returns)
-//!   are coalesced into one *class*: its members want the register that the first of them got.
+//! - Values that flow into each other (block parameters and their arguments, copies, results of
+//!   several returns) are coalesced into one *class*: its members want the register that the first
+//!   of them got.
 //! - A value that is read in a tuple wants the register that fits those of its neighbours.
-//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a float operation, would be
-//!   overwritten in place by it ([`Hints::chain`]).
-//! - Arguments and results of calls want the register in which the callee expects or leaves them, and what it
-//!   returns wants the first registers in order.
+//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a
+//!   float operation, would be overwritten in place by it ([`Hints::chain`]).
+//! - Arguments and results of calls want the register in which the callee expects or leaves them,
+//!   and what it returns wants the first registers in order.
 
 use super::operands::{self, Tuple};
 use super::{Phys, Summary};
@@ -71,7 +72,8 @@ pub(crate) struct Hints {
     passed: usize,
     /// For each value, where its only reader puts its result; empty where there are no chains.
     chains: Vec<Chain>,
-    /// Where a tuple was begun by values of chains that end in it; [`NONE`] for none. Empty where there are no chains.
+    /// Where a tuple was begun by values of chains that end in it; [`NONE`] for none. Empty where
+    /// there are no chains.
     pub bases: Vec<u8>,
 }
 
@@ -162,8 +164,8 @@ impl Hints {
         self.chains.get(v.as_u32() as usize).copied().unwrap_or_default()
     }
 
-    /// ResultRegs want the registers that they must be in, or else the first registers in order, as callers read them in tuples;
-    /// those that are parameters stay.
+    /// ResultRegs want the registers that they must be in, or else the first registers in order, as
+    /// callers read them in tuples; those that are parameters stay.
     fn results(&mut self, f: &Function, results: &[ValueId]) {
         if !f.result_regs.is_empty() {
             results.iter().zip(&f.result_regs).for_each(|(&v, &r)| self.suggest(v, Phys::Gpr(r)));

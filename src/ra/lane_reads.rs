@@ -7,14 +7,16 @@
 //! b2: add %x ..                      without this: %v is dead here, so R4 = %x
 //! ```
 //!
-//! A register is a row of 32 lanes. SSA liveness is that of one lane: where no way leads to a reader, the register is
-//! free. A shuffle reads lanes that went another way, though. So a value that a shuffle reads inside an `if`, and that
-//! was defined outside of it, lives until the lanes meet again: the join of the outermost such `if` reads it, by an
-//! `undef` without destinations, which is no instruction of the machine. Lanes that have left a loop change nothing
-//! while they wait, and votes count active lanes only.
+//! A register is a row of 32 lanes. SSA liveness is that of one lane: where no way leads to a
+//! reader, the register is free. A shuffle reads lanes that went another way, though. So a value
+//! that a shuffle reads inside an `if`, and that was defined outside of it, lives until the lanes
+//! meet again: the join of the outermost such `if` reads it, by an `undef` without destinations,
+//! which is no instruction of the machine. Lanes that have left a loop change nothing while they
+//! wait, and votes count active lanes only.
 //!
-//! Where too many values are alive, such a value may still be spilled on the way; then other lanes read what they
-//! have in the register at that time, as they do of any inactive lane in the source languages.
+//! Where too many values are alive, such a value may still be spilled on the way; then other lanes
+//! read what they have in the register at that time, as they do of any inactive lane in the source
+//! languages.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::divergence::uniform_branches;

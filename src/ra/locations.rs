@@ -3,7 +3,8 @@
 use crate::ir::{BlockId, ValueId};
 use cranelift_entity::SecondaryMap;
 
-/// For each block a list of values and their registers, in order of the values. All lists are parts of one.
+/// For each block a list of values and their registers, in order of the values. All lists are parts
+/// of one.
 #[derive(Default)]
 pub(crate) struct BlockLocations {
     list: Vec<(ValueId, u8)>,

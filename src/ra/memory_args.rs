@@ -1,8 +1,9 @@
-//! Calls with more parameters or results than go into registers: the rest goes through local memory.
+//! Calls with more parameters or results than go into registers: the rest goes through local
+//! memory.
 //!
-//! There is no recursion, so a function's words for parameters and results have fixed addresses, below its spill
-//! slots. A caller stores the surplus arguments before the call and loads the surplus results after it. Surplus
-//! predicates travel as 0 or 1.
+//! There is no recursion, so a function's words for parameters and results have fixed addresses,
+//! below its spill slots. A caller stores the surplus arguments before the call and loads the
+//! surplus results after it. Surplus predicates travel as 0 or 1.
 
 use crate::ir::{
     Align, Class, Cond, Def, Ext, FuncId, Function, Inst, InstId, Linkage, MemRef, Op, Program, Space, Src,
@@ -24,8 +25,8 @@ fn in_registers(classes: &[Class], gprs: usize) -> Vec<bool> {
     classes.iter().map(|&c| take(c)).collect()
 }
 
-/// Moves surplus parameters and results of a function to local memory from `base` on; gives the end of what that
-/// takes. `gprs`: how many of each may be in general registers.
+/// Moves surplus parameters and results of a function to local memory from `base` on; gives the end
+/// of what that takes. `gprs`: how many of each may be in general registers.
 pub(super) fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
     let f = &p.funcs[id];
     // Nobody calls what leaves its results in registers that are named, but from elsewhere.

@@ -1,15 +1,17 @@
 //! Register allocation: from values to physical registers.
 //!
-//! [`allocate_program`] takes a program in the Legal phase and gives an [`Allocation`] for each function, callees
-//! before their callers. The IR stays in SSA form and keeps its operands; where everything is stands beside it:
+//! [`allocate_program`] takes a program in the Legal phase and gives an [`Allocation`] for each
+//! function, callees before their callers. The IR stays in SSA form and keeps its operands; where
+//! everything is stands beside it:
 //!
-//! - [`Allocation::reg`]: the register of a value *at an instruction*. A value may live in different registers at
-//!   different places, or in no register for a while; the moves between are explicit.
-//! - [`Allocation::before`], [`Allocation::after`]: machine-level [`Move`]s to carry out, in order, right before and
-//!   after an instruction: copies, exchanges, spills, reloads, rematerialisations.
-//! - [`Allocation::block_start`], [`Allocation::block_end`] (before the terminator): the same for the edges of the
-//!   control-flow graph. Critical edges that need moves have been split, so there is always a place for them, and a
-//!   block that ends in a branch has no moves at its end.
+//! - [`Allocation::reg`]: the register of a value *at an instruction*. A value may live in
+//!   different registers at different places, or in no register for a while; the moves between are
+//!   explicit.
+//! - [`Allocation::before`], [`Allocation::after`]: machine-level [`Move`]s to carry out, in order,
+//!   right before and after an instruction: copies, exchanges, spills, reloads, rematerialisations.
+//! - [`Allocation::block_start`], [`Allocation::block_end`] (before the terminator): the same for
+//!   the edges of the control-flow graph. Critical edges that need moves have been split, so there
+//!   is always a place for them, and a block that ends in a branch has no moves at its end.
 //!
 //! So selection goes through a function like this:
 //!
@@ -23,37 +25,45 @@
 //!
 //! # The order of things
 //!
-//! What triggers each step and what it gives, measured, is in `docs/registers.md`. For each function, callees first:
+//! What triggers each step and what it gives, measured, is in `docs/registers.md`. For each
+//! function, callees first:
 //!
 //! 1. [`memory_args`]: arguments and results beyond what registers hold go through local memory.
-//! 2. [`prepare`]: critical edges are split; a value that two tuples want gets a copy. [`lane_reads`] lengthens the life of
-//!    values that other lanes read.
-//! 3. [`reg2mem`], only if liveness would grow out of proportion: values that live across most blocks go to local memory.
+//! 2. [`prepare`]: critical edges are split; a value that two tuples want gets a copy.
+//!    [`lane_reads`] lengthens the life of values that other lanes read.
+//! 3. [`reg2mem`], only if liveness would grow out of proportion: values that live across most
+//!    blocks go to local memory.
 //! 4. [`predicates`], with more than seven alive: predicates live in general registers.
-//! 5. [`spill`], with a [`pressure`] above the limit: which values are in registers where, by next-use distances
-//!    ([`next_use`]), with [`remat`]erialisation; [`frame`] gives spill slots.
-//! 6. [`colour`]: registers in dominance order, by [`hints`] (coalescing, tuple positions, float chains), beside
-//!    [`result_regs`], above what callees write ([`across_calls`]), with moves into aligned register [`tuples`] and on [`edges`]
-//!    ([`pcopy`]). Then [`compaction`], in functions without calls.
-//! 7. For graphics stages [`recolour`], again and again with fewer registers; for kernels [`occupancy`], once, where fewer
-//!    registers let more warps be resident.
-//! 8. The [`checker`], always where something was spilled, in debug builds and with `--verify-each`.
+//! 5. [`spill`], with a [`pressure`] above the limit: which values are in registers where, by
+//!    next-use distances ([`next_use`]), with [`remat`]erialisation; [`frame`] gives spill slots.
+//! 6. [`colour`]: registers in dominance order, by [`hints`] (coalescing, tuple positions, float
+//!    chains), beside [`result_regs`], above what callees write ([`across_calls`]), with moves into
+//!    aligned register [`tuples`] and on [`edges`] ([`pcopy`]). Then [`compaction`], in functions
+//!    without calls.
+//! 7. For graphics stages [`recolour`], again and again with fewer registers; for kernels
+//!    [`occupancy`], once, where fewer registers let more warps be resident.
+//! 8. The [`checker`], always where something was spilled, in debug builds and with
+//!    `--verify-each`.
 //!
 //! What allocation guarantees, and [`checker`] proves:
-//! - Every operand that is a tuple, and every instruction's two to four destinations of class GPR, are consecutive
-//!   registers; pairs start at even numbers, triples and quads at multiples of four. [`operands`] is the one place
-//!   that knows which values of an instruction form tuples (an address of two words is one, too, and the two
-//!   sources of a compare-and-swap).
-//! - Moves never touch the condition code, nor a predicate that holds a value (but to move it on purpose).
-//! - A call's arguments are in the registers that the callee's [`Summary::params`] name, its results in
-//!   [`Summary::results`]; edge arguments and returned values have been moved to where they must be.
+//! - Every operand that is a tuple, and every instruction's two to four destinations of class GPR,
+//!   are consecutive registers; pairs start at even numbers, triples and quads at multiples of
+//!   four. [`operands`] is the one place that knows which values of an instruction form tuples (an
+//!   address of two words is one, too, and the two sources of a compare-and-swap).
+//! - Moves never touch the condition code, nor a predicate that holds a value (but to move it on
+//!   purpose).
+//! - A call's arguments are in the registers that the callee's [`Summary::params`] name, its
+//!   results in [`Summary::results`]; edge arguments and returned values have been moved to where
+//!   they must be.
 //!
-//! What selection must do for its part: an instruction without a destination of class carry leaves the condition
-//! code alone; a destination that nobody reads has a register of its own and may be written or dropped; a `mov`
-//! whose source and destination are the same register is nothing; `undef` is nothing; the immediate 0 is RZ.
+//! What selection must do for its part: an instruction without a destination of class carry leaves
+//! the condition code alone; a destination that nobody reads has a register of its own and may be
+//! written or dropped; a `mov` whose source and destination are the same register is nothing;
+//! `undef` is nothing; the immediate 0 is RZ.
 //!
-//! Local memory is static, since there is no recursion: every function's spill slots have absolute addresses above
-//! those of the functions that it calls, all of them above what the program's own accesses use.
+//! Local memory is static, since there is no recursion: every function's spill slots have absolute
+//! addresses above those of the functions that it calls, all of them above what the program's own
+//! accesses use.
 
 mod across_calls;
 pub(crate) mod call_order;
@@ -107,7 +117,8 @@ pub struct Target {
     pub chip: Chip,
     /// General registers that may be used, without RZ: at least [`Target::MIN_GPRS`].
     pub gpr_limit: u32,
-    /// Threads of a block, if they are known, and its bytes of shared memory: what bounds resident warps beside the registers.
+    /// Threads of a block, if they are known, and its bytes of shared memory: what bounds resident
+    /// warps beside the registers.
     pub threads: Option<u32>,
     /// Bytes of shared memory of a block.
     pub shared: u32,
@@ -115,8 +126,8 @@ pub struct Target {
     pub fewest: bool,
     /// Run the checker on the result (debug builds always do).
     pub verify: bool,
-    /// For tests: every value that lives across blocks goes through local memory, as those that live longest do where
-    /// too many live across too many blocks.
+    /// For tests: every value that lives across blocks goes through local memory, as those that
+    /// live longest do where too many live across too many blocks.
     pub through_memory: bool,
 }
 
@@ -136,7 +147,8 @@ impl Target {
     }
 }
 
-/// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`] on.
+/// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`]
+/// on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "fields of a variant: what its text names")]
 pub enum RaError {
@@ -229,7 +241,8 @@ pub struct Allocation {
     moves: Vec<Move>,
     start: SecondaryMap<BlockId, Span>,
     end: SecondaryMap<BlockId, Span>,
-    /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled ones in slots.
+    /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled
+    /// ones in slots.
     params: SecondaryMap<BlockId, Vec<Option<Location>>>,
 }
 
@@ -243,7 +256,8 @@ impl Allocation {
         self.regs[span.0 as usize..span.1 as usize].iter().find(|r| r.0 == v).map(|r| r.1)
     }
 
-    /// The register of a value that the instruction reads or writes; none for a value that it has nothing to do with.
+    /// The register of a value that the instruction reads or writes; none for a value that it has
+    /// nothing to do with.
     pub fn reg(&self, at: InstId, v: ValueId) -> Option<Phys> {
         self.find(self.insts[at].regs, v)
     }
@@ -315,8 +329,9 @@ pub struct ProgramAllocation {
     pub frame_base: u32,
 }
 
-/// Assigns registers to all functions of a program, callees first. Splits edges and, where an instruction reads a
-/// value in two places that cannot be the same register, inserts copies; otherwise the code is left as it is.
+/// Assigns registers to all functions of a program, callees first. Splits edges and, where an
+/// instruction reads a value in two places that cannot be the same register, inserts copies;
+/// otherwise the code is left as it is.
 pub fn allocate_program(program: &mut Program, target: &Target) -> Result<ProgramAllocation, RaError> {
     if target.gpr_limit < Target::MIN_GPRS {
         return Err(RaError::Limit(target.gpr_limit));
@@ -376,7 +391,8 @@ fn measure(
     facts: &Facts,
     k: usize,
 ) -> Pressure {
-    // Where there are few values, they fit wherever they live, with room for tuples. Calls want some elsewhere.
+    // Where there are few values, they fit wherever they live, with room for tuples. Calls want
+    // some elsewhere.
     let [gprs, preds] = pressure::values(f);
     if gprs + TUPLES <= k && preds <= colour::PREDS && !facts.calls() {
         return Pressure { most: k, ..Pressure::default() };
@@ -440,7 +456,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Spilling as needed, the first colouring, and another one with fewer registers where that is worth it.
+    /// Spilling as needed, the first colouring, and another one with fewer registers where that is
+    /// worth it.
     fn run(&self, pressure: &Pressure) -> Result<Allocation, RaError> {
         let Pressure { most, by_block, .. } = pressure;
         let k = self.limit as usize;
@@ -499,7 +516,8 @@ impl Job<'_> {
         recolour::search(first, f.inst_count(), least, &mut recolour)
     }
 
-    /// Occupancy-driven allocation: colours a kernel once more with as many registers as let more warps be resident.
+    /// Occupancy-driven allocation: colours a kernel once more with as many registers as let more
+    /// warps be resident.
     fn more_warps(&self, first: Allocation, pressure: &Pressure) -> Allocation {
         let Some(step) = self.target.occupancy_step(first.gprs) else { return first };
         let k = step as usize;

@@ -1,8 +1,8 @@
 //! How far away the next use of a value is, in instructions: what spilling decides by.
 //!
-//! Distances at the beginning of blocks are shortest ways through the graph. Leaving a loop counts as
-//! [`LOOP_EXIT`] instructions, so that what is used in a loop always comes before what is used after it. Within a
-//! block, [`BlockUses`] knows the next use after each instruction.
+//! Distances at the beginning of blocks are shortest ways through the graph. Leaving a loop counts
+//! as [`LOOP_EXIT`] instructions, so that what is used in a loop always comes before what is used
+//! after it. Within a block, [`BlockUses`] knows the next use after each instruction.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::{Liveness, inst_blocks};
@@ -36,8 +36,8 @@ struct Node {
 }
 
 impl NextUse {
-    /// Dijkstra's algorithm for each value, from the blocks that use it up to its definition: `n log n` in the size of
-    /// the live-in lists, however loops nest.
+    /// Dijkstra's algorithm for each value, from the blocks that use it up to its definition:
+    /// `n log n` in the size of the live-in lists, however loops nest.
     pub(super) fn new(f: &Function, cfg: &Cfg, live: &Liveness) -> NextUse {
         // The first use in each block that needs the value from outside, in a chain for each value.
         const END: u32 = u32::MAX;
@@ -189,7 +189,8 @@ impl BlockUses {
         }
     }
 
-    /// Distance from position `at` to the next use that the walk has not passed; `length` is the block's.
+    /// Distance from position `at` to the next use that the walk has not passed; `length` is the
+    /// block's.
     pub(super) fn distance(&self, v: ValueId, at: u32, length: u32) -> u32 {
         match self.next[v] {
             NO_USE => self.at_exit[v].saturating_add(length - at).min(NEVER),

@@ -1,7 +1,9 @@
-//! Occupancy-driven allocation: a kernel is coloured once more where fewer registers let more warps be resident.
+//! Occupancy-driven allocation: a kernel is coloured once more where fewer registers let more warps
+//! be resident.
 //!
-//! Registers that tuples leave open between them, or that hold what is cheaply made again or seldom read, may cost resident
-//! warps. What it takes to do without them counts as often as it is carried out, and may not eat up what the warps win.
+//! Registers that tuples leave open between them, or that hold what is cheaply made again or seldom
+//! read, may cost resident warps. What it takes to do without them counts as often as it is carried
+//! out, and may not eat up what the warps win.
 
 use super::{Allocation, Move, Target};
 use crate::analysis::cfg::Cfg;
@@ -9,11 +11,12 @@ use crate::ir::{BlockId, Function};
 
 /// Values above an occupancy step up to which it is tried to do without them.
 pub(crate) const WORTH_TRYING: usize = 8;
-/// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
+/// Instructions of the largest function for which that is tried: longer ones are not what occupancy
+/// decides about.
 pub(crate) const LARGEST_TRIED: usize = 4000;
 
-/// Resident warps hide what others wait for, which is a part of the time: of what they win by numbers, the fourth part
-/// may go into moves.
+/// Resident warps hide what others wait for, which is a part of the time: of what they win by
+/// numbers, the fourth part may go into moves.
 const SHARE: u64 = 4;
 
 /// How often a block is carried out, as far as loops say.
@@ -59,7 +62,8 @@ mod tests {
     use crate::ir::{Class, Cond, Edge, Function, MemRef, Merge, Op, Program, Space, Term, Type, ValueId};
     use crate::ra::{Target, allocate_program};
 
-    /// Registers and accesses to local memory of a kernel with `many` words that live through a loop of `length` additions.
+    /// Registers and accesses to local memory of a kernel with `many` words that live through a
+    /// loop of `length` additions.
     fn allocated(many: usize, length: usize) -> (u32, u32) {
         let mut f = Function::new("k");
         let (entry, head, exit) = (f.new_block(), f.new_block(), f.new_block());

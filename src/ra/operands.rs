@@ -10,8 +10,8 @@
 use crate::ir::{AtomOp, Aux, Class, Function, Inst, List, Op, SrcKind, ValueId};
 use arrayvec::ArrayVec;
 
-/// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
-/// compare-and-swap.
+/// Values that stand in consecutive registers, in order: two to four, or up to eight for the
+/// sources of a wide compare-and-swap.
 pub(super) type Tuple = List<ValueId, 4>;
 
 /// Registers that a tuple's first one must be a multiple of.
@@ -31,7 +31,8 @@ pub(crate) fn has_read_tuples(inst: &Inst) -> bool {
         || inst.srcs.iter().any(|s| s.values().len() > 1)
 }
 
-/// The tuples that an instruction reads. A value may occur twice: preparation puts copies in before.
+/// The tuples that an instruction reads. A value may occur twice: preparation puts copies in
+/// before.
 pub(crate) fn read_tuples(inst: &Inst) -> ArrayVec<Tuple, 6> {
     let mut tuples = ArrayVec::new();
     if let Some(m) = &inst.mem {
@@ -65,7 +66,8 @@ pub(crate) fn written_tuple(f: &Function, inst: &Inst) -> Option<Tuple> {
     (gprs.len() > 1).then_some(gprs)
 }
 
-/// The result of a multiply-add by a constant and its addend, which it had better be written over if nobody else reads that.
+/// The result of a multiply-add by a constant and its addend, which it had better be written over
+/// if nobody else reads that.
 pub(super) fn tied(inst: &Inst) -> Option<(ValueId, ValueId)> {
     let immediate = |k: usize| inst.srcs.get(k).is_some_and(|s| matches!(s.kind, SrcKind::Imm(x) if x != 0));
     if inst.op != Op::Mad || !(immediate(0) || immediate(1)) || inst.srcs.len() < 3 {

@@ -9,8 +9,9 @@
 //! {l[0] <- l[4], l[4] <- R0}       through a free register, or one that is saved in a scratch slot meanwhile
 //! ```
 //!
-//! The order is that of Boissinot et al., "Revisiting out-of-SSA translation" (2009): destinations that nobody
-//! reads any more first, then cycles, each broken once. It needs no reserved register and no flag.
+//! The order is that of Boissinot et al., "Revisiting out-of-SSA translation" (2009): destinations
+//! that nobody reads any more first, then cycles, each broken once. It needs no reserved register
+//! and no flag.
 
 use super::{Move, Phys};
 use rustc_hash::FxHashMap;
@@ -41,8 +42,9 @@ struct Sequencer<'a> {
     out: &'a mut Vec<Move>,
 }
 
-/// Appends moves that carry out the copies (destination, source) at once. Destinations are distinct; source and
-/// destination are of one class, slots being of the general one. Tells whether the scratch slots were used.
+/// Appends moves that carry out the copies (destination, source) at once. Destinations are
+/// distinct; source and destination are of one class, slots being of the general one. Tells whether
+/// the scratch slots were used.
 pub(crate) fn sequentialise(copies: &[(Location, Location)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
     let mut s = Sequencer { scratch, used_slots: false, out };
     s.run(copies);
@@ -83,7 +85,8 @@ impl Sequencer<'_> {
                 wants.remove(&d);
                 continue;
             }
-            // What is left is disjoint cycles. Save what stands in this destination, or rotate by exchanges.
+            // What is left is disjoint cycles. Save what stands in this destination, or rotate by
+            // exchanges.
             match self.spare(d, s, &wants) {
                 Some(spare) => {
                     self.copy(spare, d);
@@ -109,7 +112,8 @@ impl Sequencer<'_> {
         }
     }
 
-    /// A place to save what is in `d`, unless exchanges do better: the cycle is registers only and none is free.
+    /// A place to save what is in `d`, unless exchanges do better: the cycle is registers only and
+    /// none is free.
     fn spare(&mut self, d: Location, s: Location, wants: &FxHashMap<Location, Location>) -> Option<Location> {
         match d {
             Location::Reg(Phys::Pred(_)) => self.scratch.pred.map(|p| Location::Reg(Phys::Pred(p))),
@@ -155,8 +159,8 @@ impl Sequencer<'_> {
     }
 }
 
-/// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the second scratch slot.
-/// Tells whether it was saved.
+/// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the
+/// second scratch slot. Tells whether it was saved.
 pub(crate) fn through_register(
     scratch: Scratch,
     out: &mut Vec<Move>,

@@ -1,7 +1,7 @@
 //! What spilling decided and colouring carries out: which values are in registers where.
 //!
-//! A plan without entries says: every live value is in a register everywhere. Predicates always are (those beyond
-//! the seven have become general values before).
+//! A plan without entries says: every live value is in a register everywhere. Predicates always are
+//! (those beyond the seven have become general values before).
 
 use super::remat::Remat;
 use crate::ir::{BlockId, InstId, ValueId};

@@ -1,10 +1,10 @@
 //! What has to be done to the code before registers are assigned:
 //!
 //! - Blocks that cannot be reached lose their code: nothing is assigned there.
-//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes back those
-//!   that needed none.
-//! - A value that an instruction reads at two places of tuples (or twice in one) gets copies: it cannot be in two
-//!   registers. Constants are made anew instead.
+//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes
+//!   back those that needed none.
+//! - A value that an instruction reads at two places of tuples (or twice in one) gets copies: it
+//!   cannot be in two registers. Constants are made anew instead.
 
 use super::operands::{self, Tuple};
 use crate::analysis::cfg::Cfg;
@@ -28,7 +28,8 @@ pub(crate) fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     cfg.rpo().len() < f.layout.len()
 }
 
-/// What occurs in a function's code, from one look at it: most functions need none of the steps below.
+/// What occurs in a function's code, from one look at it: most functions need none of the steps
+/// below.
 #[derive(Clone, Default)]
 pub(crate) struct Facts {
     /// Functions that it calls, once for each call.
@@ -61,7 +62,8 @@ impl Facts {
     }
 }
 
-/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
+/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another
+/// reads.
 pub(crate) fn expand_copies(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
@@ -86,7 +88,8 @@ pub(crate) fn expand_copies(f: &mut Function) {
     }
 }
 
-/// Puts an empty block into every edge that leaves a branch for a block with other predecessors. They are returned.
+/// Puts an empty block into every edge that leaves a branch for a block with other predecessors.
+/// They are returned.
 pub(crate) fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     let mut made = Vec::new();
     if f.layout.len() == 1 {
@@ -193,7 +196,8 @@ fn repeats(f: &Function, i: InstId) -> bool {
     })
 }
 
-/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing lives for long.
+/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing
+/// lives for long.
 const RECENT: usize = 8;
 
 /// Copies made in a block.
@@ -201,7 +205,8 @@ const RECENT: usize = 8;
 struct Copies(Vec<(ValueId, ValueId, usize)>);
 
 impl Copies {
-    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is put into `body`.
+    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is
+    /// put into `body`.
     fn copy_for_operand(
         &mut self,
         f: &mut Function,

@@ -1,9 +1,9 @@
 //! How many general registers an instruction needs at once.
 //!
-//! Before it, everything that is in a register is; after it, what lives on and its destinations. Where it has
-//! tuples, colouring also wants what it reads side by side, what it writes side by side, and the values that live
-//! through beside both: then it always finds a place for everything. A written tuple may stand where a tuple
-//! that is read for the last time stood.
+//! Before it, everything that is in a register is; after it, what lives on and its destinations.
+//! Where it has tuples, colouring also wants what it reads side by side, what it writes side by
+//! side, and the values that live through beside both: then it always finds a place for everything.
+//! A written tuple may stand where a tuple that is read for the last time stood.
 
 use super::colour::{PREDS, per_value};
 use super::{Phys, Summary, operands};
@@ -68,11 +68,13 @@ pub(super) fn values(f: &Function) -> [usize; 2] {
 /// How many values are alive at once.
 #[derive(Default)]
 pub(crate) struct Pressure {
-    /// General values, at most; more than the limit if an instruction or call needs more than there is.
+    /// General values, at most; more than the limit if an instruction or call needs more than there
+    /// is.
     pub most: usize,
     /// The same by block.
     pub by_block: SecondaryMap<BlockId, usize>,
-    /// Blocks in whose predicate registers there is perhaps no room, in reverse postorder: too many values, or a call.
+    /// Blocks in whose predicate registers there is perhaps no room, in reverse postorder: too many
+    /// values, or a call.
     pub crowded: Vec<BlockId>,
 }
 

@@ -1,4 +1,5 @@
-//! Rematerialisation: values that are cheaper to compute again than to keep: constants, constant-buffer words, special registers.
+//! Rematerialisation: values that are cheaper to compute again than to keep: constants,
+//! constant-buffer words, special registers.
 
 use super::Move;
 use crate::ir::{Aux, Def, Function, Inst, Op, Space, Src, SrcKind, SrcMods, Sv, Type, ValueId};

@@ -1,7 +1,8 @@
-//! Registers that a graphics stage's results must be left in: other values keep out of those that they would still occupy
-//! when the result is made, so that it can be made in place.
+//! Registers that a graphics stage's results must be left in: other values keep out of those that
+//! they would still occupy when the result is made, so that it can be made in place.
 //!
-//! Only where results have fixed registers. What is said is a hint: a value that finds no other register takes one of them.
+//! Only where results have fixed registers. What is said is a hint: a value that finds no other
+//! register takes one of them.
 
 use super::file::Mask;
 use super::hints::{Chain, Hints};

@@ -1,4 +1,5 @@
-//! The free list: which registers are free while a block is scheduled, and which live range occupies each of the others.
+//! The free list: which registers are free while a block is scheduled, and which live range
+//! occupies each of the others.
 
 use super::live_ranges::{LiveRanges, NONE, RangeId};
 use super::liveness::Set;
@@ -32,16 +33,19 @@ struct Occupant {
 pub(crate) struct FreeList {
     /// By range.
     occupants: Vec<Occupant>,
-    /// By register: the first cycle in which it may be written by a new live range, and whether somebody is there.
+    /// By register: the first cycle in which it may be written by a new live range, and whether
+    /// somebody is there.
     free_at: [Cycle; Resource::COUNT],
     taken: Set,
     /// By register: the live range that had it last.
     holder: [RangeId; Resource::COUNT],
     /// Registers that live ranges may move to.
     allowed: Set,
-    /// By register: the first instruction of the old order that writes it for good, if none has issued yet.
+    /// By register: the first instruction of the old order that writes it for good, if none has
+    /// issued yet.
     claimed: [u32; Resource::COUNT],
-    /// Where the search for a register goes on: the one that has been free for long is not waited for.
+    /// Where the search for a register goes on: the one that has been free for long is not waited
+    /// for.
     next: u16,
     /// Registers that the code as it was had, and how many there may be.
     old: u16,
@@ -71,8 +75,8 @@ const NOWHERE: u16 = u16::MAX;
 const FIRST: u16 = Resource::Gpr(0).index() as u16;
 
 impl FreeList {
-    /// A block starts: what comes into it, or goes through it, has its register. LiveRanges may move to those
-    /// of `allowed` below `limit`; the code has `old` registers so far.
+    /// A block starts: what comes into it, or goes through it, has its register. LiveRanges may
+    /// move to those of `allowed` below `limit`; the code has `old` registers so far.
     pub(super) fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
         self.next = FIRST;
         self.used = 0;
@@ -117,9 +121,9 @@ impl FreeList {
         self.occupants[range as usize].register
     }
 
-    /// Finds room for what an instruction writes: for live ranges that are not there yet. `now` is when it issues, `strictly`
-    /// whether registers that become free in this cycle are out of the question: it goes before an instruction that
-    /// has issued in it, which may read them.
+    /// Finds room for what an instruction writes: for live ranges that are not there yet. `now` is
+    /// when it issues, `strictly` whether registers that become free in this cycle are out of the
+    /// question: it goes before an instruction that has issued in it, which may read them.
     pub(crate) fn find_room(
         &mut self,
         ranges: &LiveRanges,
@@ -194,7 +198,8 @@ impl FreeList {
         Room::Found
     }
 
-    /// Takes registers for a group: of those that the code had the next ones that are free, or else new ones.
+    /// Takes registers for a group: of those that the code had the next ones that are free, or else
+    /// new ones.
     fn find_group(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
         let group = ranges.group(range);
         if let &[single] = group {
@@ -267,8 +272,9 @@ impl FreeList {
         self.next = (base + 1).max(FIRST);
     }
 
-    /// The cycle from which a register is free for a live range, until that ends. One that somebody is to have later, whatever
-    /// happens, is free for those that ended before that in the old order: then nothing that they wait for waits for it.
+    /// The cycle from which a register is free for a live range, until that ends. One that somebody
+    /// is to have later, whatever happens, is free for those that ended before that in the old
+    /// order: then nothing that they wait for waits for it.
     fn free_for(&self, ranges: &LiveRanges, range: RangeId, r: u16) -> Option<Cycle> {
         let free = self.allowed.has(r)
             && !self.taken.has(r)
@@ -276,8 +282,9 @@ impl FreeList {
         free.then(|| self.free_at[usize::from(r)])
     }
 
-    /// An instruction issues: live ranges end, and those that it defines are there. Tells whether there may be room where there was
-    /// none: a register is free, or nobody but the last one that reads it keeps it.
+    /// An instruction issues: live ranges end, and those that it defines are there. Tells whether
+    /// there may be room where there was none: a register is free, or nobody but the last one that
+    /// reads it keeps it.
     pub(super) fn issue(
         &mut self,
         ranges: &LiveRanges,

@@ -38,7 +38,8 @@ impl Wait {
 #[derive(Default)]
 pub(super) struct Scratch {
     nodes: Vec<Node>,
-    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come to them.
+    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come
+    /// to them.
     ready: Vec<BinaryHeap<Reverse<Rank>>>,
     waiting: BinaryHeap<Reverse<Wait>>,
     blocked: Vec<u32>,
@@ -110,7 +111,8 @@ pub(super) struct List<'a> {
 /// With more candidates than that waiting for a register, the order is given up.
 const MOST_BLOCKED: usize = 128;
 
-/// Candidates of each class that are tried for the second place of a pair: registers may lie in the wrong banks.
+/// Candidates of each class that are tried for the second place of a pair: registers may lie in the
+/// wrong banks.
 const TRIES: usize = 4;
 
 impl<'a> List<'a> {
@@ -171,8 +173,9 @@ impl<'a> List<'a> {
         false
     }
 
-    /// Takes the most urgent candidate whose port is free and for which there are registers; if there is none, lets time
-    /// go on to where there may be one. None at all if there never will be.
+    /// Takes the most urgent candidate whose port is free and for which there are registers; if
+    /// there is none, lets time go on to where there may be one. None at all if there never will
+    /// be.
     pub(super) fn first(&mut self) -> Option<Option<usize>> {
         loop {
             let mut best: Option<(Rank, usize)> = None;
@@ -256,7 +259,8 @@ impl<'a> List<'a> {
             let registers = ranges.reads(k).iter().map(|&range| self.free_list.register(range));
             registers.filter_map(Resource::register)
         };
-        // What goes in front leaves the registers alone that `first` reads: one that ends there may be its own already.
+        // What goes in front leaves the registers alone that `first` reads: one that ends there may
+        // be its own already.
         let overwrites = || {
             let mut written = ranges.writes(k).iter().map(|&range| self.free_list.register(range));
             written.any(|w| ranges.reads(first).iter().any(|&range| self.free_list.register(range) == w))

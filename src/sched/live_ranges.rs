@@ -1,9 +1,10 @@
-//! Live ranges of a block: what its instructions keep in registers, apart from which registers they are.
+//! Live ranges of a block: what its instructions keep in registers, apart from which registers they
+//! are.
 //!
-//! A *live range* is a definition with everything that reads it: a register of its own, as far as the block goes. What comes
-//! into the block or leaves it, and what is named implicitly, keeps its register (it is *pinned*); everything else
-//! may move to another one. LiveRanges that an instruction names as a vector move together and keep their alignment: a
-//! *group*.
+//! A *live range* is a definition with everything that reads it: a register of its own, as far as
+//! the block goes. What comes into the block or leaves it, and what is named implicitly, keeps its
+//! register (it is *pinned*); everything else may move to another one. LiveRanges that an
+//! instruction names as a vector move together and keep their alignment: a *group*.
 
 use super::liveness::Set;
 use crate::emit::code::Line;
@@ -165,7 +166,8 @@ impl LiveRanges {
 
     fn line(&mut self, k: u32, m: &MInst, reads: u32) {
         let mut writes = NONE;
-        // A predicated write leaves what was there where it is not executed, and some forms add to their destination.
+        // A predicated write leaves what was there where it is not executed, and some forms add to
+        // their destination.
         let replaces = m.guard.is_true() && !matches!(m.op, Op::Ffma32i | Op::Imad32i);
         let swaps = m.op == Op::Atom && m.has(Mod::Cas);
         let mut swap: RangeId = NONE;
@@ -296,8 +298,8 @@ impl LiveRanges {
         self.unite();
     }
 
-    /// LiveRanges that will share a register whatever happens become one, so that they keep their order: those that are pinned
-    /// to it, and those that have the same place in a group.
+    /// LiveRanges that will share a register whatever happens become one, so that they keep their
+    /// order: those that are pinned to it, and those that have the same place in a group.
     fn unite(&mut self) {
         let mut united = false;
         self.current.fill(NONE);
@@ -328,7 +330,8 @@ impl LiveRanges {
         self.list[self.members[member] as usize].register.into()
     }
 
-    /// Unites a live range with the first one that has been asked for with its register, if it is not that itself.
+    /// Unites a live range with the first one that has been asked for with its register, if it is
+    /// not that itself.
     fn unite_with_first(&mut self, range: RangeId) -> bool {
         let w = self.list[range as usize];
         let first = &mut self.current[usize::from(w.register)];
@@ -344,7 +347,8 @@ impl LiveRanges {
         true
     }
 
-    /// Rewrites an instruction for the registers that live ranges have now, by [`Resource::index`]; whether that changes it.
+    /// Rewrites an instruction for the registers that live ranges have now, by [`Resource::index`];
+    /// whether that changes it.
     pub(crate) fn rewrite(&self, k: usize, m: &mut MInst, register: impl Fn(RangeId) -> u16) -> bool {
         let mut changed = false;
         for name in &self.names[self.named[k] as usize..self.named[k + 1] as usize] {

@@ -1,7 +1,8 @@
-//! Which registers and predicates of machine code are read later: backwards over blocks, for one lane.
+//! Which registers and predicates of machine code are read later: backwards over blocks, for one
+//! lane.
 //!
-//! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at any of them, as far
-//! as this goes. What a return leaves behind may all be read.
+//! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at
+//! any of them, as far as this goes. What a return leaves behind may all be read.
 
 use crate::emit::code::{Code, MBlock};
 use crate::isa::Op;

@@ -11,15 +11,15 @@ fn word_sized(i: &Inst) -> Result<()> {
 }
 
 impl Cx<'_> {
-    /// Sums and differences. nvdisasm writes `ISUB x, y` for a difference of two registers, or of a register and
-    /// a constant or immediate on either side.
+    /// Sums and differences. nvdisasm writes `ISUB x, y` for a difference of two registers, or of a
+    /// register and a constant or immediate on either side.
     pub(crate) fn iadd(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
         let carries = self.carry_in(i) || i.dsts.len() > 1;
         let (neg_a, neg_b) = (take_neg(&mut a), take_neg(&mut b));
-        // The machine adds the complement and one, or in place of the one the carry: that is neither the carry nor the
-        // sum of a negated operand.
+        // The machine adds the complement and one, or in place of the one the carry: that is
+        // neither the carry nor the sum of a negated operand.
         if carries && (neg_a || neg_b) {
             return Err(Unencodable::Operand);
         }

@@ -1,7 +1,8 @@
 //! Inputs and outputs of graphics stages, and what else only they do.
 //!
-//! Addresses that are computed: GF100 adds a register to the address; on Kepler the register holds the whole address as the
-//! machine keeps it, which `attraddr` gives (`.Phys` in SASS). IPA and per-patch accesses add a register on all chips.
+//! Addresses that are computed: GF100 adds a register to the address; on Kepler the register holds
+//! the whole address as the machine keeps it, which `attraddr` gives (`.Phys` in SASS). IPA and
+//! per-patch accesses add a register on all chips.
 
 use super::operand::args;
 use super::{Cx, Result, Unencodable};
@@ -122,7 +123,8 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), Operand::Mem { base, offset }]))
     }
 
-    /// Until the driver says otherwise, the fact does not hold: it inverts the predicate where it does.
+    /// Until the driver says otherwise, the fact does not hold: it inverts the predicate where it
+    /// does.
     pub(crate) fn sel_fact(&self, i: &Inst) -> Result<MInst> {
         let (holds, else_) = (self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?);
         Ok(args(self.inst(isa::Op::Sel), [self.dst(i), else_, holds, Operand::Pred(Pred::T)]))

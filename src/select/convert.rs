@@ -60,7 +60,8 @@ impl Cx<'_> {
                 let m = self.inst(isa::Op::F2i).with_if(i.ftz, Mod::Ftz).with(to).with(from);
                 integral(i.rnd).into_iter().fold(m, MInst::with)
             }
-            // I2F does not saturate, and the sign that it changes is the number's, also where the bits have none.
+            // I2F does not saturate, and the sign that it changes is the number's, also where the
+            // bits have none.
             (true, false) if i.sat => return Err(Unencodable::Operation),
             (true, false) if i.srcs[0].mods != SrcMods::default() => return Err(Unencodable::Operand),
             (true, false) => fractional(self.inst(isa::Op::I2f).with(to).with(from), i.rnd),

@@ -15,8 +15,8 @@ fn rounding(rnd: Rnd) -> Option<Mod> {
 }
 
 impl Cx<'_> {
-    /// An operation with the common suffixes, `.FTZ` or `.FMZ` (which flushes, too: both are an illegal instruction),
-    /// rounding and `.SAT`, and its operands.
+    /// An operation with the common suffixes, `.FTZ` or `.FMZ` (which flushes, too: both are an
+    /// illegal instruction), rounding and `.SAT`, and its operands.
     fn arithmetic<const N: usize>(&self, op: isa::Op, i: &Inst, operands: [Operand; N]) -> MInst {
         let zeroes = i.op == Op::MulZ;
         let mut m = self.inst(op).with_if(zeroes, Mod::Fmz).with_if(i.ftz && !zeroes, Mod::Ftz);
@@ -46,8 +46,8 @@ impl Cx<'_> {
         Ok(self.arithmetic(op, i, [self.dst(i), a, b]))
     }
 
-    /// `a * b`: the sign of the product stands on the first operand of the register forms, in the number of the
-    /// immediate forms.
+    /// `a * b`: the sign of the product stands on the first operand of the register forms, in the
+    /// number of the immediate forms.
     pub(crate) fn fmul(&self, i: &Inst, short: isa::Op, long: isa::Op) -> Result<MInst> {
         let (mut a, mut b) = self.commuted(i, i.ty)?;
         let negative = take_neg(&mut a) != take_neg(&mut b);

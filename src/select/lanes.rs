@@ -47,7 +47,8 @@ impl Cx<'_> {
         Ok(args(self.inst(isa::Op::S2r), [self.dst(i), Operand::Sreg(n)]))
     }
 
-    /// Sources: barrier, then count of threads, both as registers or immediates; reductions end in a predicate.
+    /// Sources: barrier, then count of threads, both as registers or immediates; reductions end in
+    /// a predicate.
     pub(crate) fn bar(&self, i: &Inst) -> Result<MInst> {
         let Aux::Bar(op) = i.aux else { return Err(Unencodable::Operand) };
         let number = |s: &Src| -> Result<Operand> {

@@ -59,8 +59,8 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.address(mem)]))
     }
 
-    /// With a dynamic bank, its number stands in the high half of the register that gives the offset: lower/buffers has
-    /// made [`MemRef::index`] that register.
+    /// With a dynamic bank, its number stands in the high half of the register that gives the
+    /// offset: lower/buffers has made [`MemRef::index`] that register.
     fn ldc(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
         let bank = u8::try_from(mem.buffer).map_err(|_| Unencodable::Operand)?;
         let m = size(i.ty)?.into_iter().fold(self.inst(isa::Op::Ldc), MInst::with);

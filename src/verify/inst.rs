@@ -43,7 +43,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Condition, logic operation, saturation, flushing, rounding: nothing that the operation does not read.
+    /// Condition, logic operation, saturation, flushing, rounding: nothing that the operation does
+    /// not read.
     fn suffixes(&self, i: &Inst) -> Result<(), Violation> {
         let row = i.op.row();
         let no = |what: &str| self.fail(format!("`{}` has no {what} on this type", i.op));
@@ -242,8 +243,8 @@ impl Verifier<'_> {
             self.bank(m.buffer)?;
         }
         if m.space == Space::Const && fixed {
-            // One that lies beyond it as a whole reads nothing of use, but valid programs have such in code that never
-            // runs; selection puts the offset into a register.
+            // One that lies beyond it as a whole reads nothing of use, but valid programs have such
+            // in code that never runs; selection puts the offset into a register.
             let start = i64::from(m.offset as u32);
             let end = start + i64::from(i.ty.bytes());
             if start < BANK && end > BANK {
@@ -334,7 +335,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A source in constant memory: instructions name words of it, or pairs of them that lie at multiples of 8.
+    /// A source in constant memory: instructions name words of it, or pairs of them that lie at
+    /// multiples of 8.
     fn constant(&self, n: usize, s: &Src, words: usize) -> Result<(), Violation> {
         let SrcKind::Const { bank, offset } = s.kind else { return Ok(()) };
         self.bank(bank.into())?;
@@ -432,7 +434,8 @@ impl Verifier<'_> {
     }
 }
 
-/// Whether lowering may put other instructions in place of one, which may give carries of their own.
+/// Whether lowering may put other instructions in place of one, which may give carries of their
+/// own.
 pub(super) fn may_expand(i: &Inst) -> bool {
     let pair = [i.ty, i.sty].iter().any(|t| t.words() > 1);
     let sequence = matches!(i.op, Op::Sin | Op::Cos | Op::Ex2 | Op::Rdsv | Op::Shfl);

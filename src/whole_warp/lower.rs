@@ -6,14 +6,16 @@
 //!                                div u32 %r2 %r1 0x5
 //! ```
 //!
-//! The machine is told a block of one dimension, its size rounded up to a multiple of 32 ([`driver::whole_warps`]). So a
-//! thread's number is `tid.x`, its coordinates follow from the real size, and the real size itself is a constant where the
-//! program declares it, else words of the driver's bank (on Fermi, too, where the special registers have the rounded
-//! one). Lanes that nobody asked for have the coordinates with which the block would go on in its last dimension of more
-//! than one thread; so the number of a thread that is computed from its coordinates is right for all lanes.
+//! The machine is told a block of one dimension, its size rounded up to a multiple of 32
+//! ([`driver::whole_warps`]). So a thread's number is `tid.x`, its coordinates follow from the real
+//! size, and the real size itself is a constant where the program declares it, else words of the
+//! driver's bank (on Fermi, too, where the special registers have the rounded one). Lanes that
+//! nobody asked for have the coordinates with which the block would go on in its last dimension of
+//! more than one thread; so the number of a thread that is computed from its coordinates is right
+//! for all lanes.
 //!
-//! This comes before every pass. From here on `%p0` is a predicate like any other, and what is true of the tail holds by
-//! construction: see `docs/whole-warps.md`.
+//! This comes before every pass. From here on `%p0` is a predicate like any other, and what is true
+//! of the tail holds by construction: see `docs/whole-warps.md`.
 //!
 //! [`driver::whole_warps`]: crate::driver::whole_warps
 
@@ -40,7 +42,8 @@ fn concerns(i: &Inst) -> bool {
     i.op == Op::WholeWarp || i.op == Op::Rdsv && matches!(i.aux, Aux::Sv(sv) if describes_block(sv))
 }
 
-/// Whether a system value is about the block, of which the machine's special registers say something else.
+/// Whether a system value is about the block, of which the machine's special registers say
+/// something else.
 fn describes_block(sv: Sv) -> bool {
     use Sv::*;
     matches!(sv, TidX | TidY | TidZ | NtidX | NtidY | NtidZ | WarpId | NumWarps)
@@ -130,9 +133,9 @@ fn divide(b: &mut Builder<'_>, n: ValueId, by: u32) -> (Src, Src) {
     (rest.into(), b.op2(Op::Div, Type::U32, n, by).into())
 }
 
-/// The coordinates of a thread in a block whose size the driver says: with a reciprocal, which is exact enough. Thread
-/// and sizes are at most 1024, so `(n + 0.5) / size` is at least `1 / 2048` of itself away from the next integer,
-/// and off by a few units of `2^-23`.
+/// The coordinates of a thread in a block whose size the driver says: with a reciprocal, which is
+/// exact enough. Thread and sizes are at most 1024, so `(n + 0.5) / size` is at least `1 / 2048` of
+/// itself away from the next integer, and off by a few units of `2^-23`.
 fn coordinates(b: &mut Builder<'_>, thread: ValueId, block: &BlockSize<'_>) -> [Src; 3] {
     let [x, y, z] = [0, 1, 2].map(|d| b.mov(block.size(d)));
     let others = b.mul(Type::U32, y, z);

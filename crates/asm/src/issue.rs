@@ -1,8 +1,10 @@
-//! Issue control for Kepler: after how many cycles the next instruction issues, and which two issue together.
+//! Issue control for Kepler: after how many cycles the next instruction issues, and which two issue
+//! together.
 //!
-//! Operations of fixed latency are waited for by these counts alone; loads and other long ones have the hardware's
-//! scoreboard, and the count before their first reader is the longest that there is, as ptxas has it. The last
-//! instruction of a block waits until every fixed latency is over, hence nothing is pending at labels and behind jumps.
+//! Operations of fixed latency are waited for by these counts alone; loads and other long ones have
+//! the hardware's scoreboard, and the count before their first reader is the longest that there is,
+//! as ptxas has it. The last instruction of a block waits until every fixed latency is over, hence
+//! nothing is pending at labels and behind jumps.
 
 use super::issue_class::Kind;
 use super::model::{Cycle, Model};
@@ -22,7 +24,8 @@ pub struct Issued<'m> {
     pub label: bool,
 }
 
-/// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the instruction behind it.
+/// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the
+/// instruction behind it.
 pub fn in_code_order<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Issued<'m>> {
     let target = |m: &MInst| match m.operands.first() {
         Some(&Operand::Target(at)) => Some(at),
@@ -40,8 +43,8 @@ pub fn in_code_order<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Ve
     code.iter().map(place).collect()
 }
 
-/// The issue control of `count` instructions, the first of which lies in the first slot of a group; two of them issue
-/// together only if `dual` is set.
+/// The issue control of `count` instructions, the first of which lies in the first slot of a group;
+/// two of them issue together only if `dual` is set.
 pub fn control<'m>(
     code: impl Iterator<Item = Issued<'m>> + Clone,
     touched: &Touched,
@@ -56,7 +59,8 @@ pub fn control<'m>(
     let mut place = 0;
     while let Some((first, kind)) = code.next() {
         model.advance_to(earliest(&model, touched, &first, &kind));
-        // The count on a texture barrier is short: what the next one waits for longer, the barrier waits for before.
+        // The count on a texture barrier is short: what the next one waits for longer, the barrier
+        // waits for before.
         if first.inst.op == Op::Texdepbar
             && let Some((next, of_next)) = code.peek().filter(|(next, _)| !next.label)
         {
@@ -128,13 +132,15 @@ impl Open<'_> {
     }
 }
 
-/// Whether the instruction at this place of the code may be the first of a pair: not the last one of a group.
+/// Whether the instruction at this place of the code may be the first of a pair: not the last one
+/// of a group.
 pub fn may_begin_pair(place: usize) -> bool {
     place % SLOTS < SLOTS - 1
 }
 
-/// Cycles that the first of a pair waits for the second at most. An issue slot is worth more than a cycle: ptxas waits
-/// longer still. Against no waiting, 9 bring 14 % more of all instructions into pairs for 1 % more cycles.
+/// Cycles that the first of a pair waits for the second at most. An issue slot is worth more than a
+/// cycle: ptxas waits longer still. Against no waiting, 9 bring 14 % more of all instructions into
+/// pairs for 1 % more cycles.
 const PATIENCE: u64 = 9;
 
 /// The first cycle at which an instruction may issue.
@@ -147,7 +153,8 @@ fn issue(model: &mut Model, touched: &Touched, p: &Issued<'_>, kind: &Kind) {
     model.issue(p.inst.op, &kind.class().port, touched.reads(p.touches), touched.writes(p.touches));
 }
 
-/// The cycle at which two neighbours issue together, if what they touch allows it; the first of them could issue now.
+/// The cycle at which two neighbours issue together, if what they touch allows it; the first of
+/// them could issue now.
 fn pairs(model: &Model, touched: &Touched, a: &Issued<'_>, b: &Issued<'_>, of_b: &Kind) -> Option<Cycle> {
     let sources = |p: &Issued<'_>| touched.reads(p.touches).iter().filter_map(|&r| Resource::register(r));
     if !independent(touched, a, b) || banks_conflict(a.inst.op, b.inst.op, sources(a), sources(b)) {
@@ -157,7 +164,8 @@ fn pairs(model: &Model, touched: &Touched, a: &Issued<'_>, b: &Issued<'_>, of_b:
     (at <= model.now() + PATIENCE).then_some(at)
 }
 
-/// Whether the second of two neighbours neither reads nor overwrites what the first writes, nor overwrites what it holds.
+/// Whether the second of two neighbours neither reads nor overwrites what the first writes, nor
+/// overwrites what it holds.
 fn independent(touched: &Touched, a: &Issued<'_>, b: &Issued<'_>) -> bool {
     let (reads, writes) = (touched.reads(b.touches), touched.writes(b.touches));
     let held = latency::holds_sources(a.inst.op) && !latency::writes_late(b.inst.op);

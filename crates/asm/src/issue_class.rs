@@ -1,6 +1,6 @@
-//! Issue classes: what decides about issue apart from what instructions touch. The ports that they need, and the operations that
-//! they dual-issue with. The
-//! tables by operation are made when nvir is compiled.
+//! Issue classes: what decides about issue apart from what instructions touch. The ports that they
+//! need, and the operations that they dual-issue with. The tables by operation are made when nvir
+//! is compiled.
 
 use super::model::Port;
 use nvir_isa::effects::is_texture;
@@ -42,7 +42,8 @@ struct Table {
     of: [u8; Op::ALL.len()],
     /// That of an LDC with a register in its address.
     indexed: u8,
-    /// By class: masks of those that may be the second of a pair behind it, and of those that may only be the first.
+    /// By class: masks of those that may be the second of a pair behind it, and of those that may
+    /// only be the first.
     behind: [u64; MOST],
     before: [u64; MOST],
 }

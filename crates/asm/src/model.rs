@@ -1,5 +1,5 @@
-//! What an instruction waits for, along straight code: results that are not there yet, sources that are still held, and
-//! ports that are busy. The figures are those of [`latency`].
+//! What an instruction waits for, along straight code: results that are not there yet, sources that
+//! are still held, and ports that are busy. The figures are those of [`latency`].
 
 use nvir_isa::Op;
 use nvir_isa::effects::Resource;
@@ -58,7 +58,8 @@ impl Model {
         self.now += LONG;
     }
 
-    /// The first cycle, not before the present one, at which an instruction that reads and writes these resources may issue.
+    /// The first cycle, not before the present one, at which an instruction that reads and writes
+    /// these resources may issue.
     pub(crate) fn earliest(&self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) -> Cycle {
         let mut at = self.now.max(self.ports.free_at(port));
         if !latency::waits_for_sources(op) {

@@ -1,7 +1,7 @@
-//! What all crates of nvir stand on: facts about the three chips ([`chip`]), texel formats ([`mod@format`]) and how images lie in
-//! memory ([`tiling`]), shader stages and where their attributes lie ([`stage`]), what machine instructions compute ([`num`]),
-//! input files ([`input`]), what is
-//! wrong with one and where ([`diag`]), and panics as errors ([`caught`]).
+//! What all crates of nvir stand on: facts about the three chips ([`chip`]), texel formats
+//! ([`mod@format`]) and how images lie in memory ([`tiling`]), shader stages and where their
+//! attributes lie ([`stage`]), what machine instructions compute ([`num`]), input files
+//! ([`input`]), what is wrong with one and where ([`diag`]), and panics as errors ([`caught`]).
 //!
 //! The crate `nvir` re-exports all of it under the same names.
 

@@ -1,9 +1,10 @@
-//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row by row; and how
-//! Mesa's nvc0 driver chooses it for each level.
+//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row
+//! by row; and how Mesa's nvc0 driver chooses it for each level.
 //!
-//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow each other along
-//! rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools (`g80-surface`), Mesa `nvc0_miptree.c`,
-//! and the order inside a gob from what SUBFM computes (`emu/surface.rs`).
+//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow
+//! each other along rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools
+//! (`g80-surface`), Mesa `nvc0_miptree.c`, and the order inside a gob from what SUBFM computes
+//! (`emu/surface.rs`).
 
 /// Bytes of a gob's row.
 pub const GOB_WIDTH: u32 = 64;
@@ -39,7 +40,8 @@ impl TileMode {
         6 + self.shift_y() + self.shift_z()
     }
 
-    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa `nv50_miptree.c`).
+    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa
+    /// `nv50_miptree.c`).
     pub fn choose(rows: u32, slices: Option<u32>) -> TileMode {
         let high = match rows {
             ..=8 => 0,
@@ -104,7 +106,8 @@ impl Level {
         }
     }
 
-    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the level, bytes).
+    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the
+    /// level, bytes).
     #[inline]
     pub fn runs(&self, x: u64, y: u64, z: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
         let run = match self.order {

@@ -47,7 +47,8 @@ pub enum Misfit {
 /// What [`encode`] refuses.
 pub type EncodeError = Misfit;
 
-/// Operand kinds, four bits each from the first operand up, and in the top bit whether it is a short form.
+/// Operand kinds, four bits each from the first operand up, and in the top bit whether it is a
+/// short form.
 pub(super) fn shape(m: &MInst) -> u64 {
     let short = u64::from(m.is_short()) << SHORT_SHAPE;
     m.operands.iter().enumerate().fold(short, |s, (i, o)| s | (operand_kind(o) << (4 * i)))
@@ -91,8 +92,9 @@ fn slot_kind(slot: &Slot) -> u64 {
     }
 }
 
-/// The row that encodes an instruction, whatever its branch target and whatever register stands for a value that
-/// has none yet (R0 does on every chip). This is the back end's question "may this operand stand here?".
+/// The row that encodes an instruction, whatever its branch target and whatever register stands for
+/// a value that has none yet (R0 does on every chip). This is the back end's question "may this
+/// operand stand here?".
 pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     if never_selected(m) { Err(Misfit::Mods) } else { row_of(chip, m) }
 }
@@ -102,8 +104,9 @@ pub fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     select(chip, m, None).map(|(row, _)| row)
 }
 
-/// Instructions that are read and written, but not made by this compiler: those that [`no_card_has`], and FTZ with FMZ,
-/// which flushes as well: nvdisasm calls the pair invalid on GK110. (Mesa has it on GF100 and GK104, so it is executed.)
+/// Instructions that are read and written, but not made by this compiler: those that
+/// [`no_card_has`], and FTZ with FMZ, which flushes as well: nvdisasm calls the pair invalid on
+/// GK110. (Mesa has it on GF100 and GK104, so it is executed.)
 pub fn never_selected(m: &MInst) -> bool {
     let float = matches!(m.op, Op::Fmul | Op::Fmul32i | Op::Ffma | Op::Ffma32i);
     no_card_has(m) || float && m.has(Mod::Ftz) && m.has(Mod::Fmz)
@@ -111,8 +114,10 @@ pub fn never_selected(m: &MInst) -> bool {
 
 /// Instructions that disassemblers name and this decoder reads, but that cards do not have.
 ///
-/// - `SHF.L.HI`, `SHF.L.XHI`: an illegal instruction on a card (NAK); SHF.L gives the high word without it.
-/// - `F2I.U8`, `F2I.S8`: before Volta there is no such result (NAK); ptxas converts to a word first.
+/// - `SHF.L.HI`, `SHF.L.XHI`: an illegal instruction on a card (NAK); SHF.L gives the high word
+///   without it.
+/// - `F2I.U8`, `F2I.S8`: before Volta there is no such result (NAK); ptxas converts to a word
+///   first.
 pub fn no_card_has(m: &MInst) -> bool {
     match m.op {
         Op::Shf => m.has(Mod::L) && (m.has(Mod::Hi) || m.has(Mod::Xhi)),
@@ -232,10 +237,11 @@ const VARIANT_SHIFT: u32 = 60;
 /// The rest of a form: all that is neither the variant nor [`MInst::SHORT`], the bit below it.
 const FORM_BITS: u64 = MInst::SHORT - 1;
 
-/// Field bits of the suffixes, and the form that is left after the values with the same name are told apart.
+/// Field bits of the suffixes, and the form that is left after the values with the same name are
+/// told apart.
 ///
-/// Each group takes the longest name that stands next; the form counts, group by group, which of the values with
-/// that name is meant.
+/// Each group takes the longest name that stands next; the form counts, group by group, which of
+/// the values with that name is meant.
 pub(super) fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), Misfit> {
     if mods.is_empty() && form == 0 {
         return row.unsuffixed.map(|word| (word, 0)).ok_or(Misfit::Mods);
@@ -260,7 +266,8 @@ pub(super) fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u
     if rest.is_empty() { Ok((word, form)) } else { Err(Misfit::Mods) }
 }
 
-/// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
+/// The first value with the longest name that `mods` starts with, the name's length, and how many
+/// values share it.
 fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
     let first = match mods {
         [first, ..] if g.names.begins.contains(*first) => first,
@@ -489,7 +496,8 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
     }
 }
 
-/// The instruction that a word at byte address `pc` stands for, with its row; none if any bit of it has no meaning.
+/// The instruction that a word at byte address `pc` stands for, with its row; none if any bit of it
+/// has no meaning.
 pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row)> {
     let row = Table::for_chip(chip).find(chip, word)?;
     let mut m = MInst::new(row.op);
@@ -510,7 +518,8 @@ fn decode_fields(row: &Row, word: u64, pc: u32, m: &mut MInst) -> Option<()> {
         m.guard = Pred { num: at.get(word) as u8, not: not.get(word) };
     }
     m.sync = row.sync.get(word);
-    // The form is a number with a digit for each ambiguous group, the first one lowest, and the free bits on top.
+    // The form is a number with a digit for each ambiguous group, the first one lowest, and the
+    // free bits on top.
     let (mut form, mut weight) = (0, 1);
     for g in &row.groups {
         let value = g.at.get(word);

@@ -1,4 +1,5 @@
-//! What a machine instruction reads and writes: registers with the width of each operand, predicates, carry, memory.
+//! What a machine instruction reads and writes: registers with the width of each operand,
+//! predicates, carry, memory.
 
 use crate::{Kw, MInst, Mod, Op, Operand, Reg};
 
@@ -157,8 +158,9 @@ impl Form {
     }
 }
 
-/// Registers of an operand, and what the number of the first is a multiple of. (1, 1) where it is a single one, or where
-/// how many there are is not known: the sources of textures and surfaces, which also begin at any register.
+/// Registers of an operand, and what the number of the first is a multiple of. (1, 1) where it is a
+/// single one, or where how many there are is not known: the sources of textures and surfaces,
+/// which also begin at any register.
 pub fn vector(m: &MInst, operand: usize) -> (u8, u8) {
     let form = Form::ALL[m.op as usize];
     let (written, source) = form.widths(m);
@@ -224,7 +226,8 @@ fn texture_width(m: &MInst) -> u8 {
     }
 }
 
-/// What the mask of P2R or R2P, the last operand, selects: predicates by bits 6:0, the condition code by 15:12.
+/// What the mask of P2R or R2P, the last operand, selects: predicates by bits 6:0, the condition
+/// code by 15:12.
 fn state_word(m: &MInst, mut f: impl FnMut(Resource)) {
     let mask = match m.operands.last() {
         Some(&Operand::Imm { bits, .. }) => bits,
@@ -256,8 +259,9 @@ pub enum Slot {
     Implied,
 }
 
-/// Calls `f` with everything that the instruction reads, then with what it writes: where it is named, the first register
-/// and how many follow each other, or a predicate or the condition code; and `bank` with each bank of constant memory.
+/// Calls `f` with everything that the instruction reads, then with what it writes: where it is
+/// named, the first register and how many follow each other, or a predicate or the condition code;
+/// and `bank` with each bank of constant memory.
 #[inline(always)]
 pub fn named(m: &MInst, mut f: impl FnMut(Slot, Resource, u8, Access), mut bank: impl FnMut(u8)) {
     use Access::{Read, Write};
@@ -315,8 +319,8 @@ pub fn named(m: &MInst, mut f: impl FnMut(Slot, Resource, u8, Access), mut bank:
     }
 }
 
-/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with each bank of constant
-/// memory that it reads.
+/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with
+/// each bank of constant memory that it reads.
 #[inline]
 fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), bank: impl FnMut(u8)) {
     let each = |_, first, width, access| match first {

@@ -1,8 +1,9 @@
-//! Operands that have an encoding, but with which every execution of the instruction faults: a vector in an odd register, the
-//! seventeenth barrier, an address that is never aligned.
+//! Operands that have an encoding, but with which every execution of the instruction faults: a
+//! vector in an odd register, the seventeenth barrier, an address that is never aligned.
 //!
-//! Tools that show or change single words take them, as NVIDIA's do; a text that somebody writes is held to these rules.
-//! What an operand is, its row ([`Slot::domain`]) and [`effects`] say; the rules here are the same for all operations.
+//! Tools that show or change single words take them, as NVIDIA's do; a text that somebody writes is
+//! held to these rules. What an operand is, its row ([`Slot::domain`]) and [`effects`] say; the
+//! rules here are the same for all operations.
 
 use super::effects;
 use super::row::{Domain, Row, Slot};

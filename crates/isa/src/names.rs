@@ -1,4 +1,5 @@
-//! Names of numbered things that several operations share: special registers and condition-code tests.
+//! Names of numbered things that several operations share: special registers and condition-code
+//! tests.
 
 use nvir_base::chip::Chip;
 use nvir_hw::special;

@@ -15,8 +15,8 @@ use super::{Op, Table, latency};
 use nvir_base::Chip;
 use std::fmt::Write;
 
-/// One line an operation: its name, how many forms it has, its unit, cycles to a reader of its result, cycles from one to the
-/// next, and on Kepler what it issues together with.
+/// One line an operation: its name, how many forms it has, its unit, cycles to a reader of its
+/// result, cycles from one to the next, and on Kepler what it issues together with.
 pub fn index(chip: Chip) -> String {
     let mut out = String::new();
     let pairs = chip.has_sched_words();
@@ -172,8 +172,8 @@ fn span(at: Bits) -> String {
     if at.n2 == 0 { run(at.lo, at.n) } else { format!("{},{}", run(at.lo, at.n), run(at.lo2, at.n2)) }
 }
 
-/// The bits from the highest down, 32 of a short form and 64 of others: 0 and 1 are fixed, `-` is ignored, a point
-/// belongs to a field.
+/// The bits from the highest down, 32 of a short form and 64 of others: 0 and 1 are fixed, `-` is
+/// ignored, a point belongs to a field.
 fn pattern(row: &Row) -> String {
     let bit = |n: u32| match n {
         _ if row.mask >> n & 1 == 1 => char::from(b'0' + (row.bits >> n & 1) as u8),

@@ -1,12 +1,13 @@
 //! What a generation's table is made of: one [`Row`] for each shape of text that a word can have.
 //!
-//! A row says which bits of the word are fixed, where the modifiers and the operands stand, and which bits mean
-//! nothing. Everything else (encoder, decoder, printer, parser, operand legality, the reference page) reads it.
+//! A row says which bits of the word are fixed, where the modifiers and the operands stand, and
+//! which bits mean nothing. Everything else (encoder, decoder, printer, parser, operand legality,
+//! the reference page) reads it.
 //!
 //! Invariants, which tests check over every table:
 //! - every bit of the word is fixed, or belongs to exactly one field, or is free;
-//! - no word matches two rows; where two shapes share opcode bits, [`Row::except`] says which values of a field
-//!   belong to the other one;
+//! - no word matches two rows; where two shapes share opcode bits, [`Row::except`] says which
+//!   values of a field belong to the other one;
 //! - a field value without a name is refused by the decoder, never dropped.
 
 use super::{Kw, Mod, Op, Sel};
@@ -114,8 +115,9 @@ impl Bit {
     }
 }
 
-/// What the values of a modifier field are called, by value: no entry or `None` is no legal value, an empty list
-/// is the default that is not printed. Write them with [`names!`](macro@crate::names).
+/// What the values of a modifier field are called, by value: no entry or `None` is no legal value,
+/// an empty list is the default that is not printed. Write them with
+/// [`names!`](macro@crate::names).
 pub type Names = &'static NameTable;
 
 /// Names by value, with what the encoder asks about them: worked out when the program is compiled.
@@ -124,7 +126,8 @@ pub struct NameTable {
     by_value: &'static [Option<&'static [Mod]>],
     /// Several values have the same name, so that [`super::MInst::form`] must tell them apart.
     pub ambiguous: bool,
-    /// The suffixes that the names begin with: of any other, only the value without a name can be meant.
+    /// The suffixes that the names begin with: of any other, only the value without a name can be
+    /// meant.
     pub(super) begins: ModSet,
     /// The first value without a name, and how many there are.
     pub(super) unnamed: Option<(u64, u64)>,
@@ -187,8 +190,8 @@ impl std::ops::Deref for NameTable {
     }
 }
 
-/// Builds [`Names`]: `_` is the value that prints nothing, `!` a value that no instruction has, `[A B]` a value
-/// that prints as two suffixes.
+/// Builds [`Names`]: `_` is the value that prints nothing, `!` a value that no instruction has,
+/// `[A B]` a value that prints as two suffixes.
 #[macro_export]
 macro_rules! names {
     ($($t:tt),* $(,)?) => { const { &$crate::row::NameTable::new(&[$($crate::names!(@ $t)),*]) } };
@@ -205,7 +208,8 @@ pub struct Group {
     pub at: Bits,
     /// The suffixes, by the field's value.
     pub names: Names,
-    /// Field bits of this group and those after it where none of them is named; the first value of each.
+    /// Field bits of this group and those after it where none of them is named; the first value of
+    /// each.
     pub(super) plain: Option<u64>,
 }
 
@@ -289,8 +293,8 @@ pub enum Kind {
         at: Bits,
         plus: u8,
     },
-    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes. Offsets from 0x8000 on are written as
-    /// negative 16-bit numbers where nvdisasm does so.
+    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes. Offsets from 0x8000 on are
+    /// written as negative 16-bit numbers where nvdisasm does so.
     Const {
         bank: Bits,
         offset: Bits,
@@ -310,8 +314,9 @@ pub enum Kind {
         offset: Bits,
         shift: u8,
     },
-    /// `[base + offset]`: offset in units of `1 << shift` bytes; without a base field the address is absolute.
-    /// The offset is signed, but where the base is RZ only if this says so: else it is an address then.
+    /// `[base + offset]`: offset in units of `1 << shift` bytes; without a base field the address
+    /// is absolute. The offset is signed, but where the base is RZ only if this says so: else it is
+    /// an address then.
     Mem {
         base: Bits,
         offset: Bits,
@@ -401,8 +406,8 @@ pub enum Style {
     Gap,
     /// `v[R0+0x4]`: vertex data.
     Vertex,
-    /// An immediate of which this part is meant: `0x1234.H1`. The instruction does not hold it; rows that differ
-    /// in it are variants.
+    /// An immediate of which this part is meant: `0x1234.H1`. The instruction does not hold it;
+    /// rows that differ in it are variants.
     Part(Sel),
     /// An immediate as eight letters, `PPNNZZPP`: what FSWZ does with each lane of a quad.
     Swizzle,
@@ -561,7 +566,8 @@ pub struct Row {
     pub except: Vec<(u64, u64)>,
     /// Tells apart rows with the same text; 0 is what a compiler writes.
     pub variant: u8,
-    /// A short form of GF100: an instruction of 4 bytes, with the text of one of 8. Its word has no high half.
+    /// A short form of GF100: an instruction of 4 bytes, with the text of one of 8. Its word has no
+    /// high half.
     pub short: bool,
     /// The unit that executes it.
     pub unit: Unit,
@@ -569,7 +575,8 @@ pub struct Row {
     pub(super) unsuffixed: Option<u64>,
     /// Field bits of the guard PT.
     pub(super) unguarded: u64,
-    /// Kinds of the operands, for a quick comparison with an instruction's; see [`super::codec::shape`].
+    /// Kinds of the operands, for a quick comparison with an instruction's; see
+    /// [`super::codec::shape`].
     pub(super) shape: u64,
     /// Some operand is [`Kind::Tied`].
     pub(super) tied: bool,

@@ -1,5 +1,5 @@
-//! A generation's rows with the two indexes that make them fast: by opcode bits for the decoder, by operation for
-//! the encoder.
+//! A generation's rows with the two indexes that make them fast: by opcode bits for the decoder, by
+//! operation for the encoder.
 
 use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
@@ -23,16 +23,17 @@ pub struct Table {
 /// Finds the rows that a word may be of.
 struct Decoder {
     key: Key,
-    /// Where the rows for each value of the key bits begin in `rows`; those of the last end with it.
+    /// Where the rows for each value of the key bits begin in `rows`; those of the last end with
+    /// it.
     starts: Vec<u32>,
     rows: Vec<u16>,
     /// Mask and value of each row's opcode bits, at hand so that a mismatch costs one comparison.
     opcodes: Vec<(u64, u64)>,
 }
 
-/// Bits that are part of most rows' opcodes: 63:56 and 3:0 on Fermi, 63:56 and 1:0 on GK110. Rows that leave some of
-/// them open are found by every value of those. Three or four rows have the same key on average; more bits hardly
-/// divide them further.
+/// Bits that are part of most rows' opcodes: 63:56 and 3:0 on Fermi, 63:56 and 1:0 on GK110. Rows
+/// that leave some of them open are found by every value of those. Three or four rows have the same
+/// key on average; more bits hardly divide them further.
 #[derive(Clone, Copy)]
 struct Key {
     low: u32,

@@ -7,13 +7,15 @@
 //! function f | params 1 results 1 gprs 6 .. effects pure
 //! ```
 //!
-//! A line a function, and after it one for each function that it calls. All words of a line are there, in this order.
+//! A line a function, and after it one for each function that it calls. All words of a line are
+//! there, in this order.
 
 use super::{Call, Effects, Facts, Function, Launch, Returns, UnitError, World};
 use crate::ir::Sv;
 use std::fmt::Write;
 
-/// The version of the table. It changes with the meaning of what is there, and with the calling convention.
+/// The version of the table. It changes with the meaning of what is there, and with the calling
+/// convention.
 pub const SCHEMA: u32 = 1;
 
 const EFFECTS: [(Effects, &str); 3] = [

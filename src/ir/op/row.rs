@@ -274,7 +274,8 @@ impl Aux {
 
 /// Sources 0 and 1 may be exchanged.
 pub(crate) const COMMUTES: u16 = 1 << 0;
-/// Must not be removed, duplicated or reordered with others of this kind even if nobody reads its results.
+/// Must not be removed, duplicated or reordered with others of this kind even if nobody reads its
+/// results.
 pub(crate) const EFFECT: u16 = 1 << 1;
 /// Has a memory operand [`MemRef`](super::super::MemRef).
 pub const MEMORY: u16 = 1 << 2;
@@ -284,7 +285,8 @@ pub(crate) const READS: u16 = 1 << 3;
 pub const CARRY_IN: u16 = 1 << 4;
 /// May give a carry as its last destination (32-bit integers).
 pub const CARRY_OUT: u16 = 1 << 5;
-/// Reads or writes registers of other lanes, so the set of active lanes matters: never moved across control flow.
+/// Reads or writes registers of other lanes, so the set of active lanes matters: never moved across
+/// control flow.
 pub(crate) const CROSS: u16 = 1 << 6;
 /// Exists only before lowering.
 pub(crate) const FRONT: u16 = 1 << 7;

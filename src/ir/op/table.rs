@@ -1,8 +1,9 @@
 //! The rows.
 //!
-//! Names are nv50_ir's neutral ones. The comment on a row gives its operands and meaning; `d` is the
-//! destination, `a b c` the sources, each of the instruction's type unless said otherwise. What no machine instruction
-//! performs is marked with the pass that removes it. The comments are what `nvir ir` prints.
+//! Names are nv50_ir's neutral ones. The comment on a row gives its operands and meaning; `d` is
+//! the destination, `a b c` the sources, each of the instruction's type unless said otherwise. What
+//! no machine instruction performs is marked with the pass that removes it. The comments are what
+//! `nvir ir` prints.
 
 use super::row::*;
 use crate::ir::Space;
@@ -86,7 +87,8 @@ ops! {
     ShlAdd "shladd" = Row::new(Types::WORD, &[Source::TY.neg(), W.below(32), Source::TY.neg()]).flags(CARRY_OUT);
     /// `d = |a - b| + c`
     Sad "sad" = Row::new(Types::WORD, &[A, A, A]);
-    /// quotient, truncated; x / 0 is all ones unsigned (lower/int_div); floats: IEEE for f64, 1 ulp for f32 (lower/float)
+    /// quotient, truncated; x / 0 is all ones unsigned (lower/int_div); floats: IEEE for f64, 1 ulp
+    /// for f32 (lower/float)
     Div "div" = Row::new(Types::NUMBER, &[F, F]).sat(Types::F32).flags(ARITHMETIC | FRONT);
     /// remainder with the sign of the dividend; x % 0 is all ones (lower/int_div)
     Mod "mod" = Row::new(Types::INT, &[A, A]).flags(FRONT);
@@ -110,12 +112,14 @@ ops! {
     Not "not" = Row::new(BITS, &[B]);
     /// `d = a << b`: amounts of the width and above give 0; `.wrap`: the amount modulo the width
     Shl "shl" = Row::new(Types::INT, &[A, W]).detail(Detail::Wrap);
-    /// `d = a >> b`, arithmetic for signed types: amounts beyond the width give 0 or the sign; `.wrap` likewise
+    /// `d = a >> b`, arithmetic for signed types: amounts beyond the width give 0 or the sign;
+    /// `.wrap` likewise
     Shr "shr" = Row::new(Types::INT, &[A, W]).detail(Detail::Wrap);
-    /// funnel shift left: high word of (pair c:a) << b, amount modulo 32; with a source type of 64 bits, of any amount (GK110)
+    /// funnel shift left: high word of (pair c:a) << b, amount modulo 32; with a source type of 64
+    /// bits, of any amount (GK110)
     ShfL "shf.l" = Row::new(Types::WORD, &[A, W, A]).from(Types::INT).flags(WIDE);
-    /// funnel shift right: low word of (pair c:a) >> b, amount modulo 32; with a source type of 64 bits, of any amount,
-    /// and arithmetic if it is signed (GK110)
+    /// funnel shift right: low word of (pair c:a) >> b, amount modulo 32; with a source type of 64
+    /// bits, of any amount, and arithmetic if it is signed (GK110)
     ShfR "shf.r" = Row::new(Types::WORD, &[A, W, A]).from(Types::INT).flags(WIDE);
     /// bit field extract: b = position | length << 8; sign-extends for s32
     Ext "ext" = Row::new(Types::WORD, &[A, W]);
@@ -123,7 +127,8 @@ ops! {
     Ins "ins" = Row::new(Types::WORD, &[A, W, A]);
     /// `d = number of ones in a (& b)`
     Popc "popc" = Row::new(Types::WORD, &[Source::STY.not(), Source::STY.not().optional()]).from(Types::INT);
-    /// position of the highest one (signed: highest bit unlike the sign), -1 if none; `.shift`: as a shift amount
+    /// position of the highest one (signed: highest bit unlike the sign), -1 if none; `.shift`: as
+    /// a shift amount
     Flo "flo" = Row::new(Types::WORD, &[Source::STY.not()]).from(Types::INT).detail(Detail::Shift);
     /// bit reversal
     Brev "brev" = Row::new(Types::INT, &[A]);
@@ -157,14 +162,15 @@ ops! {
     Ldexp "ldexp" = Row::new(Types::FLOAT, &[F, W]).sat(Types::FLOAT).flags(FTZ | FRONT);
 
     // ---- conversions and comparisons
-    /// from the source type to the type, saturating where `.sat`; float to float of one type rounds to an integral value
-    /// where `.int`; `.bN` picks the byte or half of the source
+    /// from the source type to the type, saturating where `.sat`; float to float of one type rounds
+    /// to an integral value where `.int`; `.bN` picks the byte or half of the source
     Cvt "cvt" = Row::new(Types::NUMBER.union(Types::SMALL), &[Source::STY.float().neg().abs()])
         .from(Types::NUMBER.union(Types::SMALL).union(Types::PRED)).detail(Detail::Part)
         .sat(Types::ALL).flags(ARITHMETIC | WIDE);
-    /// `d = a cond b` compared as the source type; into a predicate, or into a register as all ones (`u32`) or 1.0 (`f32`);
-    /// a third source (predicate) is combined by the logic operation. A fourth one, a carry, makes it a
-    /// comparison of several words: `a` and `b` are the highest, the carry is that of the difference of the others
+    /// `d = a cond b` compared as the source type; into a predicate, or into a register as all ones
+    /// (`u32`) or 1.0 (`f32`); a third source (predicate) is combined by the logic operation. A
+    /// fourth one, a carry, makes it a comparison of several words: `a` and `b` are the highest,
+    /// the carry is that of the difference of the others
     Set "set" = Row::new(Types::PRED.union(Types::WORD).union(Types::F32),
         &[Source::STY.float(), Source::STY.float(), P.optional()])
         .from(Types::NUMBER.union(Types::PRED)).flags(COND | LOGIC | CARRY_IN | FTZ);
@@ -177,7 +183,8 @@ ops! {
     /// atomic with operand a (cas: compare a, new b; load: none); gives the old value
     Atom "atom" = Row::new(Types::NUMBER, &[A.optional(), A.optional()]).gives(Results::MaybeValue)
         .detail(Detail::Atom).memory(ATOMIC).flags(EFFECT | READS | WIDE);
-    /// load and lock a word or pair of shared memory: value, and whether the lock was got (predicate)
+    /// load and lock a word or pair of shared memory: value, and whether the lock was got
+    /// (predicate)
     LdLock "ldlk" = Row::new(Types::NUMBER, &[]).gives(Results::ValuePred).memory(&[Space::Shared])
         .flags(EFFECT | READS | WIDE);
     /// store and unlock; on Kepler gives whether it succeeded (predicate)
@@ -194,24 +201,28 @@ ops! {
     // ---- lanes, barriers, state
     /// special register or, before lower/sysval, any system value; of 64 bits the clock only
     Rdsv "rdsv" = Row::new(Types::WORD.union(Types::WIDE), &[]).detail(Detail::Sv);
-    /// execution barrier; sources: barrier number, thread count (both optional), predicate for reductions
+    /// execution barrier; sources: barrier number, thread count (both optional), predicate for
+    /// reductions
     Bar "bar" = Row::new(Types::WORD, &[W.optional(), W.optional(), P.optional()]).gives(Results::None)
         .detail(Detail::Bar).flags(EFFECT | CROSS);
     /// vote of predicate a: into a register (ballot of the lanes where it holds) and/or a predicate
     Vote "vote" = Row::new(Types::WORD.union(Types::PRED), &[P]).gives(Results::Ballot).detail(Detail::Vote)
         .flags(READS | CROSS);
-    /// value a of the lane computed from b and clamp word c; second destination: lane in range (predicate)
+    /// value a of the lane computed from b and clamp word c; second destination: lane in range
+    /// (predicate)
     Shfl "shfl" = Row::new(Types::WORD.union(Types::F32), &[A, W, W]).gives(Results::ValuePred)
         .detail(Detail::Shfl).flags(READS | CROSS);
     /// difference between lanes of a quad: a from the lane
     Quadop "quadop" = Row::new(Types::F32, &[F, F]).detail(Detail::Quad).flags(READS | CROSS | FTZ | RND);
 
-    /// whether this lane was asked for: lanes beyond the block's size run too, since whole warps are launched; a kernel has one
-    /// at most, in its first block, whose branch alone reads it (`whole_warp`)
+    /// whether this lane was asked for: lanes beyond the block's size run too, since whole warps
+    /// are launched; a kernel has one at most, in its first block, whose branch alone reads it
+    /// (`whole_warp`)
     WholeWarp "wholewarp" = Row::new(Types::PRED, &[]).flags(EFFECT | CROSS | FRONT);
 
     // ---- textures and surfaces
-    /// texture operation; destinations: the components of its mask; sources only after lower/textures
+    /// texture operation; destinations: the components of its mask; sources only after
+    /// lower/textures
     Tex "tex" = Row::new(Types::WORD.union(Types::F32), &[T.optional(), T.optional()]).gives(Results::Components)
         .detail(Detail::Tex).flags(READS | CROSS);
     /// wait until at most so many texture operations are outstanding
@@ -227,7 +238,8 @@ ops! {
         .detail(Detail::Surf).flags(EFFECT | READS | WIDE);
     /// image size (lower/surfaces)
     Suq "suq" = Row::new(Types::WORD, &[T.optional()]).gives(Results::Image).detail(Detail::Surf).flags(FRONT);
-    /// Kepler surface address: clamp coordinate a to b; destinations: value, out of bounds (predicate)
+    /// Kepler surface address: clamp coordinate a to b; destinations: value, out of bounds
+    /// (predicate)
     Suclamp "suclamp" = Row::new(Types::WORD, &[A, A, A]).gives(Results::ValuePred).detail(Detail::Suclamp);
     /// Kepler surface address: bit field merge of a, b, c; destinations: value, predicate
     Subfm "subfm" = Row::new(Types::WORD, &[A, A, A]).gives(Results::ValuePred).detail(Detail::Subfm);
@@ -237,8 +249,9 @@ ops! {
     Madsp "madsp" = Row::new(Types::WORD, &[A, A, A]).detail(Detail::Madsp);
 
     // ---- graphics stages
-    /// an input of a fragment shader at its place in the triangle; a the inverse of w there, for `.persp` and `.color`
-    /// (lower/stage adds it); b the offset, for `.offset`; words only where it is flat
+    /// an input of a fragment shader at its place in the triangle; a the inverse of w there, for
+    /// `.persp` and `.color` (lower/stage adds it); b the offset, for `.offset`; words only where
+    /// it is flat
     Interp "interp" = Row::new(Types::WORD.union(Types::F32), &[W.optional(), W.optional()]).sat(Types::F32)
         .detail(Detail::Interp).memory(&[Space::Input]);
     /// vertex a (+ b) of the primitive or patch, as loads of inputs take it
@@ -247,7 +260,8 @@ ops! {
     AttrAddr "attraddr" = Row::new(Types::new(&[crate::ir::Type::U32]), &[]).memory(&[Space::Input, Space::Output]);
     /// emits vertex a of stream b, ends its strip, or both; gives the next vertex
     Emit "emit" = Row::new(Types::new(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Emit).flags(EFFECT);
-    /// the fragment goes no further than this shader; the lane goes on for its neighbours' derivatives
+    /// the fragment goes no further than this shader; the lane goes on for its neighbours'
+    /// derivatives
     Discard "discard" = Row::new(Types::new(&[crate::ir::Type::U32]), &[]).gives(Results::None).flags(EFFECT);
     /// about the pixel
     Pixel "pixel" = Row::new(Types::new(&[crate::ir::Type::U32]), &[W.optional()]).detail(Detail::Pixel).flags(READS);

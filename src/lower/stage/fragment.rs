@@ -1,4 +1,5 @@
-//! Interpolation: perspective inputs are multiplied by w, which is the inverse of what the hardware interpolates.
+//! Interpolation: perspective inputs are multiplied by w, which is the inverse of what the hardware
+//! interpolates.
 //!
 //! ```text
 //! interp.persp.center f32 %r1 a[0x80]  ->  interp.linear.center f32 %r2 a[0x7c]     at the function's entry
@@ -6,7 +7,8 @@
 //!                                          interp.persp.center f32 %r1 a[0x80] %r3
 //! ```
 //!
-//! The w of the pixel's middle and of its covered part are computed once, at the entry; an offset has its own.
+//! The w of the pixel's middle and of its covered part are computed once, at the entry; an offset
+//! has its own.
 
 use crate::ir::build::Builder;
 use crate::ir::expand::expand;

@@ -138,7 +138,8 @@ fn pixel(b: &mut Builder<'_>, what: PixelOp) -> ValueId {
     b.value(Inst::new(Op::Pixel, Type::U32).with_aux(Aux::Pixel(what)))
 }
 
-/// The tessellator leaves a vertex's coordinates among the outputs of its lane. They are loaded once, at the entry.
+/// The tessellator leaves a vertex's coordinates among the outputs of its lane. They are loaded
+/// once, at the entry.
 fn tess_coordinates(f: &mut Function) -> Option<[ValueId; 2]> {
     let wanted = |i: &Inst| matches!(i.aux, Aux::Sv(Sv::TessCoordX | Sv::TessCoordY | Sv::TessCoordZ));
     if !f.insts_in_order().any(|(_, i)| f.insts[i].op == Op::Rdsv && wanted(&f.insts[i])) {

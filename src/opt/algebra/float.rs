@@ -87,7 +87,8 @@ fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
     new
 }
 
-/// A float that is rounded to an integral one and then becomes an integer, however: the conversion rounds so itself.
+/// A float that is rounded to an integral one and then becomes an integer, however: the conversion
+/// rounds so itself.
 pub(super) fn rounded(f: &Function, inst: &Inst) -> Option<Inst> {
     if inst.op != Op::Cvt || inst.sty != Type::F32 || !is_int(inst.ty) || inst.aux != Aux::None {
         return None;
@@ -103,8 +104,9 @@ pub(super) fn rounded(f: &Function, inst: &Inst) -> Option<Inst> {
     Some(new)
 }
 
-/// The reciprocal of the reciprocal of a reciprocal root (`1 / sqrt(x)`, as machines without a root compute it) is that root:
-/// 0 and infinity return to what they were, and no other of its values is so large that its reciprocal would be flushed.
+/// The reciprocal of the reciprocal of a reciprocal root (`1 / sqrt(x)`, as machines without a root
+/// compute it) is that root: 0 and infinity return to what they were, and no other of its values is
+/// so large that its reciprocal would be flushed.
 fn root(f: &Function, inst: &Inst) -> Option<Inst> {
     let inner = scalar_def_by(f, &inst.srcs[0], &[Op::Rcp])?;
     let root = scalar_def_by(f, &inner.srcs[0], &[Op::Rsq])?;
@@ -112,8 +114,8 @@ fn root(f: &Function, inst: &Inst) -> Option<Inst> {
     (bare(inst) && bare(inner) && root.ty == Type::F32 && !root.sat).then(|| as_mov(inst, inner.srcs[0]))
 }
 
-/// For a comparison with a constant of a number that is 1 or 0 by another comparison, or of its negation: the value of that
-/// number, and what the comparison says of 1 and of 0.
+/// For a comparison with a constant of a number that is 1 or 0 by another comparison, or of its
+/// negation: the value of that number, and what the comparison says of 1 and of 0.
 ///
 /// ```text
 /// set.lt f32 f32 %r1 %r0 0x3f000000

@@ -11,9 +11,10 @@
 //!                                 set.ge.and pred s32 %p9 %r0 %r7 %p10
 //! ```
 //!
-//! Each rewrite makes the instruction cheaper or leaves its cost and helps another; none adds an instruction that is
-//! not paid for by one that loses its last reader. Rules for floats hold bit by bit (NaN payloads excepted), and
-//! where an instruction flushes denormals, only those apply that flush as well.
+//! Each rewrite makes the instruction cheaper or leaves its cost and helps another; none adds an
+//! instruction that is not paid for by one that loses its last reader. Rules for floats hold bit by
+//! bit (NaN payloads excepted), and where an instruction flushes denormals, only those apply that
+//! flush as well.
 
 use super::Ctx;
 use super::rewrite::*;
@@ -360,7 +361,8 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 (Op::And, Some(_)) | (Op::Or | Op::Xor, Some(0)) => Some(as_mov(inst, other)),
                 (Op::Xor, Some(_)) => Some(as_mov(inst, other.inv())),
                 _ if s[0] == s[1] && inst.op != Op::Xor => Some(as_mov(inst, s[0])),
-                // `and p q` of a comparison without another reader: it takes the other operand along.
+                // `and p q` of a comparison without another reader: it takes the other operand
+                // along.
                 _ => (0..2).rev().find_map(|n| {
                     let d = scalar_def_by(f, &s[n], &[Op::Set]).filter(|d| d.srcs.len() == 2)?;
                     if uses.count(f, s[n].as_val()?) != 1
@@ -424,7 +426,8 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     }
 }
 
-/// Source `n` where it is a predicate that is known: an immediate, or a copy of one, which stays a value.
+/// Source `n` where it is a predicate that is known: an immediate, or a copy of one, which stays a
+/// value.
 fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;
     let Some(v) = s.as_val() else { return imm_src(inst, n) };
@@ -435,14 +438,15 @@ fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
     imm_src(d, 0).map(|c| u32::from((c != 0) != s.mods.inv))
 }
 
-/// Whether a comparison may be put off: one of its operands would live longer, so only if the other predicate is a
-/// comparison too, or the comparison is with a constant.
+/// Whether a comparison may be put off: one of its operands would live longer, so only if the other
+/// predicate is a comparison too, or the comparison is with a constant.
 fn later(f: &Function, this: &Src, other: &Src) -> bool {
     let constant = scalar_def(f, this).is_some_and(|d| !matches!(d.srcs[1].kind, SrcKind::Val(_)));
     constant || scalar_def(f, other).is_some_and(|d| d.op == Op::Set)
 }
 
-/// Makes a comparison hold where it does not, what it takes along included: `!(a < b and p)` is `a >= b or !p`.
+/// Makes a comparison hold where it does not, what it takes along included: `!(a < b and p)` is
+/// `a >= b or !p`.
 fn negate_comparison(set: &mut Inst) {
     if set.logic == Logic::Xor && set.srcs.len() > 2 {
         set.srcs[2] = set.srcs[2].inv();
@@ -511,8 +515,8 @@ fn mods_ok(s: &Src) -> bool {
     !s.mods.neg && !s.mods.abs
 }
 
-/// A test of a boolean that is a 32-bit mask (or 1.0): the comparison behind it, as a predicate. Conjunctions become
-/// the third operand of a comparison.
+/// A test of a boolean that is a 32-bit mask (or 1.0): the comparison behind it, as a predicate.
+/// Conjunctions become the third operand of a comparison.
 fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     match inst.op {
@@ -602,7 +606,8 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
 /// The longest chain of comparisons that [`push_down`] makes anew.
 const CHAIN: usize = 8;
 
-/// `p and (a < b and (.. and r))`, where r is a comparison too: p goes into r's, so that the conjunction itself disappears.
+/// `p and (a < b and (.. and r))`, where r is a comparison too: p goes into r's, so that the
+/// conjunction itself disappears.
 fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
@@ -652,8 +657,9 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     Some(last)
 }
 
-/// Whether a value is a mask by construction: a comparison, or logic on such, up to a depth. `uses`: it is to be made anew as a
-/// predicate, so nothing of it may have another reader, or have to stay where it is.
+/// Whether a value is a mask by construction: a comparison, or logic on such, up to a depth.
+/// `uses`: it is to be made anew as a predicate, so nothing of it may have another reader, or have
+/// to stay where it is.
 fn is_mask(f: &Function, uses: Option<&LazyUses>, v: ValueId, depth: u32) -> bool {
     let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
     let operand = |s: &Src| {
@@ -678,9 +684,10 @@ fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId) -> bool {
 /// A predicate that is still to be combined with the next one.
 type Pending = Option<(ValueId, Logic)>;
 
-/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked for, combined with
-/// `with`; what it needs besides is emitted before it. Its destination is still to be set. A conjunction of n
-/// comparisons takes n instructions, each but the first with the result of the one before as its third operand.
+/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked
+/// for, combined with `with`; what it needs besides is emitted before it. Its destination is still
+/// to be set. A conjunction of n comparisons takes n instructions, each but the first with the
+/// result of the one before as its third operand.
 fn as_predicate(
     f: &mut Function,
     uses: &mut LazyUses,
@@ -757,9 +764,9 @@ fn logic_op(logic: Logic) -> Op {
     }
 }
 
-/// Moves an added constant outwards, where it can meet another or an address: `(x + c) + y` to `(x + y) + c`,
-/// `(x + c) << n` to `(x << n) + (c << n)`, `(x + c) * k` likewise. Only where the inner sum has no other reader,
-/// so that the number of instructions stays.
+/// Moves an added constant outwards, where it can meet another or an address: `(x + c) + y` to
+/// `(x + y) + c`, `(x + c) << n` to `(x << n) + (c << n)`, `(x + c) * k` likewise. Only where the
+/// inner sum has no other reader, so that the number of instructions stays.
 fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     if !is_int(inst.ty) || inst.sat || matches!(inst.aux, Aux::Wrap) || inst.srcs.len() != 2 {

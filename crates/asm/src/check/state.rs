@@ -45,7 +45,8 @@ pub(super) struct State<'a> {
     since: u32,
 }
 
-/// Cycles from the issue of an instruction to that of the first reader of a resource that it writes.
+/// Cycles from the issue of an instruction to that of the first reader of a resource that it
+/// writes.
 fn latency_of(op: Op, r: Resource) -> u32 {
     match r {
         Resource::Gpr(_) => latency::result(op),

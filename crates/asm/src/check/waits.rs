@@ -178,8 +178,8 @@ impl Schedule {
         most
     }
 
-    /// Whether a pair issues a cycle later for what it waits for: with a guarded RET as its second, and for registers with
-    /// a guarded NOP.
+    /// Whether a pair issues a cycle later for what it waits for: with a guarded RET as its second,
+    /// and for registers with a guarded NOP.
     fn is_late_pair(&self, h: std::ops::Range<usize>, what: Resource) -> bool {
         if h.len() < 2 || latency::pair_set(self.code[h.start].inst.op).any(latency::PairSet::MEMORY) {
             return false;

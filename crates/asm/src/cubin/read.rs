@@ -1,9 +1,10 @@
 //! Reading cubins of sm_20 to sm_37.
 //!
-//! A kernel K is its section `.text.K`; beside it lie `.nv.info.K` (attribute records), `.nv.constantN.K` (the
-//! initial contents of constant bank N), `.nv.shared.K` (NOBITS: the size of static shared memory) and relocations.
-//! Bank 3 (`__constant__` data) and global variables belong to the file. Sources: readelf and cuobjdump on ptxas's
-//! output; attribute numbers by comparison with `cuobjdump -elf`.
+//! A kernel K is its section `.text.K`; beside it lie `.nv.info.K` (attribute records),
+//! `.nv.constantN.K` (the initial contents of constant bank N), `.nv.shared.K` (NOBITS: the size of
+//! static shared memory) and relocations. Bank 3 (`__constant__` data) and global variables belong
+//! to the file. Sources: readelf and cuobjdump on ptxas's output; attribute numbers by comparison
+//! with `cuobjdump -elf`.
 
 use nvir_base::Chip;
 use object::read::elf::{ElfFile, FileHeader, SectionHeader};
@@ -81,7 +82,8 @@ pub struct Kernel {
     pub shared: u32,
     /// Stack bytes a thread needs, callees included.
     pub stack: u32,
-    /// Bytes of call-return stack of a warp that a launch provides (0: what is on the chip is enough).
+    /// Bytes of call-return stack of a warp that a launch provides (0: what is on the chip is
+    /// enough).
     pub call_stack: u32,
     /// Threads of the largest block, where the kernel says that.
     pub block_size: Option<[u32; 3]>,

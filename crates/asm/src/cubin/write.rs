@@ -1,8 +1,8 @@
-//! Writing cubins that NVIDIA's tools read: an executable ELF64 file with a `.text.K` and its companions for each
-//! kernel, as ptxas 11.8 writes them for sm_35.
+//! Writing cubins that NVIDIA's tools read: an executable ELF64 file with a `.text.K` and its
+//! companions for each kernel, as ptxas 11.8 writes them for sm_35.
 //!
-//! Not written: global variables. Relocations are in the files of functions that are compiled separately
-//! (`nvir::image::separate`).
+//! Not written: global variables. Relocations are in the files of functions that are compiled
+//! separately (`nvir::image::separate`).
 
 use super::Kernel;
 use nvir_base::Chip;
@@ -98,8 +98,8 @@ pub fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Section>) -> Vec<u8>
     let mut globals = Vec::new();
     let mut sections = Vec::new();
     let mut global_info = Vec::new();
-    // Symbol 0 is nobody's; then each section of a kernel's code and data has one (ELF wants local symbols first), then
-    // each kernel.
+    // Symbol 0 is nobody's; then each section of a kernel's code and data has one (ELF wants local
+    // symbols first), then each kernel.
     symbol(&mut locals, 0, 0, 0, 0, 0);
     let mut next_local = 1;
     let first_global = 1 + kernels.iter().map(symbols_of).sum::<u32>();
@@ -159,8 +159,8 @@ pub fn symbols_of(k: &Kernel) -> u32 {
     banks + 1 + u32::from(k.shared > 0)
 }
 
-/// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's symbol, `locals` that of
-/// the first of its sections that has one.
+/// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's
+/// symbol, `locals` that of the first of its sections that has one.
 pub fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: u32) -> Vec<Section> {
     let mut out = Vec::new();
     let base = chip.cuda_params();
@@ -193,7 +193,8 @@ pub fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: 
     out
 }
 
-/// The attribute records of a kernel; `bank0` is the symbol of its constant bank 0. Source: ptxas's output.
+/// The attribute records of a kernel; `bank0` is the symbol of its constant bank 0. Source: ptxas's
+/// output.
 fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     let mut out = Vec::new();
     sized(&mut out, 0x37, &[0x76]);

@@ -1,4 +1,5 @@
-//! Listings to machine code, in two passes: the first gives every line its address, the second encodes.
+//! Listings to machine code, in two passes: the first gives every line its address, the second
+//! encodes.
 
 use crate::cubin::{Kernel, Param};
 use crate::issue;
@@ -314,7 +315,8 @@ impl<'t> Reader<'t> {
         let mut kernel = draft.kernel;
         let words = fetch::pack(&words);
         kernel.code = if explicit { words } else { scheduled(chip, &words, &insts) };
-        // A vector may begin at the last register: its instruction is illegal, and nothing more is needed for it.
+        // A vector may begin at the last register: its instruction is illegal, and nothing more is
+        // needed for it.
         kernel.gprs = draft.registers.unwrap_or(usage.registers.min(chip.gprs()));
         kernel.barriers = draft.barriers.unwrap_or(usage.barriers);
         let end = kernel.params.iter().map(|p| u32::from(p.offset) + p.size).max().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! Control flow: class 7, and TEXDEPBAR's relatives. Targets are relative to the next word, or absolute.
+//! Control flow: class 7, and TEXDEPBAR's relatives. Targets are relative to the next word, or
+//! absolute.
 
 use super::field::*;
 use crate::Op;

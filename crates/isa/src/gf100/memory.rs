@@ -1,4 +1,5 @@
-//! Global, local, shared and constant memory, atomics, cache control and lane exchange: classes 5 and 6.
+//! Global, local, shared and constant memory, atomics, cache control and lane exchange: classes 5
+//! and 6.
 
 use super::field::*;
 use crate::Op;

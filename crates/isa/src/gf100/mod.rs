@@ -5,15 +5,17 @@
 //! | opcode | misc | C / pred | cc | which | bank | offset | B / imm |  A  | dst | ! | guard | misc | S | class |
 //! ```
 //!
-//! Bits 3:0 are the class of the word (0 float, 1 double, 2 with a 32-bit immediate, 3 integer, 4 moves and
-//! conversions, 5 memory, 6 constants, textures and attributes, 7 control flow); bit 3 set makes it one of GF100's
-//! short forms, half a word long (`short.rs`), which no compiler writes. Bits 47:46 say what the operand at 26 is: 0 a register,
-//! 1 a constant (operand C is a register at 49), 2 a constant that is operand C (then B is the register at 49), 3 an
-//! immediate of 20 bits.
+//! Bits 3:0 are the class of the word (0 float, 1 double, 2 with a 32-bit immediate, 3 integer, 4
+//! moves and conversions, 5 memory, 6 constants, textures and attributes, 7 control flow); bit 3
+//! set makes it one of GF100's short forms, half a word long (`short.rs`), which no compiler
+//! writes. Bits 47:46 say what the operand at 26 is: 0 a register, 1 a constant (operand C is a
+//! register at 49), 2 a constant that is operand C (then B is the register at 49), 3 an immediate
+//! of 20 bits.
 //!
-//! GK104 has what GF100 has, less LDU, the surface instructions with bound slots and the lock bits of GF100, and adds
-//! SHFL, IMADSP, TEXDEPBAR, AL2P and the surface instructions with addresses. Sources: envytools (`envydis/gf100.c`),
-//! asfermi's opcode pages, Mesa (`nv50_ir_emit_nvc0.cpp`); where only one of them knows a field, the row says so.
+//! GK104 has what GF100 has, less LDU, the surface instructions with bound slots and the lock bits
+//! of GF100, and adds SHFL, IMADSP, TEXDEPBAR, AL2P and the surface instructions with addresses.
+//! Sources: envytools (`envydis/gf100.c`), asfermi's opcode pages, Mesa (`nv50_ir_emit_nvc0.cpp`);
+//! where only one of them knows a field, the row says so.
 
 mod attribute;
 mod control;

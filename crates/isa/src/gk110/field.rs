@@ -1,14 +1,14 @@
 //! The fields that many GK110 instructions share.
 //!
-//! An arithmetic operation has a ten-bit opcode. Bits 63:62 and 1:0 say where its second and third source come
-//! from; see [`Form`].
+//! An arithmetic operation has a ten-bit opcode. Bits 63:62 and 1:0 say where its second and third
+//! source come from; see [`Form`].
 
 use crate::names;
 use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
 
-/// A row whose bits 63:52 and 1:0 are the opcode, as far as `mask` (12 bits) covers the upper ones; guarded, with
-/// `.S` at bit 22.
+/// A row whose bits 63:52 and 1:0 are the opcode, as far as `mask` (12 bits) covers the upper ones;
+/// guarded, with `.S` at bit 22.
 pub(super) fn row(op: Op, mask: u64, high: u64, low: u64) -> Row {
     let mut r = guarded(op, mask, high, low);
     r.sync = Bit(22);

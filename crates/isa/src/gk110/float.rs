@@ -55,7 +55,8 @@ fn multiply(t: &mut Vec<Row>) {
 
 fn fused(t: &mut Vec<Row>) {
     for f in Form::THREE {
-        // The sign of the product is shown on the factor that the form has in place of the second source.
+        // The sign of the product is shown on the factor that the form has in place of the second
+        // source.
         t.push(
             f.row(Op::Ffma, 0x3c0, 0x0c0)
                 .m(b(56, 2), FTZ_FMZ)

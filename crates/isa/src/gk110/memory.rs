@@ -64,8 +64,8 @@ fn atomics(t: &mut Vec<Row>) {
     let atom = |op| row(op, 0xf80, 0x680, 2).flag(51, E);
     t.push(atom(Op::Atom).except(nothing, 255).m(operation, OP).m(kind, TYPE).s(D).s(at).s(B));
     t.push(atom(Op::Red).fix(nothing, 255).m(operation, REDUCE).m(kind, TYPE).s(at).s(B));
-    // Compare and swap: the value to compare with, and after it in the next register the new one; either can be
-    // RZ instead.
+    // Compare and swap: the value to compare with, and after it in the next register the new one;
+    // either can be RZ instead.
     let rz = Slot::new(Kind::Tied { at: b(0, 0), plus: 0 });
     for (width, plus, names) in [(0, 1, names![_] as Names), (1, 2, names![B64])] {
         let cas = |which| {

@@ -1,7 +1,7 @@
 //! GK110: 64-bit words, 8-bit register fields, opcode bits 63:52 and 1:0.
 //!
-//! Derived from what nvdisasm shows when single bits of a word change. It looks at fewer bits than the hardware may:
-//! whatever it ignores is free in these rows.
+//! Derived from what nvdisasm shows when single bits of a word change. It looks at fewer bits than
+//! the hardware may: whatever it ignores is free in these rows.
 
 use super::row::Row;
 
