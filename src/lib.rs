@@ -83,13 +83,13 @@ mod whole_warp;
 
 pub use nvir_base::{Chip, chip, diag, format, stage, tiling};
 #[doc(hidden)]
-pub use nvir_base::{caught, input, num};
+pub use nvir_base::{caught, input, num, random};
 
 pub use nvir_asm as asm;
 pub use nvir_emu as emu;
 pub use nvir_hw as hw;
 pub use nvir_isa as isa;
 
-pub use compiler::{Cancel, CompileError, Compiler, InitRegs, Language, OptLevel, Options, Source};
+pub use compiler::{Cancel, CompileError, Compiler, InitRegs, Language, Observer, OptLevel, Options, Source};
 pub use front::nir::options::{NirOption, OPTIONS as NIR_OPTIONS};
 pub use image::Shader;

@@ -4,7 +4,7 @@
 //! all inputs, or outputs, of the program.
 
 use crate::chip::Chip;
-use crate::front::graphics::result_register;
+use crate::front::common::graphics::result_register;
 use crate::image::fixup::{DefaultColor, Fixup};
 use crate::image::stage::{Attribute as What, Graphics, Slot, SlotLocation};
 use crate::ir::{Attribute, Aux, Inst, Interface, InterpMode, MemRef, Op, Program, Space, Type};

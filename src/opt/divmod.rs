@@ -370,13 +370,8 @@ mod tests {
 
     #[test]
     fn random_divisors_of_any_length_are_exact_around_their_multiples() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 32) as u32
-        };
+        let mut random = crate::random::Random::new(0);
+        let mut next = || random.word() as u32;
         for _ in 0..400 {
             let d = (next() >> (next() % 32)).max(1);
             let d = if next() % 4 == 0 { d.wrapping_neg() } else { d };

@@ -38,9 +38,9 @@ pub mod attribute {
     /// Clip distances, 8.
     pub const CLIP_DISTANCE: u32 = 0x2c0;
     /// Coordinates in a point sprite.
-    pub(crate) const POINT_COORD: u32 = 0x2e0;
+    pub const POINT_COORD: u32 = 0x2e0;
     /// Where in its patch a vertex lies.
-    pub(crate) const TESS_COORD: u32 = 0x2f0;
+    pub const TESS_COORD: u32 = 0x2f0;
     /// Number of the instance.
     pub const INSTANCE_ID: u32 = 0x2f8;
     /// Number of the vertex.

@@ -10,6 +10,8 @@
 pub const GOB_WIDTH: u32 = 64;
 /// Log2 of a gob's rows.
 const GOB_ROWS: u32 = 3;
+/// Log2 of a gob's bytes.
+const GOB_BYTES: u32 = 9;
 
 /// A block's size: bits 7:4 log2 of its height in gobs, 11:8 log2 of its depth.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -93,15 +95,21 @@ impl Level {
     /// The offset in the level of the byte at `x` bytes, row `y`, slice `z`.
     #[inline]
     pub fn byte(&self, x: u64, y: u64, z: u64) -> u64 {
+        self.slice(z).byte(x, y)
+    }
+
+    /// A slice, for many addresses.
+    #[inline]
+    pub fn slice(&self, z: u64) -> Slice {
         let (pitch, rows) = (u64::from(self.pitch), u64::from(self.rows));
         match self.order {
-            Order::Pitch => (z * rows + y) * pitch + x,
+            Order::Pitch => Slice { first: z * rows * pitch, row: pitch, blocks: None },
             Order::Blocks(tile) => {
                 let (ty, tz) = (tile.shift_y(), tile.shift_z());
-                let blocks_high = rows.div_ceil(1 << ty);
-                let block = ((z >> tz) * blocks_high + (y >> ty)) * (pitch / 64) + (x >> 6);
-                let gob = (z & ((1 << tz) - 1)) << tile.gobs_y() | (y & ((1 << ty) - 1)) >> GOB_ROWS;
-                block << tile.shift_bytes() | gob << 9 | byte_in_gob(x, y)
+                let row = (pitch / u64::from(GOB_WIDTH)) << tile.shift_bytes();
+                let layer = (z >> tz) * rows.div_ceil(1 << ty) * row;
+                let gob = (z & ((1 << tz) - 1)) << tile.gobs_y();
+                Slice { first: layer + (gob << GOB_BYTES), row, blocks: Some((ty, tile.shift_bytes())) }
             }
         }
     }
@@ -134,6 +142,28 @@ impl Level {
             slices = slices.next_multiple_of(1 << tile.shift_z());
         }
         u64::from(self.pitch) * rows * slices
+    }
+}
+
+/// A slice of a level, with what its addresses have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slice {
+    /// Its first byte.
+    first: u64,
+    /// Bytes of a row, or of a row of blocks.
+    row: u64,
+    /// Log2 of a block's rows and bytes.
+    blocks: Option<(u32, u32)>,
+}
+
+impl Slice {
+    /// The offset in the level of the byte at `x` bytes, row `y`.
+    #[inline]
+    pub fn byte(&self, x: u64, y: u64) -> u64 {
+        let Some((ty, bytes)) = self.blocks else { return self.first + y * self.row + x };
+        let block = (y >> ty) * self.row + (x >> 6 << bytes);
+        let gob = (y & ((1 << ty) - 1)) >> GOB_ROWS;
+        self.first + block + (gob << GOB_BYTES) + byte_in_gob(x, y)
     }
 }
 

@@ -31,11 +31,11 @@ enum Place {
 fn addresses(env: &Env<'_>, w: &Warp, space: Space, addr: &Addr) -> [u64; LANES] {
     let mut scratch = Row::ZERO;
     let mut out = [0; LANES];
-    let base = addr.base.get(&w.regs, &env.pool, &mut scratch);
+    let base = addr.base.get(&w.regs, &env.bound.pool, &mut scratch);
     match addr.base_hi {
         Some(hi) => {
             let mut scratch = Row::ZERO;
-            let hi = hi.get(&w.regs, &env.pool, &mut scratch);
+            let hi = hi.get(&w.regs, &env.bound.pool, &mut scratch);
             for (out, (lo, hi)) in out.iter_mut().zip(base.0.iter().zip(&hi.0)) {
                 let a = u64::from(*lo) | u64::from(*hi) << 32;
                 *out = a.wrapping_add(addr.offset as u64);
@@ -68,33 +68,34 @@ fn place(
         return Err(Trap::new(FaultKind::Misaligned, lane, detail));
     }
     let a = a & !(align - 1);
-    let launch = env.launch;
+    let launch = env.bound.launch;
     let (space, a) = match space {
         Space::Generic if a & WINDOW == u64::from(launch.shared_window) => (Space::Shared, a & !WINDOW),
         Space::Generic if a & WINDOW == u64::from(launch.local_window) => (Space::Local, a & !WINDOW),
         other => (other, a),
     };
     let (found, what) = match space {
-        Space::Shared => {
-            ((a + size <= launch.shared_bytes.into()).then_some(Place::Shared(a as usize)), "shared memory")
-        }
+        Space::Shared => (
+            (a + size <= env.shape.shared_bytes.into()).then_some(Place::Shared(a as usize)),
+            "shared memory",
+        ),
         Space::Local => {
             ((a + size <= launch.local_bytes.into()).then_some(Place::Local(a as usize)), "local memory")
         }
         Space::Generic => {
-            let b = if env.memory.buffers.get(st.last_buffer).is_some_and(|b| b.contains(a, size)) {
+            let b = if env.bound.memory.buffers.get(st.last_buffer).is_some_and(|b| b.contains(a, size)) {
                 Some(st.last_buffer)
             } else {
-                env.memory.find(a, size)
+                env.bound.memory.find(a, size)
             };
-            (b.map(|b| Place::Global(b, env.memory.buffers[b].word(a))), "every buffer")
+            (b.map(|b| Place::Global(b, env.bound.memory.buffers[b].word(a))), "every buffer")
         }
     };
     if found.is_none() && checked {
         let limit = match space {
-            Space::Shared => format!(" of {} bytes", launch.shared_bytes),
+            Space::Shared => format!(" of {} bytes", env.shape.shared_bytes),
             Space::Local => format!(" of {} bytes", launch.local_bytes),
-            Space::Generic => env.memory.nearest(a),
+            Space::Generic => env.bound.memory.nearest(a),
         };
         let detail = format!("{size} bytes at {a:#x}, outside {what}{limit}");
         return Err(Trap::new(FaultKind::OutOfBounds, lane, detail));
@@ -118,7 +119,7 @@ fn between_variables(variables: &[(u32, u32)], a: u64, size: u64) -> bool {
 fn is_local(env: &Env<'_>, space: Space, a: u64) -> bool {
     match space {
         Space::Local => true,
-        Space::Generic => a & WINDOW == u64::from(env.launch.local_window),
+        Space::Generic => a & WINDOW == u64::from(env.bound.launch.local_window),
         Space::Shared => false,
     }
 }
@@ -127,7 +128,7 @@ fn is_local(env: &Env<'_>, space: Space, a: u64) -> bool {
 /// allocated. A load of several words may reach there for the sake of its first ones.
 fn padding(env: &Env<'_>, space: Space, a: u64, width: Width) -> Option<Place> {
     let at = a & !WINDOW & !(u64::from(width.align()) - 1);
-    let end = u64::from(env.launch.local_bytes).next_multiple_of(16);
+    let end = u64::from(env.bound.launch.local_bytes).next_multiple_of(16);
     let inside = is_local(env, space, a) && at + u64::from(width.bytes()) <= end;
     inside.then_some(Place::Local(at as usize))
 }
@@ -176,10 +177,11 @@ fn one_buffer(
 ) -> Option<usize> {
     let (lo, hi) = span(a, mask, width)?;
     let size = u64::from(width.bytes());
-    let inside =
-        |b: usize| env.memory.buffers.get(b).is_some_and(|b| b.contains(lo, size) && b.contains(hi, size));
+    let inside = |b: usize| {
+        env.bound.memory.buffers.get(b).is_some_and(|b| b.contains(lo, size) && b.contains(hi, size))
+    };
     if !inside(st.last_buffer) {
-        st.last_buffer = env.memory.find(lo, size)?;
+        st.last_buffer = env.bound.memory.find(lo, size)?;
         if !inside(st.last_buffer) {
             return None;
         }
@@ -206,10 +208,10 @@ fn fast(
         |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
     match space {
         Space::Generic if !env.observed => one_buffer(env, st, a, mask, width).map(Fast::Global),
-        Space::Shared if st.shadow.is_none() && env.launch.shared_variables.is_empty() => {
-            inside(env.launch.shared_bytes).map(|_| Fast::Shared)
+        Space::Shared if st.shadow.is_none() && env.bound.launch.shared_variables.is_empty() => {
+            inside(env.shape.shared_bytes).map(|_| Fast::Shared)
         }
-        Space::Local if w.undef.is_none() => inside(env.launch.local_bytes).map(|_| Fast::Local),
+        Space::Local if w.undef.is_none() => inside(env.bound.launch.local_bytes).map(|_| Fast::Local),
         _ => None,
     }
 }
@@ -232,13 +234,13 @@ pub(super) fn load(
             let mut gather = |read: &dyn Fn(usize) -> u32| lanes(mask).for_each(|i| row.0[i] = read(i));
             match fast {
                 Fast::Global(b) if mask == Mask::MAX => {
-                    let buffer = &env.memory.buffers[b];
+                    let buffer = &env.bound.memory.buffers[b];
                     let words: &[AtomicU32] = &buffer.words;
                     let at = a.map(|a| buffer.word(a) + k);
                     row.0 = at.map(|at| words[at].load(Relaxed));
                 }
                 Fast::Global(b) => {
-                    let buffer = &env.memory.buffers[b];
+                    let buffer = &env.bound.memory.buffers[b];
                     let words: &[AtomicU32] = &buffer.words;
                     gather(&|i| words[buffer.word(a[i]) + k].load(Relaxed));
                 }
@@ -306,7 +308,7 @@ fn read(
     Ok(match place {
         Place::Global(b, word) => {
             env.track_read(b, word + k, st)?;
-            env.memory.buffers[b].words[word + k].load(Relaxed)
+            env.bound.memory.buffers[b].words[word + k].load(Relaxed)
         }
         Place::Shared(at) => st.shared[at / 4 + k],
         Place::Local(at) => w.local.get(at / 4 + k).map_or(0, |row| row.0[lane]),
@@ -338,7 +340,7 @@ pub(super) fn store(
                 let at = (a[i] / 4) as usize + k;
                 match fast {
                     Fast::Global(b) => {
-                        let buffer = &env.memory.buffers[b];
+                        let buffer = &env.bound.memory.buffers[b];
                         buffer.words[buffer.word(a[i]) + k].store(row.0[i], Relaxed);
                     }
                     Fast::Shared => st.shared[at] = row.0[i],
@@ -436,7 +438,7 @@ fn write(
     match place {
         Place::Global(b, word) => {
             env.track_write(b, word + k, st)?;
-            let cell = &env.memory.buffers[b].words[word + k];
+            let cell = &env.bound.memory.buffers[b].words[word + k];
             cell.store(merge(cell.load(Relaxed)), Relaxed);
         }
         Place::Shared(at) => {
@@ -548,7 +550,7 @@ pub(super) fn load_const(
     let n = width.regs() as usize;
     let mut rows = [Row::ZERO; 4];
     for l in lanes(mask) {
-        let r = base.lane(&w.regs, &env.pool, l);
+        let r = base.lane(&w.regs, &env.bound.pool, l);
         // `.IS`: the high half of the register counts banks.
         let (bank, at) = if indexed {
             (u32::from(bank) + (r >> 16), (r & 0xffff).wrapping_add(offset as u32) & 0xffff)
@@ -561,7 +563,7 @@ pub(super) fn load_const(
             return Err(Trap::new(FaultKind::Misaligned, l, detail));
         }
         let at = at & !(align - 1);
-        let view = env.bank(bank);
+        let view = env.bound.bank(bank);
         if env.checks.memory
             && let Some(why) = view.refuses(at, size)
         {
@@ -601,7 +603,7 @@ pub(super) fn atomic(
         };
         st.check(env, w, request(place, l, a[l], width, Kind::Atomic))?;
         env.track_atomic(b, word, st, if dst == SINK { Some((op, ty)) } else { None })?;
-        let words = &env.memory.buffers[b].words;
+        let words = &env.bound.memory.buffers[b].words;
         let get = |w: &Warp, s: u8| {
             let lo = u64::from(value(w, s, 0, l));
             if wide { lo | u64::from(value(w, s, 1, l)) << 32 } else { lo }

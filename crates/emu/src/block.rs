@@ -5,7 +5,7 @@
 //! point of a loop for ever.
 
 use super::access;
-use super::bank;
+use super::bound::Bound;
 use super::check::Shadow;
 use super::conflict::Tracker;
 use super::exec::{self, Scratch};
@@ -13,13 +13,10 @@ use super::fault::{Fault, FaultKind, Note, Place};
 use super::flow;
 use super::inst::{AtomOp, AtomTy, BarMode, Body, Flow, Inst, PSrc, Space, Width};
 use super::lanes::{LANES, Mask, Row, Src, lanes};
-use super::memory::Memory;
 use super::race::{Clock, Watched};
 use super::trap::{Other, Trap};
 use super::warp::{State as WarpState, Wait, Warp};
-use super::{
-    CONST_BANKS, Checks, Launch, PcProfile, Program, Side, going_on, stage, surface, texture, undef,
-};
+use super::{Checks, Options, PcProfile, Side, going_on, stage, surface, texture, undef};
 use nvir_hw::{special, window};
 use rustc_hash::FxHashMap;
 
@@ -29,15 +26,22 @@ const SLICE: u64 = 128;
 /// What a slice can have on top, less one.
 const SLICE_VARIES: u64 = 1023;
 
+/// Where the sequence of slices begins.
+const FIRST_SLICE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// How many blocks there are, and how large they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Shared memory of a block.
+    pub shared_bytes: u32,
+}
+
 /// What all blocks of a launch share.
 pub(super) struct Env<'a> {
-    pub launch: &'a Launch<'a>,
-    pub program: &'a Program,
-    pub insts: &'a [Inst],
-    /// The values of the program's uniforms.
-    pub pool: Vec<Row>,
-    pub memory: &'a Memory,
-    pub banks: [bank::View<'a>; CONST_BANKS],
+    pub bound: &'a Bound<'a>,
+    pub shape: Shape,
     pub checks: Checks,
     /// The fault of a kind that ends a block.
     pub faults: u32,
@@ -51,20 +55,37 @@ pub(super) struct Env<'a> {
 }
 
 impl<'a> Env<'a> {
-    /// A constant bank; one that no launch can bind is like one that this does not.
-    pub(crate) fn bank(&self, n: u32) -> bank::View<'a> {
-        self.banks.get(n as usize).copied().unwrap_or(bank::View::none(self.launch.zero_beyond_banks))
+    pub fn new(
+        bound: &'a Bound<'a>,
+        shape: Shape,
+        options: &Options<'_>,
+        tracker: Option<&'a Tracker>,
+        stage: Option<&'a stage::Context<'a>>,
+    ) -> Env<'a> {
+        let checks = options.checks;
+        let partial = || bound.memory.buffers.iter().any(|b| b.init.is_some());
+        Env {
+            bound,
+            shape,
+            checks,
+            faults: options.faults,
+            observed: tracker.is_some() || checks.global_race || checks.init && partial(),
+            tracker,
+            profile: options.profile,
+            first: options.first,
+            stage,
+        }
     }
 
-    pub(crate) fn track_read(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
+    pub fn track_read(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
         self.tracker.map_or(Ok(()), |t| t.read(buffer, word, st.number))
     }
 
-    pub(crate) fn track_write(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
+    pub fn track_write(&self, buffer: usize, word: usize, st: &State) -> Result<(), Trap> {
         self.tracker.map_or(Ok(()), |t| t.write(buffer, word, st.number))
     }
 
-    pub(crate) fn track_atomic(
+    pub fn track_atomic(
         &self,
         buffer: usize,
         word: usize,
@@ -124,7 +145,7 @@ pub(super) struct State {
     warp_states: Vec<WarpState>,
     reductions: Vec<u32>,
     barriers: Vec<Barrier>,
-    pub bound: texture::Bound,
+    pub textures: texture::Seen,
     scratch: Scratch,
     /// Lanes that run for the sake of others only: what they store has no effect.
     pub ghosts: Mask,
@@ -135,12 +156,12 @@ pub(super) struct State {
 impl State {
     /// Reports something about one instruction without stopping the run.
     #[cold]
-    pub(crate) fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
         self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
     }
 
     /// Counts a memory request for the profile.
-    pub(crate) fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
+    pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
         if self.profile.is_none() {
             return;
         }
@@ -186,9 +207,9 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(crate) fn new(env: &Env<'_>, number: u64) -> Block {
-        let l = env.launch;
-        let threads = l.block.iter().product::<u32>();
+    pub fn new(env: &Env<'_>, number: u64) -> Block {
+        let l = env.bound.launch;
+        let threads = env.shape.block.iter().product::<u32>();
         let count = (threads as usize).div_ceil(LANES);
         let warps = (0..count).map(|i| {
             let left = threads as usize - i * LANES;
@@ -202,13 +223,13 @@ impl Block {
             st: State {
                 ctaid: coordinates(env, number),
                 number: number as u32,
-                shared: vec![0; (l.shared_bytes as usize).div_ceil(4)],
+                shared: vec![0; (env.shape.shared_bytes as usize).div_ceil(4)],
                 locks: FxHashMap::default(),
                 last_buffer: 0,
                 steps: 0,
                 thread_steps: 0,
                 shadow: Shadow::new(env, number, count),
-                profile: env.profile.then(|| vec![PcProfile::default(); env.insts.len()]),
+                profile: env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]),
                 notes: FxHashMap::default(),
                 faults: [0; FaultKind::ALL.len()],
                 transactions: 0,
@@ -216,18 +237,60 @@ impl Block {
                 warp_states: vec![WarpState::Ready; count],
                 reductions: vec![0; count],
                 barriers: vec![Barrier::default(); 16],
-                bound: texture::Bound::default(),
+                textures: texture::Seen::default(),
                 scratch: Scratch::default(),
                 ghosts: env.stage.map_or(0, |s| s.helpers(number)),
-                stage: env.stage.map(|s| Box::new(stage::Io::new(s, env.program.chip(), number))),
+                stage: env.stage.map(|s| stage::Io::new(s, number)),
             },
             next: 0,
-            slices: 0x9e37_79b9_7f4a_7c15,
+            slices: FIRST_SLICE,
+        }
+    }
+
+    /// Makes a block of another launch of a graphics stage one of this, whose [`Block::restart`] then gives its warps; none if they
+    /// have other registers.
+    pub fn reuse(mut self: Box<Block>, env: &Env<'_>) -> Option<Box<Block>> {
+        let gprs = env.bound.launch.gprs.max(1) as usize;
+        let fits = |w: &Warp| w.regs.len() == gprs && w.undef.is_some() == env.checks.init;
+        if !matches!(&self.warps[..], [w] if fits(w)) {
+            return None;
+        }
+        let st = &mut self.st;
+        st.last_buffer = 0;
+        st.profile = env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]);
+        st.notes.clear();
+        st.textures.clear();
+        Some(self)
+    }
+
+    /// Makes of a block with one warp another one of a graphics stage, which has what [`Block::new`] would give it. Notes
+    /// and the profile go on.
+    pub fn restart(&mut self, env: &Env<'_>, number: u64) {
+        let Some(context) = env.stage else { return };
+        for w in &mut self.warps {
+            w.restart(context.live(number), env.bound.launch.entry);
+        }
+        (self.number, self.next, self.slices) = (number, 0, FIRST_SLICE);
+        let st = &mut self.st;
+        st.ctaid = coordinates(env, number);
+        st.number = number as u32;
+        st.locks.clear();
+        (st.steps, st.thread_steps) = (0, 0);
+        st.shadow = Shadow::new(env, number, 1);
+        st.faults = [0; FaultKind::ALL.len()];
+        st.warp_states.fill(WarpState::Ready);
+        st.reductions.fill(0);
+        for barrier in st.barriers.iter_mut().filter(|b| b.arrived != 0) {
+            *barrier = Barrier::default();
+        }
+        st.ghosts = context.helpers(number);
+        if let Some(io) = &mut st.stage {
+            io.begin(context, number);
         }
     }
 
     /// Runs until the block is done or has executed about `quantum` instructions, at most up to `limit` since its start.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         env: &Env<'_>,
         quantum: u64,
@@ -283,7 +346,7 @@ impl Block {
     }
 
     /// Exchanges the record of who accessed global memory, which goes from block to block.
-    pub(crate) fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
         if let Some(races) = self.st.races() {
             races.exchange_global(global);
         }
@@ -291,13 +354,13 @@ impl Block {
 
     fn place(&self, env: &Env<'_>, Other { block, warp, lane, pc }: Other) -> Place {
         let linear = warp * LANES as u32 + lane as u32;
-        let [bx, by, _] = env.launch.block;
+        let [bx, by, _] = env.shape.block;
         Place {
             block: block.map_or(self.st.ctaid, |number| coordinates(env, number.into())),
             thread: [linear % bx, linear / bx % by, linear / bx / by],
             pc,
-            instruction: env.program.text(pc),
-            line: env.program.line(pc).map(str::to_string),
+            instruction: env.bound.launch.program.text(pc),
+            line: env.bound.launch.program.line(pc).map(str::to_string),
         }
     }
 
@@ -305,7 +368,7 @@ impl Block {
         let t = &trap.0;
         Box::new(Fault {
             kind: t.kind,
-            kernel: env.launch.kernel.clone(),
+            kernel: env.bound.launch.kernel.clone(),
             place: self.place(env, Other { block: None, warp, lane: t.lane, pc: t.pc.unwrap_or(pc) }),
             detail: match env.stage {
                 Some(s) => format!("{} ({})", t.detail, s.who(self.number, t.lane)),
@@ -316,7 +379,7 @@ impl Block {
     }
 
     /// What the block reported without stopping.
-    pub(crate) fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
+    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
         self.st.notes.iter().map(|(&key, (warp, trap, times))| {
             (key, Note { what: *self.fault(env, *warp, key.0, trap), times: *times })
         })
@@ -347,7 +410,7 @@ impl Block {
 
 /// Where a block lies in the grid.
 fn coordinates(env: &Env<'_>, number: u64) -> [u32; 3] {
-    let [gx, gy] = [env.launch.grid[0], env.launch.grid[1]].map(u64::from);
+    let [gx, gy] = [env.shape.grid[0], env.shape.grid[1]].map(u64::from);
     [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32)
 }
 
@@ -375,8 +438,8 @@ fn run_warp(
     while st.steps < end {
         let pc = w.pc;
         w.at = pc;
-        let Some(inst) = env.program.place(pc).and_then(|at| env.insts.get(at)) else {
-            return Err(bad_pc(w, pc, env.program.alignment()));
+        let Some(inst) = env.bound.launch.program.place(pc).and_then(|at| env.bound.insts.get(at)) else {
+            return Err(bad_pc(w, pc, env.bound.launch.program.alignment()));
         };
         w.pc = pc.wrapping_add(u32::from(inst.bytes));
         if matches!(inst.body, Body::Sched) {
@@ -398,7 +461,7 @@ fn run_warp(
         }
         let depth = w.stack.len();
         if mask != 0 || matches!(inst.body, Body::Illegal(_)) {
-            if !exec::execute(w, &env.pool, &mut st.scratch, inst, mask) {
+            if !exec::execute(w, &env.bound.pool, &mut st.scratch, inst, mask) {
                 going_on::special(env, st, w, inst, pc, mask)?;
             }
             if inst.sync {
@@ -434,7 +497,7 @@ fn observe(
     depth: usize,
     trace: &mut Trace<'_>,
 ) {
-    if let (Some(profile), Some(place)) = (&mut st.profile, env.program.place(pc)) {
+    if let (Some(profile), Some(place)) = (&mut st.profile, env.bound.launch.program.place(pc)) {
         let p = &mut profile[place];
         p.issues += 1;
         p.threads += u64::from(mask.count_ones());
@@ -530,25 +593,16 @@ pub(super) fn special(
             let mask = if op.access.writes() { stage::stores(env, st, w, mask)? } else { mask };
             surface::execute(env, st, w, op, mask)
         }
-        Body::Stage(op) => match (env.stage, &mut st.stage) {
-            (Some(context), Some(io)) => {
-                stage::execute(context, env.program.chip(), &env.pool, io, w, op, mask)
-            }
-            _ => Err(Trap::new(
-                FaultKind::IllegalInstruction,
-                lane,
-                "this instruction cannot run in a compute program",
-            )),
-        },
+        Body::Stage(op) => stage::execute(env, st, w, op, mask),
         _ => Ok(()),
     }
 }
 
 /// The value of a special register. Numbers: envytools and nvdisasm.
 fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -> u32 {
-    let l = env.launch;
+    let l = env.bound.launch;
     let linear = w.index * LANES as u32 + lane as u32;
-    let [bx, by, _] = l.block;
+    let [bx, by, bz] = env.shape.block;
     let tid = [linear % bx, linear / bx % by, linear / bx / by];
     let one = 1u32 << lane;
     let clock = l.clock.wrapping_add(st.steps);
@@ -565,12 +619,12 @@ fn special_register(env: &Env<'_>, st: &State, w: &Warp, reg: u8, lane: usize) -
         special::TID => tid[0] & 0xffff | (tid[1] & 0x3ff) << 16 | tid[2] << 26,
         special::TID_X..=special::TID_Z => tid[(reg - special::TID_X) as usize],
         special::CTAID_X..=special::CTAID_Z => st.ctaid[(reg - special::CTAID_X) as usize],
-        special::NTID => l.block[0] & 0xffff | (l.block[1] & 0x3ff) << 16 | l.block[2] << 26,
-        special::NTID_X..=special::NTID_Z => l.block[(reg - special::NTID_X) as usize],
+        special::NTID => bx & 0xffff | (by & 0x3ff) << 16 | bz << 26,
+        special::NTID_X..=special::NTID_Z => env.shape.block[(reg - special::NTID_X) as usize],
         special::GRIDID => l.grid_id,
-        special::NCTAID_X..=special::NCTAID_Z => l.grid[(reg - special::NCTAID_X) as usize],
+        special::NCTAID_X..=special::NCTAID_Z => env.shape.grid[(reg - special::NCTAID_X) as usize],
         special::SWINLO => l.shared_window,
-        special::SMEMSZ => l.shared_bytes,
+        special::SMEMSZ => env.shape.shared_bytes,
         special::LWINLO => l.local_window,
         special::SWINSZ | special::SMEMBANKS | special::LWINSZ => window::BYTES,
         special::EQMASK => one,
@@ -595,7 +649,7 @@ impl State {
         pred: PSrc,
     ) -> Result<(), Trap> {
         let lane = lanes(mask).next().unwrap_or(0);
-        let value = |s: Src| s.lane(&w.regs, &env.pool, lane);
+        let value = |s: Src| s.lane(&w.regs, &env.bound.pool, lane);
         let id_value = value(id);
         if id_value > 15 {
             let detail = format!("barrier {id_value}: index out of range (0 to 15)");
@@ -608,7 +662,7 @@ impl State {
         }
         let b = &mut self.barriers[id_value as usize];
         if env.checks.sync {
-            let differs = |s: Src| lanes(mask).find(|&l| s.lane(&w.regs, &env.pool, l) != value(s));
+            let differs = |s: Src| lanes(mask).find(|&l| s.lane(&w.regs, &env.bound.pool, l) != value(s));
             if let Some(l) = differs(id).or(count.and_then(differs)) {
                 return Err(Trap::new(
                     FaultKind::DivergentBarrier,

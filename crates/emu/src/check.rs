@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     Read,
     /// These words; a narrow one has its bits from bit 0 on.
     Write([u32; 4]),
@@ -39,7 +39,7 @@ impl Kind {
 
 /// Where an access goes: a buffer, or a byte offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Where {
+pub enum Where {
     Global(usize),
     Shared(usize),
     Local,
@@ -47,7 +47,7 @@ pub(crate) enum Where {
 
 /// One lane's access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Request {
+pub struct Request {
     pub lane: usize,
     pub at: Where,
     pub addr: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Request {
 
 /// The record of a block.
 #[derive(Debug)]
-pub(crate) struct Shadow {
+pub struct Shadow {
     /// Which bytes of shared memory have been written, with `initcheck`.
     written: Option<Vec<bool>>,
     pub races: Option<Box<Races>>,
@@ -66,24 +66,24 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     /// What the checkers of a launch need, if they need anything.
-    pub(crate) fn new(env: &Env<'_>, block: u64, warps: usize) -> Option<Box<Shadow>> {
-        let (checks, launch) = (env.checks, env.launch);
-        let blocks = launch.grid.iter().fold(1u64, |n, &g| n.saturating_mul(g.into()));
+    pub fn new(env: &Env<'_>, block: u64, warps: usize) -> Option<Box<Shadow>> {
+        let checks = env.checks;
+        let blocks = env.shape.grid.iter().fold(1u64, |n, &g| n.saturating_mul(g.into()));
         let races =
             (checks.race || checks.global_race).then(|| Box::new(Races::new(block, blocks, warps, checks)));
-        let written = checks.init.then(|| vec![false; launch.shared_bytes as usize]);
+        let written = checks.init.then(|| vec![false; env.shape.shared_bytes as usize]);
         (races.is_some() || written.is_some()).then(|| Box::new(Shadow { written, races }))
     }
 
     /// The bits of a word of shared memory that nothing has written.
-    pub(crate) fn unwritten(&self, word: usize) -> u32 {
+    pub fn unwritten(&self, word: usize) -> u32 {
         let Some(all) = &self.written else { return 0 };
         let written = |byte: usize| all.get(byte).copied().unwrap_or(true);
         (0..4).filter(|b| !written(4 * word + b)).fold(0, |m, b| m | 0xff << (8 * b))
     }
 
     /// A byte was written with bits that are undefined.
-    pub(crate) fn unwrite(&mut self, byte: usize) {
+    pub fn unwrite(&mut self, byte: usize) {
         if let Some(written) = self.written.as_mut().and_then(|w| w.get_mut(byte)) {
             *written = false;
         }
@@ -112,7 +112,7 @@ impl State {
                 }
             }
             Where::Global(b) => {
-                let buffer = &env.memory.buffers[b];
+                let buffer = &env.bound.memory.buffers[b];
                 let init = buffer.init.as_ref().filter(|_| env.checks.init);
                 let first = (r.addr - buffer.origin) as usize;
                 for (bit, init) in init.iter().flat_map(|init| (first..first + size).map(|bit| (bit, *init)))
@@ -134,7 +134,9 @@ impl State {
     /// The same for races alone.
     pub(super) fn check_race(&mut self, env: &Env<'_>, w: &Warp, r: Request) -> Result<(), Trap> {
         let (first, byte, watched) = match r.at {
-            Where::Global(b) => (env.memory.buffers[b].word(r.addr), r.addr & 3, env.checks.global_race),
+            Where::Global(b) => {
+                (env.bound.memory.buffers[b].word(r.addr), r.addr & 3, env.checks.global_race)
+            }
             Where::Shared(at) => (at / 4, at as u64 & 3, env.checks.race),
             Where::Local => return Ok(()),
         };
@@ -155,7 +157,7 @@ impl State {
         };
         for k in 0..r.size.div_ceil(4) as usize {
             let old = match r.at {
-                Where::Global(b) => env.memory.buffers[b].words[first + k].load(Relaxed),
+                Where::Global(b) => env.bound.memory.buffers[b].words[first + k].load(Relaxed),
                 _ => self.shared.get(first + k).copied().unwrap_or(0),
             };
             let same = match r.kind {
@@ -176,8 +178,8 @@ impl State {
             };
             races.access(word(k), does, |byte| match r.at {
                 Where::Global(b) => {
-                    let at = env.memory.buffers[b].origin + 4 * (first + k) as u64 + u64::from(byte);
-                    format!("global memory at {at:#x}{}", env.memory.nearest(at))
+                    let at = env.bound.memory.buffers[b].origin + 4 * (first + k) as u64 + u64::from(byte);
+                    format!("global memory at {at:#x}{}", env.bound.memory.nearest(at))
                 }
                 _ => format!("shared memory at {:#x}", 4 * (first + k) as u64 + u64::from(byte)),
             })?;

@@ -4,6 +4,7 @@ use super::block::{Env, State, first_lane};
 use super::fault::FaultKind;
 use super::inst::Flow;
 use super::lanes::{LANES, Mask, lanes};
+use super::stage;
 use super::trap::Trap;
 use super::warp::{Wait, Warp};
 
@@ -24,8 +25,9 @@ pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, f: Flow, mask
         }
         Flow::Brx { reg, base, cc } => {
             let mut rest = holds(w, cc)?;
-            let targets: Vec<u32> =
-                (0..LANES).map(|l| (base + i64::from(reg.lane(&w.regs, &env.pool, l))) as u32).collect();
+            let targets: Vec<u32> = (0..LANES)
+                .map(|l| (base + i64::from(reg.lane(&w.regs, &env.bound.pool, l))) as u32)
+                .collect();
             while let Some(l) = lanes(rest).next() {
                 let same = lanes(rest).filter(|&i| targets[i] == targets[l]).fold(0, |m, i| m | 1 << i);
                 rest &= !same;
@@ -52,19 +54,16 @@ pub(super) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, f: Flow, mask
         Flow::Longjmp(cc) => w.wait(Wait::Jmp, holds(w, cc)?)?,
         Flow::Exit(cc) | Flow::Kil(cc) => {
             let gone = holds(w, cc)?;
-            match (env.stage, &mut st.stage) {
-                (Some(context), Some(io)) if matches!(f, Flow::Kil(_)) => {
-                    if !context.header.kills {
-                        let detail = "discards a pixel, which the header does not declare";
-                        return Err(Trap::new(FaultKind::OutOfBounds, first_lane(w), detail));
-                    }
-                    st.ghosts |= gone;
-                    io.kill(gone);
-                    return Ok(());
+            if let (Some(context), Some(io), Flow::Kil(_)) = (env.stage, &mut st.stage, f) {
+                if !context.header.kills {
+                    let detail = "discards a pixel, which the header does not declare";
+                    return Err(Trap::new(FaultKind::OutOfBounds, first_lane(w), detail));
                 }
-                (Some(context), Some(io)) => io.exit(context, w, gone)?,
-                _ => {}
+                st.ghosts |= gone;
+                io.kill(gone);
+                return Ok(());
             }
+            stage::exit(env, st, w, gone)?;
             w.exit(gone);
         }
         Flow::QuadOn if env.stage.is_some() => w.quad_on()?,

@@ -1,17 +1,14 @@
 //! A launch from the first block to the last.
 
-use super::block::{Block, Env, NoteKey, Progress, Stop};
+use super::block::{Block, Env, NoteKey, Progress, Shape, Stop};
+use super::bound::Bound;
 use super::conflict::{MAX_BLOCKS, Snapshot, Tracker};
 use super::fault::{Fault, FaultKind, Note, Place};
-use super::inst::{Body, Inst};
-use super::lanes::Row;
 use super::memory::Memory;
 use super::race::Watched;
-use super::resolve::Uniform;
-use super::{CONST_BANKS, Launch, Options, PcProfile, Profile, Stats, bank, stage};
+use super::{Launch, Options, PcProfile, Profile, Stats};
 use nvir_base::caught::catching;
 use rayon::prelude::*;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -30,25 +27,36 @@ const MAX_THREADS: u64 = 1024;
 
 /// What the blocks of a run counted.
 #[derive(Default)]
-struct Tally {
-    steps: u64,
+pub(super) struct Tally {
+    pub steps: u64,
     threads: u64,
     profile: Option<Vec<PcProfile>>,
-    /// What the warps of a graphics stage wrote.
-    stage: Vec<stage::Io>,
     /// The block that was first, and what it noted.
     notes: BTreeMap<NoteKey, (u64, Note)>,
 }
 
 impl Tally {
+    /// A block has ended.
     fn add(&mut self, env: &Env<'_>, mut block: Block) {
-        self.stage.extend(block.st.stage.take().map(|io| *io));
-        for (key, note) in block.notes(env) {
-            self.note(key, block.number, note);
+        self.count(env, &mut block);
+        self.profile(&mut block);
+    }
+
+    /// Takes what a block counted, but for the profile, which may go on in another one.
+    pub fn count(&mut self, env: &Env<'_>, block: &mut Block) {
+        if !block.st.notes.is_empty() {
+            for (key, note) in block.notes(env) {
+                self.note(key, block.number, note);
+            }
+            block.st.notes.clear();
         }
         self.steps += block.st.steps;
         self.threads += block.st.thread_steps;
-        if let Some(p) = block.st.profile {
+    }
+
+    /// Takes a block's profile.
+    pub fn profile(&mut self, block: &mut Block) {
+        if let Some(p) = block.st.profile.take() {
             match &mut self.profile {
                 None => self.profile = Some(p),
                 Some(all) => all.iter_mut().zip(&p).for_each(|(a, b)| a.add(b)),
@@ -86,29 +94,15 @@ fn blocks(launch: &Launch<'_>) -> Result<u64, String> {
 /// What the program does wrong, with its place; a launch that the machine does not take; a defect of the emulator
 /// ([`FaultKind::Defect`]). It never panics and prints nothing.
 pub fn run(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
-    Ok(caught(launch, None, memory, options)?.0)
+    caught(&launch.kernel, || execute(launch, memory, options))
 }
 
-/// Executes a launch of a graphics stage, whose blocks are warps: what they counted, and what each wrote.
-pub(super) fn run_stage(
-    launch: &Launch<'_>,
-    context: &stage::Context<'_>,
-    memory: &mut Memory,
-    options: &mut Options<'_>,
-) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
-    caught(launch, Some(context), memory, options)
-}
-
-fn caught(
-    launch: &Launch<'_>,
-    context: Option<&stage::Context<'_>>,
-    memory: &mut Memory,
-    options: &mut Options<'_>,
-) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
-    catching(|| execute(launch, context, memory, options)).unwrap_or_else(|said| {
+/// What `work` gives; a panic as a fault of a kernel of this name.
+pub(super) fn caught<T>(kernel: &str, work: impl FnOnce() -> Result<T, Box<Fault>>) -> Result<T, Box<Fault>> {
+    catching(work).unwrap_or_else(|said| {
         Err(Box::new(Fault {
             kind: FaultKind::Defect,
-            kernel: launch.kernel.clone(),
+            kernel: kernel.to_string(),
             place: Place::default(),
             detail: format!("{said}: this is a bug in nvir, please report it with the kernel"),
             other: None,
@@ -116,12 +110,7 @@ fn caught(
     })
 }
 
-fn execute(
-    launch: &Launch<'_>,
-    context: Option<&stage::Context<'_>>,
-    memory: &mut Memory,
-    options: &mut Options<'_>,
-) -> Result<(Stats, Vec<stage::Io>), Box<Fault>> {
+fn execute(launch: &Launch<'_>, memory: &mut Memory, options: &mut Options<'_>) -> Result<Stats, Box<Fault>> {
     let blocks = blocks(launch).map_err(|detail| {
         Box::new(Fault {
             kind: FaultKind::IllegalInstruction,
@@ -132,13 +121,12 @@ fn execute(
         })
     })?;
 
-    let banks = bank::View::all(&launch.consts, memory, launch.zero_beyond_banks);
-    let (insts, pool) = link(launch, &banks);
-    let cores = if options.threads == 0 { default_threads() } else { options.threads };
+    let bound = Bound::new(launch, memory);
+    let shape = Shape { grid: launch.grid, block: launch.block, shared_bytes: launch.shared_bytes };
+    let cores = cores(options);
     // Asked last: it looks at every buffer, of which there may be thousands.
     let too_large = || memory.buffers.iter().map(|b| b.size).sum::<u64>() > MAX_PARALLEL_BYTES;
-    let in_order_only = context.is_some()
-        || !(2..=MAX_BLOCKS).contains(&blocks)
+    let in_order_only = !(2..=MAX_BLOCKS).contains(&blocks)
         || cores < 2
         || options.trace.is_some()
         || options.checks.global_race
@@ -147,7 +135,7 @@ fn execute(
     if !in_order_only {
         let snapshot = Snapshot::take(memory);
         let tracker = Tracker::new(memory);
-        let env = environment(launch, context, &insts, &pool, banks, memory, options, Some(&tracker));
+        let env = Env::new(&bound, shape, options, Some(&tracker), None);
         tally = parallel(&env, blocks, options, cores);
         if tally.is_none() {
             snapshot.restore(memory);
@@ -155,85 +143,35 @@ fn execute(
     }
     let tally = match tally {
         Some(t) => t,
-        None => {
-            let env = environment(launch, context, &insts, &pool, banks, memory, options, None);
-            in_order(&env, blocks, options)?
-        }
+        None => in_order(&Env::new(&bound, shape, options, None, None), blocks, options)?,
     };
+    Ok(stats(launch, tally))
+}
+
+/// What a run tells of what it counted.
+pub(super) fn stats(launch: &Launch<'_>, tally: Tally) -> Stats {
     let profile = tally.profile.map(|p| named(launch, &p));
     let (faults, notes): (Vec<_>, Vec<_>) = tally.notes.into_iter().partition(|(key, _)| key.2.is_some());
     let [faults, notes] = [faults, notes].map(|all| all.into_iter().map(|(_, (_, note))| note).collect());
     let (warp_instructions, thread_instructions) = (tally.steps, tally.threads);
-    let stats = Stats { warp_instructions, thread_instructions, notes, faults, profile };
-    Ok((stats, tally.stage))
+    Stats { warp_instructions, thread_instructions, notes, faults, profile }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one structure")]
-fn environment<'a>(
-    launch: &'a Launch<'a>,
-    stage: Option<&'a stage::Context<'a>>,
-    insts: &'a [Inst],
-    pool: &[Row],
-    banks: [bank::View<'a>; CONST_BANKS],
-    memory: &'a Memory,
+/// How many threads a run may use.
+pub(super) fn cores(options: &Options<'_>) -> usize {
+    if options.threads == 0 { default_threads() } else { options.threads }
+}
+
+/// Works in the pool that there is, or with so many threads as are asked for; `None` where they cannot be made.
+pub(super) fn on_threads<T: Send>(
     options: &Options<'_>,
-    tracker: Option<&'a Tracker>,
-) -> Env<'a> {
-    let checks = options.checks;
-    let partial = || memory.buffers.iter().any(|b| b.init.is_some());
-    Env {
-        launch,
-        program: launch.program,
-        insts,
-        pool: pool.to_vec(),
-        memory,
-        banks,
-        checks,
-        faults: options.faults,
-        observed: tracker.is_some() || checks.global_race || checks.init && partial(),
-        tracker,
-        profile: options.profile,
-        first: options.first,
-        stage,
+    cores: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Option<T> {
+    if options.threads == 0 {
+        return Some(work());
     }
-}
-
-/// The values of the program's uniforms; instructions that name a register or a constant that this launch does
-/// not have become faults.
-fn link<'a>(launch: &'a Launch<'_>, banks: &[bank::View<'_>; CONST_BANKS]) -> (Cow<'a, [Inst]>, Vec<Row>) {
-    let program = launch.program;
-    let mut missing = vec![None; program.pool.uniforms.len()];
-    let mut pool = Vec::with_capacity(missing.len());
-    for (u, missing) in program.pool.uniforms.iter().zip(&mut missing) {
-        pool.push(Row::splat(match *u {
-            Uniform::Imm(v) => v,
-            Uniform::Const(bank, at) => {
-                let view = banks.get(bank as usize).copied().unwrap_or(bank::View::none(false));
-                *missing = view.refuses(at, 4).map(|why| format!("4 bytes at c[{bank:#x}][{at:#x}]; {why}"));
-                view.word(at as usize)
-            }
-        }));
-    }
-    let bad = |i: &Inst| {
-        if i.gprs() > launch.gprs {
-            Some(format!("R{}; the launch gives {} registers to a thread", i.gprs() - 1, launch.gprs))
-        } else {
-            i.uniforms.iter().find_map(|&u| missing[u as usize].clone())
-        }
-    };
-    if !program.insts.iter().any(|i| bad(i).is_some()) {
-        return (Cow::Borrowed(&program.insts), pool);
-    }
-    let patch = |i: &Inst| match bad(i) {
-        None => i.clone(),
-        Some(why) => {
-            let mut j = Inst::new(Body::OutOfBounds(why.into()));
-            j.guard = i.guard;
-            j.bytes = i.bytes;
-            j
-        }
-    };
-    (Cow::Owned(program.insts.iter().map(patch).collect()), pool)
+    Some(rayon::ThreadPoolBuilder::new().num_threads(cores).build().ok()?.install(work))
 }
 
 /// All blocks one after the other; one that runs long takes turns with those behind it.
@@ -324,11 +262,8 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
         let all = (0..blocks).into_par_iter().try_fold(Tally::default, one);
         all.try_reduce(Tally::default, |a, b| Some(a.merge(b)))
     };
-    if options.threads == 0 {
-        return work();
-    }
     // Without threads, in order.
-    rayon::ThreadPoolBuilder::new().num_threads(cores).build().ok()?.install(work)
+    on_threads(options, cores, work)?
 }
 
 /// How many threads may work at once where the address space is limited (`ulimit -v`): a thread that gets neither stack nor heap
@@ -364,7 +299,7 @@ fn default_threads() -> usize {
 }
 
 impl Tally {
-    fn merge(mut self, other: Tally) -> Tally {
+    pub fn merge(mut self, other: Tally) -> Tally {
         self.steps += other.steps;
         self.threads += other.threads;
         match (&mut self.profile, other.profile) {
@@ -378,7 +313,7 @@ impl Tally {
     }
 
     /// Takes a block's note: the one of the lowest block is kept.
-    fn note(&mut self, key: NoteKey, number: u64, note: Note) {
+    pub fn note(&mut self, key: NoteKey, number: u64, note: Note) {
         use std::collections::btree_map::Entry;
         match self.notes.entry(key) {
             Entry::Vacant(e) => {

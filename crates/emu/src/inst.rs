@@ -598,6 +598,16 @@ impl Inst {
         }
     }
 
+    /// Whether it may change global memory.
+    pub fn writes_memory(&self) -> bool {
+        match &self.body {
+            Body::Store { space, .. } => *space == Space::Generic,
+            Body::Surface(op) => op.access.writes(),
+            Body::Atom { .. } => true,
+            _ => false,
+        }
+    }
+
     /// One above the highest register it names.
     pub(crate) fn gprs(&self) -> u32 {
         self.reads.iter().chain(&self.writes).map(|&(r, n)| u32::from(r) + u32::from(n)).max().unwrap_or(0)

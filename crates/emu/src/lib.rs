@@ -17,6 +17,7 @@
 mod access;
 mod bank;
 mod block;
+mod bound;
 mod check;
 mod code;
 mod conflict;

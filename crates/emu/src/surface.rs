@@ -162,11 +162,14 @@ pub(super) fn execute(
                 let low = if wide { reg(r, 0) } else { reg(r, 0) & 0xff };
                 let out = w.pred(outside) >> l & 1 != 0;
                 let address = (u64::from(reg(r, 1)) << 8) + u64::from(low);
-                ((!out).then_some(address), format_of(format.lane(&w.regs, &env.pool, l)).map(Format::layout))
+                (
+                    (!out).then_some(address),
+                    format_of(format.lane(&w.regs, &env.bound.pool, l)).map(Format::layout),
+                )
             }
             Target::Slot { slot, coord, dims, layered } => {
-                let n = slot.lane(&w.regs, &env.pool, l);
-                let Some(image) = env.launch.surfaces.get(n as usize).and_then(|s| s.as_ref()) else {
+                let n = slot.lane(&w.regs, &env.bound.pool, l);
+                let Some(image) = env.bound.launch.surfaces.get(n as usize).and_then(|s| s.as_ref()) else {
                     return Err(Trap::new(FaultKind::OutOfBounds, l, format!("surface {n} is not bound")));
                 };
                 let at: [u32; 3] = std::array::from_fn(|i| if i < dims.into() { reg(coord, i) } else { 0 });
@@ -182,8 +185,10 @@ pub(super) fn execute(
             continue;
         };
         let missing = |size: u32| {
-            let detail =
-                format!("{size} bytes at {address:#x}, outside every buffer{}", env.memory.nearest(address));
+            let detail = format!(
+                "{size} bytes at {address:#x}, outside every buffer{}",
+                env.bound.memory.nearest(address)
+            );
             Err(Trap::new(FaultKind::OutOfBounds, l, detail))
         };
         match op.access {

@@ -103,7 +103,7 @@ pub(super) fn load(
 ) -> Result<Option<[u32; 4]>, Trap> {
     let Some(b) = buffer(env, st, address, size) else { return Ok(None) };
     st.check_race(env, w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
-    let buffer = &env.memory.buffers[b];
+    let buffer = &env.bound.memory.buffers[b];
     let mut out = [0; 4];
     for (k, word) in out.iter_mut().enumerate().take(size.div_ceil(4) as usize) {
         let at = buffer.word(address) + k;
@@ -127,7 +127,7 @@ pub(super) fn store(
     let Some(b) = buffer(env, st, address, size) else { return Ok(false) };
     let kind = check::Kind::Write(words);
     st.check_race(env, w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
-    let buffer = &env.memory.buffers[b];
+    let buffer = &env.bound.memory.buffers[b];
     for (k, &word) in words.iter().enumerate().take(size.div_ceil(4) as usize) {
         let at = buffer.word(address) + k;
         env.track_write(b, at, st)?;
@@ -145,8 +145,8 @@ pub(super) fn store(
 
 fn buffer(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Option<usize> {
     let size = size.into();
-    if !env.memory.buffers.get(st.last_buffer).is_some_and(|b| b.contains(address, size)) {
-        st.last_buffer = env.memory.find(address, size)?;
+    if !env.bound.memory.buffers.get(st.last_buffer).is_some_and(|b| b.contains(address, size)) {
+        st.last_buffer = env.bound.memory.find(address, size)?;
     }
     Some(st.last_buffer)
 }

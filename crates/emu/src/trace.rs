@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// `block (0,0,0) warp 1 0x0048 ffffffff  IADD R0, R1, R2  R0 = 00000001 ...`; equal values of all lanes once.
 pub(super) fn line(env: &Env<'_>, st: &State, w: &Warp, inst: &Inst, pc: u32, mask: Mask) -> String {
     let [x, y, z] = st.ctaid;
-    let text = env.program.text(pc);
+    let text = env.bound.launch.program.text(pc);
     let mut out = format!("block ({x},{y},{z}) warp {} {pc:#06x} {mask:08x}  {text}", w.index);
     for &(first, n) in &inst.writes {
         for r in usize::from(first)..usize::from(first) + usize::from(n) {

@@ -79,8 +79,13 @@ impl Undef {
         }
     }
 
+    /// Lanes of `mask` in which word `k` of a vector register has undefined bits.
+    pub fn lanes_of_word(&self, reg: u8, k: usize, mask: Mask) -> Mask {
+        if reg == SINK { 0 } else { self.lanes(reg as usize + k, mask) }
+    }
+
     /// Lanes of `mask` in which a register has undefined bits.
-    fn lanes(&self, reg: usize, mask: Mask) -> Mask {
+    pub fn lanes(&self, reg: usize, mask: Mask) -> Mask {
         self.regs[reg].mask(|b| b != 0) & mask
     }
 }
@@ -232,10 +237,11 @@ fn step(
         }
         Body::Shfl { .. } => {
             // The lane that is read decides; executed on the undefined bits themselves.
-            out = exec::shuffled(w, &env.pool, inst, |s, l| u.bits(s, l));
+            out = exec::shuffled(w, &env.bound.pool, inst, |s, l| u.bits(s, l));
         }
         Body::Set { dst, cmp, with, bop } => {
-            let (hit, unknown) = (exec::hit(w, &env.pool, scratch, mask, cmp), compared(u, w, cmp, mask));
+            let (hit, unknown) =
+                (exec::hit(w, &env.bound.pool, scratch, mask, cmp), compared(u, w, cmp, mask));
             let with = (w.pred(*with), pred_undef(u, *with));
             let yes = combined(*bop, (hit, unknown), with) & mask;
             let no = combined(*bop, (!hit, unknown), with) & mask;
@@ -311,7 +317,7 @@ fn step(
 
 fn value(env: &Env<'_>, w: &Warp, s: Src) -> Row {
     let mut scratch = Row::ZERO;
-    *s.get(&w.regs, &env.pool, &mut scratch)
+    *s.get(&w.regs, &env.bound.pool, &mut scratch)
 }
 
 /// An undefined shift or selector makes everything undefined.

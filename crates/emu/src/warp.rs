@@ -186,6 +186,22 @@ impl Warp {
         }
     }
 
+    /// Another warp of as many registers, which begins as [`Warp::new`] makes one.
+    pub fn restart(&mut self, live: Mask, entry: u32) {
+        (self.pc, self.at, self.active, self.live) = (entry, entry, live, live);
+        self.state = State::Ready;
+        self.stack.clear();
+        self.regs.fill(Row::ZERO);
+        self.preds[..7].fill(0);
+        self.cc = Cc::default();
+        self.local.clear();
+        (self.reduction, self.awaits, self.phantoms) = (0, None, 0);
+        self.quads.clear();
+        if let Some(u) = &mut self.undef {
+            **u = Undef::new(self.regs.len());
+        }
+    }
+
     #[inline]
     pub(crate) fn pred(&self, p: PSrc) -> Mask {
         let m = self.preds[p.num as usize & 7];

@@ -14,7 +14,6 @@ pub mod ir;
 pub mod mutants;
 pub mod nir;
 pub mod ptx;
-pub mod random;
 pub mod runner;
 mod setting;
 pub mod tgsi;

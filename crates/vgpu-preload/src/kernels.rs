@@ -4,7 +4,7 @@ use crate::options::say;
 use nvir_asm::{cubin, listing};
 use nvir_base::Chip;
 use nvir_emu::Note;
-use nvir_vgpu::launch::{Kernel, KernelProfile, OnKernel};
+use nvir_vgpu::shader::{Kernel, KernelProfile, OnKernel};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::fs;

@@ -22,7 +22,7 @@
 //! let compiler = Compiler::new(Chip::Gk110);
 //! let unit = |name: &str, text| {
 //!     let source = Source { language: Language::Ir, text, entry: None, name };
-//!     let file = compiler.compile_separate(&source, &mut String::new()).unwrap().write();
+//!     let file = compiler.unit(&source, &mut Default::default()).unwrap().write();
 //!     (name.to_string(), Unit::read(&file).unwrap())
 //! };
 //! let linked = link(&[unit("k.ir", kernel), unit("seven.ir", function)]).unwrap();

@@ -9,10 +9,10 @@ use super::Round;
 use super::soft::{Class, F32, F64, Format, Num, unpack};
 
 /// The NaN of 32-bit operations.
-pub(crate) const NAN32: u32 = 0x7fff_ffff;
+pub const NAN32: u32 = 0x7fff_ffff;
 
 /// The NaN of 64-bit operations without a NaN operand.
-pub(crate) const NAN64: u64 = 0xfff8_0000_0000_0000;
+pub const NAN64: u64 = 0xfff8_0000_0000_0000;
 
 /// Subnormals become zeros of the same sign.
 #[inline]
@@ -266,12 +266,10 @@ mod tests {
     use super::*;
 
     fn stream() -> Vec<u32> {
-        let mut s = 88_172_645_463_325_252u64;
+        let mut random = crate::random::Random::new(0);
         (0..60_000)
             .map(|i| {
-                s ^= s << 13;
-                s ^= s >> 7;
-                s ^= s << 17;
+                let s = random.word();
                 match i % 3 {
                     0 => s as u32,
                     1 => s as u32 & 0x807f_ffff | 0x3f80_0000,

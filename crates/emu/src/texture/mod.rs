@@ -19,7 +19,7 @@ use super::warp::Warp;
 use lookup::Lookup;
 use nvir_base::Chip;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where the level of detail comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +88,7 @@ struct Args {
 
 impl TexOp {
     fn args_of(&self, env: &Env<'_>, w: &Warp, lane: usize) -> Args {
-        let fermi = env.program.chip() == Chip::Gf100;
+        let fermi = env.bound.launch.program.chip() == Chip::Gf100;
         let mut list = self.args.iter().map(|&r| if r == SINK { 0 } else { w.regs[r as usize].0[lane] });
         let mut next = || list.next().unwrap_or(0);
         let mut a = Args { texture: self.texture, sampler: self.sampler, ..Args::default() };
@@ -106,7 +106,7 @@ impl TexOp {
             let handle = if self.indirect {
                 next()
             } else {
-                let bank = env.banks.get(env.launch.texture_bank as usize);
+                let bank = env.bound.banks.get(env.bound.launch.texture_bank as usize);
                 bank.map_or(0, |b| b.word(self.texture as usize * 4))
             };
             (a.texture, a.sampler) = (handle & 0xfffff, handle >> 20);
@@ -179,14 +179,14 @@ pub(super) fn execute(
                 let sampled =
                     !matches!(op.kind, TexKind::Fetch { .. } | TexKind::QuerySize | TexKind::QueryType);
                 let refused = |why| Trap::new(FaultKind::OutOfBounds, l, why);
-                let texture = match st.bound.texture(env, args.texture) {
+                let texture = match st.textures.texture(env, args.texture) {
                     Ok(texture) => texture,
                     // What it finds is used by nobody.
                     Err(_) if (w.phantoms | st.ghosts) >> l & 1 != 0 => continue,
                     Err(why) => return Err(refused(why)),
                 };
                 let sampler = if sampled {
-                    st.bound.sampler(env, args.sampler).map_err(refused)?
+                    st.textures.sampler(env, args.sampler).map_err(refused)?
                 } else {
                     Sampler::default()
                 };
@@ -235,39 +235,78 @@ fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footpr
     Some(all)
 }
 
-/// What lookups of a block of threads have met so far.
+/// The textures and samplers of a launch or draw that lookups have needed so far: each is decoded once.
 #[derive(Debug, Default)]
-pub(super) struct Bound {
+pub(super) struct Descriptors(Mutex<Seen>);
+
+/// Textures and samplers by their index. Each block keeps those that it has met, so that it need not ask again.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
     textures: FxHashMap<u32, Arc<Texture>>,
     samplers: FxHashMap<u32, Sampler>,
 }
 
-impl Bound {
+impl Seen {
     fn texture(&mut self, env: &Env<'_>, index: u32) -> Result<Arc<Texture>, String> {
         if let Some(known) = self.textures.get(&index) {
             return Ok(known.clone());
         }
-        let made = match env.launch.tables {
-            Some(tables) => tables.texture(env.memory, index)?,
+        let texture = env.bound.descriptors.texture(env, index)?;
+        self.textures.insert(index, texture.clone());
+        Ok(texture)
+    }
+
+    fn sampler(&mut self, env: &Env<'_>, index: u32) -> Result<Sampler, String> {
+        if let Some(known) = self.samplers.get(&index) {
+            return Ok(*known);
+        }
+        let sampler = env.bound.descriptors.sampler(env, index)?;
+        self.samplers.insert(index, sampler);
+        Ok(sampler)
+    }
+
+    /// Forgets them, for another launch.
+    pub fn clear(&mut self) {
+        self.textures.clear();
+        self.samplers.clear();
+    }
+}
+
+impl Descriptors {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        // Entries are whole even if a thread panicked while it held the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn texture(&self, env: &Env<'_>, index: u32) -> Result<Arc<Texture>, String> {
+        let mut seen = self.seen();
+        if let Some(known) = seen.textures.get(&index) {
+            return Ok(known.clone());
+        }
+        let launch = env.bound.launch;
+        let made = match launch.tables {
+            Some(tables) => tables.texture(env.bound.memory, index)?,
             None => {
-                let image = env.launch.textures.get(index as usize).and_then(|t| t.as_ref());
+                let image = launch.textures.get(index as usize).and_then(|t| t.as_ref());
                 image.ok_or_else(|| format!("texture {index} is not bound"))?.into()
             }
         };
         let made = Arc::new(made);
-        self.textures.insert(index, made.clone());
+        seen.textures.insert(index, made.clone());
         Ok(made)
     }
 
-    fn sampler(&mut self, env: &Env<'_>, index: u32) -> Result<Sampler, String> {
-        let Some(tables) = env.launch.tables else {
-            return Ok(env.launch.samplers.get(index as usize).copied().unwrap_or_default());
+    fn sampler(&self, env: &Env<'_>, index: u32) -> Result<Sampler, String> {
+        let launch = env.bound.launch;
+        let Some(tables) = launch.tables else {
+            return Ok(launch.samplers.get(index as usize).copied().unwrap_or_default());
         };
-        if let Some(known) = self.samplers.get(&index) {
+        let mut seen = self.seen();
+        if let Some(known) = seen.samplers.get(&index) {
             return Ok(*known);
         }
-        let made = tables.sampler(env.memory, index)?;
-        self.samplers.insert(index, made);
+        let made = tables.sampler(env.bound.memory, index)?;
+        seen.samplers.insert(index, made);
         Ok(made)
     }
 }

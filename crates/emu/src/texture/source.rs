@@ -164,7 +164,7 @@ impl Texture {
 }
 
 /// Where a launch finds textures and samplers: by the instruction's slot on GF100; on Kepler by TIC index (bits 19:0 of a
-/// handle) and TSC index (bits 31:20). Descriptions are made when a lookup needs them, once for each block of threads.
+/// handle) and TSC index (bits 31:20). Descriptions are made when a lookup needs them, once a launch or draw.
 pub trait TextureSource: Sync + Debug {
     /// A texture, or why there is none.
     fn texture(&self, memory: &Memory, index: u32) -> Result<Texture, String>;

@@ -2,12 +2,12 @@
 //! program is compiled whole, or each function alone and then linked.
 
 use super::{Words, evaluated, front_program, listing};
-use crate::random::Random;
 use crate::runner::Tally;
 use crate::setting::Setting;
 use nvir::emu::{self, Memory, Words as Cells};
 use nvir::image::separate::{self, Unit};
 use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};
+use nvir::random::Random;
 use nvir::{Compiler, Language, Shader, Source};
 use nvir_reference::eval;
 
@@ -41,7 +41,7 @@ pub fn input(case: u64) -> (Vec<u8>, &'static str) {
 /// Why the compiled program does not leave what is wanted.
 fn difference(p: &Program, want: &Words, setting: &Setting) -> Option<String> {
     let compiler = Compiler::new(setting.chip).with_options(setting.settings.options.clone());
-    let image = match compiler.compile_program(p.clone()) {
+    let image = match compiler.compile(p.clone()) {
         Ok(image) => image,
         Err(e) => return Some(e.to_string()),
     };
@@ -74,7 +74,7 @@ fn linked_difference(texts: &[String], want: &Words, setting: &Setting) -> Optio
     let mut units = Vec::new();
     for (n, text) in texts.iter().enumerate() {
         let source = Source { language: Language::Ir, text, entry: None, name: "unit.ir" };
-        let unit = match compiler.compile_separate(&source, &mut String::new()) {
+        let unit = match compiler.unit(&source, &mut Default::default()) {
             Ok(unit) => unit.write(),
             Err(e) => return Some(format!("{e}\n{text}")),
         };
