@@ -27,6 +27,20 @@
 //!   that the chip has; `Legal`: every instruction is one machine instruction, its operands
 //!   encodable.
 //!
+//! - A carry is read in its block, by the latest definition only. Moves and spill code never touch
+//!   the condition code.
+//! - Inputs and outputs of graphics stages are memory: the space `a` is read, `o` is written, at the
+//!   addresses that the hardware gives to meanings ([`crate::stage`]), so everything that is known
+//!   about loads and stores holds for them. Those of a patch are spaces of their own. `vertex` gives
+//!   the handle by which an input of a primitive's vertex is read, `interp` reads an input of a
+//!   fragment in its mode and place, `emit` ends a vertex or a strip and gives the next handle.
+//! - A fragment's results are no memory: the entry returns them (`ret {..}`), and its signature names
+//!   their registers (`-> rrrr in 0 1 2 3`). A geometry shader returns its last handle the same way.
+//! - [`Interface`] is what the text declares of a stage. The header declares what the finished code
+//!   still reads and writes of it.
+//! - There is no terminator that kills: `discard` is an operation, and its lane goes on as a helper
+//!   whose stores vanish, because its neighbours' derivatives still need it.
+//!
 //! Builders ([`build::Builder`]) make it, [`mod@print`] and [`parse`] convert it to text and back,
 //! [`crate::verify`] checks it.
 
