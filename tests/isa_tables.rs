@@ -30,7 +30,7 @@ fn fields(row: &Row) -> Vec<(String, Bits)> {
 #[test]
 fn fields_of_a_row_do_not_overlap() {
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             let mut seen = row.mask;
             for (what, at) in fields(row) {
                 assert_eq!(seen & at.mask(), 0, "{chip} {}: {what} overlaps", describe(row));
@@ -46,7 +46,7 @@ fn fields_of_a_row_do_not_overlap() {
 #[test]
 fn every_field_value_has_room_in_its_name_table() {
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             for g in &row.groups {
                 assert!(g.names.len() as u64 <= g.at.max() + 1, "{chip} {}: {:?}", describe(row), g.names);
             }
@@ -76,7 +76,7 @@ fn share_no_word(a: &Row, b: &Row) -> bool {
 #[test]
 fn no_word_matches_two_rows() {
     for chip in Chip::ALL {
-        let rows = Table::of(chip).rows();
+        let rows = Table::for_chip(chip).rows();
         for (i, a) in rows.iter().enumerate() {
             for b in &rows[i + 1..] {
                 let common = a.mask & b.mask;
@@ -216,7 +216,7 @@ fn instructions_of_every_row_survive_encoding() {
     let pc = 0x10008;
     let mut encoded = 0u32;
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             for _ in 0..1000 {
                 let m = instruction(&mut rng, chip, row);
                 let Ok(word) = isa::encode(chip, &m, pc) else { continue };
@@ -239,7 +239,7 @@ fn instructions_of_every_row_survive_encoding() {
 fn mismatched_instructions_are_refused_or_encoded_faithfully() {
     let mut rng = Random::new(0x1357_9bdf_0246_8ace);
     for chip in Chip::ALL {
-        let rows = Table::of(chip).rows();
+        let rows = Table::for_chip(chip).rows();
         for _ in 0..200_000 {
             let pick = |rng: &mut Random| &rows[rng.word() as usize % rows.len()];
             let (a, b, c) = (pick(&mut rng), pick(&mut rng), pick(&mut rng));
@@ -287,7 +287,7 @@ fn random_words_decode_to_what_encodes_to_them_or_not_at_all() {
 fn words_of_every_row_survive_decoding_and_printing() {
     let mut rng = Random::new(0x9e37_79b9_7f4a_7c15);
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             for n in 0..400u32 {
                 // Sparse, dense and uniform patterns: extreme values matter most.
                 let noise = match n % 3 {

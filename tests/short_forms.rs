@@ -121,7 +121,7 @@ fn a_listing_of_short_forms_assembles_to_the_same_bytes() {
 #[test]
 fn any_words_of_gf100_survive_a_listing() {
     let mut rng = Random::new(0x5eed_0002);
-    let rows = Table::of(CHIP).rows();
+    let rows = Table::for_chip(CHIP).rows();
     let shorts: Vec<_> = rows.iter().filter(|r| r.short).collect();
     for _ in 0..2000 {
         let mut insts = Vec::new();
@@ -231,7 +231,7 @@ fn every_short_form_computes_what_its_long_form_does() {
     let mut rng = Random::new(0x5eed_0003);
     let stride = 40;
     let (mut compared, mut changed) = (0, 0);
-    for row in Table::of(CHIP).rows().iter().filter(|r| r.short && is_plain(r.op)) {
+    for row in Table::for_chip(CHIP).rows().iter().filter(|r| r.short && is_plain(r.op)) {
         let mut of_row = 0;
         for _ in 0..4000 {
             let word = rng.word() & rng.word() & !row.mask | row.bits;

@@ -1,4 +1,5 @@
-//! A choice between a value and a new one that is written over it: the new one computed under the condition.
+//! A choice between a value and a new one that is written over it: the new one computed under the
+//! condition.
 //!
 //! ```text
 //! IADD R7, R5, 0x1;               ISETP.GE.U32.AND P2, PT, R6, R2, PT;
@@ -6,8 +7,9 @@
 //! SEL R5, R7, R5, P2;
 //! ```
 //!
-//! The instruction moves to the place of the choice. That is right where nobody else reads what it computes
-//! ([`Line::once`]), nothing between the two writes what it reads, and it does nothing but write that one register.
+//! The instruction moves to the place of the choice. That is right where nobody else reads what it
+//! computes ([`Line::once`]), nothing between the two writes what it reads, and it does nothing but
+//! write that one register.
 
 use crate::emit::code::{Code, Line};
 use crate::isa::effects::{MemoryEffect, Resource, memory, reads, writes};
@@ -17,7 +19,7 @@ use crate::isa::{MInst, Op, Operand, Reg};
 const WINDOW: usize = 24;
 
 /// Does so in all blocks.
-pub fn run(code: &mut Code) {
+pub(super) fn run(code: &mut Code) {
     for block in &mut code.blocks {
         let mut gone = false;
         for at in 1..block.body.len() {
@@ -74,7 +76,8 @@ fn definition(body: &[Line], at: usize, register: Reg) -> Option<usize> {
             all[r.index() / 64] |= 1 << (r.index() % 64);
         });
         if !mine {
-            // A move of register allocation: to memory, or to where somebody wants the value beside others.
+            // A move of register allocation: to memory, or to where somebody wants the value beside
+            // others.
             let mut moved = false;
             reads(m, |r| moved |= r == Resource::Gpr(register.0));
             if moved {

@@ -3,8 +3,9 @@
 use crate::ir::build::Builder;
 use crate::ir::*;
 
-/// Visits those instructions of a function that are wanted, in layout order. `f` either appends a replacement, which
-/// must define the instruction's destinations, and says true; or leaves it and says false.
+/// Visits those instructions of a function that are wanted, in layout order. `f` either appends a
+/// replacement, which must define the instruction's destinations, and says true; or leaves it and
+/// says false.
 pub fn expand(
     func: &mut Function,
     wanted: impl Fn(&Inst) -> bool,
@@ -35,8 +36,8 @@ pub fn expand(
     changed
 }
 
-/// Word `n` of an operand as an operand of its own. Modifiers other than `not` belong to the whole and are
-/// dropped.
+/// Word `n` of an operand as an operand of its own. Modifiers other than `not` belong to the whole
+/// and are dropped.
 pub fn word(s: &Src, n: usize) -> Src {
     let kind = match s.kind {
         SrcKind::Imm(x) => SrcKind::Imm(if n == 0 { x } else { 0 }),

@@ -1,8 +1,9 @@
 //! Large functions made anew in the order of their layout.
 //!
-//! Passes leave most of a large function's instructions dead in the arena, and the living ones in the order in which
-//! they were made. Going through a function is then a walk from one place in memory to another; in order, the
-//! processor fetches ahead. Small functions lie in its caches as they are.
+//! Passes leave most of a large function's instructions dead in the arena, and the living ones in
+//! the order in which they were made. Going through a function is then a walk from one place in
+//! memory to another; in order, the processor fetches ahead. Small functions lie in its caches as
+//! they are.
 
 use super::func::{Def, Function, Term, ValueData};
 use super::inst::Inst;
@@ -12,27 +13,28 @@ use super::{InstId, ValueId};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-/// Instructions in the arena from which on a function is large. Measured: below, the copy costs what it gains.
+/// Instructions in the arena from which on a function is large. Measured: below, the copy costs
+/// what it gains.
 const LARGE: usize = 1 << 16;
 
 /// [`renumber`] for functions that are large.
-pub fn large(f: &mut Function) {
+pub(crate) fn large(f: &mut Function) {
     if f.insts.len() >= LARGE {
         renumber(f);
     }
 }
 
-/// Numbers the instructions and values of a function anew, without those that no block has. The code is the
-/// same; ids from before mean nothing any more.
-pub fn renumber(f: &mut Function) {
+/// Numbers the instructions and values of a function anew, without those that no block has. The
+/// code is the same; ids from before mean nothing any more.
+pub(crate) fn renumber(f: &mut Function) {
     let living = f.inst_count();
     let mut insts: PrimaryMap<InstId, Inst> = PrimaryMap::with_capacity(living);
     let mut names = Names {
         old: std::mem::take(&mut f.values),
         new: PrimaryMap::with_capacity(living),
-        of: SecondaryMap::new(),
+        renamed: SecondaryMap::new(),
     };
-    names.of.resize(names.old.len());
+    names.renamed.resize(names.old.len());
     f.ops = OpSet::default();
     for v in &mut f.params {
         *v = names.define(*v, Def::Func);
@@ -47,12 +49,12 @@ pub fn renumber(f: &mut Function) {
         for i in &mut block.body {
             let mut inst = std::mem::replace(&mut f.insts[*i], Inst::new(Op::Undef, Type::U32));
             *i = insts.next_key();
-            inst.map_uses(|v| names.of(v));
+            inst.map_uses(|v| names.renamed(v));
             inst.map_defs(|v| names.define(v, Def::Inst(*i)));
             f.ops.insert(inst.op);
             insts.push(inst);
         }
-        block.term.map_uses(|v| names.of(v));
+        block.term.map_uses(|v| names.renamed(v));
     }
     for (_, block) in f.blocks.iter_mut().filter(|(b, _)| !placed[*b]) {
         block.params.clear();
@@ -66,20 +68,20 @@ pub fn renumber(f: &mut Function) {
 struct Names {
     old: PrimaryMap<ValueId, ValueData>,
     new: PrimaryMap<ValueId, ValueData>,
-    of: SecondaryMap<ValueId, PackedOption<ValueId>>,
+    renamed: SecondaryMap<ValueId, PackedOption<ValueId>>,
 }
 
 impl Names {
-    fn of(&mut self, v: ValueId) -> ValueId {
-        self.of[v].expand().unwrap_or_else(|| {
+    fn renamed(&mut self, v: ValueId) -> ValueId {
+        self.renamed[v].expand().unwrap_or_else(|| {
             let new = self.new.push(ValueData { class: self.old[v].class, def: Def::None });
-            self.of[v] = new.into();
+            self.renamed[v] = new.into();
             new
         })
     }
 
     fn define(&mut self, v: ValueId, def: Def) -> ValueId {
-        let new = self.of(v);
+        let new = self.renamed(v);
         self.new[new].def = def;
         new
     }

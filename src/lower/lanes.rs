@@ -8,7 +8,8 @@
 //!                                      ins u32 %r8 %r7 0x100 0x0     ... and so on, 32 times
 //! ```
 //!
-//! Like SHFL with segments of 32 lanes: a lane that would read past the end of the warp reads itself.
+//! Like SHFL with segments of 32 lanes: a lane that would read past the end of the warp reads
+//! itself.
 
 use crate::chip::Chip;
 use crate::ir::build::Builder;

@@ -1,23 +1,24 @@
 //! From what front-ends say to what the chip can do: IR in phase `Front` to IR in phase `Ssa`.
 //!
-//! A file for each thing that the machine lacks, and a `Step` that does it. Straight-line expansions go through
-//! [`expand`](crate::ir::expand::expand); big ones are routines of the [`library`], linked in once and called. A step may make what a later
-//! one lowers, so that their order matters. One walk over a function tells which steps have anything to look for.
+//! A file for each thing that the machine lacks, and a `Step` that does it. Straight-line
+//! expansions go through [`expand`](crate::ir::expand::expand); big ones are routines of the
+//! [`library`], linked in once and called. A step may make what a later one lowers, so that their
+//! order matters. One walk over a function tells which steps have anything to look for.
 
 pub mod atomics;
 pub mod blocks;
 pub mod buffers;
 pub mod f64;
 pub mod float;
-pub mod int64;
-pub mod int_div;
+pub(crate) mod int64;
+pub(crate) mod int_div;
 pub mod lanes;
 pub mod legalise;
 pub mod library;
 pub mod split;
 pub mod stage;
 pub mod surfaces;
-pub mod sysval;
+pub(crate) mod sysval;
 pub mod texels;
 pub mod textures;
 
@@ -148,7 +149,7 @@ impl Steps {
 }
 
 /// What instruments functions around their lowering ([`crate::sanitizer`]).
-pub trait Instrument {
+pub(crate) trait Instrument {
     /// Adds code before any step hides what an access is.
     fn before(&mut self, f: &mut Function, library: &mut Library);
     /// Completes what it added, behind the last step.
@@ -161,7 +162,7 @@ pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
 }
 
 /// [`run`], of a program that is instrumented.
-pub fn run_instrumented(
+pub(crate) fn run_instrumented(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,

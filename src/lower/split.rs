@@ -5,10 +5,11 @@
 //!                                                  ld u64 {%r3 %r4} g[%r0+0x8 align 8]
 //! ```
 //!
-//! Accesses of 96 bits always become 64 and 32 bits: the machine wants 16-byte alignment for them, and no compiler
-//! uses them on memory (attributes combine to them later, `opt/mem_combine.rs`). Words that are not even word-aligned are
-//! put together from halves or bytes. Atomics are left alone: they trap where they are misaligned. Volatile accesses are
-//! split too, where there is no other way.
+//! Accesses of 96 bits always become 64 and 32 bits: the machine wants 16-byte alignment for them,
+//! and no compiler uses them on memory (attributes combine to them later, `opt/mem_combine.rs`).
+//! Words that are not even word-aligned are put together from halves or bytes. Atomics are left
+//! alone: they trap where they are misaligned. Volatile accesses are split too, where there is no
+//! other way.
 
 use crate::ir::build::Builder;
 use crate::ir::expand::{expand, word};

@@ -1,5 +1,5 @@
-//! Compare chains: AND and OR of the masks of two comparisons become one comparison that combines its result with the
-//! predicate of the other (`SETP .. AND P`).
+//! Compare chains: AND and OR of the masks of two comparisons become one comparison that combines
+//! its result with the predicate of the other (`SETP .. AND P`).
 //!
 //! ```text
 //! set.eq u32 u32 %r1 %a %b       set.eq pred u32 %p1 %a %b
@@ -7,8 +7,9 @@
 //! and u32 %r3 %r1 %r2       ->   set.lt.and u32 u32 %r3 %c %d %p1
 //! ```
 //!
-//! So a conjunction of n comparisons takes n instructions, whatever it is for. Safe where the masks have no other reader:
-//! all that moves is a comparison, from its place to where its mask is joined with the other, and not far.
+//! So a conjunction of n comparisons takes n instructions, whatever it is for. Safe where the masks
+//! have no other reader: all that moves is a comparison, from its place to where its mask is joined
+//! with the other, and not far.
 
 use super::Ctx;
 use super::rewrite::{UseCounts, compares_at_once, count_uses, is_scalar, scalar_def_by};
@@ -20,7 +21,7 @@ const FAR: u32 = 16;
 /// Predicates that are followed back to the comparison that takes no other along.
 const CHAIN: usize = 16;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mask = |s: &Src| scalar_def_by(f, s, &[Op::Set]).is_some_and(|d| d.ty != Type::Pred);
     let logic = |i: &Inst| matches!(i.op, Op::And | Op::Or) && i.srcs.iter().all(mask);
     if !f.insts_in_order().any(|(_, i)| logic(&f.insts[i])) {
@@ -71,8 +72,8 @@ impl Masks {
             .then_some(i)
     }
 
-    /// Joins the masks that an instruction reads, if one of their comparisons can take the other along; gives what is to stand
-    /// before the instruction.
+    /// Joins the masks that an instruction reads, if one of their comparisons can take the other
+    /// along; gives what is to stand before the instruction.
     fn join(&mut self, f: &mut Function, at: InstId) -> Option<Option<InstId>> {
         let inst = &f.insts[at];
         let logic = match inst.op {

@@ -1,5 +1,5 @@
-//! Complementary selects: of two selects between the same two constants, in opposite order, by one condition, the
-//! second is derived from the first by an exclusive or.
+//! Complementary selects: of two selects between the same two constants, in opposite order, by one
+//! condition, the second is derived from the first by an exclusive or.
 //!
 //! ```text
 //! sel u32 %r1 0x0 0x3f800000 %p0
@@ -7,19 +7,20 @@
 //!                                      xor u32 %r1 %r2 0x3f800000
 //! ```
 //!
-//! Safe because `a ^ (a ^ b)` is `b`. The number of instructions stays, but the condition has one reader less: if the
-//! choice that is left is one that a comparison gives by itself (`1.0` or `-1`, else `0`), no predicate is needed. A
-//! condition that is a single comparison is left alone: that one gives both numbers directly.
+//! Safe because `a ^ (a ^ b)` is `b`. The number of instructions stays, but the condition has one
+//! reader less: if the choice that is left is one that a comparison gives by itself (`1.0` or `-1`,
+//! else `0`), no predicate is needed. A condition that is a single comparison is left alone: that
+//! one gives both numbers directly.
 
 use super::Ctx;
 use super::rewrite::{compares_at_once, is_scalar, scalar_def};
 use crate::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut found = 0;
-    // The first choice by a key, and whether its larger constant is the one for a condition that does not hold;
-    // nothing once it has its pair.
+    // The first choice by a key, and whether its larger constant is the one for a condition that
+    // does not hold; nothing once it has its pair.
     let mut seen: FxHashMap<Key, Option<(InstId, bool)>> = FxHashMap::default();
     let mut choices: Vec<(InstId, Choice)> = Vec::new();
     let mut pairs: Vec<(InstId, InstId)> = Vec::new();
@@ -54,7 +55,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     found > 0
 }
 
-/// What is chosen by: a value, the comparison that it is asked for, and the two constants, the smaller first.
+/// What is chosen by: a value, the comparison that it is asked for, and the two constants, the
+/// smaller first.
 type Key = (ValueId, Cond, Type, u32, u32);
 
 /// A choice between two different constants.
@@ -97,7 +99,8 @@ fn choice(f: &Function, inst: &Inst) -> Option<Choice> {
     Some(Choice { by, cond, sty, then, els })
 }
 
-/// Whether a condition is a single comparison of words; one that asks a mask whether it is zero is what made the mask.
+/// Whether a condition is a single comparison of words; one that asks a mask whether it is zero is
+/// what made the mask.
 fn is_comparison(f: &Function, s: &Src) -> bool {
     let Some(d) = scalar_def(f, s).filter(|d| d.op == Op::Set && d.srcs.len() == 2) else { return false };
     let of_mask = d.ty == Type::Pred && compares_at_once(d) && d.srcs[1].as_imm() == Some(0);
@@ -108,8 +111,8 @@ fn is_comparison(f: &Function, s: &Src) -> bool {
     }
 }
 
-/// Makes one choice of each pair, in the order of the block, from the other. The one that is kept is the one with zero
-/// as its second arm; if that is the later one, it moves up to the first.
+/// Makes one choice of each pair, in the order of the block, from the other. The one that is kept
+/// is the one with zero as its second arm; if that is the later one, it moves up to the first.
 fn derive(f: &mut Function, b: BlockId, pairs: &[(InstId, InstId)]) {
     let mut moved: FxHashMap<InstId, InstId> = FxHashMap::default();
     for &(first, later) in pairs {

@@ -6,14 +6,15 @@
 //! add u32 %r3 %r1 %r2     ->  add u32 %r3 %r0 0x10
 //! ```
 //!
-//! A copy of values has no readers then and goes, so that whoever counts the original's readers counts right.
-//! Also block parameters that get the same value, or themselves, from every edge, and those that get what another of the
-//! block gets. Immediates go into instruction
-//! operands only: addresses, guards and edge arguments name values. Before legalisation every operand may be
-//! an immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
+//! A copy of values has no readers then and goes, so that whoever counts the original's readers
+//! counts right. Also block parameters that get the same value, or themselves, from every edge, and
+//! those that get what another of the block gets. Immediates go into instruction operands only:
+//! addresses, guards and edge arguments name values. Before legalisation every operand may be an
+//! immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
 //!
-//! Safe because in SSA form a value never changes, and the original's definition dominates the copy's, hence every
-//! read of the copy. Guarded copies are left: their destination is undefined where they did not execute.
+//! Safe because in SSA form a value never changes, and the original's definition dominates the
+//! copy's, hence every read of the copy. Guarded copies are left: their destination is undefined
+//! where they did not execute.
 
 use super::{Ctx, Stage, rewrite};
 use crate::ir::*;
@@ -77,7 +78,7 @@ impl Copies {
     }
 }
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut copies = Copies { of: SecondaryMap::with_default(Origin::Itself), any: false, found: 0 };
     trivial_params(f, &mut copies);
     let immediates = ctx.stage != Stage::Legal;
@@ -159,8 +160,9 @@ fn record(f: &Function, i: InstId, copies: &mut Copies) {
     }
 }
 
-/// Parameters whose arguments are all one value (or the parameter itself) are copies of it. Arguments are read
-/// through the copies found so far: along the layout one round finds all, a loop may need another.
+/// Parameters whose arguments are all one value (or the parameter itself) are copies of it.
+/// Arguments are read through the copies found so far: along the layout one round finds all, a loop
+/// may need another.
 fn trivial_params(f: &Function, copies: &mut Copies) {
     let mut incoming: Vec<(BlockId, &Edge)> = Vec::new();
     for &b in &f.layout {
@@ -205,7 +207,8 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
 /// Parameters before one that are compared with it.
 const BEFORE: usize = 8;
 
-/// Parameters of a block that get the same as one before from every edge, or each itself, are copies of that.
+/// Parameters of a block that get the same as one before from every edge, or each itself, are
+/// copies of that.
 fn equal_params(f: &Function, edges: &[(BlockId, &Edge)], copies: &mut Copies) -> bool {
     let params = &f.blocks[edges[0].0].params;
     if params.len() < 2 {

@@ -1,12 +1,13 @@
-//! The cost model: an estimate of the cycles that IR will take as machine code, by the table of latencies.
+//! The cost model: an estimate of the cycles that IR will take as machine code, by the table of
+//! latencies.
 //!
-//! A scheduler of the chip has several warps to choose from. What one of them waits for, the others can use, so code of
-//! which a warp issues `n` instructions and waits `t` cycles for results costs `max(n, t / warps)`, and operations that share
-//! a port cost its interval each. Waiting is the longest chain of results, from the first value to the last, and what the
-//! ends of blocks drain.
+//! A scheduler of the chip has several warps to choose from. What one of them waits for, the others
+//! can use, so code of which a warp issues `n` instructions and waits `t` cycles for results costs
+//! `max(n, t / warps)`, and operations that share a port cost its interval each. Waiting is the
+//! longest chain of results, from the first value to the last, and what the ends of blocks drain.
 //!
-//! An operation counts as the instruction that it most likely becomes. That is rough, and good enough to say whether
-//! branches and counters are much of a loop's time.
+//! An operation counts as the instruction that it most likely becomes. That is rough, and good
+//! enough to say whether branches and counters are much of a loop's time.
 
 use crate::analysis::alias::spaces_meet;
 use crate::chip::Chip;
@@ -16,20 +17,21 @@ use crate::isa::latency::{self, DRAIN, ROW_INTERVAL, Row};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-/// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these chips for this; 8 KB is
-/// on the safe side. What is longer goes on from the next cache, which a developer of NVIDIA's forum saw cost a loop on
-/// Kepler 3 %.
-pub const CACHE: u32 = 8 * 1024 / 8;
+/// Instructions that the nearest cache holds. NVIDIA names no size, and none was measured on these
+/// chips for this; 8 KB is on the safe side. What is longer goes on from the next cache, which a
+/// developer of NVIDIA's forum saw cost a loop on Kepler 3 %.
+pub(super) const CACHE: u32 = 8 * 1024 / 8;
 
 /// Registers for what lives inside of a block only, beside those that live into it.
-pub const BETWEEN: u32 = 8;
+pub(crate) const BETWEEN: u32 = 8;
 
-/// How many values live into the blocks of a function, about: from its definition each is alive up to its last reader in the
-/// layout, and to the end of the loops that it is defined before and read in.
-pub struct Alive(SecondaryMap<BlockId, u32>);
+/// How many values live into the blocks of a function, about: from its definition each is alive up
+/// to its last reader in the layout, and to the end of the loops that it is defined before and read
+/// in.
+pub(super) struct Alive(SecondaryMap<BlockId, u32>);
 
 impl Alive {
-    pub fn new(f: &Function) -> Alive {
+    pub(super) fn new(f: &Function) -> Alive {
         let mut position: SecondaryMap<BlockId, u32> = f.block_table();
         for (at, &b) in (0..).zip(&f.layout) {
             position[b] = at;
@@ -73,19 +75,19 @@ impl Alive {
     }
 
     /// Values that live into a block.
-    pub fn at(&self, b: BlockId) -> u32 {
+    pub(super) fn at(&self, b: BlockId) -> u32 {
         self.0[b]
     }
 }
 
 /// Warps that a scheduler has to choose from, in functions with so many values alive.
-pub fn warps_of_scheduler(chip: Chip, alive: u32, most: u32) -> u32 {
+pub(crate) fn warps_of_scheduler(chip: Chip, alive: u32, most: u32) -> u32 {
     (chip.resident_warps(alive.clamp(1, chip.gprs())).min(most) / chip.schedulers()).max(1)
 }
 
 /// What a piece of code costs.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Cost {
+pub(super) struct Cost {
     /// Instructions issued.
     pub instructions: u32,
     rows: [u32; Row::COUNT + 1],
@@ -95,20 +97,20 @@ pub struct Cost {
 
 impl Cost {
     /// Cycles that issuing takes.
-    pub fn issue(&self) -> u32 {
+    pub(super) fn issue(&self) -> u32 {
         let ports = self.rows[..Row::COUNT].iter().max().map_or(0, |n| n * ROW_INTERVAL);
         self.instructions.max(ports)
     }
 
     /// Cycles of the scheduler's time, if it has so many warps.
-    pub fn cycles(&self, warps: u32) -> u32 {
+    pub(super) fn cycles(&self, warps: u32) -> u32 {
         self.issue().max(self.waits / warps.max(1))
     }
 }
 
 /// Walks through code as a warp that runs alone and issues whatever is ready.
 #[derive(Default)]
-pub struct Walk {
+pub(crate) struct Walk {
     /// When values are there; at once where nothing is said.
     ready: FxHashMap<ValueId, u32>,
     /// When a space was written last.
@@ -120,7 +122,7 @@ pub struct Walk {
 
 impl Walk {
     /// When a value is there.
-    pub fn ready(&self, v: ValueId) -> u32 {
+    pub(super) fn ready(&self, v: ValueId) -> u32 {
         self.at(v).max(self.from)
     }
 
@@ -129,12 +131,12 @@ impl Walk {
     }
 
     /// Says when a value is there.
-    pub fn set_ready(&mut self, v: ValueId, at: u32) {
+    pub(crate) fn set_ready(&mut self, v: ValueId, at: u32) {
         self.ready.insert(v, at);
     }
 
     /// Executes an instruction.
-    pub fn execute(&mut self, inst: &Inst) {
+    pub(super) fn execute(&mut self, inst: &Inst) {
         let (op, count) = machine(inst);
         let mut start = self.from;
         inst.for_uses(|v| start = start.max(self.at(v)));
@@ -161,7 +163,7 @@ impl Walk {
     }
 
     /// Executes so many instructions of a branch on a condition, or of a jump.
-    pub fn branch(&mut self, condition: Option<ValueId>, instructions: u32) {
+    pub(super) fn branch(&mut self, condition: Option<ValueId>, instructions: u32) {
         let decided = condition.map_or(self.from, |c| self.ready(c));
         self.from = self.from.max(decided) + DRAIN;
         self.cost.instructions += instructions;
@@ -174,7 +176,8 @@ fn machine(inst: &Inst) -> (isa::Op, u32) {
     use isa::Op as M;
     let float = inst.ty.is_float();
     let double = inst.ty == Type::F64;
-    // A pair of words takes an instruction each, and its products four; double precision has half the rate or less.
+    // A pair of words takes an instruction each, and its products four; double precision has half
+    // the rate or less.
     let words = inst.ty.words().max(1) as u32;
     let products = if double { words } else { words * words };
     let pick = |of_f64: M, of_f32: M, of_int: M| match (double, float) {

@@ -5,13 +5,13 @@
 //! emit.cut u32 %r2 %r1 0x0
 //! ```
 //!
-//! Safe where nothing is emitted between, and nobody else takes the vertex after the first: what is written to outputs
-//! after it belongs to the next one, which is the same.
+//! Safe where nothing is emitted between, and nobody else takes the vertex after the first: what is
+//! written to outputs after it belongs to the next one, which is the same.
 
 use super::{Ctx, rewrite};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let uses = rewrite::count_uses(f);
     let mut joined = 0;
     for n in 0..f.layout.len() {

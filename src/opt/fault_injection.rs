@@ -1,10 +1,11 @@
-//! Fault injection: defects on request ([`InjectedFault`]), which `nvir bisect` and `nvir reduce` are tested with.
+//! Fault injection: defects on request ([`InjectedFault`]), which `nvir bisect` and `nvir reduce`
+//! are tested with.
 
 use crate::ir::{Class, Def, Function, InstId, Op, Program, Src, SrcKind, Type, ValueData};
 use crate::options::InjectedFault;
 
 /// Puts the defect into a program; whether there was a place for it.
-pub fn apply(defect: InjectedFault, program: &mut Program) -> bool {
+pub(super) fn apply(defect: InjectedFault, program: &mut Program) -> bool {
     let f = &mut program.funcs[program.entry];
     match defect {
         InjectedFault::Fold => first(f, add_one),

@@ -8,15 +8,15 @@
 //! set.lt pred u32 %p4 %r0 0x40    ->  mov pred %p4 0x1
 //! ```
 //!
-//! Masks that change nothing, comparisons whose operands' ranges do not meet, signed operations on what is never
-//! negative, constants.
+//! Masks that change nothing, comparisons whose operands' ranges do not meet, signed operations on
+//! what is never negative, constants.
 
 use super::Ctx;
 use super::rewrite::{as_mov, gather, is_scalar};
 use crate::analysis::known_bits::{Bits, KnownBits};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let asking = gather(f, |inst| asks(inst) && is_scalar(f, inst));
     if asking.is_empty() {
         return false;
@@ -60,7 +60,7 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
     }
     // All bits known, though no operand is a constant.
     if let &[d] = inst.dsts.as_slice()
-        && let Some(x) = known.of(d).as_constant()
+        && let Some(x) = known.bits(d).as_constant()
     {
         return Some(as_mov(inst, Src::imm(x)));
     }
@@ -131,7 +131,8 @@ fn simplify(inst: &Inst, known: &KnownBits) -> Option<Inst> {
         Op::Abs if nonnegative(of(0)) && plain(0) => Some(as_mov(inst, inst.srcs[0])),
         Op::Min | Op::Max => {
             let negative = |b: Bits| b.min > i32::MAX as u32;
-            // Which is never above the other; as signed numbers, too, if neither may have either sign.
+            // Which is never above the other; as signed numbers, too, if neither may have either
+            // sign.
             let below = |a: Bits, b: Bits| {
                 let signed = inst.ty == Type::S32;
                 let same = !signed || nonnegative(a) && nonnegative(b);

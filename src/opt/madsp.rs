@@ -6,12 +6,14 @@
 //! mad u32 %r4 %r3 %r2 %r5     ->  madsp u32 %r4 %r1.u16h1 %r0.u16h0 %r5
 //! ```
 //!
-//! It runs at a multiply-add's rate and computes modulo 2^32 as that does, so every extraction that dies is gained.
-//! Fermi does not have it. The first factor may be a whole register; the addend may be a part, too. The second factor
-//! is always read as a part, and sources contradict each other about which value of its bit is 16 bits and which 24
-//! (nvdisasm and envydis: set is 16; NAK, which ran it on a card: clear is 16). So it stands here only if bits 31:16
-//! are known to be zero: then both readings give the same, and what makes it so stays an instruction of its own. Both factors being constants, or a factor that the multiply-add would read from a constant
-//! buffer, is left alone: here only registers gain.
+//! It runs at a multiply-add's rate and computes modulo 2^32 as that does, so every extraction that
+//! dies is gained. Fermi does not have it. The first factor may be a whole register; the addend may
+//! be a part, too. The second factor is always read as a part, and sources contradict each other
+//! about which value of its bit is 16 bits and which 24 (nvdisasm and envydis: set is 16; NAK,
+//! which ran it on a card: clear is 16). So it stands here only if bits 31:16 are known to be zero:
+//! then both readings give the same, and what makes it so stays an instruction of its own. Both
+//! factors being constants, or a factor that the multiply-add would read from a constant buffer, is
+//! left alone: here only registers gain.
 
 use super::Ctx;
 use super::rewrite::{UseCounts, count_uses, is_scalar, replace_counted, rewrite_each, scalar_def};
@@ -22,7 +24,7 @@ use crate::ir::*;
 /// Constants that the second factor may be: those that are the same read as 16 and as 24 bits.
 const CONSTANTS: u32 = 1 << 16;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if ctx.chip == Chip::Gf100 || !f.insts_in_order().any(|(_, i)| is_product(&f.insts[i])) {
         return false;
     }

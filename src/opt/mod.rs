@@ -1,54 +1,57 @@
 //! The optimiser: a pass manager and one file a pass.
 //!
-//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which run in which
-//! [`Stage`], in which order. The manager, once for all passes, verifies the IR after each (debug builds, tests,
-//! `--verify-each`), prints it before or after, stops after a number of runs (`--bisect-limit`), counts and times.
+//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which
+//! run in which [`Stage`], in which order. The manager, once for all passes, verifies the IR after
+//! each (debug builds, tests, `--verify-each`), prints it before or after, stops after a number of
+//! runs (`--bisect-limit`), counts and times.
 //!
-//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates stand in any
-//! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
-//! every instruction encodes, and what changes one asks [`crate::select::legal`] whether the new one does.
+//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates
+//! stand in any operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are
+//! the machine's. On `Legal` every instruction encodes, and what changes one asks
+//! [`crate::select::legal`] whether the new one does.
 //!
-//! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
-//! all functions (inlining, parameters that nobody needs).
+//! A pass returns whether it changed anything: one that comes again in a stage is left out where
+//! nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees all
+//! functions (inlining, parameters that nobody needs).
 
-pub mod address;
-pub mod algebra;
-pub mod calls;
-pub mod compare_chain;
-pub mod complement_select;
-pub mod copy_prop;
+mod address;
+mod algebra;
+mod calls;
+pub(crate) mod compare_chain;
+pub(crate) mod complement_select;
+mod copy_prop;
 mod cost;
-pub mod dce;
-pub mod dead_params;
-pub mod divmod;
-pub mod emit_cut;
+mod dce;
+mod dead_params;
+mod divmod;
+pub(crate) mod emit_cut;
 mod fault_injection;
-pub mod flow;
+mod flow;
 pub mod fold;
-pub mod fuse;
-pub mod gvn;
-pub mod hoist;
+mod fuse;
+mod gvn;
+mod hoist;
 mod idioms;
-pub mod if_convert;
-pub mod init_regs;
-pub mod inline;
-pub mod known_bits;
-pub mod licm;
-pub mod madsp;
-pub mod mem_combine;
-pub mod mem_forward;
-pub mod mods;
-pub mod operand;
-pub mod perspective_divide;
+pub(crate) mod if_convert;
+mod init_regs;
+mod inline;
+mod known_bits;
+mod licm;
+mod madsp;
+mod mem_combine;
+pub(crate) mod mem_forward;
+mod mods;
+mod operand;
+pub(crate) mod perspective_divide;
 mod prmt;
-pub mod rewrite;
-pub mod rotate;
-pub mod sink;
-pub mod slct;
+pub(crate) mod rewrite;
+mod rotate;
+mod sink;
+mod slct;
 pub mod snapshot;
-pub mod store_merge;
-pub mod strength;
-pub mod unroll;
+pub(crate) mod store_merge;
+pub(crate) mod strength;
+pub(crate) mod unroll;
 mod unroll_cost;
 
 use crate::analysis::known_bits::Launch;
@@ -99,7 +102,9 @@ pub fn named(name: &str) -> Result<&'static Pass, BadOption> {
 /// What a pass works on. Both kinds return whether they changed anything.
 #[derive(Clone, Copy)]
 pub enum Run {
+    /// Sees one function at a time.
     Function(fn(&mut Function, &mut Ctx<'_>) -> bool),
+    /// Sees all functions of the program.
     Program(fn(&mut Program, &mut Ctx<'_>) -> bool),
 }
 
@@ -109,6 +114,7 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in a line of at most 100 columns.
     pub summary: &'static str,
+    /// What it does.
     pub run: Run,
     /// It has nothing to do in a function without these operations.
     pub about: Option<OpSet>,
@@ -133,7 +139,7 @@ const fn on_program(
 impl Pass {
     /// Has nothing to do without one of these operations.
     const fn about(self, ops: &[Op]) -> Pass {
-        Pass { about: Some(OpSet::of(ops)), ..self }
+        Pass { about: Some(OpSet::new(ops)), ..self }
     }
 
     /// Whether it may find something to do.
@@ -248,8 +254,9 @@ macro_rules! passes {
     ($($name:ident)*) => { const { &[$(position(stringify!($name))),*] } };
 }
 
-/// The passes of a stage at an optimisation level, in order, as indices into [`PASSES`]. The same pass may come several
-/// times. One whose work another of the pipeline finishes on every input at hand is not in it.
+/// The passes of a stage at an optimisation level, in order, as indices into [`PASSES`]. The same
+/// pass may come several times. One whose work another of the pipeline finishes on every input at
+/// hand is not in it.
 pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
@@ -294,11 +301,15 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// What a pass may know besides the function, and where it counts what it does.
 pub struct Ctx<'a> {
+    /// The chip that is compiled for.
     pub chip: Chip,
+    /// Where in the pipeline the pass runs.
     pub stage: Stage,
+    /// What is known of every launch.
     pub launch: Launch,
     /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
     pub warps: u32,
+    /// The choices of the compile.
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
@@ -347,18 +358,25 @@ pub struct Session {
     pub steps: snapshot::Steps,
 }
 
-/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
+/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its
+/// input.
 #[derive(Debug, thiserror::Error)]
 #[error("after pass `{pass}` ({stage:?}): {findings}\n--- before:\n{before}\n--- after:\n{after}")]
 pub struct Broken {
+    /// Its name.
     pub pass: &'static str,
+    /// Where in the pipeline it ran.
     pub stage: Stage,
+    /// What the verifier says.
     pub findings: String,
+    /// The IR before it.
     pub before: String,
+    /// The IR that it left.
     pub after: String,
 }
 
 impl Session {
+    /// Before the first pass.
     pub fn new() -> Session {
         Session::default()
     }
@@ -375,7 +393,7 @@ impl Session {
     }
 
     /// The same, as long as the result is wanted: that is asked before each pass.
-    pub fn run_while(
+    pub(crate) fn run_while(
         &mut self,
         stage: Stage,
         program: &mut Program,
@@ -383,7 +401,8 @@ impl Session {
         options: &Options,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Box<Broken>> {
-        // A pass is not run again on what it left: for each that ran, the number of the last change by then.
+        // A pass is not run again on what it left: for each that ran, the number of the last change
+        // by then.
         let mut changes = 0u32;
         let mut left = [u32::MAX; PASSES.len()];
         for &index in pipeline(stage, options.opt_level) {

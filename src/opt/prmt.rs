@@ -1,5 +1,5 @@
-//! PRMT and BFI forming: shifts, masks and a sum that move bytes or a field of one word into another become one
-//! instruction.
+//! PRMT and BFI forming: shifts, masks and a sum that move bytes or a field of one word into
+//! another become one instruction.
 //!
 //! ```text
 //! shr u32 %r2 %r0 0x18
@@ -12,15 +12,17 @@
 //! or u32 %r9 %r6 %r8          ->  ins u32 %r9 %r1 0x303 %r0
 //! ```
 //!
-//! Where each byte of a sum comes from is followed through what only the sum reads, until an operation does anything
-//! but move whole bytes; what of two words, or of one and zero, is taken. Safe because a byte of the sum then has one
-//! part that may be other than zero: nothing is carried from one to the next, and a sum is what an `or` is.
+//! Where each byte of a sum comes from is followed through what only the sum reads, until an
+//! operation does anything but move whole bytes; what of two words, or of one and zero, is taken.
+//! Safe because a byte of the sum then has one part that may be other than zero: nothing is carried
+//! from one to the next, and a sum is what an `or` is.
 
 use super::rewrite::{UseCounts, imm_src, is_scalar, scalar_def};
 use crate::ir::*;
 
-/// One instruction for a sum of parts of words, if it is shorter. `funnels`: the chip shifts pairs of words.
-pub fn form(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
+/// One instruction for a sum of parts of words, if it is shorter. `funnels`: the chip shifts pairs
+/// of words.
+pub(super) fn form(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Option<Inst> {
     if !is_join(inst) || !is_scalar(f, inst) {
         return None;
     }
@@ -28,7 +30,7 @@ pub fn form(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Optio
 }
 
 /// Whether an operation joins two words whose bits lie apart.
-pub fn is_join(inst: &Inst) -> bool {
+pub(crate) fn is_join(inst: &Inst) -> bool {
     matches!(inst.op, Op::Or | Op::Xor | Op::Add)
         && matches!(inst.ty, Type::U32 | Type::S32)
         && inst.srcs.len() == 2
@@ -36,7 +38,7 @@ pub fn is_join(inst: &Inst) -> bool {
 }
 
 /// Whether an operation takes a part of a word.
-pub fn takes_part(op: Op) -> bool {
+pub(crate) fn takes_part(op: Op) -> bool {
     matches!(op, Op::And | Op::Shl | Op::Shr | Op::Ext)
 }
 
@@ -73,7 +75,8 @@ fn permuted(f: &Function, funnels: bool, inst: &Inst, uses: &UseCounts) -> Optio
         sources[place] = Some(v);
     }
     let [Some(first), second] = sources else { return None };
-    // A byte that is zero: of the second operand if that is zero, or one that is known to be of either.
+    // A byte that is zero: of the second operand if that is zero, or one that is known to be of
+    // either.
     let known = |n: u32, v: ValueId| (0..4).find(|&k| zeros(f, v)[k as usize]).map(|k| 4 * n + k);
     let zero = match second {
         None => Some(4),
@@ -162,8 +165,8 @@ impl Tree<'_> {
     }
 }
 
-/// What an operation on one word takes of it: which bits of the result may be other than zero, and by how many bits the
-/// source is shifted down.
+/// What an operation on one word takes of it: which bits of the result may be other than zero, and
+/// by how many bits the source is shifted down.
 fn part_of(d: &Inst) -> Option<(u32, i32)> {
     let x = imm_src(d, 1)?;
     let unsigned = d.ty == Type::U32;

@@ -5,10 +5,10 @@ use cranelift_entity::SecondaryMap;
 use std::cell::OnceCell;
 
 /// How often each value is read, by instructions, terminators and edges.
-pub type UseCounts = SecondaryMap<ValueId, u32>;
+pub(crate) type UseCounts = SecondaryMap<ValueId, u32>;
 
 /// Counts every value read in a function.
-pub fn count_uses(f: &Function) -> UseCounts {
+pub(crate) fn count_uses(f: &Function) -> UseCounts {
     let mut uses = UseCounts::with_capacity(f.values.len());
     uses.resize(f.values.len());
     for &b in &f.layout {
@@ -22,7 +22,7 @@ pub fn count_uses(f: &Function) -> UseCounts {
 }
 
 /// The value of source `n` if it is an immediate of 32 bits, its modifiers applied.
-pub fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
+pub(crate) fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;
     match s.kind {
         SrcKind::Imm(x) if s.mods == SrcMods::default() => Some(x),
@@ -31,8 +31,9 @@ pub fn imm_src(inst: &Inst, n: usize) -> Option<u32> {
     }
 }
 
-/// A `mov` into the same destination, guarded like nothing: the result of simplifying a pure one-word instruction.
-pub fn as_mov(inst: &Inst, src: Src) -> Inst {
+/// A `mov` into the same destination, guarded like nothing: the result of simplifying a pure
+/// one-word instruction.
+pub(crate) fn as_mov(inst: &Inst, src: Src) -> Inst {
     let ty = if inst.ty == Type::Pred { Type::Pred } else { Type::U32 };
     let mut mov = Inst::new(Op::Mov, ty).src(src);
     mov.dsts.push(inst.dsts[0]);
@@ -40,9 +41,10 @@ pub fn as_mov(inst: &Inst, src: Src) -> Inst {
     mov
 }
 
-/// Whether an instruction does nothing but compute one 32-bit or predicate value from its operands: what passes
-/// that look for patterns may take apart. Guards, carries and multi-word results are excluded.
-pub fn is_scalar(f: &Function, inst: &Inst) -> bool {
+/// Whether an instruction does nothing but compute one 32-bit or predicate value from its operands:
+/// what passes that look for patterns may take apart. Guards, carries and multi-word results are
+/// excluded.
+pub(crate) fn is_scalar(f: &Function, inst: &Inst) -> bool {
     (inst.guard.is_none() & (inst.dsts.len() == 1) & (inst.ty.words() == 1)) && !takes_carry(f, inst)
 }
 
@@ -53,7 +55,8 @@ fn takes_carry(f: &Function, inst: &Inst) -> bool {
     more && matches!(inst.srcs.last(), Some(&Src { kind: SrcKind::Val(v), .. }) if f.class(v) == Class::Carry)
 }
 
-/// How many sources an operation has at least before a carry; no list is so long where it takes none.
+/// How many sources an operation has at least before a carry; no list is so long where it takes
+/// none.
 static BEFORE_CARRY: [u8; Op::ALL.len()] = {
     let mut least = [u8::MAX; Op::ALL.len()];
     let mut k = 0;
@@ -66,27 +69,29 @@ static BEFORE_CARRY: [u8; Op::ALL.len()] = {
     least
 };
 
-/// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is its last destination,
-/// beyond those of its type.
-pub fn touches_carry(f: &Function, inst: &Inst) -> bool {
+/// Whether an instruction reads or writes the carry flag, which pins its place. What it writes is
+/// its last destination, beyond those of its type.
+pub(crate) fn touches_carry(f: &Function, inst: &Inst) -> bool {
     let gives = || inst.dsts.len() > 1 && inst.dsts.last().is_some_and(|&d| f.class(d) == Class::Carry);
     takes_carry(f, inst) || inst.op.is(op::CARRY_OUT) && gives()
 }
 
-/// The defining instruction of a plain value operand, if it is a scalar computation (see [`is_scalar`]).
-pub fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
+/// The defining instruction of a plain value operand, if it is a scalar computation (see
+/// [`is_scalar`]).
+pub(crate) fn scalar_def<'f>(f: &'f Function, s: &Src) -> Option<&'f Inst> {
     let inst = f.def_inst(s.as_val()?)?;
     is_scalar(f, inst).then_some(inst)
 }
 
 /// [`scalar_def`], if it is one of these operations: asked first, since it seldom is.
-pub fn scalar_def_by<'f>(f: &'f Function, s: &Src, ops: &[Op]) -> Option<&'f Inst> {
+pub(crate) fn scalar_def_by<'f>(f: &'f Function, s: &Src, ops: &[Op]) -> Option<&'f Inst> {
     let inst = f.def_inst(s.as_val()?)?;
     (ops.contains(&inst.op) && is_scalar(f, inst)).then_some(inst)
 }
 
-/// The instructions that a pass wants to look at, in layout order: most have few, and the walk over all is short.
-pub fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId> {
+/// The instructions that a pass wants to look at, in layout order: most have few, and the walk over
+/// all is short.
+pub(crate) fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId> {
     let mut found = Vec::with_capacity(16);
     for &b in &f.layout {
         found.extend(f.blocks[b].body.iter().copied().filter(|&i| wanted(&f.insts[i])));
@@ -94,10 +99,10 @@ pub fn gather(f: &Function, mut wanted: impl FnMut(&Inst) -> bool) -> Vec<InstId
     found
 }
 
-/// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its list, which will
-/// stand before the one that it looks at; until the block is done they stand in no body. Returns whether any visit
-/// did something.
-pub fn rewrite_each(
+/// Runs `visit` over all instructions in layout order. `visit` may append new instructions to its
+/// list, which will stand before the one that it looks at; until the block is done they stand in no
+/// body. Returns whether any visit did something.
+pub(crate) fn rewrite_each(
     f: &mut Function,
     mut visit: impl FnMut(&mut Function, &mut Vec<InstId>, InstId) -> bool,
 ) -> bool {
@@ -129,9 +134,10 @@ pub fn rewrite_each(
     changed
 }
 
-/// [`Vec::retain`] from a place on, for a closure that is large and looks at much: it is compiled once, in place.
+/// [`Vec::retain`] from a place on, for a closure that is large and looks at much: it is compiled
+/// once, in place.
 #[inline]
-pub fn retain(body: &mut Vec<InstId>, from: usize, mut keep: impl FnMut(InstId) -> bool) {
+pub(crate) fn retain(body: &mut Vec<InstId>, from: usize, mut keep: impl FnMut(InstId) -> bool) {
     let mut kept = from;
     for k in from..body.len() {
         let i = body[k];
@@ -144,7 +150,7 @@ pub fn retain(body: &mut Vec<InstId>, from: usize, mut keep: impl FnMut(InstId) 
 }
 
 /// Makes an instruction with one new destination of its type's class and puts it into `out`.
-pub fn emit(f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
+pub(crate) fn emit(f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
     let d = f.new_value(inst.ty.class());
     let id = f.make(inst.dst(d));
     out.push(id);
@@ -152,20 +158,20 @@ pub fn emit(f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
 }
 
 /// Exchanges an instruction and keeps the use counts exact.
-pub fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: Inst) {
+pub(crate) fn replace_counted(f: &mut Function, uses: &mut UseCounts, i: InstId, new: Inst) {
     new.for_uses(|v| uses[v] += 1);
     f.insts[i].for_uses(|v| uses[v] -= 1);
     f.replace(i, new);
 }
 
 /// Whether a comparison is one instruction of the machine: 64-bit integers are compared by words.
-pub fn compares_at_once(set: &Inst) -> bool {
+pub(crate) fn compares_at_once(set: &Inst) -> bool {
     set.sty.words() == 1 || set.sty == Type::F64
 }
 
 /// Use counts that are made when somebody asks for the first time, and are kept exact from then on.
 #[derive(Default)]
-pub struct LazyUses {
+pub(crate) struct LazyUses {
     counts: OnceCell<UseCounts>,
     /// Whether the function has carries.
     carries: OnceCell<bool>,
@@ -173,19 +179,19 @@ pub struct LazyUses {
 
 impl LazyUses {
     /// How often a value is read.
-    pub fn of(&self, f: &Function, v: ValueId) -> u32 {
+    pub(crate) fn count(&self, f: &Function, v: ValueId) -> u32 {
         self.counts.get_or_init(|| count_uses(f))[v]
     }
 
-    /// Whether a comparison may be made at another place. One of 64-bit integers gives a carry when it is lowered, so not where
-    /// there are others.
-    pub fn may_move(&self, f: &Function, set: &Inst) -> bool {
+    /// Whether a comparison may be made at another place. One of 64-bit integers gives a carry when
+    /// it is lowered, so not where there are others.
+    pub(crate) fn may_move(&self, f: &Function, set: &Inst) -> bool {
         let carries = || f.values.values().any(|v| v.class == Class::Carry);
         compares_at_once(set) || !self.carries.get_or_init(carries)
     }
 
     /// Exchanges an instruction.
-    pub fn replace(&mut self, f: &mut Function, i: InstId, new: Inst) {
+    pub(crate) fn replace(&mut self, f: &mut Function, i: InstId, new: Inst) {
         match self.counts.get_mut() {
             Some(uses) => replace_counted(f, uses, i, new),
             None => f.replace(i, new),
@@ -193,7 +199,7 @@ impl LazyUses {
     }
 
     /// [`emit`]. What stands in no body yet cannot be counted later.
-    pub fn emit(&mut self, f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
+    pub(crate) fn emit(&mut self, f: &mut Function, out: &mut Vec<InstId>, inst: Inst) -> ValueId {
         self.counts.get_or_init(|| count_uses(f));
         if let Some(uses) = self.counts.get_mut() {
             inst.for_uses(|v| uses[v] += 1);

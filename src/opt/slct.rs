@@ -1,14 +1,15 @@
-//! Compare-and-select forming: a select by a comparison with zero becomes `slct`, which compares by itself.
+//! Compare-and-select forming: a select by a comparison with zero becomes `slct`, which compares by
+//! itself.
 //!
 //! ```text
 //! set.lt pred f32 %p1 %r0 0x0
 //! sel u32 %r2 %r3 %r4 %p1         ->  slct.lt u32 f32 %r2 %r3 %r4 %r0
 //! ```
 //!
-//! Only if nobody else reads the comparison than choices behind it in its block, and if all of them encode so
-//! ([`crate::select::legal`]): the comparison disappears, and what it read lives until the last choice instead of the
-//! predicate. A choice between a value and what is made of it stays: that becomes one instruction under the predicate
-//! (`emit/update`).
+//! Only if nobody else reads the comparison than choices behind it in its block, and if all of them
+//! encode so ([`crate::select::legal`]): the comparison disappears, and what it read lives until
+//! the last choice instead of the predicate. A choice between a value and what is made of it stays:
+//! that becomes one instruction under the predicate (`emit/predicated_update`).
 
 use super::Ctx;
 use super::rewrite::{LazyUses, is_scalar};
@@ -16,7 +17,7 @@ use crate::ir::*;
 use crate::select;
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = LazyUses::default();
     let mut chosen = 0;
     // Comparisons with zero of the block and, for each, the choices by it.
@@ -45,7 +46,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         }
         for (p, test, choices) in &found {
             if choices.is_empty()
-                || uses.of(f, *p) as usize != choices.len()
+                || uses.count(f, *p) as usize != choices.len()
                 || choices.iter().any(|&i| is_update(f, &uses, &f.insts[i]))
             {
                 continue;
@@ -95,7 +96,7 @@ fn test(f: &Function, inst: &Inst) -> Option<Test> {
 fn is_update(f: &Function, uses: &LazyUses, sel: &Inst) -> bool {
     let arms = [sel.srcs[0].as_val(), sel.srcs[1].as_val()];
     (0..2).any(|k| {
-        let new = arms[k].and_then(|v| f.def_inst(v).filter(|_| uses.of(f, v) == 1));
+        let new = arms[k].and_then(|v| f.def_inst(v).filter(|_| uses.count(f, v) == 1));
         new.is_some_and(|d| d.srcs.iter().any(|s| s.as_val().is_some() && s.as_val() == arms[1 - k]))
     })
 }

@@ -5,10 +5,11 @@
 //! st u16 # l[0x52 align 16+2] 0x1     ->  st u32 # l[0x50 align 16] 0x10007
 //! ```
 //!
-//! Words go on from there in [`super::mem_combine`]. The later store takes the bytes of both, so between the two nothing may
-//! read or write those of the earlier one; the lower address must be proven to be a multiple of the width of both. Stores that
-//! are guarded combine with others under the same guard. Only stores that nobody else may see in between, those without an
-//! order, are looked at.
+//! Words go on from there in [`super::mem_combine`]. The later store takes the bytes of both, so
+//! between the two nothing may read or write those of the earlier one; the lower address must be
+//! proven to be a multiple of the width of both. Stores that are guarded combine with others under
+//! the same guard. Only stores that nobody else may see in between, those without an order, are
+//! looked at.
 
 use super::Ctx;
 use super::rewrite::imm_src;
@@ -26,7 +27,7 @@ struct Open {
     value: u32,
 }
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut combined = 0;
     let mut open: Vec<Open> = Vec::new();
     for n in 0..f.layout.len() {

@@ -1,4 +1,5 @@
-//! The cost model of unrolling: what a loop costs as it is, and in copies ([`super::unroll`] decides by it).
+//! The cost model of unrolling: what a loop costs as it is, and in copies ([`super::unroll`]
+//! decides by it).
 
 use super::cost::{CACHE, Cost, Walk};
 use super::rewrite::touches_carry;
@@ -6,7 +7,7 @@ use crate::ir::*;
 use rustc_hash::FxHashSet;
 
 /// A loop whose rounds are known.
-pub struct Counted {
+pub(super) struct Counted {
     /// Its blocks in the order of the layout, the header first.
     pub blocks: Vec<BlockId>,
     /// Where it leads to when it is left.
@@ -24,7 +25,7 @@ pub struct Counted {
 
 impl Counted {
     /// What a block of the loop is in a copy of it.
-    pub fn in_copy(&self, copy: &[BlockId], b: BlockId) -> BlockId {
+    pub(crate) fn in_copy(&self, copy: &[BlockId], b: BlockId) -> BlockId {
         copy[self.blocks.iter().position(|&o| o == b).unwrap_or(0)]
     }
 }
@@ -41,8 +42,9 @@ enum Form {
 }
 
 /// What is best, and what that is estimated to cost.
-pub struct Choice {
-    /// Copies of the body, if it does not stay as it is: one for each round where the loop goes altogether.
+pub(crate) struct Choice {
+    /// Copies of the body, if it does not stay as it is: one for each round where the loop goes
+    /// altogether.
     pub copies: Option<usize>,
     /// Cycles and instructions of the loop as it is, and in the form that was looked at last.
     pub now: (u64, u32),
@@ -57,7 +59,7 @@ impl std::fmt::Display for Choice {
 }
 
 /// How many copies of the body are worth their place, if there may be so many instructions.
-pub fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choice {
+pub(super) fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choice {
     let rounds = l.rounds as u64;
     let of = |form: Form, times: u64| {
         let cost = cost(f, l, form);
@@ -82,8 +84,9 @@ pub fn choose(f: &Function, l: &Counted, warps: u32, most: usize) -> Choice {
     Choice { copies, now, then }
 }
 
-/// How much more the share of the loop's cycles that is saved must be than the share of the cache that is taken. From 8 on,
-/// loops of the corpora that gain a quarter for five times their size stay: they are what instruction counts suffer from.
+/// How much more the share of the loop's cycles that is saved must be than the share of the cache
+/// that is taken. From 8 on, loops of the corpora that gain a quarter for five times their size
+/// stay: they are what instruction counts suffer from.
 const WORTH: u64 = 8;
 /// Instructions of the copies of a loop that stays one.
 const PART: usize = 64;
@@ -142,8 +145,9 @@ fn pass(f: &Function, walk: &mut Walk, e: &Edge) {
     }
 }
 
-/// Values that the number of the round decides: in copies of all rounds they are constants, and what adds them to an
-/// address is part of the access. In copies of some rounds the counter is another one plus a constant.
+/// Values that the number of the round decides: in copies of all rounds they are constants, and
+/// what adds them to an address is part of the access. In copies of some rounds the counter is
+/// another one plus a constant.
 fn known(f: &Function, l: &Counted, all: bool) -> FxHashSet<ValueId> {
     let constant = |v: ValueId| {
         f.def_inst(v).is_some_and(|d| d.op == Op::Mov && super::rewrite::imm_src(d, 0).is_some())

@@ -1,7 +1,7 @@
 //! Values live across calls, and how far the functions called may write registers.
 //!
-//! A value that is in a register which a callee writes has to be moved out of it before the call. One that gets a
-//! register above what any callee on its way writes stays where it is.
+//! A value that is in a register which a callee writes has to be moved out of it before the call.
+//! One that gets a register above what any callee on its way writes stays where it is.
 
 use super::Summary;
 use super::colour::per_value;
@@ -12,21 +12,22 @@ use cranelift_entity::SecondaryMap;
 
 /// By value: the end of the general registers that calls write while the value lives, 0 for none.
 #[derive(Default)]
-pub struct AcrossCalls {
+pub(crate) struct AcrossCalls {
     /// Whether the function calls any.
     pub any: bool,
     ends: SecondaryMap<ValueId, u32>,
 }
 
 impl AcrossCalls {
-    pub fn new(
+    pub(super) fn new(
         f: &Function,
         cfg: &Cfg,
         live: &Liveness,
         summaries: &SecondaryMap<FuncId, Option<Summary>>,
     ) -> AcrossCalls {
         let mut found = AcrossCalls::default();
-        // Positions of a value's definition and last use in the block at hand, counted from 1; 0: before the block.
+        // Positions of a value's definition and last use in the block at hand, counted from 1; 0:
+        // before the block.
         let mut span: SecondaryMap<ValueId, (u32, u32)> = SecondaryMap::new();
         for &b in cfg.rpo() {
             let body = &f.blocks[b].body;
@@ -68,7 +69,7 @@ impl AcrossCalls {
     }
 
     /// The first general register that no call on the value's way writes.
-    pub fn end(&self, v: ValueId) -> u32 {
+    pub(super) fn end(&self, v: ValueId) -> u32 {
         if self.any { self.ends[v] } else { 0 }
     }
 }

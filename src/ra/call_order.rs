@@ -6,7 +6,10 @@ use crate::ir::{FuncId, Program};
 use cranelift_entity::SecondaryMap;
 
 /// All functions of a program, each after those that it calls.
-pub fn callees_first(program: &Program, facts: &SecondaryMap<FuncId, Facts>) -> Result<Vec<FuncId>, RaError> {
+pub(crate) fn callees_first(
+    program: &Program,
+    facts: &SecondaryMap<FuncId, Facts>,
+) -> Result<Vec<FuncId>, RaError> {
     #[derive(Clone, Copy, PartialEq, Default)]
     enum State {
         #[default]

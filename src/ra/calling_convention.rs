@@ -6,11 +6,12 @@
 //! R24 ..                      the caller's: a callee never writes them
 //! ```
 //!
-//! A callee saves nothing, since it uses none of the caller's registers, and a caller keeps in its own what lives through
-//! the call. A function that calls others has none of its own, so what lives through such a call goes to its frame.
+//! A callee saves nothing, since it uses none of the caller's registers, and a caller keeps in its
+//! own what lives through the call. A function that calls others has none of its own, so what lives
+//! through such a call goes to its frame.
 //!
-//! Frames have no stack pointer: a linker, who knows all callers, gives each function's frame an address in local memory
-//! above those of what it calls. There is no recursion.
+//! Frames have no stack pointer: a linker, who knows all callers, gives each function's frame an
+//! address in local memory above those of what it calls. There is no recursion.
 
 use super::{Phys, RegSet, Summary};
 use crate::ir::{Class, Function, Linkage, Program};
@@ -18,7 +19,7 @@ use crate::ir::{Class, Function, Linkage, Program};
 /// The first register that a parameter, or a result, is in.
 pub const FIRST: u8 = 4;
 /// Words of parameters, and of results, at most.
-pub const MOST_WORDS: usize = 12;
+pub(crate) const MOST_WORDS: usize = 12;
 /// Registers from 0 on that are the callee's.
 pub const CALLEES: u32 = 24;
 
@@ -37,7 +38,7 @@ fn registers(n: usize) -> Vec<u8> {
 }
 
 /// Names the registers of parameters and results where others may call.
-pub fn name_registers(p: &mut Program) {
+pub(crate) fn name_registers(p: &mut Program) {
     for f in p.funcs.values_mut().filter(|f| f.linkage == Linkage::Visible) {
         f.param_regs = registers(f.params.len());
         f.result_regs = registers(f.results.len());
@@ -59,8 +60,8 @@ pub fn refuses(f: &Function) -> Option<String> {
     })
 }
 
-/// What callers know of a function before it has its registers; `frame_base` is where all frames begin. None where they
-/// learn it from the code.
+/// What callers know of a function before it has its registers; `frame_base` is where all frames
+/// begin. None where they learn it from the code.
 pub fn summary(f: &Function, frame_base: u32) -> Option<Summary> {
     if !is_separate(f) {
         return None;

@@ -1,15 +1,36 @@
-//! Proof that an allocation means what the program means, by following values through registers and slots.
+//! The allocation checker: proves that an allocation computes what the program computes, by
+//! abstract interpretation of the code with its moves.
 //!
-//! The checker runs the code over symbols: a place holds the name of a value, or a constant, or nothing known. It
-//! begins with the parameters where the summary says, carries out every move, and lets every instruction write its
-//! destinations. Where blocks meet, a place keeps what all edges agree on. Then it demands:
+//! **State.** For each register and each word of spill slots, a *symbol*: unknown, the value of
+//! that name, or a constant that can be rematerialised.
 //!
-//! - every operand, condition, call argument and result reads the value that the code names;
-//! - tuples are consecutive and aligned; general registers stay below the limit, predicates below seven;
-//! - moves do not touch the carry; wide loads and stores of slots are aligned;
-//! - nothing is found after a call in what the callee may write, slots of its frame included.
+//! **Lattice.** Symbols are ordered by "unknown is below everything"; two different ones meet in
+//! unknown. States meet location by location. A block's entry state begins undetermined and only
+//! descends, so iteration ends at the greatest fixed point.
 //!
-//! It shares nothing with the allocator but the description of tuples ([`operands`]): not liveness, not the plan.
+//! **Transfer functions.**
+//! - *Entry*: parameters are where the summary says; everything else is unknown.
+//! - *Move*: a copy, load or store writes its source's symbol to its destination; an exchange swaps
+//!   two; a rematerialisation writes its constant.
+//! - *Instruction*: each destination's register holds the destination's value, or the constant that
+//!   it is.
+//! - *Call*: all that the callee may write becomes unknown, the slots of its frame included; then
+//!   the results are where its summary leaves them.
+//! - *Edge*: each block parameter's location holds the parameter, if it held the argument. With one
+//!   predecessor, parameters are names for their arguments.
+//!
+//! **Demands**, asked at the fixed point:
+//! - every operand, condition, argument and result is read from a register that holds its value;
+//! - register tuples are consecutive and aligned; general registers stay below the limit,
+//!   predicates below seven;
+//! - the destinations of an instruction are in different registers of their class;
+//! - moves leave the carry alone; wide loads and stores of slots are aligned.
+//!
+//! **What it relies on.** Liveness, the spilling plan and the colouring are not looked at. It
+//! shares with the allocator which operands form tuples ([`operands`]), which values can be
+//! rematerialised and how ([`remat`]), how many predicates there are, and the summaries of callees;
+//! a mistake there is not found here. It takes one lane's view: that values which other lanes read
+//! keep their registers ([`super::lane_reads`]) is not checked.
 
 use super::colour::PREDS;
 use super::operands;
@@ -19,7 +40,7 @@ use crate::analysis::cfg::Cfg;
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, Term, ValueId};
 use cranelift_entity::SecondaryMap;
 
-/// What a place holds.
+/// What a location holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sym {
     Nothing,
@@ -45,7 +66,7 @@ struct Checker<'a> {
 }
 
 /// Checks the allocation of a function; on failure tells what is wrong.
-pub fn check(
+pub(super) fn check(
     f: &Function,
     a: &Allocation,
     limit: u32,
@@ -137,7 +158,7 @@ impl Checker<'_> {
         self.alias[v].unwrap_or(v)
     }
 
-    /// Whether what a place holds is the value.
+    /// Whether what a location holds is the value.
     fn is(&self, held: Sym, v: ValueId) -> bool {
         let v = self.name(v);
         if self.f.def_inst(v).is_some_and(|i| i.op == Op::Undef) {
@@ -283,19 +304,21 @@ impl Checker<'_> {
         });
     }
 
-    /// The state after the edge: parameters are where the allocation says, if their arguments are there.
+    /// The state after the edge: parameters are where the allocation says, if their arguments are
+    /// there.
     fn edge(&mut self, b: BlockId, k: usize, state: &State) -> (BlockId, State) {
         let (f, a) = (self.f, self.a);
         let mut out = state.clone();
         let Some(e) = f.blocks[b].term.edges().nth(k) else { return (b, out) };
         if self.cfg.preds(e.to).len() > 1 {
-            for ((&p, &arg), place) in f.blocks[e.to].params.iter().zip(&e.args).zip(a.block_params(e.to)) {
-                let Some(place) = *place else { continue };
-                let index = self.index(place);
+            for ((&p, &arg), location) in f.blocks[e.to].params.iter().zip(&e.args).zip(a.block_params(e.to))
+            {
+                let Some(location) = *location else { continue };
+                let index = self.index(location);
                 let held = state[index];
                 if !self.is(held, arg) {
                     self.fail(|| {
-                        format!("edge {b} to {}: {p} in {place:?} should be {arg} but is {held:?}", e.to)
+                        format!("edge {b} to {}: {p} in {location:?} should be {arg} but is {held:?}", e.to)
                     });
                 }
                 out[index] = Sym::Value(p);

@@ -1,9 +1,9 @@
 //! Colouring: every value that is in a register gets one, block by block in reverse postorder.
 //!
-//! The values alive at any place fit into the registers (spilling saw to that), so a free one is always found.
-//! Where an instruction wants values side by side ([`super::tuples`]) or a call wants them elsewhere, occupants
-//! move. Where blocks meet, each edge gets the moves from where values are to where the block expects them
-//! ([`super::edges`]).
+//! The values alive at any place fit into the registers (spilling saw to that), so a free one is
+//! always found. Where an instruction wants values side by side ([`super::tuples`]) or a call wants
+//! them elsewhere, occupants move. Where blocks meet, each edge gets the moves from where values
+//! are to where the block expects them ([`super::edges`]).
 
 use super::across_calls::AcrossCalls;
 use super::file::{File, Mask};
@@ -12,6 +12,7 @@ use super::locations::BlockLocations;
 use super::operands::{self, Tuple};
 use super::pcopy::{self, Location, Scratch};
 use super::plan::{Action, Plan, SpillLocation};
+use super::prepare::Facts;
 use super::recolour::Attempt;
 use super::remat::{self, Remat};
 use super::result_regs::ResultRegs;
@@ -23,7 +24,7 @@ use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 /// Predicate registers that can be assigned.
-pub const PREDS: usize = 7;
+pub(super) const PREDS: usize = 7;
 
 /// A value that an instruction reads or writes.
 #[derive(Clone, Copy)]
@@ -34,7 +35,8 @@ struct Operand {
     dies: bool,
 }
 
-/// What the instructions of a block read and write, from its end on: colouring takes them off again.
+/// What the instructions of a block read and write, from its end on: colouring takes them off
+/// again.
 #[derive(Default)]
 struct Operands {
     /// For each instruction what it writes, then what it reads.
@@ -47,14 +49,14 @@ struct Operands {
 
 /// Which of the free registers a value gets that has no hint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub(super) enum End {
     Low,
     /// The low ones are left to tuples.
     High,
 }
 
 /// The state of colouring one function.
-pub struct Colour<'a> {
+pub(super) struct Colour<'a> {
     pub f: &'a Function,
     pub cfg: &'a Cfg,
     pub live: &'a Liveness,
@@ -84,14 +86,14 @@ pub struct Colour<'a> {
 }
 
 impl<'a> Colour<'a> {
-    pub fn new(
+    pub(super) fn new(
         f: &'a Function,
         cfg: &'a Cfg,
         live: &'a Liveness,
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
         attempt: Attempt,
-        calls: bool,
+        facts: &Facts,
     ) -> Colour<'a> {
         let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
         let results = ResultRegs::new(f, cfg, &mut hints);
@@ -117,7 +119,7 @@ impl<'a> Colour<'a> {
             entries: BlockLocations::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
-            across_calls: if calls {
+            across_calls: if facts.calls() {
                 AcrossCalls::new(f, cfg, live, summaries)
             } else {
                 AcrossCalls::default()
@@ -131,7 +133,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
-    pub fn run(&mut self) -> Result<(), RaError> {
+    pub(super) fn run(&mut self) -> Result<(), RaError> {
         let mut operands = Operands::default();
         operands.list.reserve(4 * self.f.inst_count().min(256));
         operands.parts.reserve(self.f.inst_count().min(256));
@@ -180,16 +182,16 @@ impl<'a> Colour<'a> {
         operands.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
     }
 
-    pub fn file(&mut self, class: Class) -> &mut File {
+    pub(super) fn file(&mut self, class: Class) -> &mut File {
         if class == Class::Pred { &mut self.preds } else { &mut self.gprs }
     }
 
-    pub fn file_of(&self, class: Class) -> &File {
+    pub(super) fn file_of(&self, class: Class) -> &File {
         if class == Class::Pred { &self.preds } else { &self.gprs }
     }
 
     /// Puts a value into a register.
-    pub fn put(&mut self, v: ValueId, r: u8, class: Class) {
+    pub(super) fn put(&mut self, v: ValueId, r: u8, class: Class) {
         if class == Class::Carry {
             self.loc[v] = 0;
             return;
@@ -200,7 +202,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Gives up a value's register, if it has one.
-    pub fn release(&mut self, v: ValueId) {
+    pub(super) fn release(&mut self, v: ValueId) {
         self.release_of(v, self.f.class(v));
     }
 
@@ -212,7 +214,7 @@ impl<'a> Colour<'a> {
         }
     }
 
-    pub fn pressure(&self) -> RaError {
+    pub(super) fn pressure(&self) -> RaError {
         RaError::Pressure { func: self.f.name.clone(), limit: self.attempt.limit }
     }
 
@@ -260,7 +262,8 @@ impl<'a> Colour<'a> {
         open.ok_or_else(|| self.pressure())
     }
 
-    /// A register for a value whose chain ends in a tuple or a register that is wanted: that one, if it is free.
+    /// A register for a value whose chain ends in a tuple or a register that is wanted: that one,
+    /// if it is free.
     fn in_chain(&mut self, v: ValueId, own: Option<TuplePosition>, wanted: u8) -> Option<u8> {
         if self.hints.chains_are_none() {
             return None;
@@ -304,8 +307,8 @@ impl<'a> Colour<'a> {
         self.gprs.free.lowest_without(&[&below, &self.gprs.kept_mask])
     }
 
-    /// A register for the value at `place` of a tuple: beside its neighbours, or the beginning of a free tuple; above
-    /// what the calls write that it lives through, if that can be had.
+    /// A register for the value at `place` of a tuple: beside its neighbours, or the beginning of a
+    /// free tuple; above what the calls write that it lives through, if that can be had.
     fn tuple_register(
         &mut self,
         tuple: &Tuple,
@@ -353,8 +356,8 @@ impl<'a> Colour<'a> {
         Some((base + place) as u8)
     }
 
-    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one that would raise
-    /// the number of registers past the next step of eight.
+    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one
+    /// that would raise the number of registers past the next step of eight.
     fn scratch(&self, class: Class) -> Option<u8> {
         let file = if class == Class::Pred { &self.preds } else { &self.gprs };
         let mut taken = super::file::Mask::default();
@@ -371,8 +374,9 @@ impl<'a> Colour<'a> {
         file.free.lowest_without(&[&taken]).filter(|&r| (r as u32) < bound)
     }
 
-    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before the copies.
-    pub fn flush_copies(&mut self) {
+    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before
+    /// the copies.
+    pub(crate) fn flush_copies(&mut self) {
         if self.copies.is_empty() {
             return;
         }
@@ -392,7 +396,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Moves a value with the next copies. What has no value in particular has it in any register.
-    pub fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
+    pub(super) fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
         if remat::of_value(self.f, v) == Some(Remat::Undef) {
             return self.use_register(dst);
         }
@@ -408,7 +412,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Appends the move that brings a value from its home into a register.
-    pub fn reload(&mut self, v: ValueId, dst: u8) {
+    pub(super) fn reload(&mut self, v: ValueId, dst: u8) {
         match self.plan.spill_locations[v] {
             SpillLocation::Slot(offset) => self.out.moves.push(Move::Load { dst, words: 1, offset }),
             SpillLocation::Remat(r) => self.out.moves.extend(r.to(dst)),
@@ -417,7 +421,8 @@ impl<'a> Colour<'a> {
         self.gprs.used.set(dst);
     }
 
-    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes together.
+    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes
+    /// together.
     fn enter(&mut self, b: BlockId, dead_params: &[ValueId]) -> Result<(), RaError> {
         self.gprs.clear();
         self.preds.clear();
@@ -485,9 +490,10 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Leaves values that live into a block in the registers that they were in where control comes from: the first of the
-    /// predecessors whose register for it is still free. All lists are in order of values. Appends each value to `places`, with
-    /// [`NONE`] for one that had no such register; those not `planned` to be in a register are left out.
+    /// Leaves values that live into a block in the registers that they were in where control comes
+    /// from: the first of the predecessors whose register for it is still free. All lists are in
+    /// order of values. Appends each value to `places`, with [`NONE`] for one that had no such
+    /// register; those not `planned` to be in a register are left out.
     fn stay(
         &mut self,
         values: &[ValueId],
@@ -639,8 +645,8 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Records destinations, stores those that have slots, and drops those that nobody reads. The instruction's registers
-    /// begin at `regs`, its moves and those after it at `moves`.
+    /// Records destinations, stores those that have slots, and drops those that nobody reads. The
+    /// instruction's registers begin at `regs`, its moves and those after it at `moves`.
     fn finish(&mut self, i: InstId, defs: &[Operand], regs: u32, moves: [u32; 2]) {
         for d in defs {
             let r = self.loc[d.v];
@@ -662,7 +668,8 @@ impl<'a> Colour<'a> {
         }
     }
 
-    /// A call: values that live through it leave the registers it may write, arguments go where it reads them.
+    /// A call: values that live through it leave the registers it may write, arguments go where it
+    /// reads them.
     fn call(
         &mut self,
         i: InstId,
@@ -742,8 +749,8 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Moves results that live through other calls out of their way at once: then the arguments of the next one can be
-    /// computed where it reads them.
+    /// Moves results that live through other calls out of their way at once: then the arguments of
+    /// the next one can be computed where it reads them.
     fn clear_of_calls(&mut self, i: InstId, call: &Call) {
         for &v in &call.results {
             let from = self.loc[v];
@@ -760,7 +767,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Puts the allocation together.
-    pub fn finish_function(mut self) -> Allocation {
+    pub(crate) fn finish_function(mut self) -> Allocation {
         let plan = self.plan;
         for &b in self.cfg.rpo() {
             let place = |&p: &ValueId| match (self.entries.get(b, p), plan.spill_locations[p]) {
@@ -792,13 +799,13 @@ impl<'a> Colour<'a> {
     }
 
     /// Ends a span of moves that began at `start`.
-    pub fn span_from(&self, start: usize) -> Span {
+    pub(crate) fn span_from(&self, start: usize) -> Span {
         (start as u32, self.out.moves.len() as u32)
     }
 }
 
 /// A table of something about every value.
-pub fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
+pub(crate) fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
     let mut map = SecondaryMap::with_default(default);
     map.resize(f.values.len());
     map

@@ -1,21 +1,21 @@
-//! Register compaction: whole quads are renumbered: the one whose upper registers are used least becomes the last, so that the highest number
-//! falls.
+//! Register compaction: whole quads are renumbered: the one whose upper registers are used least
+//! becomes the last, so that the highest number falls.
 //!
 //! ```text
 //! R0 R1  -  -  |  R4 R5 R6 R7     8 registers
 //! R4 R5  -  -  |  R0 R1 R2 R3     6
 //! ```
 //!
-//! A quad is four registers from a multiple of four on. Tuples lie inside one or are made of whole ones, and every operand is
-//! renumbered alike, so the code stays what it is. Not in functions that call others, whose registers are named by these; and
-//! what a stage's results must be in stays.
+//! A quad is four registers from a multiple of four on. Tuples lie inside one or are made of whole
+//! ones, and every operand is renumbered alike, so the code stays what it is. Not in functions that
+//! call others, whose registers are named by these; and what a stage's results must be in stays.
 
 use super::{Allocation, Location, Move, Phys, RegSet};
 
 const QUAD: u8 = 4;
 
 /// Renumbers where that saves registers.
-pub fn pack(a: &mut Allocation, fixed: &[u8]) {
+pub(super) fn pack(a: &mut Allocation, fixed: &[u8]) {
     let end = a.summary.clobbers.gprs_end() as u8;
     if end <= QUAD {
         return;
@@ -28,7 +28,8 @@ pub fn pack(a: &mut Allocation, fixed: &[u8]) {
         return;
     }
     let best = (0..last).filter(|&q| free(q)).min_by_key(|&q| top(q));
-    // Eight registers that belong together keep their neighbourhood: these occur with a wide compare-and-swap only.
+    // Eight registers that belong together keep their neighbourhood: these occur with a wide
+    // compare-and-swap only.
     let Some(quad) = best.filter(|&q| top(q) < top(last) && !a.wide) else { return };
     let map = |r: u8| match r / QUAD {
         q if q == quad => r + QUAD * (last - quad),

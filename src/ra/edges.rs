@@ -1,8 +1,8 @@
-//! Moves on edges: from where values are at the end of a block to where the next one expects them, block
-//! parameters and returned values included.
+//! Moves on edges: from where values are at the end of a block to where the next one expects them,
+//! block parameters and returned values included.
 //!
-//! Every edge has a place of its own, since critical ones are split: the end of its source, if that jumps, or else
-//! the beginning of its target.
+//! Every edge has a place of its own, since critical ones are split: the end of its source, if that
+//! jumps, or else the beginning of its target.
 
 use super::colour::Colour;
 use super::file::Mask;
@@ -14,7 +14,7 @@ use crate::ir::{BlockId, Class, Def, Edge, Term, ValueId};
 
 impl Colour<'_> {
     /// Makes the moves of all edges and returns, after all blocks have their registers.
-    pub fn edges(&mut self) {
+    pub(super) fn edges(&mut self) {
         self.results();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
@@ -80,7 +80,8 @@ impl Colour<'_> {
         self.carry_out(b, &wanted);
     }
 
-    /// Appends the moves that bring values to places at the end of `p`, besides those that are there.
+    /// Appends the moves that bring values to places at the end of `p`, besides those that are
+    /// there.
     fn carry_out(&mut self, p: BlockId, wanted: &[(Location, ValueId)]) {
         if wanted.is_empty() {
             return;
@@ -144,7 +145,8 @@ impl Colour<'_> {
         }
     }
 
-    /// Where results are left: where they must be, or else where the first return has its values, as far as they are apart.
+    /// Where results are left: where they must be, or else where the first return has its values,
+    /// as far as they are apart.
     fn results(&mut self) {
         let f = self.f;
         if !f.result_regs.is_empty() {

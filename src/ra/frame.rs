@@ -1,8 +1,9 @@
 //! Spill slots: words of local memory, shared by values that are never alive together.
 //!
-//! Like colouring: blocks in reverse postorder, each value the lowest free word where it is defined. Values that
-//! are written or read side by side get neighbouring words where that is possible, so that their stores and loads
-//! can be wide; block parameters like their arguments' words, which saves copies from slot to slot.
+//! Like colouring: blocks in reverse postorder, each value the lowest free word where it is
+//! defined. Values that are written or read side by side get neighbouring words where that is
+//! possible, so that their stores and loads can be wide; block parameters like their arguments'
+//! words, which saves copies from slot to slot.
 
 use super::operands;
 use super::plan::{Plan, SpillLocation};
@@ -29,7 +30,7 @@ struct Slots<'a> {
 }
 
 /// Gives an offset to every value whose home is a slot.
-pub fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
+pub(crate) fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
     let base = plan.frame_end.next_multiple_of(16);
     let mut s = Slots {
         f,

@@ -1,12 +1,13 @@
 //! Register hints: which registers would save copies; [`super::colour`] follows where it can.
 //!
-//! - Values that flow into each other (block parameters and their arguments, copies, results of several returns)
-//!   are coalesced into one *class*: its members want the register that the first of them got.
+//! - Values that flow into each other (block parameters and their arguments, copies, results of
+//!   several returns) are coalesced into one *class*: its members want the register that the first
+//!   of them got.
 //! - A value that is read in a tuple wants the register that fits those of its neighbours.
-//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a float operation, would be
-//!   overwritten in place by it ([`Hints::chain`]).
-//! - Arguments and results of calls want the register in which the callee expects or leaves them, and what it
-//!   returns wants the first registers in order.
+//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a
+//!   float operation, would be overwritten in place by it ([`Hints::chain`]).
+//! - Arguments and results of calls want the register in which the callee expects or leaves them,
+//!   and what it returns wants the first registers in order.
 
 use super::operands::{self, Tuple};
 use super::{Phys, Summary};
@@ -16,11 +17,11 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 /// Number of no register.
-pub const NONE: u8 = 255;
+pub(super) const NONE: u8 = 255;
 
 /// The position of a value in an aligned register tuple.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TuplePosition {
+pub(crate) struct TuplePosition {
     pub tuple: u32,
     pub index: u8,
 }
@@ -38,7 +39,7 @@ struct Node {
 
 /// Where the result of a chain of operations is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Chain {
+pub(crate) enum Chain {
     #[default]
     None,
     Position(TuplePosition),
@@ -61,7 +62,7 @@ fn count_readers(f: &Function, cfg: &Cfg) -> Vec<u8> {
     readers
 }
 
-pub struct Hints {
+pub(crate) struct Hints {
     nodes: Vec<Node>,
     /// The tuples that instructions read, in the order in which colouring comes to them.
     pub tuples: Vec<Tuple>,
@@ -71,12 +72,13 @@ pub struct Hints {
     passed: usize,
     /// For each value, where its only reader puts its result; empty where there are no chains.
     chains: Vec<Chain>,
-    /// Where a tuple was begun by values of chains that end in it; [`NONE`] for none. Empty where there are no chains.
+    /// Where a tuple was begun by values of chains that end in it; [`NONE`] for none. Empty where
+    /// there are no chains.
     pub bases: Vec<u8>,
 }
 
 impl Hints {
-    pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
+    pub(super) fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
         let lonely =
             |n: u32| Node { parent: n, position: TuplePosition { tuple: NO_TUPLE, index: 0 }, wanted: NONE };
         let mut h = Hints {
@@ -153,17 +155,17 @@ impl Hints {
     }
 
     /// Whether no value is part of a chain.
-    pub fn chains_are_none(&self) -> bool {
+    pub(crate) fn chains_are_none(&self) -> bool {
         self.chains.is_empty()
     }
 
     /// Where what is made of a value is wanted.
-    pub fn chain(&self, v: ValueId) -> Chain {
+    pub(super) fn chain(&self, v: ValueId) -> Chain {
         self.chains.get(v.as_u32() as usize).copied().unwrap_or_default()
     }
 
-    /// ResultRegs want the registers that they must be in, or else the first registers in order, as callers read them in tuples;
-    /// those that are parameters stay.
+    /// ResultRegs want the registers that they must be in, or else the first registers in order, as
+    /// callers read them in tuples; those that are parameters stay.
     fn results(&mut self, f: &Function, results: &[ValueId]) {
         if !f.result_regs.is_empty() {
             results.iter().zip(&f.result_regs).for_each(|(&v, &r)| self.suggest(v, Phys::Gpr(r)));
@@ -230,7 +232,7 @@ impl Hints {
         self.readers.push(reader);
     }
 
-    pub fn root(&mut self, v: ValueId) -> usize {
+    pub(super) fn root(&mut self, v: ValueId) -> usize {
         let mut at = v.as_u32();
         loop {
             let parent = self.nodes[at as usize].parent;
@@ -262,13 +264,13 @@ impl Hints {
     }
 
     /// The register that the value's class wants, or [`NONE`].
-    pub fn wanted(&mut self, v: ValueId) -> u8 {
+    pub(super) fn wanted(&mut self, v: ValueId) -> u8 {
         let root = self.root(v);
         self.nodes[root].wanted
     }
 
     /// Notes that a value got a register: its class wants it from now on, unless it has one.
-    pub fn got(&mut self, v: ValueId, r: u8) {
+    pub(super) fn got(&mut self, v: ValueId, r: u8) {
         let root = self.root(v);
         if self.nodes[root].wanted == NONE {
             self.nodes[root].wanted = r;
@@ -276,12 +278,12 @@ impl Hints {
     }
 
     /// Where in a tuple the value will be read next.
-    pub fn position(&self, v: ValueId) -> Option<TuplePosition> {
+    pub(super) fn position(&self, v: ValueId) -> Option<TuplePosition> {
         Some(self.nodes[v.as_u32() as usize].position).filter(|s| s.tuple != NO_TUPLE)
     }
 
     /// The numbers of the tuples that the next instruction in order reads.
-    pub fn read_tuples(&mut self, i: InstId) -> Range<usize> {
+    pub(crate) fn read_tuples(&mut self, i: InstId) -> Range<usize> {
         let first = self.passed;
         while self.readers.get(self.passed) == Some(&i) {
             self.passed += 1;

@@ -7,26 +7,28 @@
 //! b2: add %x ..                      without this: %v is dead here, so R4 = %x
 //! ```
 //!
-//! A register is a row of 32 lanes. SSA liveness is that of one lane: where no way leads to a reader, the register is
-//! free. A shuffle reads lanes that went another way, though. So a value that a shuffle reads inside an `if`, and that
-//! was defined outside of it, lives until the lanes meet again: the join of the outermost such `if` reads it, by an
-//! `undef` without destinations, which is no instruction of the machine. Lanes that have left a loop change nothing
-//! while they wait, and votes count active lanes only.
+//! A register is a row of 32 lanes. SSA liveness is that of one lane: where no way leads to a
+//! reader, the register is free. A shuffle reads lanes that went another way, though. So a value
+//! that a shuffle reads inside an `if`, and that was defined outside of it, lives until the lanes
+//! meet again: the join of the outermost such `if` reads it, by an `undef` without destinations,
+//! which is no instruction of the machine. Lanes that have left a loop change nothing while they
+//! wait, and votes count active lanes only.
 //!
-//! Where too many values are alive, such a value may still be spilled on the way; then other lanes read what they
-//! have in the register at that time, as they do of any inactive lane in the source languages.
+//! Where too many values are alive, such a value may still be spilled on the way; then other lanes
+//! read what they have in the register at that time, as they do of any inactive lane in the source
+//! languages.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::divergence::uniform_branches;
 use crate::ir::{BlockId, Class, Def, Function, Inst, Merge, Op, Type, ValueId};
 
 /// Whether an operation reads what other lanes have in a register.
-pub fn reads_lanes(op: Op) -> bool {
+pub(crate) fn reads_lanes(op: Op) -> bool {
     matches!(op, Op::Shfl | Op::Quadop)
 }
 
 /// Makes values that are read across lanes live to where the lanes meet.
-pub fn keep(f: &mut Function, cfg: &Cfg) {
+pub(super) fn keep(f: &mut Function, cfg: &Cfg) {
     let uniform = uniform_branches(f);
     let mut home = vec![None; f.values.len()];
     for (b, i) in f.insts_in_order() {

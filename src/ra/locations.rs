@@ -3,34 +3,35 @@
 use crate::ir::{BlockId, ValueId};
 use cranelift_entity::SecondaryMap;
 
-/// For each block a list of values and their registers, in order of the values. All lists are parts of one.
+/// For each block a list of values and their registers, in order of the values. All lists are parts
+/// of one.
 #[derive(Default)]
-pub struct BlockLocations {
+pub(crate) struct BlockLocations {
     list: Vec<(ValueId, u8)>,
     parts: SecondaryMap<BlockId, (u32, u32)>,
 }
 
 impl BlockLocations {
-    pub fn with_blocks(blocks: usize) -> BlockLocations {
+    pub(crate) fn with_blocks(blocks: usize) -> BlockLocations {
         let mut parts = SecondaryMap::new();
         parts.resize(blocks);
         BlockLocations { list: Vec::new(), parts }
     }
 
     /// The values of a block.
-    pub fn in_block(&self, b: BlockId) -> &[(ValueId, u8)] {
+    pub(crate) fn in_block(&self, b: BlockId) -> &[(ValueId, u8)] {
         let (start, end) = self.parts[b];
         &self.list[start as usize..end as usize]
     }
 
     /// The register of a value.
-    pub fn get(&self, b: BlockId, v: ValueId) -> Option<u8> {
+    pub(super) fn get(&self, b: BlockId, v: ValueId) -> Option<u8> {
         let list = self.in_block(b);
         list.binary_search_by_key(&v, |e| e.0).ok().map(|k| list[k].1)
     }
 
     /// Sets the list of a block: those in order, and others, perhaps some of the same.
-    pub fn set(
+    pub(super) fn set(
         &mut self,
         b: BlockId,
         in_order: impl Iterator<Item = (ValueId, u8)>,

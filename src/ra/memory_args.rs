@@ -1,8 +1,9 @@
-//! Calls with more parameters or results than go into registers: the rest goes through local memory.
+//! Calls with more parameters or results than go into registers: the rest goes through local
+//! memory.
 //!
-//! There is no recursion, so a function's words for parameters and results have fixed addresses, below its spill
-//! slots. A caller stores the surplus arguments before the call and loads the surplus results after it. Surplus
-//! predicates travel as 0 or 1.
+//! There is no recursion, so a function's words for parameters and results have fixed addresses,
+//! below its spill slots. A caller stores the surplus arguments before the call and loads the
+//! surplus results after it. Surplus predicates travel as 0 or 1.
 
 use crate::ir::{
     Align, Class, Cond, Def, Ext, FuncId, Function, Inst, InstId, Linkage, MemRef, Op, Program, Space, Src,
@@ -24,9 +25,9 @@ fn in_registers(classes: &[Class], gprs: usize) -> Vec<bool> {
     classes.iter().map(|&c| take(c)).collect()
 }
 
-/// Moves surplus parameters and results of a function to local memory from `base` on; gives the end of what that
-/// takes. `gprs`: how many of each may be in general registers.
-pub fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
+/// Moves surplus parameters and results of a function to local memory from `base` on; gives the end
+/// of what that takes. `gprs`: how many of each may be in general registers.
+pub(super) fn demote(p: &mut Program, id: FuncId, gprs: usize, base: u32) -> u32 {
     let f = &p.funcs[id];
     // Nobody calls what leaves its results in registers that are named, but from elsewhere.
     if !f.result_regs.is_empty() || f.linkage != Linkage::Internal {
@@ -62,7 +63,7 @@ fn local(offset: u32) -> MemRef {
 }
 
 /// Appends a store of a value that is no carry to local memory.
-pub fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
+pub(super) fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     let mut data = v;
     if f.class(v) == Class::Pred {
         data = f.new_value(Class::Gpr);
@@ -73,7 +74,7 @@ pub fn store(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) 
 }
 
 /// Appends a load from local memory that defines a value that is no carry.
-pub fn load(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
+pub(super) fn load(f: &mut Function, v: ValueId, offset: u32, body: &mut Vec<InstId>) {
     let pred = f.class(v) == Class::Pred;
     let word = if pred { f.new_value(Class::Gpr) } else { v };
     body.push(f.make(Inst::new(Op::Ld, Type::U32).with_mem(local(offset)).dst(word)));

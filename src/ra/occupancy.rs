@@ -1,19 +1,22 @@
-//! Occupancy-driven allocation: a kernel is coloured once more where fewer registers let more warps be resident.
+//! Occupancy-driven allocation: a kernel is coloured once more where fewer registers let more warps
+//! be resident.
 //!
-//! Registers that tuples leave open between them, or that hold what is cheaply made again or seldom read, may cost resident
-//! warps. What it takes to do without them counts as often as it is carried out, and may not eat up what the warps win.
+//! Registers that tuples leave open between them, or that hold what is cheaply made again or seldom
+//! read, may cost resident warps. What it takes to do without them counts as often as it is carried
+//! out, and may not eat up what the warps win.
 
 use super::{Allocation, Move, Target};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{BlockId, Function};
 
 /// Values above an occupancy step up to which it is tried to do without them.
-pub const WORTH_TRYING: usize = 8;
-/// Instructions of the largest function for which that is tried: longer ones are not what occupancy decides about.
-pub const LARGEST_TRIED: usize = 4000;
+pub(crate) const WORTH_TRYING: usize = 8;
+/// Instructions of the largest function for which that is tried: longer ones are not what occupancy
+/// decides about.
+pub(crate) const LARGEST_TRIED: usize = 4000;
 
-/// Resident warps hide what others wait for, which is a part of the time: of what they win by numbers, the fourth part
-/// may go into moves.
+/// Resident warps hide what others wait for, which is a part of the time: of what they win by
+/// numbers, the fourth part may go into moves.
 const SHARE: u64 = 4;
 
 /// How often a block is carried out, as far as loops say.
@@ -39,7 +42,13 @@ fn carried_out(f: &Function, cfg: &Cfg, a: &Allocation) -> (u64, u64) {
 }
 
 /// Whether an allocation that needs fewer registers than the first one is better.
-pub fn is_worth(f: &Function, cfg: &Cfg, target: &Target, first: &Allocation, closer: &Allocation) -> bool {
+pub(crate) fn is_worth(
+    f: &Function,
+    cfg: &Cfg,
+    target: &Target,
+    first: &Allocation,
+    closer: &Allocation,
+) -> bool {
     let (warps, more) = (target.warps(first.gprs), target.warps(closer.gprs));
     let (own, before) = carried_out(f, cfg, first);
     let (_, after) = carried_out(f, cfg, closer);
@@ -53,7 +62,8 @@ mod tests {
     use crate::ir::{Class, Cond, Edge, Function, MemRef, Merge, Op, Program, Space, Term, Type, ValueId};
     use crate::ra::{Target, allocate_program};
 
-    /// Registers and accesses to local memory of a kernel with `many` words that live through a loop of `length` additions.
+    /// Registers and accesses to local memory of a kernel with `many` words that live through a
+    /// loop of `length` additions.
     fn allocated(many: usize, length: usize) -> (u32, u32) {
         let mut f = Function::new("k");
         let (entry, head, exit) = (f.new_block(), f.new_block(), f.new_block());

@@ -10,12 +10,12 @@
 use crate::ir::{AtomOp, Aux, Class, Function, Inst, List, Op, SrcKind, ValueId};
 use arrayvec::ArrayVec;
 
-/// Values that stand in consecutive registers, in order: two to four, or up to eight for the sources of a wide
-/// compare-and-swap.
-pub type Tuple = List<ValueId, 4>;
+/// Values that stand in consecutive registers, in order: two to four, or up to eight for the
+/// sources of a wide compare-and-swap.
+pub(super) type Tuple = List<ValueId, 4>;
 
 /// Registers that a tuple's first one must be a multiple of.
-pub const fn alignment(words: usize) -> usize {
+pub(super) const fn alignment(words: usize) -> usize {
     match words {
         0 | 1 => 1,
         2 => 2,
@@ -25,14 +25,15 @@ pub const fn alignment(words: usize) -> usize {
 
 /// Whether an instruction reads any tuples.
 #[inline]
-pub fn has_read_tuples(inst: &Inst) -> bool {
+pub(crate) fn has_read_tuples(inst: &Inst) -> bool {
     inst.mem.as_ref().is_some_and(|m| m.base().len() > 1)
         || inst.aux == Aux::Atom(AtomOp::Cas)
         || inst.srcs.iter().any(|s| s.values().len() > 1)
 }
 
-/// The tuples that an instruction reads. A value may occur twice: preparation puts copies in before.
-pub fn read_tuples(inst: &Inst) -> ArrayVec<Tuple, 6> {
+/// The tuples that an instruction reads. A value may occur twice: preparation puts copies in
+/// before.
+pub(crate) fn read_tuples(inst: &Inst) -> ArrayVec<Tuple, 6> {
     let mut tuples = ArrayVec::new();
     if let Some(m) = &inst.mem {
         let base = m.base();
@@ -57,7 +58,7 @@ pub fn read_tuples(inst: &Inst) -> ArrayVec<Tuple, 6> {
 }
 
 /// The tuple that an instruction writes: its general destinations, if there are several.
-pub fn written_tuple(f: &Function, inst: &Inst) -> Option<Tuple> {
+pub(crate) fn written_tuple(f: &Function, inst: &Inst) -> Option<Tuple> {
     if inst.dsts.len() < 2 || inst.op == Op::Pcopy {
         return None;
     }
@@ -65,8 +66,9 @@ pub fn written_tuple(f: &Function, inst: &Inst) -> Option<Tuple> {
     (gprs.len() > 1).then_some(gprs)
 }
 
-/// The result of a multiply-add by a constant and its addend, which it had better be written over if nobody else reads that.
-pub fn tied(inst: &Inst) -> Option<(ValueId, ValueId)> {
+/// The result of a multiply-add by a constant and its addend, which it had better be written over
+/// if nobody else reads that.
+pub(super) fn tied(inst: &Inst) -> Option<(ValueId, ValueId)> {
     let immediate = |k: usize| inst.srcs.get(k).is_some_and(|s| matches!(s.kind, SrcKind::Imm(x) if x != 0));
     if inst.op != Op::Mad || !(immediate(0) || immediate(1)) || inst.srcs.len() < 3 {
         return None;

@@ -9,8 +9,9 @@
 //! {l[0] <- l[4], l[4] <- R0}       through a free register, or one that is saved in a scratch slot meanwhile
 //! ```
 //!
-//! The order is that of Boissinot et al., "Revisiting out-of-SSA translation" (2009): destinations that nobody
-//! reads any more first, then cycles, each broken once. It needs no reserved register and no flag.
+//! The order is that of Boissinot et al., "Revisiting out-of-SSA translation" (2009): destinations
+//! that nobody reads any more first, then cycles, each broken once. It needs no reserved register
+//! and no flag.
 
 use super::{Move, Phys};
 use rustc_hash::FxHashMap;
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 /// Where a value can be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Location {
+    /// A register.
     Reg(Phys),
     /// A word of local memory, by its byte offset.
     Slot(u32),
@@ -25,7 +27,7 @@ pub enum Location {
 
 /// What may be used to put copies into sequence.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     /// A general register that holds nothing before or after.
     pub gpr: Option<u8>,
     /// A predicate register that holds nothing before or after.
@@ -40,9 +42,10 @@ struct Sequencer<'a> {
     out: &'a mut Vec<Move>,
 }
 
-/// Appends moves that carry out the copies (destination, source) at once. Destinations are distinct; source and
-/// destination are of one class, slots being of the general one. Tells whether the scratch slots were used.
-pub fn sequentialise(copies: &[(Location, Location)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
+/// Appends moves that carry out the copies (destination, source) at once. Destinations are
+/// distinct; source and destination are of one class, slots being of the general one. Tells whether
+/// the scratch slots were used.
+pub(crate) fn sequentialise(copies: &[(Location, Location)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
     let mut s = Sequencer { scratch, used_slots: false, out };
     s.run(copies);
     s.used_slots
@@ -82,7 +85,8 @@ impl Sequencer<'_> {
                 wants.remove(&d);
                 continue;
             }
-            // What is left is disjoint cycles. Save what stands in this destination, or rotate by exchanges.
+            // What is left is disjoint cycles. Save what stands in this destination, or rotate by
+            // exchanges.
             match self.spare(d, s, &wants) {
                 Some(spare) => {
                     self.copy(spare, d);
@@ -108,7 +112,8 @@ impl Sequencer<'_> {
         }
     }
 
-    /// A place to save what is in `d`, unless exchanges do better: the cycle is registers only and none is free.
+    /// A place to save what is in `d`, unless exchanges do better: the cycle is registers only and
+    /// none is free.
     fn spare(&mut self, d: Location, s: Location, wants: &FxHashMap<Location, Location>) -> Option<Location> {
         match d {
             Location::Reg(Phys::Pred(_)) => self.scratch.pred.map(|p| Location::Reg(Phys::Pred(p))),
@@ -154,9 +159,13 @@ impl Sequencer<'_> {
     }
 }
 
-/// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the second scratch slot.
-/// Tells whether it was saved.
-pub fn through_register(scratch: Scratch, out: &mut Vec<Move>, f: impl FnOnce(&mut Vec<Move>, u8)) -> bool {
+/// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the
+/// second scratch slot. Tells whether it was saved.
+pub(crate) fn through_register(
+    scratch: Scratch,
+    out: &mut Vec<Move>,
+    f: impl FnOnce(&mut Vec<Move>, u8),
+) -> bool {
     match scratch.gpr {
         Some(r) => {
             f(out, r);

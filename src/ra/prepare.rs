@@ -1,10 +1,10 @@
 //! What has to be done to the code before registers are assigned:
 //!
 //! - Blocks that cannot be reached lose their code: nothing is assigned there.
-//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes back those
-//!   that needed none.
-//! - A value that an instruction reads at two places of tuples (or twice in one) gets copies: it cannot be in two
-//!   registers. Constants are made anew instead.
+//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes
+//!   back those that needed none.
+//! - A value that an instruction reads at two places of tuples (or twice in one) gets copies: it
+//!   cannot be in two registers. Constants are made anew instead.
 
 use super::operands::{self, Tuple};
 use crate::analysis::cfg::Cfg;
@@ -15,7 +15,7 @@ use crate::ir::{
 use cranelift_entity::SecondaryMap;
 
 /// Empties unreachable blocks; tells whether there were any.
-pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
+pub(crate) fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !cfg.reachable(b) {
@@ -28,9 +28,10 @@ pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     cfg.rpo().len() < f.layout.len()
 }
 
-/// What occurs in a function's code, from one look at it: most functions need none of the steps below.
+/// What occurs in a function's code, from one look at it: most functions need none of the steps
+/// below.
 #[derive(Clone, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// Functions that it calls, once for each call.
     pub callees: Vec<FuncId>,
     /// Parallel copies.
@@ -42,7 +43,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    pub fn new(f: &Function) -> Facts {
+    pub(crate) fn new(f: &Function) -> Facts {
         let mut facts = Facts::default();
         for (_, i) in f.insts_in_order() {
             let inst = &f.insts[i];
@@ -56,13 +57,14 @@ impl Facts {
         facts
     }
 
-    pub fn calls(&self) -> bool {
+    pub(crate) fn calls(&self) -> bool {
         !self.callees.is_empty()
     }
 }
 
-/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
-pub fn expand_copies(f: &mut Function) {
+/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another
+/// reads.
+pub(crate) fn expand_copies(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !f.blocks[b].body.iter().any(|&i| f.insts[i].op == Op::Pcopy) {
@@ -86,8 +88,9 @@ pub fn expand_copies(f: &mut Function) {
     }
 }
 
-/// Puts an empty block into every edge that leaves a branch for a block with other predecessors. They are returned.
-pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
+/// Puts an empty block into every edge that leaves a branch for a block with other predecessors.
+/// They are returned.
+pub(crate) fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     let mut made = Vec::new();
     if f.layout.len() == 1 {
         return made;
@@ -131,7 +134,7 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
 }
 
 /// Takes those of the split edges' blocks out again that have no code, and for which `empty` holds.
-pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
+pub(crate) fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
     if split.is_empty() {
         return;
     }
@@ -155,7 +158,7 @@ pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(Bloc
 }
 
 /// Makes every value occur at one place of an instruction's tuples only.
-pub fn separate_tuple_values(f: &mut Function) {
+pub(crate) fn separate_tuple_values(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !f.blocks[b].body.iter().any(|&i| repeats(f, i)) {
@@ -193,7 +196,8 @@ fn repeats(f: &Function, i: InstId) -> bool {
     })
 }
 
-/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing lives for long.
+/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing
+/// lives for long.
 const RECENT: usize = 8;
 
 /// Copies made in a block.
@@ -201,7 +205,8 @@ const RECENT: usize = 8;
 struct Copies(Vec<(ValueId, ValueId, usize)>);
 
 impl Copies {
-    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is put into `body`.
+    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is
+    /// put into `body`.
     fn copy_for_operand(
         &mut self,
         f: &mut Function,

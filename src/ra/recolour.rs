@@ -1,19 +1,20 @@
-//! Recolouring for fewer registers, as graphics stages want it: their programs are short and have many
-//! vectors, between which the first colouring leaves gaps.
+//! Recolouring for fewer registers, as graphics stages want it: their programs are short and have
+//! many vectors, between which the first colouring leaves gaps.
 //!
 //! ```text
 //! R0: x   R1: y   R4 to R7: v        with 6 registers      R5: x   R4: y   R0 to R3: v
 //! ```
 //!
-//! A lower limit makes vectors choose other places, and values without a hint may begin at the upper end, which leaves the lower
-//! to vectors. What it costs in moves is bounded by what the registers are worth.
+//! A lower limit makes vectors choose other places, and values without a hint may begin at the
+//! upper end, which leaves the lower to vectors. What it costs in moves is bounded by what the
+//! registers are worth.
 
 use super::colour::End;
 use super::{Allocation, Move, Target};
 
 /// How a function is coloured.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// General registers that may be used.
     pub limit: u32,
     /// Where values without a hint begin.
@@ -24,7 +25,7 @@ pub struct Attempt {
 
 impl Attempt {
     /// The way that always succeeds.
-    pub fn first(limit: u32) -> Attempt {
+    pub(super) fn first(limit: u32) -> Attempt {
         Attempt { limit, from: End::Low, most_moves: usize::MAX }
     }
 }
@@ -36,20 +37,21 @@ fn cost(moves: &[Move]) -> usize {
     moves.iter().map(Move::cost).sum()
 }
 
-/// What colours a function: with all values in registers, or with constants made again so that `Some(k)` registers suffice.
-/// Gives nothing where that does not succeed.
-pub type Recolour<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + 'a;
+/// What colours a function: with all values in registers, or with constants made again so that
+/// `Some(k)` registers suffice. Gives nothing where that does not succeed.
+pub(crate) type Recolour<'a> = dyn FnMut(Option<usize>, Attempt) -> Option<Allocation> + 'a;
 
-/// Looks for a colouring of a function of so many instructions that needs fewer registers than `best`, at least `least`
-/// without making anything again.
-pub fn search(
+/// Looks for a colouring of a function of so many instructions that needs fewer registers than
+/// `best`, at least `least` without making anything again.
+pub(super) fn search(
     mut best: Allocation,
     instructions: usize,
     least: u32,
     recolour: &mut Recolour<'_>,
 ) -> Allocation {
     let (gprs, moves) = (best.gprs, cost(&best.moves));
-    // Five hundredths of few registers are worth a hundredth of the instructions, and four hundredths of many.
+    // Five hundredths of few registers are worth a hundredth of the instructions, and four
+    // hundredths of many.
     let most_moves = |limit: u32, few: bool| {
         let root = (f64::from(gprs) / f64::from(limit.max(1))).sqrt().sqrt();
         let gain = if few { (root * root.sqrt()).sqrt() } else { root } - 1.0;

@@ -1,7 +1,8 @@
-//! Registers that a graphics stage's results must be left in: other values keep out of those that they would still occupy
-//! when the result is made, so that it can be made in place.
+//! Registers that a graphics stage's results must be left in: other values keep out of those that
+//! they would still occupy when the result is made, so that it can be made in place.
 //!
-//! Only where results have fixed registers. What is said is a hint: a value that finds no other register takes one of them.
+//! Only where results have fixed registers. What is said is a hint: a value that finds no other
+//! register takes one of them.
 
 use super::file::Mask;
 use super::hints::{Chain, Hints};
@@ -17,7 +18,7 @@ type Point = (u32, u32);
 const END: u32 = u32::MAX;
 
 #[derive(Default)]
-pub struct ResultRegs {
+pub(crate) struct ResultRegs {
     /// Each register with the place where the first value of its result's class is made.
     made: Vec<(u8, Point)>,
     /// Where the values of the block at hand are read last; [`END`] for those that live on.
@@ -44,7 +45,7 @@ fn texels(f: &Function, b: BlockId, order: u32, hints: &Hints, made: &mut Vec<(u
 }
 
 impl ResultRegs {
-    pub fn new(f: &Function, cfg: &Cfg, hints: &mut Hints) -> ResultRegs {
+    pub(super) fn new(f: &Function, cfg: &Cfg, hints: &mut Hints) -> ResultRegs {
         let mut results = ResultRegs::default();
         if f.result_regs.is_empty() {
             return results;
@@ -82,7 +83,7 @@ impl ResultRegs {
     }
 
     /// Goes on to a block.
-    pub fn enter(&mut self, f: &Function, b: BlockId, order: u32, live: &Liveness) {
+    pub(super) fn enter(&mut self, f: &Function, b: BlockId, order: u32, live: &Liveness) {
         self.now = (order, 0);
         if self.made.is_empty() {
             return;
@@ -96,7 +97,7 @@ impl ResultRegs {
     }
 
     /// The registers that a value made here should leave to results.
-    pub fn keep_out(&self, v: ValueId) -> Mask {
+    pub(crate) fn keep_out(&self, v: ValueId) -> Mask {
         let mut mask = Mask::default();
         let (block, _) = self.now;
         let (stamp, last) = self.last[v];
@@ -111,7 +112,7 @@ impl ResultRegs {
     }
 
     /// Whether no result has a register.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.made.is_empty()
     }
 }

@@ -1,10 +1,11 @@
 //! Spilling: which values are in registers where, so that they always fit.
 //!
-//! After Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (2009): blocks are
-//! walked in reverse postorder with the set of values in registers; when it is full, the value whose next use is
-//! furthest away leaves. A loop begins with what is used inside it, so that reloads happen before the loop and not
-//! in it. Since a value never changes, its slot is written once, where it is defined, and every later move between
-//! slot and register is a load; constants are made again instead.
+//! After Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (2009):
+//! blocks are walked in reverse postorder with the set of values in registers; when it is full, the
+//! value whose next use is furthest away leaves. A loop begins with what is used inside it, so that
+//! reloads happen before the loop and not in it. Since a value never changes, its slot is written
+//! once, where it is defined, and every later move between slot and register is a load; constants
+//! are made again instead.
 //!
 //! The result is a [`Plan`]: no code is changed, and no SSA form needs repair.
 
@@ -74,7 +75,7 @@ struct Spiller<'a> {
 }
 
 /// A function that is spilled, perhaps several times.
-pub struct Subject<'a> {
+pub(crate) struct Subject<'a> {
     pub f: &'a Function,
     pub cfg: &'a Cfg,
     pub live: &'a Liveness,
@@ -84,7 +85,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub fn new(
+    pub(super) fn new(
         f: &'a Function,
         cfg: &'a Cfg,
         live: &'a Liveness,
@@ -93,7 +94,8 @@ impl<'a> Subject<'a> {
         Subject { f, cfg, live, summaries, next_use: OnceCell::new() }
     }
 
-    /// Whether some block starts with more than `k` values that only memory can keep if no register does.
+    /// Whether some block starts with more than `k` values that only memory can keep if no register
+    /// does.
     fn needs_memory(&self, k: usize) -> bool {
         let kept = |&&v: &&ValueId| self.f.class(v) == Class::Gpr && remat::of_value(self.f, v).is_none();
         let crowded = |b: BlockId| {
@@ -104,9 +106,9 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`; without, nothing may
-/// go to memory, and it is an error if something must.
-pub fn spill(
+/// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`;
+/// without, nothing may go to memory, and it is an error if something must.
+pub(super) fn spill(
     subject: &Subject<'_>,
     k: usize,
     slots: Option<u32>,
@@ -353,7 +355,8 @@ impl Spiller<'_> {
         self.plan.actions.push(if read_here { Action::DropAfter(v) } else { Action::DropBefore(v) });
     }
 
-    /// Brings what an instruction reads into registers, and others out where they would be in its way.
+    /// Brings what an instruction reads into registers, and others out where they would be in its
+    /// way.
     fn make_room(&mut self, used: &[ValueId], demand: &Demand, at: u32, length: u32) -> Result<(), RaError> {
         let reloads: Vec<ValueId> = used.iter().copied().filter(|&v| !self.now.has(v)).collect();
         reloads.iter().for_each(|&v| self.now.add(v));
@@ -374,8 +377,8 @@ impl Spiller<'_> {
         Ok(())
     }
 
-    /// Arguments are copied to the callee's registers from wherever they are; what lives through must fit beside
-    /// what the callee writes.
+    /// Arguments are copied to the callee's registers from wherever they are; what lives through
+    /// must fit beside what the callee writes.
     fn call(&mut self, call: &Call, used: &[ValueId], at: u32, length: u32) {
         let stamp = self.stamp;
         used.iter().filter(|&&v| self.dying[v] == stamp).for_each(|&v| self.now.remove(v));

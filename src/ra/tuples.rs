@@ -1,13 +1,15 @@
-//! Instructions that want values in consecutive registers: where their tuples go, and who has to move.
+//! Instructions that want values in consecutive registers: where their tuples go, and who has to
+//! move.
 //!
 //! ```text
 //! R0: a  R1: x  R2: b  R3: -      st u64 # g[..] %a:%b
 //! the tuple [a b] goes to R0; x moves to R3; b moves to R1
 //! ```
 //!
-//! The largest tuples choose first, each the aligned place that costs fewest moves. Then there is always a place
-//! left for the next: a tuple takes one aligned place of its own size, and spilling has made sure that tuples
-//! and the values that live through the instruction fit side by side ([`super::pressure`]).
+//! The largest tuples choose first, each the aligned place that costs fewest moves. Then there is
+//! always a place left for the next: a tuple takes one aligned place of its own size, and spilling
+//! has made sure that tuples and the values that live through the instruction fit side by side
+//! ([`super::pressure`]).
 
 use super::colour::Colour;
 use super::file::Mask;
@@ -40,9 +42,9 @@ struct Claims {
 }
 
 impl Colour<'_> {
-    /// Brings the tuples that an instruction reads into place, with moves; gives the first register of the tuple
-    /// that it writes. `reloads` are brought into registers, too.
-    pub fn place_tuples(
+    /// Brings the tuples that an instruction reads into place, with moves; gives the first register
+    /// of the tuple that it writes. `reloads` are brought into registers, too.
+    pub(crate) fn place_tuples(
         &mut self,
         reads: &[Tuple],
         write: Option<&Tuple>,
@@ -88,7 +90,7 @@ impl Colour<'_> {
     }
 
     /// Whether what a tuple reads stands together already.
-    pub fn stands(&self, tuple: usize) -> bool {
+    pub(super) fn stands(&self, tuple: usize) -> bool {
         let w = &self.hints.tuples[tuple];
         let first = usize::from(self.loc[w[0]]);
         first.is_multiple_of(operands::alignment(w.len()))
@@ -120,10 +122,12 @@ impl Colour<'_> {
             return Ok(first as u8);
         }
         let mut best: Option<(u32, u8)> = None;
-        // The tuple of a value read here was known as a position before: it may use what is kept for it.
+        // The tuple of a value read here was known as a position before: it may use what is kept
+        // for it.
         let number = w.iter().find_map(|&v| self.hints.position(v)).map_or(u32::MAX - 1, |s| s.tuple);
         let hints: ArrayVec<u8, 4> = w.iter().map(|&v| self.hint(v)).collect();
-        // Of those without a hint, the places that they will have in the tuples that read them, and these tuples' alignment.
+        // Of those without a hint, the places that they will have in the tuples that read them, and
+        // these tuples' alignment.
         let written = if kind == Kind::Written { w.as_slice() } else { &[] };
         let positions: ArrayVec<(u8, u8), 4> = written.iter().map(|&v| self.position_in_tuple(v)).collect();
         let keep_out: ArrayVec<Mask, 4> = match kind {
@@ -178,7 +182,8 @@ impl Colour<'_> {
         best.map(|b| b.1).ok_or_else(|| self.pressure())
     }
 
-    /// The place of a value in the tuple that it is read in next, and what that tuple's first register is a multiple of.
+    /// The place of a value in the tuple that it is read in next, and what that tuple's first
+    /// register is a multiple of.
     fn position_in_tuple(&self, v: ValueId) -> (u8, u8) {
         let position = self.hints.position(v);
         position.map_or((0, 1), |s| {
@@ -186,8 +191,8 @@ impl Colour<'_> {
         })
     }
 
-    /// The register that a value would like to have, from its coalescing class or its neighbours in the tuple that it is read
-    /// in next.
+    /// The register that a value would like to have, from its coalescing class or its neighbours in
+    /// the tuple that it is read in next.
     fn hint(&mut self, v: ValueId) -> u8 {
         let wanted = self.hints.wanted(v);
         if wanted != NONE {
@@ -234,7 +239,8 @@ impl Colour<'_> {
             if evicted { leaving.push(o) } else { taken.set(r) }
         }
         leaving.extend(reloads.iter().copied().filter(|v| !elements.contains(v)));
-        // Those that live on first: they have less choice, since they must keep off what will be written.
+        // Those that live on first: they have less choice, since they must keep off what will be
+        // written.
         leaving.sort_by_key(|&v| dies(v));
         let mut next = 0;
         while let Some(&v) = leaving.get(next) {
@@ -252,7 +258,8 @@ impl Colour<'_> {
                 .or_else(|| (0..n as u8).find(|&r| fits(r)));
             let r = match r {
                 Some(r) => r,
-                // Its last reader is this instruction: such a value can go where the instruction writes.
+                // Its last reader is this instruction: such a value can go where the instruction
+                // writes.
                 None => {
                     let (occupant, r) = self
                         .gprs

@@ -10,7 +10,7 @@ use crate::ir::*;
 use crate::lower::blocks;
 
 /// Takes the guards off a function's calls.
-pub fn run(f: &mut Function) {
+pub(super) fn run(f: &mut Function) {
     let guarded = |i: &Inst| i.op == Op::Call && i.guard.is_some();
     if !f.insts_in_order().any(|(_, i)| guarded(&f.insts[i])) {
         return;

@@ -1,4 +1,5 @@
-//! Programs that check their own memory accesses ([`crate::options::Options::sanitize`]): what LLVM calls a sanitizer.
+//! Programs that check their own memory accesses ([`crate::options::Options::sanitize`]): what LLVM
+//! calls a sanitizer.
 //!
 //! ```text
 //! ld u32 %r2 s[%r0+0x8]      add u32 %r3 %r0 0x8                       where the access begins, modulo 2^32
@@ -9,26 +10,31 @@
 //!                            @%p4 call report(<site> %r3)              becomes an `if`: [`check_sites`]
 //! ```
 //!
-//! **One comparison.** A memory of `size` bytes has `size - n + 1` places (none, if it is smaller) where an access of `n` bytes may
-//! begin. Where it begins is computed modulo 2^32, as addresses of these memories are, and compared with that as an unsigned number:
-//! whatever wraps around, below zero or above the end, is compared where it really is. No end is computed, so none can
-//! wrap. Only what has passed the comparison is extended to 64 bits.
+//! **One comparison.** A memory of `size` bytes has `size - n + 1` places (none, if it is smaller)
+//! where an access of `n` bytes may begin. Where it begins is computed modulo 2^32, as addresses of
+//! these memories are, and compared with that as an unsigned number: whatever wraps around, below
+//! zero or above the end, is compared where it really is. No end is computed, so none can wrap.
+//! Only what has passed the comparison is extended to 64 bits.
 //!
-//! **One check for a vector.** Accesses of one instruction of the source to neighbouring words, through one base, are checked
-//! together and skipped together. Different instructions are never merged: each has its line in the report. Accesses that
-//! are known to be inside, by the range of their base, have no check.
+//! **One check for a vector.** Accesses of one instruction of the source to neighbouring words,
+//! through one base, are checked together and skipped together. Different instructions are never
+//! merged: each has its line in the report. Accesses that are known to be inside, by the range of
+//! their base, have no check.
 //!
-//! **Shared memory** lies in global memory: each block of the grid has a region of its own (`driver::sanitizer` says how large).
-//! Each function that accesses shared memory asks for its base where it begins, so it does not matter which functions
-//! a kernel shares with another: each kernel is compiled with its own copy of them. Atomics become global ones. Accesses are
-//! coherent, which means: served by the second-level cache, where atomics work, too. The first level would keep old lines
-//! after an atomic. A barrier orders a block's accesses to global memory as it orders those to shared memory.
+//! **Shared memory** lies in global memory: each block of the grid has a region of its own
+//! (`driver::sanitizer` says how large). Each function that accesses shared memory asks for its
+//! base where it begins, so it does not matter which functions a kernel shares with another: each
+//! kernel is compiled with its own copy of them. Atomics become global ones. Accesses are coherent,
+//! which means: served by the second-level cache, where atomics work, too. The first level would
+//! keep old lines after an atomic. A barrier orders a block's accesses to global memory as it
+//! orders those to shared memory.
 //!
-//! **Variables** that the front-end tells ([`MemRef::var`]) have their own bounds. Pointers of unknown origin, where a launch can add
-//! variables, are looked up in a table: so are global addresses. Looking up is a routine of its own.
+//! **Variables** that the front-end tells ([`MemRef::var`]) have their own bounds. Pointers of
+//! unknown origin, where a launch can add variables, are looked up in a table: so are global
+//! addresses. Looking up is a routine of its own.
 //!
-//! **Storage buffers** are checked as ever (`lower/buffers`), since valid programs rely on it; here the failed check is
-//! reported as well.
+//! **Storage buffers** are checked as ever (`lower/buffers`), since valid programs rely on it; here
+//! the failed check is reported as well.
 
 mod check_sites;
 mod routines;
@@ -51,7 +57,7 @@ use rustc_hash::FxHashMap;
 const WIDEST: u32 = 16;
 
 /// What programs cannot have that check themselves.
-pub fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
+pub(crate) fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
     if spaces.is_none() {
         return None;
     }
@@ -74,9 +80,10 @@ pub fn refuses(p: &Program, spaces: Sanitize) -> Option<Diagnostic> {
     None
 }
 
-/// Lowers a program that checks its accesses to the memories of [`Options::sanitize`], from phase `Front` to phase `Ssa`, and
-/// says what its launch must know. Without such memories the program is lowered as any other.
-pub fn lower(
+/// Lowers a program that checks its accesses to the memories of [`Options::sanitize`], from phase
+/// `Front` to phase `Ssa`, and says what its launch must know. Without such memories the program is
+/// lowered as any other.
+pub(crate) fn lower(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,
@@ -146,7 +153,8 @@ struct Report {
 struct Verdict {
     /// It fails: the access's own guard not counted. None: it cannot.
     bad: Option<ValueId>,
-    /// Base of the accesses, if it is not the one that they had, and the offset that stands for the group's.
+    /// Base of the accesses, if it is not the one that they had, and the offset that stands for the
+    /// group's.
     moved: Option<(Vec<ValueId>, u32)>,
     /// The report, unless a routine makes it.
     report: Option<Report>,
@@ -207,7 +215,8 @@ impl<'a> Checks<'a> {
             }
     }
 
-    /// Checks the accesses of a function. Calls of the report are guarded, which only [`check_sites::run`] understands.
+    /// Checks the accesses of a function. Calls of the report are guarded, which only
+    /// [`check_sites::run`] understands.
     fn run(&mut self, f: &mut Function, library: &mut Library) -> bool {
         let (mut groups, of) = self.groups(f);
         if of.is_empty() {
@@ -363,7 +372,7 @@ impl<'a> Checks<'a> {
         match m.space {
             Space::Global => self.global(b, library, g, first),
             Space::Buffer => {
-                let table = Table::of(b, m, self.abi);
+                let table = Table::for_operand(b, m, self.abi);
                 let words = [0, 1, 2].map(|n| table.word(b, n));
                 let (_, _, bad) = buffers::checked(b, m, g.bytes, words, sums);
                 let at = sum(b, m, m.offset as u32);
@@ -405,7 +414,7 @@ impl<'a> Checks<'a> {
         }
         // From the beginning of the variable, or of the memory.
         let offset = (m.offset as u32).wrapping_sub(start);
-        let most = m.base32().map_or(0, |v| known.of(v).max);
+        let most = m.base32().map_or(0, |v| known.bits(v).max);
         let inside =
             most.checked_add(offset).and_then(|at| at.checked_add(g.bytes)).is_some_and(|end| end <= size);
         let lookup = shared && extent.is_none() && self.shared_pointers;
@@ -461,8 +470,8 @@ impl<'a> Checks<'a> {
         Verdict { bad: Some(bad), moved: None, report: None }
     }
 
-    /// Calls a routine that looks an address up, and reports where it is not found; where the access's own guard does not hold
-    /// it must not report, so no bytes are looked up.
+    /// Calls a routine that looks an address up, and reports where it is not found; where the
+    /// access's own guard does not hold it must not report, so no bytes are looked up.
     #[expect(clippy::too_many_arguments, reason = "what a routine is given")]
     fn look_up(
         &mut self,
@@ -525,7 +534,8 @@ impl<'a> Checks<'a> {
                 .with_offset(start.wrapping_add(step) as i32)
                 .with_align(align);
             mem.order = order;
-            // PTX ISA, `atom`: sums of floats flush denormals in global memory, and in shared memory they do not.
+            // PTX ISA, `atom`: sums of floats flush denormals in global memory, and in shared
+            // memory they do not.
             if i.aux == Aux::Atom(AtomOp::Add) && i.ty == Type::F32 {
                 access.aux = Aux::Atom(AtomOp::Fadd);
             }

@@ -1,4 +1,5 @@
-//! The routines of checks, out of line: the report, looking up addresses, and where a block's shared memory lies.
+//! The routines of checks, out of line: the report, looking up addresses, and where a block's
+//! shared memory lies.
 
 use crate::chip::Chip;
 use crate::driver::Abi;
@@ -8,33 +9,35 @@ use crate::ir::*;
 
 /// What there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Routine {
+pub(crate) enum Routine {
     /// (site, address): counts, and records the first time.
     Report,
     /// (site, address, number of the buffer).
     ReportOf,
-    /// ([`what`], address low, high) to whether it is in the table of global memory; else it reports.
+    /// ([`what`], address low, high) to whether it is in the table of global memory; else it
+    /// reports.
     FindGlobal,
-    /// ([`what`], offset) to whether it is in the table of variables in shared memory; else it reports.
+    /// ([`what`], offset) to whether it is in the table of variables in shared memory; else it
+    /// reports.
     FindShared,
     /// Nothing to the address of the block's shared memory.
     Region,
 }
 
 /// How many.
-pub const COUNT: usize = 5;
+pub(super) const COUNT: usize = 5;
 
 /// Bits of the bytes of an access, below the number of its check, in what a routine is passed.
 const BYTES_BITS: u32 = 8;
 
 /// A check and the bytes of its access, as one word. Zero: nothing is accessed.
-pub fn what(site: u32, bytes: u32) -> u32 {
+pub(super) fn what(site: u32, bytes: u32) -> u32 {
     site << BYTES_BITS | bytes
 }
 
 impl Routine {
     /// Words of arguments and of results.
-    pub fn shape(self) -> (usize, usize) {
+    pub(super) fn shape(self) -> (usize, usize) {
         match self {
             Routine::Report => (2, 0),
             Routine::ReportOf => (3, 0),
@@ -55,7 +58,7 @@ impl Routine {
     }
 
     /// The function.
-    pub fn build(self, chip: Chip, abi: &Abi) -> Function {
+    pub(super) fn build(self, chip: Chip, abi: &Abi) -> Function {
         let mut f = Function::new(self.name());
         let (args, results) = self.shape();
         let a: Vec<ValueId> = (0..args).map(|_| f.add_param(Class::Gpr)).collect();
@@ -105,7 +108,8 @@ fn global(base: [ValueId; 2], align: u32) -> MemRef {
     MemRef::new(Space::Global).with_base(&base).with_align(Align::multiple_of(align))
 }
 
-/// Counts a failed check, and records it if it is the first time. The builder stands behind it then.
+/// Counts a failed check, and records it if it is the first time. The builder stands behind it
+/// then.
 fn report(b: &mut Builder<'_>, abi: &Abi, site: ValueId, at: [ValueId; 2]) {
     let base = address(b, abi, Words::REPORT);
     let n = b.atom(AtomOp::Add, Type::U32, global(base, 4), &[Src::imm(1)])[0];
@@ -135,7 +139,8 @@ fn report(b: &mut Builder<'_>, abi: &Abi, site: ValueId, at: [ValueId; 2]) {
     b.block = join;
 }
 
-/// Whether an access is inside one of a table's ranges, which lie in the order of their addresses; it is reported if not.
+/// Whether an access is inside one of a table's ranges, which lie in the order of their addresses;
+/// it is reported if not.
 ///
 /// Halves the table until one entry is left: the last one that begins at or below the address.
 fn find(b: &mut Builder<'_>, abi: &Abi, what: ValueId, at: [ValueId; 2], table: u16) {
@@ -173,7 +178,8 @@ fn find(b: &mut Builder<'_>, abi: &Abi, what: ValueId, at: [ValueId; 2], table: 
     let end = b.pair(end).map(|word| b.sel(some, word, 0u32));
     let left = b.pair(Inst::new(Op::Sub, Type::U64).src(end).src(at));
     let nothing = b.mov(0u32);
-    // The address is not below the range's beginning; what is left of it is no more than its size unless it is behind its end.
+    // The address is not below the range's beginning; what is left of it is no more than its size
+    // unless it is behind its end.
     let before = b.setp(Cond::Le, Type::U64, at, end);
     let fits = b.setp(Cond::Ge, Type::U64, left, [bytes, nothing]);
     let inside = b.op2(Op::And, Type::Pred, before, fits);
@@ -197,7 +203,8 @@ fn find(b: &mut Builder<'_>, abi: &Abi, what: ValueId, at: [ValueId; 2], table: 
     b.terminate(Term::Ret(vec![found]));
 }
 
-/// The address of the block's shared memory: the blocks of the grid lie in the order of their numbers.
+/// The address of the block's shared memory: the blocks of the grid lie in the order of their
+/// numbers.
 fn region(b: &mut Builder<'_>, chip: Chip, abi: &Abi) -> [ValueId; 2] {
     let [x, y, z] = [Sv::CtaidX, Sv::CtaidY, Sv::CtaidZ].map(|sv| b.sv(sv));
     let size = |b: &mut Builder<'_>, n: u16, sv: Sv| -> Src {

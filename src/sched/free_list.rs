@@ -1,4 +1,5 @@
-//! The free list: which registers are free while a block is scheduled, and which live range occupies each of the others.
+//! The free list: which registers are free while a block is scheduled, and which live range
+//! occupies each of the others.
 
 use super::live_ranges::{LiveRanges, NONE, RangeId};
 use super::liveness::Set;
@@ -7,7 +8,7 @@ use crate::isa::{Op, latency};
 use nvir_asm::model::{Cycle, latency_of};
 
 /// What may become of an instruction that wants registers.
-pub enum Room {
+pub(super) enum Room {
     Found,
     /// There will be, in that cycle.
     Later(Cycle),
@@ -29,19 +30,22 @@ struct Occupant {
 }
 
 /// The registers of a warp during a block.
-pub struct FreeList {
+pub(crate) struct FreeList {
     /// By range.
     occupants: Vec<Occupant>,
-    /// By register: the first cycle in which it may be written by a new live range, and whether somebody is there.
+    /// By register: the first cycle in which it may be written by a new live range, and whether
+    /// somebody is there.
     free_at: [Cycle; Resource::COUNT],
     taken: Set,
     /// By register: the live range that had it last.
     holder: [RangeId; Resource::COUNT],
     /// Registers that live ranges may move to.
     allowed: Set,
-    /// By register: the first instruction of the old order that writes it for good, if none has issued yet.
+    /// By register: the first instruction of the old order that writes it for good, if none has
+    /// issued yet.
     claimed: [u32; Resource::COUNT],
-    /// Where the search for a register goes on: the one that has been free for long is not waited for.
+    /// Where the search for a register goes on: the one that has been free for long is not waited
+    /// for.
     next: u16,
     /// Registers that the code as it was had, and how many there may be.
     old: u16,
@@ -71,9 +75,9 @@ const NOWHERE: u16 = u16::MAX;
 const FIRST: u16 = Resource::Gpr(0).index() as u16;
 
 impl FreeList {
-    /// A block starts: what comes into it, or goes through it, has its register. LiveRanges may move to those
-    /// of `allowed` below `limit`; the code has `old` registers so far.
-    pub fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
+    /// A block starts: what comes into it, or goes through it, has its register. LiveRanges may
+    /// move to those of `allowed` below `limit`; the code has `old` registers so far.
+    pub(super) fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
         self.next = FIRST;
         self.used = 0;
         self.old = FIRST + old.min(limit).min(254) as u16;
@@ -103,24 +107,24 @@ impl FreeList {
     }
 
     /// General registers up to the last one that a live range has had.
-    pub fn used(&self) -> u32 {
+    pub(super) fn used(&self) -> u32 {
         u32::from(self.used.saturating_sub(FIRST))
     }
 
     /// The register of every live range, as [`Resource::index`].
-    pub fn registers(&self) -> Vec<u16> {
+    pub(super) fn registers(&self) -> Vec<u16> {
         self.occupants.iter().map(|s| s.register).collect()
     }
 
     /// The register of a live range that has been defined.
-    pub fn register(&self, range: RangeId) -> u16 {
+    pub(super) fn register(&self, range: RangeId) -> u16 {
         self.occupants[range as usize].register
     }
 
-    /// Finds room for what an instruction writes: for live ranges that are not there yet. `now` is when it issues, `strictly`
-    /// whether registers that become free in this cycle are out of the question: it goes before an instruction that
-    /// has issued in it, which may read them.
-    pub fn find_room(
+    /// Finds room for what an instruction writes: for live ranges that are not there yet. `now` is
+    /// when it issues, `strictly` whether registers that become free in this cycle are out of the
+    /// question: it goes before an instruction that has issued in it, which may read them.
+    pub(crate) fn find_room(
         &mut self,
         ranges: &LiveRanges,
         reads: &[RangeId],
@@ -194,7 +198,8 @@ impl FreeList {
         Room::Found
     }
 
-    /// Takes registers for a group: of those that the code had the next ones that are free, or else new ones.
+    /// Takes registers for a group: of those that the code had the next ones that are free, or else
+    /// new ones.
     fn find_group(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
         let group = ranges.group(range);
         if let &[single] = group {
@@ -267,8 +272,9 @@ impl FreeList {
         self.next = (base + 1).max(FIRST);
     }
 
-    /// The cycle from which a register is free for a live range, until that ends. One that somebody is to have later, whatever
-    /// happens, is free for those that ended before that in the old order: then nothing that they wait for waits for it.
+    /// The cycle from which a register is free for a live range, until that ends. One that somebody
+    /// is to have later, whatever happens, is free for those that ended before that in the old
+    /// order: then nothing that they wait for waits for it.
     fn free_for(&self, ranges: &LiveRanges, range: RangeId, r: u16) -> Option<Cycle> {
         let free = self.allowed.has(r)
             && !self.taken.has(r)
@@ -276,9 +282,10 @@ impl FreeList {
         free.then(|| self.free_at[usize::from(r)])
     }
 
-    /// An instruction issues: live ranges end, and those that it defines are there. Tells whether there may be room where there was
-    /// none: a register is free, or nobody but the last one that reads it keeps it.
-    pub fn issue(
+    /// An instruction issues: live ranges end, and those that it defines are there. Tells whether
+    /// there may be room where there was none: a register is free, or nobody but the last one that
+    /// reads it keeps it.
+    pub(super) fn issue(
         &mut self,
         ranges: &LiveRanges,
         reads: &[RangeId],

@@ -12,7 +12,7 @@ use nvir_asm::model::latency_of;
 
 /// An earlier instruction that must come first.
 #[derive(Clone, Copy, Debug)]
-pub struct Edge {
+pub(super) struct Edge {
     pub earlier: u32,
     /// Cycles from one to the other as a card takes them, at least what counts ask for.
     pub cycles: u32,
@@ -20,7 +20,7 @@ pub struct Edge {
 
 /// The edges of a block, by the later instruction. Built once and used for all blocks of a program.
 #[derive(Default)]
-pub struct Graph {
+pub(super) struct Graph {
     edges: Vec<Edge>,
     /// Where the edges of each instruction start; one more entry than instructions.
     starts: Vec<u32>,
@@ -87,7 +87,7 @@ impl Users {
 
 impl Graph {
     /// For blocks of so many instructions at most.
-    pub fn new(instructions: usize) -> Graph {
+    pub(super) fn new(instructions: usize) -> Graph {
         Graph {
             edges: Vec::with_capacity(8 * instructions),
             starts: Vec::with_capacity(instructions + 1),
@@ -100,12 +100,12 @@ impl Graph {
     }
 
     /// The edges to an instruction.
-    pub fn edges(&self, n: usize) -> &[Edge] {
+    pub(super) fn edges(&self, n: usize) -> &[Edge] {
         &self.edges[self.starts[n] as usize..self.starts[n + 1] as usize]
     }
 
     /// Reads the instructions of a block.
-    pub fn build(&mut self, lines: &[&Line], ranges: &LiveRanges) {
+    pub(super) fn build(&mut self, lines: &[&Line], ranges: &LiveRanges) {
         self.edges.clear();
         self.starts.clear();
         self.starts.push(0);
@@ -128,7 +128,7 @@ impl Graph {
             }
             let effect = memory(m);
             if effect != MemoryEffect::None {
-                let access = Access::of(n, line, effect, ranges, &self.users);
+                let access = Access::new(n, line, effect, ranges, &self.users);
                 self.memory.add(access, &mut self.edges);
             }
             let holds = if latency::holds_sources(m.op) { latency::HOLD } else { 0 };
@@ -174,7 +174,7 @@ struct Access {
 }
 
 impl Access {
-    fn of(who: u32, line: &Line, effect: MemoryEffect, ranges: &LiveRanges, users: &Users) -> Access {
+    fn new(who: u32, line: &Line, effect: MemoryEffect, ranges: &LiveRanges, users: &Users) -> Access {
         let m = &line.inst;
         let address = m.operands.iter().find_map(|o| match *o {
             Operand::Mem { base, offset } => Some((base, offset)),

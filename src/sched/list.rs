@@ -36,9 +36,10 @@ impl Wait {
 
 /// What changes while an order is being made, in tables that are made once.
 #[derive(Default)]
-pub struct Scratch {
+pub(super) struct Scratch {
     nodes: Vec<Node>,
-    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come to them.
+    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come
+    /// to them.
     ready: Vec<BinaryHeap<Reverse<Rank>>>,
     waiting: BinaryHeap<Reverse<Wait>>,
     blocked: Vec<u32>,
@@ -95,7 +96,7 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 /// An order that is being made.
-pub struct List<'a> {
+pub(super) struct List<'a> {
     tables: &'a Tables,
     free_list: &'a mut FreeList,
     s: &'a mut Scratch,
@@ -110,11 +111,12 @@ pub struct List<'a> {
 /// With more candidates than that waiting for a register, the order is given up.
 const MOST_BLOCKED: usize = 128;
 
-/// Candidates of each class that are tried for the second place of a pair: registers may lie in the wrong banks.
+/// Candidates of each class that are tried for the second place of a pair: registers may lie in the
+/// wrong banks.
 const TRIES: usize = 4;
 
 impl<'a> List<'a> {
-    pub fn new(
+    pub(super) fn new(
         tables: &'a Tables,
         free_list: &'a mut FreeList,
         s: &'a mut Scratch,
@@ -144,7 +146,7 @@ impl<'a> List<'a> {
 
     /// Those that have waited long enough become candidates.
     #[inline]
-    pub fn wake(&mut self, now: Cycle) {
+    pub(crate) fn wake(&mut self, now: Cycle) {
         while let Some(&Reverse(wait)) = self.s.waiting.peek()
             && wait.at() <= now
         {
@@ -171,9 +173,10 @@ impl<'a> List<'a> {
         false
     }
 
-    /// Takes the most urgent candidate whose port is free and for which there are registers; if there is none, lets time
-    /// go on to where there may be one. None at all if there never will be.
-    pub fn first(&mut self) -> Option<Option<usize>> {
+    /// Takes the most urgent candidate whose port is free and for which there are registers; if
+    /// there is none, lets time go on to where there may be one. None at all if there never will
+    /// be.
+    pub(super) fn first(&mut self) -> Option<Option<usize>> {
         loop {
             let mut best: Option<(Rank, usize)> = None;
             let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.at());
@@ -209,7 +212,7 @@ impl<'a> List<'a> {
     }
 
     /// Issues the most urgent candidate that may issue together with `first`, before or behind it.
-    pub fn second(&mut self, first: usize) -> Option<usize> {
+    pub(super) fn second(&mut self, first: usize) -> Option<usize> {
         let t = self.tables;
         let class = self.s.nodes[first].class;
         let (behind, before) = (issue_class::behind(class), issue_class::before(class));
@@ -256,7 +259,8 @@ impl<'a> List<'a> {
             let registers = ranges.reads(k).iter().map(|&range| self.free_list.register(range));
             registers.filter_map(Resource::register)
         };
-        // What goes in front leaves the registers alone that `first` reads: one that ends there may be its own already.
+        // What goes in front leaves the registers alone that `first` reads: one that ends there may
+        // be its own already.
         let overwrites = || {
             let mut written = ranges.writes(k).iter().map(|&range| self.free_list.register(range));
             written.any(|w| ranges.reads(first).iter().any(|&range| self.free_list.register(range) == w))
@@ -268,7 +272,7 @@ impl<'a> List<'a> {
     }
 
     /// Puts an instruction at the end of the order.
-    pub fn issue(&mut self, k: usize) {
+    pub(super) fn issue(&mut self, k: usize) {
         let (tables, now) = (self.tables, self.clock.now);
         self.clock.issue(tables.kinds[k].class());
         let ranges = &tables.ranges;

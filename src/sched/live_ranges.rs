@@ -1,9 +1,10 @@
-//! Live ranges of a block: what its instructions keep in registers, apart from which registers they are.
+//! Live ranges of a block: what its instructions keep in registers, apart from which registers they
+//! are.
 //!
-//! A *live range* is a definition with everything that reads it: a register of its own, as far as the block goes. What comes
-//! into the block or leaves it, and what is named implicitly, keeps its register (it is *pinned*); everything else
-//! may move to another one. LiveRanges that an instruction names as a vector move together and keep their alignment: a
-//! *group*.
+//! A *live range* is a definition with everything that reads it: a register of its own, as far as
+//! the block goes. What comes into the block or leaves it, and what is named implicitly, keeps its
+//! register (it is *pinned*); everything else may move to another one. LiveRanges that an
+//! instruction names as a vector move together and keep their alignment: a *group*.
 
 use super::liveness::Set;
 use crate::emit::code::Line;
@@ -11,12 +12,12 @@ use crate::isa::effects::{self, Access, Resource, Slot, Touched};
 use crate::isa::{MInst, Mod, Op, Operand, Pred, Reg};
 
 /// A live range, by its number in the block.
-pub type RangeId = u32;
+pub(crate) type RangeId = u32;
 
-pub const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-pub struct LiveRange {
+pub(crate) struct LiveRange {
     /// The register, predicate or condition code that it has in the code, as [`Resource::index`].
     pub register: u16,
     /// How many instructions name it: twice those that read and write it.
@@ -49,7 +50,7 @@ struct Name {
 
 /// The live ranges of a block. Built once and used for all blocks of a program.
 #[derive(Default)]
-pub struct LiveRanges {
+pub(crate) struct LiveRanges {
     pub list: Vec<LiveRange>,
     /// What each instruction reads, then what it writes.
     touched: Vec<RangeId>,
@@ -68,7 +69,7 @@ pub struct LiveRanges {
 
 /// Whether live ranges may move.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Moves {
+pub(super) enum Moves {
     Allowed,
     /// Each register is one range.
     Forbidden,
@@ -76,7 +77,7 @@ pub enum Moves {
 
 impl LiveRanges {
     /// For blocks of so many instructions at most.
-    pub fn new(instructions: usize) -> LiveRanges {
+    pub(super) fn new(instructions: usize) -> LiveRanges {
         LiveRanges {
             list: Vec::with_capacity(2 * instructions),
             touched: Vec::with_capacity(6 * instructions),
@@ -91,29 +92,29 @@ impl LiveRanges {
     }
 
     /// What an instruction reads.
-    pub fn reads(&self, k: usize) -> &[RangeId] {
+    pub(super) fn reads(&self, k: usize) -> &[RangeId] {
         let (reads, writes) = self.starts[k];
         &self.touched[reads as usize..writes as usize]
     }
 
     /// What an instruction writes.
-    pub fn writes(&self, k: usize) -> &[RangeId] {
+    pub(super) fn writes(&self, k: usize) -> &[RangeId] {
         &self.touched[self.starts[k].1 as usize..self.starts[k + 1].0 as usize]
     }
 
     /// All live ranges that move with this one, itself among them, by register.
-    pub fn group(&self, range: RangeId) -> &[RangeId] {
+    pub(super) fn group(&self, range: RangeId) -> &[RangeId] {
         let (start, end) = self.places[self.root(range) as usize];
         &self.members[start as usize..end as usize]
     }
 
     /// One more than the last register that a live range has in the code, as [`Resource::index`].
-    pub fn end(&self) -> u16 {
+    pub(super) fn end(&self) -> u16 {
         self.end
     }
 
     /// Registers that the place of a live range's group is a multiple of.
-    pub fn align(&self, range: RangeId) -> u16 {
+    pub(super) fn align(&self, range: RangeId) -> u16 {
         self.list[self.root(range) as usize].align.into()
     }
 
@@ -126,7 +127,7 @@ impl LiveRanges {
     }
 
     /// Reads the instructions of a block, of which `after` is read later.
-    pub fn build(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
+    pub(super) fn build(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
         self.list.clear();
         self.touched.clear();
         self.starts.clear();
@@ -165,7 +166,8 @@ impl LiveRanges {
 
     fn line(&mut self, k: u32, m: &MInst, reads: u32) {
         let mut writes = NONE;
-        // A predicated write leaves what was there where it is not executed, and some forms add to their destination.
+        // A predicated write leaves what was there where it is not executed, and some forms add to
+        // their destination.
         let replaces = m.guard.is_true() && !matches!(m.op, Op::Ffma32i | Op::Imad32i);
         let swaps = m.op == Op::Atom && m.has(Mod::Cas);
         let mut swap: RangeId = NONE;
@@ -296,8 +298,8 @@ impl LiveRanges {
         self.unite();
     }
 
-    /// LiveRanges that will share a register whatever happens become one, so that they keep their order: those that are pinned
-    /// to it, and those that have the same place in a group.
+    /// LiveRanges that will share a register whatever happens become one, so that they keep their
+    /// order: those that are pinned to it, and those that have the same place in a group.
     fn unite(&mut self) {
         let mut united = false;
         self.current.fill(NONE);
@@ -328,7 +330,8 @@ impl LiveRanges {
         self.list[self.members[member] as usize].register.into()
     }
 
-    /// Unites a live range with the first one that has been asked for with its register, if it is not that itself.
+    /// Unites a live range with the first one that has been asked for with its register, if it is
+    /// not that itself.
     fn unite_with_first(&mut self, range: RangeId) -> bool {
         let w = self.list[range as usize];
         let first = &mut self.current[usize::from(w.register)];
@@ -344,8 +347,9 @@ impl LiveRanges {
         true
     }
 
-    /// Rewrites an instruction for the registers that live ranges have now, by [`Resource::index`]; whether that changes it.
-    pub fn rewrite(&self, k: usize, m: &mut MInst, register: impl Fn(RangeId) -> u16) -> bool {
+    /// Rewrites an instruction for the registers that live ranges have now, by [`Resource::index`];
+    /// whether that changes it.
+    pub(crate) fn rewrite(&self, k: usize, m: &mut MInst, register: impl Fn(RangeId) -> u16) -> bool {
         let mut changed = false;
         for name in &self.names[self.named[k] as usize..self.named[k + 1] as usize] {
             let new = register(name.range);

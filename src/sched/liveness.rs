@@ -1,7 +1,8 @@
-//! Which registers and predicates of machine code are read later: backwards over blocks, for one lane.
+//! Which registers and predicates of machine code are read later: backwards over blocks, for one
+//! lane.
 //!
-//! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at any of them, as far
-//! as this goes. What a return leaves behind may all be read.
+//! Lanes that leave by `.S`, BRK or CONT go on at one of the places that SSY, PBK and PCNT name: at
+//! any of them, as far as this goes. What a return leaves behind may all be read.
 
 use crate::emit::code::{Code, MBlock};
 use crate::isa::Op;
@@ -9,32 +10,32 @@ use crate::isa::effects::{Resource, Touched};
 
 /// A set of resources, by [`Resource::index`].
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Set([u64; Resource::COUNT.div_ceil(64)]);
+pub(super) struct Set([u64; Resource::COUNT.div_ceil(64)]);
 
 impl Set {
-    pub const ALL: Set = Set([u64::MAX; Resource::COUNT.div_ceil(64)]);
+    pub(super) const ALL: Set = Set([u64::MAX; Resource::COUNT.div_ceil(64)]);
 
     /// The first general registers.
-    pub fn registers(count: u32) -> Set {
+    pub(super) fn registers(count: u32) -> Set {
         let mut set = Set::default();
         (0..count.min(255)).for_each(|r| set.insert(Resource::Gpr(r as u8).index() as u16));
         set
     }
 
-    pub fn insert(&mut self, r: u16) {
+    pub(super) fn insert(&mut self, r: u16) {
         self.0[usize::from(r) / 64] |= 1 << (r % 64);
     }
 
-    pub fn remove(&mut self, r: u16) {
+    pub(super) fn remove(&mut self, r: u16) {
         self.0[usize::from(r) / 64] &= !(1 << (r % 64));
     }
 
-    pub fn has(&self, r: u16) -> bool {
+    pub(super) fn has(&self, r: u16) -> bool {
         self.0[usize::from(r) / 64] >> (r % 64) & 1 != 0
     }
 
     /// The first member of this set and not of the other one in a range.
-    pub fn first_without(&self, other: &Set, range: std::ops::Range<u16>) -> Option<u16> {
+    pub(crate) fn first_without(&self, other: &Set, range: std::ops::Range<u16>) -> Option<u16> {
         let mut from = range.start;
         while from < range.end {
             let word = usize::from(from) / 64;
@@ -67,7 +68,7 @@ struct Successors {
 }
 
 /// What is read after each block, if a thread's end reads the first `results` registers.
-pub fn after(code: &Code, results: u32) -> Vec<Set> {
+pub(super) fn after(code: &Code, results: u32) -> Vec<Set> {
     let n = code.blocks.len();
     let mut meeting = vec![false; n];
     code.meeting_points().into_iter().for_each(|k| meeting[k] = true);

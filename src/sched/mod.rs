@@ -20,6 +20,6 @@ mod graph;
 mod list;
 mod live_ranges;
 mod liveness;
-pub mod order;
+pub(crate) mod order;
 mod tables;
-pub mod texbar;
+pub(crate) mod texbar;

@@ -1,4 +1,5 @@
-//! The order of instructions in straight code, and the registers that they use meanwhile: a list scheduler.
+//! The order of instructions in straight code, and the registers that they use meanwhile: a list
+//! scheduler.
 //!
 //! ```text
 //! SHL R3, R0, 0x8                SHL R3, R0, 0x8     SHL R4, R1, 0x8
@@ -7,15 +8,17 @@
 //! LOP.OR R1, R1, R3              LOP.OR R0, R0, R3   LOP.OR R1, R1, R4
 //! ```
 //!
-//! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it. Cycle by cycle, of
-//! those whose predecessors have issued and whose port is free, the one with the longest way of latencies to the end of
-//! the block is taken, and on Kepler another one that may issue with it. Registers have been assigned before, with as
-//! few of them as possible, so what is independent often shares one; what begins and ends in a block (`live_ranges`) gets
-//! another register where there is one. If registers do not suffice for an order, instructions that are far behind in the
-//! old one wait; if that does not help, the block keeps its registers. A new order is taken if it takes fewer cycles
-//! than the old one.
+//! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it.
+//! Cycle by cycle, of those whose predecessors have issued and whose port is free, the one with the
+//! longest way of latencies to the end of the block is taken, and on Kepler another one that may
+//! issue with it. Registers have been assigned before, with as few of them as possible, so what is
+//! independent often shares one; what begins and ends in a block (`live_ranges`) gets another
+//! register where there is one. If registers do not suffice for an order, instructions that are far
+//! behind in the old one wait; if that does not help, the block keeps its registers. A new order is
+//! taken if it takes fewer cycles than the old one.
 //!
-//! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of its block.
+//! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of
+//! its block.
 
 use super::free_list::FreeList;
 use super::list::{List, Scratch};
@@ -31,7 +34,7 @@ use nvir_asm::model::Cycle;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Registers {
+pub(crate) struct Registers {
     /// How many the code uses.
     pub used: u32,
     /// How many it may use.
@@ -41,10 +44,11 @@ pub struct Registers {
 }
 
 /// Reorders the instructions of every block. Gives the registers that the code uses now.
-pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
+pub(crate) fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
     let after = liveness::after(code, registers.results);
-    // A lane may read what another one has in a register while that one is elsewhere, and functions use no register
-    // that their callers want kept: then only registers that the block has written, or nobody uses, will do.
+    // A lane may read what another one has in a register while that one is elsewhere, and functions
+    // use no register that their callers want kept: then only registers that the block has written,
+    // or nobody uses, will do.
     let lanes = |l: &Line| matches!(l.inst.op, Op::Shfl | Op::Fswz | Op::Cal);
     let strict = code.calls || code.blocks.iter().flat_map(MBlock::lines).any(lanes);
     let mut s = Scheduler {
@@ -82,18 +86,20 @@ struct Scheduler {
     scratch: Scratch,
 }
 
-/// So many instructions of the old order are looked at together, one try after the other. 48 in between would save 0.8 % of the
-/// cycles of ptxas's corpus, and cost 0.4 % of the compile time.
+/// So many instructions of the old order are looked at together, one try after the other. 48 in
+/// between would save 0.8 % of the cycles of ptxas's corpus, and cost 0.4 % of the compile time.
 const WINDOWS: [usize; 2] = [usize::MAX, 16];
 
-/// The old order stays if it takes longer than the least that is possible by no more than this part of it: if registers may
-/// move, and if not. Twice as much costs 0.4 % of the cycles and one pair in a hundred, and saves 1 % of the compile time.
+/// The old order stays if it takes longer than the least that is possible by no more than this part
+/// of it: if registers may move, and if not. Twice as much costs 0.4 % of the cycles and one pair
+/// in a hundred, and saves 1 % of the compile time.
 const NEAR: Cycle = 8;
 const NEAR_IN_PLACE: Cycle = 4;
 
-/// Registers that the code did not have are taken for an order that takes fewer cycles by this share, in percent. Over
-/// 73 kernels that ptxas compiles too, cycles are 0.997 of its without new registers, 0.949 with 45, 0.925 with 30 and
-/// 0.914 with 12 here, and registers 0.854, 0.880, 0.943 and 1.002 of its.
+/// Registers that the code did not have are taken for an order that takes fewer cycles by this
+/// share, in percent. Over 73 kernels that ptxas compiles too, cycles are 0.997 of its without new
+/// registers, 0.949 with 45, 0.925 with 30 and 0.914 with 12 here, and registers 0.854, 0.880,
+/// 0.943 and 1.002 of its.
 const WORTH: Cycle = 35;
 
 /// An order of a block, and the registers that its live ranges have in it.
@@ -149,7 +155,8 @@ impl Scheduler {
         best.filter(|p| p.cycles < old)
     }
 
-    /// The order that is found with so many registers, the more of the block being looked at the better.
+    /// The order that is found with so many registers, the more of the block being looked at the
+    /// better.
     fn windows(&mut self, lines: &[&Line], after: &Set, allowed: &Set, limit: u32) -> Option<Plan> {
         self.scratch.short = false;
         let smaller = WINDOWS.into_iter().skip(1).filter(|&w| w < lines.len());
@@ -167,8 +174,8 @@ impl Scheduler {
         allowed
     }
 
-    /// What an instruction would find in a register instead of what it reads, if there is such an instruction: its place in
-    /// the old order, and the register.
+    /// What an instruction would find in a register instead of what it reads, if there is such an
+    /// instruction: its place in the old order, and the register.
     fn mistake(&self, plan: &Plan) -> Option<(u32, u16)> {
         let ranges = &self.tables.ranges;
         let mut there = [NONE; Resource::COUNT];

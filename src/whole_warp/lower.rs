@@ -6,14 +6,16 @@
 //!                                div u32 %r2 %r1 0x5
 //! ```
 //!
-//! The machine is told a block of one dimension, its size rounded up to a multiple of 32 ([`driver::whole_warps`]). So a
-//! thread's number is `tid.x`, its coordinates follow from the real size, and the real size itself is a constant where the
-//! program declares it, else words of the driver's bank (on Fermi, too, where the special registers have the rounded
-//! one). Lanes that nobody asked for have the coordinates with which the block would go on in its last dimension of more
-//! than one thread; so the number of a thread that is computed from its coordinates is right for all lanes.
+//! The machine is told a block of one dimension, its size rounded up to a multiple of 32
+//! ([`driver::whole_warps`]). So a thread's number is `tid.x`, its coordinates follow from the real
+//! size, and the real size itself is a constant where the program declares it, else words of the
+//! driver's bank (on Fermi, too, where the special registers have the rounded one). Lanes that
+//! nobody asked for have the coordinates with which the block would go on in its last dimension of
+//! more than one thread; so the number of a thread that is computed from its coordinates is right
+//! for all lanes.
 //!
-//! This comes before every pass. From here on `%p0` is a predicate like any other, and what is true of the tail holds by
-//! construction: see `docs/whole-warps.md`.
+//! This comes before every pass. From here on `%p0` is a predicate like any other, and what is true
+//! of the tail holds by construction: see `docs/whole-warps.md`.
 //!
 //! [`driver::whole_warps`]: crate::driver::whole_warps
 
@@ -23,36 +25,37 @@ use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Lowers a program that asks which lanes were asked for; others stay as they are.
-pub fn run(p: &mut Program, abi: &Abi) {
+pub(crate) fn run(p: &mut Program, abi: &Abi) {
     let asks = |f: &Function| f.ops.contains(Op::WholeWarp);
     let entry = &p.funcs[p.entry];
     if !asks(entry) || !entry.insts_in_order().any(|(_, i)| entry.insts[i].op == Op::WholeWarp) {
         return;
     }
     p.whole_warps = true;
-    let place = Place { abi, fixed: p.whole_block() };
+    let block = BlockSize { abi, fixed: p.whole_block() };
     for f in p.funcs.values_mut() {
-        expand(f, concerns, |b, i| lower(b, i, &place));
+        expand(f, concerns, |b, i| lower(b, i, &block));
     }
 }
 
 fn concerns(i: &Inst) -> bool {
-    i.op == Op::WholeWarp || i.op == Op::Rdsv && matches!(i.aux, Aux::Sv(sv) if of_block(sv))
+    i.op == Op::WholeWarp || i.op == Op::Rdsv && matches!(i.aux, Aux::Sv(sv) if describes_block(sv))
 }
 
-/// Whether a system value is about the block, of which the machine's special registers say something else.
-fn of_block(sv: Sv) -> bool {
+/// Whether a system value is about the block, of which the machine's special registers say
+/// something else.
+fn describes_block(sv: Sv) -> bool {
     use Sv::*;
     matches!(sv, TidX | TidY | TidZ | NtidX | NtidY | NtidZ | WarpId | NumWarps)
 }
 
 /// Where the real size is.
-struct Place<'a> {
+struct BlockSize<'a> {
     abi: &'a Abi,
     fixed: Option<[u32; 3]>,
 }
 
-impl Place<'_> {
+impl BlockSize<'_> {
     /// Threads in dimension `d`.
     fn size(&self, d: usize) -> Src {
         match self.fixed {
@@ -72,31 +75,31 @@ impl Place<'_> {
     }
 }
 
-fn lower(b: &mut Builder<'_>, i: &Inst, place: &Place<'_>) -> bool {
+fn lower(b: &mut Builder<'_>, i: &Inst, block: &BlockSize<'_>) -> bool {
     let Some(&d) = i.dsts.first() else { return false };
     // The number of the thread, since the block is launched in one dimension.
     let thread = b.sv(Sv::TidX);
     if i.op == Op::WholeWarp {
-        let threads = place.threads(b);
+        let threads = block.threads(b);
         let mut asked = Inst::new(Op::Set, Type::Pred).src(thread).src(threads).dst(d);
         (asked.cond, asked.sty) = (Cond::Lt, Type::U32);
         b.push(asked);
         return true;
     }
     let value = match i.aux {
-        Aux::Sv(Sv::NtidX) => place.size(0),
-        Aux::Sv(Sv::NtidY) => place.size(1),
-        Aux::Sv(Sv::NtidZ) => place.size(2),
+        Aux::Sv(Sv::NtidX) => block.size(0),
+        Aux::Sv(Sv::NtidY) => block.size(1),
+        Aux::Sv(Sv::NtidZ) => block.size(2),
         Aux::Sv(Sv::WarpId) => b.op2(Op::Shr, Type::U32, thread, 5u32).into(),
         Aux::Sv(Sv::NumWarps) => {
-            let threads = place.threads(b);
+            let threads = block.threads(b);
             let up = b.add(Type::U32, threads, 31u32);
             b.op2(Op::Shr, Type::U32, up, 5u32).into()
         }
         Aux::Sv(sv) => {
-            let at = match place.fixed {
+            let at = match block.fixed {
                 Some(size) => of_fixed(b, thread, size),
-                None => of_any(b, thread, place),
+                None => coordinates(b, thread, block),
             };
             at[match sv {
                 Sv::TidX => 0,
@@ -130,11 +133,11 @@ fn divide(b: &mut Builder<'_>, n: ValueId, by: u32) -> (Src, Src) {
     (rest.into(), b.op2(Op::Div, Type::U32, n, by).into())
 }
 
-/// The coordinates of a thread in a block whose size the driver says: with a reciprocal, which is exact enough. Thread
-/// and sizes are at most 1024, so `(n + 0.5) / size` is at least `1 / 2048` of itself away from the next integer,
-/// and off by a few units of `2^-23`.
-fn of_any(b: &mut Builder<'_>, thread: ValueId, place: &Place<'_>) -> [Src; 3] {
-    let [x, y, z] = [0, 1, 2].map(|d| b.mov(place.size(d)));
+/// The coordinates of a thread in a block whose size the driver says: with a reciprocal, which is
+/// exact enough. Thread and sizes are at most 1024, so `(n + 0.5) / size` is at least `1 / 2048` of
+/// itself away from the next integer, and off by a few units of `2^-23`.
+fn coordinates(b: &mut Builder<'_>, thread: ValueId, block: &BlockSize<'_>) -> [Src; 3] {
+    let [x, y, z] = [0, 1, 2].map(|d| b.mov(block.size(d)));
     let others = b.mul(Type::U32, y, z);
     let mut divide = |n: ValueId, by: ValueId, beyond: ValueId| {
         let float = b.cvt(Type::F32, Type::U32, n);

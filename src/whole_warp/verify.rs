@@ -12,10 +12,11 @@
 //!     vote.any u32 %r9 %p8
 //! ```
 //!
-//! It stands in the first block of a kernel, once, and the branch that ends this block is all that reads it: so there is one
-//! body and one tail, and nothing before them that some lanes skip. No lane ends in the body, or in what lanes do that
-//! were not asked for: in the tail it would be missing. LLVM's `llvm.amdgcn.init.whole.wave`, whose model this is, says the
-//! same in words (IntrinsicsAMDGPU.td) and leaves it to the writer.
+//! It stands in the first block of a kernel, once, and the branch that ends this block is all that
+//! reads it: so there is one body and one tail, and nothing before them that some lanes skip. No
+//! lane ends in the body, or in what lanes do that were not asked for: in the tail it would be
+//! missing. LLVM's `llvm.amdgcn.init.whole.wave`, whose model this is, says the same in words
+//! (IntrinsicsAMDGPU.td) and leaves it to the writer.
 
 use crate::ir::*;
 

@@ -1,6 +1,6 @@
-//! Issue classes: what decides about issue apart from what instructions touch. The ports that they need, and the operations that
-//! they dual-issue with. The
-//! tables by operation are made when nvir is compiled.
+//! Issue classes: what decides about issue apart from what instructions touch. The ports that they
+//! need, and the operations that they dual-issue with. The tables by operation are made when nvir
+//! is compiled.
 
 use super::model::Port;
 use nvir_isa::effects::is_texture;
@@ -10,14 +10,16 @@ use nvir_isa::{MInst, Op};
 /// Instructions that need the same ports and pair with the same others.
 #[derive(Clone, Copy)]
 pub struct Class {
+    /// The ports that it needs.
     pub port: Port,
+    /// Whether it is a texture instruction.
     pub texture: bool,
     pair: PairSet,
 }
 
 impl Class {
-    const fn of(op: Op, indexed: bool) -> Class {
-        Class { port: Port::of(op, indexed), texture: is_texture(op), pair: latency::pair_set(op) }
+    const fn new(op: Op, indexed: bool) -> Class {
+        Class { port: Port::new(op, indexed), texture: is_texture(op), pair: latency::pair_set(op) }
     }
 
     const fn same(&self, other: &Class) -> bool {
@@ -40,7 +42,8 @@ struct Table {
     of: [u8; Op::ALL.len()],
     /// That of an LDC with a register in its address.
     indexed: u8,
-    /// By class: masks of those that may be the second of a pair behind it, and of those that may only be the first.
+    /// By class: masks of those that may be the second of a pair behind it, and of those that may
+    /// only be the first.
     behind: [u64; MOST],
     before: [u64; MOST],
 }
@@ -50,7 +53,7 @@ static TABLE: Table = Table::new();
 impl Table {
     const fn new() -> Table {
         let mut t = Table {
-            classes: [Class::of(Op::Nop, false); MOST],
+            classes: [Class::new(Op::Nop, false); MOST],
             count: 0,
             of: [0; Op::ALL.len()],
             indexed: 0,
@@ -59,10 +62,10 @@ impl Table {
         };
         let mut n = 0;
         while n < Op::ALL.len() {
-            t.of[n] = t.add(Class::of(Op::ALL[n], false));
+            t.of[n] = t.add(Class::new(Op::ALL[n], false));
             n += 1;
         }
-        t.indexed = t.add(Class::of(Op::Ldc, true));
+        t.indexed = t.add(Class::new(Op::Ldc, true));
         let mut a = 0;
         while a < t.count {
             let mut b = 0;
@@ -113,6 +116,7 @@ pub fn before(n: u8) -> u64 {
 /// What decides how an instruction issues among others, whatever it touches.
 #[derive(Clone, Copy)]
 pub struct Kind {
+    /// Its issue class.
     pub class: u8,
     /// The fewest cycles from it to anything.
     pub gap: u8,
@@ -124,7 +128,8 @@ pub struct Kind {
 }
 
 impl Kind {
-    pub fn of(m: &MInst) -> Kind {
+    /// That of an instruction.
+    pub fn new(m: &MInst) -> Kind {
         let gap = latency::behind(m);
         Kind {
             class: if latency::is_indexed_constant(m) { TABLE.indexed } else { TABLE.of[m.op as usize] },
@@ -162,12 +167,12 @@ mod tests {
         for &a in Op::ALL {
             for &b in Op::ALL {
                 let (x, y) = (MInst::new(a), MInst::new(b));
-                let (p, q) = (Port::of(a, false), Port::of(b, false));
+                let (p, q) = (Port::new(a, false), Port::new(b, false));
                 let rules = units_pair(pair_set(a), pair_set(b))
                     && !p.collides(&q)
                     && !transfers(&x)
                     && neighbours(&x, &y) == 1;
-                assert_eq!(Kind::of(&x).leads(&Kind::of(&y)), rules, "{a:?} {b:?}");
+                assert_eq!(Kind::new(&x).leads(&Kind::new(&y)), rules, "{a:?} {b:?}");
             }
         }
         assert!((2..MOST).contains(&COUNT));

@@ -8,7 +8,7 @@ use nvir::Chip;
 use nvir::compiler::{DebugOptions, Options, Sanitize, StageOptions};
 use nvir::diag::{Diagnostic, visible};
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
-use nvir::image::stage::{Attribute, Graphics, Place, Slot};
+use nvir::image::stage::{Attribute, Graphics, Slot, SlotLocation};
 use nvir::image::{Uses, cubin, listing};
 use nvir::remark::Remark;
 use nvir::{Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source};
@@ -373,11 +373,11 @@ fn stage_json(g: &Graphics) -> serde_json::Value {
             Attribute::Vertex(n) => format!("IN[{n}]"),
             Attribute::Semantic(s) => s.to_string(),
         };
-        let (kind, at) = match s.place {
-            Place::Vertex(a) => ("vertex", Some(a)),
-            Place::Patch(a) => ("patch", Some(a)),
-            Place::Register(r) => ("register", Some(r)),
-            Place::Nowhere => ("nowhere", None),
+        let (kind, at) = match s.location {
+            SlotLocation::Vertex(a) => ("vertex", Some(a)),
+            SlotLocation::Patch(a) => ("patch", Some(a)),
+            SlotLocation::Register(r) => ("register", Some(r)),
+            SlotLocation::Nowhere => ("nowhere", None),
         };
         serde_json::json!({"name": name, "mask": s.mask, "space": kind, "at": at})
     };

@@ -141,7 +141,7 @@ impl How {
 /// The defect that tests of `bisect` and `reduce` ask for: the name of its pass in NVIR_SEED_DEFECT.
 fn seeded() -> Result<Option<InjectedFault>, String> {
     match std::env::var("NVIR_SEED_DEFECT") {
-        Ok(pass) => InjectedFault::of(&pass)
+        Ok(pass) => InjectedFault::in_pass(&pass)
             .map(Some)
             .ok_or_else(|| format!("NVIR_SEED_DEFECT: no defect in `{pass}`")),
         Err(_) => Ok(None),

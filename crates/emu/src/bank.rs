@@ -86,7 +86,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// A bank that holds nothing.
-    pub const fn none(lenient: bool) -> View<'a> {
+    pub(crate) const fn none(lenient: bool) -> View<'a> {
         View { data: Data::Bytes(&[]), size: 0, lenient }
     }
 
@@ -107,13 +107,13 @@ impl<'a> View<'a> {
     }
 
     /// All banks of a launch.
-    pub fn all(banks: &'a [Bank], memory: &'a Memory, lenient: bool) -> [View<'a>; CONST_BANKS] {
+    pub(crate) fn all(banks: &'a [Bank], memory: &'a Memory, lenient: bool) -> [View<'a>; CONST_BANKS] {
         let none = View::none(lenient);
         std::array::from_fn(|i| banks.get(i).map_or(none, |b| View::of(b, memory, lenient)))
     }
 
     /// Why a read of `size` bytes at `at` is a fault, if it is one.
-    pub fn refuses(&self, at: u32, size: u32) -> Option<String> {
+    pub(crate) fn refuses(&self, at: u32, size: u32) -> Option<String> {
         let end = u64::from(at) + u64::from(size);
         match self.data {
             Data::Unmapped(address) => Some(format!("the bank is at {address:#x}, which is not mapped")),
@@ -124,7 +124,7 @@ impl<'a> View<'a> {
 
     /// The word at a byte offset; beyond the end zero.
     #[inline]
-    pub fn word(&self, at: usize) -> u32 {
+    pub(crate) fn word(&self, at: usize) -> u32 {
         match self.data {
             Data::Bytes(data) => {
                 let byte = |i: usize| u32::from(data.get(at + i).copied().unwrap_or(0));

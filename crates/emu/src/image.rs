@@ -38,7 +38,7 @@ pub enum Dim {
 impl FromStr for Dim {
     type Err = String;
 
-    /// The names of INTERFACE section 2.
+    /// The dimensions as fixtures name them (`docs/fixtures.md`).
     fn from_str(s: &str) -> Result<Dim, String> {
         Ok(match s {
             "1d" => Dim::D1,

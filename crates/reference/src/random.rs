@@ -293,7 +293,7 @@ impl Maker<'_> {
     }
 
     fn one_of(&mut self, types: Types) -> Option<Type> {
-        let known = Types::INT.or(Types::F32).or(Types::PRED);
+        let known = Types::INT.union(Types::F32).union(Types::PRED);
         let types: Vec<Type> = types.iter().filter(|&t| known.has(t)).collect();
         let n = self.choose.below(types.len().max(1) as u32);
         types.get(n as usize).copied()
@@ -310,7 +310,7 @@ impl Maker<'_> {
         let mut inst = Inst::new(op, ty);
         let from: Vec<Type> = row.source_types(ty).collect();
         inst.sty = from[self.choose.below(from.len() as u32) as usize];
-        if !Types::INT.or(Types::F32).or(Types::PRED).has(inst.sty) {
+        if !Types::INT.union(Types::F32).union(Types::PRED).has(inst.sty) {
             return None;
         }
         if row.is(op::row::COND) {

@@ -13,20 +13,21 @@
 //! join:
 //! ```
 //!
-//! Every exit out of a block becomes a `BlockExit`. Empty blocks are looked through, so that `if (p) break` is one
-//! predicated instruction, and what can never be reached is not emitted.
+//! Every exit out of a block becomes a `BlockExit`. Empty blocks are looked through, so that
+//! `if (p) break` is one predicated instruction, and what can never be reached is not emitted.
 //!
 //! A construct uses the stack only where lanes may part in it:
-//! - an `if` pushes its join (`SSY`) when its condition is divergent, unless one of its exits just leaves (then no two
-//!   sides run apart), or the join does nothing but leave by itself (then each side does that);
-//! - a loop pushes its exit (`PBK`) when some exit to it is taken by a part of the lanes, and its continue block
-//!   (`PCNT`, in every iteration) likewise. When it does, every exit there is a `BRK` or `CONT`; when it does not, a
-//!   plain branch, and there is nothing to pop.
+//! - an `if` pushes its join (`SSY`) when its condition is divergent, unless one of its exits just
+//!   leaves (then no two sides run apart), or the join does nothing but leave by itself (then each
+//!   side does that);
+//! - a loop pushes its exit (`PBK`) when some exit to it is taken by a part of the lanes, and its
+//!   continue block (`PCNT`, in every iteration) likewise. When it does, every exit there is a
+//!   `BRK` or `CONT`; when it does not, a plain branch, and there is nothing to pop.
 //!
 //! The back edge goes behind the `PBK`. Loops around locks have none ([`spin_lock`]).
 //!
-//! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets the other side: it is
-//! executed under the branch's condition.
+//! A short arm that only its branch leads to is not branched to at all, if it then leaves or meets
+//! the other side: it is executed under the branch's condition.
 
 use crate::emit::code::{Code, Label, Line, MBlock, Made};
 use crate::ir::{self, BlockId, Function, Merge, OpSet, Term};
@@ -40,7 +41,7 @@ use std::cell::Cell;
 mod spin_lock;
 
 /// What is asked of the code generator about a function.
-pub trait Body {
+pub(super) trait Body {
     /// Whether the block holds no machine instruction but its exit out, moves for edges included.
     fn is_empty(&self, b: BlockId) -> bool;
     /// Whether the branch that ends the block may part the lanes of a warp.
@@ -66,7 +67,8 @@ enum BlockExit {
 }
 
 impl BlockExit {
-    /// Whether it takes the lanes off this path for good, or until everything inside the construct is done.
+    /// Whether it takes the lanes off this path for good, or until everything inside the construct
+    /// is done.
     fn leaves(self) -> bool {
         matches!(self, BlockExit::Break | BlockExit::Continue | BlockExit::Exit | BlockExit::Return)
     }
@@ -79,8 +81,8 @@ const NONE: u32 = u32::MAX;
 struct Construct {
     header: BlockId,
     kind: Merge,
-    /// The last construct inside it: constructs are numbered in the order of their headers, so those inside it are
-    /// the ones from the next to this one. Its own number if there is none.
+    /// The last construct inside it: constructs are numbered in the order of their headers, so
+    /// those inside it are the ones from the next to this one. Its own number if there is none.
     last: u32,
     /// The innermost loop around what is in it: itself, if it is a loop.
     innermost_loop: u32,
@@ -110,13 +112,15 @@ struct Flow<'a, B> {
     body: &'a B,
     entry_function: bool,
     constructs: Vec<Construct>,
-    /// The innermost construct that a block is inside of. A header is inside its own loop, not its own `if`.
+    /// The innermost construct that a block is inside of. A header is inside its own loop, not its
+    /// own `if`.
     inside: SecondaryMap<BlockId, u32>,
     /// The construct whose header a block is.
     heads: SecondaryMap<BlockId, u32>,
     /// The `if` whose join a block is.
     joins: SecondaryMap<BlockId, u32>,
-    /// Where control goes from an empty block, once that is known: many exits lead through the same empty blocks.
+    /// Where control goes from an empty block, once that is known: many exits lead through the same
+    /// empty blocks.
     onward: SecondaryMap<BlockId, Cell<Option<BlockExit>>>,
     /// Blocks of the layout.
     placed: EntitySet<BlockId>,
@@ -125,7 +129,7 @@ struct Flow<'a, B> {
 }
 
 /// Emits a function. `labels`: where the function begins, as calls name it.
-pub fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code: &mut Code) {
+pub(super) fn emit<B: Body>(f: &Function, body: &B, is_entry: bool, start: Label, code: &mut Code) {
     let mut flow = Flow {
         f,
         body,
@@ -231,8 +235,8 @@ impl<B: Body> Flow<'_, B> {
         if let Some(exit) = self.step(from, to) {
             return exit;
         }
-        // What is behind an empty block is the same wherever one came from. Empty blocks could form a ring; nobody
-        // leaves that, so where the search stops does not matter.
+        // What is behind an empty block is the same wherever one came from. Empty blocks could form
+        // a ring; nobody leaves that, so where the search stops does not matter.
         let mut path = Vec::new();
         let mut at = to;
         let exit = loop {
@@ -294,14 +298,15 @@ impl<B: Body> Flow<'_, B> {
         BlockExit::Goto(to)
     }
 
-    /// Whether an arm of a branch does nothing but leave the loop or end the thread or function, whether or not the
-    /// loop uses the stack.
+    /// Whether an arm of a branch does nothing but leave the loop or end the thread or function,
+    /// whether or not the loop uses the stack.
     fn arm_just_leaves(&self, b: BlockId, arm: BlockId) -> bool {
         self.edge_leaves(b, b, arm)
     }
 
-    /// The same of the edge between two blocks, one of which is the branch's own or an arm's. The join of the branch is
-    /// no exit out, wherever it leads: everybody goes there, and who comes first waits.
+    /// The same of the edge between two blocks, one of which is the branch's own or an arm's. The
+    /// join of the branch is no exit out, wherever it leads: everybody goes there, and who comes
+    /// first waits.
     fn edge_leaves(&self, branch: BlockId, from: BlockId, to: BlockId) -> bool {
         let own = self.f.blocks[branch].merge;
         let (mut from, mut to) = (from, to);
@@ -341,7 +346,8 @@ impl<B: Body> Flow<'_, B> {
         }
     }
 
-    /// Most instructions that are predicated rather than branched around, where lanes may part and where not.
+    /// Most instructions that are predicated rather than branched around, where lanes may part and
+    /// where not.
     const FLAT_DIVERGENT: usize = 6;
     const FLAT_UNIFORM: usize = 2;
 
@@ -420,7 +426,8 @@ impl<B: Body> Flow<'_, B> {
         }
     }
 
-    /// A loop pushes its exit or its continue block where only some of the lanes that run may go there.
+    /// A loop pushes its exit or its continue block where only some of the lanes that run may go
+    /// there.
     fn decide_loops(&mut self) {
         for &b in &self.f.layout {
             let Some(n) = self.loop_of(b) else { continue };
@@ -440,14 +447,15 @@ impl<B: Body> Flow<'_, B> {
                 c.stacked_cont |= to == cont && (apart || (branches && !closing));
             }
         }
-        // Lanes that wait at the continue block are on the stack, so nobody may leave by a plain branch.
+        // Lanes that wait at the continue block are on the stack, so nobody may leave by a plain
+        // branch.
         for c in &mut self.constructs {
             c.stacked |= c.stacked_cont;
         }
         for c in &mut self.constructs {
             c.stacked &= self.placed.contains(c.end());
         }
-        if self.f.ops.meets(OpSet::of(&[ir::Op::LdLock])) {
+        if self.f.ops.meets(OpSet::new(&[ir::Op::LdLock])) {
             self.find_retries();
         }
     }
@@ -662,7 +670,8 @@ fn can_predicate(m: &MInst, condition: u8) -> bool {
     m.guard.is_true() && !m.sync && !writes_it && !flow && !matches!(m.op, Op::Vote | Op::Shfl | Op::Fswz)
 }
 
-/// Whether a exit is one instruction that needs no target block: better predicated than jumped over.
+/// Whether a exit is one instruction that needs no target block: better predicated than jumped
+/// over.
 fn special(exit: BlockExit) -> bool {
     exit.leaves() || exit == BlockExit::Sync
 }

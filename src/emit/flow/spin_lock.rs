@@ -1,5 +1,6 @@
-//! A loop around a lock, which is left where it goes round, pushes its exit with `SSY` and not with `PBK`: lanes
-//! that go round take one branch, and those that have finished wait in the entries that it pushes.
+//! A loop around a lock, which is left where it goes round, pushes its exit with `SSY` and not with
+//! `PBK`: lanes that go round take one branch, and those that have finished wait in the entries
+//! that it pushes.
 //!
 //! ```text
 //!     SSY exit
@@ -12,14 +13,16 @@
 //! exit:
 //! ```
 //!
-//! Where that exit does nothing but go on to the join of an `if` that pushed it, the lanes wait there. Each round may take
-//! an entry of the stack, so other loops, of which most go round far more often, use `PBK`.
+//! Where that exit does nothing but go on to the join of an `if` that pushed it, the lanes wait
+//! there. Each round may take an entry of the stack, so other loops, of which most go round far
+//! more often, use `PBK`.
 
 use super::{BlockExit, Body, Flow};
 use crate::ir::{self, Term};
 
 impl<B: Body> Flow<'_, B> {
-    /// Finds the loops that try to get a lock until they do: with one exit out, beside the one that goes round.
+    /// Finds the loops that try to get a lock until they do: with one exit out, beside the one that
+    /// goes round.
     pub(super) fn find_retries(&mut self) {
         // For each loop whether it locks, its exits out, and whether one of them is of that form.
         let mut seen = vec![(false, 0, false); self.constructs.len()];

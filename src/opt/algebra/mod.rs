@@ -11,9 +11,10 @@
 //!                                 set.ge.and pred s32 %p9 %r0 %r7 %p10
 //! ```
 //!
-//! Each rewrite makes the instruction cheaper or leaves its cost and helps another; none adds an instruction that is
-//! not paid for by one that loses its last reader. Rules for floats hold bit by bit (NaN payloads excepted), and
-//! where an instruction flushes denormals, only those apply that flush as well.
+//! Each rewrite makes the instruction cheaper or leaves its cost and helps another; none adds an
+//! instruction that is not paid for by one that loses its last reader. Rules for floats hold bit by
+//! bit (NaN payloads excepted), and where an instruction flushes denormals, only those apply that
+//! flush as well.
 
 use super::Ctx;
 use super::rewrite::*;
@@ -23,7 +24,7 @@ use arrayvec::ArrayVec;
 
 mod float;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut uses = LazyUses::default();
     let mut rewritten = 0;
     rewrite_each(f, |f, out, i| {
@@ -45,7 +46,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// Operations that occur in some rule.
-const RULES: OpSet = FLOATS.and(OpSet::of(&[
+const RULES: OpSet = FLOATS.union(OpSet::new(&[
     Op::MulHi,
     Op::MadHi,
     Op::ShlAdd,
@@ -65,7 +66,7 @@ const RULES: OpSet = FLOATS.and(OpSet::of(&[
 ]));
 
 /// Those whose rules for floats are about constants.
-const FLOATS: OpSet = OpSet::of(&[Op::Add, Op::Sub, Op::Mul, Op::Mad, Op::Neg, Op::Abs, Op::Min, Op::Max]);
+const FLOATS: OpSet = OpSet::new(&[Op::Add, Op::Sub, Op::Mul, Op::Mad, Op::Neg, Op::Abs, Op::Min, Op::Max]);
 
 fn has_rules(inst: &Inst) -> bool {
     if inst.ty == Type::F32 && FLOATS.contains(inst.op) {
@@ -250,7 +251,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 match d.op {
                     Op::And => Some(with(inst, Op::And, &[d.srcs[0], Src::imm(x & by(d)?)])),
                     // A field of low bits: one instruction where the shift has no other reader.
-                    Op::Shr if (x + 1).is_power_of_two() && uses.of(f, s[0].as_val()?) == 1 => {
+                    Op::Shr if (x + 1).is_power_of_two() && uses.count(f, s[0].as_val()?) == 1 => {
                         let (pos, len) = (by(d).filter(|&n| n < 32)?, x.trailing_ones());
                         if pos + len > 32 && d.ty == Type::S32 || !d.srcs[0].is_plain_val() {
                             return None;
@@ -324,7 +325,7 @@ fn integer(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                     Some(with(inst, Op::Shr, &[*base, Src::imm(total)]))
                 }
                 // Sign or zero extension of a field.
-                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses.of(f, s[0].as_val()?) == 1 => {
+                (Op::Shr, Op::Shl) if by >= n && by < 32 && uses.count(f, s[0].as_val()?) == 1 => {
                     if by == n && !signed {
                         return Some(with(inst, Op::And, &[*base, Src::imm(u32::MAX >> n)]));
                     }
@@ -360,10 +361,13 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
                 (Op::And, Some(_)) | (Op::Or | Op::Xor, Some(0)) => Some(as_mov(inst, other)),
                 (Op::Xor, Some(_)) => Some(as_mov(inst, other.inv())),
                 _ if s[0] == s[1] && inst.op != Op::Xor => Some(as_mov(inst, s[0])),
-                // `and p q` of a comparison without another reader: it takes the other operand along.
+                // `and p q` of a comparison without another reader: it takes the other operand
+                // along.
                 _ => (0..2).rev().find_map(|n| {
                     let d = scalar_def_by(f, &s[n], &[Op::Set]).filter(|d| d.srcs.len() == 2)?;
-                    if uses.of(f, s[n].as_val()?) != 1 || !compares_at_once(d) || !later(f, &s[n], &s[1 - n])
+                    if uses.count(f, s[n].as_val()?) != 1
+                        || !compares_at_once(d)
+                        || !later(f, &s[n], &s[1 - n])
                     {
                         return None;
                     }
@@ -422,7 +426,8 @@ fn predicate(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     }
 }
 
-/// Source `n` where it is a predicate that is known: an immediate, or a copy of one, which stays a value.
+/// Source `n` where it is a predicate that is known: an immediate, or a copy of one, which stays a
+/// value.
 fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
     let s = inst.srcs.get(n)?;
     let Some(v) = s.as_val() else { return imm_src(inst, n) };
@@ -433,14 +438,15 @@ fn known_predicate(f: &Function, inst: &Inst, n: usize) -> Option<u32> {
     imm_src(d, 0).map(|c| u32::from((c != 0) != s.mods.inv))
 }
 
-/// Whether a comparison may be put off: one of its operands would live longer, so only if the other predicate is a
-/// comparison too, or the comparison is with a constant.
+/// Whether a comparison may be put off: one of its operands would live longer, so only if the other
+/// predicate is a comparison too, or the comparison is with a constant.
 fn later(f: &Function, this: &Src, other: &Src) -> bool {
     let constant = scalar_def(f, this).is_some_and(|d| !matches!(d.srcs[1].kind, SrcKind::Val(_)));
     constant || scalar_def(f, other).is_some_and(|d| d.op == Op::Set)
 }
 
-/// Makes a comparison hold where it does not, what it takes along included: `!(a < b and p)` is `a >= b or !p`.
+/// Makes a comparison hold where it does not, what it takes along included: `!(a < b and p)` is
+/// `a >= b or !p`.
 fn negate_comparison(set: &mut Inst) {
     if set.logic == Logic::Xor && set.srcs.len() > 2 {
         set.srcs[2] = set.srcs[2].inv();
@@ -509,8 +515,8 @@ fn mods_ok(s: &Src) -> bool {
     !s.mods.neg && !s.mods.abs
 }
 
-/// A test of a boolean that is a 32-bit mask (or 1.0): the comparison behind it, as a predicate. Conjunctions become
-/// the third operand of a comparison.
+/// A test of a boolean that is a 32-bit mask (or 1.0): the comparison behind it, as a predicate.
+/// Conjunctions become the third operand of a comparison.
 fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     match inst.op {
@@ -549,7 +555,7 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
         Op::And if matches!(inst.ty, Type::U32 | Type::S32) && inst.srcs[0].is_plain_val() => {
             let x = inst.srcs[1].as_imm()?;
             let v = inst.srcs[0].as_val()?;
-            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.of(f, v) == 1;
+            let tree = f.def_inst(v).is_some_and(|d| d.op != Op::Set) && uses.count(f, v) == 1;
             if !tree || !is_boolean(f, uses, v) {
                 return None;
             }
@@ -600,13 +606,14 @@ fn boolean(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
 /// The longest chain of comparisons that [`push_down`] makes anew.
 const CHAIN: usize = 8;
 
-/// `p and (a < b and (.. and r))`, where r is a comparison too: p goes into r's, so that the conjunction itself disappears.
+/// `p and (a < b and (.. and r))`, where r is a comparison too: p goes into r's, so that the
+/// conjunction itself disappears.
 fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     let logic = if inst.op == Op::And { Logic::And } else { Logic::Or };
     let sole = |s: &Src| {
         let d = scalar_def_by(f, s, &[Op::Set]).filter(|d| d.ty == Type::Pred && compares_at_once(d))?;
-        (uses.of(f, s.as_val()?) == 1).then_some(d)
+        (uses.count(f, s.as_val()?) == 1).then_some(d)
     };
     // The comparisons that a predicate is the conjunction of, the outermost first.
     let chain = |s: &Src| {
@@ -650,14 +657,15 @@ fn push_down(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: In
     Some(last)
 }
 
-/// Whether a value is a mask by construction: a comparison, or logic on such, up to a depth. `uses`: it is to be made anew as a
-/// predicate, so nothing of it may have another reader, or have to stay where it is.
+/// Whether a value is a mask by construction: a comparison, or logic on such, up to a depth.
+/// `uses`: it is to be made anew as a predicate, so nothing of it may have another reader, or have
+/// to stay where it is.
 fn is_mask(f: &Function, uses: Option<&LazyUses>, v: ValueId, depth: u32) -> bool {
     let Some(d) = f.def_inst(v).filter(|d| is_scalar(f, d)) else { return false };
     let operand = |s: &Src| {
         let inner = s.as_val().filter(|_| s.is_plain_val());
         inner.is_some_and(|v| {
-            let alone = uses.is_none_or(|u| u.of(f, v) == 1);
+            let alone = uses.is_none_or(|u| u.count(f, v) == 1);
             (alone || f.def_inst(v).is_some_and(|d| d.op == Op::Set)) && is_mask(f, uses, v, depth - 1)
         })
     };
@@ -676,9 +684,10 @@ fn is_boolean(f: &Function, uses: &LazyUses, v: ValueId) -> bool {
 /// A predicate that is still to be combined with the next one.
 type Pending = Option<(ValueId, Logic)>;
 
-/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked for, combined with
-/// `with`; what it needs besides is emitted before it. Its destination is still to be set. A conjunction of n
-/// comparisons takes n instructions, each but the first with the result of the one before as its third operand.
+/// The instruction that computes a boolean (see [`is_boolean`]) as a predicate, negated if asked
+/// for, combined with `with`; what it needs besides is emitted before it. Its destination is still
+/// to be set. A conjunction of n comparisons takes n instructions, each but the first with the
+/// result of the one before as its third operand.
 fn as_predicate(
     f: &mut Function,
     uses: &mut LazyUses,
@@ -755,9 +764,9 @@ fn logic_op(logic: Logic) -> Op {
     }
 }
 
-/// Moves an added constant outwards, where it can meet another or an address: `(x + c) + y` to `(x + y) + c`,
-/// `(x + c) << n` to `(x << n) + (c << n)`, `(x + c) * k` likewise. Only where the inner sum has no other reader,
-/// so that the number of instructions stays.
+/// Moves an added constant outwards, where it can meet another or an address: `(x + c) + y` to
+/// `(x + y) + c`, `(x + c) << n` to `(x << n) + (c << n)`, `(x + c) * k` likewise. Only where the
+/// inner sum has no other reader, so that the number of instructions stays.
 fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: InstId) -> Option<Inst> {
     let inst = &f.insts[i];
     if !is_int(inst.ty) || inst.sat || matches!(inst.aux, Aux::Wrap) || inst.srcs.len() != 2 {
@@ -770,7 +779,7 @@ fn outward(f: &mut Function, uses: &mut LazyUses, out: &mut Vec<InstId>, i: Inst
             return None;
         }
         let (x, c) = (d.srcs[0].as_val()?, d.srcs[1].as_imm()?);
-        (uses.of(f, s.as_val()?) == 1).then_some((x, c))
+        (uses.count(f, s.as_val()?) == 1).then_some((x, c))
     };
     let (x, c, other) = match inst.op {
         Op::Add if inst.srcs.iter().all(|s| s.is_plain_val()) => {

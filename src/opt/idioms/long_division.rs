@@ -1,7 +1,8 @@
 //! Recognises long division of 64 bits, written out bit by bit.
 //!
-//! Mesa writes a division of 64-bit integers as 64 steps, the upper 32 of them behind an `if` that asks whether they can do
-//! anything. A step subtracts the shifted divisor where that is not too much:
+//! Mesa writes a division of 64-bit integers as 64 steps, the upper 32 of them behind an `if` that
+//! asks whether they can do anything. A step subtracts the shifted divisor where that is not too
+//! much:
 //!
 //! ```text
 //! shl u64 {%r2 %r3} {%r0 %r1} 0x5                 the divisor, shifted
@@ -16,15 +17,16 @@
 //! sel u32 %r15 %r14 %q %p11                       the quotient
 //! ```
 //!
-//! After all steps the values are those of `div` and `mod`, which are computed where the last steps begin; the steps lose
-//! their readers. Proof: a chain of steps for the shifts k, k-1 .. 0, each of which is taken exactly where the shifted
-//! divisor is at most what remains and did not overflow, leaves less than the divisor if what it starts with is less
-//! than the divisor shifted by k + 1. The upper half begins with k = 31 and any word; the lower half begins with what
-//! the upper half left, or with words that the `if` found to be below the divisor already. A divisor that is constant
-//! leaves out the steps that would overflow.
+//! After all steps the values are those of `div` and `mod`, which are computed where the last steps
+//! begin; the steps lose their readers. Proof: a chain of steps for the shifts k, k-1 .. 0, each of
+//! which is taken exactly where the shifted divisor is at most what remains and did not overflow,
+//! leaves less than the divisor if what it starts with is less than the divisor shifted by k + 1.
+//! The upper half begins with k = 31 and any word; the lower half begins with what the upper half
+//! left, or with words that the `if` found to be below the divisor already. A divisor that is
+//! constant leaves out the steps that would overflow.
 //!
-//! Divided by zero, the steps give a quotient of all ones, as `div` does, and leave the dividend as it is: `mod` does not, so
-//! that is chosen where nothing shows that the divisor is something else.
+//! Divided by zero, the steps give a quotient of all ones, as `div` does, and leave the dividend as
+//! it is: `mod` does not, so that is chosen where nothing shows that the divisor is something else.
 
 use crate::ir::*;
 use crate::opt::Ctx;
@@ -34,8 +36,9 @@ use rustc_hash::FxHashMap;
 /// Steps of each half.
 const STEPS: usize = 32;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
-    // Few functions divide so; those that do have a comparison of 64 bits for each of the lower steps.
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+    // Few functions divide so; those that do have a comparison of 64 bits for each of the lower
+    // steps.
     if gather(f, |i| i.op == Op::Set && i.sty == Type::U64 && i.cond == Cond::Ge).is_empty() {
         return false;
     }
@@ -279,7 +282,8 @@ impl Chains {
             nonzero: constant(d).is_some() || is_nonzero(f, d) || self.was_tested(f, block, d),
         };
         let Some(position) = position else {
-            // Nothing to do above: the dividend's upper word is below the divisor, whatever that is.
+            // Nothing to do above: the dividend's upper word is below the divisor, whatever that
+            // is.
             let small = h.as_imm() == Some(0) || d[1].as_imm().is_some_and(|x| x != 0);
             (constant(d).is_some() && small).then_some(())?;
             return Some(division([n_lo, h], [low.quotient, None], Some(chain.steps[0].at)));
@@ -324,8 +328,8 @@ impl Chains {
         }
     }
 
-    /// Whether a condition is that the upper half has something to do: no upper word of the divisor, and no more in the
-    /// lower one than in the dividend's upper.
+    /// Whether a condition is that the upper half has something to do: no upper word of the
+    /// divisor, and no more in the lower one than in the dividend's upper.
     fn may_be_needed(&self, f: &Function, cond: ValueId, n_hi: Src, d: Words) -> bool {
         let at_least = |v: ValueId| {
             comparison(f, v).is_some_and(|(c, ty, a, b)| {
@@ -414,7 +418,8 @@ fn is_test(i: &Inst) -> bool {
     i.op == Op::Set && i.ty == Type::Pred && i.sty == Type::U64 && i.cond == Cond::Ge && i.srcs.len() == 2
 }
 
-/// The last step of a chain whose remainder nobody reads: a comparison with half of what the step before may subtract.
+/// The last step of a chain whose remainder nobody reads: a comparison with half of what the step
+/// before may subtract.
 fn last_test(f: &Function, chain: &Chain, tests: &[InstId]) -> Option<Step> {
     let last = chain.steps.last()?;
     let before = last.after?.map(Src::val);
@@ -429,7 +434,8 @@ fn last_test(f: &Function, chain: &Chain, tests: &[InstId]) -> Option<Step> {
     })
 }
 
-/// The step whose difference an instruction computes, the low word of what it leaves, and whether it is one of 64 bits.
+/// The step whose difference an instruction computes, the low word of what it leaves, and whether
+/// it is one of 64 bits.
 fn step(f: &Function, by_sum: &FxHashMap<ValueId, InstId>, at: InstId) -> Option<(Step, ValueId, bool)> {
     let add = &f.insts[at];
     if add.op != Op::Add || add.srcs.len() != 2 || add.ty.is_float() || add.guard.is_some() || add.sat {

@@ -1,6 +1,7 @@
 //! Recognises a division by a constant that is written as an estimate and its correction.
 //!
-//! Mesa divides by a constant as by anything: it multiplies with the reciprocal, which is rounded down, and corrects twice.
+//! Mesa divides by a constant as by anything: it multiplies with the reciprocal, which is rounded
+//! down, and corrects twice.
 //!
 //! ```text
 //! mulhi u32 %q %x 0x24924924          2^32 / 7
@@ -19,16 +20,17 @@
 //! sel u32 %q4 %q3 %q2 %p3             -> div s32 %q4 %n 0x7
 //! ```
 //!
-//! Proof: with `e = 2^32 - m * d >= 0`, the estimate `x * m >> 32` is at most `x / d`, and what it leaves of `x` is below
-//! `d + e`. Each correction takes `d` from what is not below `d`. Once the bound is at most `d`, what is left is the
-//! remainder, and the corrected estimate the quotient. `divmod` then finds the shortest sequence.
+//! Proof: with `e = 2^32 - m * d >= 0`, the estimate `x * m >> 32` is at most `x / d`, and what it
+//! leaves of `x` is below `d + e`. Each correction takes `d` from what is not below `d`. Once the
+//! bound is at most `d`, what is left is the remainder, and the corrected estimate the quotient.
+//! `divmod` then finds the shortest sequence.
 
 use crate::ir::*;
 use crate::opt::Ctx;
 use crate::opt::rewrite::{is_scalar, rewrite_each, scalar_def, scalar_def_by};
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut found = Found::default();
     let mut replaced = 0;
     rewrite_each(f, |f, _, i| {
@@ -204,8 +206,8 @@ fn with_sign(f: &Function, inst: &Inst) -> Option<Inst> {
     };
     let mut new = Inst::new(division.op, Type::S32).src(n);
     (new.dsts, new.loc) = (inst.dsts, inst.loc);
-    // Negated where the dividend is negative: the sign of a positive divisor; otherwise that of a negative one, which
-    // only the quotient has.
+    // Negated where the dividend is negative: the sign of a positive divisor; otherwise that of a
+    // negative one, which only the quotient has.
     if below == (negated == 0) {
         return Some(new.src(d));
     }

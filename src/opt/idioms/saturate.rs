@@ -1,4 +1,5 @@
-//! Recognises saturating addition and subtraction, written as a sum and comparisons that ask whether it overflowed.
+//! Recognises saturating addition and subtraction, written as a sum and comparisons that ask
+//! whether it overflowed.
 //!
 //! Mesa asks the sum itself, once for each sign of what is added:
 //!
@@ -13,9 +14,10 @@
 //! sel u32 %r %h %l %p         ->  max s32 %r %m 0xffffff80       of words: addsat s32 %r %a %b
 //! ```
 //!
-//! Of bytes and halves in words, whose values fit their signs, the sum of the words is exact, so its bounds are all there is to
-//! it. The upper bits differ below (0x80 becomes 0xffffff80), so nobody may read them: that is followed from the end of the
-//! function through what keeps low bits low. Of a difference, `%b` below zero is asked for instead. Where `%b` is a constant, one of the
+//! Of bytes and halves in words, whose values fit their signs, the sum of the words is exact, so
+//! its bounds are all there is to it. The upper bits differ below (0x80 becomes 0xffffff80), so
+//! nobody may read them: that is followed from the end of the function through what keeps low bits
+//! low. Of a difference, `%b` below zero is asked for instead. Where `%b` is a constant, one of the
 //! two inner choices is all there is.
 //!
 //! Without signs:
@@ -37,7 +39,7 @@ use crate::opt::rewrite::{emit, is_scalar, rewrite_each, scalar_def_by};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let Some(mut finder) = Finder::new(f, ctx) else { return false };
     let mut found = 0;
     rewrite_each(f, |f, out, i| {
@@ -310,7 +312,8 @@ fn is_limit(x: u32) -> bool {
     )
 }
 
-/// A choice of a constant where one operand is less than another one: the constant, the two, and what is chosen otherwise.
+/// A choice of a constant where one operand is less than another one: the constant, the two, and
+/// what is chosen otherwise.
 fn limited(f: &Function, inst: &Inst, of: Type) -> Option<(u32, Src, Src, Src)> {
     let (x, other) = limit(inst).filter(|l| is_limit(l.0))?;
     let test = scalar_def_by(f, &inst.srcs[2], &[Op::Set]).filter(|t| plain_test(t, of))?;
@@ -361,8 +364,8 @@ fn signed_constant(sum: &Sum) -> Option<i32> {
     Some((sum.b.as_imm()? << free) as i32 >> free)
 }
 
-/// How many low bits of each value are read, at most: from the last reader to the first definition. What goes into other
-/// blocks' parameters counts as read as a whole.
+/// How many low bits of each value are read, at most: from the last reader to the first definition.
+/// What goes into other blocks' parameters counts as read as a whole.
 fn low_bits(f: &Function) -> SecondaryMap<ValueId, u8> {
     let mut read: SecondaryMap<ValueId, u8> = SecondaryMap::with_capacity(f.values.len());
     read.resize(f.values.len());
@@ -387,7 +390,8 @@ fn low_bits(f: &Function) -> SecondaryMap<ValueId, u8> {
                 Op::St if matches!(inst.ty, Type::U16 | Type::S16) => Some(16),
                 _ => None,
             };
-            // Conditions, amounts and addresses are read as a whole, and so is what nothing is known about.
+            // Conditions, amounts and addresses are read as a whole, and so is what nothing is
+            // known about.
             let data = match inst.op {
                 Op::Sel | Op::And | Op::Add | Op::Sub | Op::Mul | Op::Xor | Op::Or => 2,
                 Op::Mad => 3,

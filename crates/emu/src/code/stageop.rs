@@ -5,7 +5,7 @@ use crate::state::lanes::Src;
 
 /// What addresses a shader's inputs and outputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct At {
+pub(crate) struct At {
     pub base: Src,
     pub offset: i32,
     /// A patch's attributes.
@@ -18,7 +18,7 @@ pub struct At {
 
 /// How IPA gets a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IpaMode {
+pub(crate) enum IpaMode {
     Pass,
     Multiply,
     Constant,
@@ -27,7 +27,7 @@ pub enum IpaMode {
 
 /// Where in the pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IpaSample {
+pub(crate) enum IpaSample {
     Centre,
     Centroid,
     Offset,
@@ -35,7 +35,7 @@ pub enum IpaSample {
 
 /// What PIXLD tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PixelInfo {
+pub(crate) enum PixelInfo {
     Count,
     Coverage,
     SampleOffset,

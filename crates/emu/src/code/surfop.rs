@@ -17,7 +17,7 @@ use crate::state::lanes::Src;
 
 /// What SUCLAMP is told of a coordinate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub(crate) enum Order {
     /// By the word (`SD`).
     Described,
     /// LaneVec by row (`PL`).
@@ -28,7 +28,7 @@ pub enum Order {
 
 /// The suffixes of SUCLAMP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clamp {
+pub(crate) struct Clamp {
     pub order: Order,
     /// Log2 of what the bound is rounded down to a multiple of: `R1` to `R16`.
     pub round: u32,
@@ -79,7 +79,7 @@ pub struct SurfaceOp {
 }
 
 /// SUCLAMP: the packed coordinate, and whether it was outside.
-pub fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
+pub(crate) fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
     let pitch = match how.order {
         Order::Described => word >> 21 & 1 != 0,
         Order::Pitch => true,
@@ -104,7 +104,7 @@ pub fn clamp(a: u32, word: u32, bias: i32, how: Clamp) -> (u32, bool) {
 }
 
 /// SUBFM: the low byte of the address with what SUEAU needs beside, and whether a coordinate was outside.
-pub fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
+pub(crate) fn subfm(x: u32, y: u32, z: u32, three_d: bool) -> (u32, bool) {
     let z_flag = if three_d { z } else { 0 };
     let outside = (x | y | z_flag) >> 31 != 0;
     if (x | y) >> 30 & 1 != 0 {

@@ -46,13 +46,13 @@ pub(crate) struct Buffer {
 impl Buffer {
     /// Whether `size` bytes at `addr` lie inside.
     #[inline]
-    pub fn contains(&self, addr: u64, size: u64) -> bool {
+    pub(crate) fn contains(&self, addr: u64, size: u64) -> bool {
         addr.wrapping_sub(self.base) < self.size && addr - self.base + size <= self.size
     }
 
     /// The index of the word that holds `addr`.
     #[inline]
-    pub fn word(&self, addr: u64) -> usize {
+    pub(crate) fn word(&self, addr: u64) -> usize {
         ((addr - self.origin) >> 2) as usize
     }
 }

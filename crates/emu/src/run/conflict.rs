@@ -19,16 +19,16 @@ const REDUCED: u32 = 2;
 const OWNED: u32 = 64;
 
 /// Blocks that tags can tell apart.
-pub const MAX_BLOCKS: u64 = ((u32::MAX - OWNED) / 2) as u64;
+pub(crate) const MAX_BLOCKS: u64 = ((u32::MAX - OWNED) / 2) as u64;
 
 /// A tag for every word of every buffer.
 #[derive(Debug)]
-pub struct Tracker {
+pub(crate) struct Tracker {
     tags: Vec<Vec<AtomicU32>>,
 }
 
 impl Tracker {
-    pub fn new(memory: &Memory) -> Tracker {
+    pub(crate) fn new(memory: &Memory) -> Tracker {
         let tags =
             memory.buffers.iter().map(|b| (0..b.words.len()).map(|_| AtomicU32::new(UNTOUCHED)).collect());
         Tracker { tags: tags.collect() }
@@ -49,7 +49,7 @@ impl Tracker {
         }
     }
 
-    pub fn read(&self, buffer: usize, word: usize, block: u32) -> Result<(), Trap> {
+    pub(crate) fn read(&self, buffer: usize, word: usize, block: u32) -> Result<(), Trap> {
         let mine = OWNED + 2 * block;
         self.update(buffer, word, |old| match old {
             UNTOUCHED => Some(mine),
@@ -60,7 +60,7 @@ impl Tracker {
         })
     }
 
-    pub fn write(&self, buffer: usize, word: usize, block: u32) -> Result<(), Trap> {
+    pub(crate) fn write(&self, buffer: usize, word: usize, block: u32) -> Result<(), Trap> {
         let mine = OWNED + 2 * block;
         self.update(buffer, word, |old| match old {
             UNTOUCHED => Some(mine | 1),
@@ -70,7 +70,14 @@ impl Tracker {
     }
 
     /// A reduction whose order does not matter.
-    pub fn reduce(&self, buffer: usize, word: usize, block: u32, op: AtomOp, ty: AtomTy) -> Result<(), Trap> {
+    pub(crate) fn reduce(
+        &self,
+        buffer: usize,
+        word: usize,
+        block: u32,
+        op: AtomOp,
+        ty: AtomTy,
+    ) -> Result<(), Trap> {
         let code = match (op, ty) {
             (_, AtomTy::F32 { .. }) => None,
             (AtomOp::Add, _) => Some(0),
@@ -99,12 +106,12 @@ impl Tracker {
 pub struct Snapshot(Vec<(Vec<u32>, Option<Vec<u32>>)>);
 
 impl Snapshot {
-    pub fn take(memory: &Memory) -> Snapshot {
+    pub(crate) fn take(memory: &Memory) -> Snapshot {
         let copy = |v: &[AtomicU32]| v.iter().map(|w| w.load(Relaxed)).collect();
         Snapshot(memory.buffers.iter().map(|b| (copy(&b.words), b.init.as_deref().map(copy))).collect())
     }
 
-    pub fn restore(&self, memory: &Memory) {
+    pub(crate) fn restore(&self, memory: &Memory) {
         let back =
             |to: &[AtomicU32], from: &[u32]| to.iter().zip(from).for_each(|(t, f)| t.store(*f, Relaxed));
         for (b, (words, init)) in memory.buffers.iter().zip(&self.0) {

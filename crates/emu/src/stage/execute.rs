@@ -431,7 +431,10 @@ impl InOut<'_> {
         }
         // The hardware drops what is emitted beyond the maximum.
         let full = |io: &Io, l: usize| io.emitted[l] >= header.max_vertices.into();
-        if emit && self.env.checks.init && let Some(l) = lanes(mask).find(|&l| full(self.io, l)) {
+        if emit
+            && self.env.checks.init
+            && let Some(l) = lanes(mask).find(|&l| full(self.io, l))
+        {
             let most = header.max_vertices;
             let what = format!("emits more than the {most} vertices that the header declares: it goes nowhere");
             self.block.note(w, || fault(FaultKind::OutOfBounds, l, what));

@@ -24,7 +24,7 @@ const MAX_STACK: usize = 1 << 16;
 
 /// What an entry of the divergence stack waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wait {
+pub(crate) enum Wait {
     Div,
     Ssy,
     Pbk,
@@ -48,7 +48,7 @@ impl Wait {
 
 /// One entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub wait: Wait,
     pub mask: Mask,
     pub pc: u32,
@@ -58,7 +58,7 @@ pub struct Entry {
 
 /// Flags of the condition code, one bit a lane each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Cc {
+pub(crate) struct Cc {
     pub zero: Mask,
     pub sign: Mask,
     pub carry: Mask,
@@ -68,7 +68,7 @@ pub struct Cc {
 impl Cc {
     /// Lanes for which a condition-code test holds. Source: envytools, Tesla condition codes; the order of the
     /// numbers is that of the tests' names in SASS.
-    pub fn test(self, test: u8) -> Option<Mask> {
+    pub(crate) fn test(self, test: u8) -> Option<Mask> {
         let Cc { zero: z, sign: s, carry: c, overflow: o } = self;
         let less = s ^ o;
         Some(match test {
@@ -101,7 +101,7 @@ impl Cc {
     }
 
     /// Takes over the lanes of `mask`.
-    pub fn blend(&mut self, mask: Mask, from: Cc) {
+    pub(crate) fn blend(&mut self, mask: Mask, from: Cc) {
         for (to, from) in [
             (&mut self.zero, from.zero),
             (&mut self.sign, from.sign),
@@ -114,14 +114,14 @@ impl Cc {
 }
 
 /// The predicates in the word that P2R reads and R2P writes. Source: envytools (`$flags` of isa.rst).
-pub const PREDS: u32 = 0x7f;
+pub(crate) const PREDS: u32 = 0x7f;
 /// The condition code there: zero, sign, carry, overflow, from bit 12 on. ptxas keeps carries that way.
-pub const FLAGS: u32 = 0xf000;
+pub(crate) const FLAGS: u32 = 0xf000;
 const FIRST_FLAG: u32 = FLAGS.trailing_zeros();
 
 /// What a warp waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub(crate) enum State {
     Ready,
     /// At this barrier.
     Barrier(u8),
@@ -160,10 +160,10 @@ pub struct Warp {
 }
 
 /// Misuse of the stack.
-pub type StackError = (FaultKind, String);
+pub(crate) type StackError = (FaultKind, String);
 
 impl Warp {
-    pub fn new(index: u32, live: Mask, entry: u32, gprs: usize, init: bool) -> Warp {
+    pub(crate) fn new(index: u32, live: Mask, entry: u32, gprs: usize, init: bool) -> Warp {
         let mut preds = [0; 8];
         preds[7] = Mask::MAX;
         Warp {
@@ -208,12 +208,12 @@ impl Warp {
     }
 
     #[inline]
-    pub fn pred(&self, p: PSrc) -> Mask {
+    pub(crate) fn pred(&self, p: PSrc) -> Mask {
         let m = self.preds[p.num as usize & 7];
         if p.not { !m } else { m }
     }
 
-    pub fn set_pred(&mut self, num: u8, mask: Mask, value: Mask) {
+    pub(crate) fn set_pred(&mut self, num: u8, mask: Mask, value: Mask) {
         if num < 7 {
             let p = &mut self.preds[num as usize];
             *p = (*p & !mask) | (value & mask);
@@ -221,14 +221,14 @@ impl Warp {
     }
 
     /// A lane's predicates and condition code, as P2R reads them.
-    pub fn state_word(&self, lane: usize) -> u32 {
+    pub(crate) fn state_word(&self, lane: usize) -> u32 {
         let Cc { zero, sign, carry, overflow } = self.cc;
         let word = |masks: &[Mask]| masks.iter().rev().fold(0, |v, m| v << 1 | m >> lane & 1);
         word(&self.preds[..7]) | word(&[zero, sign, carry, overflow]) << FIRST_FLAG
     }
 
     /// Sets a lane's predicates and flags that `select` names, as R2P does.
-    pub fn set_state_word(&mut self, lane: usize, value: u32, select: u32) {
+    pub(crate) fn set_state_word(&mut self, lane: usize, value: u32, select: u32) {
         let Cc { zero, sign, carry, overflow } = &mut self.cc;
         let flags = [zero, sign, carry, overflow].into_iter().zip(FIRST_FLAG..);
         for (mask, bit) in self.preds[..7].iter_mut().zip(0..).chain(flags) {
@@ -239,7 +239,7 @@ impl Warp {
     }
 
     /// A barrier that it waited for is complete.
-    pub fn reduced(&mut self, result: u32) {
+    pub(crate) fn reduced(&mut self, result: u32) {
         self.reduction = result;
         if let Some((dst, pdst, mask)) = self.awaits.take() {
             if let Some(row) = self.regs.get_mut(dst as usize) {
@@ -249,7 +249,7 @@ impl Warp {
         }
     }
 
-    pub fn push(&mut self, wait: Wait, mask: Mask, pc: u32) -> Result<(), StackError> {
+    pub(crate) fn push(&mut self, wait: Wait, mask: Mask, pc: u32) -> Result<(), StackError> {
         if self.stack.len() >= MAX_STACK {
             return Err((FaultKind::Stack, format!("the divergence stack exceeds {MAX_STACK} entries")));
         }
@@ -281,13 +281,13 @@ impl Warp {
     }
 
     /// The threads of `mask` exit.
-    pub fn exit(&mut self, mask: Mask) {
+    pub(crate) fn exit(&mut self, mask: Mask) {
         self.live &= !mask;
         self.active &= !mask;
     }
 
     /// All lanes of quads run of which one does, also those that have no thread or wait.
-    pub fn quad_on(&mut self) -> Result<(), StackError> {
+    pub(crate) fn quad_on(&mut self) -> Result<(), StackError> {
         if self.quads.len() >= MAX_STACK {
             return Err((FaultKind::Stack, format!("QUADON nests more than {MAX_STACK} deep")));
         }
@@ -301,14 +301,14 @@ impl Warp {
     }
 
     /// Those run that ran before the last [`Warp::quad_on`].
-    pub fn quad_pop(&mut self) -> Result<(), StackError> {
+    pub(crate) fn quad_pop(&mut self) -> Result<(), StackError> {
         let none = || (FaultKind::Stack, "QUADPOP without a QUADON".to_string());
         (self.active, self.quad_helpers) = self.quads.pop().ok_or_else(none)?;
         Ok(())
     }
 
     /// Makes threads run again if none does; a warp without any is done.
-    pub fn unwind(&mut self) -> Result<(), StackError> {
+    pub(crate) fn unwind(&mut self) -> Result<(), StackError> {
         while self.active == 0 {
             let Some(top) = self.stack.pop() else {
                 if self.live != 0 {
@@ -329,7 +329,7 @@ impl Warp {
 
     /// Branches: `taken` of the running threads go to `target`. Where the others go on, one side waits: on a card the
     /// one that falls through, as Mesa's loops around shared memory's locks show, which end only so.
-    pub fn branch(&mut self, taken: Mask, target: u32, first: Side) -> Result<(), StackError> {
+    pub(crate) fn branch(&mut self, taken: Mask, target: u32, first: Side) -> Result<(), StackError> {
         if taken == 0 || taken != self.active && first == Side::FallThrough {
             return self.defer(taken, target);
         }
@@ -342,7 +342,7 @@ impl Warp {
     }
 
     /// Some of the running threads go to `target` later than the others go on, unless there are no others.
-    pub fn defer(&mut self, some: Mask, target: u32) -> Result<(), StackError> {
+    pub(crate) fn defer(&mut self, some: Mask, target: u32) -> Result<(), StackError> {
         if some == 0 {
             return Ok(());
         }

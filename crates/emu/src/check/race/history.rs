@@ -19,7 +19,7 @@ const RECENT: usize = 64;
 
 /// What accesses are to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub(crate) enum Class {
     Write,
     /// Also what reads and writes at once.
     AtomicWrite,
@@ -43,7 +43,7 @@ impl Class {
 
 /// An access to a word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Access {
+pub(super) struct Access {
     pub who: Who,
     /// The warp's own count.
     pub clock: u32,
@@ -62,7 +62,7 @@ impl Access {
 
 /// What an access is in conflict with.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Found {
+pub(super) struct Found {
     /// Then it is not recorded.
     pub race: Option<(Class, Access)>,
     /// A plain write of the same value.
@@ -183,7 +183,7 @@ pub struct History {
 }
 
 impl History {
-    pub fn new() -> History {
+    pub(super) fn new() -> History {
         History { areas: Vec::new(), nodes: Nodes::default(), limit: FEW }
     }
 
@@ -201,7 +201,7 @@ impl History {
     /// Records an access to a word, unless it is in conflict with an earlier one. `same`: those of
     /// its bytes that it writes as they are. `settled`: up to which count the reads of a warp can
     /// no longer be confirmed by an atomic of its own.
-    pub fn access(
+    pub(super) fn access(
         &mut self,
         (area, word): (usize, usize),
         class: Class,

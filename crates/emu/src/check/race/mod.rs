@@ -35,7 +35,7 @@ use crate::fault::FaultKind;
 use crate::trap::{NoteKey, Other, Trap};
 pub use clock::Clock;
 use clock::Who;
-pub use history::Class;
+pub(crate) use history::Class;
 use history::{Access, History};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -50,7 +50,7 @@ impl Scope {
 
 /// A word of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Word {
+pub(crate) enum Word {
     Shared(usize),
     /// Of a buffer.
     Global(usize, usize),
@@ -58,7 +58,7 @@ pub enum Word {
 
 /// What one lane does to one word.
 #[derive(Clone, Copy, Debug)]
-pub struct Does {
+pub(crate) struct Does {
     pub class: Class,
     pub warp: u32,
     pub lane: usize,
@@ -80,7 +80,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    pub fn new() -> Watched {
+    pub(crate) fn new() -> Watched {
         Watched { history: History::new(), published: FxHashMap::default() }
     }
 }
@@ -119,7 +119,7 @@ pub struct Races {
 }
 
 impl Races {
-    pub fn new(block: u64, blocks: u64, warps: usize, checks: Checks) -> Races {
+    pub(crate) fn new(block: u64, blocks: u64, warps: usize, checks: Checks) -> Races {
         let block = block as u32;
         let empty = Clock::new(if checks.global_race { blocks } else { 1 });
         let order = |warp: usize| {
@@ -143,7 +143,7 @@ impl Races {
     }
 
     /// Exchanges the record of global memory, which goes from block to block.
-    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+    pub(crate) fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
         std::mem::swap(&mut self.global, global);
     }
 
@@ -159,7 +159,7 @@ impl Races {
     }
 
     /// A warp executes a fence.
-    pub fn fence(&mut self, warp: u32, scope: Scope) {
+    pub(crate) fn fence(&mut self, warp: u32, scope: Scope) {
         let who = self.who(warp);
         let order = &mut self.warps[warp as usize];
         scope.and_narrower().for_each(|s| order.now.join(&std::mem::take(&mut order.met[s])));
@@ -168,13 +168,13 @@ impl Races {
     }
 
     /// A warp arrives at a barrier: what it did is published in `barrier`.
-    pub fn arrive(&mut self, warp: u32, barrier: &mut Clock) {
+    pub(crate) fn arrive(&mut self, warp: u32, barrier: &mut Clock) {
         self.fence(warp, Scope::Block);
         barrier.join(&self.warps[warp as usize].fenced[Scope::Block as usize]);
     }
 
     /// A warp leaves a barrier.
-    pub fn leave(&mut self, warp: u32, barrier: &Clock) {
+    pub(crate) fn leave(&mut self, warp: u32, barrier: &Clock) {
         self.warps[warp as usize].now.join(barrier);
         self.fence(warp, Scope::Block);
     }
@@ -187,7 +187,7 @@ impl Races {
     }
 
     /// A warp has read a place atomically.
-    pub fn meet(&mut self, warp: u32, word: Word) {
+    pub(crate) fn meet(&mut self, warp: u32, word: Word) {
         for scope in Scope::ALL {
             let among = (scope == Scope::Block).then_some(self.block);
             let clock = self.watched(word).and_then(|w| w.published.get(&(word, among)));
@@ -198,7 +198,7 @@ impl Races {
     }
 
     /// A warp has written a place atomically.
-    pub fn publish(&mut self, warp: u32, word: Word) {
+    pub(crate) fn publish(&mut self, warp: u32, word: Word) {
         for scope in Scope::ALL {
             let among = (scope == Scope::Block).then_some(self.block);
             let clock = self.warps[warp as usize].fenced[scope as usize].clone();
@@ -209,7 +209,12 @@ impl Races {
     }
 
     /// Records what a lane does to a word, unless that is a race. `place` names a byte of the word.
-    pub fn access(&mut self, word: Word, does: Does, place: impl Fn(u32) -> String) -> Result<(), Trap> {
+    pub(crate) fn access(
+        &mut self,
+        word: Word,
+        does: Does,
+        place: impl Fn(u32) -> String,
+    ) -> Result<(), Trap> {
         let who = self.who(does.warp);
         let clock = self.warps[does.warp as usize].now.get(who);
         let me = Access { who, clock, pc: does.pc, lane: does.lane as u8, bytes: does.bytes };
@@ -301,7 +306,7 @@ impl Races {
     /// A race of a warp that gets to a barrier or to its end without an atomic of its own where it
     /// has read what others write atomically: the first of those that are left. None: no read of it
     /// is confirmed any more.
-    pub fn settle(&mut self, warp: u32) -> Option<Trap> {
+    pub(crate) fn settle(&mut self, warp: u32) -> Option<Trap> {
         let who = self.who(warp);
         let mine = self.doubts.iter().filter(|((w, _), _)| *w == warp);
         let Some(key) = mine.min_by_key(|(_, (n, _))| *n).map(|(key, _)| *key) else {

@@ -37,13 +37,13 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub fn new() -> Pool {
+    pub(crate) fn new() -> Pool {
         let zero = Uniform::Imm(0);
         Pool { uniforms: vec![zero], index: FxHashMap::from_iter([(zero, 0)]) }
     }
 
     /// Forgets what was used.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.uniforms.truncate(1);
         self.index.retain(|_, at| *at == 0);
     }
@@ -406,7 +406,7 @@ mod tests {
             state.wrapping_mul(0x2545_f491_4f6c_dd1d)
         };
         for chip in Chip::ALL {
-            for row in Table::of(chip).rows() {
+            for row in Table::for_chip(chip).rows() {
                 let unknown_sum = row.short && row.op == Op::Vmad;
                 let named = unknown_sum || NOT_EXECUTED.iter().any(|(_, ops)| ops.contains(&row.op));
                 // Few bits set, so that vectors start at aligned registers often enough.
@@ -435,7 +435,7 @@ mod tests {
         };
         let mut wrong: std::collections::BTreeMap<String, String> = Default::default();
         for chip in Chip::ALL {
-            for row in Table::of(chip).rows() {
+            for row in Table::for_chip(chip).rows() {
                 for _ in 0..200 {
                     let word = random() & random() & !row.mask | row.bits;
                     let Some((m, _)) = codec::decode_row(chip, word, 8) else { continue };

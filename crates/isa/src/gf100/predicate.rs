@@ -1,6 +1,6 @@
 //! Predicates and the condition code: class 4, opcodes 0x00 to 0x0c, 0x30 and 0x34.
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};

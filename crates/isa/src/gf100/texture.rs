@@ -1,10 +1,11 @@
 //! Texture instructions: class 6, opcodes 0x80 to 0xf0.
 //!
-//! GF100 names bound texture and sampler slots; on GK104 the texture field is the index of a handle in the constant
-//! buffer that the driver chose, and the sampler field is zero. The result is a run of registers for the bits of the
-//! component mask; the two sources are runs whose length follows from the target and the modifiers.
+//! GF100 names bound texture and sampler slots; on GK104 the texture field is the index of a handle
+//! in the constant buffer that the driver chose, and the sampler field is zero. The result is a run
+//! of registers for the bits of the component mask; the two sources are runs whose length follows
+//! from the target and the modifiers.
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};

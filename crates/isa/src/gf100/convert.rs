@@ -1,10 +1,10 @@
 //! Conversions between float and integer types: class 4, opcodes 0x10 to 0x1c.
 //!
-//! Bits 21:20 are the size of the result and 24:23 that of the source (0: 8, 1: 16, 2: 32, 3: 64 bits); bit 7 is the
-//! sign of an integer result and bit 9 that of an integer source. A 16-bit source is half of a register (bit 56), an
-//! 8-bit one a byte of it (56:55).
+//! Bits 21:20 are the size of the result and 24:23 that of the source (0: 8, 1: 16, 2: 32, 3: 64
+//! bits); bit 7 is the sign of an integer result and bit 9 that of an integer source. A 16-bit
+//! source is half of a register (bit 56), an 8-bit one a byte of it (56:55).
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, Names, Row, Slot, b};
@@ -48,7 +48,8 @@ fn push_parts(out: &mut Vec<Row>, r: Row, with: With, part: Bits) {
     out.push(r.fix(WHICH, IMMEDIATE).s(neg_abs(Short::Int.slot())).free(part));
 }
 
-/// Between types of one size the value is copied, or with bit 7 rounded to an integer; a wider result is exact.
+/// Between types of one size the value is copied, or with bit 7 rounded to an integer; a wider
+/// result is exact.
 fn float_to_float(out: &mut Vec<Row>) {
     const NAMES: [Names; 4] = [names!(!), names!(F16), names!(F32), names!(F64)];
     for to in 1..4u64 {

@@ -1,6 +1,7 @@
-//! Global, local, shared and constant memory, atomics, cache control and lane exchange: classes 5 and 6.
+//! Global, local, shared and constant memory, atomics, cache control and lane exchange: classes 5
+//! and 6.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};

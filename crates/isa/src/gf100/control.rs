@@ -1,6 +1,7 @@
-//! Control flow: class 7, and TEXDEPBAR's relatives. Targets are relative to the next word, or absolute.
+//! Control flow: class 7, and TEXDEPBAR's relatives. Targets are relative to the next word, or
+//! absolute.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bit, ImmEnc, Kind, Row, Slot, Style, b};

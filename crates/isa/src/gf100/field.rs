@@ -1,4 +1,5 @@
-//! What most words of this layout share: the operand slots, the guard, and the four shapes of operand B.
+//! What most words of this layout share: the operand slots, the guard, and the four shapes of
+//! operand B.
 
 use crate::names;
 use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
@@ -43,7 +44,8 @@ pub(super) const P_SRC: Slot = pred(49, 52);
 pub(super) const CONST: Slot =
     Slot::new(Kind::Const { bank: b2(42, 4, 26, 1), offset: b(28, 14), shift: 2, signed_text: false });
 
-/// What operand B is, and [`REGISTER`], [`CONSTANT`], [`CONSTANT_C`] and [`IMMEDIATE`] are its values.
+/// What operand B is, and [`REGISTER`], [`CONSTANT`], [`CONSTANT_C`] and [`IMMEDIATE`] are its
+/// values.
 pub(super) const WHICH: Bits = b(46, 2);
 pub(super) const REGISTER: u64 = 0;
 pub(super) const CONSTANT: u64 = 1;
@@ -65,7 +67,8 @@ pub(super) const HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H1)];
 /// Byte of a register.
 pub(super) const BYTE: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::B1), Some(Sel::B2), Some(Sel::B3)];
 
-/// A row with the class in bits 3:0, the guard and `.S`; `opcode` in the bits of `mask` of the top byte.
+/// A row with the class in bits 3:0, the guard and `.S`; `opcode` in the bits of `mask` of the top
+/// byte.
 fn word(op: Op, class: u64, mask: u64, opcode: u64) -> Row {
     let mut r = Row::new(op, mask << 56 | 0xf, opcode << 56 | class);
     r.guard = Some(Kind::Pred { at: b(10, 3), not: Bit(13) });
