@@ -68,41 +68,14 @@ fn step(
         return Ok(());
     }
     sinks(u, w, inst, pc, mask)?;
-    // What every operand together leaves undefined, and where that came from.
-    let mut mixed = 0;
-    let mut origin = pc;
-    let mut blame = |o: u32| {
-        if o != NEVER {
-            origin = o;
-        }
-    };
-    for &(first, n) in &inst.reads {
-        for r in usize::from(first)..usize::from(first) + usize::from(n) {
-            let bad = u.lanes(r, mask);
-            if bad != 0 {
-                mixed |= bad;
-                blame(u.origin[r]);
-            }
-        }
-    }
-    for p in (0..7).filter(|p| inst.pred_reads >> p & 1 != 0 && *p != guard) {
-        let bad = u.preds[p] & mask;
-        if bad != 0 {
-            mixed |= bad;
-            blame(u.pred_origin[p]);
-        }
-    }
-    if inst.reads_cc && u.cc & mask != 0 {
-        mixed |= u.cc & mask;
-        blame(u.cc_origin);
-    }
+    let (mut mixed, origin) = operands(u, inst, mask, pc);
     let all = |m: Mask| LaneVec(std::array::from_fn(|l| if m >> l & 1 != 0 { u32::MAX } else { 0 }));
     let mut out = all(mixed);
     match &inst.micro {
         Micro::Lane { op, src, .. } => {
             let values = src.map(|s| value(pool, w, s));
             for l in lanes(mask) {
-                out.0[l] = op.undefined(values.each_ref().map(|v| v.0[l]), src.map(|s| u.bits(s, l)));
+                out.0[l] = op.op.undefined(values.each_ref().map(|v| v.0[l]), src.map(|s| u.bits(s, l)));
             }
         }
         Micro::Wide { op, src, .. } => {
@@ -141,22 +114,7 @@ fn step(
         }
         Micro::R2p { src, mask: select, high } => {
             let shift = if *high { 16 } else { 0 };
-            let select = value(pool, w, *select);
-            for p in 0..7u8 {
-                let bad = |l: usize| u.bits(*src, l) >> (shift + p) & 1 != 0;
-                let written = lanes(mask).filter(|&l| select.0[l] >> p & 1 != 0);
-                let (set, bad) = written.fold((0, 0), |(s, b), l| (s | 1 << l, b | u32::from(bad(l)) << l));
-                mark_pred(u, p, set, bad, origin);
-            }
-            for l in lanes(mask).filter(|&l| select.0[l] & FLAGS != 0) {
-                // Flags are defined together: those that stay count as well.
-                let stays = select.0[l] & FLAGS != FLAGS && u.cc >> l & 1 != 0;
-                let bad = u.bits(*src, l) >> shift & select.0[l] & FLAGS != 0;
-                u.cc = u.cc & !(1 << l) | u32::from(stays || bad) << l;
-                if bad {
-                    u.cc_origin = origin;
-                }
-            }
+            set_state(u, (*src, shift), &value(pool, w, *select), mask, origin);
         }
         Micro::P2r { src, mask: select, high, .. } => {
             let shift = if *high { 16 } else { 0 };
@@ -198,6 +156,58 @@ fn step(
         }
     }
     Ok(())
+}
+
+/// What every operand together leaves undefined, and where that came from.
+fn operands(u: &Undef, inst: &Inst, mask: Mask, pc: u32) -> (Mask, u32) {
+    let guard = inst.guard.num as usize & 7;
+    let mut mixed = 0;
+    let mut origin = pc;
+    let mut blame = |o: u32| {
+        if o != NEVER {
+            origin = o;
+        }
+    };
+    for &(first, n) in &inst.reads {
+        for r in usize::from(first)..usize::from(first) + usize::from(n) {
+            let bad = u.lanes(r, mask);
+            if bad != 0 {
+                mixed |= bad;
+                blame(u.origin[r]);
+            }
+        }
+    }
+    for p in (0..7).filter(|p| inst.pred_reads >> p & 1 != 0 && *p != guard) {
+        let bad = u.preds[p] & mask;
+        if bad != 0 {
+            mixed |= bad;
+            blame(u.pred_origin[p]);
+        }
+    }
+    if inst.reads_cc && u.cc & mask != 0 {
+        mixed |= u.cc & mask;
+        blame(u.cc_origin);
+    }
+    (mixed, origin)
+}
+
+/// R2P: predicates and flags that `select` names take over bits of a register.
+fn set_state(u: &mut Undef, (src, shift): (Src, u8), select: &LaneVec, mask: Mask, origin: u32) {
+    for p in 0..7u8 {
+        let bad = |l: usize| u.bits(src, l) >> (shift + p) & 1 != 0;
+        let written = lanes(mask).filter(|&l| select.0[l] >> p & 1 != 0);
+        let (set, bad) = written.fold((0, 0), |(s, b), l| (s | 1 << l, b | u32::from(bad(l)) << l));
+        mark_pred(u, p, set, bad, origin);
+    }
+    for l in lanes(mask).filter(|&l| select.0[l] & FLAGS != 0) {
+        // Flags are defined together: those that stay count as well.
+        let stays = select.0[l] & FLAGS != FLAGS && u.cc >> l & 1 != 0;
+        let bad = u.bits(src, l) >> shift & select.0[l] & FLAGS != 0;
+        u.cc = u.cc & !(1 << l) | u32::from(stays || bad) << l;
+        if bad {
+            u.cc_origin = origin;
+        }
+    }
 }
 
 fn value(pool: &[LaneVec], w: &Warp, s: Src) -> LaneVec {

@@ -4,10 +4,12 @@
 
 pub use super::operand::*;
 
-use super::laneop::{CmpOp, LaneOp, WideOp};
+use super::compare::CmpOp;
+use super::laneop::{LaneOp, RowOp};
 use super::stageop::StageOp;
 use super::surfop::{Clamp, SurfaceOp};
 use super::texop::TexOp;
+use super::wideop::WideOp;
 use crate::state::lanes::Src;
 use arrayvec::ArrayVec;
 
@@ -86,7 +88,7 @@ pub enum Micro {
     Fence(Scope),
     /// An operation on 32-bit values of one lane.
     Lane {
-        op: LaneOp,
+        op: RowOp,
         dst: u8,
         src: [Src; 3],
     },
@@ -127,8 +129,8 @@ pub enum Micro {
     MinMax {
         dst: u8,
         src: [Src; 2],
-        min: LaneOp,
-        max: LaneOp,
+        min: RowOp,
+        max: RowOp,
         pick: PSrc,
     },
     MinMax64 {
@@ -274,6 +276,11 @@ pub enum Class {
 }
 
 impl Micro {
+    /// An operation on 32-bit values of one lane.
+    pub fn lane(op: LaneOp, dst: u8, src: [Src; 3]) -> Micro {
+        Micro::Lane { op: RowOp::new(op), dst, src }
+    }
+
     /// Its class.
     pub fn class(&self) -> Class {
         match self {

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod cache;
+pub(crate) mod compare;
 pub(crate) mod decode;
 pub(crate) mod laneop;
 pub(crate) mod micro;
@@ -11,3 +12,5 @@ mod reach;
 pub(crate) mod stageop;
 pub(crate) mod surfop;
 pub(crate) mod texop;
+mod video;
+pub(crate) mod wideop;

@@ -7,7 +7,7 @@ use crate::code::micro::{Flow, Inst, Micro, NULL, Space};
 use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
-use crate::state::lanes::{LaneVec, Mask, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::state::warp::{State as WarpState, Wait, Warp};
 use crate::trap::Trap;
 use crate::units::special::special_register;
@@ -45,10 +45,8 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
             w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
             if !matches!(inst.micro, Micro::Sched) {
                 execute(cx, w, inst, at)?;
-                if inst.ends_block() {
-                    break;
-                }
             }
+            // What is behind the end of a block is a leader.
             at += usize::from(inst.bytes) >> step;
             if insts.get(at).is_none_or(|next| next.leader) {
                 break;
@@ -90,7 +88,7 @@ fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
 }
 
 /// Executes the micro-op at [`Warp::at`]. If it faults, the warp is as it was before.
-#[inline]
+#[inline(always)]
 fn execute(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
     let done = attempt(cx, w, inst, at);
     if done.is_err() {
@@ -99,7 +97,7 @@ fn execute(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
     done
 }
 
-#[inline]
+#[inline(always)]
 fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
     let env = cx.env;
     let mut mask = w.active & w.pred(inst.guard);
@@ -107,7 +105,8 @@ fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
         mask &= Mask::from(inst.quad) * 0x1111_1111;
     }
     cx.block.steps += 1;
-    cx.block.thread_steps += u64::from(mask.count_ones());
+    // Counting bits takes some instructions on any x86-64.
+    cx.block.thread_steps += if mask == Mask::MAX { LANES as u64 } else { mask.count_ones().into() };
     if env.checks.init {
         while let Err(trap) = definedness::before(cx, w, inst, mask) {
             if !cx.goes_on(w, &trap) {

@@ -1,10 +1,10 @@
 //! What instructions do to a warp's registers: everything but memory, control flow and barriers.
 
-use crate::code::laneop::WideOp;
 use crate::code::micro::{
     Bop, CarryIn, Cmp, Inst, Micro, MinMaxPart, NULL, PSrc, SetDst, ShflMode, Src2, VoteMode,
 };
 use crate::code::surfop::{clamp, subfm};
+use crate::code::wideop::WideOp;
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, Src, lanes};
 use crate::state::warp::{Cc, FLAGS, PREDS, Warp};
 use nvir_base::num::float::{self, ftz32};
@@ -25,7 +25,7 @@ pub(crate) fn execute(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &In
             let a = src[0].get(&w.regs, pool, &mut s.a);
             let b = src[1].get(&w.regs, pool, &mut s.b);
             let c = src[2].get(&w.regs, pool, &mut s.c);
-            op.row(mask, a, b, c, &mut s.out);
+            op.apply(mask, a, b, c, &mut s.out);
             write(w, *dst, mask, &s.out);
             if inst.cc {
                 flags(w, inst, mask, &s.out);
@@ -60,6 +60,22 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
     let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
     match &inst.micro {
         Micro::Sched | Micro::Nop => return true,
+        Micro::Sum { .. } | Micro::Mad { .. } => {
+            sums(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::MinMax { .. } | Micro::MinMax64 { .. } | Micro::MinMaxX { .. } => {
+            min_max(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::P2r { .. } | Micro::R2p { .. } => {
+            state(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::SuClamp { .. } | Micro::SuBfm { .. } => {
+            coordinates(w, pool, s, inst, mask);
+            return true;
+        }
         Micro::Wide { op, dst, wide: is_wide, src } => {
             for l in lanes(mask) {
                 let v = op.eval(wide(w, pool, src[0], l), wide(w, pool, src[1], l), wide(w, pool, src[2], l));
@@ -67,6 +83,73 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
             }
             write_wide(w, s, *dst, *is_wide, mask);
         }
+        Micro::Sel { dst, src, pick } => {
+            let pick = w.pred(*pick);
+            s.out = *src[1].get(&w.regs, pool, &mut s.b);
+            let a = src[0].get(&w.regs, pool, &mut s.a);
+            s.out.blend(pick, a);
+            write(w, *dst, mask, &s.out);
+        }
+        Micro::Fswz { dst, src, swizzle, ops, ftz } => {
+            let from = |l: usize| match swizzle {
+                k @ 0..4 => (l & !3) | usize::from(*k),
+                4 => l ^ 1,
+                _ => l ^ 2,
+            };
+            for l in 0..LANES {
+                let (a, b) = (get(w, src[0], from(l)), get(w, src[1], l));
+                let (a, b) = if *ftz { (ftz32(a), ftz32(b)) } else { (a, b) };
+                let neg = 0x8000_0000;
+                s.out.0[l] = match ops >> (6 - 2 * (l & 3)) & 3 {
+                    0 => float::add32(a, b, Default::default()),
+                    1 => float::add32(a ^ neg, b, Default::default()),
+                    2 => float::add32(a, b ^ neg, Default::default()),
+                    _ => b,
+                };
+            }
+            write(w, *dst, mask, &s.out);
+        }
+        Micro::B2r { dst, pred } => {
+            let v = w.reduction;
+            write(w, *dst, mask, &LaneVec::splat(v));
+            w.set_pred(*pred, mask, if v != 0 { Mask::MAX } else { 0 });
+        }
+        Micro::Lepc { dst } => {
+            let pc = w.pc;
+            write(w, *dst, mask, &LaneVec::splat(pc));
+        }
+        Micro::Vote { mode, dst, pdst, src } => {
+            let ballot = w.pred(*src) & mask;
+            let hit = match mode {
+                VoteMode::All => ballot == mask,
+                VoteMode::Any => ballot != 0,
+                VoteMode::Eq => ballot == mask || ballot == 0,
+            };
+            write(w, *dst, mask, &LaneVec::splat(ballot));
+            w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
+        }
+        Micro::Shfl { dst, pdst, src, .. } => {
+            let from = shuffle_sources(w, pool, inst);
+            let mut inside = 0;
+            for l in lanes(mask) {
+                s.out.0[l] = get(w, src[0], from[l].0);
+                inside |= u32::from(from[l].1) << l;
+            }
+            write(w, *dst, mask, &s.out);
+            w.set_pred(*pdst, mask, inside);
+        }
+        _ => return false,
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+    true
+}
+
+/// Sums and products with carries, which set their own flags.
+fn sums(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
         Micro::Sum { dst, src, inv, carry, sat, shift } => {
             let carries = match carry {
                 CarryIn::Zero => 0,
@@ -89,7 +172,6 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
                 (cc.carry, cc.overflow) = (out2.mask(|v| v & CARRY != 0), out2.mask(|v| v & OVERFLOW != 0));
             }
             finish_sum(w, s, inst, *dst, mask, cc, *carry);
-            return true;
         }
         Micro::Mad { dst, src, signed, hi, neg, carry, sat } => {
             let carry = if neg[1] && *carry == CarryIn::Zero { CarryIn::One } else { *carry };
@@ -112,19 +194,26 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
                 sum_flags(&mut cc, l, sum, cout, o);
             }
             finish_sum(w, s, inst, *dst, mask, cc, carry);
-            return true;
         }
+        _ => {}
+    }
+}
+
+/// Minima and maxima.
+fn min_max(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
         Micro::MinMax { dst, src, min, max, pick } => {
             let pick = w.pred(*pick);
             let a = src[0].get(&w.regs, pool, &mut s.a);
             let b = src[1].get(&w.regs, pool, &mut s.b);
             let zero = &pool[0];
             if pick & mask == mask {
-                min.row(mask, a, b, zero, &mut s.out);
+                min.apply(mask, a, b, zero, &mut s.out);
             } else {
-                max.row(mask, a, b, zero, &mut s.out);
+                max.apply(mask, a, b, zero, &mut s.out);
                 if pick & mask != 0 {
-                    min.row(mask, a, b, zero, &mut s.c);
+                    min.apply(mask, a, b, zero, &mut s.c);
                     s.out.blend(pick, &s.c);
                 }
             }
@@ -166,34 +255,19 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
             if inst.cc {
                 w.cc = cc;
             }
-            return true;
+            return;
         }
-        Micro::Sel { dst, src, pick } => {
-            let pick = w.pred(*pick);
-            s.out = *src[1].get(&w.regs, pool, &mut s.b);
-            let a = src[0].get(&w.regs, pool, &mut s.a);
-            s.out.blend(pick, a);
-            write(w, *dst, mask, &s.out);
-        }
-        Micro::Fswz { dst, src, swizzle, ops, ftz } => {
-            let from = |l: usize| match swizzle {
-                k @ 0..4 => (l & !3) | usize::from(*k),
-                4 => l ^ 1,
-                _ => l ^ 2,
-            };
-            for l in 0..LANES {
-                let (a, b) = (get(w, src[0], from(l)), get(w, src[1], l));
-                let (a, b) = if *ftz { (ftz32(a), ftz32(b)) } else { (a, b) };
-                let neg = 0x8000_0000;
-                s.out.0[l] = match ops >> (6 - 2 * (l & 3)) & 3 {
-                    0 => float::add32(a, b, Default::default()),
-                    1 => float::add32(a ^ neg, b, Default::default()),
-                    2 => float::add32(a, b ^ neg, Default::default()),
-                    _ => b,
-                };
-            }
-            write(w, *dst, mask, &s.out);
-        }
+        _ => {}
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+}
+
+/// Predicates and condition code as a word.
+fn state(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
         Micro::P2r { dst, src, mask: select, high } => {
             for l in lanes(mask) {
                 let shift = if *high { 16 } else { 0 };
@@ -208,27 +282,19 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
                 w.set_state_word(l, v, get(w, *select, l));
             }
             // Its flags are not those of a result.
-            return true;
+            return;
         }
-        Micro::B2r { dst, pred } => {
-            let v = w.reduction;
-            write(w, *dst, mask, &LaneVec::splat(v));
-            w.set_pred(*pred, mask, if v != 0 { Mask::MAX } else { 0 });
-        }
-        Micro::Lepc { dst } => {
-            let pc = w.pc;
-            write(w, *dst, mask, &LaneVec::splat(pc));
-        }
-        Micro::Vote { mode, dst, pdst, src } => {
-            let ballot = w.pred(*src) & mask;
-            let hit = match mode {
-                VoteMode::All => ballot == mask,
-                VoteMode::Any => ballot != 0,
-                VoteMode::Eq => ballot == mask || ballot == 0,
-            };
-            write(w, *dst, mask, &LaneVec::splat(ballot));
-            w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
-        }
+        _ => {}
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+}
+
+/// Surface coordinates.
+fn coordinates(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
         Micro::SuClamp { dst, pdst, src, how } => {
             let mut outside = 0;
             for l in lanes(mask) {
@@ -251,22 +317,11 @@ fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, ma
             write(w, *dst, mask, &s.out);
             w.set_pred(*pdst, mask, outside);
         }
-        Micro::Shfl { dst, pdst, src, .. } => {
-            let from = shuffle_sources(w, pool, inst);
-            let mut inside = 0;
-            for l in lanes(mask) {
-                s.out.0[l] = get(w, src[0], from[l].0);
-                inside |= u32::from(from[l].1) << l;
-            }
-            write(w, *dst, mask, &s.out);
-            w.set_pred(*pdst, mask, inside);
-        }
-        _ => return false,
+        _ => {}
     }
     if inst.cc {
         flags(w, inst, mask, &s.out);
     }
-    true
 }
 
 /// For each lane of a SHFL: the lane it reads, and whether that is in range. Source: PTX ISA, `shfl`.
@@ -355,7 +410,7 @@ fn finish_sum(w: &mut Warp, s: &Scratch, inst: &Inst, dst: u8, mask: Mask, mut c
 /// The lanes for which a comparison holds.
 pub(crate) fn hit(w: &Warp, pool: &[LaneVec], s: &mut Scratch, mask: Mask, cmp: &Cmp) -> Mask {
     match *cmp {
-        Cmp::Rows { op, a, b } => op.mask(a.get(&w.regs, pool, &mut s.a), b.get(&w.regs, pool, &mut s.b)),
+        Cmp::Rows { op, a, b } => op.vector()(a.get(&w.regs, pool, &mut s.a), b.get(&w.regs, pool, &mut s.b)),
         Cmp::IntX { test, signed, a, b } => {
             let mut m = 0;
             for l in lanes(mask) {

@@ -169,7 +169,7 @@ pub(super) fn interpolate(
             for lane in 4 * n..4 * n + 4 {
                 out.0[lane] = source.value(f, quad.triangle, at(lane, quad));
             }
-            undefined |= u32::from(source.is_undefined(f, quad.triangle)) * 15 << (4 * n);
+            undefined |= (u32::from(source.is_undefined(f, quad.triangle)) * 15) << (4 * n);
         }
     } else {
         for lane in lanes(mask) {

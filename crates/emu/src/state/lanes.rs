@@ -170,3 +170,27 @@ impl Default for Scratch {
         }
     }
 }
+
+/// Values near the ends of every format among random ones, for tests of operations.
+#[cfg(test)]
+pub(crate) fn hard_values(seed: &mut u32) -> LaneVec {
+    const HARD: [u32; 12] = [
+        0,
+        1,
+        31,
+        32,
+        0x7f80_0000,
+        0xff80_0000,
+        0x7fc0_0001,
+        0x0000_0400,
+        0x8000_0000,
+        0x7fff_ffff,
+        u32::MAX,
+        0x3f80_0000,
+    ];
+    LaneVec(std::array::from_fn(|_| {
+        *seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let pick = *seed >> 8 & 15;
+        HARD.get(pick as usize).copied().unwrap_or(*seed ^ *seed >> 13)
+    }))
+}

@@ -8,7 +8,6 @@ use crate::state::warp::{State as WarpState, Warp};
 use crate::trap::{Other, Trap};
 
 impl Cx<'_> {
-    #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
     pub fn barrier(
         &mut self,
         w: &mut Warp,

@@ -412,7 +412,6 @@ fn value(w: &Warp, src: u8, k: usize, lane: usize) -> u32 {
     if src == NULL { 0 } else { w.regs[src as usize + k].0[lane] }
 }
 
-#[allow(clippy::too_many_arguments)]
 fn write(
     cx: &mut Cx<'_>,
     w: &mut Warp,

@@ -1,8 +1,8 @@
 //! Conversions: `F2I.FTZ.U32.F32.TRUNC`, the destination's type first.
 
 use super::{Decoder, Res};
-use crate::code::laneop::{Conv, WideOp};
 use crate::code::micro::{Micro, NumType, Src2};
+use crate::code::wideop::{Conv, WideOp};
 use crate::state::lanes::Modifier;
 use nvir_base::num::Round;
 use nvir_base::num::conv::{Float, Int};

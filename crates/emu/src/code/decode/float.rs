@@ -1,8 +1,10 @@
 //! Float arithmetic.
 
 use super::{Decoder, Res};
-use crate::code::laneop::{CmpOp, LaneOp, WideOp};
+use crate::code::compare::CmpOp;
+use crate::code::laneop::{LaneOp, RowOp};
 use crate::code::micro::{Bop, Cmp, FloatOp, Fp, Micro, SetDst, Src2};
+use crate::code::wideop::WideOp;
 use crate::state::lanes::Src;
 use nvir_base::num::Round;
 use nvir_base::num::mufu::Func;
@@ -48,7 +50,7 @@ impl Decoder<'_> {
             FloatOp::Mul => LaneOp::FMul { ftz: fp.ftz },
             FloatOp::Fma => LaneOp::FFma { ftz: fp.ftz },
         };
-        Ok(Micro::Lane { op, dst, src })
+        Ok(Micro::lane(op, dst, src))
     }
 
     pub(super) fn float_misc(&mut self) -> Res<Micro> {
@@ -58,7 +60,7 @@ impl Decoder<'_> {
                 let dst = self.dst()?;
                 let src = [self.f32()?, self.f32()?];
                 let pick = self.psrc_or_true()?;
-                let (min, max) = (LaneOp::FMin { ftz }, LaneOp::FMax { ftz });
+                let [min, max] = [LaneOp::FMin { ftz }, LaneOp::FMax { ftz }].map(RowOp::new);
                 Ok(Micro::MinMax { dst, src, min, max, pick })
             }
             Op::Fset | Op::Fsetp => {
@@ -72,7 +74,7 @@ impl Decoder<'_> {
                 let (a, b, c) = (self.f32()?, self.f32()?, self.f32()?);
                 // GK110's form has no name for "greater", which nvdisasm leaves out.
                 let op = LaneOp::FSel { test: self.test_or(Mod::Gt), ftz };
-                Ok(Micro::Lane { op, dst, src: [a, b, c] })
+                Ok(Micro::lane(op, dst, [a, b, c]))
             }
             Op::Fchk => {
                 let p = self.pdst()?;
@@ -84,7 +86,7 @@ impl Decoder<'_> {
                 // The reduction is exact: see `num::mufu`.
                 let dst = self.dst()?;
                 let a = self.f32()?;
-                Ok(Micro::Lane { op: LaneOp::Mov, dst, src: [a, Src::ZERO, Src::ZERO] })
+                Ok(Micro::lane(LaneOp::Mov, dst, [a, Src::ZERO, Src::ZERO]))
             }
             _ => self.fswz(ftz),
         }
@@ -109,7 +111,7 @@ impl Decoder<'_> {
             None if self.has(Mod::Rsq64h) => LaneOp::Rsq64h,
             None => return Err("unknown special function"),
         };
-        Ok(Micro::Lane { op, dst, src: [src, Src::ZERO, Src::ZERO] })
+        Ok(Micro::lane(op, dst, [src, Src::ZERO, Src::ZERO]))
     }
 
     /// FSWZ: the swizzle is a suffix, the signs are the last operand.

@@ -1,7 +1,8 @@
 //! Integer arithmetic, moves and predicates.
 
 use super::{Decoder, Res};
-use crate::code::laneop::{CmpOp, Funnel, LaneOp, Part};
+use crate::code::compare::CmpOp;
+use crate::code::laneop::{Funnel, LaneOp, Part, RowOp};
 use crate::code::micro::{Bop, CarryIn, Cmp, Micro, MinMaxPart, ShflMode, VoteMode};
 use crate::state::lanes::{Modifier, Src};
 use crate::state::warp::{FLAGS, PREDS};
@@ -50,7 +51,7 @@ impl Decoder<'_> {
                         (true, false, _) => LaneOp::SubFrom,
                         (true, true, _) => LaneOp::AddNot,
                     };
-                    return Ok(Micro::Lane { op, dst, src: [a, b, Src::ZERO] });
+                    return Ok(Micro::lane(op, dst, [a, b, Src::ZERO]));
                 }
                 Ok(Micro::Sum { dst, src: [a, b], inv: [na, nb], carry, sat, shift: 0 })
             }
@@ -68,7 +69,7 @@ impl Decoder<'_> {
                 let carry = if na || nb { CarryIn::One } else { CarryIn::Zero };
                 if !self.inst.cc && !na && !nb {
                     let n = self.imm(shift.into())?;
-                    return Ok(Micro::Lane { op: LaneOp::ShlAdd, dst, src: [a, b, n] });
+                    return Ok(Micro::lane(LaneOp::ShlAdd, dst, [a, b, n]));
                 }
                 Ok(Micro::Sum { dst, src: [a, b], inv: [na, nb], carry, sat, shift })
             }
@@ -108,7 +109,7 @@ impl Decoder<'_> {
                     (true, true) => None,
                 };
                 if let Some(op) = op.filter(|_| plain) {
-                    return Ok(Micro::Lane { op, dst, src });
+                    return Ok(Micro::lane(op, dst, src));
                 }
                 Ok(Micro::Mad { dst, src, signed, hi, neg: [np, nc], carry, sat })
             }
@@ -121,7 +122,7 @@ impl Decoder<'_> {
         if self.named("SD") {
             let dst = self.dst()?;
             let src = [self.int()?, self.int()?, self.int()?];
-            return Ok(Micro::Lane { op: LaneOp::MadSpDescribed, dst, src });
+            return Ok(Micro::lane(LaneOp::MadSpDescribed, dst, src));
         }
         let [a, b, c] = kinds[..] else { return Err("IMADSP needs three operand formats") };
         // The disassemblers name the second format the wrong way round. NAK found so on cards (Mesa `hw_tests.rs`), and
@@ -135,7 +136,7 @@ impl Decoder<'_> {
         };
         let dst = self.dst()?;
         let src = [self.int()?, self.int()?, self.int()?];
-        Ok(Micro::Lane { op: LaneOp::MadSp([a, b, c]), dst, src })
+        Ok(Micro::lane(LaneOp::MadSp([a, b, c]), dst, src))
     }
 
     pub(super) fn int_misc(&mut self) -> Res<Micro> {
@@ -155,7 +156,7 @@ impl Decoder<'_> {
                     self.inst.reads_cc = part != MinMaxPart::High;
                     return Ok(Micro::MinMaxX { dst, src, signed, pick, part });
                 }
-                let (min, max) = (LaneOp::Min { signed }, LaneOp::Max { signed });
+                let [min, max] = [LaneOp::Min { signed }, LaneOp::Max { signed }].map(RowOp::new);
                 Ok(Micro::MinMax { dst, src, min, max, pick })
             }
             Op::Iset | Op::Isetp => {
@@ -173,22 +174,22 @@ impl Decoder<'_> {
             Op::Icmp => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
-                Ok(Micro::Lane { op: LaneOp::Sel { test: self.test(), signed }, dst, src })
+                Ok(Micro::lane(LaneOp::Sel { test: self.test(), signed }, dst, src))
             }
             Op::Isad => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
-                Ok(Micro::Lane { op: LaneOp::Sad { signed }, dst, src })
+                Ok(Micro::lane(LaneOp::Sad { signed }, dst, src))
             }
             Op::Bfe => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, z];
-                Ok(Micro::Lane { op: LaneOp::Bfe { signed, reverse: self.has(Mod::Brev) }, dst, src })
+                Ok(Micro::lane(LaneOp::Bfe { signed, reverse: self.has(Mod::Brev) }, dst, src))
             }
             Op::Bfi => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
-                Ok(Micro::Lane { op: LaneOp::Bfi, dst, src })
+                Ok(Micro::lane(LaneOp::Bfi, dst, src))
             }
             Op::Shl | Op::Shr => self.shift(signed),
             Op::Shf => self.funnel(),
@@ -198,25 +199,25 @@ impl Decoder<'_> {
                 self.inst.chain = self.has(Mod::X);
                 self.inst.reads_cc = self.inst.chain;
                 if self.has(Mod::PassB) {
-                    return Ok(Micro::Lane { op: LaneOp::Mov, dst, src: [b, z, z] });
+                    return Ok(Micro::lane(LaneOp::Mov, dst, [b, z, z]));
                 }
                 let op = match self.bops().next() {
                     Some(Bop::Or) => LaneOp::Or,
                     Some(Bop::Xor) => LaneOp::Xor,
                     _ => LaneOp::And,
                 };
-                Ok(Micro::Lane { op, dst, src: [a, b, z] })
+                Ok(Micro::lane(op, dst, [a, b, z]))
             }
             Op::Flo => {
                 let dst = self.dst()?;
                 let src = [self.int()?, z, z];
-                Ok(Micro::Lane { op: LaneOp::Flo { signed, shift: self.has(Mod::Sh) }, dst, src })
+                Ok(Micro::lane(LaneOp::Flo { signed, shift: self.has(Mod::Sh) }, dst, src))
             }
             Op::Popc => {
                 let dst = self.dst()?;
                 let a = self.int()?;
                 let b = if self.left() > 0 { self.int()? } else { self.imm(u32::MAX)? };
-                Ok(Micro::Lane { op: LaneOp::Popc, dst, src: [a, b, z] })
+                Ok(Micro::lane(LaneOp::Popc, dst, [a, b, z]))
             }
             _ => {
                 let dst = self.dst()?;
@@ -230,7 +231,7 @@ impl Decoder<'_> {
                     (Mod::Rc16, Permute::Rc16),
                 ];
                 let mode = modes.iter().find(|(m, _)| self.has(*m)).map_or(Permute::Index, |m| m.1);
-                Ok(Micro::Lane { op: LaneOp::Prmt(mode), dst, src })
+                Ok(Micro::lane(LaneOp::Prmt(mode), dst, src))
             }
         }
     }
@@ -247,7 +248,7 @@ impl Decoder<'_> {
             Op::Shl => LaneOp::Shl { wrap },
             _ => LaneOp::Shr { signed, wrap, reverse: self.has(Mod::Brev) },
         };
-        Ok(Micro::Lane { op, dst, src })
+        Ok(Micro::lane(op, dst, src))
     }
 
     /// SHF: operands low word, shift, high word. A left shift gives the high word, a right shift the low one
@@ -262,7 +263,7 @@ impl Decoder<'_> {
         };
         let dst = self.dst()?;
         let src = [self.int()?, self.int()?, self.int()?];
-        Ok(Micro::Lane { op: LaneOp::Shf(funnel), dst, src })
+        Ok(Micro::lane(LaneOp::Shf(funnel), dst, src))
     }
 
     pub(super) fn moves(&mut self) -> Res<Micro> {
@@ -274,7 +275,7 @@ impl Decoder<'_> {
                 if self.left() > 0 {
                     self.inst.quad = self.imm_value()? as u8 & 15;
                 }
-                Ok(Micro::Lane { op: LaneOp::Mov, dst, src: [a, z, z] })
+                Ok(Micro::lane(LaneOp::Mov, dst, [a, z, z]))
             }
             Op::Sel => {
                 let dst = self.dst()?;

@@ -178,7 +178,7 @@ impl Decoder<'_> {
             Op::Sueau => {
                 let dst = self.dst()?;
                 let src = [self.int()?, self.int()?, self.int()?];
-                Ok(Micro::Lane { op: LaneOp::SurfaceAddress, dst, src })
+                Ok(Micro::lane(LaneOp::SurfaceAddress, dst, src))
             }
             Op::Suldga | Op::Sustga => self.surface_by_address(),
             Op::Suld | Op::Sust | Op::Sulea => self.surface_by_slot(),

@@ -63,7 +63,7 @@ impl Decoder<'_> {
         let write = self.written(lanes);
         let (sat, wrap) = (self.has(Mod::Sat), self.has(Mod::W));
         let op = VideoOp { op, lanes, a, b, signed, sat, wrap, second, write, mad };
-        Ok(Micro::Lane { op: LaneOp::Video(op), dst, src: [sa, sb, sc] })
+        Ok(Micro::lane(LaneOp::Video(op), dst, [sa, sb, sc]))
     }
 
     fn second(&self, lanes: u8) -> Res<Secondary> {
