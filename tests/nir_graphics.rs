@@ -173,7 +173,7 @@ fn doubles_take_two_words_and_go_on_in_the_next_vector() {
 }
 
 const VARYINGS: &str = "decl_var shader_in INTERP_MODE_NONE vec4 a (VARYING_SLOT_VAR0.xyzw, 0, 0)\n\
-     decl_var shader_in INTERP_MODE_NOPERSPECTIVE vec4 b (VARYING_SLOT_VAR1.xyzw, 1, 0)\n\
+     decl_var shader_in INTERP_MODE_::for_chip(chipRSPECTIVE vec4 b (VARYING_SLOT_VAR1.xyzw, 1, 0)\n\
      decl_var shader_in INTERP_MODE_NONE vec4 c (VARYING_SLOT_COL0.xyzw, 2, 0)\n\
      decl_var centroid shader_in INTERP_MODE_SMOOTH vec4 d (VARYING_SLOT_COL1.xyzw, 3, 0)\n\
      decl_var shader_in INTERP_MODE_FLAT int e (VARYING_SLOT_PRIMITIVE_ID.x, 4, 0)\n\
@@ -538,7 +538,7 @@ fn textures_give_the_components_that_are_read() {
     let text = text("FRAGMENT", head, code);
     program(&text);
     let p = compiler(StageOptions::default(), OptLevel::O3)
-        .optimised(&Source::nir(&text), &mut nvir::compiler::Report::new())
+        .optimised(&Source::nir(&text), &mut Default::default())
         .expect("it compiles");
     let f = &p.funcs[p.entry];
     let texture = f.insts_in_order().map(|(_, i)| &f.insts[i]).find(|i| i.op == Op::Tex).expect("a texture");

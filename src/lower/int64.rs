@@ -5,18 +5,18 @@
 //!                                         add u32 %r5 %r1 %r3 %c6
 //! ```
 //!
-//! A carry is always consumed by the next instruction, so nothing can come in between. Conversions between 64-bit
-//! integers and floats stay: the machine has them.
+//! A carry is always consumed by the next instruction, so nothing can come in between. Conversions
+//! between 64-bit integers and floats stay: the machine has them.
 
-use super::expand::{expand, word};
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 use crate::isa::{self, Table};
 
 /// Lowers all 64-bit integer operations of a function.
-pub fn run(f: &mut Function, chip: Chip) -> bool {
-    let funnel = !Table::of(chip).of_op(isa::Op::Shf).is_empty();
+pub(crate) fn run(f: &mut Function, chip: Chip) -> bool {
+    let funnel = !Table::for_chip(chip).of_op(isa::Op::Shf).is_empty();
     expand(f, involved, |b, i| lower(b, i, funnel))
 }
 
@@ -318,7 +318,8 @@ fn choose(b: &mut Builder<'_>, p: Src, x: Pair, y: Pair) -> Pair {
 
 /// Shifts by any amount; 64 and more give 0 or the sign.
 fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool) -> Pair {
-    // `near` is the word that bits move out of first, `far` the one they move into: a left shift's low and high.
+    // `near` is the word that bits move out of first, `far` the one they move into: a left shift's
+    // low and high.
     let (near, far) = if left { (x[1], x[0]) } else { (x[0], x[1]) };
     let (op, back) = if left { (Op::Shl, Op::Shr) } else { (Op::Shr, Op::Shl) };
     let fill_ty = if arithmetic { Type::S32 } else { Type::U32 };
@@ -338,7 +339,8 @@ fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool
             _ => [gone, gone],
         };
     }
-    // Amounts outside 0..31 give 0 in a 32-bit shift, so for logical shifts the three parts never overlap.
+    // Amounts outside 0..31 give 0 in a 32-bit shift, so for logical shifts the three parts never
+    // overlap.
     let less: Src = b.op2(Op::Sub, Type::U32, 32u32, amount).into();
     let more: Src = b.op2(Op::Sub, Type::U32, amount, 32u32).into();
     let kept = b.op2(op, Type::U32, near, amount);

@@ -1,6 +1,6 @@
-//! Texture barriers for Kepler: results of texture instructions are not waited for by the hardware, so `TEXDEPBAR n`,
-//! which waits until at most `n` texture instructions are outstanding, stands before the first instruction that touches
-//! one.
+//! Texture barriers for Kepler: results of texture instructions are not waited for by the hardware,
+//! so `TEXDEPBAR n`, which waits until at most `n` texture instructions are outstanding, stands
+//! before the first instruction that touches one.
 //!
 //! ```text
 //! TEX R0, ..        outstanding: R0 (0 issued since)
@@ -9,9 +9,10 @@
 //! FADD R8, R0, R1   R0 is complete, R4 need not be
 //! ```
 //!
-//! They complete in order, so one with `n` others issued after it is complete when at most `n` are outstanding. What is
-//! outstanding flows along control, with the fewest issued since on any way; to a reconvergence point from wherever
-//! lanes leave for one. Calls and returns wait for everything.
+//! They complete in order, so one with `n` others issued after it is complete when at most `n` are
+//! outstanding. What is outstanding flows along control, with the fewest issued since on any way;
+//! to a reconvergence point from wherever lanes leave for one. Calls and returns wait for
+//! everything.
 
 use crate::diag::Loc;
 use crate::emit::code::{Code, Line, Made};
@@ -23,8 +24,8 @@ use crate::isa::{MInst, Op, Operand};
 struct Outstanding([u8; 256]);
 
 const COMPLETE: u8 = u8::MAX;
-/// The largest count that is waited for. The field holds 63, but ptxas waits from the 62nd texture on, and NAK keeps no
-/// more than 63 in flight.
+/// The largest count that is waited for. The field holds 63, but ptxas waits from the 62nd texture
+/// on, and NAK keeps no more than 63 in flight.
 const MAX_COUNT: u8 = 62;
 
 impl Outstanding {
@@ -80,8 +81,9 @@ impl Outstanding {
     }
 }
 
-/// Puts the barriers that a program needs into its code, of which it is noted what instructions touch.
-pub fn insert(code: &mut Code) {
+/// Puts the barriers that a program needs into its code, of which it is noted what instructions
+/// touch.
+pub(crate) fn insert(code: &mut Code) {
     let has_textures = code.blocks.iter().any(|b| b.body.iter().any(|l| is_texture(l.inst.op)));
     if !has_textures {
         return;

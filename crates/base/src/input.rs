@@ -16,7 +16,20 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path).and_then(read_from).map_err(|e| io::Error::new(e.kind(), why(&e)))
 }
 
-/// What is wrong with a file, in the words that every message about one has. `PATH: ` goes before them.
+/// The same of a file that an input names, as a fixture does its source: it must be a regular one. Whoever runs others' inputs
+/// has not chosen a pipe or device that is named there, and would wait for it without end.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
+    }
+    read(path)
+}
+
+/// What is wrong with a file, in the words that every message about one has. `PATH: ` goes before
+/// them.
 pub fn why(e: &io::Error) -> String {
     match e.kind() {
         io::ErrorKind::NotFound => "file not found".into(),
@@ -87,8 +100,8 @@ impl Seen {
     }
 }
 
-/// Regular files below a folder that `wanted` accepts, in the order of their names: no pipes, sockets or devices, which may never
-/// end. Links are followed, to each folder and file once.
+/// Regular files below a folder that `wanted` accepts, in the order of their names: no pipes,
+/// sockets or devices, which may never end. Links are followed, to each folder and file once.
 ///
 /// # Errors
 /// A folder cannot be read: which, and why.
@@ -167,6 +180,14 @@ mod tests {
         assert_eq!(wrong("/nowhere/at/all"), "file not found");
         assert_eq!(wrong("/"), "is a folder, not a file");
         assert_eq!(wrong("/dev/null/x"), "not a directory");
+    }
+
+    #[test]
+    fn what_an_input_names_must_be_a_regular_file() {
+        let wrong = |path: &str| read_regular(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(wrong("/dev/zero"), "is not a regular file");
+        assert_eq!(wrong("/nowhere/at/all"), "file not found");
+        assert_eq!(wrong("/"), "is a folder, not a file");
     }
 
     #[test]

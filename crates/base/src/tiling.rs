@@ -1,9 +1,10 @@
-//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row by row; and how
-//! Mesa's nvc0 driver chooses it for each level.
+//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row
+//! by row; and how Mesa's nvc0 driver chooses it for each level.
 //!
-//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow each other along
-//! rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools (`g80-surface`), Mesa `nvc0_miptree.c`,
-//! and the order inside a gob from what SUBFM computes (`emu/surface.rs`).
+//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow
+//! each other along rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools
+//! (`g80-surface`), Mesa `nvc0_miptree.c`, and the order inside a gob from what SUBFM computes
+//! (`emu/surface.rs`).
 
 /// Bytes of a gob's row.
 pub const GOB_WIDTH: u32 = 64;
@@ -41,7 +42,8 @@ impl TileMode {
         6 + self.shift_y() + self.shift_z()
     }
 
-    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa `nv50_miptree.c`).
+    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa
+    /// `nv50_miptree.c`).
     pub fn choose(rows: u32, slices: Option<u32>) -> TileMode {
         let high = match rows {
             ..=8 => 0,
@@ -112,7 +114,8 @@ impl Level {
         }
     }
 
-    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the level, bytes).
+    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the
+    /// level, bytes).
     #[inline]
     pub fn runs(&self, x: u64, y: u64, z: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
         let run = match self.order {
@@ -195,13 +198,13 @@ pub struct Extent {
 
 /// Levels one after the other, each in blocks of its own size.
 pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    whole_blocks(place(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
+    whole_blocks(lay_out(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
 }
 
 /// The same where the blocks of the first level are known.
 pub fn block_linear_from(first: TileMode, levels: impl IntoIterator<Item = Extent>) -> Layout {
     let tile = |i, e: &Extent| if i == 0 { first } else { TileMode::choose(e.rows, e.slices) };
-    whole_blocks(place(levels, |i, e| Order::Blocks(tile(i, e))))
+    whole_blocks(lay_out(levels, |i, e| Order::Blocks(tile(i, e))))
 }
 
 /// A layer begins with a whole block of level 0.
@@ -214,10 +217,10 @@ fn whole_blocks(mut layout: Layout) -> Layout {
 
 /// Levels one after the other, each row by row.
 pub fn pitch_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    place(levels, |_, _| Order::Pitch)
+    lay_out(levels, |_, _| Order::Pitch)
 }
 
-fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
+fn lay_out(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
     let mut end = 0u64;
     let levels = levels.into_iter().enumerate().map(|(i, e)| {
         let pitch = e.row_bytes.next_multiple_of(GOB_WIDTH);

@@ -1,6 +1,7 @@
 //! The front doors: what goes into the program (arguments, names, folders, files) and what comes out of it (files, messages),
 //! where both are as bad as they can be.
 
+use nvir::random::Random;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
@@ -85,7 +86,7 @@ fn fixture(dir: &Path, file: &str, test: &str, buffer: &str, want: u32) {
     put(dir, file, value.to_string());
 }
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "compile",
     "opt",
     "asm",
@@ -103,6 +104,7 @@ const COMMANDS: [&str; 24] = [
     "isa",
     "link",
     "man",
+    "new",
     "passes",
     "reduce",
     "replay",
@@ -304,6 +306,26 @@ fn folders_have_regular_files_and_each_of_them_once() {
     );
 }
 
+/// A fixture may be somebody else's: what it names is not what the user has chosen.
+#[test]
+fn what_a_fixture_names_is_a_regular_file() {
+    let dir = folder("named-pipes");
+    fixture(&dir, "f.json", "t", "b", 5);
+    let text = fs::read_to_string(dir.join("f.json")).expect("it was written");
+    assert_eq!(shell(&dir, "mkfifo p.tgsi p").code, 0);
+    put(&dir, "source.json", text.replace("k.tgsi", "p.tgsi"));
+    put(&dir, "device.json", text.replace("k.tgsi", "/dev/zero"));
+    put(&dir, "init.json", text.replace("\"len\":", "\"init\": {\"file\": \"p\"}, \"len\":"));
+    for name in ["source.json", "device.json", "init.json"] {
+        assert_ne!(fs::read_to_string(dir.join(name)).expect("written"), text, "{name}");
+        for command in ["run", "test", "check"] {
+            let r = shell(&dir, &format!("nvir {command} {name}"));
+            assert_eq!(r.code, 1, "{command} {name}: {}{}", r.out, r.err);
+            assert!((r.out + &r.err).contains("is not a regular file"), "{command} {name}");
+        }
+    }
+}
+
 /// Clears the screen, turns the direction of text, and has a line that looks like a result.
 const EVIL: &str = "a\nok b gk110\u{1b}[2J\u{202e}\r\0c";
 
@@ -364,23 +386,11 @@ fn names_of_inputs_stay_names() {
     harmless(&["compile", "k.ir", "-e", EVIL.split('\0').next().expect("a part")]);
 }
 
-/// Bytes that mean nothing.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 24) as u8
-    };
-    (0..length).map(|_| next()).collect()
-}
-
 #[test]
 fn what_is_not_machine_code_is_not_shown_as_such() {
     let dir = folder("code");
     put(&dir, "k.tgsi", KERNEL);
-    let noise = noise(4096);
+    let noise = Random::new(0).bytes(4096);
     for name in ["noise.cubin", "noise.CUBIN", "noise", "noise.dat"] {
         put(&dir, name, &noise);
         for args in [&["disasm", name][..], &["explore", name], &["sched", name], &["diff", name, "k.tgsi"]] {
@@ -393,6 +403,8 @@ fn what_is_not_machine_code_is_not_shown_as_such() {
     }
     put(&dir, "words.cubin", "18000000001c003c\n");
     assert!(nvir(&dir, &["disasm", "words.cubin"]).err.contains("not an ELF file"));
+    put(&dir, "empty", "");
+    assert_eq!(nvir(&dir, &["disasm", "empty"]).err, "error: empty: the file is empty\n");
     put(&dir, "odd.bin", [0; 12]);
     assert!(nvir(&dir, &["disasm", "odd.bin"]).err.contains("12 bytes, not a multiple of 8"));
     put(&dir, "text", "hello\n");
@@ -485,6 +497,10 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
         "link no",
         "run no.json",
         "run no.toml",
+        "run no.tgsi",
+        "run no.cubin",
+        "bisect no.nir",
+        "reduce no.ir",
         "bisect no.toml",
         "reduce no.toml",
         "test no",
@@ -502,6 +518,14 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
     }
     let r = nvir(&dir, &["compile", "."]);
     assert!(r.code == 1 && r.err.starts_with("error: .: is a folder"), "{}", r.err);
+    let r = nvir(&dir, &["replay", "no.trace"]);
+    assert_eq!((r.code, r.out.as_str()), (1, "FAILED no.trace: file not found\n"));
+    for option in ["--log", "--trace", "--faults-json"] {
+        let r = nvir(&dir, &["gpu", option, "no/where", "--", "true"]);
+        assert_eq!((r.code, r.err.as_str()), (1, "error: no/where: the folder does not exist\n"), "{option}");
+    }
+    let r = nvir(&dir, &["gpu", "--dump-shaders", "k.tgsi", "--", "true"]);
+    assert_eq!((r.code, r.err.as_str()), (1, "error: k.tgsi: exists and is not a folder\n"));
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //! .nvir.facts   the table of facts
 //! ```
 //!
-//! Everything else is as ptxas -c has it: attributes of registers and stack, `EIATTR_EXTERNS`, undefined symbols.
+//! Everything else is as ptxas -c has it: attributes of registers and stack, `EIATTR_EXTERNS`,
+//! undefined symbols.
 
 use super::{Function, Reloc, Target, Unit, UnitError, World, facts};
 use crate::chip::Chip;
@@ -26,7 +27,8 @@ const RELA: u32 = 4;
 const RELA_BYTES: u64 = 24;
 const EXTERNS: u8 = 0x0f;
 
-/// Types of relocations by where the field of 24 bits begins: in bit 26 on Fermi and GK104, in bit 23 on GK110. Source: nvdisasm.
+/// Types of relocations by where the field of 24 bits begins: in bit 26 on Fermi and GK104, in bit
+/// 23 on GK110. Source: nvdisasm.
 fn types(chip: Chip) -> [u32; 2] {
     if chip == Chip::Gk110 { [41, 16] } else { [40, 15] }
 }
@@ -188,8 +190,8 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Un
         return Err(if relocatable { UnitError::Foreign } else { UnitError::Closed });
     };
     let table = bytes(&section)?;
-    let table =
-        std::str::from_utf8(&table).map_err(|_| UnitError::Facts { line: 1, why: "it is no text".into() })?;
+    let table = std::str::from_utf8(&table)
+        .map_err(|_| UnitError::Facts { line: 1, why: "it is not text".into() })?;
     let mut functions = facts::parse(table)?;
     if !relocatable {
         return Err(UnitError::Closed);
@@ -216,7 +218,7 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Un
             let pc =
                 u32::try_from(offset).ok().filter(|pc| pc.is_multiple_of(8) && (*pc as usize) < code.len());
             let pc =
-                pc.ok_or_else(|| wrong(format!("a relocation at {offset:#x}, which is no instruction")))?;
+                pc.ok_or_else(|| wrong(format!("a relocation at {offset:#x}, which is not an instruction")))?;
             let RelocationFlags::Elf { r_type } = r.flags() else { continue };
             let symbol = match r.target() {
                 RelocationTarget::Symbol(s) => file.symbol_by_index(s).ok(),

@@ -6,9 +6,10 @@
 //!                                                       --> totals:     cycles and pairs
 //! ```
 //!
-//! It shares the table of times ([`nvir_isa::latency`]) with the scheduler, but nothing else: it starts from words. The
-//! rules are what ptxas never breaks; `docs/scheduling.md` has them for people. At a label, and behind what transfers
-//! control, nothing of fixed latency is pending, since ends of blocks wait for it: what is known begins anew there.
+//! It shares the table of times ([`nvir_isa::latency`]) with the scheduler, but nothing else: it
+//! starts from words. The rules are what ptxas never breaks; `docs/scheduling.md` has them for
+//! people. At a label, and behind what transfers control, nothing of fixed latency is pending,
+//! since ends of blocks wait for it: what is known begins anew there.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -73,11 +74,11 @@ pub struct Schedule {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unreadable {
     /// Fermi decides by itself.
-    #[error("{0} has no issue control: its hardware decides when an instruction issues")]
+    #[error("{0} has no scheduling words: its hardware decides when an instruction issues")]
     Chip(Chip),
     /// The first of eight words is no scheduling word.
     #[error(
-        "{word:#018x} at {pc:#06x} is no scheduling word of {chip}, which stands at every multiple of 64"
+        "{word:#018x} at {pc:#06x} is not a scheduling word of {chip}, which stands at every multiple of 64"
     )]
     Control {
         /// What it should be for.
@@ -88,7 +89,7 @@ pub enum Unreadable {
         word: u64,
     },
     /// A word that is no instruction.
-    #[error("{word:#018x} at {pc:#06x} is no instruction of {chip}")]
+    #[error("{word:#018x} at {pc:#06x} is not an instruction of {chip}")]
     Instruction {
         /// What it should be for.
         chip: Chip,
@@ -195,7 +196,8 @@ pub fn verify(chip: Chip, words: &[u64]) -> Result<(), String> {
     }
 }
 
-/// Whether an instruction at an address only fills the end of a code section: a NOP, a branch to itself.
+/// Whether an instruction at an address only fills the end of a code section: a NOP, a branch to
+/// itself.
 fn is_padding(m: &MInst, pc: u32) -> bool {
     m.guard.is_true() && !m.sync && (m.op == Op::Nop || m.op == Op::Bra && target(m) == Some(pc))
 }

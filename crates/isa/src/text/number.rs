@@ -37,6 +37,10 @@ pub(super) fn range(slot: &Slot) -> Option<String> {
         |shift: u8| if shift > 0 { format!(", a multiple of {}", 1 << shift) } else { String::new() };
     Some(match slot.kind {
         Kind::Imm { at, enc } => match enc {
+            // Either sign, see `word`.
+            ImmEnc::Unsigned | ImmEnc::Decimal | ImmEnc::Signed | ImmEnc::SignedAsHex if at.width() == 32 => {
+                "a number of 32 bits".to_string()
+            }
             ImmEnc::Unsigned => format!("0 to {:#x}", at.max()),
             ImmEnc::Decimal => format!("0 to {}", at.max()),
             ImmEnc::Signed | ImmEnc::SignedAsHex => {
@@ -79,7 +83,8 @@ pub(super) fn range(slot: &Slot) -> Option<String> {
     })
 }
 
-/// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an exponent.
+/// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an
+/// exponent.
 pub(super) fn decimal_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -136,8 +141,8 @@ fn f32_bits(text: &str) -> Option<u32> {
 
 const SIGN: u32 = 1 << 31;
 
-/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7fc00000)`. Inside is what they are, or nothing if they
-/// cannot be read or are no such number.
+/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7fc00000)`. Inside is what they are,
+/// or nothing if they cannot be read or are no such number.
 fn float_pattern(text: &str) -> Option<Option<u32>> {
     let hex = |t: &str| u32::from_str_radix(t.strip_prefix("0x")?, 16).ok();
     if text.starts_with("0x") {

@@ -37,7 +37,7 @@ fn gaps(program: &Program) -> HashMap<u32, u32> {
         let pcs = fetch::sweep(chip, words).map(|(at, _)| start + at);
         let code: Vec<(u32, &MInst)> = pcs.filter_map(|pc| Some((pc, program.instruction(pc)?))).collect();
         let mut touched = Touched::default();
-        let places = issue::places(&code, &mut touched);
+        let places = issue::in_code_order(&code, &mut touched);
         let issues = issue::control(places.iter().copied(), &touched, code.len(), chip.has_sched_words());
         all.extend(code.iter().zip(issues).map(|(&(pc, _), i)| (pc, i.cycles())));
     }

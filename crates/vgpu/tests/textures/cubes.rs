@@ -52,7 +52,7 @@ fn texel_of(texels: &[f32], face: usize, x: i32, y: i32) -> f64 {
 
 #[test]
 fn a_direction_meets_a_texel_of_a_face() {
-    let mut random = Random(20);
+    let mut random = Random::new(20);
     rig::each(|rig| {
         let (image, texels) = cubes(rig, &mut random, 3);
         for (kind, shape, count) in [(3, "CUBE", 1), (8, "ARRAY_CUBE", 3)] {
@@ -120,7 +120,7 @@ fn folded(texels: &[f32], face: usize, x: i32, y: i32) -> f64 {
 
 #[test]
 fn filters_stay_inside_a_face_or_go_across_its_edges() {
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     rig::each(|rig| {
         let (image, texels) = cubes(rig, &mut random, 1);
         for seamless in [false, true] {

@@ -2,6 +2,7 @@
 
 use crate::common::kernel::{self, Grid, Places};
 use nvir::Chip;
+pub use nvir::random::Random;
 use nvir_hw::qmd::Qmd;
 use nvir_vgpu::compute::{self, Context, State};
 use nvir_vgpu::shader::{Bank, Failure, Launcher, Options};
@@ -26,26 +27,6 @@ const TSC: u32 = 3;
 /// Slots of GF100.
 const TEXTURE: usize = 2;
 const SAMPLER: usize = 6;
-
-/// Numbers that are the same in each run.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn word(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
-    }
-
-    pub fn below(&mut self, n: u32) -> u32 {
-        ((u64::from(self.word()) * u64::from(n)) >> 32) as u32
-    }
-
-    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
-        (0..n).map(|_| self.word() as u8).collect()
-    }
-}
 
 /// An entry of the TIC table.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! What the threads of a batch leave behind.
 
 use super::attributes::AttributeBuffer;
-use crate::block::Block;
-use crate::lanes::{LANES, Mask, Row};
+use crate::run::block::Block;
 use crate::stage::context::Context;
 use crate::stage::io::{Event, Io};
+use crate::state::lanes::{LANES, LaneVec, Mask};
 use nvir_base::Chip;
 use nvir_base::stage::Stage;
 use nvir_isa::header::{Header, Topology};
@@ -88,7 +88,7 @@ pub struct FragmentResults {
     layout: Layout,
     quads: usize,
     /// For each warp the result registers, with the lanes that have a value.
-    rows: Vec<Row>,
+    rows: Vec<LaneVec>,
     defined: Vec<Mask>,
     /// By warp: the pixels that had an effect at the start, and those that were discarded.
     live: Vec<Mask>,
@@ -287,12 +287,12 @@ mod tests {
         header.set_color_mask(0, 0b1010);
         header.set_color_mask(3, 0b0001);
         header.set_depth(true);
-        let layout = |chip| Layout::new(&header, chip);
-        let [fermi, kepler] = [Chip::Gf100, Chip::Gk104].map(layout);
+        let [fermi, kepler] = [Chip::Gf100, Chip::Gk104].map(|chip| Layout::new(&header, chip));
         assert_eq!((fermi.colors[0], fermi.colors[3][0]), ([NONE, 0, NONE, 1], 2));
         assert_eq!((fermi.depth, fermi.registers, kepler.depth, kepler.registers), (3, 4, 4, 5));
         assert!(!kepler.holds(3) && kepler.holds(4) && kepler.holds(0));
         header.set_sample_mask(true);
-        assert_eq!((layout(Chip::Gf100).mask, layout(Chip::Gf100).depth), (3, 4));
+        let fermi = Layout::new(&header, Chip::Gf100);
+        assert_eq!((fermi.mask, fermi.depth), (3, 4));
     }
 }
