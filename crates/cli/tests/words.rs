@@ -45,7 +45,8 @@ fn private(text: &str) -> Vec<String> {
             let after = &text[at + phrase.len()..];
             let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
             let fine = FINE.iter().any(|(p, words)| p == phrase && words.contains(&next));
-            if !fine && !word(text[..at].chars().next_back()) && !word(after.chars().next()) {
+            let within = word(phrase.chars().next()) && word(text[..at].chars().next_back());
+            if !fine && !within && !word(after.chars().next()) {
                 found.push(format!("`{phrase}` ({instead}): {}", around(at)));
             }
         }
