@@ -346,7 +346,7 @@ impl DebugOptions {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadOption {
     /// There is no such pass; the help names those that there are, or what was probably meant.
-    #[error("no pass `{name}`; {help}")]
+    #[error("unknown pass `{name}`; {help}")]
     Pass {
         /// What was asked for.
         name: String,

@@ -51,7 +51,8 @@ const KERNELS: &str = r#"
 2 | +\ntargets = [] | targets: no chip is listed
 3 | +\ntargets = ["gk110",\n"nvf0"] | targets[1]: gk110 is listed twice
 2 | +\ntargets = ["gk120"] | targets[0]: unknown chip `gk120`
-2 | +\npointer_bytes = 3 | a buffer argument of 3 bytes: 4 or 8
+2 | +\npointer_bytes = 3 | a buffer argument has 4 or 8 bytes, not 3
+2 | +\npointer_bytes = 0 | a buffer argument has 4 or 8 bytes, not 0
 2 | +\npointer_align = 12 | 12 is not a power of two from 1 to 65536
 2 | +\npointer_align = 0 | 0 is not a power of two
 2 | +\ninput_bytes = 65537 | a constant bank has 65536
@@ -71,15 +72,15 @@ const KERNELS: &str = r#"
 = block = [32, 1, 1]\n
 2 |  | primitives or triangle are missing
 = grid = [1, 1, 1]
-5 | grid = [1,\n0, 1] | grid[1]: a grid of 0 in y
+5 | grid = [1,\n0, 1] | grid[1]: the grid is 0 in y
 = block = [32, 1, 1]
-5 | block = [32, 1, 0] | block[2]: a block of 0 in z
+5 | block = [32, 1, 0] | block[2]: the block is 0 in z
 = grid = [1, 1, 1]\nblock = [32, 1, 1]
 4 | launches = [] | launches: nothing is launched
 = block = [32, 1, 1]
 2 | launches = [{ grid = [1, 1, 1], block = [32, 1, 1] }] | `grid and block` beside `launches`
 = grid = [1, 1, 1]\nblock = [32, 1, 1]
-4 | launches = [{ grid = [1, 1, 1], block = [0, 1, 1] }] | launches[0].block[0]: a block of 0 in x
+4 | launches = [{ grid = [1, 1, 1], block = [0, 1, 1] }] | launches[0].block[0]: the block is 0 in x
 = { u32 = 5 }
 6 | { u32 = 5, offset = 2 } | args[1]: bytes 2 to 5 overlap argument 0, which has 0 to 3
 = args = [{ buffer = "a" }, { u32 = 5 }]
@@ -146,22 +147,25 @@ const KERNELS: &str = r#"
 
 const FRAGMENTS: &str = r#"
 = "quads"
-6 | "samples": 3,\n"quads" | samples: 3 samples: 1, 2, 4 or 8
-6 | "samples": 0,\n"quads" | 0 samples
+6 | "samples": 3,\n"quads" | samples: 3 is not a number of samples (1, 2, 4 or 8)
+6 | "samples": 0,\n"quads" | 0 is not a number of samples
 6 | "samples": 2, "sample": [2],\n"quads" | sample[0]: sample 2: index out of range (0 to 1)
 6 | "sample": [99],\n"quads" | sample 99: index out of range (0 to 0)
 6 | "sample": [0, 0],\n"quads" | sample: 2 numbers for 1 quads
 = [1, 1, 1, 1]
-7 | [1, 1, 2, 1] | quads[0].cover[2]: a cover of 2 with 1 samples: a mask of 0 to 1
+7 | [1, 1, 2, 1] | quads[0].cover[2]: cover 2 is out of range (0 to 1, a bit for each of 1 samples)
 = [1, 1, 1, 1]}]
-7 | [4096, 1, 1, 1]}],\n"samples": 8 | a cover of 4096 with 8 samples: a mask of 0 to 255
+7 | [4096, 1, 1, 1]}],\n"samples": 8 | cover 4096 is out of range (0 to 255, a bit for each of 8 samples)
+= [2, 0]
+6 | [2, 1] | quads[0].at[1]: a quad begins at even numbers up to 65536, not at 1
+6 | [65538, 0] | quads[0].at[0]: a quad begins at even numbers up to 65536, not at 65538
 = [8, 0, 0, 1]
 3 | [0, 0, 0, 1] | the triangle has no area
 3 | [1e308, 0, 0, 1] | the triangle has no area
 = "flat_vertex": 0
 3 | "flat_vertex": 7 | flat inputs are of vertex 7
 = "quads": [{"at": [2, 0],\n "cover": [1, 1, 1, 1]}]
-6 | "quads": [] | there is no pixel
+6 | "quads": [] | no pixel is run
 = "quads"
 6 | "args": [{"u32": 1}],\n"quads" | args: only kernels have it
 6 | "shared_dynamic": 64,\n"quads" | shared_dynamic: only kernels have it
@@ -178,7 +182,7 @@ const FRAGMENTS: &str = r#"
 
 const OF_PATCHES: &str = r#"
 = vertices_in = 3
-8 | +\nsystem = { VERTICESIN = 3 }\ninvocations = { patch = [0, 1], TESSCOORD = [[0.0, 0.0], [1.0, 0.0]] } | patches.invocations.patch[1]: patch 1: there are 1
+8 | +\nsystem = { VERTICESIN = 3 }\ninvocations = { patch = [0, 1], TESSCOORD = [[0.0, 0.0], [1.0, 0.0]] } | patches.invocations.patch[1]: patch 1: index out of range (0 to 0)
 7 | +\npatch_inputs = { TESSOUTER = [[1.0]] } | `invocations` is missing
 = name = "t"
 4 | +\nsamples = 2 | not a tesc shader
@@ -390,7 +394,7 @@ fn inputs_that_are_missing_are_said() {
 fn what_cannot_be_compared_is_said_by_a_check() {
     for (from, to, says) in [
         ("\"COLOR[0]\"", "\"COLOUR\"", "no semantic `COLOUR`"),
-        ("\"COLOR[0]\"", "\"GENERIC[0]\"", "is no result of a fragment shader"),
+        ("\"COLOR[0]\"", "\"GENERIC[0]\"", "is not a result of a fragment shader"),
         ("[[0, 0, 0, 0]]", "[[0, 0, 0, 0], [0, 0, 0, 0]]", "KILLED has 2 values for 1"),
         ("[[0, 0, 0, 0]]", "[[0, 0, 0]]", "KILLED has 3 values for 4"),
         ("[[0, 0, 0, 0]]", "[null]", "nothing is compared"),

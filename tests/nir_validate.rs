@@ -833,3 +833,64 @@ fn depth_and_width_are_no_problem() {
     assert_eq!(found.len(), 20);
     assert_eq!(found[0].0, "the phi has no source for `block_101`");
 }
+
+// ---- what the parser would otherwise pass over
+
+#[test]
+fn indices_have_names_that_exist_once() {
+    let store = |indices: &str| body(&format!("intrinsic store_ssbo (ssa_1, ssa_0, ssa_0) ({indices})"));
+    accepted(&store("wrmask=x /*1*/, access=0, align_mul=4, align_offset=0"));
+    // Other versions have other indices.
+    accepted(&store("wrmask=x, access=none, align_mul=4, align_offset=0, offset_shift=2, desc_type=SSBO"));
+    let cases = [
+        ("wrmsk=x, align_mul=4", "unknown index `wrmsk`", "wrmsk"),
+        ("wrmask=x, align_mull=4", "unknown index `align_mull`", "align_mull"),
+        ("wrmask=x, align_mul=4, align_mul=8", "index `align_mul` is given twice", "align_mul"),
+    ];
+    for (indices, message, place) in cases {
+        refused(&store(indices), message, place);
+    }
+    for indices in ["wrmaskx, align_mul=4", "wrmask=x, align_mul4", "wrmask=x, align_mul"] {
+        let found = findings(&store(indices));
+        assert!(
+            found.len() == 1 && found[0].0.starts_with("expected `=` and the index's value"),
+            "{found:?}"
+        );
+    }
+    let feedback = "intrinsic store_output (ssa_1, ssa_0) (base=0, wrmask=x, component=0, src_type=float32, \
+                    io location=32 slots=1, xfb() /*0*/, xfb2() /*0*/)";
+    accepted(&body(feedback).replace("COMPUTE\nworkgroup-size: 32, 1, 1", "VERTEX"));
+    // Nobody knows what these may be.
+    accepted(&body("if ssa_9 {\nblock block_1:\n}\nblock block_2:"));
+}
+
+#[test]
+fn a_variable_that_something_outside_reads_has_its_place() {
+    let with =
+        |place: &str| shader(&format!("decl_var ssbo INTERP_MODE_NONE restrict uint[] b {place}\n"), "");
+    accepted(&with("(0, 0, 1)"));
+    accepted(&with("(-1, 0, 1)"));
+    accepted(&with("(VARYING_SLOT_VAR0.zw, 0, 1)"));
+    accepted(&with("(SOME_LATER_SLOT, 0, 1)"));
+    accepted(&with("= null"));
+    for (place, message, at) in [
+        ("(0, 1)", "unknown place `0, 1`", "0, 1"),
+        ("(0, 0, 1, 2)", "unknown place `0, 0, 1, 2`", "0, 0, 1, 2"),
+        ("(0, x, 1)", "unknown place `0, x, 1`", "0, x, 1"),
+        ("(0, 0 0, 1)", "unknown place `0, 0 0, 1`", "0, 0 0, 1"),
+        ("(, 0, 1)", "unknown location ``", ""),
+        ("(=, 0, 1)", "unknown location `=`", "="),
+        ("(0.?, 0, 1)", "unknown component `?`", "?"),
+    ] {
+        refused(&with(place), message, at);
+    }
+    // A temporary may be called anything.
+    accepted(&shader("decl_var  INTERP_MODE_NONE uint t (copy)\n", ""));
+}
+
+#[test]
+fn a_body_belongs_to_a_declaration_that_waits_for_one() {
+    let text = body("");
+    refused(&text.replace("impl main", "impl mian"), "function `mian` is not declared", "impl mian");
+    accepted(&text.replace("decl_function main (0 params)\n", ""));
+}

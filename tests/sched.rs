@@ -257,15 +257,15 @@ fn nothing_is_found_in_the_cubins_of_the_corpus() {
 #[test]
 fn what_is_no_code_with_issue_control_is_refused_by_name() {
     let fails = |chip, words: &[u64]| Schedule::read(chip, words).map(|_| ()).map_err(|e| e.to_string());
-    assert!(fails(Chip::Gf100, &[]).is_err_and(|e| e.contains("gf100 has no issue control")));
+    assert!(fails(Chip::Gf100, &[]).is_err_and(|e| e.contains("gf100 has no scheduling words")));
     let exit = 0x18000000001c003c;
-    assert!(fails(Chip::Gk110, &[exit]).is_err_and(|e| e.contains("at 0x0000 is no scheduling word")));
+    assert!(fails(Chip::Gk110, &[exit]).is_err_and(|e| e.contains("at 0x0000 is not a scheduling word")));
     let control = 0x08000000000000bc;
     let mut words = (1..64).map(|n| u64::MAX << n);
     let bad = words.find(|&w| nvir::isa::decode(Chip::Gk110, w, 8).is_none()).expect("it means nothing");
     assert!(
         fails(Chip::Gk110, &[control, bad])
-            .is_err_and(|e| e.contains("at 0x0008 is no instruction of gk110"))
+            .is_err_and(|e| e.contains("at 0x0008 is not an instruction of gk110"))
     );
     assert_eq!(fails(Chip::Gk110, &[control, exit]), Ok(()));
     assert_eq!(fails(Chip::Gk110, &[]), Ok(()));

@@ -82,7 +82,7 @@ fn calls(p: &Program) -> Result<Calls> {
             }
             if !is_root(p, id) {
                 return Err(unsupported(format!(
-                    "`{}` is no function that others may call, and calls `{}`, which is linked separately",
+                    "`{}` is not a function that others may call, and calls `{}`, which is linked separately",
                     f.name, callee.name
                 )));
             }

@@ -77,7 +77,7 @@ impl Constants {
         };
         let slot = |what: &str, n: u32, limit: u32| match n < limit {
             true => Ok(n),
-            false => Err(format!("{what} {n}: there are {limit}")),
+            false => Err(format!("{what} {n}: index out of range (0 to {})", limit - 1)),
         };
         if let Some(at) = abi.tex_handles {
             for &(n, handle) in &self.textures {
@@ -166,9 +166,12 @@ mod tests {
         let range = Range { address: 0x1000, size: 4 };
         let none = Constants::default;
         for (bad, why) in [
-            (Constants { buffers: vec![(32, range)], ..none() }, "ssbo 32: there are 32"),
-            (Constants { uniform_blocks: vec![(14, range)], ..none() }, "uniform block 14: there are 14"),
-            (Constants { textures: vec![(32, 0)], ..none() }, "texture 32: there are 32"),
+            (Constants { buffers: vec![(32, range)], ..none() }, "ssbo 32: index out of range (0 to 31)"),
+            (
+                Constants { uniform_blocks: vec![(14, range)], ..none() },
+                "uniform block 14: index out of range (0 to 13)",
+            ),
+            (Constants { textures: vec![(32, 0)], ..none() }, "texture 32: index out of range (0 to 31)"),
         ] {
             assert_eq!(bad.bytes(&Abi::nvc0(Chip::Gk104), Chip::Gk104, false), Err(why.into()));
         }

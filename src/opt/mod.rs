@@ -93,7 +93,7 @@ pub fn named(name: &str) -> Result<&'static Pass, BadOption> {
         let names: Vec<&'static str> = PASSES.iter().map(|p| p.name).collect();
         let help = match closest(name, &names) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", names.join(", ")),
+            None => format!("available: {}", names.join(", ")),
         };
         BadOption::Pass { name: name.to_string(), help }
     })

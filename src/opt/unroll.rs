@@ -51,7 +51,7 @@ const DEPTH: usize = 8;
 
 /// Why not, where nothing better is known.
 const SHAPE: &str = "it is not of the form that is looked for";
-const UNKNOWN: &str = "how often it goes round is not known in advance";
+const UNKNOWN: &str = "how often it iterates is not known in advance";
 
 pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
@@ -140,12 +140,12 @@ fn counted(
             let ends = [(h, &mut latch), (exit, &mut leaves), (cont, &mut continues)];
             for (_, from) in ends.into_iter().filter(|e| e.0 == s) {
                 if from.replace(b).is_some() {
-                    return Err("it is left, or goes round, in several places");
+                    return Err("it is left, or continued, in several places");
                 }
             }
         }
     }
-    let (latch, leaves) = latch.zip(leaves).ok_or("it is not left by a branch, or never goes round")?;
+    let (latch, leaves) = latch.zip(leaves).ok_or("it is not left by a branch, or never iterates")?;
     let outermost = |b: BlockId| b == h || around[b].expand() == Some(h);
     if size.max(blocks.len()) > LARGEST {
         return Err("its body has more than 256 instructions");
@@ -156,7 +156,7 @@ fn counted(
     // A copy goes on behind itself, which nothing inside an `if` of it may do.
     let goes_on = |b: BlockId| outermost(b) && (b == leaves || matches!(f.blocks[b].term, Term::Jump(_)));
     if !goes_on(latch) || !continues.is_none_or(goes_on) {
-        return Err("it goes round inside of an `if`");
+        return Err("it is continued inside an `if`");
     }
     let Term::Branch { cond, not, then, .. } = &f.blocks[leaves].term else { return Err(SHAPE) };
     let by_then = then.to == exit;

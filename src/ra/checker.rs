@@ -197,13 +197,13 @@ impl Checker<'_> {
             match *m {
                 Move::Copy { dst, src } => {
                     if dst.class() != src.class() || dst == Phys::Carry || !self.legal(dst) {
-                        self.fail(|| format!("{m:?} is no legal move"));
+                        self.fail(|| format!("{m:?} is not a legal move"));
                     }
                     state[dst.index()] = state[src.index()];
                 }
                 Move::Swap(a, b) => {
                     if a.class() != b.class() || a == Phys::Carry {
-                        self.fail(|| format!("{m:?} is no legal move"));
+                        self.fail(|| format!("{m:?} is not a legal move"));
                     }
                     state.swap(a.index(), b.index());
                 }

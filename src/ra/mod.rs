@@ -159,7 +159,7 @@ pub enum RaError {
     #[error("the function `{0}` calls itself, directly or through others")]
     Recursion(String),
     /// Spilling and colouring found no place for everything: a fault of the allocator.
-    #[error("the function `{func}` needs more registers than the {limit} there are")]
+    #[error("the function `{func}` needs more than {limit} registers")]
     Pressure { func: String, limit: u32 },
     /// A fault of the allocator, found by its checker.
     #[error("register allocation of `{func}` is wrong: {what}")]

@@ -472,7 +472,7 @@ impl<'a> Checks<'a> {
 
     /// Calls a routine that looks an address up, and reports where it is not found; where the
     /// access's own guard does not hold it must not report, so no bytes are looked up.
-    #[expect(clippy::too_many_arguments, reason = "what a routine is told")]
+    #[expect(clippy::too_many_arguments, reason = "what a routine is given")]
     fn look_up(
         &mut self,
         b: &mut Builder<'_>,

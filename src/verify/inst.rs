@@ -14,7 +14,7 @@ impl Verifier<'_> {
         if let Some(g) = i.guard
             && self.f.class(g.pred) != Class::Pred
         {
-            return self.fail("the guard is no predicate");
+            return self.fail("the guard is not a predicate");
         }
         self.memory(i)?;
         self.sources(i)?;
@@ -206,7 +206,9 @@ impl Verifier<'_> {
 
     fn general<'v>(&self, values: impl IntoIterator<Item = &'v ValueId>) -> Result<(), Violation> {
         match values.into_iter().find(|&&v| self.f.class(v) != Class::Gpr) {
-            Some(&v) => self.fail(format!("%{}{} is no general value", self.f.class(v).letter(), v.as_u32())),
+            Some(&v) => {
+                self.fail(format!("%{}{} is not a general value", self.f.class(v).letter(), v.as_u32()))
+            }
             None => Ok(()),
         }
     }
@@ -328,7 +330,7 @@ impl Verifier<'_> {
                 return self.fail(format!("source {n} takes no such modifier, read as {ty}"));
             }
             if what.below > 0 && s.as_imm().is_none_or(|x| x >= what.below) {
-                return self.fail(format!("source {n} is no immediate below {}", what.below));
+                return self.fail(format!("source {n} is not an immediate below {}", what.below));
             }
             self.constant(n, s, words)?;
         }
@@ -344,7 +346,7 @@ impl Verifier<'_> {
         if i64::from(offset) % bytes == 0 {
             return Ok(());
         }
-        self.fail(format!("source {n} is a constant at a place that is no multiple of {bytes}"))
+        self.fail(format!("source {n} is a constant at an offset that is not a multiple of {bytes}"))
     }
 
     fn results(&self, i: &Inst) -> Result<(), Violation> {

@@ -224,7 +224,7 @@ impl Verifier<'_> {
                 Term::Branch { cond, .. }
                     if self.f.values.get(*cond).is_none_or(|d| d.class != Class::Pred) =>
                 {
-                    return self.fail("the condition is no predicate");
+                    return self.fail("the condition is not a predicate");
                 }
                 Term::Ret(values) => {
                     let classes = values.iter().map(|&v| self.f.values.get(v).map(|d| d.class));
@@ -409,7 +409,7 @@ impl Verifier<'_> {
                 let leaves =
                     |s: BlockId| innermost.is_some_and(|l| l.header == s || l.end == s || l.cont == Some(s));
                 if !block.term.successors().any(leaves) {
-                    return self.fail("a branch with two arms is no header of an if");
+                    return self.fail("a branch with two arms is not the header of an if");
                 }
             }
             for s in block.term.successors() {

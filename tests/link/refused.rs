@@ -26,8 +26,8 @@ fn symbols() {
     link(vec![of(CALLER), of(CALLEE)]).expect("this is right");
     refuses(vec![of(CALLER)], "`f` is not defined; `k` in a calls it");
     refuses(vec![of(CALLER), of(CALLEE), of(CALLEE)], "`f` is defined in b and in c");
-    refuses(vec![of(CALLEE)], "no kernel: there are functions only");
-    refuses(vec![], "no kernel: there are functions only");
+    refuses(vec![of(CALLEE)], "no kernel, only functions");
+    refuses(vec![], "no kernel, only functions");
     let kernel = of(&CALLER.replace("kernel k", "kernel f").replace("extern f", "extern g"));
     let calls = of(&CALLER.replace("kernel k", "kernel m"));
     refuses(
@@ -160,7 +160,7 @@ fn tables_that_say_something_else() {
         with("returns never", "returns nevar"),
         "section .nvir.facts, line 2: `returns` is never `nevar`"
     );
-    assert_eq!(with("barriers 0", "barriers x"), "section .nvir.facts, line 2: `barriers x` is no size");
+    assert_eq!(with("barriers 0", "barriers x"), "section .nvir.facts, line 2: `barriers x` is not a size");
     assert_eq!(
         with("special tid.x", "special tid.w"),
         "section .nvir.facts, line 2: no special register `tid.w`"
@@ -192,7 +192,7 @@ fn what_cannot_be_compiled_separately() {
     );
     ir(
         &format!("{kernel}library l() {{\nb0:\n call u32 # f2{{}}\n ret\n}}\nextern f()\n"),
-        "`l` is no function that others may call, and calls `f`",
+        "`l` is not a function that others may call, and calls `f`",
     );
     ir(
         "program wholewarps\nkernel k() {\nb0:\n exit\n}\n",

@@ -194,7 +194,10 @@ fn what_makes_no_sense_is_refused_with_its_reason() {
         (r#", "vertices": {"count": 0}"#, "there is nothing to do"),
         (r#", "vertices": {"count": 2, "inputs": {"IN[0]": [[1]]}}"#, "IN[0] has 1 values for 2"),
         (r#", "vertices": {"count": 1, "inputs": {"IN[32]": [[1]]}}"#, "IN[0] to IN[31]"),
-        (r#", "vertices": {"count": 1, "inputs": {"POSITION": [[1]]}}"#, "is no input of a vertex shader"),
+        (
+            r#", "vertices": {"count": 1, "inputs": {"POSITION": [[1]]}}"#,
+            "is not an input of a vertex shader",
+        ),
         (r#", "vertices": {"count": 1, "inputs": {"IN[0]": [[4294967296]]}}"#, "does not fit into 32 bits"),
         (
             r#", "vertices": {"count": 2, "system": {"BASEVERTEX": [1, 2]}}"#,

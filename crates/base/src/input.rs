@@ -16,6 +16,18 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path).and_then(read_from).map_err(|e| io::Error::new(e.kind(), why(&e)))
 }
 
+/// The same of a file that an input names, as a fixture does its source: it must be a regular one. Whoever runs others' inputs
+/// has not chosen a pipe or device that is named there, and would wait for it without end.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
+    }
+    read(path)
+}
+
 /// What is wrong with a file, in the words that every message about one has. `PATH: ` goes before
 /// them.
 pub fn why(e: &io::Error) -> String {
@@ -168,6 +180,14 @@ mod tests {
         assert_eq!(wrong("/nowhere/at/all"), "file not found");
         assert_eq!(wrong("/"), "is a folder, not a file");
         assert_eq!(wrong("/dev/null/x"), "not a directory");
+    }
+
+    #[test]
+    fn what_an_input_names_must_be_a_regular_file() {
+        let wrong = |path: &str| read_regular(Path::new(path)).unwrap_err().to_string();
+        assert_eq!(wrong("/dev/zero"), "is not a regular file");
+        assert_eq!(wrong("/nowhere/at/all"), "file not found");
+        assert_eq!(wrong("/"), "is a folder, not a file");
     }
 
     #[test]

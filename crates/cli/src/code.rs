@@ -147,6 +147,7 @@ impl Asked<'_> {
             None if input::ends_in(self.path, &["cubin"]) => Err(Wrong::Whole(
                 "not an ELF file, which a cubin is; if it is machine code without a container, use --format raw or hex".into(),
             )),
+            None if data.is_empty() => Err(Wrong::Whole("the file is empty".into())),
             None if raw::is_text(data) => self.text(data),
             None => self.binary(data),
         }

@@ -75,6 +75,7 @@ pub fn read_text(path: &Path) -> Result<String, ExitCode> {
 /// A fixture with its source; `-` is a fixture on standard input, whose source is looked for here.
 pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
     if crate::program::is_program(path) {
+        path.metadata().map_err(|e| FixtureError::new(path, input::why(&e)))?;
         return Err(crate::program::not_a_fixture(path));
     }
     if path != Path::new("-") {
@@ -83,7 +84,7 @@ pub fn read_fixture(path: &Path) -> Result<Loaded, FixtureError> {
     let broken = |e: String| FixtureError::new(path, e);
     let bytes = input::read_from(std::io::stdin().lock()).map_err(|e| broken(e.to_string()))?;
     let fixture = Fixture::parse(path, input::text(&bytes).map_err(broken)?)?;
-    let source = input::read(&fixture.source)
+    let source = input::read_regular(&fixture.source)
         .map_err(|e| broken(format!("source {}: {e}", fixture.source.display())))?;
     Loaded::new(path, fixture, source)
 }

@@ -116,7 +116,7 @@ pub struct Args {
     work_dim: Option<u32>,
     /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
     /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
-    /// cull-distances; and clip-planes, how many user clip planes there are
+    /// cull-distances; and clip-planes, the number of user clip planes
     #[arg(long, value_parser = common::stage_info, value_name = "LIST", help_heading = "Limits and launch")]
     stage_info: Option<StageOptions>,
     /// Compile again whenever an input changes, until Ctrl-C
@@ -130,7 +130,7 @@ enum Form {
     Sass,
     /// One word a line in hexadecimal
     Hex,
-    /// The same; a graphics stage's header in front of it, as lies in memory
+    /// The same; a graphics stage's header in front of it, as it lies in memory
     Words,
     /// The code as it lies in memory
     Bin,

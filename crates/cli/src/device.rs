@@ -254,7 +254,7 @@ impl Machine for OnDevice {
 
 /// List the devices that `--device` can name
 ///
-/// Prints a line `PATH CHIP` for each: the virtual GPU, and the render nodes of this machine. A node whose card is no Fermi or
+/// Prints a line `PATH CHIP` for each: the virtual GPU, and the render nodes of this machine. A node whose card is not a Fermi or
 /// Kepler of ours, or that another driver serves, is listed with what it is.
 #[derive(clap::Args)]
 pub struct Args {

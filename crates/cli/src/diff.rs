@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 ///
 /// Two files, or one file at two levels, for two chips, or by two builds of nvir. Inputs are TGSI, NIR and IR text, SASS text,
 /// words in hexadecimal, and cubins. Blocks are aligned first, then instructions in them; labels have no addresses, so code that
-/// only moved is no difference. Prints the blocks that differ and what changed in total.
+/// only moved is not a difference. Prints the blocks that differ and what changed in total.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   nvir diff k.tgsi -O 1 -O 3                  two levels

@@ -4,8 +4,9 @@ mod library;
 mod wait;
 
 use crate::common;
-use nvir::Chip;
+use crate::output::unwritable;
 use nvir::emu::Checks;
+use nvir::{Chip, input};
 use nvir_vgpu::output::{self, Kind};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -80,7 +81,7 @@ pub struct Args {
     /// minutes. All launches of one submission together: four times as many
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "N")]
     limit: Option<u64>,
-    /// How many cards there are
+    /// The number of cards
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16), value_name = "N")]
     devices: u32,
     /// The program and its arguments
@@ -174,7 +175,13 @@ fn command(a: &Args) -> Result<Command, ExitCode> {
         command.env("NVIR_VGPU_PROFILE", "1");
     }
     if let Some(dir) = &a.dump_shaders {
-        let wrong = |e: std::io::Error| fault(format!("{}: {e}", dir.display()));
+        let wrong = |e: std::io::Error| {
+            let why = match e.kind() {
+                ErrorKind::AlreadyExists => "exists and is not a folder".to_string(),
+                _ => unwritable(&e),
+            };
+            fault(format!("{}: {why}", dir.display()))
+        };
         fs::create_dir_all(dir).map_err(wrong)?;
         command.env("NVIR_VGPU_DUMP_SHADERS", path::absolute(dir).map_err(wrong)?);
     }
@@ -215,7 +222,7 @@ fn find(name: &OsStr) -> Result<PathBuf, String> {
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 Err(format!("{}: program not found", path.display()))
             }
-            Err(e) => Err(format!("{}: {e}", path.display())),
+            Err(e) => Err(format!("{}: {}", path.display(), input::why(&e))),
             Ok(_) if executable(&path) => Ok(path),
             Ok(_) => Err(format!("{}: not executable", path.display())),
         };
@@ -227,7 +234,7 @@ fn find(name: &OsStr) -> Result<PathBuf, String> {
 
 /// The absolute path of what the program's processes are to write: nothing of another kind. `-` stays.
 fn written(path: &Path, kind: Kind) -> Result<OsString, String> {
-    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
+    let wrong = |e: std::io::Error| format!("{}: {}", path.display(), unwritable(&e));
     output::found(path, kind).map_err(wrong)?;
     if path == Path::new("-") {
         return Ok(path.into());
@@ -237,7 +244,7 @@ fn written(path: &Path, kind: Kind) -> Result<OsString, String> {
 
 /// Whether the dynamic linker loads a library before this program.
 fn can_be_loaded_before(program: &Path) -> Result<(), String> {
-    let unreadable = |e: std::io::Error| format!("{}: {e}", program.display());
+    let unreadable = |e: std::io::Error| format!("{}: {}", program.display(), input::why(&e));
     let mode = program.metadata().map_err(unreadable)?.permissions().mode();
     if mode & 0o6000 != 0 {
         return Err(format!("{}: a setuid or setgid program ignores LD_PRELOAD", program.display()));

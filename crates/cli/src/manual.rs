@@ -21,7 +21,7 @@ pub struct Completions {
 #[command(after_help = "Examples:
   nvir man ~/.local/share/man/man1")]
 pub struct Man {
-    /// Made if it is not there
+    /// Made if it does not exist
     folder: PathBuf,
 }
 

@@ -1,7 +1,7 @@
 //! Programs where a fixture is read: what to do with a `.tgsi` that is no fixture, and what a program is launched on.
 
 use nvir::compiler::{Domain, Options, Spacing, StageOptions};
-use nvir::diag::{Diagnostic, Diagnostics};
+use nvir::diag::{Diagnostic, Diagnostics, visible};
 use nvir::image::cubin::Cubin;
 use nvir::image::listing;
 use nvir::ir;
@@ -16,7 +16,8 @@ pub fn is_program(path: &Path) -> bool {
 
 /// What a command that reads fixtures says of a program.
 pub fn not_a_fixture(path: &Path) -> FixtureError {
-    let shown = path.display();
+    let name = path.to_string_lossy();
+    let shown = visible(&name);
     let d = Diagnostic::error("a program, where a fixture (.toml or .json) is expected")
         .help(format!("`nvir new {shown}` writes a fixture for it"))
         .help(format!("`nvir run {shown} --grid 1 --block 32` launches it without one"));

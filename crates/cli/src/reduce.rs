@@ -110,7 +110,7 @@ pub fn run(mut a: Args) -> ExitCode {
         a.tries - oracle.tries,
         trial.why.lines().next().unwrap_or_default()
     );
-    let Some((program, numbers)) = small.program() else { return fault("the result is no program") };
+    let Some((program, numbers)) = small.program() else { return fault("the result is not a program") };
     if let Some(path) = &a.output {
         let fixture = oracle.fixture(&a.fixture, path, &program, &numbers);
         let beside = path.with_extension("json");

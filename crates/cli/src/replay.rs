@@ -2,7 +2,9 @@
 
 use crate::common;
 use crate::out;
+use crate::output::unwritable;
 use nvir::emu::{Note, Place};
+use nvir::input;
 use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
 use nvir_vgpu::replay::{Options, Report, replay};
 use serde_json::json;
@@ -83,14 +85,19 @@ pub fn run(a: Args) -> ExitCode {
 }
 
 fn one(trace: &Path, a: &Args, progress: &mut dyn FnMut(u64)) -> Result<Report, String> {
-    let file = File::open(trace).map_err(|e| e.to_string())?;
+    let file = File::open(trace).map_err(|e| input::why(&e))?;
     let mut options = Options { differences: a.differences, ..Options::default() };
-    let log = a.log.as_ref().map(|path| Log::new(path).map_err(|e| format!("{}: {e}", path.display())));
+    let log = a
+        .log
+        .as_ref()
+        .map(|path| Log::new(path).map_err(|e| format!("{}: {}", path.display(), unwritable(&e))));
     let log = log.transpose()?;
     options.log = log.clone().map(|l| Box::new(l) as Box<dyn Write + Send>);
     let report = replay(BufReader::new(file), options, progress).map_err(|e| e.to_string())?;
     match (&a.log, log.and_then(|l| l.failure())) {
-        (Some(path), Some(e)) => Err(format!("{}: {e}; the log is incomplete", path.display())),
+        (Some(path), Some(e)) => {
+            Err(format!("{}: {}; the log is incomplete", path.display(), unwritable(&e)))
+        }
         _ => Ok(report),
     }
 }

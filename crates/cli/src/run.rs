@@ -87,16 +87,16 @@ pub struct How {
     /// Verify the IR after each pass
     #[arg(long, help_heading = "Passes")]
     pub verify_each: bool,
-    /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict refuses
-    /// also that two warps write the same value, racecheck=global looks at global memory, too (`all` does not)
+    /// Checkers: memcheck, initcheck, racecheck, synccheck, all or none, between commas; racecheck=strict
+    /// also reports that two warps write the same value, racecheck=global looks at global memory, too (`all` does not)
     #[arg(long, default_value = "memcheck", value_name = "CHECKERS", help_heading = "Checks")]
     pub check: String,
     /// Go on after a fault (a bad access, a race, a read of what nothing has written) until a block has so many of a kind, and
-    /// tell all of them by instruction
+    /// report all of them by instruction
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), value_name = "N", help_heading = "Checks")]
     pub max_faults: u32,
     /// Compile programs that check their accesses to these memories themselves: shared, global, private, all or none, between
-    /// commas. What they report is told as `--check memcheck` tells it; see `compile --help`. With `zones`, nothing is checked, but
+    /// commas. What they find is reported as by `--check memcheck`; see `compile --help`. With `zones`, nothing is checked, but
     /// variables in shared memory lie apart and memcheck finds accesses between them
     #[arg(long, default_value = "none", value_name = "MEMORIES", help_heading = "Checks")]
     pub sanitize: Sanitize,
@@ -188,7 +188,10 @@ fn dumps(a: &Args, loaded: &Loaded) -> Result<Vec<Dump>, ExitCode> {
     if let Some((t, d)) = ran.find_map(|t| Some((t, dumps.iter().find(|d| !d.fits(t))?))) {
         let all =
             t.buffers.keys().chain(t.images.keys()).map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
-        return Err(common::usage(format!("no buffer `{}` in test `{}`; there are {all}", d.name, t.name)));
+        return Err(common::usage(format!(
+            "unknown buffer `{}` in test `{}`; available: {all}",
+            d.name, t.name
+        )));
     }
     Ok(dumps)
 }
@@ -226,7 +229,7 @@ fn prepared(a: &Args) -> Result<ExitCode, ExitCode> {
         && !loaded.fixture.tests.iter().any(|t| &t.name == name)
     {
         let all = loaded.fixture.tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
-        return Err(common::usage(format!("no test `{name}`; there are {all}")));
+        return Err(common::usage(format!("unknown test `{name}`; available: {all}")));
     }
     let (dumps, warnings) = (dumps(a, &loaded)?, Warnings::default());
     let (counts, tests) = (report::Counts::default(), Vec::new());

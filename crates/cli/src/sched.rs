@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Check and measure the issue control of Kepler's code: cycles, pairs, places that break a rule
+/// Check and measure the scheduling words of Kepler's code: cycles, pairs, places that break a rule
 ///
 /// Reads cubins, words in hexadecimal or binary, SASS listings (nvir's, cuobjdump's with -sass, nvdisasm's with -hex), and
 /// TGSI, NIR and IR, which it compiles.

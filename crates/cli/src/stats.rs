@@ -27,7 +27,7 @@ pub const SCHEMA: u64 = 1;
   nvir stats k.tgsi --sweep-gprs 16,24,32,63 --csv   a row for each register limit
 
 `warps` are those that a multiprocessor holds at once: whole blocks of the declared size, or as many as registers and shared \
-memory allow. `cycles` are those of one warp by the counts of issue control, each instruction taken once; `latency` adds what \
+memory allow. `cycles` are those of one warp by the counts of the scheduling words, each instruction taken once; `latency` adds what \
 memory, textures and special functions take as a rule, and `paired` is the share of instructions that issue together with \
 another, both on Kepler.")]
 pub struct Args {
@@ -89,7 +89,7 @@ pub struct Args {
     verify_each: bool,
     /// What the text of a graphics stage does not say, as KEY=VALUE between commas: vertices-out, domain (triangles, quads,
     /// isolines), spacing (equal, odd, even), ccw, points, early-tests, post-depth-coverage, clip-distances,
-    /// cull-distances; and clip-planes, how many user clip planes there are. Default: patches of three vertices, divided into
+    /// cull-distances; and clip-planes, the number of user clip planes. Default: patches of three vertices, divided into
     /// triangles, since what is measured hardly depends on it
     #[arg(long, value_parser = common::stage_info, value_name = "LIST", help_heading = "Limits and launch")]
     stage_info: Option<StageOptions>,

@@ -223,16 +223,20 @@ fn names_that_do_not_exist_are_wrong_usage() {
     let dir = folder("names");
     let (good, tgsi) = (fixture(&dir, "good.toml", BOUND, RIGHT), put(&dir, "store.tgsi", STORE));
     assert_error(&["compile", &tgsi, "--passes", "gvm"], 2, "no pass `gvm`; did you mean `gvn`?");
-    assert_error(&["compile", &tgsi, "--passes", "nope"], 2, "no pass `nope`; there are ");
+    assert_error(&["compile", &tgsi, "--passes", "nope"], 2, "unknown pass `nope`; available: ");
     assert_error(&["compile", &tgsi, "--print-after", "dcee"], 2, "did you mean `dce`?");
     assert_error(&["compile", &tgsi, "--print-before", "fold,nope"], 2, "no pass `nope`");
     assert_error(&["run", &good, "--passes", "dce,flod"], 2, "did you mean `fold`?");
     assert_error(&["test", &good, "--passes", "nope"], 2, "no pass `nope`");
     assert_error(&["opt", &tgsi, "--passes", "gvm"], 2, "did you mean `gvn`?");
     assert_error(&["compile", &tgsi, "--pointer-align", "3"], 2, "power of two");
-    assert_error(&["run", &good, "--test", "u"], 2, "no test `u`; there are `t`");
+    assert_error(&["run", &good, "--test", "u"], 2, "unknown test `u`; available: `t`");
     assert_error(&["interp", &good, "--test", "u"], 2, "no test `u`");
-    assert_error(&["run", &good, "--dump", "outt"], 2, "no buffer `outt` in test `t`; there are `in`, `out`");
+    assert_error(
+        &["run", &good, "--dump", "outt"],
+        2,
+        "unknown buffer `outt` in test `t`; available: `in`, `out`",
+    );
     assert_error(&["test", &good, "--jobs", "999999"], 2, "0..=1024");
     assert_error(&["stats", &tgsi, "--repeat", "18446744073709551615"], 2, "--repeat");
     assert_error(&["isa", "FADDD"], 1, "did you mean `FADD`?");
@@ -260,7 +264,7 @@ fn tests_that_check_nothing_are_refused_or_warned_about() {
             assert_error(&[run, &short], 1, "buffer out, expect: 2 elements for 3");
         }
         let none = put(&dir, "none.toml", "source = \"store.tgsi\"\n");
-        assert_error(&[run, &none], 1, "there is no test");
+        assert_error(&[run, &none], 1, "no test: expected");
     }
     let empty = dir.join("empty");
     std::fs::create_dir_all(empty.join("deeper")).expect("a folder");
@@ -476,7 +480,7 @@ fn ir_that_breaks_a_rule_is_the_inputs_fault() {
         )
     };
     for (line, message) in [
-        ("add u32 %r1 %r0 c0[0x3]", "a constant at a place that is no multiple of 4"),
+        ("add u32 %r1 %r0 c0[0x3]", "a constant at an offset that is not a multiple of 4"),
         ("add u32 %r1 %r0 %r7", "%r7 is read and nowhere defined"),
     ] {
         let path = put(&dir, "wrong.ir", &kernel(line));
@@ -689,7 +693,7 @@ fn what_cannot_be_linked_is_told_by_status_and_name() {
     }
     assert_error(&["link", &a, &b, "-o", &k], 0, "");
     assert_error(&["link", &a, "-o", &k], 1, "`f` is not defined; `k` in ");
-    assert_error(&["link", &b, "-o", &k], 1, "no kernel: there are functions only");
+    assert_error(&["link", &b, "-o", &k], 1, "no kernel, only functions");
     assert_error(&["link", &k], 1, "k.cubin: it is not relocatable");
     assert_error(&["link", &callee], 1, "b.ir: not an ELF file");
     assert_error(&["link", &out("none.cubin")], 1, "none.cubin");

@@ -86,7 +86,7 @@ fn fixture(dir: &Path, file: &str, test: &str, buffer: &str, want: u32) {
     put(dir, file, value.to_string());
 }
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "compile",
     "opt",
     "asm",
@@ -104,6 +104,7 @@ const COMMANDS: [&str; 24] = [
     "isa",
     "link",
     "man",
+    "new",
     "passes",
     "reduce",
     "replay",
@@ -305,6 +306,26 @@ fn folders_have_regular_files_and_each_of_them_once() {
     );
 }
 
+/// A fixture may be somebody else's: what it names is not what the user has chosen.
+#[test]
+fn what_a_fixture_names_is_a_regular_file() {
+    let dir = folder("named-pipes");
+    fixture(&dir, "f.json", "t", "b", 5);
+    let text = fs::read_to_string(dir.join("f.json")).expect("it was written");
+    assert_eq!(shell(&dir, "mkfifo p.tgsi p").code, 0);
+    put(&dir, "source.json", text.replace("k.tgsi", "p.tgsi"));
+    put(&dir, "device.json", text.replace("k.tgsi", "/dev/zero"));
+    put(&dir, "init.json", text.replace("\"len\":", "\"init\": {\"file\": \"p\"}, \"len\":"));
+    for name in ["source.json", "device.json", "init.json"] {
+        assert_ne!(fs::read_to_string(dir.join(name)).expect("written"), text, "{name}");
+        for command in ["run", "test", "check"] {
+            let r = shell(&dir, &format!("nvir {command} {name}"));
+            assert_eq!(r.code, 1, "{command} {name}: {}{}", r.out, r.err);
+            assert!((r.out + &r.err).contains("is not a regular file"), "{command} {name}");
+        }
+    }
+}
+
 /// Clears the screen, turns the direction of text, and has a line that looks like a result.
 const EVIL: &str = "a\nok b gk110\u{1b}[2J\u{202e}\r\0c";
 
@@ -382,6 +403,8 @@ fn what_is_not_machine_code_is_not_shown_as_such() {
     }
     put(&dir, "words.cubin", "18000000001c003c\n");
     assert!(nvir(&dir, &["disasm", "words.cubin"]).err.contains("not an ELF file"));
+    put(&dir, "empty", "");
+    assert_eq!(nvir(&dir, &["disasm", "empty"]).err, "error: empty: the file is empty\n");
     put(&dir, "odd.bin", [0; 12]);
     assert!(nvir(&dir, &["disasm", "odd.bin"]).err.contains("12 bytes, not a multiple of 8"));
     put(&dir, "text", "hello\n");
@@ -474,6 +497,10 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
         "link no",
         "run no.json",
         "run no.toml",
+        "run no.tgsi",
+        "run no.cubin",
+        "bisect no.nir",
+        "reduce no.ir",
         "bisect no.toml",
         "reduce no.toml",
         "test no",
@@ -491,6 +518,14 @@ fn a_missing_file_is_missing_in_the_same_words_everywhere() {
     }
     let r = nvir(&dir, &["compile", "."]);
     assert!(r.code == 1 && r.err.starts_with("error: .: is a folder"), "{}", r.err);
+    let r = nvir(&dir, &["replay", "no.trace"]);
+    assert_eq!((r.code, r.out.as_str()), (1, "FAILED no.trace: file not found\n"));
+    for option in ["--log", "--trace", "--faults-json"] {
+        let r = nvir(&dir, &["gpu", option, "no/where", "--", "true"]);
+        assert_eq!((r.code, r.err.as_str()), (1, "error: no/where: the folder does not exist\n"), "{option}");
+    }
+    let r = nvir(&dir, &["gpu", "--dump-shaders", "k.tgsi", "--", "true"]);
+    assert_eq!((r.code, r.err.as_str()), (1, "error: k.tgsi: exists and is not a folder\n"));
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn what_does_not_fit_is_reported() {
         assert_eq!(r.code, Some(1), "{}", r.err);
         assert!(r.out.contains(" 0 failed"), "the program goes on: {}", r.out);
         let says = format!(
-            "nvir-vgpu: NVIR_VGPU_{variable}=/dev/full: No space left on device (os error 28); the {what} is incomplete"
+            "nvir-vgpu: NVIR_VGPU_{variable}=/dev/full: no space left on device; the {what} is incomplete"
         );
         assert_eq!(r.err.matches(&says).count(), 1, "{}", r.err);
     }

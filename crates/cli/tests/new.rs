@@ -204,6 +204,19 @@ b0:
     assert!(err.contains("warning: wild.toml: on gf100 it does not run to its end: out_of_bounds"), "{err}");
 }
 
+/// OpenCL packs arguments of one and two bytes.
+#[test]
+fn arguments_of_bytes_lie_beside_each_other() {
+    let dir = folder("bytes");
+    std::fs::copy(root().join("nir-fixtures/cl.many_args.nir"), dir.join("k.nir")).expect("copied");
+    let (code, _, err) = nvir(&dir, &["new", "k.nir"]);
+    assert_eq!(code, 0, "{err}");
+    let made = get(&dir, "k.toml");
+    assert!(made.contains("{ u8 = 1 }, { u8 = 1 }, { u16 = 1 }, { u16 = 1 }, "), "{made}");
+    let (code, out, err) = nvir(&dir, &["run", "k.toml"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
 #[test]
 fn every_program_of_the_repository_gets_a_fixture_that_runs() {
     let dir = folder("repository");

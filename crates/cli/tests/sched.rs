@@ -155,11 +155,11 @@ DCL SV[0], THREAD_ID\nDCL BUFFER[0]\nDCL TEMP[0..1]\nIMM[0] UINT32 {2, 0, 0, 0}
 fn what_cannot_be_checked_is_refused_with_the_reason() {
     let path = file("empty.sass", b"");
     for (args, input, says) in [
-        (&["sched", "-t", "gf100", "-"][..], WORDS, "gf100 has no issue control"),
+        (&["sched", "-t", "gf100", "-"][..], WORDS, "gf100 has no scheduling words"),
         (
             &["sched", "-"],
             "18000000001c003c\n",
-            "-: kernel: 0x18000000001c003c at 0x0000 is no scheduling word of gk110",
+            "-: kernel: 0x18000000001c003c at 0x0000 is not a scheduling word of gk110",
         ),
         (&["sched", "-"], "MOVE R0;\n", "unknown mnemonic `MOVE`"),
         (&["sched", &path.to_string_lossy()], "", "no machine code in it"),

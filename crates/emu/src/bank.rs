@@ -1,7 +1,7 @@
 //! Constant banks: bytes of a launch's own, or a part of global memory.
 
-use super::memory::{Buffer, Memory};
-use super::{CONST_BANK_BYTES, CONST_BANKS};
+use crate::memory::{Buffer, Memory};
+use crate::{CONST_BANK_BYTES, CONST_BANKS};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What a constant bank holds.
@@ -44,7 +44,7 @@ impl Bank {
 
     /// Writes `data` at a byte offset of bytes, which grow as needed up to [`CONST_BANK_BYTES`]; the rest is dropped. A
     /// bank in memory is replaced.
-    pub(super) fn set(&mut self, offset: usize, data: &[u8]) {
+    pub(crate) fn set(&mut self, offset: usize, data: &[u8]) {
         let end = (offset + data.len()).min(CONST_BANK_BYTES);
         if offset >= end {
             return;
@@ -76,7 +76,7 @@ enum Data<'a> {
 
 /// A constant bank as a kernel reads it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     data: Data<'a>,
     /// Bytes; beyond them there is nothing.
     size: u32,

@@ -1,13 +1,13 @@
 //! A fault as seen from inside a warp, before anybody looked up names.
 
-use super::fault::FaultKind;
+use crate::fault::FaultKind;
 
 /// What went wrong in one lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Trap(pub Box<Inner>);
+pub struct Trap(pub Box<Inner>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Inner {
+pub struct Inner {
     pub kind: FaultKind,
     pub lane: usize,
     pub detail: String,
@@ -20,7 +20,7 @@ pub(crate) struct Inner {
 
 /// The other thread of a pair, and where it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Other {
+pub struct Other {
     /// The number of its block, if that is another one.
     pub block: Option<u32>,
     pub warp: u32,
@@ -29,24 +29,28 @@ pub(crate) struct Other {
 }
 
 impl Trap {
-    pub(crate) fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
+    pub fn new(kind: FaultKind, lane: usize, detail: impl Into<String>) -> Trap {
         Trap(Box::new(Inner { kind, lane, detail: detail.into(), other: None, pc: None, conflict: false }))
     }
 
-    pub(crate) fn with_other(mut self, other: Other) -> Trap {
+    pub fn with_other(mut self, other: Other) -> Trap {
         self.0.other = Some(other);
         self
     }
 
-    pub(crate) fn conflict() -> Trap {
+    pub fn conflict() -> Trap {
         let mut t = Trap::new(FaultKind::Race, 0, "blocks touch the same memory");
         t.0.conflict = true;
         t
     }
 }
 
-impl From<super::warp::StackError> for Trap {
-    fn from((kind, detail): super::warp::StackError) -> Trap {
+impl From<crate::state::warp::StackError> for Trap {
+    fn from((kind, detail): crate::state::warp::StackError) -> Trap {
         Trap::new(kind, 0, detail)
     }
 }
+
+/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
+/// run went on after, its kind.
+pub type NoteKey = (u32, Option<u32>, Option<FaultKind>);

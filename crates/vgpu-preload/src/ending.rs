@@ -3,6 +3,7 @@
 
 use crate::options::options;
 use crate::{faults, gate, machine, sys};
+use nvir_base::input::why;
 use std::env;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -60,8 +61,9 @@ pub fn report(card: u32, fault: &nvir_vgpu::ChannelFault) {
         && let Err(e) = faults::add(path, card, fault)
     {
         crate::options::say(&format!(
-            "NVIR_VGPU_FAULTS_JSON={}: {e}; the list of faults is incomplete",
-            path.display()
+            "NVIR_VGPU_FAULTS_JSON={}: {}; the list of faults is incomplete",
+            path.display(),
+            why(&e)
         ));
         lost();
     }

@@ -3,6 +3,7 @@
 use crate::options::say;
 use nvir_asm::{cubin, listing};
 use nvir_base::Chip;
+use nvir_base::input::why;
 use nvir_emu::Note;
 use nvir_vgpu::shader::{Kernel, KernelProfile, OnKernel};
 use std::collections::{BTreeMap, HashSet};
@@ -27,7 +28,7 @@ pub fn dump(chip: Chip, folder: PathBuf) -> OnKernel {
         {
             told = true;
             crate::ending::lost();
-            say(&format!("NVIR_VGPU_DUMP_SHADERS={}: {e}", folder.display()));
+            say(&format!("NVIR_VGPU_DUMP_SHADERS={}: {}", folder.display(), why(&e)));
         }
     })
 }

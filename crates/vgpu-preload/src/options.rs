@@ -2,6 +2,7 @@
 
 use crate::output::Output;
 use nvir_base::Chip;
+use nvir_base::input::why;
 use nvir_emu::Checks;
 use nvir_vgpu::output::{self, Kind};
 use std::env;
@@ -169,7 +170,7 @@ fn set<T>(to: &mut T, value: Option<T>) {
 /// A path that may be written to: what stands there is of the same kind, or a device or a pipe.
 fn writable(name: &str, kind: Kind) -> Result<Option<PathBuf>, String> {
     let Some(path) = variable(name).map(PathBuf::from) else { return Ok(None) };
-    output::found(&path, kind).map_err(|e| format!("{name}={}: {e}", path.display()))?;
+    output::found(&path, kind).map_err(|e| format!("{name}={}: {}", path.display(), why(&e)))?;
     Ok(Some(path))
 }
 

@@ -3,6 +3,7 @@
 use crate::ending;
 use crate::gate;
 use crate::options::say;
+use nvir_base::input::why;
 use nvir_vgpu::output::{self, Found, Kind, LOG_HEADER};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -80,7 +81,7 @@ impl Shared {
             drop(file.into_parts());
         }
         let what = if self.kind == Kind::Recording { "recording" } else { "log" };
-        say(&format!("{}={}: {e}; the {what} is incomplete", self.variable, path.display()));
+        say(&format!("{}={}: {}; the {what} is incomplete", self.variable, path.display(), why(e)));
         ending::lost();
         e.kind().into()
     }

@@ -72,7 +72,7 @@ pub enum LinkError {
         file: String,
     },
     /// There is nothing to launch.
-    #[error("no kernel: there are functions only")]
+    #[error("no kernel, only functions")]
     NoKernel,
     /// The container has no room for the sections of so many.
     #[error("{0} kernels: a file has {most} at most", most = super::MOST_FUNCTIONS)]

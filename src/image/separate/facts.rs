@@ -123,7 +123,7 @@ impl<'a> Words<'a> {
     fn number(&mut self, key: &str) -> Result<u32> {
         let word = self.key(key)?;
         let number = word.parse().ok().filter(|&n| n < 1 << 30);
-        number.ok_or_else(|| self.wrong(format!("`{key} {word}` is no size")))
+        number.ok_or_else(|| self.wrong(format!("`{key} {word}` is not a size")))
     }
 
     fn one_of<T: Copy>(&mut self, key: &str, all: &[(T, &str)]) -> Result<T> {
@@ -157,7 +157,7 @@ impl<'a> Words<'a> {
         };
         let sizes: Option<Vec<u32>> = word.split(',').map(extent).collect();
         let size = sizes.and_then(|s| <[u32; 3]>::try_from(s).ok()).filter(|s| *s != [0; 3]);
-        size.map(Some).ok_or_else(|| self.wrong(format!("`{word}` is no size of a block")))
+        size.map(Some).ok_or_else(|| self.wrong(format!("`{word}` is not the size of a block")))
     }
 
     fn facts(&mut self) -> Result<Facts> {
@@ -176,7 +176,7 @@ impl<'a> Words<'a> {
             effects: self.one_of("effects", &EFFECTS)?,
         };
         if facts.gprs > 255 || facts.barriers > 16 {
-            return Err(self.wrong("more registers or barriers than there are"));
+            return Err(self.wrong("more registers or barriers than the chip has"));
         }
         Ok(facts)
     }
@@ -240,7 +240,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Function>> {
                     relocs: Vec::new(),
                 });
             }
-            other => return Err(w.wrong(format!("`{other}` is no kernel, function or call"))),
+            other => return Err(w.wrong(format!("`{other}` is not a kernel, function or call"))),
         }
         w.end()?;
     }

@@ -190,8 +190,8 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Un
         return Err(if relocatable { UnitError::Foreign } else { UnitError::Closed });
     };
     let table = bytes(&section)?;
-    let table =
-        std::str::from_utf8(&table).map_err(|_| UnitError::Facts { line: 1, why: "it is no text".into() })?;
+    let table = std::str::from_utf8(&table)
+        .map_err(|_| UnitError::Facts { line: 1, why: "it is not text".into() })?;
     let mut functions = facts::parse(table)?;
     if !relocatable {
         return Err(UnitError::Closed);
@@ -218,7 +218,7 @@ fn parse<H: FileHeader<Endian = Endianness>>(file: &ElfFile<'_, H>) -> Result<Un
             let pc =
                 u32::try_from(offset).ok().filter(|pc| pc.is_multiple_of(8) && (*pc as usize) < code.len());
             let pc =
-                pc.ok_or_else(|| wrong(format!("a relocation at {offset:#x}, which is no instruction")))?;
+                pc.ok_or_else(|| wrong(format!("a relocation at {offset:#x}, which is not an instruction")))?;
             let RelocationFlags::Elf { r_type } = r.flags() else { continue };
             let symbol = match r.target() {
                 RelocationTarget::Symbol(s) => file.symbol_by_index(s).ok(),

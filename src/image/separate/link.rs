@@ -350,15 +350,15 @@ fn code(
 
 /// A call of another address.
 fn called(chip: Chip, word: u64, pc: u32, callee: u32) -> Result<u64, &'static str> {
-    let mut m = isa::decode(chip, word, pc).filter(|m| m.op == Op::Cal).ok_or("this is no call")?;
-    let operand = m.operands.first_mut().ok_or("this is no call")?;
+    let mut m = isa::decode(chip, word, pc).filter(|m| m.op == Op::Cal).ok_or("this is not a call")?;
+    let operand = m.operands.first_mut().ok_or("this is not a call")?;
     *operand = Operand::Target(callee);
     isa::encode(chip, &m, pc).map_err(|_| "the callee is too far away")
 }
 
 /// An access of local memory at another address.
 fn framed(chip: Chip, word: u64, pc: u32, at: u32) -> Result<u64, &'static str> {
-    let no_access = "this is no access of local memory";
+    let no_access = "this is not an access to local memory";
     let mut m = isa::decode(chip, word, pc).filter(|m| matches!(m.op, Op::Ldl | Op::Stl)).ok_or(no_access)?;
     let place = m.operands.iter_mut().find_map(|o| match o {
         Operand::Mem { offset, .. } => Some(offset),

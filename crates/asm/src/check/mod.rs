@@ -74,11 +74,11 @@ pub struct Schedule {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unreadable {
     /// Fermi decides by itself.
-    #[error("{0} has no issue control: its hardware decides when an instruction issues")]
+    #[error("{0} has no scheduling words: its hardware decides when an instruction issues")]
     Chip(Chip),
     /// The first of eight words is no scheduling word.
     #[error(
-        "{word:#018x} at {pc:#06x} is no scheduling word of {chip}, which stands at every multiple of 64"
+        "{word:#018x} at {pc:#06x} is not a scheduling word of {chip}, which stands at every multiple of 64"
     )]
     Control {
         /// What it should be for.
@@ -89,7 +89,7 @@ pub enum Unreadable {
         word: u64,
     },
     /// A word that is no instruction.
-    #[error("{word:#018x} at {pc:#06x} is no instruction of {chip}")]
+    #[error("{word:#018x} at {pc:#06x} is not an instruction of {chip}")]
     Instruction {
         /// What it should be for.
         chip: Chip,

@@ -190,7 +190,7 @@ fn facts(s: &Side, code: &Code) -> Vec<Value> {
     let most = code.rows.iter().map(|r| r.alive).max().unwrap_or(0);
     fact("alive", most.to_string(), "most registers that hold something at once");
     if let Some(t) = &code.totals {
-        fact("counts", t.counts.to_string(), "cycles by issue control, each instruction taken once");
+        fact("counts", t.counts.to_string(), "cycles by the scheduling words, each instruction taken once");
         fact(
             "cycles",
             t.cycles.to_string(),

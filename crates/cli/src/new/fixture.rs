@@ -111,10 +111,14 @@ impl Draft {
             all.insert(at, (Arg { buffer: Some(name), ..Arg::default() }, bytes));
         }
         for (&at, uses) in &needs.input {
+            // What the next argument leaves room for.
+            let room = needs.input.range(at + 1..).next().map_or(4, |(&next, _)| next - at);
             let wide = needs.input.get(&(at + 4)).is_some_and(|u| u.high) && at % 8 == 0;
             let (elem, item) = match uses.is_float() {
                 // OpenCL's offsets of a part of a grid, mostly.
                 _ if wide => (Elem::U64, Item::Int(0)),
+                _ if room == 1 || at % 2 != 0 => (Elem::U8, Item::Int(1)),
+                _ if room < 4 || at % 4 != 0 => (Elem::U16, Item::Int(1)),
                 true => (Elem::F32, Item::Float(1.0)),
                 false => (Elem::U32, Item::Int(1)),
             };

@@ -79,7 +79,7 @@ impl Values {
                     "buffers" => test.buffers.get(&place.1).map(|b| (b.ty, &b.expect)),
                     _ => test.images.get(&place.1).map(|i| (Elem::U8, &i.expect)),
                 }
-                .ok_or("a place that is not there")?;
+                .ok_or("a place that does not exist")?;
                 let Some(old) = old else { continue };
                 let new = data(old, elem, bytes, file.parent().unwrap_or(Path::new("")), json)?;
                 changes.insert((n, place.0, place.1.clone()), new);
@@ -181,7 +181,8 @@ fn in_json(text: &str, changes: &BTreeMap<At, String>) -> Result<String, String>
     let mut spans = Vec::new();
     for ((test, kind, name), new) in changes {
         let path = ["tests", &test.to_string(), kind, name, "expect"];
-        let span = place::in_json(text, &path).ok_or_else(|| format!("`{}` is not there", path.join(".")))?;
+        let span =
+            place::in_json(text, &path).ok_or_else(|| format!("`{}` does not exist", path.join(".")))?;
         spans.push((span, new));
     }
     spans.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));

@@ -65,7 +65,7 @@ impl FromStr for Shard {
         let numbers = text.split_once('/').and_then(|(k, n)| Some((k.parse::<u64>().ok()?, n.parse().ok()?)));
         match numbers {
             Some((k, n)) if 1 <= k && k <= n => Ok(Shard { index: k - 1, total: n }),
-            _ => Err(format!("`{text}` is no part such as 1/4: the first of four")),
+            _ => Err(format!("`{text}` is not a part such as 1/4, the first of four")),
         }
     }
 }

@@ -115,9 +115,7 @@ impl RenderNode {
         let Some(chip) = Chip::of_chipset(chipset) else {
             let all = Chip::ALL.map(|c| format!("{c} (NV{:X})", c.chipset())).join(", ");
             let path = path.display();
-            return Err(Error::Unsupported(format!(
-                "{path}: the chip is NV{chipset:X}; there is code for {all}"
-            )));
+            return Err(Error::Unsupported(format!("{path}: the chip is NV{chipset:X}; supported: {all}")));
         };
         // Not all kernels tell.
         let units = param(&fd, GRAPH_UNITS).map(|v| (v >> 8) as u32 & 0xffff).ok().filter(|&n| n != 0);

@@ -3,7 +3,7 @@
 use super::batch::{
     AttributeBuffer, DomainPoint, Fragments, Input, Inputs, Layout, Primitives, Quad, Slots, State,
 };
-use crate::lanes::{LANES, Mask, Row};
+use crate::state::lanes::{LANES, LaneVec, Mask};
 use nvir_base::Chip;
 use nvir_base::stage::{Stage, attribute};
 use nvir_hw::special;
@@ -144,7 +144,7 @@ impl<'a> Context<'a> {
     }
 
     /// What a thread works on, for reports.
-    pub fn who(&self, warp: u64, lane: usize) -> String {
+    pub fn describe(&self, warp: u64, lane: usize) -> String {
         let Some(Thread { item, invocation }) = self.thread(warp, lane) else {
             return "no thread".to_string();
         };
@@ -187,7 +187,7 @@ impl<'a> Context<'a> {
     }
 
     /// The word at an address of the vertices of a warp, with the lanes in which it has a value.
-    pub fn vertex_row(&self, from: &AttributeBuffer, warp: u64, address: u32) -> (Row, Mask) {
+    pub fn vertex_row(&self, from: &AttributeBuffer, warp: u64, address: u32) -> (LaneVec, Mask) {
         match from.slots().slot(address) {
             Some(slot) => {
                 let (row, defined) = from.group(warp as usize, slot);
@@ -195,7 +195,7 @@ impl<'a> Context<'a> {
             }
             None => {
                 let defined = if self.state.defaults.defined { Mask::MAX } else { 0 };
-                (Row::splat(self.state.defaults.word(address)), defined)
+                (LaneVec::splat(self.state.defaults.word(address)), defined)
             }
         }
     }

@@ -4,13 +4,14 @@ use super::batch::Input;
 use super::context::{Context, FIRST_VERTEX, PHYSICAL_INPUTS, PHYSICAL_OUTPUTS, Thread};
 use super::fragment::{self, Ipa};
 use super::io::Io;
-use super::{At, Op};
-use crate::block::{Env, State};
+use crate::code::micro::{NULL, Width};
+use crate::code::stageop::{At, StageOp as Op};
+use crate::cx::{Cx, Env};
 use crate::fault::FaultKind;
-use crate::inst::{SINK, Width};
-use crate::lanes::{LANES, Mask, Row, Src, lanes};
+use crate::state::block::BlockState;
+use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
+use crate::state::warp::Warp;
 use crate::trap::Trap;
-use crate::warp::Warp;
 use nvir_base::Chip;
 use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
 use nvir_isa::header::Topology;
@@ -32,28 +33,28 @@ fn fault(kind: FaultKind, lane: usize, detail: String) -> Trap {
 }
 
 /// Executes an instruction for the lanes of a mask.
-pub(crate) fn execute(env: &Env<'_>, st: &mut State, w: &mut Warp, op: &Op, mask: Mask) -> Result<(), Trap> {
+pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &Op, mask: Mask) -> Result<(), Trap> {
     let lane = lanes(mask).next().unwrap_or(0);
-    let (Some(context), Some(mut io)) = (env.stage, st.stage.take()) else {
+    let (Some(context), Some(mut io)) = (cx.env.stage, cx.block.stage.take()) else {
         let detail = "this instruction cannot run in a compute program".to_string();
         return Err(fault(FaultKind::IllegalInstruction, lane, detail));
     };
-    let mut cx = Cx { env, context, st, io: &mut io };
-    let result = cx.execute(w, op, mask);
-    st.stage = Some(io);
+    let mut this = InOut { env: cx.env, context, block: cx.block, io: &mut io };
+    let result = this.execute(w, op, mask);
+    cx.block.stage = Some(io);
     result
 }
 
 /// One warp at one instruction.
-struct Cx<'a, 'b> {
-    env: &'b Env<'a>,
+struct InOut<'a> {
+    env: &'a Env<'a>,
     context: &'a Context<'a>,
-    st: &'b mut State,
-    io: &'b mut Io,
+    block: &'a mut BlockState,
+    io: &'a mut Io,
 }
 
-fn put(w: &mut Warp, dst: u8, mask: Mask, row: &Row) {
-    if dst != SINK {
+fn put(w: &mut Warp, dst: u8, mask: Mask, row: &LaneVec) {
+    if dst != NULL {
         w.regs[dst as usize].blend(mask, row);
     }
 }
@@ -66,9 +67,9 @@ fn mark(w: &mut Warp, dst: u8, k: usize, undefined: Mask) {
     }
 }
 
-impl Cx<'_, '_> {
+impl InOut<'_> {
     fn execute(&mut self, w: &mut Warp, op: &Op, mask: Mask) -> Result<(), Trap> {
-        let mut row = Row::ZERO;
+        let mut row = LaneVec::ZERO;
         match *op {
             Op::Load { width, dst, at, vertex } => return self.load(w, mask, width, dst, at, vertex),
             Op::Store { width, src, at, vertex } => return self.store(w, mask, width, src, at, vertex),
@@ -107,7 +108,7 @@ impl Cx<'_, '_> {
                 let pool = &self.env.bound.pool;
                 let base = at.base.get(&w.regs, pool, &mut row);
                 let addresses = base.0.map(|v| v.wrapping_add(at.offset as u32));
-                let (mut scratch, mut scratch2, mut out) = (Row::ZERO, Row::ZERO, Row::ZERO);
+                let (mut scratch, mut scratch2, mut out) = (LaneVec::ZERO, LaneVec::ZERO, LaneVec::ZERO);
                 let ipa = Ipa {
                     addresses: &addresses,
                     uniform: at.base == Src::ZERO,
@@ -181,7 +182,7 @@ impl Cx<'_, '_> {
         at: At,
         vertex: Option<Src>,
     ) -> Result<(), Trap> {
-        let mut rows = [Row::ZERO; 4];
+        let mut rows = [LaneVec::ZERO; 4];
         let mut undefined = [0; 4];
         let n = width.regs() as usize;
         let whole = match self.context.input {
@@ -217,7 +218,7 @@ impl Cx<'_, '_> {
             }
         }
         for k in 0..n {
-            if dst != SINK {
+            if dst != NULL {
                 w.regs[dst as usize + k].blend(mask, &rows[k]);
                 mark(w, dst, k, undefined[k]);
             }
@@ -361,7 +362,7 @@ impl Cx<'_, '_> {
         }
         let uniform = at.base == Src::ZERO && !at.patch;
         for k in 0..words as usize {
-            let value = if src == SINK { &Row::ZERO } else { &w.regs[src as usize + k] };
+            let value = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
             let undefined = w.undef.as_ref().map_or(0, |u| u.lanes_of_word(src, k, mask));
             if uniform {
                 let a = addresses[lanes(mask).next().unwrap_or(0)] + 4 * k as u32;
@@ -384,7 +385,7 @@ impl Cx<'_, '_> {
     }
 
     /// Writes an output of some lanes. What the header does not declare goes nowhere.
-    fn store_word(&mut self, w: &Warp, mask: Mask, a: u32, value: &Row, undefined: Mask) {
+    fn store_word(&mut self, w: &Warp, mask: Mask, a: u32, value: &LaneVec, undefined: Mask) {
         let Some(slot) = self.context.outputs.slot(a) else {
             return self.drop(w, lanes(mask).next().unwrap_or(0), a);
         };
@@ -396,7 +397,7 @@ impl Cx<'_, '_> {
     fn drop(&mut self, w: &Warp, lane: usize, a: u32) {
         if self.env.checks.init {
             let what = format!("writes output a[{a:#x}], which the header does not declare: it goes nowhere");
-            self.st.note(w, || fault(FaultKind::OutOfBounds, lane, what));
+            self.block.note(w, || fault(FaultKind::OutOfBounds, lane, what));
         }
     }
 
@@ -435,11 +436,10 @@ impl Cx<'_, '_> {
             && let Some(l) = lanes(mask).find(|&l| full(self.io, l))
         {
             let most = header.max_vertices;
-            let what =
-                format!("emits more than the {most} vertices that the header declares: it goes nowhere");
-            self.st.note(w, || fault(FaultKind::OutOfBounds, l, what));
+            let what = format!("emits more than the {most} vertices that the header declares: it goes nowhere");
+            self.block.note(w, || fault(FaultKind::OutOfBounds, l, what));
         }
-        let mut row = Row::ZERO;
+        let mut row = LaneVec::ZERO;
         for l in lanes(mask) {
             let stream = self.value(w, stream, l) as u8;
             if emit && !full(self.io, l) {

@@ -3,9 +3,9 @@
 use super::batch::{Fragments, NONE, Quad};
 use super::context::Context;
 use super::io::Io;
-use super::{IpaMode, IpaSample, PixelInfo};
+use crate::code::stageop::{IpaMode, IpaSample, PixelInfo};
 use crate::fault::FaultKind;
-use crate::lanes::{LANES, Mask, Row, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::trap::Trap;
 use nvir_base::num::float::sat32;
 use nvir_base::stage::attribute;
@@ -132,8 +132,8 @@ pub(super) struct Ipa<'a> {
     pub sample: IpaSample,
     pub sat: bool,
     /// What a perspective input is multiplied by.
-    pub multiplier: &'a Row,
-    pub offset: &'a Row,
+    pub multiplier: &'a LaneVec,
+    pub offset: &'a LaneVec,
 }
 
 /// What IPA gives the lanes of a mask, and those of them for which there is no value.
@@ -142,7 +142,7 @@ pub(super) fn interpolate(
     io: &Io,
     mask: Mask,
     ipa: Ipa<'_>,
-    out: &mut Row,
+    out: &mut LaneVec,
 ) -> Result<Mask, Trap> {
     let first = lanes(mask).next().unwrap_or(0);
     let Some(f) = context.fragments() else {

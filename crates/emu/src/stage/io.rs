@@ -1,11 +1,11 @@
 //! The inputs' and outputs' side of a warp while it runs.
 
 use super::context::Context;
-use crate::block::{Env, State};
+use crate::cx::Cx;
 use crate::fault::FaultKind;
-use crate::lanes::{LANES, Mask, Row, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use crate::state::warp::Warp;
 use crate::trap::Trap;
-use crate::warp::Warp;
 use nvir_base::stage::Stage;
 
 /// What a geometry shader's lane did.
@@ -18,12 +18,12 @@ pub(crate) struct Event {
 }
 
 /// What a warp has read and written so far.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Io {
     /// The warp's number.
     pub warp: u64,
     /// A row of each declared output, with the lanes that have written it; of a geometry shader of the vertex in the making.
-    pub out: Vec<Row>,
+    pub out: Vec<LaneVec>,
     pub written: Vec<Mask>,
     /// The words of each patch of the warp, and whether they were written.
     pub patches: Vec<(u32, bool)>,
@@ -38,7 +38,7 @@ pub(crate) struct Io {
     /// Pixels that were discarded.
     pub killed: Mask,
     /// Registers of fragments at their end, and the lanes in which they have a value.
-    pub results: Vec<Row>,
+    pub results: Vec<LaneVec>,
     pub results_defined: Vec<Mask>,
     /// The middles of pixels.
     pub centres: [[f64; LANES]; 2],
@@ -56,8 +56,8 @@ impl Io {
         self.warp = warp;
         if context.stage == Stage::Fragment {
             let registers = usize::from(context.layout.registers);
-            self.results.resize(registers, Row::ZERO);
-            self.results.fill(Row::ZERO);
+            self.results.resize(registers, LaneVec::ZERO);
+            self.results.fill(LaneVec::ZERO);
             self.results_defined.resize(registers, 0);
             self.results_defined.fill(0);
             self.killed = 0;
@@ -71,7 +71,7 @@ impl Io {
             return;
         }
         self.out.clear();
-        self.out.extend(context.outputs.addresses().map(|a| Row::splat(context.state.defaults.word(a))));
+        self.out.extend(context.outputs.addresses().map(|a| LaneVec::splat(context.state.defaults.word(a))));
         self.written.clear();
         self.written.resize(self.out.len(), 0);
         self.patches.clear();
@@ -108,11 +108,11 @@ impl Io {
 }
 
 /// Threads of a stage end.
-pub(crate) fn exit(env: &Env<'_>, st: &mut State, w: &Warp, mask: Mask) -> Result<(), Trap> {
-    let (Some(context), Some(io)) = (env.stage, &mut st.stage) else { return Ok(()) };
+pub(crate) fn exit(cx: &mut Cx<'_>, w: &Warp, mask: Mask) -> Result<(), Trap> {
+    let (Some(context), Some(io)) = (cx.env.stage, &mut cx.block.stage) else { return Ok(()) };
     match context.stage {
         Stage::Geometry => {
-            let r0 = w.regs.first().copied().unwrap_or(Row::ZERO);
+            let r0 = w.regs.first().copied().unwrap_or(LaneVec::ZERO);
             let Some(l) = lanes(mask).find(|&l| r0.0[l] != io.handles[l]) else { return Ok(()) };
             let detail = format!(
                 "R0 is {:#x} at the end, but the last handle of the emitted vertices is {:#x}",
@@ -131,12 +131,12 @@ pub(crate) fn exit(env: &Env<'_>, st: &mut State, w: &Warp, mask: Mask) -> Resul
                 let undefined = w.undef.as_ref().map_or(0, |u| u.lanes(r, mask));
                 *defined = *defined & !mask | mask & !undefined;
             }
-            if let Some(r) = missing.filter(|_| env.checks.init && mask != 0) {
+            if let Some(r) = missing.filter(|_| cx.env.checks.init && mask != 0) {
                 // A program may leave a component undefined that its registers have no room for.
                 let count = w.regs.len();
                 let detail = format!("a result is expected in R{r}, and a thread has {count} registers");
                 let lane = lanes(mask).next().unwrap_or(0);
-                st.note(w, || Trap::new(FaultKind::Uninitialized, lane, detail));
+                cx.block.note(w, || Trap::new(FaultKind::Uninitialized, lane, detail));
             }
             Ok(())
         }

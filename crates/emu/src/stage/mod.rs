@@ -1,7 +1,7 @@
 //! Launches of graphics stages: vertices, patches, primitives and quads of pixels as threads of warps.
 //!
 //! Around the shader there are no fixed units: a [`Launch`] gives the inputs by their addresses, [`run`] executes the threads
-//! as [`super::run`] does those of a grid, and an [`Output`] holds what they wrote. An input that the header does not declare is a
+//! as [`crate::run`] does those of a grid, and an [`Output`] holds what they wrote. An input that the header does not declare is a
 //! fault. What draws uses [`batch`], on which this stands: many launches of a bound program, without a box for each vertex.
 //!
 //! Addresses, handles and registers are as [`nvir_base::stage`], [`nvir_isa::header`] and `docs/emulator.md` say.
@@ -33,20 +33,18 @@ mod execute;
 mod fragment;
 mod io;
 mod memory;
-mod op;
 mod output;
 
 pub use attributes::Attributes;
 pub use output::{Emitted, Fragment, Output, PatchOutput};
 
-pub(super) use context::Context;
-pub(super) use execute::{execute, reads_registers};
-pub(super) use io::{Io, exit};
-pub(super) use memory::{declares_memory, for_others, load, stores};
-pub(super) use op::{At, IpaMode, IpaSample, Op, PixelInfo};
+pub(crate) use context::Context;
+pub(crate) use execute::{execute, reads_registers};
+pub(crate) use io::{Io, exit};
+pub(crate) use memory::{declares_memory, for_others, load, stores};
 
-use super::fault::Fault;
-use super::{Memory, Options, Stats};
+use crate::fault::Fault;
+use crate::{Memory, Options, Stats};
 use batch::{
     AttributeBuffer, Bound, Defaults, DomainPoint, Fragments, Input, Linkage, Plane, Primitives, Sides, Slots,
 };
@@ -58,7 +56,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
     /// Code, registers, local memory, constant banks, textures. Grid, block and shared memory are not looked at.
-    pub base: super::Launch<'a>,
+    pub base: crate::Launch<'a>,
     /// What the shader declares.
     pub header: &'a Header,
     /// The threads' inputs.
@@ -69,7 +67,7 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// A launch with the usual state of the rasteriser.
-    pub fn new(base: super::Launch<'a>, header: &'a Header, work: &'a Work) -> Launch<'a> {
+    pub fn new(base: crate::Launch<'a>, header: &'a Header, work: &'a Work) -> Launch<'a> {
         Launch { base, header, work, raster: Raster::default() }
     }
 
@@ -330,7 +328,7 @@ impl Batch {
 /// Executes a launch.
 ///
 /// # Errors
-/// As [`super::run`]; besides: inputs that the header does not declare, vertices that a primitive does not have, emission beyond
+/// As [`crate::run`]; besides: inputs that the header does not declare, vertices that a primitive does not have, emission beyond
 /// the maximum, a handle that is not the last one.
 pub fn run(
     launch: &Launch<'_>,

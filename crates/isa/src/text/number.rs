@@ -37,6 +37,10 @@ pub(super) fn range(slot: &Slot) -> Option<String> {
         |shift: u8| if shift > 0 { format!(", a multiple of {}", 1 << shift) } else { String::new() };
     Some(match slot.kind {
         Kind::Imm { at, enc } => match enc {
+            // Either sign, see `word`.
+            ImmEnc::Unsigned | ImmEnc::Decimal | ImmEnc::Signed | ImmEnc::SignedAsHex if at.width() == 32 => {
+                "a number of 32 bits".to_string()
+            }
             ImmEnc::Unsigned => format!("0 to {:#x}", at.max()),
             ImmEnc::Decimal => format!("0 to {}", at.max()),
             ImmEnc::Signed | ImmEnc::SignedAsHex => {

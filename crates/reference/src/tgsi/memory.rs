@@ -79,7 +79,7 @@ impl Thread<'_> {
                 Some(kind) => (Place::Kind(kind), 0),
                 None => (buffer(index), 0),
             },
-            f => return Err(illegal(format!("{} is no memory", f.name()))),
+            f => return Err(illegal(format!("{} is not memory", f.name()))),
         })
     }
 

@@ -177,7 +177,7 @@ impl Run {
             op => return Err(format!("instruction {code:#010x} has the unknown operation {op}")),
         };
         let mut parameter =
-            || parameters.next().ok_or_else(|| format!("word {at:#x} wants a parameter more than there are"));
+            || parameters.next().ok_or_else(|| format!("word {at:#x} reads a parameter that was not given"));
         let how = code >> 4 & 7;
         let kept = match how {
             0 | 3 | 5 => parameter()?,

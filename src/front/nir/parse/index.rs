@@ -7,12 +7,40 @@ use super::super::locations::{self, Location};
 use super::super::names::{Access, ValueType};
 use super::Parser;
 use super::operand::component;
+use crate::diag::{Diagnostic, closest};
 use crate::format::Format;
+use arrayvec::ArrayVec;
+
+/// More indices than an intrinsic has.
+const MOST: usize = 32;
+
+/// The names that [`Parser::index`] reads.
+#[rustfmt::skip]
+const READ: [&str; 37] = [
+    "base", "align_mul", "range", "align_offset", "component", "wrmask", "write_mask", "access", "src_access", "dst_access",
+    "atomic_op", "reduction_op", "cluster_size", "io location", "interp_mode", "stream_id", "image_dim", "image_array", "format",
+    "src_type", "dest_type", "rounding_mode", "saturate", "exec_scope", "execution_scope", "mem_scope", "memory_scope",
+    "mem_semantics", "mem_modes", "memory_modes", "param_idx", "num_array_elems", "num_components", "bit_size", "legacy_fabs",
+    "legacy_fneg", "legacy_fsat",
+];
+
+/// Others of Mesa's (`nir_intrinsics.py`, up to 24) that are written like one of these, and say nothing here.
+const OTHERS: [&str; 8] = [
+    "range_base",
+    "desc_type",
+    "desc_set",
+    "src_base_type",
+    "dest_base_type",
+    "image_dims",
+    "call_idx",
+    "base_offset",
+];
 
 impl<'s> Parser<'s> {
     /// `base=0, access=none, io location=4 slots=1)`. Where nobody reads them they may say anything.
     pub(super) fn indices(&mut self, read: bool) -> Result<Indices> {
         let mut list = Indices::default();
+        let mut seen: ArrayVec<&str, MOST> = ArrayVec::new();
         loop {
             self.cur.space();
             let name = self.cur.until(b"=,()");
@@ -20,9 +48,17 @@ impl<'s> Parser<'s> {
                 return Err(self.cur.expected("an index such as `base=0`"));
             }
             let named = self.cur.peek() == b'=';
+            // What transform feedback takes has parentheses (`xfb()`).
+            if read && !named && self.cur.peek() != b'(' {
+                return Err(self.cur.expected("`=` and the index's value"));
+            }
             self.cur.pos += usize::from(named);
             let value = self.index_value();
             if named && read {
+                if seen.contains(&name) || seen.try_push(name).is_err() {
+                    let d = Diagnostic::error(format!("index `{name}` is given twice"));
+                    return Err(Box::new(d.at(self.span_of(name), "")));
+                }
                 self.index(&mut list, name, value)?;
             }
             if !self.cur.eat(b',') {
@@ -59,7 +95,8 @@ impl<'s> Parser<'s> {
         self.cur.text[start..start + end].trim()
     }
 
-    /// Those that say nothing about compute are passed over.
+    /// Those that say nothing about the code are passed over, but not slips of the pen: a mask or alignment that is not read
+    /// would be another one.
     fn index(&mut self, list: &mut Indices, name: &str, value: &'s str) -> Result<()> {
         match name {
             "base" => list.base = self.index_number(value)?,
@@ -102,7 +139,12 @@ impl<'s> Parser<'s> {
             "legacy_fabs" => list.abs = self.index_flag(value)?,
             "legacy_fneg" => list.neg = self.index_flag(value)?,
             "legacy_fsat" => list.sat = self.index_flag(value)?,
-            _ => {}
+            _ if OTHERS.contains(&name) => {}
+            _ => {
+                if let Some(near) = closest(name, &READ) {
+                    return Err(self.unknown("index", name, || Some(near)));
+                }
+            }
         }
         Ok(())
     }

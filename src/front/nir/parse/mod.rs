@@ -19,7 +19,7 @@ use super::ast::*;
 use super::cursor::{Cursor, Result};
 use super::names::Mode;
 use super::types::Types;
-use crate::diag::{Diagnostic, Diagnostics, Span};
+use crate::diag::{Diagnostic, Diagnostics, Span, closest};
 
 /// Parses a text. On success there is at least one function.
 pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
@@ -129,7 +129,16 @@ impl<'s> Parser<'s> {
         let declared = shader.functions.iter().rposition(|f| f.name == name && !f.defined);
         let mut function = match declared {
             Some(at) => std::mem::take(&mut shader.functions[at]),
-            None => Function::new(name, span),
+            None => {
+                // A text may leave out all declarations, but where one waits for its body, this is a slip of the pen.
+                let waiting: Vec<&str> =
+                    shader.functions.iter().filter(|f| !f.defined).map(|f| f.name).collect();
+                if !waiting.is_empty() && !shader.functions.iter().any(|f| f.name == name) {
+                    let d = Diagnostic::error(format!("function `{name}` is not declared")).at(span, "");
+                    self.diags.push(d.did_you_mean(closest(name, &waiting)));
+                }
+                Function::new(name, span)
+            }
         };
         function.span = span;
         function.defined = true;

@@ -39,11 +39,6 @@ impl<'s> Parser<'s> {
             Some(at) => (&head[..at], Some(&head[at + 2..])),
             None => (head, None),
         };
-        let (location, component) = place.map_or((None, 0), location);
-        let place = place.and_then(|list| {
-            let mut numbers = list.split(')').next()?.split(',').skip(1).map(|n| n.trim().parse().ok());
-            Some((numbers.next()??, numbers.next()??))
-        });
         let Some((rest, name)) = words.trim_end().rsplit_once(' ') else {
             return Err(self.cur.expected("a variable's mode, type and name"));
         };
@@ -61,16 +56,18 @@ impl<'s> Parser<'s> {
             None => (qualifiers, Interpolation::None, ""),
         };
         let has = |qualifier| before.split_whitespace().any(|w| w == qualifier);
-        let io = Attribute {
-            location,
-            component,
-            interpolation,
-            patch: has("patch"),
-            centroid: has("centroid") || has("sample"),
-        };
         let mode = match before.split_whitespace().last() {
             Some(word) if !QUALIFIERS.contains(&word) => self.named(word)?,
             _ => temporary,
+        };
+        // Only those that something outside sets or reads have places; names of others may look so.
+        let placed = matches!(
+            mode,
+            Mode::ShaderIn | Mode::ShaderOut | Mode::Uniform | Mode::Ubo | Mode::Ssbo | Mode::Image
+        );
+        let (location, component, place) = match place.filter(|_| placed) {
+            Some(list) => self.place(list)?,
+            None => (None, 0, None),
         };
         // Access qualifiers, an image's format, the precision.
         let (mut access, mut image_format) = (Access::default(), None);
@@ -84,6 +81,13 @@ impl<'s> Parser<'s> {
                 }
             }
         }
+        let io = Attribute {
+            location,
+            component,
+            interpolation,
+            patch: has("patch"),
+            centroid: has("centroid") || has("sample"),
+        };
         // Uniforms get their values from outside, and what inline samplers have there is none.
         let stored = matches!(mode, Mode::ShaderTemp | Mode::FunctionTemp | Mode::Shared | Mode::Constant);
         let init = match init {
@@ -102,6 +106,32 @@ impl<'s> Parser<'s> {
             init,
             span: Span::new(start, line_at + line.trim_end().len()),
         })
+    }
+
+    /// `VARYING_SLOT_VAR0.zw, 1, 0)`: the location, its first component, and the numbers of place and binding.
+    fn place(&mut self, list: &'s str) -> Result<(Option<u32>, u8, Option<(u32, u32)>)> {
+        let inside = list.split(')').next().unwrap_or("");
+        let mut parts = inside.split(',').map(str::trim);
+        let (first, numbers) = (parts.next().unwrap_or(""), [parts.next(), parts.next()]);
+        let (name, letters) = first.split_once('.').unwrap_or((first, ""));
+        let location = locations::number(name);
+        // Those that have no location have -1, and later versions may have locations that nobody here knows.
+        let word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !word && !matches!(name, "-1" | "~0") {
+            return Err(self.unknown("location", name, || None));
+        }
+        let component = letters.bytes().next().map_or(Some(0), component);
+        let Some(component) = component else { return Err(self.unknown("component", letters, || None)) };
+        let place = match numbers {
+            [Some(place), Some(binding)] if parts.next().is_none() => {
+                place.parse().ok().zip(binding.parse().ok())
+            }
+            _ => None,
+        };
+        match place {
+            Some(_) => Ok((location, component, place)),
+            None => Err(self.unknown("place", inside, || None)),
+        }
     }
 
     /// `null`, `&name`, or `{ { 0x00000001, 0x00000002 }, { true } }`: every element and member in braces of its own,
@@ -140,14 +170,6 @@ impl<'s> Parser<'s> {
             self.cur.expect(b';')?;
         }
     }
-}
-
-/// `VARYING_SLOT_VAR0.zw, 1, 0`: the location and the first component.
-fn location(list: &str) -> (Option<u32>, u8) {
-    let first = list.split([',', ')']).next().unwrap_or("").trim();
-    let (name, components) = first.split_once('.').unwrap_or((first, ""));
-    let first = components.bytes().next().and_then(component).unwrap_or(0);
-    (locations::number(name), first)
 }
 
 /// `0x0000001f`, `true`, `-1.500000`, `inf`.

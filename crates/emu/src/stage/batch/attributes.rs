@@ -1,6 +1,6 @@
 //! Attributes of many vertices in one flat buffer, by the words that a header declares.
 
-use crate::lanes::{LANES, Mask, Row};
+use crate::state::lanes::{LANES, LaneVec, Mask};
 use nvir_base::stage::ATTRIBUTE_BYTES;
 use nvir_isa::header::Header;
 use std::fmt;
@@ -142,7 +142,7 @@ impl Defaults {
 #[derive(Clone, Default, Debug)]
 pub struct AttributeBuffer {
     slots: Arc<Slots>,
-    rows: Vec<Row>,
+    rows: Vec<LaneVec>,
     /// Which words of a row have a value.
     defined: Vec<Mask>,
     len: usize,
@@ -198,7 +198,7 @@ impl AttributeBuffer {
             }
         }
         let rows = vertices.div_ceil(LANES) * slots;
-        self.rows.resize(rows, Row::ZERO);
+        self.rows.resize(rows, LaneVec::ZERO);
         self.defined.resize(rows, 0);
         self.len = vertices;
     }
@@ -208,7 +208,7 @@ impl AttributeBuffer {
     pub fn push(&mut self) -> u32 {
         if self.len.is_multiple_of(LANES) {
             let rows = self.rows.len() + self.slots.len();
-            self.rows.resize(rows, Row::ZERO);
+            self.rows.resize(rows, LaneVec::ZERO);
             self.defined.resize(rows, 0);
         }
         self.len += 1;
@@ -279,13 +279,13 @@ impl AttributeBuffer {
     }
 
     /// A row of a group with the lanes that have a value.
-    pub(crate) fn group(&self, group: usize, slot: usize) -> (&Row, Mask) {
+    pub(crate) fn group(&self, group: usize, slot: usize) -> (&LaneVec, Mask) {
         let at = group * self.slots.len() + slot;
         (&self.rows[at], self.defined[at])
     }
 
     /// Adds the first `count` lanes of rows, one a slot. The vertices so far fill their groups.
-    pub(crate) fn push_group(&mut self, rows: &[Row], defined: &[Mask], count: usize) {
+    pub(crate) fn push_group(&mut self, rows: &[LaneVec], defined: &[Mask], count: usize) {
         debug_assert!(self.len.is_multiple_of(LANES), "{} vertices do not fill their groups", self.len);
         self.rows.extend_from_slice(rows);
         self.defined.extend_from_slice(defined);

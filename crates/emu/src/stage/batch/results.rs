@@ -1,10 +1,10 @@
 //! What the threads of a batch leave behind.
 
 use super::attributes::AttributeBuffer;
-use crate::block::Block;
-use crate::lanes::{LANES, Mask, Row};
+use crate::run::block::Block;
 use crate::stage::context::Context;
 use crate::stage::io::{Event, Io};
+use crate::state::lanes::{LANES, LaneVec, Mask};
 use nvir_base::Chip;
 use nvir_base::stage::Stage;
 use nvir_isa::header::{Header, Topology};
@@ -88,7 +88,7 @@ pub struct FragmentResults {
     layout: Layout,
     quads: usize,
     /// For each warp the result registers, with the lanes that have a value.
-    rows: Vec<Row>,
+    rows: Vec<LaneVec>,
     defined: Vec<Mask>,
     /// By warp: the pixels that had an effect at the start, and those that were discarded.
     live: Vec<Mask>,
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!((fermi.depth, fermi.registers, kepler.depth, kepler.registers), (3, 4, 4, 5));
         assert!(!kepler.holds(3) && kepler.holds(4) && kepler.holds(0));
         header.set_sample_mask(true);
-        let masked = Layout::new(&header, Chip::Gf100);
-        assert_eq!((masked.mask, masked.depth), (3, 4));
+        let fermi = Layout::new(&header, Chip::Gf100);
+        assert_eq!((fermi.mask, fermi.depth), (3, 4));
     }
 }

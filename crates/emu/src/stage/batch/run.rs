@@ -4,14 +4,17 @@ use super::attributes::Slots;
 use super::fragments::Inputs;
 use super::results::{Layout, Results};
 use super::{Input, State};
-use crate::block::{Block, Env, Progress, Shape, Stop, Trace};
-use crate::bound;
+use crate::check::race::Watched;
+use crate::cx::{Env, Trace};
+use crate::engine::{self, Exec};
 use crate::fault::{Fault, FaultKind, Note, Place};
-use crate::grid::{Tally, caught, cores, on_threads, stats};
-use crate::lanes::LANES;
 use crate::memory::Memory;
-use crate::race::Watched;
+use crate::run::block::{Block, Progress, Stop};
+use crate::run::bound;
+use crate::run::grid::{Counters, caught, cores, on_threads, stats};
 use crate::stage::context::{Context, Parts};
+use crate::state::block::Shape;
+use crate::state::lanes::LANES;
 use crate::{Launch, Options, Stats};
 use nvir_base::caught::catching;
 use nvir_isa::header::Header;
@@ -116,9 +119,11 @@ impl<'a> Bound<'a> {
             || options.trace.is_some()
             || options.checks.global_race
             || options.faults > 1;
-        let shared = if alone { None } else { parallel(&env, context, warps, results, options, cores) };
-        let tally = match shared {
-            Some(tally) => tally,
+        let exec = engine::executor(&env, options);
+        let run = (&env, exec.as_deref());
+        let shared = if alone { None } else { parallel(run, context, warps, results, options, cores) };
+        let counters = match shared {
+            Some(counters) => counters,
             None => {
                 results.begin(context);
                 let limit = options.step_limit;
@@ -128,24 +133,24 @@ impl<'a> Bound<'a> {
                         tell(done, warps);
                     }
                 };
-                range(&env, context, 0..warps, results, limit, &mut options.trace, &tell)?
+                range(run, context, 0..warps, results, limit, &mut options.trace, &tell)?
             }
         };
-        Ok(stats(self.base.launch, tally))
+        Ok(stats(self.base.launch, counters))
     }
 }
 
 /// Warps in order. Their results are added to those that are there.
 fn range(
-    env: &Env<'_>,
+    (env, exec): (&Env<'_>, Option<&dyn Exec>),
     context: &Context<'_>,
     warps: Range<u64>,
     results: &mut Results,
     limit: u64,
     trace: &mut Trace<'_>,
     tell: &dyn Fn(u64),
-) -> Result<Tally, Box<Fault>> {
-    let mut tally = Tally::default();
+) -> Result<Counters, Box<Fault>> {
+    let mut counters = Counters::default();
     let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
     let block = results.block.take().and_then(|b| b.reuse(env));
     let mut block = block.unwrap_or_else(|| Box::new(Block::new(env, warps.start)));
@@ -153,41 +158,41 @@ fn range(
         block.restart(env, warp);
         block.exchange_global(&mut global);
         let ran = loop {
-            match block.run(env, u64::MAX, limit.saturating_sub(tally.steps), trace) {
+            match block.run(env, exec, u64::MAX, limit.saturating_sub(counters.steps), trace) {
                 Ok(Progress::Running) => {}
                 Ok(Progress::Done) => break Ok(()),
                 Err(stop) => break Err(stop),
             }
         };
         block.exchange_global(&mut global);
-        tally.count(env, &mut block);
+        counters.count(env, &mut block);
         if let Some(io) = &mut block.st.stage {
             results.take(context, io);
         }
         match ran {
             Ok(()) => tell(warp + 1),
             Err(Stop::Fault(what)) if env.faults > 1 => {
-                tally.end(warp, *what);
+                counters.end(warp, *what);
                 break;
             }
             Err(Stop::Fault(fault)) => return Err(fault),
             Err(Stop::Conflict) => break,
         }
     }
-    tally.profile(&mut block);
+    counters.profile(&mut block);
     results.block = Some(block);
-    Ok(tally)
+    Ok(counters)
 }
 
 /// Warps on several threads; `None` if one faults, or all take more steps than they may: in order it shows which.
 fn parallel(
-    env: &Env<'_>,
+    (env, exec): (&Env<'_>, Option<&dyn Exec>),
     context: &Context<'_>,
     warps: u64,
     results: &mut Results,
     options: &Options<'_>,
     cores: usize,
-) -> Option<Tally> {
+) -> Option<Counters> {
     let each = warps.div_ceil(4 * cores as u64).max(CHUNK);
     let parts = warps.div_ceil(each) as usize;
     let mut all = std::mem::take(&mut results.parts);
@@ -197,23 +202,24 @@ fn parallel(
         let first = n as u64 * each;
         part.begin(context);
         // What panics here does so again in order, where it is reported.
-        let run = || range(env, context, first..warps.min(first + each), part, limit, &mut None, &|_| {});
+        let run =
+            || range((env, exec), context, first..warps.min(first + each), part, limit, &mut None, &|_| {});
         catching(std::panic::AssertUnwindSafe(run)).ok()?.ok()
     };
-    let tallies: Option<Vec<Option<Tally>>> =
+    let all_counters: Option<Vec<Option<Counters>>> =
         on_threads(options, cores, || all[..parts].par_iter_mut().enumerate().map(one).collect());
-    let tallies: Option<Vec<Tally>> = tallies?.into_iter().collect();
-    let tally = tallies.map(|t| t.into_iter().fold(Tally::default(), Tally::merge));
-    let tally = tally.filter(|t| t.steps <= limit);
-    if tally.is_some() {
+    let all_counters: Option<Vec<Counters>> = all_counters?.into_iter().collect();
+    let counters = all_counters.map(|t| t.into_iter().fold(Counters::default(), Counters::merge));
+    let counters = counters.filter(|t| t.steps <= limit);
+    if counters.is_some() {
         results.begin(context);
         all[..parts].iter().for_each(|part| results.append(part));
     }
     results.parts = all;
-    tally
+    counters
 }
 
-impl Tally {
+impl Counters {
     /// A fault that the run went on after, or that ended it.
     fn end(&mut self, warp: u64, what: Fault) {
         let key = (what.place.pc, what.other.as_ref().map(|o| o.pc), Some(what.kind));
