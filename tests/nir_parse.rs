@@ -198,7 +198,7 @@ fn inputs_and_outputs_are_declared_with_places() {
     let text = "shader: MESA_SHADER_GEOMETRY\ninvocations: 2\nvertices in: 4\nvertices out: 9\ninput primitive: UNKNOWN\n\
          output primitive: LINE_STRIP\nactive_stream_mask: 0x3\n\
          decl_var shader_in INTERP_MODE_NONE vec2[4] a (VARYING_SLOT_VAR3.zw, 1, 0)\n\
-         decl_var centroid shader_out INTERP_MODE_::for_chip(chipRSPECTIVE highp vec4 b (VARYING_SLOT_POS.xyzw, 0, 0)\n\
+         decl_var centroid shader_out INTERP_MODE_NOPERSPECTIVE highp vec4 b (VARYING_SLOT_POS.xyzw, 0, 0)\n\
          decl_var patch shader_out INTERP_MODE_FLAT float c (65.w, 2, 0)\n\
          decl_function main (0 params)\nimpl main {\n\tblock block_0:\n}\n";
     let shader = parse(text).expect("valid");
