@@ -48,7 +48,13 @@ impl Scene {
             fragment.set_interpolation(0x80 + c, Interpolation::Flat);
         }
         fragment.set_color_mask(0, 0xf);
-        let pass = ["ALD.128 R0, a[0x80]", "AST.128 a[0x70], R0", "ALD.128 R0, a[0x90]", "AST.128 a[0x80], R0", "EXIT"];
+        let pass = [
+            "ALD.128 R0, a[0x80]",
+            "AST.128 a[0x70], R0",
+            "ALD.128 R0, a[0x90]",
+            "AST.128 a[0x80], R0",
+            "EXIT",
+        ];
         let flat = [0, 1, 2, 3].map(|n| format!("IPA.CONSTANT R{n}, a[{:#x}], RZ", 0x80 + 4 * n));
         let flat: Vec<&str> = flat.iter().map(String::as_str).chain(["EXIT"]).collect();
         for (at, header, lines) in [(VERTEX, &vertex, &pass[..]), (FRAGMENT, &fragment, &flat)] {
@@ -93,7 +99,9 @@ impl Scene {
     }
 
     fn draw(&mut self, primitive: u32, first: u32, count: u32) -> &mut Scene {
-        self.set(VERTEX_BEGIN_GL, &[primitive]).set(VERTEX_BUFFER_FIRST, &[first, count]).set(VERTEX_END_GL, &[0])
+        self.set(VERTEX_BEGIN_GL, &[primitive])
+            .set(VERTEX_BUFFER_FIRST, &[first, count])
+            .set(VERTEX_END_GL, &[0])
     }
 
     /// Submits what there is.
@@ -239,14 +247,18 @@ impl MapToBits for [f32] {
 fn scissors_masks_and_blending_decide_what_is_written() {
     for chip in Chip::ALL {
         let mut s = Scene::new(chip);
-        s.vertices(&[rectangle([0.0, 8.0], [0.0, 8.0], RED), rectangle([0.0, 8.0], [0.0, 8.0], GREEN)].concat());
+        s.vertices(
+            &[rectangle([0.0, 8.0], [0.0, 8.0], RED), rectangle([0.0, 8.0], [0.0, 8.0], GREEN)].concat(),
+        );
         s.set(SCISSOR_ENABLE.at(0), &[1, 6 << 16 | 2, 4 << 16 | 1]).draw(STRIP, 0, 4);
         // Added: yellow.
         s.set(BLEND_ENABLE.at(0), &[1]).set(BLEND_EQUATION_RGB, &[0x8006, 0x4001, 0x4001]);
         s.set(BLEND_EQUATION_ALPHA, &[0x8006, 0x4001]).set(BLEND_FUNC_DST_ALPHA, &[0x4001]);
         s.set(SCISSOR_HORIZ.at(0), &[4 << 16 | 1]).draw(STRIP, 4, 4);
         // Only green and alpha of red are 1.
-        s.set(BLEND_ENABLE.at(0), &[0]).set(COLOR_MASK.at(0), &[0x1110]).set(SCISSOR_HORIZ.at(0), &[8 << 16 | 7]);
+        s.set(BLEND_ENABLE.at(0), &[0])
+            .set(COLOR_MASK.at(0), &[0x1110])
+            .set(SCISSOR_HORIZ.at(0), &[8 << 16 | 7]);
         s.draw(STRIP, 4, 4).run();
         let row = ".gyyrr.g";
         assert_eq!(s.picture(), format!("{0} {row} {row} {row} {0} {0} {0} {0}", "........"), "{chip}");
@@ -286,7 +298,9 @@ fn points_lines_and_quads() {
     for chip in Chip::ALL {
         let mut s = Scene::new(chip);
         s.vertices(&[([1.5, 1.5], RED), ([4.5, 1.5], RED), ([7.5, 1.5], GREEN)]);
-        s.set(LINE_WIDTH_ALIASED, &[1f32.to_bits()]).set(POINT_SIZE, &[1f32.to_bits()]).set(POINT_SPRITE_ENABLE, &[1]);
+        s.set(LINE_WIDTH_ALIASED, &[1f32.to_bits()])
+            .set(POINT_SIZE, &[1f32.to_bits()])
+            .set(POINT_SPRITE_ENABLE, &[1]);
         s.draw(LINES, 0, 2).draw(POINTS, 2, 1).run();
         let want = "........ .rrr...g ........ ........ ........ ........ ........ ........";
         assert_eq!(s.picture(), want, "{chip}");
@@ -308,14 +322,17 @@ fn feedback_writes_what_fits_and_counts_what_does_not() {
         s.set(TFB_BUFFER_ENABLE.at(0), &[1, at(buffer.offset)[0], at(buffer.offset)[1], 24, 0]);
         s.set(TFB_STREAM.at(0), &[0, 2, 8]).set(TFB_VARYING_LOCS.at(0), &[0x1d1c]).set(TFB_ENABLE, &[1]);
         s.set(RASTERIZE_ENABLE, &[0]).draw(POINTS, 0, 4);
-        for (n, what) in [0x0580_5002, 0x0680_5002, 0x0300_5002, 0x0d00_5002, 0x0900_5002].into_iter().enumerate() {
+        for (n, what) in
+            [0x0580_5002, 0x0680_5002, 0x0300_5002, 0x0d00_5002, 0x0900_5002].into_iter().enumerate()
+        {
             let [high, low] = at(report.offset + 16 * n as u64);
             s.set(query::QUERY_ADDRESS_HIGH, &[high, low, 0x77, what]);
         }
         s.run();
         let want = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.0].map_to_bits();
         assert_eq!(s.client.words(buffer.offset, 7), want, "{chip}");
-        let reports: Vec<u32> = (0..5).map(|n| s.client.words(report.offset + 16 * n, 2)).map(|w| w[0]).collect();
+        let reports: Vec<u32> =
+            (0..5).map(|n| s.client.words(report.offset + 16 * n, 2)).map(|w| w[0]).collect();
         let bytes = s.client.words(report.offset + 48, 2);
         assert_eq!((reports, bytes), (vec![3, 4, 1, 0x77, 4], vec![0x77, 24]), "{chip}");
         assert_eq!(s.picture(), vec!["........"; 8].join(" "), "{chip}");
@@ -351,7 +368,10 @@ fn what_cannot_be_drawn_is_a_fault_that_says_why() {
         (|s| drop(s.set(RT_FORMAT.at(0), &[0x11]).draw(4, 0, 3)), "colour target 0: there is no format 0x11"),
         (|s| drop(s.set(SP_SELECT.at(1), &[0x10]).draw(4, 0, 3)), "a draw without a vertex program"),
         (|s| drop(s.set(SP_START_ID.at(5), &[0x3000]).draw(4, 0, 3)), "the frag program at"),
-        (|s| drop(s.set(VERTEX_ATTRIB_FORMAT.at(0), &[0x3fe0_0000]).draw(4, 0, 3)), "attribute 0: no such size"),
+        (
+            |s| drop(s.set(VERTEX_ATTRIB_FORMAT.at(0), &[0x3fe0_0000]).draw(4, 0, 3)),
+            "attribute 0: no such size",
+        ),
         (|s| drop(s.set(VERTEX_BEGIN_GL, &[4]).set(VERTEX_BUFFER_COUNT, &[u32::MAX])), "more work"),
         (|s| drop(s.set(RT_ADDRESS_HIGH.at(0), &[0x77]).draw(4, 0, 3)), "is not inside one buffer"),
     ];

@@ -432,7 +432,11 @@ fn blits_join_and_multiply() {
         let mut push = Commands::default();
         surface(&mut push, two_d::SRC_FORMAT, 0xf3, 8, [2, 1], r8.offset);
         blit(&mut push, 0, [1, 1], [1.0, 1.0], [0.0, 0.0]);
-        push.inc(TWO_D, two_d::BETA4, &[0xffff_0000]).inc(TWO_D, two_d::DST_ADDRESS_LOW, &[to.offset as u32 + 4]);
+        push.inc(TWO_D, two_d::BETA4, &[0xffff_0000]).inc(
+            TWO_D,
+            two_d::DST_ADDRESS_LOW,
+            &[to.offset as u32 + 4],
+        );
         operation(&mut push, 5);
         c.run(&push).unwrap();
         assert_eq!(c.words(to.offset, 2), [0xffc8_c8c8, 0xff00_00c8], "{chip}");

@@ -197,7 +197,8 @@ impl Output {
         let (rop, output) = (&target.rop, target.output as usize);
         let changes_alpha = work.state.alpha_to_one || !work.batch.coverage.is_empty();
         let mut layer = None;
-        for (warp, (covers, origins)) in self.covers.chunks(QUADS).zip(self.origins.chunks(QUADS)).enumerate() {
+        for (warp, (covers, origins)) in self.covers.chunks(QUADS).zip(self.origins.chunks(QUADS)).enumerate()
+        {
             if covers.iter().all(|c| *c == [0; 4]) {
                 continue;
             }
@@ -221,7 +222,9 @@ impl Output {
                 let (surface, at) = (&layer.colors[n], [quad.x.into(), quad.y.into()]);
                 match &texels {
                     Some(texels) => surface.store_words(at, cover, &texels[4 * i..]),
-                    None => rop.quad(surface, at[0], at[1], cover, &of_quad(&colors, i), &of_quad(&second, i)),
+                    None => {
+                        rop.quad(surface, at[0], at[1], cover, &of_quad(&colors, i), &of_quad(&second, i))
+                    }
                 }
             }
         }
