@@ -436,7 +436,8 @@ impl InOut<'_> {
             && let Some(l) = lanes(mask).find(|&l| full(self.io, l))
         {
             let most = header.max_vertices;
-            let what = format!("emits more than the {most} vertices that the header declares: it goes nowhere");
+            let what =
+                format!("emits more than the {most} vertices that the header declares: it goes nowhere");
             self.block.note(w, || fault(FaultKind::OutOfBounds, l, what));
         }
         let mut row = LaneVec::ZERO;
