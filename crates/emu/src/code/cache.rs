@@ -11,21 +11,24 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Bytes of code that are kept at most.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Kernels that were decoded, by where they lie. One is decoded again when its code has changed; those that were not used for the
-/// longest time go where they would be too many.
+/// Kernels with the same entry that are kept at most: all of them are looked at.
+const MAX_ALIKE: usize = 16;
+
+/// Kernels that were decoded, by their contents: a program is found again wherever it lies, and after others were in its place. Those
+/// that were not used for the longest time go where they would be too many.
 #[derive(Debug)]
 pub struct CodeCache {
-    kernels: FxHashMap<Key, Entry>,
+    kernels: FxHashMap<Key, Vec<Entry>>,
     bytes: usize,
     limit: usize,
     /// Counts uses.
     now: u64,
-    /// Keys by their last use.
+    /// Keys by the last use of one of their kernels.
     by_use: BTreeMap<u64, Key>,
 }
 
-/// Chip, base and entry.
-type Key = (Chip, u64, u32);
+/// Chip and entry: with the words at their distances from it they are all that decoding depends on.
+type Key = (Chip, u32);
 
 #[derive(Debug)]
 struct Entry {
@@ -43,38 +46,47 @@ impl Default for CodeCache {
 impl CodeCache {
     /// The kernel that begins `entry` bytes behind `base`, from which code counts its addresses.
     pub fn get(&mut self, chip: Chip, memory: &Memory, base: u64, entry: u32) -> Arc<Program> {
-        let key = (chip, base, entry);
+        let key = (chip, entry);
         self.now += 1;
-        if let Some(known) = self.kernels.get_mut(&key)
-            && is_current(&known.program, memory, base)
-        {
+        let alike = self.kernels.get_mut(&key).into_iter().flatten();
+        if let Some(known) = alike.rev().find(|e| is_current(&e.program, memory, base)) {
             self.by_use.remove(&known.used);
             self.by_use.insert(self.now, key);
             known.used = self.now;
             return known.program.clone();
         }
-        self.remove(key);
         let word = |at: usize| {
             let mut words = [0; 2];
             memory.read_words(base.checked_add(8 * at as u64)?, &mut words).ok()?;
             Some(u64::from(words[0]) | u64::from(words[1]) << 32)
         };
-        let kernel = Arc::new(Program::reachable(chip, entry, word));
-        while self.bytes + kernel.bytes() > self.limit
-            && let Some((_, &oldest)) = self.by_use.first_key_value()
+        let program = Arc::new(Program::reachable(chip, entry, word));
+        if let Some(all) = self.kernels.get(&key)
+            && all.len() >= MAX_ALIKE
+            && let Some(oldest) = all.iter().map(|e| e.used).min()
         {
             self.remove(oldest);
         }
-        self.bytes += kernel.bytes();
+        while self.bytes + program.bytes() > self.limit
+            && let Some((&oldest, _)) = self.by_use.first_key_value()
+        {
+            self.remove(oldest);
+        }
+        self.bytes += program.bytes();
         self.by_use.insert(self.now, key);
-        self.kernels.insert(key, Entry { program: kernel.clone(), used: self.now });
-        kernel
+        self.kernels.entry(key).or_default().push(Entry { program: program.clone(), used: self.now });
+        program
     }
 
-    fn remove(&mut self, key: Key) {
-        if let Some(old) = self.kernels.remove(&key) {
-            self.bytes -= old.program.bytes();
-            self.by_use.remove(&old.used);
+    /// Drops the kernel that was last used at a time.
+    fn remove(&mut self, used: u64) {
+        let Some(key) = self.by_use.remove(&used) else { return };
+        let Some(all) = self.kernels.get_mut(&key) else { return };
+        if let Some(at) = all.iter().position(|e| e.used == used) {
+            self.bytes -= all.remove(at).program.bytes();
+        }
+        if all.is_empty() {
+            self.kernels.remove(&key);
         }
     }
 }
@@ -118,6 +130,9 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &second));
         assert_eq!(second.text(0x110), "EXIT");
         assert!(!Arc::ptr_eq(&second, &get(0x110)));
+        // What was there before is still known.
+        put(0x108, EXIT);
+        assert!(Arc::ptr_eq(&first, &get(0x108)));
         // Where there is no memory there is no code.
         assert_eq!(get(0x1008).text(0x1008), "<outside the code>");
         assert_eq!(get(0x1008).bytes(), 0);
@@ -138,5 +153,26 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &get(0x108)));
         assert!(!Arc::ptr_eq(&second, &get(0x1108)));
         assert_eq!((cache.kernels.len(), cache.by_use.len(), cache.bytes), (2, 2, 16));
+    }
+
+    #[test]
+    fn code_is_known_wherever_it_lies() {
+        let mut memory = Memory::new();
+        let mut cache = CodeCache::default();
+        let [a, b] = [(); 2].map(|()| memory.alloc(0x1000, 4096).unwrap());
+        for base in [a, b] {
+            memory.write(base + 8, &EXIT.to_le_bytes()).unwrap();
+        }
+        let first = cache.get(Chip::Gk110, &memory, a, 8);
+        assert!(Arc::ptr_eq(&first, &cache.get(Chip::Gk110, &memory, b, 8)));
+        assert!(!Arc::ptr_eq(&first, &cache.get(Chip::Gk104, &memory, b, 8)));
+        // Other code with the same entry is kept, but not without end.
+        for n in 0..2 * MAX_ALIKE as u64 {
+            memory.write(b + 8, &NOP.to_le_bytes()).unwrap();
+            memory.write(b + 16, &(n << 32 | 1).to_le_bytes()).unwrap();
+            cache.get(Chip::Gk110, &memory, b, 8);
+        }
+        assert_eq!(cache.kernels[&(Chip::Gk110, 8)].len(), MAX_ALIKE);
+        assert_eq!(cache.by_use.len(), MAX_ALIKE + 1);
     }
 }

@@ -24,7 +24,7 @@ const MAX_STACK: usize = 1 << 16;
 
 /// What an entry of the divergence stack waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wait {
+pub enum Wait {
     Div,
     Ssy,
     Pbk,
@@ -48,7 +48,7 @@ impl Wait {
 
 /// One entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub wait: Wait,
     pub mask: Mask,
     pub pc: u32,
@@ -58,7 +58,7 @@ pub(crate) struct Entry {
 
 /// Flags of the condition code, one bit a lane each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Cc {
+pub struct Cc {
     pub zero: Mask,
     pub sign: Mask,
     pub carry: Mask,
@@ -121,7 +121,7 @@ const FIRST_FLAG: u32 = FLAGS.trailing_zeros();
 
 /// What a warp waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub enum State {
     Ready,
     /// At this barrier.
     Barrier(u8),
