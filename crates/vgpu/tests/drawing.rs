@@ -82,7 +82,7 @@ impl Scene {
         push.inc(THREE_D, VERTEX_ATTRIB_FORMAT.at(0), &[0x3820_0000, 0x3820_0000 | 16 << 7]);
         push.inc(THREE_D, VERTEX_ARRAY_FETCH.at(0), &[1 << 12 | 32]);
         push.address(THREE_D, VERTEX_ARRAY_START_HIGH.at(0), vertices.offset);
-        push.address(THREE_D, VERTEX_ARRAY_LIMIT_HIGH.at(0), vertices.offset + 0x1fff);
+        push.address(THREE_D, VERTEX_ARRAY_LIMIT_HIGH.at(0), vertices.offset + 0x3fff);
         Scene { client, target, vertices, push }
     }
 
@@ -364,7 +364,7 @@ fn what_cannot_be_drawn_is_a_fault_that_says_why() {
     let cases: [(Change, &str); 9] = [
         (|s| drop(s.set(VERTEX_BUFFER_COUNT, &[3])), "a draw outside of BEGIN and END"),
         (|s| drop(s.set(VERTEX_BEGIN_GL, &[0x1f])), "there is no primitive 0x1f"),
-        (|s| drop(s.set(VERTEX_BEGIN_GL, &[4, 0, 4])), "begins before the last one has ended"),
+        (|s| drop(s.set(VERTEX_BEGIN_GL, &[4]).set(VERTEX_BEGIN_GL, &[4])), "begins before the last one has ended"),
         (|s| drop(s.set(RT_FORMAT.at(0), &[0x11]).draw(4, 0, 3)), "colour target 0: there is no format 0x11"),
         (|s| drop(s.set(SP_SELECT.at(1), &[0x10]).draw(4, 0, 3)), "a draw without a vertex program"),
         (|s| drop(s.set(SP_START_ID.at(5), &[0x3000]).draw(4, 0, 3)), "the frag program at"),
