@@ -507,11 +507,13 @@ fn a_fault_says_where_it_was_and_ends_the_channel_but_not_its_fences() {
     let b = c.buffer(4096);
     let fence = [(b.offset >> 32) as u32, b.offset as u32, 5, 0x1000_f010];
     let mut push = Commands::default();
-    push.inc(THREE_D, three_d::VERTEX_BEGIN_GL, &[4]).inc(THREE_D, query::QUERY_ADDRESS_HIGH, &fence);
+    push.inc(THREE_D, three_d::CLIPID_FILL, &[4]).inc(THREE_D, query::QUERY_ADDRESS_HIGH, &fence);
     let e = c.run(&push).unwrap_err();
     assert_eq!(e.kind, nvir_vgpu::ErrorKind::NoDevice);
     assert!(
-        e.message.contains("subchannel 0 class a197 VERTEX_BEGIN_GL (1618): a draw without a vertex program"),
+        e.message.contains(
+            "subchannel 0 class a197 CLIPID_FILL (19d4): drawing by this method is not implemented"
+        ),
         "{e}"
     );
     assert_eq!(c.words(b.offset, 1), [5]);
@@ -652,12 +654,7 @@ fn effects_that_are_not_there_are_faults() {
     )];
     for chip in Chip::ALL {
         rows.extend([
-            (
-                chip,
-                THREE_D,
-                vec![(three_d::VERTEX_BEGIN_GL, &[0u32][..])],
-                "VERTEX_BEGIN_GL (1618): a draw without a vertex program",
-            ),
+            (chip, THREE_D, vec![(three_d::VERTEX_DATA, &[0u32][..])], "VERTEX_DATA (1640): drawing"),
             (chip, THREE_D, vec![(three_d::CLIPID_FILL, &[1])], "CLIPID_FILL (19d4): drawing"),
             (
                 chip,
