@@ -45,7 +45,7 @@ pub struct Violation {
 
 impl Violation {
     /// What to tell whoever wrote text that is not IR.
-    pub(crate) fn to_diagnostic(self) -> Diagnostic {
+    pub(crate) fn into_diagnostic(self) -> Diagnostic {
         let d = Diagnostic::error(self.message);
         if let Some(span) = self.loc.0 { d.at(span, "here") } else { d }
     }

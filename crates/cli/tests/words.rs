@@ -95,8 +95,8 @@ fn literals(source: &str) -> Vec<String> {
                 found.push(text.replace("\\\n", " ").replace("\\n", " "));
                 rest.get(1..).unwrap_or("")
             }
-        } else if here.starts_with("'\"'") {
-            &here[3..]
+        } else if let Some(behind) = here.strip_prefix("'\"'") {
+            behind
         } else if here.starts_with("'\\") {
             // An escaped character, of which the next may be a quote.
             here.get(3..).unwrap_or("")
