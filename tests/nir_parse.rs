@@ -264,12 +264,13 @@ fn indices_have_types() {
 #[test]
 fn words_without_a_meaning_are_errors_with_their_place() {
     let index = |list: &str| {
-        let diags =
-            parse(&body(&format!("32 %5 = @load_ssbo (%1, %2) (base=0, {list})"))).expect_err(list).list;
+        let diags = parse(&body(&format!("32 %5 = @load_ssbo (%1, %2) (range_base=0, {list})")))
+            .expect_err(list)
+            .list;
         let at = diags[0].primary.as_ref().expect("a place").0;
         (diags[0].message.clone(), (at.start, at.end), diags[0].helps.clone())
     };
-    let start = body("").len() as u32 - 3 + "32 %5 = @load_ssbo (%1, %2) (base=0, ".len() as u32;
+    let start = body("").len() as u32 - 3 + "32 %5 = @load_ssbo (%1, %2) (range_base=0, ".len() as u32;
     for (list, message, from, near) in [
         ("access=coherant", "unknown access qualifier `coherant`", 7, "coherent"),
         ("access=none|volatil", "unknown access qualifier `volatil`", 12, "volatile"),

@@ -524,7 +524,7 @@ b5:
             )
         };
         assert_eq!(check(&text(0x4a0), Phase::Ssa), Ok(()));
-        refuses(&text(0x4a3), Phase::Ssa, "no multiple of 4");
+        refuses(&text(0x4a3), Phase::Ssa, "not a multiple of 4");
     }
 
     #[test]
