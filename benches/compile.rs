@@ -6,7 +6,8 @@
 //! take most of the largest.
 
 use nvir::Chip;
-use nvir::compiler::{Cancel, Compiler, DebugOptions, Language, Options, Source};
+use nvir::compiler::{Compiler, DebugOptions, Language, Observer, Options, Source};
+use nvir::random::Random;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -82,14 +83,14 @@ fn run(language: Language, texts: &[String]) -> Run {
     let debug = DebugOptions { time_passes: true, ..DebugOptions::default() };
     let compiler = Compiler::new(chip).with_options(Options { debug, ..Options::default() });
     let mut steps: BTreeMap<String, f64> = BTreeMap::new();
-    let mut report = String::new();
+    let mut observer = Observer::default();
     let start = Instant::now();
     for text in texts {
         let source = Source { language, text, entry: None, name: "bench" };
-        compiler.compile_reporting(&source, Cancel::NEVER, &mut report).unwrap_or_else(|e| panic!("{e}"));
+        compiler.observed(&source, &mut observer).unwrap_or_else(|e| panic!("{e}"));
     }
     let time = start.elapsed();
-    for line in report.lines() {
+    for line in observer.report.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let [us, "us", _, "%", step @ ..] = &words[..] {
             *steps.entry(step.join(" ")).or_default() += us.parse().unwrap_or(0.0);
@@ -105,24 +106,21 @@ struct Body {
     lines: Vec<String>,
     subs: Vec<String>,
     imms: usize,
-    seed: u64,
+    random: Random,
 }
 
 impl Body {
     fn new() -> Body {
-        Body { lines: Vec::new(), subs: Vec::new(), imms: 8, seed: 1 }
+        Body { lines: Vec::new(), subs: Vec::new(), imms: 8, random: Random::new(1) }
     }
 
     fn line(&mut self, text: impl Into<String>) {
         self.lines.push(text.into());
     }
 
-    /// A number below `n` (splitmix64).
+    /// A number below `n`.
     fn pick(&mut self, n: u64) -> u64 {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
+        self.random.below(n)
     }
 
     /// An operand: mostly registers.
@@ -208,7 +206,7 @@ fn straight(n: usize) -> Body {
 /// Many small programs.
 fn kernels(n: usize) -> Vec<String> {
     let one = |seed| {
-        let mut b = Body { seed, ..Body::new() };
+        let mut b = Body { random: Random::new(seed), ..Body::new() };
         (0..11).for_each(|_| b.arithmetic(2));
         tgsi(2, &mut b)
     };

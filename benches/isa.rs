@@ -8,17 +8,10 @@ fn main() {
     divan::main();
 }
 
-/// A deterministic sequence of words (splitmix64).
+/// A deterministic sequence of words.
 fn words(n: usize) -> Vec<u64> {
-    let mut state = 0u64;
-    let next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    std::iter::repeat_with(next).take(n).collect()
+    let mut random = nvir::random::Random::new(0);
+    std::iter::repeat_with(|| random.word()).take(n).collect()
 }
 
 const N: usize = 100_000;

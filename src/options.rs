@@ -59,12 +59,15 @@ pub struct Options {
     pub max_gprs: Option<u32>,
     /// Threads of the largest block that will be launched, where the program does not declare it.
     pub threads: Option<u32>,
-    /// Threads in x, y and z of every block that will be launched, where the program does not declare it: code for that size
-    /// alone, which [`Shader::block_size`](crate::Shader::block_size) then says.
+    /// Threads in x, y and z of every block that will be launched, where the program does not
+    /// declare it: code for that size alone, which
+    /// [`Shader::block_size`](crate::Shader::block_size) then says.
     pub block_size: Option<[u32; 3]>,
-    /// Dimensions of every grid that will be launched, 1 to 3: what the program reads as its work dimension.
+    /// Dimensions of every grid that will be launched, 1 to 3: what the program reads as its work
+    /// dimension.
     pub work_dim: Option<u32>,
-    /// What may be assumed of the address of a buffer argument in the kernel input, in bytes: a power of two.
+    /// What may be assumed of the address of a buffer argument in the kernel input, in bytes: a
+    /// power of two.
     pub pointer_align: u32,
     /// Bytes of private memory that a TGSI program addresses itself.
     pub private_bytes: u32,
@@ -76,8 +79,9 @@ pub struct Options {
     pub debug: DebugOptions,
 }
 
-/// Memories whose accesses a compiled program checks itself ([`crate::driver::sanitizer`]). Displayed and parsed as names between
-/// commas: `shared,global,private,zones`; `all` (the first three) and `none`.
+/// Memories whose accesses a compiled program checks itself ([`crate::driver::sanitizer`]).
+/// Displayed and parsed as names between commas: `shared,global,private,zones`; `all` (the first
+/// three) and `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Sanitize {
     /// Shared memory of blocks.
@@ -86,8 +90,8 @@ pub struct Sanitize {
     pub global: bool,
     /// The memory of a thread.
     pub private: bool,
-    /// Nothing is checked, but variables in shared memory lie apart as `shared` has them, and the shader says where: for who
-    /// watches the program from outside, as the emulator does.
+    /// Nothing is checked, but variables in shared memory lie apart as `shared` has them, and the
+    /// shader says where: for who watches the program from outside, as the emulator does.
     pub zones: bool,
 }
 
@@ -96,7 +100,7 @@ impl Sanitize {
     pub const ALL: Sanitize = Sanitize { shared: true, global: true, private: true, zones: false };
 
     /// Whether variables in shared memory lie apart.
-    pub fn has_zones(self) -> bool {
+    pub(crate) fn has_zones(self) -> bool {
         self.shared || self.zones
     }
 
@@ -169,7 +173,8 @@ impl Default for Options {
 
 /// What the text of a graphics stage leaves out, and the state that it is compiled for.
 ///
-/// TGSI says everything but the clip planes. What NIR's printer leaves out must be given; what it prints too, counts as printed.
+/// TGSI says everything but the clip planes. What NIR's printer leaves out must be given; what it
+/// prints too, counts as printed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StageOptions {
     /// Of a tessellation shader: NIR text says none of it.
@@ -180,8 +185,8 @@ pub struct StageOptions {
     pub fragment: Option<FragmentInfo>,
     /// How many of the values in CLIPDIST clip and how many cull: NIR text says only the sum.
     pub distances: Option<Distances>,
-    /// User clip planes that are evaluated, 0 to 8: those up to the highest that is switched on. Programs that write
-    /// clip distances themselves get none.
+    /// User clip planes that are evaluated, 0 to 8: those up to the highest that is switched on.
+    /// Programs that write clip distances themselves get none.
     pub clip_planes: u8,
 }
 
@@ -222,8 +227,8 @@ pub enum Spacing {
     FractionalEven,
 }
 
-/// What a geometry shader declares. Primitives have OpenGL's numbers: 0 points, 1 lines, 3 line strip, 4 triangles, 5 triangle
-/// strip, 10 lines with adjacency, 12 triangles with adjacency.
+/// What a geometry shader declares. Primitives have OpenGL's numbers: 0 points, 1 lines, 3 line
+/// strip, 4 triangles, 5 triangle strip, 10 lines with adjacency, 12 triangles with adjacency.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GeometryInfo {
     /// Primitives that it gets.
@@ -253,7 +258,8 @@ pub struct FragmentInfo {
     pub uses_discard: bool,
     /// It demotes invocations to helpers.
     pub uses_demote: bool,
-    /// What is promised of the depth that it writes, as NIR counts: 0 nothing, 1 any, 2 greater, 3 less, 4 unchanged.
+    /// What is promised of the depth that it writes, as NIR counts: 0 nothing, 1 any, 2 greater, 3
+    /// less, 4 unchanged.
     pub depth_layout: u8,
     /// Rows of the window count from the top.
     pub origin_upper_left: bool,
@@ -289,18 +295,19 @@ pub struct DebugOptions {
     pub time_passes: bool,
     /// Gather remarks: what was not done, and why.
     pub remarks: bool,
-    /// Keep every value that lives across basic blocks in local memory: what happens by itself to those that live longest
-    /// where so many live across so many blocks that allocating registers would take too long.
+    /// Keep every value that lives across basic blocks in local memory: what happens by itself to
+    /// those that live longest where so many live across so many blocks that allocating registers
+    /// would take too long.
     pub through_memory: bool,
     /// A defect that a pass is to have: what tools that look for defects are tested with.
     #[doc(hidden)]
-    pub seeded: Option<Seeded>,
+    pub inject: Option<InjectedFault>,
 }
 
 /// A miscompile that a pass makes on request.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Seeded {
+pub enum InjectedFault {
     /// `fold` adds one to the first constant that an addition of integers has.
     Fold,
     /// `gvn` drops the last store of the kernel if there are several.
@@ -309,22 +316,22 @@ pub enum Seeded {
     CopyProp,
 }
 
-impl Seeded {
+impl InjectedFault {
     /// All of them.
-    pub const ALL: [Seeded; 3] = [Seeded::Fold, Seeded::Gvn, Seeded::CopyProp];
+    pub const ALL: [InjectedFault; 3] = [InjectedFault::Fold, InjectedFault::Gvn, InjectedFault::CopyProp];
 
     /// The pass that has it.
     pub fn pass(self) -> &'static str {
         match self {
-            Seeded::Fold => "fold",
-            Seeded::Gvn => "gvn",
-            Seeded::CopyProp => "copy_prop",
+            InjectedFault::Fold => "fold",
+            InjectedFault::Gvn => "gvn",
+            InjectedFault::CopyProp => "copy_prop",
         }
     }
 
     /// By the name of its pass.
-    pub fn of(pass: &str) -> Option<Seeded> {
-        Seeded::ALL.into_iter().find(|d| d.pass() == pass)
+    pub fn in_pass(pass: &str) -> Option<InjectedFault> {
+        InjectedFault::ALL.into_iter().find(|d| d.pass() == pass)
     }
 }
 
@@ -356,7 +363,7 @@ pub enum BadOption {
 
 impl Options {
     /// General registers with which every program compiles, spilling as needed.
-    pub const MIN_GPRS: u32 = 16;
+    pub(crate) const MIN_GPRS: u32 = 16;
 
     /// Whether the chip can do what the numbers ask for.
     pub(crate) fn check_numbers(&self, chip: Chip) -> Result<(), BadOption> {

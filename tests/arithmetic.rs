@@ -5,6 +5,7 @@
 use nvir::Chip;
 use nvir::Compiler;
 use nvir::emu;
+use nvir::random::Random;
 
 const BLOCK: u32 = 256;
 
@@ -12,35 +13,19 @@ fn operands() -> usize {
     std::env::var("NVIR_OPERANDS").ok().and_then(|n| n.parse().ok()).unwrap_or(20_000)
 }
 
-/// splitmix64: deterministic, no state to share.
-struct Random(u64);
+/// Integers of every magnitude and both signs.
+fn integer(r: &mut Random) -> u64 {
+    let x = r.any_length();
+    if r.one_in(4) { x.wrapping_neg() } else { x }
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Integers of every magnitude and both signs.
-    fn integer(&mut self) -> u64 {
-        let x = self.next() >> (self.next() % 64);
-        if self.next().is_multiple_of(4) { x.wrapping_neg() } else { x }
-    }
-
-    /// Doubles over the whole range, and close to each other.
-    fn double(&mut self) -> u64 {
-        match self.next() % 4 {
-            0 => self.next(),
-            1 => ((self.next() % 1000) as f64).to_bits(),
-            2 => {
-                (((self.next() >> 12) | 0x3ff0_0000_0000_0000) & !((self.next() % 2) << 52))
-                    ^ (self.next() << 63)
-            }
-            _ => (self.next() & 0x800f_ffff_ffff_ffff) | (self.next() % 2047) << 52,
-        }
+/// Doubles over the whole range, and close to each other.
+fn double(r: &mut Random) -> u64 {
+    match r.below(4) {
+        0 => r.word(),
+        1 => f64::from(r.below(1000)).to_bits(),
+        2 => ((r.word() >> 12 | 0x3ff0 << 48) & !(r.below(2u64) << 52)) ^ r.word() << 63,
+        _ => r.word() & 0x800f_ffff_ffff_ffff | r.below(2047u64) << 52,
     }
 }
 
@@ -84,8 +69,8 @@ fn integers(seed: u64) -> Vec<(u64, u64)> {
         u64::MAX - 1,
         u64::MAX,
     ];
-    let mut r = Random(seed);
-    pairs(&special, move || r.integer())
+    let mut r = Random::new(seed);
+    pairs(&special, move || integer(&mut r))
 }
 
 fn doubles(seed: u64) -> Vec<(u64, u64)> {
@@ -115,8 +100,8 @@ fn doubles(seed: u64) -> Vec<(u64, u64)> {
         1.0 + f64::EPSILON,
         2.0 - f64::EPSILON,
     ];
-    let mut r = Random(seed);
-    pairs(&special.map(f64::to_bits), move || r.double())
+    let mut r = Random::new(seed);
+    pairs(&special.map(f64::to_bits), move || double(&mut r))
 }
 
 /// Compiles `%out = body(%a, %b)` (lines of IR over `{%r20 %r21}` and `{%r22 %r23}`, result in `{%r90 %r91}`) and runs
@@ -142,7 +127,7 @@ fn run(chip: Chip, body: &str, pairs: &[(u64, u64)]) -> Vec<u64> {
     exit\n}}\n"
     );
     let program = nvir::ir::parse::program(&text).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
-    let image = Compiler::new(chip).compile_program(program).unwrap_or_else(|d| panic!("{d}"));
+    let image = Compiler::new(chip).compile(program).unwrap_or_else(|d| panic!("{d}"));
     let code = emu::Program::new(chip, &image.code);
     let mut memory = emu::Memory::new();
     let blocks = pairs.len().div_ceil(BLOCK as usize);

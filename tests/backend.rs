@@ -27,7 +27,7 @@ impl Run<'_> {
         let chip = compiler.chip();
         let mut program = parse::program(&self.text()).unwrap_or_else(|d| panic!("{d:?}"));
         program.shared_bytes = self.shared;
-        let image = compiler.compile_program(program).unwrap_or_else(|d| panic!("{chip}: {d}"));
+        let image = compiler.compile(program).unwrap_or_else(|d| panic!("{chip}: {d}"));
         let listing = listing(chip, &image.code);
         let mut memory = emu::Memory::new();
         let out = memory.alloc(4 * self.words as u64, 4).expect("small");
@@ -486,7 +486,7 @@ fn a_uniform_block_beyond_the_last_compiles() {
         for level in [OptLevel::O0, OptLevel::O3] {
             let program = parse::program(text).unwrap_or_else(|d| panic!("{d:?}"));
             let compiler = Compiler::new(chip).with_options(Options::at(level));
-            compiler.compile_program(program).unwrap_or_else(|d| panic!("{chip} -O{level}: {d}"));
+            compiler.compile(program).unwrap_or_else(|d| panic!("{chip} -O{level}: {d}"));
         }
     }
 }

@@ -3,8 +3,9 @@
 use nvir::compiler::{Cancel, DebugOptions};
 use nvir::compiler::{Distances, Domain, FragmentInfo, GeometryInfo, TessInfo};
 use nvir::diag::Fault;
+use nvir::driver::Abi;
 use nvir::image::{Access, ConstantBank, Use};
-use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Options, Shader, Source, driver::Abi};
+use nvir::{Chip, Compiler, InitRegs, Language, Observer, OptLevel, Options, Shader, Source};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +80,7 @@ fn a_broken_program_is_a_defect_and_no_panic() {
     let f = &mut program.funcs[entry];
     f.blocks[f.layout[0]].body.remove(0);
     let options = Options { debug: DebugOptions::verifying(), ..Options::default() };
-    let error = compiler.with_options(options).compile_program(program).expect_err("%r0 is defined nowhere");
+    let error = compiler.with_options(options).compile(program).expect_err("%r0 is defined nowhere");
     assert_eq!(error.fault(), Fault::Defect);
     assert!(error.to_string().contains("after the front-end"), "{error}");
     assert!(error.diagnostics().list[0].helps[0].contains("bug in nvir"));
@@ -105,16 +106,15 @@ fn a_compile_that_nobody_wants_any_more_ends() {
     );
     let (compiler, source) = (Compiler::new(Chip::Gk110), Source::tgsi(&text));
     assert!(compiler.compile(&source).is_ok());
-    let late = Cancel::at(Instant::now() - Duration::from_millis(1));
-    assert_eq!(
-        compiler.compile_until(&source, &late).map(drop).map_err(|e| e.fault()),
-        Err(Fault::Cancelled)
-    );
+    let until = |cancel| {
+        let result = compiler.observed(&source, &mut Observer::with_cancel(cancel));
+        result.map(drop).map_err(|e| e.fault())
+    };
+    assert_eq!(until(Cancel::at(Instant::now() - Duration::from_millis(1))), Err(Fault::Cancelled));
     let flag = Arc::new(AtomicBool::new(false));
-    assert!(compiler.compile_until(&source, &Cancel::when(flag.clone())).is_ok());
+    assert_eq!(until(Cancel::when(flag.clone())), Ok(()));
     flag.store(true, std::sync::atomic::Ordering::Relaxed);
-    let set = compiler.compile_until(&source, &Cancel::when(flag));
-    assert_eq!(set.map(drop).map_err(|e| e.fault()), Err(Fault::Cancelled));
+    assert_eq!(until(Cancel::when(flag)), Err(Fault::Cancelled));
 }
 
 #[test]

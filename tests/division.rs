@@ -6,6 +6,7 @@ use nvir::Chip;
 use nvir::compiler::Options;
 use nvir::ir::{Op, Program, Space, parse};
 use nvir::opt::{self, Session, Stage};
+use nvir::random::Random;
 use nvir_reference::eval::{self, Machine};
 use std::fmt::Write;
 
@@ -14,28 +15,6 @@ const PLACE: u64 = 0x1000_0000;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
-}
-
-/// xorshift64*
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n
-    }
-
-    /// A number of any length.
-    fn any(&mut self) -> u64 {
-        let x = self.next();
-        x >> self.below(64)
-    }
 }
 
 const EDGES: [u64; 17] = [
@@ -60,7 +39,7 @@ const EDGES: [u64; 17] = [
 
 fn pairs(r: &mut Random, more: usize) -> Vec<[u64; 2]> {
     let mut all: Vec<[u64; 2]> = EDGES.iter().flat_map(|&a| EDGES.map(|b| [a, b])).collect();
-    all.extend((0..more).map(|_| [r.any(), r.any()]));
+    all.extend((0..more).map(|_| [r.any_length(), r.any_length()]));
     all
 }
 
@@ -262,7 +241,7 @@ const DIVISORS: [u64; 16] = [
 
 #[test]
 fn long_divisions_are_found_and_keep_their_results() {
-    let mut r = Random(0x1234_5678_9abc_def1);
+    let mut r = Random::new(0x1234_5678_9abc_def1);
     let inputs = pairs(&mut r, 200);
     for constant in [None].into_iter().chain(DIVISORS.map(Some)) {
         for quotient in [true, false] {
@@ -322,7 +301,7 @@ fn changed(text: &str, r: &mut Random) -> String {
 
 #[test]
 fn what_is_only_similar_to_a_long_division_keeps_its_results() {
-    let mut r = Random(0x9e37_79b9_7f4a_7c15);
+    let mut r = Random::new(0x9e37_79b9_7f4a_7c15);
     let inputs = pairs(&mut r, 40);
     let (mut tried, mut left) = (0, 0);
     for n in 0..number("NVIR_DIVISIONS", 300) {
@@ -354,7 +333,7 @@ fn quotient(d: u32, m: u32) -> String {
 
 #[test]
 fn corrected_estimates_are_divisions_only_where_they_are_exact() {
-    let mut r = Random(0xdead_beef_cafe_f00d);
+    let mut r = Random::new(0xdead_beef_cafe_f00d);
     for d in
         [2u32, 3, 5, 7, 10, 13, 100, 255, 641, 1000, 65537, 0x7fff_ffff, 0x8000_0000, 0xffff_fff0, u32::MAX]
     {
@@ -365,7 +344,7 @@ fn corrected_estimates_are_divisions_only_where_they_are_exact() {
         let mut xs: Vec<[u64; 2]> =
             (0..4).chain([u64::from(exact), u64::from(exact) / 2]).flat_map(near).map(|x| [x, 0]).collect();
         xs.extend(EDGES.map(|x| [x & 0xffff_ffff, 0]));
-        xs.extend((0..50).map(|_| [r.any() & 0xffff_ffff, 0]));
+        xs.extend((0..50).map(|_| [r.any_length() & 0xffff_ffff, 0]));
         // Estimates that need one correction, two, and more than there are; and one that is too large.
         for m in [
             exact,
@@ -393,7 +372,7 @@ fn corrected_estimates_are_divisions_only_where_they_are_exact() {
 
 #[test]
 fn what_is_only_similar_to_a_corrected_estimate_keeps_its_results() {
-    let mut r = Random(0x0123_4567_89ab_cdef);
+    let mut r = Random::new(0x0123_4567_89ab_cdef);
     let inputs = pairs(&mut r, 40);
     for _ in 0..number("NVIR_DIVISIONS", 300) {
         let d = [3u32, 7, 10, 641, 1000][r.below(5)];
@@ -411,7 +390,7 @@ fn what_is_only_similar_to_a_corrected_estimate_keeps_its_results() {
 /// The sign of the dividend given back to its magnitude's quotient and remainder.
 #[test]
 fn signed_divisions_are_found() {
-    let mut r = Random(0x0f1e_2d3c_4b5a_6978);
+    let mut r = Random::new(0x0f1e_2d3c_4b5a_6978);
     for d in [2u32, 3, 10, 1000, 0x7fff_ffff] {
         for (test, swapped) in [("lt", false), ("ge", false), ("lt", true), ("ge", true)] {
             let (a, b) =
@@ -426,8 +405,11 @@ fn signed_divisions_are_found() {
             let before = program(&text).expect("a program");
             let mut after = before.clone();
             run(&mut after, &["quotient"]);
-            let xs: Vec<[u64; 2]> =
-                EDGES.into_iter().chain((0..50).map(|_| r.any())).map(|x| [x & 0xffff_ffff, 0]).collect();
+            let xs: Vec<[u64; 2]> = EDGES
+                .into_iter()
+                .chain((0..50).map(|_| r.any_length()))
+                .map(|x| [x & 0xffff_ffff, 0])
+                .collect();
             same(&text, &before, &after, &xs);
             assert!(after.to_string().contains("div s32"), "{after}");
             run(&mut after, &["divmod"]);

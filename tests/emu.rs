@@ -345,18 +345,12 @@ fn damaged_instructions_end_in_a_fault_or_normally() {
         "PRMT R0, R0, R5, R1",
         "EXIT",
     ]);
-    let mut seed = 0x1234_5678_9abc_def1u64;
-    let mut random = || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        seed
-    };
+    let mut random = nvir::random::Random::new(0);
     for _ in 0..3000 {
         let mut words = code.clone();
-        for _ in 0..1 + random() % 4 {
-            let at = random() as usize % words.len();
-            words[at] ^= 1 << (random() % 64);
+        for _ in 0..1 + random.word() % 4 {
+            let at = random.word() as usize % words.len();
+            words[at] ^= 1 << (random.word() % 64);
         }
         let s = Setup { block: 33, grid: 2, step_limit: 3000, ..Setup::default() };
         let _ = execute(&words, Chip::Gk110, &s);

@@ -43,326 +43,171 @@ vertices_in = 3
 POSITION = [[[0.0], [1.0], [0.0]]]
 "#;
 
-/// A text for another, the line that is at fault then, and what is said.
-type Case = (&'static str, &'static str, usize, &'static str);
+// Cases: behind `=` a part of the base, then lines of what stands in its place (with `+`, behind it), with the line at fault and
+// what is said of it: `line | text | message`. `\n` ends a line.
 
-const KERNELS: &[Case] = &[
-    ("source = \"k.tgsi\"", "source = \"k.tgsi\"\ntargets = []", 2, "targets: no chip is listed"),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\ntargets = [\"gk110\",\n\"nvf0\"]",
-        3,
-        "targets[1]: gk110 is listed twice",
-    ),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\ntargets = [\"gk120\"]",
-        2,
-        "targets[0]: unknown chip `gk120`",
-    ),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\npointer_bytes = 3",
-        2,
-        "a buffer argument has 4 or 8 bytes, not 3",
-    ),
-    // Of which nothing is a multiple.
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\npointer_bytes = 0",
-        2,
-        "a buffer argument has 4 or 8 bytes, not 0",
-    ),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\npointer_align = 12",
-        2,
-        "12 is not a power of two from 1 to 65536",
-    ),
-    ("source = \"k.tgsi\"", "source = \"k.tgsi\"\npointer_align = 0", 2, "0 is not a power of two"),
-    ("source = \"k.tgsi\"", "source = \"k.tgsi\"\ninput_bytes = 65537", 2, "a constant bank has 65536"),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\ninput_bytes = 7",
-        7,
-        "args[1]: it ends at byte 8 of the kernel input: `input_bytes` is 7",
-    ),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\nclip_planes = [[1, 0, 0, 0]]",
-        2,
-        "only vertex, tessellation evaluation and geometry",
-    ),
-    ("source = \"k.tgsi\"", "source = \"k.tgsi\"\nheader = \"0\"", 2, "it is for machine code"),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\nstage = \"frag\"",
-        2,
-        "the fixture's stage is frag, the test is of a kernel (test `t`)",
-    ),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.tgsi\"\nnir_info = { clip_distances = 1 }",
-        2,
-        "TGSI says all of it",
-    ),
-    (
-        "source = \"k.tgsi\"",
-        "source = \"k.nir\"\nnir_gs = { input = 4, output = 5, vertices_out = 3, vertices_in = 3, invocations = 1, streams = 1 }",
-        2,
-        "nir_gs: no test is of such a stage",
-    ),
-    ("\"t\"", "\"\"", 3, "name: a test needs a name"),
-    ("\"t\"", "\" \\t\"", 3, "name: a test needs a name"),
-    (
-        "[[tests]]\n",
-        "[[tests]]\nname = \"t\"\ngrid = [1, 1, 1]\nblock = [1, 1, 1]\n[[tests]]\n",
-        7,
-        "another test has the same name",
-    ),
-    ("grid = [1, 1, 1]\n", "", 2, "primitives or triangle are missing"),
-    ("block = [32, 1, 1]\n", "", 2, "primitives or triangle are missing"),
-    ("grid = [1, 1, 1]", "grid = [1,\n0, 1]", 5, "grid[1]: the grid is 0 in y"),
-    ("block = [32, 1, 1]", "block = [32, 1, 0]", 5, "block[2]: the block is 0 in z"),
-    ("grid = [1, 1, 1]\nblock = [32, 1, 1]", "launches = []", 4, "launches: nothing is launched"),
-    (
-        "block = [32, 1, 1]",
-        "launches = [{ grid = [1, 1, 1], block = [32, 1, 1] }]",
-        2,
-        "`grid and block` beside `launches`",
-    ),
-    (
-        "grid = [1, 1, 1]\nblock = [32, 1, 1]",
-        "launches = [{ grid = [1, 1, 1], block = [0, 1, 1] }]",
-        4,
-        "launches[0].block[0]: the block is 0 in x",
-    ),
-    (
-        "{ u32 = 5 }",
-        "{ u32 = 5, offset = 2 }",
-        6,
-        "args[1]: bytes 2 to 5 overlap argument 0, which has 0 to 3",
-    ),
-    (
-        "args = [{ buffer = \"a\" }, { u32 = 5 }]",
-        "args = [{ u8 = 1, offset = 9 }, { bytes = \"00112233\", offset = 8 }]",
-        6,
-        "args[1]: bytes 8 to 11 overlap argument 0",
-    ),
-    (
-        "args = [{ buffer = \"a\" }, { u32 = 5 }]",
-        "args = [{ bytes = \"00112233\", offset = 8 }, { u8 = 1, offset = 9 }]",
-        6,
-        "args[1]: bytes 9 to 9 overlap argument 0",
-    ),
-    ("{ u32 = 5 }", "{ u32 = 5, u64 = 1 }", 6, "exactly one of"),
-    ("{ u32 = 5 }", "{ offset = 8 }", 6, "exactly one of"),
-    ("{ u32 = 5 }", "{ u8 = 256 }", 6, "256 does not fit into 8 bits"),
-    ("{ u32 = 5 }", "{ bytes = \"\" }", 6, "an argument of no bytes"),
-    ("{ u32 = 5 }", "{ shared = 0 }", 6, "shared memory of 0 bytes"),
-    ("{ u32 = 5 }", "{ u32 = 5, offset = 65534 }", 6, "it ends at byte 65538 of the kernel input"),
-    ("{ u32 = 5 }", "{ u32 = 5, offset = 4294967295 }", 6, "it ends at byte 4294967299"),
-    ("{ buffer = \"a\" }", "{ buffer = \"b\" }", 6, "args[0]: the test has no buffer `b`"),
-    ("ssbo = { 0 = \"a\" }", "ssbo = { 0 = \"b\" }", 7, "ssbo[0]: the test has no buffer `b`"),
-    ("ssbo = { 0 = \"a\" }", "ssbo = { 32 = \"a\" }", 7, "ssbo[32]: index out of range (0 to 31)"),
-    ("ssbo = { 0 = \"a\" }", "ssbo = { 00 = \"a\" }", 7, "`00` is not a number"),
-    ("ssbo = { 0 = \"a\" }", "ubo = { 14 = \"a\" }", 7, "index out of range (0 to 13)"),
-    ("ssbo = { 0 = \"a\" }", "uniforms = \"b\"", 7, "uniforms: the test has no buffer `b`"),
-    ("images_bound = { 0 = \"i\" }", "images_bound = { 8 = \"i\" }", 8, "index out of range (0 to 7)"),
-    (
-        "images_bound = { 0 = \"i\" }",
-        "images_bound = { 0 = { image = \"j\" } }",
-        8,
-        "the test has no image `j`",
-    ),
-    ("images_bound = { 0 = \"i\" }", "images_bindless = { 512 = \"i\" }", 8, "index out of range (0 to 511)"),
-    ("{ image = \"i\" }", "{ image = \"j\" }", 9, "textures[0]: the test has no image `j`"),
-    ("{ image = \"i\" }", "{ image = \"i\", min = \"cubic\" }", 9, "cubic"),
-    (
-        "{ image = \"i\" }",
-        "{ image = \"i\", wrap = [\"repeat\", \"repeat\", \"repeat\", \"repeat\"] }",
-        9,
-        "at most three",
-    ),
-    ("block = [32, 1, 1]", "block = [32, 1, 1]\nsamples = 4", 6, "samples: only fragment shaders have it"),
-    ("block = [32, 1, 1]", "block = [32, 1, 1]\nper_sample = true", 6, "only fragment shaders have it"),
-    ("block = [32, 1, 1]", "block = [32, 1, 1]\nflat_shade = true", 6, "only fragment shaders have it"),
-    ("block = [32, 1, 1]", "block = [32, 1, 1]\nframebuffer = \"i\"", 6, "only fragment shaders have it"),
-    ("block = [32, 1, 1]", "block = [32, 1, 1]\ntolerance = { ulp = 1 }", 6, "have their own"),
-    ("len = 4", "len = 4\ntolerance = { abs = -1 }", 13, "buffers.a.tolerance.abs: -1 is not a distance"),
-    ("len = 4", "len = 4\ntolerance = { ulp = nan }", 13, "is not a distance"),
-    ("len = 4", "len = 4\ntolerance = { unorm_lsb = 1 }", 13, "only images have normalised channels"),
-    ("size = [8, 8]", "size = [8, 0]", 16, "images.i.size: 2d: a size of [8, 0, 1]: no extent is 0"),
-    ("size = [8, 8]", "size = [8, 8, 2]", 16, "it has a width and a height only"),
-    ("size = [8, 8]", "size = [16385, 8]", 16, "an extent is at most 16384"),
-    (
-        "size = [8, 8]",
-        "size = [8, 8]\nlevels = 99",
-        17,
-        "levels: 99 levels: an image of this size has 1 to 4",
-    ),
-    ("size = [8, 8]", "size = [8, 8]\nlevels = 5", 17, "5 levels"),
-    ("size = [8, 8]", "size = [8, 8]\nlevels = 0", 17, "0 levels"),
-    ("size = [8, 8]", "size = [8, 8]\nlayout = \"tiled\"", 17, "unknown layout `tiled`"),
-    ("format = \"rgba8\"", "format = \"rgba9\"", 15, "images.i.format"),
-    ("type = \"2d\"", "type = \"4d\"", 14, "unknown image type `4d`"),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"cube\"\nformat = \"rgba8\"\nsize = [8, 8, 5]",
-        16,
-        "a cube has 6 square faces",
-    ),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"cube\"\nformat = \"rgba8\"\nsize = [8, 4, 6]",
-        16,
-        "a cube has 6 square faces",
-    ),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"cube_array\"\nformat = \"rgba8\"\nsize = [8, 8, 8]",
-        16,
-        "each cube has 6",
-    ),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"2d_ms\"\nformat = \"rgba8\"\nsize = [8, 8, 3]",
-        16,
-        "1, 2, 4 or 8 samples",
-    ),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"2d_ms\"\nformat = \"rgba8\"\nsize = [8, 8, 4]\nlevels = 2",
-        17,
-        "2 levels",
-    ),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"1d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        16,
-        "it has a width only",
-    ),
-    (
-        "type = \"2d\"\nformat = \"rgba8\"\nsize = [8, 8]",
-        "type = \"buffer\"\nformat = \"rgba8\"\nsize = [8]\nlevels = 2",
-        17,
-        "2 levels",
-    ),
-    // Bound nowhere, wrong all the same.
-    (
-        "images_bound = { 0 = \"i\" }\ntextures = { 0 = { image = \"i\" } }\n[tests.buffers.a]\ntype = \"u32\"\nlen = 4\n[tests.images.i]\ntype = \"2d\"",
-        "[tests.buffers.a]\ntype = \"u32\"\nlen = 4\n[tests.images.i]\ntype = \"cube\"",
-        14,
-        "images.i.size: cube: a size of [8, 8, 1]: a cube has 6 square faces",
-    ),
-];
+const KERNELS: &str = r#"
+= source = "k.tgsi"
+2 | +\ntargets = [] | targets: no chip is listed
+3 | +\ntargets = ["gk110",\n"nvf0"] | targets[1]: gk110 is listed twice
+2 | +\ntargets = ["gk120"] | targets[0]: unknown chip `gk120`
+2 | +\npointer_bytes = 3 | a buffer argument has 4 or 8 bytes, not 3
+2 | +\npointer_bytes = 0 | a buffer argument has 4 or 8 bytes, not 0
+2 | +\npointer_align = 12 | 12 is not a power of two from 1 to 65536
+2 | +\npointer_align = 0 | 0 is not a power of two
+2 | +\ninput_bytes = 65537 | a constant bank has 65536
+7 | +\ninput_bytes = 7 | args[1]: it ends at byte 8 of the kernel input: `input_bytes` is 7
+2 | +\nclip_planes = [[1, 0, 0, 0]] | only vertex, tessellation evaluation and geometry
+2 | +\nheader = "0" | it is for machine code
+2 | +\nstage = "frag" | the fixture's stage is frag, the test is of a kernel (test `t`)
+2 | +\nnir_info = { clip_distances = 1 } | TGSI says all of it
+2 | source = "k.nir"\nnir_gs = { input = 4, output = 5, vertices_out = 3, vertices_in = 3, invocations = 1, streams = 1 } | nir_gs: no test is of such a stage
+= "t"
+3 | "" | name: a test needs a name
+3 | " \t" | name: a test needs a name
+= [[tests]]\n
+7 | +name = "t"\ngrid = [1, 1, 1]\nblock = [1, 1, 1]\n[[tests]]\n | another test has the same name
+= grid = [1, 1, 1]\n
+2 |  | primitives or triangle are missing
+= block = [32, 1, 1]\n
+2 |  | primitives or triangle are missing
+= grid = [1, 1, 1]
+5 | grid = [1,\n0, 1] | grid[1]: the grid is 0 in y
+= block = [32, 1, 1]
+5 | block = [32, 1, 0] | block[2]: the block is 0 in z
+= grid = [1, 1, 1]\nblock = [32, 1, 1]
+4 | launches = [] | launches: nothing is launched
+= block = [32, 1, 1]
+2 | launches = [{ grid = [1, 1, 1], block = [32, 1, 1] }] | `grid and block` beside `launches`
+= grid = [1, 1, 1]\nblock = [32, 1, 1]
+4 | launches = [{ grid = [1, 1, 1], block = [0, 1, 1] }] | launches[0].block[0]: the block is 0 in x
+= { u32 = 5 }
+6 | { u32 = 5, offset = 2 } | args[1]: bytes 2 to 5 overlap argument 0, which has 0 to 3
+= args = [{ buffer = "a" }, { u32 = 5 }]
+6 | args = [{ u8 = 1, offset = 9 }, { bytes = "00112233", offset = 8 }] | args[1]: bytes 8 to 11 overlap argument 0
+6 | args = [{ bytes = "00112233", offset = 8 }, { u8 = 1, offset = 9 }] | args[1]: bytes 9 to 9 overlap argument 0
+= { u32 = 5 }
+6 | { u32 = 5, u64 = 1 } | exactly one of
+6 | { offset = 8 } | exactly one of
+6 | { u8 = 256 } | 256 does not fit into 8 bits
+6 | { bytes = "" } | an argument of no bytes
+6 | { shared = 0 } | shared memory of 0 bytes
+6 | { u32 = 5, offset = 65534 } | it ends at byte 65538 of the kernel input
+6 | { u32 = 5, offset = 4294967295 } | it ends at byte 4294967299
+= { buffer = "a" }
+6 | { buffer = "b" } | args[0]: the test has no buffer `b`
+= ssbo = { 0 = "a" }
+7 | ssbo = { 0 = "b" } | ssbo[0]: the test has no buffer `b`
+7 | ssbo = { 32 = "a" } | ssbo[32]: index out of range (0 to 31)
+7 | ssbo = { 00 = "a" } | `00` is not a number
+7 | ubo = { 14 = "a" } | index out of range (0 to 13)
+7 | uniforms = "b" | uniforms: the test has no buffer `b`
+= images_bound = { 0 = "i" }
+8 | images_bound = { 8 = "i" } | index out of range (0 to 7)
+8 | images_bound = { 0 = { image = "j" } } | the test has no image `j`
+8 | images_bindless = { 512 = "i" } | index out of range (0 to 511)
+= { image = "i" }
+9 | { image = "j" } | textures[0]: the test has no image `j`
+9 | { image = "i", min = "cubic" } | cubic
+9 | { image = "i", wrap = ["repeat", "repeat", "repeat", "repeat"] } | at most three
+= block = [32, 1, 1]
+6 | +\nsamples = 4 | samples: only fragment shaders have it
+6 | +\nper_sample = true | only fragment shaders have it
+6 | +\nflat_shade = true | only fragment shaders have it
+6 | +\nframebuffer = "i" | only fragment shaders have it
+6 | +\ntolerance = { ulp = 1 } | have their own
+= len = 4
+13 | +\ntolerance = { abs = -1 } | buffers.a.tolerance.abs: -1 is not a distance
+13 | +\ntolerance = { ulp = nan } | is not a distance
+13 | +\ntolerance = { unorm_lsb = 1 } | only images have normalised channels
+= size = [8, 8]
+16 | size = [8, 0] | images.i.size: 2d: a size of [8, 0, 1]: no extent is 0
+16 | size = [8, 8, 2] | it has a width and a height only
+16 | size = [16385, 8] | an extent is at most 16384
+17 | +\nlevels = 99 | levels: 99 levels: an image of this size has 1 to 4
+17 | +\nlevels = 5 | 5 levels
+17 | +\nlevels = 0 | 0 levels
+17 | +\nlayout = "tiled" | unknown layout `tiled`
+= format = "rgba8"
+15 | format = "rgba9" | images.i.format
+= type = "2d"
+14 | type = "4d" | unknown image type `4d`
+= type = "2d"\nformat = "rgba8"\nsize = [8, 8]
+16 | type = "cube"\nformat = "rgba8"\nsize = [8, 8, 5] | a cube has 6 square faces
+16 | type = "cube"\nformat = "rgba8"\nsize = [8, 4, 6] | a cube has 6 square faces
+16 | type = "cube_array"\nformat = "rgba8"\nsize = [8, 8, 8] | each cube has 6
+16 | type = "2d_ms"\nformat = "rgba8"\nsize = [8, 8, 3] | 1, 2, 4 or 8 samples
+17 | type = "2d_ms"\nformat = "rgba8"\nsize = [8, 8, 4]\nlevels = 2 | 2 levels
+16 | type = "1d"\nformat = "rgba8"\nsize = [8, 8] | it has a width only
+17 | type = "buffer"\nformat = "rgba8"\nsize = [8]\nlevels = 2 | 2 levels
+# Bound nowhere, wrong all the same.
+= images_bound = { 0 = "i" }\ntextures = { 0 = { image = "i" } }\n[tests.buffers.a]\ntype = "u32"\nlen = 4\n[tests.images.i]\ntype = "2d"
+14 | [tests.buffers.a]\ntype = "u32"\nlen = 4\n[tests.images.i]\ntype = "cube" | images.i.size: cube: a size of [8, 8, 1]: a cube has 6 square faces
+"#;
 
-const FRAGMENTS: &[Case] = &[
-    ("\"quads\"", "\"samples\": 3,\n\"quads\"", 6, "samples: 3 is not a number of samples (1, 2, 4 or 8)"),
-    ("\"quads\"", "\"samples\": 0,\n\"quads\"", 6, "0 is not a number of samples"),
-    (
-        "\"quads\"",
-        "\"samples\": 2, \"sample\": [2],\n\"quads\"",
-        6,
-        "sample[0]: sample 2: index out of range (0 to 1)",
-    ),
-    ("\"quads\"", "\"sample\": [99],\n\"quads\"", 6, "sample 99: index out of range (0 to 0)"),
-    ("\"quads\"", "\"sample\": [0, 0],\n\"quads\"", 6, "sample: 2 numbers for 1 quads"),
-    (
-        "[1, 1, 1, 1]",
-        "[1, 1, 2, 1]",
-        7,
-        "quads[0].cover[2]: cover 2 is out of range (0 to 1, a bit for each of 1 samples)",
-    ),
-    (
-        "[1, 1, 1, 1]}]",
-        "[4096, 1, 1, 1]}],\n\"samples\": 8",
-        7,
-        "cover 4096 is out of range (0 to 255, a bit for each of 8 samples)",
-    ),
-    ("[2, 0]", "[2, 1]", 6, "quads[0].at[1]: a quad begins at even numbers up to 65536, not at 1"),
-    ("[2, 0]", "[65538, 0]", 6, "quads[0].at[0]: a quad begins at even numbers up to 65536, not at 65538"),
-    ("[8, 0, 0, 1]", "[0, 0, 0, 1]", 3, "the triangle has no area"),
-    ("[8, 0, 0, 1]", "[1e308, 0, 0, 1]", 3, "the triangle has no area"),
-    ("\"flat_vertex\": 0", "\"flat_vertex\": 7", 3, "flat inputs are of vertex 7"),
-    ("\"quads\": [{\"at\": [2, 0],\n \"cover\": [1, 1, 1, 1]}]", "\"quads\": []", 6, "no pixel is run"),
-    ("\"quads\"", "\"args\": [{\"u32\": 1}],\n\"quads\"", 6, "args: only kernels have it"),
-    ("\"quads\"", "\"shared_dynamic\": 64,\n\"quads\"", 6, "shared_dynamic: only kernels have it"),
-    (
-        "\"source\": \"k.tgsi\"",
-        "\"clip_planes\": [[1, 0, 0, 0]], \"source\": \"k.tgsi\"",
-        1,
-        "clip_planes: only vertex",
-    ),
-    ("\"source\": \"k.tgsi\"", "\"input_bytes\": 8, \"source\": \"k.tgsi\"", 1, "arguments are for kernels"),
-    ("\"quads\"", "\"framebuffer\": \"f\",\n\"quads\"", 6, "the test has no image `f`"),
-    (
-        "\"quads\"",
-        "\"framebuffer\": \"f\",\n\"images\": {\"f\": {\"type\": \"2d_ms\", \"format\": \"rgba8\", \"size\": [8, 8, 4]}}, \"quads\"",
-        6,
-        "with the test's samples (1)",
-    ),
-    (
-        "\"quads\"",
-        "\"framebuffer\": \"f\",\n\"images\": {\"f\": {\"type\": \"3d\", \"format\": \"rgba8\", \"size\": [8, 8, 4]}}, \"quads\"",
-        6,
-        "a framebuffer is `2d`",
-    ),
-    (
-        "\"expect\": {\"COLOR[0]\": [[null, null, null, null]], \"KILLED\": [[0, 0, 0, 0]]}",
-        "\"tolerance\": {\"ulp\": 1}",
-        8,
-        "tolerance: there is no `expect`",
-    ),
-];
+const FRAGMENTS: &str = r#"
+= "quads"
+6 | "samples": 3,\n"quads" | samples: 3 is not a number of samples (1, 2, 4 or 8)
+6 | "samples": 0,\n"quads" | 0 is not a number of samples
+6 | "samples": 2, "sample": [2],\n"quads" | sample[0]: sample 2: index out of range (0 to 1)
+6 | "sample": [99],\n"quads" | sample 99: index out of range (0 to 0)
+6 | "sample": [0, 0],\n"quads" | sample: 2 numbers for 1 quads
+= [1, 1, 1, 1]
+7 | [1, 1, 2, 1] | quads[0].cover[2]: cover 2 is out of range (0 to 1, a bit for each of 1 samples)
+= [1, 1, 1, 1]}]
+7 | [4096, 1, 1, 1]}],\n"samples": 8 | cover 4096 is out of range (0 to 255, a bit for each of 8 samples)
+= [2, 0]
+6 | [2, 1] | quads[0].at[1]: a quad begins at even numbers up to 65536, not at 1
+6 | [65538, 0] | quads[0].at[0]: a quad begins at even numbers up to 65536, not at 65538
+= [8, 0, 0, 1]
+3 | [0, 0, 0, 1] | the triangle has no area
+3 | [1e308, 0, 0, 1] | the triangle has no area
+= "flat_vertex": 0
+3 | "flat_vertex": 7 | flat inputs are of vertex 7
+= "quads": [{"at": [2, 0],\n "cover": [1, 1, 1, 1]}]
+6 | "quads": [] | no pixel is run
+= "quads"
+6 | "args": [{"u32": 1}],\n"quads" | args: only kernels have it
+6 | "shared_dynamic": 64,\n"quads" | shared_dynamic: only kernels have it
+= "source": "k.tgsi"
+1 | "clip_planes": [[1, 0, 0, 0]], "source": "k.tgsi" | clip_planes: only vertex
+1 | "input_bytes": 8, "source": "k.tgsi" | arguments are for kernels
+= "quads"
+6 | "framebuffer": "f",\n"quads" | the test has no image `f`
+6 | "framebuffer": "f",\n"images": {"f": {"type": "2d_ms", "format": "rgba8", "size": [8, 8, 4]}}, "quads" | with the test's samples (1)
+6 | "framebuffer": "f",\n"images": {"f": {"type": "3d", "format": "rgba8", "size": [8, 8, 4]}}, "quads" | a framebuffer is `2d`
+= "expect": {"COLOR[0]": [[null, null, null, null]], "KILLED": [[0, 0, 0, 0]]}
+8 | "tolerance": {"ulp": 1} | tolerance: there is no `expect`
+"#;
 
-const OF_PATCHES: &[Case] = &[
-    (
-        "vertices_in = 3",
-        "vertices_in = 3\nsystem = { VERTICESIN = 3 }\ninvocations = { patch = [0, 1], TESSCOORD = [[0.0, 0.0], [1.0, 0.0]] }",
-        8,
-        "patches.invocations.patch[1]: patch 1: index out of range (0 to 0)",
-    ),
-    (
-        "vertices_in = 3",
-        "vertices_in = 3\npatch_inputs = { TESSOUTER = [[1.0]] }",
-        7,
-        "`invocations` is missing",
-    ),
-    ("name = \"t\"", "name = \"t\"\nsamples = 2", 4, "not a tesc shader"),
-    (
-        "source = \"k.nir\"",
-        "source = \"k.nir\"\nnir_tess = { vertices_out = 33 }",
-        2,
-        "33 is out of range (0 to 32)",
-    ),
-    ("source = \"k.nir\"", "source = \"k.nir\"\nnir_tess = { primitive_mode = 4 }", 2, "primitive_mode 4"),
-    (
-        "source = \"k.nir\"",
-        "source = \"k.nir\"\nnir_fs = { depth_layout = 5 }",
-        2,
-        "no test is of such a stage",
-    ),
-    (
-        "source = \"k.nir\"",
-        "source = \"k.nir\"\nnir_info = { clip_distances = 5, cull_distances = 4 }",
-        2,
-        "8 together at most",
-    ),
-];
+const OF_PATCHES: &str = r#"
+= vertices_in = 3
+8 | +\nsystem = { VERTICESIN = 3 }\ninvocations = { patch = [0, 1], TESSCOORD = [[0.0, 0.0], [1.0, 0.0]] } | patches.invocations.patch[1]: patch 1: index out of range (0 to 0)
+7 | +\npatch_inputs = { TESSOUTER = [[1.0]] } | `invocations` is missing
+= name = "t"
+4 | +\nsamples = 2 | not a tesc shader
+= source = "k.nir"
+2 | +\nnir_tess = { vertices_out = 33 } | 33 is out of range (0 to 32)
+2 | +\nnir_tess = { primitive_mode = 4 } | primitive_mode 4
+2 | +\nnir_fs = { depth_layout = 5 } | no test is of such a stage
+2 | +\nnir_info = { clip_distances = 5, cull_distances = 4 } | 8 together at most
+"#;
 
-fn refused(base: &str, name: &str, cases: &[Case]) {
+fn refused(base: &str, name: &str, cases: &str) {
     Fixture::parse(Path::new(name), base).unwrap_or_else(|e| panic!("{e}"));
-    for &(from, to, line, says) in cases {
-        assert!(base.contains(from), "{from}");
-        let text = base.replacen(from, to, 1);
-        let parsed = Fixture::parse(Path::new(name), &text);
-        if says.is_empty() {
-            // The counterpart: it is right.
-            parsed.unwrap_or_else(|e| panic!("{to}: {e}"));
+    let mut from = String::new();
+    for case in cases.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
+        let case = case.replace("\\n", "\n");
+        if let Some(part) = case.strip_prefix("= ") {
+            assert!(base.contains(part), "{part}");
+            from = part.to_string();
             continue;
         }
-        let e: FixtureError = parsed.expect_err(to);
+        let fields: Vec<&str> = case.split(" | ").collect();
+        let [line, to, says] = fields[..] else { panic!("{case}") };
+        let to = to.strip_prefix('+').map_or(to.to_string(), |more| from.clone() + more);
+        let text = base.replacen(&from, &to, 1);
+        let e: FixtureError = Fixture::parse(Path::new(name), &text).expect_err(&to);
         let said = e.to_string();
         assert!(said.starts_with(&format!("{name}:{line}:")) && said.contains(says), "{to}: {said}");
     }
@@ -392,7 +237,7 @@ fn a_fixture_that_was_not_read_from_text_is_looked_at_too() {
     let mut fixture = Fixture::parse(Path::new("k.toml"), KERNEL).expect("a fixture");
     fixture.pointer_bytes = Some(3);
     let e = Loaded::new(Path::new("k.toml"), fixture, b"COMP\n  0: END\n".to_vec()).err().expect("refused");
-    assert!(e.to_string().contains("a buffer argument has 4 or 8 bytes"), "{e}");
+    assert!(e.to_string().contains("a buffer argument has 4 or 8 bytes, not 3"), "{e}");
 }
 
 fn loaded(name: &str, text: &str, source: &str) -> Loaded {

@@ -4,7 +4,7 @@
 //! reads or writes less.
 
 use nvir::image::fixup::Fixup;
-use nvir::image::stage::{Attribute, Graphics, Place};
+use nvir::image::stage::{Attribute, Graphics, SlotLocation};
 use nvir::isa::header::{Header, Interpolation, WORDS};
 use nvir::stage::{ATTRIBUTE_BYTES, Semantic, Stage};
 use nvir::{Chip, Compiler, Shader, Source};
@@ -103,13 +103,13 @@ fn state_difference(g: &Graphics, text: &str) -> Option<String> {
 fn slots_difference(g: &Graphics, row: &Row<'_>) -> Option<String> {
     for (slots, column) in [(&g.inputs, "inputs"), (&g.outputs, "outputs")] {
         let ours: Vec<String> = (slots.iter().filter(|s| s.mask != 0))
-            .filter_map(|s| match s.place {
-                Place::Vertex(a) | Place::Patch(a) => Some(format!("{:x}:{a:x}", s.mask)),
+            .filter_map(|s| match s.location {
+                SlotLocation::Vertex(a) | SlotLocation::Patch(a) => Some(format!("{:x}:{a:x}", s.mask)),
                 // Depth and coverage have no slot of their own in Mesa.
-                Place::Register(r) => {
+                SlotLocation::Register(r) => {
                     matches!(s.what, Attribute::Semantic(Semantic::Color(_))).then(|| format!("r{:x}", 4 * r))
                 }
-                Place::Nowhere => None,
+                SlotLocation::Nowhere => None,
             })
             .collect();
         let mesa = row[column].split(' ').filter(|s| *s != "-").filter_map(|slot| {

@@ -45,9 +45,8 @@ fn the_listing_of_every_graphics_stage_is_read_back() {
             assert_eq!(again.interface, program.interface, "{name}");
             verify::program(&again, Phase::Front).unwrap_or_else(|v| panic!("{name}: {v}"));
             // Source lines are not in the text.
-            let made = compiler(chip).compile_program(program).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let other =
-                compiler(chip).compile_program(again).unwrap_or_else(|e| panic!("{name} read back: {e}"));
+            let made = compiler(chip).compile(program).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let other = compiler(chip).compile(again).unwrap_or_else(|e| panic!("{name} read back: {e}"));
             assert!(made.code == other.code, "{name} {chip}: other code");
             let header = |s: &nvir::Shader| s.stage.as_ref().map(|g| g.header.encode());
             assert_eq!(header(&made), header(&other), "{name} {chip}");

@@ -478,7 +478,7 @@ fn what_a_row_allows_compiles_or_is_refused_as_what_the_chip_lacks() {
             for chip in Chip::ALL {
                 let level = if (n / every).is_multiple_of(2) { OptLevel::O0 } else { OptLevel::O3 };
                 let options = Options { debug: DebugOptions::verifying(), ..Options::at(level) };
-                if let Err(d) = Compiler::new(chip).with_options(options).compile_program(p.clone())
+                if let Err(d) = Compiler::new(chip).with_options(options).compile(p.clone())
                     && d.to_string().contains("internal error")
                 {
                     let line = p.to_string().lines().nth(14).unwrap_or("").trim().to_string();
@@ -505,7 +505,7 @@ fn a_choice_by_greater_encodes_on_every_chip() {
             i.dsts.push(f.new_value(Class::Gpr));
             i
         });
-        let image = Compiler::new(chip).compile_program(p);
+        let image = Compiler::new(chip).compile(p);
         assert!(image.is_ok(), "{chip}: {image:?}");
     }
 }
@@ -520,7 +520,7 @@ fn a_predicate_converts_to_both_words_of_a_double() {
             i.dsts.extend(words);
             i
         });
-        let legal = Compiler::new(chip).optimised(&Source::ir(&p.to_string()), &mut String::new());
+        let legal = Compiler::new(chip).optimised(&Source::ir(&p.to_string()), &mut Default::default());
         let text = legal.expect("it compiles").to_string();
         assert!(text.contains("0x3ff00000"), "{chip}\n{text}");
     }

@@ -3,18 +3,7 @@
 use nvir::Chip;
 use nvir::isa::row::{Bits, ImmEnc, Kind, Row, Slot};
 use nvir::isa::{self, ImmKind, Kw, MInst, Operand, Pred, Reg, Sel, SrcMods, Table};
-
-/// A small deterministic generator (xorshift64*).
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-}
+use nvir::random::Random;
 
 fn describe(row: &Row) -> String {
     format!("{} bits {:016x} mask {:016x}", row.op, row.bits, row.mask)
@@ -41,7 +30,7 @@ fn fields(row: &Row) -> Vec<(String, Bits)> {
 #[test]
 fn fields_of_a_row_do_not_overlap() {
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             let mut seen = row.mask;
             for (what, at) in fields(row) {
                 assert_eq!(seen & at.mask(), 0, "{chip} {}: {what} overlaps", describe(row));
@@ -57,7 +46,7 @@ fn fields_of_a_row_do_not_overlap() {
 #[test]
 fn every_field_value_has_room_in_its_name_table() {
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             for g in &row.groups {
                 assert!(g.names.len() as u64 <= g.at.max() + 1, "{chip} {}: {:?}", describe(row), g.names);
             }
@@ -87,7 +76,7 @@ fn share_no_word(a: &Row, b: &Row) -> bool {
 #[test]
 fn no_word_matches_two_rows() {
     for chip in Chip::ALL {
-        let rows = Table::of(chip).rows();
+        let rows = Table::for_chip(chip).rows();
         for (i, a) in rows.iter().enumerate() {
             for b in &rows[i + 1..] {
                 let common = a.mask & b.mask;
@@ -126,8 +115,8 @@ fn forget_nan_payloads(m: &mut MInst) {
 }
 
 /// A random operand for a slot, as a compiler might write it.
-fn operand(rng: &mut Rng, chip: Chip, slot: &Slot) -> Operand {
-    let r = rng.next();
+fn operand(rng: &mut Random, chip: Chip, slot: &Slot) -> Operand {
+    let r = rng.word();
     let flag = |n: u32, exists: bool| exists && r >> n & 3 == 0;
     let mods = SrcMods {
         neg: flag(0, slot.mods.neg.exists()),
@@ -204,18 +193,18 @@ fn operand(rng: &mut Rng, chip: Chip, slot: &Slot) -> Operand {
 }
 
 /// A random instruction of a row, in the encoding that a compiler chooses.
-fn instruction(rng: &mut Rng, chip: Chip, row: &Row) -> MInst {
+fn instruction(rng: &mut Random, chip: Chip, row: &Row) -> MInst {
     let mut m = MInst::new(row.op);
     for g in &row.groups {
         let legal = g.names.iter().flatten().count();
-        let n = rng.next() as usize % legal.max(1);
+        let n = rng.word() as usize % legal.max(1);
         m.mods.extend(g.names.iter().flatten().nth(n).copied().unwrap_or_default().iter().copied());
     }
     m.operands.extend(row.slots.iter().map(|s| operand(rng, chip, s)));
     if row.guard.is_some() {
-        m.guard = Pred { num: (rng.next() & 7) as u8, not: rng.next() & 1 == 1 };
+        m.guard = Pred { num: (rng.word() & 7) as u8, not: rng.word() & 1 == 1 };
     }
-    m.sync = row.sync.exists() && rng.next() & 3 == 0;
+    m.sync = row.sync.exists() && rng.word() & 3 == 0;
     m.form = if row.short { MInst::SHORT } else { 0 };
     m
 }
@@ -223,11 +212,11 @@ fn instruction(rng: &mut Rng, chip: Chip, row: &Row) -> MInst {
 /// The other direction: what encodes must decode to the same instruction, whichever row the encoder took.
 #[test]
 fn instructions_of_every_row_survive_encoding() {
-    let mut rng = Rng(0x0123_4567_89ab_cdef);
+    let mut rng = Random::new(0x0123_4567_89ab_cdef);
     let pc = 0x10008;
     let mut encoded = 0u32;
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             for _ in 0..1000 {
                 let m = instruction(&mut rng, chip, row);
                 let Ok(word) = isa::encode(chip, &m, pc) else { continue };
@@ -248,15 +237,15 @@ fn instructions_of_every_row_survive_encoding() {
 /// says so.
 #[test]
 fn mismatched_instructions_are_refused_or_encoded_faithfully() {
-    let mut rng = Rng(0x1357_9bdf_0246_8ace);
+    let mut rng = Random::new(0x1357_9bdf_0246_8ace);
     for chip in Chip::ALL {
-        let rows = Table::of(chip).rows();
+        let rows = Table::for_chip(chip).rows();
         for _ in 0..200_000 {
-            let pick = |rng: &mut Rng| &rows[rng.next() as usize % rows.len()];
+            let pick = |rng: &mut Random| &rows[rng.word() as usize % rows.len()];
             let (a, b, c) = (pick(&mut rng), pick(&mut rng), pick(&mut rng));
             let mut m = instruction(&mut rng, chip, a);
             m.mods = instruction(&mut rng, chip, b).mods;
-            if rng.next() & 1 == 0 {
+            if rng.word() & 1 == 0 {
                 m.op = c.op;
             }
             if let (Some(o), Some(slot)) = (m.operands.last_mut(), c.slots.first()) {
@@ -281,10 +270,10 @@ fn mismatched_instructions_are_refused_or_encoded_faithfully() {
 /// Random words: nothing panics, and what decodes is encoded again.
 #[test]
 fn random_words_decode_to_what_encodes_to_them_or_not_at_all() {
-    let mut rng = Rng(0xfeed_f00d_dead_beef);
+    let mut rng = Random::new(0xfeed_f00d_dead_beef);
     for chip in Chip::ALL {
         for _ in 0..300_000 {
-            let word = rng.next();
+            let word = rng.word();
             if let Some(m) = isa::decode(chip, word, 0) {
                 assert_eq!(isa::encode(chip, &m, 0), Ok(word), "{chip} {m:?}");
             }
@@ -296,15 +285,15 @@ fn random_words_decode_to_what_encodes_to_them_or_not_at_all() {
 /// instruction.
 #[test]
 fn words_of_every_row_survive_decoding_and_printing() {
-    let mut rng = Rng(0x9e37_79b9_7f4a_7c15);
+    let mut rng = Random::new(0x9e37_79b9_7f4a_7c15);
     for chip in Chip::ALL {
-        for row in Table::of(chip).rows() {
+        for row in Table::for_chip(chip).rows() {
             for n in 0..400u32 {
                 // Sparse, dense and uniform patterns: extreme values matter most.
                 let noise = match n % 3 {
-                    0 => rng.next() & rng.next() & rng.next(),
-                    1 => rng.next() | rng.next(),
-                    _ => rng.next(),
+                    0 => rng.word() & rng.word() & rng.word(),
+                    1 => rng.word() | rng.word(),
+                    _ => rng.word(),
                 };
                 let word = (noise & !row.mask) | row.bits;
                 let pc = 0x10008;

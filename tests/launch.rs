@@ -222,7 +222,7 @@ fn programs_that_no_launch_can_run_are_refused_where_they_say_so() {
         let ir = |head: &str| -> Result<(), String> {
             let text = format!("program {head}\nkernel k() {{\nb0:\n  exit\n}}\n");
             let program = nvir::ir::parse::program(&text).expect("IR");
-            Compiler::new(chip).compile_program(program).map(drop).map_err(|d| d.to_string())
+            Compiler::new(chip).compile(program).map(drop).map_err(|d| d.to_string())
         };
         for (head, says) in [
             ("block 1 1 65", "a block of 65 in z"),
@@ -254,7 +254,7 @@ fn options_out_of_range_are_refused() {
         let program = nvir::ir::parse::program("program\nkernel k() {\nb0:\n  exit\n}\n").expect("IR");
         let why = Compiler::new(Chip::Gk110)
             .with_options(options)
-            .compile_program(program)
+            .compile(program)
             .expect_err("out of range")
             .to_string();
         assert!(why.contains(says), "`{why}` does not say `{says}`");
@@ -283,7 +283,7 @@ fn results_in_registers_that_the_chip_does_not_have_are_refused() {
     let text = "program\nstage frag\noutput COLOR[0] xyzw\n\nkernel main() -> r in 200 {\nb0:\n mov f32 %r0 0x3f800000\n ret {%r0}\n}\n";
     for chip in Chip::ALL {
         let program = nvir::ir::parse::program(text).expect("valid text");
-        let compiled = Compiler::new(chip).compile_program(program).map(drop).map_err(|e| e.to_string());
+        let compiled = Compiler::new(chip).compile(program).map(drop).map_err(|e| e.to_string());
         let want = if chip == Chip::Gk110 {
             Ok(())
         } else {

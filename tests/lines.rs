@@ -1,6 +1,6 @@
 //! Where code comes from: lines of listings, and instructions of finished code.
 
-use nvir::compiler::{Compiler, Language, OptLevel, Options, Source};
+use nvir::compiler::{Compiler, Language, Observer, OptLevel, Options, Source};
 use nvir::image::Made;
 use nvir::isa::{self, sched_word};
 use nvir::{Chip, Shader, input};
@@ -47,11 +47,12 @@ impl Count {
         let language = Language::of(path).expect("a text");
         let source = Source { language, text: &text, entry: None, name: "text" };
         let compiler = Compiler::new(Chip::Gk110).with_options(Options::at(OptLevel::O3));
-        let followed = compiler.compile_followed(&source);
-        for s in &followed.steps {
+        let mut observer = Observer::with_steps();
+        let result = compiler.observed(&source, &mut observer);
+        for s in observer.steps.iter().flatten() {
             assert_eq!(s.text.lines().count(), s.places.len(), "{}: {}\n{}", path.display(), s.name, s.text);
         }
-        let Ok(shader) = followed.shader else { return };
+        let Ok(shader) = result else { return };
         self.files += 1;
         let mut missing = 0;
         for pc in instructions(&shader) {

@@ -538,7 +538,7 @@ fn textures_give_the_components_that_are_read() {
     let text = text("FRAGMENT", head, code);
     program(&text);
     let p = compiler(StageOptions::default(), OptLevel::O3)
-        .optimised(&Source::nir(&text), &mut nvir::compiler::Report::new())
+        .optimised(&Source::nir(&text), &mut Default::default())
         .expect("it compiles");
     let f = &p.funcs[p.entry];
     let texture = f.insts_in_order().map(|(_, i)| &f.insts[i]).find(|i| i.op == Op::Tex).expect("a texture");

@@ -4,7 +4,7 @@
 //! What NIR text does not say comes from the same program's TGSI text, or from the fixture.
 
 use nvir::compiler::{Distances, Domain, Options, StageOptions, TessInfo};
-use nvir::image::stage::{Place, Slot};
+use nvir::image::stage::{Slot, SlotLocation};
 use nvir::isa::header::{Header, WORDS};
 use nvir::stage::ATTRIBUTE_BYTES;
 use nvir::{Chip, Compiler, OptLevel, Source};
@@ -121,8 +121,8 @@ fn difference(ours: &Header, mesa: &Header) -> Option<String> {
 
 /// Masks and places of slots, as Mesa lists them: by the number of a register.
 fn slots(list: &[Slot]) -> Vec<(u64, u64)> {
-    let place = |s: &Slot| match s.place {
-        Place::Vertex(a) | Place::Patch(a) => Some((s.mask.into(), u64::from(a / 4))),
+    let place = |s: &Slot| match s.location {
+        SlotLocation::Vertex(a) | SlotLocation::Patch(a) => Some((s.mask.into(), u64::from(a / 4))),
         _ => None,
     };
     list.iter().filter_map(place).collect()

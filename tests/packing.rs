@@ -6,6 +6,7 @@ use nvir::Chip;
 use nvir::compiler::Options;
 use nvir::ir::{Op, Program, Space, parse};
 use nvir::opt::{self, Session, Stage};
+use nvir::random::Random;
 use nvir_reference::eval::{self, Machine};
 use std::fmt::Write;
 
@@ -14,26 +15,6 @@ const PLACE: u64 = 0x1000_0000;
 
 fn number() -> u64 {
     std::env::var("NVIR_PACKINGS").ok().and_then(|s| s.parse().ok()).unwrap_or(400)
-}
-
-/// xorshift64*
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() >> 33) as usize % n
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
 }
 
 fn program(body: &str) -> Program {
@@ -75,8 +56,8 @@ fn check(text: &str, r: &mut Random, ops: &[Op]) -> usize {
         fuse(&mut after, chip);
         for _ in 0..20 {
             let operands = [0, 1, 2].map(|_| match r.below(4) {
-                0 => r.one_of(&[0, 1, 0xff, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x0102_0304]),
-                _ => r.next() as u32,
+                0 => r.pick(&[0, 1, 0xff, 0xffff_ffff, 0x8000_0000, 0x7fff_ffff, 0x0102_0304]),
+                _ => r.word() as u32,
             });
             assert_eq!(
                 results(&after, operands),
@@ -92,19 +73,19 @@ fn check(text: &str, r: &mut Random, ops: &[Op]) -> usize {
 /// A random tree of shifts, masks and sums over words; gives its value.
 fn tree(r: &mut Random, text: &mut String, next: &mut u32, depth: usize) -> String {
     if depth == 0 {
-        return r.one_of(&["%r2", "%r2", "%r3", "%r4"]).to_string();
+        return r.pick(&["%r2", "%r2", "%r3", "%r4"]).to_string();
     }
     let a = tree(r, text, next, depth - 1);
-    let by = r.one_of(&[8u32, 16, 24, 8, 16, 24, 3]);
-    let mask = r.one_of(&[0xffu32, 0xff00, 0xff_0000, 0xff00_0000, 0xff00ff, 0xff00_ff00, 0xffff, 0xfff]);
+    let by = r.pick(&[8u32, 16, 24, 8, 16, 24, 3]);
+    let mask = r.pick(&[0xffu32, 0xff00, 0xff_0000, 0xff00_0000, 0xff00ff, 0xff00_ff00, 0xffff, 0xfff]);
     let line = match r.below(if depth > 1 { 9 } else { 5 }) {
         0 => format!("shl u32 %r{next} {a} {by:#x}"),
         1 => format!("shr u32 %r{next} {a} {by:#x}"),
-        2 => format!("ext u32 %r{next} {a} {:#x}", by | r.one_of(&[0x800, 0x1000, 0x500])),
+        2 => format!("ext u32 %r{next} {a} {:#x}", by | r.pick(&[0x800, 0x1000, 0x500])),
         3 | 4 => format!("and u32 %r{next} {a} {mask:#x}"),
         _ => {
             let b = tree(r, text, next, depth - 1);
-            let op = r.one_of(&["or", "or", "add", "xor"]);
+            let op = r.pick(&["or", "or", "add", "xor"]);
             format!("{op} u32 %r{next} {a} {b}")
         }
     };
@@ -115,7 +96,7 @@ fn tree(r: &mut Random, text: &mut String, next: &mut u32, depth: usize) -> Stri
 
 #[test]
 fn bytes_put_together_are_the_same_bytes() {
-    let mut r = Random(0x5eed_0001);
+    let mut r = Random::new(0x5eed_0001);
     let mut found = 0;
     for _ in 0..number() {
         let (mut text, mut next) = (String::new(), 10);
@@ -131,10 +112,10 @@ fn bytes_put_together_are_the_same_bytes() {
 
 #[test]
 fn bytes_in_any_order_are_one_instruction() {
-    let mut r = Random(0x5eed_0002);
+    let mut r = Random::new(0x5eed_0002);
     for _ in 0..number() {
         let mut text = String::new();
-        let words: Vec<&str> = (0..4).map(|_| r.one_of(&["%r2", "%r3"])).collect();
+        let words: Vec<&str> = (0..4).map(|_| r.pick(&["%r2", "%r3"])).collect();
         for (k, word) in words.iter().enumerate() {
             let _ = writeln!(text, "ext u32 %r{} {word} {:#x}", 10 + k, 0x800 | (8 * r.below(4)));
             let _ = writeln!(text, "shl u32 %r{} %r{} {:#x}", 20 + k, 10 + k, 8 * k);
@@ -147,7 +128,7 @@ fn bytes_in_any_order_are_one_instruction() {
 
 #[test]
 fn fields_put_into_words_are_the_same_bits() {
-    let mut r = Random(0x5eed_0003);
+    let mut r = Random::new(0x5eed_0003);
     let mut found = 0;
     for _ in 0..number() {
         let (at, bits) = (r.below(32) as u32, 1 + r.below(31) as u32);
@@ -155,12 +136,12 @@ fn fields_put_into_words_are_the_same_bits() {
         // Sometimes a bit too much or too little.
         let spoilt = mask ^ if r.below(4) == 0 { 1 << r.below(32) } else { 0 };
         let mut text = format!("and u32 %r10 %r2 {:#x}\n", !spoilt);
-        let op = r.one_of(&["or", "xor", "add"]);
+        let op = r.pick(&["or", "xor", "add"]);
         text += &match r.below(3) {
             0 => format!("shl u32 %r11 %r3 {at:#x}\nand u32 %r12 %r11 {mask:#x}\n"),
             1 => format!("and u32 %r11 %r3 {:#x}\nshl u32 %r12 %r11 {at:#x}\n", mask >> at),
             _ => {
-                format!("ext u32 %r11 %r3 {:#x}\nshl u32 %r12 %r11 {at:#x}\n", bits << 8 | r.one_of(&[0, 2]))
+                format!("ext u32 %r11 %r3 {:#x}\nshl u32 %r12 %r11 {at:#x}\n", bits << 8 | r.pick(&[0, 2]))
             }
         };
         let _ = write!(text, "{op} u32 %r13 %r10 %r12\nst u32 # g[{{%r0 %r1}}+0x10 align 4] %r13\n");
@@ -171,21 +152,21 @@ fn fields_put_into_words_are_the_same_bits() {
 
 #[test]
 fn rotations_by_variables_are_the_same_rotations() {
-    let mut r = Random(0x5eed_0005);
+    let mut r = Random::new(0x5eed_0005);
     let mut found = 0;
     for _ in 0..number() {
         // Amounts that make 32, or nearly so.
-        let less = r.one_of(&[0x20u32, 0, 0x40, 0x20, 0x1f, 0x10]);
-        let masked = r.one_of(&["and u32 %r10 %r3 0x1f\n", "mov u32 %r10 %r3\n", "and u32 %r10 %r3 0xf\n"]);
-        let amount = r.one_of(&["%r10", "%r3"]);
-        let shifts = r.one_of(&[["shl.wrap", "shr.wrap"], ["shr.wrap", "shl.wrap"], ["shl", "shr.wrap"]]);
+        let less = r.pick(&[0x20u32, 0, 0x40, 0x20, 0x1f, 0x10]);
+        let masked = r.pick(&["and u32 %r10 %r3 0x1f\n", "mov u32 %r10 %r3\n", "and u32 %r10 %r3 0xf\n"]);
+        let amount = r.pick(&["%r10", "%r3"]);
+        let shifts = r.pick(&[["shl.wrap", "shr.wrap"], ["shr.wrap", "shl.wrap"], ["shl", "shr.wrap"]]);
         let mut text = masked.to_string();
-        let _ = writeln!(text, "sub u32 %r11 {less:#x} {}", r.one_of(&["%r10", "%r3"]));
+        let _ = writeln!(text, "sub u32 %r11 {less:#x} {}", r.pick(&["%r10", "%r3"]));
         let _ = writeln!(text, "{} u32 %r12 %r2 {amount}", shifts[0]);
         let _ = writeln!(text, "{} u32 %r13 %r2 %r11\nor u32 %r14 %r12 %r13", shifts[1]);
-        let cond = r.one_of(&["ne", "eq", "ne"]);
-        let _ = writeln!(text, "set.{cond} pred u32 %p15 {} 0x0", r.one_of(&["%r10", "%r3", "%r11"]));
-        let _ = writeln!(text, "sel u32 %r16 {} %p15", r.one_of(&["%r14 %r2", "%r2 %r14"]));
+        let cond = r.pick(&["ne", "eq", "ne"]);
+        let _ = writeln!(text, "set.{cond} pred u32 %p15 {} 0x0", r.pick(&["%r10", "%r3", "%r11"]));
+        let _ = writeln!(text, "sel u32 %r16 {} %p15", r.pick(&["%r14 %r2", "%r2 %r14"]));
         text += "st u32 # g[{%r0 %r1}+0x10 align 4] %r14\nst u32 # g[{%r0 %r1}+0x14 align 4] %r16\n";
         let before = program(&text);
         let mut after = before.clone();
@@ -195,8 +176,8 @@ fn rotations_by_variables_are_the_same_rotations() {
             .expect("valid");
         for _ in 0..40 {
             let any = r.below(32) as u32;
-            let by = r.one_of(&[0, 1, 31, 32, 33, 64, any, 0xffff_ffe0, 0x8000_0000]);
-            let operands = [r.next() as u32, by, 0];
+            let by = r.pick(&[0, 1, 31, 32, 33, 64, any, 0xffff_ffe0, 0x8000_0000]);
+            let operands = [r.word() as u32, by, 0];
             assert_eq!(
                 results(&after, operands),
                 results(&before, operands),
@@ -210,19 +191,19 @@ fn rotations_by_variables_are_the_same_rotations() {
 
 #[test]
 fn sums_of_products_with_carries_are_the_same_sums() {
-    let mut r = Random(0x5eed_0004);
+    let mut r = Random::new(0x5eed_0004);
     let mut found = 0;
     for _ in 0..number() {
         let (mut text, mut next, mut carry) = (String::new(), 20, None::<u32>);
         let values = ["%r2", "%r3", "%r4", "0x0", "0xcccccccd"];
         let steps = 2 + r.below(4);
         for k in 0..steps {
-            let op = r.one_of(&["mul u32", "mulhi u32", "mul u32", "mulhi u32", "mulhi s32"]);
-            let _ = writeln!(text, "{op} %r{} {} {}", 10 + k, r.one_of(&values[..3]), r.one_of(&values[1..]));
+            let op = r.pick(&["mul u32", "mulhi u32", "mul u32", "mulhi u32", "mulhi s32"]);
+            let _ = writeln!(text, "{op} %r{} {} {}", 10 + k, r.pick(&values[..3]), r.pick(&values[1..]));
         }
         for k in 0..steps {
             let last = k + 1 == steps;
-            let (mut a, mut b) = (format!("%r{}", 10 + k), r.one_of(&values[..4]).to_string());
+            let (mut a, mut b) = (format!("%r{}", 10 + k), r.pick(&values[..4]).to_string());
             if r.below(2) == 0 {
                 std::mem::swap(&mut a, &mut b);
             }

@@ -15,7 +15,7 @@ const BLOCK: u32 = 256;
 fn run(compiler: &Compiler, body: &str, pairs: &[[u32; 2]]) -> Vec<u32> {
     let chip = compiler.chip();
     let program = parse::program(&kernel(body)).unwrap_or_else(|d| panic!("{d:?}\n{body}"));
-    let shader = compiler.compile_program(program).unwrap_or_else(|d| panic!("{chip}: {d}\n{body}"));
+    let shader = compiler.compile(program).unwrap_or_else(|d| panic!("{chip}: {d}\n{body}"));
     let mut memory = emu::Memory::new();
     let count = pairs.len().next_multiple_of(BLOCK as usize);
     let input = memory.alloc(8 * count as u64, 8).expect("it fits");

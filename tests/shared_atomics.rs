@@ -16,7 +16,7 @@ fn run(compiler: &Compiler, body: &str, words: usize) -> (Vec<u32>, Vec<String>)
     let text = format!("program\nkernel k() {{\n{}\n}}\n", numbered(body));
     let mut program = parse::program(&text).unwrap_or_else(|d| panic!("{d:?}\n{text}"));
     program.shared_bytes = 64;
-    let shader = compiler.compile_program(program).unwrap_or_else(|d| panic!("{chip}: {d}\n{text}"));
+    let shader = compiler.compile(program).unwrap_or_else(|d| panic!("{chip}: {d}\n{text}"));
     let is_word = |n: usize| !chip.has_sched_words() || !n.is_multiple_of(8);
     let lines: Vec<String> = (0..shader.code.len())
         .filter(|&n| is_word(n))

@@ -5,22 +5,11 @@ use nvir::image::cubin::Kernel;
 use nvir::image::listing::{self, assemble};
 use nvir::isa::fetch::{self, Fetched};
 use nvir::isa::{self, MInst, Op, Operand, Reg, Table};
+use nvir::random::Random;
 use nvir::{Chip, image};
 use pretty_assertions::assert_eq;
 
 const CHIP: Chip = Chip::Gf100;
-
-/// A small deterministic generator (xorshift64*).
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-}
 
 fn code(text: &str) -> Vec<u64> {
     assemble(text, CHIP, "k").unwrap_or_else(|e| panic!("{e:?}\n{text}")).kernels.remove(0).code
@@ -92,10 +81,10 @@ done:   RET {short}
 
 #[test]
 fn a_division_of_short_and_long_forms_gives_quotients_and_remainders() {
-    let mut rng = Rng(0x5eed_0001);
+    let mut rng = Random::new(0x5eed_0001);
     let mut input = vec![0u32; 4 * 64];
     for four in input.chunks_mut(4) {
-        let (n, d) = (rng.next(), rng.next());
+        let (n, d) = (rng.word(), rng.word());
         four[0] = (n >> 32) as u32 >> (n & 31);
         four[1] = ((d >> 33) as u32 >> (d & 31)).clamp(1, 0x7fff_ffff);
     }
@@ -131,17 +120,17 @@ fn a_listing_of_short_forms_assembles_to_the_same_bytes() {
 
 #[test]
 fn any_words_of_gf100_survive_a_listing() {
-    let mut rng = Rng(0x5eed_0002);
-    let rows = Table::of(CHIP).rows();
+    let mut rng = Random::new(0x5eed_0002);
+    let rows = Table::for_chip(CHIP).rows();
     let shorts: Vec<_> = rows.iter().filter(|r| r.short).collect();
     for _ in 0..2000 {
         let mut insts = Vec::new();
         for _ in 0..12 {
-            let short = shorts[rng.next() as usize % shorts.len()];
-            let half = (rng.next() & rng.next() & !short.mask | short.bits) as u32;
-            insts.push(match rng.next() % 4 {
-                0 => Fetched::long(rng.next() & !8),
-                1 => Fetched::half(rng.next() as u32),
+            let short = shorts[rng.word() as usize % shorts.len()];
+            let half = (rng.word() & rng.word() & !short.mask | short.bits) as u32;
+            insts.push(match rng.word() % 4 {
+                0 => Fetched::long(rng.word() & !8),
+                1 => Fetched::half(rng.word() as u32),
                 _ => Fetched::half(half),
             });
         }
@@ -239,13 +228,13 @@ fn has_low_registers(m: &MInst) -> bool {
 
 #[test]
 fn every_short_form_computes_what_its_long_form_does() {
-    let mut rng = Rng(0x5eed_0003);
+    let mut rng = Random::new(0x5eed_0003);
     let stride = 40;
     let (mut compared, mut changed) = (0, 0);
-    for row in Table::of(CHIP).rows().iter().filter(|r| r.short && is_plain(r.op)) {
+    for row in Table::for_chip(CHIP).rows().iter().filter(|r| r.short && is_plain(r.op)) {
         let mut of_row = 0;
         for _ in 0..4000 {
-            let word = rng.next() & rng.next() & !row.mask | row.bits;
+            let word = rng.word() & rng.word() & !row.mask | row.bits;
             let Some((m, found)) = isa::decode_row(CHIP, word, 0) else { continue };
             if !std::ptr::eq(found, row) || !has_low_registers(&m) {
                 continue;
@@ -256,7 +245,7 @@ fn every_short_form_computes_what_its_long_form_does() {
             // The one immediate that the long form has no room for.
             let wide = m.op == Op::Mov && matches!(m.operands[1], Operand::Imm { .. });
             let long = if wide { long.replace("MOV", "MOV32I") } else { long.to_string() };
-            let mut input: Vec<u32> = (0..32 * stride).map(|_| (rng.next() >> 32) as u32).collect();
+            let mut input: Vec<u32> = (0..32 * stride).map(|_| (rng.word() >> 32) as u32).collect();
             input.iter_mut().step_by(3).for_each(|v| *v = f32::from_bits(*v & 0x3f).to_bits());
             let short_code = code(&around(&text));
             // A second short form, so that half of what follows lies in one word.

@@ -6,18 +6,8 @@
 use nvir::Chip;
 use nvir::format::Format;
 use nvir::hw::surface::{Target, View, format_of, format_word, slot, words};
+use nvir::random::Random;
 use nvir::tiling::{Extent, Level, Order, TileMode, block_linear, pitch_linear};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u32) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % u64::from(n)) as u32
-    }
-}
 
 fn bits(v: u32, high: u32, low: u32) -> u32 {
     (u64::from(v) >> low & ((1 << (high - low + 1)) - 1)) as u32
@@ -93,10 +83,9 @@ fn image(r: &mut Random) -> View {
 
 /// One of at most that many texels along each axis, and slices (layers: at most nine).
 fn image_within(r: &mut Random, most: [u32; 3]) -> View {
-    let format = Format::all().nth(r.below(40) as usize).unwrap();
+    let format = Format::all().nth(r.below(40)).unwrap();
     let three_d = r.below(2) == 0;
-    let samples =
-        if three_d { (0, 0) } else { [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)][r.below(5) as usize] };
+    let samples = if three_d { (0, 0) } else { [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1)][r.below(5)] };
     let size = [1 + r.below(most[0]), 1 + r.below(most[1]), 1 + r.below(if three_d { most[2] } else { 9 })];
     let levels = 1 + r.below(4);
     let row = |l: u32| ((size[0] >> l).max(1) << samples.0) * format.bytes();
@@ -134,7 +123,7 @@ fn wanted(v: &View, [x, y, z]: [u64; 3]) -> u64 {
 
 #[test]
 fn the_words_give_the_address_of_every_texel_of_random_images() {
-    let mut r = Random(1);
+    let mut r = Random::new(1);
     for n in 0..20_000 {
         let v = image(&mut r);
         let w = words(Chip::Gk110, &v);
@@ -158,7 +147,7 @@ fn the_words_give_the_address_of_every_texel_of_random_images() {
 
 #[test]
 fn every_texel_of_a_small_image_has_the_address_that_the_layout_says() {
-    let mut r = Random(2);
+    let mut r = Random::new(2);
     for _ in 0..60 {
         let v = image_within(&mut r, [40, 40, 40]);
         let w = words(Chip::Gk104, &v);
@@ -172,7 +161,7 @@ fn every_texel_of_a_small_image_has_the_address_that_the_layout_says() {
 /// GF100's hardware sees two dimensions; the program's part is what Mesa's `processSurfaceCoordsNVC0` does.
 #[test]
 fn slots_and_words_of_gf100_give_the_address_of_texels_of_random_images() {
-    let mut r = Random(3);
+    let mut r = Random::new(3);
     for n in 0..20_000 {
         let v = image(&mut r);
         let (w, s) = (words(Chip::Gf100, &v), slot(&v));

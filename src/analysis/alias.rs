@@ -1,18 +1,19 @@
 //! Whether two memory accesses may touch the same bytes.
 //!
-//! What is certain: different spaces are different memory, except that a generic address may be in any of them and
-//! storage buffers lie in global memory (the same memory may even be bound twice). Two accesses through the same
-//! base whose byte ranges do not meet are apart, also where the sum wraps around. Everything else may alias.
+//! What is certain: different spaces are different memory, except that a generic address may be in
+//! any of them and storage buffers lie in global memory (the same memory may even be bound twice).
+//! Two accesses through the same base whose byte ranges do not meet are apart, also where the sum
+//! wraps around. Everything else may alias.
 
 use crate::ir::{Inst, MemRef, Space};
 
 /// Bytes that an access touches.
-pub fn access_bytes(inst: &Inst) -> u32 {
+pub(crate) fn access_bytes(inst: &Inst) -> u32 {
     inst.ty.bytes().max(1)
 }
 
 /// Whether two accesses, of `a_bytes` and `b_bytes`, may touch a common byte.
-pub fn may_alias(a: &MemRef, a_bytes: u32, b: &MemRef, b_bytes: u32) -> bool {
+pub(crate) fn may_alias(a: &MemRef, a_bytes: u32, b: &MemRef, b_bytes: u32) -> bool {
     if !spaces_meet(a.space, b.space) {
         return false;
     }
@@ -24,17 +25,18 @@ pub fn may_alias(a: &MemRef, a_bytes: u32, b: &MemRef, b_bytes: u32) -> bool {
 }
 
 /// Whether a store to `store` can change what a load from `load` gives.
-pub fn may_clobber(store: &MemRef, store_bytes: u32, load: &MemRef, load_bytes: u32) -> bool {
+pub(crate) fn may_clobber(store: &MemRef, store_bytes: u32, load: &MemRef, load_bytes: u32) -> bool {
     !load.readonly && !load.space.is_constant() && may_alias(store, store_bytes, load, load_bytes)
 }
 
-/// Whether two accesses go through the same memory object and base address, so that only offsets tell them apart.
-pub fn same_base(a: &MemRef, b: &MemRef) -> bool {
+/// Whether two accesses go through the same memory object and base address, so that only offsets
+/// tell them apart.
+pub(crate) fn same_base(a: &MemRef, b: &MemRef) -> bool {
     a.space == b.space && a.buffer == b.buffer && a.index == b.index && a.base() == b.base()
 }
 
 /// Whether two spaces have memory in common.
-pub fn spaces_meet(a: Space, b: Space) -> bool {
+pub(crate) fn spaces_meet(a: Space, b: Space) -> bool {
     let global = |s| matches!(s, Space::Global | Space::Buffer);
     let window = |s| matches!(s, Space::Global | Space::Buffer | Space::Shared | Space::Local);
     a == b

@@ -1,11 +1,11 @@
-//! The control-flow graph: predecessors, reverse postorder, dominators, dominance frontiers, loops.
+//! The control-flow graph: predecessors, reverse postorder, dominators, loops.
 //!
-//! [`Cfg::new`] is near-linear in blocks and edges. Nothing is kept up to date: whoever changes edges computes it
-//! again.
+//! [`Cfg::new`] is near-linear in blocks and edges. Nothing is kept up to date: whoever changes
+//! edges computes it again.
 //!
-//! Blocks that cannot be reached from the entry are in no list here and have no dominator; [`Cfg::reachable`]
-//! tells them. Where an edge of a branch leads to the same block as the other, the block occurs twice among the
-//! predecessors, once for each edge.
+//! Blocks that cannot be reached from the entry are in no list here and have no dominator;
+//! [`Cfg::reachable`] tells them. Where an edge of a branch leads to the same block as the other,
+//! the block occurs twice among the predecessors, once for each edge.
 
 use crate::ir::{BlockId, Function};
 use cranelift_entity::SecondaryMap;
@@ -19,11 +19,12 @@ struct Part {
 }
 
 impl Part {
-    fn of(self, list: &[BlockId]) -> &[BlockId] {
+    fn slice(self, list: &[BlockId]) -> &[BlockId] {
         &list[self.start as usize..self.end as usize]
     }
 
-    /// Turns parts that hold only their lengths, in their ends, into empty ones with room for these; gives the sum.
+    /// Turns parts that hold only their lengths, in their ends, into empty ones with room for
+    /// these; gives the sum.
     fn lay_out<'p>(parts: impl Iterator<Item = &'p mut Part>) -> usize {
         let mut at = 0;
         for p in parts {
@@ -69,14 +70,14 @@ struct Walk {
 }
 
 /// The natural loops, numbered so that the loops inside one are a range: see [`Cfg::loop_tree`].
-pub struct LoopTree<'c> {
+pub(crate) struct LoopTree<'c> {
     cfg: &'c Cfg,
     spans: SecondaryMap<BlockId, (u32, u32)>,
 }
 
 impl LoopTree<'_> {
-    /// Whether `b` lies in the loop of header `h`, like [`Cfg::in_loop`], in constant time.
-    pub fn contains(&self, h: BlockId, b: BlockId) -> bool {
+    /// Whether `b` lies in the loop of header `h`, in constant time.
+    pub(crate) fn contains(&self, h: BlockId, b: BlockId) -> bool {
         let (start, end) = self.spans[h];
         self.cfg.loop_header(b).is_some_and(|inner| (start..end).contains(&self.spans[inner].0))
     }
@@ -84,7 +85,7 @@ impl LoopTree<'_> {
 
 /// The graph of a function's blocks.
 #[derive(Clone)]
-pub struct Cfg {
+pub(crate) struct Cfg {
     nodes: SecondaryMap<BlockId, Node>,
     rpo: Vec<BlockId>,
     /// Predecessors, and children in the dominator tree, of all blocks.
@@ -93,7 +94,7 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    pub fn new(f: &Function) -> Cfg {
+    pub(crate) fn new(f: &Function) -> Cfg {
         let unreached = Node { order: u32::MAX, ..Node::default() };
         let mut cfg = Cfg {
             nodes: SecondaryMap::with_default(unreached),
@@ -120,86 +121,66 @@ impl Cfg {
         cfg
     }
 
-    /// Reachable blocks, each before its successors but for back edges; every block after its dominators.
-    pub fn rpo(&self) -> &[BlockId] {
+    /// Reachable blocks, each before its successors but for back edges; every block after its
+    /// dominators.
+    pub(crate) fn rpo(&self) -> &[BlockId] {
         &self.rpo
     }
 
-    pub fn reachable(&self, b: BlockId) -> bool {
+    pub(crate) fn reachable(&self, b: BlockId) -> bool {
         self.nodes[b].order != u32::MAX
     }
 
     /// Position in [`Cfg::rpo`]; `u32::MAX` for a block that is not reachable.
-    pub fn order_of(&self, b: BlockId) -> u32 {
+    pub(crate) fn order_of(&self, b: BlockId) -> u32 {
         self.nodes[b].order
     }
 
     /// Reachable predecessors, once for each edge.
-    pub fn preds(&self, b: BlockId) -> &[BlockId] {
-        self.nodes[b].preds.of(&self.preds)
+    pub(crate) fn preds(&self, b: BlockId) -> &[BlockId] {
+        self.nodes[b].preds.slice(&self.preds)
     }
 
     /// The immediate dominator; none for the entry and for blocks that are not reachable.
-    pub fn idom(&self, b: BlockId) -> Option<BlockId> {
+    pub(crate) fn idom(&self, b: BlockId) -> Option<BlockId> {
         self.nodes[b].idom.expand()
     }
 
     /// Blocks whose immediate dominator `b` is, in reverse postorder.
-    pub fn dom_children(&self, b: BlockId) -> &[BlockId] {
-        self.nodes[b].children.of(&self.children)
+    pub(crate) fn dom_children(&self, b: BlockId) -> &[BlockId] {
+        self.nodes[b].children.slice(&self.children)
     }
 
-    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In constant time.
-    pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
+    /// Whether every path from the entry to `b` goes through `a` (a block dominates itself). In
+    /// constant time.
+    pub(crate) fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         self.reachable(a)
             && self.reachable(b)
             && self.nodes[a].pre <= self.nodes[b].pre
             && self.nodes[b].post <= self.nodes[a].post
     }
 
-    /// Blocks in a preorder walk of the dominator tree.
-    pub fn dom_preorder(&self) -> Vec<BlockId> {
-        let mut order = self.rpo.clone();
-        order.sort_by_key(|&b| self.nodes[b].pre);
-        order
-    }
-
     /// Header of the innermost natural loop that contains `b` (itself, if it is a header).
-    pub fn loop_header(&self, b: BlockId) -> Option<BlockId> {
+    pub(crate) fn loop_header(&self, b: BlockId) -> Option<BlockId> {
         self.nodes[b].header.expand()
     }
 
-    pub fn is_loop_header(&self, b: BlockId) -> bool {
+    pub(crate) fn is_loop_header(&self, b: BlockId) -> bool {
         self.loop_header(b) == Some(b)
     }
 
     /// Natural loops around `b`.
-    pub fn loop_depth(&self, b: BlockId) -> u32 {
+    pub(crate) fn loop_depth(&self, b: BlockId) -> u32 {
         self.nodes[b].depth
     }
 
     /// Header of the loop that encloses the loop of header `h`.
-    pub fn parent_loop(&self, h: BlockId) -> Option<BlockId> {
+    pub(crate) fn parent_loop(&self, h: BlockId) -> Option<BlockId> {
         self.nodes[h].parent.expand()
     }
 
-    /// Whether `b` lies in the loop of header `h`.
-    pub fn in_loop(&self, b: BlockId, h: BlockId) -> bool {
-        let mut at = self.loop_header(b);
-        while let Some(x) = at {
-            if x == h {
-                return true;
-            }
-            if self.nodes[x].depth <= self.nodes[h].depth {
-                return false;
-            }
-            at = self.parent_loop(x);
-        }
-        false
-    }
-
     /// Which loops contain which, for many questions.
-    pub fn loop_tree(&self) -> LoopTree<'_> {
+    pub(crate) fn loop_tree(&self) -> LoopTree<'_> {
         let mut spans: SecondaryMap<BlockId, (u32, u32)> = SecondaryMap::new();
         spans.resize(self.nodes.keys().len());
         let headers = || self.rpo.iter().copied().filter(|&b| self.is_loop_header(b));
@@ -210,7 +191,8 @@ impl Cfg {
                 spans[p].1 += spans[h].1;
             }
         }
-        // Numbers so that those of inner loops follow: from the first that is free in the loop around.
+        // Numbers so that those of inner loops follow: from the first that is free in the loop
+        // around.
         let mut free: SecondaryMap<BlockId, u32> = SecondaryMap::new();
         let mut outermost = 0;
         for h in headers() {
@@ -223,36 +205,8 @@ impl Cfg {
         LoopTree { cfg: self, spans }
     }
 
-    /// Whether the edge goes back to the header of a loop that contains its source.
-    pub fn is_back_edge(&self, from: BlockId, to: BlockId) -> bool {
-        self.dominates(to, from)
-    }
-
-    /// The dominance frontier of every block: blocks that it does not strictly dominate, of which it dominates a
-    /// predecessor. Its total size can exceed the graph's, so it is computed only on demand.
-    pub fn frontiers(&self) -> SecondaryMap<BlockId, Vec<BlockId>> {
-        let mut frontiers: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
-        for &b in &self.rpo {
-            if self.preds(b).len() < 2 {
-                continue;
-            }
-            let stop = self.idom(b);
-            for &p in self.preds(b) {
-                let mut at = Some(p);
-                while at != stop {
-                    let Some(x) = at else { break };
-                    if frontiers[x].last() == Some(&b) {
-                        break;
-                    }
-                    frontiers[x].push(b);
-                    at = self.idom(x);
-                }
-            }
-        }
-        frontiers
-    }
-
-    /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest deeply.
+    /// Predecessors and reverse postorder, by a walk with a stack of its own: input may nest
+    /// deeply.
     fn order(&mut self, f: &Function) -> Walk {
         let entry = f.entry();
         let mut number = SecondaryMap::with_default(u32::MAX);
@@ -296,15 +250,16 @@ impl Cfg {
         walk
     }
 
-    /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for dominators and
-    /// related problems", 2005) over depth-first numbers.
+    /// Immediate dominators by the semi-NCA algorithm (Georgiadis, "Linear-time algorithms for
+    /// dominators and related problems", 2005) over depth-first numbers.
     fn dominators(&mut self, f: &Function, walk: Walk) {
         let entry = f.entry();
         let Walk { number, blocks, parent } = walk;
         let n = blocks.len();
         let mut idom = parent.clone();
         let mut semi: Vec<u32> = (0..n as u32).collect();
-        // Forest of finished vertices: the ancestor, and the vertex of least semidominator on the way to it.
+        // Forest of finished vertices: the ancestor, and the vertex of least semidominator on the
+        // way to it.
         let mut ancestor = parent;
         let mut label: Vec<u32> = (0..n as u32).collect();
         let mut path = Vec::new();
@@ -366,15 +321,15 @@ impl Cfg {
         for i in (0..self.rpo.len()).rev() {
             let h = self.rpo[i];
             let latches = self.preds(h).iter().copied().filter(|&p| self.dominates(h, p));
-            let mut work: Vec<BlockId> = latches.collect();
-            if work.is_empty() {
+            let mut worklist: Vec<BlockId> = latches.collect();
+            if worklist.is_empty() {
                 continue;
             }
             self.nodes[h].header = h.into();
-            while let Some(b) = work.pop() {
+            while let Some(b) = worklist.pop() {
                 let Some(mut inner) = self.loop_header(b) else {
                     self.nodes[b].header = h.into();
-                    work.extend_from_slice(self.preds(b));
+                    worklist.extend_from_slice(self.preds(b));
                     continue;
                 };
                 while let Some(outer) = self.parent_loop(inner) {
@@ -382,7 +337,7 @@ impl Cfg {
                 }
                 if inner != h {
                     self.nodes[inner].parent = h.into();
-                    work.extend_from_slice(self.preds(inner));
+                    worklist.extend_from_slice(self.preds(inner));
                 }
             }
         }
@@ -397,7 +352,8 @@ impl Cfg {
     }
 }
 
-/// The vertex of least semidominator on the path from `v` up to the finished vertices above `w`, which it shortens.
+/// The vertex of least semidominator on the path from `v` up to the finished vertices above `w`,
+/// which it shortens.
 fn compress(
     v: u32,
     w: u32,
@@ -444,13 +400,11 @@ mod tests {
     }
 
     #[test]
-    fn a_join_is_dominated_by_the_branch_and_is_the_frontier_of_its_arms() {
+    fn a_join_is_dominated_by_the_branch_and_by_none_of_its_arms() {
         let (f, b) = graph(&[&[1, 2], &[3], &[3], &[]]);
         let cfg = Cfg::new(&f);
         assert_eq!(cfg.idom(b[3]), Some(b[0]));
         assert!(cfg.dominates(b[0], b[3]) && !cfg.dominates(b[1], b[3]) && cfg.dominates(b[3], b[3]));
-        let df = cfg.frontiers();
-        assert_eq!((&df[b[1]], &df[b[2]], &df[b[0]]), (&vec![b[3]], &vec![b[3]], &vec![]));
         assert_eq!(cfg.preds(b[3]).len(), 2);
     }
 
@@ -463,13 +417,12 @@ mod tests {
         assert_eq!(depths, [0, 1, 2, 2, 1, 0]);
         assert_eq!(cfg.parent_loop(b[2]), Some(b[1]));
         assert_eq!(cfg.loop_header(b[4]), Some(b[1]));
-        assert!(cfg.in_loop(b[3], b[1]) && cfg.in_loop(b[3], b[2]) && !cfg.in_loop(b[4], b[2]));
         let tree = cfg.loop_tree();
-        for (h, x) in [b[1], b[2]].into_iter().flat_map(|h| b.iter().map(move |&x| (h, x))) {
-            assert_eq!(tree.contains(h, x), cfg.in_loop(x, h), "{h} {x}");
+        for (h, inside) in [(b[1], vec![b[1], b[2], b[3], b[4]]), (b[2], vec![b[2], b[3]])] {
+            for &x in &b {
+                assert_eq!(tree.contains(h, x), inside.contains(&x), "{h} {x}");
+            }
         }
-        assert!(cfg.is_back_edge(b[3], b[2]) && !cfg.is_back_edge(b[3], b[4]));
-        assert_eq!(cfg.frontiers()[b[3]], [b[1], b[2]]);
     }
 
     #[test]
@@ -484,10 +437,10 @@ mod tests {
     /// Dominators by definition: `a` dominates `b` if `b` cannot be reached without it.
     fn dominates_by_definition(f: &Function, a: BlockId, b: BlockId) -> bool {
         let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::new();
-        let mut work = vec![f.entry()];
-        while let Some(x) = work.pop() {
+        let mut worklist = vec![f.entry()];
+        while let Some(x) = worklist.pop() {
             if x != a && !std::mem::replace(&mut seen[x], true) {
-                work.extend(f.blocks[x].term.successors());
+                worklist.extend(f.blocks[x].term.successors());
             }
         }
         !seen[b]

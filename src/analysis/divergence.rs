@@ -8,24 +8,26 @@
 //! ```
 //!
 //! A value is divergent if lanes that are active together may hold different bits of it:
-//! - it comes from what differs by nature (thread and lane numbers, atomics, the thread's own memory, arguments);
+//! - it comes from what differs by nature (thread and lane numbers, atomics, the thread's own
+//!   memory, arguments);
 //! - an operand is divergent;
 //! - it is a parameter of a block where lanes meet that took different ways;
 //! - it is computed in a loop that lanes leave in different iterations, and read outside.
 //!
-//! Everything counts as uniform until shown otherwise, and the function is gone through until nothing changes. Where
-//! lanes may meet is read off the layout, which keeps constructs together: behind a divergent branch, up to its
-//! join (or the end of the loop around it, or of the function), every block with several incoming edges, and the exit
-//! and continue block of the loop around it.
+//! Everything counts as uniform until shown otherwise, and the function is gone through until
+//! nothing changes. Where lanes may meet is read off the layout, which keeps constructs together:
+//! behind a divergent branch, up to its join (or the end of the loop around it, or of the
+//! function), every block with several incoming edges, and the exit and continue block of the loop
+//! around it.
 
 use crate::ir::*;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Blocks whose branch is uniform, for each function.
-pub type UniformBranches = SecondaryMap<FuncId, Option<EntitySet<BlockId>>>;
+pub(crate) type UniformBranches = SecondaryMap<FuncId, Option<EntitySet<BlockId>>>;
 
 /// Uniform branches of all functions of a program.
-pub fn of_program(p: &Program) -> UniformBranches {
+pub(crate) fn of_program(p: &Program) -> UniformBranches {
     let mut all = UniformBranches::new();
     for (id, f) in p.funcs.iter() {
         all[id] = Some(uniform_branches(f));
@@ -34,7 +36,7 @@ pub fn of_program(p: &Program) -> UniformBranches {
 }
 
 /// Blocks of a function that end in a branch which all active lanes take alike.
-pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
+pub(crate) fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
     let mut uniform = EntitySet::with_capacity(f.blocks.len());
     let is_branch = |b: BlockId| matches!(f.blocks[b].term, Term::Branch { .. });
     if !f.layout.iter().any(|&b| is_branch(b)) {
@@ -51,9 +53,9 @@ pub fn uniform_branches(f: &Function) -> EntitySet<BlockId> {
     uniform
 }
 
-/// Which arguments of calls may differ between the lanes that make them: one list a call. `params` is what is known of the
-/// function's own parameters.
-pub fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]) -> Vec<Vec<bool>> {
+/// Which arguments of calls may differ between the lanes that make them: one list a call. `params`
+/// is what is known of the function's own parameters.
+pub(crate) fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]) -> Vec<Vec<bool>> {
     let mut d = Divergence::new(f, params);
     let known = d.solve();
     let of_call = |&(b, i): &(BlockId, InstId)| {
@@ -63,9 +65,9 @@ pub fn arguments(f: &Function, params: &[ParamFact], calls: &[(BlockId, InstId)]
     calls.iter().map(of_call).collect()
 }
 
-/// Blocks that may run while other lanes of the warp, of those that the function was called with, wait elsewhere or have
-/// returned. Lanes that have ended are missing nowhere.
-pub fn apart(f: &Function) -> EntitySet<BlockId> {
+/// Blocks that may run while other lanes of the warp, of those that the function was called with,
+/// wait elsewhere or have returned. Lanes that have ended are missing nowhere.
+pub(crate) fn apart(f: &Function) -> EntitySet<BlockId> {
     /// An `if`, or the outermost loop: positions of its header and end.
     struct Open {
         start: usize,
@@ -93,7 +95,8 @@ pub fn apart(f: &Function) -> EntitySet<BlockId> {
         while let Some(c) = ifs.pop_if(|c| c.end <= n) {
             if c.parts {
                 add(c.start + 1, if c.returns { count } else { c.end });
-                // Who leaves a round early is missing in the rest of the loop, the next rounds among it.
+                // Who leaves a round early is missing in the rest of the loop, the next rounds
+                // among it.
                 let leaves = c.returns || c.reach[0] <= c.start || c.reach[1] > c.end;
                 outer.iter_mut().for_each(|l| l.parts |= leaves);
             }
@@ -166,7 +169,8 @@ struct Divergence<'f> {
     branches: EntitySet<BlockId>,
     /// Blocks in which lanes meet that came by different ways.
     meeting: EntitySet<BlockId>,
-    /// For each position in the layout, one from which on to look for blocks that are not found to be meeting yet.
+    /// For each position in the layout, one from which on to look for blocks that are not found to
+    /// be meeting yet.
     unmet: Vec<u32>,
     position: SecondaryMap<BlockId, u32>,
     edges_in: SecondaryMap<BlockId, u32>,
@@ -312,8 +316,8 @@ impl<'f> Divergence<'f> {
         }
     }
 
-    /// The first position from `n` on that [`Divergence::part`] has not looked at: constructs nest, and what an outer one
-    /// found need not be looked at for each inner one.
+    /// The first position from `n` on that [`Divergence::part`] has not looked at: constructs nest,
+    /// and what an outer one found need not be looked at for each inner one.
     fn next_unmet(&mut self, mut n: u32) -> u32 {
         while self.unmet[n as usize] != n {
             // Each step halves the way for those who come later.
@@ -386,13 +390,15 @@ fn by_nature(inst: &Inst) -> bool {
             ),
             _ => true,
         },
-        // One instruction reads one address once for all lanes; the thread's own memory is another for each.
+        // One instruction reads one address once for all lanes; the thread's own memory is another
+        // for each.
         Op::Ld => !inst.mem.is_some_and(|m| {
             m.order == Order::Weak
                 && matches!(m.space, Space::Const | Space::Uniform | Space::Global | Space::Shared)
         }),
         Op::Vote => false,
-        // Pixels of a warp lie in different places and triangles, vertices belong to different primitives.
+        // Pixels of a warp lie in different places and triangles, vertices belong to different
+        // primitives.
         Op::Interp | Op::Vertex | Op::Emit => true,
         Op::Undef => true,
         // It computes the same of the same arguments, in any lane.

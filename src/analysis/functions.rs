@@ -5,16 +5,19 @@
 //! sub g(%r2)      { b1: bar   ret }                         effects, a barrier
 //! ```
 //!
-//! [`Table::new`] finds the [`Facts`] of each function from its code and those of the functions that it calls, callees first.
-//! [`parameters`] goes the other way: what holds of a parameter because it holds of the argument at each call.
+//! [`Table::new`] finds the [`Facts`] of each function from its code and those of the functions
+//! that it calls, callees first. [`parameters`] goes the other way: what holds of a parameter
+//! because it holds of the argument at each call.
 //!
-//! There are two worlds. In the closed one ([`World::Closed`]) all functions are here. In the open one, some are compiled
-//! separately ([`Linkage`]): nothing is known of who calls a function that is visible, so nothing is assumed of its parameters
-//! and launch; and of a function that is only declared the worst is assumed ([`Facts::WORST`]). What is found of a
-//! function's own code holds in both. An [`Linkage::Internal`] function has all its callers here in both, too.
+//! There are two worlds. In the closed one ([`World::Closed`]) all functions are here. In the open
+//! one, some are compiled separately ([`Linkage`]): nothing is known of who calls a function that
+//! is visible, so nothing is assumed of its parameters and launch; and of a function that is only
+//! declared the worst is assumed ([`Facts::WORST`]). What is found of a function's own code holds
+//! in both. An [`Linkage::Internal`] function has all its callers here in both, too.
 //!
-//! LLVM's Attributor once assumed a closed world for every module that is compiled for a GPU, and took that back, because
-//! relocatable objects are linked with others. Here the world follows from the functions' linkage, so it cannot be assumed by mistake.
+//! LLVM's Attributor once assumed a closed world for every module that is compiled for a GPU, and
+//! took that back, because relocatable objects are linked with others. Here the world follows from
+//! the functions' linkage, so it cannot be assumed by mistake.
 
 use super::divergence;
 use super::known_bits::{Bits, KnownBits, Launch};
@@ -31,14 +34,6 @@ pub enum World {
 }
 
 impl World {
-    /// The world of a program.
-    pub fn of(p: &Program) -> World {
-        match p.funcs.values().all(|f| f.linkage == Linkage::Internal) {
-            true => World::Closed,
-            false => World::Open,
-        }
-    }
-
     /// As the container has it.
     pub fn name(self) -> &'static str {
         match self {
@@ -72,7 +67,7 @@ impl Returns {
 
 /// What is known of a call of a function, in any state of the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Facts {
+pub(crate) struct Facts {
     pub effects: Effects,
     pub returns: Returns,
     /// Barriers used: the highest number plus one; all sixteen where a number is not known.
@@ -85,7 +80,7 @@ pub struct Facts {
 
 impl Facts {
     /// Of a function whose code is not here.
-    pub const WORST: Facts = Facts {
+    pub(crate) const WORST: Facts = Facts {
         effects: Effects::Any,
         returns: Returns::Perhaps,
         barriers: 16,
@@ -94,11 +89,11 @@ impl Facts {
     };
 
     /// Of a function that does nothing.
-    pub const NONE: Facts =
+    pub(crate) const NONE: Facts =
         Facts { effects: Effects::None, returns: Returns::Always, barriers: 0, shared: false, sysvals: 0 };
 
     /// Adds what a function does that is called.
-    pub fn calls(&mut self, callee: &Facts) {
+    pub(crate) fn calls(&mut self, callee: &Facts) {
         self.effects = self.effects.max(callee.effects);
         self.barriers = self.barriers.max(callee.barriers);
         self.shared |= callee.shared;
@@ -110,8 +105,7 @@ impl Facts {
 const _: () = assert!(Sv::ALL.len() <= 64);
 
 /// The facts of all functions of a program.
-pub struct Table {
-    pub world: World,
+pub(crate) struct Table {
     facts: SecondaryMap<FuncId, Facts>,
     own: SecondaryMap<FuncId, Facts>,
     order: Vec<FuncId>,
@@ -120,11 +114,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// Facts of all functions. Those that call themselves, directly or through others, get the worst.
-    pub fn new(p: &Program) -> Table {
+    /// Facts of all functions. Those that call themselves, directly or through others, get the
+    /// worst.
+    pub(crate) fn new(p: &Program) -> Table {
         let order = callees_first(p, p.funcs.keys());
         let mut table = Table {
-            world: World::of(p),
             facts: SecondaryMap::with_default(Facts::WORST),
             own: SecondaryMap::with_default(Facts::NONE),
             order,
@@ -156,30 +150,28 @@ impl Table {
         table
     }
 
-    /// What a call does besides giving results, as far as its caller may rely on it: what may not come back has to stay.
-    pub fn effects(&self, callee: FuncId) -> Effects {
-        let facts = self.of(callee);
+    /// What a call does besides giving results, as far as its caller may rely on it: what may not
+    /// come back has to stay.
+    pub(crate) fn effects(&self, callee: FuncId) -> Effects {
+        let facts = self.facts(callee);
         if facts.returns == Returns::Always { facts.effects } else { Effects::Any }
     }
 
     /// What callers may assume.
-    pub fn of(&self, id: FuncId) -> &Facts {
+    pub(crate) fn facts(&self, id: FuncId) -> &Facts {
         &self.facts[id]
     }
 
-    /// The same without what comes from calls of functions that are compiled separately: what a linker begins with.
-    pub fn own(&self, id: FuncId) -> &Facts {
+    /// The same without what comes from calls of functions that are compiled separately: what a
+    /// linker begins with.
+    pub(crate) fn own(&self, id: FuncId) -> &Facts {
         &self.own[id]
-    }
-
-    /// Functions after those that they call, as far as that goes.
-    pub fn callees_first(&self) -> &[FuncId] {
-        &self.order
     }
 }
 
-/// Takes back what was noted in functions and calls: a text may say anything, and what holds is found again.
-pub fn forget(p: &mut Program) {
+/// Takes back what was noted in functions and calls: a text may say anything, and what holds is
+/// found again.
+pub(crate) fn forget(p: &mut Program) {
     for f in p.funcs.values_mut() {
         f.param_facts.clear();
         for inst in f.insts.values_mut() {
@@ -191,7 +183,7 @@ pub fn forget(p: &mut Program) {
 }
 
 /// Functions of a program and all that they call, each after those that it calls, but for circles.
-pub fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
+pub(crate) fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
     let mut order = Vec::with_capacity(p.funcs.len());
     let mut seen: SecondaryMap<FuncId, bool> = SecondaryMap::new();
     let callees = |id: FuncId| -> Vec<FuncId> {
@@ -217,7 +209,8 @@ pub fn callees_first(p: &Program, roots: impl IntoIterator<Item = FuncId>) -> Ve
     order
 }
 
-/// What a function does itself, and whether it comes back; `known` has the facts of those that it calls.
+/// What a function does itself, and whether it comes back; `known` has the facts of those that it
+/// calls.
 fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
     let mut facts = Facts::NONE;
     let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
@@ -228,9 +221,10 @@ fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
     if let Some(&b) = f.layout.first() {
         reached[b] = true;
     }
-    // Dominators come first, so but for loops, which do not matter then, all ways into a block are seen before it.
-    let mut work: Vec<BlockId> = f.layout.first().copied().into_iter().collect();
-    while let Some(b) = work.pop() {
+    // Dominators come first, so but for loops, which do not matter then, all ways into a block are
+    // seen before it.
+    let mut worklist: Vec<BlockId> = f.layout.first().copied().into_iter().collect();
+    while let Some(b) = worklist.pop() {
         let block = &f.blocks[b];
         let mut ends = false;
         for &i in &block.body {
@@ -250,7 +244,7 @@ fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
                 for to in term.successors() {
                     straight &= position[to] > position[b];
                     if !std::mem::replace(&mut reached[to], true) {
-                        work.push(to);
+                        worklist.push(to);
                     }
                 }
             }
@@ -290,9 +284,13 @@ fn of_inst(inst: &Inst, facts: &mut Facts) {
     facts.effects = facts.effects.max(effects);
 }
 
-/// What holds of the parameters of each function that only functions of the program call, because it holds of every call.
-/// Empty for all others, and where nothing does.
-pub fn parameters(p: &Program, table: &Table, launch: &Launch) -> SecondaryMap<FuncId, Vec<ParamFact>> {
+/// What holds of the parameters of each function that only functions of the program call, because
+/// it holds of every call. Empty for all others, and where nothing does.
+pub(crate) fn parameters(
+    p: &Program,
+    table: &Table,
+    launch: &Launch,
+) -> SecondaryMap<FuncId, Vec<ParamFact>> {
     let mut all: SecondaryMap<FuncId, Option<Vec<(Bits, bool)>>> = SecondaryMap::new();
     let mut found: SecondaryMap<FuncId, Vec<ParamFact>> = SecondaryMap::new();
     if table.recursive {
@@ -321,7 +319,7 @@ pub fn parameters(p: &Program, table: &Table, launch: &Launch) -> SecondaryMap<F
         for (&(_, i), differs) in calls.iter().zip(differing) {
             let Some(c) = f.insts[i].call() else { continue };
             c.args.iter().for_each(|&a| known.learn(f, a));
-            let here = c.args.iter().zip(differs).map(|(&a, differs)| (known.of(a), !differs));
+            let here = c.args.iter().zip(differs).map(|(&a, differs)| (known.bits(a), !differs));
             match &mut all[c.func] {
                 Some(old) => {
                     for (old, (bits, uniform)) in old.iter_mut().zip(here) {

@@ -6,10 +6,11 @@
 //! or u32 %r2 %r1 0x4            bit 2 was 0 before: the same as an addition; 4 modulo 16
 //! ```
 //!
-//! Facts are found for what is asked ([`KnownBits::learn`]): a value, and what it is computed from. Only where a block's
-//! parameter is met, the whole function is gone through. A value that has not been computed yet (the argument of a loop's
-//! back edge) counts as anything convenient then, and the function is gone through again until nothing changes; a parameter
-//! that still changes in the third round loses its range, in the fifth everything, which bounds the work. The facts hold
+//! Facts are found for what is asked ([`KnownBits::learn`]): a value, and what it is computed from.
+//! Only where a block's parameter is met, the whole function is gone through. A value that has not
+//! been computed yet (the argument of a loop's back edge) counts as anything convenient then, and
+//! the function is gone through again until nothing changes; a parameter that still changes in the
+//! third round loses its range, in the fifth everything, which bounds the work. The facts hold
 //! where the value's definition was executed; an undefined value has no facts.
 
 use crate::ir::*;
@@ -17,7 +18,7 @@ use cranelift_entity::SecondaryMap;
 
 /// Facts about a 32-bit value: bits known to be 0 and to be 1, and its unsigned range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bits {
+pub(crate) struct Bits {
     pub zero: u32,
     pub one: u32,
     pub min: u32,
@@ -26,17 +27,17 @@ pub struct Bits {
 
 impl Bits {
     /// Nothing is known.
-    pub const ANY: Bits = Bits { zero: 0, one: 0, min: 0, max: u32::MAX };
+    pub(crate) const ANY: Bits = Bits { zero: 0, one: 0, min: 0, max: u32::MAX };
 
-    pub const fn constant(x: u32) -> Bits {
+    pub(crate) const fn constant(x: u32) -> Bits {
         Bits { zero: !x, one: x, min: x, max: x }
     }
 
-    pub const fn range(min: u32, max: u32) -> Bits {
+    pub(crate) const fn range(min: u32, max: u32) -> Bits {
         Bits { zero: 0, one: 0, min, max }.tighten()
     }
 
-    pub const fn aligned(a: Align) -> Bits {
+    pub(crate) const fn aligned(a: Align) -> Bits {
         let log2 = if a.log2 > 31 { 31 } else { a.log2 };
         let mask = (1u32 << log2) - 1;
         Bits { zero: mask & !a.rest, one: mask & a.rest, min: 0, max: u32::MAX }.tighten()
@@ -62,24 +63,24 @@ impl Bits {
         self
     }
 
-    pub const fn as_constant(&self) -> Option<u32> {
+    pub(crate) const fn as_constant(&self) -> Option<u32> {
         if self.zero | self.one == u32::MAX { Some(self.one) } else { None }
     }
 
     /// The alignment that the known low bits prove.
-    pub const fn align(&self) -> Align {
+    pub(crate) const fn align(&self) -> Align {
         let known = (self.zero | self.one).trailing_ones();
         let log2 = if known > 31 { 31 } else { known };
         Align { log2: log2 as u8, rest: self.one & ((1 << log2) - 1) }
     }
 
     /// Bits that may be 1.
-    pub const fn possible(&self) -> u32 {
+    pub(crate) const fn possible(&self) -> u32 {
         !self.zero
     }
 
     /// As a fact about a parameter.
-    pub const fn fact(&self, uniform: bool) -> ParamFact {
+    pub(crate) const fn fact(&self, uniform: bool) -> ParamFact {
         ParamFact { align: self.align(), min: self.min, max: self.max, uniform }
     }
 
@@ -127,7 +128,8 @@ impl Bits {
         if let (Some(a), Some(b)) = (self.as_constant(), o.as_constant()) {
             return Bits::constant(a.wrapping_mul(b));
         }
-        // The low n bits of a product depend on the low n bits of the factors; trailing zeros add up.
+        // The low n bits of a product depend on the low n bits of the factors; trailing zeros add
+        // up.
         let known = (self.zero | self.one).trailing_ones().min((o.zero | o.one).trailing_ones()).min(31);
         let mask = (1u32 << known) - 1;
         let low = self.one.wrapping_mul(o.one) & mask;
@@ -218,7 +220,7 @@ pub struct Launch {
 }
 
 /// Facts about values of a function, as it was when they were learnt.
-pub struct KnownBits {
+pub(crate) struct KnownBits {
     map: SecondaryMap<ValueId, Option<Bits>>,
     launch: Launch,
     /// What is known of parameters.
@@ -230,12 +232,12 @@ pub struct KnownBits {
 
 impl KnownBits {
     /// Nothing is learnt yet.
-    pub fn new(f: &Function, launch: &Launch) -> KnownBits {
+    pub(crate) fn new(f: &Function, launch: &Launch) -> KnownBits {
         KnownBits::with_params(f, launch, &f.param_facts)
     }
 
     /// The same with other facts about the function's parameters than it has itself.
-    pub fn with_params(f: &Function, launch: &Launch, facts: &[ParamFact]) -> KnownBits {
+    pub(crate) fn with_params(f: &Function, launch: &Launch, facts: &[ParamFact]) -> KnownBits {
         let mut map = SecondaryMap::with_capacity(f.values.len());
         map.resize(f.values.len());
         let params: Vec<_> = f.params.iter().zip(facts).map(|(&p, fact)| (p, Bits::of_param(fact))).collect();
@@ -244,7 +246,7 @@ impl KnownBits {
     }
 
     /// Finds the facts about a value, for [`KnownBits::of`] to tell.
-    pub fn learn(&mut self, f: &Function, v: ValueId) {
+    pub(crate) fn learn(&mut self, f: &Function, v: ValueId) {
         if self.whole {
             return;
         }
@@ -271,7 +273,7 @@ impl KnownBits {
     }
 
     /// The same for every value that an instruction reads.
-    pub fn learn_uses(&mut self, f: &Function, inst: &Inst) {
+    pub(crate) fn learn_uses(&mut self, f: &Function, inst: &Inst) {
         inst.for_uses(|v| self.learn(f, v));
     }
 
@@ -323,17 +325,18 @@ impl KnownBits {
     }
 
     /// What has been learnt about a value.
-    pub fn of(&self, v: ValueId) -> Bits {
+    pub(crate) fn bits(&self, v: ValueId) -> Bits {
         self.map.get(v).copied().flatten().unwrap_or(Bits::ANY)
     }
 
     /// What has been learnt about a 32-bit operand.
-    pub fn of_src(&self, s: &Src) -> Bits {
+    pub(crate) fn of_src(&self, s: &Src) -> Bits {
         self.src(s, 0).unwrap_or(Bits::ANY)
     }
 
-    /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt about its base.
-    pub fn align(&self, m: &MemRef) -> Align {
+    /// The alignment that is proven of a memory operand: what stands on it, or what has been learnt
+    /// about its base.
+    pub(crate) fn align(&self, m: &MemRef) -> Align {
         // The register that gives the bank gives the address in it, too.
         if m.index.is_some() && m.space == Space::Const {
             return m.align;
@@ -341,7 +344,7 @@ impl KnownBits {
         let base = m.base();
         let from_base = match base.first() {
             None => Bits::constant(0),
-            Some(&lo) => self.of(lo),
+            Some(&lo) => self.bits(lo),
         };
         m.align.strongest(from_base.align().plus(m.offset))
     }
@@ -477,7 +480,8 @@ impl KnownBits {
         })
     }
 
-    /// The two words of a 64-bit result. Carries run upwards, so the low word is what the 32-bit operation gives.
+    /// The two words of a 64-bit result. Carries run upwards, so the low word is what the 32-bit
+    /// operation gives.
     fn pair(&self, inst: &Inst) -> (Option<Bits>, Option<Bits>) {
         let both = |op: fn(Bits, Bits) -> Bits| {
             let word = |n| Some(op(self.src(&inst.srcs[0], n)?, self.src(&inst.srcs[1], n)?));
@@ -524,8 +528,9 @@ fn has_back_edge(f: &Function) -> bool {
     })
 }
 
-/// Ranges of special registers: those that the hardware guarantees for any launch (CUDA C programming guide,
-/// technical specifications of compute capabilities 2.x and 3.x), or the declared block size.
+/// Ranges of special registers: those that the hardware guarantees for any launch (CUDA C
+/// programming guide, technical specifications of compute capabilities 2.x and 3.x), or the
+/// declared block size.
 fn system_value(sv: Sv, launch: &Launch) -> Bits {
     let tid = |dim: usize, limit: u32| {
         let size = launch.block_size.map_or(limit, |s| s[dim].clamp(1, limit));

@@ -1,11 +1,12 @@
 //! Liveness: which values each block needs on entry and hands on at its end.
 //!
-//! Computed value by value: from each use the predecessors are walked up to the definition (Boissinot et al.,
-//! "Computing liveness sets for SSA-form programs", 2011), so that the work is the size of the result. What a block
-//! hands on is what its successors need: with one successor it is the same list.
+//! Computed value by value: from each use the predecessors are walked up to the definition
+//! (Boissinot et al., "Computing liveness sets for SSA-form programs", 2011), so that the work is
+//! the size of the result. What a block hands on is what its successors need: with one successor it
+//! is the same list.
 //!
-//! Parameters of a block are defined on its entry: they are not live in. The arguments of an edge are used at the
-//! end of the block that it leaves; they are not live out because of it.
+//! Parameters of a block are defined on its entry: they are not live in. The arguments of an edge
+//! are used at the end of the block that it leaves; they are not live out because of it.
 
 use super::cfg::Cfg;
 use crate::ir::{BlockId, Def, Function, InstId, ValueId};
@@ -17,14 +18,14 @@ type Part = (u32, u32);
 
 /// Live-in and live-out values of every reachable block, in order of their numbers.
 #[derive(Clone, Default)]
-pub struct Liveness {
+pub(crate) struct Liveness {
     values: Vec<ValueId>,
     ins: SecondaryMap<BlockId, Part>,
     outs: SecondaryMap<BlockId, Part>,
 }
 
 /// The block that every instruction stands in; none for those in no reachable block.
-pub fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption<BlockId>> {
+pub(crate) fn inst_blocks(f: &Function, cfg: &Cfg) -> SecondaryMap<InstId, PackedOption<BlockId>> {
     let mut blocks = SecondaryMap::with_capacity(f.insts.len());
     blocks.resize(f.insts.len());
     for &b in cfg.rpo() {
@@ -40,7 +41,8 @@ struct Walk<'a> {
     f: &'a Function,
     cfg: &'a Cfg,
     blocks: SecondaryMap<InstId, PackedOption<BlockId>>,
-    /// Blocks that need a value from outside, in a chain for each value: each with the place of the one before it.
+    /// Blocks that need a value from outside, in a chain for each value: each with the place of the
+    /// one before it.
     needs: Vec<(BlockId, u32)>,
     last: Vec<u32>,
     /// The value that a block was last found to need.
@@ -93,8 +95,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Calls `found` with each block that needs the value on entry, until it says that these are enough. Tells whether it
-    /// never did.
+    /// Calls `found` with each block that needs the value on entry, until it says that these are
+    /// enough. Tells whether it never did.
     fn value(&mut self, v: ValueId, mut found: impl FnMut(BlockId) -> bool) -> bool {
         let (seen, work) = (&mut self.seen, &mut self.work);
         let mut at = self.last[v.as_u32() as usize];
@@ -126,8 +128,9 @@ impl Walk<'_> {
     }
 }
 
-/// Values that more than `most` blocks need on entry, in order of their numbers. The work is `most` for each value.
-pub fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
+/// Values that more than `most` blocks need on entry, in order of their numbers. The work is `most`
+/// for each value.
+pub(crate) fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
     let mut walk = Walk::new(f, cfg);
     let mut far = Vec::new();
     for v in f.values.keys() {
@@ -144,12 +147,12 @@ pub fn far_values(f: &Function, cfg: &Cfg, most: usize) -> Vec<ValueId> {
 }
 
 impl Liveness {
-    pub fn new(f: &Function, cfg: &Cfg) -> Liveness {
+    pub(crate) fn new(f: &Function, cfg: &Cfg) -> Liveness {
         Liveness::within(f, cfg, usize::MAX).unwrap_or_default()
     }
 
     /// The same, unless the live-in values of all blocks are more than `most` together.
-    pub fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
+    pub(crate) fn within(f: &Function, cfg: &Cfg, most: usize) -> Option<Liveness> {
         let mut live = Liveness::default();
         if cfg.rpo().len() < 2 {
             return Some(live);
@@ -178,8 +181,8 @@ impl Liveness {
         Some(live)
     }
 
-    /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose lengths are known, then unions
-    /// of two.
+    /// Makes the lists of all blocks of pairs in order of their values: those of entries, whose
+    /// lengths are known, then unions of two.
     fn lists(&mut self, f: &Function, cfg: &Cfg, pairs: &[(ValueId, BlockId)]) {
         let mut end = 0;
         for &b in cfg.rpo() {
@@ -228,21 +231,14 @@ impl Liveness {
     }
 
     /// Values that the block needs from before it, without its parameters.
-    pub fn live_in(&self, b: BlockId) -> &[ValueId] {
+    pub(crate) fn live_in(&self, b: BlockId) -> &[ValueId] {
         self.list(self.ins[b])
     }
 
-    /// Values that a successor of the block needs, without arguments of edges that nobody else needs.
-    pub fn live_out(&self, b: BlockId) -> &[ValueId] {
+    /// Values that a successor of the block needs, without arguments of edges that nobody else
+    /// needs.
+    pub(crate) fn live_out(&self, b: BlockId) -> &[ValueId] {
         self.list(self.outs[b])
-    }
-
-    pub fn is_live_in(&self, b: BlockId, v: ValueId) -> bool {
-        self.live_in(b).binary_search(&v).is_ok()
-    }
-
-    pub fn is_live_out(&self, b: BlockId, v: ValueId) -> bool {
-        self.live_out(b).binary_search(&v).is_ok()
     }
 }
 
@@ -277,6 +273,7 @@ mod tests {
         assert_eq!(live.live_out(head), [n, i]);
         assert_eq!(live.live_in(exit), [i]);
         assert_eq!(live.live_out(entry), [n]);
-        assert!(live.is_live_in(head, n) && !live.is_live_in(head, i) && !live.is_live_out(entry, dead));
+        assert!(live.live_in(head).contains(&n) && !live.live_in(head).contains(&i));
+        assert!(!live.live_out(entry).contains(&dead));
     }
 }

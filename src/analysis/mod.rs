@@ -1,9 +1,9 @@
 //! Facts about functions that passes compute when they need them; nothing here is stored in the IR.
 
-pub mod alias;
-pub mod cfg;
-pub mod divergence;
-pub mod functions;
-pub mod known_bits;
-pub mod liveness;
-pub mod must_init;
+pub(crate) mod alias;
+pub(crate) mod cfg;
+pub(crate) mod divergence;
+pub(crate) mod functions;
+pub(crate) mod known_bits;
+pub(crate) mod liveness;
+pub(crate) mod must_init;

@@ -6,17 +6,18 @@
 //! add u32 %r2 %r1 0x1             reads it; the sum itself is a value
 //! ```
 //!
-//! `undef` is how IR says that a source register is read before any write. It travels through copies, choices and
-//! block parameters; any other operation on it is a read of an uninitialised register, and its result counts as
-//! initialised. The analysis starts from everything being initialised and adds what is shown not to be, so that a loop's
-//! variable is not held against itself.
+//! `undef` is how IR says that a source register is read before any write. It travels through
+//! copies, choices and block parameters; any other operation on it is a read of an uninitialised
+//! register, and its result counts as initialised. The analysis starts from everything being
+//! initialised and adds what is shown not to be, so that a loop's variable is not held against
+//! itself.
 
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
 /// What is known of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Init {
+pub(crate) enum Init {
     /// Written on every way to its definition.
     #[default]
     Always,
@@ -27,12 +28,12 @@ pub enum Init {
 }
 
 /// The state of every value of a function.
-pub struct MustInit {
+pub(crate) struct MustInit {
     state: SecondaryMap<ValueId, Init>,
 }
 
 impl MustInit {
-    pub fn new(f: &Function) -> MustInit {
+    pub(crate) fn new(f: &Function) -> MustInit {
         let mut m = MustInit { state: SecondaryMap::new() };
         // No `undef`, nothing to find: the usual case.
         if !f.insts_in_order().any(|(_, i)| f.insts[i].op == Op::Undef) {
@@ -75,7 +76,7 @@ impl MustInit {
         to > old
     }
 
-    pub fn of(&self, v: ValueId) -> Init {
+    pub(crate) fn state(&self, v: ValueId) -> Init {
         self.state.get(v).copied().unwrap_or_default()
     }
 }
@@ -101,7 +102,7 @@ b3:
         let p = parse::program(text).expect("valid text");
         let f = &p.funcs[p.entry];
         let init = MustInit::new(f);
-        let states: Vec<Init> = f.values.keys().map(|v| init.of(v)).collect();
+        let states: Vec<Init> = f.values.keys().map(|v| init.state(v)).collect();
         use Init::*;
         assert_eq!(states, [Never, Always, Maybe, Always, Always, Always]);
     }

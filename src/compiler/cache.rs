@@ -163,7 +163,7 @@ impl Hash {
             time_passes: _,
             remarks: _,
             through_memory,
-            seeded,
+            inject,
         } = debug;
         self.number(*opt_level as u64);
         self.number(*init_regs as u64);
@@ -174,7 +174,7 @@ impl Hash {
         self.number((*pointer_align).into());
         self.number((*private_bytes).into());
         self.number((*through_memory).into());
-        self.number(seeded.map_or(0, |d| d as u64 + 1));
+        self.number(inject.map_or(0, |d| d as u64 + 1));
         self.stage(stage);
         self.maybe(passes.as_ref(), |h, passes| {
             h.number(passes.len() as u64);

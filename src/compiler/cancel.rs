@@ -15,9 +15,6 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Never.
-    pub const NEVER: &'static Cancel = &Cancel { flag: None, deadline: None };
-
     /// When `deadline` has passed.
     pub fn at(deadline: Instant) -> Cancel {
         Cancel { flag: None, deadline: Some(deadline) }

@@ -30,6 +30,7 @@
 mod cache;
 mod cancel;
 mod error;
+mod observer;
 mod pipeline;
 mod remarks;
 mod resources;
@@ -37,12 +38,13 @@ mod separate;
 mod stage;
 
 #[doc(hidden)]
-pub use crate::options::Seeded;
+pub use crate::options::InjectedFault;
 pub use crate::options::{BadOption, DebugOptions, InitRegs, OptLevel, Options, Sanitize};
 pub use crate::options::{Distances, Domain, FragmentInfo, GeometryInfo, Spacing, StageOptions, TessInfo};
 pub use cache::CacheKey;
 pub use cancel::Cancel;
 pub use error::CompileError;
+pub use observer::{Input, Observer, Report};
 
 use crate::analysis::functions;
 use crate::caught::catching;
@@ -53,15 +55,10 @@ use crate::front::{self, Request};
 use crate::image::Shader;
 use crate::image::separate::Unit;
 use crate::ir::{self, Phase, Program};
-use crate::opt::step::Step;
-use crate::remark::Remark;
 use crate::stage::Stage;
 use crate::{opt, verify};
 use pipeline::Compile;
 use std::path::Path;
-
-/// Text that a compile was asked to give besides its shader: IR listings, times, notes.
-pub type Report = String;
 
 /// The languages of sources.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -127,24 +124,6 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A compile with all that is worth looking at on its way.
-#[doc(hidden)]
-pub struct Followed {
-    /// The program after each step that changed it.
-    pub steps: Vec<Step>,
-    /// What passes did not do and why, in the order of the source, each once.
-    pub remarks: Vec<Remark>,
-    /// The result.
-    pub shader: Result<Shader, CompileError>,
-}
-
-/// Remarks in the order of the source, each once.
-fn in_order(mut remarks: Vec<Remark>) -> Vec<Remark> {
-    remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
-    remarks.dedup();
-    remarks
-}
-
 /// A compiler for one chip and driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compiler {
@@ -208,93 +187,39 @@ impl Compiler {
         debug.passes.iter().flatten().chain(printed).try_for_each(|name| opt::named(name).map(drop))
     }
 
-    /// Compiles one kernel of a text.
+    /// Compiles one kernel of a text, or a program.
     ///
     /// The result depends on the input and this compiler only: not on the machine, the thread or what was compiled before.
     ///
     /// # Errors
     /// What is wrong with the input, with places; what it asks for and is not there; a defect of nvir. It never panics.
-    pub fn compile(&self, source: &Source<'_>) -> Result<Shader, CompileError> {
-        self.compile_until(source, Cancel::NEVER)
+    pub fn compile<'a>(&self, input: impl Into<Input<'a>>) -> Result<Shader, CompileError> {
+        self.observed(input, &mut Observer::default())
     }
 
-    /// The same, unless it is cancelled before it ends: then the error's fault is [`Fault::Cancelled`](crate::diag::Fault).
-    pub fn compile_until(&self, source: &Source<'_>, cancel: &Cancel) -> Result<Shader, CompileError> {
-        self.compile_reporting(source, cancel, &mut Report::new())
-    }
-
-    /// The same, with what [`DebugOptions`] ask to print added to `report`.
-    pub fn compile_reporting(
+    /// The same with somebody who looks on, and may end it: then the error's fault is
+    /// [`Fault::Cancelled`](crate::diag::Fault).
+    pub fn observed<'a>(
         &self,
-        source: &Source<'_>,
-        cancel: &Cancel,
-        report: &mut Report,
+        input: impl Into<Input<'a>>,
+        observer: &mut Observer,
     ) -> Result<Shader, CompileError> {
-        self.front_door(Some(source), cancel, report, |compile| {
-            let mut program = self.read(source)?;
+        self.guarded(input.into(), observer, |compile, mut program| {
             let uses = compile.optimise(&mut program)?;
             Ok(compile.generate(&mut program, uses)?)
         })
     }
 
-    /// The same, with what passes did not do and why, in the order of the source, each once. Of a program that does not compile,
-    /// as far as it came.
-    pub fn compile_remarking(
-        &self,
-        source: &Source<'_>,
-        report: &mut Report,
-    ) -> (Result<Shader, CompileError>, Vec<Remark>) {
-        let mut remarks = Vec::new();
-        let mut options = self.options.clone();
-        options.debug.remarks = true;
-        let compiler = self.clone().with_options(options);
-        let result = compiler.front_door(Some(source), Cancel::NEVER, report, |compile| {
-            let mut program = compiler.read(source)?;
-            let result = compile.optimise(&mut program).and_then(|uses| compile.generate(&mut program, uses));
-            remarks = in_order(std::mem::take(&mut compile.session.remarks));
-            Ok(result?)
-        });
-        (result, remarks)
-    }
-
-    /// The same, with what the program was after each step that changed it. Of a program that does not compile, as far as it came.
-    #[doc(hidden)]
-    pub fn compile_followed(&self, source: &Source<'_>) -> Followed {
-        let (mut steps, mut remarks) = (Vec::new(), Vec::new());
-        let mut options = self.options.clone();
-        options.debug.remarks = true;
-        let compiler = self.clone().with_options(options);
-        let shader = compiler.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |compile| {
-            compile.session.steps.want();
-            let mut program = compiler.read(source)?;
-            let result = compile.optimise(&mut program).and_then(|uses| compile.generate(&mut program, uses));
-            steps = compile.session.steps.take();
-            remarks = in_order(std::mem::take(&mut compile.session.remarks));
-            Ok(result?)
-        });
-        Followed { steps, remarks, shader }
+    /// The program of a text's kernel as front-ends make it, verified if it was IR.
+    pub fn front(&self, source: &Source<'_>) -> Result<Program, CompileError> {
+        self.guarded(source.into(), &mut Observer::default(), |_, program| Ok(program))
     }
 
     /// The program as it is before registers are assigned: phase `Legal`, in the order in which it will be emitted.
-    pub fn optimised(&self, source: &Source<'_>, report: &mut Report) -> Result<Program, CompileError> {
-        self.front_door(Some(source), Cancel::NEVER, report, |compile| {
-            let mut program = self.read(source)?;
+    pub fn optimised(&self, source: &Source<'_>, observer: &mut Observer) -> Result<Program, CompileError> {
+        self.guarded(source.into(), observer, |compile, mut program| {
             compile.optimise(&mut program)?;
             Ok(program)
-        })
-    }
-
-    /// The program of a text's kernel as front-ends make it, verified if it was IR.
-    pub fn front(&self, source: &Source<'_>) -> Result<Program, CompileError> {
-        self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| self.read(source))
-    }
-
-    /// The names of a text's kernels, in its order: what [`Source::entry`] may say. None of IR, which has one kernel.
-    pub fn kernels(&self, source: &Source<'_>) -> Result<Vec<String>, CompileError> {
-        self.front_door(Some(source), Cancel::NEVER, &mut Report::new(), |_| match source.language {
-            Language::Tgsi => front::tgsi::kernels(source.text),
-            Language::Nir => front::nir::kernels(source.text),
-            Language::Ir => Ok(Vec::new()),
         })
     }
 
@@ -303,10 +228,9 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`Compiler::compile`]'s; and what cannot be linked, such as graphics stages.
-    pub fn compile_separate(&self, source: &Source<'_>, report: &mut Report) -> Result<Unit, CompileError> {
-        self.front_door(Some(source), Cancel::NEVER, report, |compile| {
+    pub fn unit(&self, source: &Source<'_>, observer: &mut Observer) -> Result<Unit, CompileError> {
+        self.guarded(source.into(), observer, |compile, mut program| {
             compile.separate = true;
-            let mut program = self.read(source)?;
             // What subroutines of the other languages pass to each other lies in memory of the whole program.
             if source.language == Language::Ir {
                 separate::show(&mut program);
@@ -315,12 +239,14 @@ impl Compiler {
         })
     }
 
-    /// Compiles a program whose IR is in its first phase, and valid.
-    pub fn compile_program(&self, mut program: Program) -> Result<Shader, CompileError> {
-        self.front_door(None, Cancel::NEVER, &mut Report::new(), |compile| {
-            let uses = compile.optimise(&mut program)?;
-            Ok(compile.generate(&mut program, uses)?)
-        })
+    /// The names of a text's kernels, in its order: what [`Source::entry`] may say. None of IR, which has one kernel.
+    pub fn kernels(&self, source: &Source<'_>) -> Result<Vec<String>, CompileError> {
+        let kernels = caught(|| match source.language {
+            Language::Tgsi => front::tgsi::kernels(source.text),
+            Language::Nir => front::nir::kernels(source.text),
+            Language::Ir => Ok(Vec::new()),
+        });
+        kernels.map_err(|d| CompileError::new(d, source))
     }
 
     /// What identifies the result of compiling `source`: equal keys mean equal shaders. It holds the input, the options,
@@ -354,29 +280,60 @@ impl Compiler {
                 program
             }
         };
-        verify::whole_warps(&program).map_err(|v| v.said())?;
+        verify::whole_warps(&program).map_err(|v| v.to_diagnostic())?;
         Ok(program)
     }
 
-    /// Checks the options, and makes errors of panics.
-    fn front_door<T>(
+    /// Checks the options, reads the input, works on it, tells the observer, and makes errors of panics.
+    fn guarded<T>(
         &self,
-        source: Option<&Source<'_>>,
-        cancel: &Cancel,
-        report: &mut Report,
-        work: impl FnOnce(&mut Compile<'_>) -> Result<T, Diagnostics>,
+        input: Input<'_>,
+        observer: &mut Observer,
+        work: impl FnOnce(&mut Compile<'_>, Program) -> Result<T, Diagnostics>,
     ) -> Result<T, CompileError> {
-        let mut compile = Compile::new(self, cancel);
+        let mut remarking = None;
+        let compiler = if observer.remarks.is_some() {
+            let compiler = remarking.insert(self.clone());
+            compiler.options.debug.remarks = true;
+            compiler
+        } else {
+            self
+        };
+        let mut compile = Compile::new(compiler, &observer.cancel);
+        if observer.steps.is_some() {
+            compile.session.steps.want();
+        }
+        let source = match &input {
+            Input::Text(source) => Some(*source),
+            Input::Program(_) => None,
+        };
         let result = match self.check() {
-            Ok(()) => {
-                catching(|| work(&mut compile)).unwrap_or_else(|said| Err(Diagnostic::defect(said).into()))
-            }
+            Ok(()) => caught(|| {
+                let program = match input {
+                    Input::Text(source) => compiler.read(source)?,
+                    Input::Program(program) => program,
+                };
+                work(&mut compile, program)
+            }),
             Err(e) => Err(Diagnostic::error(e.to_string()).into()),
         };
-        report.push_str(&compile.report());
+        observer.report.push_str(&compile.report());
+        if let Some(steps) = &mut observer.steps {
+            *steps = compile.session.steps.take();
+        }
+        if let Some(remarks) = &mut observer.remarks {
+            *remarks = std::mem::take(&mut compile.session.remarks);
+            remarks.sort_by(|a, b| (a.loc.0, a.pass, &a.message).cmp(&(b.loc.0, b.pass, &b.message)));
+            remarks.dedup();
+        }
         result.map_err(|d| match source {
             Some(source) => CompileError::new(d, source),
             None => d.into(),
         })
     }
+}
+
+/// Does work and makes an error of a panic.
+fn caught<T>(work: impl FnOnce() -> Result<T, Diagnostics>) -> Result<T, Diagnostics> {
+    catching(work).unwrap_or_else(|said| Err(Diagnostic::defect(said).into()))
 }

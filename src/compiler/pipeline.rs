@@ -17,11 +17,11 @@ use crate::diag::{Diagnostic, Loc};
 use crate::driver::sanitizer::Sanitizer;
 use crate::emit::code::Code;
 use crate::image::{Shader, crs, layout};
-use crate::ir::{FuncId, Inst, Phase, Program, compact};
+use crate::ir::{FuncId, Inst, Phase, Program, renumber};
 use crate::opt::{Session, Stage};
 use crate::options::{OptLevel, Sanitize};
 use crate::sched::{order, texbar};
-use crate::{emit, lower, ra, verify};
+use crate::{emit, lower, ra, sanitizer, verify, whole_warp};
 use nvir_asm::check;
 use std::time::Instant;
 
@@ -64,17 +64,17 @@ impl<'a> Compile<'a> {
         self.verify(program, Phase::Front, "the front-end")?;
         self.session.steps.note("front-end", Phase::Front, program, &[]);
         // Before any pass, so that none has to know what may be done with the lanes that were asked for.
-        lower::whole_warp::run(program, abi);
+        whole_warp::lower(program, abi);
         self.verify(program, Phase::Front, "whole warps")?;
         self.session.steps.note("whole_warp", Phase::Front, program, &[]);
         self.passes(Stage::Front, program)?;
         let uses = resources::of_program(program);
-        if let Some(refused) = lower::sanitize::refuses(program, options.sanitize) {
+        if let Some(refused) = sanitizer::refuses(program, options.sanitize) {
             return Err(Box::new(refused));
         }
         let mut remarks = Vec::new();
         self.sanitizer =
-            self.timed("lower", || lower::sanitized(program, chip, abi, options, &mut remarks))?;
+            self.timed("lower", || sanitizer::lower(program, chip, abi, options, &mut remarks))?;
         if options.debug.remarks {
             self.session.remarks.append(&mut remarks);
         }
@@ -88,7 +88,7 @@ impl<'a> Compile<'a> {
         self.verify(program, Phase::Legal, "legalisation")?;
         self.session.steps.note("legalise", Phase::Legal, program, &[]);
         self.passes(Stage::Legal, program)?;
-        program.funcs.values_mut().for_each(compact::large);
+        program.funcs.values_mut().for_each(renumber::large);
         self.verify(program, Phase::Legal, "renumbering")?;
         Ok(uses)
     }

@@ -12,7 +12,7 @@ use crate::image::separate::{
 use crate::ir::{self, BlockId, FuncId, Linkage, Op, Program, Term};
 use crate::isa::Reg;
 use crate::isa::effects::{Resource, reads, writes};
-use crate::ra::separate as abi;
+use crate::ra::calling_convention as abi;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Refuses programs that are not whole, where nothing will be linked to them.

@@ -4,9 +4,9 @@
 //! all inputs, or outputs, of the program.
 
 use crate::chip::Chip;
-use crate::front::graphics::result_register;
+use crate::front::common::graphics::result_register;
 use crate::image::fixup::{DefaultColor, Fixup};
-use crate::image::stage::{Attribute as What, Graphics, Place, Slot};
+use crate::image::stage::{Attribute as What, Graphics, Slot, SlotLocation};
 use crate::ir::{Attribute, Aux, Inst, Interface, InterpMode, MemRef, Op, Program, Space, Type};
 use crate::isa::header::{Header, Interpolation, Topology};
 use crate::stage::attribute;
@@ -195,9 +195,9 @@ impl Declare<'_> {
 
 fn slots(g: &mut Graphics, chip: Chip, interface: &Interface) {
     let in_memory = |semantic: Semantic| match semantic.address() {
-        Some(a) if semantic.is_per_patch() => Place::Patch(a),
-        Some(a) => Place::Vertex(a),
-        None => Place::Nowhere,
+        Some(a) if semantic.is_per_patch() => SlotLocation::Patch(a),
+        Some(a) => SlotLocation::Vertex(a),
+        None => SlotLocation::Nowhere,
     };
     g.inputs = (interface.inputs.iter().enumerate())
         .map(|(n, a)| {
@@ -208,18 +208,18 @@ fn slots(g: &mut Graphics, chip: Chip, interface: &Interface) {
                 }),
                 _ => What::Semantic(a.semantic),
             };
-            Slot { what, mask: a.mask, place: in_memory(a.semantic) }
+            Slot { what, mask: a.mask, location: in_memory(a.semantic) }
         })
         .collect();
     let register = |semantic: Semantic| {
         let first = result_register(interface, chip, semantic, 0);
-        first.map_or(Place::Nowhere, |r| Place::Register(r.into()))
+        first.map_or(SlotLocation::Nowhere, |r| SlotLocation::Register(r.into()))
     };
     g.outputs = (interface.outputs.iter())
         .map(|a| {
             let place =
                 if interface.stage == Stage::Fragment { register(a.semantic) } else { in_memory(a.semantic) };
-            Slot { what: What::Semantic(a.semantic), mask: a.mask, place }
+            Slot { what: What::Semantic(a.semantic), mask: a.mask, location: place }
         })
         .collect();
 }

@@ -1,4 +1,5 @@
-//! The driver's own constant bank for one launch: what compiled code reads of grid, buffers, images and textures.
+//! The driver's own constant bank for one launch: what compiled code reads of grid, buffers, images
+//! and textures.
 
 use super::{Abi, sanitizer};
 use crate::chip::Chip;
@@ -14,8 +15,8 @@ pub struct Range {
     pub size: u64,
 }
 
-/// What a launch binds, by the numbers that the program has for it. What is not listed has size 0: reads give 0, writes are
-/// dropped.
+/// What a launch binds, by the numbers that the program has for it. What is not listed has size 0:
+/// reads give 0, writes are dropped.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Constants {
     /// Blocks in x, y and z.
@@ -32,7 +33,8 @@ pub struct Constants {
     pub images: Vec<(u32, surface::View)>,
     /// Images by handle, at most [`Abi::MAX_HANDLES`]; none where the chip has none.
     pub bindless_images: Vec<(u32, surface::View)>,
-    /// Handles of textures with their samplers, by slot; without effect where the chip binds textures otherwise.
+    /// Handles of textures with their samplers, by slot; without effect where the chip binds
+    /// textures otherwise.
     pub textures: Vec<(u32, u32)>,
     /// Of a graphics stage, for which grid and block mean nothing.
     pub graphics: Option<Graphics>,
@@ -47,8 +49,8 @@ pub struct Graphics {
     pub clip_planes: Vec<[f32; 4]>,
     /// Base vertex, base instance and number of the draw, or positions of samples.
     pub draw: Vec<u32>,
-    /// The handle of the texture that a fragment shader reads as its framebuffer; without effect where the chip binds textures
-    /// otherwise ([`Abi::FRAMEBUFFER_TEXTURE`]).
+    /// The handle of the texture that a fragment shader reads as its framebuffer; without effect
+    /// where the chip binds textures otherwise ([`Abi::FRAMEBUFFER_TEXTURE`]).
     pub framebuffer: Option<u32>,
 }
 
@@ -56,8 +58,8 @@ pub struct Graphics {
 pub const MAX_TEXTURES: u32 = 32;
 
 impl Constants {
-    /// The bytes of the bank, from offset 0 on. Those of handles are left out where nothing is bound by handle and
-    /// `bindless` does not ask for them.
+    /// The bytes of the bank, from offset 0 on. Those of handles are left out where nothing is
+    /// bound by handle and `bindless` does not ask for them.
     ///
     /// # Errors
     /// A number that does not exist, or an image of a format that images cannot have.

@@ -1,11 +1,12 @@
 //! What a launch of a sanitized program needs of its driver, and what it reports.
 //!
-//! A sanitized program ([`Options::sanitize`](crate::Options::sanitize)) checks its own accesses. The driver provides, and says in
-//! its constant bank where it is ([`Words`]):
+//! A sanitized program ([`Options::sanitize`](crate::Options::sanitize)) checks its own accesses.
+//! The driver provides, and says in its constant bank where it is ([`Words`]):
 //!
 //! - the *report*: zeroed memory of [`Sanitizer::report_bytes`];
 //! - the *ranges*: a table of the memory that the program may reach by address, [`ranges`];
-//! - the *shared region*: [`Sanitizer::region_bytes`] of zeroed memory, in which each block of the grid has its shared memory.
+//! - the *shared region*: [`Sanitizer::region_bytes`] of zeroed memory, in which each block of the
+//!   grid has its shared memory.
 //!
 //! ```text
 //! report    0  u32  failed checks of all threads
@@ -23,7 +24,7 @@ use std::fmt;
 /// Bytes of the report before the counts of checks.
 pub const HEADER_BYTES: u32 = 16;
 /// Bytes of the record of a check.
-pub const RECORD_BYTES: u32 = 32;
+pub(crate) const RECORD_BYTES: u32 = 32;
 
 /// Bytes that nothing uses behind a variable in shared memory, where red zones are asked for.
 pub const RED_ZONE: u32 = 16;
@@ -32,7 +33,7 @@ pub const RED_ZONE: u32 = 16;
 pub const REGION_ALIGN: u32 = 256;
 
 /// No region is larger: 1 GiB.
-pub const MAX_REGION: u64 = 1 << 30;
+pub(crate) const MAX_REGION: u64 = 1 << 30;
 
 /// What the program reads at [`Abi::sanitizer`](super::Abi::sanitizer) of the driver's bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,19 +56,19 @@ pub struct Words {
 
 impl Words {
     /// Byte offsets from [`Abi::sanitizer`](super::Abi::sanitizer).
-    pub const REPORT: u16 = 0;
+    pub(crate) const REPORT: u16 = 0;
     /// Of [`Words::records`].
-    pub const RECORDS: u16 = 8;
+    pub(crate) const RECORDS: u16 = 8;
     /// Of [`Words::global`]: address, entries.
     pub const GLOBAL: u16 = 16;
     /// Of [`Words::variables`]: address, entries.
-    pub const VARIABLES: u16 = 28;
+    pub(crate) const VARIABLES: u16 = 28;
     /// Of [`Words::shared_bytes`].
-    pub const SHARED_BYTES: u16 = 40;
+    pub(crate) const SHARED_BYTES: u16 = 40;
     /// Of [`Words::region`].
-    pub const REGION: u16 = 44;
+    pub(crate) const REGION: u16 = 44;
     /// Of [`Words::stride`].
-    pub const STRIDE: u16 = 52;
+    pub(crate) const STRIDE: u16 = 52;
 
     /// The words in their order.
     pub fn words(&self) -> [u32; 14] {
@@ -91,7 +92,8 @@ impl Words {
     }
 }
 
-/// The bytes of a table of ranges (first address, bytes): sorted, without the empty ones; what overlaps is one.
+/// The bytes of a table of ranges (first address, bytes): sorted, without the empty ones; what
+/// overlaps is one.
 pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
     let mut all: Vec<[u64; 2]> =
         all.iter().map(|&(start, size)| [start, start.saturating_add(size)]).collect();
@@ -106,7 +108,7 @@ pub fn ranges(all: &[(u64, u64)]) -> Vec<u8> {
 }
 
 /// Gives the address of memory with these bytes at its beginning and so many in all.
-pub type Place<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
+pub(crate) type Allocate<'a> = dyn FnMut(&[u8], u64) -> Result<u64, String> + 'a;
 
 /// What a checked access goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -170,7 +172,7 @@ pub struct Sanitizer {
 
 impl Sanitizer {
     /// Bytes from the report's beginning to its records.
-    pub fn records_at(&self) -> u64 {
+    pub(crate) fn records_at(&self) -> u64 {
         u64::from(HEADER_BYTES) + (4 * self.sites.len() as u64).next_multiple_of(16)
     }
 
@@ -188,7 +190,7 @@ impl Sanitizer {
     ///
     /// # Errors
     /// It would be larger than [`MAX_REGION`].
-    pub fn region_bytes(&self, grid: [u32; 3], shared_bytes: u32) -> Result<u64, String> {
+    pub(crate) fn region_bytes(&self, grid: [u32; 3], shared_bytes: u32) -> Result<u64, String> {
         let blocks = grid.iter().try_fold(1u64, |n, &d| n.checked_mul(d.into()));
         let bytes = blocks.and_then(|n| n.checked_mul(self.stride(shared_bytes).into()));
         bytes.filter(|&n| n <= MAX_REGION).ok_or_else(|| {
@@ -200,16 +202,18 @@ impl Sanitizer {
         })
     }
 
-    /// The table of variables in shared memory: those of the kernel, and those that the launch adds.
+    /// The table of variables in shared memory: those of the kernel, and those that the launch
+    /// adds.
     pub fn variables(&self, added: &[(u32, u32)]) -> Vec<u8> {
         let all: Vec<(u64, u64)> =
             self.variables.iter().chain(added).map(|&(start, bytes)| (start.into(), bytes.into())).collect();
         ranges(&all)
     }
 
-    /// Provides what a launch of `grid` needs that adds `shared_added` bytes to a block's shared memory, with the variables
-    /// `added`, and may reach the memory in `global` (first address, bytes) by address. `place` is asked for memory with these bytes at its
-    /// beginning and so many in all, zeroed behind them, at a multiple of [`REGION_ALIGN`].
+    /// Provides what a launch of `grid` needs that adds `shared_added` bytes to a block's shared
+    /// memory, with the variables `added`, and may reach the memory in `global` (first address,
+    /// bytes) by address. `place` is asked for memory with these bytes at its beginning and so many
+    /// in all, zeroed behind them, at a multiple of [`REGION_ALIGN`].
     ///
     /// # Errors
     /// The shared region would be too large, or what `place` says.
@@ -219,13 +223,13 @@ impl Sanitizer {
         shared_added: u32,
         added: &[(u32, u32)],
         global: &[(u64, u64)],
-        place: &mut Place<'_>,
+        allocate: &mut Allocate<'_>,
     ) -> Result<Words, String> {
         let shared_bytes = self.shared_bytes.saturating_add(shared_added);
         let region = self.region_bytes(grid, shared_bytes)?;
-        let report = place(&[], self.report_bytes())?;
+        let report = allocate(&[], self.report_bytes())?;
         let mut table = |bytes: Vec<u8>| -> Result<(u64, u32), String> {
-            Ok((place(&bytes, bytes.len().max(16) as u64)?, bytes.len() as u32 / 16))
+            Ok((allocate(&bytes, bytes.len().max(16) as u64)?, bytes.len() as u32 / 16))
         };
         let (global, variables) = (table(ranges(global))?, table(self.variables(added))?);
         Ok(Words {
@@ -234,7 +238,7 @@ impl Sanitizer {
             global,
             variables,
             shared_bytes,
-            region: place(&[], region.max(16))?,
+            region: allocate(&[], region.max(16))?,
             stride: self.stride(shared_bytes),
         })
     }
@@ -253,7 +257,8 @@ impl Sanitizer {
         }
     }
 
-    /// What a launch has found: a finding for each check that has failed, in the order of their first failures.
+    /// What a launch has found: a finding for each check that has failed, in the order of their
+    /// first failures.
     pub fn findings(&self, report: &[u8], launch: &Facts<'_>) -> Vec<Finding> {
         let word =
             |at: usize| report.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
@@ -375,8 +380,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether valid programs do it: storage buffers are robust (reads give 0, writes are dropped), and compilers
-    /// read private memory before they test the index.
+    /// Whether valid programs do it: storage buffers are robust (reads give 0, writes are dropped),
+    /// and compilers read private memory before they test the index.
     pub fn is_note(&self) -> bool {
         match self.site.memory {
             Memory::Buffer(_) => true,
@@ -385,7 +390,8 @@ impl Finding {
         }
     }
 
-    /// What was wrong, without the place: `write of 4 bytes at 0x100, outside shared memory of 256 bytes`.
+    /// What was wrong, without the place:
+    /// `write of 4 bytes at 0x100, outside shared memory of 256 bytes`.
     pub fn detail(&self) -> String {
         let access = match self.site.access {
             Access::Read => "read",

@@ -4,9 +4,10 @@ use crate::diag::Loc;
 use crate::ir::{Fact, FuncId, Space};
 use crate::isa::effects::{Touched, Touches};
 use crate::isa::{MInst, Op, Operand};
-use nvir_asm::issue::Place;
+use nvir_asm::issue::Issued;
 
-/// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds such an index.
+/// A place in the code: an index into [`Code::labels`]. Until layout, [`Operand::Target`] holds
+/// such an index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Label(pub u32);
 
@@ -16,7 +17,8 @@ pub enum Made {
     /// An instruction of the IR did.
     #[default]
     Selected,
-    /// What the kernel or stage needs from its beginning, and the source does not ask for in any line.
+    /// What the kernel or stage needs from its beginning, and the source does not ask for in any
+    /// line.
     Setup,
     /// A register that has to be elsewhere.
     Move,
@@ -79,8 +81,8 @@ impl Line {
     }
 
     /// The instruction as issue control takes it: control comes to it from the one before it.
-    pub fn place(&self) -> Place<'_> {
-        Place { inst: &self.inst, touches: self.touches, label: false }
+    pub fn issued(&self) -> Issued<'_> {
+        Issued { inst: &self.inst, touches: self.touches, label: false }
     }
 
     /// One that no instruction of the IR became.
@@ -89,7 +91,8 @@ impl Line {
     }
 }
 
-/// Straight-line code: entered at its start, left at its end (a conditional branch or exit may leave in the tail).
+/// Straight-line code: entered at its start, left at its end (a conditional branch or exit may
+/// leave in the tail).
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct MBlock {
     /// Instructions that a scheduler may reorder, as far as their dependences allow.
@@ -105,7 +108,7 @@ pub struct MBlock {
 }
 
 impl MBlock {
-    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
+    pub(crate) fn lines(&self) -> impl DoubleEndedIterator<Item = &Line> + Clone {
         self.body.iter().chain(&self.tail)
     }
 }
@@ -126,7 +129,7 @@ pub struct Code {
 
 impl Code {
     /// A label that stands nowhere yet.
-    pub fn new_label(&mut self) -> Label {
+    pub(crate) fn new_label(&mut self) -> Label {
         self.labels.push(u32::MAX);
         Label(self.labels.len() as u32 - 1)
     }
@@ -137,7 +140,7 @@ impl Code {
     }
 
     /// Notes what each instruction touches, for the passes of [`crate::sched`]: several ask.
-    pub fn note_touches(&mut self) {
+    pub(crate) fn note_touches(&mut self) {
         self.touched.reserve(self.blocks.iter().map(|b| b.body.len() + b.tail.len()).sum());
         for block in &mut self.blocks {
             for line in block.body.iter_mut().chain(&mut block.tail) {
@@ -146,7 +149,8 @@ impl Code {
         }
     }
 
-    /// The block that an instruction's first operand names, if that is a label; it may be one behind the last.
+    /// The block that an instruction's first operand names, if that is a label; it may be one
+    /// behind the last.
     pub fn target(&self, line: &Line) -> Option<usize> {
         match line.inst.operands.first() {
             Some(&Operand::Target(label)) => self.labels.get(label as usize).map(|&b| b as usize),
@@ -155,7 +159,7 @@ impl Code {
     }
 
     /// The blocks where lanes may go on that leave by `.S`, BRK or CONT, ascending.
-    pub fn meeting_points(&self) -> Vec<usize> {
+    pub(crate) fn meeting_points(&self) -> Vec<usize> {
         let pushes = |l: &&Line| matches!(l.inst.op, Op::Ssy | Op::Pbk | Op::Pcnt);
         let lines = self.blocks.iter().flat_map(|b| &b.tail).filter(pushes);
         let mut points: Vec<usize> =
@@ -166,7 +170,7 @@ impl Code {
     }
 
     /// Drops instructions that do nothing: branches to what follows anyway.
-    pub fn remove_idle_branches(&mut self) {
+    pub(crate) fn remove_idle_branches(&mut self) {
         for n in 0..self.blocks.len() {
             let block = &self.blocks[n];
             let Some(last) = block.tail.last() else { continue };
@@ -203,8 +207,9 @@ impl Code {
         targets
     }
 
-    /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine allows that.
-    pub fn fold_syncs(&mut self, can_sync: impl Fn(&MInst) -> bool) {
+    /// Lets the last instruction of a block carry the `.S` of a `NOP.S` after it, where the machine
+    /// allows that.
+    pub(crate) fn fold_syncs(&mut self, can_sync: impl Fn(&MInst) -> bool) {
         for block in &mut self.blocks {
             if block.tail.len() != 1 || !is_plain_sync(&block.tail[0].inst) {
                 continue;

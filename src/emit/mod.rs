@@ -1,8 +1,8 @@
 //! Functions with registers assigned, as machine code.
 
-pub mod code;
+pub(crate) mod code;
 mod flow;
-mod update;
+mod predicated_update;
 
 use crate::analysis::divergence::UniformBranches;
 use crate::chip::Chip;
@@ -22,27 +22,17 @@ use std::cell::RefCell;
 /// An instruction that nothing can be selected for, though legalisation should have seen to it.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("`{func}`: {why}: {inst}")]
-pub struct EmitError {
+pub(crate) struct EmitError {
     pub func: String,
     pub inst: String,
     pub why: String,
     pub loc: Loc,
 }
 
-/// Emits the kernel, then every function that it calls, directly or through others, in the order of first calls.
+/// Emits a function, and those that it calls and nobody else may call, directly or through others,
+/// in the order of first calls. Others are called by labels that stand nowhere: [`Code::external`].
 /// Functions without an entry in `uniform` have divergent branches only.
-pub fn emit_program(
-    chip: Chip,
-    program: &Program,
-    alloc: &ProgramAllocation,
-    uniform: &UniformBranches,
-) -> Result<Code, EmitError> {
-    emit_function(chip, program, program.entry, alloc, uniform)
-}
-
-/// The same of a function, and of those that it calls and nobody else may call. Others are called by labels that stand nowhere:
-/// [`Code::external`].
-pub fn emit_function(
+pub(crate) fn emit_function(
     chip: Chip,
     program: &Program,
     root: FuncId,
@@ -95,13 +85,13 @@ pub fn emit_function(
     code.calls =
         order.len() > 1 || !code.external.is_empty() || !program.has_kernel() || root != program.entry;
     code.remove_idle_branches();
-    update::run(&mut code);
+    predicated_update::run(&mut code);
     code.fold_syncs(|m| can_sync(chip, m));
     Ok(code)
 }
 
-/// Whether an instruction may carry `.S`. Compilers never put it on what is predicated, goes through the texture
-/// unit, moves several registers, or transfers control itself.
+/// Whether an instruction may carry `.S`. Compilers never put it on what is predicated, goes
+/// through the texture unit, moves several registers, or transfers control itself.
 fn can_sync(chip: Chip, m: &MInst) -> bool {
     use isa::row::Unit;
     let plain = matches!(
@@ -114,8 +104,8 @@ fn can_sync(chip: Chip, m: &MInst) -> bool {
     plain && !wide && !surface && m.guard.is_true() && isa::fits(chip, m).is_ok()
 }
 
-/// The values that are read once, in the block in which they are made, if there are choices. What comes from outside a
-/// loop is read in each round, and moved about in between.
+/// The values that are read once, in the block in which they are made, if there are choices. What
+/// comes from outside a loop is read in each round, and moved about in between.
 fn once(f: &Function) -> SecondaryMap<ValueId, bool> {
     let mut once = SecondaryMap::new();
     if !f.ops.contains(crate::ir::Op::Sel) {

@@ -3,9 +3,8 @@
 //! Each front-end has a `parse` (text to syntax tree) and a `program` (a [`Request`] to IR). Both find several
 //! errors at once.
 
-pub mod graphics;
+pub mod common;
 pub mod nir;
-pub mod ssa;
 pub mod tgsi;
 
 use crate::chip::Chip;

@@ -1,20 +1,23 @@
-//! The call-return stack: how deep a program's entries nest, and what a launch must provide for that.
+//! The call-return stack: how deep a program's entries nest, and what a launch must provide for
+//! that.
 //!
-//! A warp's SSY, PBK, PCNT and CAL push an entry each, and so does a branch that parts its lanes: those that take it run
-//! first, the others wait there. Sixteen entries are on the chip; what is beyond them lies in memory that the launch names.
+//! A warp's SSY, PBK, PCNT and CAL push an entry each, and so does a branch that parts its lanes:
+//! those that take it run first, the others wait there. Sixteen entries are on the chip; what is
+//! beyond them lies in memory that the launch names.
 //!
-//! What a card does when that memory is too small is not known, so the emulator has no limit of its own; it stops only a
-//! stack that grows without bound.
+//! What a card does when that memory is too small is not known, so the emulator has no limit of its
+//! own; it stops only a stack that grows without bound.
 
 use crate::emit::code::Code;
 use crate::isa::{Op, Operand};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bytes that a launch must provide for a nest of `depth` entries. Source: NAK (`sph.rs`, `qmd.rs`), which counts SSY, PBK
-/// and PCNT only. Mesa's nvc0 gives graphics programs 512 bytes for every 48, or part of 48, of twice the nest's depth if
-/// that is above 16, and compute programs nothing.
-pub fn bytes(depth: u32) -> u32 {
+/// Bytes that a launch must provide for a nest of `depth` entries. Source: NAK (`sph.rs`,
+/// `qmd.rs`), which counts SSY, PBK and PCNT only. Mesa's nvc0 gives graphics programs 512 bytes
+/// for every 48, or part of 48, of twice the nest's depth if that is above 16, and compute programs
+/// nothing.
+pub(crate) fn bytes(depth: u32) -> u32 {
     match depth {
         0..=16 => 0,
         17..=32 => 1024,
@@ -53,9 +56,10 @@ impl Depth {
 }
 
 /// The most entries on the stack at any point of the kernel and what it calls.
-pub fn depth(code: &Code) -> u32 {
+pub(crate) fn depth(code: &Code) -> u32 {
     let mut walk = Walk { code, entries: vec![None; code.blocks.len()], work: BinaryHeap::new() };
-    // A function is known by its first block. Nothing recurses, so what a function calls can be finished before it.
+    // A function is known by its first block. Nothing recurses, so what a function calls can be
+    // finished before it.
     let mut done: Vec<Option<u32>> = vec![None; code.blocks.len()];
     let mut open = vec![walk.function(0)];
     while let Some(f) = open.last() {
@@ -82,9 +86,9 @@ pub fn depth(code: &Code) -> u32 {
     done.first().copied().flatten().unwrap_or(0)
 }
 
-/// Entries on the stack at each call of a function that is compiled separately, in the function that the code begins with:
-/// the label that it is called by, and the most entries.
-pub fn at_external_calls(code: &Code) -> Vec<(u32, u32)> {
+/// Entries on the stack at each call of a function that is compiled separately, in the function
+/// that the code begins with: the label that it is called by, and the most entries.
+pub(crate) fn at_external_calls(code: &Code) -> Vec<(u32, u32)> {
     let mut walk = Walk { code, entries: vec![None; code.blocks.len()], work: BinaryHeap::new() };
     walk.function(0);
     let mut most: Vec<(u32, u32)> = code.external.iter().map(|(l, _)| (l.0, 0)).collect();
@@ -153,7 +157,8 @@ impl Walk<'_> {
     }
 
     fn reach(&mut self, n: usize, at: Depth) {
-        // What no nest exceeds: code that pushes in a loop without a pop has no depth, and must not keep us here.
+        // What no nest exceeds: code that pushes in a loop without a pop has no depth, and must not
+        // keep us here.
         let bound = self.code.blocks.len() as u32 * 2;
         let Some(entry) = self.entries.get_mut(n) else { return };
         let new = entry.map_or(at, |old| old.max(at));
@@ -171,8 +176,8 @@ mod tests {
     use crate::emit::code::{Line, MBlock};
     use crate::isa::{MInst, Pred};
 
-    /// Block n has label n; of each, the pushes and branches with the block that they name, and whether control runs on.
-    /// A `Bra` parts lanes.
+    /// Block n has label n; of each, the pushes and branches with the block that they name, and
+    /// whether control runs on. A `Bra` parts lanes.
     fn code(blocks: &[(&[(Op, u32)], bool)]) -> Code {
         let line = |&(op, to): &(Op, u32)| {
             let inst = MInst::new(op).arg(Operand::Target(to));

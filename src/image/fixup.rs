@@ -1,20 +1,21 @@
-//! What a driver changes in a fragment shader's code and header when its state differs from what was compiled for.
+//! What a driver changes in a fragment shader's code and header when its state differs from what
+//! was compiled for.
 //!
-//! Source: Mesa 22.3.6, codegen/nv50_ir_emit_nvc0.cpp and nv50_ir_emit_gk110.cpp (`interpApply`, `selpFlip`), and
-//! nvc0_state.c (the header's colours).
+//! Source: Mesa 22.3.6, codegen/nv50_ir_emit_nvc0.cpp and nv50_ir_emit_gk110.cpp (`interpApply`,
+//! `selpFlip`), and nvc0_state.c (the header's colours).
 
 use crate::chip::Chip;
 use crate::isa::header::{Header, Interpolation};
 use crate::stage::attribute;
 
 /// Value of [`Fixup::Interpolation`]'s `mode` for a perspective or linear value as it is.
-pub const MODE_PASS: u8 = 0;
+pub(crate) const MODE_PASS: u8 = 0;
 /// The value times a register.
-pub const MODE_MULTIPLY: u8 = 1;
+pub(crate) const MODE_MULTIPLY: u8 = 1;
 /// The value of one vertex.
 pub const MODE_CONSTANT: u8 = 2;
 /// A colour: flat or smooth, as the rasteriser's state says.
-pub const MODE_COLOR: u8 = 3;
+pub(crate) const MODE_COLOR: u8 = 3;
 
 /// An instruction that may be changed. `pc` is its byte address in the code section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +31,8 @@ pub enum Fixup {
         /// The register that it multiplies with; RZ's number where there is none.
         w: u8,
     },
-    /// A selection, whose predicate operand is PT: it gives its first operand, or the second where the condition holds.
+    /// A selection, whose predicate operand is PT: it gives its first operand, or the second where
+    /// the condition holds.
     Selection {
         /// Its address.
         pc: u32,
@@ -78,7 +80,8 @@ pub struct BadFixup {
     pub bytes: usize,
 }
 
-/// Applies a shader's records for a state. Code and header are as compiled; call it on a copy for each state.
+/// Applies a shader's records for a state. Code and header are as compiled; call it on a copy for
+/// each state.
 ///
 /// # Errors
 /// A record outside the code; nothing is changed then.
@@ -139,7 +142,8 @@ pub(super) fn zero(chip: Chip) -> u8 {
     if chip == Chip::Gk110 { 255 } else { 63 }
 }
 
-/// Where an interpolation has its mode, its sample and its second register, and the register's bits.
+/// Where an interpolation has its mode, its sample and its second register, and the register's
+/// bits.
 fn interpolation_bits(chip: Chip) -> (u32, u32, u32, u64) {
     match chip {
         Chip::Gf100 | Chip::Gk104 => (6, 8, 26, 63),
@@ -147,7 +151,8 @@ fn interpolation_bits(chip: Chip) -> (u32, u32, u32, u64) {
     }
 }
 
-/// Changes the eight bytes at an address, which may lie across two words: GF100 has instructions of four bytes.
+/// Changes the eight bytes at an address, which may lie across two words: GF100 has instructions of
+/// four bytes.
 fn change(code: &mut [u64], pc: u32, change: impl Fn(u64) -> u64) {
     let at = pc as usize / 8;
     if pc.is_multiple_of(8) {

@@ -7,7 +7,7 @@ use crate::emit::code::{Code, Line, Made};
 use crate::ir::{Fact, FuncId};
 use crate::isa::sched_word::{self, Issue, SLOTS, address};
 use crate::isa::{self, MInst, Mod, Op, Operand, Reg};
-use nvir_asm::issue::{self, Place};
+use nvir_asm::issue::{self, Issued};
 
 /// The code section with its line table.
 pub struct Section {
@@ -57,7 +57,7 @@ pub fn section(chip: Chip, code: &Code) -> Result<Section, LayoutError> {
     let all = || code.blocks.iter().flat_map(|b| b.lines());
     let targets = code.targets();
     let places = code.blocks.iter().zip(&targets).flat_map(|(b, &target)| {
-        b.lines().enumerate().map(move |(k, l)| Place { label: target && k == 0, ..l.place() })
+        b.lines().enumerate().map(move |(k, l)| Issued { label: target && k == 0, ..l.issued() })
     });
     let issues = issue::control(places, &code.touched, count as usize, chip.has_sched_words());
     let cycles = issues.iter().map(|i| u64::from(i.cycles())).sum();

@@ -5,7 +5,7 @@
 //! first word of every 64 bytes is a scheduling word.
 
 #[doc(hidden)]
-pub mod crs;
+pub(crate) mod crs;
 pub mod fixup;
 #[doc(hidden)]
 pub mod layout;
@@ -33,22 +33,26 @@ pub struct Shader {
     pub entry_name: String,
     /// 64-bit words, scheduling words among them.
     pub code: Vec<u64>,
-    /// Source locations: (address of an instruction, where it comes from), ascending; holds until the next one.
+    /// Source locations: (address of an instruction, where it comes from), ascending; holds until
+    /// the next one.
     pub lines: Vec<(u32, Loc)>,
-    /// Why an instruction is there, by address, ascending: those that stand for no instruction of the source, such as moves of
-    /// registers and control flow.
+    /// Why an instruction is there, by address, ascending: those that stand for no instruction of
+    /// the source, such as moves of registers and control flow.
     pub made: Vec<(u32, Made)>,
-    /// General registers a thread needs: the highest number used, plus one; all components of a fragment shader's colours count.
+    /// General registers a thread needs: the highest number used, plus one; all components of a
+    /// fragment shader's colours count.
     pub gprs: u32,
     /// Bytes of local memory of a thread.
     pub local_bytes: u32,
-    /// Bytes of call-return stack that a launch must provide for each warp ([`crs`]); 0: what is on the chip is enough.
+    /// Bytes of call-return stack that a launch must provide for each warp ([`crs`]); 0: what is on
+    /// the chip is enough.
     pub stack_bytes: u32,
     /// Bytes of shared memory of a block that the kernel declares.
     pub shared_bytes: u32,
     /// Execution barriers used: the highest number, plus one.
     pub barriers: u32,
-    /// Instructions of the kernel and its subroutines, without scheduling words, padding and the library.
+    /// Instructions of the kernel and its subroutines, without scheduling words, padding and the
+    /// library.
     pub instructions: u32,
     /// Instructions of library routines that are linked in.
     pub library: u32,
@@ -56,14 +60,17 @@ pub struct Shader {
     pub spills: u32,
     /// Instructions that load registers from local memory.
     pub fills: u32,
-    /// Estimated cycles that one warp takes, by the latency model, loops counted a fixed number of times.
+    /// Estimated cycles that one warp takes, by the latency model, loops counted a fixed number of
+    /// times.
     pub cycles: u64,
-    /// Threads of a block in x, y and z as the program declares them, 0 in a dimension that it leaves to the launch; `None`: it
-    /// leaves all of them. The code is for these sizes only: see [`Shader::launch_block`].
+    /// Threads of a block in x, y and z as the program declares them, 0 in a dimension that it
+    /// leaves to the launch; `None`: it leaves all of them. The code is for these sizes only: see
+    /// [`Shader::launch_block`].
     pub block_size: Option<[u32; 3]>,
     /// Blocks must be launched as whole warps: see [`Shader::launch_block`].
     pub whole_warps: bool,
-    /// Bytes of kernel input that a launch must provide: what the program declares or reads at fixed addresses.
+    /// Bytes of kernel input that a launch must provide: what the program declares or reads at
+    /// fixed addresses.
     pub input_bytes: u32,
     /// What it uses, and how.
     pub resources: Resources,
@@ -79,7 +86,8 @@ impl Shader {
         self.code.len() as u32 * 8
     }
 
-    /// Bytes of shared memory that a block of a launch is given, which adds so many: none if it lies elsewhere.
+    /// Bytes of shared memory that a block of a launch is given, which adds so many: none if it
+    /// lies elsewhere.
     pub fn launch_shared(&self, added: u32) -> u32 {
         if self.sanitizer.as_ref().is_some_and(|s| s.moved) {
             0
@@ -88,8 +96,8 @@ impl Shader {
         }
     }
 
-    /// Whether a launch can add so many bytes of shared memory to the kernel's own: all of it, in bytes. Red zones do not count if shared memory
-    /// lies elsewhere.
+    /// Whether a launch can add so many bytes of shared memory to the kernel's own: all of it, in
+    /// bytes. Red zones do not count if shared memory lies elsewhere.
     ///
     /// # Errors
     /// The chip does not have as much.
@@ -105,7 +113,8 @@ impl Shader {
         self.gprs.max(Chip::MIN_LAUNCH_GPRS)
     }
 
-    /// The block that the machine is told to launch for one of `block` threads. The driver's bank has `block` itself.
+    /// The block that the machine is told to launch for one of `block` threads. The driver's bank
+    /// has `block` itself.
     ///
     /// # Errors
     /// The code is for another size of blocks.
@@ -115,7 +124,7 @@ impl Shader {
     }
 
     /// The size of every block, where each of its dimensions is declared.
-    pub fn whole_block(&self) -> Option<[u32; 3]> {
+    pub(crate) fn whole_block(&self) -> Option<[u32; 3]> {
         self.block_size.filter(|size| !size.contains(&0))
     }
 
@@ -178,8 +187,8 @@ impl Shader {
         }
     }
 
-    /// Warps of this kernel that a multiprocessor holds at once, in whole blocks of `threads` threads (`None`: the declared
-    /// size, or the largest block that the chip launches by default).
+    /// Warps of this kernel that a multiprocessor holds at once, in whole blocks of `threads`
+    /// threads (`None`: the declared size, or the largest block that the chip launches by default).
     pub fn resident_warps(&self, threads: Option<u32>) -> u32 {
         let threads = threads.or(self.whole_block().map(|size| size.iter().product()));
         self.chip.occupancy(threads, self.launch_gprs(), self.launch_shared(0))

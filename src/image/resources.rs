@@ -11,13 +11,13 @@ pub struct Access {
 
 impl Access {
     /// Neither read nor written: only the size or the like is asked for.
-    pub const QUERIED: Access = Access { read: false, written: false };
+    pub(crate) const QUERIED: Access = Access { read: false, written: false };
     /// Read.
     pub const READ: Access = Access { read: true, written: false };
     /// Written.
-    pub const WRITTEN: Access = Access { read: false, written: true };
+    pub(crate) const WRITTEN: Access = Access { read: false, written: true };
     /// Both, as atomic operations do.
-    pub const BOTH: Access = Access { read: true, written: true };
+    pub(crate) const BOTH: Access = Access { read: true, written: true };
 
     /// What one or the other does.
     pub const fn and(self, other: Access) -> Access {
@@ -79,8 +79,8 @@ pub struct ConstantBank {
 /// What a shader uses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Resources {
-    /// Banks of constant memory that the code reads, ascending: the kernel input, uniform blocks and the driver's own
-    /// among them, as the ABI places them.
+    /// Banks of constant memory that the code reads, ascending: the kernel input, uniform blocks
+    /// and the driver's own among them, as the ABI places them.
     pub constants: Vec<ConstantBank>,
     /// Storage buffers (TGSI `BUFFER[n]`, NIR `load_ssbo`).
     pub buffers: Uses,
@@ -100,7 +100,7 @@ pub struct Resources {
 
 impl Resources {
     /// Bytes of a bank that the code reads; 0 where it reads none, or where it computes addresses.
-    pub fn bytes_of_bank(&self, bank: u8) -> u32 {
+    pub(crate) fn bytes_of_bank(&self, bank: u8) -> u32 {
         self.constants.iter().find(|c| c.bank == bank).and_then(|c| c.bytes).unwrap_or(0)
     }
 }

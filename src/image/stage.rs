@@ -1,6 +1,7 @@
 //! What a driver must know of a graphics shader besides its code.
 //!
-//! Source: Mesa 22.3.6, nvc0_program.c (`nvc0_program_translate`), which takes the same from nv50_ir.
+//! Source: Mesa 22.3.6, nvc0_program.c (`nvc0_program_translate`), which takes the same from
+//! nv50_ir.
 
 use super::fixup::{self, BadFixup, DefaultColor, Fixup, State};
 use crate::chip::Chip;
@@ -36,8 +37,8 @@ pub struct Graphics {
     pub needs_draw_parameters: bool,
     /// VTG: it writes the layer.
     pub writes_layer: bool,
-    /// Tessellation: the hardware's mode (domain in bits 0 to 3, spacing in 4 to 7, clockwise bit 8, connected bit 9);
-    /// none if the other tessellation shader says it.
+    /// Tessellation: the hardware's mode (domain in bits 0 to 3, spacing in 4 to 7, clockwise bit
+    /// 8, connected bit 9); none if the other tessellation shader says it.
     pub tess_mode: Option<u32>,
     /// FRAG: colour inputs whose interpolation is the rasteriser's choice.
     pub colors: [Option<DefaultColor>; 2],
@@ -77,7 +78,8 @@ impl Graphics {
         }
     }
 
-    /// Flags of the early depth test (`ZCULL_TEST_MASK`): not before the shader, if it writes the depth.
+    /// Flags of the early depth test (`ZCULL_TEST_MASK`): not before the shader, if it writes the
+    /// depth.
     pub fn zcull_flags(&self) -> u32 {
         if self.header.writes_depth() { 0x11 } else { 0 }
     }
@@ -101,7 +103,7 @@ pub struct Slot {
     /// Components that are used, x in bit 0.
     pub mask: u8,
     /// Where it lies.
-    pub place: Place,
+    pub location: SlotLocation,
 }
 
 /// What an input or output is.
@@ -115,7 +117,7 @@ pub enum Attribute {
 
 /// Where component x of an input or output lies; the others follow.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Place {
+pub enum SlotLocation {
     /// At a byte address of the vertex's attributes; four bytes a component.
     Vertex(u32),
     /// At a byte address of the patch's attributes; four bytes a component.
@@ -126,14 +128,14 @@ pub enum Place {
     Nowhere,
 }
 
-impl Place {
+impl SlotLocation {
     /// Where component `c` lies.
-    pub fn component(self, c: u32) -> Place {
+    pub fn component(self, c: u32) -> SlotLocation {
         match self {
-            Place::Vertex(address) => Place::Vertex(address + 4 * c),
-            Place::Patch(address) => Place::Patch(address + 4 * c),
-            Place::Register(first) => Place::Register(first + c),
-            Place::Nowhere => Place::Nowhere,
+            SlotLocation::Vertex(address) => SlotLocation::Vertex(address + 4 * c),
+            SlotLocation::Patch(address) => SlotLocation::Patch(address + 4 * c),
+            SlotLocation::Register(first) => SlotLocation::Register(first + c),
+            SlotLocation::Nowhere => SlotLocation::Nowhere,
         }
     }
 }
@@ -155,7 +157,7 @@ mod tests {
             (Interpolation::Flat, vec![7], 0x11)
         );
         assert_eq!(g.header.interpolation(0x290), Interpolation::Unused);
-        assert_eq!(Place::Patch(0x20).component(2), Place::Patch(0x28));
-        assert_eq!(Place::Register(4).component(3), Place::Register(7));
+        assert_eq!(SlotLocation::Patch(0x20).component(2), SlotLocation::Patch(0x28));
+        assert_eq!(SlotLocation::Register(4).component(3), SlotLocation::Register(7));
     }
 }

@@ -13,7 +13,8 @@
 
 use super::*;
 
-/// A function, a place at the end of one of its blocks, and the source location of what is being built.
+/// A function, a place at the end of one of its blocks, and the source location of what is being
+/// built.
 pub struct Builder<'f> {
     pub func: &'f mut Function,
     pub block: BlockId,
@@ -74,7 +75,7 @@ impl<'f> Builder<'f> {
         [d[0], d[1]]
     }
 
-    pub fn op1(&mut self, op: Op, ty: Type, a: impl Into<Src>) -> ValueId {
+    pub(crate) fn op1(&mut self, op: Op, ty: Type, a: impl Into<Src>) -> ValueId {
         self.value(Inst::new(op, ty).src(a))
     }
 
@@ -143,7 +144,7 @@ impl<'f> Builder<'f> {
     }
 
     /// Loads one word.
-    pub fn ld_word(&mut self, mem: MemRef) -> ValueId {
+    pub(crate) fn ld_word(&mut self, mem: MemRef) -> ValueId {
         self.value(Inst::new(Op::Ld, Type::U32).with_mem(mem))
     }
 

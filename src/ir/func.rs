@@ -9,7 +9,8 @@ use crate::diag::Loc;
 use crate::stage::Stage;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-/// What defines a value. Kept by [`Function::append`] and its siblings; the verifier compares it with the code.
+/// What defines a value. Kept by [`Function::append`] and its siblings; the verifier compares it
+/// with the code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Def {
     Inst(InstId),
@@ -27,7 +28,8 @@ pub struct ValueData {
     pub def: Def,
 }
 
-/// How a block ends. A divergent branch is one whose condition may differ between the lanes of a warp.
+/// How a block ends. A divergent branch is one whose condition may differ between the lanes of a
+/// warp.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Term {
     Jump(Edge),
@@ -38,7 +40,8 @@ pub enum Term {
         then: Edge,
         els: Edge,
     },
-    /// Return from a function that was called, with its results; from the entry: like `Exit`, with the results of its stage.
+    /// Return from a function that was called, with its results; from the entry: like `Exit`, with
+    /// the results of its stage.
     Ret(Vec<ValueId>),
     /// The thread ends.
     Exit,
@@ -82,7 +85,7 @@ impl Term {
         a.into_iter().chain(b)
     }
 
-    pub fn edges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Edge> {
+    pub(crate) fn edges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Edge> {
         let (a, b) = match self {
             Term::Jump(e) => (Some(e), None),
             Term::Branch { then, els, .. } => (Some(then), Some(els)),
@@ -99,22 +102,26 @@ impl Term {
 
 /// The structure that the divergence stack is managed by. It stands on the header of the construct.
 ///
-/// - `If { join }`: the block ends in a branch, and all lanes that leave its arms by falling out of them meet in
-///   `join` (machine: SSY before, `.S` at the ends of the arms).
-/// - `Loop { exit, cont }`: the block begins a loop (or a region that can be left early, if nothing jumps back).
-///   An edge to `exit` from inside is a break, an edge to `cont` a continue. What stands from `cont` on to the exit
-///   ends in the jump back to the header (`cont` may be the header itself). Machine: PBK/BRK and PCNT/CONT.
+/// - `If { join }`: the block ends in a branch, and all lanes that leave its arms by falling out of
+///   them meet in `join` (machine: SSY before, `.S` at the ends of the arms).
+/// - `Loop { exit, cont }`: the block begins a loop (or a region that can be left early, if nothing
+///   jumps back). An edge to `exit` from inside is a break, an edge to `cont` a continue. What
+///   stands from `cont` on to the exit ends in the jump back to the header (`cont` may be the
+///   header itself). Machine: PBK/BRK and PCNT/CONT.
 ///
-/// Constructs nest: code inside one leaves it only through its join or exit, an enclosing loop's `exit` or
-/// `cont`, or by ending the thread or the function. Joins and exits are dominated by their header.
-/// A block that is loop header and ends in the branch of an `if` is not allowed: the header jumps to the latter.
+/// Constructs nest: code inside one leaves it only through its join or exit, an enclosing loop's
+/// `exit` or `cont`, or by ending the thread or the function. Joins and exits are dominated by
+/// their header. A block that is loop header and ends in the branch of an `if` is not allowed: the
+/// header jumps to the latter.
 ///
-/// Every branch is the header of an `if`, unless it has no arms: an edge, or both, goes to the exit, the continue block or
-/// the header of the innermost loop, and all who do not take it go on together. What never comes back (an endless loop, an arm that ends the thread or leaves a
-/// loop, a loop that is only left by ending the thread) changes nothing about that: each construct has an end in the layout,
-/// which says what is inside it, whether or not control can get there. An end that no edge reaches is an empty block
-/// that ends in `Unreachable`; nothing is emitted for it. Where one side of an `if` comes back, its join is where that side
-/// goes on, with a single edge to it. A loop whose `cont` is never reached has its header as `cont`.
+/// Every branch is the header of an `if`, unless it has no arms: an edge, or both, goes to the
+/// exit, the continue block or the header of the innermost loop, and all who do not take it go on
+/// together. What never comes back (an endless loop, an arm that ends the thread or leaves a loop,
+/// a loop that is only left by ending the thread) changes nothing about that: each construct has an
+/// end in the layout, which says what is inside it, whether or not control can get there. An end
+/// that no edge reaches is an empty block that ends in `Unreachable`; nothing is emitted for it.
+/// Where one side of an `if` comes back, its join is where that side goes on, with a single edge to
+/// it. A loop whose `cont` is never reached has its header as `cont`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Merge {
     #[default]
@@ -130,7 +137,7 @@ pub enum Merge {
 
 impl Merge {
     /// The blocks named, for renumbering.
-    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut BlockId> {
+    pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut BlockId> {
         let (a, b) = match self {
             Merge::None => (None, None),
             Merge::If { join } => (Some(join), None),
@@ -155,8 +162,9 @@ impl OpenLoops {
         }
     }
 
-    /// Whether an edge to a block leaves the innermost loop or its round: a break, a continue, or the way round.
-    pub fn left_by(&self, to: BlockId) -> bool {
+    /// Whether an edge to a block leaves the innermost loop or its round: a break, a continue, or
+    /// the way round.
+    pub(crate) fn left_by(&self, to: BlockId) -> bool {
         self.0.last().is_some_and(|l| l.contains(&to))
     }
 }
@@ -179,7 +187,8 @@ pub enum Linkage {
     Internal,
     /// It is here, and functions that are compiled separately may call it.
     Visible,
-    /// It is compiled separately. The body is a block that ends in `Unreachable`, which stands for nothing.
+    /// It is compiled separately. The body is a block that ends in `Unreachable`, which stands for
+    /// nothing.
     Declared,
 }
 
@@ -202,23 +211,28 @@ pub struct Function {
     pub params: Vec<ValueId>,
     /// Classes of the values that `Ret` gives.
     pub results: Vec<Class>,
-    /// The general register that each of them must be left in: the entry of a graphics stage. Empty where it does not matter.
+    /// The general register that each of them must be left in: the entry of a graphics stage. Empty
+    /// where it does not matter.
     pub result_regs: Vec<u8>,
-    /// The general register that each parameter comes in: a function that is called from elsewhere. Empty where it does not matter.
+    /// The general register that each parameter comes in: a function that is called from elsewhere.
+    /// Empty where it does not matter.
     pub param_regs: Vec<u8>,
-    /// What holds of each parameter whoever calls, if anything does ([`functions`](crate::analysis::functions)).
+    /// What holds of each parameter whoever calls, if anything does
+    /// ([`functions`](crate::analysis::functions)).
     pub param_facts: Vec<ParamFact>,
     pub values: PrimaryMap<ValueId, ValueData>,
     pub insts: PrimaryMap<InstId, Inst>,
     pub blocks: PrimaryMap<BlockId, Block>,
-    /// Blocks that exist, in emission order; the first is the entry, which nothing jumps to. Every block comes
-    /// after its immediate dominator, and the blocks of a construct are contiguous with its join or exit after them.
+    /// Blocks that exist, in emission order; the first is the entry, which nothing jumps to. Every
+    /// block comes after its immediate dominator, and the blocks of a construct are contiguous with
+    /// its join or exit after them.
     pub layout: Vec<BlockId>,
     /// Part of the library of helper routines (division and the like), counted apart in statistics.
     pub library: bool,
     /// Bytes of local memory that the function's own accesses use, from 0.
     pub local_bytes: u32,
-    /// Operations that have occurred, so that passes for others need not look: none occurs that is not in it.
+    /// Operations that have occurred, so that passes for others need not look: none occurs that is
+    /// not in it.
     pub ops: OpSet,
 }
 
@@ -249,7 +263,7 @@ impl Function {
     }
 
     /// A table over all blocks, in its final size.
-    pub fn block_table<T: Clone + Default>(&self) -> SecondaryMap<BlockId, T> {
+    pub(crate) fn block_table<T: Clone + Default>(&self) -> SecondaryMap<BlockId, T> {
         let mut table = SecondaryMap::with_capacity(self.blocks.len());
         table.resize(self.blocks.len());
         table
@@ -293,7 +307,7 @@ impl Function {
     }
 
     /// A new block that is not in the layout yet.
-    pub fn detached_block(&mut self) -> BlockId {
+    pub(crate) fn detached_block(&mut self) -> BlockId {
         self.blocks.push(Block {
             params: Vec::new(),
             body: Vec::new(),
@@ -303,11 +317,17 @@ impl Function {
         })
     }
 
-    /// Before edges of a branch get blocks: if an edge that leaves the innermost loop does, its block is an arm, so a branch
-    /// without a construct becomes the header of an `if`. The other edge, if it stays in the loop, becomes one to the join, from
-    /// where it goes on; otherwise nobody reaches the join. Returns the block that ends in the branch then, and the
-    /// join: the first, if it is not `b`, goes behind `b` in the layout, the second behind the arms.
-    pub fn open_if(&mut self, b: BlockId, split: [bool; 2], loops: &OpenLoops) -> Option<(BlockId, BlockId)> {
+    /// Before edges of a branch get blocks: if an edge that leaves the innermost loop does, its
+    /// block is an arm, so a branch without a construct becomes the header of an `if`. The other
+    /// edge, if it stays in the loop, becomes one to the join, from where it goes on; otherwise
+    /// nobody reaches the join. Returns the block that ends in the branch then, and the join: the
+    /// first, if it is not `b`, goes behind `b` in the layout, the second behind the arms.
+    pub(crate) fn open_if(
+        &mut self,
+        b: BlockId,
+        split: [bool; 2],
+        loops: &OpenLoops,
+    ) -> Option<(BlockId, BlockId)> {
         let Term::Branch { then, els, .. } = &self.blocks[b].term else { return None };
         let leaves = [then, els].map(|e| loops.left_by(e.to));
         let is_if = matches!(self.blocks[b].merge, Merge::If { .. });
@@ -343,7 +363,8 @@ impl Function {
         v
     }
 
-    /// Puts an instruction into the arena and makes it the definition of its destinations; it stands in no block yet.
+    /// Puts an instruction into the arena and makes it the definition of its destinations; it
+    /// stands in no block yet.
     pub fn make(&mut self, inst: Inst) -> InstId {
         let id = self.insts.next_key();
         let values = &mut self.values;
@@ -379,7 +400,8 @@ impl Function {
     }
 }
 
-/// A variable in shared or private memory: what accesses that name it ([`MemRef::var`](super::MemRef::var)) may touch.
+/// A variable in shared or private memory: what accesses that name it
+/// ([`MemRef::var`](super::MemRef::var)) may touch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extent {
     pub space: super::Space,
@@ -394,25 +416,29 @@ pub struct Program {
     pub funcs: PrimaryMap<FuncId, Function>,
     /// The kernel.
     pub entry: FuncId,
-    /// Threads of a block in x, y and z, where declared; 0 in a dimension that is left to the launch.
+    /// Threads of a block in x, y and z, where declared; 0 in a dimension that is left to the
+    /// launch.
     pub block_size: Option<[u32; 3]>,
-    /// Blocks are launched as whole warps in one dimension ([`driver::whole_warps`](crate::driver::whole_warps)), and the code
-    /// knows: what lowering makes of [`Op::WholeWarp`](super::Op::WholeWarp).
+    /// Blocks are launched as whole warps in one dimension
+    /// ([`driver::whole_warps`](crate::driver::whole_warps)), and the code knows: what lowering
+    /// makes of [`Op::WholeWarp`](super::Op::WholeWarp).
     pub whole_warps: bool,
     /// Bytes of shared memory that the kernel declares.
     pub shared_bytes: u32,
     /// Bytes of kernel input (0: none, or not known).
     pub input_bytes: u32,
-    /// Bytes of a thread's private memory that the program addresses itself, from 0; indirectly addressed
-    /// registers and spills lie above it.
+    /// Bytes of a thread's private memory that the program addresses itself, from 0; indirectly
+    /// addressed registers and spills lie above it.
     pub private_bytes: u32,
     /// What a graphics stage takes and gives; compute kernels have none.
     pub interface: Option<Box<Interface>>,
     /// Variables, where their memory is sanitized.
     pub extents: Vec<Extent>,
-    /// Bytes of the shared memory that keep variables apart: they are moved with it to where there is no limit.
+    /// Bytes of the shared memory that keep variables apart: they are moved with it to where there
+    /// is no limit.
     pub red_zone_bytes: u32,
-    /// Pointers to shared memory come from outside: a launch adds variables to those that are declared.
+    /// Pointers to shared memory come from outside: a launch adds variables to those that are
+    /// declared.
     pub shared_pointers: bool,
 }
 
@@ -422,18 +448,20 @@ impl Program {
         self.interface.as_ref().map_or(Stage::Compute, |i| i.stage)
     }
 
-    /// Whether the entry is a kernel: a text that is compiled separately may consist of functions only.
-    pub fn has_kernel(&self) -> bool {
+    /// Whether the entry is a kernel: a text that is compiled separately may consist of functions
+    /// only.
+    pub(crate) fn has_kernel(&self) -> bool {
         self.funcs[self.entry].linkage == Linkage::Internal
     }
 
     /// The size of every block, where each of its dimensions is declared.
-    pub fn whole_block(&self) -> Option<[u32; 3]> {
+    pub(crate) fn whole_block(&self) -> Option<[u32; 3]> {
         self.block_size.filter(|size| !size.contains(&0))
     }
 
-    /// The size of blocks as the machine is told, where it is known: what special registers count in.
-    pub fn launched_block(&self) -> Option<[u32; 3]> {
+    /// The size of blocks as the machine is told, where it is known: what special registers count
+    /// in.
+    pub(crate) fn launched_block(&self) -> Option<[u32; 3]> {
         self.whole_block().map(|size| if self.whole_warps { crate::driver::whole_warps(size) } else { size })
     }
 

@@ -35,7 +35,8 @@ pub struct Src {
 }
 
 impl Type {
-    /// The number that a 32-bit pattern with modifiers is, read as this type; `None` where the combination has no meaning.
+    /// The number that a 32-bit pattern with modifiers is, read as this type; `None` where the
+    /// combination has no meaning.
     pub fn modified(self, bits: u32, mods: SrcMods) -> Option<u32> {
         let mut x = bits;
         if mods.inv {
@@ -63,7 +64,8 @@ impl Type {
 }
 
 impl Src {
-    /// An immediate read as type `ty`, its modifiers applied; `None` if it is none, or the combination has no meaning.
+    /// An immediate read as type `ty`, its modifiers applied; `None` if it is none, or the
+    /// combination has no meaning.
     pub fn immediate(self, ty: Type) -> Option<Src> {
         match self.kind {
             SrcKind::Imm(x) => ty.modified(x, self.mods).map(Src::imm),
@@ -118,7 +120,8 @@ impl Src {
         Src { kind, mods: SrcMods::default() }
     }
 
-    /// The low word of an operand of any width, modifiers kept: negation and inversion commute with it.
+    /// The low word of an operand of any width, modifiers kept: negation and inversion commute with
+    /// it.
     pub fn low_word(&self) -> Src {
         let kind = match self.kind {
             SrcKind::Imm64([low, _]) => SrcKind::Imm(low),
@@ -156,12 +159,12 @@ impl Src {
     }
 
     /// The single value read, without regard to modifiers.
-    pub fn as_val(&self) -> Option<ValueId> {
+    pub(crate) fn as_val(&self) -> Option<ValueId> {
         if let SrcKind::Val(v) = self.kind { Some(v) } else { None }
     }
 
     /// The bits of a 32-bit immediate without modifiers.
-    pub fn as_imm(&self) -> Option<u32> {
+    pub(crate) fn as_imm(&self) -> Option<u32> {
         match self.kind {
             SrcKind::Imm(x) if self.mods == SrcMods::default() => Some(x),
             _ => None,
@@ -169,7 +172,7 @@ impl Src {
     }
 
     /// The bits of a 64-bit immediate without modifiers.
-    pub fn as_imm64(&self) -> Option<u64> {
+    pub(crate) fn as_imm64(&self) -> Option<u64> {
         match self.kind {
             SrcKind::Imm64([lo, hi]) if self.mods == SrcMods::default() => {
                 Some(lo as u64 | (hi as u64) << 32)
@@ -179,7 +182,7 @@ impl Src {
     }
 
     /// A plain value: one register, no modifiers.
-    pub fn is_plain_val(&self) -> bool {
+    pub(crate) fn is_plain_val(&self) -> bool {
         matches!(self.kind, SrcKind::Val(_)) && self.mods == SrcMods::default()
     }
 
@@ -225,9 +228,9 @@ impl From<[ValueId; 2]> for Src {
     }
 }
 
-/// A condition on execution: the instruction has no effect where it does not hold. A guarded instruction's
-/// destinations are undefined in the threads that skip it, so only stores, barriers-free effects and values that
-/// are read under the same guard make sense; `sel` merges.
+/// A condition on execution: the instruction has no effect where it does not hold. A guarded
+/// instruction's destinations are undefined in the threads that skip it, so only stores,
+/// barriers-free effects and values that are read under the same guard make sense; `sel` merges.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
     pub pred: ValueId,
@@ -251,11 +254,12 @@ pub enum Space {
     Generic,
     /// Uniform block `buffer + index` wherever the driver put it (lower/buffers).
     Uniform,
-    /// Inputs of a graphics stage, at the addresses of [`crate::stage`]; `index` is the vertex that is read, as `vertex`
-    /// gives it.
+    /// Inputs of a graphics stage, at the addresses of [`crate::stage`]; `index` is the vertex that
+    /// is read, as `vertex` gives it.
     Input,
-    /// Its outputs; loads read those of the thread that `index` names, in a tessellation control shader. `index` of a store is
-    /// the vertex being made by a geometry shader, as `emit` gives it.
+    /// Its outputs; loads read those of the thread that `index` names, in a tessellation control
+    /// shader. `index` of a store is the vertex being made by a geometry shader, as `emit` gives
+    /// it.
     Output,
     /// Inputs that belong to the patch.
     PatchInput,
@@ -296,7 +300,7 @@ impl Space {
     }
 
     /// Whether the program can never write it.
-    pub const fn is_constant(self) -> bool {
+    pub(crate) const fn is_constant(self) -> bool {
         matches!(self, Space::Const | Space::Uniform | Space::Input | Space::PatchInput)
     }
 
@@ -353,7 +357,7 @@ impl Align {
     }
 
     /// The stronger of two true facts about the same address.
-    pub const fn strongest(self, other: Align) -> Align {
+    pub(crate) const fn strongest(self, other: Align) -> Align {
         if other.log2 > self.log2 { other } else { self }
     }
 }
@@ -364,7 +368,8 @@ pub enum Order {
     /// May be cached, combined, forwarded and removed.
     #[default]
     Weak,
-    /// Visible to other threads: cached at the second level, not removed or forwarded across barriers.
+    /// Visible to other threads: cached at the second level, not removed or forwarded across
+    /// barriers.
     Coherent,
     /// Performed exactly as written.
     Volatile,
@@ -377,8 +382,9 @@ pub struct MemRef {
     pub order: Order,
     /// Constant bank, buffer or uniform block number; 0 elsewhere.
     pub buffer: u16,
-    /// Dynamic part of the buffer number; of attributes the vertex. In phase `Ssa`, only constant banks and attributes have one:
-    /// banks as the high half of a register whose low half is the address; there is no base then.
+    /// Dynamic part of the buffer number; of attributes the vertex. In phase `Ssa`, only constant
+    /// banks and attributes have one: banks as the high half of a register whose low half is the
+    /// address; there is no base then.
     pub index: Option<ValueId>,
     /// Address: none (absolute), one value (32 bits) or two (64 bits, low word first).
     base: List<ValueId, 2>,
@@ -388,8 +394,9 @@ pub struct MemRef {
     pub align: Align,
     /// The access cannot fault and no store to the same memory happens during the launch.
     pub readonly: bool,
-    /// The variable that it goes to, by its place in [`Program::extents`](super::Program::extents) plus one; 0: not known. Told by
-    /// front-ends, and only where the memory is sanitized; lowering reads and forgets it. It is no part of listings.
+    /// The variable that it goes to, by its place in [`Program::extents`](super::Program::extents)
+    /// plus one; 0: not known. Told by front-ends, and only where the memory is sanitized; lowering
+    /// reads and forgets it. It is no part of listings.
     pub var: u16,
 }
 
@@ -427,18 +434,18 @@ impl MemRef {
         self
     }
 
-    pub fn with_buffer(mut self, buffer: u16) -> MemRef {
+    pub(crate) fn with_buffer(mut self, buffer: u16) -> MemRef {
         self.buffer = buffer;
         self
     }
 
     /// The same, to the variable of that number: [`MemRef::var`].
-    pub fn with_var(mut self, var: u16) -> MemRef {
+    pub(crate) fn with_var(mut self, var: u16) -> MemRef {
         self.var = var;
         self
     }
 
-    pub fn set_base(&mut self, base: &[ValueId]) {
+    pub(crate) fn set_base(&mut self, base: &[ValueId]) {
         assert!(base.len() <= 2, "an address has at most two words");
         self.base = base.iter().copied().collect();
     }
@@ -448,8 +455,8 @@ impl MemRef {
         self.base
     }
 
-    /// The largest power of two (up to 2^31) that is proven to divide the address: by the fact, or because the address
-    /// is a number.
+    /// The largest power of two (up to 2^31) that is proven to divide the address: by the fact, or
+    /// because the address is a number.
     pub fn proven(&self) -> u32 {
         let stated = self.align.bytes();
         if !self.base.is_empty() || self.index.is_some() {
@@ -459,12 +466,12 @@ impl MemRef {
     }
 
     /// The only address value, where there is just one.
-    pub fn base32(&self) -> Option<ValueId> {
+    pub(crate) fn base32(&self) -> Option<ValueId> {
         if let [base] = *self.base { Some(base) } else { None }
     }
 
-    /// Exchanges the base for another and moves the offset by `delta`, where `old base == new base + delta`.
-    /// The alignment fact is about their sum, which stays the same.
+    /// Exchanges the base for another and moves the offset by `delta`, where
+    /// `old base == new base + delta`. The alignment fact is about their sum, which stays the same.
     pub fn rebase(&mut self, base: &[ValueId], delta: i32) {
         self.set_base(base);
         self.offset = self.offset.wrapping_add(delta);
@@ -515,8 +522,8 @@ impl Cond {
         Cond::Always,
     ];
 
-    /// The condition that holds exactly where this one does not, for floats with NaN too. For integers use
-    /// [`Cond::ordered`] on the result.
+    /// The condition that holds exactly where this one does not, for floats with NaN too. For
+    /// integers use [`Cond::ordered`] on the result.
     pub const fn negate(self) -> Cond {
         Cond::ALL[15 - self as usize]
     }
@@ -622,7 +629,8 @@ macro_rules! named {
 }
 
 named! {
-    /// System values; the first group are special registers of all chips, the others are lowered by lower/sysval.
+    /// System values; the first group are special registers of all chips, the others are lowered by
+    /// lower/sysval.
     Sv {
         TidX "tid.x", TidY "tid.y", TidZ "tid.z", CtaidX "ctaid.x", CtaidY "ctaid.y", CtaidZ "ctaid.z",
         Laneid "laneid", LanemaskEq "lanemask.eq", LanemaskLt "lanemask.lt", LanemaskLe "lanemask.le",
@@ -635,7 +643,8 @@ named! {
         Gridid "gridid", WorkDim "workdim",
         /// Number of the warp in the block.
         WarpId "warpid", NumWarps "nwarps",
-        // What graphics stages are told; lower/stage makes attribute loads, constants and the special registers of it.
+        // What graphics stages are told; lower/stage makes attribute loads, constants and the
+        // special registers of it.
         /// Number of the vertex, and of the instance.
         VertexId "vertexid", InstanceId "instanceid",
         /// What a draw adds to these, and its number.
@@ -654,7 +663,8 @@ named! {
         FrontFace "frontface",
         /// All ones in lanes that run for their neighbours' derivatives only.
         Helper "helper",
-        /// Number of the sample that the fragment stands for, where it lies in the pixel, which samples are covered.
+        /// Number of the sample that the fragment stands for, where it lies in the pixel, which
+        /// samples are covered.
         SampleId "sampleid", SamplePosX "samplepos.x", SamplePosY "samplepos.y", SampleMaskIn "samplemask",
         /// The machine's flag of lanes that are killed or help.
         ThreadKill "threadkill",
@@ -663,12 +673,12 @@ named! {
 
 impl Sv {
     /// Whether all chips have a special register for it.
-    pub const fn is_special_register(self) -> bool {
+    pub(crate) const fn is_special_register(self) -> bool {
         (self as u8) < Sv::NtidX as u8 || matches!(self, Sv::PrimType | Sv::InvocationId | Sv::ThreadKill)
     }
 
     /// Whether two reads may differ: lanes become helpers on the way.
-    pub const fn is_volatile(self) -> bool {
+    pub(crate) const fn is_volatile(self) -> bool {
         matches!(self, Sv::ClockLo | Sv::ClockHi | Sv::Helper | Sv::ThreadKill)
     }
 }
@@ -681,7 +691,8 @@ named! {
         Load "load",
         Sub "sub",
         Fmin "fmin", Fmax "fmax",
-        /// A sum of floats that keeps denormals, wherever it is: global memory's own makes them zeros.
+        /// A sum of floats that keeps denormals, wherever it is: global memory's own makes them
+        /// zeros.
         Fadd "fadd",
     }
 }
@@ -699,8 +710,8 @@ impl AtomOp {
         }
     }
 
-    /// Whether there is no form that only changes memory (`RED`); ptxas too keeps a register for the result of an
-    /// exchange that nobody reads.
+    /// Whether there is no form that only changes memory (`RED`); ptxas too keeps a register for
+    /// the result of an exchange that nobody reads.
     pub const fn returns(self) -> bool {
         matches!(self, AtomOp::Exch | AtomOp::Cas | AtomOp::Load)
     }
@@ -737,7 +748,8 @@ pub enum Aux {
     },
     /// Outstanding texture operations that may remain.
     Count(u8),
-    /// Machine mode of `suclamp`: kind (sd, pl, bl and their sizes, as the machine numbers them) and 2-D flag; signed coordinate.
+    /// Machine mode of `suclamp`: kind (sd, pl, bl and their sizes, as the machine numbers them)
+    /// and 2-D flag; signed coordinate.
     Suclamp {
         mode: u8,
         two_d: bool,
@@ -772,7 +784,8 @@ named! {
         Linear "linear",
         /// By the distance in space: what the machine interpolates (the attribute over w), times w.
         Perspective "persp",
-        /// A perspective attribute still divided by w. Only instructions have this mode, no attribute is declared so.
+        /// A perspective attribute still divided by w. Only instructions have this mode, no
+        /// attribute is declared so.
         OverW "over_w",
         /// Of a colour: perspective, or flat where the state says so.
         Color "color",
@@ -786,7 +799,8 @@ named! {
         Center "center",
         /// In what is covered of it.
         Centroid "centroid",
-        /// As far from the middle as an operand says: x in the low half, y in the high one, in 4096ths of a pixel.
+        /// As far from the middle as an operand says: x in the low half, y in the high one, in
+        /// 4096ths of a pixel.
         Offset "offset",
     }
 }
@@ -822,7 +836,8 @@ named! {
     /// What a call does besides giving results, the least first. Who calls may only assume what
     /// [`functions`](crate::analysis::functions) has found.
     Effects {
-        /// Equal arguments give equal results, control comes back, and nobody notices whether it was called.
+        /// Equal arguments give equal results, control comes back, and nobody notices whether it
+        /// was called.
         None "pure",
         /// It reads what others write, or where it runs: nobody notices whether it was called.
         Reads "reads",
@@ -897,7 +912,8 @@ named! {
 }
 
 /// Details of a texture instruction. Before lower/textures its operands stand here by role and
-/// [`Inst::srcs`] is empty; after it, they are the machine's one or two tuples in `srcs` and `operands` is empty.
+/// [`Inst::srcs`] is empty; after it, they are the machine's one or two tuples in `srcs` and
+/// `operands` is empty.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tex {
     pub op: TexOp,
@@ -928,8 +944,8 @@ impl Tex {
     pub const FRAMEBUFFER: u16 = u16::MAX;
 }
 
-/// Details of an image instruction. Before lower/surfaces `coords` and `data` stand here; after it, the
-/// machine's operands in [`Inst::srcs`].
+/// Details of an image instruction. Before lower/surfaces `coords` and `data` stand here; after it,
+/// the machine's operands in [`Inst::srcs`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Surf {
     pub dim: Dim,
@@ -943,8 +959,8 @@ pub struct Surf {
     pub format: Option<Format>,
     /// Components; one destination (load) or data value (store) each.
     pub mask: u8,
-    /// How the components are read: f32, u32, s32; raw words for `Type::B128`, where the first coordinate
-    /// counts bytes.
+    /// How the components are read: f32, u32, s32; raw words for `Type::B128`, where the first
+    /// coordinate counts bytes.
     pub ty: Type,
     pub atom: Option<AtomOp>,
     pub coords: Vec<ValueId>,
@@ -1029,12 +1045,14 @@ pub struct Inst {
     pub sat: bool,
     /// Flush f32 denormals to zero, operands and result.
     pub ftz: bool,
-    /// The result must be exactly what the operations as written give: no contraction, no reassociation.
+    /// The result must be exactly what the operations as written give: no contraction, no
+    /// reassociation.
     pub exact: bool,
     pub aux: Aux,
-    /// On a load of one word: what is proven of the value loaded, `value mod 2^log2 == rest`. A front-end puts it on
-    /// the load of a pointer argument whose alignment the user promised; nothing guesses it. Listing: `known 16`,
-    /// `known 16+4` where the rest is not 0, after the address.
+    /// On a load of one word: what is proven of the value loaded, `value mod 2^log2 == rest`. A
+    /// front-end puts it on the load of a pointer argument whose alignment the user promised;
+    /// nothing guesses it. Listing: `known 16`, `known 16+4` where the rest is not 0, after the
+    /// address.
     pub known: Align,
     pub guard: Option<Guard>,
     pub dsts: List<ValueId, 5>,
@@ -1077,7 +1095,7 @@ impl Inst {
         self
     }
 
-    pub fn with_mem(mut self, mem: MemRef) -> Inst {
+    pub(crate) fn with_mem(mut self, mem: MemRef) -> Inst {
         self.mem = Some(mem);
         self
     }
@@ -1092,7 +1110,8 @@ impl Inst {
         self.op.is_pure() && !matches!(self.aux, Aux::Sv(sv) if sv.is_volatile())
     }
 
-    /// Barriers that it says are used: the highest number plus one; all sixteen where the number is not known.
+    /// Barriers that it says are used: the highest number plus one; all sixteen where the number is
+    /// not known.
     pub fn barriers(&self) -> u32 {
         match self.srcs.first() {
             _ if self.op != Op::Bar => 0,
@@ -1113,7 +1132,7 @@ impl Inst {
     }
 
     /// Whether it may go when nobody reads its results.
-    pub fn removable(&self) -> bool {
+    pub(crate) fn removable(&self) -> bool {
         (self.op.removable() || self.call().is_some_and(|c| c.effects != Effects::Any))
             && !matches!(self.aux, Aux::Sv(Sv::ClockLo | Sv::ClockHi))
             && !matches!(self.mem, Some(m) if m.order == Order::Volatile)
@@ -1140,8 +1159,9 @@ impl Inst {
         }
     }
 
-    /// Calls `f` with every value that the instruction reads: operands, address, buffer index, guard, call
-    /// arguments. Together with [`Term::for_uses`](super::Term::for_uses) this is the only way that uses are found.
+    /// Calls `f` with every value that the instruction reads: operands, address, buffer index,
+    /// guard, call arguments. Together with [`Term::for_uses`](super::Term::for_uses) this is the
+    /// only way that uses are found.
     #[inline]
     pub fn for_uses(&self, mut f: impl FnMut(ValueId)) {
         self.srcs.iter().for_each(|s| s.for_values(&mut f));
@@ -1177,7 +1197,7 @@ impl Inst {
 
     /// Calls `f` with every value that the instruction defines: destinations and call results.
     #[inline]
-    pub fn for_defs(&self, mut f: impl FnMut(ValueId)) {
+    pub(crate) fn for_defs(&self, mut f: impl FnMut(ValueId)) {
         self.dsts.iter().for_each(|&v| f(v));
         if let Some(Ext::Call(c)) = self.ext.as_deref() {
             c.results.iter().for_each(|&v| f(v));
@@ -1185,7 +1205,7 @@ impl Inst {
     }
 
     /// Replaces every value defined by `f` of it.
-    pub fn map_defs(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
+    pub(crate) fn map_defs(&mut self, mut f: impl FnMut(ValueId) -> ValueId) {
         self.dsts.iter_mut().for_each(|v| *v = f(*v));
         if let Some(Ext::Call(c)) = self.ext.as_deref_mut() {
             c.results.iter_mut().for_each(|v| *v = f(*v));

@@ -36,12 +36,6 @@ impl Attribute {
     pub fn address(&self) -> Option<u32> {
         self.semantic.address()
     }
-
-    /// The component that lies at an address.
-    pub fn component_at(&self, address: u32) -> Option<u8> {
-        let distance = address.checked_sub(self.address()?)? / 4;
-        (distance < u32::from(self.semantic.components())).then_some(distance as u8)
-    }
 }
 
 macro_rules! properties {
@@ -59,7 +53,8 @@ macro_rules! properties {
                 all.into_iter().filter(|p| p.1 != 0).collect()
             }
 
-            /// Sets one by its name; false if there is no such property, or it cannot be that large.
+            /// Sets one by its name; false if there is no such property, or it cannot be that
+            /// large.
             pub fn set(&mut self, name: &str, value: u32) -> bool {
                 $(if name == stringify!($name) {
                     let Ok(value) = value.try_into() else { return false };

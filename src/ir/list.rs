@@ -1,7 +1,7 @@
 //! A short list that lies inside its owner.
 //!
-//! Unlike `ArrayVec`, a [`List`] is `Copy`: instructions are copied all the time, and this way a copy is a move of
-//! memory, without a look at the elements.
+//! Unlike `ArrayVec`, a [`List`] is `Copy`: instructions are copied all the time, and this way a
+//! copy is a move of memory, without a look at the elements.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -35,7 +35,8 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         self
     }
 
-    /// The elements and the defaults behind them: for code that shall not branch on how many there are.
+    /// The elements and the defaults behind them: for code that shall not branch on how many there
+    /// are.
     #[inline]
     pub fn places(&self) -> &[T; N] {
         &self.items

@@ -1,8 +1,10 @@
-//! The operand formats of `madsp`, the multiply-add that reads parts of registers: `d = a.part * b.part + c.part`,
-//! modulo 2^32. Source: envytools (gf100.c, `imadsp` on GK104), nvdisasm for GK110.
+//! The operand formats of `madsp`, the multiply-add that reads parts of registers:
+//! `d = a.part * b.part + c.part`, modulo 2^32. Source: envytools (gf100.c, `imadsp` on GK104),
+//! nvdisasm for GK110.
 //!
-//! In [`Aux::Madsp`](super::Aux::Madsp) they are a number: two bits for the first factor's part, one for the second's, two for the
-//! addend's, and a sign for each factor. An addend's part is signed where a factor is.
+//! In [`Aux::Madsp`](super::Aux::Madsp) they are a number: two bits for the first factor's part,
+//! one for the second's, two for the addend's, and a sign for each factor. An addend's part is
+//! signed where a factor is.
 
 /// Which bits of a register are read, and whether the highest is a sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +41,8 @@ impl Part {
     }
 }
 
-/// The parts, as [`Aux::Madsp`](super::Aux::Madsp) has them; `None` where the machine has no such combination.
+/// The parts, as [`Aux::Madsp`](super::Aux::Madsp) has them; `None` where the machine has no such
+/// combination.
 pub const fn formats(a: Part, b: Part, c: Part) -> Option<u16> {
     let second = match b.bits {
         Bits::Low24 => 0,

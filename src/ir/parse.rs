@@ -1,7 +1,7 @@
 //! Reading the IR listing ([`super::print`]); errors point at the place and say what was expected.
 //!
-//! Value and block numbers are kept, so that printing gives the text back. A comment runs from `;` to the end of
-//! the line.
+//! Value and block numbers are kept, so that printing gives the text back. A comment runs from `;`
+//! to the end of the line.
 
 use super::op::{Detail, row};
 use super::*;
@@ -9,8 +9,9 @@ use crate::diag::{Diagnostic, Span};
 use crate::format::{Format, UnknownFormat};
 use rustc_hash::FxHashMap;
 
-/// Numbers of values and blocks in a text of that many bytes stay below this, so that what a text costs is bounded by its
-/// length: there is a table entry for each number. Passes leave gaps, but few listings have fewer bytes than numbers.
+/// Numbers of values and blocks in a text of that many bytes stay below this, so that what a text
+/// costs is bounded by its length: there is a table entry for each number. Passes leave gaps, but
+/// few listings have fewer bytes than numbers.
 fn max_number(bytes: usize) -> u32 {
     (4096 + 64 * bytes.min(1 << 16)) as u32
 }

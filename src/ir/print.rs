@@ -1,8 +1,8 @@
 //! The IR listing.
 //!
-//! It keeps nv50_ir's look: operation, modifiers behind points, type, destination, operands. Several destinations
-//! or the words of a tuple stand in braces, `#` is no destination. [`super::parse`] reads it back to the same
-//! program, numbers included.
+//! It keeps nv50_ir's look: operation, modifiers behind points, type, destination, operands.
+//! Several destinations or the words of a tuple stand in braces, `#` is no destination.
+//! [`super::parse`] reads it back to the same program, numbers included.
 //!
 //! ```text
 //! program block 64 1 1 shared 1024
@@ -222,7 +222,7 @@ fn surf(f: &mut Formatter<'_>, func: &Function, s: &Surf) -> fmt::Result {
 }
 
 /// An instruction of a function, as one line.
-pub struct InstText<'a>(pub &'a Function, pub &'a Inst);
+pub(crate) struct InstText<'a>(pub &'a Function, pub &'a Inst);
 
 impl Display for InstText<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,8 @@
 //! Types of operations, and classes of values.
 //!
-//! A value is what one register holds: a 32-bit scalar, a predicate, or the carry flag ([`Class`]). How its bits
-//! are read is a matter of the operation, so types ([`Type`]) stand on instructions. Wider quantities are tuples
-//! of values in one operand, low word first.
+//! A value is what one register holds: a 32-bit scalar, a predicate, or the carry flag ([`Class`]).
+//! How its bits are read is a matter of the operation, so types ([`Type`]) stand on instructions.
+//! Wider quantities are tuples of values in one operand, low word first.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ pub enum Class {
     Gpr,
     /// A predicate register (`%p`).
     Pred,
-    /// The carry bit of the condition code (`%c`): one a thread, never live across a block boundary.
+    /// The carry bit of the condition code (`%c`): one a thread, never live across a block
+    /// boundary.
     Carry,
 }
 
@@ -89,7 +90,8 @@ impl Type {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64)
     }
 
-    /// The unsigned integer or plain type of the same size: what a load or store of it needs to know.
+    /// The unsigned integer or plain type of the same size: what a load or store of it needs to
+    /// know.
     pub const fn unsigned(self) -> Type {
         match self {
             Type::S8 => Type::U8,

@@ -1,7 +1,7 @@
 //! Atomics that a chip does not have for a memory space, as loops.
 //!
-//! Shared memory has no atomic instructions on these chips, but a load that locks a word and a store that unlocks
-//! it. On Kepler the store may fail, too:
+//! Shared memory has no atomic instructions on these chips, but a load that locks a word and a
+//! store that unlocks it. On Kepler the store may fail, too:
 //!
 //! ```text
 //! atom.add u32 %r1 s[%r0+0x0] %r2           mov pred %p0 false
@@ -22,15 +22,19 @@
 //!                                       b6:
 //! ```
 //!
-//! That is four instructions a try, since a lane that goes round has a `%p6` that is false, which needs no other register:
-//! `LDSLK P0`, `@P0 IADD`, `@P0 STSCUL P1`, `@!P1 BRA`. On Fermi, `stul` is guarded by `%p3` instead, and `%p3` leaves the loop.
+//! That is four instructions a try, since a lane that goes round has a `%p6` that is false, which
+//! needs no other register: `LDSLK P0`, `@P0 IADD`, `@P0 STSCUL P1`, `@!P1 BRA`. On Fermi, `stul`
+//! is guarded by `%p3` instead, and `%p3` leaves the loop.
 //!
-//! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give it back before any lane
-//! tries again, whichever side of a branch runs first, so lanes of one warp cannot wait for each other. Global memory has most operations; the others compare and swap until nobody interfered.
+//! A pair of words is locked and unlocked by instructions of 64 bits. Lanes that got the lock give
+//! it back before any lane tries again, whichever side of a branch runs first, so lanes of one warp
+//! cannot wait for each other. Global memory has most operations; the others compare and swap until
+//! nobody interfered.
 
 use super::blocks;
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::word;
 use crate::ir::*;
 
 /// Lowers the atomics of a function that the chip does not have.
@@ -66,9 +70,10 @@ fn operation(i: &Inst) -> AtomOp {
     if let Aux::Atom(op) = i.aux { op } else { AtomOp::Add }
 }
 
-/// Whether the chip has the operation for global memory. Sources: envytools `isa.rst`, Mesa's emitters; 64-bit
-/// operations beyond add, exchange and compare-and-swap came with GK110. NAK's card raised an illegal encoding for 64-bit
-/// atomics on Kepler A, while CUDA's tables promise these three for both chips: unsettled.
+/// Whether the chip has the operation for global memory. Sources: envytools `isa.rst`, Mesa's
+/// emitters; 64-bit operations beyond add, exchange and compare-and-swap came with GK110. NAK's
+/// card raised an illegal encoding for 64-bit atomics on Kepler A, while CUDA's tables promise
+/// these three for both chips: unsettled.
 fn native(op: AtomOp, ty: Type, chip: Chip) -> bool {
     let wide = ty.words() == 2;
     match op {
@@ -99,7 +104,7 @@ fn combine(b: &mut Builder<'_>, i: &Inst, old: &Words) -> Words {
     let data = i.srcs.first().copied().unwrap_or(x);
     let values = |b: &mut Builder<'_>, op: Op| b.values(Inst::new(op, ty).src(x).src(data));
     let choose = |b: &mut Builder<'_>, p: ValueId, s: Src, t: Src| -> Words {
-        (0..ty.words()).map(|n| b.sel(p, super::expand::word(&s, n), super::expand::word(&t, n))).collect()
+        (0..ty.words()).map(|n| b.sel(p, word(&s, n), word(&t, n))).collect()
     };
     let number = |n: u64| if ty.words() == 2 { Src::imm64(n) } else { Src::imm(n as u32) };
     match operation(i) {
@@ -156,8 +161,8 @@ fn frame(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst) -> Frame {
     // A block of its own, since a loop's header cannot head an `if` as well.
     let [header, start, end] = std::array::from_fn(|_| f.detached_block());
     f.blocks[before].term = Term::Jump(Edge::to(header));
-    // Threads that skip the atomic have no old value: any will do, since a guarded instruction's destinations are
-    // undefined where it is skipped.
+    // Threads that skip the atomic have no old value: any will do, since a guarded instruction's
+    // destinations are undefined where it is skipped.
     let undefined = i.dsts.iter().map(|_| {
         let u = f.new_value(Class::Gpr);
         f.append(header, Inst::new(Op::Undef, Type::U32).dst(u));
@@ -170,7 +175,8 @@ fn frame(f: &mut Function, before: BlockId, tail: BlockId, i: &Inst) -> Frame {
     Frame { inserted: vec![header, start], start, end, join: Some(tail) }
 }
 
-/// Ends the frame: `old` reaches the instruction's destinations. Gives the blocks to insert, in order.
+/// Ends the frame: `old` reaches the instruction's destinations. Gives the blocks to insert, in
+/// order.
 fn close(f: &mut Function, mut frame: Frame, i: &Inst, old: &[ValueId]) -> Vec<BlockId> {
     frame.inserted.push(frame.end);
     match frame.join {

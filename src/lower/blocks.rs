@@ -2,9 +2,9 @@
 
 use crate::ir::*;
 
-/// Cuts block `b` before instruction `at`: `b` keeps what stands before, a new block gets the rest with the
-/// terminator (and, if `b` heads an `if`, that role), and is returned; it is not in the layout yet. `b` ends in
-/// `Unreachable`: the caller connects them.
+/// Cuts block `b` before instruction `at`: `b` keeps what stands before, a new block gets the rest
+/// with the terminator (and, if `b` heads an `if`, that role), and is returned; it is not in the
+/// layout yet. `b` ends in `Unreachable`: the caller connects them.
 pub fn split(f: &mut Function, b: BlockId, at: usize) -> BlockId {
     let tail = f.detached_block();
     let body = f.blocks[b].body.split_off(at);

@@ -1,7 +1,7 @@
 //! Storage buffers and uniform blocks as global and constant memory.
 //!
-//! The driver's constant bank describes storage buffer `n` as {address low, high, size, 0}. An access is checked
-//! against the size: outside, loads give 0 and stores and atomics do nothing.
+//! The driver's constant bank describes storage buffer `n` as {address low, high, size, 0}. An
+//! access is checked against the size: outside, loads give 0 and stores and atomics do nothing.
 //!
 //! ```text
 //! ld u32 %r2 b1[%r0]          add u32 %r3 %r0 0x3                      last byte of the access
@@ -11,13 +11,13 @@
 //!                             sel u32 %r2 0x0 %r8 %p4
 //! ```
 //!
-//! Uniform blocks are constant banks as far as they are bound to one and the number is known; others go through
-//! the table that describes them like storage buffers.
+//! Uniform blocks are constant banks as far as they are bound to one and the number is known;
+//! others go through the table that describes them like storage buffers.
 
-use super::expand::expand;
 use crate::analysis::known_bits::{KnownBits, Launch};
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 use rustc_hash::FxHashMap;
 
@@ -30,12 +30,12 @@ pub fn run(f: &mut Function, abi: &Abi, start_align: u32, launch: &Launch) -> bo
         let Some(mem) = i.mem else { return false };
         match (i.op, mem.space) {
             (Op::BufSize, _) => {
-                let table = Table::of(b, &mem, abi);
+                let table = Table::for_operand(b, &mem, abi);
                 let size = table.word(b, 2);
                 b.push(Inst::new(Op::Mov, Type::U32).src(size).dst(i.dsts[0]));
             }
             (_, Space::Buffer) => {
-                let table = Table::of(b, &mem, abi);
+                let table = Table::for_operand(b, &mem, abi);
                 guarded(b, i, &mem, &table, start_align, &sums);
             }
             (_, Space::Uniform) => uniform(b, i, &mem, abi, start_align, &sums),
@@ -50,7 +50,7 @@ fn is_buffer(m: &MemRef) -> bool {
 }
 
 /// Where a buffer is described: `c[bank][offset + index]`.
-pub(super) struct Table {
+pub(crate) struct Table {
     bank: u8,
     offset: u16,
     index: Option<ValueId>,
@@ -58,7 +58,7 @@ pub(super) struct Table {
 
 impl Table {
     /// The entry of the buffer that a memory operand names.
-    pub(super) fn of(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
+    pub(crate) fn for_operand(b: &mut Builder<'_>, mem: &MemRef, abi: &Abi) -> Table {
         let (start, count) = match (mem.space, abi.ubo_info) {
             (Space::Uniform, Some(table)) => (table, Abi::MAX_UBOS),
             _ => (abi.buf_info, Abi::MAX_BUFFERS),
@@ -78,7 +78,7 @@ impl Table {
     }
 
     /// Word `n` of the description.
-    pub(super) fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
+    pub(crate) fn word(&self, b: &mut Builder<'_>, n: u16) -> Src {
         match self.index {
             None => Src::cbuf(self.bank, self.offset + 4 * n),
             Some(index) => {
@@ -108,8 +108,9 @@ fn guarded(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, table: &Table, start_ali
     unless(b, outside, access);
 }
 
-/// An access where `bad` does not hold, and its own condition does; its results are zeros where `bad` holds.
-pub(super) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
+/// An access where `bad` does not hold, and its own condition does; its results are zeros where
+/// `bad` holds.
+pub(crate) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
     let guard = match access.guard {
         None => Guard { pred: bad, not: true },
         Some(own) => {
@@ -130,14 +131,14 @@ pub(super) fn unless(b: &mut Builder<'_>, bad: ValueId, mut access: Inst) {
 }
 
 /// What is known of the sums of base and offset that accesses to buffers use.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     known: Option<KnownBits>,
     /// Accesses through each buffer, base, and part of the offset that is added to the base first.
     count: FxHashMap<(Space, u16, Option<ValueId>, ValueId, u32), u32>,
 }
 
 impl Sums {
-    pub(super) fn new(f: &Function, launch: &Launch) -> Sums {
+    pub(crate) fn new(f: &Function, launch: &Launch) -> Sums {
         let mut sums = Sums { known: None, count: FxHashMap::default() };
         for (_, i) in f.insts_in_order() {
             let inst = &f.insts[i];
@@ -151,11 +152,11 @@ impl Sums {
         sums
     }
 
-    /// Splits an offset into a part to be added to the base, which may wrap around, and the rest, with which the last
-    /// byte of the access is not below that sum: because of the base's range, or because it is a multiple of a
-    /// power of two within which the rest stays.
+    /// Splits an offset into a part to be added to the base, which may wrap around, and the rest,
+    /// with which the last byte of the access is not below that sum: because of the base's range,
+    /// or because it is a multiple of a power of two within which the rest stays.
     fn split(&self, base: ValueId, offset: i32, bytes: u32) -> Option<(u32, u32)> {
-        let known = self.known.as_ref()?.of(base);
+        let known = self.known.as_ref()?.bits(base);
         if let Ok(offset) = u32::try_from(offset)
             && let Some(reach) = offset.checked_add(bytes - 1)
             && known.max.checked_add(reach).is_some()
@@ -174,21 +175,23 @@ impl Sums {
 
     /// Whether the base is known to be so small that what is left of a buffer is a signed number.
     fn small(&self, base: ValueId) -> bool {
-        self.known.as_ref().is_some_and(|k| k.of(base).max <= i32::MAX as u32)
+        self.known.as_ref().is_some_and(|k| k.bits(base).max <= i32::MAX as u32)
     }
 }
 
 /// The address of an access and whether it lies beyond `size`.
 ///
-/// Offsets into a buffer are 32-bit numbers that wrap around, so a constant part may not be added to the 64-bit
-/// address unless it is known not to wrap. The last byte of the access serves for both otherwise: it is what is
-/// compared, and, inside the buffer, as far above the first as the access is wide.
+/// Offsets into a buffer are 32-bit numbers that wrap around, so a constant part may not be added
+/// to the 64-bit address unless it is known not to wrap. The last byte of the access serves for
+/// both otherwise: it is what is compared, and, inside the buffer, as far above the first as the
+/// access is wide.
 ///
-/// Several accesses through one base that does not wrap share what they have in common: an access of `n` bytes at
-/// `base + k` is inside if `base <= size` and `size - base >= k + n`, one comparison for each access. No buffer has 2 GiB
-/// (Mesa's nvc0 allows 128 MiB, PIPE_CAP_MAX_SHADER_BUFFER_SIZE), so where the base is below that, too, the difference
-/// is a signed number, and the second condition implies the first.
-pub(super) fn checked(
+/// Several accesses through one base that does not wrap share what they have in common: an access
+/// of `n` bytes at `base + k` is inside if `base <= size` and `size - base >= k + n`, one
+/// comparison for each access. No buffer has 2 GiB (Mesa's nvc0 allows 128 MiB,
+/// PIPE_CAP_MAX_SHADER_BUFFER_SIZE), so where the base is below that, too, the difference is a
+/// signed number, and the second condition implies the first.
+pub(crate) fn checked(
     b: &mut Builder<'_>,
     mem: &MemRef,
     bytes: u32,
@@ -232,8 +235,8 @@ pub(super) fn checked(
     }
 }
 
-/// Whether an access may begin below the end of the 32-bit numbers and end above zero: its last byte alone does not
-/// tell then that it is inside.
+/// Whether an access may begin below the end of the 32-bit numbers and end above zero: its last
+/// byte alone does not tell then that it is inside.
 fn straddles(align: Align, reach: u32) -> bool {
     // The last address that the alignment allows is so far below the end.
     (1u64 << align.log2) - u64::from(align.rest) <= reach.into()
@@ -265,7 +268,7 @@ fn loaded(b: &mut Builder<'_>, s: Src) -> ValueId {
 }
 
 /// `{lo, hi} + zero-extended offset`.
-pub(super) fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
+pub(crate) fn add_wide(b: &mut Builder<'_>, offset: Src, lo: Src, hi: Src) -> [ValueId; 2] {
     let (low, carry) = (b.func.new_value(Class::Gpr), b.func.new_value(Class::Carry));
     b.push(Inst::new(Op::Add, Type::U32).src(offset).src(lo).dst(low).dst(carry));
     let high = b.value(Inst::new(Op::Add, Type::U32).src(hi).src(0u32).src(carry));
@@ -289,7 +292,8 @@ fn uniform(b: &mut Builder<'_>, i: &Inst, mem: &MemRef, abi: &Abi, start_align: 
             bank.space = Space::Const;
             // As in the table, a number beyond the last block's means that.
             bank.buffer = mem.buffer.min(Abi::MAX_UBOS as u16 - 1) + u16::from(abi.first_ubo_bank);
-            // The machine takes the dynamic part of a bank's number from the high half of the offset's register.
+            // The machine takes the dynamic part of a bank's number from the high half of the
+            // offset's register.
             if let Some(index) = mem.index {
                 let offset = mem.base32().map_or(Src::imm(0), Src::val);
                 bank.set_base(&[]);

@@ -1,16 +1,19 @@
-//! Double-precision division and roots, correctly rounded: the machine has only rough reciprocals of the high word.
+//! Double-precision division and roots, correctly rounded: the machine has only rough reciprocals
+//! of the high word.
 //!
-//! All work on significands in [1, 2) with the exponents put aside, so that nothing overflows or loses bits on
-//! the way. Newton's iteration from the machine's estimate (about 20 bits) doubles the correct bits; the last
-//! correction uses the exact remainder that a fused multiply-add gives (P. Markstein, "Computation of elementary
-//! functions on the IBM RISC System/6000 processor", 1990). A result that is subnormal is rounded once, in
-//! integers, from the truncated quotient and the sign of its remainder.
+//! All work on significands in [1, 2) with the exponents put aside, so that nothing overflows or
+//! loses bits on the way. Newton's iteration from the machine's estimate (about 20 bits) doubles
+//! the correct bits; the last correction uses the exact remainder that a fused multiply-add gives
+//! (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
+//! 1990). A result that is subnormal is rounded once, in integers, from the truncated quotient and
+//! the sign of its remainder.
 //!
-//! Negation, absolute value, copies and choices of doubles are integer operations on the high word here too.
+//! Negation, absolute value, copies and choices of doubles are integer operations on the high word
+//! here too.
 
-use super::expand::{expand, word};
 use super::library::{Library, Routine, words};
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 
 /// Lowers what the machine lacks of double precision.
@@ -138,8 +141,8 @@ fn split(b: &mut Builder<'_>, x: Pair) -> Split {
     Split { significand: [low, one], exponent }
 }
 
-/// A branch in the middle of a routine: `then` builds the block for where `p` holds; the rest goes on where it
-/// does not. Both meet again with the values that `then` and `els` give.
+/// A branch in the middle of a routine: `then` builds the block for where `p` holds; the rest goes
+/// on where it does not. Both meet again with the values that `then` and `els` give.
 fn if_else(
     b: &mut Builder<'_>,
     p: ValueId,
@@ -203,15 +206,16 @@ pub fn div(b: &mut Builder<'_>, x: Pair, y: Pair) -> Pair {
     )
 }
 
-/// The double nearest to n / d, from one that is at most one unit too small. Markstein's correction is right but for
-/// divisors whose significand is all ones, where it can stop half a unit below.
+/// The double nearest to n / d, from one that is at most one unit too small. Markstein's correction
+/// is right but for divisors whose significand is all ones, where it can stop half a unit below.
 fn nearest(b: &mut Builder<'_>, n: Pair, d: Pair, q: Pair) -> Pair {
     let one = b.mov(1u32);
     let zero = b.mov(0u32);
     let up = b.pair(Inst::new(Op::Add, Type::U64).src(q).src([one, zero]));
     let unit = op2(b, Op::Add, up, minus(q));
     let rest = fma(b, minus(d), q, n);
-    // The remainder is more than half of what a whole unit would take away: 2 rest > unit d, all exact.
+    // The remainder is more than half of what a whole unit would take away: 2 rest > unit d, all
+    // exact.
     let twice = op2(b, Op::Add, rest, rest);
     let whole = op2(b, Op::Mul, unit, d);
     let low = b.setp(Cond::Gt, Type::F64, twice, whole);
@@ -232,7 +236,8 @@ fn div_special(b: &mut Builder<'_>, x: Pair, y: Pair, sign: ValueId) -> Pair {
     let infinity = Src::f64(f64::INFINITY);
     let test =
         |b: &mut Builder<'_>, cond, v: Pair, with: Src| b.setp(cond, Type::F64, Src::from(v).abs(), with);
-    // x / y with a zero or infinity: 0 where x is 0 or y infinite, else infinity; NaN for 0/0, inf/inf and NaN.
+    // x / y with a zero or infinity: 0 where x is 0 or y infinite, else infinity; NaN for 0/0,
+    // inf/inf and NaN.
     let (x0, y0) = (test(b, Cond::Eq, x, zero), test(b, Cond::Eq, y, zero));
     let (xi, yi) = (test(b, Cond::Equ, x, infinity), test(b, Cond::Equ, y, infinity));
     let (xn, yn) = (test(b, Cond::Nan, x, zero), test(b, Cond::Nan, y, zero));
@@ -249,8 +254,8 @@ fn div_special(b: &mut Builder<'_>, x: Pair, y: Pair, sign: ValueId) -> Pair {
     [b.sel(nan, u32::MAX, 0u32), high]
 }
 
-/// `q * 2^exponent` with a sign, rounded once: q in [0.5, 2) is the nearest double to the exact quotient, which
-/// lies on the side of `rest` (a NaN-free number of the sign of exact - q).
+/// `q * 2^exponent` with a sign, rounded once: q in [0.5, 2) is the nearest double to the exact
+/// quotient, which lies on the side of `rest` (a NaN-free number of the sign of exact - q).
 fn compose(b: &mut Builder<'_>, q: Pair, rest: Pair, exponent: ValueId, sign: ValueId) -> Pair {
     let field = b.op2(Op::Ext, Type::U32, q[1], 20u32 | 11 << 8);
     let biased = b.add(Type::U32, field, exponent);
@@ -259,7 +264,8 @@ fn compose(b: &mut Builder<'_>, q: Pair, rest: Pair, exponent: ValueId, sign: Va
         b,
         subnormal,
         |b| {
-            // Truncate to 53 bits, remember whether anything is below, and shift into place with one rounding.
+            // Truncate to 53 bits, remember whether anything is below, and shift into place with
+            // one rounding.
             let below = b.setp(Cond::Lt, Type::F64, rest, Src::f64(0.0));
             let exact = b.setp(Cond::Eq, Type::F64, rest, Src::f64(0.0));
             let step = b.sel(below, 1u32, 0u32);
@@ -270,7 +276,8 @@ fn compose(b: &mut Builder<'_>, q: Pair, rest: Pair, exponent: ValueId, sign: Va
                 |b: &mut Builder<'_>, op, x: Pair, y: Src| b.pair(Inst::new(op, Type::U64).src(x).src(y));
             let m = int(b, Op::Sub, [q[0], whole], [step, zero].into());
             let sticky = b.sel(exact, 0u32, 1u32);
-            // Two more bits for what is below, then shift right by 1 - biased, keeping that non-zero bits fell off.
+            // Two more bits for what is below, then shift right by 1 - biased, keeping that
+            // non-zero bits fell off.
             let m = int(b, Op::Shl, m, Src::imm(2));
             let low = b.op2(Op::Or, Type::U32, m[0], sticky);
             let m = [low, m[1]];
@@ -281,7 +288,8 @@ fn compose(b: &mut Builder<'_>, q: Pair, rest: Pair, exponent: ValueId, sign: Va
             let lost = b.setp(Cond::Ne, Type::U64, restored, m);
             let sticky = b.sel(lost, 1u32, 0u32);
             let low = b.op2(Op::Or, Type::U32, shifted[0], sticky);
-            // Round to nearest even on the two low bits: add 1 and the lowest kept bit, minus one half, in quarters.
+            // Round to nearest even on the two low bits: add 1 and the lowest kept bit, minus one
+            // half, in quarters.
             let odd = b.op2(Op::Ext, Type::U32, low, 2u32 | 1 << 8);
             let bump = b.add(Type::U32, odd, 1u32);
             let sum = int(b, Op::Add, [low, shifted[1]], [bump, zero].into());
@@ -299,7 +307,8 @@ fn compose(b: &mut Builder<'_>, q: Pair, rest: Pair, exponent: ValueId, sign: Va
     )
 }
 
-/// The machine's estimate of 1 / sqrt(x), refined, for x in [1, 4), with x itself and half the exponent of the number.
+/// The machine's estimate of 1 / sqrt(x), refined, for x in [1, 4), with x itself and half the
+/// exponent of the number.
 struct Root {
     x: Pair,
     /// Within a few units in the last place.

@@ -1,15 +1,16 @@
 //! Single-precision functions that are a sequence on the machine.
 //!
-//! - `div`: a times the reciprocal of b, after scaling where b's reciprocal would be subnormal or infinite;
+//! - `div`: a times the reciprocal of b, after scaling where b's reciprocal would be subnormal or
+//!   infinite;
 //! - `sqrt`: the reciprocal of the reciprocal root, so that 0 and infinity come out right;
 //! - `sin`, `cos`, `ex2`: range reduction first (RRO);
-//! - `ldexp`: up to three multiplications by powers of two, so that a subnormal result is rounded once
-//!   (for doubles too).
+//! - `ldexp`: up to three multiplications by powers of two, so that a subnormal result is rounded
+//!   once (for doubles too).
 //!
 //! Runs once: afterwards `sin`, `cos` and `ex2` are the machine's, which take a reduced argument.
 
-use super::expand::expand;
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 
 /// Lowers a function.
@@ -39,7 +40,8 @@ fn lower(b: &mut Builder<'_>, i: &Inst) -> bool {
     true
 }
 
-/// Appends the last instruction of a sequence with the destinations, saturation and flushing of the original.
+/// Appends the last instruction of a sequence with the destinations, saturation and flushing of the
+/// original.
 fn finish(b: &mut Builder<'_>, i: &Inst, mut last: Inst) {
     last.sat = i.sat;
     last.ftz = i.ftz;
@@ -48,8 +50,9 @@ fn finish(b: &mut Builder<'_>, i: &Inst, mut last: Inst) {
     b.push(last);
 }
 
-/// a / b. A divisor beyond 2^126 has a subnormal reciprocal, which the special function unit flushes; it and the
-/// dividend are scaled down by 2^-32 then, and up by 2^32 where the divisor is subnormal.
+/// a / b. A divisor beyond 2^126 has a subnormal reciprocal, which the special function unit
+/// flushes; it and the dividend are scaled down by 2^-32 then, and up by 2^32 where the divisor is
+/// subnormal.
 fn divide(b: &mut Builder<'_>, i: &Inst) {
     let (x, y) = (i.srcs[0], i.srcs[1]);
     if let Some(c) = y.as_imm().map(f32::from_bits)
@@ -71,7 +74,8 @@ fn divide(b: &mut Builder<'_>, i: &Inst) {
     finish(b, i, Inst::new(Op::Mul, Type::F32).src(q).src(factor));
 }
 
-/// a * 2^b: a factor that clamps the exponent first, then 2^(what is left), which is a normal number.
+/// a * 2^b: a factor that clamps the exponent first, then 2^(what is left), which is a normal
+/// number.
 fn ldexp(b: &mut Builder<'_>, i: &Inst) {
     let double = i.ty == Type::F64;
     // Largest and smallest exponents of normal numbers; the significand's bits.
@@ -86,7 +90,7 @@ fn ldexp(b: &mut Builder<'_>, i: &Inst) {
         let over = b.setp(Cond::Gt, Type::S32, n, max as u32);
         let under = b.setp(Cond::Lt, Type::S32, n, min as u32);
         let pick = |b: &mut Builder<'_>, w: usize| {
-            let part = |e: i32| super::expand::word(&power(e), w);
+            let part = |e: i32| word(&power(e), w);
             let f = b.sel(over, part(max), part(0));
             b.sel(under, part(down), f)
         };

@@ -5,18 +5,18 @@
 //!                                         add u32 %r5 %r1 %r3 %c6
 //! ```
 //!
-//! A carry is always consumed by the next instruction, so nothing can come in between. Conversions between 64-bit
-//! integers and floats stay: the machine has them.
+//! A carry is always consumed by the next instruction, so nothing can come in between. Conversions
+//! between 64-bit integers and floats stay: the machine has them.
 
-use super::expand::{expand, word};
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 use crate::isa::{self, Table};
 
 /// Lowers all 64-bit integer operations of a function.
-pub fn run(f: &mut Function, chip: Chip) -> bool {
-    let funnel = !Table::of(chip).of_op(isa::Op::Shf).is_empty();
+pub(crate) fn run(f: &mut Function, chip: Chip) -> bool {
+    let funnel = !Table::for_chip(chip).of_op(isa::Op::Shf).is_empty();
     expand(f, involved, |b, i| lower(b, i, funnel))
 }
 
@@ -76,7 +76,6 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             [0, 1].map(|n| b.op1(Op::Not, Type::U32, x[n]).into())
         }
         Op::Shl | Op::Shr => {
-            let arithmetic = i.op == Op::Shr && i.ty == Type::S64;
             let amount = if i.aux == Aux::Wrap {
                 match i.srcs[1].as_imm() {
                     Some(n) => Src::imm(n & 63),
@@ -85,11 +84,15 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             } else {
                 i.srcs[1]
             };
-            let left = i.op == Op::Shl;
+            let kind = match i.op {
+                Op::Shl => Shift::Left,
+                _ if i.ty == Type::S64 => Shift::RightArithmetic,
+                _ => Shift::RightLogical,
+            };
             if funnel && amount.as_imm().is_none() {
-                funnel_shift(b, src(0), amount, left, arithmetic)
+                funnel_shift(b, src(0), amount, kind)
             } else {
-                shift(b, src(0), amount, left, arithmetic)
+                shift(b, src(0), amount, kind)
             }
         }
         Op::Sel => choose(b, i.srcs[2], src(0), src(1)),
@@ -316,9 +319,26 @@ fn choose(b: &mut Builder<'_>, p: Src, x: Pair, y: Pair) -> Pair {
     [0, 1].map(|n| b.sel(p, x[n], y[n]).into())
 }
 
+/// Which way a shift goes, and what it fills with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shift {
+    Left,
+    RightLogical,
+    RightArithmetic,
+}
+
+impl Shift {
+    /// Whether it goes left, and whether it fills with the sign.
+    fn parts(self) -> (bool, bool) {
+        (self == Shift::Left, self == Shift::RightArithmetic)
+    }
+}
+
 /// Shifts by any amount; 64 and more give 0 or the sign.
-fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool) -> Pair {
-    // `near` is the word that bits move out of first, `far` the one they move into: a left shift's low and high.
+fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, kind: Shift) -> Pair {
+    let (left, arithmetic) = kind.parts();
+    // `near` is the word that bits move out of first, `far` the one they move into: a left shift's
+    // low and high.
     let (near, far) = if left { (x[1], x[0]) } else { (x[0], x[1]) };
     let (op, back) = if left { (Op::Shl, Op::Shr) } else { (Op::Shr, Op::Shl) };
     let fill_ty = if arithmetic { Type::S32 } else { Type::U32 };
@@ -338,7 +358,8 @@ fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool
             _ => [gone, gone],
         };
     }
-    // Amounts outside 0..31 give 0 in a 32-bit shift, so for logical shifts the three parts never overlap.
+    // Amounts outside 0..31 give 0 in a 32-bit shift, so for logical shifts the three parts never
+    // overlap.
     let less: Src = b.op2(Op::Sub, Type::U32, 32u32, amount).into();
     let more: Src = b.op2(Op::Sub, Type::U32, amount, 32u32).into();
     let kept = b.op2(op, Type::U32, near, amount);
@@ -356,7 +377,8 @@ fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool
 }
 
 /// [`shift`] where one instruction gives the word that bits of both words move into.
-fn funnel_shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool) -> Pair {
+fn funnel_shift(b: &mut Builder<'_>, x: Pair, amount: Src, kind: Shift) -> Pair {
+    let (left, arithmetic) = kind.parts();
     let (op, fill_ty) =
         if left { (Op::ShfL, Type::U32) } else { (Op::ShfR, if arithmetic { Type::S32 } else { Type::U32 }) };
     let mut both = Inst::new(op, Type::U32).src(x[0]).src(amount).src(x[1]);

@@ -1,24 +1,26 @@
 //! Integer division and remainder: there is no instruction for them.
 //!
-//! An estimate of the reciprocal from the float unit is refined in integers until the quotient is at most two too
-//! small, and then corrected. Dividing by zero gives all ones for quotient and remainder, as gallium's UDIV and
-//! UMOD define it.
+//! An estimate of the reciprocal from the float unit is refined in integers until the quotient is
+//! at most two too small, and then corrected. Dividing by zero gives all ones for quotient and
+//! remainder, as gallium's UDIV and UMOD define it.
 //!
-//! Sources of the method: T. Granlund and P. Montgomery's and the AMDGPU back end's use of Newton's iteration
-//! on the reciprocal; the bounds hold for an estimate within one unit in the last place of an f32.
+//! Sources of the method: T. Granlund and P. Montgomery's and the AMDGPU back end's use of Newton's
+//! iteration on the reciprocal; the bounds hold for an estimate within one unit in the last place
+//! of an f32.
 
 use super::library::{Library, Routine, words};
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 use rustc_hash::FxHashMap;
 
-/// Turns divisions and remainders into calls of the library. A division and a remainder of the same operands in
-/// one block share a call.
-pub fn run(f: &mut Function, library: &mut Library) -> bool {
+/// Turns divisions and remainders into calls of the library. A division and a remainder of the same
+/// operands in one block share a call.
+pub(crate) fn run(f: &mut Function, library: &mut Library) -> bool {
     let mut done: FxHashMap<(Type, Src, Src), Vec<ValueId>> = FxHashMap::default();
     let mut block = None;
     let division = |i: &Inst| matches!(i.op, Op::Div | Op::Mod) && !i.ty.is_float();
-    super::expand::expand(f, division, |b, i| {
+    expand(f, division, |b, i| {
         if block.replace(b.block) != Some(b.block) {
             done.clear();
         }
@@ -43,7 +45,7 @@ pub fn run(f: &mut Function, library: &mut Library) -> bool {
 }
 
 /// Quotient and remainder of unsigned words.
-pub fn u32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
+pub(crate) fn u32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
     let results = estimated(b, x, y);
     all_ones(b, y, results)
 }
@@ -79,7 +81,7 @@ fn all_ones(b: &mut Builder<'_>, y: ValueId, results: [ValueId; 2]) -> [ValueId;
 }
 
 /// Quotient and remainder of signed words; the remainder has the dividend's sign.
-pub fn s32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
+pub(crate) fn s32_div(b: &mut Builder<'_>, x: ValueId, y: ValueId) -> [ValueId; 2] {
     let [mx, my] = [x, y].map(|v| b.op1(Op::Abs, Type::S32, v));
     let [q, r] = estimated(b, mx, my);
     let [x_negative, y_negative] = [x, y].map(|v| b.setp(Cond::Lt, Type::S32, v, 0u32));
@@ -100,11 +102,12 @@ fn choose(b: &mut Builder<'_>, p: ValueId, x: Pair, y: Pair) -> Pair {
 }
 
 /// Quotient and remainder of unsigned 64-bit integers.
-pub fn u64_div(b: &mut Builder<'_>, x: Pair, y: Pair) -> [Pair; 2] {
+pub(crate) fn u64_div(b: &mut Builder<'_>, x: Pair, y: Pair) -> [Pair; 2] {
     let (lo, hi) = (b.cvt(Type::F32, Type::U32, y[0]), b.cvt(Type::F32, Type::U32, y[1]));
     let yf = b.op3(Op::Mad, Type::F32, hi, Src::f32(4294967296.0), lo);
     let rcp = b.op1(Op::Rcp, Type::F32, yf);
-    // 2^64 / y from below, as high and low word: 0x5f7ffffc is 2^64 less the slack that the estimate needs.
+    // 2^64 / y from below, as high and low word: 0x5f7ffffc is 2^64 less the slack that the
+    // estimate needs.
     let scaled = b.mul(Type::F32, rcp, 0x5f7f_fffcu32);
     let upper = b.mul(Type::F32, scaled, Src::f32(1.0 / 4294967296.0));
     let mut trunc = Inst::new(Op::Cvt, Type::F32).src(upper).with_aux(Aux::Integral);
@@ -140,7 +143,7 @@ fn all_ones_for_zero(b: &mut Builder<'_>, y: Pair, q: Pair, r: Pair) -> [Pair; 2
 }
 
 /// Quotient and remainder of signed 64-bit integers.
-pub fn s64_div(b: &mut Builder<'_>, x: Pair, y: Pair) -> [Pair; 2] {
+pub(crate) fn s64_div(b: &mut Builder<'_>, x: Pair, y: Pair) -> [Pair; 2] {
     let signed = |b: &mut Builder<'_>, negative: ValueId, v: Pair| {
         let minus = op2(b, Op::Sub, Src::imm64(0), v);
         choose(b, negative, minus, v)

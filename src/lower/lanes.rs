@@ -8,16 +8,17 @@
 //!                                      ins u32 %r8 %r7 0x100 0x0     ... and so on, 32 times
 //! ```
 //!
-//! Like SHFL with segments of 32 lanes: a lane that would read past the end of the warp reads itself.
+//! Like SHFL with segments of 32 lanes: a lane that would read past the end of the warp reads
+//! itself.
 
-use super::expand;
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Lowers the shuffles of a function if the chip has none.
 pub fn run(f: &mut Function, chip: Chip) -> bool {
-    chip == Chip::Gf100 && expand::expand(f, |i| i.op == Op::Shfl, shuffle)
+    chip == Chip::Gf100 && expand(f, |i| i.op == Op::Shfl, shuffle)
 }
 
 fn shuffle(b: &mut Builder<'_>, i: &Inst) -> bool {

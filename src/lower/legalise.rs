@@ -1,20 +1,22 @@
 //! From phase `Ssa` to phase `Legal`: every instruction becomes one machine instruction.
 //!
-//! What a machine instruction can take is [`select::legal`]'s to say. Here operands are moved into registers, one
-//! after the other, until it says yes:
+//! What a machine instruction can take is [`select::legal`]'s to say. Here operands are moved into
+//! registers, one after the other, until it says yes:
 //!
 //! ```text
 //! add u32 %r2 c0[0x0] c0[0x4]       mov u32 %r3 c0[0x4]
 //!                                   add u32 %r2 c0[0x0] %r3
 //! ```
 //!
-//! Before that, the few operations that are written in another form than the machine's take that form: `neg` and
-//! `abs`, logic on predicates through `sel` and `set`, widening and narrowing of integers, moves of tuples.
+//! Before that, the few operations that are written in another form than the machine's take that
+//! form: `neg` and `abs`, logic on predicates through `sel` and `set`, widening and narrowing of
+//! integers, moves of tuples.
 //!
 //! Critical edges with arguments are split, so that register assignment has a place for moves.
 
 use crate::chip::Chip;
 use crate::ir::build::Builder;
+use crate::ir::expand::word;
 use crate::ir::*;
 use crate::select;
 use cranelift_entity::SecondaryMap;
@@ -23,7 +25,9 @@ use cranelift_entity::SecondaryMap;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("the chip has no instruction for `{what}`")]
 pub struct Illegal {
+    /// What it would have taken.
     pub what: String,
+    /// Where the source has it.
     pub loc: Loc,
 }
 
@@ -82,9 +86,10 @@ fn instruction(f: &mut Function, chip: Chip, block: BlockId, id: InstId) -> Resu
     Ok(())
 }
 
-/// Whether a part of a multiply-add of 64 bits, as addresses of elements have it, has a constant factor and a constant-buffer word as
-/// addend. Only one of them can stand in the instruction: the factor gets a register here, which several sums may share, and the
-/// operand pass puts one of them back.
+/// Whether a part of a multiply-add of 64 bits, as addresses of elements have it, has a constant
+/// factor and a constant-buffer word as addend. Only one of them can stand in the instruction: the
+/// factor gets a register here, which several sums may share, and the operand pass puts one of them
+/// back.
 fn has_shared_factor(f: &Function, i: &Inst) -> bool {
     (i.op == Op::MadHi || i.op == Op::Mad && i.dsts.len() > 1)
         && !i.ty.is_float()
@@ -103,8 +108,8 @@ fn describe(i: &Inst) -> String {
     text
 }
 
-/// Puts an operation into the machine's form. True if the instruction has been replaced altogether; otherwise
-/// `i` may have been changed.
+/// Puts an operation into the machine's form. True if the instruction has been replaced altogether;
+/// otherwise `i` may have been changed.
 fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
     match (i.op, i.ty) {
         // A move neither saturates nor flushes subnormal numbers.
@@ -115,14 +120,14 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         }
         (Op::Mov, ty) if ty.words() > 1 && i.srcs[0].mods == SrcMods::default() => {
             for (n, &d) in i.dsts.clone().iter().enumerate() {
-                let s = super::expand::word(&i.srcs[0], n);
+                let s = word(&i.srcs[0], n);
                 b.push(Inst::new(Op::Mov, Type::U32).src(s).dst(d));
             }
             true
         }
         (Op::Sel, ty) if ty.words() > 1 => {
             for (n, &d) in i.dsts.clone().iter().enumerate() {
-                let (x, y) = (super::expand::word(&i.srcs[0], n), super::expand::word(&i.srcs[1], n));
+                let (x, y) = (word(&i.srcs[0], n), word(&i.srcs[1], n));
                 b.push(Inst::new(Op::Sel, Type::U32).src(x).src(y).src(i.srcs[2]).dst(d));
             }
             true
@@ -194,7 +199,7 @@ fn rephrase(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         }
         (Op::St, Type::B96) => {
             let Some(mem) = i.mem else { return false };
-            let words: Vec<Src> = (0..3).map(|n| super::expand::word(&i.srcs[0], n)).collect();
+            let words: Vec<Src> = (0..3).map(|n| word(&i.srcs[0], n)).collect();
             if let Some(pair) = as_pair(&words) {
                 let mut part = part_of(i, &mem, Type::U64, 0);
                 part.srcs.push(pair);
@@ -253,7 +258,8 @@ fn zero_of(ty: Type) -> Src {
     if ty == Type::F64 { Src::f64(0.0) } else { Src::f32(0.0) }
 }
 
-/// Conversions between integers are extractions of a field; floats of one type that do not round are moves.
+/// Conversions between integers are extractions of a field; floats of one type that do not round
+/// are moves.
 fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
     if i.sty == Type::Pred {
         let one = match i.ty {
@@ -270,7 +276,8 @@ fn convert(b: &mut Builder<'_>, i: &mut Inst) -> bool {
         b.push(Inst::new(Op::Sel, Type::U32).src(one).src(0u32).src(i.srcs[0]).dst(last));
         return true;
     }
-    // No card converts a float to a byte, or a double to less than a word: ptxas and NAK take the word first.
+    // No card converts a float to a byte, or a double to less than a word: ptxas and NAK take the
+    // word first.
     if i.sty.is_float() && !i.ty.is_float() && (i.ty.bits() == 8 || i.sty == Type::F64 && i.ty.bits() < 32) {
         let word = if i.ty.is_signed() { Type::S32 } else { Type::U32 };
         let mut first = i.clone();
@@ -316,8 +323,8 @@ fn operands(b: &mut Builder<'_>, chip: Chip, i: &mut Inst) -> bool {
             }
         }
     }
-    // The fewest moves that help: one operand, from the last to the first, then all together. Constant memory before
-    // immediates: the same word is wanted more often than the same number.
+    // The fewest moves that help: one operand, from the last to the first, then all together.
+    // Constant memory before immediates: the same word is wanted more often than the same number.
     let candidates: arrayvec::ArrayVec<usize, 4> = movable(i).collect();
     let from_memory = |n: &&usize| matches!(i.srcs[**n].kind, SrcKind::Const { .. });
     let memory: arrayvec::ArrayVec<usize, 4> = candidates.iter().filter(from_memory).copied().collect();
@@ -374,8 +381,8 @@ fn can_move_all(b: &Builder<'_>, chip: Chip, i: &Inst) -> bool {
     would_be_legal(b, chip, i, &all)
 }
 
-/// Whether the instruction would be legal with these operands in registers. Which values stand there does not
-/// matter, only their class: any general value does.
+/// Whether the instruction would be legal with these operands in registers. Which values stand
+/// there does not matter, only their class: any general value does.
 fn would_be_legal(b: &Builder<'_>, chip: Chip, i: &Inst, moved: &[usize]) -> bool {
     let Some(some) = general_value(b.func, i) else { return false };
     let mut trial = i.clone();
@@ -404,10 +411,11 @@ fn general_value(f: &Function, i: &Inst) -> Option<ValueId> {
     found.or_else(|| f.values.iter().find(|(_, d)| d.class == Class::Gpr).map(|(v, _)| v))
 }
 
-/// An operand's words, moved into registers; what its modifiers do is left to do, but for an inversion.
+/// An operand's words, moved into registers; what its modifiers do is left to do, but for an
+/// inversion.
 fn in_registers(b: &mut Builder<'_>, ty: Type, s: Src) -> Src {
     let words: arrayvec::ArrayVec<ValueId, 4> =
-        (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, super::expand::word(&s, k))).collect();
+        (0..ty.words()).map(|k| b.op1(Op::Mov, Type::U32, word(&s, k))).collect();
     Src { mods: SrcMods { inv: false, ..s.mods }, ..Src::tuple(&words) }
 }
 
@@ -457,7 +465,8 @@ fn rebase(b: &mut Builder<'_>, i: &mut Inst) {
     }
 }
 
-/// Gives every edge with arguments from a branch to a block with several predecessors a block of its own.
+/// Gives every edge with arguments from a branch to a block with several predecessors a block of
+/// its own.
 fn split_critical_edges(f: &mut Function) {
     let mut preds: SecondaryMap<BlockId, u32> = f.block_table();
     for &b in &f.layout {

@@ -1,12 +1,14 @@
-//! Routines too long to repeat at each use: built once, linked into the programs that need them, and called.
+//! Routines too long to repeat at each use: built once, linked into the programs that need them,
+//! and called.
 
 use super::{f64, int_div, texels};
 use crate::ir::build::Builder;
+use crate::ir::expand::word;
 use crate::ir::*;
 
 /// What the library has. Operands and results are 32-bit words, low word first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Routine {
+pub(crate) enum Routine {
     /// (a, b) to (a / b, a % b), unsigned.
     U32Div,
     /// The same, signed.
@@ -84,7 +86,7 @@ pub struct Library {
 
 impl Library {
     /// The library for a program; [`Library::routines`] gives what was asked for.
-    pub fn new(p: &Program) -> Library {
+    pub(crate) fn new(p: &Program) -> Library {
         Library { first_new: p.funcs.len() as u32, ..Library::default() }
     }
 
@@ -97,14 +99,14 @@ impl Library {
     }
 
     /// Adds a function that is no [`Routine`]: the program's own.
-    pub fn add(&mut self, mut f: Function) -> FuncId {
+    pub(crate) fn add(&mut self, mut f: Function) -> FuncId {
         f.library = true;
         self.new.push(f);
         FuncId::from_u32(self.first_new + self.new.len() as u32 - 1)
     }
 
     /// Appends a call of a routine and gives its results.
-    pub fn call(&mut self, b: &mut Builder<'_>, r: Routine, args: Vec<ValueId>) -> Vec<ValueId> {
+    pub(crate) fn call(&mut self, b: &mut Builder<'_>, r: Routine, args: Vec<ValueId>) -> Vec<ValueId> {
         let func = self.get(r);
         let results: Vec<ValueId> = (0..r.shape().1).map(|_| b.gpr()).collect();
         let mut call = Inst::new(Op::Call, Type::U32);
@@ -114,7 +116,7 @@ impl Library {
     }
 
     /// The routines that are new, in the order in which they are to be added to the program.
-    pub fn routines(self) -> Vec<Function> {
+    pub(crate) fn routines(self) -> Vec<Function> {
         self.new
     }
 }
@@ -123,7 +125,7 @@ impl Library {
 pub fn words(b: &mut Builder<'_>, s: &Src, n: usize) -> Vec<ValueId> {
     (0..n)
         .map(|i| {
-            let w = super::expand::word(s, i);
+            let w = word(s, i);
             match w.as_val() {
                 Some(v) if w.is_plain_val() => v,
                 _ => b.mov(w),

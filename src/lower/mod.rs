@@ -1,38 +1,33 @@
 //! From what front-ends say to what the chip can do: IR in phase `Front` to IR in phase `Ssa`.
 //!
-//! A file for each thing that the machine lacks, and a `Step` that does it. Straight-line expansions go through
-//! [`expand::expand`]; big ones are routines of the [`library`], linked in once and called. A step may make what a later
-//! one lowers, so that their order matters. One walk over a function tells which steps have anything to look for.
+//! A file for each thing that the machine lacks, and a `Step` that does it. Straight-line
+//! expansions go through [`expand`](crate::ir::expand::expand); big ones are routines of the
+//! [`library`], linked in once and called. A step may make what a later one lowers, so that their
+//! order matters. One walk over a function tells which steps have anything to look for.
 
 pub mod atomics;
 pub mod blocks;
 pub mod buffers;
-pub mod expand;
 pub mod f64;
 pub mod float;
-pub mod int64;
-pub mod int_div;
+pub(crate) mod int64;
+pub(crate) mod int_div;
 pub mod lanes;
 pub mod legalise;
 pub mod library;
-pub mod sanitize;
 pub mod split;
 pub mod stage;
 pub mod surfaces;
-pub mod sysval;
+pub(crate) mod sysval;
 pub mod texels;
 pub mod textures;
-pub mod whole_warp;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
 use crate::driver::Abi;
-use crate::driver::sanitizer::Sanitizer;
 use crate::ir::{Function, Inst, Op, Program, Space, Type};
 use crate::options::Options;
-use crate::remark::Remark;
 use library::Library;
-use sanitize::Checks;
 
 /// The steps, in their order.
 #[derive(Clone, Copy)]
@@ -85,7 +80,7 @@ impl Step {
 struct Steps(u16);
 
 impl Steps {
-    const fn of(steps: &[Step]) -> Steps {
+    const fn from_steps(steps: &[Step]) -> Steps {
         let (mut set, mut n) = (0, 0);
         while n < steps.len() {
             set |= 1 << steps[n] as u16;
@@ -103,7 +98,7 @@ impl Steps {
         let mut table = [Steps(0); Op::ALL.len()];
         let mut n = 0;
         while n < table.len() {
-            table[n] = Steps::of(match Op::ALL[n] {
+            table[n] = Steps::from_steps(match Op::ALL[n] {
                 Op::BufSize => &[Step::Buffers],
                 Op::Shfl => &[Step::Lanes],
                 Op::Interp => &[Step::Stage],
@@ -122,9 +117,9 @@ impl Steps {
     /// The steps that look at an operation because of a type.
     const BY_TYPE: [Steps; Type::ALL.len()] = {
         let mut table = [Steps(0); Type::ALL.len()];
-        table[Type::F64 as usize] = Steps::of(&[Step::F64]);
-        table[Type::U64 as usize] = Steps::of(&[Step::Int64]);
-        table[Type::S64 as usize] = Steps::of(&[Step::Int64]);
+        table[Type::F64 as usize] = Steps::from_steps(&[Step::F64]);
+        table[Type::U64 as usize] = Steps::from_steps(&[Step::Int64]);
+        table[Type::S64 as usize] = Steps::from_steps(&[Step::Int64]);
         table
     };
 
@@ -153,42 +148,46 @@ impl Steps {
     }
 }
 
-/// From phase `Front` to phase `Ssa`.
-pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
-    sanitized(p, chip, abi, options, &mut Vec::new());
+/// What instruments functions around their lowering ([`crate::sanitizer`]).
+pub(crate) trait Instrument {
+    /// Adds code before any step hides what an access is.
+    fn before(&mut self, f: &mut Function, library: &mut Library);
+    /// Completes what it added, behind the last step.
+    fn after(&mut self, f: &mut Function);
 }
 
-/// The same, and what the launch of the program must know if it checks itself.
-pub fn sanitized(
+/// From phase `Front` to phase `Ssa`.
+pub fn run(p: &mut Program, chip: Chip, abi: &Abi, options: &Options) {
+    lower(p, chip, abi, options, Step::ALL, None);
+}
+
+/// [`run`], of a program that is instrumented.
+pub(crate) fn run_instrumented(
     p: &mut Program,
     chip: Chip,
     abi: &Abi,
     options: &Options,
-    remarks: &mut Vec<Remark>,
-) -> Option<Box<Sanitizer>> {
-    let mut checks = lower(p, chip, abi, options, Step::ALL)?;
-    remarks.append(&mut checks.remarks);
-    Some(Box::new(checks.into_sanitizer(&p.funcs[p.entry].name)))
+    instrument: &mut dyn Instrument,
+) {
+    lower(p, chip, abi, options, Step::ALL, Some(instrument));
 }
 
-fn lower<'a>(
+fn lower(
     p: &mut Program,
     chip: Chip,
-    abi: &'a Abi,
+    abi: &Abi,
     options: &Options,
     steps: &[Step],
-) -> Option<Checks<'a>> {
+    mut instrument: Option<&mut dyn Instrument>,
+) {
     let block_size = p.block_size;
     let interface = p.interface.clone();
     let fragment = p.stage() == crate::ir::Stage::Fragment;
     let launch = Launch { block_size: p.launched_block(), max_grid_x: Some(chip.max_grid()[0]) };
     let mut library = Library::new(p);
-    let spaces = options.sanitize;
-    let mut checks = (!spaces.is_none()).then(|| Checks::new(p, chip, abi, spaces, launch));
     for f in p.funcs.values_mut() {
-        // Before all that would hide what an access is.
-        if let Some(checks) = &mut checks {
-            checks.run(f, &mut library);
+        if let Some(instrument) = &mut instrument {
+            instrument.before(f, &mut library);
         }
         let mut needed = Steps::needed(f);
         // Kernels of other sizes may call it.
@@ -221,15 +220,14 @@ fn lower<'a>(
             };
             f.insts.values().skip(made).for_each(|inst| needed.add(inst));
         }
-        if checks.is_some() {
-            sanitize::sites::run(f);
+        if let Some(instrument) = &mut instrument {
+            instrument.after(f);
         }
     }
     for mut f in library.routines() {
         int64::run(&mut f, chip);
         p.funcs.push(f);
     }
-    checks
 }
 
 #[cfg(test)]
@@ -249,10 +247,10 @@ mod tests {
             Err(d) => panic!("{d:?}"),
         };
         verify::program(&p, Phase::Front).expect("valid before");
-        super::lower(&mut p, chip, &Abi::nvc0(chip), &Options::default(), Step::MEMORY);
+        super::lower(&mut p, chip, &Abi::nvc0(chip), &Options::default(), Step::MEMORY, None);
         // Arithmetic that this has made is lowered later.
         let mut whole = p.clone();
-        super::lower(&mut whole, chip, &Abi::nvc0(chip), &Options::default(), Step::ARITHMETIC);
+        super::lower(&mut whole, chip, &Abi::nvc0(chip), &Options::default(), Step::ARITHMETIC, None);
         verify::program(&whole, Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{whole}"));
         p.to_string()
     }
@@ -336,7 +334,14 @@ mod tests {
             Err(d) => panic!("{d:?}"),
         };
         verify::program(&p, Phase::Front).expect("valid before");
-        super::lower(&mut p, Chip::Gk104, &Abi::nvc0(Chip::Gk104), &Options::default(), Step::ARITHMETIC);
+        super::lower(
+            &mut p,
+            Chip::Gk104,
+            &Abi::nvc0(Chip::Gk104),
+            &Options::default(),
+            Step::ARITHMETIC,
+            None,
+        );
         verify::program(&p, Phase::Ssa).unwrap_or_else(|v| panic!("{v}\n{p}"));
     }
 }

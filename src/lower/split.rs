@@ -5,13 +5,14 @@
 //!                                                  ld u64 {%r3 %r4} g[%r0+0x8 align 8]
 //! ```
 //!
-//! Accesses of 96 bits always become 64 and 32 bits: the machine wants 16-byte alignment for them, and no compiler
-//! uses them on memory (attributes combine to them later, `opt/mem_combine.rs`). Words that are not even word-aligned are
-//! put together from halves or bytes. Atomics are left alone: they trap where they are misaligned. Volatile accesses are
-//! split too, where there is no other way.
+//! Accesses of 96 bits always become 64 and 32 bits: the machine wants 16-byte alignment for them,
+//! and no compiler uses them on memory (attributes combine to them later, `opt/mem_combine.rs`).
+//! Words that are not even word-aligned are put together from halves or bytes. Atomics are left
+//! alone: they trap where they are misaligned. Volatile accesses are split too, where there is no
+//! other way.
 
-use super::expand::expand;
 use crate::ir::build::Builder;
+use crate::ir::expand::{expand, word};
 use crate::ir::*;
 
 /// The widest read of a constant bank: ptxas and Mesa never use more (facts of Kepler's LDC).
@@ -75,10 +76,9 @@ fn by_words(b: &mut Builder<'_>, i: &Inst, m: &MemRef, unit: u32) {
 /// Some words of what a store writes, as one operand.
 fn source_words(b: &mut Builder<'_>, s: &Src, range: std::ops::Range<usize>) -> Src {
     if range.len() == 1 {
-        return super::expand::word(s, range.start);
+        return word(s, range.start);
     }
-    let values: Vec<ValueId> =
-        range.map(|n| super::library::words(b, &super::expand::word(s, n), 1)[0]).collect();
+    let values: Vec<ValueId> = range.map(|n| super::library::words(b, &word(s, n), 1)[0]).collect();
     Src::tuple(&values)
 }
 

@@ -1,22 +1,24 @@
 //! Image instructions to what the chips have.
 //!
-//! - Kepler computes the address itself: SUCLAMP packs a clamped coordinate, SUBFM and SUEAU make the low byte and
-//!   the rest of the address of them, IMADSP the offsets between. SULDGA loads raw bytes there, SUSTGA stores
-//!   through the format. The predicate of SUBFM says that a coordinate is outside, and suppresses the access. The
-//!   words say whether the image lies in blocks or row by row; the code is right for both.
-//! - GF100 names a bound slot: SULD loads raw bytes by a coordinate in bytes, SUST stores through the format,
-//!   SULEA gives an address. Slices of three-dimensional images are tiled by hand onto two dimensions.
+//! - Kepler computes the address itself: SUCLAMP packs a clamped coordinate, SUBFM and SUEAU make
+//!   the low byte and the rest of the address of them, IMADSP the offsets between. SULDGA loads raw
+//!   bytes there, SUSTGA stores through the format. The predicate of SUBFM says that a coordinate
+//!   is outside, and suppresses the access. The words say whether the image lies in blocks or row
+//!   by row; the code is right for both.
+//! - GF100 names a bound slot: SULD loads raw bytes by a coordinate in bytes, SUST stores through
+//!   the format, SULEA gives an address. Slices of three-dimensional images are tiled by hand onto
+//!   two dimensions.
 //!
-//! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's at run time
-//! ([`super::texels`]). Atomics go to global memory. The words that describe an image stand in the driver's constant
-//! buffer ([`nvir_hw::surface`]).
+//! What is loaded raw is taken apart by the declared format; without one, on Kepler, by the image's
+//! at run time ([`super::texels`]). Atomics go to global memory. The words that describe an image
+//! stand in the driver's constant buffer ([`nvir_hw::surface`]).
 
-use super::expand::expand;
 use super::library::{Library, Routine};
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::madsp::{self, Part};
 use crate::ir::*;
 
@@ -24,19 +26,19 @@ use crate::ir::*;
 mod info {
     use nvir_hw::image_word::{self as word, byte};
 
-    pub const ADDRESS: u32 = byte(word::ADDRESS);
-    pub const FORMAT: u32 = byte(word::FORMAT);
-    pub const PITCH: u32 = byte(word::PITCH);
-    pub const ARRAY: u32 = byte(word::ARRAY);
-    pub const LAYER: u32 = byte(word::LAYER);
-    pub const SIZE: u32 = byte(word::SIZE);
-    pub const TEXEL: u32 = byte(word::TEXEL);
-    pub const MS_X: u32 = byte(word::MS_X);
-    pub const MS_Y: u32 = byte(word::MS_Y);
-    pub const BYTES: u32 = byte(word::CLAMP_BYTES);
+    pub(super) const ADDRESS: u32 = byte(word::ADDRESS);
+    pub(super) const FORMAT: u32 = byte(word::FORMAT);
+    pub(super) const PITCH: u32 = byte(word::PITCH);
+    pub(super) const ARRAY: u32 = byte(word::ARRAY);
+    pub(super) const LAYER: u32 = byte(word::LAYER);
+    pub(super) const SIZE: u32 = byte(word::SIZE);
+    pub(super) const TEXEL: u32 = byte(word::TEXEL);
+    pub(super) const MS_X: u32 = byte(word::MS_X);
+    pub(super) const MS_Y: u32 = byte(word::MS_Y);
+    pub(super) const BYTES: u32 = byte(word::CLAMP_BYTES);
 
     /// Clamping (Kepler) or tiling (GF100) of a coordinate.
-    pub const fn dim(axis: usize) -> u32 {
+    pub(super) const fn dim(axis: usize) -> u32 {
         byte(word::DIM[axis])
     }
 }
@@ -54,7 +56,7 @@ struct Cx<'a> {
 }
 
 /// Coordinates as the hardware counts them: samples are texels of a larger image.
-struct Place {
+struct Coordinates {
     coords: Vec<ValueId>,
     /// Without the layer.
     dims: usize,
@@ -140,7 +142,7 @@ impl Cx<'_> {
         }
     }
 
-    fn place(&self, b: &mut Builder<'_>, s: &Surf) -> Place {
+    fn coordinates(&self, b: &mut Builder<'_>, s: &Surf) -> Coordinates {
         let dims = match s.dim {
             Dim::Buffer | Dim::D1 => 1,
             Dim::D2 | Dim::Ms | Dim::Cube => 2,
@@ -166,7 +168,7 @@ impl Cx<'_> {
                 coords[axis] = b.add(Type::U32, first, delta);
             }
         }
-        Place { coords, dims, layered }
+        Coordinates { coords, dims, layered }
     }
 
     /// Whether no image is bound, or one with texels of another size.
@@ -194,13 +196,13 @@ impl Cx<'_> {
     }
 
     fn target(&self, b: &mut Builder<'_>, s: &Surf, raw: bool, format: Option<Format>) -> Target {
-        let place = self.place(b, s);
+        let at = self.coordinates(b, s);
         let unbound = self.unbound(b, s, format);
         if self.chip == Chip::Gf100 {
-            let outside = self.beyond(b, s, &place, unbound, raw);
-            return Target { srcs: self.slot(b, s, place, raw), outside };
+            let outside = self.beyond(b, s, &at, unbound, raw);
+            return Target { srcs: self.slot(b, s, at, raw), outside };
         }
-        let (address, outside) = self.address(b, s, &place);
+        let (address, outside) = self.address(b, s, &at);
         let outside = b.op2(Op::Or, Type::Pred, outside, unbound);
         let format = if raw { Src::imm(0) } else { self.info(b, s, info::FORMAT).into() };
         Target { srcs: vec![address.into(), format], outside }
@@ -215,10 +217,11 @@ impl Cx<'_> {
         (dst, out)
     }
 
-    /// How many blocks (row by row: texels) the image is high, in the low half, for the packed slice `z`: one more than
-    /// the clamped largest coordinate. In a block that is not of the first ones `z` is larger than any coordinate: its
-    /// bits from 27 on have the depth of a block, which is more than one wherever there are several slices, or the mark
-    /// of rows. In the first ones the height does not count.
+    /// How many blocks (row by row: texels) the image is high, in the low half, for the packed
+    /// slice `z`: one more than the clamped largest coordinate. In a block that is not of the first
+    /// ones `z` is larger than any coordinate: its bits from 27 on have the depth of a block, which
+    /// is more than one wherever there are several slices, or the mark of rows. In the first ones
+    /// the height does not count.
     fn height(&self, b: &mut Builder<'_>, s: &Surf, z: ValueId) -> ValueId {
         let word = self.info(b, s, info::dim(1));
         let aux = Aux::Suclamp { mode: DESCRIBED, two_d: false, signed: false, imm: 0 };
@@ -247,10 +250,10 @@ impl Cx<'_> {
     }
 
     /// Low byte and the rest of the address as a pair, and whether it is outside.
-    fn address(&self, b: &mut Builder<'_>, s: &Surf, place: &Place) -> ([ValueId; 2], ValueId) {
+    fn address(&self, b: &mut Builder<'_>, s: &Surf, at: &Coordinates) -> ([ValueId; 2], ValueId) {
         if s.dim == Dim::Buffer {
             let mut size = self.info(b, s, info::SIZE);
-            let mut bytes = place.coords[0];
+            let mut bytes = at.coords[0];
             let texel = match s.format {
                 Some(f) if !in_bytes(s) => Src::imm(f.bytes()),
                 _ => self.info(b, s, info::TEXEL).into(),
@@ -260,7 +263,7 @@ impl Cx<'_> {
             } else {
                 bytes = b.mul(Type::U32, bytes, texel);
             }
-            let out = b.setp(Cond::Ge, Type::U32, place.coords[0], size);
+            let out = b.setp(Cond::Ge, Type::U32, at.coords[0], size);
             let low = b.op2(Op::And, Type::U32, bytes, 0xff);
             let rest = b.op2(Op::Shr, Type::U32, bytes, 8);
             let base = self.info(b, s, info::ADDRESS);
@@ -268,16 +271,16 @@ impl Cx<'_> {
         }
         let zero = Src::imm(0);
         let mut packed: Vec<ValueId> = Vec::new();
-        for (axis, &v) in place.coords.iter().enumerate().take(place.dims) {
+        for (axis, &v) in at.coords.iter().enumerate().take(at.dims) {
             let bytes = axis == 0 && in_bytes(s);
             let word = self.info(b, s, if bytes { info::BYTES } else { info::dim(axis) });
             packed.push(self.clamp(b, v, word, COORDINATE).0);
         }
-        let layer = place.layered.then(|| {
+        let layer = at.layered.then(|| {
             let word = self.info(b, s, info::dim(2));
-            self.clamp(b, place.coords[place.dims], word, LAYER)
+            self.clamp(b, at.coords[at.dims], word, LAYER)
         });
-        if place.dims == 2 && !place.layered {
+        if at.dims == 2 && !at.layered {
             // A slice of a three-dimensional image may be bound.
             let z = self.info_part(b, s, info::LAYER + 2, Type::U16);
             let word = self.info(b, s, info::dim(2));
@@ -289,7 +292,7 @@ impl Cx<'_> {
                 let offset = b.op2(Op::And, Type::U32, x, 0xffff);
                 (offset, [x.into(), zero, offset.into()], false)
             }
-            [y, ..] if place.layered => {
+            [y, ..] if at.layered => {
                 let pitch = self.pitch(b, s);
                 let offset = Self::madsp(b, H0_H0_H0, y.into(), pitch.into(), x.into());
                 (offset, [x.into(), y.into(), offset.into()], false)
@@ -300,7 +303,8 @@ impl Cx<'_> {
                 let rows = Self::madsp(b, H0_H0_H0, height.into(), z.into(), y.into());
                 let pitch = self.pitch(b, s);
                 let offset = Self::madsp(b, H0_H0_H0, rows.into(), pitch.into(), x.into());
-                // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither minds the other.
+                // SUBFM wants the slice of a block, or row by row the offset's low byte. Neither
+                // minds the other.
                 let z = b.op3(Op::Prmt, Type::U32, offset, 0x7650, z);
                 (offset, [x.into(), y.into(), z.into()], true)
             }
@@ -320,33 +324,40 @@ impl Cx<'_> {
 
     // ---- GF100
 
-    /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It knows the extents of
-    /// two dimensions: texels of other slices lie there where three were meant, a row of a buffer is filled up to 256
-    /// bytes, and the number of layers is unknown.
-    fn beyond(&self, b: &mut Builder<'_>, s: &Surf, place: &Place, outside: ValueId, raw: bool) -> ValueId {
+    /// Whether a coordinate is outside where the hardware cannot tell, or `outside` already. It
+    /// knows the extents of two dimensions: texels of other slices lie there where three were
+    /// meant, a row of a buffer is filled up to 256 bytes, and the number of layers is unknown.
+    fn beyond(
+        &self,
+        b: &mut Builder<'_>,
+        s: &Surf,
+        at: &Coordinates,
+        outside: ValueId,
+        raw: bool,
+    ) -> ValueId {
         let axes = match s.dim {
             Dim::Buffer => 0..1,
-            _ if place.layered => place.dims..place.dims + 1,
+            _ if at.layered => at.dims..at.dims + 1,
             // Mesa binds a slice of three dimensions as an image of two.
-            Dim::D2 | Dim::D3 => 0..place.dims,
+            Dim::D2 | Dim::D3 => 0..at.dims,
             _ => 0..0,
         };
         let bytes = in_bytes(s) && raw;
         axes.fold(outside, |outside, n| {
             // Layers stand in the third place always.
-            let axis = if n == place.dims { 2 } else { n };
+            let axis = if n == at.dims { 2 } else { n };
             let mut size = self.info(b, s, info::SIZE + 4 * axis as u32);
             if n == 0 && bytes {
                 let shift = self.info(b, s, info::TEXEL);
                 size = b.op2(Op::Shl, Type::U32, size, shift);
             }
-            let out = b.setp(Cond::Ge, Type::U32, place.coords[n], size);
+            let out = b.setp(Cond::Ge, Type::U32, at.coords[n], size);
             b.op2(Op::Or, Type::Pred, outside, out)
         })
     }
 
     /// The slot and the coordinates: x in bytes where bytes are loaded.
-    fn slot(&self, b: &mut Builder<'_>, s: &Surf, place: Place, raw: bool) -> Vec<Src> {
+    fn slot(&self, b: &mut Builder<'_>, s: &Surf, at: Coordinates, raw: bool) -> Vec<Src> {
         let number: Src = match s.index {
             Some(index) => {
                 let n = b.add(Type::U32, index, u32::from(s.image));
@@ -354,26 +365,27 @@ impl Cx<'_> {
             }
             None => Src::imm(s.image.into()),
         };
-        let mut c = place.coords;
+        let mut c = at.coords;
         if raw && !in_bytes(s) {
             let shift = self.info(b, s, info::TEXEL);
             c[0] = b.op2(Op::Shl, Type::U32, c[0], shift);
         }
-        if place.layered {
-            if place.dims == 1 {
+        if at.layered {
+            if at.dims == 1 {
                 let zero = b.mov(0);
                 c.insert(1, zero);
             }
             let stride = self.info(b, s, info::ARRAY);
             c[2] = b.mul(Type::U32, c[2], stride);
-        } else if place.dims >= 2 {
+        } else if at.dims >= 2 {
             c = self.tiled(b, s, &c, raw);
         }
         vec![number, Src::tuple(&c)]
     }
 
-    /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of: tiles of all
-    /// slices of a tile's depth stand side by side, and those of deeper tiles below (envytools, `g80-surface`).
+    /// Where a texel of a slice lies in the image of two dimensions that the hardware is told of:
+    /// tiles of all slices of a tile's depth stand side by side, and those of deeper tiles below
+    /// (envytools, `g80-surface`).
     fn tiled(&self, b: &mut Builder<'_>, s: &Surf, c: &[ValueId], raw: bool) -> Vec<ValueId> {
         let first = self.info(b, s, info::LAYER);
         let z = match c.get(2) {
@@ -454,7 +466,8 @@ impl Cx<'_> {
         }
         b.push(inst);
         if self.chip == Chip::Gf100 {
-            // What is not there reads as zeros; the hardware sees to coordinates outside of two dimensions.
+            // What is not there reads as zeros; the hardware sees to coordinates outside of two
+            // dimensions.
             raw = raw.iter().map(|&v| b.sel(t.outside, 0, v)).collect();
         }
         let mut dsts = i.dsts.iter();
@@ -471,8 +484,8 @@ impl Cx<'_> {
         }
     }
 
-    /// A load from an image whose format the program does not say. Texels of up to four bytes are taken out of the word
-    /// that they lie in.
+    /// A load from an image whose format the program does not say. Texels of up to four bytes are
+    /// taken out of the word that they lie in.
     fn unknown(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf, library: &mut Library) {
         let t = self.target(b, s, false, None);
         let (address, format) = (t.srcs[0].values(), t.srcs[1]);
@@ -510,7 +523,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Words as they lie in the image, one by one, since nothing is known of the coordinate's alignment.
+    /// Words as they lie in the image, one by one, since nothing is known of the coordinate's
+    /// alignment.
     fn words(&self, b: &mut Builder<'_>, i: &Inst, s: &Surf) {
         let channels = (0..4).filter(|c| s.mask >> c & 1 != 0);
         for (n, channel) in channels.enumerate() {
@@ -550,7 +564,8 @@ impl Cx<'_> {
 
     fn store(&self, b: &mut Builder<'_>, s: &Surf) {
         let t = self.target(b, s, false, None);
-        // The machine reads a vector of four whatever the format; what that has no channel for may be anything.
+        // The machine reads a vector of four whatever the format; what that has no channel for may
+        // be anything.
         let channels = s.format.map_or(4, Format::channels);
         let mut data: Vec<ValueId> = s.data.iter().copied().take(channels).collect();
         while data.len() < 4 {
@@ -612,8 +627,9 @@ const COORDINATE: Aux = Aux::Suclamp { mode: DESCRIBED, two_d: true, signed: tru
 /// The number of a layer is not packed; a flag of it lies above bit 28.
 const LAYER: Aux = Aux::Suclamp { mode: PITCH, two_d: true, signed: true, imm: 0 };
 
-/// What is multiplied with what, and added. Whether the second factor's type means 16 or 24 bits is disputed between the
-/// disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low half of the result is used.
+/// What is multiplied with what, and added. Whether the second factor's type means 16 or 24 bits is
+/// disputed between the disassemblers and Mesa's NAK: bits 23:16 of ours are zeros, or only the low
+/// half of the result is used.
 const H0_H0_H0: u16 = madsp::formats(Part::U16H0, Part::U16H0, Part::U16H0).unwrap();
 const U32_U24_U32: u16 = madsp::formats(Part::WHOLE, Part::U24, Part::WHOLE).unwrap();
 

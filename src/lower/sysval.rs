@@ -1,29 +1,31 @@
 //! System values that the chip has no special register for.
 //!
-//! On Kepler the sizes of block and grid are words of the driver's constant bank; a block size that is declared, or
-//! known of all launches, is a constant everywhere, and so is a known number of dimensions. The number of a warp, and how many there are, follow from the thread's coordinates: the
-//! hardware packs threads into warps in x, then y, then z.
+//! On Kepler the sizes of block and grid are words of the driver's constant bank; a block size that
+//! is declared, or known of all launches, is a constant everywhere, and so is a known number of
+//! dimensions. The number of a warp, and how many there are, follow from the thread's coordinates:
+//! the hardware packs threads into warps in x, then y, then z.
 
-use super::expand::expand;
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Whether an instruction reads a system value that not every chip has a special register for.
-pub fn concerns(i: &Inst) -> bool {
+pub(crate) fn concerns(i: &Inst) -> bool {
     matches!(i.aux, Aux::Sv(sv) if i.op == Op::Rdsv && !sv.is_special_register())
 }
 
-/// Lowers all reads of system values of a function to special registers, constant memory and arithmetic.
-pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: Option<u32>) -> bool {
+/// Lowers all reads of system values of a function to special registers, constant memory and
+/// arithmetic.
+pub(crate) fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: Option<u32>) -> bool {
     expand(f, concerns, |b, i| {
         let (Op::Rdsv, Aux::Sv(sv)) = (i.op, i.aux) else { return false };
         let Some(&d) = i.dsts.first() else { return false };
-        let place = Place { abi, block_size, work_dim };
+        let sizes = LaunchSizes { abi, block_size, work_dim };
         let value = match sv {
-            Sv::WarpId => warp_id(b, &place),
-            Sv::NumWarps => warp_count(b, &place),
-            _ => match place.of(sv) {
+            Sv::WarpId => warp_id(b, &sizes),
+            Sv::NumWarps => warp_count(b, &sizes),
+            _ => match sizes.operand(sv) {
                 Some(s) => s,
                 None => return false,
             },
@@ -34,15 +36,15 @@ pub fn run(f: &mut Function, abi: &Abi, block_size: Option<[u32; 3]>, work_dim: 
 }
 
 /// Where sizes are.
-struct Place<'a> {
+struct LaunchSizes<'a> {
     abi: &'a Abi,
     block_size: Option<[u32; 3]>,
     work_dim: Option<u32>,
 }
 
-impl Place<'_> {
+impl LaunchSizes<'_> {
     /// An operand for a system value that is not in a special register.
-    fn of(&self, sv: Sv) -> Option<Src> {
+    fn operand(&self, sv: Sv) -> Option<Src> {
         let word = match sv {
             Sv::NtidX => 0,
             Sv::NtidY => 1,
@@ -69,20 +71,20 @@ impl Place<'_> {
     }
 
     fn read(&self, b: &mut Builder<'_>, sv: Sv) -> Src {
-        self.of(sv).unwrap_or_else(|| b.sv(sv).into())
+        self.operand(sv).unwrap_or_else(|| b.sv(sv).into())
     }
 }
 
-fn warp_id(b: &mut Builder<'_>, place: &Place<'_>) -> Src {
-    let (nx, ny) = (place.read(b, Sv::NtidX), place.read(b, Sv::NtidY));
+fn warp_id(b: &mut Builder<'_>, sizes: &LaunchSizes<'_>) -> Src {
+    let (nx, ny) = (sizes.read(b, Sv::NtidX), sizes.read(b, Sv::NtidY));
     let (x, y, z) = (b.sv(Sv::TidX), b.sv(Sv::TidY), b.sv(Sv::TidZ));
     let row = b.op3(Op::Mad, Type::U32, z, ny, y);
     let thread = b.op3(Op::Mad, Type::U32, row, nx, x);
     b.op2(Op::Shr, Type::U32, thread, 5u32).into()
 }
 
-fn warp_count(b: &mut Builder<'_>, place: &Place<'_>) -> Src {
-    let [x, y, z] = [Sv::NtidX, Sv::NtidY, Sv::NtidZ].map(|sv| place.read(b, sv));
+fn warp_count(b: &mut Builder<'_>, sizes: &LaunchSizes<'_>) -> Src {
+    let [x, y, z] = [Sv::NtidX, Sv::NtidY, Sv::NtidZ].map(|sv| sizes.read(b, sv));
     let plane = b.mul(Type::U32, x, y);
     let threads = b.op3(Op::Mad, Type::U32, plane, z, 31u32);
     b.op2(Op::Shr, Type::U32, threads, 5u32).into()

@@ -1,8 +1,8 @@
 //! Texels of a format that only the image knows: what Kepler's format word says, at run time.
 //!
-//! Every format is taken apart alike: fields by their places and widths, then as integer, fraction or float. Straight
-//! code of some hundred instructions is a routine of the library, and costs less than a tree of branches that the
-//! lanes of a warp may take apart.
+//! Every format is taken apart alike: fields by their places and widths, then as integer, fraction
+//! or float. Straight code of some hundred instructions is a routine of the library, and costs less
+//! than a tree of branches that the lanes of a warp may take apart.
 
 use crate::format::{Format, Kind, Layout};
 use crate::ir::build::Builder;
@@ -23,7 +23,8 @@ const fn field(at: u32, width: u32) -> u32 {
     at | width << 8
 }
 
-/// The channels of a texel as its shader sees them. `low`: where it begins in the first word, in bytes 1:0.
+/// The channels of a texel as its shader sees them. `low`: where it begins in the first word, in
+/// bytes 1:0.
 pub fn unpack(b: &mut Builder<'_>, w: [ValueId; 4], word: ValueId, low: ValueId) -> [ValueId; 4] {
     let in_word = b.op2(Op::And, Type::U32, low, 3);
     let in_word = b.op2(Op::Shl, Type::U32, in_word, 3);

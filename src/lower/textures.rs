@@ -1,4 +1,5 @@
-//! Texture instructions: from operands by role to the one or two register runs that the machine reads.
+//! Texture instructions: from operands by role to the one or two register runs that the machine
+//! reads.
 //!
 //! Front-ends name the operands of a texture instruction by [`TexRole`]:
 //!
@@ -12,27 +13,31 @@
 //! | `index`, `sindex` | what is added to the texture's and the sampler's number |
 //! | `handle` | a bindless handle, low word first |
 //!
-//! The machine reads, in this order, with everything optional that the instruction's bits leave out:
+//! The machine reads, in this order, with everything optional that the instruction's bits leave
+//! out:
 //!
 //! | | first run | second run |
 //! | --- | --- | --- |
 //! | GF100 | layer and indirect slots in one word, coordinates (TXD: offsets) | sample or level, offsets, reference |
 //! | Kepler | handle, layer (TXD: and offsets), coordinates, sample, level, offsets, reference | what exceeds four |
 //!
-//! TXD's derivatives follow (d/dx, d/dy of each coordinate) in the second run of GF100 and in the same row on Kepler.
-//! GF100's first word is `0xttxsaaaa`: 9 bits of texture slot, 7 of sampler slot, 16 of layer. A Kepler handle holds the
-//! texture's entry in 20 bits and the sampler's above; those of bound textures lie in the driver's constants.
+//! TXD's derivatives follow (d/dx, d/dy of each coordinate) in the second run of GF100 and in the
+//! same row on Kepler. GF100's first word is `0xttxsaaaa`: 9 bits of texture slot, 7 of sampler
+//! slot, 16 of layer. A Kepler handle holds the texture's entry in 20 bits and the sampler's above;
+//! those of bound textures lie in the driver's constants.
 //!
-//! - The level of detail outside fragment shaders is that of level zero: there are no neighbours to take derivatives from.
-//! - Derivatives that TXD cannot take (three dimensions, cubes, references, too many operands) become a level of detail.
+//! - The level of detail outside fragment shaders is that of level zero: there are no neighbours to
+//!   take derivatives from.
+//! - Derivatives that TXD cannot take (three dimensions, cubes, references, too many operands)
+//!   become a level of detail.
 //! - Cube coordinates are divided by the largest, as the hardware wants them.
 //!
 //! Sources: Mesa's `nv50_ir_lowering_nvc0.cpp` and envytools' `gf100.c` for operand orders.
 
-use super::expand::expand;
 use crate::chip::Chip;
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
 
 /// Lowers the texture instructions of a function.
@@ -65,7 +70,7 @@ struct Operands {
 }
 
 /// The values of a role; none if it is absent.
-fn of(t: &Tex, role: TexRole) -> &[ValueId] {
+fn values_of(t: &Tex, role: TexRole) -> &[ValueId] {
     t.operands.iter().find(|(r, _)| *r == role).map_or(&[], |(_, v)| v)
 }
 
@@ -106,7 +111,7 @@ impl Cx<'_> {
             TexOp::Size => return self.size(b, i, &t),
             TexOp::Samples => return self.samples(b, i, &t),
             TexOp::LodQuery => return self.lod_query(b, i, t),
-            TexOp::Gather if of(&t, TexRole::Offset).len() > 2 => return self.gather_four(b, i, &t),
+            TexOp::Gather if values_of(&t, TexRole::Offset).len() > 2 => return self.gather_four(b, i, &t),
             TexOp::Grad if !self.has_txd(&t) => self.derivatives_to_level(b, &mut t),
             _ => {}
         }
@@ -156,35 +161,35 @@ impl Cx<'_> {
     fn operands(&self, b: &mut Builder<'_>, t: &mut Tex) -> Operands {
         let mut o = Operands::default();
         let n = dimensions(t.dim);
-        let all = of(t, TexRole::Coord).to_vec();
+        let all = values_of(t, TexRole::Coord).to_vec();
         o.coords = all[..n.min(all.len())].to_vec();
         if t.dim == Dim::Cube {
             o.coords = normalise(b, &o.coords);
         }
         let layer = (t.array && all.len() > n).then(|| self.layer(b, t, all[n]));
-        o.rest.extend(of(t, TexRole::Sample));
+        o.rest.extend(values_of(t, TexRole::Sample));
         let level_named = t.op == TexOp::Lod || matches!(t.op, TexOp::Fetch | TexOp::Size | TexOp::Bias);
         if level_named && !t.level_zero {
-            o.rest.extend(of(t, TexRole::Lod));
-            o.rest.extend(of(t, TexRole::Bias));
+            o.rest.extend(values_of(t, TexRole::Lod));
+            o.rest.extend(values_of(t, TexRole::Bias));
             t.level_zero = o.rest.is_empty() && t.op != TexOp::Size;
         }
         if t.dim == Dim::Ms {
             // A multisampled texture has one level.
             t.level_zero = true;
-            o.rest.truncate(of(t, TexRole::Sample).len());
+            o.rest.truncate(values_of(t, TexRole::Sample).len());
         }
         let offsets = self.offsets(b, t);
         let gradient = t.op == TexOp::Grad;
         if gradient {
-            for (&x, &y) in of(t, TexRole::Ddx).iter().zip(of(t, TexRole::Ddy)) {
+            for (&x, &y) in values_of(t, TexRole::Ddx).iter().zip(values_of(t, TexRole::Ddy)) {
                 o.derivatives.extend([x, y]);
             }
         } else {
             o.rest.extend(&offsets);
         }
         if t.shadow {
-            o.rest.extend(of(t, TexRole::Compare));
+            o.rest.extend(values_of(t, TexRole::Compare));
         }
         if self.chip == Chip::Gf100 {
             o.head.extend(self.slots(b, t, layer));
@@ -224,7 +229,7 @@ impl Cx<'_> {
             let fields = if gather { 2 } else { 3 };
             return vec![b.mov((0..fields).fold(0, |x, i| x | field(i)))];
         }
-        match *of(t, TexRole::Offset) {
+        match *values_of(t, TexRole::Offset) {
             [] => vec![],
             [x] => vec![x],
             [x, y, ..] if gather => {
@@ -241,8 +246,8 @@ impl Cx<'_> {
 
     /// GF100: layer and indirect slots.
     fn slots(&self, b: &mut Builder<'_>, t: &mut Tex, layer: Option<ValueId>) -> Option<ValueId> {
-        let texture = of(t, TexRole::Index).first().copied();
-        let sampler = of(t, TexRole::SamplerIndex).first().copied();
+        let texture = values_of(t, TexRole::Index).first().copied();
+        let sampler = values_of(t, TexRole::SamplerIndex).first().copied();
         if texture.is_none() && sampler.is_none() {
             return layer;
         }
@@ -265,13 +270,14 @@ impl Cx<'_> {
         Some(word)
     }
 
-    /// Kepler: the handle where it is not one of the driver's table, and the number in the table where it is.
+    /// Kepler: the handle where it is not one of the driver's table, and the number in the table
+    /// where it is.
     fn handle(&self, b: &mut Builder<'_>, t: &mut Tex) -> Option<ValueId> {
         let table = self.abi.tex_handles.unwrap_or(0);
-        let texture = of(t, TexRole::Index).first().copied();
-        let sampler = of(t, TexRole::SamplerIndex).first().copied();
+        let texture = values_of(t, TexRole::Index).first().copied();
+        let sampler = values_of(t, TexRole::SamplerIndex).first().copied();
         let samples = !matches!(t.op, TexOp::Fetch | TexOp::Size | TexOp::Samples);
-        let handle = if let Some(&low) = of(t, TexRole::Handle).first() {
+        let handle = if let Some(&low) = values_of(t, TexRole::Handle).first() {
             low
         } else if texture.is_none() && sampler.is_none() && (t.texture == t.sampler || !samples) {
             (t.texture, t.sampler) = (t.texture + table / 4, 0);
@@ -308,10 +314,11 @@ impl Cx<'_> {
 
     /// Whether the machine's TXD takes the operands.
     fn has_txd(&self, t: &Tex) -> bool {
-        let offsets = t.offset.is_some() || !of(t, TexRole::Offset).is_empty();
-        let indirect =
-            [TexRole::Index, TexRole::SamplerIndex, TexRole::Handle].iter().any(|&r| !of(t, r).is_empty())
-                || (self.chip != Chip::Gf100 && t.texture != t.sampler);
+        let offsets = t.offset.is_some() || !values_of(t, TexRole::Offset).is_empty();
+        let indirect = [TexRole::Index, TexRole::SamplerIndex, TexRole::Handle]
+            .iter()
+            .any(|&r| !values_of(t, r).is_empty())
+            || (self.chip != Chip::Gf100 && t.texture != t.sampler);
         let extra = if self.chip == Chip::Gf100 {
             usize::from(offsets) + usize::from(t.array || indirect)
         } else {
@@ -320,16 +327,17 @@ impl Cx<'_> {
         matches!(t.dim, Dim::D1 | Dim::D2) && !t.shadow && dimensions(t.dim) + extra <= 4
     }
 
-    /// The level of detail of explicit derivatives: log2 of the longer side of the pixel's footprint, in texels.
+    /// The level of detail of explicit derivatives: log2 of the longer side of the pixel's
+    /// footprint, in texels.
     fn derivatives_to_level(&self, b: &mut Builder<'_>, t: &mut Tex) {
         let n = dimensions(t.dim);
         let texels = self.size_query(b, t, if t.dim == Dim::Cube { 1 } else { (1 << n) - 1 });
         let mut sides = Vec::new();
         for role in [TexRole::Ddx, TexRole::Ddy] {
-            let mut d = of(t, role).to_vec();
+            let mut d = values_of(t, role).to_vec();
             d.truncate(n);
             if t.dim == Dim::Cube {
-                d = on_face(b, &of(t, TexRole::Coord)[..n], &d);
+                d = on_face(b, &values_of(t, TexRole::Coord)[..n], &d);
             }
             let squares = d.iter().enumerate().fold(None, |sum: Option<ValueId>, (c, &d)| {
                 let size = b.cvt(Type::F32, Type::U32, texels[c.min(texels.len() - 1)]);
@@ -377,7 +385,7 @@ impl Cx<'_> {
         let place = |c: u8| if t.array && t.dim == Dim::D1 && c == 1 { 2 } else { c };
         let wanted: Vec<u8> = (0..4).filter(|c| t.mask >> c & 1 != 0).map(place).collect();
         let mask = wanted.iter().fold(0, |m, c| m | 1 << c);
-        let level = match of(t, TexRole::Lod) {
+        let level = match values_of(t, TexRole::Lod) {
             [level, ..] => *level,
             [] => b.mov(0u32),
         };
@@ -401,8 +409,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The hardware gives the level (signed) and the clamped level (unsigned) with 8 bits of fraction; asked for are
-    /// the clamped one first. The result has no third component: 0.
+    /// The hardware gives the level (signed) and the clamped level (unsigned) with 8 bits of
+    /// fraction; asked for are the clamped one first. The result has no third component: 0.
     fn lod_query(&self, b: &mut Builder<'_>, i: &Inst, t: Tex) {
         let raw = [b.gpr(), b.gpr()];
         self.machine(b, i, Tex { mask: 3, ..t.clone() }, &raw);
@@ -420,7 +428,7 @@ impl Cx<'_> {
 
     /// Four offsets: each texel is the last of a gather of its own.
     fn gather_four(&self, b: &mut Builder<'_>, i: &Inst, t: &Tex) {
-        let offsets = of(t, TexRole::Offset).to_vec();
+        let offsets = values_of(t, TexRole::Offset).to_vec();
         let wanted = (0..4usize).filter(|c| t.mask >> c & 1 != 0);
         for (&d, c) in i.dsts.iter().zip(wanted) {
             let mut one = Tex { mask: 8, ..t.clone() };
@@ -448,7 +456,8 @@ fn inverse_of_largest(b: &mut Builder<'_>, c: &[ValueId]) -> ValueId {
     b.op1(Op::Rcp, Type::F32, largest.unwrap_or(c[0]))
 }
 
-/// Derivatives of a direction as derivatives of its place on the cube's face, half of whose side is 1.
+/// Derivatives of a direction as derivatives of its place on the cube's face, half of whose side is
+/// 1.
 fn on_face(b: &mut Builder<'_>, c: &[ValueId], d: &[ValueId]) -> Vec<ValueId> {
     let r = inverse_of_largest(b, c);
     let place: Vec<ValueId> = c.iter().map(|&c| b.mul(Type::F32, c, r)).collect();

@@ -5,23 +5,23 @@
 //! st u32 # g[%r3+0x0] %r5     ->  st u32 # g[%r2+0x4] %r5
 //! ```
 //!
-//! Follows chains of additions, also an `or` whose bits are known not to meet, a constant base, and 64-bit
-//! additions of a pair, before or after their lowering to a carry chain. The addition loses its reader; dead code
-//! elimination takes it if it was the last.
+//! Follows chains of additions, also an `or` whose bits are known not to meet, a constant base, and
+//! 64-bit additions of a pair, before or after their lowering to a carry chain. The addition loses
+//! its reader; dead code elimination takes it if it was the last.
 //!
-//! Safe because addresses of 32 bits are sums modulo 2^32 and those of 64 bits modulo 2^64: the sum is the same. The
-//! alignment fact is about the sum and stays true. Uniform and storage buffers compare the whole sum with the size.
-//! An offset is folded only where the instruction encodes it: once instructions are machine operations,
-//! [`crate::select::legal`] decides, before that the field is taken to be 24 bits, signed, which is the narrowest of the
-//! machine's.
+//! Safe because addresses of 32 bits are sums modulo 2^32 and those of 64 bits modulo 2^64: the sum
+//! is the same. The alignment fact is about the sum and stays true. Uniform and storage buffers
+//! compare the whole sum with the size. An offset is folded only where the instruction encodes it:
+//! once instructions are machine operations, [`crate::select::legal`] decides, before that the
+//! field is taken to be 24 bits, signed, which is the narrowest of the machine's.
 
-use super::edit::gather;
+use super::rewrite::gather;
 use super::{Ctx, Stage};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use crate::select;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut known = None;
     let mut folded = 0;
     let (chip, stage, launch) = (ctx.chip, ctx.stage, ctx.launch);
@@ -33,7 +33,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let Some(next) = step(f, m, &mut |f, v| {
                 let known = known.get_or_insert_with(|| KnownBits::new(f, &launch));
                 known.learn(f, v);
-                known.of(v).possible()
+                known.bits(v).possible()
             }) else {
                 break;
             };
@@ -47,7 +47,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             // An absolute place in a bank is inside it.
             let end = i64::from(next.offset) + i64::from(inst.ty.bytes());
             let fits = fits && !(next.space == Space::Const && next.base().is_empty() && end > 1 << 16);
-            // A base that stays out of reach may come into it again further down the chain, but rarely does.
+            // A base that stays out of reach may come into it again further down the chain, but
+            // rarely does.
             if !fits {
                 break;
             }
@@ -112,7 +113,8 @@ fn split32(
     }
 }
 
-/// The same for a pair: an addition of 64 bits, or the two additions with a carry that it is lowered to.
+/// The same for a pair: an addition of 64 bits, or the two additions with a carry that it is
+/// lowered to.
 fn split64(f: &Function, lo: ValueId, hi: ValueId) -> Option<([ValueId; 2], i32)> {
     let (dl, dh) = (f.def_inst(lo)?, f.def_inst(hi)?);
     if dl.guard.is_some() || dh.guard.is_some() {

@@ -1,4 +1,5 @@
-//! What a caller may assume of its callees, and a callee of its callers, as [`functions`](crate::analysis::functions) has it.
+//! What a caller may assume of its callees, and a callee of its callers, as
+//! [`functions`](crate::analysis::functions) has it.
 //!
 //! ```text
 //! call u32 %r5 f0{%r3}        ->  call u32 %r5 f0{%r3} pure       goes if nobody reads it; two equal ones are one
@@ -6,14 +7,15 @@
 //! sub f(%r0)                  ->  sub f(%r0) given 0x0 to 0x3f align 4 uniform
 //! ```
 //!
-//! What calls do is noted in them, what holds of parameters in the function: passes that come later read it there. Parameters
-//! of functions that others may call, and effects of functions that are elsewhere, stay unknown.
+//! What calls do is noted in them, what holds of parameters in the function: passes that come later
+//! read it there. Parameters of functions that others may call, and effects of functions that are
+//! elsewhere, stay unknown.
 
 use super::Ctx;
 use crate::analysis::functions::{Returns, Table, parameters};
 use crate::ir::*;
 
-pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if p.funcs.len() < 2 {
         return false;
     }
@@ -78,7 +80,7 @@ fn end_blocks(f: &mut Function, table: &Table) -> usize {
         }
         let never = |&i: &InstId| {
             let inst = &f.insts[i];
-            inst.guard.is_none() && inst.call().is_some_and(|c| table.of(c.func).returns == Returns::Never)
+            inst.guard.is_none() && inst.call().is_some_and(|c| table.facts(c.func).returns == Returns::Never)
         };
         let Some(at) = f.blocks[b].body.iter().position(never) else { continue };
         let block = &mut f.blocks[b];

@@ -6,16 +6,17 @@
 //! add u32 %r3 %r1 %r2     ->  add u32 %r3 %r0 0x10
 //! ```
 //!
-//! A copy of values has no readers then and goes, so that whoever counts the original's readers counts right.
-//! Also block parameters that get the same value, or themselves, from every edge, and those that get what another of the
-//! block gets. Immediates go into instruction
-//! operands only: addresses, guards and edge arguments name values. Before legalisation every operand may be
-//! an immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
+//! A copy of values has no readers then and goes, so that whoever counts the original's readers
+//! counts right. Also block parameters that get the same value, or themselves, from every edge, and
+//! those that get what another of the block gets. Immediates go into instruction operands only:
+//! addresses, guards and edge arguments name values. Before legalisation every operand may be an
+//! immediate; after it, [`super::operand`] decides instead, and this pass leaves immediates alone.
 //!
-//! Safe because in SSA form a value never changes, and the original's definition dominates the copy's, hence every
-//! read of the copy. Guarded copies are left: their destination is undefined where they did not execute.
+//! Safe because in SSA form a value never changes, and the original's definition dominates the
+//! copy's, hence every read of the copy. Guarded copies are left: their destination is undefined
+//! where they did not execute.
 
-use super::{Ctx, Stage, edit};
+use super::{Ctx, Stage, rewrite};
 use crate::ir::*;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
@@ -77,7 +78,7 @@ impl Copies {
     }
 }
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut copies = Copies { of: SecondaryMap::with_default(Origin::Itself), any: false, found: 0 };
     trivial_params(f, &mut copies);
     let immediates = ctx.stage != Stage::Legal;
@@ -89,7 +90,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         let first = if copies.any { Some(0) } else { f.blocks[b].body.iter().position(is_copy) };
         let Some(first) = first else { continue };
         let mut body = std::mem::take(&mut f.blocks[b].body);
-        edit::retain(&mut body, first, |i| {
+        rewrite::retain(&mut body, first, |i| {
             let inst = &mut f.insts[i];
             if copies.any {
                 let mut reads_copy = false;
@@ -159,8 +160,9 @@ fn record(f: &Function, i: InstId, copies: &mut Copies) {
     }
 }
 
-/// Parameters whose arguments are all one value (or the parameter itself) are copies of it. Arguments are read
-/// through the copies found so far: along the layout one round finds all, a loop may need another.
+/// Parameters whose arguments are all one value (or the parameter itself) are copies of it.
+/// Arguments are read through the copies found so far: along the layout one round finds all, a loop
+/// may need another.
 fn trivial_params(f: &Function, copies: &mut Copies) {
     let mut incoming: Vec<(BlockId, &Edge)> = Vec::new();
     for &b in &f.layout {
@@ -205,7 +207,8 @@ fn trivial_params(f: &Function, copies: &mut Copies) {
 /// Parameters before one that are compared with it.
 const BEFORE: usize = 8;
 
-/// Parameters of a block that get the same as one before from every edge, or each itself, are copies of that.
+/// Parameters of a block that get the same as one before from every edge, or each itself, are
+/// copies of that.
 fn equal_params(f: &Function, edges: &[(BlockId, &Edge)], copies: &mut Copies) -> bool {
     let params = &f.blocks[edges[0].0].params;
     if params.len() < 2 {
@@ -217,7 +220,7 @@ fn equal_params(f: &Function, edges: &[(BlockId, &Edge)], copies: &mut Copies) -
         if a == params[k] {
             return Some(Origin::Itself);
         }
-        match edit::scalar_def_by(f, &Src::val(a), &[Op::Mov, Op::Undef]) {
+        match rewrite::scalar_def_by(f, &Src::val(a), &[Op::Mov, Op::Undef]) {
             Some(d) if d.op == Op::Undef => None,
             d => Some(d.and_then(|d| d.srcs[0].as_imm()).map_or(Origin::Value(a), Origin::Imm)),
         }

@@ -5,22 +5,24 @@
 //! st u32 # g[%r2+0x4] %r5
 //! ```
 //!
-//! What has an effect is alive, and so is every definition that something alive reads. Block parameters are alive
-//! like other values, so a variable that only feeds itself around a loop goes, with its arguments on the edges.
-//! Because uses are only what `for_uses` reports, an address that was folded away leaves nothing behind. An atomic stays,
-//! but a result that nobody reads is taken from it: it needs no register, and the chip need not send it back. Texture operations
-//! give the components that are read only.
+//! What has an effect is alive, and so is every definition that something alive reads. Block
+//! parameters are alive like other values, so a variable that only feeds itself around a loop goes,
+//! with its arguments on the edges. Because uses are only what `for_uses` reports, an address that
+//! was folded away leaves nothing behind. An atomic stays, but a result that nobody reads is taken
+//! from it: it needs no register, and the chip need not send it back. Texture operations give the
+//! components that are read only.
 //!
-//! Of integers of 64 bits the low word may be all that is read, as where a sum of extended indices is truncated again. Operations
-//! whose low word comes from low words are then made in 32 bits, and a carry that nobody reads is not made at all:
+//! Of integers of 64 bits the low word may be all that is read, as where a sum of extended indices
+//! is truncated again. Operations whose low word comes from low words are then made in 32 bits, and
+//! a carry that nobody reads is not made at all:
 //!
 //! ```text
 //! mul u64 {%r4 %r5} {%r0 %r1} {%r2 %r3}        mul u32 %r4 %r0 %r2
 //! add u64 {%r8 %r9} {%r4 %r5} {%r6 %r7}   ->   add u32 %r8 %r4 %r6      (nobody reads %r9)
 //! ```
 //!
-//! Safe because nothing observes a value but the instructions that read it; instructions whose operation has an
-//! effect, and volatile accesses, always stay.
+//! Safe because nothing observes a value but the instructions that read it; instructions whose
+//! operation has an effect, and volatile accesses, always stay.
 
 use super::Ctx;
 use crate::ir::*;
@@ -29,10 +31,11 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 /// The values that something with an effect reads.
 type Live = PrimaryMap<ValueId, bool>;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut live: Live = vec![false; f.values.len().max(1)].into();
     let params = f.layout.iter().any(|&b| !f.blocks[b].params.is_empty());
-    // Going backwards, all readers of a value come before its definition, but for the arguments of back edges.
+    // Going backwards, all readers of a value come before its definition, but for the arguments of
+    // back edges.
     if params && has_back_arguments(f) {
         mark_all(f, &mut live);
     }
@@ -49,7 +52,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     removed > 0
 }
 
-/// Goes backwards over a block: removes what nobody reads, marks what the rest reads. Gives the number of changes.
+/// Goes backwards over a block: removes what nobody reads, marks what the rest reads. Gives the
+/// number of changes.
 fn sweep(f: &mut Function, b: BlockId, live: &mut Live) -> usize {
     let Function { blocks, insts, values, .. } = f;
     let body = &mut blocks[b].body;
@@ -161,7 +165,7 @@ fn mark_all(f: &Function, live: &mut Live) {
     let mut index: SecondaryMap<ValueId, u32> = SecondaryMap::new();
     index.resize(f.values.len());
     let mut incoming: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
-    let mut work: Vec<ValueId> = Vec::new();
+    let mut worklist: Vec<ValueId> = Vec::new();
     for &b in &f.layout {
         let block = &f.blocks[b];
         for (n, &p) in block.params.iter().enumerate() {
@@ -171,15 +175,15 @@ fn mark_all(f: &Function, live: &mut Live) {
             incoming[e.to].push(b);
         }
         for &i in block.body.iter().filter(|&&i| !f.insts[i].removable()) {
-            f.insts[i].for_uses(|v| work.push(v));
+            f.insts[i].for_uses(|v| worklist.push(v));
         }
         match &block.term {
-            Term::Ret(values) => work.extend(values),
-            Term::Branch { cond, .. } => work.push(*cond),
+            Term::Ret(values) => worklist.extend(values),
+            Term::Branch { cond, .. } => worklist.push(*cond),
             Term::Jump(_) | Term::Exit | Term::Unreachable => {}
         }
     }
-    while let Some(v) = work.pop() {
+    while let Some(v) = worklist.pop() {
         if std::mem::replace(&mut live[v], true) {
             continue;
         }
@@ -188,15 +192,15 @@ fn mark_all(f: &Function, live: &mut Live) {
                 let inst = &f.insts[i];
                 if low_word(inst) && v == inst.dsts[0] {
                     let wide = inst.srcs.iter().take(wide_sources(inst));
-                    wide.for_each(|s| work.extend(s.low_word().values()));
+                    wide.for_each(|s| worklist.extend(s.low_word().values()));
                 } else {
-                    inst.for_uses(|v| work.push(v));
+                    inst.for_uses(|v| worklist.push(v));
                 }
             }
             Def::Block(b) => {
                 for &p in &incoming[b] {
                     let edges = f.blocks[p].term.edges().filter(|e| e.to == b);
-                    work.extend(edges.map(|e| e.args[index[v] as usize]));
+                    worklist.extend(edges.map(|e| e.args[index[v] as usize]));
                 }
             }
             Def::Func | Def::None => {}

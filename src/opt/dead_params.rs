@@ -8,18 +8,20 @@
 //! call %r5 f{%r3}
 //! ```
 //!
-//! A result is needed if one call's value for it has a reader; a parameter if the body reads it. Removing either may
-//! make others unneeded, in the function itself, its callers and what it calls; only those are looked at again.
+//! A result is needed if one call's value for it has a reader; a parameter if the body reads it.
+//! Removing either may make others unneeded, in the function itself, its callers and what it calls;
+//! only those are looked at again.
 //!
-//! Safe because calls name their callee: all callers are known. Functions that are linked separately stay as they are.
+//! Safe because calls name their callee: all callers are known. Functions that are linked
+//! separately stay as they are.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses};
+use super::rewrite::{UseCounts, count_uses};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use std::collections::VecDeque;
 
-pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if !may_have(p) {
         return false;
     }
@@ -39,12 +41,13 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
         }
     }
     let mut removed = 0;
-    let mut work: VecDeque<FuncId> = p.funcs.keys().collect();
+    let mut worklist: VecDeque<FuncId> = p.funcs.keys().collect();
     let mut waiting: SecondaryMap<FuncId, bool> = SecondaryMap::with_default(true);
-    // Functions in which something has been taken out: looked at when all that is known has been taken out of them.
+    // Functions in which something has been taken out: looked at when all that is known has been
+    // taken out of them.
     let mut dirty: Vec<FuncId> = Vec::new();
-    while !work.is_empty() {
-        while let Some(id) = work.pop_front() {
+    while !worklist.is_empty() {
+        while let Some(id) = worklist.pop_front() {
             waiting[id] = false;
             let f = &p.funcs[id];
             // Of others, not all callers are known.
@@ -101,7 +104,7 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
             let before = std::mem::replace(&mut uses[d], count_uses(&p.funcs[d]));
             let mut wake = |id: FuncId| {
                 if !std::mem::replace(&mut waiting[id], true) {
-                    work.push_back(id);
+                    worklist.push_back(id);
                 }
             };
             wake(d);
@@ -119,7 +122,8 @@ pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     changed || removed > 0
 }
 
-/// Whether it is worth a look. Routines of the library read what they take: of those, only results may be unread.
+/// Whether it is worth a look. Routines of the library read what they take: of those, only results
+/// may be unread.
 fn may_have(p: &Program) -> bool {
     let routines = || p.funcs.iter().filter(|&(id, _)| id != p.entry);
     if routines().any(|(_, f)| !f.library) {

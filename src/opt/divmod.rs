@@ -6,23 +6,24 @@
 //! mod u32 %r3 %r0 0x8         ->  and u32 %r3 %r0 0x7
 //! ```
 //!
-//! Unsigned: `x / d == (x * m) >> (32 + s)` for all x up to `max` exactly if `m = ceil(2^(32+s) / d)` and
-//! `max * (m * d - 2^(32+s)) < 2^(32+s)` (Granlund and Montgomery 1994). The least `s` is taken; where no 32-bit `m`
-//! does for the values that the dividend can have, the 33-bit multiplier is split off as an addition that cannot
-//! overflow. Signed division rounds towards zero: the high product, corrected by the sign.
+//! Unsigned: `x / d == (x * m) >> (32 + s)` for all x up to `max` exactly if
+//! `m = ceil(2^(32+s) / d)` and `max * (m * d - 2^(32+s)) < 2^(32+s)` (Granlund and Montgomery
+//! 1994). The least `s` is taken; where no 32-bit `m` does for the values that the dividend can
+//! have, the 33-bit multiplier is split off as an addition that cannot overflow. Signed division
+//! rounds towards zero: the high product, corrected by the sign.
 //!
 //! Quantities of 64 bits that are not signed divide the same way, with multipliers of 64 bits.
 //!
-//! The remainder is `x - (x / d) * d`. A dividend known not to be negative divides as unsigned. Division by zero is
-//! left as it is.
+//! The remainder is `x - (x / d) * d`. A dividend known not to be negative divides as unsigned.
+//! Division by zero is left as it is.
 
 use super::Ctx;
-use super::edit::{emit, gather, is_scalar, rewrite_each};
+use super::rewrite::{emit, gather, is_scalar, rewrite_each};
 use crate::analysis::known_bits::KnownBits;
 use crate::ir::*;
 use rustc_hash::FxHashSet;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let wide = gather(f, |inst| wide_divisor(inst).is_some());
     let divided = divide_wide(f, &wide);
     ctx.count("divmod: replaced, of 64 bits", wide.len());
@@ -232,8 +233,8 @@ impl Sequence<'_> {
             let half = self.op(Op::Shr, Type::U32, &[x, Src::imm(even)]);
             return self.unsigned(half, d >> even, max >> even);
         }
-        // A multiplier that is rounded down takes the dividend plus one. The largest dividend stays as it is: it has the
-        // quotient of the one before it, unless d divides it.
+        // A multiplier that is rounded down takes the dividend plus one. The largest dividend stays
+        // as it is: it has the quotient of the one before it, unless d divides it.
         let s = 31 - d.leading_zeros();
         let power = 1u64 << (32 + s);
         let (m, left) = (power / u64::from(d), power % u64::from(d));
@@ -266,7 +267,8 @@ impl Sequence<'_> {
             let q = self.op(Op::Shr, Type::S32, &[sum, Src::imm(k)]);
             return negate(self, q);
         }
-        // The least s for which ceil(2^(32+s) / d) is exact enough for |x| <= 2^31 (Hacker's Delight, 10-1).
+        // The least s for which ceil(2^(32+s) / d) is exact enough for |x| <= 2^31 (Hacker's
+        // Delight, 10-1).
         let exact = |n: u32| {
             let power = 1u128 << (32 + n);
             let m = power / u128::from(ad) + 1;
@@ -279,8 +281,8 @@ impl Sequence<'_> {
             let q = self.signed(x, -d);
             return negate(self, q);
         }
-        // x / -d is -x / d: the product with -m. A multiplier of 32 bits was read with the other sign: 2^32 * x is missing,
-        // or too much.
+        // x / -d is -x / d: the product with -m. A multiplier of 32 bits was read with the other
+        // sign: 2^32 * x is missing, or too much.
         let factor = Src::imm(if d < 0 { m.wrapping_neg() } else { m });
         let mut high = match (m > i32::MAX as u32, d < 0) {
             (false, _) => self.op(Op::MulHi, Type::S32, &[x, factor]),
@@ -289,7 +291,8 @@ impl Sequence<'_> {
                 self.op(Op::MadHi, Type::S32, &[x, factor, Src { mods, ..x }])
             }
         };
-        // Floor to truncation: one more for a negative quotient, which begins as a negative product.
+        // Floor to truncation: one more for a negative quotient, which begins as a negative
+        // product.
         let sign = self.op(Op::Shr, Type::U32, &[if d < 0 { high } else { x }, Src::imm(31)]);
         if s > 0 {
             high = self.op(Op::Shr, Type::S32, &[high, Src::imm(s)]);
@@ -297,7 +300,8 @@ impl Sequence<'_> {
         self.op(Op::Add, Type::U32, &[high, sign])
     }
 
-    /// A dividend to which 2^k - 1 is added if it is negative: shifted by k it is rounded towards zero.
+    /// A dividend to which 2^k - 1 is added if it is negative: shifted by k it is rounded towards
+    /// zero.
     fn biased(&mut self, x: Src, k: u32) -> Src {
         if k == 1 {
             let one = self.op(Op::Shr, Type::U32, &[x, Src::imm(31)]);
@@ -366,13 +370,8 @@ mod tests {
 
     #[test]
     fn random_divisors_of_any_length_are_exact_around_their_multiples() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 32) as u32
-        };
+        let mut random = crate::random::Random::new(0);
+        let mut next = || random.word() as u32;
         for _ in 0..400 {
             let d = (next() >> (next() % 32)).max(1);
             let d = if next() % 4 == 0 { d.wrapping_neg() } else { d };

@@ -1,5 +1,5 @@
-//! Control flow clean-up: branches that are decided, blocks that cannot be reached, jumps to jumps, and blocks that
-//! are one in truth.
+//! Control flow clean-up: branches that are decided, blocks that cannot be reached, jumps to jumps,
+//! and blocks that are one in truth.
 //!
 //! ```text
 //! b0: mov pred %p0 0x1
@@ -9,26 +9,28 @@
 //! b5: ...
 //! ```
 //!
-//! The structure stays valid. A branch that is none any more has no join. A block that a construct names (join,
-//! exit, continue) is never joined with another nor threaded through: lanes wait there. A loop whose continue block
-//! cannot be reached is a region that is left early; if control leaves it in one place only, it is no construct. What
-//! ends a construct stays where it is though nobody can get there, as an empty block: without it, nobody could tell
-//! what is inside. An `if` has no construct only when it has no arms either, since both edges leave a loop.
+//! The structure stays valid. A branch that is none any more has no join. A block that a construct
+//! names (join, exit, continue) is never joined with another nor threaded through: lanes wait
+//! there. A loop whose continue block cannot be reached is a region that is left early; if control
+//! leaves it in one place only, it is no construct. What ends a construct stays where it is though
+//! nobody can get there, as an empty block: without it, nobody could tell what is inside. An `if`
+//! has no construct only when it has no arms either, since both edges leave a loop.
 //!
-//! Safe because only blocks that no edge reaches are removed, and a block with a single predecessor that goes
-//! nowhere else runs exactly after it.
+//! Safe because only blocks that no edge reaches are removed, and a block with a single predecessor
+//! that goes nowhere else runs exactly after it.
 
 use super::Ctx;
 use crate::ir::*;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut changed = 0;
     if f.layout.len() == 1 {
         return false;
     }
-    // Each round can only uncover what the one before left; all but contrived inputs need one or two.
+    // Each round can only uncover what the one before left; all but contrived inputs need one or
+    // two.
     for _ in 0..4 {
         let mut round = decide(f);
         round += thread(f);
@@ -53,8 +55,8 @@ fn constant(f: &Function, v: ValueId) -> Option<bool> {
     }
 }
 
-/// Branches whose condition is constant or whose edges are the same become jumps; conditions that are the negation of
-/// another are exchanged for it.
+/// Branches whose condition is constant or whose edges are the same become jumps; conditions that
+/// are the negation of another are exchanged for it.
 fn decide(f: &mut Function) -> usize {
     let mut changed = 0;
     for n in 0..f.layout.len() {
@@ -135,10 +137,10 @@ fn thread(f: &mut Function) -> usize {
 
 fn remove_unreachable(f: &mut Function) -> usize {
     let mut reached = EntitySet::with_capacity(f.blocks.len());
-    let mut work = vec![f.entry()];
+    let mut worklist = vec![f.entry()];
     reached.insert(f.entry());
-    while let Some(b) = work.pop() {
-        work.extend(f.blocks[b].term.successors().filter(|&s| reached.insert(s)));
+    while let Some(b) = worklist.pop() {
+        worklist.extend(f.blocks[b].term.successors().filter(|&s| reached.insert(s)));
     }
     if f.layout.iter().all(|&b| reached.contains(b)) {
         return dissolve_regions(f);
@@ -204,9 +206,9 @@ fn remove_unreachable(f: &mut Function) -> usize {
     removed + dissolve_regions(f)
 }
 
-/// Loop constructs without a back edge, left in one place at their own level, are none. If a branch leaves there, its
-/// other side is the whole rest of the region, which never comes to where the region ends: an arm of an `if` that
-/// meets nobody there.
+/// Loop constructs without a back edge, left in one place at their own level, are none. If a branch
+/// leaves there, its other side is the whole rest of the region, which never comes to where the
+/// region ends: an arm of an `if` that meets nobody there.
 fn dissolve_regions(f: &mut Function) -> usize {
     if !f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. })) {
         return 0;
@@ -237,7 +239,8 @@ fn dissolve_regions(f: &mut Function) -> usize {
         }
         let in_region = |b: BlockId| around[b].expand() == Some(h) || b == h;
         let jumps = |b: BlockId| matches!(f.blocks[b].term, Term::Jump(_));
-        // Without a back edge nothing may count on the continue block being where lanes gather, unless it is the header.
+        // Without a back edge nothing may count on the continue block being where lanes gather,
+        // unless it is the header.
         let straight = match incoming[cont] {
             _ if cont == h => true,
             (0, _) => true,
@@ -262,8 +265,9 @@ fn dissolve_regions(f: &mut Function) -> usize {
     changed
 }
 
-/// The header of the innermost construct around each block (a header lies in what is around its own construct).
-pub fn constructs(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> {
+/// The header of the innermost construct around each block (a header lies in what is around its own
+/// construct).
+pub(super) fn constructs(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId>> {
     let mut around = f.block_table();
     let mut open: Vec<(BlockId, BlockId)> = Vec::new();
     for &b in &f.layout {

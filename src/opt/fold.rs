@@ -4,16 +4,18 @@
 //! mul u32 %r1 0x3 0x4     ->  mov u32 %r1 0xc
 //! ```
 //!
-//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a result. Of a reciprocal
-//! and a reciprocal root the machine promises 1 ulp; what stands here is the nearest number. The other special functions
-//! are left to the machine: the host's are not the same everywhere.
+//! Arithmetic is [`crate::num`], which the emulator uses too, so that folding cannot change a
+//! result. Of a reciprocal and a reciprocal root the machine promises 1 ulp; what stands here is
+//! the nearest number. The other special functions are left to the machine: the host's are not the
+//! same everywhere.
 
 use super::Ctx;
-use super::edit::{as_mov, imm_src, is_scalar, rewrite_each};
+use super::rewrite::{as_mov, imm_src, is_scalar, rewrite_each};
 use crate::ir::*;
 use crate::num::mufu::{Func, mufu};
 use crate::num::{Round, conv, float, int};
 
+/// Folds what has constant operands; whether anything changed.
 pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut folded = 0;
     rewrite_each(f, |f, _, i| {
@@ -66,7 +68,7 @@ pub fn eval(inst: &Inst) -> Option<u32> {
 }
 
 /// The same with other sources.
-pub fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) -> Option<u32> {
+pub(crate) fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) -> Option<u32> {
     if inst.srcs.is_empty() || inst.srcs.len() > 3 || !inst.is_pure() {
         return None;
     }
@@ -94,6 +96,7 @@ pub fn eval_with(inst: &Inst, mut src: impl FnMut(usize) -> Option<u32>) -> Opti
     }
 }
 
+/// A rounding of the IR as `num` has it.
 pub fn rounding(r: Rnd) -> Round {
     match r {
         Rnd::Near => Round::Rn,

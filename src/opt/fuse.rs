@@ -13,7 +13,8 @@
 //! add u32 %r8 %r7 %r5 %c6     ->  madhi u32 %r8 %r0 %r1 %r5 %c6
 //! ```
 //!
-//! Where the chip shifts pairs of words (GK110), the two halves of a rotation, or of a shift of 64 bits, become one:
+//! Where the chip shifts pairs of words (GK110), the two halves of a rotation, or of a shift of 64
+//! bits, become one:
 //!
 //! ```text
 //! shl u32 %r2 %r0 0x7
@@ -23,16 +24,16 @@
 //!
 //! Bytes and fields of words that are put together are looked for first (`bytes`).
 //!
-//! The inner operation must have no other reader (then it dies), except that a shift may be duplicated into all its
-//! readers if they are sums, or into two: shifts run at a fifth of an addition's rate, and the shift-add at the
-//! addition's.
+//! The inner operation must have no other reader (then it dies), except that a shift may be
+//! duplicated into all its readers if they are sums, or into two: shifts run at a fifth of an
+//! addition's rate, and the shift-add at the addition's.
 //!
-//! Safe for integers because both are computed modulo 2^32. For floats one rounding disappears, which is only done
-//! where neither operation is marked exact and both round and flush alike.
+//! Safe for integers because both are computed modulo 2^32. For floats one rounding disappears,
+//! which is only done where neither operation is marked exact and both round and flush alike.
 
 use super::Ctx;
-use super::bytes;
-use super::edit::{UseCounts, is_scalar, replace_counted, scalar_def};
+use super::prmt;
+use super::rewrite::{UseCounts, is_scalar, replace_counted, scalar_def};
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, Table};
@@ -40,16 +41,16 @@ use crate::select;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let (mut uses, candidates, joins) = look_at(f);
     let mut fused = 0;
     if !joins.is_empty() {
-        let funnels = !Table::of(ctx.chip).of_op(isa::Op::Shf).is_empty();
+        let funnels = !Table::for_chip(ctx.chip).of_op(isa::Op::Shf).is_empty();
         // The last first: what is part of it is none of its own.
         for &i in joins.iter().rev() {
             let inst = &f.insts[i];
             if uses[inst.dsts[0]] > 0
-                && let Some(new) = bytes::form(f, funnels, inst, &uses)
+                && let Some(new) = prmt::form(f, funnels, inst, &uses)
             {
                 replace_counted(f, &mut uses, i, new);
                 fused += 1;
@@ -86,8 +87,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     fused > 0
 }
 
-/// Counts the uses of a function's values, and finds the operations on products and shifts that may become one with them,
-/// and those that join parts of words. No fusion makes a new one.
+/// Counts the uses of a function's values, and finds the operations on products and shifts that may
+/// become one with them, and those that join parts of words. No fusion makes a new one.
 fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
     let mut uses = UseCounts::with_capacity(f.values.len());
     uses.resize(f.values.len());
@@ -98,13 +99,13 @@ fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
     };
     let mut joins = Vec::new();
     let value = |s: &Src| s.as_val().is_some();
-    let part = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(|d| bytes::takes_part(d.op));
+    let part = |s: &Src| s.as_val().and_then(|v| f.def_inst(v)).is_some_and(|d| prmt::takes_part(d.op));
     for &b in &f.layout {
         let block = &f.blocks[b];
         for &i in &block.body {
             let inst = &f.insts[i];
             inst.for_uses(|v| uses[v] += 1);
-            if bytes::is_join(inst)
+            if prmt::is_join(inst)
                 && inst.guard.is_none()
                 && inst.srcs.iter().all(value)
                 && inst.srcs.iter().any(part)
@@ -123,7 +124,8 @@ fn look_at(f: &Function) -> (UseCounts, Vec<InstId>, Vec<InstId>) {
     (uses, candidates, joins)
 }
 
-/// An addition or subtraction of two operands, which may give a carry, or an addition that takes one.
+/// An addition or subtraction of two operands, which may give a carry, or an addition that takes
+/// one.
 fn is_sum(f: &Function, inst: &Inst) -> bool {
     matches!(inst.op, Op::Add | Op::Sub)
         && (inst.srcs.len() == 2 || inst.op == Op::Add)
@@ -132,7 +134,8 @@ fn is_sum(f: &Function, inst: &Inst) -> bool {
         && f.values[inst.dsts[0]].class == Class::Gpr
 }
 
-/// Shifts by constants with more than two readers that are all sums that can take them in: then the shift disappears.
+/// Shifts by constants with more than two readers that are all sums that can take them in: then the
+/// shift disappears.
 fn absorbed_shifts(f: &Function, chip: Chip, uses: &UseCounts, candidates: &[InstId]) -> EntitySet<ValueId> {
     let mut readers: FxHashMap<ValueId, u32> = FxHashMap::default();
     let mut all = EntitySet::new();
@@ -179,8 +182,8 @@ fn as_sum(inst: &Inst, n: usize) -> (bool, Src) {
     (inst.srcs[n].mods.neg ^ (difference && n == 1), other)
 }
 
-/// The fused form with source `n` of the addition as the inner operation. `shifts`: whether a shift may be
-/// taken into every one of its readers.
+/// The fused form with source `n` of the addition as the inner operation. `shifts`: whether a shift
+/// may be taken into every one of its readers.
 fn fuse(
     f: &Function,
     chip: Chip,
@@ -198,8 +201,8 @@ fn fuse(
     let (neg, other) = as_sum(inst, n);
     let single = uses[inner_value] == 1;
     let carry = inst.srcs.get(2).copied();
-    // What carry a negated product or a negated constant gives is not that of the difference; of a negated register
-    // behind a shift it is.
+    // What carry a negated product or a negated constant gives is not that of the difference; of a
+    // negated register behind a shift it is.
     let subtracted = other.mods.neg || inst.srcs[1 - n].mods.neg;
     let register = inner.op == Op::Shl && other.as_val().is_some() && !inst.srcs[1 - n].mods.neg;
     if (inst.dsts.len() > 1 || carry.is_some()) && (neg || subtracted && !register) {

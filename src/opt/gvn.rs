@@ -6,18 +6,22 @@
 //! b1: shl u32 %r2 %r0 0x2     ->  (gone: %r1 is read instead of %r2)
 //! ```
 //!
-//! One hash table for the whole function; blocks are visited in layout order, in which dominators come first, so that
-//! every reader is seen after what it reads. An entry that does not dominate the place where it is found again is
-//! replaced by the newcomer. Operands are looked up through what was found so far, and those of commutative operations
-//! are hashed in one order, so a chain of equal computations collapses in one run.
+//! One hash table for the whole function; blocks are visited in layout order, in which dominators
+//! come first, so that every reader is seen after what it reads. An entry that does not dominate
+//! the place where it is found again is replaced by the newcomer. Operands are looked up through
+//! what was found so far, and those of commutative operations are hashed in one order, so a chain
+//! of equal computations collapses in one run.
 //!
-//! Only pure operations, calls of functions that do nothing but compute, and loads from memory that cannot change during the launch. Carries are compared but not
-//! shared: of two equal additions of 64 bits, both words become the first's, and the addition that gave the carry is dead. Guarded instructions stay: their result is undefined where the guard fails.
+//! Only pure operations, calls of functions that do nothing but compute, and loads from memory that
+//! cannot change during the launch. Carries are compared but not shared: of two equal additions of
+//! 64 bits, both words become the first's, and the addition that gave the carry is dead. Guarded
+//! instructions stay: their result is undefined where the guard fails.
 //!
-//! What was computed more than `FAR` blocks before is computed again: else a large function's constants, and what is made
-//! of them, would hold registers from their first use to its end, more of them the longer it is.
+//! What was computed more than `FAR` blocks before is computed again: else a large function's
+//! constants, and what is made of them, would hold registers from their first use to its end, more
+//! of them the longer it is.
 
-use super::edit::{self, touches_carry};
+use super::rewrite::{self, touches_carry};
 use super::{Ctx, Stage};
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
@@ -27,7 +31,7 @@ use cranelift_entity::packed_option::PackedOption;
 /// Blocks between two computations from which on they are not shared.
 const FAR: usize = 512;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let constants = ctx.stage == Stage::Legal;
     let mut cfg = None;
     let mut table = Leaders::new(f.inst_count());
@@ -37,7 +41,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         let mut body = std::mem::take(&mut f.blocks[b].body);
-        edit::retain(&mut body, 0, |i| {
+        rewrite::retain(&mut body, 0, |i| {
             if found > 0 {
                 f.insts[i].map_uses(|v| same[v].expand().unwrap_or(v));
             }
@@ -48,9 +52,9 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             let (hash, place) = if carries_found && touches_carry(f, inst) {
                 let mut renamed = inst.clone();
                 renamed.map_uses(|v| carries[v].expand().unwrap_or(v));
-                table.place(f, &renamed)
+                table.entry(f, &renamed)
             } else {
-                table.place(f, inst)
+                table.entry(f, inst)
             };
             // The entry comes first.
             let mut leads = |at: usize| {
@@ -117,14 +121,15 @@ pub(super) struct Leaders {
 
 impl Leaders {
     /// For so many instructions.
-    pub fn new(most: usize) -> Leaders {
+    pub(super) fn new(most: usize) -> Leaders {
         let empty = Leader { hash: 0, inst: None.into(), block: 0 };
         let log2 = (2 * most).max(2).next_power_of_two().trailing_zeros();
         Leaders { places: vec![empty; 1 << log2], shift: u64::BITS - log2 }
     }
 
-    /// The hash of an instruction, and the place of the leader that is equal to it, or an empty one for it.
-    pub fn place(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
+    /// The hash of an instruction, and the place of the leader that is equal to it, or an empty one
+    /// for it.
+    pub(super) fn entry(&mut self, f: &Function, inst: &Inst) -> (u32, &mut Leader) {
         let hash = hash(inst);
         let mask = self.places.len() - 1;
         let mut at = (hash >> self.shift) as usize;
@@ -141,8 +146,9 @@ impl Leaders {
 /// Whether an instruction may be shared with an equal one; constants only on request.
 pub(super) fn is_candidate(inst: &Inst, constants: bool) -> bool {
     let kind = match inst.op {
-        // Copies are copy propagation's business, and constants are operands until legalisation.
-        // A known predicate goes where it is read: in a register that another shares, it would have to be copied from there.
+        // Copies are copy propagation's business, and constants are operands until legalisation. A
+        // known predicate goes where it is read: in a register that another shares, it would have
+        // to be copied from there.
         Op::Mov => constants && inst.ty != Type::Pred && matches!(inst.srcs[0].kind, SrcKind::Imm(_)),
         Op::Pcopy => false,
         Op::Ld => {
@@ -236,8 +242,8 @@ fn equal(a: &Inst, b: &Inst) -> bool {
         (Some(c), Some(d)) => (c.func, &c.args) == (d.func, &d.args),
         _ => false,
     };
-    // Every field is named, so that a new one has to be considered. Candidates have no guard and no rare details, and what
-    // is known of a value that is loaded holds for its equal.
+    // Every field is named, so that a new one has to be considered. Candidates have no guard and no
+    // rare details, and what is known of a value that is loaded holds for its equal.
     let Inst {
         op,
         ty,

@@ -7,23 +7,23 @@
 //! b2: mul f32 %r4 %r2 %r1           b2: ..                        which reads %r3 instead of %r4
 //! ```
 //!
-//! Of two equal instructions one is left, and the sides get shorter, which may let them be executed by all lanes
-//! ([`super::if_convert`]). Inner branches come first, so that what all ends of a chain of choices compute goes up to its
-//! beginning.
+//! Of two equal instructions one is left, and the sides get shorter, which may let them be executed
+//! by all lanes ([`super::if_convert`]). Inner branches come first, so that what all ends of a
+//! chain of choices compute goes up to its beginning.
 //!
-//! Safe because every lane that comes to the branch takes one of the sides, and both do it: as in [`super::gvn`], only
-//! pure operations move, and loads from memory that does not change. What touches the carry stays, since something between
-//! might write it.
+//! Safe because every lane that comes to the branch takes one of the sides, and both do it: as in
+//! [`super::gvn`], only pure operations move, and loads from memory that does not change. What
+//! touches the carry stays, since something between might write it.
 
 use super::Ctx;
-use super::edit::{self, touches_carry};
 use super::gvn::{Leader, Leaders, is_candidate, results};
+use super::rewrite::{self, touches_carry};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashSet;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 4 {
         return false;
     }
@@ -68,7 +68,8 @@ fn sides(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>) -> Option
     (then.to != els.to && alone(then.to) && alone(els.to)).then_some([then.to, els.to])
 }
 
-/// Moves what both sides compute to the end of the block before them; `same`: what is read instead of the second side's.
+/// Moves what both sides compute to the end of the block before them; `same`: what is read instead
+/// of the second side's.
 fn hoist(
     f: &mut Function,
     b: BlockId,
@@ -79,7 +80,7 @@ fn hoist(
     let mut leaders = Leaders::new(f.blocks[first].body.len());
     for &i in &f.blocks[first].body {
         if moves(f, i) {
-            let (hash, place) = leaders.place(f, &f.insts[i]);
+            let (hash, place) = leaders.entry(f, &f.insts[i]);
             if place.inst.is_none() {
                 *place = Leader { hash, inst: i.into(), block: 0 };
             }
@@ -87,16 +88,16 @@ fn hoist(
     }
     let (mut shared, mut moving) = (Vec::new(), FxHashSet::default());
     let mut body = std::mem::take(&mut f.blocks[second].body);
-    edit::retain(&mut body, 0, |i| {
+    rewrite::retain(&mut body, 0, |i| {
         if !moves(f, i) {
             return true;
         }
         let leader = if shared.is_empty() {
-            leaders.place(f, &f.insts[i]).1.inst
+            leaders.entry(f, &f.insts[i]).1.inst
         } else {
             let mut renamed = f.insts[i].clone();
             renamed.map_uses(|v| same[v].expand().unwrap_or(v));
-            leaders.place(f, &renamed).1.inst
+            leaders.entry(f, &renamed).1.inst
         };
         let Some(leader) = leader.expand() else { return true };
         for (&gone, &kept) in results(&f.insts[i]).iter().zip(results(&f.insts[leader])) {

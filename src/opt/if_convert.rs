@@ -1,5 +1,5 @@
-//! If-conversion: short sides of a branch are executed by all lanes, with `sel` to choose results and guards on what
-//! has effects.
+//! If-conversion: short sides of a branch are executed by all lanes, with `sel` to choose results
+//! and guards on what has effects.
 //!
 //! ```text
 //! b0: if %p0 b1 b2 join b3                b0: add u32 %r4 %r1 0x1
@@ -10,19 +10,20 @@
 //! b3(%r6): ...
 //! ```
 //!
-//! A divergent branch costs SSY, BRA and a `.S` that is not free, what its block and each side wait for before it, and both
-//! sides anyway where some lanes go each way. Without it, both sides cost their instructions always, and the choices. Which
-//! is less is estimated (`opt/cycles.rs`): the fewer warps there are, the more waiting counts.
+//! A divergent branch costs SSY, BRA and a `.S` that is not free, what its block and each side wait
+//! for before it, and both sides anyway where some lanes go each way. Without it, both sides cost
+//! their instructions always, and the choices. Which is less is estimated (`opt/cost.rs`): the
+//! fewer warps there are, the more waiting counts.
 //!
-//! Safe because what is executed speculatively are pure operations, which cannot fault, on values that dominate the
-//! branch or were computed on the same side. Loads are not speculated: a guarded load leaves its destination
-//! undefined, and the `sel` after it would read a register that nothing has written. An operation that reads other
-//! lanes, a barrier, a call, a carry is left where it is, and so is its branch. An argument that is undefined gives
-//! way to the other.
+//! Safe because what is executed speculatively are pure operations, which cannot fault, on values
+//! that dominate the branch or were computed on the same side. Loads are not speculated: a guarded
+//! load leaves its destination undefined, and the `sel` after it would read a register that nothing
+//! has written. An operation that reads other lanes, a barrier, a call, a carry is left where it
+//! is, and so is its branch. An argument that is undefined gives way to the other.
 
 use super::Ctx;
-use super::cycles::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
-use super::edit::touches_carry;
+use super::cost::{Alive, BETWEEN, Cost, Walk, warps_of_scheduler};
+use super::rewrite::touches_carry;
 use crate::chip::Chip;
 use crate::ir::*;
 use crate::isa::{self, latency};
@@ -30,12 +31,13 @@ use cranelift_entity::SecondaryMap;
 
 /// Instructions of both sides together above which nothing is converted.
 const MOST: u32 = 32;
-/// The same, choices included, where registers decide how many warps there are: values of both sides live at once.
+/// The same, choices included, where registers decide how many warps there are: values of both
+/// sides live at once.
 const CROWDED: u32 = 12;
 /// Instructions of a divergent branch.
 const BRANCH: u32 = 3;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if f.layout.len() < 2 {
         return false;
     }
@@ -48,7 +50,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut converted = 0;
     let most = ctx.warps.min(ctx.chip.most_warps());
     let mut warps = Warps { chip: ctx.chip, most, alive: None };
-    // Inner constructs come later in the layout: from the back, they are straight code when the outer one is looked at.
+    // Inner constructs come later in the layout: from the back, they are straight code when the
+    // outer one is looked at.
     for n in (0..f.layout.len()).rev() {
         let b = f.layout[n];
         let Some(plan) = plan(f, b, &counts.preds, &mut warps) else { continue };
@@ -111,8 +114,8 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
         }
         costs[k] = walk.cost;
     }
-    // The join must be reached from here alone, or its other edges must be this construct's: breaks out of an inner
-    // construct do not come here.
+    // The join must be reached from here alone, or its other edges must be this construct's: breaks
+    // out of an inner construct do not come here.
     if preds[join] != 2 {
         return None;
     }
@@ -131,7 +134,8 @@ fn plan(f: &Function, b: BlockId, preds: &SecondaryMap<BlockId, u32>, warps: &mu
     if choices > 8 || predicates || !pays(1) {
         return None;
     }
-    // The estimate is linear in the warps: what pays with one and with most pays with any. Long sides have to pay with most.
+    // The estimate is linear in the warps: what pays with one and with most pays with any. Long
+    // sides have to pay with most.
     let pays_most = pays(warps.most());
     if short == pays_most {
         return short.then_some(plan);
@@ -161,8 +165,8 @@ impl Warps {
     }
 }
 
-/// Whether both sides of a branch, with so many choices behind them, cost less than the branch does on the average of its
-/// ways: one side, the other one, both.
+/// Whether both sides of a branch, with so many choices behind them, cost less than the branch does
+/// on the average of its ways: one side, the other one, both.
 fn cheaper(sides: &[Cost; 2], choices: u32, warps: u32) -> bool {
     let [x, y] = sides;
     let (issue, waits) = (x.issue() + y.issue(), x.waits + y.waits);
@@ -225,8 +229,9 @@ fn convert(f: &mut Function, b: BlockId, plan: &Plan, counts: &mut Counts) {
     f.blocks[b].term = Term::Jump(Edge { to: plan.join, args });
     counts.preds[plan.join] = 1;
     counts.named[plan.join] -= 1;
-    // The join's code belongs to this block from now on, so that the next outer branch sees one block. Nobody converts
-    // a branch around more than the limit: longer code stays where it is, or each of many branches would move it.
+    // The join's code belongs to this block from now on, so that the next outer branch sees one
+    // block. Nobody converts a branch around more than the limit: longer code stays where it is, or
+    // each of many branches would move it.
     let short = f.blocks[plan.join].body.len() <= MOST as usize;
     if short && counts.named[plan.join] == 0 && f.blocks[plan.join].merge == Merge::None {
         absorb(f, b, plan.join);

@@ -1,4 +1,5 @@
-//! Registers that are read before any write get a value, so that a read of one is never left to chance.
+//! Registers that are read before any write get a value, so that a read of one is never left to
+//! chance.
 //!
 //! ```text
 //! b0: undef u32 %r0                       b0: mov u32 %r7 0x0
@@ -8,17 +9,19 @@
 //!
 //! `--init-regs`:
 //! - 0: nothing; an uninitialised register keeps what was in it;
-//! - 1: every register of the source that is not written on some way is zeroed at entry, whether it is read or not;
+//! - 1: every register of the source that is not written on some way is zeroed at entry, whether it
+//!   is read or not;
 //! - 2: those that may be read uninitialised are zeroed at entry;
-//! - 3: a zero is brought in where it is missing: in front of the edge that carries no value, or of the instruction
-//!   that reads it. The register is not occupied from entry on.
+//! - 3: a zero is brought in where it is missing: in front of the edge that carries no value, or of
+//!   the instruction that reads it. The register is not occupied from entry on.
 //!
-//! Where ways meet of which one leaves a register unwritten, it may have what the other one writes (from -O1 on): no
-//! branch is needed for it then.
+//! Where ways meet of which one leaves a register unwritten, it may have what the other one writes
+//! (from -O1 on): no branch is needed for it then.
 //!
-//! Each initialisation gives a line in the log (`RUST_LOG=nvir=debug`) and, with `--print-after init_regs`, in the report.
-//! The case that this is for: a loop whose variable is first read when `i != 0` and written at the end of each round
-//! (GCC PR target/104440); what looks like dead code on the first round made ptxas move the read up.
+//! Each initialisation gives a line in the log (`RUST_LOG=nvir=debug`) and, with
+//! `--print-after init_regs`, in the report. The case that this is for: a loop whose variable is
+//! first read when `i != 0` and written at the end of each round (GCC PR target/104440); what looks
+//! like dead code on the first round made ptxas move the read up.
 
 use super::Ctx;
 use crate::analysis::must_init::{Init, MustInit};
@@ -26,7 +29,7 @@ use crate::ir::*;
 use crate::options::InitRegs;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mode = ctx.options.init_regs;
     let undefined: Vec<(BlockId, InstId)> = f
         .insts_in_order()
@@ -60,7 +63,7 @@ fn padding(i: &Inst) -> &[ValueId] {
 /// Values that an instruction or a branch reads, directly or through block parameters.
 fn read_values(f: &Function) -> EntitySet<ValueId> {
     let mut read = EntitySet::with_capacity(f.values.len());
-    let mut work = Vec::new();
+    let mut worklist = Vec::new();
     let mut args: SecondaryMap<ValueId, Vec<ValueId>> = SecondaryMap::new();
     for &b in &f.layout {
         let block = &f.blocks[b];
@@ -68,14 +71,14 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
             let inst = &f.insts[i];
             inst.for_uses(|v| {
                 if !padding(inst).contains(&v) {
-                    work.push(v);
+                    worklist.push(v);
                 }
             });
         }
         match &block.term {
-            Term::Branch { cond, .. } => work.push(*cond),
+            Term::Branch { cond, .. } => worklist.push(*cond),
             // What a stage leaves unwritten, nobody counts on.
-            Term::Ret(values) if f.result_regs.is_empty() => work.extend(values),
+            Term::Ret(values) if f.result_regs.is_empty() => worklist.extend(values),
             _ => {}
         }
         for e in block.term.edges() {
@@ -84,9 +87,9 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
             }
         }
     }
-    while let Some(v) = work.pop() {
+    while let Some(v) = worklist.pop() {
         if read.insert(v) {
-            work.extend(&args[v]);
+            worklist.extend(&args[v]);
         }
     }
     read
@@ -126,7 +129,7 @@ fn at_entry(
 fn where_missing(f: &mut Function, ctx: &mut Ctx<'_>) -> usize {
     let init = MustInit::new(f);
     let read = read_values(f);
-    let missing = |v: ValueId| init.of(v) == Init::Never;
+    let missing = |v: ValueId| init.state(v) == Init::Never;
     let mut count = 0;
     for n in 0..f.layout.len() {
         let b = f.layout[n];
@@ -137,8 +140,9 @@ fn where_missing(f: &mut Function, ctx: &mut Ctx<'_>) -> usize {
         let mut zero = |f: &mut Function, out: &mut Vec<InstId>, v: ValueId| {
             let class = f.class(v);
             let slot = &mut zeros[(class == Class::Pred) as usize];
-            *slot
-                .get_or_insert_with(|| super::edit::emit(f, out, Inst::new(Op::Mov, zero_type(class)).src(0)))
+            *slot.get_or_insert_with(|| {
+                super::rewrite::emit(f, out, Inst::new(Op::Mov, zero_type(class)).src(0))
+            })
         };
         for i in body {
             let mut here = Vec::new();

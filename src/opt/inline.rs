@@ -5,13 +5,15 @@
 //! call %r5 f0{%r3}            ->  add u32 %r5 %r3 0x4
 //! ```
 //!
-//! A call of a subroutine that is called once, or is short, becomes a copy of its body. The block with the call is
-//! split; the callee's returns jump to the second half, whose parameters are the results. Callees are looked at
-//! before their callers, so chains collapse; recursion does not occur (front-ends refuse it).
+//! A call of a subroutine that is called once, or is short, becomes a copy of its body. The block
+//! with the call is split; the callee's returns jump to the second half, whose parameters are the
+//! results. Callees are looked at before their callers, so chains collapse; recursion does not
+//! occur (front-ends refuse it).
 //!
-//! The callee's blocks are put between the halves, so constructs stay together. A return from inside a branch leaves
-//! its construct early, which only a region with an exit may do: then the copy is wrapped into one. A callee that
-//! returns from inside a loop is not inlined. Library routines stay calls: they are long, and shared.
+//! The callee's blocks are put between the halves, so constructs stay together. A return from
+//! inside a branch leaves its construct early, which only a region with an exit may do: then the
+//! copy is wrapped into one. A callee that returns from inside a loop is not inlined. Library
+//! routines stay calls: they are long, and shared.
 
 use super::Ctx;
 use crate::analysis::functions::callees_first;
@@ -22,11 +24,11 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 const SHORT: usize = 40;
 /// Instructions up to which a function may grow.
 const LARGEST: usize = 20_000;
-/// Instructions of longer callees that are copied in all, each time that they are: in a chain of calls, what the last link is
-/// made of is copied at each link.
+/// Instructions of longer callees that are copied in all, each time that they are: in a chain of
+/// calls, what the last link is made of is copied at each link.
 const COPIES: usize = 10 * LARGEST;
 
-pub fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
     if p.funcs.len() < 2 {
         return false;
     }
@@ -136,15 +138,16 @@ fn can_inline(g: &Function) -> bool {
     returns(g) != Returns::InLoop
 }
 
-/// Replaces the call at position `at` of the block at position `n` of the layout. Returns how many blocks follow
-/// that block now which did not before; the last of them is its second half.
+/// Replaces the call at position `at` of the block at position `n` of the layout. Returns how many
+/// blocks follow that block now which did not before; the last of them is its second half.
 fn inline(f: &mut Function, n: usize, at: usize, g: &Function) -> usize {
     let b = f.layout[n];
     let call_inst = f.blocks[b].body[at];
     let loc = f.insts[call_inst].loc;
     let call = f.insts[call_inst].call().expect("the caller found a call").clone();
 
-    // The second half: what follows the call, the terminator, and the construct that the terminator opens.
+    // The second half: what follows the call, the terminator, and the construct that the terminator
+    // opens.
     let rest = f.detached_block();
     let tail = f.blocks[b].body.split_off(at + 1);
     f.blocks[b].body.pop();
@@ -208,7 +211,8 @@ fn inline(f: &mut Function, n: usize, at: usize, g: &Function) -> usize {
     }
     let first = copies[0];
     if early {
-        // A region that is left early: its header is a block of its own, so that the callee's first block may be one too.
+        // A region that is left early: its header is a block of its own, so that the callee's first
+        // block may be one too.
         let header = f.detached_block();
         f.blocks[header].merge = Merge::Loop { exit: rest, cont: header };
         f.blocks[header].term = Term::Jump(Edge::to(first));

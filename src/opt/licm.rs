@@ -6,17 +6,19 @@
 //!     add u32 %r4 %r3 %r1             add u32 %r4 %r3 %r1
 //! ```
 //!
-//! A pure operation whose operands are all defined outside a loop moves to the end of the block in front of its
-//! header. Inner loops come first, so that an operation climbs as far as it can. A loop keeps its constants and
-//! copies (they cost no register there until they are needed), and each loop gives up at most `MOST` results that
-//! it reads, since each holds a register through the whole loop.
+//! A pure operation whose operands are all defined outside a loop moves to the end of the block in
+//! front of its header. Inner loops come first, so that an operation climbs as far as it can. A
+//! loop keeps its constants and copies (they cost no register there until they are needed), and
+//! each loop gives up at most `MOST` results that it reads, since each holds a register through the
+//! whole loop.
 //!
-//! Safe because pure operations cannot fault, so executing one that the loop might not have reached does no harm,
-//! and its operands are defined in front of the loop, hence read nothing undefined that was not so before. Constant-buffer
-//! words at fixed places count as pure. What depends on the set of active lanes, and carries, stay.
+//! Safe because pure operations cannot fault, so executing one that the loop might not have reached
+//! does no harm, and its operands are defined in front of the loop, hence read nothing undefined
+//! that was not so before. Constant-buffer words at fixed places count as pure. What depends on the
+//! set of active lanes, and carries, stay.
 
 use super::Ctx;
-use super::edit::touches_carry;
+use super::rewrite::touches_carry;
 use crate::analysis::cfg::Cfg;
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
@@ -25,13 +27,14 @@ use cranelift_entity::packed_option::PackedOption;
 /// Results moved out of one loop.
 const MOST: usize = 12;
 
-/// Blocks up to which a loop that gave up so much is looked at again by the loop around: nests may be deep.
+/// Blocks up to which a loop that gave up so much is looked at again by the loop around: nests may
+/// be deep.
 const FEW: usize = 64;
 
 /// The block of each value's definition.
 type Homes = SecondaryMap<ValueId, PackedOption<BlockId>>;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     if !f.layout.iter().any(|&b| matches!(f.blocks[b].merge, Merge::Loop { .. })) {
         return false;
     }
@@ -51,16 +54,18 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
         position[b] = n;
     }
     let tree = cfg.loop_tree();
-    // Blocks of each loop that may hold something to move, in the order of the layout. Those of an inner loop are done with
-    // when it has been looked at: what does not change in a loop changes in no loop inside it either. If a loop keeps
-    // something because it has given up enough, the loop around looks at that again.
+    // Blocks of each loop that may hold something to move, in the order of the layout. Those of an
+    // inner loop are done with when it has been looked at: what does not change in a loop changes
+    // in no loop inside it either. If a loop keeps something because it has given up enough, the
+    // loop around looks at that again.
     let mut blocks: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for &b in &f.layout {
         if let Some(h) = cfg.loop_header(b) {
             blocks[h].push(b);
         }
     }
-    // Loops inside each of which that is not so: that have given up enough, or have no place in front of them.
+    // Loops inside each of which that is not so: that have given up enough, or have no place in
+    // front of them.
     let mut left: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     let mut moved = 0;
     for h in headers {

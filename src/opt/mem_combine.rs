@@ -5,18 +5,21 @@
 //! st u32 # g[%r2+0x4] %r4     ->  st u64 # g[%r2+0x0 align 8] {%r3 %r4}
 //! ```
 //!
-//! Two zeros that are stored are one wide zero, which takes no register. Inputs and outputs of graphics stages combine to 96 bits,
-//! too, where the address is a multiple of 16, and one zero among what is stored there becomes a copy: a move instead of a store,
-//! and one access less if a third joins. Two inputs that are stored beside each other the other way round are loaded one by one:
-//! their exchange would take three instructions.
+//! Two zeros that are stored are one wide zero, which takes no register. Inputs and outputs of
+//! graphics stages combine to 96 bits, too, where the address is a multiple of 16, and one zero
+//! among what is stored there becomes a copy: a move instead of a store, and one access less if a
+//! third joins. Two inputs that are stored beside each other the other way round are loaded one by
+//! one: their exchange would take three instructions.
 //!
-//! Two accesses combine if they are of one kind, space, buffer, base and guard, in one block; lie side by side; and
-//! the lower one's address is proven to be a multiple of the width of both (from the fact on the access, or from the
-//! known bits of the base). Four words combine in two steps, so that each width is aligned by itself. A load moves up
-//! to the earlier one, so nothing in between may write what it reads; a store moves down to the later one, so
-//! nothing in between may read or write its bytes. Barriers, calls, atomics and accesses that are not weak let nothing
-//! past. Constant memory is exempt from these, not from alignment. Direct constant-buffer words stay alone until
-//! those are left that no instruction takes as an operand, which are copied into registers; then two of them combine.
+//! Two accesses combine if they are of one kind, space, buffer, base and guard, in one block; lie
+//! side by side; and the lower one's address is proven to be a multiple of the width of both (from
+//! the fact on the access, or from the known bits of the base). Four words combine in two steps, so
+//! that each width is aligned by itself. A load moves up to the earlier one, so nothing in between
+//! may write what it reads; a store moves down to the later one, so nothing in between may read or
+//! write its bytes. Barriers, calls, atomics and accesses that are not weak let nothing past.
+//! Constant memory is exempt from these, not from alignment. Direct constant-buffer words stay
+//! alone until those are left that no instruction takes as an operand, which are copied into
+//! registers; then two of them combine.
 
 use super::{Ctx, Stage};
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
@@ -34,7 +37,7 @@ const WINDOW: usize = 32;
 /// The widest access.
 const MAX_BYTES: u32 = 16;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut combiner = Combiner { ctx, known: None, placed: None, open: Vec::new(), combined: 0 };
     let mut scan = Scan::default();
     let mut changed = false;
@@ -106,7 +109,8 @@ impl Scan {
         }
     }
 
-    /// Whether two words are loaded, the one of the lower address first, that become one pair of outputs the other way round.
+    /// Whether two words are loaded, the one of the lower address first, that become one pair of
+    /// outputs the other way round.
     fn exchanges(&self, low: &Inst, high: &Inst) -> bool {
         let at = |i: &Inst| self.outputs.get(i.dsts.first()?).copied();
         let first = |at: i32| at % 8 == 0;
@@ -139,7 +143,8 @@ fn loaded_word(inst: &Inst, m: &MemRef) -> Option<(u8, u16)> {
     Some((u8::try_from(m.buffer).ok()?, u16::try_from(m.offset).ok()?))
 }
 
-/// Single direct constant-buffer words become moves: the cheaper instruction, which waits for no memory unit.
+/// Single direct constant-buffer words become moves: the cheaper instruction, which waits for no
+/// memory unit.
 fn word_as_move(f: &mut Function, i: InstId) -> bool {
     let inst = &f.insts[i];
     let Some((bank, offset)) = inst.mem.as_ref().and_then(|m| loaded_word(inst, m)) else { return false };
@@ -183,8 +188,9 @@ impl Combiner<'_, '_> {
         })
     }
 
-    /// Turns copies of neighbouring words of a constant bank into loads, which can be combined. Whatever could be an
-    /// operand of its user is one by now, so these words need registers in any case.
+    /// Turns copies of neighbouring words of a constant bank into loads, which can be combined.
+    /// Whatever could be an operand of its user is one by now, so these words need registers in any
+    /// case.
     fn expose_pairs(&mut self, f: &mut Function, words: &[InstId]) -> bool {
         let copy = |&i: &InstId| Some((copied_word(&f.insts[i])?, i));
         let mut copies: Vec<((u8, u16), InstId)> = words.iter().filter_map(copy).collect();
@@ -227,7 +233,8 @@ impl Combiner<'_, '_> {
                 let newest = self.open.pop().expect("just pushed");
                 let other = self.open.remove(k);
                 self.keep_facts(f, [newest.inst, other.inst]);
-                // Loads stand at the earlier place, stores at the later. The newest stands early if it is combined itself.
+                // Loads stand at the earlier place, stores at the later. The newest stands early if
+                // it is combined itself.
                 let (first, last) = (other.at.min(newest.at), other.at.max(newest.at));
                 let (at, gone) = if wide.op == Op::Ld { (first, last) } else { (last, first) };
                 let id = f.blocks[b].body[at];
@@ -251,7 +258,8 @@ impl Combiner<'_, '_> {
         }
     }
 
-    /// Learns what is stated of the values that two instructions load, which what they are combined to cannot state.
+    /// Learns what is stated of the values that two instructions load, which what they are combined
+    /// to cannot state.
     fn keep_facts(&mut self, f: &Function, loads: [InstId; 2]) {
         for i in loads.into_iter().filter(|&i| f.insts[i].known != Align::ANY) {
             let known = self.known.get_or_insert_with(|| KnownBits::new(f, &self.ctx.launch));
@@ -259,12 +267,14 @@ impl Combiner<'_, '_> {
         }
     }
 
-    /// Whether a zero that is stored may become a copy, so that its store combines with one of a value.
+    /// Whether a zero that is stored may become a copy, so that its store combines with one of a
+    /// value.
     fn may_copy_zero(&self, store: &Inst) -> bool {
         store.ty.words() == 1 && store.mem.is_some_and(|m| m.space.is_attribute())
     }
 
-    /// The open access that the newest one combines with, if any, and both in one; with the value that a zero is copied to.
+    /// The open access that the newest one combines with, if any, and both in one; with the value
+    /// that a zero is copied to.
     fn partner(&mut self, f: &mut Function, scan: &Scan) -> Option<(usize, Inst, Option<ValueId>)> {
         let (newest, rest) = self.open.split_last()?;
         let m = f.insts[newest.inst].mem?;
@@ -326,8 +336,8 @@ impl Combiner<'_, '_> {
     }
 }
 
-/// Values that are part of tuple operands or arguments of calls: these decide about their registers, and a load of two of
-/// them with another neighbourhood would be undone by copies.
+/// Values that are part of tuple operands or arguments of calls: these decide about their
+/// registers, and a load of two of them with another neighbourhood would be undone by copies.
 #[derive(Default)]
 struct Placed {
     /// In one neighbourhood: the tuple's number and the position there.
@@ -373,8 +383,8 @@ impl Placed {
         self.torn.contains(v)
     }
 
-    /// Whether what two loads give, the one of the lower address first, has no places yet, or is a part of one tuple as wide
-    /// loads have them.
+    /// Whether what two loads give, the one of the lower address first, has no places yet, or is a
+    /// part of one tuple as wide loads have them.
     fn keeps(&self, low: &Inst, high: &Inst) -> bool {
         let mut values = low.dsts.iter().chain(&high.dsts).map(|v| self.parts.get(v).copied());
         let count = (low.dsts.len() + high.dsts.len()) as u8;
@@ -434,13 +444,15 @@ fn interfere(f: &Function, inst: &Inst, open: &mut Vec<Open>) {
         match (inst.op, &inst.mem) {
             (Op::Ld, Some(l)) if l.order == Order::Weak => o.load || !may_clobber(m, bytes, l, own),
             (Op::St, Some(s)) if s.order == Order::Weak && o.load => {
-                // A later load moves up past the store: none of what may yet join the open one may be written.
+                // A later load moves up past the store: none of what may yet join the open one may
+                // be written.
                 let reach = MAX_BYTES - bytes;
                 let first = m.offset.saturating_sub(reach as i32);
                 !may_clobber(s, own, &m.with_offset(first), bytes + 2 * reach)
             }
             (Op::St, Some(s)) if s.order == Order::Weak => !may_alias(s, own, m, bytes),
-            // Everything else that has an effect or reads memory orders all accesses, but for what only this thread sees.
+            // Everything else that has an effect or reads memory orders all accesses, but for what
+            // only this thread sees.
             _ => !inst.op.is(op::EFFECT | op::READS) || matches!(inst.op, Op::Vote | Op::Shfl),
         }
     };

@@ -1,4 +1,5 @@
-//! Store-to-load forwarding, repeated loads and dead stores in shared and local memory; repeated loads elsewhere.
+//! Store-to-load forwarding, repeated loads and dead stores in shared and local memory; repeated
+//! loads elsewhere.
 //!
 //! ```text
 //! st u32 # l[%r1+0x8] %r2
@@ -6,14 +7,17 @@
 //! st u32 # l[%r1+0x8] %r4         the first store is gone: nothing reads it in between
 //! ```
 //!
-//! Within a block, and on into blocks that are reached from that one alone: what was stored to or loaded from a place
-//! is known until something may write there. Places are compared by space, buffer, base and offset; widths must agree. Other threads can write shared and global memory,
-//! which only counts across barriers, atomics and calls: weak accesses promise no order in between. A store to local
-//! memory is dead if the same place is stored again with nothing that may read it in between, or if the thread
-//! ends, or if a kernel never reads local memory: nobody else sees it. So is a store to an output that is stored again before
-//! a vertex is handed on. A store to shared or global memory is never removed.
+//! Within a block, and on into blocks that are reached from that one alone: what was stored to or
+//! loaded from a place is known until something may write there. Places are compared by space,
+//! buffer, base and offset; widths must agree. Other threads can write shared and global memory,
+//! which only counts across barriers, atomics and calls: weak accesses promise no order in between.
+//! A store to local memory is dead if the same place is stored again with nothing that may read it
+//! in between, or if the thread ends, or if a kernel never reads local memory: nobody else sees it.
+//! So is a store to an output that is stored again before a vertex is handed on. A store to shared
+//! or global memory is never removed.
 //!
-//! Only weak, unguarded accesses take part; guarded stores end what is known of places that they may touch.
+//! Only weak, unguarded accesses take part; guarded stores end what is known of places that they
+//! may touch.
 
 use super::Ctx;
 use crate::analysis::alias::{access_bytes, may_alias, may_clobber, same_base};
@@ -36,7 +40,7 @@ struct Held {
 /// Places remembered at a time: bounds the work for each access.
 const WINDOW: usize = 32;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let remembered = |i: InstId| f.insts[i].mem.is_some_and(|m| is_remembered(m.space));
     if !f.insts_in_order().any(|(_, i)| remembered(i)) {
         return false;
@@ -191,12 +195,14 @@ fn only_predecessors(f: &Function) -> SecondaryMap<BlockId, PackedOption<BlockId
     only
 }
 
-/// Whether nobody else sees what is stored until the thread says so: it ends, meets others, or hands on a vertex.
+/// Whether nobody else sees what is stored until the thread says so: it ends, meets others, or
+/// hands on a vertex.
 fn is_own(space: Space) -> bool {
     matches!(space, Space::Local | Space::Output | Space::PatchOutput)
 }
 
-/// Whether it is remembered what a place in such memory holds: not where accesses are checked against a buffer's size.
+/// Whether it is remembered what a place in such memory holds: not where accesses are checked
+/// against a buffer's size.
 fn is_remembered(space: Space) -> bool {
     !matches!(space, Space::Buffer | Space::Const | Space::Uniform)
 }

@@ -1,58 +1,58 @@
 //! The optimiser: a pass manager and one file a pass.
 //!
-//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which run in which
-//! [`Stage`], in which order. The manager, once for all passes, verifies the IR after each (debug builds, tests,
-//! `--verify-each`), prints it before or after, stops after a number of runs (`--bisect-limit`), counts and times.
+//! A [`Pass`] is a name and a function; [`PASSES`] lists all of them, and [`pipeline`] says which
+//! run in which [`Stage`], in which order. The manager, once for all passes, verifies the IR after
+//! each (debug builds, tests, `--verify-each`), prints it before or after, stops after a number of
+//! runs (`--bisect-limit`), counts and times.
 //!
-//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates stand in any
-//! operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are the machine's. On `Legal`
-//! every instruction encodes, and what changes one asks [`crate::select::legal`] whether the new one does.
+//! The stages are the phases of the IR. On `Front`, operands are whatever is simplest: immediates
+//! stand in any operand, 64-bit quantities are pairs. On `Ssa`, after lowering, the operations are
+//! the machine's. On `Legal` every instruction encodes, and what changes one asks
+//! [`crate::select::legal`] whether the new one does.
 //!
-//! A pass returns whether it changed anything: one that comes again in a stage is left out where nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees
-//! all functions (inlining, parameters that nobody needs).
+//! A pass returns whether it changed anything: one that comes again in a stage is left out where
+//! nothing changed since. A function pass sees one function and [`Ctx`]; a program pass sees all
+//! functions (inlining, parameters that nobody needs).
 
-pub mod address;
-pub mod algebra;
-pub mod bits;
-pub mod byte_stores;
-mod bytes;
-pub mod calls;
-pub mod choose;
-pub mod complement;
-pub mod copy_prop;
-mod cycles;
-pub mod dce;
-pub mod dead_params;
-pub mod divmod;
-pub mod edit;
-pub mod flow;
+mod address;
+mod algebra;
+mod calls;
+pub(crate) mod compare_chain;
+pub(crate) mod complement_select;
+mod copy_prop;
+mod cost;
+mod dce;
+mod dead_params;
+mod divmod;
+pub(crate) mod emit_cut;
+mod fault_injection;
+mod flow;
 pub mod fold;
-pub mod fuse;
-pub mod gvn;
-pub mod hoist;
-pub mod if_convert;
-pub mod init_regs;
-pub mod inline;
-pub mod licm;
-pub mod long_division;
-pub mod masks;
-pub mod mem_combine;
-pub mod mem_forward;
-pub mod mods;
-pub mod operand;
-pub mod project;
-pub mod quotient;
-pub mod rotate;
-mod rounds;
-pub mod saturate;
-mod seeded;
-pub mod sink;
-pub mod step;
-pub mod strength;
-pub mod strips;
-pub mod subword;
-pub mod summary;
-pub mod unroll;
+mod fuse;
+mod gvn;
+mod hoist;
+mod idioms;
+pub(crate) mod if_convert;
+mod init_regs;
+mod inline;
+mod known_bits;
+mod licm;
+mod madsp;
+mod mem_combine;
+pub(crate) mod mem_forward;
+mod mods;
+mod operand;
+pub(crate) mod perspective_divide;
+mod prmt;
+pub(crate) mod rewrite;
+mod rotate;
+mod sink;
+mod slct;
+pub mod snapshot;
+pub(crate) mod store_merge;
+pub(crate) mod strength;
+pub(crate) mod unroll;
+mod unroll_cost;
 
 use crate::analysis::known_bits::Launch;
 use crate::chip::Chip;
@@ -102,30 +102,44 @@ pub fn named(name: &str) -> Result<&'static Pass, BadOption> {
 /// What a pass works on. Both kinds return whether they changed anything.
 #[derive(Clone, Copy)]
 pub enum Run {
+    /// Sees one function at a time.
     Function(fn(&mut Function, &mut Ctx<'_>) -> bool),
+    /// Sees all functions of the program.
     Program(fn(&mut Program, &mut Ctx<'_>) -> bool),
 }
 
 /// A pass by its name.
 pub struct Pass {
+    /// Its name, as `--passes` takes it.
     pub name: &'static str,
+    /// What it does, in a line of at most 100 columns.
+    pub summary: &'static str,
+    /// What it does.
     pub run: Run,
     /// It has nothing to do in a function without these operations.
     pub about: Option<OpSet>,
 }
 
-const fn on_function(name: &'static str, run: fn(&mut Function, &mut Ctx<'_>) -> bool) -> Pass {
-    Pass { name, run: Run::Function(run), about: None }
+const fn on_function(
+    name: &'static str,
+    run: fn(&mut Function, &mut Ctx<'_>) -> bool,
+    summary: &'static str,
+) -> Pass {
+    Pass { name, summary, run: Run::Function(run), about: None }
 }
 
-const fn on_program(name: &'static str, run: fn(&mut Program, &mut Ctx<'_>) -> bool) -> Pass {
-    Pass { name, run: Run::Program(run), about: None }
+const fn on_program(
+    name: &'static str,
+    run: fn(&mut Program, &mut Ctx<'_>) -> bool,
+    summary: &'static str,
+) -> Pass {
+    Pass { name, summary, run: Run::Program(run), about: None }
 }
 
 impl Pass {
     /// Has nothing to do without one of these operations.
     const fn about(self, ops: &[Op]) -> Pass {
-        Pass { about: Some(OpSet::of(ops)), ..self }
+        Pass { about: Some(OpSet::new(ops)), ..self }
     }
 
     /// Whether it may find something to do.
@@ -134,43 +148,105 @@ impl Pass {
     }
 }
 
-/// All passes.
+/// All passes, in alphabetical order.
 pub static PASSES: &[Pass] = &[
-    on_function("address", address::run),
-    on_function("algebra", algebra::run),
-    on_function("bits", bits::run),
-    on_function("byte_stores", byte_stores::run).about(&[Op::St]),
-    on_program("calls", calls::run).about(&[Op::Call]),
-    on_function("choose", choose::run).about(&[Op::Sel]),
-    on_function("complement", complement::run).about(&[Op::Sel, Op::Slct]),
-    on_function("copy_prop", copy_prop::run),
-    on_function("dce", dce::run),
-    on_program("dead_params", dead_params::run),
-    on_function("divmod", divmod::run).about(&[Op::Div, Op::Mod]),
-    on_function("flow", flow::run),
-    on_function("fold", fold::run),
-    on_function("fuse", fuse::run),
-    on_function("gvn", gvn::run),
-    on_function("hoist", hoist::run),
-    on_function("if_convert", if_convert::run),
-    on_function("init_regs", init_regs::run).about(&[Op::Undef]),
-    on_program("inline", inline::run),
-    on_function("licm", licm::run),
-    on_function("long_division", long_division::run).about(&[Op::Sel]),
-    on_function("masks", masks::run).about(&[Op::Set]),
-    on_function("mem_combine", mem_combine::run),
-    on_function("mem_forward", mem_forward::run),
-    on_function("mods", mods::run),
-    on_function("operand", operand::run),
-    on_function("project", project::run).about(&[Op::Interp]),
-    on_function("quotient", quotient::run).about(&[Op::MulHi]),
-    on_function("rotate", rotate::run).about(&[Op::Shr]),
-    on_function("saturate", saturate::run).about(&[Op::Sel]),
-    on_function("sink", sink::run),
-    on_function("strength", strength::run).about(&[Op::Mul, Op::Mad]),
-    on_function("strips", strips::run).about(&[Op::Emit]),
-    on_function("subword", subword::run).about(&[Op::Mul, Op::Mad]),
-    on_function("unroll", unroll::run),
+    on_function(
+        "address",
+        address::run,
+        "constant additions move from the base of an access into its offset",
+    ),
+    on_function("algebra", algebra::run, "identities, canonical forms, booleans as predicates"),
+    on_program(
+        "calls",
+        calls::run,
+        "records what callees do and what callers pass, where the linkage lets it be assumed",
+    )
+    .about(&[Op::Call]),
+    on_function(
+        "compare_chain",
+        compare_chain::run,
+        "logic on the masks of comparisons becomes a chain of comparisons through predicates",
+    )
+    .about(&[Op::Set]),
+    on_function(
+        "complement_select",
+        complement_select::run,
+        "of two selects by one condition in opposite order, the second is derived from the first",
+    )
+    .about(&[Op::Sel, Op::Slct]),
+    on_function("copy_prop", copy_prop::run, "reads of a copy become reads of the original"),
+    on_function("dce", dce::run, "removes what nobody reads and has no effect"),
+    on_program(
+        "dead_params",
+        dead_params::run,
+        "removes parameters that a subroutine does not read and results that no caller reads",
+    ),
+    on_function("divmod", divmod::run, "divisions by constants become multiplications and shifts")
+        .about(&[Op::Div, Op::Mod]),
+    on_function("emit_cut", emit_cut::run, "a cut merges into the emit before it").about(&[Op::Emit]),
+    on_function("flow", flow::run, "simplifies decided branches, unreachable blocks and jumps to jumps"),
+    on_function("fold", fold::run, "an operation on constants becomes its result"),
+    on_function("fuse", fuse::run, "forms multiply-add, shift-add and byte permutations"),
+    on_function("gvn", gvn::run, "of two computations of the same thing, the dominated one goes"),
+    on_function("hoist", hoist::run, "what both sides of a branch compute is computed in front of it"),
+    on_function("if_convert", if_convert::run, "all lanes execute the short sides of a branch"),
+    on_function("init_regs", init_regs::run, "registers read before any write get a value")
+        .about(&[Op::Undef]),
+    on_program("inline", inline::run, "subroutines become part of their callers"),
+    on_function("known_bits", known_bits::run, "simplifies what known bits and ranges decide"),
+    on_function("licm", licm::run, "loop invariants move in front of the loop"),
+    on_function("long_division", idioms::long_division::run, "recognises a division written out bit by bit")
+        .about(&[Op::Sel]),
+    on_function(
+        "madsp",
+        madsp::run,
+        "multiplications of 16 or 24 bits use the multiply-add for parts of registers",
+    )
+    .about(&[Op::Mul, Op::Mad]),
+    on_function("mem_combine", mem_combine::run, "neighbouring accesses become one of 64 or 128 bits"),
+    on_function(
+        "mem_forward",
+        mem_forward::run,
+        "forwards stores to loads; removes repeated loads and dead stores",
+    ),
+    on_function(
+        "mods",
+        mods::run,
+        "folds negation, absolute value and saturation into instructions that can carry them",
+    ),
+    on_function("operand", operand::run, "constants become operands where the instruction encodes them"),
+    on_function(
+        "perspective_divide",
+        perspective_divide::run,
+        "an input that is divided by another takes it in place of w",
+    )
+    .about(&[Op::Interp]),
+    on_function(
+        "quotient",
+        idioms::quotient::run,
+        "recognises a division by a constant that is estimated and corrected",
+    )
+    .about(&[Op::MulHi]),
+    on_function("rotate", rotate::run, "two shifts of a word by a variable become a rotation")
+        .about(&[Op::Shr]),
+    on_function(
+        "saturate",
+        idioms::saturate::run,
+        "recognises sums whose overflow is compared as saturating ones",
+    )
+    .about(&[Op::Sel]),
+    on_function("sink", sink::run, "constants and inputs move to where they are read"),
+    on_function("slct", slct::run, "a select by a comparison with zero becomes a compare-and-select")
+        .about(&[Op::Sel]),
+    on_function(
+        "store_merge",
+        store_merge::run,
+        "stores of neighbouring bytes with known values become one store",
+    )
+    .about(&[Op::St]),
+    on_function("strength", strength::run, "multiplications by constants become cheaper operations")
+        .about(&[Op::Mul, Op::Mad]),
+    on_function("unroll", unroll::run, "a loop with a known, small trip count becomes copies of its body"),
 ];
 
 /// Looks names up at compile time, for [`pipeline`].
@@ -178,8 +254,9 @@ macro_rules! passes {
     ($($name:ident)*) => { const { &[$(position(stringify!($name))),*] } };
 }
 
-/// The passes of a stage at an optimisation level, in order, as places in [`PASSES`]. The same pass may come several
-/// times. One whose work another of the pipeline finishes on every input at hand is not in it.
+/// The passes of a stage at an optimisation level, in order, as indices into [`PASSES`]. The same
+/// pass may come several times. One whose work another of the pipeline finishes on every input at
+/// hand is not in it.
 pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
     match (stage, level) {
         // Blocks that cannot be reached are in the way of everybody.
@@ -190,13 +267,13 @@ pub fn pipeline(stage: Stage, level: OptLevel) -> &'static [usize] {
             passes!(dead_params calls flow copy_prop fold algebra copy_prop gvn address dce)
         }
         (Stage::Front, _) => passes!(
-            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement masks algebra rotate address mem_forward
-            hoist if_convert bits divmod copy_prop address dce
+            inline dead_params calls flow copy_prop quotient long_division gvn saturate unroll fold complement_select compare_chain algebra rotate address mem_forward
+            hoist if_convert known_bits divmod copy_prop address dce
         ),
         (Stage::Ssa, _) => passes!(
-            dead_params copy_prop fold algebra project gvn address byte_stores mods fuse strength subword licm if_convert copy_prop flow strips dce init_regs
+            dead_params copy_prop fold algebra perspective_divide gvn address store_merge mods fuse strength madsp licm if_convert copy_prop flow emit_cut dce init_regs
         ),
-        (Stage::Legal, _) => passes!(gvn operand choose dce sink mem_combine),
+        (Stage::Legal, _) => passes!(gvn operand slct dce sink mem_combine),
     }
 }
 
@@ -224,11 +301,15 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 /// What a pass may know besides the function, and where it counts what it does.
 pub struct Ctx<'a> {
+    /// The chip that is compiled for.
     pub chip: Chip,
+    /// Where in the pipeline the pass runs.
     pub stage: Stage,
+    /// What is known of every launch.
     pub launch: Launch,
     /// Warps that a multiprocessor holds of the program's blocks, whatever their registers.
     pub warps: u32,
+    /// The choices of the compile.
     pub options: &'a Options,
     stats: &'a mut Vec<(&'static str, u64)>,
     notes: &'a mut Vec<String>,
@@ -274,21 +355,28 @@ pub struct Session {
     /// What was not done, if that was asked for.
     pub remarks: Vec<Remark>,
     /// What the program was after each step.
-    pub steps: step::Steps,
+    pub steps: snapshot::Steps,
 }
 
-/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its input.
+/// A pass left the IR in a state that the verifier refuses: a defect of this compiler, never of its
+/// input.
 #[derive(Debug, thiserror::Error)]
 #[error("after pass `{pass}` ({stage:?}): {findings}\n--- before:\n{before}\n--- after:\n{after}")]
 pub struct Broken {
+    /// Its name.
     pub pass: &'static str,
+    /// Where in the pipeline it ran.
     pub stage: Stage,
+    /// What the verifier says.
     pub findings: String,
+    /// The IR before it.
     pub before: String,
+    /// The IR that it left.
     pub after: String,
 }
 
 impl Session {
+    /// Before the first pass.
     pub fn new() -> Session {
         Session::default()
     }
@@ -305,7 +393,7 @@ impl Session {
     }
 
     /// The same, as long as the result is wanted: that is asked before each pass.
-    pub fn run_while(
+    pub(crate) fn run_while(
         &mut self,
         stage: Stage,
         program: &mut Program,
@@ -313,21 +401,22 @@ impl Session {
         options: &Options,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Box<Broken>> {
-        // A pass is not run again on what it left: for each that ran, the number of the last change by then.
+        // A pass is not run again on what it left: for each that ran, the number of the last change
+        // by then.
         let mut changes = 0u32;
         let mut left = [u32::MAX; PASSES.len()];
-        for &place in pipeline(stage, options.opt_level) {
-            let pass = &PASSES[place];
+        for &index in pipeline(stage, options.opt_level) {
+            let pass = &PASSES[index];
             let skipped =
                 options.debug.passes.as_ref().is_some_and(|only| !only.iter().any(|p| p == pass.name));
-            if skipped || !pass.concerns(program) || left[place] == changes {
+            if skipped || !pass.concerns(program) || left[index] == changes {
                 continue;
             }
             if !wanted() {
                 break;
             }
             changes += u32::from(self.run_pass(pass, stage, program, chip, options)?);
-            left[place] = changes;
+            left[index] = changes;
         }
         Ok(())
     }
@@ -373,8 +462,8 @@ impl Session {
                 run(f, &mut ctx) | any
             }),
         };
-        let seeded = options.debug.seeded.filter(|d| d.pass() == pass.name);
-        let changed = seeded.is_some_and(|d| seeded::apply(d, program)) | changed;
+        let fault = options.debug.inject.filter(|d| d.pass() == pass.name);
+        let changed = fault.is_some_and(|d| fault_injection::apply(d, program)) | changed;
         if let Some(start) = start {
             let took = start.elapsed();
             match self.times.iter_mut().find(|(p, _)| *p == pass.name) {
@@ -427,5 +516,16 @@ impl Session {
             let _ = writeln!(text, "{n:10}  {what}");
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_has_a_name_in_order_and_a_short_summary() {
+        assert!(PASSES.is_sorted_by_key(|p| p.name));
+        assert!(PASSES.iter().all(|p| !p.summary.is_empty() && p.summary.len() <= 100));
     }
 }

@@ -13,16 +13,17 @@
 //! add f64 {..} {%r0 %r9} ..   ->  add f64 {..} -{%r0 %r8} ..
 //! ```
 //!
-//! What an instruction can carry is asked of [`crate::select::legal`], with registers in place of the constants that
-//! legalisation may still move out. Negation and absolute value on a float operand only touch the sign bit, as the
-//! operations do. Saturation moves to the producer only if nobody else reads the unsaturated value.
+//! What an instruction can carry is asked of [`crate::select::legal`], with registers in place of
+//! the constants that legalisation may still move out. Negation and absolute value on a float
+//! operand only touch the sign bit, as the operations do. Saturation moves to the producer only if
+//! nobody else reads the unsaturated value.
 
 use super::Ctx;
-use super::edit::*;
+use super::rewrite::*;
 use crate::ir::*;
 use crate::select;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let chip = ctx.chip;
     let mut folded = 0;
     let mut uses = LazyUses::default();
@@ -42,7 +43,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
             }
         }
         if let Some((v, producer, new)) = saturated(f, i)
-            && uses.of(f, v) == 1
+            && uses.count(f, v) == 1
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], f.insts[i].srcs[0]);
@@ -53,8 +54,8 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     for i in gather(f, negates) {
         if let Some((producer, new)) = negated(f, i)
-            && uses.of(f, f.insts[i].dsts[0]) > 0
-            && uses.of(f, new.dsts[0]) == 1
+            && uses.count(f, f.insts[i].dsts[0]) > 0
+            && uses.count(f, new.dsts[0]) == 1
             && encodes(chip, f, &new)
         {
             let copy = as_mov(&f.insts[i], Src::val(new.dsts[0]));
@@ -68,7 +69,7 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
 }
 
 /// Operations with a source of a number or of bits that may be modified, and votes on predicates.
-const MODIFIABLE: OpSet = op::with_modifiers().and(OpSet::of(&[Op::Vote]));
+const MODIFIABLE: OpSet = op::with_modifiers().union(OpSet::new(&[Op::Vote]));
 
 /// Readers of what may become a modifier of their operands, and saturating copies.
 fn candidates(f: &Function) -> Vec<InstId> {
@@ -128,7 +129,8 @@ fn encodes(chip: crate::Chip, f: &Function, inst: &Inst) -> bool {
     bare.srcs != inst.srcs && select::legal(chip, f, &bare)
 }
 
-/// Operand `n` read through the operation that computes it, if that only changes its sign or complements it.
+/// Operand `n` read through the operation that computes it, if that only changes its sign or
+/// complements it.
 fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
     let s = inst.srcs[n];
     let v = signed_word(&s)?;
@@ -163,8 +165,8 @@ fn through(f: &Function, inst: &Inst, n: usize) -> Option<Src> {
             }
         }
         (Op::Neg, Type::U32 | Type::S32, Type::U32 | Type::S32) if takes.neg => {
-            // A conversion negates before it widens, without wrapping: -(-2^31) would be 2^31, and an unsigned one
-            // would become negative.
+            // A conversion negates before it widens, without wrapping: -(-2^31) would be 2^31, and
+            // an unsigned one would become negative.
             if inner.mods != SrcMods::default() || s.mods.abs || s.mods.inv || inst.srcs.len() < 2 {
                 return None;
             }
@@ -195,8 +197,9 @@ fn negates(inst: &Inst) -> bool {
     (number || bits) && inst.guard.is_none() && inst.srcs[0].is_plain_val()
 }
 
-/// For a negation that no reader takes along: the minimum or maximum that it negates, and what that becomes. Where the bound
-/// is a number, the result is never NaN, whose sign would count; where it is not zero, it is no zero of unknown sign.
+/// For a negation that no reader takes along: the minimum or maximum that it negates, and what that
+/// becomes. Where the bound is a number, the result is never NaN, whose sign would count; where it
+/// is not zero, it is no zero of unknown sign.
 fn negated(f: &Function, i: InstId) -> Option<(InstId, Inst)> {
     let inst = &f.insts[i];
     let Def::Inst(producer) = f.values[inst.srcs[0].as_val()?].def else { return None };
@@ -217,7 +220,8 @@ fn negated(f: &Function, i: InstId) -> Option<(InstId, Inst)> {
     (bound != 0.0 && !bound.is_nan()).then_some((producer, new))
 }
 
-/// For a saturating copy: its operand, which nobody else may read, the operand's producer, and what that becomes.
+/// For a saturating copy: its operand, which nobody else may read, the operand's producer, and what
+/// that becomes.
 fn saturated(f: &Function, i: InstId) -> Option<(ValueId, InstId, Inst)> {
     let inst = &f.insts[i];
     let copies = inst.op == Op::Cvt && inst.ty == Type::F32 && inst.sty == Type::F32;

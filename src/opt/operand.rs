@@ -1,4 +1,5 @@
-//! Constants into operands: immediates and direct constant-buffer words where the instruction encodes them.
+//! Constants into operands: immediates and direct constant-buffer words where the instruction
+//! encodes them.
 //!
 //! ```text
 //! ld u32 %r1 c0[0x10]
@@ -7,19 +8,21 @@
 //! and u32 %r4 %r0 %r2         ->  and u32 %r4 %r0 0x7
 //! ```
 //!
-//! Operands of commutative operations and comparisons change places where that makes the constant encodable.
-//! [`crate::select::legal`] is asked about every instruction made, so code that is legal stays so.
+//! Operands of commutative operations and comparisons change places where that makes the constant
+//! encodable. [`crate::select::legal`] is asked about every instruction made, so code that is legal
+//! stays so.
 //!
-//! Safe because constant buffers do not change during a launch, and a direct access to one cannot fault.
+//! Safe because constant buffers do not change during a launch, and a direct access to one cannot
+//! fault.
 
 use super::Ctx;
-use super::edit::{UseCounts, count_uses};
+use super::rewrite::{UseCounts, count_uses};
 use crate::ir::*;
 use crate::select;
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     // Values that are constants, once there is one: they are defined before they are read.
     let mut constants: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     let mut uses = None;
@@ -85,7 +88,8 @@ fn fold_into(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: &mut Option<UseCo
     folded
 }
 
-/// Exchanges sources 0 and 1 of an instruction if that makes it legal. `uses` is counted for those with four sources.
+/// Exchanges sources 0 and 1 of an instruction if that makes it legal. `uses` is counted for those
+/// with four sources.
 fn exchange_legally(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: Option<&UseCounts>) -> bool {
     let low = uses.and_then(|uses| difference_of_low_words(f, &f.insts[i], uses));
     if f.insts[i].srcs.len() == 4 && low.is_none() || !exchange(&mut f.insts[i]) {
@@ -105,8 +109,8 @@ fn exchange_legally(f: &mut Function, i: InstId, ctx: &Ctx<'_>, uses: Option<&Us
     legal
 }
 
-/// For a comparison of several words, the subtraction that its carry is from, if nobody else needs it: that has to
-/// change with the comparison.
+/// For a comparison of several words, the subtraction that its carry is from, if nobody else needs
+/// it: that has to change with the comparison.
 fn difference_of_low_words(f: &Function, inst: &Inst, uses: &UseCounts) -> Option<InstId> {
     if inst.op != Op::Set || inst.srcs.len() != 4 {
         return None;

@@ -9,18 +9,18 @@
 //! sel u32 %r7 %r5 %r0 %p6     ->  mov u32 %r7 %r5
 //! ```
 //!
-//! Amounts count modulo 32, and are compared as sums of a value, or its negative, and a constant. For amounts that are a
-//! multiple of 32 both shifts give the word itself, and so does their `or`: that is why nobody has to ask for it, as
-//! Mesa does with a choice or a branch.
+//! Amounts count modulo 32, and are compared as sums of a value, or its negative, and a constant.
+//! For amounts that are a multiple of 32 both shifts give the word itself, and so does their `or`:
+//! that is why nobody has to ask for it, as Mesa does with a choice or a branch.
 
-use super::edit::{as_mov, gather, imm_src, scalar_def};
+use super::rewrite::{as_mov, gather, imm_src, scalar_def};
 use super::{Ctx, dce};
 use crate::ir::*;
 use crate::isa::{self, Table};
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let all = [Op::Shl, Op::Shr, Op::Or].iter().all(|&op| f.ops.contains(op));
-    if !all || Table::of(ctx.chip).of_op(isa::Op::Shf).is_empty() {
+    if !all || Table::for_chip(ctx.chip).of_op(isa::Op::Shf).is_empty() {
         return false;
     }
     let word = |i: &Inst| matches!(i.ty, Type::U32 | Type::S32);
@@ -50,7 +50,7 @@ struct Amount {
 }
 
 impl Amount {
-    fn of(f: &Function, s: &Src) -> Option<Amount> {
+    fn from_src(f: &Function, s: &Src) -> Option<Amount> {
         let signed = |s: &Src| s.as_val().filter(|_| !s.mods.abs && !s.mods.inv);
         let mut a = Amount { value: signed(s)?, neg: s.mods.neg, plus: 0 };
         for _ in 0..8 {
@@ -101,7 +101,7 @@ fn rotation(f: &Function, inst: &Inst) -> Option<Inst> {
     let (left, right) = [(0, 1), (1, 0)]
         .into_iter()
         .find_map(|(l, r)| Some((shift(l, Op::Shl)?, shift(r, Op::Shr).filter(|d| d.ty == Type::U32)?)))?;
-    let (up, down) = (Amount::of(f, &left.srcs[1])?, Amount::of(f, &right.srcs[1])?);
+    let (up, down) = (Amount::from_src(f, &left.srcs[1])?, Amount::from_src(f, &right.srcs[1])?);
     if left.srcs[0] != right.srcs[0] || !up.same(&down, true) {
         return None;
     }
@@ -116,7 +116,7 @@ fn rotation(f: &Function, inst: &Inst) -> Option<Inst> {
 }
 
 /// Whether two values are the same shift of the same words: what is left of a branch by the amount.
-pub fn equal(f: &Function, a: &Src, b: &Src) -> bool {
+pub(super) fn equal(f: &Function, a: &Src, b: &Src) -> bool {
     let shift = |s: &Src| {
         let d = scalar_def(f, s).filter(|d| matches!(d.op, Op::ShfL | Op::ShfR) && s.is_plain_val())?;
         Some((d.op, d.ty, d.sty, d.srcs))
@@ -137,7 +137,7 @@ fn unless_zero(f: &Function, inst: &Inst) -> Option<Inst> {
     let d =
         scalar_def(f, &rotated).filter(|d| matches!(d.op, Op::ShfL | Op::ShfR) && rotated.is_plain_val())?;
     let rotates = matches!(d.sty, Type::U32 | Type::S32) && d.srcs[0] == d.srcs[2] && d.srcs[0] == word;
-    let (amount, asked) = (Amount::of(f, &d.srcs[1])?, Amount::of(f, &set.srcs[0])?);
+    let (amount, asked) = (Amount::from_src(f, &d.srcs[1])?, Amount::from_src(f, &set.srcs[0])?);
     let same = amount.same(&asked, false) || amount.same(&asked, true);
     (of_words && rotates && same).then(|| as_mov(inst, rotated))
 }

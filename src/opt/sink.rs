@@ -6,14 +6,15 @@
 //! st u32 # g[%r3+0x0] %r1             st u32 # g[%r3+0x0] %r1
 //! ```
 //!
-//! What is left in a register after [`super::operand`] holds it from its definition to its last use. An instruction
-//! without register operands (an immediate, a direct constant-buffer word) moves down to its first reader in its
-//! block. One that is only read by the terminator, or in other blocks, moves to the end of its block.
+//! What is left in a register after [`super::operand`] holds it from its definition to its last
+//! use. An instruction without register operands (an immediate, a direct constant-buffer word)
+//! moves down to its first reader in its block. One that is only read by the terminator, or in
+//! other blocks, moves to the end of its block.
 //!
 //! An input reads a register, but one that many of them read: the inverse of w, the vertex.
 //!
-//! Safe because such an instruction gives the same value anywhere, and stays before its readers in its own block and after
-//! what it reads.
+//! Safe because such an instruction gives the same value anywhere, and stays before its readers in
+//! its own block and after what it reads.
 
 use super::Ctx;
 use crate::ir::*;
@@ -29,7 +30,7 @@ struct Constant {
 /// Neither read by an instruction of the block nor made in it.
 const NONE: u32 = u32::MAX;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(super) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut moved = 0;
     let mut constants: Vec<Constant> = Vec::new();
     // For a value, which constant of the block it is.

@@ -7,16 +7,17 @@
 //!                                 shladd u32 %r3 %r5 0x2 %r4      a mad with an immediate cannot take
 //! ```
 //!
-//! On Kepler a multiplication or a shift issues at a fifth of an addition's rate, and a shift-add at the addition's
-//! (CUDA C programming guide, arithmetic throughput). A product that one shift-add computes always becomes that. A
-//! product by `(2^n ± 1) * 2^m` that is added to something becomes two, if the multiply-add needed a second
-//! instruction anyway to bring its addend into a register.
+//! On Kepler a multiplication or a shift issues at a fifth of an addition's rate, and a shift-add
+//! at the addition's (CUDA C programming guide, arithmetic throughput). A product that one
+//! shift-add computes always becomes that. A product by `(2^n ± 1) * 2^m` that is added to
+//! something becomes two, if the multiply-add needed a second instruction anyway to bring its
+//! addend into a register.
 
 use super::Ctx;
-use super::edit::{emit, is_scalar, rewrite_each};
+use super::rewrite::{emit, is_scalar, rewrite_each};
 use crate::ir::*;
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let mut replaced = 0;
     rewrite_each(f, |f, out, i| {
         let inst = &f.insts[i];

@@ -10,12 +10,13 @@
 //!     jump b1(%r4)                        jump b3
 //! ```
 //!
-//! The loop must be left in one place, by a branch at its own level whose condition follows from one parameter of the
-//! header and constants, and go round in one place. The number of rounds is found by evaluating that condition. Only
-//! innermost loops are looked at, and only where it is estimated to pay (`opt/rounds.rs`): each copy saves the branch,
-//! its comparison, the counter and what the end of a block waits for, addresses and indices become constants, and loads of
-//! several rounds are under way at once; but the copies take room in the instruction cache. Where all copies are too many,
-//! the loop stays with some of them:
+//! The loop must be left in one place, by a branch at its own level whose condition follows from
+//! one parameter of the header and constants, and go round in one place. The number of rounds is
+//! found by evaluating that condition. Only innermost loops are looked at, and only where it is
+//! estimated to pay (`opt/unroll_cost.rs`): each copy saves the branch, its comparison, the counter
+//! and what the end of a block waits for, addresses and indices become constants, and loads of
+//! several rounds are under way at once; but the copies take room in the instruction cache. Where
+//! all copies are too many, the loop stays with some of them:
 //!
 //! ```text
 //! b1(%r1): loop exit b3 cont b2           b1(%r1): loop exit b3 cont b9
@@ -29,13 +30,14 @@
 //!
 //! No registers are lost by that: the copies compute what the rounds did, in the same order.
 //!
-//! Safe because the copies are what would be executed, in that order, by all lanes: the condition is the same for all.
+//! Safe because the copies are what would be executed, in that order, by all lanes: the condition
+//! is the same for all.
 
 use super::Ctx;
-use super::cycles::{Alive, BETWEEN, CACHE, warps_of_scheduler};
-use super::edit::{imm_src, is_scalar};
+use super::cost::{Alive, BETWEEN, CACHE, warps_of_scheduler};
 use super::flow::constructs;
-use super::rounds::{self, Counted};
+use super::rewrite::{imm_src, is_scalar};
+use super::unroll_cost::{self, Counted};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -51,7 +53,7 @@ const DEPTH: usize = 8;
 const SHAPE: &str = "it is not of the form that is looked for";
 const UNKNOWN: &str = "how often it iterates is not known in advance";
 
-pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
+pub(crate) fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     let is_header = |b: &BlockId| matches!(f.blocks[*b].merge, Merge::Loop { .. });
     let headers: Vec<BlockId> = f.layout.iter().copied().filter(is_header).collect();
     if headers.is_empty() {
@@ -81,12 +83,13 @@ pub fn run(f: &mut Function, ctx: &mut Ctx<'_>) -> bool {
     }
     let alive = Alive::new(f);
     let mut unrolled = 0;
-    // The copies stand in front of the header that they are of, or behind the loop that they belong to.
+    // The copies stand in front of the header that they are of, or behind the loop that they belong
+    // to.
     let mut before: SecondaryMap<BlockId, Vec<BlockId>> = SecondaryMap::new();
     for l in &found {
         let most = l.blocks.iter().map(|&b| alive.at(b)).max().unwrap_or(0);
         let warps = warps_of_scheduler(ctx.chip, most + BETWEEN, ctx.warps);
-        let choice = rounds::choose(f, l, warps, LARGEST);
+        let choice = unroll_cost::choose(f, l, warps, LARGEST);
         let Some(copies) = choice.copies else {
             let first = f.blocks[l.blocks[0]].body.first();
             let loc = first.map_or(f.blocks[l.blocks[0]].term_loc, |&i| f.insts[i].loc);
@@ -219,8 +222,8 @@ fn value(f: &Function, v: ValueId, param: ValueId, x: u32, depth: usize) -> Opti
     })
 }
 
-/// Makes the copies and returns their blocks. The loop itself is what is left when its condition to leave holds; what
-/// follows that in the loop is unreachable afterwards.
+/// Makes the copies and returns their blocks. The loop itself is what is left when its condition to
+/// leave holds; what follows that in the loop is unreachable afterwards.
 fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
     let h = l.blocks[0];
     let mut copies = Vec::with_capacity(l.rounds * l.blocks.len());
@@ -239,7 +242,8 @@ fn unroll(f: &mut Function, l: &Counted) -> Vec<BlockId> {
     copies
 }
 
-/// Puts a copy of a loop, which is not left, where a block goes to the header; gives the block that goes there from the copy.
+/// Puts a copy of a loop, which is not left, where a block goes to the header; gives the block that
+/// goes there from the copy.
 fn put_behind(f: &mut Function, l: &Counted, copy: &[BlockId], open: BlockId) -> BlockId {
     let h = l.blocks[0];
     let [header, leaves, latch] = [h, l.leaves, l.latch].map(|b| l.in_copy(copy, b));
@@ -281,7 +285,8 @@ fn decide(f: &mut Function, b: BlockId, by_then: bool) {
     }
 }
 
-/// Copies of blocks with everything in them, in the same order. Edges and constructs among them are among the copies.
+/// Copies of blocks with everything in them, in the same order. Edges and constructs among them are
+/// among the copies.
 fn copy_blocks(f: &mut Function, blocks: &[BlockId]) -> Vec<BlockId> {
     let mut values: SecondaryMap<ValueId, PackedOption<ValueId>> = SecondaryMap::new();
     let copies: Vec<BlockId> = blocks.iter().map(|_| f.detached_block()).collect();

@@ -1,25 +1,46 @@
-//! Proof that an allocation means what the program means, by following values through registers and slots.
+//! The allocation checker: proves that an allocation computes what the program computes, by
+//! abstract interpretation of the code with its moves.
 //!
-//! The checker runs the code over symbols: a place holds the name of a value, or a constant, or nothing known. It
-//! begins with the parameters where the summary says, carries out every move, and lets every instruction write its
-//! destinations. Where blocks meet, a place keeps what all edges agree on. Then it demands:
+//! **State.** For each register and each word of spill slots, a *symbol*: unknown, the value of
+//! that name, or a constant that can be rematerialised.
 //!
-//! - every operand, condition, call argument and result reads the value that the code names;
-//! - windows are consecutive and aligned; general registers stay below the limit, predicates below seven;
-//! - moves do not touch the carry; wide loads and stores of slots are aligned;
-//! - nothing is found after a call in what the callee may write, slots of its frame included.
+//! **Lattice.** Symbols are ordered by "unknown is below everything"; two different ones meet in
+//! unknown. States meet location by location. A block's entry state begins undetermined and only
+//! descends, so iteration ends at the greatest fixed point.
 //!
-//! It shares nothing with the allocator but the description of windows ([`operands`]): not liveness, not the plan.
+//! **Transfer functions.**
+//! - *Entry*: parameters are where the summary says; everything else is unknown.
+//! - *Move*: a copy, load or store writes its source's symbol to its destination; an exchange swaps
+//!   two; a rematerialisation writes its constant.
+//! - *Instruction*: each destination's register holds the destination's value, or the constant that
+//!   it is.
+//! - *Call*: all that the callee may write becomes unknown, the slots of its frame included; then
+//!   the results are where its summary leaves them.
+//! - *Edge*: each block parameter's location holds the parameter, if it held the argument. With one
+//!   predecessor, parameters are names for their arguments.
+//!
+//! **Demands**, asked at the fixed point:
+//! - every operand, condition, argument and result is read from a register that holds its value;
+//! - register tuples are consecutive and aligned; general registers stay below the limit,
+//!   predicates below seven;
+//! - the destinations of an instruction are in different registers of their class;
+//! - moves leave the carry alone; wide loads and stores of slots are aligned.
+//!
+//! **What it relies on.** Liveness, the spilling plan and the colouring are not looked at. It
+//! shares with the allocator which operands form tuples ([`operands`]), which values can be
+//! rematerialised and how ([`remat`]), how many predicates there are, and the summaries of callees;
+//! a mistake there is not found here. It takes one lane's view: that values which other lanes read
+//! keep their registers ([`super::lane_reads`]) is not checked.
 
 use super::colour::PREDS;
 use super::operands;
 use super::remat::{self, Remat};
-use super::{Allocation, Move, Phys, Place, Summary};
+use super::{Allocation, Location, Move, Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Op, Term, ValueId};
 use cranelift_entity::SecondaryMap;
 
-/// What a place holds.
+/// What a location holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sym {
     Nothing,
@@ -45,7 +66,7 @@ struct Checker<'a> {
 }
 
 /// Checks the allocation of a function; on failure tells what is wrong.
-pub fn check(
+pub(super) fn check(
     f: &Function,
     a: &Allocation,
     limit: u32,
@@ -126,10 +147,10 @@ impl Checker<'_> {
         }
     }
 
-    fn index(&self, p: Place) -> usize {
+    fn index(&self, p: Location) -> usize {
         match p {
-            Place::Reg(r) => r.index(),
-            Place::Slot(offset) => Phys::COUNT + (offset.wrapping_sub(self.first_slot) / 4) as usize,
+            Location::Reg(r) => r.index(),
+            Location::Slot(offset) => Phys::COUNT + (offset.wrapping_sub(self.first_slot) / 4) as usize,
         }
     }
 
@@ -137,7 +158,7 @@ impl Checker<'_> {
         self.alias[v].unwrap_or(v)
     }
 
-    /// Whether what a place holds is the value.
+    /// Whether what a location holds is the value.
     fn is(&self, held: Sym, v: ValueId) -> bool {
         let v = self.name(v);
         if self.f.def_inst(v).is_some_and(|i| i.op == Op::Undef) {
@@ -146,7 +167,7 @@ impl Checker<'_> {
         match held {
             Sym::Nothing => false,
             Sym::Value(x) => x == v,
-            Sym::Constant(c) => remat::of(self.f, v) == Some(c),
+            Sym::Constant(c) => remat::of_value(self.f, v) == Some(c),
         }
     }
 
@@ -192,7 +213,7 @@ impl Checker<'_> {
                         self.fail(|| format!("{m:?} is not aligned"));
                     }
                     for k in 0..words {
-                        let slot = self.index(Place::Slot(offset + 4 * k as u32));
+                        let slot = self.index(Location::Slot(offset + 4 * k as u32));
                         let reg = Phys::Gpr(dst + k);
                         if !self.legal(reg) {
                             self.fail(|| format!("{m:?} is beyond the limit"));
@@ -261,8 +282,8 @@ impl Checker<'_> {
         } else {
             inst.for_uses(|v| self.demand(state, a.reg(i, v), v, &at));
         }
-        let written = operands::written_window(self.f, inst);
-        for w in operands::read_windows(inst).iter().chain(&written) {
+        let written = operands::written_tuple(self.f, inst);
+        for w in operands::read_tuples(inst).iter().chain(&written) {
             let regs: Vec<usize> = w.iter().filter_map(|&v| a.reg(i, v)).map(Phys::index).collect();
             let apart = regs.len() != w.len() || regs.windows(2).any(|r| r[1] != r[0] + 1);
             if apart || !regs[0].is_multiple_of(operands::alignment(w.len())) {
@@ -279,23 +300,25 @@ impl Checker<'_> {
             }
             seen.push(r);
             // A constant is the same whether the instruction or a later move made it.
-            state[r.index()] = remat::of(self.f, d).map_or(Sym::Value(d), Sym::Constant);
+            state[r.index()] = remat::of_value(self.f, d).map_or(Sym::Value(d), Sym::Constant);
         });
     }
 
-    /// The state after the edge: parameters are where the allocation says, if their arguments are there.
+    /// The state after the edge: parameters are where the allocation says, if their arguments are
+    /// there.
     fn edge(&mut self, b: BlockId, k: usize, state: &State) -> (BlockId, State) {
         let (f, a) = (self.f, self.a);
         let mut out = state.clone();
         let Some(e) = f.blocks[b].term.edges().nth(k) else { return (b, out) };
         if self.cfg.preds(e.to).len() > 1 {
-            for ((&p, &arg), place) in f.blocks[e.to].params.iter().zip(&e.args).zip(a.block_params(e.to)) {
-                let Some(place) = *place else { continue };
-                let index = self.index(place);
+            for ((&p, &arg), location) in f.blocks[e.to].params.iter().zip(&e.args).zip(a.block_params(e.to))
+            {
+                let Some(location) = *location else { continue };
+                let index = self.index(location);
                 let held = state[index];
                 if !self.is(held, arg) {
                     self.fail(|| {
-                        format!("edge {b} to {}: {p} in {place:?} should be {arg} but is {held:?}", e.to)
+                        format!("edge {b} to {}: {p} in {location:?} should be {arg} but is {held:?}", e.to)
                     });
                 }
                 out[index] = Sym::Value(p);

@@ -1,20 +1,21 @@
 //! Colouring: every value that is in a register gets one, block by block in reverse postorder.
 //!
-//! The values alive at any place fit into the registers (spilling saw to that), so a free one is always found.
-//! Where an instruction wants values side by side ([`super::windows`]) or a call wants them elsewhere, occupants
-//! move. Where blocks meet, each edge gets the moves from where values are to where the block expects them
-//! ([`super::edges`]).
+//! The values alive at any place fit into the registers (spilling saw to that), so a free one is
+//! always found. Where an instruction wants values side by side ([`super::tuples`]) or a call wants
+//! them elsewhere, occupants move. Where blocks meet, each edge gets the moves from where values
+//! are to where the block expects them ([`super::edges`]).
 
-use super::crossing::Crossing;
-use super::fewer::Attempt;
+use super::across_calls::AcrossCalls;
 use super::file::{File, Mask};
-use super::hints::{Chain, Hints, NONE, Seat};
-use super::operands::{self, Window};
-use super::pcopy::{self, Place, Scratch};
-use super::places::Places;
-use super::plan::{Action, Home, Plan};
+use super::hints::{Chain, Hints, NONE, TuplePosition};
+use super::locations::BlockLocations;
+use super::operands::{self, Tuple};
+use super::pcopy::{self, Location, Scratch};
+use super::plan::{Action, Plan, SpillLocation};
+use super::prepare::Facts;
+use super::recolour::Attempt;
 use super::remat::{self, Remat};
-use super::results::Results;
+use super::result_regs::ResultRegs;
 use super::{Allocation, Move, Phys, RaError, RegSet, Span, Spans, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
@@ -23,7 +24,7 @@ use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
 /// Predicate registers that can be assigned.
-pub const PREDS: usize = 7;
+pub(super) const PREDS: usize = 7;
 
 /// A value that an instruction reads or writes.
 #[derive(Clone, Copy)]
@@ -34,7 +35,8 @@ struct Operand {
     dies: bool,
 }
 
-/// What the instructions of a block read and write, from its end on: colouring takes them off again.
+/// What the instructions of a block read and write, from its end on: colouring takes them off
+/// again.
 #[derive(Default)]
 struct Operands {
     /// For each instruction what it writes, then what it reads.
@@ -45,36 +47,36 @@ struct Operands {
     dead_params: Vec<ValueId>,
 }
 
-/// Which of the free registers a value gets that has no wish.
+/// Which of the free registers a value gets that has no hint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub(super) enum End {
     Low,
-    /// The low ones are left to windows.
+    /// The low ones are left to tuples.
     High,
 }
 
 /// The state of colouring one function.
-pub struct Colour<'a> {
+pub(super) struct Colour<'a> {
     pub f: &'a Function,
     pub cfg: &'a Cfg,
     pub live: &'a Liveness,
     pub plan: &'a Plan,
     pub summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
     pub hints: Hints,
-    pub results: Results,
+    pub results: ResultRegs,
     pub loc: SecondaryMap<ValueId, u8>,
     pub gprs: File,
     pub preds: File,
     pub out: Allocation,
     /// Values in registers at the end of a block that somebody needs, edge arguments included.
-    pub exits: Places,
+    pub exits: BlockLocations,
     /// Values in registers where a block begins, its parameters included.
-    pub entries: Places,
+    pub entries: BlockLocations,
     /// Stores of parameters that have slots, at the beginning of blocks.
     pub entry_stores: SecondaryMap<BlockId, Vec<Move>>,
     stamp: SecondaryMap<ValueId, u32>,
-    crossing: Crossing,
-    copies: Vec<(Place, Place)>,
+    across_calls: AcrossCalls,
+    copies: Vec<(Location, Location)>,
     /// The values that live into the block being entered, with their registers.
     through: Vec<(ValueId, u8)>,
     /// What the functions that are called may write.
@@ -84,17 +86,17 @@ pub struct Colour<'a> {
 }
 
 impl<'a> Colour<'a> {
-    pub fn new(
+    pub(super) fn new(
         f: &'a Function,
         cfg: &'a Cfg,
         live: &'a Liveness,
         plan: &'a Plan,
         summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
         attempt: Attempt,
-        calls: bool,
+        facts: &Facts,
     ) -> Colour<'a> {
         let mut hints = Hints::new(f, cfg, |func| summaries[func].clone());
-        let results = Results::new(f, cfg, &mut hints);
+        let results = ResultRegs::new(f, cfg, &mut hints);
         let mut out = Allocation::default();
         out.regs.reserve(4 * f.inst_count());
         out.insts.resize(f.insts.len());
@@ -113,11 +115,15 @@ impl<'a> Colour<'a> {
             gprs: File::new(attempt.limit as usize),
             preds: File::new(PREDS),
             out,
-            exits: Places::with_blocks(f.blocks.len()),
-            entries: Places::with_blocks(f.blocks.len()),
+            exits: BlockLocations::with_blocks(f.blocks.len()),
+            entries: BlockLocations::with_blocks(f.blocks.len()),
             entry_stores: SecondaryMap::new(),
             stamp: per_value(f, 0),
-            crossing: if calls { Crossing::new(f, cfg, live, summaries) } else { Crossing::default() },
+            across_calls: if facts.calls() {
+                AcrossCalls::new(f, cfg, live, summaries)
+            } else {
+                AcrossCalls::default()
+            },
             copies: Vec::new(),
             through: Vec::new(),
             clobbers: RegSet::default(),
@@ -127,7 +133,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Assigns registers in all blocks; the moves on edges are still missing.
-    pub fn run(&mut self) -> Result<(), RaError> {
+    pub(super) fn run(&mut self) -> Result<(), RaError> {
         let mut operands = Operands::default();
         operands.list.reserve(4 * self.f.inst_count().min(256));
         operands.parts.reserve(self.f.inst_count().min(256));
@@ -176,16 +182,16 @@ impl<'a> Colour<'a> {
         operands.dead_params.extend(params.iter().chain(&block.params).filter(|&&p| alive[p] != stamp));
     }
 
-    pub fn file(&mut self, class: Class) -> &mut File {
+    pub(super) fn file(&mut self, class: Class) -> &mut File {
         if class == Class::Pred { &mut self.preds } else { &mut self.gprs }
     }
 
-    pub fn file_of(&self, class: Class) -> &File {
+    pub(super) fn file_of(&self, class: Class) -> &File {
         if class == Class::Pred { &self.preds } else { &self.gprs }
     }
 
     /// Puts a value into a register.
-    pub fn put(&mut self, v: ValueId, r: u8, class: Class) {
+    pub(super) fn put(&mut self, v: ValueId, r: u8, class: Class) {
         if class == Class::Carry {
             self.loc[v] = 0;
             return;
@@ -196,7 +202,7 @@ impl<'a> Colour<'a> {
     }
 
     /// Gives up a value's register, if it has one.
-    pub fn release(&mut self, v: ValueId) {
+    pub(super) fn release(&mut self, v: ValueId) {
         self.release_of(v, self.f.class(v));
     }
 
@@ -208,7 +214,7 @@ impl<'a> Colour<'a> {
         }
     }
 
-    pub fn pressure(&self) -> RaError {
+    pub(super) fn pressure(&self) -> RaError {
         RaError::Pressure { func: self.f.name.clone(), limit: self.attempt.limit }
     }
 
@@ -218,24 +224,25 @@ impl<'a> Colour<'a> {
             return Ok(0);
         }
         let wanted = self.hints.wanted(v);
-        let seat = if class == Class::Gpr { self.hints.seat(v) } else { None };
+        let position = if class == Class::Gpr { self.hints.position(v) } else { None };
         let keep_out = match class {
             Class::Gpr if !self.results.is_empty() => self.results.keep_out(v),
             _ => Mask::default(),
         };
         if class == Class::Gpr
-            && let Some(r) = self.in_chain(v, seat, wanted)
+            && let Some(r) = self.in_chain(v, position, wanted)
         {
             return Ok(r);
         }
-        if let Some(seat) = seat {
-            let window = self.hints.windows[seat.window as usize];
-            if let Some(r) = self.seat_register(&window, seat.window, seat.place as usize, wanted, &keep_out)
+        if let Some(position) = position {
+            let tuple = self.hints.tuples[position.tuple as usize];
+            if let Some(r) =
+                self.tuple_register(&tuple, position.tuple, position.index as usize, wanted, &keep_out)
             {
                 return Ok(r);
             }
         }
-        if seat.is_none()
+        if position.is_none()
             && class == Class::Gpr
             && let Some(r) = self.beside_calls(v, wanted)
         {
@@ -243,7 +250,7 @@ impl<'a> Colour<'a> {
         }
         let from = if class == Class::Gpr { self.attempt.from } else { End::Low };
         let file = self.file(class);
-        if file.open(wanted, seat.map(|s| s.window)) {
+        if file.open(wanted, position.map(|s| s.tuple)) {
             return Ok(wanted);
         }
         let choose = |others: &[&Mask]| match from {
@@ -255,29 +262,30 @@ impl<'a> Colour<'a> {
         open.ok_or_else(|| self.pressure())
     }
 
-    /// A register for a value whose chain ends in a window or a register that is wanted: that one, if it is free.
-    fn in_chain(&mut self, v: ValueId, own: Option<Seat>, wanted: u8) -> Option<u8> {
+    /// A register for a value whose chain ends in a tuple or a register that is wanted: that one,
+    /// if it is free.
+    fn in_chain(&mut self, v: ValueId, own: Option<TuplePosition>, wanted: u8) -> Option<u8> {
         if self.hints.chains_are_none() {
             return None;
         }
-        let seat = match (own, self.hints.chain(v)) {
-            (Some(seat), _) | (None, Chain::Seat(seat)) => seat,
+        let position = match (own, self.hints.chain(v)) {
+            (Some(position), _) | (None, Chain::Position(position)) => position,
             (None, Chain::Register(r)) if wanted == NONE => return self.gprs.open(r, None).then_some(r),
             _ => return None,
         };
-        let (number, place) = (seat.window as usize, usize::from(seat.place));
+        let (number, place) = (position.tuple as usize, usize::from(position.index));
         let begun = self.hints.bases[number];
         if begun != NONE {
             let r = begun as usize + place;
-            return (r < self.gprs.n && self.gprs.open(r as u8, Some(seat.window))).then_some(r as u8);
+            return (r < self.gprs.n && self.gprs.open(r as u8, Some(position.tuple))).then_some(r as u8);
         }
-        if own.is_some() || wanted != NONE || self.crossing.any {
+        if own.is_some() || wanted != NONE || self.across_calls.any {
             return None;
         }
-        let words = self.hints.windows[number].len();
+        let words = self.hints.tuples[number].len();
         let align = operands::alignment(words);
         let file = &self.gprs;
-        let fits = |base: usize| (0..words).all(|k| file.open((base + k) as u8, Some(seat.window)));
+        let fits = |base: usize| (0..words).all(|k| file.open((base + k) as u8, Some(position.tuple)));
         let keep_out = if self.results.is_empty() { Mask::default() } else { self.results.keep_out(v) };
         let apart = |base: usize| (0..words).all(|k| !keep_out.has((base + k) as u8));
         let last = file.n.checked_sub(words)?;
@@ -288,7 +296,7 @@ impl<'a> Colour<'a> {
 
     /// For a value that lives through calls, a free register that these leave alone.
     fn beside_calls(&mut self, v: ValueId, wanted: u8) -> Option<u8> {
-        let end = self.crossing.end(v);
+        let end = self.across_calls.end(v);
         if end == 0 {
             return None;
         }
@@ -299,20 +307,20 @@ impl<'a> Colour<'a> {
         self.gprs.free.lowest_without(&[&below, &self.gprs.kept_mask])
     }
 
-    /// A register for the value at `place` of a window: beside its neighbours, or the beginning of a free window; above
-    /// what the calls write that it lives through, if that can be had.
-    fn seat_register(
+    /// A register for the value at `place` of a tuple: beside its neighbours, or the beginning of a
+    /// free tuple; above what the calls write that it lives through, if that can be had.
+    fn tuple_register(
         &mut self,
-        window: &Window,
+        tuple: &Tuple,
         number: u32,
         place: usize,
         wanted: u8,
         keep_out: &Mask,
     ) -> Option<u8> {
-        let align = operands::alignment(window.len());
-        let end = self.crossing.end(window[place]) as usize;
+        let align = operands::alignment(tuple.len());
+        let end = self.across_calls.end(tuple[place]) as usize;
         let file = &mut self.gprs;
-        for (k, &other) in window.iter().enumerate().filter(|&(k, _)| k != place) {
+        for (k, &other) in tuple.iter().enumerate().filter(|&(k, _)| k != place) {
             let at = self.loc[other];
             if at == NONE || (at as usize) < k || !(at as usize - k).is_multiple_of(align) {
                 continue;
@@ -323,8 +331,8 @@ impl<'a> Colour<'a> {
             }
         }
         let fits = |file: &File, base: usize| {
-            base + window.len() <= file.n
-                && (0..window.len()).all(|k| file.open((base + k) as u8, Some(number)))
+            base + tuple.len() <= file.n
+                && (0..tuple.len()).all(|k| file.open((base + k) as u8, Some(number)))
         };
         let mut base = None;
         if wanted != NONE && wanted as usize >= place {
@@ -335,27 +343,27 @@ impl<'a> Colour<'a> {
         }
         let first = end.next_multiple_of(align);
         let below = |end: usize| (first..end).step_by(align).chain((0..first.min(file.n)).step_by(align));
-        let apart = |at: usize| (0..window.len()).all(|k| !keep_out.has((at + k) as u8));
+        let apart = |at: usize| (0..tuple.len()).all(|k| !keep_out.has((at + k) as u8));
         // Beyond the last register in use, none is.
         let used = file.used.end() as usize;
-        let in_use = |at: usize| (0..window.len()).all(|k| file.used.has((at + k) as u8));
+        let in_use = |at: usize| (0..tuple.len()).all(|k| file.used.has((at + k) as u8));
         let base = base.or_else(|| below(used).find(|&at| in_use(at) && apart(at) && fits(file, at)));
         let base = base.or_else(|| below(file.n).find(|&at| apart(at) && fits(file, at)));
         let base = base.or_else(|| below(file.n).find(|&at| fits(file, at)))?;
-        for k in (0..window.len()).filter(|&k| k != place) {
+        for k in (0..tuple.len()).filter(|&k| k != place) {
             file.keep((base + k) as u8, number);
         }
         Some((base + place) as u8)
     }
 
-    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one that would raise
-    /// the number of registers past the next step of eight.
+    /// A register that nothing is in and nothing will be moved into, for breaking cycles: not one
+    /// that would raise the number of registers past the next step of eight.
     fn scratch(&self, class: Class) -> Option<u8> {
         let file = if class == Class::Pred { &self.preds } else { &self.gprs };
         let mut taken = super::file::Mask::default();
         for &(d, s) in &self.copies {
             for p in [d, s] {
-                if let Place::Reg(r) = p
+                if let Location::Reg(r) = p
                     && r.class() == class
                 {
                     taken.set(r.number());
@@ -366,8 +374,9 @@ impl<'a> Colour<'a> {
         file.free.lowest_without(&[&taken]).filter(|&r| (r as u32) < bound)
     }
 
-    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before the copies.
-    pub fn flush_copies(&mut self) {
+    /// Sequentialises `self.copies` at the end of the moves made so far. The files are as before
+    /// the copies.
+    pub(crate) fn flush_copies(&mut self) {
         if self.copies.is_empty() {
             return;
         }
@@ -387,11 +396,11 @@ impl<'a> Colour<'a> {
     }
 
     /// Moves a value with the next copies. What has no value in particular has it in any register.
-    pub fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
-        if remat::of(self.f, v) == Some(Remat::Undef) {
+    pub(super) fn queue(&mut self, v: ValueId, dst: Phys, src: Phys) {
+        if remat::of_value(self.f, v) == Some(Remat::Undef) {
             return self.use_register(dst);
         }
-        self.copies.push((Place::Reg(dst), Place::Reg(src)));
+        self.copies.push((Location::Reg(dst), Location::Reg(src)));
     }
 
     fn use_register(&mut self, r: Phys) {
@@ -403,16 +412,17 @@ impl<'a> Colour<'a> {
     }
 
     /// Appends the move that brings a value from its home into a register.
-    pub fn reload(&mut self, v: ValueId, dst: u8) {
-        match self.plan.homes[v] {
-            Home::Slot(offset) => self.out.moves.push(Move::Load { dst, words: 1, offset }),
-            Home::Remat(r) => self.out.moves.extend(r.to(dst)),
-            Home::None => {}
+    pub(super) fn reload(&mut self, v: ValueId, dst: u8) {
+        match self.plan.spill_locations[v] {
+            SpillLocation::Slot(offset) => self.out.moves.push(Move::Load { dst, words: 1, offset }),
+            SpillLocation::Remat(r) => self.out.moves.extend(r.to(dst)),
+            SpillLocation::None => {}
         }
         self.gprs.used.set(dst);
     }
 
-    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes together.
+    /// Registers at the beginning of a block: where its predecessors left them, as far as that goes
+    /// together.
     fn enter(&mut self, b: BlockId, dead_params: &[ValueId]) -> Result<(), RaError> {
         self.gprs.clear();
         self.preds.clear();
@@ -467,8 +477,8 @@ impl<'a> Colour<'a> {
         self.entries.set(b, through.iter().copied(), &mut defined);
         self.through = through;
         if plan.active {
-            let store = |v| match plan.homes[v] {
-                Home::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),
+            let store = |v| match plan.spill_locations[v] {
+                SpillLocation::Slot(offset) => Some(Move::Store { src: self.loc[v], words: 1, offset }),
                 _ => None,
             };
             self.entry_stores[b] = params().filter_map(store).collect();
@@ -480,9 +490,10 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Leaves values that live into a block in the registers that they were in where control comes from: the first of the
-    /// predecessors whose register for it is still free. All lists are in order of values. Appends each value to `places`, with
-    /// [`NONE`] for one that had no such register; those not `planned` to be in a register are left out.
+    /// Leaves values that live into a block in the registers that they were in where control comes
+    /// from: the first of the predecessors whose register for it is still free. All lists are in
+    /// order of values. Appends each value to `places`, with [`NONE`] for one that had no such
+    /// register; those not `planned` to be in a register are left out.
     fn stay(
         &mut self,
         values: &[ValueId],
@@ -490,7 +501,7 @@ impl<'a> Colour<'a> {
         preds: &[BlockId],
         places: &mut Vec<(ValueId, u8)>,
     ) {
-        let mut exits: Vec<&[(ValueId, u8)]> = preds.iter().map(|&p| self.exits.of(p)).collect();
+        let mut exits: Vec<&[(ValueId, u8)]> = preds.iter().map(|&p| self.exits.in_block(p)).collect();
         for &v in values {
             let class = self.f.class(v);
             if self.plan.active && class == Class::Gpr {
@@ -511,7 +522,7 @@ impl<'a> Colour<'a> {
                     && exit == v
                     && file.free.has(r)
                 {
-                    // Its web knows the register already.
+                    // Its coalescing class knows the register already.
                     file.put(r, v);
                     self.loc[v] = r;
                     found = r;
@@ -549,9 +560,9 @@ impl<'a> Colour<'a> {
 
     fn instruction(&mut self, i: InstId, defs: &[Operand], uses: &[Operand]) -> Result<(), RaError> {
         let f = self.f;
-        let reads = self.hints.read_windows(i);
+        let reads = self.hints.read_tuples(i);
         let several = defs.iter().filter(|d| d.class == Class::Gpr).count() > 1;
-        if !self.plan.active && !self.crossing.any && !several && reads.clone().all(|w| self.stands(w)) {
+        if !self.plan.active && !self.across_calls.any && !several && reads.clone().all(|w| self.stands(w)) {
             return self.in_place(i, defs, uses);
         }
         let start = self.out.moves.len() as u32;
@@ -567,15 +578,15 @@ impl<'a> Colour<'a> {
                 }
             }
         }
-        if self.crossing.any
+        if self.across_calls.any
             && let Some(call) = f.insts[i].call()
         {
             drops.extend(uses.iter().filter(|u| u.dies).map(|u| u.v));
             return self.call(i, call, &reloads, &drops, defs);
         }
         let dies = |v: ValueId| uses.iter().any(|u| u.dies && u.v == v) || drops.contains(&v);
-        let reads: ArrayVec<Window, 6> = reads.map(|w| self.hints.windows[w]).collect();
-        let write = if several { operands::written_window(f, &f.insts[i]) } else { None };
+        let reads: ArrayVec<Tuple, 6> = reads.map(|w| self.hints.tuples[w]).collect();
+        let write = if several { operands::written_tuple(f, &f.insts[i]) } else { None };
         let base = if reads.is_empty() && write.is_none() {
             for &v in &reloads {
                 let r = self.pick(v, Class::Gpr)?;
@@ -584,7 +595,7 @@ impl<'a> Colour<'a> {
             }
             None
         } else {
-            self.windows(&reads, write.as_ref(), &reloads, &dies)?
+            self.place_tuples(&reads, write.as_ref(), &reloads, &dies)?
         };
         let before = self.out.moves.len() as u32;
 
@@ -634,14 +645,14 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Records destinations, stores those that have slots, and drops those that nobody reads. The instruction's registers
-    /// begin at `regs`, its moves and those after it at `moves`.
+    /// Records destinations, stores those that have slots, and drops those that nobody reads. The
+    /// instruction's registers begin at `regs`, its moves and those after it at `moves`.
     fn finish(&mut self, i: InstId, defs: &[Operand], regs: u32, moves: [u32; 2]) {
         for d in defs {
             let r = self.loc[d.v];
             self.out.regs.push((d.v, Phys::new(d.class, r)));
             if self.plan.active
-                && let Home::Slot(offset) = self.plan.homes[d.v]
+                && let SpillLocation::Slot(offset) = self.plan.spill_locations[d.v]
             {
                 self.out.moves.push(Move::Store { src: r, words: 1, offset });
             }
@@ -657,7 +668,8 @@ impl<'a> Colour<'a> {
         }
     }
 
-    /// A call: values that live through it leave the registers it may write, arguments go where it reads them.
+    /// A call: values that live through it leave the registers it may write, arguments go where it
+    /// reads them.
     fn call(
         &mut self,
         i: InstId,
@@ -737,12 +749,12 @@ impl<'a> Colour<'a> {
         Ok(())
     }
 
-    /// Moves results that live through other calls out of their way at once: then the arguments of the next one can be
-    /// computed where it reads them.
+    /// Moves results that live through other calls out of their way at once: then the arguments of
+    /// the next one can be computed where it reads them.
     fn clear_of_calls(&mut self, i: InstId, call: &Call) {
         for &v in &call.results {
             let from = self.loc[v];
-            if self.f.class(v) != Class::Gpr || from == NONE || from as u32 >= self.crossing.end(v) {
+            if self.f.class(v) != Class::Gpr || from == NONE || from as u32 >= self.across_calls.end(v) {
                 continue;
             }
             let Some(to) = self.beside_calls(v, NONE) else { continue };
@@ -755,12 +767,12 @@ impl<'a> Colour<'a> {
     }
 
     /// Puts the allocation together.
-    pub fn finish_function(mut self) -> Allocation {
+    pub(crate) fn finish_function(mut self) -> Allocation {
         let plan = self.plan;
         for &b in self.cfg.rpo() {
-            let place = |&p: &ValueId| match (self.entries.get(b, p), plan.homes[p]) {
-                (Some(r), _) => Some(Place::Reg(Phys::new(self.f.class(p), r))),
-                (None, Home::Slot(offset)) => Some(Place::Slot(offset)),
+            let place = |&p: &ValueId| match (self.entries.get(b, p), plan.spill_locations[p]) {
+                (Some(r), _) => Some(Location::Reg(Phys::new(self.f.class(p), r))),
+                (None, SpillLocation::Slot(offset)) => Some(Location::Slot(offset)),
                 _ => None,
             };
             let params = &self.f.blocks[b].params;
@@ -768,7 +780,7 @@ impl<'a> Colour<'a> {
                 self.out.params[b] = params.iter().map(place).collect();
             }
         }
-        self.out.wide = self.hints.windows.iter().any(|w| w.len() > 4);
+        self.out.wide = self.hints.tuples.iter().any(|w| w.len() > 4);
         let mut clobbers = self.clobbers;
         self.gprs.used.iter().for_each(|r| clobbers.insert(Phys::Gpr(r)));
         self.preds.used.iter().for_each(|r| clobbers.insert(Phys::Pred(r)));
@@ -787,13 +799,13 @@ impl<'a> Colour<'a> {
     }
 
     /// Ends a span of moves that began at `start`.
-    pub fn span_from(&self, start: usize) -> Span {
+    pub(crate) fn span_from(&self, start: usize) -> Span {
         (start as u32, self.out.moves.len() as u32)
     }
 }
 
 /// A table of something about every value.
-pub fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
+pub(crate) fn per_value<T: Clone>(f: &Function, default: T) -> SecondaryMap<ValueId, T> {
     let mut map = SecondaryMap::with_default(default);
     map.resize(f.values.len());
     map

@@ -1,20 +1,20 @@
-//! Moves on edges: from where values are at the end of a block to where the next one expects them, block
-//! parameters and returned values included.
+//! Moves on edges: from where values are at the end of a block to where the next one expects them,
+//! block parameters and returned values included.
 //!
-//! Every edge has a place of its own, since critical ones are split: the end of its source, if that jumps, or else
-//! the beginning of its target.
+//! Every edge has a place of its own, since critical ones are split: the end of its source, if that
+//! jumps, or else the beginning of its target.
 
 use super::colour::Colour;
 use super::file::Mask;
-use super::pcopy::{self, Place, Scratch};
-use super::plan::Home;
+use super::pcopy::{self, Location, Scratch};
+use super::plan::SpillLocation;
 use super::remat::{self, Remat};
 use super::{Move, Phys};
 use crate::ir::{BlockId, Class, Def, Edge, Term, ValueId};
 
 impl Colour<'_> {
     /// Makes the moves of all edges and returns, after all blocks have their registers.
-    pub fn edges(&mut self) {
+    pub(super) fn edges(&mut self) {
         self.results();
         for n in 0..self.cfg.rpo().len() {
             let b = self.cfg.rpo()[n];
@@ -38,35 +38,35 @@ impl Colour<'_> {
     }
 
     /// Where a value can be copied from at the end of a block, if it takes a place at all.
-    fn source(&self, p: BlockId, v: ValueId) -> Option<Place> {
+    fn source(&self, p: BlockId, v: ValueId) -> Option<Location> {
         if let Some(r) = self.exits.get(p, v) {
-            return Some(Place::Reg(Phys::new(self.f.class(v), r)));
+            return Some(Location::Reg(Phys::new(self.f.class(v), r)));
         }
-        match self.plan.homes[v] {
-            Home::Slot(offset) => Some(Place::Slot(offset)),
+        match self.plan.spill_locations[v] {
+            SpillLocation::Slot(offset) => Some(Location::Slot(offset)),
             _ => None,
         }
     }
 
     fn edge(&mut self, p: BlockId, e: &Edge) {
         let f = self.f;
-        let mut wanted: Vec<(Place, ValueId)> = Vec::new();
+        let mut wanted: Vec<(Location, ValueId)> = Vec::new();
         // Both lists are in order: most values are where they are wanted.
-        let mut exits = self.exits.of(p).iter();
+        let mut exits = self.exits.in_block(p).iter();
         let mut exit = exits.next();
-        for entry @ &(v, r) in self.entries.of(e.to) {
+        for entry @ &(v, r) in self.entries.in_block(e.to) {
             while exit.is_some_and(|x| x.0 < v) {
                 exit = exits.next();
             }
             if exit != Some(entry) && f.values[v].def != Def::Block(e.to) {
-                wanted.push((Place::Reg(Phys::new(f.class(v), r)), v));
+                wanted.push((Location::Reg(Phys::new(f.class(v), r)), v));
             }
         }
         for (&param, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-            match (self.entries.get(e.to, param), self.plan.homes[param]) {
+            match (self.entries.get(e.to, param), self.plan.spill_locations[param]) {
                 (Some(r), _) if self.exits.get(p, a) == Some(r) => {}
-                (Some(r), _) => wanted.push((Place::Reg(Phys::new(f.class(param), r)), a)),
-                (None, Home::Slot(offset)) => wanted.push((Place::Slot(offset), a)),
+                (Some(r), _) => wanted.push((Location::Reg(Phys::new(f.class(param), r)), a)),
+                (None, SpillLocation::Slot(offset)) => wanted.push((Location::Slot(offset), a)),
                 _ => {}
             }
         }
@@ -75,34 +75,35 @@ impl Colour<'_> {
 
     fn ret(&mut self, b: BlockId, values: &[ValueId]) {
         let results = self.out.summary.results.clone();
-        let wanted: Vec<(Place, ValueId)> =
-            results.iter().zip(values).map(|(&r, &v)| (Place::Reg(r), v)).collect();
+        let wanted: Vec<(Location, ValueId)> =
+            results.iter().zip(values).map(|(&r, &v)| (Location::Reg(r), v)).collect();
         self.carry_out(b, &wanted);
     }
 
-    /// Appends the moves that bring values to places at the end of `p`, besides those that are there.
-    fn carry_out(&mut self, p: BlockId, wanted: &[(Place, ValueId)]) {
+    /// Appends the moves that bring values to places at the end of `p`, besides those that are
+    /// there.
+    fn carry_out(&mut self, p: BlockId, wanted: &[(Location, ValueId)]) {
         if wanted.is_empty() {
             return;
         }
         let mut copies = Vec::new();
         let mut again = Vec::new();
         let mut taken = [Mask::default(), Mask::default()];
-        let mut take = |place: Place| {
-            if let Place::Reg(r) = place {
+        let mut take = |place: Location| {
+            if let Location::Reg(r) = place {
                 taken[(r.class() == Class::Pred) as usize].set(r.number());
             }
         };
-        for &(v, r) in self.exits.of(p) {
-            take(Place::Reg(Phys::new(self.f.class(v), r)));
+        for &(v, r) in self.exits.in_block(p) {
+            take(Location::Reg(Phys::new(self.f.class(v), r)));
         }
         for &(to, v) in wanted {
             take(to);
-            match (self.source(p, v), self.plan.homes[v]) {
+            match (self.source(p, v), self.plan.spill_locations[v]) {
                 // What has no value in particular has it anywhere.
-                (Some(_), _) if remat::of(self.f, v) == Some(Remat::Undef) => {}
+                (Some(_), _) if remat::of_value(self.f, v) == Some(Remat::Undef) => {}
                 (Some(from), _) => copies.push((to, from)),
-                (None, Home::Remat(r)) => again.push((to, r)),
+                (None, SpillLocation::Remat(r)) => again.push((to, r)),
                 (None, _) => {}
             }
         }
@@ -120,8 +121,8 @@ impl Colour<'_> {
         // Constants last: nothing reads their destinations any more.
         for (to, r) in again {
             match to {
-                Place::Reg(reg) => self.out.moves.extend(r.to(reg.number())),
-                Place::Slot(offset) => {
+                Location::Reg(reg) => self.out.moves.extend(r.to(reg.number())),
+                Location::Slot(offset) => {
                     used |= pcopy::through_register(scratch, &mut self.out.moves, |out, reg| {
                         if let Some(m) = r.to(reg) {
                             out.push(m);
@@ -144,7 +145,8 @@ impl Colour<'_> {
         }
     }
 
-    /// Where results are left: where they must be, or else where the first return has its values, as far as they are apart.
+    /// Where results are left: where they must be, or else where the first return has its values,
+    /// as far as they are apart.
     fn results(&mut self) {
         let f = self.f;
         if !f.result_regs.is_empty() {

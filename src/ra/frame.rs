@@ -1,11 +1,12 @@
 //! Spill slots: words of local memory, shared by values that are never alive together.
 //!
-//! Like colouring: blocks in reverse postorder, each value the lowest free word where it is defined. Values that
-//! are written or read side by side get neighbouring words where that is possible, so that their stores and loads
-//! can be wide; block parameters like their arguments' words, which saves copies from slot to slot.
+//! Like colouring: blocks in reverse postorder, each value the lowest free word where it is
+//! defined. Values that are written or read side by side get neighbouring words where that is
+//! possible, so that their stores and loads can be wide; block parameters like their arguments'
+//! words, which saves copies from slot to slot.
 
 use super::operands;
-use super::plan::{Home, Plan};
+use super::plan::{Plan, SpillLocation};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
 use crate::ir::{BlockId, Function, ValueId};
@@ -22,14 +23,14 @@ struct Slots<'a> {
     end: u32,
     /// Word of each value, relative to the base.
     word: SecondaryMap<ValueId, u32>,
-    seats: SecondaryMap<ValueId, Option<(u32, u32)>>,
-    /// First word wanted by the window.
-    window_base: Vec<u32>,
-    window_len: Vec<u32>,
+    positions: SecondaryMap<ValueId, Option<(u32, u32)>>,
+    /// First word wanted by the tuple.
+    tuple_base: Vec<u32>,
+    tuple_len: Vec<u32>,
 }
 
 /// Gives an offset to every value whose home is a slot.
-pub fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
+pub(crate) fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
     let base = plan.frame_end.next_multiple_of(16);
     let mut s = Slots {
         f,
@@ -38,11 +39,11 @@ pub fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
         used: Vec::new(),
         end: 0,
         word: SecondaryMap::with_default(NO_SLOT),
-        seats: SecondaryMap::new(),
-        window_base: Vec::new(),
-        window_len: Vec::new(),
+        positions: SecondaryMap::new(),
+        tuple_base: Vec::new(),
+        tuple_len: Vec::new(),
     };
-    s.find_seats(cfg);
+    s.find_positions(cfg);
     let mut alive: SecondaryMap<ValueId, bool> = SecondaryMap::new();
     for &b in cfg.rpo() {
         s.block(cfg, live, b, &mut alive);
@@ -54,37 +55,37 @@ pub fn assign_slots(f: &Function, cfg: &Cfg, live: &Liveness, plan: &mut Plan) {
 
 impl Slots<'_> {
     fn spilled(&self, v: ValueId) -> bool {
-        matches!(self.plan.homes[v], Home::Slot(_))
+        matches!(self.plan.spill_locations[v], SpillLocation::Slot(_))
     }
 
     /// Neighbours: what is written together, or else read together.
-    fn find_seats(&mut self, cfg: &Cfg) {
+    fn find_positions(&mut self, cfg: &Cfg) {
         for written in [true, false] {
             for &b in cfg.rpo() {
                 for &i in &self.f.blocks[b].body {
                     let inst = &self.f.insts[i];
                     if written {
-                        operands::written_window(self.f, inst).iter().for_each(|w| self.seat(w));
+                        operands::written_tuple(self.f, inst).iter().for_each(|w| self.position(w));
                     } else {
-                        operands::read_windows(inst).iter().for_each(|w| self.seat(w));
+                        operands::read_tuples(inst).iter().for_each(|w| self.position(w));
                     }
                 }
             }
         }
     }
 
-    fn seat(&mut self, w: &operands::Window) {
-        if w.iter().filter(|&&v| self.spilled(v) && self.seats[v].is_none()).count() < 2 {
+    fn position(&mut self, w: &operands::Tuple) {
+        if w.iter().filter(|&&v| self.spilled(v) && self.positions[v].is_none()).count() < 2 {
             return;
         }
-        let number = self.window_base.len() as u32;
+        let number = self.tuple_base.len() as u32;
         for (k, &v) in w.iter().enumerate() {
-            if self.spilled(v) && self.seats[v].is_none() {
-                self.seats[v] = Some((number, k as u32));
+            if self.spilled(v) && self.positions[v].is_none() {
+                self.positions[v] = Some((number, k as u32));
             }
         }
-        self.window_base.push(NO_SLOT);
-        self.window_len.push(w.len() as u32);
+        self.tuple_base.push(NO_SLOT);
+        self.tuple_len.push(w.len() as u32);
     }
 
     fn is_free(&self, word: u32) -> bool {
@@ -99,7 +100,7 @@ impl Slots<'_> {
         self.used[k] |= 1 << (word % 64);
         self.end = self.end.max(word + 1);
         self.word[v] = word;
-        self.plan.homes[v] = Home::Slot(self.base + 4 * word);
+        self.plan.spill_locations[v] = SpillLocation::Slot(self.base + 4 * word);
     }
 
     fn give_back(&mut self, v: ValueId) {
@@ -129,13 +130,13 @@ impl Slots<'_> {
                 return self.take(v, word);
             }
         }
-        let word = match self.seats[v] {
-            Some((window, place)) => {
-                let w = window as usize;
-                if self.window_base[w] == NO_SLOT {
-                    self.window_base[w] = self.lowest(self.window_len[w]);
+        let word = match self.positions[v] {
+            Some((tuple, place)) => {
+                let w = tuple as usize;
+                if self.tuple_base[w] == NO_SLOT {
+                    self.tuple_base[w] = self.lowest(self.tuple_len[w]);
                 }
-                let word = self.window_base[w] + place;
+                let word = self.tuple_base[w] + place;
                 if self.is_free(word) { word } else { self.lowest(1) }
             }
             None => self.lowest(1),

@@ -1,14 +1,15 @@
-//! Which registers would save copies: wishes that [`super::colour`] follows where it can.
+//! Register hints: which registers would save copies; [`super::colour`] follows where it can.
 //!
-//! - Values that flow into each other (block parameters and their arguments, copies, results of several returns)
-//!   are one *web*: its members want the register that the first of them got.
-//! - A value that is read in a window wants the register that fits those of its neighbours.
-//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a float operation, would be
-//!   overwritten in place by it ([`Hints::chain`]).
-//! - Arguments and results of calls want the register in which the callee expects or leaves them, and what it
-//!   returns wants the first registers in order.
+//! - Values that flow into each other (block parameters and their arguments, copies, results of
+//!   several returns) are coalesced into one *class*: its members want the register that the first
+//!   of them got.
+//! - A value that is read in a tuple wants the register that fits those of its neighbours.
+//! - What a float chain adds up to goes where its result is wanted: a value with one reader, a
+//!   float operation, would be overwritten in place by it ([`Hints::chain`]).
+//! - Arguments and results of calls want the register in which the callee expects or leaves them,
+//!   and what it returns wants the first registers in order.
 
-use super::operands::{self, Window};
+use super::operands::{self, Tuple};
 use super::{Phys, Summary};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{Class, FuncId, Function, InstId, Op, Src, Term, Type, ValueId};
@@ -16,36 +17,36 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 /// Number of no register.
-pub const NONE: u8 = 255;
+pub(super) const NONE: u8 = 255;
 
-/// A place in a window.
+/// The position of a value in an aligned register tuple.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seat {
-    pub window: u32,
-    pub place: u8,
+pub(crate) struct TuplePosition {
+    pub tuple: u32,
+    pub index: u8,
 }
 
 /// What is known of a value.
 #[derive(Clone, Copy)]
 struct Node {
-    /// Another value of its web, or itself: the root.
+    /// Another value of its class, or itself: the root.
     parent: u32,
-    /// The window that it is read in first, and its place there; [`NO_WINDOW`] for none.
-    seat: Seat,
-    /// Of a root: the register that its web wants.
+    /// The tuple that it is read in first, and its position there; [`NO_TUPLE`] for none.
+    position: TuplePosition,
+    /// Of a root: the register that its class wants.
     wanted: u8,
 }
 
 /// Where the result of a chain of operations is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Chain {
+pub(crate) enum Chain {
     #[default]
     None,
-    Seat(Seat),
+    Position(TuplePosition),
     Register(u8),
 }
 
-const NO_WINDOW: u32 = u32::MAX;
+const NO_TUPLE: u32 = u32::MAX;
 
 /// How often each value is read, as far as that can be counted.
 fn count_readers(f: &Function, cfg: &Cfg) -> Vec<u8> {
@@ -61,26 +62,28 @@ fn count_readers(f: &Function, cfg: &Cfg) -> Vec<u8> {
     readers
 }
 
-pub struct Hints {
+pub(crate) struct Hints {
     nodes: Vec<Node>,
-    /// The windows that instructions read, in the order in which colouring comes to them.
-    pub windows: Vec<Window>,
-    /// Who reads each window.
+    /// The tuples that instructions read, in the order in which colouring comes to them.
+    pub tuples: Vec<Tuple>,
+    /// Who reads each tuple.
     readers: Vec<InstId>,
-    /// Windows whose readers have been coloured.
+    /// Tuples whose readers have been coloured.
     passed: usize,
     /// For each value, where its only reader puts its result; empty where there are no chains.
     chains: Vec<Chain>,
-    /// Where a window was begun by values of chains that end in it; [`NONE`] for none. Empty where there are no chains.
+    /// Where a tuple was begun by values of chains that end in it; [`NONE`] for none. Empty where
+    /// there are no chains.
     pub bases: Vec<u8>,
 }
 
 impl Hints {
-    pub fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
-        let lonely = |n: u32| Node { parent: n, seat: Seat { window: NO_WINDOW, place: 0 }, wanted: NONE };
+    pub(super) fn new(f: &Function, cfg: &Cfg, summary: impl Fn(FuncId) -> Option<Summary>) -> Hints {
+        let lonely =
+            |n: u32| Node { parent: n, position: TuplePosition { tuple: NO_TUPLE, index: 0 }, wanted: NONE };
         let mut h = Hints {
             nodes: (0..f.values.len() as u32).map(lonely).collect(),
-            windows: Vec::new(),
+            tuples: Vec::new(),
             readers: Vec::new(),
             passed: 0,
             chains: Vec::new(),
@@ -95,24 +98,24 @@ impl Hints {
                 if let Some((sum, addend)) = operands::tied(&f.insts[i])
                     && readers()[addend.as_u32() as usize] == 1
                 {
-                    h.unite(sum, addend);
+                    h.coalesce(sum, addend);
                 }
             }
             for e in f.blocks[b].term.edges() {
                 for (&p, &a) in f.blocks[e.to].params.iter().zip(&e.args) {
-                    h.unite(p, a);
+                    h.coalesce(p, a);
                 }
             }
             if let Term::Ret(values) = &f.blocks[b].term {
                 if results.is_empty() {
                     results = values.clone();
                 }
-                results.iter().zip(values).for_each(|(&a, &b)| h.unite(a, b));
+                results.iter().zip(values).for_each(|(&a, &b)| h.coalesce(a, b));
             }
         }
         h.results(f, &results);
         let float = |v: &ValueId| f.def_inst(*v).is_some_and(|i| i.ty == Type::F32);
-        if !f.result_regs.is_empty() || h.windows.iter().flat_map(|w| w.iter()).any(float) {
+        if !f.result_regs.is_empty() || h.tuples.iter().flat_map(|w| w.iter()).any(float) {
             h.find_chains(f, cfg, readers());
         }
         h
@@ -121,7 +124,7 @@ impl Hints {
     /// Follows floats that are wanted somewhere back through the operations that make them.
     fn find_chains(&mut self, f: &Function, cfg: &Cfg, readers: &[u8]) {
         self.chains = vec![Chain::None; f.values.len()];
-        self.bases = vec![NONE; self.windows.len()];
+        self.bases = vec![NONE; self.tuples.len()];
         for &b in cfg.rpo().iter().rev() {
             for &i in f.blocks[b].body.iter().rev() {
                 let inst = &f.insts[i];
@@ -131,8 +134,8 @@ impl Hints {
                 }
                 let [d] = *inst.dsts else { continue };
                 let wanted = self.wanted(d);
-                let chain = match (self.seat(d), self.chain(d)) {
-                    (Some(seat), _) => Chain::Seat(seat),
+                let chain = match (self.position(d), self.chain(d)) {
+                    (Some(position), _) => Chain::Position(position),
                     (None, Chain::None) if wanted != NONE => Chain::Register(wanted),
                     (None, chain) => chain,
                 };
@@ -144,7 +147,7 @@ impl Hints {
                     Op::Mad => inst.srcs.get(2).and_then(once),
                     _ => inst.srcs.iter().find_map(once),
                 };
-                if let Some(v) = before.filter(|&v| self.seat(v).is_none() && self.wanted(v) == NONE) {
+                if let Some(v) = before.filter(|&v| self.position(v).is_none() && self.wanted(v) == NONE) {
                     self.chains[v.as_u32() as usize] = chain;
                 }
             }
@@ -152,17 +155,17 @@ impl Hints {
     }
 
     /// Whether no value is part of a chain.
-    pub fn chains_are_none(&self) -> bool {
+    pub(crate) fn chains_are_none(&self) -> bool {
         self.chains.is_empty()
     }
 
     /// Where what is made of a value is wanted.
-    pub fn chain(&self, v: ValueId) -> Chain {
+    pub(super) fn chain(&self, v: ValueId) -> Chain {
         self.chains.get(v.as_u32() as usize).copied().unwrap_or_default()
     }
 
-    /// Results want the registers that they must be in, or else the first registers in order, as callers read them in windows;
-    /// those that are parameters stay.
+    /// ResultRegs want the registers that they must be in, or else the first registers in order, as
+    /// callers read them in tuples; those that are parameters stay.
     fn results(&mut self, f: &Function, results: &[ValueId]) {
         if !f.result_regs.is_empty() {
             results.iter().zip(&f.result_regs).for_each(|(&v, &r)| self.suggest(v, Phys::Gpr(r)));
@@ -179,9 +182,9 @@ impl Hints {
 
     fn instruction(&mut self, f: &Function, i: InstId, summary: &impl Fn(FuncId) -> Option<Summary>) {
         let inst = &f.insts[i];
-        if operands::has_read_windows(inst) {
-            for w in operands::read_windows(inst) {
-                self.window(i, w);
+        if operands::has_read_tuples(inst) {
+            for w in operands::read_tuples(inst) {
+                self.tuple(i, w);
             }
         }
         match inst.op {
@@ -190,7 +193,7 @@ impl Hints {
                     && let (Some(&d), Some(s)) = (inst.dsts.first(), inst.srcs[0].as_val())
                     && f.class(d) == f.class(s)
                 {
-                    self.unite(d, s);
+                    self.coalesce(d, s);
                 }
             }
             // What is chosen instead of a value that it was made of may be written over it.
@@ -202,7 +205,7 @@ impl Hints {
                 };
                 let kept = [1, 0].into_iter().find(|&n| value(n).is_some() && made_of(1 - n));
                 if let (Some(&d), Some(s)) = (inst.dsts.first(), kept.and_then(value)) {
-                    self.unite(d, s);
+                    self.coalesce(d, s);
                 }
             }
             Op::Call => {
@@ -217,19 +220,19 @@ impl Hints {
         }
     }
 
-    fn window(&mut self, reader: InstId, w: Window) {
-        let window = self.windows.len() as u32;
+    fn tuple(&mut self, reader: InstId, w: Tuple) {
+        let tuple = self.tuples.len() as u32;
         for (k, &v) in w.iter().enumerate() {
-            let seat = &mut self.nodes[v.as_u32() as usize].seat;
-            if seat.window == NO_WINDOW {
-                *seat = Seat { window, place: k as u8 };
+            let position = &mut self.nodes[v.as_u32() as usize].position;
+            if position.tuple == NO_TUPLE {
+                *position = TuplePosition { tuple, index: k as u8 };
             }
         }
-        self.windows.push(w);
+        self.tuples.push(w);
         self.readers.push(reader);
     }
 
-    pub fn root(&mut self, v: ValueId) -> usize {
+    pub(super) fn root(&mut self, v: ValueId) -> usize {
         let mut at = v.as_u32();
         loop {
             let parent = self.nodes[at as usize].parent;
@@ -242,7 +245,7 @@ impl Hints {
         }
     }
 
-    fn unite(&mut self, a: ValueId, b: ValueId) {
+    fn coalesce(&mut self, a: ValueId, b: ValueId) {
         let (a, b) = (self.root(a), self.root(b));
         let (low, high) = (a.min(b), a.max(b));
         if low != high {
@@ -260,27 +263,27 @@ impl Hints {
         }
     }
 
-    /// The register that the value's web wants, or [`NONE`].
-    pub fn wanted(&mut self, v: ValueId) -> u8 {
+    /// The register that the value's class wants, or [`NONE`].
+    pub(super) fn wanted(&mut self, v: ValueId) -> u8 {
         let root = self.root(v);
         self.nodes[root].wanted
     }
 
-    /// Notes that a value got a register: its web wants it from now on, unless it has one.
-    pub fn got(&mut self, v: ValueId, r: u8) {
+    /// Notes that a value got a register: its class wants it from now on, unless it has one.
+    pub(super) fn got(&mut self, v: ValueId, r: u8) {
         let root = self.root(v);
         if self.nodes[root].wanted == NONE {
             self.nodes[root].wanted = r;
         }
     }
 
-    /// Where in a window the value will be read next.
-    pub fn seat(&self, v: ValueId) -> Option<Seat> {
-        Some(self.nodes[v.as_u32() as usize].seat).filter(|s| s.window != NO_WINDOW)
+    /// Where in a tuple the value will be read next.
+    pub(super) fn position(&self, v: ValueId) -> Option<TuplePosition> {
+        Some(self.nodes[v.as_u32() as usize].position).filter(|s| s.tuple != NO_TUPLE)
     }
 
-    /// The numbers of the windows that the next instruction in order reads.
-    pub fn read_windows(&mut self, i: InstId) -> Range<usize> {
+    /// The numbers of the tuples that the next instruction in order reads.
+    pub(crate) fn read_tuples(&mut self, i: InstId) -> Range<usize> {
         let first = self.passed;
         while self.readers.get(self.passed) == Some(&i) {
             self.passed += 1;

@@ -1,15 +1,17 @@
 //! Register allocation: from values to physical registers.
 //!
-//! [`allocate_program`] takes a program in the Legal phase and gives an [`Allocation`] for each function, callees
-//! before their callers. The IR stays in SSA form and keeps its operands; where everything is stands beside it:
+//! [`allocate_program`] takes a program in the Legal phase and gives an [`Allocation`] for each
+//! function, callees before their callers. The IR stays in SSA form and keeps its operands; where
+//! everything is stands beside it:
 //!
-//! - [`Allocation::reg`]: the register of a value *at an instruction*. A value may live in different registers at
-//!   different places, or in no register for a while; the moves between are explicit.
-//! - [`Allocation::before`], [`Allocation::after`]: machine-level [`Move`]s to carry out, in order, right before and
-//!   after an instruction: copies, exchanges, spills, reloads, rematerialisations.
-//! - [`Allocation::block_start`], [`Allocation::block_end`] (before the terminator): the same for the edges of the
-//!   control-flow graph. Critical edges that need moves have been split, so there is always a place for them, and a
-//!   block that ends in a branch has no moves at its end.
+//! - [`Allocation::reg`]: the register of a value *at an instruction*. A value may live in
+//!   different registers at different places, or in no register for a while; the moves between are
+//!   explicit.
+//! - [`Allocation::before`], [`Allocation::after`]: machine-level [`Move`]s to carry out, in order,
+//!   right before and after an instruction: copies, exchanges, spills, reloads, rematerialisations.
+//! - [`Allocation::block_start`], [`Allocation::block_end`] (before the terminator): the same for
+//!   the edges of the control-flow graph. Critical edges that need moves have been split, so there
+//!   is always a place for them, and a block that ends in a branch has no moves at its end.
 //!
 //! So selection goes through a function like this:
 //!
@@ -21,50 +23,76 @@
 //!     moves of block_end(b);  the terminator (its condition is term_reg(b, cond))
 //! ```
 //!
+//! # The order of things
+//!
+//! What triggers each step and what it gives, measured, is in `docs/registers.md`. For each
+//! function, callees first:
+//!
+//! 1. [`memory_args`]: arguments and results beyond what registers hold go through local memory.
+//! 2. [`prepare`]: critical edges are split; a value that two tuples want gets a copy.
+//!    [`lane_reads`] lengthens the life of values that other lanes read.
+//! 3. [`reg2mem`], only if liveness would grow out of proportion: values that live across most
+//!    blocks go to local memory.
+//! 4. [`predicates`], with more than seven alive: predicates live in general registers.
+//! 5. [`spill`], with a [`pressure`] above the limit: which values are in registers where, by
+//!    next-use distances ([`next_use`]), with [`remat`]erialisation; [`frame`] gives spill slots.
+//! 6. [`colour`]: registers in dominance order, by [`hints`] (coalescing, tuple positions, float
+//!    chains), beside [`result_regs`], above what callees write ([`across_calls`]), with moves into
+//!    aligned register [`tuples`] and on [`edges`] ([`pcopy`]). Then [`compaction`], in functions
+//!    without calls.
+//! 7. For graphics stages [`recolour`], again and again with fewer registers; for kernels
+//!    [`occupancy`], once, where fewer registers let more warps be resident.
+//! 8. The [`checker`], always where something was spilled, in debug builds and with
+//!    `--verify-each`.
+//!
 //! What allocation guarantees, and [`checker`] proves:
-//! - Every operand that is a tuple, and every instruction's two to four destinations of class GPR, are consecutive
-//!   registers; pairs start at even numbers, triples and quads at multiples of four. [`operands`] is the one place
-//!   that knows which values of an instruction form tuples (an address of two words is one, too, and the two
-//!   sources of a compare-and-swap).
-//! - Moves never touch the condition code, nor a predicate that holds a value (but to move it on purpose).
-//! - A call's arguments are in the registers that the callee's [`Summary::params`] name, its results in
-//!   [`Summary::results`]; edge arguments and returned values have been moved to where they must be.
+//! - Every operand that is a tuple, and every instruction's two to four destinations of class GPR,
+//!   are consecutive registers; pairs start at even numbers, triples and quads at multiples of
+//!   four. [`operands`] is the one place that knows which values of an instruction form tuples (an
+//!   address of two words is one, too, and the two sources of a compare-and-swap).
+//! - Moves never touch the condition code, nor a predicate that holds a value (but to move it on
+//!   purpose).
+//! - A call's arguments are in the registers that the callee's [`Summary::params`] name, its
+//!   results in [`Summary::results`]; edge arguments and returned values have been moved to where
+//!   they must be.
 //!
-//! What selection must do for its part: an instruction without a destination of class carry leaves the condition
-//! code alone; a destination that nobody reads has a register of its own and may be written or dropped; a `mov`
-//! whose source and destination are the same register is nothing; `undef` is nothing; the immediate 0 is RZ.
+//! What selection must do for its part: an instruction without a destination of class carry leaves
+//! the condition code alone; a destination that nobody reads has a register of its own and may be
+//! written or dropped; a `mov` whose source and destination are the same register is nothing;
+//! `undef` is nothing; the immediate 0 is RZ.
 //!
-//! Local memory is static, since there is no recursion: every function's spill slots have absolute addresses above
-//! those of the functions that it calls, all of them above what the program's own accesses use.
+//! Local memory is static, since there is no recursion: every function's spill slots have absolute
+//! addresses above those of the functions that it calls, all of them above what the program's own
+//! accesses use.
 
-mod abi;
-pub mod calls;
-pub mod checker;
+mod across_calls;
+pub(crate) mod call_order;
+pub mod calling_convention;
+mod checker;
 mod colour;
-mod crossing;
+mod compaction;
 mod edges;
-mod fewer;
 mod file;
 mod frame;
 mod hints;
+mod lane_reads;
+mod locations;
+mod memory_args;
 mod next_use;
-pub mod operands;
-mod pack;
-pub mod pcopy;
-mod places;
+mod occupancy;
+mod operands;
+pub(crate) mod pcopy;
 mod plan;
 mod predicates;
 mod prepare;
 mod pressure;
+mod recolour;
 mod reg2mem;
 mod regs;
 mod remat;
-mod results;
-pub mod separate;
+mod result_regs;
 mod spill;
-mod warps;
-mod whole_warp;
-mod windows;
+mod tuples;
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::Liveness;
@@ -74,35 +102,38 @@ use crate::isa::Reg;
 use crate::options::Options;
 use colour::Colour;
 use cranelift_entity::SecondaryMap;
-use fewer::Attempt;
-pub use pcopy::Place;
+pub use pcopy::Location;
 use plan::Plan;
 use prepare::Facts;
 use pressure::Pressure;
+use recolour::Attempt;
 pub use regs::{Phys, RegSet};
 use spill::Subject;
 
 /// What is allocated for.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
+    /// The chip.
     pub chip: Chip,
     /// General registers that may be used, without RZ: at least [`Target::MIN_GPRS`].
     pub gpr_limit: u32,
-    /// Threads of a block, if they are known, and its bytes of shared memory: what bounds resident warps beside the registers.
+    /// Threads of a block, if they are known, and its bytes of shared memory: what bounds resident
+    /// warps beside the registers.
     pub threads: Option<u32>,
+    /// Bytes of shared memory of a block.
     pub shared: u32,
     /// Fewer registers are worth colouring again and again, however few there are.
     pub fewest: bool,
     /// Run the checker on the result (debug builds always do).
     pub verify: bool,
-    /// For tests: every value that lives across blocks goes through local memory, as those that live longest do where
-    /// too many live across too many blocks.
+    /// For tests: every value that lives across blocks goes through local memory, as those that
+    /// live longest do where too many live across too many blocks.
     pub through_memory: bool,
 }
 
 impl Target {
     /// The instruction with most operands fits into that many general registers.
-    pub const MIN_GPRS: u32 = Options::MIN_GPRS;
+    pub(crate) const MIN_GPRS: u32 = Options::MIN_GPRS;
 
     /// Warps that are resident with so many registers.
     fn warps(&self, gprs: u32) -> u32 {
@@ -116,13 +147,18 @@ impl Target {
     }
 }
 
-/// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`] on.
+/// Why there is no allocation. Programs that verify have one at any limit from [`Target::MIN_GPRS`]
+/// on.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "fields of a variant: what its text names")]
 pub enum RaError {
+    /// The limit is below [`Target::MIN_GPRS`].
     #[error("a limit of {0} registers is too low: at least {min} are needed", min = Target::MIN_GPRS)]
     Limit(u32),
+    /// A function calls itself.
     #[error("the function `{0}` calls itself, directly or through others")]
     Recursion(String),
+    /// Spilling and colouring found no place for everything: a fault of the allocator.
     #[error("the function `{func}` needs more than {limit} registers")]
     Pressure { func: String, limit: u32 },
     /// A fault of the allocator, found by its checker.
@@ -132,6 +168,7 @@ pub enum RaError {
 
 /// One machine-level move. Offsets are bytes in local memory, absolute and naturally aligned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "fields of a variant: destination, source, number of words, offset")]
 pub enum Move {
     /// Registers of one class, not the carry.
     Copy { dst: Phys, src: Phys },
@@ -188,13 +225,15 @@ struct Spans {
 /// Where everything of a function is.
 #[derive(Clone, Debug, Default)]
 pub struct Allocation {
+    /// What its callers must know.
     pub summary: Summary,
     /// General registers used, as the highest number + 1, callees included.
     pub gprs: u32,
     /// Memory instructions inserted: stores to and loads from spill slots.
     pub spills: u32,
+    /// Loads from spill slots.
     pub fills: u32,
-    /// Windows of more than four registers occur.
+    /// Tuples of more than four registers occur.
     wide: bool,
     regs: Vec<(ValueId, Phys)>,
     insts: SecondaryMap<InstId, Spans>,
@@ -202,13 +241,14 @@ pub struct Allocation {
     moves: Vec<Move>,
     start: SecondaryMap<BlockId, Span>,
     end: SecondaryMap<BlockId, Span>,
-    /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled ones in slots.
-    params: SecondaryMap<BlockId, Vec<Option<Place>>>,
+    /// Where the parameters of blocks are on entry, for the checker and for simulation; spilled
+    /// ones in slots.
+    params: SecondaryMap<BlockId, Vec<Option<Location>>>,
 }
 
 impl Allocation {
     /// Where each parameter of a block is on entry; none for those that nobody reads.
-    pub fn block_params(&self, b: BlockId) -> &[Option<Place>] {
+    pub(crate) fn block_params(&self, b: BlockId) -> &[Option<Location>] {
         &self.params[b]
     }
 
@@ -216,7 +256,8 @@ impl Allocation {
         self.regs[span.0 as usize..span.1 as usize].iter().find(|r| r.0 == v).map(|r| r.1)
     }
 
-    /// The register of a value that the instruction reads or writes; none for a value that it has nothing to do with.
+    /// The register of a value that the instruction reads or writes; none for a value that it has
+    /// nothing to do with.
     pub fn reg(&self, at: InstId, v: ValueId) -> Option<Phys> {
         self.find(self.insts[at].regs, v)
     }
@@ -278,6 +319,7 @@ impl Allocation {
 /// The allocations of a program's functions.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramAllocation {
+    /// By function.
     pub funcs: SecondaryMap<FuncId, Allocation>,
     /// General registers of the kernel, as the highest number + 1.
     pub gprs: u32,
@@ -287,8 +329,9 @@ pub struct ProgramAllocation {
     pub frame_base: u32,
 }
 
-/// Assigns registers to all functions of a program, callees first. Splits edges and, where an instruction reads a
-/// value in two places that cannot be the same register, inserts copies; otherwise the code is left as it is.
+/// Assigns registers to all functions of a program, callees first. Splits edges and, where an
+/// instruction reads a value in two places that cannot be the same register, inserts copies;
+/// otherwise the code is left as it is.
 pub fn allocate_program(program: &mut Program, target: &Target) -> Result<ProgramAllocation, RaError> {
     if target.gpr_limit < Target::MIN_GPRS {
         return Err(RaError::Limit(target.gpr_limit));
@@ -304,10 +347,10 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     let mut summaries: SecondaryMap<FuncId, Option<Summary>> = SecondaryMap::new();
     summaries.resize(program.funcs.len());
     for (id, f) in program.funcs.iter() {
-        summaries[id] = separate::summary(f, frame_base);
+        summaries[id] = calling_convention::summary(f, frame_base);
     }
     let mut result = ProgramAllocation { frame_base, ..ProgramAllocation::default() };
-    for id in calls::callees_first(program, &facts)? {
+    for id in call_order::callees_first(program, &facts)? {
         if program.funcs[id].linkage == Linkage::Declared {
             continue;
         }
@@ -317,10 +360,10 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
             .filter_map(|&c| summaries[c].as_ref())
             .map(|s| s.frame_end)
             .fold(frame_base, u32::max);
-        let base = abi::demote(program, id, limit as usize / 2, below);
+        let base = memory_args::demote(program, id, limit as usize / 2, below);
         // What a stage must leave in registers sets a lower limit, whatever is asked for.
         let named = program.funcs[id].result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
-        let limit = limit.max(named).min(separate::limit(&program.funcs[id]));
+        let limit = limit.max(named).min(calling_convention::limit(&program.funcs[id]));
         let allocation = allocate(&mut program.funcs[id], target, limit, base, &summaries, &facts[id])?;
         // Spilling moves values about most: a wrong result must not go out in silence.
         if target.verify || cfg!(debug_assertions) || allocation.spills > 0 {
@@ -336,8 +379,27 @@ pub fn allocate_program(program: &mut Program, target: &Target) -> Result<Progra
     Ok(result)
 }
 
-/// Registers that the windows of one instruction take at most, beside the values.
-const WINDOWS: usize = 24;
+/// Registers that the tuples of one instruction take at most, beside the values.
+const TUPLES: usize = 24;
+
+/// The pressure of a function, as far as it matters with `k` registers.
+fn measure(
+    f: &Function,
+    cfg: &Cfg,
+    live: &Liveness,
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    facts: &Facts,
+    k: usize,
+) -> Pressure {
+    // Where there are few values, they fit wherever they live, with room for tuples. Calls want
+    // some elsewhere.
+    let [gprs, preds] = pressure::values(f);
+    if gprs + TUPLES <= k && preds <= colour::PREDS && !facts.calls() {
+        return Pressure { most: k, ..Pressure::default() };
+    }
+    pressure::measure(f, cfg, live, summaries, k)
+}
+
 /// Assigns registers in one function, whose callees have theirs. Its slots begin at `frame_base`.
 fn allocate(
     f: &mut Function,
@@ -355,101 +417,136 @@ fn allocate(
         prepare::expand_copies(f);
     }
     if facts.repeats {
-        prepare::separate_window_values(f);
+        prepare::separate_tuple_values(f);
     }
     let split = prepare::split_critical_edges(f, &cfg);
     if !split.is_empty() {
         cfg = Cfg::new(f);
     }
     if facts.reads_lanes {
-        whole_warp::keep(f, &cfg);
+        lane_reads::keep(f, &cfg);
     }
     let (mut live, frame_base) = reg2mem::liveness(f, &cfg, target.through_memory, frame_base);
-    let measure = |f: &Function, live: &Liveness, k: usize| {
-        // Where there are few values, they fit wherever they live, with room for windows. Calls want some elsewhere.
-        let [gprs, preds] = pressure::values(f);
-        if gprs + WINDOWS <= k && preds <= colour::PREDS && !facts.calls() {
-            return Pressure { most: k, ..Pressure::default() };
-        }
-        pressure::measure(f, &cfg, live, summaries, k)
-    };
     let k = limit as usize;
-    let mut pressure = measure(f, &live, k);
+    let mut pressure = measure(f, &cfg, &live, summaries, facts, k);
     if predicates::limit(f, &cfg, &live, &pressure.crowded, summaries) {
         live = Liveness::new(f, &cfg);
-        pressure = measure(f, &live, k);
+        pressure = measure(f, &cfg, &live, summaries, facts, k);
     }
-    let Pressure { most, by_block, .. } = pressure;
     let subject = Subject::new(f, &cfg, &live, summaries);
-    let plan = if most > k {
-        spill::spill(&subject, k, Some(frame_base), &by_block)?
-    } else {
-        Plan { frame_end: frame_base, ..Plan::default() }
-    };
-    let colour = |plan: &Plan, attempt: Attempt| {
-        let mut colour = Colour::new(f, &cfg, &live, plan, summaries, attempt, facts.calls());
+    let job = Job { f, cfg: &cfg, live: &live, summaries, facts, target, limit, frame_base, subject };
+    let allocation = job.run(&pressure)?;
+    prepare::join_split_edges(f, &split, |b| {
+        allocation.block_start(b).is_empty() && allocation.block_end(b).is_empty()
+    });
+    Ok(allocation)
+}
+
+/// A function that is ready to be coloured, perhaps several times.
+struct Job<'a> {
+    f: &'a Function,
+    cfg: &'a Cfg,
+    live: &'a Liveness,
+    summaries: &'a SecondaryMap<FuncId, Option<Summary>>,
+    facts: &'a Facts,
+    target: &'a Target,
+    limit: u32,
+    frame_base: u32,
+    subject: Subject<'a>,
+}
+
+impl Job<'_> {
+    /// Spilling as needed, the first colouring, and another one with fewer registers where that is
+    /// worth it.
+    fn run(&self, pressure: &Pressure) -> Result<Allocation, RaError> {
+        let Pressure { most, by_block, .. } = pressure;
+        let k = self.limit as usize;
+        let plan = if *most > k {
+            spill::spill(&self.subject, k, Some(self.frame_base), by_block)?
+        } else {
+            self.without_spilling()
+        };
+        let first = self.colour(&plan, Attempt::first(self.limit))?;
+        if self.f.inst_count() > occupancy::LARGEST_TRIED {
+            return Ok(first);
+        }
+        if self.target.fewest {
+            return Ok(self.fewest_registers(&plan, first));
+        }
+        Ok(if plan.active { first } else { self.more_warps(first, pressure) })
+    }
+
+    /// All values in registers.
+    fn without_spilling(&self) -> Plan {
+        Plan { frame_end: self.frame_base, ..Plan::default() }
+    }
+
+    fn colour(&self, plan: &Plan, attempt: Attempt) -> Result<Allocation, RaError> {
+        let f = self.f;
+        let mut colour = Colour::new(f, self.cfg, self.live, plan, self.summaries, attempt, self.facts);
         colour.run()?;
         colour.edges();
         let mut allocation = colour.finish_function();
-        if !facts.calls() {
+        if !self.facts.calls() {
             let fixed = [&f.result_regs[..], &f.param_regs].concat();
-            pack::pack(&mut allocation, &fixed);
+            compaction::pack(&mut allocation, &fixed);
         }
         Ok(allocation)
-    };
-    let mut allocation: Allocation = colour(&plan, Attempt::first(limit))?;
-    let short = f.inst_count() <= warps::LARGEST_TRIED;
-    if short && target.fewest {
-        let Pressure { most, by_block, .. } = pressure::measure(f, &cfg, &live, summaries, k);
+    }
+
+    /// Recolouring of a graphics stage for as few registers as are worth their moves.
+    fn fewest_registers(&self, plan: &Plan, first: Allocation) -> Allocation {
+        let (f, k) = (self.f, self.limit as usize);
+        let Pressure { most, by_block, .. } = pressure::measure(f, self.cfg, self.live, self.summaries, k);
         let named = f.result_regs.iter().map(|&r| u32::from(r) + 1).max().unwrap_or(0);
-        let mut paint = |again: Option<usize>, attempt| match again {
-            None => colour(&plan, attempt).ok(),
+        let mut recolour = |again: Option<usize>, attempt| match again {
+            None => self.colour(plan, attempt).ok(),
             Some(k) => {
                 // No more values than those can be away where most are alive.
                 let constants = f.insts_in_order().filter(|&(_, i)| remat::is_constant(&f.insts[i])).count();
                 if constants + k < most {
                     return None;
                 }
-                let plan = spill::spill(&subject, k, None, &by_block).ok()?;
-                colour(&Plan { frame_end: frame_base, ..plan }, attempt).ok()
+                let plan = spill::spill(&self.subject, k, None, &by_block).ok()?;
+                self.colour(&Plan { frame_end: self.frame_base, ..plan }, attempt).ok()
             }
         };
-        let called =
-            facts.callees.iter().filter_map(|&c| summaries[c].as_ref()).map(|s| s.clobbers.gprs_end());
-        let least = called.fold(named.max(most as u32), u32::max);
-        allocation = fewer::search(allocation, f.inst_count(), least, &mut paint);
-    } else if short
-        && !plan.active
-        && let Some(step) = target.occupancy_step(allocation.gprs)
-        // With fewer registers the pressure is not less, where it was measured.
-        && (by_block.is_empty() || most <= step as usize + warps::WORTH_TRYING)
-    {
+        let callees = self.facts.callees.iter().filter_map(|&c| self.summaries[c].as_ref());
+        let least = callees.map(|s| s.clobbers.gprs_end()).fold(named.max(most as u32), u32::max);
+        recolour::search(first, f.inst_count(), least, &mut recolour)
+    }
+
+    /// Occupancy-driven allocation: colours a kernel once more with as many registers as let more
+    /// warps be resident.
+    fn more_warps(&self, first: Allocation, pressure: &Pressure) -> Allocation {
+        let Some(step) = self.target.occupancy_step(first.gprs) else { return first };
         let k = step as usize;
-        let Pressure { most, by_block, .. } = measure(f, &live, k);
+        // With fewer registers the pressure is not less, where it was measured.
+        if !pressure.by_block.is_empty() && pressure.most > k + occupancy::WORTH_TRYING {
+            return first;
+        }
+        let Pressure { most, by_block, .. } =
+            measure(self.f, self.cfg, self.live, self.summaries, self.facts, k);
         // Without memory, if that is enough.
-        for slots in [None, Some(frame_base)] {
+        for slots in [None, Some(self.frame_base)] {
             let plan = match most {
-                _ if most <= k && slots.is_none() => Ok(Plan { frame_end: frame_base, ..Plan::default() }),
-                _ if most > k && most <= k + warps::WORTH_TRYING => {
-                    spill::spill(&subject, k, slots, &by_block)
-                        .map(|plan| Plan { frame_end: frame_base.max(plan.frame_end), ..plan })
+                _ if most <= k && slots.is_none() => Ok(self.without_spilling()),
+                _ if most > k && most <= k + occupancy::WORTH_TRYING => {
+                    spill::spill(&self.subject, k, slots, &by_block)
+                        .map(|plan| Plan { frame_end: self.frame_base.max(plan.frame_end), ..plan })
                 }
                 _ => continue,
             };
-            let closer = plan.and_then(|plan| colour(&plan, Attempt::first(step)));
+            let closer = plan.and_then(|plan| self.colour(&plan, Attempt::first(step)));
             if let Ok(closer) = closer
                 && (slots.is_some() || closer.spills + closer.fills == 0)
-                && warps::is_worth(f, &cfg, target, &allocation, &closer)
+                && occupancy::is_worth(self.f, self.cfg, self.target, &first, &closer)
             {
-                allocation = closer;
-                break;
+                return closer;
             }
         }
+        first
     }
-    prepare::join_split_edges(f, &split, |b| {
-        allocation.block_start(b).is_empty() && allocation.block_end(b).is_empty()
-    });
-    Ok(allocation)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! How far away the next use of a value is, in instructions: what spilling decides by.
 //!
-//! Distances at the beginning of blocks are shortest ways through the graph. Leaving a loop counts as
-//! [`LOOP_EXIT`] instructions, so that what is used in a loop always comes before what is used after it. Within a
-//! block, [`BlockUses`] knows the next use after each instruction.
+//! Distances at the beginning of blocks are shortest ways through the graph. Leaving a loop counts
+//! as [`LOOP_EXIT`] instructions, so that what is used in a loop always comes before what is used
+//! after it. Within a block, [`BlockUses`] knows the next use after each instruction.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::{Liveness, inst_blocks};
@@ -12,12 +12,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Length of a way out of a loop.
-pub const LOOP_EXIT: u32 = 100_000;
+pub(crate) const LOOP_EXIT: u32 = 100_000;
 /// No use on any way.
-pub const NEVER: u32 = u32::MAX / 4;
+pub(super) const NEVER: u32 = u32::MAX / 4;
 
 /// Distances of the live-in values of each block to their next use, from its beginning.
-pub struct NextUse {
+pub(crate) struct NextUse {
     /// Where the distances of each block begin, which are in the order of [`Liveness::live_in`].
     starts: SecondaryMap<BlockId, u32>,
     distances: Vec<u32>,
@@ -36,9 +36,9 @@ struct Node {
 }
 
 impl NextUse {
-    /// Dijkstra's algorithm for each value, from the blocks that use it up to its definition: `n log n` in the size of
-    /// the live-in lists, however loops nest.
-    pub fn new(f: &Function, cfg: &Cfg, live: &Liveness) -> NextUse {
+    /// Dijkstra's algorithm for each value, from the blocks that use it up to its definition:
+    /// `n log n` in the size of the live-in lists, however loops nest.
+    pub(super) fn new(f: &Function, cfg: &Cfg, live: &Liveness) -> NextUse {
         // The first use in each block that needs the value from outside, in a chain for each value.
         const END: u32 = u32::MAX;
         let mut sources: Vec<(BlockId, u32, u32)> = Vec::new();
@@ -98,7 +98,7 @@ impl NextUse {
         NextUse { starts, distances }
     }
 
-    fn of<'n>(&'n self, live: &Liveness, b: BlockId) -> &'n [u32] {
+    fn at_entry<'n>(&'n self, live: &Liveness, b: BlockId) -> &'n [u32] {
         let start = self.starts[b] as usize;
         &self.distances[start..start + live.live_in(b).len()]
     }
@@ -127,7 +127,7 @@ fn clear_uses(f: &Function, b: BlockId, local: &mut SecondaryMap<ValueId, u32>) 
 }
 
 /// The uses of general values in one block, in order.
-pub struct BlockUses {
+pub(crate) struct BlockUses {
     /// Position of each use, and the next one of the same value.
     uses: Vec<(u32, u32)>,
     /// The next use of each value from where the walk is.
@@ -139,7 +139,7 @@ pub struct BlockUses {
 const NO_USE: u32 = u32::MAX;
 
 impl BlockUses {
-    pub fn new() -> BlockUses {
+    pub(super) fn new() -> BlockUses {
         BlockUses {
             uses: Vec::new(),
             next: SecondaryMap::with_default(NO_USE),
@@ -149,7 +149,7 @@ impl BlockUses {
     }
 
     /// Turns to a block, at its beginning.
-    pub fn enter(&mut self, f: &Function, cfg: &Cfg, live: &Liveness, next_use: &NextUse, b: BlockId) {
+    pub(super) fn enter(&mut self, f: &Function, cfg: &Cfg, live: &Liveness, next_use: &NextUse, b: BlockId) {
         for v in self.touched.drain(..) {
             self.next[v] = NO_USE;
             self.at_exit[v] = NEVER;
@@ -158,7 +158,7 @@ impl BlockUses {
         let block = &f.blocks[b];
         for s in block.term.successors() {
             let penalty = exit_penalty(cfg, b, s);
-            for (&v, &d) in live.live_in(s).iter().zip(next_use.of(live, s)) {
+            for (&v, &d) in live.live_in(s).iter().zip(next_use.at_entry(live, s)) {
                 let d = d.saturating_add(penalty).min(NEVER);
                 self.at_exit[v] = self.at_exit[v].min(d);
                 self.touched.push(v);
@@ -183,14 +183,15 @@ impl BlockUses {
     }
 
     /// The walk passes the instruction at `at`, which uses `v`.
-    pub fn pass(&mut self, v: ValueId, at: u32) {
+    pub(super) fn pass(&mut self, v: ValueId, at: u32) {
         while self.next[v] != NO_USE && self.uses[self.next[v] as usize].0 <= at {
             self.next[v] = self.uses[self.next[v] as usize].1;
         }
     }
 
-    /// Distance from position `at` to the next use that the walk has not passed; `length` is the block's.
-    pub fn distance(&self, v: ValueId, at: u32, length: u32) -> u32 {
+    /// Distance from position `at` to the next use that the walk has not passed; `length` is the
+    /// block's.
+    pub(super) fn distance(&self, v: ValueId, at: u32, length: u32) -> u32 {
         match self.next[v] {
             NO_USE => self.at_exit[v].saturating_add(length - at).min(NEVER),
             n => self.uses[n as usize].0 - at,

@@ -9,15 +9,17 @@
 //! {l[0] <- l[4], l[4] <- R0}       through a free register, or one that is saved in a scratch slot meanwhile
 //! ```
 //!
-//! The order is that of Boissinot et al., "Revisiting out-of-SSA translation" (2009): destinations that nobody
-//! reads any more first, then cycles, each broken once. It needs no reserved register and no flag.
+//! The order is that of Boissinot et al., "Revisiting out-of-SSA translation" (2009): destinations
+//! that nobody reads any more first, then cycles, each broken once. It needs no reserved register
+//! and no flag.
 
 use super::{Move, Phys};
 use rustc_hash::FxHashMap;
 
 /// Where a value can be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum Location {
+    /// A register.
     Reg(Phys),
     /// A word of local memory, by its byte offset.
     Slot(u32),
@@ -25,7 +27,7 @@ pub enum Place {
 
 /// What may be used to put copies into sequence.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     /// A general register that holds nothing before or after.
     pub gpr: Option<u8>,
     /// A predicate register that holds nothing before or after.
@@ -40,31 +42,33 @@ struct Sequencer<'a> {
     out: &'a mut Vec<Move>,
 }
 
-/// Appends moves that carry out the copies (destination, source) at once. Destinations are distinct; source and
-/// destination are of one class, slots being of the general one. Tells whether the scratch slots were used.
-pub fn sequentialise(copies: &[(Place, Place)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
+/// Appends moves that carry out the copies (destination, source) at once. Destinations are
+/// distinct; source and destination are of one class, slots being of the general one. Tells whether
+/// the scratch slots were used.
+pub(crate) fn sequentialise(copies: &[(Location, Location)], scratch: Scratch, out: &mut Vec<Move>) -> bool {
     let mut s = Sequencer { scratch, used_slots: false, out };
     s.run(copies);
     s.used_slots
 }
 
 impl Sequencer<'_> {
-    fn run(&mut self, copies: &[(Place, Place)]) {
+    fn run(&mut self, copies: &[(Location, Location)]) {
         let mut moving = copies.iter().filter(|(d, s)| d != s);
         if let (Some(&(d, s)), None) = (moving.next(), moving.next()) {
             return self.copy(d, s);
         }
         // Where the value that was in a place is now, and what a destination wants.
-        let mut at: FxHashMap<Place, Place> = FxHashMap::default();
-        let mut wants: FxHashMap<Place, Place> = FxHashMap::default();
-        let mut todo: Vec<Place> = Vec::new();
+        let mut at: FxHashMap<Location, Location> = FxHashMap::default();
+        let mut wants: FxHashMap<Location, Location> = FxHashMap::default();
+        let mut worklist: Vec<Location> = Vec::new();
         for &(d, s) in copies.iter().filter(|(d, s)| d != s) {
             at.insert(s, s);
             wants.insert(d, s);
-            todo.push(d);
+            worklist.push(d);
         }
-        let mut ready: Vec<Place> = todo.iter().rev().copied().filter(|d| !at.contains_key(d)).collect();
-        todo.reverse();
+        let mut ready: Vec<Location> =
+            worklist.iter().rev().copied().filter(|d| !at.contains_key(d)).collect();
+        worklist.reverse();
         loop {
             while let Some(d) = ready.pop() {
                 let Some(s) = wants.remove(&d) else { continue };
@@ -76,13 +80,14 @@ impl Sequencer<'_> {
                     ready.push(s);
                 }
             }
-            let Some(d) = todo.pop() else { break };
+            let Some(d) = worklist.pop() else { break };
             let Some(&s) = wants.get(&d) else { continue };
             if at[&s] == d {
                 wants.remove(&d);
                 continue;
             }
-            // What is left is disjoint cycles. Save what stands in this destination, or rotate by exchanges.
+            // What is left is disjoint cycles. Save what stands in this destination, or rotate by
+            // exchanges.
             match self.spare(d, s, &wants) {
                 Some(spare) => {
                     self.copy(spare, d);
@@ -96,7 +101,7 @@ impl Sequencer<'_> {
                         if from == d {
                             break;
                         }
-                        let (Place::Reg(a), Place::Reg(b)) = (d, from) else { break };
+                        let (Location::Reg(a), Location::Reg(b)) = (d, from) else { break };
                         self.out.push(Move::Swap(a, b));
                         // What was in the first place moves on along the cycle.
                         at.insert(first, from);
@@ -108,43 +113,44 @@ impl Sequencer<'_> {
         }
     }
 
-    /// A place to save what is in `d`, unless exchanges do better: the cycle is registers only and none is free.
-    fn spare(&mut self, d: Place, s: Place, wants: &FxHashMap<Place, Place>) -> Option<Place> {
+    /// A place to save what is in `d`, unless exchanges do better: the cycle is registers only and
+    /// none is free.
+    fn spare(&mut self, d: Location, s: Location, wants: &FxHashMap<Location, Location>) -> Option<Location> {
         match d {
-            Place::Reg(Phys::Pred(_)) => self.scratch.pred.map(|p| Place::Reg(Phys::Pred(p))),
-            Place::Reg(Phys::Carry) => None,
+            Location::Reg(Phys::Pred(_)) => self.scratch.pred.map(|p| Location::Reg(Phys::Pred(p))),
+            Location::Reg(Phys::Carry) => None,
             _ => {
                 let mut at = s;
-                let mut registers_only = matches!(d, Place::Reg(_));
+                let mut registers_only = matches!(d, Location::Reg(_));
                 while at != d && registers_only {
-                    registers_only = matches!(at, Place::Reg(_));
+                    registers_only = matches!(at, Location::Reg(_));
                     match wants.get(&at) {
                         Some(&next) => at = next,
                         None => break,
                     }
                 }
                 match (registers_only, self.scratch.gpr) {
-                    (true, g) => g.map(|g| Place::Reg(Phys::Gpr(g))),
+                    (true, g) => g.map(|g| Location::Reg(Phys::Gpr(g))),
                     // A cycle through memory needs the free register for its copies.
                     (false, _) => {
                         self.used_slots = true;
-                        Some(Place::Slot(self.scratch.slots))
+                        Some(Location::Slot(self.scratch.slots))
                     }
                 }
             }
         }
     }
 
-    fn copy(&mut self, d: Place, s: Place) {
+    fn copy(&mut self, d: Location, s: Location) {
         match (d, s) {
-            (Place::Reg(dst), Place::Reg(src)) => self.out.push(Move::Copy { dst, src }),
-            (Place::Reg(r), Place::Slot(offset)) => {
+            (Location::Reg(dst), Location::Reg(src)) => self.out.push(Move::Copy { dst, src }),
+            (Location::Reg(r), Location::Slot(offset)) => {
                 self.out.push(Move::Load { dst: r.number(), words: 1, offset });
             }
-            (Place::Slot(offset), Place::Reg(r)) => {
+            (Location::Slot(offset), Location::Reg(r)) => {
                 self.out.push(Move::Store { src: r.number(), words: 1, offset });
             }
-            (Place::Slot(to), Place::Slot(from)) => {
+            (Location::Slot(to), Location::Slot(from)) => {
                 self.used_slots |= through_register(self.scratch, self.out, |out, r| {
                     out.push(Move::Load { dst: r, words: 1, offset: from });
                     out.push(Move::Store { src: r, words: 1, offset: to });
@@ -154,9 +160,13 @@ impl Sequencer<'_> {
     }
 }
 
-/// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the second scratch slot.
-/// Tells whether it was saved.
-pub fn through_register(scratch: Scratch, out: &mut Vec<Move>, f: impl FnOnce(&mut Vec<Move>, u8)) -> bool {
+/// Calls `f` with a register that it may overwrite: a free one, or R0, saved meanwhile in the
+/// second scratch slot. Tells whether it was saved.
+pub(crate) fn through_register(
+    scratch: Scratch,
+    out: &mut Vec<Move>,
+    f: impl FnOnce(&mut Vec<Move>, u8),
+) -> bool {
     match scratch.gpr {
         Some(r) => {
             f(out, r);
@@ -176,28 +186,28 @@ mod tests {
     use super::*;
 
     /// Carries out moves on a machine whose places hold their own names.
-    fn run(moves: &[Move]) -> FxHashMap<Place, Place> {
-        let mut state: FxHashMap<Place, Place> = FxHashMap::default();
-        let get = |state: &FxHashMap<Place, Place>, p: Place| state.get(&p).copied().unwrap_or(p);
-        let gpr = |r: u8| Place::Reg(Phys::Gpr(r));
+    fn run(moves: &[Move]) -> FxHashMap<Location, Location> {
+        let mut state: FxHashMap<Location, Location> = FxHashMap::default();
+        let get = |state: &FxHashMap<Location, Location>, p: Location| state.get(&p).copied().unwrap_or(p);
+        let gpr = |r: u8| Location::Reg(Phys::Gpr(r));
         for m in moves {
             match *m {
                 Move::Copy { dst, src } => {
-                    let v = get(&state, Place::Reg(src));
-                    state.insert(Place::Reg(dst), v);
+                    let v = get(&state, Location::Reg(src));
+                    state.insert(Location::Reg(dst), v);
                 }
                 Move::Swap(a, b) => {
-                    let (x, y) = (get(&state, Place::Reg(a)), get(&state, Place::Reg(b)));
-                    state.insert(Place::Reg(a), y);
-                    state.insert(Place::Reg(b), x);
+                    let (x, y) = (get(&state, Location::Reg(a)), get(&state, Location::Reg(b)));
+                    state.insert(Location::Reg(a), y);
+                    state.insert(Location::Reg(b), x);
                 }
                 Move::Load { dst, offset, .. } => {
-                    let v = get(&state, Place::Slot(offset));
+                    let v = get(&state, Location::Slot(offset));
                     state.insert(gpr(dst), v);
                 }
                 Move::Store { src, offset, .. } => {
                     let v = get(&state, gpr(src));
-                    state.insert(Place::Slot(offset), v);
+                    state.insert(Location::Slot(offset), v);
                 }
                 _ => unreachable!("not a copy"),
             }
@@ -207,7 +217,7 @@ mod tests {
 
     const SLOTS: u32 = 4000;
 
-    fn check(copies: &[(Place, Place)], gpr: Option<u8>, pred: Option<u8>) -> Vec<Move> {
+    fn check(copies: &[(Location, Location)], gpr: Option<u8>, pred: Option<u8>) -> Vec<Move> {
         let mut out = Vec::new();
         sequentialise(copies, Scratch { gpr, pred, slots: SLOTS }, &mut out);
         let state = run(&out);
@@ -215,17 +225,17 @@ mod tests {
             assert_eq!(state.get(&d).copied().unwrap_or(d), s, "{d:?} of {copies:?} by {out:?}");
         }
         for (&p, &now) in &state {
-            let scratch = matches!(p, Place::Slot(o) if o >= SLOTS)
-                || p == Place::Reg(Phys::Gpr(gpr.unwrap_or(255)))
-                || p == Place::Reg(Phys::Pred(pred.unwrap_or(255)));
+            let scratch = matches!(p, Location::Slot(o) if o >= SLOTS)
+                || p == Location::Reg(Phys::Gpr(gpr.unwrap_or(255)))
+                || p == Location::Reg(Phys::Pred(pred.unwrap_or(255)));
             let written = copies.iter().any(|c| c.0 == p);
             assert!(scratch || written || now == p, "{p:?} was overwritten: {copies:?} by {out:?}");
         }
         out
     }
 
-    fn r(n: u8) -> Place {
-        Place::Reg(Phys::Gpr(n))
+    fn r(n: u8) -> Location {
+        Location::Reg(Phys::Gpr(n))
     }
 
     #[test]
@@ -245,11 +255,11 @@ mod tests {
     #[test]
     fn any_copies_do_what_they_say_and_touch_nothing_else() {
         arbtest::arbtest(|u| {
-            let places = |n: u8, slots: u8| -> Vec<Place> {
-                (0..n).map(r).chain((0..slots).map(|s| Place::Slot(4 * s as u32))).collect()
+            let places = |n: u8, slots: u8| -> Vec<Location> {
+                (0..n).map(r).chain((0..slots).map(|s| Location::Slot(4 * s as u32))).collect()
             };
             let (all, spare) = if u.ratio(1, 4)? {
-                ((0..5).map(|p| Place::Reg(Phys::Pred(p))).collect(), 6)
+                ((0..5).map(|p| Location::Reg(Phys::Pred(p))).collect(), 6)
             } else {
                 (places(u.int_in_range(1..=6)?, u.int_in_range(0..=4)?), 9)
             };

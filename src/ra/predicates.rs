@@ -1,11 +1,12 @@
 //! Predicates beyond the seven registers live in general registers.
 //!
-//! Where too many are alive, some become 0 or 1 in a general register for their whole life: right after the
-//! definition, `sel u32 %g 0x0 0x1 !%p`; right before each use, `set ne pred %q %g 0x0`. So every use has a short
-//! predicate of its own, no SSA form needs repair, and the general values take part in spilling like all others.
+//! Where too many are alive, some become 0 or 1 in a general register for their whole life: right
+//! after the definition, `sel u32 %g 0x0 0x1 !%p`; right before each use, `set ne pred %q %g 0x0`.
+//! So every use has a short predicate of its own, no SSA form needs repair, and the general values
+//! take part in spilling like all others.
 //!
-//! One walk is enough: a value chosen at some place was alive there, so its reloads need no register that it did not
-//! take before.
+//! One walk is enough: a value chosen at some place was alive there, so its reloads need no
+//! register that it did not take before.
 
 use super::colour::{PREDS, per_value};
 use super::{Phys, Summary};
@@ -17,8 +18,9 @@ use crate::ir::{
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// Makes predicates fit where they perhaps do not, in the blocks that are `crowded`. Tells whether the code has changed.
-pub fn limit(
+/// Makes predicates fit where they perhaps do not, in the blocks that are `crowded`. Tells whether
+/// the code has changed.
+pub(super) fn limit(
     f: &mut Function,
     cfg: &Cfg,
     live: &Liveness,

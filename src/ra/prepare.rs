@@ -1,12 +1,12 @@
 //! What has to be done to the code before registers are assigned:
 //!
 //! - Blocks that cannot be reached lose their code: nothing is assigned there.
-//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes back those
-//!   that needed none.
-//! - A value that an instruction reads at two places of windows (or twice in one) gets copies: it cannot be in two
-//!   registers. Constants are made anew instead.
+//! - Critical edges are split, so that every edge has a place for moves. [`join_split_edges`] takes
+//!   back those that needed none.
+//! - A value that an instruction reads at two places of tuples (or twice in one) gets copies: it
+//!   cannot be in two registers. Constants are made anew instead.
 
-use super::operands::{self, Window};
+use super::operands::{self, Tuple};
 use crate::analysis::cfg::Cfg;
 use crate::ir::{
     AtomOp, Aux, BlockId, Class, Def, Edge, FuncId, Function, Inst, InstId, Op, OpenLoops, Term, Type,
@@ -15,7 +15,7 @@ use crate::ir::{
 use cranelift_entity::SecondaryMap;
 
 /// Empties unreachable blocks; tells whether there were any.
-pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
+pub(crate) fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !cfg.reachable(b) {
@@ -28,41 +28,43 @@ pub fn clear_unreachable(f: &mut Function, cfg: &Cfg) -> bool {
     cfg.rpo().len() < f.layout.len()
 }
 
-/// What occurs in a function's code, from one look at it: most functions need none of the steps below.
+/// What occurs in a function's code, from one look at it: most functions need none of the steps
+/// below.
 #[derive(Clone, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// Functions that it calls, once for each call.
     pub callees: Vec<FuncId>,
     /// Parallel copies.
     pub copies: bool,
-    /// Values at several places of an instruction's windows.
+    /// Values at several places of an instruction's tuples.
     pub repeats: bool,
     /// Shuffles.
     pub reads_lanes: bool,
 }
 
 impl Facts {
-    pub fn new(f: &Function) -> Facts {
+    pub(crate) fn new(f: &Function) -> Facts {
         let mut facts = Facts::default();
         for (_, i) in f.insts_in_order() {
             let inst = &f.insts[i];
             match inst.op {
                 Op::Call => facts.callees.extend(inst.call().map(|c| c.func)),
                 Op::Pcopy => facts.copies = true,
-                op if super::whole_warp::reads_lanes(op) => facts.reads_lanes = true,
+                op if super::lane_reads::reads_lanes(op) => facts.reads_lanes = true,
                 _ => facts.repeats = facts.repeats || repeats(f, i),
             }
         }
         facts
     }
 
-    pub fn calls(&self) -> bool {
+    pub(crate) fn calls(&self) -> bool {
         !self.callees.is_empty()
     }
 }
 
-/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another reads.
-pub fn expand_copies(f: &mut Function) {
+/// Replaces parallel copies by one copy for each value: in SSA form none overwrites what another
+/// reads.
+pub(crate) fn expand_copies(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !f.blocks[b].body.iter().any(|&i| f.insts[i].op == Op::Pcopy) {
@@ -86,8 +88,9 @@ pub fn expand_copies(f: &mut Function) {
     }
 }
 
-/// Puts an empty block into every edge that leaves a branch for a block with other predecessors. They are returned.
-pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
+/// Puts an empty block into every edge that leaves a branch for a block with other predecessors.
+/// They are returned.
+pub(crate) fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
     let mut made = Vec::new();
     if f.layout.len() == 1 {
         return made;
@@ -131,7 +134,7 @@ pub fn split_critical_edges(f: &mut Function, cfg: &Cfg) -> Vec<BlockId> {
 }
 
 /// Takes those of the split edges' blocks out again that have no code, and for which `empty` holds.
-pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
+pub(crate) fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(BlockId) -> bool) {
     if split.is_empty() {
         return;
     }
@@ -154,8 +157,8 @@ pub fn join_split_edges(f: &mut Function, split: &[BlockId], empty: impl Fn(Bloc
     f.layout.retain(|&b| !gone[b]);
 }
 
-/// Makes every value occur at one place of an instruction's windows only.
-pub fn separate_window_values(f: &mut Function) {
+/// Makes every value occur at one place of an instruction's tuples only.
+pub(crate) fn separate_tuple_values(f: &mut Function) {
     for n in 0..f.layout.len() {
         let b = f.layout[n];
         if !f.blocks[b].body.iter().any(|&i| repeats(f, i)) {
@@ -174,26 +177,27 @@ pub fn separate_window_values(f: &mut Function) {
     }
 }
 
-/// Whether a value occurs at several places of different windows, or of one.
+/// Whether a value occurs at several places of different tuples, or of one.
 #[inline]
 fn repeats(f: &Function, i: InstId) -> bool {
     let inst = &f.insts[i];
-    if !operands::has_read_windows(inst) {
+    if !operands::has_read_tuples(inst) {
         return false;
     }
     // Mostly it is an address of two words and nothing else.
     if inst.aux != Aux::Atom(AtomOp::Cas) && inst.srcs.iter().all(|s| s.values().len() < 2) {
         return inst.mem.as_ref().is_some_and(|m| m.base()[0] == m.base()[1]);
     }
-    let windows = operands::read_windows(inst);
-    windows.iter().enumerate().any(|(n, w)| {
-        let before = &windows[..n];
+    let tuples = operands::read_tuples(inst);
+    tuples.iter().enumerate().any(|(n, w)| {
+        let before = &tuples[..n];
         !before.contains(w)
             && w.iter().enumerate().any(|(k, v)| w[..k].contains(v) || before.iter().any(|x| x.contains(v)))
     })
 }
 
-/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing lives for long.
+/// Instructions that a copy may lie behind to be read again: then it is as good as new, and nothing
+/// lives for long.
 const RECENT: usize = 8;
 
 /// Copies made in a block.
@@ -201,8 +205,15 @@ const RECENT: usize = 8;
 struct Copies(Vec<(ValueId, ValueId, usize)>);
 
 impl Copies {
-    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is put into `body`.
-    fn of(&mut self, f: &mut Function, v: ValueId, taken: &[ValueId], body: &mut Vec<InstId>) -> ValueId {
+    /// A recent copy of a value that is not `taken`, or a new one, made by an instruction that is
+    /// put into `body`.
+    fn copy_for_operand(
+        &mut self,
+        f: &mut Function,
+        v: ValueId,
+        taken: &[ValueId],
+        body: &mut Vec<InstId>,
+    ) -> ValueId {
         let now = body.len();
         let recent = self.0.iter_mut().rev().take_while(|c| c.2 + RECENT > now);
         if let Some(c) = recent.filter(|c| c.0 == v && !taken.contains(&c.1)).last() {
@@ -217,18 +228,18 @@ impl Copies {
 
 fn separate(f: &mut Function, i: InstId, body: &mut Vec<InstId>, copies: &mut Copies) {
     let mut inst = f.insts[i].clone();
-    let mut done: Vec<Window> = Vec::new();
+    let mut done: Vec<Tuple> = Vec::new();
     let mut taken: Vec<ValueId> = Vec::new();
     let mut fix = |values: &mut [ValueId]| {
-        let original: Window = values.iter().copied().collect();
-        // An equal window is the same registers, whatever became of it.
+        let original: Tuple = values.iter().copied().collect();
+        // An equal tuple is the same registers, whatever became of it.
         if let Some(n) = done.iter().step_by(2).position(|w| *w == original) {
             values.copy_from_slice(&done[2 * n + 1]);
             return;
         }
         for v in values.iter_mut() {
             if taken.contains(v) {
-                *v = copies.of(f, *v, &taken, body);
+                *v = copies.copy_for_operand(f, *v, &taken, body);
             }
             taken.push(*v);
         }
@@ -243,7 +254,7 @@ fn separate(f: &mut Function, i: InstId, body: &mut Vec<InstId>, copies: &mut Co
         }
     }
     if inst.aux == Aux::Atom(AtomOp::Cas) {
-        let mut all: Window = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
+        let mut all: Tuple = inst.srcs.iter().flat_map(|s| s.values()).copied().collect();
         fix(&mut all);
         let mut rest = all.into_iter();
         inst.srcs.iter_mut().flat_map(|s| s.values_mut()).for_each(|v| *v = rest.next().unwrap_or(*v));
@@ -279,7 +290,7 @@ mod tests {
     use crate::ir::{MemRef, Space, Src};
 
     #[test]
-    fn a_value_twice_in_a_window_is_copied_and_an_equal_window_is_not() {
+    fn a_value_twice_in_a_window_is_copied_and_an_equal_tuple_is_not() {
         let mut f = Function::new("f");
         let (a, b) = (f.add_param(Class::Gpr), f.add_param(Class::Gpr));
         let entry = f.new_block();
@@ -287,7 +298,7 @@ mod tests {
         e.st(Type::B128, MemRef::new(Space::Global), Src::tuple(&[a, b, a, a]));
         e.pair(Inst::new(Op::Mul, Type::F64).src([a, b]).src([a, b]));
         e.terminate(Term::Exit);
-        separate_window_values(&mut f);
+        separate_tuple_values(&mut f);
         let body = &f.blocks[entry].body;
         assert_eq!(body.len(), 4);
         let store = &f.insts[body[2]];
@@ -310,7 +321,7 @@ mod tests {
         }
         e.st(Type::U64, MemRef::new(Space::Global).with_offset(24), [a, a]);
         e.terminate(Term::Exit);
-        separate_window_values(&mut f);
+        separate_tuple_values(&mut f);
         let body = &f.blocks[entry].body;
         // Three copies before the first store, none before the second, a new one before the last.
         assert_eq!(body.len(), 3 + 2 + RECENT + 2);

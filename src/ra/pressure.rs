@@ -1,9 +1,9 @@
 //! How many general registers an instruction needs at once.
 //!
-//! Before it, everything that is in a register is; after it, what lives on and its destinations. Where it has
-//! windows, colouring also wants what it reads side by side, what it writes side by side, and the values that live
-//! through beside both: then it always finds a place for everything. A written window may stand where a window
-//! that is read for the last time stood.
+//! Before it, everything that is in a register is; after it, what lives on and its destinations.
+//! Where it has tuples, colouring also wants what it reads side by side, what it writes side by
+//! side, and the values that live through beside both: then it always finds a place for everything.
+//! A written tuple may stand where a tuple that is read for the last time stood.
 
 use super::colour::{PREDS, per_value};
 use super::{Phys, Summary, operands};
@@ -13,34 +13,34 @@ use crate::ir::{BlockId, Call, Class, Def, FuncId, Function, Inst, Op, ValueId};
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 
-/// The windows of an instruction in numbers.
+/// The tuples of an instruction in numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Demand {
-    /// Registers that its windows take, besides the values that live through it.
-    pub windows: usize,
-    /// The values in windows that it reads.
+pub(crate) struct Demand {
+    /// Registers that its tuples take, besides the values that live through it.
+    pub tuples: usize,
+    /// The values in tuples that it reads.
     pub elements: ArrayVec<ValueId, 24>,
 }
 
 /// Whether there can be any: a bound that costs little.
 fn has_windows(inst: &Inst) -> bool {
-    (inst.dsts.len() > 1 || operands::has_read_windows(inst)) && inst.op != Op::Call
+    (inst.dsts.len() > 1 || operands::has_read_tuples(inst)) && inst.op != Op::Call
 }
 
-/// What an instruction's windows take; `dies` tells which values it reads for the last time.
-pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Demand {
+/// What an instruction's tuples take; `dies` tells which values it reads for the last time.
+pub(super) fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Demand {
     let mut d = Demand::default();
     if !has_windows(inst) {
         return d;
     }
-    let reads = operands::read_windows(inst);
-    let write = operands::written_window(f, inst);
+    let reads = operands::read_tuples(inst);
+    let write = operands::written_tuple(f, inst);
     let mut room = 0;
     for (k, w) in reads.iter().enumerate() {
         if reads[..k].contains(w) {
             continue;
         }
-        d.windows += w.len();
+        d.tuples += w.len();
         d.elements.extend(w.iter().copied());
         if w.iter().all(|&v| dies(v)) {
             room = room.max(w.len());
@@ -49,13 +49,13 @@ pub fn demand(f: &Function, inst: &Inst, dies: impl Fn(ValueId) -> bool) -> Dema
     if let Some(w) = write
         && room < w.len()
     {
-        d.windows += w.len();
+        d.tuples += w.len();
     }
     d
 }
 
 /// How many general values and predicates a function has in all.
-pub fn values(f: &Function) -> [usize; 2] {
+pub(super) fn values(f: &Function) -> [usize; 2] {
     let mut count = [0; 2];
     for v in f.values.values() {
         let defined = usize::from(v.def != Def::None);
@@ -67,17 +67,19 @@ pub fn values(f: &Function) -> [usize; 2] {
 
 /// How many values are alive at once.
 #[derive(Default)]
-pub struct Pressure {
-    /// General values, at most; more than the limit if an instruction or call needs more than there is.
+pub(crate) struct Pressure {
+    /// General values, at most; more than the limit if an instruction or call needs more than there
+    /// is.
     pub most: usize,
     /// The same by block.
     pub by_block: SecondaryMap<BlockId, usize>,
-    /// Blocks in whose predicate registers there is perhaps no room, in reverse postorder: too many values, or a call.
+    /// Blocks in whose predicate registers there is perhaps no room, in reverse postorder: too many
+    /// values, or a call.
     pub crowded: Vec<BlockId>,
 }
 
 /// Measures the pressure on a function's registers, of which `k` are general ones.
-pub fn measure(
+pub(super) fn measure(
     f: &Function,
     cfg: &Cfg,
     live: &Liveness,
@@ -127,8 +129,8 @@ pub fn measure(
                 });
                 let d = demand(f, inst, |v| dying.contains(&v));
                 let kept = d.elements.iter().filter(|v| !dying.contains(v)).count();
-                if d.windows > 0 {
-                    gprs = gprs.max(through - kept + d.windows);
+                if d.tuples > 0 {
+                    gprs = gprs.max(through - kept + d.tuples);
                 }
             } else {
                 inst.for_uses(|v| {
@@ -159,13 +161,17 @@ pub fn measure(
 }
 
 /// Registers below the limit that a call leaves alone.
-pub fn safe_registers(summaries: &SecondaryMap<FuncId, Option<Summary>>, call: &Call, k: usize) -> usize {
+pub(crate) fn safe_registers(
+    summaries: &SecondaryMap<FuncId, Option<Summary>>,
+    call: &Call,
+    k: usize,
+) -> usize {
     let Some(s) = &summaries[call.func] else { return k };
     (0..k as u8).filter(|&r| !s.clobbers.contains(Phys::Gpr(r))).count()
 }
 
 /// General destinations of an instruction.
-pub fn general_defs(f: &Function, inst: &Inst) -> usize {
+pub(crate) fn general_defs(f: &Function, inst: &Inst) -> usize {
     let mut n = 0;
     inst.for_defs(|d| n += (f.class(d) == Class::Gpr) as usize);
     n

@@ -7,19 +7,21 @@
 //!     ..
 //! ```
 //!
-//! Everything here works on lists of which values are alive in which blocks. Where those grow beyond what is in proportion
-//! to the code ([`liveness`]), which no ordinary program meets, the values that need most of it leave the lists: right
-//! after its definition such a value is stored, and the first reader of each other block loads it (a constant is made again
-//! instead). Then it lives in single blocks only. A predicate is 0 or 1 in memory. Block parameters stay what they are and
-//! are stored where their block begins, so edges are none of our business. Values that other lanes read in their registers
-//! (`whole_warp`) stay if there is room for all of them.
+//! Everything here works on lists of which values are alive in which blocks. Where those grow
+//! beyond what is in proportion to the code ([`liveness`]), which no ordinary program meets, the
+//! values that need most of it leave the lists: right after its definition such a value is stored,
+//! and the first reader of each other block loads it (a constant is made again instead). Then it
+//! lives in single blocks only. A predicate is 0 or 1 in memory. Block parameters stay what they
+//! are and are stored where their block begins, so edges are none of our business. Values that
+//! other lanes read in their registers (`lane_reads`) stay if there is room for all of them.
 //!
-//! Slots are words below the spill slots. Two values share one if the stretches of the layout in which they can be alive
-//! have no block in common: from the block of the definition to the last reader or, where that is in loops that the
-//! definition is not in, to the end of the outermost of them. Since each block comes after what dominates it and constructs
-//! lie together, nothing else can be between definition and reader.
+//! Slots are words below the spill slots. Two values share one if the stretches of the layout in
+//! which they can be alive have no block in common: from the block of the definition to the last
+//! reader or, where that is in loops that the definition is not in, to the end of the outermost of
+//! them. Since each block comes after what dominates it and constructs lie together, nothing else
+//! can be between definition and reader.
 
-use super::{abi, remat};
+use super::{memory_args, remat};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::liveness::{Liveness, far_values, inst_blocks};
 use crate::ir::{BlockId, Def, Function, Inst, InstId, Op, Term, ValueId};
@@ -28,14 +30,15 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Live-in values for each instruction and block: real programs have three at most, so large ones stay far below it.
+/// Live-in values for each instruction and block: real programs have three at most, so large ones
+/// stay far below it.
 const LIVE_FOR_EACH: usize = 32;
 /// As many are always allowed.
 const LIVE_ANYWAY: usize = 1 << 16;
 
-/// Liveness of a function, in which values have gone to memory from `base` on if there would be too much of it, or by
-/// force; and the end of what they take there.
-pub fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
+/// Liveness of a function, in which values have gone to memory from `base` on if there would be too
+/// much of it, or by force; and the end of what they take there.
+pub(super) fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Liveness, u32) {
     let most = LIVE_ANYWAY + LIVE_FOR_EACH * (f.insts.len() + f.blocks.len());
     if let Some(live) = Liveness::within(f, cfg, most).filter(|_| !force) {
         return (live, base);
@@ -54,7 +57,7 @@ pub fn liveness(f: &mut Function, cfg: &Cfg, force: bool, base: u32) -> (Livenes
     (Liveness::new(f, cfg), end)
 }
 
-/// Values that other lanes read where they are, which `whole_warp` has made live longer.
+/// Values that other lanes read where they are, which `lane_reads` has made live longer.
 fn kept_for_other_lanes(f: &Function) -> EntitySet<ValueId> {
     let mut kept = EntitySet::new();
     let markers = f.insts_in_order().map(|(_, i)| &f.insts[i]).filter(|i| keeps_a_register(i));
@@ -109,7 +112,8 @@ fn to_memory(f: &mut Function, cfg: &Cfg, far: &[ValueId], base: u32) -> u32 {
 /// A loop: the positions in the layout of its header and of its last block.
 type Extent = (u32, u32);
 
-/// Gives every value of a list a word, the same to those that are never alive together; tells how many there are.
+/// Gives every value of a list a word, the same to those that are never alive together; tells how
+/// many there are.
 fn assign_words(f: &Function, cfg: &Cfg, values: &[ValueId], mut give: impl FnMut(ValueId, u32)) -> u32 {
     let mut position: SecondaryMap<BlockId, u32> = SecondaryMap::new();
     f.layout.iter().zip(0..).for_each(|(&b, n)| position[b] = n);
@@ -123,7 +127,8 @@ fn assign_words(f: &Function, cfg: &Cfg, values: &[ValueId], mut give: impl FnMu
             loop_end[outer] = loop_end[outer].max(loop_end[h]);
         }
     }
-    // Each value's first and last position, the latter plus one; 0 for those that are not in the list.
+    // Each value's first and last position, the latter plus one; 0 for those that are not in the
+    // list.
     let mut stretch: SecondaryMap<ValueId, Extent> = SecondaryMap::new();
     stretch.resize(f.values.len());
     let blocks = inst_blocks(f, cfg);
@@ -230,7 +235,7 @@ impl Rewriter<'_> {
     fn defined(&mut self, v: ValueId) {
         self.at_hand[v] = (self.block, v);
         if let Source::Slot(offset) = self.sources[v] {
-            abi::store(self.f, v, offset, &mut self.body);
+            memory_args::store(self.f, v, offset, &mut self.body);
         }
     }
 
@@ -241,7 +246,7 @@ impl Rewriter<'_> {
         }
         let here = self.f.new_value(self.f.class(v));
         match self.sources[v] {
-            Source::Slot(offset) => abi::load(self.f, here, offset, &mut self.body),
+            Source::Slot(offset) => memory_args::load(self.f, here, offset, &mut self.body),
             Source::Again(i) => {
                 let mut again = self.f.insts[i].clone();
                 again.dsts[0] = here;
@@ -261,7 +266,8 @@ mod tests {
     use crate::ir::build::Builder;
     use crate::ir::{Cond, Edge, Function, MemRef, Merge, Space, Type};
 
-    /// Two loops one after the other, the second inside another; a value is read in each, and one in the outer loop behind it.
+    /// Two loops one after the other, the second inside another; a value is read in each, and one
+    /// in the outer loop behind it.
     fn loops() -> (Function, [ValueId; 3]) {
         let mut f = Function::new("f");
         let [entry, first, between, outer, inner, latch, exit] = [(); 7].map(|()| f.new_block());

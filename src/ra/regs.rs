@@ -15,6 +15,7 @@ pub enum Phys {
 }
 
 impl Phys {
+    /// The register of a class by its number.
     pub const fn new(class: Class, number: u8) -> Phys {
         match class {
             Class::Gpr => Phys::Gpr(number),
@@ -23,6 +24,7 @@ impl Phys {
         }
     }
 
+    /// Its class.
     pub const fn class(self) -> Class {
         match self {
             Phys::Gpr(_) => Class::Gpr,
@@ -48,6 +50,7 @@ impl Phys {
         }
     }
 
+    /// One more than the largest [`Phys::index`].
     pub const COUNT: usize = 265;
 }
 
@@ -66,22 +69,27 @@ impl fmt::Debug for Phys {
 pub struct RegSet([u64; 5]);
 
 impl RegSet {
+    /// Adds a register.
     pub fn insert(&mut self, r: Phys) {
         self.0[r.index() / 64] |= 1 << (r.index() % 64);
     }
 
+    /// Takes a register out.
     pub fn remove(&mut self, r: Phys) {
         self.0[r.index() / 64] &= !(1 << (r.index() % 64));
     }
 
+    /// Whether it holds the register.
     pub fn contains(&self, r: Phys) -> bool {
         self.0[r.index() / 64] >> (r.index() % 64) & 1 != 0
     }
 
+    /// Adds all of another set.
     pub fn union(&mut self, other: &RegSet) {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
     }
 
+    /// Its registers in order of their indices.
     pub fn iter(&self) -> impl Iterator<Item = Phys> + '_ {
         let gprs = (0..=255).map(Phys::Gpr);
         let preds = (0..8).map(Phys::Pred);
@@ -89,7 +97,7 @@ impl RegSet {
     }
 
     /// The highest general register + 1; 0 without any.
-    pub fn gprs_end(&self) -> u32 {
+    pub(crate) fn gprs_end(&self) -> u32 {
         let word = (0..4).rev().find(|&k| self.0[k] != 0);
         word.map_or(0, |k| 64 * k as u32 + 64 - self.0[k].leading_zeros())
     }

@@ -1,11 +1,12 @@
-//! Values that are cheaper to make again than to keep: constants, constant-buffer words, special registers.
+//! Rematerialisation: values that are cheaper to compute again than to keep: constants,
+//! constant-buffer words, special registers.
 
 use super::Move;
 use crate::ir::{Aux, Def, Function, Inst, Op, Space, Src, SrcKind, SrcMods, Sv, Type, ValueId};
 
 /// How to make a value again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Remat {
+pub(crate) enum Remat {
     /// Any bits will do.
     Undef,
     Imm(u32),
@@ -18,7 +19,7 @@ pub enum Remat {
 
 impl Remat {
     /// The move that puts it into a general register; none where any bits will do.
-    pub fn to(self, dst: u8) -> Option<Move> {
+    pub(super) fn to(self, dst: u8) -> Option<Move> {
         match self {
             Remat::Undef => None,
             Remat::Imm(bits) => Some(Move::Imm { dst, bits }),
@@ -28,13 +29,13 @@ impl Remat {
     }
 }
 
-/// Whether an instruction gives a value that [`of`] knows how to make again.
-pub fn is_constant(inst: &Inst) -> bool {
+/// Whether an instruction gives a value that [`of_value`] knows how to make again.
+pub(crate) fn is_constant(inst: &Inst) -> bool {
     of_inst(inst).is_some()
 }
 
 /// How to make a general value again at any place, if that takes no other register.
-pub fn of(f: &Function, v: ValueId) -> Option<Remat> {
+pub(crate) fn of_value(f: &Function, v: ValueId) -> Option<Remat> {
     match f.values[v].def {
         Def::Inst(i) => of_inst(&f.insts[i]),
         _ => None,

@@ -1,17 +1,18 @@
 //! Spilling: which values are in registers where, so that they always fit.
 //!
-//! After Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (2009): blocks are
-//! walked in reverse postorder with the set of values in registers; when it is full, the value whose next use is
-//! furthest away leaves. A loop begins with what is used inside it, so that reloads happen before the loop and not
-//! in it. Since a value never changes, its slot is written once, where it is defined, and every later move between
-//! slot and register is a load; constants are made again instead.
+//! After Braun and Hack, "Register Spilling and Live-Range Splitting for SSA-Form Programs" (2009):
+//! blocks are walked in reverse postorder with the set of values in registers; when it is full, the
+//! value whose next use is furthest away leaves. A loop begins with what is used inside it, so that
+//! reloads happen before the loop and not in it. Since a value never changes, its slot is written
+//! once, where it is defined, and every later move between slot and register is a load; constants
+//! are made again instead.
 //!
 //! The result is a [`Plan`]: no code is changed, and no SSA form needs repair.
 
 use super::colour::per_value;
 use super::frame;
 use super::next_use::{BlockUses, LOOP_EXIT, NEVER, NextUse};
-use super::plan::{Action, Home, Plan};
+use super::plan::{Action, Plan, SpillLocation};
 use super::pressure::{self, Demand};
 use super::remat::{self, Remat};
 use super::{RaError, Summary};
@@ -23,12 +24,12 @@ use std::cell::OnceCell;
 
 /// The registers' contents during the walk.
 #[derive(Default)]
-struct Window {
+struct Tuple {
     list: Vec<ValueId>,
     inside: SecondaryMap<ValueId, bool>,
 }
 
-impl Window {
+impl Tuple {
     fn set(&mut self, values: &[ValueId]) {
         self.list.drain(..).for_each(|v| self.inside[v] = false);
         values.iter().for_each(|&v| self.add(v));
@@ -59,7 +60,7 @@ struct Spiller<'a> {
     k: usize,
     next_use: &'a NextUse,
     uses: BlockUses,
-    now: Window,
+    now: Tuple,
     plan: Plan,
     /// Some value has a slot.
     in_memory: bool,
@@ -74,7 +75,7 @@ struct Spiller<'a> {
 }
 
 /// A function that is spilled, perhaps several times.
-pub struct Subject<'a> {
+pub(crate) struct Subject<'a> {
     pub f: &'a Function,
     pub cfg: &'a Cfg,
     pub live: &'a Liveness,
@@ -84,7 +85,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub fn new(
+    pub(super) fn new(
         f: &'a Function,
         cfg: &'a Cfg,
         live: &'a Liveness,
@@ -93,9 +94,10 @@ impl<'a> Subject<'a> {
         Subject { f, cfg, live, summaries, next_use: OnceCell::new() }
     }
 
-    /// Whether some block starts with more than `k` values that only memory can keep if no register does.
+    /// Whether some block starts with more than `k` values that only memory can keep if no register
+    /// does.
     fn needs_memory(&self, k: usize) -> bool {
-        let kept = |&&v: &&ValueId| self.f.class(v) == Class::Gpr && remat::of(self.f, v).is_none();
+        let kept = |&&v: &&ValueId| self.f.class(v) == Class::Gpr && remat::of_value(self.f, v).is_none();
         let crowded = |b: BlockId| {
             let live = self.live.live_in(b);
             live.len() > k && live.iter().filter(kept).nth(k).is_some()
@@ -104,9 +106,9 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`; without, nothing may
-/// go to memory, and it is an error if something must.
-pub fn spill(
+/// Decides for a function whose values fit only partly into `k` registers. Slots begin at `slots`;
+/// without, nothing may go to memory, and it is an error if something must.
+pub(super) fn spill(
     subject: &Subject<'_>,
     k: usize,
     slots: Option<u32>,
@@ -135,7 +137,7 @@ pub fn spill(
         k,
         next_use: subject.next_use.get_or_init(|| NextUse::new(f, cfg, live)),
         uses: BlockUses::new(),
-        now: Window::default(),
+        now: Tuple::default(),
         plan: Plan { active: true, frame_end: slots.unwrap_or(0), ..Plan::default() },
         in_memory: false,
         exits: SecondaryMap::new(),
@@ -162,13 +164,13 @@ impl Spiller<'_> {
 
     /// The value will be wanted where it is in no register.
     fn need_home(&mut self, v: ValueId) {
-        if self.plan.homes[v] == Home::None {
+        if self.plan.spill_locations[v] == SpillLocation::None {
             // The offset is found when all are known.
-            self.plan.homes[v] = match remat::of(self.f, v) {
-                Some(r) => Home::Remat(r),
+            self.plan.spill_locations[v] = match remat::of_value(self.f, v) {
+                Some(r) => SpillLocation::Remat(r),
                 None => {
                     self.in_memory = true;
-                    Home::Slot(u32::MAX)
+                    SpillLocation::Slot(u32::MAX)
                 }
             };
         }
@@ -220,7 +222,7 @@ impl Spiller<'_> {
             return f.params.iter().copied().filter(|&p| self.general(p)).collect();
         }
         let length = f.blocks[b].body.len() as u32;
-        let mut wishes: Vec<(u32, u32, ValueId)> = Vec::new();
+        let mut candidates: Vec<(u32, u32, ValueId)> = Vec::new();
         let order = self.cfg.order_of(b);
         let preds: Vec<BlockId> =
             self.cfg.preds(b).iter().copied().filter(|&p| self.cfg.order_of(p) < order).collect();
@@ -242,11 +244,11 @@ impl Spiller<'_> {
                 }
             } else if header {
                 // A constant that is nowhere in a register had better be made where it is used.
-                if missing == 0 || remat::of(f, v).is_none() || d < 2 {
-                    wishes.push((0, d, v));
+                if missing == 0 || remat::of_value(f, v).is_none() || d < 2 {
+                    candidates.push((0, d, v));
                 }
             } else if missing < preds.len() as u32 {
-                wishes.push((missing.min(1), d, v));
+                candidates.push((missing.min(1), d, v));
             }
         }
         for (k, &p) in f.blocks[b].params.iter().enumerate().filter(|&(_, &p)| self.general(p)) {
@@ -256,14 +258,16 @@ impl Spiller<'_> {
             }
             let arg = |q: BlockId| f.blocks[q].term.edges().find(|e| e.to == b).map(|e| e.args[k]);
             let ready = |v: ValueId| {
-                held_by(v) > 0 || matches!(self.plan.homes[v], Home::Remat(_)) || remat::of(f, v).is_some()
+                held_by(v) > 0
+                    || matches!(self.plan.spill_locations[v], SpillLocation::Remat(_))
+                    || remat::of_value(f, v).is_some()
             };
             let missing = preds.iter().filter(|&&q| arg(q).is_none_or(|v| !ready(v))).count() as u32;
             if header && d >= LOOP_EXIT {
                 live_through += 1;
                 through_loop.push((0, d, p));
             } else {
-                wishes.push((if header { 0 } else { missing.min(1) }, d, p));
+                candidates.push((if header { 0 } else { missing.min(1) }, d, p));
             }
         }
         let nearest = |list: &mut Vec<(u32, u32, ValueId)>, room: usize| {
@@ -272,36 +276,36 @@ impl Spiller<'_> {
                 list.truncate(room);
             }
         };
-        nearest(&mut wishes, self.k);
+        nearest(&mut candidates, self.k);
         if header {
             let inside = self.loop_pressure[b].saturating_sub(live_through);
-            let room = self.k.saturating_sub(inside.max(wishes.len()));
+            let room = self.k.saturating_sub(inside.max(candidates.len()));
             nearest(&mut through_loop, room);
-            wishes.extend(through_loop);
+            candidates.extend(through_loop);
         }
         preds.iter().for_each(|&p| self.exits[p].iter().for_each(|&v| held[v] = 0));
         self.held = held;
-        wishes.into_iter().map(|w| w.2).collect()
+        candidates.into_iter().map(|w| w.2).collect()
     }
 
     /// The value in registers, but for those that `keep` holds, that will be missed least.
     fn victim(&self, at: u32, length: u32, keep: impl Fn(ValueId) -> bool) -> Option<ValueId> {
         let price = |v: ValueId| {
             let d = self.uses.distance(v, at + 1, length).min(NEVER) as u64;
-            match self.plan.homes[v] {
+            match self.plan.spill_locations[v] {
                 // Making a constant is cheap; a value that has its slot needs no store.
-                Home::Remat(Remat::Undef) => u64::MAX,
-                Home::Remat(_) => d * 16,
-                Home::Slot(_) => d * 2,
-                Home::None if self.is_constant(v) => d * 16,
-                Home::None => d,
+                SpillLocation::Remat(Remat::Undef) => u64::MAX,
+                SpillLocation::Remat(_) => d * 16,
+                SpillLocation::Slot(_) => d * 2,
+                SpillLocation::None if self.is_constant(v) => d * 16,
+                SpillLocation::None => d,
             }
         };
         self.now.list.iter().copied().filter(|&v| !keep(v)).max_by_key(|&v| (price(v), v))
     }
 
     fn is_constant(&self, v: ValueId) -> bool {
-        matches!(self.f.values[v].def, Def::Inst(_)) && remat::of(self.f, v).is_some()
+        matches!(self.f.values[v].def, Def::Inst(_)) && remat::of_value(self.f, v).is_some()
     }
 
     fn instruction(&mut self, i: InstId, at: u32, length: u32) -> Result<(), RaError> {
@@ -351,7 +355,8 @@ impl Spiller<'_> {
         self.plan.actions.push(if read_here { Action::DropAfter(v) } else { Action::DropBefore(v) });
     }
 
-    /// Brings what an instruction reads into registers, and others out where they would be in its way.
+    /// Brings what an instruction reads into registers, and others out where they would be in its
+    /// way.
     fn make_room(&mut self, used: &[ValueId], demand: &Demand, at: u32, length: u32) -> Result<(), RaError> {
         let reloads: Vec<ValueId> = used.iter().copied().filter(|&v| !self.now.has(v)).collect();
         reloads.iter().for_each(|&v| self.now.add(v));
@@ -362,7 +367,7 @@ impl Spiller<'_> {
             let beside = all
                 - used.iter().filter(|v| ends(v)).count()
                 - demand.elements.iter().filter(|v| !ends(v)).count();
-            if all <= self.k && (demand.windows == 0 || beside + demand.windows <= self.k) {
+            if all <= self.k && (demand.tuples == 0 || beside + demand.tuples <= self.k) {
                 break;
             }
             let v = self.victim(at, length, |v| used.contains(&v)).ok_or_else(|| self.too_much())?;
@@ -372,8 +377,8 @@ impl Spiller<'_> {
         Ok(())
     }
 
-    /// Arguments are copied to the callee's registers from wherever they are; what lives through must fit beside
-    /// what the callee writes.
+    /// Arguments are copied to the callee's registers from wherever they are; what lives through
+    /// must fit beside what the callee writes.
     fn call(&mut self, call: &Call, used: &[ValueId], at: u32, length: u32) {
         let stamp = self.stamp;
         used.iter().filter(|&&v| self.dying[v] == stamp).for_each(|&v| self.now.remove(v));

@@ -1,6 +1,6 @@
 //! Which instructions of straight code must stay in their order, and how far apart.
 
-use super::webs::{WebId, Webs};
+use super::live_ranges::{LiveRanges, RangeId};
 use crate::analysis::alias::spaces_meet;
 use crate::emit::code::Line;
 use crate::ir::Space;
@@ -12,7 +12,7 @@ use nvir_asm::model::latency_of;
 
 /// An earlier instruction that must come first.
 #[derive(Clone, Copy, Debug)]
-pub struct Edge {
+pub(super) struct Edge {
     pub earlier: u32,
     /// Cycles from one to the other as a card takes them, at least what counts ask for.
     pub cycles: u32,
@@ -20,7 +20,7 @@ pub struct Edge {
 
 /// The edges of a block, by the later instruction. Built once and used for all blocks of a program.
 #[derive(Default)]
-pub struct Graph {
+pub(super) struct Graph {
     edges: Vec<Edge>,
     /// Where the edges of each instruction start; one more entry than instructions.
     starts: Vec<u32>,
@@ -28,7 +28,7 @@ pub struct Graph {
     memory: MemoryOrder,
 }
 
-/// Who touched each web last.
+/// Who touched each live range last.
 #[derive(Default)]
 struct Users {
     last: Vec<Touch>,
@@ -37,7 +37,7 @@ struct Users {
 
 const NOBODY: u32 = u32::MAX;
 
-/// The last instruction that wrote a web, and those that have read it since.
+/// The last instruction that wrote a live range, and those that have read it since.
 #[derive(Clone, Copy)]
 struct Touch {
     writer: u32,
@@ -57,9 +57,9 @@ struct Reader {
 }
 
 impl Users {
-    fn read(&mut self, n: u32, web: WebId, holds: u32, edges: &mut Vec<Edge>) {
+    fn read(&mut self, n: u32, range: RangeId, holds: u32, edges: &mut Vec<Edge>) {
         let reader = self.readers.len() as u32;
-        let t = &mut self.last[web as usize];
+        let t = &mut self.last[range as usize];
         if t.writer != NOBODY {
             edges.push(Edge { earlier: t.writer, cycles: t.cycles });
         }
@@ -67,8 +67,8 @@ impl Users {
         self.readers.push(Reader { who: n, holds, before });
     }
 
-    fn write(&mut self, n: u32, web: WebId, r: u16, m: &MInst, edges: &mut Vec<Edge>) {
-        let t = &mut self.last[web as usize];
+    fn write(&mut self, n: u32, range: RangeId, r: u16, m: &MInst, edges: &mut Vec<Edge>) {
+        let t = &mut self.last[range as usize];
         if t.writer != NOBODY {
             edges.push(Edge { earlier: t.writer, cycles: t.cycles.max(1) });
         }
@@ -87,7 +87,7 @@ impl Users {
 
 impl Graph {
     /// For blocks of so many instructions at most.
-    pub fn new(instructions: usize) -> Graph {
+    pub(super) fn new(instructions: usize) -> Graph {
         Graph {
             edges: Vec::with_capacity(8 * instructions),
             starts: Vec::with_capacity(instructions + 1),
@@ -100,18 +100,18 @@ impl Graph {
     }
 
     /// The edges to an instruction.
-    pub fn edges(&self, n: usize) -> &[Edge] {
+    pub(super) fn edges(&self, n: usize) -> &[Edge] {
         &self.edges[self.starts[n] as usize..self.starts[n + 1] as usize]
     }
 
     /// Reads the instructions of a block.
-    pub fn build(&mut self, lines: &[&Line], webs: &Webs) {
+    pub(super) fn build(&mut self, lines: &[&Line], ranges: &LiveRanges) {
         self.edges.clear();
         self.starts.clear();
         self.starts.push(0);
         self.users.readers.clear();
         self.users.last.clear();
-        self.users.last.resize(webs.webs.len(), Touch { writer: NOBODY, cycles: 0, readers: NOBODY });
+        self.users.last.resize(ranges.list.len(), Touch { writer: NOBODY, cycles: 0, readers: NOBODY });
         self.memory.clear();
         let (mut fence, mut since) = (NOBODY, 0);
         for (n, line) in (0u32..).zip(lines) {
@@ -128,15 +128,15 @@ impl Graph {
             }
             let effect = memory(m);
             if effect != MemoryEffect::None {
-                let access = Access::of(n, line, effect, webs, &self.users);
+                let access = Access::new(n, line, effect, ranges, &self.users);
                 self.memory.add(access, &mut self.edges);
             }
             let holds = if latency::holds_sources(m.op) { latency::HOLD } else { 0 };
-            for &web in webs.reads(n as usize) {
-                self.users.read(n, web, holds, &mut self.edges);
+            for &range in ranges.reads(n as usize) {
+                self.users.read(n, range, holds, &mut self.edges);
             }
-            for &web in webs.writes(n as usize) {
-                self.users.write(n, web, webs.webs[web as usize].register, m, &mut self.edges);
+            for &range in ranges.writes(n as usize) {
+                self.users.write(n, range, ranges.list[range as usize].register, m, &mut self.edges);
             }
             self.starts.push(self.edges.len() as u32);
         }
@@ -166,15 +166,15 @@ struct Access {
     effect: MemoryEffect,
     /// Where it is, if that is certain.
     space: Option<Space>,
-    /// The web of the base, and who wrote it last.
-    base: (WebId, u32),
+    /// The live range of the base, and who wrote it last.
+    base: (RangeId, u32),
     /// Bytes from the base.
     start: i64,
     bytes: i64,
 }
 
 impl Access {
-    fn of(who: u32, line: &Line, effect: MemoryEffect, webs: &Webs, users: &Users) -> Access {
+    fn new(who: u32, line: &Line, effect: MemoryEffect, ranges: &LiveRanges, users: &Users) -> Access {
         let m = &line.inst;
         let address = m.operands.iter().find_map(|o| match *o {
             Operand::Mem { base, offset } => Some((base, offset)),
@@ -190,8 +190,8 @@ impl Access {
             return Access { who, effect, space, base: (NOBODY, who), start: 0, bytes: 0 };
         };
         let register = Resource::Gpr(base.0).index() as u16;
-        let of_base = |&web: &WebId| webs.webs[web as usize].register == register;
-        let base = webs.reads(who as usize).iter().copied().find(of_base).unwrap_or(NOBODY);
+        let of_base = |&range: &RangeId| ranges.list[range as usize].register == register;
+        let base = ranges.reads(who as usize).iter().copied().find(of_base).unwrap_or(NOBODY);
         let version = users.last.get(base as usize).map_or(NOBODY, |t| t.writer);
         let bytes = 4 * i64::from(access_width(m));
         Access { who, effect, space, base: (base, version), start: offset.into(), bytes }

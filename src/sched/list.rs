@@ -1,11 +1,11 @@
 //! An order of a block while it is being made.
 
-use super::pool::{Pool, Room};
+use super::free_list::{FreeList, Room};
 use super::tables::{Clock, Rank, Tables};
 use crate::emit::code::Line;
 use crate::isa::effects::Resource;
-use nvir_asm::class::{self, Kind};
 use nvir_asm::issue;
+use nvir_asm::issue_class::{self, Kind};
 use nvir_asm::model::Cycle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,9 +36,10 @@ impl Wait {
 
 /// What changes while an order is being made, in tables that are made once.
 #[derive(Default)]
-pub struct Scratch {
+pub(super) struct Scratch {
     nodes: Vec<Node>,
-    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come to them.
+    /// Candidates by class; those that wait for a cycle, for a register, and for the window to come
+    /// to them.
     ready: Vec<BinaryHeap<Reverse<Rank>>>,
     waiting: BinaryHeap<Reverse<Wait>>,
     blocked: Vec<u32>,
@@ -58,7 +59,7 @@ impl Scratch {
         let node = |(&open, kind): (&u32, &Kind)| Node { open, ready: 0, class: kind.class };
         self.nodes.clear();
         self.nodes.extend(tables.edges.iter().zip(&tables.kinds).map(node));
-        self.ready.resize_with(class::COUNT, BinaryHeap::new);
+        self.ready.resize_with(issue_class::COUNT, BinaryHeap::new);
         self.ready.iter_mut().for_each(BinaryHeap::clear);
         self.waiting.clear();
         self.blocked.clear();
@@ -95,9 +96,9 @@ fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 /// An order that is being made.
-pub struct List<'a> {
+pub(super) struct List<'a> {
     tables: &'a Tables,
-    pool: &'a mut Pool,
+    free_list: &'a mut FreeList,
     s: &'a mut Scratch,
     lines: &'a [&'a Line],
     pub clock: Clock,
@@ -110,20 +111,22 @@ pub struct List<'a> {
 /// With more candidates than that waiting for a register, the order is given up.
 const MOST_BLOCKED: usize = 128;
 
-/// Candidates of each class that are tried for the second place of a pair: registers may lie in the wrong banks.
+/// Candidates of each class that are tried for the second place of a pair: registers may lie in the
+/// wrong banks.
 const TRIES: usize = 4;
 
 impl<'a> List<'a> {
-    pub fn new(
+    pub(super) fn new(
         tables: &'a Tables,
-        pool: &'a mut Pool,
+        free_list: &'a mut FreeList,
         s: &'a mut Scratch,
         lines: &'a [&'a Line],
         window: usize,
     ) -> List<'a> {
         s.start(tables);
         let order = Vec::with_capacity(lines.len());
-        let mut list = List { tables, pool, s, lines, clock: Clock::default(), order, window, oldest: 0 };
+        let mut list =
+            List { tables, free_list, s, lines, clock: Clock::default(), order, window, oldest: 0 };
         (0..lines.len()).filter(|&k| tables.edges[k] == 0).for_each(|k| list.make_ready(k));
         list
     }
@@ -143,7 +146,7 @@ impl<'a> List<'a> {
 
     /// Those that have waited long enough become candidates.
     #[inline]
-    pub fn wake(&mut self, now: Cycle) {
+    pub(crate) fn wake(&mut self, now: Cycle) {
         while let Some(&Reverse(wait)) = self.s.waiting.peek()
             && wait.at() <= now
         {
@@ -155,9 +158,9 @@ impl<'a> List<'a> {
 
     /// Whether there are registers for a candidate; if not, it is put where it has to wait.
     fn place(&mut self, k: usize, strictly: bool) -> bool {
-        let (webs, now) = (&self.tables.webs, self.clock.now);
+        let (ranges, now) = (&self.tables.ranges, self.clock.now);
         let op = self.lines[k].inst.op;
-        match self.pool.place(webs, webs.reads(k), webs.writes(k), op, now, strictly) {
+        match self.free_list.find_room(ranges, ranges.reads(k), ranges.writes(k), op, now, strictly) {
             Room::Found => return true,
             Room::Later(at) => {
                 self.s.waiting.push(Reverse(Wait::new(at.max(now + 1), self.tables.rank[k])));
@@ -170,9 +173,10 @@ impl<'a> List<'a> {
         false
     }
 
-    /// Takes the most urgent candidate whose port is free and for which there are registers; if there is none, lets time
-    /// go on to where there may be one. None at all if there never will be.
-    pub fn first(&mut self) -> Option<Option<usize>> {
+    /// Takes the most urgent candidate whose port is free and for which there are registers; if
+    /// there is none, lets time go on to where there may be one. None at all if there never will
+    /// be.
+    pub(super) fn first(&mut self) -> Option<Option<usize>> {
         loop {
             let mut best: Option<(Rank, usize)> = None;
             let mut next = self.s.waiting.peek().map_or(Cycle::MAX, |w| w.0.at());
@@ -181,7 +185,7 @@ impl<'a> List<'a> {
                 if best.is_some_and(|b| b.0 < rank) {
                     continue;
                 }
-                let free = self.clock.free_at(class::get(c as u8));
+                let free = self.clock.free_at(issue_class::get(c as u8));
                 if free > self.clock.now {
                     next = next.min(free);
                 } else {
@@ -208,13 +212,13 @@ impl<'a> List<'a> {
     }
 
     /// Issues the most urgent candidate that may issue together with `first`, before or behind it.
-    pub fn second(&mut self, first: usize) -> Option<usize> {
+    pub(super) fn second(&mut self, first: usize) -> Option<usize> {
         let t = self.tables;
         let class = self.s.nodes[first].class;
-        let (behind, before) = (class::behind(class), class::before(class));
+        let (behind, before) = (issue_class::behind(class), issue_class::before(class));
         let mut best: Option<(Rank, usize, bool)> = None;
         for c in bits(self.s.present & (behind | before)) {
-            if self.clock.free_at(class::get(c as u8)) > self.clock.now {
+            if self.clock.free_at(issue_class::get(c as u8)) > self.clock.now {
                 continue;
             }
             let behind = behind >> c & 1 != 0;
@@ -250,15 +254,16 @@ impl<'a> List<'a> {
     /// Whether two candidates may issue together.
     fn pair(&self, first: usize, k: usize, behind: bool) -> bool {
         let (a, b) = if behind { (first, k) } else { (k, first) };
-        let webs = &self.tables.webs;
+        let ranges = &self.tables.ranges;
         let sources = |k: usize| {
-            let registers = webs.reads(k).iter().map(|&web| self.pool.register(web));
+            let registers = ranges.reads(k).iter().map(|&range| self.free_list.register(range));
             registers.filter_map(Resource::register)
         };
-        // What goes in front leaves the registers alone that `first` reads: one that ends there may be its own already.
+        // What goes in front leaves the registers alone that `first` reads: one that ends there may
+        // be its own already.
         let overwrites = || {
-            let mut written = webs.writes(k).iter().map(|&web| self.pool.register(web));
-            written.any(|w| webs.reads(first).iter().any(|&web| self.pool.register(web) == w))
+            let mut written = ranges.writes(k).iter().map(|&range| self.free_list.register(range));
+            written.any(|w| ranges.reads(first).iter().any(|&range| self.free_list.register(range) == w))
         };
         let (op_a, op_b) = (self.lines[a].inst.op, self.lines[b].inst.op);
         self.tables.kinds[a].leads(&self.tables.kinds[b])
@@ -267,11 +272,12 @@ impl<'a> List<'a> {
     }
 
     /// Puts an instruction at the end of the order.
-    pub fn issue(&mut self, k: usize) {
+    pub(super) fn issue(&mut self, k: usize) {
         let (tables, now) = (self.tables, self.clock.now);
         self.clock.issue(tables.kinds[k].class());
-        let webs = &tables.webs;
-        let room = self.pool.issue(webs, webs.reads(k), webs.writes(k), self.lines[k].inst.op, now);
+        let ranges = &tables.ranges;
+        let room =
+            self.free_list.issue(ranges, ranges.reads(k), ranges.writes(k), self.lines[k].inst.op, now);
         self.order.push(k as u32);
         self.s.issued[k] = true;
         for &(later, cycles) in tables.later(k) {

@@ -6,20 +6,20 @@
 //! | [`texbar`] | barriers for texture results, on Kepler |
 //! | `tables` | what is known of a block before it is scheduled |
 //! | `list` | an order while it is being made |
-//! | `live` | which registers are read later |
-//! | `webs` | what a block keeps in registers, apart from which registers they are |
-//! | `pool` | which registers are free while a block is scheduled |
+//! | `liveness` | which registers are read later |
+//! | `live_ranges` | what a block keeps in registers, apart from which registers they are |
+//! | `free_list` | which registers are free while a block is scheduled |
 //! | `graph` | which instructions keep their order, and how far apart |
 //! | `nvir_asm::model` | what an instruction waits for: results, held sources, ports |
-//! | `nvir_asm::class` | which instructions need the same ports and pair with the same others |
+//! | `nvir_asm::issue_class` | which instructions need the same ports and pair with the same others |
 //! | `nvir_asm::issue` | Kepler's issue control: how long after an instruction the next one may issue |
 //! | `nvir_asm::check` | finished code against the rules of issue control |
 
+mod free_list;
 mod graph;
 mod list;
-mod live;
-pub mod order;
-mod pool;
+mod live_ranges;
+mod liveness;
+pub(crate) mod order;
 mod tables;
-pub mod texbar;
-mod webs;
+pub(crate) mod texbar;

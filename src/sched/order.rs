@@ -1,4 +1,5 @@
-//! The order of instructions in straight code, and the registers that they use meanwhile: a list scheduler.
+//! The order of instructions in straight code, and the registers that they use meanwhile: a list
+//! scheduler.
 //!
 //! ```text
 //! SHL R3, R0, 0x8                SHL R3, R0, 0x8     SHL R4, R1, 0x8
@@ -7,21 +8,23 @@
 //! LOP.OR R1, R1, R3              LOP.OR R0, R0, R3   LOP.OR R1, R1, R4
 //! ```
 //!
-//! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it. Cycle by cycle, of
-//! those whose predecessors have issued and whose port is free, the one with the longest way of latencies to the end of
-//! the block is taken, and on Kepler another one that may issue with it. Registers have been assigned before, with as
-//! few of them as possible, so what is independent often shares one; what begins and ends in a block (`webs`) gets
-//! another register where there is one. If registers do not suffice for an order, instructions that are far behind in the
-//! old one wait; if that does not help, the block keeps its registers. A new order is taken if it takes fewer cycles
-//! than the old one.
+//! Warps issue in order, so an instruction whose operands are not there yet holds up all behind it.
+//! Cycle by cycle, of those whose predecessors have issued and whose port is free, the one with the
+//! longest way of latencies to the end of the block is taken, and on Kepler another one that may
+//! issue with it. Registers have been assigned before, with as few of them as possible, so what is
+//! independent often shares one; what begins and ends in a block (`live_ranges`) gets another
+//! register where there is one. If registers do not suffice for an order, instructions that are far
+//! behind in the old one wait; if that does not help, the block keeps its registers. A new order is
+//! taken if it takes fewer cycles than the old one.
 //!
-//! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of its block.
+//! Safe because what `graph` orders keeps its order. Control flow stays behind everything else of
+//! its block.
 
+use super::free_list::FreeList;
 use super::list::{List, Scratch};
-use super::live::{self, Set};
-use super::pool::Pool;
+use super::live_ranges::{Moves, NONE};
+use super::liveness::{self, Set};
 use super::tables::{Clock, Tables};
-use super::webs::{Moves, NONE};
 use crate::chip::Chip;
 use crate::emit::code::{Code, Line, MBlock};
 use crate::isa::Op;
@@ -31,7 +34,7 @@ use nvir_asm::model::Cycle;
 
 /// The registers of a program.
 #[derive(Clone, Copy, Debug)]
-pub struct Registers {
+pub(crate) struct Registers {
     /// How many the code uses.
     pub used: u32,
     /// How many it may use.
@@ -41,10 +44,11 @@ pub struct Registers {
 }
 
 /// Reorders the instructions of every block. Gives the registers that the code uses now.
-pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
-    let after = live::after(code, registers.results);
-    // A lane may read what another one has in a register while that one is elsewhere, and functions use no register
-    // that their callers want kept: then only registers that the block has written, or nobody uses, will do.
+pub(crate) fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
+    let after = liveness::after(code, registers.results);
+    // A lane may read what another one has in a register while that one is elsewhere, and functions
+    // use no register that their callers want kept: then only registers that the block has written,
+    // or nobody uses, will do.
     let lanes = |l: &Line| matches!(l.inst.op, Op::Shfl | Op::Fswz | Op::Cal);
     let strict = code.calls || code.blocks.iter().flat_map(MBlock::lines).any(lanes);
     let mut s = Scheduler {
@@ -55,7 +59,7 @@ pub fn run(chip: Chip, code: &mut Code, registers: Registers) -> u32 {
         used: registers.used,
         limit: registers.limit,
         tables: Tables::new(code.blocks.iter().map(|b| b.body.len() + b.tail.len()).max().unwrap_or(0)),
-        pool: Pool::default(),
+        free_list: FreeList::default(),
         scratch: Scratch::default(),
     };
     for (block, after) in code.blocks.iter_mut().zip(&after) {
@@ -78,25 +82,27 @@ struct Scheduler {
     used: u32,
     limit: u32,
     tables: Tables,
-    pool: Pool,
+    free_list: FreeList,
     scratch: Scratch,
 }
 
-/// So many instructions of the old order are looked at together, one try after the other. 48 in between would save 0.8 % of the
-/// cycles of ptxas's corpus, and cost 0.4 % of the compile time.
+/// So many instructions of the old order are looked at together, one try after the other. 48 in
+/// between would save 0.8 % of the cycles of ptxas's corpus, and cost 0.4 % of the compile time.
 const WINDOWS: [usize; 2] = [usize::MAX, 16];
 
-/// The old order stays if it takes longer than the least that is possible by no more than this part of it: if registers may
-/// move, and if not. Twice as much costs 0.4 % of the cycles and one pair in a hundred, and saves 1 % of the compile time.
+/// The old order stays if it takes longer than the least that is possible by no more than this part
+/// of it: if registers may move, and if not. Twice as much costs 0.4 % of the cycles and one pair
+/// in a hundred, and saves 1 % of the compile time.
 const NEAR: Cycle = 8;
 const NEAR_IN_PLACE: Cycle = 4;
 
-/// Registers that the code did not have are taken for an order that takes fewer cycles by this share, in percent. Over
-/// 73 kernels that ptxas compiles too, cycles are 0.997 of its without new registers, 0.949 with 45, 0.925 with 30 and
-/// 0.914 with 12 here, and registers 0.854, 0.880, 0.943 and 1.002 of its.
+/// Registers that the code did not have are taken for an order that takes fewer cycles by this
+/// share, in percent. Over 73 kernels that ptxas compiles too, cycles are 0.997 of its without new
+/// registers, 0.949 with 45, 0.925 with 30 and 0.914 with 12 here, and registers 0.854, 0.880,
+/// 0.943 and 1.002 of its.
 const WORTH: Cycle = 35;
 
-/// An order of a block, and the registers that its webs have in it.
+/// An order of a block, and the registers that its live ranges have in it.
 struct Plan {
     cycles: Cycle,
     order: Vec<u32>,
@@ -149,14 +155,15 @@ impl Scheduler {
         best.filter(|p| p.cycles < old)
     }
 
-    /// The order that is found with so many registers, the more of the block being looked at the better.
+    /// The order that is found with so many registers, the more of the block being looked at the
+    /// better.
     fn windows(&mut self, lines: &[&Line], after: &Set, allowed: &Set, limit: u32) -> Option<Plan> {
         self.scratch.short = false;
         let smaller = WINDOWS.into_iter().skip(1).filter(|&w| w < lines.len());
         WINDOWS.into_iter().take(1).chain(smaller).find_map(|w| self.list(lines, after, allowed, limit, w))
     }
 
-    /// The registers that webs of a block may move to.
+    /// The registers that live ranges of a block may move to.
     fn allowed(&self, lines: &[&Line], touched: &Touched) -> Set {
         if !self.strict {
             return Set::ALL;
@@ -167,24 +174,25 @@ impl Scheduler {
         allowed
     }
 
-    /// What an instruction would find in a register instead of what it reads, if there is such an instruction: its place in
-    /// the old order, and the register.
+    /// What an instruction would find in a register instead of what it reads, if there is such an
+    /// instruction: its place in the old order, and the register.
     fn mistake(&self, plan: &Plan) -> Option<(u32, u16)> {
-        let webs = &self.tables.webs;
+        let ranges = &self.tables.ranges;
         let mut there = [NONE; Resource::COUNT];
-        for (web, w) in (0..).zip(&webs.webs).filter(|(_, w)| w.enters) {
-            there[usize::from(w.register)] = web;
+        for (range, w) in (0..).zip(&ranges.list).filter(|(_, w)| w.enters) {
+            there[usize::from(w.register)] = range;
         }
         for &k in &plan.order {
-            for &web in webs.reads(k as usize) {
-                let r = plan.registers[web as usize];
-                if there[usize::from(r)] != web {
+            for &range in ranges.reads(k as usize) {
+                let r = plan.registers[range as usize];
+                if there[usize::from(r)] != range {
                     return Some((k, r));
                 }
             }
-            webs.writes(k as usize)
+            ranges
+                .writes(k as usize)
                 .iter()
-                .for_each(|&web| there[usize::from(plan.registers[web as usize])] = web);
+                .for_each(|&range| there[usize::from(plan.registers[range as usize])] = range);
         }
         None
     }
@@ -195,7 +203,7 @@ impl Scheduler {
         let Plan { mut order, registers, .. } = plan;
         let body = block.body.len();
         for (k, line) in block.body.iter_mut().chain(&mut block.tail).enumerate() {
-            if self.tables.webs.rewrite(k, &mut line.inst, |web| registers[web as usize]) {
+            if self.tables.ranges.rewrite(k, &mut line.inst, |range| registers[range as usize]) {
                 line.touches = touched.add(&line.inst);
             }
         }
@@ -249,8 +257,8 @@ impl Scheduler {
         window: usize,
     ) -> Option<Plan> {
         let (placed, pairs) = (self.placed, self.pairs);
-        self.pool.start(&self.tables.webs, after, allowed, self.used, limit);
-        let mut list = List::new(&self.tables, &mut self.pool, &mut self.scratch, lines, window);
+        self.free_list.start(&self.tables.ranges, after, allowed, self.used, limit);
+        let mut list = List::new(&self.tables, &mut self.free_list, &mut self.scratch, lines, window);
         while list.order.len() < lines.len() {
             let now = list.clock.now;
             list.wake(now);
@@ -267,7 +275,7 @@ impl Scheduler {
             list.clock.now += Cycle::from(gap);
         }
         let (cycles, order) = (list.clock.now, list.order);
-        Some(Plan { cycles, order, registers: self.pool.registers(), used: self.pool.used() })
+        Some(Plan { cycles, order, registers: self.free_list.registers(), used: self.free_list.used() })
     }
 }
 

@@ -1,21 +1,21 @@
 //! What is known of a block before it is scheduled.
 
 use super::graph::Graph;
-use super::live::Set;
-use super::webs::{Moves, Webs};
+use super::live_ranges::{LiveRanges, Moves};
+use super::liveness::Set;
 use crate::emit::code::Line;
 use crate::isa::effects::Touched;
 use crate::isa::latency;
-use nvir_asm::class::{Class, Kind};
+use nvir_asm::issue_class::{Class, Kind};
 use nvir_asm::model::{Cycle, Ports};
 
 /// An instruction by its place among all of the block, most urgent first.
-pub type Rank = u32;
+pub(super) type Rank = u32;
 
 /// What is known of the block, in tables that are made once.
 #[derive(Default)]
-pub struct Tables {
-    pub webs: Webs,
+pub(super) struct Tables {
+    pub ranges: LiveRanges,
     pub graph: Graph,
     /// By instruction.
     pub kinds: Vec<Kind>,
@@ -34,9 +34,9 @@ pub struct Tables {
 
 impl Tables {
     /// For blocks of so many instructions at most.
-    pub fn new(instructions: usize) -> Tables {
+    pub(super) fn new(instructions: usize) -> Tables {
         Tables {
-            webs: Webs::new(instructions),
+            ranges: LiveRanges::new(instructions),
             graph: Graph::new(instructions),
             kinds: Vec::with_capacity(instructions),
             edges: Vec::with_capacity(instructions),
@@ -49,21 +49,21 @@ impl Tables {
     }
 
     /// Reads a block.
-    pub fn read(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
-        self.webs.build(lines, touched, after, moves);
+    pub(super) fn read(&mut self, lines: &[&Line], touched: &Touched, after: &Set, moves: Moves) {
+        self.ranges.build(lines, touched, after, moves);
         self.kinds.clear();
-        self.kinds.extend(lines.iter().map(|l| Kind::of(&l.inst)));
+        self.kinds.extend(lines.iter().map(|l| Kind::new(&l.inst)));
         self.order(lines);
     }
 
-    /// Reads a block again that has just been read, so that webs stay where they are.
-    pub fn read_in_place(&mut self, lines: &[&Line], touched: &Touched, after: &Set) {
-        self.webs.build(lines, touched, after, Moves::Forbidden);
+    /// Reads a block again that has just been read, so that live ranges stay where they are.
+    pub(crate) fn read_in_place(&mut self, lines: &[&Line], touched: &Touched, after: &Set) {
+        self.ranges.build(lines, touched, after, Moves::Forbidden);
         self.order(lines);
     }
 
     fn order(&mut self, lines: &[&Line]) {
-        self.graph.build(lines, &self.webs);
+        self.graph.build(lines, &self.ranges);
         let n = lines.len();
         self.edges.clear();
         self.starts.clear();
@@ -106,24 +106,24 @@ impl Tables {
     }
 
     /// The instruction of a rank.
-    pub fn ranked(&self, rank: Rank) -> usize {
+    pub(crate) fn ranked(&self, rank: Rank) -> usize {
         self.urgency[rank as usize] as u32 as usize
     }
 
     /// Cycles that the block takes at least.
-    pub fn longest(&self) -> Cycle {
+    pub(super) fn longest(&self) -> Cycle {
         // The most urgent instruction comes first.
         self.urgency.first().map_or(0, |&u| Cycle::from(!(u >> 32) as u32) + 1)
     }
 
-    pub fn later(&self, k: usize) -> &[(u32, u32)] {
+    pub(super) fn later(&self, k: usize) -> &[(u32, u32)] {
         &self.later[self.starts[k] as usize..self.starts[k + 1] as usize]
     }
 }
 
 /// Time, and when ports are free.
 #[derive(Default)]
-pub struct Clock {
+pub(super) struct Clock {
     pub now: Cycle,
     ports: Ports,
     /// Until then only textures issue.
@@ -132,12 +132,12 @@ pub struct Clock {
 
 impl Clock {
     /// The first cycle at which an instruction of a class may issue.
-    pub fn free_at(&self, class: &Class) -> Cycle {
+    pub(super) fn free_at(&self, class: &Class) -> Cycle {
         let at = self.now.max(self.ports.free_at(&class.port));
         if class.texture { at } else { at.max(self.textures) }
     }
 
-    pub fn issue(&mut self, class: &Class) {
+    pub(super) fn issue(&mut self, class: &Class) {
         self.ports.issue(&class.port, self.now);
         if class.texture {
             self.textures = self.now + Cycle::from(latency::BEHIND_TEXTURE);

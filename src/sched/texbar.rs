@@ -1,6 +1,6 @@
-//! Texture barriers for Kepler: results of texture instructions are not waited for by the hardware, so `TEXDEPBAR n`,
-//! which waits until at most `n` texture instructions are outstanding, stands before the first instruction that touches
-//! one.
+//! Texture barriers for Kepler: results of texture instructions are not waited for by the hardware,
+//! so `TEXDEPBAR n`, which waits until at most `n` texture instructions are outstanding, stands
+//! before the first instruction that touches one.
 //!
 //! ```text
 //! TEX R0, ..        outstanding: R0 (0 issued since)
@@ -9,9 +9,10 @@
 //! FADD R8, R0, R1   R0 is complete, R4 need not be
 //! ```
 //!
-//! They complete in order, so one with `n` others issued after it is complete when at most `n` are outstanding. What is
-//! outstanding flows along control, with the fewest issued since on any way; to a reconvergence point from wherever
-//! lanes leave for one. Calls and returns wait for everything.
+//! They complete in order, so one with `n` others issued after it is complete when at most `n` are
+//! outstanding. What is outstanding flows along control, with the fewest issued since on any way;
+//! to a reconvergence point from wherever lanes leave for one. Calls and returns wait for
+//! everything.
 
 use crate::diag::Loc;
 use crate::emit::code::{Code, Line, Made};
@@ -23,8 +24,8 @@ use crate::isa::{MInst, Op, Operand};
 struct Outstanding([u8; 256]);
 
 const COMPLETE: u8 = u8::MAX;
-/// The largest count that is waited for. The field holds 63, but ptxas waits from the 62nd texture on, and NAK keeps no
-/// more than 63 in flight.
+/// The largest count that is waited for. The field holds 63, but ptxas waits from the 62nd texture
+/// on, and NAK keeps no more than 63 in flight.
 const MAX_COUNT: u8 = 62;
 
 impl Outstanding {
@@ -80,8 +81,9 @@ impl Outstanding {
     }
 }
 
-/// Puts the barriers that a program needs into its code, of which it is noted what instructions touch.
-pub fn insert(code: &mut Code) {
+/// Puts the barriers that a program needs into its code, of which it is noted what instructions
+/// touch.
+pub(crate) fn insert(code: &mut Code) {
     let has_textures = code.blocks.iter().any(|b| b.body.iter().any(|l| is_texture(l.inst.op)));
     if !has_textures {
         return;
@@ -129,18 +131,18 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
     let meeting = code.meeting_points();
     let target = |l: &Line| code.target(l);
     let mut entry: Vec<Option<Outstanding>> = vec![None; code.blocks.len()];
-    let mut work: Vec<usize> = Vec::new();
+    let mut worklist: Vec<usize> = Vec::new();
     // Functions begin with nothing outstanding.
     let called = code.blocks.iter().flat_map(|b| &b.body).filter(|l| l.inst.op == Op::Cal).filter_map(target);
     for start in called.chain([0]) {
         if start < entry.len() {
             entry[start] = Some(Outstanding::NONE);
-            work.push(start);
+            worklist.push(start);
         }
     }
     // What lanes leave with, from anywhere.
     let mut left: Option<Outstanding> = None;
-    while let Some(n) = work.pop() {
+    while let Some(n) = worklist.pop() {
         let Some(mut state) = entry[n].clone() else { continue };
         let block = &code.blocks[n];
         state.run(&block.body, &code.touched, |_, _| {});
@@ -148,7 +150,7 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
         let mut leaves = false;
         let mut flow = |to: usize, state: &Outstanding| {
             if entry.get_mut(to).is_some_and(|slot| joined(slot, state)) {
-                work.push(to);
+                worklist.push(to);
             }
         };
         if block.falls {

@@ -11,15 +11,15 @@ fn word_sized(i: &Inst) -> Result<()> {
 }
 
 impl Cx<'_> {
-    /// Sums and differences. nvdisasm writes `ISUB x, y` for a difference of two registers, or of a register and
-    /// a constant or immediate on either side.
-    pub fn iadd(&self, i: &Inst) -> Result<MInst> {
+    /// Sums and differences. nvdisasm writes `ISUB x, y` for a difference of two registers, or of a
+    /// register and a constant or immediate on either side.
+    pub(crate) fn iadd(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
         let carries = self.carry_in(i) || i.dsts.len() > 1;
         let (neg_a, neg_b) = (take_neg(&mut a), take_neg(&mut b));
-        // The machine adds the complement and one, or in place of the one the carry: that is neither the carry nor the
-        // sum of a negated operand.
+        // The machine adds the complement and one, or in place of the one the carry: that is
+        // neither the carry nor the sum of a negated operand.
         if carries && (neg_a || neg_b) {
             return Err(Unencodable::Operand);
         }
@@ -63,7 +63,7 @@ impl Cx<'_> {
         }
     }
 
-    pub fn imul(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn imul(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (a, b) = self.commuted(i, i.ty)?;
         let op = if wide_imm(&b) { isa::Op::Imul32i } else { isa::Op::Imul };
@@ -76,7 +76,7 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), a, b]))
     }
 
-    pub fn imad(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn imad(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (mut a, mut b) = self.commuted(i, i.ty)?;
         let mut c = self.arg(i, 2, i.ty)?;
@@ -103,7 +103,7 @@ impl Cx<'_> {
     }
 
     /// `(a << n) + c`.
-    pub fn iscadd(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn iscadd(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let SrcKind::Imm(n @ 0..32) = i.srcs[1].kind else { return Err(Unencodable::Operand) };
         if self.carry_in(i) {
@@ -114,14 +114,14 @@ impl Cx<'_> {
         Ok(args(self.inst(op), [self.dst(i), a, c, Operand::imm(n)]))
     }
 
-    pub fn isad(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn isad(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (a, b) = self.commuted(i, i.ty)?;
         let m = self.inst(isa::Op::Isad).with_if(i.ty == Type::U32, Mod::U32);
         Ok(args(m, [self.dst(i), a, b, self.arg(i, 2, i.ty)?]))
     }
 
-    pub fn iminmax(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn iminmax(&self, i: &Inst) -> Result<MInst> {
         word_sized(i)?;
         let (a, b) = self.commuted(i, i.ty)?;
         let which = Operand::Pred(if i.op == Op::Min { Pred::T } else { !Pred::T });
@@ -130,7 +130,7 @@ impl Cx<'_> {
     }
 
     /// `a` if the predicate holds, else `b`; the machine takes a constant or immediate second only.
-    pub fn sel(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn sel(&self, i: &Inst) -> Result<MInst> {
         if i.ty.words() != 1 || i.ty == Type::Pred {
             return Err(Unencodable::Operation);
         }
@@ -144,7 +144,7 @@ impl Cx<'_> {
     }
 
     /// `a` if `c cond 0`, else `b`.
-    pub fn slct(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn slct(&self, i: &Inst) -> Result<MInst> {
         let float = i.sty == Type::F32;
         if i.ty.words() != 1 || !matches!(i.sty, Type::F32 | Type::U32 | Type::S32) {
             return Err(Unencodable::Operation);

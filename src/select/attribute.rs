@@ -1,7 +1,8 @@
 //! Inputs and outputs of graphics stages, and what else only they do.
 //!
-//! Addresses that are computed: GF100 adds a register to the address; on Kepler the register holds the whole address as the
-//! machine keeps it, which `attraddr` gives (`.Phys` in SASS). IPA and per-patch accesses add a register on all chips.
+//! Addresses that are computed: GF100 adds a register to the address; on Kepler the register holds
+//! the whole address as the machine keeps it, which `attraddr` gives (`.Phys` in SASS). IPA and
+//! per-patch accesses add a register on all chips.
 
 use super::operand::args;
 use super::{Cx, Result, Unencodable};
@@ -35,21 +36,21 @@ impl Cx<'_> {
         mem.index.map(|v| Operand::reg(Reg((self.reg)(v))))
     }
 
-    pub fn ald(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
+    pub(crate) fn ald(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
         let output = matches!(mem.space, Space::Output | Space::PatchOutput);
         let m = self.access(self.inst(isa::Op::Ald).with_if(output, Mod::O), i, mem)?;
         let m = m.arg(self.dst(i)).arg(self.attribute(mem));
         Ok(self.vertex(mem).into_iter().fold(m, MInst::arg))
     }
 
-    pub fn ast(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
+    pub(crate) fn ast(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
         let m = self.access(self.inst(isa::Op::Ast), i, mem)?;
         let data = self.arg(i, 0, i.ty)?;
         let m = m.arg(self.attribute(mem)).arg(data);
         Ok(self.vertex(mem).into_iter().fold(m, MInst::arg))
     }
 
-    pub fn al2p(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn al2p(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         if self.chip == Chip::Gf100 {
             return Err(Unencodable::Operation);
@@ -61,7 +62,7 @@ impl Cx<'_> {
         Ok(if written { m.arg(Operand::imm(mem.offset as u32)) } else { m })
     }
 
-    pub fn vild(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn vild(&self, i: &Inst) -> Result<MInst> {
         let n = i.srcs.first().and_then(Src::as_imm).ok_or(Unencodable::Operand)?;
         let base = match i.srcs.get(1) {
             Some(s) => Reg((self.reg)(s.as_val().ok_or(Unencodable::Operand)?)),
@@ -70,7 +71,7 @@ impl Cx<'_> {
         Ok(args(self.inst(isa::Op::Vild), [self.dst(i), Operand::Mem { base, offset: n as i32 }]))
     }
 
-    pub fn ipa(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn ipa(&self, i: &Inst) -> Result<MInst> {
         let Aux::Interp(how) = i.aux else { return Err(Unencodable::Operand) };
         let m = match how.mode {
             InterpMode::Linear | InterpMode::OverW => self.inst(isa::Op::Ipa).with(Mod::Pass),
@@ -94,7 +95,7 @@ impl Cx<'_> {
     }
 
     /// The next vertex, from the one that is emitted and its stream.
-    pub fn out(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn out(&self, i: &Inst) -> Result<MInst> {
         let Aux::Emit(what) = i.aux else { return Err(Unencodable::Operand) };
         let m = self.inst(isa::Op::Out).with(match what {
             EmitOp::Emit => Mod::Emit,
@@ -104,7 +105,7 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
     }
 
-    pub fn pixld(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn pixld(&self, i: &Inst) -> Result<MInst> {
         let Aux::Pixel(what) = i.aux else { return Err(Unencodable::Operand) };
         let m = self.inst(isa::Op::Pixld).with(match what {
             PixelOp::CoverageMask => Mod::Covmask,
@@ -122,8 +123,9 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), Operand::Mem { base, offset }]))
     }
 
-    /// Until the driver says otherwise, the fact does not hold: it inverts the predicate where it does.
-    pub fn sel_fact(&self, i: &Inst) -> Result<MInst> {
+    /// Until the driver says otherwise, the fact does not hold: it inverts the predicate where it
+    /// does.
+    pub(crate) fn sel_fact(&self, i: &Inst) -> Result<MInst> {
         let (holds, else_) = (self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?);
         Ok(args(self.inst(isa::Op::Sel), [self.dst(i), else_, holds, Operand::Pred(Pred::T)]))
     }

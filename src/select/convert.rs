@@ -42,7 +42,7 @@ fn integral(rnd: Rnd) -> Option<Mod> {
 }
 
 impl Cx<'_> {
-    pub fn cvt(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn cvt(&self, i: &Inst) -> Result<MInst> {
         let (to, from) = (type_mod(i.ty)?, type_mod(i.sty)?);
         let same = i.ty == i.sty;
         let m = match (i.ty.is_float(), i.sty.is_float()) {
@@ -60,7 +60,8 @@ impl Cx<'_> {
                 let m = self.inst(isa::Op::F2i).with_if(i.ftz, Mod::Ftz).with(to).with(from);
                 integral(i.rnd).into_iter().fold(m, MInst::with)
             }
-            // I2F does not saturate, and the sign that it changes is the number's, also where the bits have none.
+            // I2F does not saturate, and the sign that it changes is the number's, also where the
+            // bits have none.
             (true, false) if i.sat => return Err(Unencodable::Operation),
             (true, false) if i.srcs[0].mods != SrcMods::default() => return Err(Unencodable::Operand),
             (true, false) => fractional(self.inst(isa::Op::I2f).with(to).with(from), i.rnd),

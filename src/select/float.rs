@@ -15,8 +15,8 @@ fn rounding(rnd: Rnd) -> Option<Mod> {
 }
 
 impl Cx<'_> {
-    /// An operation with the common suffixes, `.FTZ` or `.FMZ` (which flushes, too: both are an illegal instruction),
-    /// rounding and `.SAT`, and its operands.
+    /// An operation with the common suffixes, `.FTZ` or `.FMZ` (which flushes, too: both are an
+    /// illegal instruction), rounding and `.SAT`, and its operands.
     fn arithmetic<const N: usize>(&self, op: isa::Op, i: &Inst, operands: [Operand; N]) -> MInst {
         let zeroes = i.op == Op::MulZ;
         let mut m = self.inst(op).with_if(zeroes, Mod::Fmz).with_if(i.ftz && !zeroes, Mod::Ftz);
@@ -27,7 +27,7 @@ impl Cx<'_> {
     }
 
     /// `a + b` or `a - b`; `long` takes a 32-bit immediate.
-    pub fn fadd(&self, i: &Inst, short: isa::Op, long: isa::Op, subtract: bool) -> Result<MInst> {
+    pub(crate) fn fadd(&self, i: &Inst, short: isa::Op, long: isa::Op, subtract: bool) -> Result<MInst> {
         let (mut a, mut b) = (self.arg(i, 0, i.ty)?, self.arg(i, 1, i.ty)?);
         if subtract {
             negate_float(&mut b);
@@ -46,9 +46,9 @@ impl Cx<'_> {
         Ok(self.arithmetic(op, i, [self.dst(i), a, b]))
     }
 
-    /// `a * b`: the sign of the product stands on the first operand of the register forms, in the number of the
-    /// immediate forms.
-    pub fn fmul(&self, i: &Inst, short: isa::Op, long: isa::Op) -> Result<MInst> {
+    /// `a * b`: the sign of the product stands on the first operand of the register forms, in the
+    /// number of the immediate forms.
+    pub(crate) fn fmul(&self, i: &Inst, short: isa::Op, long: isa::Op) -> Result<MInst> {
         let (mut a, mut b) = self.commuted(i, i.ty)?;
         let negative = take_neg(&mut a) != take_neg(&mut b);
         if negative {
@@ -59,7 +59,7 @@ impl Cx<'_> {
     }
 
     /// `a * b + c` with one rounding.
-    pub fn ffma(&self, i: &Inst, op: isa::Op) -> Result<MInst> {
+    pub(crate) fn ffma(&self, i: &Inst, op: isa::Op) -> Result<MInst> {
         let (mut a, mut b) = self.commuted(i, i.ty)?;
         let c = self.arg(i, 2, i.ty)?;
         if take_neg(&mut a) != take_neg(&mut b) {
@@ -68,7 +68,7 @@ impl Cx<'_> {
         Ok(self.arithmetic(op, i, [self.dst(i), a, b, c]))
     }
 
-    pub fn fminmax(&self, i: &Inst, op: isa::Op) -> Result<MInst> {
+    pub(crate) fn fminmax(&self, i: &Inst, op: isa::Op) -> Result<MInst> {
         if i.sat {
             return Err(Unencodable::Operation);
         }
@@ -77,7 +77,7 @@ impl Cx<'_> {
         Ok(args(self.inst(op).with_if(i.ftz, Mod::Ftz), [self.dst(i), a, b, which]))
     }
 
-    pub fn mufu(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn mufu(&self, i: &Inst) -> Result<MInst> {
         let function = match i.op {
             Op::Rcp => Mod::Rcp,
             Op::Rsq => Mod::Rsq,
@@ -96,7 +96,7 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::F32)?]))
     }
 
-    pub fn rro(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn rro(&self, i: &Inst) -> Result<MInst> {
         let m = self.inst(isa::Op::Rro).with(if i.op == Op::PreSin { Mod::Sincos } else { Mod::Ex2 });
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::F32)?]))
     }

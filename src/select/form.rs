@@ -1,8 +1,9 @@
-//! Legality by form: what [`super::legal`] has found out about an instruction holds for all that differ from it only in
-//! which values they name, and for all direct words of constant memory that an instruction can name at all.
+//! Legality by form: what [`super::legal`] has found out about an instruction holds for all that
+//! differ from it only in which values they name, and for all direct words of constant memory that
+//! an instruction can name at all.
 //!
-//! Programs repeat the same few hundred forms, so an answer is kept for the next one who asks, whatever program that
-//! is in. What has rare details has no form and is looked at each time.
+//! Programs repeat the same few hundred forms, so an answer is kept for the next one who asks,
+//! whatever program that is in. What has rare details has no form and is looked at each time.
 
 use crate::chip::Chip;
 use crate::ir::{Aux, Class, Function, Inst, MemRef, Src, SrcKind};
@@ -33,8 +34,8 @@ impl Fields {
 
 impl Form {
     fn of(chip: Chip, func: &Function, i: &Inst) -> Option<Form> {
-        // Every field is named, so that a new one has to be considered. What is exact or known, and where it comes from,
-        // is nothing to the machine.
+        // Every field is named, so that a new one has to be considered. What is exact or known, and
+        // where it comes from, is nothing to the machine.
         let Inst {
             op,
             ty,
@@ -158,7 +159,7 @@ thread_local! {
 }
 
 /// What `find_out` says about the instruction, or said about one of the same form.
-pub fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl Fn() -> bool) -> bool {
+pub(super) fn legal(chip: Chip, func: &Function, i: &Inst, find_out: impl Fn() -> bool) -> bool {
     let Some(form) = Form::of(chip, func, i) else { return find_out() };
     let mut hasher = FxHasher::default();
     form.hash(&mut hasher);
@@ -183,7 +184,8 @@ mod tests {
     use crate::isa::{self, Op, Table};
     use crate::select::select;
 
-    /// Every form that a program of the tests' generator has, asked about in a program and in another.
+    /// Every form that a program of the tests' generator has, asked about in a program and in
+    /// another.
     #[test]
     fn what_is_remembered_is_what_the_selector_says() {
         let (mut asked, mut legal_ones) = (0, 0);
@@ -214,8 +216,9 @@ mod tests {
 
     #[test]
     fn addresses_and_constants_that_have_one_form_fit_all_fields_alike() {
-        // Instructions of graphics and short forms, which nothing is selected for, have shorter fields.
-        let rows = Chip::ALL.iter().flat_map(|&chip| Table::of(chip).rows());
+        // Instructions of graphics and short forms, which nothing is selected for, have shorter
+        // fields.
+        let rows = Chip::ALL.iter().flat_map(|&chip| Table::for_chip(chip).rows());
         for row in rows.filter(|row| !row.short && !matches!(row.op, Op::Pixld | Op::Vild)) {
             for slot in &row.slots {
                 let alike = match slot.kind {

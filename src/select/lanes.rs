@@ -7,7 +7,7 @@ use crate::isa::{self, MInst, Mod, Operand};
 use nvir_hw::special;
 
 /// The hardware number of a special register.
-pub fn special_register(sv: Sv) -> Option<u8> {
+pub(crate) fn special_register(sv: Sv) -> Option<u8> {
     Some(match sv {
         Sv::Laneid => special::LANEID,
         Sv::Virtid => special::VIRTID,
@@ -41,14 +41,15 @@ pub fn special_register(sv: Sv) -> Option<u8> {
 }
 
 impl Cx<'_> {
-    pub fn s2r(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn s2r(&self, i: &Inst) -> Result<MInst> {
         let Aux::Sv(sv) = i.aux else { return Err(Unencodable::Operand) };
         let n = special_register(sv).ok_or(Unencodable::Operation)?;
         Ok(args(self.inst(isa::Op::S2r), [self.dst(i), Operand::Sreg(n)]))
     }
 
-    /// Sources: barrier, then count of threads, both as registers or immediates; reductions end in a predicate.
-    pub fn bar(&self, i: &Inst) -> Result<MInst> {
+    /// Sources: barrier, then count of threads, both as registers or immediates; reductions end in
+    /// a predicate.
+    pub(crate) fn bar(&self, i: &Inst) -> Result<MInst> {
         let Aux::Bar(op) = i.aux else { return Err(Unencodable::Operand) };
         let number = |s: &Src| -> Result<Operand> {
             Ok(match s.as_imm() {
@@ -76,7 +77,7 @@ impl Cx<'_> {
         }
     }
 
-    pub fn vote(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn vote(&self, i: &Inst) -> Result<MInst> {
         let Aux::Vote(op) = i.aux else { return Err(Unencodable::Operand) };
         let m = self.inst(isa::Op::Vote).with(match op {
             VoteOp::All => Mod::All,
@@ -88,7 +89,7 @@ impl Cx<'_> {
         Ok(args(m, [self.pdst(i), p]))
     }
 
-    pub fn shfl(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn shfl(&self, i: &Inst) -> Result<MInst> {
         let Aux::Shfl(op) = i.aux else { return Err(Unencodable::Operand) };
         let m = self.inst(isa::Op::Shfl).with(match op {
             ShflOp::Idx => Mod::Idx,
@@ -108,7 +109,7 @@ impl Cx<'_> {
     }
 
     /// A value of a lane of the quad, and the lane's own, combined as the pattern says.
-    pub fn quadop(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn quadop(&self, i: &Inst) -> Result<MInst> {
         let Aux::Quad { lane, ops } = i.aux else { return Err(Unencodable::Operand) };
         const LANES: [Mod; 6] = [Mod::Q0000, Mod::Q1111, Mod::Q2222, Mod::Q3333, Mod::Q1032, Mod::Q2301];
         let from = *LANES.get(usize::from(lane)).ok_or(Unencodable::Operand)?;

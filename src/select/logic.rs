@@ -24,7 +24,7 @@ fn logic_op(op: Op) -> Mod {
 const NOT: SrcMods = SrcMods { neg: false, abs: false, inv: true };
 
 impl Cx<'_> {
-    pub fn mov(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn mov(&self, i: &Inst) -> Result<MInst> {
         if i.ty == Type::Pred {
             let p = Operand::Pred(self.pred(&i.srcs[0])?);
             let m = self.inst(isa::Op::Psetp).with(Mod::And).with(Mod::And);
@@ -58,7 +58,7 @@ impl Cx<'_> {
         Ok(args(self.inst(isa::Op::Lop).with(Mod::PassB), [self.dst(i), Operand::reg(Reg::Z), s]))
     }
 
-    pub fn not(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn not(&self, i: &Inst) -> Result<MInst> {
         let flipped = i.srcs[0].inv();
         if i.ty == Type::Pred {
             let p = Operand::Pred(self.pred(&flipped)?);
@@ -69,7 +69,7 @@ impl Cx<'_> {
         self.complement(i, self.src(&flipped, Type::U32)?)
     }
 
-    pub fn lop(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn lop(&self, i: &Inst) -> Result<MInst> {
         if i.ty.words() != 1 {
             return Err(Unencodable::Operation);
         }
@@ -79,14 +79,14 @@ impl Cx<'_> {
     }
 
     /// Logic on predicates.
-    pub fn psetp(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn psetp(&self, i: &Inst) -> Result<MInst> {
         let (a, b) = (self.pred(&i.srcs[0])?, self.pred(&i.srcs[1])?);
         let m = self.inst(isa::Op::Psetp).with(logic_op(i.op)).with(Mod::And);
         let t = Operand::Pred(Pred::T);
         Ok(args(m, [self.pdst(i), t, Operand::Pred(a), Operand::Pred(b), t]))
     }
 
-    pub fn shift(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn shift(&self, i: &Inst) -> Result<MInst> {
         let left = i.op == Op::Shl;
         if !matches!(i.ty, Type::U32 | Type::S32) {
             return Err(Unencodable::Operation);
@@ -98,7 +98,7 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
     }
 
-    pub fn shf(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn shf(&self, i: &Inst) -> Result<MInst> {
         let m =
             self.inst(isa::Op::Shf).with(if i.op == Op::ShfL { Mod::L } else { Mod::R }).with(match i.sty {
                 Type::U64 => Mod::U64,
@@ -111,12 +111,12 @@ impl Cx<'_> {
         ))
     }
 
-    pub fn bfe(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn bfe(&self, i: &Inst) -> Result<MInst> {
         let m = self.inst(isa::Op::Bfe).with_if(i.ty == Type::U32, Mod::U32);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?]))
     }
 
-    pub fn bfi(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn bfi(&self, i: &Inst) -> Result<MInst> {
         let m = self.inst(isa::Op::Bfi);
         Ok(args(
             m,
@@ -125,19 +125,19 @@ impl Cx<'_> {
     }
 
     /// The whole word, extracted in reverse.
-    pub fn brev(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn brev(&self, i: &Inst) -> Result<MInst> {
         let m = self.inst(isa::Op::Bfe).with(Mod::U32).with(Mod::Brev);
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?, Operand::imm(32 << 8)]))
     }
 
     /// The machine counts the ones of `a & b`.
-    pub fn popc(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn popc(&self, i: &Inst) -> Result<MInst> {
         let a = self.arg(i, 0, Type::U32)?;
         let b = if i.srcs.len() > 1 { self.arg(i, 1, Type::U32)? } else { a };
         Ok(args(self.inst(isa::Op::Popc), [self.dst(i), a, b]))
     }
 
-    pub fn flo(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn flo(&self, i: &Inst) -> Result<MInst> {
         let m = self
             .inst(isa::Op::Flo)
             .with_if(i.ty == Type::U32, Mod::U32)
@@ -145,7 +145,7 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.arg(i, 0, Type::U32)?]))
     }
 
-    pub fn prmt(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn prmt(&self, i: &Inst) -> Result<MInst> {
         let m = self.inst(isa::Op::Prmt);
         Ok(args(
             m,
@@ -154,7 +154,7 @@ impl Cx<'_> {
     }
 
     /// A comparison: into a predicate (`xSETP`) or a register (`xSET`).
-    pub fn set(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn set(&self, i: &Inst) -> Result<MInst> {
         let (mut a, mut b) = (self.arg(i, 0, i.sty)?, self.arg(i, 1, i.sty)?);
         let mut c = i.cond;
         let carry = self.carry_in(i);

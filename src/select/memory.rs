@@ -33,7 +33,7 @@ impl Cx<'_> {
         i.mem.as_ref().ok_or(Unencodable::Operand)
     }
 
-    pub fn ld(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn ld(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         if mem.space.is_attribute() {
             return self.ald(i, mem);
@@ -59,8 +59,8 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), self.address(mem)]))
     }
 
-    /// With a dynamic bank, its number stands in the high half of the register that gives the offset: lower/buffers has
-    /// made [`MemRef::index`] that register.
+    /// With a dynamic bank, its number stands in the high half of the register that gives the
+    /// offset: lower/buffers has made [`MemRef::index`] that register.
     fn ldc(&self, i: &Inst, mem: &MemRef) -> Result<MInst> {
         let bank = u8::try_from(mem.buffer).map_err(|_| Unencodable::Operand)?;
         let m = size(i.ty)?.into_iter().fold(self.inst(isa::Op::Ldc), MInst::with);
@@ -73,7 +73,7 @@ impl Cx<'_> {
         Ok(args(m, [self.dst(i), c]))
     }
 
-    pub fn st(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn st(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         if matches!(mem.space, Space::Output | Space::PatchOutput) {
             return self.ast(i, mem);
@@ -103,7 +103,7 @@ impl Cx<'_> {
     }
 
     /// Global atomics; without a destination the reduction, which returns nothing.
-    pub fn atom(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn atom(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         let Aux::Atom(op) = i.aux else { return Err(Unencodable::Operand) };
         if !matches!(mem.space, Space::Global | Space::Generic) {
@@ -158,14 +158,14 @@ impl Cx<'_> {
     }
 
     /// Load a word of shared memory and lock it: value and success.
-    pub fn ldslk(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn ldslk(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         let m = size(i.ty)?.into_iter().fold(self.inst(isa::Op::Ldslk), MInst::with);
         Ok(args(m, [self.pdst(i), self.dst(i), self.address(mem)]))
     }
 
     /// Store and unlock; on Kepler with a success that may fail.
-    pub fn stul(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn stul(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         let fermi = self.chip == Chip::Gf100;
         let op = if fermi { isa::Op::Stsul } else { isa::Op::Stscul };
@@ -176,7 +176,7 @@ impl Cx<'_> {
         Ok(args(m, [self.address(mem), self.arg(i, 0, Type::U32)?]))
     }
 
-    pub fn membar(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn membar(&self, i: &Inst) -> Result<MInst> {
         let scope = match i.aux {
             Aux::Scope(Scope::Cta) => Mod::Cta,
             Aux::Scope(Scope::Gpu) => Mod::Gl,
@@ -186,7 +186,7 @@ impl Cx<'_> {
         Ok(self.inst(isa::Op::Membar).with(scope))
     }
 
-    pub fn cctl(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn cctl(&self, i: &Inst) -> Result<MInst> {
         let mem = self.mem(i)?;
         let m = self.inst(isa::Op::Cctl);
         if mem.base().is_empty() && mem.offset == 0 {

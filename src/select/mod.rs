@@ -1,17 +1,18 @@
 //! Instruction selection: one IR instruction of the `Legal` phase to one machine instruction.
 //!
-//! [`select`] is the only place that knows which machine instruction performs an IR operation. It serves code
-//! emission, with the registers that were assigned, and every question of the kind "may this operand stand here?"
-//! ([`legal`]), with a placeholder register. What an operand field can hold is asked of the rows ([`isa::fits`]), so
-//! no rule of legality stands twice.
+//! [`select`] is the only place that knows which machine instruction performs an IR operation. It
+//! serves code emission, with the registers that were assigned, and every question of the kind "may
+//! this operand stand here?" ([`legal`]), with a placeholder register. What an operand field can
+//! hold is asked of the rows ([`isa::fits`]), so no rule of legality stands twice.
 //!
 //! ```text
 //! add u32 %r3 %r1 c0[0x4]   ->  IADD R3, R1, c[0x0][0x4]
 //! set pred %p0 lt s32 %r1 7 ->  ISETP.LT.AND P0, PT, R1, 0x7, PT
 //! ```
 //!
-//! Operands of commutative operations are put into the order that the machine takes. An immediate zero is RZ. An
-//! immediate too wide for the short form selects the form with 32 bits, where there is one.
+//! Operands of commutative operations are put into the order that the machine takes. An immediate
+//! zero is RZ. An immediate too wide for the short form selects the form with 32 bits, where there
+//! is one.
 
 mod arith;
 mod attribute;
@@ -25,7 +26,7 @@ mod operand;
 mod surface;
 mod texture;
 
-pub use lanes::special_register;
+pub(crate) use lanes::special_register;
 
 use crate::chip::Chip;
 use crate::ir::{Aux, Function, Inst, Op, Type, ValueId};
@@ -33,15 +34,16 @@ use crate::isa::{self, MInst, Pred};
 
 /// Why no machine instruction performs an IR instruction as it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Unencodable {
+pub(crate) enum Unencodable {
     #[error("no machine instruction performs the operation on this type")]
     Operation,
     #[error("an operand is of a kind that the machine instruction cannot take")]
     Operand,
 }
 
-/// The number of the register assigned to a value: a general register, 255 for RZ, or a predicate, 7 for PT.
-pub type Assigned<'a> = &'a dyn Fn(ValueId) -> u8;
+/// The number of the register assigned to a value: a general register, 255 for RZ, or a predicate,
+/// 7 for PT.
+pub(crate) type Assigned<'a> = &'a dyn Fn(ValueId) -> u8;
 
 /// The context of one selection.
 pub(crate) struct Cx<'a> {
@@ -54,14 +56,15 @@ pub(crate) struct Cx<'a> {
 
 type Result<T> = std::result::Result<T, Unencodable>;
 
-/// The machine instruction that performs `inst`. Its operands may still not fit: [`isa::fits`] tells.
-pub fn select(chip: Chip, func: &Function, inst: &Inst, reg: Assigned<'_>) -> Result<MInst> {
+/// The machine instruction that performs `inst`. Its operands may still not fit: [`isa::fits`]
+/// tells.
+pub(crate) fn select(chip: Chip, func: &Function, inst: &Inst, reg: Assigned<'_>) -> Result<MInst> {
     let guard = inst.guard.map_or(Pred::T, |g| Pred { num: reg(g.pred), not: g.not });
     Cx { chip, func, reg, guard }.operation(inst)
 }
 
 /// Whether `inst` is one machine instruction as it stands.
-pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
+pub(crate) fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
     form::legal(
         chip,
         func,
@@ -70,14 +73,14 @@ pub fn legal(chip: Chip, func: &Function, inst: &Inst) -> bool {
     )
 }
 
-/// Whether `inst` is what it will be emitted as: one machine instruction, or an operation that register assignment
-/// resolves.
-pub fn is_final(chip: Chip, func: &Function, inst: &Inst) -> bool {
+/// Whether `inst` is what it will be emitted as: one machine instruction, or an operation that
+/// register assignment resolves.
+pub(crate) fn is_final(chip: Chip, func: &Function, inst: &Inst) -> bool {
     matches!(inst.op, Op::Undef | Op::Call | Op::Pcopy) || legal(chip, func, inst)
 }
 
 /// Why `inst` is not what it will be emitted as ([`is_final`]), if so.
-pub fn check(chip: Chip, func: &Function, inst: &Inst) -> std::result::Result<(), Unencodable> {
+pub(crate) fn check(chip: Chip, func: &Function, inst: &Inst) -> std::result::Result<(), Unencodable> {
     if is_final(chip, func, inst) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use crate::isa::{ImmKind, MInst, Mod, Operand, Pred, Reg, Sel, SrcMods};
 const NO_MODS: SrcMods = SrcMods { neg: false, abs: false, inv: false };
 
 /// RZ with modifiers.
-pub const fn zero(mods: SrcMods) -> Operand {
+pub(super) const fn zero(mods: SrcMods) -> Operand {
     Operand::Reg { reg: Reg::Z, mods, sel: Sel::Whole, cc: false }
 }
 
@@ -25,7 +25,7 @@ fn fold(bits: u32, mods: SrcMods, kind: ImmKind) -> u32 {
 
 impl Cx<'_> {
     /// A source operand of type `ty`.
-    pub fn src(&self, s: &Src, ty: Type) -> Result<Operand> {
+    pub(crate) fn src(&self, s: &Src, ty: Type) -> Result<Operand> {
         let kind = || match ty {
             Type::F32 => ImmKind::F32,
             Type::F64 => ImmKind::F64,
@@ -51,12 +51,12 @@ impl Cx<'_> {
     }
 
     /// Source `n` of an instruction, read as `ty`.
-    pub fn arg(&self, i: &Inst, n: usize, ty: Type) -> Result<Operand> {
+    pub(crate) fn arg(&self, i: &Inst, n: usize, ty: Type) -> Result<Operand> {
         self.src(i.srcs.get(n).ok_or(Unencodable::Operand)?, ty)
     }
 
     /// A predicate operand; an immediate is PT or its negation.
-    pub fn pred(&self, s: &Src) -> Result<Pred> {
+    pub(crate) fn pred(&self, s: &Src) -> Result<Pred> {
         match s.kind {
             SrcKind::Val(v) if self.func.class(v) == Class::Pred => {
                 Ok(Pred { num: (self.reg)(v), not: s.mods.inv })
@@ -67,7 +67,7 @@ impl Cx<'_> {
     }
 
     /// Predicate source `n`, PT where there is none.
-    pub fn pred_or_true(&self, i: &Inst, n: usize) -> Result<Operand> {
+    pub(crate) fn pred_or_true(&self, i: &Inst, n: usize) -> Result<Operand> {
         Ok(Operand::Pred(match i.srcs.get(n) {
             Some(s) => self.pred(s)?,
             None => Pred::T,
@@ -79,7 +79,7 @@ impl Cx<'_> {
     }
 
     /// The first general destination, RZ if there is none; `.CC` if a carry is written too.
-    pub fn dst(&self, i: &Inst) -> Operand {
+    pub(crate) fn dst(&self, i: &Inst) -> Operand {
         let (mut general, mut cc) = (None, false);
         for &d in &i.dsts {
             match self.func.class(d) {
@@ -92,38 +92,38 @@ impl Cx<'_> {
         Operand::Reg { reg, mods: NO_MODS, sel: Sel::Whole, cc }
     }
 
-    pub fn has_gpr_dst(&self, i: &Inst) -> bool {
+    pub(crate) fn has_gpr_dst(&self, i: &Inst) -> bool {
         self.class_of_dst(i, Class::Gpr).is_some()
     }
 
     /// The first predicate destination, PT if there is none.
-    pub fn pdst(&self, i: &Inst) -> Operand {
+    pub(crate) fn pdst(&self, i: &Inst) -> Operand {
         Operand::Pred(Pred::new(self.class_of_dst(i, Class::Pred).map_or(7, |d| (self.reg)(d))))
     }
 
     /// Whether the last source is a carry.
-    pub fn carry_in(&self, i: &Inst) -> bool {
+    pub(crate) fn carry_in(&self, i: &Inst) -> bool {
         let last = i.srcs.last().and_then(Src::as_val);
         last.is_some_and(|v| self.func.class(v) == Class::Carry)
     }
 
     /// Sources 0 and 1, exchanged where only that puts a register first.
-    pub fn commuted(&self, i: &Inst, ty: Type) -> Result<(Operand, Operand)> {
+    pub(crate) fn commuted(&self, i: &Inst, ty: Type) -> Result<(Operand, Operand)> {
         let (a, b) = (self.arg(i, 0, ty)?, self.arg(i, 1, ty)?);
         Ok(if is_reg(&a) || !is_reg(&b) { (a, b) } else { (b, a) })
     }
 }
 
-pub fn is_reg(o: &Operand) -> bool {
+pub(crate) fn is_reg(o: &Operand) -> bool {
     matches!(o, Operand::Reg { .. })
 }
 
-pub fn is_const(o: &Operand) -> bool {
+pub(super) fn is_const(o: &Operand) -> bool {
     matches!(o, Operand::Const { .. })
 }
 
 /// The bits of an immediate that the short forms, with 20 bits, cannot hold.
-pub fn wide_imm(o: &Operand) -> bool {
+pub(crate) fn wide_imm(o: &Operand) -> bool {
     match *o {
         Operand::Imm { bits, kind: ImmKind::Int, .. } => {
             let x = bits as i32;
@@ -135,7 +135,7 @@ pub fn wide_imm(o: &Operand) -> bool {
 }
 
 /// The modifiers of a register or constant operand.
-pub fn mods_of(o: &mut Operand) -> Option<&mut SrcMods> {
+pub(crate) fn mods_of(o: &mut Operand) -> Option<&mut SrcMods> {
     match o {
         Operand::Reg { mods, .. } | Operand::Imm { mods, .. } | Operand::Const { mods, .. } => Some(mods),
         _ => None,
@@ -143,12 +143,12 @@ pub fn mods_of(o: &mut Operand) -> Option<&mut SrcMods> {
 }
 
 /// Takes the negation off an operand; for an immediate it has been carried out already.
-pub fn take_neg(o: &mut Operand) -> bool {
+pub(crate) fn take_neg(o: &mut Operand) -> bool {
     mods_of(o).is_some_and(|m| std::mem::take(&mut m.neg))
 }
 
 /// Negates a float operand.
-pub fn negate_float(o: &mut Operand) {
+pub(crate) fn negate_float(o: &mut Operand) {
     match o {
         Operand::Imm { bits, .. } => *bits ^= 0x8000_0000,
         Operand::Reg { mods, .. } | Operand::Const { mods, .. } => mods.neg = !mods.neg,
@@ -157,7 +157,7 @@ pub fn negate_float(o: &mut Operand) {
 }
 
 /// The suffix of a comparison.
-pub fn cond(c: Cond) -> Mod {
+pub(super) fn cond(c: Cond) -> Mod {
     match c {
         Cond::Never => Mod::F,
         Cond::Lt => Mod::Lt,
@@ -180,7 +180,7 @@ pub fn cond(c: Cond) -> Mod {
 
 /// Appends what a sequence of operands is.
 #[inline(always)]
-pub fn args<const N: usize>(mut m: MInst, operands: [Operand; N]) -> MInst {
+pub(super) fn args<const N: usize>(mut m: MInst, operands: [Operand; N]) -> MInst {
     for o in operands {
         m.operands.push(o);
     }

@@ -8,7 +8,7 @@ use crate::ir::{Aux, Inst, Order, SurfAccess, SurfShape, Type};
 use crate::isa::{self, Kw, MInst, Mod, Operand, Reg};
 
 impl Cx<'_> {
-    pub fn suclamp(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn suclamp(&self, i: &Inst) -> Result<MInst> {
         let Aux::Suclamp { mode, two_d, signed, imm } = i.aux else { return Err(Unencodable::Operand) };
         let kind = [Mod::Sd, Mod::Pl, Mod::Bl][usize::from(mode / 5).min(2)];
         let size = [Mod::R1, Mod::R2, Mod::R4, Mod::R8, Mod::R16][usize::from(mode % 5)];
@@ -19,17 +19,17 @@ impl Cx<'_> {
         Ok(args(m, [self.pdst(i), self.dst(i), self.arg(i, 0, Type::U32)?, self.arg(i, 1, Type::U32)?, bias]))
     }
 
-    pub fn subfm(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn subfm(&self, i: &Inst) -> Result<MInst> {
         let m = self.inst(isa::Op::Subfm).with_if(i.aux == Aux::Subfm { three_d: true }, Mod::D3);
         let m = args(m, [self.pdst(i), self.dst(i)]);
         self.three(m, i)
     }
 
-    pub fn sueau(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn sueau(&self, i: &Inst) -> Result<MInst> {
         self.three(self.inst(isa::Op::Sueau).arg(self.dst(i)), i)
     }
 
-    pub fn madsp(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn madsp(&self, i: &Inst) -> Result<MInst> {
         let Aux::Madsp(parts) = i.aux else { return Err(Unencodable::Operand) };
         let m = self.inst(isa::Op::Imadsp);
         let m = if parts == madsp::SD {
@@ -71,7 +71,7 @@ impl Cx<'_> {
         Ok([slot, Operand::Word(shape), self.arg(i, 1, Type::U32)?])
     }
 
-    pub fn surface_load(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn surface_load(&self, i: &Inst) -> Result<MInst> {
         let s = i.surf().filter(|_| !i.srcs.is_empty()).ok_or(Unencodable::Operation)?;
         let machine = s.machine.ok_or(Unencodable::Operation)?;
         let size = match i.ty {
@@ -97,7 +97,7 @@ impl Cx<'_> {
         Ok(m.arg(self.pred_or_true(i, 2)?))
     }
 
-    pub fn surface_store(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn surface_store(&self, i: &Inst) -> Result<MInst> {
         let s = i.surf().filter(|_| !i.srcs.is_empty()).ok_or(Unencodable::Operation)?;
         let machine = s.machine.ok_or(Unencodable::Operation)?;
         let bytes = machine.access == SurfAccess::Bytes;

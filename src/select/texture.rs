@@ -20,7 +20,7 @@ fn target(t: &Tex) -> Kw {
 
 impl Cx<'_> {
     /// Destination, the runs of sources, then slots, target and component mask.
-    pub fn tex(&self, i: &Inst) -> Result<MInst> {
+    pub(crate) fn tex(&self, i: &Inst) -> Result<MInst> {
         let t = i.tex().ok_or(Unencodable::Operand)?;
         if !t.operands.is_empty() {
             return Err(Unencodable::Operation);

@@ -43,7 +43,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Condition, logic operation, saturation, flushing, rounding: nothing that the operation does not read.
+    /// Condition, logic operation, saturation, flushing, rounding: nothing that the operation does
+    /// not read.
     fn suffixes(&self, i: &Inst) -> Result<(), Violation> {
         let row = i.op.row();
         let no = |what: &str| self.fail(format!("`{}` has no {what} on this type", i.op));
@@ -80,7 +81,7 @@ impl Verifier<'_> {
         }
         match i.aux {
             Aux::Byte(n) => {
-                let whole = Types::of(&[Type::U8, Type::S8, Type::U16, Type::S16, Type::F16]).has(i.sty);
+                let whole = Types::new(&[Type::U8, Type::S8, Type::U16, Type::S16, Type::F16]).has(i.sty);
                 if !whole || u32::from(n) * i.sty.bytes() >= 4 {
                     return self.fail("a word has no such part");
                 }
@@ -139,7 +140,7 @@ impl Verifier<'_> {
         if !(1..16).contains(&t.mask) || t.component > 3 {
             return self.fail("a texel has the components 0 to 3, and one is wanted at least");
         }
-        if !Types::WORD.or(Types::F32).has(t.ty) {
+        if !Types::WORD.union(Types::F32).has(t.ty) {
             return self.fail("texels are f32, s32 or u32");
         }
         self.general(t.operands.iter().flat_map(|(_, list)| list))?;
@@ -244,8 +245,8 @@ impl Verifier<'_> {
             self.bank(m.buffer)?;
         }
         if m.space == Space::Const && fixed {
-            // One that lies beyond it as a whole reads nothing of use, but valid programs have such in code that never
-            // runs; selection puts the offset into a register.
+            // One that lies beyond it as a whole reads nothing of use, but valid programs have such
+            // in code that never runs; selection puts the offset into a register.
             let start = i64::from(m.offset as u32);
             let end = start + i64::from(i.ty.bytes());
             if start < BANK && end > BANK {
@@ -336,7 +337,8 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A source in constant memory: instructions name words of it, or pairs of them that lie at multiples of 8.
+    /// A source in constant memory: instructions name words of it, or pairs of them that lie at
+    /// multiples of 8.
     fn constant(&self, n: usize, s: &Src, words: usize) -> Result<(), Violation> {
         let SrcKind::Const { bank, offset } = s.kind else { return Ok(()) };
         self.bank(bank.into())?;
@@ -434,7 +436,8 @@ impl Verifier<'_> {
     }
 }
 
-/// Whether lowering may put other instructions in place of one, which may give carries of their own.
+/// Whether lowering may put other instructions in place of one, which may give carries of their
+/// own.
 pub(super) fn may_expand(i: &Inst) -> bool {
     let pair = [i.ty, i.sty].iter().any(|t| t.words() > 1);
     let sequence = matches!(i.op, Op::Sin | Op::Cos | Op::Ex2 | Op::Rdsv | Op::Shfl);

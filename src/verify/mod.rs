@@ -4,22 +4,23 @@
 //! - the layout lists each block once, the entry first, and nothing jumps to the entry;
 //! - every edge gives an argument of the right class for each parameter of its target;
 //! - a value has one definition, [`Def`] agrees with it, and it dominates every use;
-//! - an instruction is what its operation's row allows ([`op`]): types, operands, modifiers, details, destinations; what
-//!   it says of an alignment is true, as far as that shows;
-//! - a carry is read in the block that defines it, and no other carry is defined in between, nor stands there what
-//!   lowering may expand;
+//! - an instruction is what its operation's row allows ([`op`]): types, operands, modifiers,
+//!   details, destinations; what it says of an alignment is true, as far as that shows;
+//! - a carry is read in the block that defines it, and no other carry is defined in between, nor
+//!   stands there what lowering may expand;
 //! - constructs nest, as [`Merge`] says, and the layout keeps each one's blocks together;
-//! - the lanes that were asked for are told apart once, by the kernel's first branch (`whole_warp`).
+//! - the lanes that were asked for are told apart once, by the kernel's first branch
+//!   ([`crate::whole_warp`]).
 //!
-//! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering removes; every load and
-//! store proves the alignment that its width needs.
-//! In phase `Legal` further: no edge with arguments is critical; every instruction encodes for the
-//! chip that [`for_chip`] is given, which the selector is asked.
+//! In phase `Ssa` further: no operation, memory space or 64-bit integer arithmetic that lowering
+//! removes; every load and store proves the alignment that its width needs. In phase `Legal`
+//! further: no edge with arguments is critical; every instruction encodes for the chip that
+//! [`for_chip`] is given, which the selector is asked.
 //!
-//! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a pass it is a bug of ours.
+//! A violation in IR text is the input's fault, with its place ([`Violation::diagnostic`]); after a
+//! pass it is a bug of ours.
 
 mod inst;
-mod whole_warp;
 
 use crate::analysis::cfg::Cfg;
 use crate::chip::Chip;
@@ -32,9 +33,11 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{function}, {place}: {message}")]
 pub struct Violation {
+    /// The function.
     pub function: String,
     /// Block and instruction.
     pub place: String,
+    /// What is wrong.
     pub message: String,
     /// Where that is in the text that the program was read from.
     pub loc: Loc,
@@ -42,7 +45,7 @@ pub struct Violation {
 
 impl Violation {
     /// What to tell whoever wrote text that is not IR.
-    pub fn said(self) -> Diagnostic {
+    pub(crate) fn to_diagnostic(self) -> Diagnostic {
         let d = Diagnostic::error(self.message);
         if let Some(span) = self.loc.0 { d.at(span, "here") } else { d }
     }
@@ -65,7 +68,8 @@ struct Rules {
     chip: Option<Chip>,
 }
 
-/// Checks all functions of a program but for what depends on a chip, and that calls agree with their callees.
+/// Checks all functions of a program but for what depends on a chip, and that calls agree with
+/// their callees.
 pub fn program(p: &Program, phase: Phase) -> Result<(), Violation> {
     by_rules(p, Rules { phase, chip: None })
 }
@@ -113,14 +117,14 @@ fn by_rules(p: &Program, rules: Rules) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Checks what a kernel may do with the lanes that were asked for, by itself: front-ends leave that to it, so a violation is
-/// the input's fault.
+/// Checks what a kernel may do with the lanes that were asked for, by itself: front-ends leave that
+/// to it, so a violation is the input's fault.
 pub fn whole_warps(p: &Program) -> Result<(), Violation> {
     rules_of_whole_warps(p, Rules { phase: Phase::Front, chip: None })
 }
 
 fn rules_of_whole_warps(p: &Program, rules: Rules) -> Result<(), Violation> {
-    match whole_warp::broken(p) {
+    match crate::whole_warp::verify::broken(p) {
         None => Ok(()),
         Some((f, at, rule)) => Verifier { f, rules, at: Some(at) }.fail(rule),
     }

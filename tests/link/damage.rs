@@ -3,21 +3,10 @@
 use super::rig::*;
 use nvir::compiler::OptLevel;
 use nvir::image::separate::{self, Unit};
+use nvir::random::Random;
 use nvir::{Chip, emu};
 
 const TEXT: &str = "program\nkernel k() {\nb0:\n rdsv u32 %r0 sv[tid.x]\n call u32 %r1 f1{%r0}\n add u32 %r2 %r1 %r0\n st u32 # g[%r2+0x0 align 4] %r0\n exit\n}\nsub f(%r0) -> r {\nb0:\n call u32 %r1 f2{%r0}\n add u32 %r2 %r1 %r0\n ret {%r2}\n}\nsub g(%r0) -> r {\nb0:\n add u32 %r1 %r0 0x1\n ret {%r1}\n}\n";
-
-/// A generator of numbers (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % n.max(1) as u64) as usize
-    }
-}
 
 /// Reads, links, writes and runs what is left of a file; tells how far that went.
 fn try_it(data: &[u8]) -> usize {
@@ -40,7 +29,7 @@ fn no_damage_makes_it_panic() {
     for chip in Chip::ALL {
         let file = unit(&compiler(chip, OptLevel::O0), TEXT).write();
         assert_eq!(try_it(&file), 2);
-        let mut random = Random(chip as u64);
+        let mut random = Random::new(chip as u64);
         let mut reached = [0; 3];
         for round in 0..3000 {
             let mut data = file.clone();
@@ -67,7 +56,7 @@ fn no_table_makes_it_panic() {
     let at = file.windows(12).position(|w| w == b"nvir.facts 1").expect("the table");
     let table = unit.table();
     let words: Vec<&str> = table.split(' ').collect();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut linked = 0;
     for _ in 0..3000 {
         let mut words = words.clone();

@@ -176,7 +176,7 @@ fn tables_that_say_something_else() {
 #[test]
 fn what_cannot_be_compiled_separately() {
     let says = |compiler: &Compiler, source: &Source<'_>, part: &str| {
-        let e = compiler.compile_separate(source, &mut String::new()).expect_err("refused").to_string();
+        let e = compiler.unit(source, &mut Default::default()).expect_err("refused").to_string();
         assert!(e.contains(part), "{e}");
     };
     let ir = |text: &str, part: &str| says(&plain(), &source(text), part);
@@ -241,7 +241,7 @@ fn a_kernel_in_tgsi_is_a_unit() {
     let tgsi = Source::tgsi(text);
     for chip in Chip::ALL {
         let compiler = compiler(chip, OptLevel::O3);
-        let unit = compiler.compile_separate(&tgsi, &mut String::new()).expect("a kernel");
+        let unit = compiler.unit(&tgsi, &mut Default::default()).expect("a kernel");
         let linked = link(vec![unit]).expect("nothing is missing");
         let whole = compiler.compile(&tgsi).expect("a kernel");
         let code = &linked.kernels[0].kernel.code;

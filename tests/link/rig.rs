@@ -70,9 +70,8 @@ pub fn closed(compiler: &Compiler, head: &str, all: &[Piece]) -> Shader {
 
 /// A file of its own, through the container.
 pub fn unit(compiler: &Compiler, text: &str) -> Unit {
-    let unit = compiler
-        .compile_separate(&source(text), &mut String::new())
-        .unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let unit =
+        compiler.unit(&source(text), &mut Default::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let read = Unit::read(&unit.write()).expect("what was written is read");
     assert_eq!(read, unit);
     unit

@@ -1,5 +1,6 @@
 //! Graphics stages in the emulator: what threads get and leave behind, on three chips, and what is a fault.
 
+mod batch;
 mod fixture;
 mod fragment;
 mod geometry;

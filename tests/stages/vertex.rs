@@ -99,11 +99,6 @@ fn what_the_header_does_not_declare_is_a_fault() {
         );
         bad(&["ALD.128 R0, a[0x80]", "EXIT"], FaultKind::OutOfBounds, "reads input a[0x8c]");
         bad(
-            &["ALD R0, a[0x80]", "AST a[0x74], R0", "EXIT"],
-            FaultKind::OutOfBounds,
-            "writes output a[0x74], which the header",
-        );
-        bad(
             &["ALD.O R0, a[0x70]", "EXIT"],
             FaultKind::OutOfBounds,
             "reads back output a[0x70], which the header",
@@ -304,10 +299,10 @@ fn patches_keep_to_themselves() {
         };
         let header = control(3, 8);
         bad(
-            &CONTROL,
+            &["ALD.O.P R0, a[0x20]", "EXIT"],
             &header,
             FaultKind::OutOfBounds,
-            "writes output a[0x20] of the patch, of which the header declares 8 words (patch 0, invocation 0)",
+            "reads output a[0x20] of the patch, of which the header declares 8 words (patch 0, invocation 0)",
         );
         let lines = ["VILD R1, v[0x3]", "EXIT"];
         bad(&lines, &header, FaultKind::OutOfBounds, "vertex 3 of a primitive that has 3");

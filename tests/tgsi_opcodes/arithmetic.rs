@@ -2,10 +2,12 @@
 //! dynamic indices, constants and immediates.
 
 use crate::case::{self, Setup};
-use crate::host::{self, Want};
 use nvir::front::tgsi::ast::{Info, Opcode, Shape, Ty};
+use nvir::random::Random;
 use nvir::{Chip, OptLevel, Options};
 use nvir_fixture::run::Settings;
+use nvir_reference::softmath::{Want, operands};
+use nvir_reference::tgsi::alu;
 use std::fmt::Write;
 
 /// Threads of a block.
@@ -128,143 +130,18 @@ fn forms(op: Opcode) -> Vec<Form> {
     all
 }
 
-/// splitmix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[(self.next() % all.len() as u64) as usize]
-    }
-
-    fn float(&mut self) -> u32 {
-        const SPECIAL: [f32; 22] = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            0.5,
-            -0.5,
-            1.5,
-            2.5,
-            -2.5,
-            3.0,
-            65504.0,
-            65520.0,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            f32::NAN,
-            f32::MAX,
-            f32::MIN_POSITIVE,
-            1e-40,
-            -1e-45,
-            8388609.0,
-            2147483648.0,
-            4294967040.0,
-        ];
-        match self.next() % 8 {
-            0..=2 => self.pick(&SPECIAL).to_bits(),
-            3 => self.next() as u32,
-            4 => ((self.next() % 512) as f32 * 0.25 - 64.0).to_bits(),
-            _ => ((self.next() >> 40) as f32 * 2f32.powi(-20) - 8.0).to_bits(),
-        }
-    }
-
-    fn integer(&mut self) -> u32 {
-        const SPECIAL: [u32; 16] = [
-            0,
-            1,
-            2,
-            5,
-            7,
-            31,
-            32,
-            33,
-            64,
-            255,
-            0x7fff_ffff,
-            0x8000_0000,
-            0x8000_0001,
-            0xffff_fffe,
-            u32::MAX,
-            0x00ff_ff00,
-        ];
-        match self.next() % 4 {
-            0 | 1 => self.pick(&SPECIAL),
-            2 => (self.next() % 40) as u32,
-            _ => (self.next() >> (self.next() % 32)) as u32,
-        }
-    }
-
-    fn double(&mut self) -> u64 {
-        const SPECIAL: [f64; 18] = [
-            0.0,
-            -0.0,
-            1.0,
-            -1.0,
-            0.5,
-            2.5,
-            -3.5,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::NAN,
-            f64::MAX,
-            f64::MIN_POSITIVE,
-            5e-324,
-            -1e-310,
-            4503599627370497.5,
-            4294967296.0,
-            -2147483649.0,
-            1e40,
-        ];
-        match self.next() % 4 {
-            0 | 1 => self.pick(&SPECIAL).to_bits(),
-            2 => ((self.next() >> 44) as f64 / 64.0 - 8000.0).to_bits(),
-            _ => self.next(),
-        }
-    }
-
-    fn wide(&mut self) -> u64 {
-        const SPECIAL: [u64; 12] = [
-            0,
-            1,
-            2,
-            63,
-            64,
-            0xffff_ffff,
-            0x1_0000_0000,
-            1 << 63,
-            (1 << 63) - 1,
-            u64::MAX,
-            0xffff_ffff_8000_0000,
-            10,
-        ];
-        match self.next() % 3 {
-            0 => self.pick(&SPECIAL),
-            1 => self.next() >> (self.next() % 64),
-            _ => (self.next() >> (self.next() % 64)).wrapping_neg(),
-        }
-    }
-
-    /// A vector of operands of a type.
-    fn vector(&mut self, ty: Ty) -> [u32; 4] {
-        let mut pairs = |f: fn(&mut Random) -> u64| {
-            let (a, b) = (f(self), f(self));
-            [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
-        };
-        match ty {
-            Ty::F64 => pairs(Random::double),
-            Ty::U64 | Ty::I64 => pairs(Random::wide),
-            Ty::F32 => std::array::from_fn(|_| self.float()),
-            Ty::Any if self.next() & 1 != 0 => std::array::from_fn(|_| self.float()),
-            _ => std::array::from_fn(|_| self.integer()),
+/// A vector of operands of a type.
+fn vector(r: &mut Random, ty: Ty) -> [u32; 4] {
+    let mut pairs = |base| {
+        let [a, b] = [(); 2].map(|()| operands::operand(r, base, 64));
+        [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
+    };
+    match ty {
+        Ty::F64 => pairs('f'),
+        Ty::U64 | Ty::I64 => pairs('i'),
+        _ => {
+            let base = if ty == Ty::F32 || ty == Ty::Any && r.one_in(2) { 'f' } else { 'i' };
+            std::array::from_fn(|_| operands::operand(r, base, 32) as u32)
         }
     }
 }
@@ -278,7 +155,7 @@ struct Data {
 fn data(op: Opcode, random: &mut Random) -> Data {
     let info = op.info();
     let ty = |i: usize| info.srcs.get(i).copied().unwrap_or(Ty::U32);
-    let mut vectors = || std::array::from_fn(|i| random.vector(ty(i)));
+    let mut vectors = || std::array::from_fn(|i| vector(random, ty(i)));
     let shared = vectors();
     Data { threads: (0..threads()).map(|_| vectors()).collect(), shared }
 }
@@ -419,16 +296,14 @@ fn wanted(op: Opcode, f: &Form, data: &Data, thread: usize) -> Vec<(usize, bool,
                 _ => v[i][n].into(),
             };
         }
-        host::component(op, s).unwrap_or_else(|| panic!("{} has no meaning on the host", op.name()))
+        alu::component(op, s).unwrap_or_else(|| panic!("{} has no meaning", op.name()))
     };
     match info.shape {
         Shape::Scalar => enabled.iter().map(|&c| (c, false, unit(0))).collect(),
         Shape::Dot(_) | Shape::Vec => {
-            let float = |i: usize| v.get(i).map_or([0.0; 4], |v| v.map(f32::from_bits));
-            let s = [float(0), float(1), float(2)];
-            let one = |c: usize| {
-                host::vector(op, s, c).unwrap_or_else(|| panic!("{} has no meaning on the host", op.name()))
-            };
+            let s = [0, 1, 2].map(|i| v.get(i).copied().unwrap_or_default());
+            let one =
+                |c: usize| alu::vector(op, s, c).unwrap_or_else(|| panic!("{} has no meaning", op.name()));
             enabled.iter().map(|&c| (c, false, one(c))).collect()
         }
         _ if info.dsts[0].is_64() => {
@@ -445,10 +320,9 @@ fn wanted(op: Opcode, f: &Form, data: &Data, thread: usize) -> Vec<(usize, bool,
 fn saturated(w: Want) -> Want {
     let clamp = |x: f64| if x > 0.0 { x.min(1.0) } else { 0.0 };
     match w {
-        Want::Bits(b) => Want::Float(clamp(f32::from_bits(b as u32).into()) as f32),
-        Want::Float(x) => Want::Float(clamp(x.into()) as f32),
-        Want::Near(x, ulps, abs) => Want::Near(clamp(x), ulps, abs),
-        other => other,
+        Want::Bits(b) => Want::zero(clamp(f32::from_bits(b as u32).into())),
+        Want::Float(x, ulps, abs) => Want::Float(clamp(x), ulps, abs),
+        any => any,
     }
 }
 
@@ -460,7 +334,7 @@ fn wrong(op: Opcode, f: &Form, data: &Data, left: &[u32]) -> Option<String> {
         for (c, wide, want) in wanted(op, f, data, thread) {
             let want = if f.saturate { saturated(want) } else { want };
             let got = u64::from(out[c]) | if wide { u64::from(out[c + 1]) << 32 } else { 0 };
-            if !want.accepts(got) {
+            if !want.accepts(got, if wide { 64 } else { 32 }) {
                 let s: Vec<[u32; 4]> =
                     (0..f.srcs.len()).map(|i| operand(f, op.info(), data, thread, i)).collect();
                 return Some(format!("thread {thread}, component {c}: {got:#x}, not {want:x?}, of {s:x?}"));
@@ -508,7 +382,7 @@ fn check(which: impl Fn(&Info) -> bool) {
     let mut failures = String::new();
     let mut count = 0;
     for op in opcodes().filter(|op| which(op.info())) {
-        let mut random = Random(op as u64);
+        let mut random = Random::new(op as u64);
         for f in forms(op) {
             let data = data(op, &mut random);
             let text = text(op, &f, &data);

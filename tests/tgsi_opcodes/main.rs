@@ -7,7 +7,6 @@ mod arithmetic;
 #[path = "../../crates/fuzz/src/tgsi/case.rs"]
 mod case;
 mod effects;
-mod host;
 mod pictures;
 
 use nvir::front::tgsi::ast::{Opcode, Shape};

@@ -1,10 +1,12 @@
-//! Issue control for Kepler: after how many cycles the next instruction issues, and which two issue together.
+//! Issue control for Kepler: after how many cycles the next instruction issues, and which two issue
+//! together.
 //!
-//! Operations of fixed latency are waited for by these counts alone; loads and other long ones have the hardware's
-//! scoreboard, and the count before their first reader is the longest that there is, as ptxas has it. The last
-//! instruction of a block waits until every fixed latency is over, hence nothing is pending at labels and behind jumps.
+//! Operations of fixed latency are waited for by these counts alone; loads and other long ones have
+//! the hardware's scoreboard, and the count before their first reader is the longest that there is,
+//! as ptxas has it. The last instruction of a block waits until every fixed latency is over, hence
+//! nothing is pending at labels and behind jumps.
 
-use super::class::Kind;
+use super::issue_class::Kind;
 use super::model::{Cycle, Model};
 use nvir_isa::effects::{Resource, Touched, Touches};
 use nvir_isa::latency::{self, bank};
@@ -13,15 +15,18 @@ use nvir_isa::{MInst, Op, Operand};
 
 /// An instruction in the order of the code.
 #[derive(Clone, Copy)]
-pub struct Place<'m> {
+pub struct Issued<'m> {
+    /// The instruction.
     pub inst: &'m MInst,
+    /// What it reads and writes.
     pub touches: Touches,
     /// Control may come here from elsewhere.
     pub label: bool,
 }
 
-/// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the instruction behind it.
-pub fn places<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Place<'m>> {
+/// Machine code by address, as [`control`] takes it. A branch to a scheduling word goes to the
+/// instruction behind it.
+pub fn in_code_order<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Issued<'m>> {
     let target = |m: &MInst| match m.operands.first() {
         Some(&Operand::Target(at)) => Some(at),
         _ => None,
@@ -30,7 +35,7 @@ pub fn places<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Place
     targets.sort_unstable();
     let is_target = |pc: u32| targets.binary_search(&pc).is_ok();
     let starts_group = |pc: u32| pc % GROUP_BYTES == 8 && is_target(pc - 8);
-    let place = |&(pc, inst): &(u32, &'m MInst)| Place {
+    let place = |&(pc, inst): &(u32, &'m MInst)| Issued {
         inst,
         touches: touched.add(inst),
         label: is_target(pc) || starts_group(pc),
@@ -38,23 +43,24 @@ pub fn places<'m>(code: &[(u32, &'m MInst)], touched: &mut Touched) -> Vec<Place
     code.iter().map(place).collect()
 }
 
-/// The issue control of `count` instructions, the first of which lies in the first slot of a group; two of them issue
-/// together only if `dual` is set.
+/// The issue control of `count` instructions, the first of which lies in the first slot of a group;
+/// two of them issue together only if `dual` is set.
 pub fn control<'m>(
-    code: impl Iterator<Item = Place<'m>> + Clone,
+    code: impl Iterator<Item = Issued<'m>> + Clone,
     touched: &Touched,
     count: usize,
     dual: bool,
 ) -> Vec<Issue> {
     let double = code.clone().any(|p| latency::is_double(p.inst));
-    let mut code = code.map(|p| (p, Kind::of(p.inst))).peekable();
+    let mut code = code.map(|p| (p, Kind::new(p.inst))).peekable();
     let mut out: Vec<Issue> = Vec::with_capacity(count);
     let mut model = Model::default();
     let mut open: Option<Open<'_>> = None;
     let mut place = 0;
     while let Some((first, kind)) = code.next() {
         model.advance_to(earliest(&model, touched, &first, &kind));
-        // The count on a texture barrier is short: what the next one waits for longer, the barrier waits for before.
+        // The count on a texture barrier is short: what the next one waits for longer, the barrier
+        // waits for before.
         if first.inst.op == Op::Texdepbar
             && let Some((next, of_next)) = code.peek().filter(|(next, _)| !next.label)
         {
@@ -126,28 +132,31 @@ impl Open<'_> {
     }
 }
 
-/// Whether the instruction at this place of the code may be the first of a pair: not the last one of a group.
+/// Whether the instruction at this place of the code may be the first of a pair: not the last one
+/// of a group.
 pub fn may_begin_pair(place: usize) -> bool {
     place % SLOTS < SLOTS - 1
 }
 
-/// Cycles that the first of a pair waits for the second at most. An issue slot is worth more than a cycle: ptxas waits
-/// longer still. Against no waiting, 9 bring 14 % more of all instructions into pairs for 1 % more cycles.
+/// Cycles that the first of a pair waits for the second at most. An issue slot is worth more than a
+/// cycle: ptxas waits longer still. Against no waiting, 9 bring 14 % more of all instructions into
+/// pairs for 1 % more cycles.
 const PATIENCE: u64 = 9;
 
 /// The first cycle at which an instruction may issue.
-fn earliest(model: &Model, touched: &Touched, p: &Place<'_>, kind: &Kind) -> Cycle {
+fn earliest(model: &Model, touched: &Touched, p: &Issued<'_>, kind: &Kind) -> Cycle {
     model.earliest(p.inst.op, &kind.class().port, touched.reads(p.touches), touched.writes(p.touches))
 }
 
 /// Issues an instruction now.
-fn issue(model: &mut Model, touched: &Touched, p: &Place<'_>, kind: &Kind) {
+fn issue(model: &mut Model, touched: &Touched, p: &Issued<'_>, kind: &Kind) {
     model.issue(p.inst.op, &kind.class().port, touched.reads(p.touches), touched.writes(p.touches));
 }
 
-/// The cycle at which two neighbours issue together, if what they touch allows it; the first of them could issue now.
-fn pairs(model: &Model, touched: &Touched, a: &Place<'_>, b: &Place<'_>, of_b: &Kind) -> Option<Cycle> {
-    let sources = |p: &Place<'_>| touched.reads(p.touches).iter().filter_map(|&r| Resource::register(r));
+/// The cycle at which two neighbours issue together, if what they touch allows it; the first of
+/// them could issue now.
+fn pairs(model: &Model, touched: &Touched, a: &Issued<'_>, b: &Issued<'_>, of_b: &Kind) -> Option<Cycle> {
+    let sources = |p: &Issued<'_>| touched.reads(p.touches).iter().filter_map(|&r| Resource::register(r));
     if !independent(touched, a, b) || banks_conflict(a.inst.op, b.inst.op, sources(a), sources(b)) {
         return None;
     }
@@ -155,8 +164,9 @@ fn pairs(model: &Model, touched: &Touched, a: &Place<'_>, b: &Place<'_>, of_b: &
     (at <= model.now() + PATIENCE).then_some(at)
 }
 
-/// Whether the second of two neighbours neither reads nor overwrites what the first writes, nor overwrites what it holds.
-fn independent(touched: &Touched, a: &Place<'_>, b: &Place<'_>) -> bool {
+/// Whether the second of two neighbours neither reads nor overwrites what the first writes, nor
+/// overwrites what it holds.
+fn independent(touched: &Touched, a: &Issued<'_>, b: &Issued<'_>) -> bool {
     let (reads, writes) = (touched.reads(b.touches), touched.writes(b.touches));
     let held = latency::holds_sources(a.inst.op) && !latency::writes_late(b.inst.op);
     let touches = touched.writes(a.touches).iter().any(|r| reads.contains(r) || writes.contains(r));
@@ -192,7 +202,7 @@ mod tests {
     fn cycles(code: &[MInst]) -> Vec<u32> {
         let mut touched = Touched::default();
         let code: Vec<(u32, &MInst)> = (0..).zip(code).map(|(n, m)| (8 * n, m)).collect();
-        let code = places(&code, &mut touched);
+        let code = in_code_order(&code, &mut touched);
         control(code.iter().copied(), &touched, code.len(), true).iter().map(|i| i.cycles()).collect()
     }
 

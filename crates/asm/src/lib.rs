@@ -1,17 +1,20 @@
-//! Whole kernels of machine code, as files and as text: what assemblers, disassemblers and loaders need, without a compiler.
+//! Whole kernels of machine code, as files and as text: what assemblers, disassemblers and loaders
+//! need, without a compiler.
 //!
 //! - [`listing`]: SASS listings, both ways, and listings of NVIDIA's tools
 //! - [`cubin`]: NVIDIA's container, both ways
 //! - [`raw`]: words, as bytes or in hexadecimal
-//! - [`issue`]: Kepler's issue control (stall counts and dual issue), by the [`model`] of what instructions wait for
+//! - [`issue`]: Kepler's issue control (stall counts and dual issue), by the [`model`] of what
+//!   instructions wait for
 //! - [`check`]: finished code against the rules of issue control
 
+#![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod check;
-pub mod class;
 pub mod cubin;
 pub mod issue;
+pub mod issue_class;
 pub mod listing;
 pub mod model;
 pub mod raw;

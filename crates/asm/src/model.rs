@@ -1,5 +1,5 @@
-//! What an instruction waits for, along straight code: results that are not there yet, sources that are still held, and
-//! ports that are busy. The figures are those of [`latency`].
+//! What an instruction waits for, along straight code: results that are not there yet, sources that
+//! are still held, and ports that are busy. The figures are those of [`latency`].
 
 use nvir_isa::Op;
 use nvir_isa::effects::Resource;
@@ -21,7 +21,7 @@ pub fn latency_of(op: Op, r: u16) -> u32 {
 }
 
 /// The state of a warp between two instructions of straight code.
-pub struct Model {
+pub(crate) struct Model {
     /// The cycle from which each resource may be read.
     ready: [Cycle; Resource::COUNT],
     /// The cycle from which each resource is held by nobody.
@@ -39,27 +39,28 @@ impl Default for Model {
 
 impl Model {
     /// The present cycle.
-    pub fn now(&self) -> Cycle {
+    pub(crate) fn now(&self) -> Cycle {
         self.now
     }
 
     /// Lets time go on.
-    pub fn advance(&mut self, cycles: u32) {
+    pub(crate) fn advance(&mut self, cycles: u32) {
         self.now += Cycle::from(cycles);
     }
 
     /// Lets time go on until a cycle, unless that is over.
-    pub fn advance_to(&mut self, at: Cycle) {
+    pub(crate) fn advance_to(&mut self, at: Cycle) {
         self.now = self.now.max(at);
     }
 
     /// Forgets all that is pending: at labels and behind jumps nothing is.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.now += LONG;
     }
 
-    /// The first cycle, not before the present one, at which an instruction that reads and writes these resources may issue.
-    pub fn earliest(&self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) -> Cycle {
+    /// The first cycle, not before the present one, at which an instruction that reads and writes
+    /// these resources may issue.
+    pub(crate) fn earliest(&self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) -> Cycle {
         let mut at = self.now.max(self.ports.free_at(port));
         if !latency::waits_for_sources(op) {
             at = reads.iter().fold(at, |at, &r| at.max(self.ready[usize::from(r)]));
@@ -73,7 +74,7 @@ impl Model {
     }
 
     /// Issues an instruction now.
-    pub fn issue(&mut self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) {
+    pub(crate) fn issue(&mut self, op: Op, port: &Port, reads: &[u16], writes: &[u16]) {
         self.ports.issue(port, self.now);
         if latency::holds_sources(op) {
             for &r in reads {
@@ -99,7 +100,7 @@ pub struct Port {
 
 impl Port {
     /// Those of an operation; `indexed` for an LDC with a register in its address.
-    pub const fn of(op: Op, indexed: bool) -> Port {
+    pub(crate) const fn new(op: Op, indexed: bool) -> Port {
         Port {
             row: latency::row(op),
             queue: latency::queue(op),
@@ -110,7 +111,7 @@ impl Port {
     }
 
     /// Whether the two are equal.
-    pub const fn same(&self, other: &Port) -> bool {
+    pub(crate) const fn same(&self, other: &Port) -> bool {
         let queues = match (self.queue, other.queue) {
             (Some(a), Some(b)) => a as u8 == b as u8,
             (a, b) => a.is_none() && b.is_none(),
@@ -123,7 +124,7 @@ impl Port {
     }
 
     /// Whether two that issue together would need the same port.
-    pub const fn collides(&self, other: &Port) -> bool {
+    pub(crate) const fn collides(&self, other: &Port) -> bool {
         !matches!(self.row, Row::None) && self.row as u8 == other.row as u8
             || self.queue.is_some() && other.queue.is_some()
     }
@@ -141,6 +142,7 @@ pub struct Ports {
 }
 
 impl Ports {
+    /// The cycle from which the port is free.
     pub fn free_at(&self, p: &Port) -> Cycle {
         let mut at = self.rows[p.row as usize];
         if let Some(q) = p.queue {
@@ -155,6 +157,7 @@ impl Ports {
         at
     }
 
+    /// An instruction takes the port.
     pub fn issue(&mut self, p: &Port, now: Cycle) {
         if p.row != Row::None {
             self.rows[p.row as usize] = now + Cycle::from(latency::ROW_INTERVAL);

@@ -1,8 +1,10 @@
-//! Machine code without a container: words in hexadecimal text or in binary, a graphics shader's header in front of them.
+//! Machine code without a container: words in hexadecimal text or in binary, a graphics shader's
+//! header in front of them.
 //!
-//! Text has words between white space, and comments after `//`. Code has 64-bit words of up to 16 digits. A header is 20
-//! words of 8 digits each, or the same as 10 words of 64 bits, low half first, as it lies in memory. It is taken for one if
-//! [`Header::decode`] takes it: that wants some 50 bits of the first two words of code to be as no instruction has them.
+//! Text has words between white space, and comments after `//`. Code has 64-bit words of up to 16
+//! digits. A header is 20 words of 8 digits each, or the same as 10 words of 64 bits, low half
+//! first, as it lies in memory. It is taken for one if [`Header::decode`] takes it: that wants some
+//! 50 bits of the first two words of code to be as no instruction has them.
 
 use nvir_base::input;
 use nvir_isa::header::{Header, WORDS};

@@ -1,8 +1,8 @@
 //! Panics as errors.
 //!
-//! A violated invariant must not take the caller down with it: a driver goes on without this shader. Nor may a library
-//! print what it has to say. The hook that prints panics is process-wide, so it is wrapped once, and quiet only on
-//! threads that are inside [`catching`].
+//! A violated invariant must not take the caller down with it: a driver goes on without this
+//! shader. Nor may a library print what it has to say. The hook that prints panics is process-wide,
+//! so it is wrapped once, and quiet only on threads that are inside [`catching`].
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};

@@ -17,11 +17,13 @@ pub enum Chip {
 /// Bytes of a bank of constant memory.
 pub const CONST_BANK_BYTES: u32 = 64 << 10;
 
-/// The most bytes of call-return stack that a launch can provide: headers have 24 bits (NAK `sph.rs`).
+/// The most bytes of call-return stack that a launch can provide: headers have 24 bits (NAK
+/// `sph.rs`).
 pub const MAX_CALL_STACK_BYTES: u32 = 0xff_ffff;
 
 impl Chip {
-    /// Where CUDA's driver puts a kernel's parameters: the offset in constant bank 0. Source: ptxas's code and sections.
+    /// Where CUDA's driver puts a kernel's parameters: the offset in constant bank 0. Source:
+    /// ptxas's code and sections.
     pub const fn cuda_params(self) -> u32 {
         match self {
             Chip::Gf100 => 0x20,
@@ -41,7 +43,8 @@ impl Chip {
         }
     }
 
-    /// The number by which the kernel driver knows the chip: what `GETPARAM` gives, NV*xx*. Source: envytools `pcat.rst`.
+    /// The number by which the kernel driver knows the chip: what `GETPARAM` gives, NV*xx*. Source:
+    /// envytools `pcat.rst`.
     pub fn chipset(self) -> u32 {
         match self {
             Chip::Gf100 => 0xc0,
@@ -50,8 +53,8 @@ impl Chip {
         }
     }
 
-    /// The target whose code a chip with this number executes, itself or a relative: Fermi; GK104, GK106, GK107; GK110,
-    /// GK110B, GK208.
+    /// The target whose code a chip with this number executes, itself or a relative: Fermi; GK104,
+    /// GK106, GK107; GK110, GK110B, GK208.
     pub fn of_chipset(number: u32) -> Option<Chip> {
         Some(match number {
             0xc0 | 0xc1 | 0xc3 | 0xc4 | 0xc8 | 0xce | 0xcf | 0xd7 | 0xd9 => Chip::Gf100,
@@ -64,8 +67,8 @@ impl Chip {
     /// The most registers that [`Chip::gprs`] gives.
     pub const MAX_GPRS: u32 = 255;
 
-    /// General registers that an instruction can name, without RZ. Source: envytools `isa.rst`, Mesa
-    /// `nv50_ir_target_nvc0.cpp` (`getFileSize`).
+    /// General registers that an instruction can name, without RZ. Source: envytools `isa.rst`,
+    /// Mesa `nv50_ir_target_nvc0.cpp` (`getFileSize`).
     #[inline]
     pub fn gprs(self) -> u32 {
         match self {
@@ -74,8 +77,9 @@ impl Chip {
         }
     }
 
-    /// Blocks that a grid has in x, y and z at most. Source: CUDA programming guide, technical specifications by compute
-    /// capability (as all limits below that name no other); Mesa `nvc0_screen.c` (PIPE_COMPUTE_CAP_MAX_GRID_SIZE).
+    /// Blocks that a grid has in x, y and z at most. Source: CUDA programming guide, technical
+    /// specifications by compute capability (as all limits below that name no other); Mesa
+    /// `nvc0_screen.c` (PIPE_COMPUTE_CAP_MAX_GRID_SIZE).
     pub fn max_grid(self) -> [u32; 3] {
         match self {
             Chip::Gf100 => [0xffff; 3],
@@ -84,7 +88,7 @@ impl Chip {
     }
 
     /// Threads that a block has in x, y and z at most.
-    pub fn max_block(self) -> [u32; 3] {
+    pub(crate) fn max_block(self) -> [u32; 3] {
         [1024, 1024, 64]
     }
 
@@ -108,15 +112,16 @@ impl Chip {
         16
     }
 
-    /// Threads assumed for a block whose size the program does not declare (INTERFACE section 3).
-    pub fn default_block_threads(self) -> u32 {
+    /// Threads assumed for a block whose size the program does not declare.
+    pub(crate) fn default_block_threads(self) -> u32 {
         match self {
             Chip::Gf100 => 512,
             Chip::Gk104 | Chip::Gk110 => 1024,
         }
     }
 
-    /// Whether a grid of these blocks can be launched with so many registers a thread; the reason, if not.
+    /// Whether a grid of these blocks can be launched with so many registers a thread; the reason,
+    /// if not.
     pub fn check_launch(self, grid: [u32; 3], block: [u32; 3], gprs: u32) -> Result<(), LimitError> {
         self.check_axes("grid", grid, self.max_grid())?;
         self.check_block(block)?;
@@ -167,13 +172,14 @@ impl Chip {
         }
     }
 
-    /// Registers of a thread that a launch names at least: drivers give every kernel four. Source: NAK `ir.rs`; Mesa's
-    /// `nv50_ir` counts four at least, too.
+    /// Registers of a thread that a launch names at least: drivers give every kernel four. Source:
+    /// NAK `ir.rs`; Mesa's `nv50_ir` counts four at least, too.
     pub const MIN_LAUNCH_GPRS: u32 = 4;
 
-    /// How registers are handed out: the registers of a thread in multiples of the first, warps in multiples of the second.
-    /// Source: CUDA occupancy calculator (2.0: 64 registers a warp, warps in twos; 3.0 and 3.5: 256 and fours); on Kepler
-    /// also NAK, whose test launches blocks of every size.
+    /// How registers are handed out: the registers of a thread in multiples of the first, warps in
+    /// multiples of the second. Source: CUDA occupancy calculator (2.0: 64 registers a warp, warps
+    /// in twos; 3.0 and 3.5: 256 and fours); on Kepler also NAK, whose test launches blocks of
+    /// every size.
     fn register_units(self) -> (u32, u32) {
         match self {
             Chip::Gf100 => (2, 2),
@@ -198,7 +204,8 @@ impl Chip {
         }
     }
 
-    /// Schedulers of a multiprocessor, each with its share of the resident warps. Source: CUDA C programming guide.
+    /// Schedulers of a multiprocessor, each with its share of the resident warps. Source: CUDA C
+    /// programming guide.
     #[inline]
     pub fn schedulers(self) -> u32 {
         match self {
@@ -207,8 +214,8 @@ impl Chip {
         }
     }
 
-    /// Warps of kernels with so many registers a thread that a multiprocessor holds at once, where its other limits
-    /// (blocks, shared memory) allow it.
+    /// Warps of kernels with so many registers a thread that a multiprocessor holds at once, where
+    /// its other limits (blocks, shared memory) allow it.
     pub fn resident_warps(self, gprs: u32) -> u32 {
         let (registers, warps) = self.register_units();
         let most = self.most_warps();
@@ -216,15 +223,15 @@ impl Chip {
         (fit / warps * warps).min(most)
     }
 
-    /// The most registers a thread with which a multiprocessor still holds as many warps as with `gprs`, whatever their
-    /// blocks.
+    /// The most registers a thread with which a multiprocessor still holds as many warps as with
+    /// `gprs`, whatever their blocks.
     pub fn gprs_of_warps(self, gprs: u32) -> u32 {
         let warps = self.resident_warps(gprs);
         (gprs..=self.gprs()).take_while(|&n| self.resident_warps(n) >= warps).last().unwrap_or(gprs)
     }
 
-    /// The most warps that a multiprocessor holds of blocks of `threads` threads (`None`: not declared) and `shared` bytes,
-    /// whatever their registers.
+    /// The most warps that a multiprocessor holds of blocks of `threads` threads (`None`: not
+    /// declared) and `shared` bytes, whatever their registers.
     pub fn resident_warps_of_blocks(self, threads: Option<u32>, shared: u32) -> u32 {
         let (blocks, unit) = match self {
             Chip::Gf100 => (8, 128),
@@ -235,8 +242,9 @@ impl Chip {
         threads.div_ceil(32) * blocks.min(by_shared.max(1))
     }
 
-    /// Warps that a multiprocessor holds at once: whole blocks of `threads` threads with `gprs` registers each and `shared`
-    /// bytes. `None`: blocks may have any size, as far as the largest that is launched by default fits as often.
+    /// Warps that a multiprocessor holds at once: whole blocks of `threads` threads with `gprs`
+    /// registers each and `shared` bytes. `None`: blocks may have any size, as far as the largest
+    /// that is launched by default fits as often.
     pub fn occupancy(self, threads: Option<u32>, gprs: u32, shared: u32) -> u32 {
         let most = self.resident_warps(gprs).min(self.resident_warps_of_blocks(threads, shared));
         let Some(threads) = threads else { return most };
@@ -244,7 +252,8 @@ impl Chip {
         most / block * block
     }
 
-    /// The most registers below `gprs` with which more warps of such blocks are resident, if there are any.
+    /// The most registers below `gprs` with which more warps of such blocks are resident, if there
+    /// are any.
     pub fn occupancy_step(self, threads: Option<u32>, gprs: u32, shared: u32) -> Option<u32> {
         let warps = self.occupancy(threads, gprs, shared);
         (1..gprs).rev().take(32).find(|&n| self.occupancy(threads, n, shared) > warps)
@@ -342,7 +351,7 @@ pub enum LimitError {
     },
 }
 
-/// The chip's name was not one of those that INTERFACE lists.
+/// The name is none of a chip (`docs/commands.md`).
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown chip `{0}`: use gf100, gk104 or gk110 (also nvc0, nve4, nvf0; sm_20, sm_30, sm_35)")]
 pub struct UnknownChip(pub String);

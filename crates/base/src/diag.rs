@@ -1,8 +1,9 @@
 //! Diagnostics: what is wrong with an input, and where.
 //!
-//! A [`Diagnostic`] carries byte spans into its source; [`render`] turns it into the text that the program
-//! prints: `file:line:column`, the line, a caret and what was expected. Parsers collect several of them in
-//! [`Diagnostics`], which stops growing at a limit, so that no input can make an endless report.
+//! A [`Diagnostic`] carries byte spans into its source; [`render`] turns it into the text that the
+//! program prints: `file:line:column`, the line, a caret and what was expected. Parsers collect
+//! several of them in [`Diagnostics`], which stops growing at a limit, so that no input can make an
+//! endless report.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -176,7 +177,8 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Whose fault the errors are: a defect counts more than the input, and that more than what is not supported.
+    /// Whose fault the errors are: a defect counts more than the input, and that more than what is
+    /// not supported.
     pub fn fault(&self) -> Fault {
         self.list.iter().filter(|d| d.severity == Severity::Error).map(|d| d.fault).max().unwrap_or_default()
     }
@@ -209,9 +211,9 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// Text of an input as it may be shown on one line of a terminal or a log: control characters, line breaks and characters that
-/// change the direction of text are written as Rust does (`\n`, `\u{1b}`), so that a name cannot move the cursor or pretend to
-/// be a line of its own.
+/// Text of an input as it may be shown on one line of a terminal or a log: control characters, line
+/// breaks and characters that change the direction of text are written as Rust does (`\n`,
+/// `\u{1b}`), so that a name cannot move the cursor or pretend to be a line of its own.
 ///
 /// ```
 /// assert_eq!(nvir_base::diag::visible("a\nok b\x1b[2J"), "a\\nok b\\u{1b}[2J");
@@ -225,8 +227,9 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     shown(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Characters that terminals and viewers act upon instead of showing them: controls, line and paragraph separators, marks of
-/// direction, and characters without width that make two names look the same.
+/// Characters that terminals and viewers act upon instead of showing them: controls, line and
+/// paragraph separators, marks of direction, and characters without width that make two names look
+/// the same.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -235,7 +238,8 @@ fn acts(c: char) -> bool {
 
 fn shown(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let bad = |c: char| acts(c) && !stays(c);
-    // Bytes below 0x20 and above 0x7e are the only ones that such a character has: most text is done at once.
+    // Bytes below 0x20 and above 0x7e are the only ones that such a character has: most text is
+    // done at once.
     if text.bytes().all(|b| (b' '..0x7f).contains(&b)) || !text.contains(bad) {
         return Cow::Borrowed(text);
     }
@@ -258,7 +262,8 @@ pub fn line_column(source: &str, offset: u32) -> (usize, usize) {
     (line, source[start..at].chars().count() + 1)
 }
 
-/// The text of all findings: for each one its message, `file:line:column`, the line, a caret and labels, then help.
+/// The text of all findings: for each one its message, `file:line:column`, the line, a caret and
+/// labels, then help.
 ///
 /// Of a long line a window around the place is shown.
 pub fn render(diags: &Diagnostics, file: &str, source: &str, color: bool) -> String {
@@ -354,8 +359,9 @@ fn floor(source: &str, at: usize) -> usize {
     source.floor_char_boundary(at.min(source.len()))
 }
 
-/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant. Of those equally near,
-/// the one of the same letters, then the one that begins most like it: ends of words are what is mistyped most.
+/// The word of `all` that is nearest to `word`, if one is near enough to be what was meant. Of
+/// those equally near, the one of the same letters, then the one that begins most like it: ends of
+/// words are what is mistyped most.
 pub fn closest<'a>(word: &str, all: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 40;
     if word.len() > LONGEST {
@@ -376,7 +382,8 @@ pub fn closest<'a>(word: &str, all: &[&'a str]) -> Option<&'a str> {
         .map(|m| m.3)
 }
 
-/// How many bytes must be added, removed, changed or exchanged with their neighbour to make one word the other.
+/// How many bytes must be added, removed, changed or exchanged with their neighbour to make one
+/// word the other.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let mut above: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

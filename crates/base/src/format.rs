@@ -1,7 +1,7 @@
 //! Texel formats: what the channels of an image are and how wide.
 //!
-//! [`Format`] is one of the formats that images have, and nothing else; [`Layout`] is any arrangement of channels, for
-//! what also render targets and textures have.
+//! [`Format`] is one of the formats that images have, and nothing else; [`Layout`] is any
+//! arrangement of channels, for what also render targets and textures have.
 
 use crate::diag::{Diagnostic, Span, closest};
 use std::fmt;
@@ -47,7 +47,8 @@ impl Layout {
     }
 }
 
-/// A format of images: a row of the table below. There is no value for a format that images do not have.
+/// A format of images: a row of the table below. There is no value for a format that images do not
+/// have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Format(u8);
 
@@ -73,9 +74,9 @@ const fn row(
     Row { name, gallium, layout: Layout { kind, bits, bgra: false }, kepler, fermi }
 }
 
-/// The formats of images on these chips: those of Mesa's `nve4_su_format_map` (`nvc0_tex.c`), which are also those that
-/// `nv50_formats` marks for images on GF100. With Kepler's number, GK104_IMAGE_FORMAT of envytools' `g80_defs`, and
-/// Fermi's, G80_SURFACE_FORMAT there.
+/// The formats of images on these chips: those of Mesa's `nve4_su_format_map` (`nvc0_tex.c`), which
+/// are also those that `nv50_formats` marks for images on GF100. With Kepler's number,
+/// GK104_IMAGE_FORMAT of envytools' `g80_defs`, and Fermi's, G80_SURFACE_FORMAT there.
 #[rustfmt::skip]
 static TABLE: [Row; 40] = {
     use Kind::*;
@@ -153,7 +154,8 @@ impl Format {
         self.layout().channels()
     }
 
-    /// GL's name in lower case: `rgba8`, `rg16i`, `r11f_g11f_b10f`; `bgra8`, which GL has no image of, is like them.
+    /// GL's name in lower case: `rgba8`, `rg16i`, `r11f_g11f_b10f`; `bgra8`, which GL has no image
+    /// of, is like them.
     pub fn name(self) -> &'static str {
         self.row().name
     }
@@ -230,7 +232,8 @@ impl UnknownFormat {
 impl FromStr for Format {
     type Err = UnknownFormat;
 
-    /// GL's names in lower case: `rgba8`, `rgba8_snorm`, `r32f`, `rg16i`, `r11f_g11f_b10f`, `rgb10_a2ui`, `bgra8`.
+    /// GL's names in lower case: `rgba8`, `rgba8_snorm`, `r32f`, `rg16i`, `r11f_g11f_b10f`,
+    /// `rgb10_a2ui`, `bgra8`.
     fn from_str(s: &str) -> Result<Format, UnknownFormat> {
         Format::find(s, Format::name)
     }

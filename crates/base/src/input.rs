@@ -28,7 +28,8 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     read(path)
 }
 
-/// What is wrong with a file, in the words that every message about one has. `PATH: ` goes before them.
+/// What is wrong with a file, in the words that every message about one has. `PATH: ` goes before
+/// them.
 pub fn why(e: &io::Error) -> String {
     match e.kind() {
         io::ErrorKind::NotFound => "file not found".into(),
@@ -99,8 +100,8 @@ impl Seen {
     }
 }
 
-/// Regular files below a folder that `wanted` accepts, in the order of their names: no pipes, sockets or devices, which may never
-/// end. Links are followed, to each folder and file once.
+/// Regular files below a folder that `wanted` accepts, in the order of their names: no pipes,
+/// sockets or devices, which may never end. Links are followed, to each folder and file once.
 ///
 /// # Errors
 /// A folder cannot be read: which, and why.

@@ -1,7 +1,8 @@
 //! Shader stages, and where their inputs and outputs lie.
 //!
-//! The five graphics stages share one attribute address space `a[]` of 0x400 bytes; per-patch attributes have another one of
-//! that size. Source of the addresses: Mesa 22.3.6, gallium/drivers/nouveau/nvc0/nvc0_program.c (`nvc0_shader_input_address`,
+//! The five graphics stages share one attribute address space `a[]` of 0x400 bytes; per-patch
+//! attributes have another one of that size. Source of the addresses: Mesa 22.3.6,
+//! gallium/drivers/nouveau/nvc0/nvc0_program.c (`nvc0_shader_input_address`,
 //! `nvc0_shader_output_address`), measured over 2010 programs.
 
 use std::fmt;
@@ -121,7 +122,8 @@ pub enum Semantic {
     Generic(u8),
     /// Texture coordinates of the fixed pipeline, 0 to 7.
     TexCoord(u8),
-    /// Front colour; of a fragment shader the colour by the side that faces the viewer, or an output.
+    /// Front colour; of a fragment shader the colour by the side that faces the viewer, or an
+    /// output.
     Color(u8),
     /// Back colour.
     BackColor(u8),
@@ -236,8 +238,9 @@ impl Semantic {
         NAMES.iter().find(|n| n.0 == first).map_or("", |n| n.1)
     }
 
-    /// Where its first component lies between stages, in bytes; `None` for what has no address: results of fragment shaders
-    /// and edge flags. Inputs of a vertex shader lie elsewhere: [`vertex_input`].
+    /// Where its first component lies between stages, in bytes; `None` for what has no address:
+    /// results of fragment shaders and edge flags. Inputs of a vertex shader lie elsewhere:
+    /// [`vertex_input`].
     pub const fn address(self) -> Option<u32> {
         Some(match self {
             Semantic::TessOuter => 0x000,

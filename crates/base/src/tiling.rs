@@ -1,14 +1,17 @@
-//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row by row; and how
-//! Mesa's nvc0 driver chooses it for each level.
+//! Where the bytes of an image lie: block-linear as all engines of Fermi and Kepler see it, or row
+//! by row; and how Mesa's nvc0 driver chooses it for each level.
 //!
-//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow each other along
-//! rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools (`g80-surface`), Mesa `nvc0_miptree.c`,
-//! and the order inside a gob from what SUBFM computes (`emu/surface.rs`).
+//! A gob is 64 bytes by 8 rows. A block is one gob wide, and some gobs high and deep; blocks follow
+//! each other along rows, rows of blocks upwards, and layers of blocks in depth. Sources: envytools
+//! (`g80-surface`), Mesa `nvc0_miptree.c`, and the order inside a gob from what SUBFM computes
+//! (`emu/surface.rs`).
 
 /// Bytes of a gob's row.
 pub const GOB_WIDTH: u32 = 64;
 /// Log2 of a gob's rows.
 const GOB_ROWS: u32 = 3;
+/// Log2 of a gob's bytes.
+const GOB_BYTES: u32 = 9;
 
 /// A block's size: bits 7:4 log2 of its height in gobs, 11:8 log2 of its depth.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -39,7 +42,8 @@ impl TileMode {
         6 + self.shift_y() + self.shift_z()
     }
 
-    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa `nv50_miptree.c`).
+    /// What the driver chooses for a level of so many rows and, in three dimensions, slices (Mesa
+    /// `nv50_miptree.c`).
     pub fn choose(rows: u32, slices: Option<u32>) -> TileMode {
         let high = match rows {
             ..=8 => 0,
@@ -91,20 +95,27 @@ impl Level {
     /// The offset in the level of the byte at `x` bytes, row `y`, slice `z`.
     #[inline]
     pub fn byte(&self, x: u64, y: u64, z: u64) -> u64 {
+        self.slice(z).byte(x, y)
+    }
+
+    /// A slice, for many addresses.
+    #[inline]
+    pub fn slice(&self, z: u64) -> Slice {
         let (pitch, rows) = (u64::from(self.pitch), u64::from(self.rows));
         match self.order {
-            Order::Pitch => (z * rows + y) * pitch + x,
+            Order::Pitch => Slice { first: z * rows * pitch, row: pitch, blocks: None },
             Order::Blocks(tile) => {
                 let (ty, tz) = (tile.shift_y(), tile.shift_z());
-                let blocks_high = rows.div_ceil(1 << ty);
-                let block = ((z >> tz) * blocks_high + (y >> ty)) * (pitch / 64) + (x >> 6);
-                let gob = (z & ((1 << tz) - 1)) << tile.gobs_y() | (y & ((1 << ty) - 1)) >> GOB_ROWS;
-                block << tile.shift_bytes() | gob << 9 | byte_in_gob(x, y)
+                let row = (pitch / u64::from(GOB_WIDTH)) << tile.shift_bytes();
+                let layer = (z >> tz) * rows.div_ceil(1 << ty) * row;
+                let gob = (z & ((1 << tz) - 1)) << tile.gobs_y();
+                Slice { first: layer + (gob << GOB_BYTES), row, blocks: Some((ty, tile.shift_bytes())) }
             }
         }
     }
 
-    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the level, bytes).
+    /// Where `bytes` bytes of a row from `x` on lie: runs of contiguous bytes, as (offset in the
+    /// level, bytes).
     #[inline]
     pub fn runs(&self, x: u64, y: u64, z: u64, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
         let run = match self.order {
@@ -131,6 +142,28 @@ impl Level {
             slices = slices.next_multiple_of(1 << tile.shift_z());
         }
         u64::from(self.pitch) * rows * slices
+    }
+}
+
+/// A slice of a level, with what its addresses have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slice {
+    /// Its first byte.
+    first: u64,
+    /// Bytes of a row, or of a row of blocks.
+    row: u64,
+    /// Log2 of a block's rows and bytes.
+    blocks: Option<(u32, u32)>,
+}
+
+impl Slice {
+    /// The offset in the level of the byte at `x` bytes, row `y`.
+    #[inline]
+    pub fn byte(&self, x: u64, y: u64) -> u64 {
+        let Some((ty, bytes)) = self.blocks else { return self.first + y * self.row + x };
+        let block = (y >> ty) * self.row + (x >> 6 << bytes);
+        let gob = (y & ((1 << ty) - 1)) >> GOB_ROWS;
+        self.first + block + (gob << GOB_BYTES) + byte_in_gob(x, y)
     }
 }
 
@@ -165,13 +198,13 @@ pub struct Extent {
 
 /// Levels one after the other, each in blocks of its own size.
 pub fn block_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    whole_blocks(place(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
+    whole_blocks(lay_out(levels, |_, e| Order::Blocks(TileMode::choose(e.rows, e.slices))))
 }
 
 /// The same where the blocks of the first level are known.
 pub fn block_linear_from(first: TileMode, levels: impl IntoIterator<Item = Extent>) -> Layout {
     let tile = |i, e: &Extent| if i == 0 { first } else { TileMode::choose(e.rows, e.slices) };
-    whole_blocks(place(levels, |i, e| Order::Blocks(tile(i, e))))
+    whole_blocks(lay_out(levels, |i, e| Order::Blocks(tile(i, e))))
 }
 
 /// A layer begins with a whole block of level 0.
@@ -184,10 +217,10 @@ fn whole_blocks(mut layout: Layout) -> Layout {
 
 /// Levels one after the other, each row by row.
 pub fn pitch_linear(levels: impl IntoIterator<Item = Extent>) -> Layout {
-    place(levels, |_, _| Order::Pitch)
+    lay_out(levels, |_, _| Order::Pitch)
 }
 
-fn place(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
+fn lay_out(levels: impl IntoIterator<Item = Extent>, order: impl Fn(usize, &Extent) -> Order) -> Layout {
     let mut end = 0u64;
     let levels = levels.into_iter().enumerate().map(|(i, e)| {
         let pitch = e.row_bytes.next_multiple_of(GOB_WIDTH);

@@ -13,7 +13,7 @@ mod view;
 use compiler::compiler::{Cancel, Language};
 use compiler::diag::{Diagnostic, Diagnostics, Fault, Severity, line_column};
 use compiler::image::{Access, Uses, cubin, listing};
-use compiler::{Chip, CompileError, Compiler, InitRegs, OptLevel, Options, Shader, Source};
+use compiler::{Chip, CompileError, Compiler, InitRegs, Observer, OptLevel, Options, Shader, Source};
 use memory::{boxed, copied, free, given, place, text};
 use std::ffi::{CStr, CString, c_char};
 use std::time::{Duration, Instant};
@@ -350,7 +350,8 @@ pub unsafe extern "C" fn nvir_compile(
         let Some(language) = self::language(language) else { return nvir_status::Usage };
         let source = Source { language, text: source, entry, name: name.unwrap_or("shader") };
         let cancel = Cancel { flag: None, deadline: compiler.time.map(|t| Instant::now() + t) };
-        let made = compiler.compiler.compile_until(&source, &cancel).and_then(|made| match &made.stage {
+        let made = compiler.compiler.observed(&source, &mut Observer::with_cancel(cancel));
+        let made = made.and_then(|made| match &made.stage {
             None => Ok(made),
             // The header and what else their driver needs have no place in this interface.
             Some(_) => {

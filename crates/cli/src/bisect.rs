@@ -5,7 +5,7 @@ use crate::diff::{self, PassRun};
 use crate::out::{Color, tell};
 use crate::run::How;
 use crate::trial::{self, Trial};
-use nvir::OptLevel;
+use nvir::{Observer, OptLevel};
 use nvir_fixture::run::{Failure, Settings};
 use serde_json::json;
 use std::path::PathBuf;
@@ -95,9 +95,9 @@ fn reports(trial: &Trial, settings: &Settings) -> Vec<(Option<String>, String)> 
     settings.options.debug.print_before = vec!["all".to_string()];
     let mut all = Vec::new();
     for (name, private) in trial.loaded.kernels_of(trial.test()) {
-        let mut text = String::new();
-        let _ = trial.loaded.compile_reporting(name.as_deref(), private, trial.chip, &settings, &mut text);
-        all.push((name, text));
+        let mut observer = Observer::default();
+        let _ = trial.loaded.compile(name.as_deref(), private, trial.chip, &settings, &mut observer);
+        all.push((name, observer.report));
     }
     all
 }

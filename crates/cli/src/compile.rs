@@ -5,13 +5,13 @@ pub mod forms;
 use crate::out::{self, Color};
 use crate::{common, diff, output};
 use nvir::Chip;
-use nvir::compiler::{DebugOptions, Options, Report, Sanitize, StageOptions};
+use nvir::compiler::{DebugOptions, Options, Sanitize, StageOptions};
 use nvir::diag::{Diagnostic, visible};
 use nvir::image::fixup::{Condition, DefaultColor, Fixup};
-use nvir::image::stage::{Attribute, Graphics, Place, Slot};
+use nvir::image::stage::{Attribute, Graphics, Slot, SlotLocation};
 use nvir::image::{Uses, cubin, listing};
 use nvir::remark::Remark;
-use nvir::{Cancel, Compiler, InitRegs, Language, OptLevel, Shader, Source};
+use nvir::{Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -248,20 +248,15 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
     };
     let name = input.to_string_lossy();
     let source = Source { language, text: &text, entry: a.entry.as_deref(), name: &name };
-    let mut notes = Report::new();
-    let mut remarks = Vec::new();
+    let mut observer = if a.remarks { Observer::with_remarks() } else { Observer::default() };
     let result = match a.emit {
-        Form::Ir => compiler.optimised(&source, &mut notes).map(|p| p.to_string().into_bytes()),
-        Form::Dot => compiler.optimised(&source, &mut notes).map(|p| nvir::ir::dot::program(&p).into_bytes()),
-        Form::Cubin if a.separate => compiler.compile_separate(&source, &mut notes).map(|unit| unit.write()),
+        Form::Ir => compiler.optimised(&source, &mut observer).map(|p| p.to_string().into_bytes()),
+        Form::Dot => {
+            compiler.optimised(&source, &mut observer).map(|p| nvir::ir::dot::program(&p).into_bytes())
+        }
+        Form::Cubin if a.separate => compiler.unit(&source, &mut observer).map(|unit| unit.write()),
         form => {
-            let shader = if a.remarks {
-                let (shader, found) = compiler.compile_remarking(&source, &mut notes);
-                remarks = found;
-                shader
-            } else {
-                compiler.compile_reporting(&source, Cancel::NEVER, &mut notes)
-            };
+            let shader = compiler.observed(&source, &mut observer);
             if let (Ok(shader), Form::Cubin) = (&shader, form)
                 && let Err(why) = shader.check_container()
             {
@@ -270,18 +265,19 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
             }
             shader.map(|shader| match form {
                 Form::Sass => forms::sass(&shader, &source, a.lines, a.words).into_bytes(),
-                Form::Json => json(&shader, &source, a.remarks.then_some(&remarks[..])).into_bytes(),
+                Form::Json => json(&shader, &source, observer.remarks.as_deref()).into_bytes(),
                 form => emit(form, &shader),
             })
         }
     };
+    let Observer { report: mut notes, remarks, .. } = observer;
     if a.print_changed {
         notes = changed(&notes)
             + notes.rsplit_once("\n\n").map_or("", |(_, times)| if a.time_passes { times } else { "" });
     }
     out::stderr(&notes);
     if a.emit != Form::Json {
-        forms::remarks(&remarks, &source);
+        forms::remarks(&remarks.unwrap_or_default(), &source);
     }
     match result {
         Ok(data) => {
@@ -377,11 +373,11 @@ fn stage_json(g: &Graphics) -> serde_json::Value {
             Attribute::Vertex(n) => format!("IN[{n}]"),
             Attribute::Semantic(s) => s.to_string(),
         };
-        let (kind, at) = match s.place {
-            Place::Vertex(a) => ("vertex", Some(a)),
-            Place::Patch(a) => ("patch", Some(a)),
-            Place::Register(r) => ("register", Some(r)),
-            Place::Nowhere => ("nowhere", None),
+        let (kind, at) = match s.location {
+            SlotLocation::Vertex(a) => ("vertex", Some(a)),
+            SlotLocation::Patch(a) => ("patch", Some(a)),
+            SlotLocation::Register(r) => ("register", Some(r)),
+            SlotLocation::Nowhere => ("nowhere", None),
         };
         serde_json::json!({"name": name, "mask": s.mask, "space": kind, "at": at})
     };

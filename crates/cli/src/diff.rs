@@ -6,7 +6,7 @@ use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::image::cubin::Kernel;
 use nvir::image::listing;
-use nvir::{Chip, Compiler, Language, OptLevel, Source};
+use nvir::{Chip, Compiler, Language, Observer, OptLevel, Source};
 use similar::{Algorithm, ChangeTag, TextDiff, capture_diff_slices};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
         let source = Source { language, text: &text, entry, name: &name };
         let compiler = Compiler::new(chip).with_options(Options::at(level));
         let result = match form {
-            Form::Ir => compiler.optimised(&source, &mut String::new()).map(|p| p.to_string()),
+            Form::Ir => compiler.optimised(&source, &mut Observer::default()).map(|p| p.to_string()),
             Form::Sass => compiler.compile(&source).map(|s| sass(chip, &s.kernel())),
         };
         return result.map_err(|e| common::report_error(&e, &source));

@@ -6,6 +6,7 @@
 use crate::program::{Code, Program};
 use nvir::Chip;
 use nvir::emu::image;
+use nvir::random::Random;
 use nvir_fixture::format::{self, Arg, Bound, Buffer, Data, Image, Item, Name, Test, Texture};
 use nvir_fixture::run::Loaded;
 use nvir_fixture::values::{Elem, decode_hex};
@@ -210,8 +211,8 @@ impl Init {
                 _ => n.into(),
             }),
             Init::Random(seed) => {
-                let mut state = *seed;
-                generated(&mut |_| random(&mut state, elem))
+                let mut next = Random::new(*seed);
+                generated(&mut |_| random(&mut next, elem))
             }
             Init::Fill(item) => Ok((Some(Data::Fill(item.clone())), len)),
             Init::List(items) => {
@@ -226,14 +227,9 @@ impl Init {
     }
 }
 
-/// The next element: any integer, or a float from -1 to 1. By SplitMix64 (Steele, Lea and Flood 2014), so that a seed means the same
-/// everywhere.
-fn random(state: &mut u64, elem: Elem) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^= z >> 31;
+/// The next element: any integer, or a float from -1 to 1.
+fn random(random: &mut Random, elem: Elem) -> u64 {
+    let z = random.word();
     match elem {
         Elem::F16 | Elem::F32 | Elem::F64 => {
             let unit = (z >> 40) as f64 / f64::from(1 << 23) - 1.0;

@@ -2,7 +2,7 @@
 
 use crate::common;
 use nvir::OptLevel;
-use nvir::opt::{PASSES, Stage, pipeline, summary};
+use nvir::opt::{PASSES, Stage, pipeline};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -22,17 +22,15 @@ const STAGES: [(Stage, &str); 3] = [(Stage::Front, "front"), (Stage::Ssa, "ssa")
 pub fn run(a: Args) -> ExitCode {
     let stage = |stage| pipeline(stage, a.opt).iter().map(|&n| PASSES[n].name).collect::<Vec<_>>();
     let text = if a.json {
-        let passes: Vec<_> =
-            PASSES.iter().map(|p| json!({"name": p.name, "summary": summary::of(p.name)})).collect();
+        let passes: Vec<_> = PASSES.iter().map(|p| json!({"name": p.name, "summary": p.summary})).collect();
         let pipelines: serde_json::Map<_, _> =
             STAGES.iter().map(|&(s, name)| (name.to_string(), stage(s).into())).collect();
         format!("{}\n", json!({"schema": 1, "opt": a.opt as u8, "passes": passes, "pipeline": pipelines}))
     } else {
-        let mut text: String =
-            PASSES.iter().map(|p| format!("{:<12} {}\n", p.name, summary::of(p.name))).collect();
+        let mut text: String = PASSES.iter().map(|p| format!("{:<18} {}\n", p.name, p.summary)).collect();
         text += &format!("\nThe pipeline at -O{}:\n", a.opt);
         for (s, name) in STAGES {
-            text += format!("{name:<12} {}", stage(s).join(" ")).trim_end();
+            text += format!("{name:<18} {}", stage(s).join(" ")).trim_end();
             text += "\n";
         }
         text

@@ -8,7 +8,7 @@ use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
 use nvir::Chip;
-use nvir::compiler::{Compiler, DebugOptions, InitRegs, OptLevel, Options, Sanitize, Seeded};
+use nvir::compiler::{Compiler, DebugOptions, InitRegs, InjectedFault, OptLevel, Options, Sanitize};
 use nvir::diag::visible;
 use nvir_driver::Device;
 use nvir_fixture::env::Env;
@@ -122,7 +122,7 @@ impl How {
                 passes: self.passes.as_ref().map(|_| common::names(&self.passes)),
                 bisect_limit: self.bisect_limit,
                 verify_each: self.verify_each,
-                seeded: seeded()?,
+                inject: seeded()?,
                 ..DebugOptions::default()
             },
             ..Options::default()
@@ -139,11 +139,11 @@ impl How {
 }
 
 /// The defect that tests of `bisect` and `reduce` ask for: the name of its pass in NVIR_SEED_DEFECT.
-fn seeded() -> Result<Option<Seeded>, String> {
+fn seeded() -> Result<Option<InjectedFault>, String> {
     match std::env::var("NVIR_SEED_DEFECT") {
-        Ok(pass) => {
-            Seeded::of(&pass).map(Some).ok_or_else(|| format!("NVIR_SEED_DEFECT: no defect in `{pass}`"))
-        }
+        Ok(pass) => InjectedFault::in_pass(&pass)
+            .map(Some)
+            .ok_or_else(|| format!("NVIR_SEED_DEFECT: no defect in `{pass}`")),
         Err(_) => Ok(None),
     }
 }
@@ -186,12 +186,10 @@ fn dumps(a: &Args, loaded: &Loaded) -> Result<Vec<Dump>, ExitCode> {
     let dumps: Vec<Dump> = a.dump.iter().map(|text| Dump::new(text)).collect();
     let mut ran = loaded.fixture.tests.iter().filter(|t| a.test.as_ref().is_none_or(|name| &t.name == name));
     if let Some((t, d)) = ran.find_map(|t| Some((t, dumps.iter().find(|d| !d.fits(t))?))) {
-        let all =
-            t.buffers.keys().chain(t.images.keys()).map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
-        return Err(common::usage(format!(
-            "unknown buffer `{}` in test `{}`; available: {all}",
-            d.name, t.name
-        )));
+        let names = t.buffers.keys().chain(t.images.keys()).map(|b| format!("`{b}`"));
+        let all = names.collect::<Vec<_>>().join(", ");
+        let there = if all.is_empty() { ", which has none".into() } else { format!("; available: {all}") };
+        return Err(common::usage(format!("unknown buffer `{}` in test `{}`{there}", d.name, t.name)));
     }
     Ok(dumps)
 }

@@ -1,6 +1,7 @@
 //! The front doors: what goes into the program (arguments, names, folders, files) and what comes out of it (files, messages),
 //! where both are as bad as they can be.
 
+use nvir::random::Random;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
@@ -385,23 +386,11 @@ fn names_of_inputs_stay_names() {
     harmless(&["compile", "k.ir", "-e", EVIL.split('\0').next().expect("a part")]);
 }
 
-/// Bytes that mean nothing.
-fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 24) as u8
-    };
-    (0..length).map(|_| next()).collect()
-}
-
 #[test]
 fn what_is_not_machine_code_is_not_shown_as_such() {
     let dir = folder("code");
     put(&dir, "k.tgsi", KERNEL);
-    let noise = noise(4096);
+    let noise = Random::new(0).bytes(4096);
     for name in ["noise.cubin", "noise.CUBIN", "noise", "noise.dat"] {
         put(&dir, name, &noise);
         for args in [&["disasm", name][..], &["explore", name], &["sched", name], &["diff", name, "k.tgsi"]] {

@@ -1,7 +1,7 @@
 //! Constant banks: bytes of a launch's own, or a part of global memory.
 
-use super::memory::{Buffer, Memory};
-use super::{CONST_BANK_BYTES, CONST_BANKS};
+use crate::memory::{Buffer, Memory};
+use crate::{CONST_BANK_BYTES, CONST_BANKS};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What a constant bank holds.
@@ -44,7 +44,7 @@ impl Bank {
 
     /// Writes `data` at a byte offset of bytes, which grow as needed up to [`CONST_BANK_BYTES`]; the rest is dropped. A
     /// bank in memory is replaced.
-    pub(super) fn set(&mut self, offset: usize, data: &[u8]) {
+    pub(crate) fn set(&mut self, offset: usize, data: &[u8]) {
         let end = (offset + data.len()).min(CONST_BANK_BYTES);
         if offset >= end {
             return;
@@ -76,7 +76,7 @@ enum Data<'a> {
 
 /// A constant bank as a kernel reads it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     data: Data<'a>,
     /// Bytes; beyond them there is nothing.
     size: u32,
@@ -86,7 +86,7 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     /// A bank that holds nothing.
-    pub const fn none(lenient: bool) -> View<'a> {
+    pub(crate) const fn none(lenient: bool) -> View<'a> {
         View { data: Data::Bytes(&[]), size: 0, lenient }
     }
 
@@ -107,13 +107,13 @@ impl<'a> View<'a> {
     }
 
     /// All banks of a launch.
-    pub fn all(banks: &'a [Bank], memory: &'a Memory, lenient: bool) -> [View<'a>; CONST_BANKS] {
+    pub(crate) fn all(banks: &'a [Bank], memory: &'a Memory, lenient: bool) -> [View<'a>; CONST_BANKS] {
         let none = View::none(lenient);
         std::array::from_fn(|i| banks.get(i).map_or(none, |b| View::of(b, memory, lenient)))
     }
 
     /// Why a read of `size` bytes at `at` is a fault, if it is one.
-    pub fn refuses(&self, at: u32, size: u32) -> Option<String> {
+    pub(crate) fn refuses(&self, at: u32, size: u32) -> Option<String> {
         let end = u64::from(at) + u64::from(size);
         match self.data {
             Data::Unmapped(address) => Some(format!("the bank is at {address:#x}, which is not mapped")),
@@ -124,7 +124,7 @@ impl<'a> View<'a> {
 
     /// The word at a byte offset; beyond the end zero.
     #[inline]
-    pub fn word(&self, at: usize) -> u32 {
+    pub(crate) fn word(&self, at: usize) -> u32 {
         match self.data {
             Data::Bytes(data) => {
                 let byte = |i: usize| u32::from(data.get(at + i).copied().unwrap_or(0));

@@ -3,7 +3,7 @@
 use nvir_base::diag::visible;
 use std::fmt;
 
-/// The kinds of INTERFACE section 2.
+/// What can go wrong, as fixtures name it (`docs/fixtures.md`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FaultKind {
     /// An address (or a register of a pair or quad, or a code address) that is not a multiple of the access's size.

@@ -4,7 +4,7 @@
 //! out ([`nvir_base::tiling`]): layer by layer (depth slices are part of a level), level by level, the samples of a pixel
 //! beside each other as a grid.
 
-use super::memory::{Memory, MemoryError};
+use crate::memory::{Memory, MemoryError};
 pub use nvir_base::format::Format;
 use nvir_base::tiling::{self, Extent, Order};
 use nvir_hw::samples::{Mode, SAMPLE_POSITIONS};
@@ -38,7 +38,7 @@ pub enum Dim {
 impl FromStr for Dim {
     type Err = String;
 
-    /// The names of INTERFACE section 2.
+    /// The dimensions as fixtures name them (`docs/fixtures.md`).
     fn from_str(s: &str) -> Result<Dim, String> {
         Ok(match s {
             "1d" => Dim::D1,
@@ -148,7 +148,7 @@ pub enum Arrangement {
     /// As the driver does it: block-linear, but for buffers.
     #[default]
     Driver,
-    /// Row by row.
+    /// LaneVec by row.
     Linear,
 }
 
@@ -178,7 +178,7 @@ pub struct Image {
     /// The third extent of a level is depth: its slices share blocks.
     three_d: bool,
     /// Where a part of a three-dimensional image begins.
-    pub(super) first_z: u32,
+    pub(crate) first_z: u32,
 }
 
 impl Image {

@@ -14,46 +14,33 @@
 //! assert_eq!(stats.thread_instructions, 1);
 //! ```
 
-mod access;
 mod bank;
-mod block;
 mod check;
 mod code;
-mod conflict;
-mod exec;
+mod cx;
+pub mod engine;
 mod fault;
-mod flow;
-mod going_on;
-mod grid;
 pub mod image;
-mod inst;
-pub(crate) mod lanes;
+mod interpreter;
 mod memory;
-mod program;
-mod race;
-mod reach;
-mod resolve;
+mod run;
 pub mod stage;
-mod surface;
+mod state;
 pub mod texel;
-mod texture;
-mod trace;
 mod trap;
-mod undef;
-mod warp;
+mod units;
 
 pub use bank::Bank;
-pub use code::CodeCache;
+pub use code::cache::CodeCache;
+pub use code::program::Program;
 pub use fault::{Fault, FaultKind, Note, Place};
-pub use grid::run;
-#[doc(hidden)]
-pub use grid::thread_limit;
 pub use image::{Dim, Filter, Format, Image, ImageDesc, MipFilter, Sampler, Wrap};
 pub use memory::{MAX_BUFFER, Memory, MemoryError, Words};
 use nvir_hw::window;
-pub use program::Program;
+pub use run::grid::run;
+pub use run::grid::thread_limit;
 pub use texel::{Channels, decode as decode_texel, encode as encode_texel};
-pub use texture::{Source, Texels, Texture, TextureSource};
+pub use units::texture::{Source, Texels, Texture, TextureSource};
 
 /// Constant banks a launch can bind: `c[0x0]` to `c[0x11]`.
 pub const CONST_BANKS: usize = 18;
@@ -242,6 +229,9 @@ pub struct Options<'a> {
     /// written) the thread goes on without what it was to do, and they are in [`Stats::faults`]. 1: the first fault ends the
     /// launch, as an error. Above that the launch is no error: what ends it is the last of those faults.
     pub faults: u32,
+    /// What executes code instead of the interpreter, where nothing is asked for that it does not do: checks other than of memory,
+    /// traces, profiles, going on after faults, blocks on several threads.
+    pub engine: Option<&'a dyn engine::Engine>,
     /// Which side of a divergent branch runs first. A card runs [`Side::Taken`]; a program that depends on it is worth
     /// a look, so the other can be tried.
     pub first: Side,
@@ -267,6 +257,7 @@ impl Default for Options<'_> {
             progress: None,
             profile: false,
             faults: 1,
+            engine: None,
             first: Side::default(),
         }
     }

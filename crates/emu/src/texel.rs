@@ -1,14 +1,9 @@
-//! Texels: from the bits of memory to channels and back.
+//! Texels: from their bits to channels and back.
 
-use super::block::{Env, State};
-use super::check::{self, Request, Where};
-use super::trap::Trap;
-use super::warp::Warp;
 use nvir_base::format::{Kind, Layout};
 use nvir_base::num::Round;
 use nvir_base::num::conv::{Float, Int, f2f, f2i};
 use nvir_base::num::int::sext;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Four channels: bits of f32, or integers.
 pub type Channels = [u32; 4];
@@ -91,64 +86,6 @@ pub fn encode(f: Layout, mut c: Channels) -> [u32; 4] {
         at += bits;
     }
     std::array::from_fn(|i| (all >> (32 * i)) as u32)
-}
-
-/// `size` bytes (up to 16) at an address inside one buffer, as words; `None` outside.
-pub(super) fn load(
-    env: &Env<'_>,
-    st: &mut State,
-    (w, lane): (&Warp, usize),
-    kind: check::Kind,
-    (address, size): (u64, u32),
-) -> Result<Option<[u32; 4]>, Trap> {
-    let Some(b) = buffer(env, st, address, size) else { return Ok(None) };
-    st.check_race(env, w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
-    let buffer = &env.memory.buffers[b];
-    let mut out = [0; 4];
-    for (k, word) in out.iter_mut().enumerate().take(size.div_ceil(4) as usize) {
-        let at = buffer.word(address) + k;
-        env.track_read(b, at, st)?;
-        *word = buffer.words[at].load(Relaxed);
-    }
-    if size < 4 {
-        out[0] = (out[0] >> ((address & 3) * 8)) & ((1 << (8 * size)) - 1);
-    }
-    Ok(Some(out))
-}
-
-/// Stores `size` bytes; whether the address is inside a buffer.
-pub(super) fn store(
-    env: &Env<'_>,
-    st: &mut State,
-    (w, lane): (&Warp, usize),
-    (address, size): (u64, u32),
-    words: [u32; 4],
-) -> Result<bool, Trap> {
-    let Some(b) = buffer(env, st, address, size) else { return Ok(false) };
-    let kind = check::Kind::Write(words);
-    st.check_race(env, w, Request { lane, at: Where::Global(b), addr: address, size, kind })?;
-    let buffer = &env.memory.buffers[b];
-    for (k, &word) in words.iter().enumerate().take(size.div_ceil(4) as usize) {
-        let at = buffer.word(address) + k;
-        env.track_write(b, at, st)?;
-        let cell = &buffer.words[at];
-        if size < 4 {
-            let shift = (address & 3) * 8;
-            let mask = ((1u32 << (8 * size)) - 1) << shift;
-            cell.store(cell.load(Relaxed) & !mask | word << shift & mask, Relaxed);
-        } else {
-            cell.store(word, Relaxed);
-        }
-    }
-    Ok(true)
-}
-
-fn buffer(env: &Env<'_>, st: &mut State, address: u64, size: u32) -> Option<usize> {
-    let size = size.into();
-    if !env.memory.buffers.get(st.last_buffer).is_some_and(|b| b.contains(address, size)) {
-        st.last_buffer = env.memory.find(address, size)?;
-    }
-    Some(st.last_buffer)
 }
 
 #[cfg(test)]

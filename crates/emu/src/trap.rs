@@ -1,6 +1,6 @@
 //! A fault as seen from inside a warp, before anybody looked up names.
 
-use super::fault::FaultKind;
+use crate::fault::FaultKind;
 
 /// What went wrong in one lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,8 +45,12 @@ impl Trap {
     }
 }
 
-impl From<super::warp::StackError> for Trap {
-    fn from((kind, detail): super::warp::StackError) -> Trap {
+impl From<crate::state::warp::StackError> for Trap {
+    fn from((kind, detail): crate::state::warp::StackError) -> Trap {
         Trap::new(kind, 0, detail)
     }
 }
+
+/// What tells notes apart: the address of the instruction, and of the other one where two are in conflict; of a fault that the
+/// run went on after, its kind.
+pub type NoteKey = (u32, Option<u32>, Option<FaultKind>);

@@ -14,7 +14,6 @@ pub mod ir;
 pub mod mutants;
 pub mod nir;
 pub mod ptx;
-pub mod random;
 pub mod runner;
 mod setting;
 pub mod tgsi;
@@ -40,184 +39,65 @@ pub struct Target {
     pub reaches: &'static str,
 }
 
-fn nothing() -> Option<String> {
-    None
+/// A name, cases that the tests take, what they reach, the functions for a case and its input, what is made, and perhaps why it
+/// cannot run here.
+macro_rules! targets {
+    (@missing) => { || None };
+    (@missing $missing:path) => { $missing };
+    ($($name:literal $short:literal $reaches:literal $run:path, $input:path $(, unless $missing:path)?: $about:literal;)*) => {
+        /// All there are, in the order in which they are told about.
+        pub const TARGETS: &[Target] = &[$(Target {
+            name: $name,
+            about: $about,
+            missing: targets!(@missing $($missing)?),
+            run: $run,
+            input: $input,
+            short: $short,
+            reaches: $reaches,
+        }),*];
+    };
 }
 
-/// All there are, in the order in which they are told about.
-pub const TARGETS: &[Target] = &[
-    Target {
-        name: "tgsi",
-        about: "TGSI compute programs against the interpreter: memory, images, textures, loops, subroutines",
-        missing: nothing,
-        run: tgsi::compute_case,
-        input: tgsi::compute_input,
-        short: 40,
-        reaches: "compared",
-    },
-    Target {
-        name: "tgsi-stages",
-        about: "TGSI vertex and fragment programs against the interpreter: textures, derivatives, discard",
-        missing: nothing,
-        run: tgsi::stages_case,
-        input: tgsi::stages_input,
-        short: 70,
-        reaches: "compared",
-    },
-    Target {
-        name: "nir",
-        about: "NIR compute programs against the host's arithmetic: every ALU opcode at every size, branches, loops",
-        missing: nothing,
-        run: nir::case,
-        input: nir::input,
-        short: 60,
-        reaches: "compared",
-    },
-    Target {
-        name: "ir-passes",
-        about: "IR before and after each pass and each prefix of the pipeline, in the evaluator",
-        missing: nothing,
-        run: ir::passes::case,
-        input: ir::passes::input,
-        short: 150,
-        reaches: "compared",
-    },
-    Target {
-        name: "ir-registers",
-        about: "IR before and after register allocation, with 16 to 255 registers, in the evaluator",
-        missing: nothing,
-        run: ir::registers::case,
-        input: ir::registers::input,
-        short: 800,
-        reaches: "compared",
-    },
-    Target {
-        name: "ir-kernel",
-        about: "IR compiled to machine code, whole and in pieces that are linked, and emulated, against the evaluator",
-        missing: nothing,
-        run: ir::kernel::case,
-        input: ir::kernel::input,
-        short: 150,
-        reaches: "compared",
-    },
-    Target {
-        name: "endless-tgsi",
-        about: "TGSI that hardly ever comes back, in every construct, against an evaluator of warps and the interpreter",
-        missing: nothing,
-        run: endless::tgsi,
-        input: endless::tgsi_input,
-        short: 100,
-        reaches: "ended",
-    },
-    Target {
-        name: "endless-nir",
-        about: "NIR that hardly ever comes back, in every construct, against an evaluator of warps",
-        missing: nothing,
-        run: endless::nir,
-        input: endless::nir_input,
-        short: 100,
-        reaches: "ended",
-    },
-    Target {
-        name: "endless-ir",
-        about: "IR that hardly ever comes back, in every construct, against an evaluator of warps",
-        missing: nothing,
-        run: endless::ir,
-        input: endless::ir_input,
-        short: 100,
-        reaches: "ended",
-    },
-    Target {
-        name: "whole-warp",
-        about: "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers",
-        missing: nothing,
-        run: whole_warp::case,
-        input: whole_warp::input,
-        short: 40,
-        reaches: "compared",
-    },
-    Target {
-        name: "mutants-tgsi",
-        about: "mutated TGSI: a result or a diagnostic with a place",
-        missing: nothing,
-        run: mutants::programs::tgsi,
-        input: mutants::programs::tgsi_input,
-        short: 1500,
-        reaches: "accepted",
-    },
-    Target {
-        name: "mutants-nir",
-        about: "mutated NIR",
-        missing: nothing,
-        run: mutants::programs::nir,
-        input: mutants::programs::nir_input,
-        short: 1500,
-        reaches: "accepted",
-    },
-    Target {
-        name: "mutants-ir",
-        about: "mutated IR",
-        missing: nothing,
-        run: mutants::programs::ir,
-        input: mutants::programs::ir_input,
-        short: 2500,
-        reaches: "valid",
-    },
-    Target {
-        name: "mutants-sass",
-        about: "mutated SASS listings: assembled, printed, assembled again, run",
-        missing: nothing,
-        run: mutants::code::sass,
-        input: mutants::code::sass_input,
-        short: 2000,
-        reaches: "assembled",
-    },
-    Target {
-        name: "mutants-cubin",
-        about: "mutated cubins: read, printed, written again, run",
-        missing: nothing,
-        run: mutants::code::cubin,
-        input: mutants::code::cubin_input,
-        short: 2000,
-        reaches: "read",
-    },
-    Target {
-        name: "mutants-fixture",
-        about: "mutated fixtures",
-        missing: nothing,
-        run: mutants::fixtures::fixture,
-        input: mutants::fixtures::fixture_input,
-        short: 2000,
-        reaches: "parsed",
-    },
-    Target {
-        name: "vgpu-commands",
-        about: "mutated command streams on the virtual GPU",
-        missing: nothing,
-        run: vgpu::commands,
-        input: vgpu::commands_input,
-        short: 300,
-        reaches: "more than one submission",
-    },
-    Target {
-        name: "vgpu-recordings",
-        about: "mutated recordings of the virtual GPU, replayed",
-        missing: nothing,
-        run: vgpu::recording,
-        input: vgpu::recording_input,
-        short: 60,
-        reaches: "replayed",
-    },
-    Target {
-        name: "ptx",
-        about: "PTX that NVIDIA's ptxas compiles and the emulator runs, against the PTX ISA; sixteen kernels a case",
-        missing: ptx::missing,
-        run: ptx::case,
-        input: ptx::input,
-        short: 4,
-        reaches: "compared",
-    },
-];
+targets! {
+    "tgsi" 40 "compared" tgsi::compute_case, tgsi::compute_input:
+        "TGSI compute programs against the interpreter: memory, images, textures, loops, subroutines";
+    "tgsi-stages" 70 "compared" tgsi::stages_case, tgsi::stages_input:
+        "TGSI vertex and fragment programs against the interpreter: textures, derivatives, discard";
+    "nir" 60 "compared" nir::case, nir::input:
+        "NIR compute programs against the host's arithmetic: every ALU opcode at every size, branches, loops";
+    "ir-passes" 150 "compared" ir::passes::case, ir::passes::input:
+        "IR before and after each pass and each prefix of the pipeline, in the evaluator";
+    "ir-registers" 800 "compared" ir::registers::case, ir::registers::input:
+        "IR before and after register allocation, with 16 to 255 registers, in the evaluator";
+    "ir-kernel" 150 "compared" ir::kernel::case, ir::kernel::input:
+        "IR compiled to machine code, whole and in pieces that are linked, and emulated, against the evaluator";
+    "endless-tgsi" 100 "ended" endless::tgsi, endless::tgsi_input:
+        "TGSI that hardly ever comes back, in every construct, against an evaluator of warps and the interpreter";
+    "endless-nir" 100 "ended" endless::nir, endless::nir_input:
+        "NIR that hardly ever comes back, in every construct, against an evaluator of warps";
+    "endless-ir" 100 "ended" endless::ir, endless::ir_input:
+        "IR that hardly ever comes back, in every construct, against an evaluator of warps";
+    "whole-warp" 40 "compared" whole_warp::case, whole_warp::input:
+        "TGSI kernels whose tail runs with all lanes, against the interpreter: blocks of any shape, few registers";
+    "mutants-tgsi" 1500 "accepted" mutants::programs::tgsi, mutants::programs::tgsi_input:
+        "mutated TGSI: a result or a diagnostic with a place";
+    "mutants-nir" 1500 "accepted" mutants::programs::nir, mutants::programs::nir_input:
+        "mutated NIR";
+    "mutants-ir" 2500 "valid" mutants::programs::ir, mutants::programs::ir_input:
+        "mutated IR";
+    "mutants-sass" 2000 "assembled" mutants::code::sass, mutants::code::sass_input:
+        "mutated SASS listings: assembled, printed, assembled again, run";
+    "mutants-cubin" 2000 "read" mutants::code::cubin, mutants::code::cubin_input:
+        "mutated cubins: read, printed, written again, run";
+    "mutants-fixture" 2000 "parsed" mutants::fixtures::fixture, mutants::fixtures::fixture_input:
+        "mutated fixtures";
+    "vgpu-commands" 300 "more than one submission" vgpu::commands, vgpu::commands_input:
+        "mutated command streams on the virtual GPU";
+    "vgpu-recordings" 60 "replayed" vgpu::recording, vgpu::recording_input:
+        "mutated recordings of the virtual GPU, replayed";
+    "ptx" 4 "compared" ptx::case, ptx::input, unless ptx::missing:
+        "PTX that NVIDIA's ptxas compiles and the emulator runs, against the PTX ISA; sixteen kernels a case";
+}
 
 /// The target of that name.
 pub fn target(name: &str) -> Option<&'static Target> {

@@ -1,9 +1,9 @@
 //! How a program is compiled for a comparison: chips, levels and limits, in turns.
 
-use crate::random::Random;
 use nvir::compiler::DebugOptions;
 use nvir::emu::Checks;
 use nvir::options::Sanitize;
+use nvir::random::Random;
 use nvir::{Chip, OptLevel, Options};
 use nvir_fixture::run::Settings;
 use std::fmt;

@@ -2,10 +2,10 @@
 
 mod text;
 
-use crate::random::Random;
 use crate::runner::Tally;
 use crate::setting::Setting;
 use arbitrary::Unstructured;
+use nvir::random::Random;
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, Outcome};
 use std::fmt::Write;
@@ -264,7 +264,7 @@ fn input_of(thread: u32) -> u32 {
 
 fn made(case: u64) -> (Case, Random) {
     let mut r = Random::of(0x7768_6f6c, case);
-    let bytes = r.bytes();
+    let bytes = r.decisions();
     (program(&mut Unstructured::new(&bytes)).unwrap_or_default(), r)
 }
 

@@ -7,10 +7,10 @@
 use nvir::Chip;
 use nvir::compiler::{Compiler, OptLevel, Options, Source};
 use nvir::emu;
-use nvir_fuzz::nir::host::{self, Want, agrees};
+use nvir::random::Random;
+use nvir_fuzz::nir::host;
 use nvir_fuzz::nir::opcodes::{Opcode, Ty, foreign, is_horizontal, opcodes, sizes};
-use nvir_fuzz::nir::operands::operand;
-use nvir_fuzz::random::Random;
+use nvir_reference::softmath::{Want, operands::operand};
 use std::fmt::Write;
 
 /// Threads of the block; each has operands of its own.
@@ -220,7 +220,7 @@ fn check(
         let size = if dest.0 == 1 { 4 } else { dest.0 as usize / 8 };
         for (c, &w) in want.iter().enumerate() {
             let got = read(&out[thread * SLOT..], size, c);
-            if !agrees(w, got, dest.0) {
+            if !w.accepts(got, dest.0) {
                 let lane: Vec<String> = s.iter().map(|v| format!("{v:x?}")).collect();
                 return Err(format!("{}: {}: component {c} is {got:#x}, not {w:x?}", what(), lane.join(" ")));
             }

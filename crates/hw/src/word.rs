@@ -45,8 +45,40 @@ impl QueryGet {
 pub mod counter {
     /// Nothing: sequence and time.
     pub const NOTHING: u32 = 0;
+    /// Vertices of the assembly.
+    pub const VERTICES: u32 = 1;
     /// Samples that passed.
     pub const SAMPLES: u32 = 2;
+    /// Primitives of the assembly.
+    pub const PRIMITIVES: u32 = 3;
+    /// Runs of the vertex program.
+    pub const VERTEX_INVOCATIONS: u32 = 5;
+    /// Primitives of a stream that found no room in the buffers of transform feedback.
+    pub const FEEDBACK_LOST: u32 = 6;
+    /// Runs of the geometry program.
+    pub const GEOMETRY_INVOCATIONS: u32 = 7;
+    /// Primitives that it made.
+    pub const GEOMETRY_PRIMITIVES: u32 = 9;
+    /// Primitives that transform feedback has written of a stream.
+    pub const FEEDBACK_WRITTEN: u32 = 0xb;
+    /// Those that it would have written with more room.
+    pub const FEEDBACK_WANTED: u32 = 0xd;
+    /// Primitives that came to the clipper.
+    pub const CLIPPER_IN: u32 = 0xf;
+    /// Primitives that were left.
+    pub const CLIPPER_OUT: u32 = 0x11;
+    /// Primitives of a stream behind the last stage.
+    pub const GENERATED: u32 = 0x12;
+    /// Pixels for which the fragment program ran.
+    pub const FRAGMENT_INVOCATIONS: u32 = 0x13;
+    /// Bytes that transform feedback has written to a buffer.
+    pub const FEEDBACK_BYTES: u32 = 0x1a;
+    /// Patches of the tessellation control program.
+    pub const CONTROL_INVOCATIONS: u32 = 0x1b;
+    /// Runs of the tessellation evaluation program.
+    pub const EVAL_INVOCATIONS: u32 = 0x1d;
+    /// Primitives of all streams that found no room.
+    pub const ALL_FEEDBACK_LOST: u32 = 0x1e;
 }
 
 /// `COND_MODE`: when clears, draws, blits and launches happen.
@@ -288,6 +320,213 @@ pub struct CbBind {
     __: u32,
 }
 
+/// `VERTEX_BEGIN_GL`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct VertexBegin {
+    /// The primitive.
+    #[bits(16)]
+    pub primitive: u32,
+    #[bits(8)]
+    __: u32,
+    /// PrimitiveID goes on from the sequence before; else it begins at 0.
+    pub same_ids: bool,
+    __: bool,
+    /// The next instance; else, and without the next bit, the first.
+    pub next_instance: bool,
+    /// The same instance.
+    pub same_instance: bool,
+    __: bool,
+    /// The sequence has no begin, or no end.
+    #[bits(2)]
+    pub open: u32,
+    __: bool,
+}
+
+/// `VERTEX_ID_GEN_MODE`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct VertexIdMode {
+    #[bits(12)]
+    __: u32,
+    /// Numbers of the vertices of arrays begin at the first that is drawn; else at 0.
+    pub from_first: bool,
+    #[bits(19)]
+    __: u32,
+}
+
+/// `VERTEX_ID_REPLACE`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct VertexIdReplace {
+    /// The number of a vertex is one of its inputs.
+    pub enable: bool,
+    #[bits(3)]
+    __: u32,
+    /// The word address of that.
+    #[bits(8)]
+    pub input: u32,
+    #[bits(20)]
+    __: u32,
+}
+
+/// `VTX_ATTR_DEFINE`: what `VTX_ATTR_DATA` is.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct AttributeDefine {
+    /// The attribute.
+    #[bits(8)]
+    pub attribute: u32,
+    /// How many components come.
+    #[bits(3)]
+    pub components: u32,
+    __: bool,
+    /// Of a component: only [`AttributeDefine::WORDS`] is sent.
+    #[bits(3)]
+    pub size: u32,
+    __: bool,
+    /// A [`Type`](crate::format::vertex::Type).
+    #[bits(3)]
+    pub ty: u32,
+    #[bits(13)]
+    __: u32,
+}
+
+impl AttributeDefine {
+    /// Components of 32 bits.
+    pub const WORDS: u32 = 4;
+}
+
+/// `VERTEX_ARRAY_FETCH`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct ArrayFetch {
+    /// Bytes from element to element.
+    #[bits(12)]
+    pub stride: u32,
+    /// The array is read.
+    pub enable: bool,
+    #[bits(19)]
+    __: u32,
+}
+
+/// `SP_SELECT`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct ProgramSelect {
+    /// The stage has a program.
+    pub enable: bool,
+    #[bits(3)]
+    __: u32,
+    /// Which stage.
+    #[bits(4)]
+    pub stage: u32,
+    #[bits(24)]
+    __: u32,
+}
+
+/// `ATTRIBUTE_DEFAULT`: what a stage reads where the one before has no output: 0, 0, 0, 1 where a
+/// bit is set, zeros where it is not; of the first bit 1, 1, 1, 1 and 0, 0, 0, 1.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct AttributeDefault {
+    /// The first front colour.
+    pub color_0: bool,
+    /// The second.
+    pub color_1: bool,
+    /// Generic attributes.
+    pub generic: bool,
+    /// Texture coordinates of the fixed pipeline.
+    pub texture: bool,
+    #[bits(28)]
+    __: u32,
+}
+
+/// `POINT_COORD_REPLACE`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct PointReplace {
+    /// The third coordinate: 0 is zero.
+    #[bits(2)]
+    pub r: u32,
+    /// The second coordinate is 0 at the first row of memory; else at the last.
+    pub upper_left: bool,
+    /// Texture coordinates of the fixed pipeline that are those in the point, a bit each.
+    pub coordinates: u8,
+    #[bits(21)]
+    __: u32,
+}
+
+/// `VIEW_VOLUME_CLIP_CTRL`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct ViewVolume {
+    /// Depths are from 0 to 1, whatever the viewport's range.
+    pub unit_range: bool,
+    #[bits(2)]
+    __: u32,
+    /// Depths before the near end are clamped; else what has them is not drawn.
+    pub clamp_near: bool,
+    /// The same at the far end.
+    pub clamp_far: bool,
+    #[bits(27)]
+    __: u32,
+}
+
+/// `LAYER`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Layer {
+    /// The layer, counted from the targets' first.
+    #[bits(16)]
+    pub number: u32,
+    /// Primitives say it.
+    pub from_primitive: bool,
+    #[bits(15)]
+    __: u32,
+}
+
+/// `MULTISAMPLE_CTRL`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct MultisampleControl {
+    /// Alpha becomes a mask of samples.
+    pub alpha_to_coverage: bool,
+    #[bits(3)]
+    __: u32,
+    /// Then alpha is 1.
+    pub alpha_to_one: bool,
+    #[bits(27)]
+    __: u32,
+}
+
+/// `CB_BIND` of a stage of the 3D class: binds what `CB_SIZE` and `CB_ADDRESS` say.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct StageCbBind {
+    /// Not: nothing is bound.
+    pub valid: bool,
+    #[bits(3)]
+    __: u32,
+    /// The bank.
+    #[bits(5)]
+    pub index: u32,
+    #[bits(23)]
+    __: u32,
+}
+
+/// `TEX_MISC`.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct TexMisc {
+    #[bits(2)]
+    __: u32,
+    /// GF100's samplers filter over the edges of cubes.
+    pub seamless_cube: bool,
+    #[bits(29)]
+    __: u32,
+}
+
 /// `IMAGE_HEIGHT` of a surface slot.
 #[bitfield(u32)]
 #[derive(PartialEq, Eq)]
@@ -332,6 +571,24 @@ pub mod flush {
 pub mod operation {
     /// Texels are copied.
     pub const SOURCE_COPY: u32 = 3;
+    /// Words are joined with the destination and a pattern, as the truth table `ROP` says.
+    pub const ROP: u32 = 4;
+    /// Texels are multiplied by `BETA4` and copied.
+    pub const SOURCE_COPY_PREMULTIPLIED: u32 = 5;
+}
+
+/// `BETA4` of the 2D class: factors, of 255.
+#[bitfield(u32)]
+#[derive(PartialEq, Eq)]
+pub struct Beta4 {
+    /// Blue.
+    pub blue: u8,
+    /// Green.
+    pub green: u8,
+    /// Red.
+    pub red: u8,
+    /// Alpha.
+    pub alpha: u8,
 }
 
 /// `BLIT_CONTROL` of the 2D class.

@@ -2,7 +2,6 @@
 
 use super::row::{Bits, Group, ImmEnc, Kind, Row, Slot, SrcBits};
 use super::table::Table;
-use super::template;
 use super::{ImmKind, MInst, Mod, Op, Operand, Pred, Reg, Sel, SrcMods};
 use half::f16;
 use nvir_base::Chip;
@@ -13,24 +12,34 @@ pub(super) const MAX_ROWS_PER_TABLE: usize = 1 << 16;
 /// Why an instruction cannot be encoded. The operand is counted from 0 in text order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Misfit {
+    /// No row has the operation.
     #[error("the chip does not have this operation")]
     Op,
+    /// No row takes these kinds of operands.
     #[error("no form of the operation takes these kinds of operands")]
     Operands,
+    /// No row takes these suffixes.
     #[error("the operation cannot have these suffixes, or not in this order")]
     Mods,
+    /// The row has no guard, or not this one.
     #[error("this form cannot be predicated")]
     Guard,
+    /// The row cannot synchronise (`.S`).
     #[error("this form cannot have the suffix .S")]
     Sync,
+    /// The register of that operand does not exist.
     #[error("operand {}: the register does not exist", .0 + 1)]
     Register(u8),
+    /// The number of that operand does not fit its field.
     #[error("operand {}: the number does not fit its field", .0 + 1)]
     Range(u8),
+    /// That operand cannot carry its modifiers.
     #[error("operand {}: it cannot have this modifier", .0 + 1)]
     Modifier(u8),
+    /// That operand's name is none of the field's.
     #[error("operand {}: this name is not valid here", .0 + 1)]
     Name(u8),
+    /// Each part fits, but the word would mean something else.
     #[error("this combination has no encoding")]
     Combination,
 }
@@ -38,7 +47,8 @@ pub enum Misfit {
 /// What [`encode`] refuses.
 pub type EncodeError = Misfit;
 
-/// Operand kinds, four bits each from the first operand up, and in the top bit whether it is a short form.
+/// Operand kinds, four bits each from the first operand up, and in the top bit whether it is a
+/// short form.
 pub(super) fn shape(m: &MInst) -> u64 {
     let short = u64::from(m.is_short()) << SHORT_SHAPE;
     m.operands.iter().enumerate().fold(short, |s, (i, o)| s | (operand_kind(o) << (4 * i)))
@@ -82,8 +92,9 @@ fn slot_kind(slot: &Slot) -> u64 {
     }
 }
 
-/// The row that encodes an instruction, whatever its branch target and whatever register stands for a value that
-/// has none yet (R0 does on every chip). This is the back end's question "may this operand stand here?".
+/// The row that encodes an instruction, whatever its branch target and whatever register stands for
+/// a value that has none yet (R0 does on every chip). This is the back end's question "may this
+/// operand stand here?".
 pub fn fits(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     if never_selected(m) { Err(Misfit::Mods) } else { row_of(chip, m) }
 }
@@ -93,8 +104,9 @@ pub fn row_of(chip: Chip, m: &MInst) -> Result<&'static Row, Misfit> {
     select(chip, m, None).map(|(row, _)| row)
 }
 
-/// Instructions that are read and written, but not made by this compiler: those that [`no_card_has`], and FTZ with FMZ,
-/// which flushes as well: nvdisasm calls the pair invalid on GK110. (Mesa has it on GF100 and GK104, so it is executed.)
+/// Instructions that are read and written, but not made by this compiler: those that
+/// [`no_card_has`], and FTZ with FMZ, which flushes as well: nvdisasm calls the pair invalid on
+/// GK110. (Mesa has it on GF100 and GK104, so it is executed.)
 pub fn never_selected(m: &MInst) -> bool {
     let float = matches!(m.op, Op::Fmul | Op::Fmul32i | Op::Ffma | Op::Ffma32i);
     no_card_has(m) || float && m.has(Mod::Ftz) && m.has(Mod::Fmz)
@@ -102,8 +114,10 @@ pub fn never_selected(m: &MInst) -> bool {
 
 /// Instructions that disassemblers name and this decoder reads, but that cards do not have.
 ///
-/// - `SHF.L.HI`, `SHF.L.XHI`: an illegal instruction on a card (NAK); SHF.L gives the high word without it.
-/// - `F2I.U8`, `F2I.S8`: before Volta there is no such result (NAK); ptxas converts to a word first.
+/// - `SHF.L.HI`, `SHF.L.XHI`: an illegal instruction on a card (NAK); SHF.L gives the high word
+///   without it.
+/// - `F2I.U8`, `F2I.S8`: before Volta there is no such result (NAK); ptxas converts to a word
+///   first.
 pub fn no_card_has(m: &MInst) -> bool {
     match m.op {
         Op::Shf => m.has(Mod::L) && (m.has(Mod::Hi) || m.has(Mod::Xhi)),
@@ -114,23 +128,11 @@ pub fn no_card_has(m: &MInst) -> bool {
 
 /// The word of an instruction at byte address `pc` of the code.
 pub fn encode(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
-    let by_rows = || encode_by_rows(chip, m, pc);
-    match template::encode(Table::of(chip), m, pc) {
-        Some(word) => {
-            debug_assert_eq!(Ok(word), by_rows(), "the template of {m:?}");
-            Ok(word)
-        }
-        None => by_rows(),
-    }
-}
-
-/// The same by looking for a row each time: what templates are held against.
-pub(super) fn encode_by_rows(chip: Chip, m: &MInst, pc: u32) -> Result<u64, EncodeError> {
     select(chip, m, Some(pc)).map(|(_, word)| word)
 }
 
 fn select(chip: Chip, m: &MInst, pc: Option<u32>) -> Result<(&'static Row, u64), Misfit> {
-    let rows = Table::of(chip).of_shape(m.op, shape(m)).ok_or(Misfit::Op)?;
+    let rows = Table::for_chip(chip).of_shape(m.op, shape(m)).ok_or(Misfit::Op)?;
     // The misfit of the row that came closest says most.
     let mut worst = Misfit::Operands;
     for row in rows {
@@ -235,10 +237,11 @@ const VARIANT_SHIFT: u32 = 60;
 /// The rest of a form: all that is neither the variant nor [`MInst::SHORT`], the bit below it.
 const FORM_BITS: u64 = MInst::SHORT - 1;
 
-/// Field bits of the suffixes, and the form that is left after the values with the same name are told apart.
+/// Field bits of the suffixes, and the form that is left after the values with the same name are
+/// told apart.
 ///
-/// Each group takes the longest name that stands next; the form counts, group by group, which of the values with
-/// that name is meant.
+/// Each group takes the longest name that stands next; the form counts, group by group, which of
+/// the values with that name is meant.
 pub(super) fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u64, u64), Misfit> {
     if mods.is_empty() && form == 0 {
         return row.unsuffixed.map(|word| (word, 0)).ok_or(Misfit::Mods);
@@ -263,7 +266,8 @@ pub(super) fn encode_groups(row: &Row, mods: &[Mod], mut form: u64) -> Result<(u
     if rest.is_empty() { Ok((word, form)) } else { Err(Misfit::Mods) }
 }
 
-/// The first value with the longest name that `mods` starts with, the name's length, and how many values share it.
+/// The first value with the longest name that `mods` starts with, the name's length, and how many
+/// values share it.
 fn longest_name(g: &Group, mods: &[Mod]) -> Option<(u64, usize, u64)> {
     let first = match mods {
         [first, ..] if g.names.begins.contains(*first) => first,
@@ -492,9 +496,10 @@ fn encode_imm(at: Bits, enc: ImmEnc, bits: u32) -> Option<u64> {
     }
 }
 
-/// The instruction that a word at byte address `pc` stands for, with its row; none if any bit of it has no meaning.
+/// The instruction that a word at byte address `pc` stands for, with its row; none if any bit of it
+/// has no meaning.
 pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row)> {
-    let row = Table::of(chip).find(chip, word)?;
+    let row = Table::for_chip(chip).find(chip, word)?;
     let mut m = MInst::new(row.op);
     decode_fields(row, word, pc, &mut m)?;
     Some((m, row))
@@ -502,7 +507,7 @@ pub fn decode_row(chip: Chip, word: u64, pc: u32) -> Option<(MInst, &'static Row
 
 /// The instruction that a word at byte address `pc` stands for.
 pub fn decode(chip: Chip, word: u64, pc: u32) -> Option<MInst> {
-    let row = Table::of(chip).find(chip, word)?;
+    let row = Table::for_chip(chip).find(chip, word)?;
     let mut m = MInst::new(row.op);
     decode_fields(row, word, pc, &mut m)?;
     Some(m)
@@ -513,7 +518,8 @@ fn decode_fields(row: &Row, word: u64, pc: u32, m: &mut MInst) -> Option<()> {
         m.guard = Pred { num: at.get(word) as u8, not: not.get(word) };
     }
     m.sync = row.sync.get(word);
-    // The form is a number with a digit for each ambiguous group, the first one lowest, and the free bits on top.
+    // The form is a number with a digit for each ambiguous group, the first one lowest, and the
+    // free bits on top.
     let (mut form, mut weight) = (0, 1);
     for g in &row.groups {
         let value = g.at.get(word);

@@ -1,12 +1,16 @@
-//! What a machine instruction reads and writes: registers with the width of each operand, predicates, carry, memory.
+//! What a machine instruction reads and writes: registers with the width of each operand,
+//! predicates, carry, memory.
 
 use crate::{Kw, MInst, Mod, Op, Operand, Reg};
 
 /// A resource of one thread that instructions depend on each other by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resource {
+    /// A general register.
     Gpr(u8),
+    /// A predicate register.
     Pred(u8),
+    /// The condition code.
     Carry,
 }
 
@@ -25,6 +29,7 @@ impl Resource {
         if index >= 8 { Some((index - 8) as u8) } else { None }
     }
 
+    /// One more than the largest [`Resource::index`].
     pub const COUNT: usize = 8 + 256;
 
     /// The inverse of [`Resource::index`].
@@ -51,8 +56,11 @@ impl std::fmt::Display for Resource {
 /// How an instruction relates to memory and to other threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MemoryEffect {
+    /// It accesses no memory.
     None,
+    /// It loads.
     Read,
+    /// It stores, or does both.
     Write,
     /// Keeps its place among all memory accesses.
     Barrier,
@@ -88,7 +96,7 @@ struct Form {
 impl Form {
     const VARIES: u8 = u8::MAX;
 
-    const fn of(op: Op) -> Form {
+    const fn new(op: Op) -> Form {
         use Op::*;
         let destinations = match op {
             St | Stl | Sts | Stsul | Red | Cctl | Cctll | Cctls | Membar | Texdepbar | Sust | Sustga
@@ -115,10 +123,10 @@ impl Form {
     }
 
     const ALL: [Form; Op::ALL.len()] = {
-        let mut all = [Form::of(Op::Nop); Op::ALL.len()];
+        let mut all = [Form::new(Op::Nop); Op::ALL.len()];
         let mut n = 0;
         while n < all.len() {
-            all[n] = Form::of(Op::ALL[n]);
+            all[n] = Form::new(Op::ALL[n]);
             n += 1;
         }
         all
@@ -150,8 +158,9 @@ impl Form {
     }
 }
 
-/// Registers of an operand, and what the number of the first is a multiple of. (1, 1) where it is a single one, or where
-/// how many there are is not known: the sources of textures and surfaces, which also begin at any register.
+/// Registers of an operand, and what the number of the first is a multiple of. (1, 1) where it is a
+/// single one, or where how many there are is not known: the sources of textures and surfaces,
+/// which also begin at any register.
 pub fn vector(m: &MInst, operand: usize) -> (u8, u8) {
     let form = Form::ALL[m.op as usize];
     let (written, source) = form.widths(m);
@@ -217,7 +226,8 @@ fn texture_width(m: &MInst) -> u8 {
     }
 }
 
-/// What the mask of P2R or R2P, the last operand, selects: predicates by bits 6:0, the condition code by 15:12.
+/// What the mask of P2R or R2P, the last operand, selects: predicates by bits 6:0, the condition
+/// code by 15:12.
 fn state_word(m: &MInst, mut f: impl FnMut(Resource)) {
     let mask = match m.operands.last() {
         Some(&Operand::Imm { bits, .. }) => bits,
@@ -232,13 +242,16 @@ fn state_word(m: &MInst, mut f: impl FnMut(Resource)) {
 /// What an instruction does with a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
+    /// It is read.
     Read,
+    /// It is written.
     Write,
 }
 
 /// Where an instruction names a register or a predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
+    /// The guard.
     Guard,
     /// An operand, by its position.
     Operand(u8),
@@ -246,8 +259,9 @@ pub enum Slot {
     Implied,
 }
 
-/// Calls `f` with everything that the instruction reads, then with what it writes: where it is named, the first register
-/// and how many follow each other, or a predicate or the condition code; and `bank` with each bank of constant memory.
+/// Calls `f` with everything that the instruction reads, then with what it writes: where it is
+/// named, the first register and how many follow each other, or a predicate or the condition code;
+/// and `bank` with each bank of constant memory.
 #[inline(always)]
 pub fn named(m: &MInst, mut f: impl FnMut(Slot, Resource, u8, Access), mut bank: impl FnMut(u8)) {
     use Access::{Read, Write};
@@ -305,8 +319,8 @@ pub fn named(m: &MInst, mut f: impl FnMut(Slot, Resource, u8, Access), mut bank:
     }
 }
 
-/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with each bank of constant
-/// memory that it reads.
+/// Calls `f` with everything that the instruction reads, then with what it writes, and `bank` with
+/// each bank of constant memory that it reads.
 #[inline]
 fn touches(m: &MInst, mut f: impl FnMut(Resource, Access), bank: impl FnMut(u8)) {
     let each = |_, first, width, access| match first {
@@ -353,10 +367,12 @@ impl Touched {
         Touches { start: start as u32, reads, writes: (self.resources.len() - start) as u16 - reads }
     }
 
+    /// What is read, as [`Resource::index`].
     pub fn reads(&self, t: Touches) -> &[u16] {
         &self.resources[t.start as usize..][..usize::from(t.reads)]
     }
 
+    /// What is written, as [`Resource::index`].
     pub fn writes(&self, t: Touches) -> &[u16] {
         &self.resources[t.start as usize + usize::from(t.reads)..][..usize::from(t.writes)]
     }

@@ -1,8 +1,9 @@
-//! Operands that have an encoding, but with which every execution of the instruction faults: a vector in an odd register, the
-//! seventeenth barrier, an address that is never aligned.
+//! Operands that have an encoding, but with which every execution of the instruction faults: a
+//! vector in an odd register, the seventeenth barrier, an address that is never aligned.
 //!
-//! Tools that show or change single words take them, as NVIDIA's do; a text that somebody writes is held to these rules.
-//! What an operand is, its row ([`Slot::domain`]) and [`effects`] say; the rules here are the same for all operations.
+//! Tools that show or change single words take them, as NVIDIA's do; a text that somebody writes is
+//! held to these rules. What an operand is, its row ([`Slot::domain`]) and [`effects`] say; the
+//! rules here are the same for all operations.
 
 use super::effects;
 use super::row::{Domain, Row, Slot};
@@ -12,6 +13,7 @@ use std::fmt;
 
 /// What is wrong with an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "fields of a variant: the numbers that its text names")]
 pub enum Why {
     /// More than a card takes.
     TooLarge { most: u32 },
@@ -30,7 +32,9 @@ pub enum Why {
 /// An operand, counted from 0, with which the instruction never executes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
+    /// The operand, counted from 0 in text order.
     pub operand: usize,
+    /// What is wrong with it.
     pub why: Why,
 }
 

@@ -1,7 +1,8 @@
 //! Where instructions lie in code: 8 bytes each, but for the short forms of GF100, which have 4.
 //!
-//! Code is a list of 64-bit words, the first byte in the lowest bits. On GF100 an instruction may begin at any multiple of 4;
-//! bit 3 of its first byte says how long it is, so a long one after a single short one lies in two words.
+//! Code is a list of 64-bit words, the first byte in the lowest bits. On GF100 an instruction may
+//! begin at any multiple of 4; bit 3 of its first byte says how long it is, so a long one after a
+//! single short one lies in two words.
 
 use super::MInst;
 use nvir_base::Chip;
@@ -17,26 +18,30 @@ const FILLER: u32 = 0x0000_1c08;
 pub struct Fetched {
     /// The high half is zero if they are 4.
     pub word: u64,
+    /// Its length: 4 or 8.
     pub bytes: u32,
 }
 
 impl Fetched {
+    /// An instruction of 8 bytes.
     pub const fn long(word: u64) -> Fetched {
         Fetched { word, bytes: 8 }
     }
 
+    /// A short form of 4 bytes.
     pub const fn half(word: u32) -> Fetched {
         Fetched { word: word as u64, bytes: 4 }
     }
 }
 
-/// Whether instructions of this code may begin in the middle of a word. Up to the first short form all begin with one.
+/// Whether instructions of this code may begin in the middle of a word. Up to the first short form
+/// all begin with one.
 pub fn has_short_forms(chip: Chip, words: &[u64]) -> bool {
     chip == Chip::Gf100 && words.iter().any(|w| w & SHORT_BIT != 0)
 }
 
-/// The bits at a byte address, a multiple of 4, as an instruction; the last 4 bytes of the code are all that is left where
-/// a longer one begins there. None outside the code.
+/// The bits at a byte address, a multiple of 4, as an instruction; the last 4 bytes of the code are
+/// all that is left where a longer one begins there. None outside the code.
 pub fn fetch(chip: Chip, words: &[u64], pc: u32) -> Option<Fetched> {
     fetch_from(chip, |at| words.get(at).copied(), pc)
 }
@@ -71,7 +76,8 @@ pub fn sweep(chip: Chip, words: &[u64]) -> impl Iterator<Item = (u32, Fetched)> 
     })
 }
 
-/// The words of instructions one after another: the inverse of [`sweep`]. If half a word is left, a NOP fills it.
+/// The words of instructions one after another: the inverse of [`sweep`]. If half a word is left, a
+/// NOP fills it.
 pub fn pack(insts: &[Fetched]) -> Vec<u64> {
     if insts.iter().all(|i| i.bytes == 8) {
         return insts.iter().map(|i| i.word).collect();

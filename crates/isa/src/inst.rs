@@ -1,16 +1,17 @@
 //! The machine instruction: what one word of code says, independent of how a generation encodes it.
 //!
-//! It mirrors SASS text, so that everybody who reads SASS reads this type: an operation, its modifiers in the
-//! order in which nvdisasm prints them, and its operands in text order, destinations first.
+//! It mirrors SASS text, so that everybody who reads SASS reads this type: an operation, its
+//! modifiers in the order in which nvdisasm prints them, and its operands in text order,
+//! destinations first.
 //!
 //! ```text
 //! @!P0 FADD.FTZ.RM R0, |R2|, -c[0x0][0x20]
 //! guard op  mods   operands
 //! ```
 //!
-//! Invariants: a register is physical ([`Reg`]), [`Reg::Z`] reads zero and drops writes on every chip (63 on
-//! GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute byte addresses in the
-//! code section.
+//! Invariants: a register is physical ([`Reg`]), [`Reg::Z`] reads zero and drops writes on every
+//! chip (63 on GF100 and GK104, 255 on GK110; the encoder translates). Branch targets are absolute
+//! byte addresses in the code section.
 
 use arrayvec::ArrayVec;
 use nvir_base::num::SrcMods;
@@ -56,7 +57,8 @@ impl std::ops::Not for Pred {
     }
 }
 
-/// A part of a register: `R0.H1`, `R0.B2`, and the byte permutations of video instructions, `R0.4444`.
+/// A part of a register: `R0.H1`, `R0.B2`, and the byte permutations of video instructions,
+/// `R0.4444`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Sel {
     /// All 32 bits.
@@ -74,7 +76,8 @@ pub enum Sel {
     H0,
     /// The high half.
     H1,
-    /// Four selector nibbles or a named pattern of a video instruction, by its number in the row's table.
+    /// Four selector nibbles or a named pattern of a video instruction, by its number in the row's
+    /// table.
     Video(u8),
 }
 
@@ -125,8 +128,8 @@ const fn same_text(a: &str, b: &str) -> bool {
     i == a.len()
 }
 
-/// The patterns of lanes in video instructions, the highest lane first. Halves 0 and 1 or bytes 0 to 3 are those of
-/// the first source, the others those of the second.
+/// The patterns of lanes in video instructions, the highest lane first. Halves 0 and 1 or bytes 0
+/// to 3 are those of the first source, the others those of the second.
 #[rustfmt::skip]
 const VIDEO_SELECTORS: &[&str] = &[
     "00", "01", "02", "03", "10", "11", "12", "13", "20", "21", "22", "23", "30", "31", "32", "33",
@@ -148,7 +151,8 @@ pub enum ImmKind {
 /// One operand of a machine instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
-    /// A general register. A vector or pair is named by its first register; the operation says how many.
+    /// A general register. A vector or pair is named by its first register; the operation says how
+    /// many.
     Reg {
         /// The first register.
         reg: Reg,
@@ -203,7 +207,8 @@ pub enum Operand {
     Target(u32),
     /// A condition-code test: `CC.NEU`, by hardware number; 15 (always) is not written.
     CcTest(u8),
-    /// A word that the row names: `2D`, `ARRAY_CUBE`, `CC`, `PR`. By its number in [`mod@super::names`]' keyword table.
+    /// A word that the row names: `2D`, `ARRAY_CUBE`, `CC`, `PR`. By its number in
+    /// [`mod@super::names`]' keyword table.
     Word(Kw),
 }
 
@@ -248,8 +253,9 @@ pub struct MInst {
     pub mods: ArrayVec<Mod, 8>,
     /// Operands in text order, destinations first.
     pub operands: ArrayVec<Operand, 7>,
-    /// Tells apart encodings that print as the same text (don't-care bits and duplicate forms); 0 is what a
-    /// compiler writes. Only the decoder sets anything else, and [`MInst::SHORT`] may be set to ask for 4 bytes.
+    /// Tells apart encodings that print as the same text (don't-care bits and duplicate forms); 0
+    /// is what a compiler writes. Only the decoder sets anything else, and [`MInst::SHORT`] may be
+    /// set to ask for 4 bytes.
     pub form: u64,
 }
 
@@ -349,8 +355,8 @@ macro_rules! spelled {
 }
 
 spelled! {
-    /// Operations, by SASS mnemonic. Where GF100 or GK104 has an operation that GK110 lacks, the name is the one
-    /// that NVIDIA's disassemblers for those chips use.
+    /// Operations, by SASS mnemonic. Where GF100 or GK104 has an operation that GK110 lacks, the
+    /// name is the one that NVIDIA's disassemblers for those chips use.
     Op {
         // float
         Fadd "FADD", Fadd32i "FADD32I", Fmul "FMUL", Fmul32i "FMUL32I", Ffma "FFMA", Ffma32i "FFMA32I",

@@ -1,10 +1,11 @@
-//! The timing of Kepler's operations, one table: which unit executes an operation, how long its results take, how often
-//! it may issue, and what may issue with it.
+//! The timing of Kepler's operations, one table: which unit executes an operation, how long its
+//! results take, how often it may issue, and what may issue with it.
 //!
-//! The figures are what ptxas 11.8 keeps for sm_35, measured over 226,782 instructions of its output; GK104 has the same
-//! words and, as far as NVIDIA's listings for it go, the same figures. Shader inputs and outputs are not in ptxas's code:
-//! their latencies are those of NAK (`sm30_instr_latencies.rs`). All times are in cycles from issue to issue. The
-//! scheduler, the checker of schedules, `nvir isa` and the emulator's profile read this table and no other.
+//! The figures are what ptxas 11.8 keeps for sm_35, measured over 226,782 instructions of its
+//! output; GK104 has the same words and, as far as NVIDIA's listings for it go, the same figures.
+//! Shader inputs and outputs are not in ptxas's code: their latencies are those of NAK
+//! (`sm30_instr_latencies.rs`). All times are in cycles from issue to issue. The scheduler, the
+//! checker of schedules, `nvir isa` and the emulator's profile read this table and no other.
 
 use super::effects::is_texture;
 use super::names;
@@ -25,10 +26,10 @@ struct Timing {
 
 /// By operation.
 const TIMINGS: [Timing; Op::ALL.len()] = {
-    let mut all = [Timing::of(Op::Nop); Op::ALL.len()];
+    let mut all = [Timing::new(Op::Nop); Op::ALL.len()];
     let mut n = 0;
     while n < all.len() {
-        all[n] = Timing::of(Op::ALL[n]);
+        all[n] = Timing::new(Op::ALL[n]);
         n += 1;
     }
     all
@@ -42,8 +43,9 @@ pub const fn unit(op: Op) -> Unit {
 /// Stands for a time that no count covers: the hardware's scoreboard waits for the result.
 pub const SCOREBOARD: u32 = 1000;
 
-/// Cycles from the issue of an operation to the issue of the first instruction that may read its register result.
-/// [`SCOREBOARD`] where the hardware waits; a texture's result is there after its `TEXDEPBAR`, hence 0.
+/// Cycles from the issue of an operation to the issue of the first instruction that may read its
+/// register result. [`SCOREBOARD`] where the hardware waits; a texture's result is there after its
+/// `TEXDEPBAR`, hence 0.
 pub fn result(op: Op) -> u32 {
     TIMINGS[op as usize].result
 }
@@ -56,8 +58,9 @@ pub fn predicate(op: Op) -> u32 {
 /// The same for the condition code: `.CC` to `.X`.
 pub const CARRY: u32 = 13;
 
-/// Cycles that a register result takes on a card as a rule, never less than [`result`] where that is a count: memory
-/// and special functions take longer than what counts make sure of. What a scheduler should keep between the two.
+/// Cycles that a register result takes on a card as a rule, never less than [`result`] where that
+/// is a count: memory and special functions take longer than what counts make sure of. What a
+/// scheduler should keep between the two.
 pub fn typical(op: Op) -> u32 {
     TIMINGS[op as usize].typical
 }
@@ -65,14 +68,14 @@ pub fn typical(op: Op) -> u32 {
 /// Cycles for which an instruction of [`holds_sources`] keeps them: nothing overwrites them before.
 pub const HOLD: u32 = 15;
 
-/// Whether an instruction reads its registers and its guard late, so that they must not be overwritten for [`HOLD`]
-/// cycles: memory instructions but LDC.
+/// Whether an instruction reads its registers and its guard late, so that they must not be
+/// overwritten for [`HOLD`] cycles: memory instructions but LDC.
 pub fn holds_sources(op: Op) -> bool {
     TIMINGS[op as usize].memory.is_some_and(|q| q != Queue::Barrier)
 }
 
-/// Whether an operation writes so late that it may follow any earlier writer of its result, and any instruction that
-/// holds it, in the next cycle.
+/// Whether an operation writes so late that it may follow any earlier writer of its result, and any
+/// instruction that holds it, in the next cycle.
 pub fn writes_late(op: Op) -> bool {
     op == Op::S2r || result(op) == SCOREBOARD || unit(op) == Unit::Texture
 }
@@ -86,13 +89,21 @@ pub fn waits_for_sources(op: Op) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Row {
+    /// Integer multiplication.
     Multiply,
+    /// Shifts and bit fields.
     Shift,
+    /// Counting bits.
     Count,
+    /// Reads of special registers.
     SpecialRegister,
+    /// The special function unit.
     Special,
+    /// Range reduction before it.
     Range,
+    /// Conversions.
     Convert,
+    /// Loads of constants.
     Constant,
     /// One in every cycle.
     None,
@@ -197,10 +208,11 @@ pub fn reads_clock(m: &MInst) -> bool {
     m.op == Op::S2r && m.operands.iter().any(|o| matches!(*o, Operand::Sreg(n) if names::is_clock(n)))
 }
 
-/// Cycles from the last instruction of a block to what runs next: afterwards nothing of fixed latency is pending.
+/// Cycles from the last instruction of a block to what runs next: afterwards nothing of fixed
+/// latency is pending.
 pub const DRAIN: u32 = 16;
 /// [`DRAIN`] in a function with FP64 or 64-bit conversions.
-pub const DRAIN_DOUBLE: u32 = 12;
+pub(crate) const DRAIN_DOUBLE: u32 = 12;
 /// The same behind a branch that is always taken.
 pub const DRAIN_BRANCH: u32 = 15;
 
@@ -219,7 +231,8 @@ pub fn transfers(m: &MInst) -> bool {
         || matches!(m.op, Bra | Brx | Jmp | Jmx | Cal | Jcal | Ret | Brk | Cont | Longjmp | Exit | Kil | Bpt)
 }
 
-/// Cycles behind an instruction that [`transfers`] control, `double` in a function of [`is_double`].
+/// Cycles behind an instruction that [`transfers`] control, `double` in a function of
+/// [`is_double`].
 pub fn drain(m: &MInst, double: bool) -> u32 {
     match m.op {
         Op::Brx => DRAIN_BRANCH,
@@ -231,8 +244,9 @@ pub fn drain(m: &MInst, double: bool) -> u32 {
     }
 }
 
-/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere; `back` if it has a target
-/// before it. Guarded branches and breaks may be left after any number: what is behind them waits for itself.
+/// The fewest cycles behind an instruction that [`transfers`] control that ptxas keeps anywhere;
+/// `back` if it has a target before it. Guarded branches and breaks may be left after any number:
+/// what is behind them waits for itself.
 pub fn least_drain(m: &MInst, back: bool, double: bool) -> u32 {
     use Op::*;
     match m.op {
@@ -254,23 +268,24 @@ pub struct PairSet(u16);
 
 impl PairSet {
     /// Never issues with another.
-    pub const ALONE: PairSet = PairSet(0);
+    pub(crate) const ALONE: PairSet = PairSet(0);
     /// Multiplication, shifts, conversions, special functions, LDC, S2R: no two.
-    pub const SLOW: PairSet = PairSet(1);
+    pub(crate) const SLOW: PairSet = PairSet(1);
     /// What reads or writes predicates as data: no two, and none with [`PairSet::COMPARE`].
-    pub const PREDICATE: PairSet = PairSet(2);
+    pub(crate) const PREDICATE: PairSet = PairSet(2);
     /// Minimum, maximum and comparison into a register.
-    pub const COMPARE: PairSet = PairSet(4);
+    pub(crate) const COMPARE: PairSet = PairSet(4);
     /// Memory: no two.
     pub const MEMORY: PairSet = PairSet(8);
-    /// Double precision: second only, behind memory, simple arithmetic, a multiplication or a special function.
+    /// Double precision: second only, behind memory, simple arithmetic, a multiplication or a
+    /// special function.
     pub const DOUBLE: PairSet = PairSet(16);
     /// Textures: second only, behind arithmetic.
     pub const TEXTURE: PairSet = PairSet(32);
     /// Control flow: second only.
     pub const FLOW: PairSet = PairSet(64);
     /// Float and integer arithmetic, logic and moves: with everything.
-    pub const SIMPLE: PairSet = PairSet(128);
+    pub(crate) const SIMPLE: PairSet = PairSet(128);
     /// Those of [`PairSet::SLOW`] that double precision may follow.
     const BEFORE_DOUBLE: PairSet = PairSet(256);
     /// Never second.
@@ -311,7 +326,8 @@ pub const fn pair_set(op: Op) -> PairSet {
     TIMINGS[op as usize].pair
 }
 
-/// Whether the units allow `first` to issue together with `second`; what they touch is not looked at.
+/// Whether the units allow `first` to issue together with `second`; what they touch is not looked
+/// at.
 pub const fn units_pair(first: PairSet, second: PairSet) -> bool {
     let second_only = PairSet::DOUBLE.or(PairSet::TEXTURE).or(PairSet::FLOW);
     let arithmetic = PairSet::SIMPLE.or(PairSet::SLOW).or(PairSet::PREDICATE).or(PairSet::COMPARE);
@@ -327,7 +343,8 @@ pub const fn units_pair(first: PairSet, second: PairSet) -> bool {
         && (!second.any(PairSet::TEXTURE) || first.any(arithmetic))
 }
 
-/// The bank and the 16-byte line of constant memory that an instruction reads; two that issue together read the same.
+/// The bank and the 16-byte line of constant memory that an instruction reads; two that issue
+/// together read the same.
 pub fn constant_line(m: &MInst) -> Option<(u8, i32)> {
     m.operands.iter().find_map(|o| match *o {
         Operand::Const { bank, offset, .. } => Some((bank, offset >> 4)),
@@ -335,8 +352,8 @@ pub fn constant_line(m: &MInst) -> Option<(u8, i32)> {
     })
 }
 
-/// The register bank of a register, one of four: two arithmetic instructions that issue together have no registers of
-/// one bank that only one of them reads.
+/// The register bank of a register, one of four: two arithmetic instructions that issue together
+/// have no registers of one bank that only one of them reads.
 pub fn bank(register: u8) -> u8 {
     register & 1 | register >> 1 & 2
 }
@@ -415,7 +432,7 @@ const fn pair_set_of(op: Op) -> PairSet {
 }
 
 impl Timing {
-    const fn of(op: Op) -> Timing {
+    const fn new(op: Op) -> Timing {
         let unit = unit_of(op);
         let result = match op {
             Op::Fswz => 16,

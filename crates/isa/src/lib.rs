@@ -25,6 +25,8 @@
 //! assert_eq!(isa::encode(Chip::Gk110, &m, 0), Ok(0xe2c0000001000002));
 //! ```
 
+#![warn(missing_docs, unreachable_pub)]
+
 pub mod codec;
 pub mod effects;
 pub mod executable;
@@ -41,7 +43,6 @@ pub mod text;
 
 mod gf100;
 mod gk110;
-mod template;
 
 pub use codec::{EncodeError, Misfit, decode, decode_row, encode, fits};
 pub use inst::{ImmKind, Kw, MInst, Mod, Op, Operand, Pred, Reg, Sel};

@@ -1,4 +1,5 @@
-//! Names of numbered things that several operations share: special registers and condition-code tests.
+//! Names of numbered things that several operations share: special registers and condition-code
+//! tests.
 
 use nvir_base::chip::Chip;
 use nvir_hw::special;
@@ -22,7 +23,7 @@ pub fn special(chip: Chip, number: u8) -> Option<&'static str> {
 }
 
 /// The number of a special register.
-pub fn special_number(chip: Chip, name: &str) -> Option<u8> {
+pub(crate) fn special_number(chip: Chip, name: &str) -> Option<u8> {
     match special::all(chip).find(|s| s.1 == name) {
         Some(s) => Some(s.0),
         None => name.strip_prefix("SR").and_then(|n| n.parse().ok()),

@@ -15,8 +15,8 @@ use super::{Op, Table, latency};
 use nvir_base::Chip;
 use std::fmt::Write;
 
-/// One line an operation: its name, how many forms it has, its unit, cycles to a reader of its result, cycles from one to the
-/// next, and on Kepler what it issues together with.
+/// One line an operation: its name, how many forms it has, its unit, cycles to a reader of its
+/// result, cycles from one to the next, and on Kepler what it issues together with.
 pub fn index(chip: Chip) -> String {
     let mut out = String::new();
     let pairs = chip.has_sched_words();
@@ -24,7 +24,7 @@ pub fn index(chip: Chip) -> String {
     let _ =
         writeln!(out, "{:<14}{:>6}  {:<10}{:>7}{:>6}{head}", "operation", "forms", "unit", "result", "rate");
     for &op in Op::ALL {
-        let forms = Table::of(chip).of_op(op).len();
+        let forms = Table::for_chip(chip).of_op(op).len();
         if forms > 0 {
             let result = match latency::result(op) {
                 _ if !results(chip, op).0 => "-".to_string(),
@@ -59,7 +59,7 @@ fn shared_with(op: Op) -> Vec<&'static str> {
 /// Whether an operation has a register as result, and whether a predicate.
 fn results(chip: Chip, op: Op) -> (bool, bool) {
     let (mut register, mut predicate) = (false, false);
-    for row in Table::of(chip).of_op(op) {
+    for row in Table::for_chip(chip).of_op(op) {
         // Fields of zeros are R0 and P0.
         let Some(m) = super::decode(chip, row.bits, 0) else { continue };
         // Named, that is: a mask of zeros asks for no component.
@@ -112,7 +112,7 @@ fn timing(out: &mut String, chip: Chip, op: Op) {
 
 /// Every form of an operation with its fields; none if the chip does not have it.
 pub fn page(chip: Chip, op: Op) -> Option<String> {
-    let rows = Table::of(chip).of_op(op);
+    let rows = Table::for_chip(chip).of_op(op);
     if rows.is_empty() {
         return None;
     }
@@ -172,8 +172,8 @@ fn span(at: Bits) -> String {
     if at.n2 == 0 { run(at.lo, at.n) } else { format!("{},{}", run(at.lo, at.n), run(at.lo2, at.n2)) }
 }
 
-/// The bits from the highest down, 32 of a short form and 64 of others: 0 and 1 are fixed, `-` is ignored, a point
-/// belongs to a field.
+/// The bits from the highest down, 32 of a short form and 64 of others: 0 and 1 are fixed, `-` is
+/// ignored, a point belongs to a field.
 fn pattern(row: &Row) -> String {
     let bit = |n: u32| match n {
         _ if row.mask >> n & 1 == 1 => char::from(b'0' + (row.bits >> n & 1) as u8),

@@ -1,12 +1,13 @@
 //! What a generation's table is made of: one [`Row`] for each shape of text that a word can have.
 //!
-//! A row says which bits of the word are fixed, where the modifiers and the operands stand, and which bits mean
-//! nothing. Everything else (encoder, decoder, printer, parser, operand legality, the reference page) reads it.
+//! A row says which bits of the word are fixed, where the modifiers and the operands stand, and
+//! which bits mean nothing. Everything else (encoder, decoder, printer, parser, operand legality,
+//! the reference page) reads it.
 //!
 //! Invariants, which tests check over every table:
 //! - every bit of the word is fixed, or belongs to exactly one field, or is free;
-//! - no word matches two rows; where two shapes share opcode bits, [`Row::except`] says which values of a field
-//!   belong to the other one;
+//! - no word matches two rows; where two shapes share opcode bits, [`Row::except`] says which
+//!   values of a field belong to the other one;
 //! - a field value without a name is refused by the decoder, never dropped.
 
 use super::{Kw, Mod, Op, Sel};
@@ -15,9 +16,13 @@ use nvir_base::Chip;
 /// A field: up to two runs of bits, the low part first. Width 0 is a field that is always zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
+    /// The lowest bit.
     pub lo: u8,
+    /// How many bits.
     pub n: u8,
+    /// The lowest bit of the upper part, where the field has two.
     pub lo2: u8,
+    /// How many bits the upper part has; 0 for none.
     pub n2: u8,
 }
 
@@ -40,6 +45,7 @@ impl Bits {
     /// No bits at all: the field of a modifier that the opcode implies.
     pub const NONE: Bits = b(0, 0);
 
+    /// Bits of both parts.
     pub const fn width(self) -> u8 {
         self.n + self.n2
     }
@@ -49,10 +55,12 @@ impl Bits {
         (ones(self.n) << self.lo) | (ones(self.n2) << self.lo2)
     }
 
+    /// The largest number that fits.
     pub const fn max(self) -> u64 {
         ones(self.width())
     }
 
+    /// The number in a word.
     pub const fn get(self, word: u64) -> u64 {
         ((word >> self.lo) & ones(self.n)) | (((word >> self.lo2) & ones(self.n2)) << self.n)
     }
@@ -73,11 +81,12 @@ impl Bits {
         ((value & ones(self.n)) << self.lo) | ((value >> self.n) << self.lo2)
     }
 
+    /// Whether a number fits.
     pub const fn fits(self, value: u64) -> bool {
         value <= self.max()
     }
 
-    pub const fn fits_signed(self, value: i64) -> bool {
+    pub(crate) const fn fits_signed(self, value: i64) -> bool {
         let half = 1i64 << (self.width() - 1);
         value >= -half && value < half
     }
@@ -88,23 +97,27 @@ impl Bits {
 pub struct Bit(pub u8);
 
 impl Bit {
-    pub const NO: Bit = Bit(255);
+    pub(crate) const NO: Bit = Bit(255);
 
+    /// Whether there is such a bit.
     pub const fn exists(self) -> bool {
         self.0 < 64
     }
 
+    /// The bit as a mask; 0 if there is none.
     pub const fn mask(self) -> u64 {
         if self.exists() { 1 << self.0 } else { 0 }
     }
 
+    /// Whether it is set in a word.
     pub const fn get(self, word: u64) -> bool {
         word & self.mask() != 0
     }
 }
 
-/// What the values of a modifier field are called, by value: no entry or `None` is no legal value, an empty list
-/// is the default that is not printed. Write them with [`names!`](macro@crate::names).
+/// What the values of a modifier field are called, by value: no entry or `None` is no legal value,
+/// an empty list is the default that is not printed. Write them with
+/// [`names!`](macro@crate::names).
 pub type Names = &'static NameTable;
 
 /// Names by value, with what the encoder asks about them: worked out when the program is compiled.
@@ -113,7 +126,8 @@ pub struct NameTable {
     by_value: &'static [Option<&'static [Mod]>],
     /// Several values have the same name, so that [`super::MInst::form`] must tell them apart.
     pub ambiguous: bool,
-    /// The suffixes that the names begin with: of any other, only the value without a name can be meant.
+    /// The suffixes that the names begin with: of any other, only the value without a name can be
+    /// meant.
     pub(super) begins: ModSet,
     /// The first value without a name, and how many there are.
     pub(super) unnamed: Option<(u64, u64)>,
@@ -122,7 +136,7 @@ pub struct NameTable {
 }
 
 impl NameTable {
-    pub const fn new(by_value: &'static [Option<&'static [Mod]>]) -> NameTable {
+    pub(crate) const fn new(by_value: &'static [Option<&'static [Mod]>]) -> NameTable {
         let mut table =
             NameTable { by_value, ambiguous: false, begins: ModSet([0; _]), unnamed: None, simple: true };
         let mut value = 0;
@@ -176,8 +190,8 @@ impl std::ops::Deref for NameTable {
     }
 }
 
-/// Builds [`Names`]: `_` is the value that prints nothing, `!` a value that no instruction has, `[A B]` a value
-/// that prints as two suffixes.
+/// Builds [`Names`]: `_` is the value that prints nothing, `!` a value that no instruction has,
+/// `[A B]` a value that prints as two suffixes.
 #[macro_export]
 macro_rules! names {
     ($($t:tt),* $(,)?) => { const { &$crate::row::NameTable::new(&[$($crate::names!(@ $t)),*]) } };
@@ -190,9 +204,12 @@ macro_rules! names {
 /// One position in the list of suffixes.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
+    /// Where the group stands.
     pub at: Bits,
+    /// The suffixes, by the field's value.
     pub names: Names,
-    /// Field bits of this group and those after it where none of them is named; the first value of each.
+    /// Field bits of this group and those after it where none of them is named; the first value of
+    /// each.
     pub(super) plain: Option<u64>,
 }
 
@@ -205,7 +222,7 @@ impl ModSet {
         self.0[m as usize / 64] |= 1 << (m as usize % 64);
     }
 
-    pub fn contains(&self, m: Mod) -> bool {
+    pub(crate) fn contains(&self, m: Mod) -> bool {
         self.0[m as usize / 64] >> (m as usize % 64) & 1 == 1
     }
 }
@@ -220,13 +237,16 @@ impl Group {
 /// Where a source operand's modifiers stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SrcBits {
+    /// Negation.
     pub neg: Bit,
+    /// The absolute value.
     pub abs: Bit,
+    /// Bitwise inversion.
     pub inv: Bit,
 }
 
 impl SrcBits {
-    pub const NONE: SrcBits = SrcBits { neg: Bit::NO, abs: Bit::NO, inv: Bit::NO };
+    pub(crate) const NONE: SrcBits = SrcBits { neg: Bit::NO, abs: Bit::NO, inv: Bit::NO };
 }
 
 /// How an immediate field stands for 32 bits, and how it is written.
@@ -254,6 +274,7 @@ pub enum ImmEnc {
 
 /// What stands at one place of the operand list.
 #[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "fields of a variant: where in the word each part stands")]
 pub enum Kind {
     /// A general register; all ones is RZ.
     Reg(Bits),
@@ -272,8 +293,8 @@ pub enum Kind {
         at: Bits,
         plus: u8,
     },
-    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes. Offsets from 0x8000 on are written as
-    /// negative 16-bit numbers where nvdisasm does so.
+    /// `c[bank][offset]`; the field counts units of `1 << shift` bytes. Offsets from 0x8000 on are
+    /// written as negative 16-bit numbers where nvdisasm does so.
     Const {
         bank: Bits,
         offset: Bits,
@@ -293,8 +314,9 @@ pub enum Kind {
         offset: Bits,
         shift: u8,
     },
-    /// `[base + offset]`: offset in units of `1 << shift` bytes; without a base field the address is absolute.
-    /// The offset is signed, but where the base is RZ only if this says so: else it is an address then.
+    /// `[base + offset]`: offset in units of `1 << shift` bytes; without a base field the address
+    /// is absolute. The offset is signed, but where the base is RZ only if this says so: else it is
+    /// an address then.
     Mem {
         base: Bits,
         offset: Bits,
@@ -343,12 +365,15 @@ impl Kind {
 /// One operand of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
+    /// What the operand is.
     pub kind: Kind,
+    /// Its modifiers.
     pub mods: SrcBits,
     /// The part of the register that is used: its field, and the meaning of every value.
     pub sel: Option<(Bits, &'static [Option<Sel>])>,
     /// `.CC` on a destination.
     pub cc: Bit,
+    /// How it is written.
     pub style: Style,
     /// The numbers that cards take; the field may hold others.
     pub domain: Domain,
@@ -359,18 +384,21 @@ pub struct Slot {
 /// Which immediates of a field a card executes; with others the instruction encodes, and faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Domain {
+    /// The largest one.
     pub most: u32,
     /// What they are multiples of.
     pub step: u32,
 }
 
 impl Domain {
+    /// All numbers that fit the field.
     pub const ALL: Domain = Domain { most: u32::MAX, step: 1 };
 }
 
 /// Peculiarities of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
+    /// As it is.
     Plain,
     /// `c[0x0] [0x4]`.
     Spaced,
@@ -378,14 +406,15 @@ pub enum Style {
     Gap,
     /// `v[R0+0x4]`: vertex data.
     Vertex,
-    /// An immediate of which this part is meant: `0x1234.H1`. The instruction does not hold it; rows that differ
-    /// in it are variants.
+    /// An immediate of which this part is meant: `0x1234.H1`. The instruction does not hold it;
+    /// rows that differ in it are variants.
     Part(Sel),
     /// An immediate as eight letters, `PPNNZZPP`: what FSWZ does with each lane of a quad.
     Swizzle,
 }
 
 impl Slot {
+    /// An operand without modifiers.
     pub const fn new(kind: Kind) -> Slot {
         Slot {
             kind,
@@ -398,6 +427,7 @@ impl Slot {
         }
     }
 
+    /// Written in this style.
     pub const fn style(mut self, style: Style) -> Slot {
         self.style = style;
         self
@@ -415,26 +445,31 @@ impl Slot {
         self
     }
 
+    /// Negated by that bit.
     pub const fn neg(mut self, bit: u8) -> Slot {
         self.mods.neg = Bit(bit);
         self.with_bits(Bit(bit).mask())
     }
 
+    /// Made absolute by that bit.
     pub const fn abs(mut self, bit: u8) -> Slot {
         self.mods.abs = Bit(bit);
         self.with_bits(Bit(bit).mask())
     }
 
+    /// Inverted by that bit.
     pub const fn inv(mut self, bit: u8) -> Slot {
         self.mods.inv = Bit(bit);
         self.with_bits(Bit(bit).mask())
     }
 
+    /// Writes the condition code, too, by that bit.
     pub const fn cc(mut self, bit: u8) -> Slot {
         self.cc = Bit(bit);
         self.with_bits(Bit(bit).mask())
     }
 
+    /// Of which a part is selected by that field.
     pub const fn sel(mut self, at: Bits, names: &'static [Option<Sel>]) -> Slot {
         self.sel = Some((at, names));
         self.with_bits(at.mask())
@@ -507,6 +542,7 @@ pub enum Unit {
 /// One shape of instruction word.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// The operation.
     pub op: Op,
     /// The chip that has it first; the Fermi layout ends with GK104.
     pub since: Chip,
@@ -518,7 +554,9 @@ pub struct Row {
     pub guard: Option<Kind>,
     /// `.S`.
     pub sync: Bit,
+    /// Suffixes, in the order in which they are written.
     pub groups: Vec<Group>,
+    /// Operands, in text order.
     pub slots: Vec<Slot>,
     /// Bits that mean nothing; their difference from `free_default` becomes [`super::MInst::form`].
     pub free: u64,
@@ -528,14 +566,17 @@ pub struct Row {
     pub except: Vec<(u64, u64)>,
     /// Tells apart rows with the same text; 0 is what a compiler writes.
     pub variant: u8,
-    /// A short form of GF100: an instruction of 4 bytes, with the text of one of 8. Its word has no high half.
+    /// A short form of GF100: an instruction of 4 bytes, with the text of one of 8. Its word has no
+    /// high half.
     pub short: bool,
+    /// The unit that executes it.
     pub unit: Unit,
     /// Field bits of the suffixes where there is none; none if one must be written.
     pub(super) unsuffixed: Option<u64>,
     /// Field bits of the guard PT.
     pub(super) unguarded: u64,
-    /// Kinds of the operands, for a quick comparison with an instruction's; see [`super::codec::shape`].
+    /// Kinds of the operands, for a quick comparison with an instruction's; see
+    /// [`super::codec::shape`].
     pub(super) shape: u64,
     /// Some operand is [`Kind::Tied`].
     pub(super) tied: bool,
@@ -601,7 +642,7 @@ impl Row {
     }
 
     /// Bits without a meaning, and what compilers write there.
-    pub fn free_as(mut self, at: Bits, default: u64) -> Row {
+    pub(crate) fn free_as(mut self, at: Bits, default: u64) -> Row {
         self.free |= at.mask();
         self.free_default = (self.free_default & !at.mask()) | at.put(default);
         self
@@ -614,7 +655,7 @@ impl Row {
     }
 
     /// The values of several fields together that another row has.
-    pub fn except_all(mut self, fields: &[(Bits, u64)]) -> Row {
+    pub(crate) fn except_all(mut self, fields: &[(Bits, u64)]) -> Row {
         let word = fields.iter().fold((0, 0), |(m, v), &(at, x)| (m | at.mask(), v | at.put(x)));
         self.except.push(word);
         self
@@ -632,11 +673,13 @@ impl Row {
         self
     }
 
+    /// Only from that chip on.
     pub fn since(mut self, chip: Chip) -> Row {
         self.since = chip;
         self
     }
 
+    /// Executed by that unit.
     pub fn unit(mut self, unit: Unit) -> Row {
         self.unit = unit;
         self
@@ -648,7 +691,7 @@ impl Row {
     }
 
     /// Bits covered by fields.
-    pub fn field_mask(&self) -> u64 {
+    pub(crate) fn field_mask(&self) -> u64 {
         let guard = match self.guard {
             Some(Kind::Pred { at, not }) => at.mask() | not.mask(),
             _ => 0,

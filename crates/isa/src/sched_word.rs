@@ -1,4 +1,5 @@
-//! Kepler's scheduling words: the first word of every 64 bytes says how the seven that follow it issue.
+//! Kepler's scheduling words: the first word of every 64 bytes says how the seven that follow it
+//! issue.
 //!
 //! Source: envytools, Mesa, and ptxas's output for sm_35. GF100 has none.
 
@@ -47,7 +48,8 @@ impl Issue {
         Issue::new().with_wait(true).with_stall((cycles.clamp(1, 32) - 1) as u8)
     }
 
-    /// The same on TEXDEPBAR, at least 4 and at most 19: more than 4 have a form of their own, in steps of 4.
+    /// The same on TEXDEPBAR, at least 4 and at most 19: more than 4 have a form of their own, in
+    /// steps of 4.
     pub fn texture_barrier(cycles: u32) -> Issue {
         match cycles {
             0..=4 => Issue::after(4),

@@ -1,9 +1,8 @@
-//! A generation's rows with the two indexes that make them fast: by opcode bits for the decoder, by operation for
-//! the encoder.
+//! A generation's rows with the two indexes that make them fast: by opcode bits for the decoder, by
+//! operation for the encoder.
 
 use super::codec::MAX_ROWS_PER_TABLE;
 use super::row::Row;
-use super::template::Templates;
 use super::{Op, gf100, gk110};
 use nvir_base::Chip;
 use std::ops::Range;
@@ -19,23 +18,22 @@ pub struct Table {
     shapes: Vec<u64>,
     /// Built when the first word is decoded: a compiler only encodes.
     decoder: OnceLock<Decoder>,
-    /// What the encoder has found out about forms of instructions.
-    pub(super) templates: Templates,
 }
 
 /// Finds the rows that a word may be of.
 struct Decoder {
     key: Key,
-    /// Where the rows for each value of the key bits begin in `rows`; those of the last end with it.
+    /// Where the rows for each value of the key bits begin in `rows`; those of the last end with
+    /// it.
     starts: Vec<u32>,
     rows: Vec<u16>,
     /// Mask and value of each row's opcode bits, at hand so that a mismatch costs one comparison.
     opcodes: Vec<(u64, u64)>,
 }
 
-/// Bits that are part of most rows' opcodes: 63:56 and 3:0 on Fermi, 63:56 and 1:0 on GK110. Rows that leave some of
-/// them open are found by every value of those. Three or four rows have the same key on average; more bits hardly
-/// divide them further.
+/// Bits that are part of most rows' opcodes: 63:56 and 3:0 on Fermi, 63:56 and 1:0 on GK110. Rows
+/// that leave some of them open are found by every value of those. Three or four rows have the same
+/// key on average; more bits hardly divide them further.
 #[derive(Clone, Copy)]
 struct Key {
     low: u32,
@@ -44,7 +42,7 @@ struct Key {
 impl Key {
     const HIGH: u32 = 8;
 
-    fn of(chip: Chip) -> Key {
+    fn new(chip: Chip) -> Key {
         Key { low: if chip == Chip::Gk110 { 2 } else { 4 } }
     }
 
@@ -69,7 +67,7 @@ impl Key {
 
 impl Table {
     /// The table of a chip, built on first use.
-    pub fn of(chip: Chip) -> &'static Table {
+    pub fn for_chip(chip: Chip) -> &'static Table {
         static GF100: LazyLock<Table> = LazyLock::new(|| Table::build(Chip::Gf100));
         static GK104: LazyLock<Table> = LazyLock::new(|| Table::build(Chip::Gk104));
         static GK110: LazyLock<Table> = LazyLock::new(|| Table::build(Chip::Gk110));
@@ -101,9 +99,10 @@ impl Table {
         let mut rows = Vec::with_capacity(sorted.len());
         rows.extend(sorted.into_iter().flatten());
         let shapes = rows.iter().map(|r: &Row| r.shape).collect();
-        Table { rows, starts, shapes, decoder: OnceLock::new(), templates: Templates::default() }
+        Table { rows, starts, shapes, decoder: OnceLock::new() }
     }
 
+    /// All rows, by operation.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -126,7 +125,7 @@ impl Table {
 
     /// The row of a word, from its opcode bits; field values are not looked at.
     pub fn find(&self, chip: Chip, word: u64) -> Option<&Row> {
-        let decoder = self.decoder.get_or_init(|| Decoder::new(&self.rows, Key::of(chip)));
+        let decoder = self.decoder.get_or_init(|| Decoder::new(&self.rows, Key::new(chip)));
         decoder.candidates(word).map(|n| &self.rows[n]).find(|r| r.matches(word))
     }
 }

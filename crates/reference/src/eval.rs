@@ -7,6 +7,7 @@
 //! (global, shared and local memory apart, constant buffers with pseudo-random contents), special registers (fixed
 //! values), calls. Operations across lanes and textures are not.
 
+use crate::softmath::{self, mask, number};
 use arrayvec::ArrayVec;
 use cranelift_entity::SecondaryMap;
 use nvir::ir::*;
@@ -191,6 +192,7 @@ impl Machine {
             }
             Op::Add | Op::Mul | Op::Mad if inst.ty == Type::F64 => {
                 let x: ArrayVec<u64, 4> = inst.srcs.iter().map(|s| double(s, read)).collect();
+                // Of no number the machine keeps an operand's bits: a rule of its own.
                 let round = fold::rounding(inst.rnd);
                 let d = match inst.op {
                     Op::Add => float::add64(x[0], x[1], round),
@@ -331,67 +333,59 @@ fn wide(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u64> {
             _ => single(s, read).into(),
         })
     };
-    let a = source(0)?;
-    let b = || source(1);
-    let signed = inst.ty == Type::S64;
+    let s: ArrayVec<u64, 4> = (0..inst.srcs.len()).map(source).collect::<Option<_>>()?;
+    let (a, b) = (*s.first()?, s.get(1).copied().unwrap_or(0));
     if inst.ty == Type::F64 {
         return match inst.op {
             Op::Mov => Some(a),
             Op::Neg => Some(a ^ 1 << 63),
             Op::Abs => Some(a & !(1 << 63)),
-            Op::Sel => Some(if source(2)? != 0 { a } else { b()? }),
+            Op::Sel => Some(if s[2] != 0 { a } else { b }),
             _ => None,
         };
     }
-    Some(match inst.op {
-        Op::Mov => a,
-        Op::Sel => {
-            if source(2)? != 0 {
-                a
-            } else {
-                b()?
-            }
-        }
-        Op::Add if inst.srcs.len() == 2 => a.wrapping_add(b()?),
-        Op::Sub if inst.srcs.len() == 2 => a.wrapping_sub(b()?),
-        Op::Mul => a.wrapping_mul(b()?),
-        Op::Mad => a.wrapping_mul(b()?).wrapping_add(source(2)?),
-        Op::MulHi if signed => ((i128::from(a as i64) * i128::from(b()? as i64)) >> 64) as u64,
-        Op::MulHi => ((u128::from(a) * u128::from(b()?)) >> 64) as u64,
-        // By zero: all ones, as the library has it.
-        Op::Div if !signed => a.checked_div(b()?).unwrap_or(u64::MAX),
-        Op::Mod if !signed => a.checked_rem(b()?).unwrap_or(u64::MAX),
-        Op::And => a & b()?,
-        Op::Or => a | b()?,
-        Op::Xor => a ^ b()?,
-        Op::Not => !a,
-        Op::Neg => a.wrapping_neg(),
-        Op::Abs => (a as i64).unsigned_abs(),
-        Op::Min if signed => (a as i64).min(b()? as i64) as u64,
-        Op::Max if signed => (a as i64).max(b()? as i64) as u64,
-        Op::Min => a.min(b()?),
-        Op::Max => a.max(b()?),
+    let by_sign = |yes, no| if inst.ty == Type::S64 { yes } else { no };
+    let plain = match inst.op {
+        Op::Sel => return Some(if s[2] != 0 { a } else { b }),
         Op::Shl | Op::Shr => {
-            let n = b()? as u32;
-            let n = if inst.aux == Aux::Wrap { n & 63 } else { n };
-            match inst.op {
-                Op::Shl => a.checked_shl(n).unwrap_or(0),
-                _ if signed => (a as i64 >> n.min(63)) as u64,
-                _ => a.checked_shr(n).unwrap_or(0),
-            }
+            let n = if inst.aux == Aux::Wrap { b & 63 } else { b & mask(32) };
+            return Some(match inst.op {
+                Op::Shl => (u128::from(a) << n.min(64)) as u64,
+                _ => (number(a, 64, inst.ty == Type::S64) >> n.min(64)) as u64,
+            });
         }
-        Op::Set if inst.srcs.len() == 2 && !inst.sty.is_float() => {
-            let order = if inst.sty == Type::S64 { (a as i64).cmp(&(b()? as i64)) } else { a.cmp(&b()?) };
+        Op::Set if s.len() == 2 && !inst.sty.is_float() => {
+            let number = |x| number(x, 64, inst.sty == Type::S64);
+            let order = number(a).cmp(&number(b));
             let holds = inst.cond as u8 & 1 << (order as i8 + 1) != 0;
-            match inst.ty {
+            return Some(match inst.ty {
                 Type::Pred => u64::from(holds),
                 Type::F32 => u64::from(if holds { 1f32.to_bits() } else { 0 }),
                 _ => u64::from(if holds { u32::MAX } else { 0 }),
-            }
+            });
         }
-        Op::Cvt if !inst.sty.is_float() && !inst.ty.is_float() && !inst.sat && inst.aux == Aux::None => a,
+        Op::Cvt if inst.sty.is_float() || inst.ty.is_float() || inst.sat || inst.aux != Aux::None => {
+            return None;
+        }
+        Op::Mov | Op::Cvt => softmath::Op::mov,
+        Op::Add if s.len() == 2 => softmath::Op::iadd,
+        Op::Sub if s.len() == 2 => softmath::Op::isub,
+        Op::Mul => softmath::Op::imul,
+        Op::Mad => softmath::Op::imad,
+        Op::MulHi => by_sign(softmath::Op::imul_high, softmath::Op::umul_high),
+        Op::Div if inst.ty != Type::S64 => softmath::Op::udiv,
+        Op::Mod if inst.ty != Type::S64 => softmath::Op::umod,
+        Op::And => softmath::Op::iand,
+        Op::Or => softmath::Op::ior,
+        Op::Xor => softmath::Op::ixor,
+        Op::Not => softmath::Op::inot,
+        Op::Neg => softmath::Op::ineg,
+        Op::Abs => softmath::Op::iabs,
+        Op::Min => by_sign(softmath::Op::imin, softmath::Op::umin),
+        Op::Max => by_sign(softmath::Op::imax, softmath::Op::umax),
         _ => return None,
-    })
+    };
+    Some(plain.eval(64, &[64; 4], &s).bits(64))
 }
 
 /// The bits of a one-word operand before its modifiers.

@@ -4,12 +4,13 @@
 //! Programs are in phase Legal, or by [`front_program`] in the first one with every pure operation of the table that the
 //! evaluator knows, in every form that its row allows. They end after few steps, and store everything they compute, so that
 //! [`super::eval::run`] shows any difference. [`Choose`] is where decisions come from: a seeded generator
-//! ([`Seed`]) for many programs, or the bytes of a fuzzer.
+//! ([`Random`]) for many programs, or the bytes of a fuzzer.
 
 use nvir::ir::build::Builder;
 use nvir::ir::op::{Detail, Reads, Results, Types};
 use nvir::ir::*;
 use nvir::opt::fold;
+use nvir::random::Random;
 
 /// A source of decisions.
 pub trait Choose {
@@ -22,23 +23,9 @@ pub trait Choose {
     }
 }
 
-/// Decisions from a number.
-#[derive(Clone, Debug)]
-pub struct Seed(u64);
-
-impl Seed {
-    pub fn new(seed: u64) -> Seed {
-        Seed(seed.wrapping_add(0x9e37_79b9_7f4a_7c15))
-    }
-}
-
-impl Choose for Seed {
+impl Choose for Random {
     fn below(&mut self, n: u32) -> u32 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((((z ^ z >> 31) >> 32) * n as u64) >> 32) as u32
+        Random::below(self, n)
     }
 }
 
@@ -306,7 +293,7 @@ impl Maker<'_> {
     }
 
     fn one_of(&mut self, types: Types) -> Option<Type> {
-        let known = Types::INT.or(Types::F32).or(Types::PRED);
+        let known = Types::INT.union(Types::F32).union(Types::PRED);
         let types: Vec<Type> = types.iter().filter(|&t| known.has(t)).collect();
         let n = self.choose.below(types.len().max(1) as u32);
         types.get(n as usize).copied()
@@ -323,7 +310,7 @@ impl Maker<'_> {
         let mut inst = Inst::new(op, ty);
         let from: Vec<Type> = row.source_types(ty).collect();
         inst.sty = from[self.choose.below(from.len() as u32) as usize];
-        if !Types::INT.or(Types::F32).or(Types::PRED).has(inst.sty) {
+        if !Types::INT.union(Types::F32).union(Types::PRED).has(inst.sty) {
             return None;
         }
         if row.is(op::row::COND) {

@@ -1,6 +1,6 @@
 //! How far long launches have come, for the person at the terminal.
 
-use nvir_vgpu::launch::{OnProgress, Progress};
+use nvir_vgpu::shader::{OnProgress, Progress};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

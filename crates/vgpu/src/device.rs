@@ -1,18 +1,18 @@
 //! What engines share: memory, time, the limit of work, and whoever watches.
 
 use crate::Memory;
-use crate::launch::Launcher;
 use crate::log::Log;
+use crate::shader::Launcher;
 use nvir_base::Chip;
 use nvir_emu::Note;
 use std::fmt;
 
 /// What a channel ends with, without the place.
-pub(crate) type Effect<T = ()> = Result<T, String>;
+pub(crate) type EngineResult<T = ()> = Result<T, String>;
 
 /// Where in a submission a method stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Place {
+pub struct MethodLocation {
     /// Number of the submission since the card was made.
     pub submission: u64,
     /// GPU address of the word.
@@ -25,9 +25,9 @@ pub struct Place {
     pub method: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MethodLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { submission, address, subchannel, class, method } = self;
+        let MethodLocation { submission, address, subchannel, class, method } = self;
         let name = nvir_hw::method::name(*class, *method);
         write!(
             f,
@@ -44,14 +44,14 @@ pub struct Written {
     /// How many.
     pub bytes: u64,
     /// What they are.
-    pub what: What,
+    pub what: WriteKind,
     /// The method that wrote them.
-    pub place: Place,
+    pub place: MethodLocation,
 }
 
 /// What was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum WriteKind {
     /// What is the same in every run.
     Data,
     /// A time, which differs from run to run on a card with a clock.
@@ -69,7 +69,7 @@ pub(crate) struct Device {
     /// What methods wrote in this submission, if somebody asked.
     pub written: Option<Vec<Written>>,
     /// What executes.
-    pub place: Place,
+    pub place: MethodLocation,
     /// What the kernel that ended the channel did wrong.
     pub found: Vec<Note>,
     clock: Option<Box<dyn Fn() -> u64 + Send + Sync>>,
@@ -100,6 +100,10 @@ pub(crate) mod work {
     /// A texel of a blit that converts; of one that filters as well.
     pub const CONVERT: u64 = 96;
     pub const FILTER: u64 = 400;
+    /// A draw, a vertex, a primitive, beside their programs, which have the limit of launches.
+    pub const DRAW: u64 = 1 << 12;
+    pub const VERTEX: u64 = 64;
+    pub const PRIMITIVE: u64 = 64;
     /// Before a kernel's first instruction. Its instructions have a limit of their own.
     pub const LAUNCH: u64 = 1 << 14;
 }
@@ -121,7 +125,7 @@ impl Device {
             launcher,
             log: None,
             written: None,
-            place: Place::default(),
+            place: MethodLocation::default(),
             found: Vec::new(),
             clock,
             time: TIME_START,
@@ -145,7 +149,7 @@ impl Device {
     }
 
     /// Takes units of work, before they are done.
-    pub fn charge(&mut self, units: u64) -> Effect {
+    pub fn charge(&mut self, units: u64) -> EngineResult {
         self.work =
             self.work.checked_sub(units).ok_or("the submission takes more work than a submission may")?;
         self.advance(units / WORK_PER_NANOSECOND);
@@ -163,23 +167,35 @@ impl Device {
     }
 
     /// Notes bytes that the current method writes.
-    pub fn wrote(&mut self, address: u64, bytes: u64) {
-        self.note(address, bytes, What::Data);
+    pub fn log_write(&mut self, address: u64, bytes: u64) {
+        self.note(address, bytes, WriteKind::Data);
     }
 
     /// Notes a time that the current method writes.
-    pub fn wrote_time(&mut self, address: u64, bytes: u64) {
-        self.note(address, bytes, What::Time);
+    pub fn log_time(&mut self, address: u64, bytes: u64) {
+        self.note(address, bytes, WriteKind::Time);
     }
 
     /// Notes that the current method launches a grid.
-    pub fn launched(&mut self) {
-        self.note(0, 0, What::Launch);
+    pub fn log_launch(&mut self) {
+        self.note(0, 0, WriteKind::Launch);
     }
 
-    fn note(&mut self, address: u64, bytes: u64, what: What) {
+    fn note(&mut self, address: u64, bytes: u64, what: WriteKind) {
         let place = self.place;
-        if let Some(written) = self.written.as_mut().filter(|w| w.len() < MAX_WRITTEN) {
+        let Some(written) = &mut self.written else { return };
+        // Data of one packet, word by word: one write.
+        if let Some(last) = written.last_mut()
+            && last.what == what
+            && what == WriteKind::Data
+            && last.address.checked_add(last.bytes) == Some(address)
+            && (last.place.submission, last.place.class, last.place.method)
+                == (place.submission, place.class, place.method)
+        {
+            last.bytes += bytes;
+            return;
+        }
+        if written.len() < MAX_WRITTEN {
             written.push(Written { address, bytes, what, place });
         }
     }

@@ -32,7 +32,7 @@ impl ErrorKind {
 pub struct Error {
     /// What a kernel would answer.
     pub kind: ErrorKind,
-    /// Place and reason, for people.
+    /// MethodLocation and reason, for people.
     pub message: String,
 }
 

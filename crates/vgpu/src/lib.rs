@@ -1,50 +1,41 @@
 //! A virtual NVIDIA Fermi or Kepler: push buffers and engines over nvir's emulator.
 //!
-//! A [`Gpu`] is one card. [`Gpu::open`] gives a [`File`], which is what a client of the kernel's `nouveau` driver has
-//! when it opened the device: its buffers and channels, and a method for each call that the driver knows. A submission
-//! executes before the call returns, all of it under the card's one lock; so results never depend on timing.
+//! A [`Gpu`] is one card. [`Gpu::open`] gives a [`File`], which is what a client of the kernel's
+//! `nouveau` driver has when it opened the device: its buffers and channels, and a method for each
+//! call that the driver knows. A submission executes before the call returns, all of it under the
+//! card's one lock; so results never depend on timing.
 //!
-//! Bad arguments are errors of the call; bad commands are a fault of their channel, which is lost from then on, as with
-//! the real driver.
+//! Bad arguments are errors of the call; bad commands are a fault of their channel, which is lost
+//! from then on, as with the real driver.
+//!
+//! The rooms, in the order of a word's way: `file` (calls, buffers), `fifo` (push buffers, channels,
+//! macros), `engine` (what methods do, a file a class), `shader` (programs, what is bound to them,
+//! their launches), `image` (rows, blocks, texels). `device` is what engines share.
 
 #![warn(missing_docs)]
 
-mod backing;
-mod buffers;
-mod card;
-mod channel;
-mod clear;
-mod colour;
-pub mod compute;
-mod condition;
-mod constants;
-mod copy;
 mod device;
+mod engine;
 mod error;
-mod gpu;
-pub mod launch;
+mod fifo;
+mod file;
+mod image;
 mod log;
-mod m2mf;
-mod mme;
 #[cfg(unix)]
 pub mod output;
-mod push;
-mod query;
-pub mod registers;
 pub mod replay;
-pub mod texture;
+pub mod shader;
 pub mod trace;
-mod transfer;
-mod twod;
-mod upload;
 
-pub use backing::{Backing, Owned};
-pub use device::{Place, What, Written};
+pub use device::{MethodLocation, WriteKind, Written};
+pub use engine::{compute, registers};
 pub use error::{Error, ErrorKind};
-pub use gpu::{
+pub use file::backing::{Backing, Owned};
+pub use file::gpu::{
     BufferUse, ChannelFault, ChannelInfo, Config, File, GemInfo, GemNew, Gpu, OnFault, Push, SharedBuffer,
     Space,
 };
+pub use image::texture;
 pub use nvir_emu::{Memory, Words};
 
 /// Bytes of a page: sizes and addresses of buffers are multiples.

@@ -1,6 +1,6 @@
 //! Replays recordings: executes their submissions on a new card and compares all memory after each.
 
-use crate::device::{What, Written};
+use crate::device::{WriteKind, Written};
 use crate::trace::{Reader, Record, TraceError, has_contents};
 use crate::{BufferUse, Config, File, GemNew, Gpu, Owned, Push};
 use nvir_base::Chip;
@@ -323,7 +323,7 @@ impl Replay {
     fn compare(&mut self) {
         let Some(submission) = self.executed.take() else { return };
         let writes = self.file.gpu().writes();
-        for w in writes.iter().filter(|w| w.what == What::Time) {
+        for w in writes.iter().filter(|w| w.what == WriteKind::Time) {
             self.accept(w.address, w.bytes);
         }
         let Replay { file, buffers, report, keep, .. } = self;
@@ -377,12 +377,12 @@ impl Replay {
 
 /// Who wrote a word last.
 fn writer(writes: &[Written], address: u64, buffer: std::ops::Range<u64>) -> Writer {
-    let data = || writes.iter().filter(|w| w.what != What::Launch);
+    let data = || writes.iter().filter(|w| w.what != WriteKind::Launch);
     let covers = |w: &&Written| w.address < address + 4 && address < w.address.saturating_add(w.bytes);
     if let Some(w) = data().rfind(covers) {
         return Writer::Method(Box::new(*w));
     }
-    if let Some(w) = writes.iter().rfind(|w| w.what == What::Launch) {
+    if let Some(w) = writes.iter().rfind(|w| w.what == WriteKind::Launch) {
         return Writer::Launch(Box::new(*w));
     }
     let near = data().filter(|w| buffer.contains(&w.address)).min_by_key(|w| w.address.abs_diff(address));

@@ -71,6 +71,11 @@ fn queries_write_sequences_and_times() {
         let time = u64::from(words[3]) << 32 | u64::from(words[2]);
         let now = c.file.getparam(14).unwrap();
         assert!(time >= 1_000_000_000 && time < now, "{time} {now}");
+        // Bytes of feedback are 32 bits behind the sequence.
+        let mut push = Commands::default();
+        push.inc(THREE_D, query::QUERY_ADDRESS_HIGH, &get(0x0d00_5002));
+        c.run(&push).unwrap();
+        assert_eq!(c.words(b.offset, 2), [77, 0]);
         // Primitives generated: a count of 64 bits.
         let mut push = Commands::default();
         push.inc(THREE_D, query::QUERY_ADDRESS_HIGH, &get(0x0900_5002));
@@ -268,6 +273,15 @@ fn clears_fill_the_scissors_rectangle() {
             let inside = (2..5).contains(&x) && (1..3).contains(&y);
             assert_eq!(*word, if inside { 0x1234 } else { 0 }, "{chip} {x} {y}");
         }
+        // Window rectangles cut it, too: what is inside the first.
+        let mut push = Commands::default();
+        push.inc(THREE_D, three_d::CLEAR_COLOR.at(0), &[0x77]);
+        push.inc(THREE_D, three_d::CLIP_RECT_HORIZ.at(0), &[9 << 16 | 4, 2 << 16]);
+        push.inc(THREE_D, three_d::CLIP_RECTS_EN, &[1, 0]);
+        push.inc(THREE_D, three_d::CLEAR_BUFFERS, &[0x3c]).inc(THREE_D, three_d::CLIP_RECTS_EN, &[0]);
+        c.run(&push).unwrap();
+        assert_eq!(c.words(b.offset + 64 + 8, 4), [0x1234, 0x1234, 0x77, 0]);
+        assert_eq!(c.words(b.offset + 128 + 8, 4), [0x1234, 0x1234, 0x1234, 0]);
         // Two channels of RGBA8, block-linear, layer 2: 1.0 and 0.5 in red and blue.
         let mut push = Commands::default();
         target(&mut push, b.offset + 4096, [20, 10, 0xd5, 0x10, 4]);
@@ -312,15 +326,22 @@ fn surface(push: &mut Commands, at: u32, format: u32, pitch: u32, size: [u32; 2]
 
 /// A blit of the whole destination.
 fn blit(push: &mut Commands, control: u32, size: [u32; 2], step: [f64; 2], first: [f64; 2]) {
+    push.inc(TWO_D, two_d::OPERATION, &[3]);
+    run_blit(push, control, size, step, first);
+}
+
+/// A blit of two texels by an operation.
+fn operation(push: &mut Commands, operation: u32) {
+    push.inc(TWO_D, two_d::OPERATION, &[operation]);
+    run_blit(push, 0, [2, 1], [1.0, 1.0], [0.0, 0.0]);
+}
+
+fn run_blit(push: &mut Commands, control: u32, size: [u32; 2], step: [f64; 2], first: [f64; 2]) {
     let fixed = |v: f64| {
         let bits = (v * 4_294_967_296.0) as i64;
         [bits as u32, (bits >> 32) as u32]
     };
-    push.inc(TWO_D, two_d::CLIP_ENABLE, &[0]).inc(TWO_D, two_d::OPERATION, &[3]).inc(
-        TWO_D,
-        two_d::BLIT_CONTROL,
-        &[control],
-    );
+    push.inc(TWO_D, two_d::CLIP_ENABLE, &[0]).inc(TWO_D, two_d::BLIT_CONTROL, &[control]);
     push.inc(TWO_D, two_d::BLIT_DST_X, &[0, 0, size[0], size[1]]);
     let words: Vec<u32> = [step[0], step[1], first[0], first[1]].into_iter().flat_map(fixed).collect();
     push.inc(TWO_D, two_d::BLIT_DU_DX_FRACT, &words);
@@ -338,7 +359,7 @@ fn blits_convert_and_scale() {
         let mut push = Commands::default();
         surface(&mut push, two_d::SRC_FORMAT, 0xc0, 32, [2, 1], from.offset);
         surface(&mut push, two_d::DST_FORMAT, 0xcf, 8, [2, 1], to.offset);
-        blit(&mut push, 0, [2, 1], [-1.0, 1.0], [2.0, 0.0]);
+        blit(&mut push, 0, [2, 1], [-1.0, 1.0], [1.0, 0.0]);
         c.run(&push).unwrap();
         assert_eq!(c.bytes(to.offset, 8), [0, 64, 255, 0, 255, 128, 0, 255], "{chip}");
         // Twice as wide, bilinear, to R8.
@@ -362,6 +383,68 @@ fn blits_convert_and_scale() {
         surface(&mut push, two_d::DST_FORMAT, 0xe4, 64, [1, 1], to.offset);
         blit(&mut push, 0, [1, 1], [1.0, 1.0], [0.0, 0.0]);
         assert!(c.run(&push).unwrap_err().message.contains("a blit from format 0xc0 to 0xe4"));
+    }
+}
+
+/// A window is read back from its last row on: the position of a pixel is half a step's size behind
+/// its first edge, not half a step.
+#[test]
+fn flipped_blits_begin_with_the_last_row() {
+    for chip in Chip::ALL {
+        let c = Client::new(chip);
+        let from = c.filled(4096, &[1, 2, 3, 4]);
+        let to = c.buffer(4096);
+        let mut push = Commands::default();
+        surface(&mut push, two_d::SRC_FORMAT, 0xe4, 4, [1, 4], from.offset);
+        surface(&mut push, two_d::DST_FORMAT, 0xe4, 4, [1, 4], to.offset);
+        blit(&mut push, 0, [1, 4], [1.0, -1.0], [0.0, 3.0]);
+        c.run(&push).unwrap();
+        assert_eq!(c.words(to.offset, 4), [4, 3, 2, 1], "{chip}");
+    }
+}
+
+#[test]
+fn blits_join_and_multiply() {
+    for chip in Chip::ALL {
+        let c = Client::new(chip);
+        let from = c.filled(4096, &[0x1234_5678, 0x9abc_def0]);
+        let to = c.filled(4096, &[0x0102_0304, 0x0506_0708]);
+        let mut push = Commands::default();
+        // Only the stencil of Z24S8: the mask is the pattern.
+        push.immediate(TWO_D, two_d::SET_DST_COLOR_RENDER_TO_ZETA_SURFACE, 1);
+        push.inc(TWO_D, two_d::ROP, &[0xca]);
+        push.inc(TWO_D, two_d::PATTERN_COLOR_FORMAT, &[2, 0, 0, 0xff00_0000, !0, !0]);
+        surface(&mut push, two_d::SRC_FORMAT, 0xcf, 8, [2, 1], from.offset);
+        surface(&mut push, two_d::DST_FORMAT, 0xcf, 8, [2, 1], to.offset);
+        operation(&mut push, 4);
+        c.run(&push).unwrap();
+        assert_eq!(c.words(to.offset, 2), [0x1202_0304, 0x9a06_0708], "{chip}");
+        // Red alone of RGBA, alpha halved.
+        let mut push = Commands::default();
+        push.inc(TWO_D, two_d::BETA4, &[0x80ff_0000]);
+        surface(&mut push, two_d::SRC_FORMAT, 0xd5, 8, [2, 1], from.offset);
+        surface(&mut push, two_d::DST_FORMAT, 0xd5, 8, [2, 1], to.offset);
+        operation(&mut push, 5);
+        c.run(&push).unwrap();
+        assert_eq!(c.words(to.offset, 2), [0x0900_0078, 0x4d00_00f0], "{chip}");
+        // R8 alone is grey, unless green and blue are multiplied away.
+        let r8 = c.filled(4096, &[0xc8]);
+        let mut push = Commands::default();
+        surface(&mut push, two_d::SRC_FORMAT, 0xf3, 8, [2, 1], r8.offset);
+        blit(&mut push, 0, [1, 1], [1.0, 1.0], [0.0, 0.0]);
+        push.inc(TWO_D, two_d::BETA4, &[0xffff_0000]).inc(
+            TWO_D,
+            two_d::DST_ADDRESS_LOW,
+            &[to.offset as u32 + 4],
+        );
+        operation(&mut push, 5);
+        c.run(&push).unwrap();
+        assert_eq!(c.words(to.offset, 2), [0xffc8_c8c8, 0xff00_00c8], "{chip}");
+        // Patterns of two colours are not there.
+        let mut push = Commands::default();
+        push.inc(TWO_D, two_d::PATTERN_BITMAP.at(0), &[1, 0]);
+        operation(&mut push, 4);
+        assert!(c.run(&push).unwrap_err().message.contains("a pattern of two colours"));
     }
 }
 
@@ -392,7 +475,10 @@ fn macros_write_methods() {
         let mut push = Commands::default();
         push.inc(THREE_D, macros::MACRO.at(3), &[20]);
         let e = c.run(&push).unwrap_err();
-        assert!(e.message.contains("MACRO_3 (3818): macro 3: word 0x2 wants a parameter"), "{e}");
+        assert!(
+            e.message.contains("MACRO_3 (3818): macro 3: word 0x2 reads a parameter that was not given"),
+            "{e}"
+        );
     }
 }
 
@@ -421,11 +507,13 @@ fn a_fault_says_where_it_was_and_ends_the_channel_but_not_its_fences() {
     let b = c.buffer(4096);
     let fence = [(b.offset >> 32) as u32, b.offset as u32, 5, 0x1000_f010];
     let mut push = Commands::default();
-    push.inc(THREE_D, three_d::VERTEX_BEGIN_GL, &[4]).inc(THREE_D, query::QUERY_ADDRESS_HIGH, &fence);
+    push.inc(THREE_D, three_d::CLIPID_FILL, &[4]).inc(THREE_D, query::QUERY_ADDRESS_HIGH, &fence);
     let e = c.run(&push).unwrap_err();
     assert_eq!(e.kind, nvir_vgpu::ErrorKind::NoDevice);
     assert!(
-        e.message.contains("subchannel 0 class a197 VERTEX_BEGIN_GL (1618): drawing is not implemented"),
+        e.message.contains(
+            "subchannel 0 class a197 CLIPID_FILL (19d4): drawing by this method is not implemented"
+        ),
         "{e}"
     );
     assert_eq!(c.words(b.offset, 1), [5]);
@@ -566,19 +654,13 @@ fn effects_that_are_not_there_are_faults() {
     )];
     for chip in Chip::ALL {
         rows.extend([
-            (chip, THREE_D, vec![(three_d::VERTEX_BEGIN_GL, &[0u32][..])], "VERTEX_BEGIN_GL (1618): drawing"),
+            (chip, THREE_D, vec![(three_d::VERTEX_DATA, &[0u32][..])], "VERTEX_DATA (1640): drawing"),
             (chip, THREE_D, vec![(three_d::CLIPID_FILL, &[1])], "CLIPID_FILL (19d4): drawing"),
             (
                 chip,
                 THREE_D,
                 vec![(three_d::CLEAR_FLAGS, &[1]), (three_d::CLEAR_BUFFERS, &[0x3c])],
                 "CLEAR_BUFFERS (19d0): CLEAR_FLAGS",
-            ),
-            (
-                chip,
-                THREE_D,
-                vec![(three_d::CLIP_RECTS_EN, &[1]), (three_d::CLEAR_BUFFERS, &[0x3c])],
-                "CLEAR_BUFFERS (19d0): CLEAR_FLAGS and clip",
             ),
             (chip, TWO_D, vec![(two_d::DRAW_POINT16, &[0])], "DRAW_POINT16 (05e0): drawing in 2D"),
             (
@@ -603,8 +685,8 @@ fn effects_that_are_not_there_are_faults() {
             (
                 chip,
                 TWO_D,
-                vec![(two_d::SET_DST_COLOR_RENDER_TO_ZETA_SURFACE, &[1]), (two_d::BLIT_SRC_Y_INT, &[0])],
-                "BLIT_SRC_Y_INT (08dc): colour keys and blits to depth",
+                vec![(two_d::OPERATION, &[2]), (two_d::BLIT_SRC_Y_INT, &[0])],
+                "BLIT_SRC_Y_INT (08dc): 2D operation 2",
             ),
         ]);
     }

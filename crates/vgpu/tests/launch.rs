@@ -7,8 +7,8 @@ use nvir::Chip;
 use nvir::emu::{Checks, FaultKind};
 use nvir_hw::method::{kepler_compute::LAUNCH_DESC_ADDRESS, shader::CODE_ADDRESS_LOW};
 use nvir_hw::qmd::Qmd;
-use nvir_vgpu::compute::{Bank, State};
-use nvir_vgpu::launch::{Context, Failure, Launcher, Options, Report};
+use nvir_vgpu::compute::{self, Context, Report, State};
+use nvir_vgpu::shader::{Bank, Failure, Launcher, Options};
 use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
@@ -57,7 +57,7 @@ impl Card {
 
     fn bind(&mut self, n: usize, address: u64, size: u32) {
         if self.chip == Chip::Gf100 {
-            self.state.banks[n] = Some(Bank { address, size });
+            self.state.bindings.banks[n] = Some(Bank { address, size });
         } else {
             self.describe(|d| {
                 d.set_bank(n as u32, address, size);
@@ -82,7 +82,7 @@ impl Card {
             self.describe(|d| kernel.describe(d));
         }
         let Card { chip, state, memory, launcher, .. } = self;
-        launcher.launch(Context { chip: *chip, state, memory, time: 0, log: None })
+        compute::launch(launcher, Context { chip: *chip, state, memory, log: None })
     }
 
     fn out(&self, n: u64) -> u32 {
@@ -372,7 +372,7 @@ fn profiles_count_by_instruction() {
 fn new_kernels_are_shown_once() {
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let sink = seen.clone();
-    let on_kernel = move |k: &nvir_vgpu::launch::Kernel<'_>| {
+    let on_kernel = move |k: &nvir_vgpu::shader::Kernel<'_>| {
         sink.lock().expect("no panic").push((k.code, k.entry, k.gprs, k.program.text(k.entry + 8)));
     };
     let mut card =
@@ -415,18 +415,18 @@ fn textures_are_found_by_handle_and_by_slot() {
             ENTRY,
             &with_place(&["MOV32I R4, 0x2", "MOV32I R5, 0x1", texel, "ST.E.128 [R2], R8", "EXIT"]),
         );
-        card.state.textures[2] = Some(5);
+        card.state.bindings.textures[2] = Some(5);
         card.memory.set_word(CONSTANTS + 0x28, 5 | 3 << 20).expect("mapped");
         card.bind(7, CONSTANTS, 256);
         card.launch().expect("no fault");
         assert_eq!([0, 1, 2, 3].map(|i| card.out(i)), [22, 0, 0, 1], "{}", card.chip);
         // Nothing is bound: zero.
-        card.state.textures[2] = None;
+        card.state.bindings.textures[2] = None;
         card.memory.set_word(CONSTANTS + 0x28, 0xfff_ffff).expect("mapped");
         card.launch().expect("no fault");
         assert_eq!([0, 1, 2, 3].map(|i| card.out(i)), [0; 4], "{}", card.chip);
         // An entry that is none.
-        card.state.textures[2] = Some(6);
+        card.state.bindings.textures[2] = Some(6);
         card.memory.set_word(CONSTANTS + 0x28, 6).expect("mapped");
         let error = card.fault();
         assert!(error.message.contains("TIC entry 6: component sizes 0"), "{error}");
@@ -470,7 +470,7 @@ fn launches_of_one_submission_have_a_limit_together() {
 
 #[test]
 fn progress_is_told_block_by_block() {
-    use nvir_vgpu::launch::Progress;
+    use nvir_vgpu::shader::Progress;
     for chip in Chip::ALL {
         let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let sink = told.clone();

@@ -10,7 +10,7 @@ use super::locations::{self, COLOR_EVERYWHERE, EDGE_FLAG};
 use super::names::{self, Interpolation, Mode};
 use super::types::Type;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::front::graphics;
+use crate::front::common::graphics;
 use crate::ir::{Attribute, Interface, InterpMode};
 use crate::options::{Domain, Spacing, StageOptions};
 use crate::stage::{Semantic, Stage};

@@ -3,7 +3,7 @@
 use super::ast::{self, *};
 use super::lower::read_components;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::front::graphics;
+use crate::front::common::graphics;
 use crate::ir::{Attribute, Interface, InterpMode};
 use crate::stage::{Semantic, Stage};
 

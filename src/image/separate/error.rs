@@ -141,7 +141,8 @@ pub enum LinkError {
         /// What it has too much of.
         limit: LimitError,
     },
-    /// A relocation does not stand on an instruction of its kind, or what it wants does not fit in it.
+    /// A relocation does not stand on an instruction of its kind, or what it wants does not fit in
+    /// it.
     #[error("`{function}` at {pc:#x}: {why}")]
     Place {
         /// The function.

@@ -7,13 +7,15 @@
 //! function f | params 1 results 1 gprs 6 .. effects pure
 //! ```
 //!
-//! A line a function, and after it one for each function that it calls. All words of a line are there, in this order.
+//! A line a function, and after it one for each function that it calls. All words of a line are
+//! there, in this order.
 
 use super::{Call, Effects, Facts, Function, Launch, Returns, UnitError, World};
 use crate::ir::Sv;
 use std::fmt::Write;
 
-/// The version of the table. It changes with the meaning of what is there, and with the calling convention.
+/// The version of the table. It changes with the meaning of what is there, and with the calling
+/// convention.
 pub const SCHEMA: u32 = 1;
 
 const EFFECTS: [(Effects, &str); 3] = [
@@ -30,12 +32,12 @@ fn name_of<T: PartialEq + Copy>(all: &[(T, &'static str)], value: T) -> &'static
 }
 
 /// Whether a name can be a symbol: what is printed between spaces.
-pub fn is_symbol(name: &str) -> bool {
+pub(crate) fn is_symbol(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// One row.
-pub fn row(f: &Facts) -> String {
+pub(super) fn row(f: &Facts) -> String {
     let mut special: Vec<&str> = f.special_registers().collect();
     if special.is_empty() {
         special.push("none");
@@ -58,7 +60,7 @@ pub fn row(f: &Facts) -> String {
 }
 
 /// The head of a function's line.
-pub fn head(name: &str, kernel: Option<&Launch>) -> String {
+pub(super) fn head(name: &str, kernel: Option<&Launch>) -> String {
     match kernel {
         None => format!("function {name}"),
         Some(k) => {
@@ -72,7 +74,7 @@ pub fn head(name: &str, kernel: Option<&Launch>) -> String {
 }
 
 /// The whole table of functions of the open world.
-pub fn print(functions: &[Function]) -> String {
+pub(super) fn print(functions: &[Function]) -> String {
     let mut text = first_line(World::Open);
     for f in functions {
         let _ = writeln!(text, "{} | {}", head(&f.name, f.kernel.as_ref()), row(&f.facts));
@@ -89,7 +91,7 @@ pub fn print(functions: &[Function]) -> String {
 }
 
 /// The line that the table begins with.
-pub fn first_line(world: World) -> String {
+pub(crate) fn first_line(world: World) -> String {
     format!("nvir.facts {SCHEMA} {}\n", world.name())
 }
 
@@ -188,7 +190,7 @@ impl<'a> Words<'a> {
 }
 
 /// Reads a table of the open world: functions without code.
-pub fn parse(text: &str) -> Result<Vec<Function>> {
+pub(super) fn parse(text: &str) -> Result<Vec<Function>> {
     let mut lines = text.lines().zip(1..);
     let head = lines.next().unwrap_or_default().0;
     match head.split_whitespace().collect::<Vec<_>>()[..] {

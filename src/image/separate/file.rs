@@ -8,7 +8,8 @@
 //! .nvir.facts   the table of facts
 //! ```
 //!
-//! Everything else is as ptxas -c has it: attributes of registers and stack, `EIATTR_EXTERNS`, undefined symbols.
+//! Everything else is as ptxas -c has it: attributes of registers and stack, `EIATTR_EXTERNS`,
+//! undefined symbols.
 
 use super::{Function, Reloc, Target, Unit, UnitError, World, facts};
 use crate::chip::Chip;
@@ -26,7 +27,8 @@ const RELA: u32 = 4;
 const RELA_BYTES: u64 = 24;
 const EXTERNS: u8 = 0x0f;
 
-/// Types of relocations by where the field of 24 bits begins: in bit 26 on Fermi and GK104, in bit 23 on GK110. Source: nvdisasm.
+/// Types of relocations by where the field of 24 bits begins: in bit 26 on Fermi and GK104, in bit
+/// 23 on GK110. Source: nvdisasm.
 fn types(chip: Chip) -> [u32; 2] {
     if chip == Chip::Gk110 { [41, 16] } else { [40, 15] }
 }

@@ -1,8 +1,9 @@
 //! Units become kernels: symbols, facts of the whole program, frames, code.
 //!
-//! A kernel's section has the kernel, then each function that it calls, directly or through others, in the order of first
-//! calls, at multiples of 64 bytes. A function's frame lies above those of what it calls, all above what units address
-//! themselves; what several kernels call is there for each.
+//! A kernel's section has the kernel, then each function that it calls, directly or through others,
+//! in the order of first calls, at multiples of 64 bytes. A function's frame lies above those of
+//! what it calls, all above what units address themselves; what several kernels call is there for
+//! each.
 
 use super::facts::{self, head, row};
 use super::file::{closed_head, facts_section};
@@ -37,13 +38,15 @@ pub struct LinkedKernel {
 }
 
 impl Linked {
-    /// The file: a cubin like those of programs that were compiled whole, with a table of facts of the closed world.
+    /// The file: a cubin like those of programs that were compiled whole, with a table of facts of
+    /// the closed world.
     pub fn write(&self) -> Vec<u8> {
         let kernels: Vec<Kernel> = self.kernels.iter().map(|k| k.kernel.clone()).collect();
         cubin::write::write_with(self.chip, &kernels, vec![facts_section(self.table())])
     }
 
-    /// The table of facts as text: a line a kernel with all that it calls, then one for each of these alone.
+    /// The table of facts as text: a line a kernel with all that it calls, then one for each of
+    /// these alone.
     pub fn table(&self) -> String {
         let mut text = closed_head();
         for k in &self.kernels {
@@ -365,9 +368,9 @@ fn framed(chip: Chip, word: u64, pc: u32, at: u32) -> Result<u64, &'static str> 
     isa::encode(chip, &m, pc).map_err(|_| "the frame is too far away")
 }
 
-/// The places of a function's code that its frame's address goes to: accesses of local memory at fixed addresses among the
-/// `bytes` from `base` on.
-pub fn frame_relocs(chip: Chip, words: &[u64], base: u32, bytes: u32) -> Vec<Reloc> {
+/// The places of a function's code that its frame's address goes to: accesses of local memory at
+/// fixed addresses among the `bytes` from `base` on.
+pub(crate) fn frame_relocs(chip: Chip, words: &[u64], base: u32, bytes: u32) -> Vec<Reloc> {
     let access = |(pc, f)| {
         let m = isa::fetch::decode(chip, f, pc).filter(|m| matches!(m.op, Op::Ldl | Op::Stl))?;
         m.operands.iter().find_map(|o| match *o {

@@ -6,12 +6,13 @@
 //! nvir link a.cubin b.cubin -o k.cubin         the closed world: kernels that run
 //! ```
 //!
-//! A [`Unit`] is what one text became: its functions, each with its code, the places in the code that only a linker can fill
-//! in ([`Reloc`]), and a row of facts ([`Facts`]) that holds whoever calls it. It lies in a relocatable cubin ([`file`]): the
-//! code and its relocations as NVIDIA's tools read them, the facts as text in a section of their own (`separate/facts.rs`).
-//! [`link()`] puts units together, computes what needs the whole program, and refuses what does not fit.
+//! A [`Unit`] is what one text became: its functions, each with its code, the places in the code
+//! that only a linker can fill in ([`Reloc`]), and a row of facts ([`Facts`]) that holds whoever
+//! calls it. It lies in a relocatable cubin ([`file`]): the code and its relocations as NVIDIA's
+//! tools read them, the facts as text in a section of their own (`separate/facts.rs`). [`link()`]
+//! puts units together, computes what needs the whole program, and refuses what does not fit.
 //!
-//! The calling convention is [`crate::ra::separate`]'s.
+//! The calling convention is [`crate::ra::calling_convention`]'s.
 //!
 //! ```
 //! use nvir::image::separate::{Unit, link};
@@ -21,7 +22,7 @@
 //! let compiler = Compiler::new(Chip::Gk110);
 //! let unit = |name: &str, text| {
 //!     let source = Source { language: Language::Ir, text, entry: None, name };
-//!     let file = compiler.compile_separate(&source, &mut String::new()).unwrap().write();
+//!     let file = compiler.unit(&source, &mut Default::default()).unwrap().write();
 //!     (name.to_string(), Unit::read(&file).unwrap())
 //! };
 //! let linked = link(&[unit("k.ir", kernel), unit("seven.ir", function)]).unwrap();
@@ -50,7 +51,7 @@ use crate::chip::Chip;
 use crate::ir::Sv;
 
 /// Functions of a file at most: each has several sections, whose numbers have 16 bits.
-pub const MOST_FUNCTIONS: usize = 8000;
+pub(crate) const MOST_FUNCTIONS: usize = 8000;
 
 /// What one text became.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,7 +82,8 @@ pub struct Function {
 /// What a kernel asks of its launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Launch {
-    /// Threads of a block in x, y and z, where declared; 0 in a dimension that is left to the launch.
+    /// Threads of a block in x, y and z, where declared; 0 in a dimension that is left to the
+    /// launch.
     pub block_size: Option<[u32; 3]>,
     /// General registers that a thread of such a block can have, or that were asked for.
     pub limit: u32,
@@ -100,7 +102,8 @@ pub struct Facts {
     pub gprs: u32,
     /// Bytes of local memory for spilled values.
     pub frame: u32,
-    /// Bytes of private memory that the unit addresses itself, from 0: the same bytes for all units.
+    /// Bytes of private memory that the unit addresses itself, from 0: the same bytes for all
+    /// units.
     pub memory: u32,
     /// Bytes of shared memory that it addresses, from 0: the same bytes for all units.
     pub shared: u32,

@@ -9,25 +9,25 @@ pub struct Types(u16);
 impl Types {
     pub const NONE: Types = Types(0);
     pub const ALL: Types = Types((1 << Type::ALL.len()) - 1);
-    pub const PRED: Types = Types::of(&[Type::Pred]);
+    pub const PRED: Types = Types::new(&[Type::Pred]);
     /// Integers of a word.
-    pub const WORD: Types = Types::of(&[Type::U32, Type::S32]);
+    pub const WORD: Types = Types::new(&[Type::U32, Type::S32]);
     /// Integers of two words, which lowering takes apart.
-    pub const WIDE: Types = Types::of(&[Type::U64, Type::S64]);
-    pub const INT: Types = Types::WORD.or(Types::WIDE);
-    pub const F32: Types = Types::of(&[Type::F32]);
-    pub const F64: Types = Types::of(&[Type::F64]);
-    pub const FLOAT: Types = Types::F32.or(Types::F64);
+    pub const WIDE: Types = Types::new(&[Type::U64, Type::S64]);
+    pub const INT: Types = Types::WORD.union(Types::WIDE);
+    pub const F32: Types = Types::new(&[Type::F32]);
+    pub const F64: Types = Types::new(&[Type::F64]);
+    pub const FLOAT: Types = Types::F32.union(Types::F64);
     /// All that are computed with.
-    pub const NUMBER: Types = Types::INT.or(Types::FLOAT);
+    pub const NUMBER: Types = Types::INT.union(Types::FLOAT);
     /// Bytes and halves, which occur in memory and conversions only.
-    pub const SMALL: Types = Types::of(&[Type::U8, Type::S8, Type::U16, Type::S16, Type::F16]);
+    pub const SMALL: Types = Types::new(&[Type::U8, Type::S8, Type::U16, Type::S16, Type::F16]);
     /// What fills whole registers.
-    pub const WHOLE: Types = Types::NUMBER.or(Types::of(&[Type::B96, Type::B128]));
+    pub const WHOLE: Types = Types::NUMBER.union(Types::new(&[Type::B96, Type::B128]));
     /// What a load or store moves.
-    pub const DATA: Types = Types::WHOLE.or(Types::SMALL);
+    pub const DATA: Types = Types::WHOLE.union(Types::SMALL);
 
-    pub const fn of(types: &[Type]) -> Types {
+    pub const fn new(types: &[Type]) -> Types {
         let (mut set, mut k) = (0, 0);
         while k < types.len() {
             set |= 1 << types[k] as u16;
@@ -36,7 +36,7 @@ impl Types {
         Types(set)
     }
 
-    pub const fn or(self, other: Types) -> Types {
+    pub const fn union(self, other: Types) -> Types {
         Types(self.0 | other.0)
     }
 
@@ -88,12 +88,12 @@ impl Source {
     }
 
     /// Of the instruction's type.
-    pub const TY: Source = Source::new(Reads::Ty);
+    pub(crate) const TY: Source = Source::new(Reads::Ty);
     /// Of the source type.
-    pub const STY: Source = Source::new(Reads::Sty);
+    pub(crate) const STY: Source = Source::new(Reads::Sty);
     pub const WORD: Source = Source::new(Reads::Word);
     pub const PRED: Source = Source::new(Reads::Pred);
-    pub const TUPLE: Source = Source::new(Reads::Tuple);
+    pub(crate) const TUPLE: Source = Source::new(Reads::Tuple);
 
     pub const fn float(self) -> Source {
         Source { float: true, ..self }
@@ -273,21 +273,23 @@ impl Aux {
 }
 
 /// Sources 0 and 1 may be exchanged.
-pub const COMMUTES: u16 = 1 << 0;
-/// Must not be removed, duplicated or reordered with others of this kind even if nobody reads its results.
-pub const EFFECT: u16 = 1 << 1;
+pub(crate) const COMMUTES: u16 = 1 << 0;
+/// Must not be removed, duplicated or reordered with others of this kind even if nobody reads its
+/// results.
+pub(crate) const EFFECT: u16 = 1 << 1;
 /// Has a memory operand [`MemRef`](super::super::MemRef).
 pub const MEMORY: u16 = 1 << 2;
 /// Reads memory or other state: equal operands do not mean equal results.
-pub const READS: u16 = 1 << 3;
+pub(crate) const READS: u16 = 1 << 3;
 /// May take a carry as its last source (32-bit integers).
 pub const CARRY_IN: u16 = 1 << 4;
 /// May give a carry as its last destination (32-bit integers).
 pub const CARRY_OUT: u16 = 1 << 5;
-/// Reads or writes registers of other lanes, so the set of active lanes matters: never moved across control flow.
-pub const CROSS: u16 = 1 << 6;
+/// Reads or writes registers of other lanes, so the set of active lanes matters: never moved across
+/// control flow.
+pub(crate) const CROSS: u16 = 1 << 6;
 /// Exists only before lowering.
-pub const FRONT: u16 = 1 << 7;
+pub(crate) const FRONT: u16 = 1 << 7;
 /// Has a condition (`.lt`).
 pub const COND: u16 = 1 << 8;
 /// Combines its third source by a logic operation (`.and`).
@@ -382,7 +384,7 @@ impl Row {
     }
 
     /// Whether a source that is no predicate may carry a modifier.
-    pub const fn is_modifiable(&self) -> bool {
+    pub(crate) const fn is_modifiable(&self) -> bool {
         let mut n = 0;
         while n < self.srcs.len() {
             let s = &self.srcs[n];
@@ -397,7 +399,7 @@ impl Row {
     /// The types of the sources that go with a type of the instruction.
     pub fn source_types(&self, ty: Type) -> impl Iterator<Item = Type> + use<> {
         let set = match self.from {
-            SourceTypes::Same => Types::of(&[ty]),
+            SourceTypes::Same => Types::new(&[ty]),
             SourceTypes::Of(types) => types,
         };
         set.iter()

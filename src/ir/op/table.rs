@@ -1,8 +1,9 @@
 //! The rows.
 //!
-//! Names are nv50_ir's neutral ones. The comment on a row gives its operands and meaning; `d` is the
-//! destination, `a b c` the sources, each of the instruction's type unless said otherwise. What no machine instruction
-//! performs is marked with the pass that removes it. The comments are what `nvir ir` prints.
+//! Names are nv50_ir's neutral ones. The comment on a row gives its operands and meaning; `d` is
+//! the destination, `a b c` the sources, each of the instruction's type unless said otherwise. What
+//! no machine instruction performs is marked with the pass that removes it. The comments are what
+//! `nvir ir` prints.
 
 use super::row::*;
 use crate::ir::Space;
@@ -36,7 +37,7 @@ const W: Source = Source::WORD;
 const P: Source = Source::PRED;
 const T: Source = Source::TUPLE;
 
-const BITS: Types = Types::INT.or(Types::PRED);
+const BITS: Types = Types::INT.union(Types::PRED);
 const ARITHMETIC: u16 = FTZ | RND;
 const CARRY: u16 = CARRY_IN | CARRY_OUT;
 
@@ -54,14 +55,14 @@ const ATOMIC: &[Space] = &[Space::Global, Space::Shared, Space::Buffer, Space::G
 ops! {
     // ---- moves and choices
     /// `d = a`
-    Mov "mov" = Row::new(Types::WHOLE.or(Types::PRED), &[Source::TY.float().neg().abs().not()]).flags(WIDE);
+    Mov "mov" = Row::new(Types::WHOLE.union(Types::PRED), &[Source::TY.float().neg().abs().not()]).flags(WIDE);
     /// no value was written: any bits, differing from use to use
     Undef "undef" = Row::new(Types::ALL, &[]).flags(WIDE);
     /// `d = c ? a : b`, c a predicate
-    Sel "sel" = Row::new(Types::WHOLE.or(Types::PRED), &[A, A, P]);
+    Sel "sel" = Row::new(Types::WHOLE.union(Types::PRED), &[A, A, P]);
     /// `d = (c cond 0) ? a : b`, c of the source type
     Slct "slct" = Row::new(Types::NUMBER, &[A, A, Source::STY])
-        .from(Types::WORD.or(Types::WIDE).or(Types::F32)).flags(COND | FTZ);
+        .from(Types::WORD.union(Types::WIDE).union(Types::F32)).flags(COND | FTZ);
 
     // ---- integer (u32 s32; u64 s64 until lower/int64) and float arithmetic (f32, f64)
     /// `d = a + b (+ carry)`
@@ -69,9 +70,9 @@ ops! {
     /// `d = a - b (- borrow)`: the carry is the machine's, set when there is no borrow
     Sub "sub" = Row::new(Types::NUMBER, &[N, N]).sat(Types::F32).flags(CARRY | ARITHMETIC);
     /// `d = a + b`, the nearest number of 32 bits where that is none
-    AddSat "addsat" = Row::new(Types::of(&[crate::ir::Type::S32]), &[A, A]).flags(COMMUTES);
+    AddSat "addsat" = Row::new(Types::new(&[crate::ir::Type::S32]), &[A, A]).flags(COMMUTES);
     /// `d = a - b`, likewise
-    SubSat "subsat" = Row::new(Types::of(&[crate::ir::Type::S32]), &[A, A]);
+    SubSat "subsat" = Row::new(Types::new(&[crate::ir::Type::S32]), &[A, A]);
     /// `d = a * b`, the low half for integers
     Mul "mul" = Row::new(Types::NUMBER, &[F, F]).sat(Types::F32).flags(COMMUTES | ARITHMETIC);
     /// `d = a * b`, but 0 if either is 0 (or subnormal), whatever the other is
@@ -86,7 +87,8 @@ ops! {
     ShlAdd "shladd" = Row::new(Types::WORD, &[Source::TY.neg(), W.below(32), Source::TY.neg()]).flags(CARRY_OUT);
     /// `d = |a - b| + c`
     Sad "sad" = Row::new(Types::WORD, &[A, A, A]);
-    /// quotient, truncated; x / 0 is all ones unsigned (lower/int_div); floats: IEEE for f64, 1 ulp for f32 (lower/float)
+    /// quotient, truncated; x / 0 is all ones unsigned (lower/int_div); floats: IEEE for f64, 1 ulp
+    /// for f32 (lower/float)
     Div "div" = Row::new(Types::NUMBER, &[F, F]).sat(Types::F32).flags(ARITHMETIC | FRONT);
     /// remainder with the sign of the dividend; x % 0 is all ones (lower/int_div)
     Mod "mod" = Row::new(Types::INT, &[A, A]).flags(FRONT);
@@ -110,12 +112,14 @@ ops! {
     Not "not" = Row::new(BITS, &[B]);
     /// `d = a << b`: amounts of the width and above give 0; `.wrap`: the amount modulo the width
     Shl "shl" = Row::new(Types::INT, &[A, W]).detail(Detail::Wrap);
-    /// `d = a >> b`, arithmetic for signed types: amounts beyond the width give 0 or the sign; `.wrap` likewise
+    /// `d = a >> b`, arithmetic for signed types: amounts beyond the width give 0 or the sign;
+    /// `.wrap` likewise
     Shr "shr" = Row::new(Types::INT, &[A, W]).detail(Detail::Wrap);
-    /// funnel shift left: high word of (pair c:a) << b, amount modulo 32; with a source type of 64 bits, of any amount (GK110)
+    /// funnel shift left: high word of (pair c:a) << b, amount modulo 32; with a source type of 64
+    /// bits, of any amount (GK110)
     ShfL "shf.l" = Row::new(Types::WORD, &[A, W, A]).from(Types::INT).flags(WIDE);
-    /// funnel shift right: low word of (pair c:a) >> b, amount modulo 32; with a source type of 64 bits, of any amount,
-    /// and arithmetic if it is signed (GK110)
+    /// funnel shift right: low word of (pair c:a) >> b, amount modulo 32; with a source type of 64
+    /// bits, of any amount, and arithmetic if it is signed (GK110)
     ShfR "shf.r" = Row::new(Types::WORD, &[A, W, A]).from(Types::INT).flags(WIDE);
     /// bit field extract: b = position | length << 8; sign-extends for s32
     Ext "ext" = Row::new(Types::WORD, &[A, W]);
@@ -123,7 +127,8 @@ ops! {
     Ins "ins" = Row::new(Types::WORD, &[A, W, A]);
     /// `d = number of ones in a (& b)`
     Popc "popc" = Row::new(Types::WORD, &[Source::STY.not(), Source::STY.not().optional()]).from(Types::INT);
-    /// position of the highest one (signed: highest bit unlike the sign), -1 if none; `.shift`: as a shift amount
+    /// position of the highest one (signed: highest bit unlike the sign), -1 if none; `.shift`: as
+    /// a shift amount
     Flo "flo" = Row::new(Types::WORD, &[Source::STY.not()]).from(Types::INT).detail(Detail::Shift);
     /// bit reversal
     Brev "brev" = Row::new(Types::INT, &[A]);
@@ -150,24 +155,25 @@ ops! {
     /// range reduction for ex2
     PreEx2 "preex2" = Row::new(Types::F32, &[F]).flags(FTZ);
     /// the machine's approximation of 1/x on the high word of an f64
-    Rcp64h "rcp64h" = Row::new(Types::of(&[crate::ir::Type::U32]), &[A]);
+    Rcp64h "rcp64h" = Row::new(Types::new(&[crate::ir::Type::U32]), &[A]);
     /// the machine's approximation of 1/sqrt(x) on the high word of an f64
-    Rsq64h "rsq64h" = Row::new(Types::of(&[crate::ir::Type::U32]), &[A]);
+    Rsq64h "rsq64h" = Row::new(Types::new(&[crate::ir::Type::U32]), &[A]);
     /// `d = a * 2^b`, b an integer (lower/float)
     Ldexp "ldexp" = Row::new(Types::FLOAT, &[F, W]).sat(Types::FLOAT).flags(FTZ | FRONT);
 
     // ---- conversions and comparisons
-    /// from the source type to the type, saturating where `.sat`; float to float of one type rounds to an integral value
-    /// where `.int`; `.bN` picks the byte or half of the source
-    Cvt "cvt" = Row::new(Types::NUMBER.or(Types::SMALL), &[Source::STY.float().neg().abs()])
-        .from(Types::NUMBER.or(Types::SMALL).or(Types::PRED)).detail(Detail::Part)
+    /// from the source type to the type, saturating where `.sat`; float to float of one type rounds
+    /// to an integral value where `.int`; `.bN` picks the byte or half of the source
+    Cvt "cvt" = Row::new(Types::NUMBER.union(Types::SMALL), &[Source::STY.float().neg().abs()])
+        .from(Types::NUMBER.union(Types::SMALL).union(Types::PRED)).detail(Detail::Part)
         .sat(Types::ALL).flags(ARITHMETIC | WIDE);
-    /// `d = a cond b` compared as the source type; into a predicate, or into a register as all ones (`u32`) or 1.0 (`f32`);
-    /// a third source (predicate) is combined by the logic operation. A fourth one, a carry, makes it a
-    /// comparison of several words: `a` and `b` are the highest, the carry is that of the difference of the others
-    Set "set" = Row::new(Types::PRED.or(Types::WORD).or(Types::F32),
+    /// `d = a cond b` compared as the source type; into a predicate, or into a register as all ones
+    /// (`u32`) or 1.0 (`f32`); a third source (predicate) is combined by the logic operation. A
+    /// fourth one, a carry, makes it a comparison of several words: `a` and `b` are the highest,
+    /// the carry is that of the difference of the others
+    Set "set" = Row::new(Types::PRED.union(Types::WORD).union(Types::F32),
         &[Source::STY.float(), Source::STY.float(), P.optional()])
-        .from(Types::NUMBER.or(Types::PRED)).flags(COND | LOGIC | CARRY_IN | FTZ);
+        .from(Types::NUMBER.union(Types::PRED)).flags(COND | LOGIC | CARRY_IN | FTZ);
 
     // ---- memory
     /// loads
@@ -177,7 +183,8 @@ ops! {
     /// atomic with operand a (cas: compare a, new b; load: none); gives the old value
     Atom "atom" = Row::new(Types::NUMBER, &[A.optional(), A.optional()]).gives(Results::MaybeValue)
         .detail(Detail::Atom).memory(ATOMIC).flags(EFFECT | READS | WIDE);
-    /// load and lock a word or pair of shared memory: value, and whether the lock was got (predicate)
+    /// load and lock a word or pair of shared memory: value, and whether the lock was got
+    /// (predicate)
     LdLock "ldlk" = Row::new(Types::NUMBER, &[]).gives(Results::ValuePred).memory(&[Space::Shared])
         .flags(EFFECT | READS | WIDE);
     /// store and unlock; on Kepler gives whether it succeeded (predicate)
@@ -193,26 +200,30 @@ ops! {
 
     // ---- lanes, barriers, state
     /// special register or, before lower/sysval, any system value; of 64 bits the clock only
-    Rdsv "rdsv" = Row::new(Types::WORD.or(Types::WIDE), &[]).detail(Detail::Sv);
-    /// execution barrier; sources: barrier number, thread count (both optional), predicate for reductions
+    Rdsv "rdsv" = Row::new(Types::WORD.union(Types::WIDE), &[]).detail(Detail::Sv);
+    /// execution barrier; sources: barrier number, thread count (both optional), predicate for
+    /// reductions
     Bar "bar" = Row::new(Types::WORD, &[W.optional(), W.optional(), P.optional()]).gives(Results::None)
         .detail(Detail::Bar).flags(EFFECT | CROSS);
     /// vote of predicate a: into a register (ballot of the lanes where it holds) and/or a predicate
-    Vote "vote" = Row::new(Types::WORD.or(Types::PRED), &[P]).gives(Results::Ballot).detail(Detail::Vote)
+    Vote "vote" = Row::new(Types::WORD.union(Types::PRED), &[P]).gives(Results::Ballot).detail(Detail::Vote)
         .flags(READS | CROSS);
-    /// value a of the lane computed from b and clamp word c; second destination: lane in range (predicate)
-    Shfl "shfl" = Row::new(Types::WORD.or(Types::F32), &[A, W, W]).gives(Results::ValuePred)
+    /// value a of the lane computed from b and clamp word c; second destination: lane in range
+    /// (predicate)
+    Shfl "shfl" = Row::new(Types::WORD.union(Types::F32), &[A, W, W]).gives(Results::ValuePred)
         .detail(Detail::Shfl).flags(READS | CROSS);
     /// difference between lanes of a quad: a from the lane
     Quadop "quadop" = Row::new(Types::F32, &[F, F]).detail(Detail::Quad).flags(READS | CROSS | FTZ | RND);
 
-    /// whether this lane was asked for: lanes beyond the block's size run too, since whole warps are launched; a kernel has one
-    /// at most, in its first block, whose branch alone reads it (lower/whole_warp)
+    /// whether this lane was asked for: lanes beyond the block's size run too, since whole warps
+    /// are launched; a kernel has one at most, in its first block, whose branch alone reads it
+    /// (`whole_warp`)
     WholeWarp "wholewarp" = Row::new(Types::PRED, &[]).flags(EFFECT | CROSS | FRONT);
 
     // ---- textures and surfaces
-    /// texture operation; destinations: the components of its mask; sources only after lower/textures
-    Tex "tex" = Row::new(Types::WORD.or(Types::F32), &[T.optional(), T.optional()]).gives(Results::Components)
+    /// texture operation; destinations: the components of its mask; sources only after
+    /// lower/textures
+    Tex "tex" = Row::new(Types::WORD.union(Types::F32), &[T.optional(), T.optional()]).gives(Results::Components)
         .detail(Detail::Tex).flags(READS | CROSS);
     /// wait until at most so many texture operations are outstanding
     Texbar "texbar" = Row::new(Types::WORD, &[]).gives(Results::None).detail(Detail::Count).flags(EFFECT);
@@ -227,7 +238,8 @@ ops! {
         .detail(Detail::Surf).flags(EFFECT | READS | WIDE);
     /// image size (lower/surfaces)
     Suq "suq" = Row::new(Types::WORD, &[T.optional()]).gives(Results::Image).detail(Detail::Surf).flags(FRONT);
-    /// Kepler surface address: clamp coordinate a to b; destinations: value, out of bounds (predicate)
+    /// Kepler surface address: clamp coordinate a to b; destinations: value, out of bounds
+    /// (predicate)
     Suclamp "suclamp" = Row::new(Types::WORD, &[A, A, A]).gives(Results::ValuePred).detail(Detail::Suclamp);
     /// Kepler surface address: bit field merge of a, b, c; destinations: value, predicate
     Subfm "subfm" = Row::new(Types::WORD, &[A, A, A]).gives(Results::ValuePred).detail(Detail::Subfm);
@@ -237,22 +249,24 @@ ops! {
     Madsp "madsp" = Row::new(Types::WORD, &[A, A, A]).detail(Detail::Madsp);
 
     // ---- graphics stages
-    /// an input of a fragment shader at its place in the triangle; a the inverse of w there, for `.persp` and `.color`
-    /// (lower/stage adds it); b the offset, for `.offset`; words only where it is flat
-    Interp "interp" = Row::new(Types::WORD.or(Types::F32), &[W.optional(), W.optional()]).sat(Types::F32)
+    /// an input of a fragment shader at its place in the triangle; a the inverse of w there, for
+    /// `.persp` and `.color` (lower/stage adds it); b the offset, for `.offset`; words only where
+    /// it is flat
+    Interp "interp" = Row::new(Types::WORD.union(Types::F32), &[W.optional(), W.optional()]).sat(Types::F32)
         .detail(Detail::Interp).memory(&[Space::Input]);
     /// vertex a (+ b) of the primitive or patch, as loads of inputs take it
-    Vertex "vertex" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W.below(256), W.optional()]);
+    Vertex "vertex" = Row::new(Types::new(&[crate::ir::Type::U32]), &[W.below(256), W.optional()]);
     /// where the machine keeps the attribute at an address that is computed (GK104, GK110)
-    AttrAddr "attraddr" = Row::new(Types::of(&[crate::ir::Type::U32]), &[]).memory(&[Space::Input, Space::Output]);
+    AttrAddr "attraddr" = Row::new(Types::new(&[crate::ir::Type::U32]), &[]).memory(&[Space::Input, Space::Output]);
     /// emits vertex a of stream b, ends its strip, or both; gives the next vertex
-    Emit "emit" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Emit).flags(EFFECT);
-    /// the fragment goes no further than this shader; the lane goes on for its neighbours' derivatives
-    Discard "discard" = Row::new(Types::of(&[crate::ir::Type::U32]), &[]).gives(Results::None).flags(EFFECT);
+    Emit "emit" = Row::new(Types::new(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Emit).flags(EFFECT);
+    /// the fragment goes no further than this shader; the lane goes on for its neighbours'
+    /// derivatives
+    Discard "discard" = Row::new(Types::new(&[crate::ir::Type::U32]), &[]).gives(Results::None).flags(EFFECT);
     /// about the pixel
-    Pixel "pixel" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W.optional()]).detail(Detail::Pixel).flags(READS);
+    Pixel "pixel" = Row::new(Types::new(&[crate::ir::Type::U32]), &[W.optional()]).detail(Detail::Pixel).flags(READS);
     /// `d = a` where the driver finds the fact true when it uses the shader, else `b`
-    SelFact "selfact" = Row::new(Types::of(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Fact);
+    SelFact "selfact" = Row::new(Types::new(&[crate::ir::Type::U32]), &[W, W]).detail(Detail::Fact);
 
     // ---- calls and register bookkeeping
     /// call of another function
@@ -279,12 +293,12 @@ impl Op {
     }
 
     /// Sources at least, without a carry.
-    pub const fn least_sources(self) -> u8 {
+    pub(crate) const fn least_sources(self) -> u8 {
         NAMES_AND_FLAGS[self as usize].2
     }
 
     /// Whether an instruction of this kind may be removed when nobody reads its results.
-    pub const fn removable(self) -> bool {
+    pub(crate) const fn removable(self) -> bool {
         !self.is(EFFECT)
     }
 
@@ -299,8 +313,8 @@ impl Op {
 }
 
 /// The operations of which a source that is no predicate may carry a modifier.
-pub const fn with_modifiers() -> OpSet {
-    let (mut set, mut k) = (OpSet::of(&[]), 0);
+pub(crate) const fn with_modifiers() -> OpSet {
+    let (mut set, mut k) = (OpSet::new(&[]), 0);
     while k < Op::ALL.len() {
         if MODIFIABLE[k] {
             set.insert(Op::ALL[k]);
@@ -317,7 +331,7 @@ pub struct OpSet(u128);
 const _: () = assert!(Op::ALL.len() <= u128::BITS as usize);
 
 impl OpSet {
-    pub const fn of(ops: &[Op]) -> OpSet {
+    pub const fn new(ops: &[Op]) -> OpSet {
         let mut set = OpSet(0);
         let mut k = 0;
         while k < ops.len() {
@@ -335,8 +349,8 @@ impl OpSet {
         self.meets(OpSet(1 << op as u8))
     }
 
-    /// With those of another set.
-    pub const fn and(self, other: OpSet) -> OpSet {
+    /// The operations of both sets.
+    pub const fn union(self, other: OpSet) -> OpSet {
         OpSet(self.0 | other.0)
     }
 

@@ -7,11 +7,11 @@
 //!
 //! Per-patch attributes and interpolated inputs take a register as it is on all chips.
 
+use crate::ir::expand::expand;
 use crate::ir::*;
-use crate::lower::expand::expand;
 
 /// The first vertex that a geometry shader makes is number 0, which stores need not name.
-pub fn first_vertex(f: &mut Function) {
+pub(crate) fn first_vertex(f: &mut Function) {
     let ids: Vec<InstId> = f.insts_in_order().map(|(_, i)| i).collect();
     for i in ids {
         let Some(m) = f.insts[i].mem.filter(|m| m.space == Space::Output) else { continue };
@@ -26,7 +26,7 @@ pub fn first_vertex(f: &mut Function) {
     }
 }
 
-pub fn physical_addresses(f: &mut Function) {
+pub(crate) fn physical_addresses(f: &mut Function) {
     let computed = |i: &Inst| {
         let attribute = |m: MemRef| matches!(m.space, Space::Input | Space::Output) && !m.base().is_empty();
         matches!(i.op, Op::Ld | Op::St) && i.mem.is_some_and(attribute)

@@ -1,4 +1,5 @@
-//! Interpolation: perspective inputs are multiplied by w, which is the inverse of what the hardware interpolates.
+//! Interpolation: perspective inputs are multiplied by w, which is the inverse of what the hardware
+//! interpolates.
 //!
 //! ```text
 //! interp.persp.center f32 %r1 a[0x80]  ->  interp.linear.center f32 %r2 a[0x7c]     at the function's entry
@@ -6,11 +7,12 @@
 //!                                          interp.persp.center f32 %r1 a[0x80] %r3
 //! ```
 //!
-//! The w of the pixel's middle and of its covered part are computed once, at the entry; an offset has its own.
+//! The w of the pixel's middle and of its covered part are computed once, at the entry; an offset
+//! has its own.
 
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
-use crate::lower::expand::expand;
 use crate::stage::Semantic;
 
 /// Where 1/w lies.
@@ -35,7 +37,7 @@ fn w(b: &mut Builder<'_>, at: InterpAt, offset: Option<Src>) -> ValueId {
 }
 
 /// Gives perspective inputs the w that they lack.
-pub fn inverse_of_w(f: &mut Function) {
+pub(crate) fn inverse_of_w(f: &mut Function) {
     let mut wanted = [false; 2];
     for (_, i) in f.insts_in_order() {
         match wants_w(&f.insts[i]) {

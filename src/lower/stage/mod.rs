@@ -1,7 +1,7 @@
 //! What only graphics stages have: system values, interpolation, attributes at computed addresses.
 //!
-//! Source of all of it: Mesa 22.3.6, `nv50_ir_lowering_nvc0.cpp` (`handleRDSV`, `handleLDST`, `visit`), and the code that it
-//! makes.
+//! Source of all of it: Mesa 22.3.6, `nv50_ir_lowering_nvc0.cpp` (`handleRDSV`, `handleLDST`,
+//! `visit`), and the code that it makes.
 
 mod attributes;
 mod fragment;

@@ -2,11 +2,11 @@
 
 use crate::driver::Abi;
 use crate::ir::build::Builder;
+use crate::ir::expand::expand;
 use crate::ir::*;
-use crate::lower::expand::expand;
 use crate::stage::Semantic;
 
-pub fn concerns(i: &Inst) -> bool {
+pub(super) fn concerns(i: &Inst) -> bool {
     matches!(i.aux, Aux::Sv(sv) if i.op == Op::Rdsv && is_of_stage(sv))
 }
 
@@ -33,7 +33,7 @@ fn is_of_stage(sv: Sv) -> bool {
     )
 }
 
-pub fn run(f: &mut Function, abi: &Abi, interface: &Interface) {
+pub(super) fn run(f: &mut Function, abi: &Abi, interface: &Interface) {
     let coordinates = tess_coordinates(f);
     let cx = Cx { abi, interface, coordinates };
     expand(f, concerns, |b, i| {
@@ -51,7 +51,7 @@ struct Cx<'a> {
     coordinates: Option<[ValueId; 2]>,
 }
 
-fn place(space: Space, semantic: Semantic, component: u32) -> MemRef {
+fn attribute(space: Space, semantic: Semantic, component: u32) -> MemRef {
     let address = semantic.address().unwrap_or_default() + 4 * component;
     MemRef::new(space).with_offset(address as i32).with_align(Align::new(16, address & 15))
 }
@@ -60,14 +60,14 @@ impl Cx<'_> {
     fn value(&self, b: &mut Builder<'_>, sv: Sv) -> Option<Src> {
         let fragment = self.interface.stage == Stage::Fragment;
         Some(match sv {
-            Sv::VertexId => b.ld(Type::U32, place(Space::Input, Semantic::VertexId, 0))[0].into(),
-            Sv::InstanceId => b.ld(Type::U32, place(Space::Input, Semantic::InstanceId, 0))[0].into(),
+            Sv::VertexId => b.ld(Type::U32, attribute(Space::Input, Semantic::VertexId, 0))[0].into(),
+            Sv::InstanceId => b.ld(Type::U32, attribute(Space::Input, Semantic::InstanceId, 0))[0].into(),
             Sv::BaseVertex => Src::cbuf(self.abi.aux_bank, self.abi.draw_info),
             Sv::BaseInstance => Src::cbuf(self.abi.aux_bank, self.abi.draw_info + 4),
             Sv::DrawId => Src::cbuf(self.abi.aux_bank, self.abi.draw_info + 8),
             Sv::PrimitiveId if fragment => flat(b, Semantic::PrimitiveId).into(),
             Sv::PrimitiveId => {
-                let mut at = place(Space::Input, Semantic::PrimitiveId, 0);
+                let mut at = attribute(Space::Input, Semantic::PrimitiveId, 0);
                 if self.interface.stage == Stage::TessEval {
                     // The patch's number is its first vertex's.
                     at.index = Some(b.value(Inst::new(Op::Vertex, Type::U32).src(0)));
@@ -131,14 +131,15 @@ impl Cx<'_> {
 fn flat(b: &mut Builder<'_>, semantic: Semantic) -> ValueId {
     let how = Interp { mode: InterpMode::Flat, at: InterpAt::Center };
     let inst = Inst::new(Op::Interp, Type::U32).with_aux(Aux::Interp(how));
-    b.value(inst.with_mem(place(Space::Input, semantic, 0)))
+    b.value(inst.with_mem(attribute(Space::Input, semantic, 0)))
 }
 
 fn pixel(b: &mut Builder<'_>, what: PixelOp) -> ValueId {
     b.value(Inst::new(Op::Pixel, Type::U32).with_aux(Aux::Pixel(what)))
 }
 
-/// The tessellator leaves a vertex's coordinates among the outputs of its lane. They are loaded once, at the entry.
+/// The tessellator leaves a vertex's coordinates among the outputs of its lane. They are loaded
+/// once, at the entry.
 fn tess_coordinates(f: &mut Function) -> Option<[ValueId; 2]> {
     let wanted = |i: &Inst| matches!(i.aux, Aux::Sv(Sv::TessCoordX | Sv::TessCoordY | Sv::TessCoordZ));
     if !f.insts_in_order().any(|(_, i)| f.insts[i].op == Op::Rdsv && wanted(&f.insts[i])) {
@@ -149,7 +150,7 @@ fn tess_coordinates(f: &mut Function) -> Option<[ValueId; 2]> {
     let mut b = Builder::new(f, entry);
     let lane = b.sv(Sv::Laneid);
     let coordinates = [0, 1].map(|component| {
-        let mut at = place(Space::Output, Semantic::TessCoord, component);
+        let mut at = attribute(Space::Output, Semantic::TessCoord, component);
         at.index = Some(lane);
         b.ld(Type::U32, at)[0]
     });

@@ -2,11 +2,11 @@
 
 use super::{copy, is_int, with};
 use crate::ir::*;
-use crate::opt::edit::*;
 use crate::opt::fold::compare;
+use crate::opt::rewrite::*;
 
 /// A minimum or maximum of a value with itself stays: of a NaN it makes the canonical one.
-pub fn simplify(f: &Function, inst: &Inst) -> Option<Inst> {
+pub(super) fn simplify(f: &Function, inst: &Inst) -> Option<Inst> {
     let s = &inst.srcs;
     let imm = |n: usize| imm_src(inst, n).map(f32::from_bits);
     let quiet = !inst.sat && !inst.ftz && inst.rnd == Rnd::Near && !inst.exact;
@@ -31,7 +31,7 @@ pub fn simplify(f: &Function, inst: &Inst) -> Option<Inst> {
 }
 
 /// A conversion of a byte or a half of a word to a float picks that part itself.
-pub fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
+pub(crate) fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Inst> {
     // A half float is read from 16 bits, whatever the others are.
     let half = inst.sty == Type::F16;
     if inst.op != Op::Cvt
@@ -61,7 +61,10 @@ pub fn part_conversion(f: &Function, uses: &LazyUses, inst: &Inst) -> Option<Ins
             new
         });
     }
-    if !whole || !d.srcs[0].is_plain_val() || uses.of(f, s.as_val()?) != 1 || signed && inst.sty == Type::U32
+    if !whole
+        || !d.srcs[0].is_plain_val()
+        || uses.count(f, s.as_val()?) != 1
+        || signed && inst.sty == Type::U32
     {
         return None;
     }
@@ -84,8 +87,9 @@ fn like(inst: &Inst, op: Op, srcs: &[Src]) -> Inst {
     new
 }
 
-/// A float that is rounded to an integral one and then becomes an integer, however: the conversion rounds so itself.
-pub fn rounded(f: &Function, inst: &Inst) -> Option<Inst> {
+/// A float that is rounded to an integral one and then becomes an integer, however: the conversion
+/// rounds so itself.
+pub(super) fn rounded(f: &Function, inst: &Inst) -> Option<Inst> {
     if inst.op != Op::Cvt || inst.sty != Type::F32 || !is_int(inst.ty) || inst.aux != Aux::None {
         return None;
     }
@@ -100,8 +104,9 @@ pub fn rounded(f: &Function, inst: &Inst) -> Option<Inst> {
     Some(new)
 }
 
-/// The reciprocal of the reciprocal of a reciprocal root (`1 / sqrt(x)`, as machines without a root compute it) is that root:
-/// 0 and infinity return to what they were, and no other of its values is so large that its reciprocal would be flushed.
+/// The reciprocal of the reciprocal of a reciprocal root (`1 / sqrt(x)`, as machines without a root
+/// compute it) is that root: 0 and infinity return to what they were, and no other of its values is
+/// so large that its reciprocal would be flushed.
 fn root(f: &Function, inst: &Inst) -> Option<Inst> {
     let inner = scalar_def_by(f, &inst.srcs[0], &[Op::Rcp])?;
     let root = scalar_def_by(f, &inner.srcs[0], &[Op::Rsq])?;
@@ -109,15 +114,15 @@ fn root(f: &Function, inst: &Inst) -> Option<Inst> {
     (bare(inst) && bare(inner) && root.ty == Type::F32 && !root.sat).then(|| as_mov(inst, inner.srcs[0]))
 }
 
-/// For a comparison with a constant of a number that is 1 or 0 by another comparison, or of its negation: the value of that
-/// number, and what the comparison says of 1 and of 0.
+/// For a comparison with a constant of a number that is 1 or 0 by another comparison, or of its
+/// negation: the value of that number, and what the comparison says of 1 and of 0.
 ///
 /// ```text
 /// set.lt f32 f32 %r1 %r0 0x3f000000
 /// neg f32 %r2 %r1
 /// set.lt pred f32 %p3 %r2 0x0        ->  set.lt pred f32 %p3 %r0 0x3f000000
 /// ```
-pub fn of_boolean(f: &Function, inst: &Inst) -> Option<(ValueId, bool, bool)> {
+pub(crate) fn of_boolean(f: &Function, inst: &Inst) -> Option<(ValueId, bool, bool)> {
     let bound = imm_src(inst, 1).filter(|_| inst.sty == Type::F32)?;
     let s = inst.srcs[0];
     let negated = scalar_def_by(f, &s, &[Op::Neg]).filter(|d| d.ty == Type::F32);

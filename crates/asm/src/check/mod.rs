@@ -6,9 +6,10 @@
 //!                                                       --> totals:     cycles and pairs
 //! ```
 //!
-//! It shares the table of times ([`nvir_isa::latency`]) with the scheduler, but nothing else: it starts from words. The
-//! rules are what ptxas never breaks; `docs/scheduling.md` has them for people. At a label, and behind what transfers
-//! control, nothing of fixed latency is pending, since ends of blocks wait for it: what is known begins anew there.
+//! It shares the table of times ([`nvir_isa::latency`]) with the scheduler, but nothing else: it
+//! starts from words. The rules are what ptxas never breaks; `docs/scheduling.md` has them for
+//! people. At a label, and behind what transfers control, nothing of fixed latency is pending,
+//! since ends of blocks wait for it: what is known begins anew there.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -195,7 +196,8 @@ pub fn verify(chip: Chip, words: &[u64]) -> Result<(), String> {
     }
 }
 
-/// Whether an instruction at an address only fills the end of a code section: a NOP, a branch to itself.
+/// Whether an instruction at an address only fills the end of a code section: a NOP, a branch to
+/// itself.
 fn is_padding(m: &MInst, pc: u32) -> bool {
     m.guard.is_true() && !m.sync && (m.op == Op::Nop || m.op == Op::Bra && target(m) == Some(pc))
 }

@@ -36,7 +36,8 @@ pub enum Rule {
     PairUnits,
     /// Two lines of constant memory.
     PairConstants,
-    /// Registers that only one of them reads, in the same bank. This costs time; ptxas does it in 0.1 % of its pairs.
+    /// Registers that only one of them reads, in the same bank. This costs time; ptxas does it in
+    /// 0.1 % of its pairs.
     PairBanks,
 }
 
@@ -92,7 +93,8 @@ pub struct Violation {
     pub rule: Rule,
     /// The number of the instruction that issues too early, or is the second of a pair.
     pub at: usize,
-    /// The number of the one that it should wait for, or the first of the pair; the same if there is none.
+    /// The number of the one that it should wait for, or the first of the pair; the same if there
+    /// is none.
     pub by: usize,
     /// What both touch.
     pub what: Option<Resource>,
@@ -137,7 +139,8 @@ impl Violation {
 
 /// Textures that are under way, along straight code.
 struct Textures {
-    /// For each register the number of the texture instruction that writes it, counted from 1, and its place in the code.
+    /// For each register the number of the texture instruction that writes it, counted from 1, and
+    /// its place in the code.
     writer: [(u32, u32); 256],
     issued: u32,
     /// So many of the first are complete, or not known about.
@@ -175,7 +178,8 @@ impl Textures {
 }
 
 impl Schedule {
-    /// Every place where a rule is broken, [`Rule::is_advice`] among them, in the order of the code.
+    /// Every place where a rule is broken, [`Rule::is_advice`] among them, in the order of the
+    /// code.
     pub fn violations(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         let mut state = State::new(self);
@@ -277,7 +281,8 @@ impl Schedule {
         }
     }
 
-    /// Whether the `n`th instruction and the next read registers of one bank that the other does not read.
+    /// Whether the `n`th instruction and the next read registers of one bank that the other does
+    /// not read.
     pub fn conflicts(&self, n: usize) -> bool {
         let both = [&self.code[n], &self.code[n + 1]];
         if !both.iter().all(|i| latency::reads_banks(i.inst.op)) {

@@ -6,7 +6,7 @@ use nvir_isa::{Op, latency};
 
 /// Why an instruction waits for an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hazard {
+pub(crate) enum Hazard {
     /// It reads what that writes.
     Read,
     /// It writes what that writes.
@@ -17,7 +17,7 @@ pub enum Hazard {
 
 /// Something that an instruction waits for.
 #[derive(Clone, Copy, Debug)]
-pub struct Pending {
+pub(super) struct Pending {
     /// The first cycle at which it may issue.
     pub until: u32,
     /// The number of the earlier instruction.
@@ -37,7 +37,7 @@ struct Last {
 }
 
 /// Writers, and memory instructions that keep their sources.
-pub struct State<'a> {
+pub(super) struct State<'a> {
     schedule: &'a Schedule,
     written: [Last; Resource::COUNT],
     held: [Last; Resource::COUNT],
@@ -45,7 +45,8 @@ pub struct State<'a> {
     since: u32,
 }
 
-/// Cycles from the issue of an instruction to that of the first reader of a resource that it writes.
+/// Cycles from the issue of an instruction to that of the first reader of a resource that it
+/// writes.
 fn latency_of(op: Op, r: Resource) -> u32 {
     match r {
         Resource::Gpr(_) => latency::result(op),
@@ -55,13 +56,13 @@ fn latency_of(op: Op, r: Resource) -> u32 {
 }
 
 impl<'a> State<'a> {
-    pub fn new(schedule: &'a Schedule) -> State<'a> {
+    pub(super) fn new(schedule: &'a Schedule) -> State<'a> {
         let none = [Last::default(); Resource::COUNT];
         State { schedule, written: none, held: none, since: 0 }
     }
 
     /// Forgets all instructions before the `n`th.
-    pub fn forget(&mut self, n: usize) {
+    pub(super) fn forget(&mut self, n: usize) {
         self.since = n as u32;
     }
 
@@ -71,7 +72,7 @@ impl<'a> State<'a> {
     }
 
     /// Calls `f` with what the `n`th instruction has to wait for.
-    pub fn pending(&self, n: usize, mut f: impl FnMut(Pending)) {
+    pub(super) fn pending(&self, n: usize, mut f: impl FnMut(Pending)) {
         let op = |n: usize| self.schedule.code[n].inst.op;
         let written = |r: u16, hazard| {
             let (by, cycle) = self.last(self.written[usize::from(r)])?;
@@ -96,7 +97,7 @@ impl<'a> State<'a> {
     }
 
     /// Notes that the `n`th instruction issued.
-    pub fn issue(&mut self, n: usize, cycle: u32) {
+    pub(super) fn issue(&mut self, n: usize, cycle: u32) {
         let now = Last { number: n as u32 + 1, cycle };
         if latency::holds_sources(self.schedule.code[n].inst.op) {
             for &r in self.schedule.reads(n) {

@@ -13,7 +13,8 @@ pub struct Totals {
     pub pairs: usize,
     /// Cycles by the counts alone.
     pub counts: u64,
-    /// Cycles with what memory, textures and special functions take as a rule ([`latency::typical`]).
+    /// Cycles with what memory, textures and special functions take as a rule
+    /// ([`latency::typical`]).
     pub cycles: u64,
 }
 
@@ -37,7 +38,8 @@ impl Schedule {
         }
     }
 
-    /// The cycle at which each instruction issues, with what memory, textures and special functions take as a rule.
+    /// The cycle at which each instruction issues, with what memory, textures and special functions
+    /// take as a rule.
     pub fn issue_cycles(&self) -> Vec<u64> {
         // When each resource is ready.
         let mut ready = [0u64; Resource::COUNT];

@@ -98,7 +98,7 @@ struct Most {
 }
 
 impl Most {
-    fn of(&mut self, until: u32, why: Why) {
+    fn raise(&mut self, until: u32, why: Why) {
         if until > self.until {
             *self = Most { until, why };
         }
@@ -161,9 +161,9 @@ impl Schedule {
         for n in h.clone() {
             let m = &self.code[n].inst;
             for x in g.clone() {
-                most.of(cycle + latency::neighbours(&self.code[x].inst, m), Why::Neighbour(x));
+                most.raise(cycle + latency::neighbours(&self.code[x].inst, m), Why::Neighbour(x));
             }
-            gaps.until(m, |until, why| most.of(until, why));
+            gaps.until(m, |until, why| most.raise(until, why));
             state.pending(n, |p| {
                 let why = match p.hazard {
                     _ if p.scoreboard => Why::Scoreboard(p.by, p.what),
@@ -172,14 +172,14 @@ impl Schedule {
                     Hazard::Held => Why::Held(p.by, p.what),
                 };
                 let more = p.until > cycle + 1 && self.is_late_pair(h.clone(), p.what);
-                most.of(p.until + u32::from(more), why);
+                most.raise(p.until + u32::from(more), why);
             });
         }
         most
     }
 
-    /// Whether a pair issues a cycle later for what it waits for: with a guarded RET as its second, and for registers with
-    /// a guarded NOP.
+    /// Whether a pair issues a cycle later for what it waits for: with a guarded RET as its second,
+    /// and for registers with a guarded NOP.
     fn is_late_pair(&self, h: std::ops::Range<usize>, what: Resource) -> bool {
         if h.len() < 2 || latency::pair_set(self.code[h.start].inst.op).any(latency::PairSet::MEMORY) {
             return false;

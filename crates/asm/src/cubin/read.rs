@@ -1,9 +1,10 @@
 //! Reading cubins of sm_20 to sm_37.
 //!
-//! A kernel K is its section `.text.K`; beside it lie `.nv.info.K` (attribute records), `.nv.constantN.K` (the
-//! initial contents of constant bank N), `.nv.shared.K` (NOBITS: the size of static shared memory) and relocations.
-//! Bank 3 (`__constant__` data) and global variables belong to the file. Sources: readelf and cuobjdump on ptxas's
-//! output; attribute numbers by comparison with `cuobjdump -elf`.
+//! A kernel K is its section `.text.K`; beside it lie `.nv.info.K` (attribute records),
+//! `.nv.constantN.K` (the initial contents of constant bank N), `.nv.shared.K` (NOBITS: the size of
+//! static shared memory) and relocations. Bank 3 (`__constant__` data) and global variables belong
+//! to the file. Sources: readelf and cuobjdump on ptxas's output; attribute numbers by comparison
+//! with `cuobjdump -elf`.
 
 use nvir_base::Chip;
 use object::read::elf::{ElfFile, FileHeader, SectionHeader};
@@ -81,7 +82,8 @@ pub struct Kernel {
     pub shared: u32,
     /// Stack bytes a thread needs, callees included.
     pub stack: u32,
-    /// Bytes of call-return stack of a warp that a launch provides (0: what is on the chip is enough).
+    /// Bytes of call-return stack of a warp that a launch provides (0: what is on the chip is
+    /// enough).
     pub call_stack: u32,
     /// Threads of the largest block, where the kernel says that.
     pub block_size: Option<[u32; 3]>,
@@ -159,6 +161,7 @@ impl Cubin {
     }
 }
 
+/// The ELF file in `data`, of one of the two classes.
 pub fn open<H: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<ElfFile<'_, H>, CubinError> {
     ElfFile::parse(data).map_err(|e| CubinError::Elf(e.to_string()))
 }
@@ -328,6 +331,7 @@ fn elf_flags<'d>(section: &impl ObjectSection<'d>) -> u64 {
     }
 }
 
+/// Eight bytes as a word, the first lowest; missing ones are 0.
 pub fn word(chunk: &[u8]) -> u64 {
     chunk.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
 }

@@ -1,8 +1,8 @@
-//! Writing cubins that NVIDIA's tools read: an executable ELF64 file with a `.text.K` and its companions for each
-//! kernel, as ptxas 11.8 writes them for sm_35.
+//! Writing cubins that NVIDIA's tools read: an executable ELF64 file with a `.text.K` and its
+//! companions for each kernel, as ptxas 11.8 writes them for sm_35.
 //!
-//! Not written: global variables. Relocations are in the files of functions that are compiled separately
-//! (`nvir::image::separate`).
+//! Not written: global variables. Relocations are in the files of functions that are compiled
+//! separately (`nvir::image::separate`).
 
 use super::Kernel;
 use nvir_base::Chip;
@@ -17,15 +17,20 @@ fn architecture(chip: Chip) -> u32 {
     }
 }
 
+/// A section's type: contents in the file.
 pub const PROGBITS: u32 = 1;
-pub const SYMTAB: u32 = 2;
-pub const STRTAB: u32 = 3;
+pub(crate) const SYMTAB: u32 = 2;
+pub(crate) const STRTAB: u32 = 3;
+/// A section's type: zeros that take no place in the file.
 pub const NOBITS: u32 = 8;
 /// Attribute records.
 pub const NV_INFO: u32 = 0x7000_0000;
 
+/// A section's flag: it is written at run time.
 pub const WRITE: u64 = 1;
+/// A section's flag: it is in memory at run time.
 pub const ALLOC: u64 = 2;
+/// A section's flag: it is code.
 pub const EXEC: u64 = 4;
 
 /// Types of files: one with relocations, and one that runs.
@@ -34,23 +39,32 @@ const EXECUTABLE: u16 = 2;
 
 const HEADER_BYTES: usize = 64;
 const SECTION_BYTES: usize = 64;
-pub const SYMBOL_BYTES: usize = 24;
+pub(crate) const SYMBOL_BYTES: usize = 24;
 
 /// A section before it has a place in the file.
 pub struct Section {
+    /// Its name, with the leading dot.
     pub name: String,
+    /// Its type.
     pub kind: u32,
+    /// Its flags.
     pub flags: u64,
+    /// Its contents.
     pub data: Vec<u8>,
     /// Size in memory of a NOBITS section.
     pub size: u64,
+    /// `sh_link`: the section that it refers to.
     pub link: u32,
+    /// `sh_info`, which depends on the type.
     pub info: u32,
+    /// Its alignment in bytes.
     pub align: u64,
+    /// Bytes of an entry, for tables.
     pub entry: u64,
 }
 
 impl Section {
+    /// A section that is in memory at run time or not by its flags, which are none yet.
     pub fn new(name: &str, kind: u32, align: u64, data: Vec<u8>) -> Section {
         let size = data.len() as u64;
         Section { name: name.to_string(), kind, flags: 0, data, size, link: 0, info: 0, align, entry: 0 }
@@ -59,12 +73,15 @@ impl Section {
 
 /// The sections before those of the kernels.
 const SHSTRTAB: u32 = 1;
-pub const STRINGS: u32 = 2;
+pub(crate) const STRINGS: u32 = 2;
+/// The number of the symbol table's section.
 pub const SYMBOLS: u32 = 3;
+/// The number of the first section that belongs to a kernel.
 pub const FIRST_OF_KERNELS: u32 = 5;
 
 /// `st_info` of the symbols: binding and type.
 pub const LOCAL_SECTION: u8 = 0x03;
+/// `st_info` of a function that other files may name.
 pub const GLOBAL_FUNCTION: u8 = 0x12;
 /// `st_other` of a kernel's symbol.
 pub const KERNEL_ENTRY: u8 = 0x10;
@@ -81,8 +98,8 @@ pub fn write_with(chip: Chip, kernels: &[Kernel], more: Vec<Section>) -> Vec<u8>
     let mut globals = Vec::new();
     let mut sections = Vec::new();
     let mut global_info = Vec::new();
-    // Symbol 0 is nobody's; then each section of a kernel's code and data has one (ELF wants local symbols first), then
-    // each kernel.
+    // Symbol 0 is nobody's; then each section of a kernel's code and data has one (ELF wants local
+    // symbols first), then each kernel.
     symbol(&mut locals, 0, 0, 0, 0, 0);
     let mut next_local = 1;
     let first_global = 1 + kernels.iter().map(symbols_of).sum::<u32>();
@@ -142,8 +159,8 @@ pub fn symbols_of(k: &Kernel) -> u32 {
     banks + 1 + u32::from(k.shared > 0)
 }
 
-/// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's symbol, `locals` that of
-/// the first of its sections that has one.
+/// The sections of a kernel, of which the first has number `first`; `symbol` is the kernel's
+/// symbol, `locals` that of the first of its sections that has one.
 pub fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: u32) -> Vec<Section> {
     let mut out = Vec::new();
     let base = chip.cuda_params();
@@ -176,7 +193,8 @@ pub fn kernel_sections(chip: Chip, k: &Kernel, symbol: u32, first: u32, locals: 
     out
 }
 
-/// The attribute records of a kernel; `bank0` is the symbol of its constant bank 0. Source: ptxas's output.
+/// The attribute records of a kernel; `bank0` is the symbol of its constant bank 0. Source: ptxas's
+/// output.
 fn kernel_info(chip: Chip, k: &Kernel, base: u32, bank0: u32) -> Vec<u8> {
     let mut out = Vec::new();
     sized(&mut out, 0x37, &[0x76]);
@@ -219,6 +237,7 @@ fn inline(out: &mut Vec<u8>, attribute: u8, value: u16) {
     out.extend(value.to_le_bytes());
 }
 
+/// Appends an entry of the symbol table.
 pub fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, size: u64) {
     out.extend(name.to_le_bytes());
     out.extend([info, other]);
@@ -229,6 +248,7 @@ pub fn symbol(out: &mut Vec<u8>, name: u32, info: u8, other: u8, section: u16, s
 
 /// A string table.
 pub struct Strings {
+    /// The bytes so far.
     pub data: Vec<u8>,
 }
 
@@ -239,6 +259,7 @@ impl Default for Strings {
 }
 
 impl Strings {
+    /// Adds a string; gives its offset.
     pub fn add(&mut self, text: &str) -> u32 {
         if text.is_empty() {
             return 0;

@@ -47,8 +47,8 @@ pub fn is_dump(text: &str) -> bool {
     !text.lines().any(ours) && text.lines().any(|l| word(l).is_some())
 }
 
-/// The kernels of such a listing. `chip` and `name` hold where the text does not say them; what is no line with a word is
-/// passed over.
+/// The kernels of such a listing. `chip` and `name` hold where the text does not say them; what is
+/// no line with a word is passed over.
 pub fn read(text: &str, chip_if_unknown: Chip, name: &str) -> Assembly {
     let mut all = Assembly { chip: chip_if_unknown, kernels: Vec::new() };
     for line in text.lines() {

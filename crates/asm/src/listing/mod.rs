@@ -1,4 +1,5 @@
-//! SASS listings: the code of kernels as text with labels and directives, and back to the same words.
+//! SASS listings: the code of kernels as text with labels and directives, and back to the same
+//! words.
 //!
 //! ```text
 //! .chip gk110
@@ -12,10 +13,11 @@
 //!         EXIT;
 //! ```
 //!
-//! An instruction a line, the semicolon optional, comments after `//` or between `/*` and `*/`. A name and a colon
-//! is a label; it may stand wherever a branch target may. `.word 0x…` is a word as it is, `.half 0x…` are 4 bytes.
-//! `{short}` after an instruction of GF100 asks for its short form of 4 bytes ([`nvir_isa::fetch`]); if the code ends in the
-//! middle of a word, `NOP {short}` fills it. `{form 0x…}` is what an instruction's encoding has beyond the text (see
+//! An instruction a line, the semicolon optional, comments after `//` or between `/*` and `*/`. A
+//! name and a colon is a label; it may stand wherever a branch target may. `.word 0x…` is a word as
+//! it is, `.half 0x…` are 4 bytes. `{short}` after an instruction of GF100 asks for its short form
+//! of 4 bytes ([`nvir_isa::fetch`]); if the code ends in the middle of a word, `NOP {short}` fills
+//! it. `{form 0x…}` is what an instruction's encoding has beyond the text (see
 //! [`nvir_isa::MInst::form`]).
 //!
 //! | directive | what | default |
@@ -34,8 +36,8 @@
 //! | `.raw` | the words are complete: none is inserted | |
 //! | `.unchecked` | operands may be such that the instruction faults ([`nvir_isa::executable`]) | they are refused |
 //!
-//! Where a kernel has neither `.sched` nor `.raw`, the assembler inserts scheduling words with safe distances; else
-//! they all stand in the text, each at a multiple of 64 bytes.
+//! Where a kernel has neither `.sched` nor `.raw`, the assembler inserts scheduling words with safe
+//! distances; else they all stand in the text, each at a multiple of 64 bytes.
 
 mod dump;
 mod parse;

@@ -1,4 +1,5 @@
-//! Listings to machine code, in two passes: the first gives every line its address, the second encodes.
+//! Listings to machine code, in two passes: the first gives every line its address, the second
+//! encodes.
 
 use crate::cubin::{Kernel, Param};
 use crate::issue;
@@ -314,7 +315,8 @@ impl<'t> Reader<'t> {
         let mut kernel = draft.kernel;
         let words = fetch::pack(&words);
         kernel.code = if explicit { words } else { scheduled(chip, &words, &insts) };
-        // A vector may begin at the last register: its instruction is illegal, and nothing more is needed for it.
+        // A vector may begin at the last register: its instruction is illegal, and nothing more is
+        // needed for it.
         kernel.gprs = draft.registers.unwrap_or(usage.registers.min(chip.gprs()));
         kernel.barriers = draft.barriers.unwrap_or(usage.barriers);
         let end = kernel.params.iter().map(|p| u32::from(p.offset) + p.size).max().unwrap_or(0);
@@ -352,7 +354,7 @@ type Read = fn(Chip, &str, u32, &dyn Fn(&str) -> Option<u32>) -> Result<MInst, P
 fn scheduled(chip: Chip, words: &[u64], insts: &[MInst]) -> Vec<u64> {
     let mut touched = effects::Touched::default();
     let code: Vec<(u32, &MInst)> = (0..).map(|n| sched_word::address(chip, n)).zip(insts).collect();
-    let places = issue::places(&code, &mut touched);
+    let places = issue::in_code_order(&code, &mut touched);
     let issues = issue::control(places.iter().copied(), &touched, insts.len(), chip.has_sched_words());
     let mut out = Vec::with_capacity(words.len() + words.len() / SLOTS + 1);
     for (words, issues) in words.chunks(SLOTS).zip(issues.chunks(SLOTS)) {

@@ -118,7 +118,8 @@ fn code(out: &mut String, chip: Chip, words: &[u64], options: Options) {
     }
 }
 
-/// Names of the addresses that branches lead to. Where no line begins, as one past the end, none could carry a label.
+/// Names of the addresses that branches lead to. Where no line begins, as one past the end, none
+/// could carry a label.
 fn labels(lines: &[(u32, Fetched, Line)]) -> BTreeMap<u32, String> {
     let begins = |t: u32| lines.binary_search_by_key(&t, |l| l.0).is_ok();
     let targets = lines.iter().filter_map(|(_, _, l)| match l {

@@ -66,8 +66,9 @@ impl Int {
     }
 }
 
-/// F2I: rounded, then clamped to the integer's range. NaN gives 0 if neither type has 64 bits, else the integer with
-/// only its highest bit. The result is extended to 64 bits by its sign. Source: PTX ISA, `cvt`.
+/// F2I: rounded, then clamped to the integer's range. NaN gives 0 if neither type has 64 bits, else
+/// the integer with only its highest bit. The result is extended to 64 bits by its sign. Source:
+/// PTX ISA, `cvt`.
 #[inline]
 pub fn f2i(from: Float, a: u64, to: Int, round: Round, ftz: bool) -> u64 {
     let f = from.format();
@@ -90,7 +91,8 @@ pub fn i2f(from: Int, a: u64, to: Float, round: Round) -> u64 {
     Num::from_int(v < 0, v.unsigned_abs()).pack(to.format(), round)
 }
 
-/// I2I: the value of one type in another, cut or (`sat`) clamped, extended to 64 bits by the target's sign.
+/// I2I: the value of one type in another, cut or (`sat`) clamped, extended to 64 bits by the
+/// target's sign.
 #[inline]
 pub fn i2i(from: Int, a: u64, to: Int, sat: bool) -> u64 {
     let v = from.extend(a);
@@ -110,7 +112,8 @@ pub fn f2f(from: Float, a: u64, to: Float, round: Round, ftz: bool) -> u64 {
     if ftz && to == Float::F32 { t.flush(bits) } else { bits }
 }
 
-/// F2F with a rounding to an integer (`.ROUND` is [`Round::Rn`], `.FLOOR`, `.CEIL`, `.TRUNC`); keeps the sign of zero.
+/// F2F with a rounding to an integer (`.ROUND` is [`Round::Rn`], `.FLOOR`, `.CEIL`, `.TRUNC`);
+/// keeps the sign of zero.
 #[inline]
 pub fn round_int(fmt: Float, a: u64, round: Round, ftz: bool) -> u64 {
     let f = fmt.format();

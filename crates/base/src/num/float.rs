@@ -1,7 +1,9 @@
-//! IEEE addition, multiplication and fused multiply-add with any rounding, minimum, maximum and comparison.
+//! IEEE addition, multiplication and fused multiply-add with any rounding, minimum, maximum and
+//! comparison.
 //!
-//! A 32-bit operation that makes a NaN gives 0x7fffffff; a 64-bit one keeps the payload of a NaN operand (quieted)
-//! and otherwise gives 0xfff8000000000000. Source: `CUDART_NAN_F`, `CUDART_NAN`; PTX ISA, "NaN payloads".
+//! A 32-bit operation that makes a NaN gives 0x7fffffff; a 64-bit one keeps the payload of a NaN
+//! operand (quieted) and otherwise gives 0xfff8000000000000. Source: `CUDART_NAN_F`, `CUDART_NAN`;
+//! PTX ISA, "NaN payloads".
 
 use super::Round;
 use super::soft::{Class, F32, F64, Format, Num, unpack};
@@ -106,8 +108,8 @@ pub fn mul32(a: u32, b: u32, scale: i32, round: Round) -> u32 {
 #[inline]
 pub fn fma32(a: u32, b: u32, c: u32, round: Round) -> u32 {
     if round == Round::Rn {
-        // The product is exact in 64 bits. The sum is not: rounding it twice is wrong only if the first rounding
-        // lands on a tie of the second, or below the normal range.
+        // The product is exact in 64 bits. The sum is not: rounding it twice is wrong only if the
+        // first rounding lands on a tie of the second, or below the normal range.
         let p = f64::from(f32::from_bits(a)) * f64::from(f32::from_bits(b));
         let s = p + f64::from(f32::from_bits(c));
         if !double_rounding(s) {
@@ -232,13 +234,13 @@ pub fn max64(a: u64, b: u64) -> u64 {
     }
 }
 
-/// A comparison as the hardware's four bits: less, equal, greater, unordered. The sixteen sets are the tests
-/// F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU T in this order.
+/// A comparison as the hardware's four bits: less, equal, greater, unordered. The sixteen sets are
+/// the tests F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU T in this order.
 pub type Test = u8;
 
 /// Which of the four bits holds for a pair.
 #[inline]
-pub fn order64(x: f64, y: f64) -> Test {
+pub(crate) fn order64(x: f64, y: f64) -> Test {
     match x.partial_cmp(&y) {
         Some(std::cmp::Ordering::Less) => 1,
         Some(std::cmp::Ordering::Equal) => 2,
@@ -264,12 +266,10 @@ mod tests {
     use super::*;
 
     fn stream() -> Vec<u32> {
-        let mut s = 88_172_645_463_325_252u64;
+        let mut random = crate::random::Random::new(0);
         (0..60_000)
             .map(|i| {
-                s ^= s << 13;
-                s ^= s >> 7;
-                s ^= s << 17;
+                let s = random.word();
                 match i % 3 {
                     0 => s as u32,
                     1 => s as u32 & 0x807f_ffff | 0x3f80_0000,

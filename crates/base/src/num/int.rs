@@ -26,7 +26,8 @@ pub fn shr_s(a: u32, by: u32) -> u32 {
     ((a as i32) >> by.min(31)) as u32
 }
 
-/// BFE: `b` is position (bits 7:0) and length (15:8). Bits above bit 31 read as the sign (or 0 unsigned).
+/// BFE: `b` is position (bits 7:0) and length (15:8). Bits above bit 31 read as the sign (or 0
+/// unsigned).
 #[inline]
 pub fn bfe(a: u32, b: u32, signed: bool) -> u32 {
     let (pos, len) = (b & 0xff, b >> 8 & 0xff);
@@ -58,9 +59,10 @@ pub fn bfi(a: u32, b: u32, c: u32) -> u32 {
     ((u64::from(a) << pos & mask) | (u64::from(c) & !mask)) as u32
 }
 
-/// FLO: the bit number of the highest bit that is set (unsigned), or that differs from the sign (signed);
-/// 0xffffffff if there is none. With `shift`, the number of shifts left that bring it to bit 31. (NAK's model says 32
-/// where there is none, but its test on a card never tries that; PTX's bfind.shiftamt and NIR say 0xffffffff.)
+/// FLO: the bit number of the highest bit that is set (unsigned), or that differs from the sign
+/// (signed); 0xffffffff if there is none. With `shift`, the number of shifts left that bring it to
+/// bit 31. (NAK's model says 32 where there is none, but its test on a card never tries that; PTX's
+/// bfind.shiftamt and NIR say 0xffffffff.)
 #[inline]
 pub fn flo(a: u32, signed: bool, shift: bool) -> u32 {
     let a = if signed && (a as i32) < 0 { !a } else { a };

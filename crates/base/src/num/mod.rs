@@ -1,7 +1,8 @@
-//! Machine arithmetic, once: what instructions compute, for the emulator and for constant folding alike.
+//! Machine arithmetic, once: what instructions compute, for the emulator and for constant folding
+//! alike.
 //!
-//! Everything here is a pure function of bit patterns. Floats travel as bits (`u32`, `u64`), because NaNs do not
-//! survive a trip through the host's registers on every machine.
+//! Everything here is a pure function of bit patterns. Floats travel as bits (`u32`, `u64`),
+//! because NaNs do not survive a trip through the host's registers on every machine.
 //!
 //! ```
 //! use nvir_base::num::{Round, float};

@@ -1,10 +1,10 @@
 //! The special function unit.
 //!
-//! No public source has the tables of this generation. Results are the exact functions, rounded to nearest, which
-//! lies inside the documented bounds (CUDA C programming guide, intrinsics: reciprocal and reciprocal root 1 ulp,
-//! EX2 and LG2 2 ulp or 2^-22, SIN and COS 2^-20.9 absolute in -pi..pi). Subnormal operands count as zeros and
-//! subnormal results become zeros. RRO's fixed-point result is modelled as the operand itself, so that the
-//! reduction is exact.
+//! No public source has the tables of this generation. Results are the exact functions, rounded to
+//! nearest, which lies inside the documented bounds (CUDA C programming guide, intrinsics:
+//! reciprocal and reciprocal root 1 ulp, EX2 and LG2 2 ulp or 2^-22, SIN and COS 2^-20.9 absolute
+//! in -pi..pi). Subnormal operands count as zeros and subnormal results become zeros. RRO's
+//! fixed-point result is modelled as the operand itself, so that the reduction is exact.
 
 use super::float::{NAN32, ftz32};
 
@@ -35,7 +35,8 @@ pub fn mufu(func: Func, a: u32) -> u32 {
     if y.is_nan() { NAN32 } else { ftz32(y.to_bits()) }
 }
 
-/// MUFU.RCP64H: the high word of an approximate reciprocal of the double with high word `a` and low word 0.
+/// MUFU.RCP64H: the high word of an approximate reciprocal of the double with high word `a` and low
+/// word 0.
 #[inline]
 pub fn rcp64h(a: u32) -> u32 {
     high_word(1.0 / high_double(a))

@@ -1,5 +1,5 @@
-//! The video instructions: one, two or four small integers at once, a saturation, and a second operation.
-//! Source: PTX ISA, "Video Instructions".
+//! The video instructions: one, two or four small integers at once, a saturation, and a second
+//! operation. Source: PTX ISA, "Video Instructions".
 
 /// What a video instruction computes from its two selected operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -7,7 +7,7 @@ use crate::compile::forms::{self, Graph};
 use crate::sched::{self, Issue};
 use nvir::asm::check::Totals;
 use nvir::image::cubin::Kernel;
-use nvir::image::stage::Place;
+use nvir::image::stage::SlotLocation;
 use nvir::isa::effects::{self, Resource};
 use nvir::isa::{self, MInst, Op, fetch};
 use nvir::{Chip, Shader};
@@ -108,7 +108,7 @@ impl Code {
 fn results(shader: Option<&Shader>) -> Set {
     let mut set = Set::default();
     for slot in shader.and_then(|s| s.stage.as_ref()).iter().flat_map(|g| &g.outputs) {
-        if let Place::Register(first) = slot.place {
+        if let SlotLocation::Register(first) = slot.location {
             for k in 0..slot.mask.count_ones() as usize {
                 set.insert((Resource::Gpr(0).index() + first as usize + k).min(Resource::COUNT - 1));
             }

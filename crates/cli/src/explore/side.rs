@@ -3,12 +3,12 @@
 use super::{Failed, Found};
 use crate::code::{self, Kind, Texts, Wrong};
 use crate::output;
-use nvir::compiler::{Followed, Options, StageOptions};
+use nvir::compiler::{CompileError, Options, StageOptions};
 use nvir::emu::Profile;
 use nvir::image::cubin::Kernel;
-use nvir::opt::step::Step;
+use nvir::opt::snapshot::Step;
 use nvir::remark::Remark;
-use nvir::{Chip, Compiler, InitRegs, Language, OptLevel, Shader, Source, input};
+use nvir::{Chip, Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source, input};
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir_fixture::{Fixture, kernel};
 use std::path::{Path, PathBuf};
@@ -109,9 +109,10 @@ impl Side {
         }
     }
 
-    fn with_followed(mut self, followed: Followed, text: Text) -> Side {
-        (self.steps, self.remarks) = (followed.steps, followed.remarks);
-        match followed.shader {
+    fn compiled(mut self, result: Result<Shader, CompileError>, observer: Observer, text: Text) -> Side {
+        self.steps = observer.steps.unwrap_or_default();
+        self.remarks = observer.remarks.unwrap_or_default();
+        match result {
             Ok(shader) => {
                 self.kernel = shader.kernel();
                 self.entry = shader.entry_name.clone();
@@ -132,9 +133,10 @@ impl Side {
         compiler.check().map_err(|e| Failed::Usage(e.to_string()))?;
         let name = asked.path.to_string_lossy().into_owned();
         let source = Source { language, text, entry: asked.entry.as_deref(), name: &name };
-        let followed = compiler.compile_followed(&source);
+        let mut observer = Observer::with_steps();
+        let result = compiler.observed(&source, &mut observer);
         let text = Text { name, language: language_name(language), text: text.to_string() };
-        Ok(Side::new(asked, chip).with_followed(followed, text))
+        Ok(Side::new(asked, chip).compiled(result, observer, text))
     }
 
     /// A kernel of a cubin, a listing or words.
@@ -194,13 +196,14 @@ impl Side {
         let entry = asked.entry.clone().or_else(|| last.clone());
         let settings = Settings { options: options(asked), profile: true, ..Settings::default() };
         let mut side = Side::new(asked, chip);
-        match loaded.compile_followed(entry.as_deref(), private_bytes, chip, &settings) {
-            Some(followed) => {
-                let followed = followed.map_err(|e| Failed::of(&asked.path, e))?;
+        let mut observer = Observer::with_steps();
+        match loaded.compile(entry.as_deref(), private_bytes, chip, &settings, &mut observer) {
+            Some(result) => {
+                let result = result.map_err(|e| Failed::of(&asked.path, e))?;
                 let (language, text) = loaded.source_text().unwrap_or((Language::Tgsi, ""));
                 let name = loaded.source_path().to_string_lossy().into_owned();
                 let text = Text { name, language: language_name(language), text: text.to_string() };
-                side = side.with_followed(followed, text);
+                side = side.compiled(result, observer, text);
             }
             None => {
                 let kernel = loaded.kernel(entry.as_deref(), private_bytes, chip, &settings);

@@ -2,7 +2,7 @@
 //!
 //! Every buffer lies at exactly the alignment that was asked for and no better, with unmapped gaps around it, and
 //! outside the 32-bit shared and local windows. Words are atomics, so that blocks can run on several threads
-//! without `unsafe`; [`super::conflict`] guarantees that the order of blocks never shows in a result.
+//! without `unsafe`; [`crate::run::conflict`] guarantees that the order of blocks never shows in a result.
 
 mod transfer;
 mod words;
@@ -29,7 +29,7 @@ pub const MAX_BUFFER: u64 = 1 << 32;
 
 /// One allocation.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     /// Address of the first byte.
     pub base: u64,
     /// Bytes.
@@ -46,13 +46,13 @@ pub(super) struct Buffer {
 impl Buffer {
     /// Whether `size` bytes at `addr` lie inside.
     #[inline]
-    pub fn contains(&self, addr: u64, size: u64) -> bool {
+    pub(crate) fn contains(&self, addr: u64, size: u64) -> bool {
         addr.wrapping_sub(self.base) < self.size && addr - self.base + size <= self.size
     }
 
     /// The index of the word that holds `addr`.
     #[inline]
-    pub fn word(&self, addr: u64) -> usize {
+    pub(crate) fn word(&self, addr: u64) -> usize {
         ((addr - self.origin) >> 2) as usize
     }
 }
@@ -61,7 +61,7 @@ impl Buffer {
 #[derive(Debug, Default)]
 pub struct Memory {
     /// By address.
-    pub(super) buffers: Vec<Buffer>,
+    pub(crate) buffers: Vec<Buffer>,
     low: u64,
     high: u64,
 }
@@ -185,13 +185,13 @@ impl Memory {
 
     /// The index of the buffer that holds `size` bytes at `addr`.
     #[inline]
-    pub(super) fn find(&self, addr: u64, size: u64) -> Option<usize> {
+    pub(crate) fn find(&self, addr: u64, size: u64) -> Option<usize> {
         let at = self.buffers.partition_point(|b| b.base <= addr).checked_sub(1)?;
         self.buffers[at].contains(addr, size).then_some(at)
     }
 
     /// Where an address lies relative to the nearest buffer, for reports.
-    pub(super) fn nearest(&self, addr: u64) -> String {
+    pub(crate) fn nearest(&self, addr: u64) -> String {
         let distance = |b: &&Buffer| {
             let end = b.base + b.size;
             if addr < b.base { b.base - addr } else { (addr + 1).saturating_sub(end) }

@@ -1,14 +1,19 @@
 //! Instructions that only graphics stages have.
 
-use super::output::{Emitted, Io};
-use super::{At, Context, FIRST_VERTEX, Op, PHYSICAL_INPUTS, PHYSICAL_OUTPUTS, Thread, Work, fragment};
+use super::batch::Input;
+use super::context::{Context, FIRST_VERTEX, PHYSICAL_INPUTS, PHYSICAL_OUTPUTS, Thread};
+use super::fragment::{self, Ipa};
+use super::io::Io;
+use crate::code::micro::{NULL, Width};
+use crate::code::stageop::{At, StageOp as Op};
+use crate::cx::{Cx, Env};
 use crate::fault::FaultKind;
-use crate::inst::{SINK, Width};
-use crate::lanes::{LANES, Mask, Row, Src, lanes};
+use crate::state::block::BlockState;
+use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
+use crate::state::warp::Warp;
 use crate::trap::Trap;
-use crate::warp::Warp;
 use nvir_base::Chip;
-use nvir_base::stage::{ATTRIBUTE_BYTES, Stage, attribute};
+use nvir_base::stage::{ATTRIBUTE_BYTES, Stage};
 use nvir_isa::header::Topology;
 
 /// The operands that must have a value: addresses, handles, numbers. Data may lack one.
@@ -27,90 +32,29 @@ fn fault(kind: FaultKind, lane: usize, detail: String) -> Trap {
     Trap::new(kind, lane, detail)
 }
 
-/// One warp at one instruction.
-struct Cx<'a, 'b> {
-    context: &'b Context<'a>,
-    chip: Chip,
-    pool: &'b [Row],
-}
-
 /// Executes an instruction for the lanes of a mask.
-pub(crate) fn execute(
-    context: &Context<'_>,
-    chip: Chip,
-    pool: &[Row],
-    io: &mut Io,
-    w: &mut Warp,
-    op: &Op,
-    mask: Mask,
-) -> Result<(), Trap> {
-    let cx = Cx { context, chip, pool };
-    match *op {
-        Op::Load { width, dst, at, vertex } => cx.load(io, w, mask, width, dst, at, vertex),
-        Op::Store { width, src, at, vertex } => cx.store(io, w, mask, width, src, at, vertex),
-        Op::Vertex { dst, base, n } => {
-            let mut row = Row::ZERO;
-            for l in lanes(mask) {
-                let n = cx.value(w, base, l).wrapping_add(n as u32);
-                let primitive = context.primitive(cx.thread(io, l)?);
-                let Some(primitive) = primitive else {
-                    let detail = format!("a {} shader has no primitives", context.stage);
-                    return Err(fault(FaultKind::IllegalInstruction, l, detail));
-                };
-                let count = primitive.vertices.len() as u32;
-                if n >= count {
-                    let detail = format!("vertex {} of a primitive that has {count}", n as i32);
-                    return Err(fault(FaultKind::OutOfBounds, l, detail));
-                }
-                row.0[l] = FIRST_VERTEX + n;
-            }
-            put(w, dst, mask, &row);
-            Ok(())
-        }
-        Op::Physical { dst, base, offset, output } => {
-            let mut row = Row::ZERO;
-            for l in lanes(mask) {
-                let address = cx.value(w, base, l).wrapping_add(offset as u32);
-                if address >= ATTRIBUTE_BYTES {
-                    let detail =
-                        format!("a[{address:#x}], outside the {ATTRIBUTE_BYTES:#x} bytes of attributes");
-                    return Err(fault(FaultKind::OutOfBounds, l, detail));
-                }
-                row.0[l] = address + if output { PHYSICAL_OUTPUTS } else { PHYSICAL_INPUTS };
-            }
-            put(w, dst, mask, &row);
-            Ok(())
-        }
-        Op::Out { dst, handle, stream, emit, cut } => cx.out(io, w, mask, dst, (handle, stream), (emit, cut)),
-        Op::Interpolate { dst, at, mode, sample, sat, w: multiplier, offset } => {
-            let mut row = Row::ZERO;
-            let mut undefined = 0;
-            for l in lanes(mask) {
-                let address = cx.value(w, at.base, l).wrapping_add(at.offset as u32);
-                let operands = (cx.value(w, multiplier, l), offset.map_or(0, |o| cx.value(w, o, l)));
-                let thread = cx.thread(io, l)?;
-                let value = fragment::interpolate(context, l, thread, address, mode, sample, sat, operands)?;
-                row.0[l] = value.unwrap_or(0);
-                undefined |= u32::from(value.is_none()) << l;
-            }
-            put(w, dst, mask, &row);
-            mark(w, dst, 0, undefined);
-            Ok(())
-        }
-        Op::Pixel { dst, info, base, n } => {
-            let mut row = Row::ZERO;
-            for l in lanes(mask) {
-                let operand = cx.value(w, base, l).wrapping_add(n as u32);
-                row.0[l] = fragment::pixel(context, l, cx.thread(io, l)?, info, operand)?;
-            }
-            put(w, dst, mask, &row);
-            Ok(())
-        }
-    }
+pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &Op, mask: Mask) -> Result<(), Trap> {
+    let lane = lanes(mask).next().unwrap_or(0);
+    let (Some(context), Some(mut io)) = (cx.env.stage, cx.block.stage.take()) else {
+        let detail = "this instruction cannot run in a compute program".to_string();
+        return Err(fault(FaultKind::IllegalInstruction, lane, detail));
+    };
+    let mut this = InOut { env: cx.env, context, block: cx.block, io: &mut io };
+    let result = this.execute(w, op, mask);
+    cx.block.stage = Some(io);
+    result
 }
 
-fn put(w: &mut Warp, dst: u8, mask: Mask, row: &Row) {
-    if dst != SINK {
+/// One warp at one instruction.
+struct InOut<'a> {
+    env: &'a Env<'a>,
+    context: &'a Context<'a>,
+    block: &'a mut BlockState,
+    io: &'a mut Io,
+}
+
+fn put(w: &mut Warp, dst: u8, mask: Mask, row: &LaneVec) {
+    if dst != NULL {
         w.regs[dst as usize].blend(mask, row);
     }
 }
@@ -123,13 +67,78 @@ fn mark(w: &mut Warp, dst: u8, k: usize, undefined: Mask) {
     }
 }
 
-impl Cx<'_, '_> {
-    fn value(&self, w: &Warp, src: Src, lane: usize) -> u32 {
-        src.lane(&w.regs, self.pool, lane)
+impl InOut<'_> {
+    fn execute(&mut self, w: &mut Warp, op: &Op, mask: Mask) -> Result<(), Trap> {
+        let mut row = LaneVec::ZERO;
+        match *op {
+            Op::Load { width, dst, at, vertex } => return self.load(w, mask, width, dst, at, vertex),
+            Op::Store { width, src, at, vertex } => return self.store(w, mask, width, src, at, vertex),
+            Op::Out { dst, handle, stream, emit, cut } => {
+                return self.out(w, mask, dst, (handle, stream), (emit, cut));
+            }
+            Op::Vertex { dst, base, n } => {
+                for l in lanes(mask) {
+                    let n = self.value(w, base, l).wrapping_add(n as u32);
+                    let Some((all, primitive)) = self.context.primitive(self.thread(l)?) else {
+                        let detail = format!("a {} shader has no primitives", self.context.stage);
+                        return Err(fault(FaultKind::IllegalInstruction, l, detail));
+                    };
+                    if all.vertex(primitive, n).is_none() {
+                        let count = all.count(primitive);
+                        let detail = format!("vertex {} of a primitive that has {count}", n as i32);
+                        return Err(fault(FaultKind::OutOfBounds, l, detail));
+                    }
+                    row.0[l] = FIRST_VERTEX + n;
+                }
+                put(w, dst, mask, &row);
+            }
+            Op::Physical { dst, base, offset, output } => {
+                for l in lanes(mask) {
+                    let address = self.value(w, base, l).wrapping_add(offset as u32);
+                    if address >= ATTRIBUTE_BYTES {
+                        let detail =
+                            format!("a[{address:#x}], outside the {ATTRIBUTE_BYTES:#x} bytes of attributes");
+                        return Err(fault(FaultKind::OutOfBounds, l, detail));
+                    }
+                    row.0[l] = address + if output { PHYSICAL_OUTPUTS } else { PHYSICAL_INPUTS };
+                }
+                put(w, dst, mask, &row);
+            }
+            Op::Interpolate { dst, at, mode, sample, sat, w: multiplier, offset } => {
+                let pool = &self.env.bound.pool;
+                let base = at.base.get(&w.regs, pool, &mut row);
+                let addresses = base.0.map(|v| v.wrapping_add(at.offset as u32));
+                let (mut scratch, mut scratch2, mut out) = (LaneVec::ZERO, LaneVec::ZERO, LaneVec::ZERO);
+                let ipa = Ipa {
+                    addresses: &addresses,
+                    uniform: at.base == Src::ZERO,
+                    mode,
+                    sample,
+                    sat,
+                    multiplier: multiplier.get(&w.regs, pool, &mut scratch),
+                    offset: offset.unwrap_or(Src::ZERO).get(&w.regs, pool, &mut scratch2),
+                };
+                let undefined = fragment::interpolate(self.context, self.io, mask, ipa, &mut out)?;
+                put(w, dst, mask, &out);
+                mark(w, dst, 0, undefined);
+            }
+            Op::Pixel { dst, info, base, n } => {
+                for l in lanes(mask) {
+                    let operand = self.value(w, base, l).wrapping_add(n as u32);
+                    row.0[l] = fragment::pixel(self.context, self.io.warp, l, info, operand)?;
+                }
+                put(w, dst, mask, &row);
+            }
+        }
+        Ok(())
     }
 
-    fn thread(&self, io: &Io, lane: usize) -> Result<Thread, Trap> {
-        let thread = self.context.thread(io.warp, lane);
+    fn value(&self, w: &Warp, src: Src, lane: usize) -> u32 {
+        src.lane(&w.regs, &self.env.bound.pool, lane)
+    }
+
+    fn thread(&self, lane: usize) -> Result<Thread, Trap> {
+        let thread = self.context.thread(self.io.warp, lane);
         thread
             .ok_or_else(|| fault(FaultKind::IllegalInstruction, lane, "this lane has no thread".to_string()))
     }
@@ -138,6 +147,7 @@ impl Cx<'_, '_> {
     fn address(&self, w: &Warp, lane: usize, at: At, width: Width) -> Result<u32, Trap> {
         let mut a = self.value(w, at.base, lane).wrapping_add(at.offset as u32);
         let outside = |what: String| fault(FaultKind::OutOfBounds, lane, what);
+        let chip = self.context.chip;
         if at.physical {
             let first = if at.output { PHYSICAL_OUTPUTS } else { PHYSICAL_INPUTS };
             let logical = a.wrapping_sub(first);
@@ -146,8 +156,8 @@ impl Cx<'_, '_> {
                 return Err(outside(format!("{a:#x} is not a physical address of {side} that AL2P gives")));
             }
             a = logical;
-        } else if at.base != Src::ZERO && !at.patch && self.chip != Chip::Gf100 {
-            let detail = format!("{} takes an index only as a physical address, which AL2P gives", self.chip);
+        } else if at.base != Src::ZERO && !at.patch && chip != Chip::Gf100 {
+            let detail = format!("{chip} takes an index only as a physical address, which AL2P gives");
             return Err(fault(FaultKind::IllegalInstruction, lane, detail));
         }
         let (bytes, align) = (width.bytes(), width.align());
@@ -163,10 +173,8 @@ impl Cx<'_, '_> {
         Ok(a)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
     fn load(
         &self,
-        io: &Io,
         w: &mut Warp,
         mask: Mask,
         width: Width,
@@ -174,25 +182,43 @@ impl Cx<'_, '_> {
         at: At,
         vertex: Option<Src>,
     ) -> Result<(), Trap> {
-        let mut rows = [Row::ZERO; 4];
+        let mut rows = [LaneVec::ZERO; 4];
         let mut undefined = [0; 4];
         let n = width.regs() as usize;
-        for l in lanes(mask) {
-            let a = self.address(w, l, at, width)?;
-            let vertex = vertex.map(|v| self.value(w, v, l));
-            let thread = self.thread(io, l)?;
+        let whole = match self.context.input {
+            Input::Vertices(v) if at.base == Src::ZERO && !at.patch && !at.output && vertex.is_none() => {
+                Some(v)
+            }
+            _ => None,
+        };
+        if let Some(vertices) = whole {
+            let first = lanes(mask).next().unwrap_or(0);
+            let a = self.address(w, first, at, width)?;
             for (k, a) in (a..).step_by(4).take(n).enumerate() {
-                let value = if at.output {
-                    self.read_output(io, l, thread, a, at.patch, vertex)?
-                } else {
-                    self.read_input(l, thread, a, at.patch, vertex)?
-                };
-                rows[k].0[l] = value.unwrap_or(0);
-                undefined[k] |= u32::from(value.is_none()) << l;
+                if !self.context.header.reads(a) {
+                    return Err(self.undeclared(first, "reads input", a));
+                }
+                let (row, defined) = self.context.vertex_row(vertices, self.io.warp, a);
+                (rows[k], undefined[k]) = (row, mask & !defined);
+            }
+        } else {
+            for l in lanes(mask) {
+                let a = self.address(w, l, at, width)?;
+                let vertex = vertex.map(|v| self.value(w, v, l));
+                let thread = self.thread(l)?;
+                for (k, a) in (a..).step_by(4).take(n).enumerate() {
+                    let (value, defined) = if at.output {
+                        self.read_output(l, thread, a, at.patch, vertex)?
+                    } else {
+                        self.read_input(l, thread, a, at.patch, vertex)?
+                    };
+                    rows[k].0[l] = value;
+                    undefined[k] |= u32::from(!defined) << l;
+                }
             }
         }
         for k in 0..n {
-            if dst != SINK {
+            if dst != NULL {
                 w.regs[dst as usize + k].blend(mask, &rows[k]);
                 mark(w, dst, k, undefined[k]);
             }
@@ -215,35 +241,35 @@ impl Cx<'_, '_> {
         a: u32,
         patch: bool,
         vertex: Option<u32>,
-    ) -> Result<Option<u32>, Trap> {
+    ) -> Result<(u32, bool), Trap> {
         let context = self.context;
         if context.stage == Stage::Fragment {
             return Err(self.none_here(lane, "reads an input without IPA"));
         }
         if patch {
             let primitive = context.primitive(thread).filter(|_| context.stage == Stage::TessEval);
-            let primitive = primitive.ok_or_else(|| self.none_here(lane, "reads inputs of a patch"))?;
-            return Ok(primitive.patch.get(a));
+            let (all, n) = primitive.ok_or_else(|| self.none_here(lane, "reads inputs of a patch"))?;
+            return Ok(all.patches.map_or((0, false), |p| context.word(p, n, a)));
         }
         if !context.header.reads(a) {
             return Err(self.undeclared(lane, "reads input", a));
         }
-        let Some(primitive) = context.primitive(thread) else {
-            let Work::Vertices(vertices) = context.work else { return Ok(None) };
+        let Some((all, n)) = context.primitive(thread) else {
+            let Input::Vertices(vertices) = context.input else { return Ok((0, false)) };
             return match vertex {
-                None => Ok(vertices[thread.item as usize].get(a)),
+                None => Ok(context.word(vertices, thread.item as usize, a)),
                 Some(_) => Err(self.none_here(lane, "names the vertex of an input")),
             };
         };
-        if a == attribute::PRIMITIVE_ID {
-            return Ok(Some(primitive.id));
+        if Context::is_primitive_id(a) {
+            return Ok((all.ids[n], true));
         }
         let vertex = vertex.ok_or_else(|| {
             let detail = format!("reads input a[{a:#x}] without a handle of a vertex, which VILD gives");
             fault(FaultKind::IllegalInstruction, lane, detail)
         })?;
-        match primitive.vertices.get(vertex.wrapping_sub(FIRST_VERTEX) as usize) {
-            Some(vertex) => Ok(vertex.get(a)),
+        match all.vertex(n, vertex.wrapping_sub(FIRST_VERTEX)) {
+            Some(vertex) => Ok(context.word(all.vertices, vertex, a)),
             None => {
                 let detail = format!("{vertex:#x} is not a vertex handle that VILD gives");
                 Err(fault(FaultKind::OutOfBounds, lane, detail))
@@ -253,57 +279,57 @@ impl Cx<'_, '_> {
 
     fn read_output(
         &self,
-        io: &Io,
         lane: usize,
         thread: Thread,
         a: u32,
         patch: bool,
         vertex: Option<u32>,
-    ) -> Result<Option<u32>, Trap> {
+    ) -> Result<(u32, bool), Trap> {
         let context = self.context;
         if context.stage == Stage::Fragment {
             return Err(self.none_here(lane, "reads outputs back"));
         }
         if patch {
-            self.patch_output(lane, a, "reads output")?;
-            return Ok(io.patches[lane / context.group as usize].get(a));
+            if context.stage != Stage::TessControl {
+                return Err(self.none_here(lane, "reads output of a patch"));
+            }
+            let words = u32::from(context.header.patch_words);
+            if a / 4 >= words {
+                let detail = format!(
+                    "reads output a[{a:#x}] of the patch, of which the header declares {words} words"
+                );
+                return Err(fault(FaultKind::OutOfBounds, lane, detail));
+            }
+            return Ok(self.io.patches[self.patch_word(lane, a)]);
         }
         if !context.header.reads_back(a) {
             return Err(self.undeclared(lane, "reads back output", a));
         }
         let other = vertex.unwrap_or(lane as u32) as usize;
         let group = context.group as usize;
-        let same = context.thread(io.warp, other.min(LANES)).is_some() && other / group == lane / group;
+        let same =
+            other < LANES && context.thread(self.io.warp, other).is_some() && other / group == lane / group;
         if !same || context.stage != Stage::TessControl && other != lane {
             let detail =
                 format!("reads back outputs of lane {other}, which has no part in this lane's outputs");
             return Err(fault(FaultKind::OutOfBounds, lane, detail));
         }
-        match (context.work, a) {
-            (Work::Points { points, .. }, 0x2f0 | 0x2f4) => {
-                Ok(Some(points[thread.item as usize].at[(a == 0x2f4) as usize].to_bits()))
-            }
-            _ => Ok(io.out[other].get(a)),
+        match (context.point(thread), a) {
+            (Some(point), 0x2f0 | 0x2f4) => Ok((point.at[(a == 0x2f4) as usize].to_bits(), true)),
+            _ => Ok(match context.outputs.slot(a) {
+                Some(slot) => (self.io.out[slot].0[other], self.io.written[slot] >> other & 1 != 0),
+                None => (0, false),
+            }),
         }
     }
 
-    /// Faults if a patch has no output at an address.
-    fn patch_output(&self, lane: usize, a: u32, what: &str) -> Result<(), Trap> {
-        if self.context.stage != Stage::TessControl {
-            return Err(self.none_here(lane, &format!("{what} of a patch")));
-        }
-        let words = u32::from(self.context.header.patch_words);
-        if a / 4 >= words {
-            let detail = format!("{what} a[{a:#x}] of the patch, of which the header declares {words} words");
-            return Err(fault(FaultKind::OutOfBounds, lane, detail));
-        }
-        Ok(())
+    /// Where a word of a lane's patch is.
+    fn patch_word(&self, lane: usize, a: u32) -> usize {
+        lane / self.context.group as usize * self.context.patch_outputs.len() + a as usize / 4
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
     fn store(
-        &self,
-        io: &mut Io,
+        &mut self,
         w: &Warp,
         mask: Mask,
         width: Width,
@@ -312,40 +338,71 @@ impl Cx<'_, '_> {
         vertex: Option<Src>,
     ) -> Result<(), Trap> {
         let context = self.context;
+        let words = width.regs();
+        let mut addresses = [0; LANES];
+        // Nothing is written before all lanes may write.
         for l in lanes(mask) {
             let a = self.address(w, l, At { output: true, ..at }, width)?;
             if context.stage == Stage::Fragment {
                 return Err(self.none_here(l, "writes an output with AST"));
             }
-            self.thread(io, l)?;
+            self.thread(l)?;
             let handle = vertex.map_or(0, |v| self.value(w, v, l));
-            if context.stage == Stage::Geometry && handle != io.handles[l] {
+            if context.stage == Stage::Geometry && handle != self.io.handles[l] {
                 let detail = format!(
                     "writes vertex {handle:#x}, but the handle that OUT gave last is {:#x}",
-                    io.handles[l]
+                    self.io.handles[l]
                 );
                 return Err(fault(FaultKind::IllegalInstruction, l, detail));
             }
-            for (k, a) in (a..).step_by(4).take(width.regs() as usize).enumerate() {
-                let undefined = w.undef.as_ref().is_some_and(|u| u.word(src, k, l) != 0);
-                let value = if src == SINK { 0 } else { w.regs[src as usize + k].0[l] };
-                let value = (!undefined).then_some(value);
-                if at.patch {
-                    self.patch_output(l, a, "writes output")?;
-                    io.patches[l / context.group as usize].put(a, value);
-                } else if context.header.writes(a) {
-                    io.out[l].put(a, value);
+            if at.patch && context.stage != Stage::TessControl {
+                return Err(self.none_here(l, "writes output of a patch"));
+            }
+            addresses[l] = a;
+        }
+        let uniform = at.base == Src::ZERO && !at.patch;
+        for k in 0..words as usize {
+            let value = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
+            let undefined = w.undef.as_ref().map_or(0, |u| u.lanes_of_word(src, k, mask));
+            if uniform {
+                let a = addresses[lanes(mask).next().unwrap_or(0)] + 4 * k as u32;
+                self.store_word(w, mask, a, value, undefined);
+                continue;
+            }
+            for l in lanes(mask) {
+                let a = addresses[l] + 4 * k as u32;
+                if at.patch && context.patch_outputs.slot(a).is_some() {
+                    let to = self.patch_word(l, a);
+                    self.io.patches[to] = (value.0[l], undefined >> l & 1 == 0);
+                } else if at.patch {
+                    self.drop(w, l, a);
                 } else {
-                    return Err(self.undeclared(l, "writes output", a));
+                    self.store_word(w, 1 << l, a, value, undefined);
                 }
             }
         }
         Ok(())
     }
 
+    /// Writes an output of some lanes. What the header does not declare goes nowhere.
+    fn store_word(&mut self, w: &Warp, mask: Mask, a: u32, value: &LaneVec, undefined: Mask) {
+        let Some(slot) = self.context.outputs.slot(a) else {
+            return self.drop(w, lanes(mask).next().unwrap_or(0), a);
+        };
+        self.io.out[slot].blend(mask, value);
+        self.io.written[slot] = self.io.written[slot] & !mask | mask & !undefined;
+    }
+
+    /// A store to an output that is not declared: initcheck notes it.
+    fn drop(&mut self, w: &Warp, lane: usize, a: u32) {
+        if self.env.checks.init {
+            let what = format!("writes output a[{a:#x}], which the header does not declare: it goes nowhere");
+            self.block.note(w, || fault(FaultKind::OutOfBounds, lane, what));
+        }
+    }
+
     fn out(
-        &self,
-        io: &mut Io,
+        &mut self,
         w: &mut Warp,
         mask: Mask,
         dst: u8,
@@ -353,17 +410,16 @@ impl Cx<'_, '_> {
         (emit, cut): (bool, bool),
     ) -> Result<(), Trap> {
         let header = self.context.header;
-        let mut row = Row::ZERO;
         for l in lanes(mask) {
             if self.context.stage != Stage::Geometry {
                 return Err(self.none_here(l, "emits vertices"));
             }
             let (handle, stream) = (self.value(w, handle, l), self.value(w, stream, l));
             let illegal = |detail: String| Err(fault(FaultKind::IllegalInstruction, l, detail));
-            if handle != io.handles[l] {
+            if handle != self.io.handles[l] {
                 return illegal(format!(
                     "OUT takes handle {handle:#x}, but the last one is {:#x}",
-                    io.handles[l]
+                    self.io.handles[l]
                 ));
             }
             if stream > 3 || header.streams >> stream & 1 == 0 {
@@ -372,25 +428,30 @@ impl Cx<'_, '_> {
             if cut && stream != 0 && header.topology != Some(Topology::Points) {
                 return illegal(format!("ends a strip of stream {stream}: only stream 0 has strips"));
             }
-            if emit {
-                if io.emitted[l] >= header.max_vertices.into() {
-                    let detail = format!(
-                        "emits more than the {} vertices that the header declares",
-                        header.max_vertices
-                    );
-                    return Err(fault(FaultKind::OutOfBounds, l, detail));
-                }
-                io.emitted[l] += 1;
-                let vertex = Emitted::Vertex(io.out[l].clone());
-                io.events[l].push((stream, vertex));
-                io.out[l].clear();
+        }
+        // The hardware drops what is emitted beyond the maximum.
+        let full = |io: &Io, l: usize| io.emitted[l] >= header.max_vertices.into();
+        if emit
+            && self.env.checks.init
+            && let Some(l) = lanes(mask).find(|&l| full(self.io, l))
+        {
+            let most = header.max_vertices;
+            let what =
+                format!("emits more than the {most} vertices that the header declares: it goes nowhere");
+            self.block.note(w, || fault(FaultKind::OutOfBounds, l, what));
+        }
+        let mut row = LaneVec::ZERO;
+        for l in lanes(mask) {
+            let stream = self.value(w, stream, l) as u8;
+            if emit && !full(self.io, l) {
+                self.io.emit(l, stream);
             }
             if cut {
-                io.events[l].push((stream, Emitted::Cut));
+                self.io.cut(l, stream);
             }
             // Odd steps, so that a handle is no number of vertices.
-            io.handles[l] = handle.wrapping_add(0x51);
-            row.0[l] = io.handles[l];
+            self.io.handles[l] = self.io.handles[l].wrapping_add(0x51);
+            row.0[l] = self.io.handles[l];
         }
         put(w, dst, mask, &row);
         Ok(())

@@ -1,11 +1,11 @@
-//! Inputs of fragments: planes over the window.
-//!
-//! With b the weights of the triangle's corners at a point of the window, v an input's values there and r the values 1/w, an
-//! input that the header declares linear is sum(b v), a perspective one sum(b v r): the program divides by sum(b r), which is
-//! what it finds at 0x7c. Source: Mesa 22.3.6's code for these shaders, and that its results agree with llvmpipe's.
+//! Inputs of fragments: values of planes and of flat vertices, and what a pixel is told of its samples.
 
-use super::{Context, IpaMode, IpaSample, PixelInfo, Quad, Thread, Triangle, Work};
+use super::batch::{Fragments, NONE, Quad};
+use super::context::Context;
+use super::io::Io;
+use crate::code::stageop::{IpaMode, IpaSample, PixelInfo};
 use crate::fault::FaultKind;
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
 use crate::trap::Trap;
 use nvir_base::num::float::sat32;
 use nvir_base::stage::attribute;
@@ -15,86 +15,102 @@ use nvir_isa::header::Interpolation;
 /// Offsets in a pixel count 4096ths.
 const FRACTIONS: f64 = 4096.0;
 
-/// A triangle, ready for interpolation.
-pub(super) struct Planes<'a> {
-    triangle: &'a Triangle,
-    /// Twice its area.
-    area: f64,
+/// Where an input comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    X,
+    Y,
+    Depth,
+    InverseW,
+    Plane(u16),
+    Face,
+    Id,
+    Layer,
+    Viewport,
+    Flat(u16),
 }
 
-impl<'a> Planes<'a> {
-    pub fn new(triangle: &'a Triangle) -> Result<Planes<'a>, String> {
-        let [[ax, ay, ..], [bx, by, ..], [cx, cy, ..]] = triangle.window;
-        let area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay);
-        if !area.is_finite() || area == 0.0 {
-            return Err("the triangle has no area".to_string());
+impl Source {
+    /// What IPA reads at an address.
+    fn new(context: &Context<'_>, lane: usize, address: u32, mode: IpaMode) -> Result<Source, Trap> {
+        if !address.is_multiple_of(4) {
+            let detail = format!("input a[{address:#x}], which is not a multiple of 4");
+            return Err(Trap::new(FaultKind::Misaligned, lane, detail));
         }
-        if triangle.flat_vertex > 2 {
-            return Err(format!("flat inputs are of vertex {}: 0 to 2", triangle.flat_vertex));
+        let kind = context.header.interpolation(address);
+        if kind == Interpolation::Unused {
+            let detail = format!("reads input a[{address:#x}], which the header does not declare");
+            return Err(Trap::new(FaultKind::OutOfBounds, lane, detail));
         }
-        Ok(Planes { triangle, area })
-    }
-
-    /// The weights of the corners at a point.
-    fn weights(&self, [x, y]: [f64; 2]) -> [f64; 3] {
-        let w = &self.triangle.window;
-        std::array::from_fn(|i| {
-            let ([bx, by, ..], [cx, cy, ..]) = (w[(i + 1) % 3], w[(i + 2) % 3]);
-            ((bx - x) * (cy - y) - (cx - x) * (by - y)) / self.area
+        let word = address as usize / 4;
+        let flat = is_flat(context, mode) || kind == Interpolation::Flat;
+        Ok(match address {
+            attribute::FACE => Source::Face,
+            attribute::PRIMITIVE_ID => Source::Id,
+            attribute::LAYER => Source::Layer,
+            attribute::VIEWPORT_INDEX => Source::Viewport,
+            _ if flat => Source::Flat(context.inputs.words[word]),
+            attribute::POSITION => Source::X,
+            attribute::POSITION_Y => Source::Y,
+            attribute::POSITION_Z => Source::Depth,
+            attribute::POSITION_W => Source::InverseW,
+            _ => Source::Plane(context.inputs.planes[word]),
         })
     }
 
-    /// A value between the corners, as the hardware's plane equation gives it; none if a corner has none.
-    fn plane(&self, address: u32, kind: Interpolation, at: [f64; 2]) -> Option<f32> {
-        let t = self.triangle;
-        let b = self.weights(at);
-        let sum = |f: &dyn Fn(usize) -> f64| (0..3).map(|i| b[i] * f(i)).sum::<f64>();
-        match address {
-            attribute::POSITION => return Some(at[0] as f32),
-            attribute::POSITION_Y => return Some(at[1] as f32),
-            attribute::POSITION_Z => return Some(sum(&|i| t.window[i][2]) as f32),
-            attribute::POSITION_W => return Some(sum(&|i| t.window[i][3]) as f32),
-            _ => {}
+    /// The value at a point of a triangle.
+    #[inline]
+    fn value(self, f: &Fragments, triangle: u32, [x, y]: [f64; 2]) -> u32 {
+        let shared = f.shared(triangle);
+        match self {
+            Source::X => (x as f32).to_bits(),
+            Source::Y => (y as f32).to_bits(),
+            Source::Depth => (shared.depth.at(x, y) as f32).to_bits(),
+            Source::InverseW => (shared.inverse_w.at(x, y) as f32).to_bits(),
+            Source::Plane(n) => (f.plane(triangle, n).at(x, y) as f32).to_bits(),
+            Source::Face => 0u32.wrapping_sub(shared.front.into()),
+            Source::Id => shared.id,
+            Source::Layer => shared.layer,
+            Source::Viewport => shared.viewport,
+            Source::Flat(NONE) => 0,
+            Source::Flat(n) => f.flat(triangle, n),
         }
-        let mut corners = [0.0; 3];
-        for (corner, varyings) in corners.iter_mut().zip(&t.varyings) {
-            *corner = f32::from_bits(varyings.get(address)?).into();
-        }
-        Some(match kind {
-            Interpolation::Perspective => sum(&|i| corners[i] * t.window[i][3]) as f32,
-            _ => sum(&|i| corners[i]) as f32,
-        })
     }
 
-    /// The bits of an input that does not change over the triangle.
-    fn constant(&self, address: u32) -> Option<u32> {
-        let t = self.triangle;
-        match address {
-            attribute::FACE => Some(if t.front { u32::MAX } else { 0 }),
-            attribute::PRIMITIVE_ID => Some(t.id),
-            _ => t.varyings[t.flat_vertex].get(address),
+    /// Whether there is no value.
+    fn is_undefined(self, f: &Fragments, triangle: u32) -> bool {
+        match self {
+            Source::Flat(NONE) => true,
+            Source::Flat(n) => f.lacks_word(triangle, n),
+            Source::Plane(n) => f.lacks_plane(triangle, n),
+            _ => false,
         }
     }
+}
+
+/// Whether a mode gives the value of one vertex, whatever the header says.
+fn is_flat(context: &Context<'_>, mode: IpaMode) -> bool {
+    mode == IpaMode::Constant || mode == IpaMode::Color && context.state.flat_shade
 }
 
 /// Where the samples of a pixel lie, from its corner.
 fn position(context: &Context<'_>, sample: u32) -> [f64; 2] {
-    sample_position(context.raster.samples, sample).map(f64::from)
+    sample_position(context.state.samples, sample).map(f64::from)
 }
 
 /// The middle of the covered samples, or of the pixel if all are covered or none.
 fn centroid(context: &Context<'_>, quad: &Quad, pixel: usize) -> [f64; 2] {
     if let Some(sample) = quad.sample {
-        return position(context, sample);
+        return position(context, sample.into());
     }
-    let all = (1u32 << context.raster.samples) - 1;
-    let covered = quad.cover[pixel] & all;
+    let samples = context.state.samples;
+    let all = (1u32 << samples) - 1;
+    let covered = u32::from(quad.cover[pixel]) & all;
     if covered == 0 || covered == all {
         return [0.5; 2];
     }
     let mut sum = [0.0; 2];
-    for [x, y] in (0..context.raster.samples).filter(|s| covered >> s & 1 != 0).map(|s| position(context, s))
-    {
+    for [x, y] in (0..samples).filter(|s| covered >> s & 1 != 0).map(|s| position(context, s)) {
         sum = [sum[0] + x, sum[1] + y];
     }
     sum.map(|s| s / f64::from(covered.count_ones()))
@@ -106,76 +122,99 @@ fn packed([x, y]: [f64; 2]) -> u32 {
     half(x) | half(y) << 16
 }
 
-fn quad<'a>(context: &Context<'a>, thread: Thread) -> Option<&'a Quad> {
-    let Work::Quads { quads, .. } = context.work else { return None };
-    quads.get(thread.item as usize)
+/// What IPA reads and how.
+#[derive(Clone, Copy)]
+pub(super) struct Ipa<'a> {
+    /// The addresses of all lanes, and whether they are the same.
+    pub addresses: &'a [u32; LANES],
+    pub uniform: bool,
+    pub mode: IpaMode,
+    pub sample: IpaSample,
+    pub sat: bool,
+    /// What a perspective input is multiplied by.
+    pub multiplier: &'a LaneVec,
+    pub offset: &'a LaneVec,
 }
 
-/// What IPA gives a lane; none: nothing has written it.
-#[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
+/// What IPA gives the lanes of a mask, and those of them for which there is no value.
 pub(super) fn interpolate(
     context: &Context<'_>,
-    lane: usize,
-    thread: Thread,
-    address: u32,
-    mode: IpaMode,
-    sample: IpaSample,
-    sat: bool,
-    (w, offset): (u32, u32),
-) -> Result<Option<u32>, Trap> {
-    let (Some(planes), Some(quad)) = (&context.planes, quad(context, thread)) else {
+    io: &Io,
+    mask: Mask,
+    ipa: Ipa<'_>,
+    out: &mut LaneVec,
+) -> Result<Mask, Trap> {
+    let first = lanes(mask).next().unwrap_or(0);
+    let Some(f) = context.fragments() else {
         let detail = format!("a {} shader has nothing to interpolate", context.stage);
-        return Err(Trap::new(FaultKind::IllegalInstruction, lane, detail));
+        return Err(Trap::new(FaultKind::IllegalInstruction, first, detail));
     };
-    if !address.is_multiple_of(4) {
-        let detail = format!("input a[{address:#x}], which is not a multiple of 4");
-        return Err(Trap::new(FaultKind::Misaligned, lane, detail));
-    }
-    let kind = context.header.interpolation(address);
-    if kind == Interpolation::Unused {
-        let detail = format!("reads input a[{address:#x}], which the header does not declare");
-        return Err(Trap::new(FaultKind::OutOfBounds, lane, detail));
-    }
-    let pixel = thread.invocation as usize & 3;
-    let inside = match sample {
-        IpaSample::Centre => [0.5; 2],
-        IpaSample::Centroid => centroid(context, quad, pixel),
-        IpaSample::Offset => {
-            [offset as u16 as i16, (offset >> 16) as u16 as i16].map(|v| 0.5 + f64::from(v) / FRACTIONS)
+    let at = |lane: usize, quad: &Quad| {
+        let centre = [io.centres[0][lane], io.centres[1][lane]];
+        let inside = match ipa.sample {
+            IpaSample::Centre => return centre,
+            IpaSample::Centroid => centroid(context, quad, lane & 3).map(|v| v - 0.5),
+            IpaSample::Offset => {
+                let offset = ipa.offset.0[lane];
+                [offset as u16, (offset >> 16) as u16].map(|v| f64::from(v as i16) / FRACTIONS)
+            }
+        };
+        [centre[0] + inside[0], centre[1] + inside[1]]
+    };
+    let mut undefined = 0;
+    let quads = context.quads(io.warp);
+    if ipa.uniform {
+        let source = Source::new(context, first, ipa.addresses[first], ipa.mode)?;
+        for (n, quad) in quads.iter().enumerate().filter(|(n, _)| mask >> (4 * n) & 15 != 0) {
+            for lane in 4 * n..4 * n + 4 {
+                out.0[lane] = source.value(f, quad.triangle, at(lane, quad));
+            }
+            undefined |= (u32::from(source.is_undefined(f, quad.triangle)) * 15) << (4 * n);
         }
-    };
-    let corner = [quad.at[0] + (pixel as u32 & 1), quad.at[1] + (pixel as u32 >> 1)].map(f64::from);
-    let flat = mode == IpaMode::Constant || mode == IpaMode::Color && context.raster.flat_shade;
-    let value = if flat || kind == Interpolation::Flat {
-        planes.constant(address)
     } else {
-        planes.plane(address, kind, [corner[0] + inside[0], corner[1] + inside[1]]).map(f32::to_bits)
+        for lane in lanes(mask) {
+            let source = Source::new(context, lane, ipa.addresses[lane], ipa.mode)?;
+            let Some(quad) = quads.get(lane / 4) else { continue };
+            out.0[lane] = source.value(f, quad.triangle, at(lane, quad));
+            undefined |= u32::from(source.is_undefined(f, quad.triangle)) << lane;
+        }
+    }
+    let multiplies = match ipa.mode {
+        IpaMode::Multiply => true,
+        IpaMode::Color => !is_flat(context, ipa.mode),
+        IpaMode::Pass | IpaMode::Constant => false,
     };
-    let multiplied = |v: u32| match mode {
-        IpaMode::Multiply => (f32::from_bits(v) * f32::from_bits(w)).to_bits(),
-        IpaMode::Color if !flat => (f32::from_bits(v) * f32::from_bits(w)).to_bits(),
-        _ => v,
-    };
-    Ok(value.map(multiplied).map(|v| if sat { sat32(v) } else { v }))
+    if multiplies {
+        for (v, w) in out.0.iter_mut().zip(&ipa.multiplier.0) {
+            *v = (f32::from_bits(*v) * f32::from_bits(*w)).to_bits();
+        }
+    }
+    if ipa.sat {
+        out.0.iter_mut().for_each(|v| *v = sat32(*v));
+    }
+    Ok(undefined & mask)
 }
 
 /// What PIXLD gives a lane.
 pub(super) fn pixel(
     context: &Context<'_>,
+    warp: u64,
     lane: usize,
-    thread: Thread,
     info: PixelInfo,
     operand: u32,
 ) -> Result<u32, Trap> {
     let illegal = |detail: String| Err(Trap::new(FaultKind::IllegalInstruction, lane, detail));
-    let Some(quad) = quad(context, thread) else {
+    if context.fragments().is_none() {
         return illegal(format!("a {} shader has no pixels", context.stage));
+    }
+    let Some(quad) = context.quads(warp).get(lane / 4) else {
+        return illegal("this lane has no thread".to_string());
     };
-    let samples = context.raster.samples;
-    let pixel = thread.invocation as usize & 3;
+    let samples = context.state.samples;
+    let pixel = lane & 3;
     Ok(match info {
         PixelInfo::Count => samples,
-        PixelInfo::Coverage => quad.cover[pixel],
+        PixelInfo::Coverage => quad.cover[pixel].into(),
         PixelInfo::SampleOffset if operand >= samples => {
             return illegal(format!(
                 "the offset of sample {operand}: index out of range (0 to {})",
@@ -184,6 +223,6 @@ pub(super) fn pixel(
         }
         PixelInfo::SampleOffset => packed(position(context, operand)),
         PixelInfo::CentroidOffset => packed(centroid(context, quad, pixel)),
-        PixelInfo::SampleId => quad.sample.unwrap_or(0),
+        PixelInfo::SampleId => quad.sample.unwrap_or(0).into(),
     })
 }

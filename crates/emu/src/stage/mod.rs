@@ -1,7 +1,8 @@
 //! Launches of graphics stages: vertices, patches, primitives and quads of pixels as threads of warps.
 //!
 //! Around the shader there are no fixed units: a [`Launch`] gives the inputs by their addresses, [`run`] executes the threads
-//! as [`super::run`] does those of a grid, and an [`Output`] holds what they wrote. What the header does not declare is a fault.
+//! as [`crate::run`] does those of a grid, and an [`Output`] holds what they wrote. An input that the header does not declare is a
+//! fault. What draws uses [`batch`], on which this stands: many launches of a bound program, without a box for each vertex.
 //!
 //! Addresses, handles and registers are as [`nvir_base::stage`], [`nvir_isa::header`] and `docs/emulator.md` say.
 //!
@@ -26,32 +27,36 @@
 //! ```
 
 mod attributes;
+pub mod batch;
+mod context;
 mod execute;
 mod fragment;
+mod io;
 mod memory;
-mod op;
 mod output;
 
 pub use attributes::Attributes;
-use nvir_hw::special;
 pub use output::{Emitted, Fragment, Output, PatchOutput};
 
-pub(super) use execute::{execute, reads_registers};
-pub(super) use memory::{declares_memory, for_others, load, stores};
-pub(super) use op::{At, IpaMode, IpaSample, Op, PixelInfo};
-pub(super) use output::Io;
+pub(crate) use context::Context;
+pub(crate) use execute::{execute, reads_registers};
+pub(crate) use io::{Io, exit};
+pub(crate) use memory::{declares_memory, for_others, load, stores};
 
-use super::fault::{Fault, FaultKind, Place};
-use super::lanes::{LANES, Mask};
-use super::{Memory, Options, Stats};
-use nvir_base::stage::Stage;
+use crate::fault::Fault;
+use crate::{Memory, Options, Stats};
+use batch::{
+    AttributeBuffer, Bound, Defaults, DomainPoint, Fragments, Input, Linkage, Plane, Primitives, Sides, Slots,
+};
+use nvir_base::stage::{ATTRIBUTE_BYTES, attribute};
 use nvir_isa::header::Header;
+use std::sync::Arc;
 
 /// Threads of one stage, with what they get.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
     /// Code, registers, local memory, constant banks, textures. Grid, block and shared memory are not looked at.
-    pub base: super::Launch<'a>,
+    pub base: crate::Launch<'a>,
     /// What the shader declares.
     pub header: &'a Header,
     /// The threads' inputs.
@@ -62,7 +67,7 @@ pub struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// A launch with the usual state of the rasteriser.
-    pub fn new(base: super::Launch<'a>, header: &'a Header, work: &'a Work) -> Launch<'a> {
+    pub fn new(base: crate::Launch<'a>, header: &'a Header, work: &'a Work) -> Launch<'a> {
         Launch { base, header, work, raster: Raster::default() }
     }
 
@@ -71,7 +76,10 @@ impl<'a> Launch<'a> {
     /// # Errors
     /// What is wrong, in a sentence.
     pub fn check(&self) -> Result<(), String> {
-        Context::new(self).map(drop)
+        let (memory, defaults) = (Memory::new(), Defaults::undefined());
+        let batch = Batch::new(self.work, self.header)?;
+        let bound = Bound::new(&self.base, self.header, &memory, self.raster.state(&defaults));
+        batch.with(|input| bound.context(input).map(drop))
     }
 }
 
@@ -122,7 +130,7 @@ impl Work {
     /// What is wrong, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Work::Quads { triangle, .. } => fragment::Planes::new(triangle).map(drop),
+            Work::Quads { triangle, .. } => triangle.weights().map(drop),
             Work::Points { patches, points } => match points.iter().position(|p| p.patch >= patches.len()) {
                 None => Ok(()),
                 Some(n) => {
@@ -181,164 +189,156 @@ pub struct Quad {
     pub sample: Option<u32>,
 }
 
-/// Where inputs begin in the physical addresses that AL2P gives, and outputs. The hardware's are not known; these are unlike any
-/// logical address.
-const PHYSICAL_INPUTS: u32 = 0x2000;
-const PHYSICAL_OUTPUTS: u32 = 0x6000;
-
-/// The handle of a primitive's vertex 0; the others follow.
-const FIRST_VERTEX: u32 = 0x1000;
-
-/// Which thread a lane of a warp is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Thread {
-    /// The number of its vertex, patch, point, primitive or quad.
-    item: u32,
-    /// Its number among those of the item.
-    invocation: u32,
+impl Triangle {
+    /// The weights of corners 1 and 2.
+    fn weights(&self) -> Result<[Plane; 2], String> {
+        let weights =
+            batch::weights(self.window.map(|[x, y, ..]| [x, y])).ok_or("the triangle has no area")?;
+        if self.flat_vertex > 2 {
+            return Err(format!("flat inputs are of vertex {}: 0 to 2", self.flat_vertex));
+        }
+        Ok(weights)
+    }
 }
 
-/// A launch while it runs, as all warps see it.
-pub(super) struct Context<'a> {
-    stage: Stage,
-    pub header: &'a Header,
-    work: &'a Work,
-    raster: Raster,
-    /// Threads of an item: consecutive lanes of one warp.
-    group: u32,
-    /// Items of a warp.
-    groups: u32,
-    items: u32,
-    planes: Option<fragment::Planes<'a>>,
+impl Raster {
+    fn state<'a>(&self, defaults: &'a Defaults) -> batch::State<'a> {
+        batch::State { flat_shade: self.flat_shade, samples: self.samples, defaults }
+    }
 }
 
-impl<'a> Context<'a> {
-    fn new(launch: &Launch<'a>) -> Result<Context<'a>, String> {
-        let header = launch.header;
-        let threads = u32::from(header.threads);
-        let (stage, items, group) = match launch.work {
-            Work::Vertices(v) => (Stage::Vertex, v.len(), 1),
-            Work::Patches(p) => (Stage::TessControl, p.len(), threads),
-            Work::Points { points, .. } => (Stage::TessEval, points.len(), 1),
-            Work::Primitives(p) => (Stage::Geometry, p.len(), threads),
-            Work::Quads { quads, .. } => (Stage::Fragment, quads.len(), 4),
-        };
-        if stage != header.stage() {
-            return Err(format!(
-                "the header is of a {} shader, the work is for a {stage} shader",
-                header.stage()
-            ));
+/// Work as a batch has it.
+enum Batch {
+    Vertices(AttributeBuffer),
+    Patches(PrimitiveList),
+    Points { patches: PrimitiveList, attributes: AttributeBuffer, points: Vec<DomainPoint> },
+    Primitives(PrimitiveList),
+    Quads(Fragments),
+}
+
+struct PrimitiveList {
+    vertices: AttributeBuffer,
+    size: u32,
+    indices: Vec<u32>,
+    ids: Vec<u32>,
+}
+
+impl PrimitiveList {
+    fn new(all: &[Primitive], slots: Slots) -> PrimitiveList {
+        let size = all.iter().map(|p| p.vertices.len()).max().unwrap_or(0);
+        let mut indices = Vec::with_capacity(size * all.len());
+        for p in all {
+            let first = indices.len() as u32;
+            let index = |n: usize| if n < p.vertices.len() { first + n as u32 } else { Primitives::ABSENT };
+            indices.extend((0..size).map(index));
         }
-        if !(1..=LANES as u32).contains(&group) {
-            return Err(format!("the header asks for {group} threads an item: 1 to {LANES}"));
+        let none = Attributes::new();
+        let each = all.iter().flat_map(|p| p.vertices.iter().chain(std::iter::repeat(&none)).take(size));
+        PrimitiveList {
+            vertices: gathered(slots, each),
+            size: size as u32,
+            indices,
+            ids: all.iter().map(|p| p.id).collect(),
         }
-        let items = u32::try_from(items).map_err(|_| "more than 2^32 items".to_string())?;
-        if !matches!(launch.raster.samples, 1 | 2 | 4 | 8) {
-            return Err(format!("{} samples: 1, 2, 4 or 8", launch.raster.samples));
-        }
-        launch.work.check()?;
-        let planes = match launch.work {
-            Work::Quads { triangle, .. } => Some(fragment::Planes::new(triangle)?),
-            _ => None,
-        };
-        let Launch { header, work, raster, .. } = *launch;
-        Ok(Context { stage, header, work, raster, group, groups: LANES as u32 / group, items, planes })
     }
 
-    fn warps(&self) -> u32 {
-        self.items.div_ceil(self.groups)
+    fn input<'a>(&'a self, patches: Option<&'a AttributeBuffer>) -> Primitives<'a> {
+        let PrimitiveList { vertices, size, indices, ids } = self;
+        Primitives { vertices, size: *size, indices, ids, patches }
     }
+}
 
-    /// The thread in a lane, if there is one.
-    fn thread(&self, warp: u64, lane: usize) -> Option<Thread> {
-        let group = lane as u32 / self.group;
-        let item = warp * u64::from(self.groups) + u64::from(group);
-        let there = group < self.groups && item < self.items.into();
-        there.then_some(Thread { item: item as u32, invocation: lane as u32 % self.group })
-    }
-
-    /// The lanes of a warp that have threads.
-    pub fn live(&self, warp: u64) -> Mask {
-        (0..LANES).filter(|&l| self.thread(warp, l).is_some()).fold(0, |m, l| m | 1 << l)
-    }
-
-    /// The lanes of a warp that run for the sake of others only, from the start.
-    pub fn helpers(&self, warp: u64) -> Mask {
-        let Work::Quads { quads, .. } = self.work else { return 0 };
-        let helps = |l: &usize| {
-            self.thread(warp, *l).is_some_and(|t| quads[t.item as usize].cover[t.invocation as usize] == 0)
-        };
-        (0..LANES).filter(helps).fold(0, |m, l| m | 1 << l)
-    }
-
-    /// What a thread works on, for reports.
-    pub fn who(&self, warp: u64, lane: usize) -> String {
-        let Some(Thread { item, invocation }) = self.thread(warp, lane) else {
-            return "no thread".to_string();
-        };
-        match self.work {
-            Work::Vertices(_) => format!("vertex {item}"),
-            Work::Patches(_) => format!("patch {item}, invocation {invocation}"),
-            Work::Points { points, .. } => format!("point {item} of patch {}", points[item as usize].patch),
-            Work::Primitives(_) => format!("primitive {item}, invocation {invocation}"),
-            Work::Quads { quads, .. } => {
-                let [x, y] = quads[item as usize].at;
-                format!("pixel ({}, {})", x + (invocation & 1), y + (invocation >> 1))
+/// The attributes of vertices in one buffer.
+fn gathered<'a>(slots: Slots, all: impl IntoIterator<Item = &'a Attributes>) -> AttributeBuffer {
+    let slots = Arc::new(slots);
+    let mut buffer = AttributeBuffer::new(slots.clone());
+    for from in all {
+        let vertex = buffer.push() as usize;
+        for (slot, address) in slots.addresses().enumerate() {
+            if let Some(word) = from.get(address) {
+                buffer.set(vertex, slot, word);
             }
         }
     }
+    buffer
+}
 
-    /// The primitive of a thread, where the stage has primitives.
-    fn primitive(&self, thread: Thread) -> Option<&'a Primitive> {
-        match self.work {
-            Work::Patches(all) | Work::Primitives(all) => all.get(thread.item as usize),
-            Work::Points { patches, points } => patches.get(points.get(thread.item as usize)?.patch),
-            Work::Vertices(_) | Work::Quads { .. } => None,
-        }
-    }
-
-    /// A special register that graphics stages have. Source: envytools and Mesa 22.3.6, nv50_ir_target_nvc0.cpp.
-    pub fn special_register(&self, warp: u64, ghosts: Mask, reg: u8, lane: usize) -> Option<u32> {
-        let thread = self.thread(warp, lane).unwrap_or_default();
-        Some(match reg {
-            special::PRIM_TYPE => (self.primitive(thread).map_or(0, |p| p.vertices.len()) as u32 & 0xff) << 8,
-            special::INVOCATION_ID => thread.invocation,
-            special::Y_DIRECTION => 1f32.to_bits(),
-            special::THREAD_KILL => 0u32.wrapping_sub(ghosts >> lane & 1),
-            _ => return None,
+impl Batch {
+    fn new(work: &Work, header: &Header) -> Result<Batch, String> {
+        work.check()?;
+        let slots = || Slots::inputs(header);
+        Ok(match work {
+            Work::Vertices(all) => Batch::Vertices(gathered(slots(), all)),
+            Work::Patches(all) => Batch::Patches(PrimitiveList::new(all, slots())),
+            Work::Primitives(all) => Batch::Primitives(PrimitiveList::new(all, slots())),
+            Work::Points { patches, points } => Batch::Points {
+                attributes: gathered(
+                    Slots::new((0..ATTRIBUTE_BYTES).step_by(4)),
+                    patches.iter().map(|p| &p.patch),
+                ),
+                patches: PrimitiveList::new(patches, slots()),
+                points: points.iter().map(|p| DomainPoint { patch: p.patch as u32, at: p.at }).collect(),
+            },
+            Work::Quads { triangle: t, quads } => {
+                let vertices = gathered(slots(), &t.varyings);
+                let link = Linkage::new(header, vertices.slots(), &Defaults::undefined(), Sides::One);
+                let mut fragments = Fragments::new();
+                let weights = t.weights()?;
+                let constant = |address| t.varyings[t.flat_vertex].get(address).unwrap_or(0);
+                let triangle = fragments.triangle(
+                    &link,
+                    &vertices,
+                    &batch::Triangle {
+                        corners: [0, 1, 2],
+                        flat: t.flat_vertex as u32,
+                        weights,
+                        depth: Plane::through(t.window.map(|w| w[2]), &weights),
+                        inverse_w: t.window.map(|w| w[3]),
+                        front: t.front,
+                        id: t.id,
+                        layer: constant(attribute::LAYER),
+                        viewport: constant(attribute::VIEWPORT_INDEX),
+                    },
+                );
+                for q in quads {
+                    let sample = q.sample.map(|s| s as u8);
+                    fragments.quad(batch::Quad {
+                        sample,
+                        ..batch::Quad::new(triangle, q.at, q.cover.map(|c| c as u8))
+                    });
+                }
+                Batch::Quads(fragments)
+            }
         })
     }
 
-    /// Whether implicit derivatives are those of quads of pixels.
-    pub fn has_quads(&self) -> bool {
-        self.stage == Stage::Fragment
+    fn with<T>(&self, use_it: impl FnOnce(&Input<'_>) -> T) -> T {
+        match self {
+            Batch::Vertices(all) => use_it(&Input::Vertices(all)),
+            Batch::Patches(all) => use_it(&Input::Patches(all.input(None))),
+            Batch::Points { patches, attributes, points } => {
+                use_it(&Input::Points { patches: patches.input(Some(attributes)), points })
+            }
+            Batch::Primitives(all) => use_it(&Input::Primitives(all.input(None))),
+            Batch::Quads(fragments) => use_it(&Input::Quads(fragments)),
+        }
     }
 }
 
 /// Executes a launch.
 ///
 /// # Errors
-/// As [`super::run`]; besides: what the header does not declare, vertices that a primitive does not have, emission beyond the
-/// maximum, a handle that is not the last one.
+/// As [`crate::run`]; besides: inputs that the header does not declare, vertices that a primitive does not have, emission beyond
+/// the maximum, a handle that is not the last one.
 pub fn run(
     launch: &Launch<'_>,
     memory: &mut Memory,
     options: &mut Options<'_>,
 ) -> Result<(Output, Stats), Box<Fault>> {
-    let refuse = |detail: String| {
-        Box::new(Fault {
-            kind: FaultKind::IllegalInstruction,
-            kernel: launch.base.kernel.clone(),
-            place: Place::default(),
-            detail,
-            other: None,
-        })
-    };
-    let context = Context::new(launch).map_err(refuse)?;
-    let mut base = launch.base.clone();
-    base.grid = [context.warps(), 1, 1];
-    base.block = [LANES as u32, 1, 1];
-    base.shared_bytes = 0;
-    let (stats, warps) = super::grid::run_stage(&base, &context, memory, options)?;
-    Ok((output::collect(&context, warps), stats))
+    let defaults = Defaults::undefined();
+    let bound = Bound::new(&launch.base, launch.header, memory, launch.raster.state(&defaults));
+    let batch = Batch::new(launch.work, launch.header).map_err(|why| bound.refuse(why))?;
+    let mut results = batch::Results::new();
+    let stats = batch.with(|input| bound.run(input, &mut results, options))?;
+    Ok((Output::new(launch.work, launch.header, &results), stats))
 }

@@ -10,11 +10,11 @@
 mod text;
 mod tree;
 
-use crate::random::Random;
 use crate::runner::Tally;
 use crate::setting::Setting;
 use arbitrary::Unstructured;
 use nvir::emu::FaultKind;
+use nvir::random::Random;
 use nvir_fixture::run::{Failure, Loaded};
 use nvir_fixture::{Fixture, Outcome};
 use std::path::Path;
@@ -67,7 +67,7 @@ struct Case {
 impl Case {
     fn new(language: Language, case: u64) -> Case {
         let mut r = Random::of(0x656e_6400 + language as u64, case);
-        let bytes = r.bytes();
+        let bytes = r.decisions();
         let allowed = language.allows(case);
         let tree = tree::tree(&mut Unstructured::new(&bytes), allowed).unwrap_or_default();
         Case { language, tree, allowed, r }

@@ -2,12 +2,12 @@
 //! program is compiled whole, or each function alone and then linked.
 
 use super::{Words, evaluated, front_program, listing};
-use crate::random::Random;
 use crate::runner::Tally;
 use crate::setting::Setting;
 use nvir::emu::{self, Memory, Words as Cells};
 use nvir::image::separate::{self, Unit};
 use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};
+use nvir::random::Random;
 use nvir::{Compiler, Language, Shader, Source};
 use nvir_reference::eval;
 
@@ -41,7 +41,7 @@ pub fn input(case: u64) -> (Vec<u8>, &'static str) {
 /// Why the compiled program does not leave what is wanted.
 fn difference(p: &Program, want: &Words, setting: &Setting) -> Option<String> {
     let compiler = Compiler::new(setting.chip).with_options(setting.settings.options.clone());
-    let image = match compiler.compile_program(p.clone()) {
+    let image = match compiler.compile(p.clone()) {
         Ok(image) => image,
         Err(e) => return Some(e.to_string()),
     };
@@ -57,7 +57,7 @@ fn apart(p: &Program) -> Option<Vec<String>> {
             if id == own {
                 text += &format!("{} {f}", if id == p.entry { "kernel" } else { "sub" });
             } else if id != p.entry {
-                if nvir::ra::separate::refuses(f).is_some() {
+                if nvir::ra::calling_convention::refuses(f).is_some() {
                     return None;
                 }
                 text += &format!("extern {}", Function { linkage: Linkage::Declared, ..f.clone() });
@@ -74,7 +74,7 @@ fn linked_difference(texts: &[String], want: &Words, setting: &Setting) -> Optio
     let mut units = Vec::new();
     for (n, text) in texts.iter().enumerate() {
         let source = Source { language: Language::Ir, text, entry: None, name: "unit.ir" };
-        let unit = match compiler.compile_separate(&source, &mut String::new()) {
+        let unit = match compiler.unit(&source, &mut Default::default()) {
             Ok(unit) => unit.write(),
             Err(e) => return Some(format!("{e}\n{text}")),
         };
@@ -141,8 +141,9 @@ pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
         && let Some(texts) = apart(&p)
     {
         // By the convention a callee may use more registers than a kernel is limited to: such files are not linked.
-        let linkable =
-            |s: &Setting| s.settings.options.max_gprs.is_none_or(|n| n >= nvir::ra::separate::CALLEES);
+        let linkable = |s: &Setting| {
+            s.settings.options.max_gprs.is_none_or(|n| n >= nvir::ra::calling_convention::CALLEES)
+        };
         for setting in Setting::of_case(&mut r).into_iter().filter(linkable) {
             if let Some(why) = linked_difference(&texts, &want, &setting) {
                 return Err(format!("linked, {setting}: {why}\n{p}"));

@@ -6,8 +6,9 @@ pub mod registers;
 
 use nvir::Chip;
 use nvir::ir::{Program, Space};
+use nvir::random::Random;
 use nvir_reference::eval::{self, Machine};
-use nvir_reference::random::{self, Seed, Size};
+use nvir_reference::random::{self, Size};
 
 /// What a program left in memory that is not its own private, by address.
 type Words = Vec<((Space, u64), u32)>;
@@ -32,7 +33,7 @@ fn chip(case: u64) -> Chip {
 /// The case's program in the first phase.
 fn front_program(case: u64) -> Program {
     let size = Size { statements: 10 + (case % 5) as u32 * 10, ..Size::SMALL };
-    random::front_program(&mut Seed::new(case), size)
+    random::front_program(&mut Random::new(case), size)
 }
 
 fn listing(p: &Program) -> (Vec<u8>, &'static str) {

@@ -2,21 +2,21 @@
 //! program computes.
 
 use super::{evaluated, visible};
-use crate::random::Random;
 use crate::runner::Tally;
 use nvir::Chip;
 use nvir::ir::{Phase, Program};
 use nvir::ra::{self, Target};
+use nvir::random::Random;
 use nvir::verify;
 use nvir_reference::allocated;
 use nvir_reference::eval::Machine;
-use nvir_reference::random::{self, Seed, Size};
+use nvir_reference::random::{self, Size};
 
 const STEPS: u64 = 2_000_000;
 
 fn program(case: u64) -> Program {
     let size = if case.is_multiple_of(2) { Size::SMALL } else { Size::LARGE };
-    random::program(&mut Seed::new(case), size)
+    random::program(&mut Random::new(case), size)
 }
 
 pub fn input(case: u64) -> (Vec<u8>, &'static str) {

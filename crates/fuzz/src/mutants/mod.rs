@@ -7,7 +7,7 @@ pub(crate) mod mutate;
 pub mod programs;
 mod seeds;
 
-use crate::random::Random;
+use nvir::random::Random;
 use std::sync::OnceLock;
 
 /// An input made from a seed.

@@ -1,6 +1,6 @@
 //! What is done to a seed: bytes, tokens, numbers, lines, splices, nests.
 
-use crate::random::Random;
+use nvir::random::Random;
 
 /// Values at which something ends: widths, signs, limits of the chips, of files and of host types.
 const EDGES: &[&str] = &[

@@ -4,7 +4,6 @@ use super::Seeds;
 use super::mutate::{self, Grammar};
 use super::seeds::{self, Seed};
 use crate::own_fault;
-use crate::random::Random;
 use crate::runner::Tally;
 use nvir::Chip;
 use nvir::compiler::{Compiler, DebugOptions, Language, OptLevel, Options, Source};
@@ -12,6 +11,7 @@ use nvir::diag::{self, Diagnostic, Diagnostics};
 use nvir::emu;
 use nvir::ir::Phase;
 use nvir::ir::{Program, parse};
+use nvir::random::Random;
 use nvir::verify;
 use nvir_fixture::format::Fixture;
 use nvir_fixture::run::{Loaded, Outcome, Settings};
@@ -526,7 +526,7 @@ fn compiled(
 ) -> Result<bool, String> {
     let mut all = true;
     for level in [OptLevel::O0, OptLevel::O3] {
-        match compiler(chip, level, r).compile_program(program.clone()) {
+        match compiler(chip, level, r).compile(program.clone()) {
             Ok(_) => tally.count("compiled"),
             Err(d) => {
                 refused(d.diagnostics(), text, tally).map_err(|e| format!("{chip} -O{level}: {e}"))?;

@@ -1,9 +1,9 @@
 //! Random programs: every ALU opcode at every size, `if` and loops with phis, values that are read far from where they are made.
 
 use super::opcodes::{Opcode, Ty, foreign, is_horizontal, opcodes, sizes};
-use super::operands::operand;
 use super::program::{INPUTS, Program, Stmt, Value};
-use crate::random::Random;
+use nvir::random::Random;
+use nvir_reference::softmath::operands::operand;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 

@@ -7,14 +7,14 @@
 mod generate;
 pub mod host;
 pub mod opcodes;
-pub mod operands;
 mod program;
 
-use crate::random::Random;
 use crate::runner::Tally;
 use crate::setting::Setting;
+use nvir::random::Random;
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, Outcome};
+use nvir_reference::softmath::operands::operand;
 use program::{Form, Program};
 use std::fmt::Write;
 use std::path::Path;
@@ -74,9 +74,7 @@ fn difference(fixture: &Fixture, text: &str, want: &[Option<u64>], setting: &Set
 pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (program, form, mut r) = made(case);
     let inputs: Vec<u64> = (0..program::THREADS * program::INPUTS)
-        .map(|n| {
-            operands::operand(&mut r, if n % 3 == 0 { 'f' } else { 'i' }, if n % 3 == 0 { 32 } else { 64 })
-        })
+        .map(|n| operand(&mut r, if n % 3 == 0 { 'f' } else { 'i' }, if n % 3 == 0 { 32 } else { 64 }))
         .collect();
     let mut want = Vec::new();
     for thread in 0..program::THREADS {

@@ -1,7 +1,8 @@
 //! NIR as a tree: printed, and evaluated for one thread.
 
-use super::host::{self, Want, mask};
+use super::host;
 use super::opcodes::Opcode;
+use nvir_reference::softmath::{Want, mask, round};
 
 /// Threads of the one block.
 pub const THREADS: usize = 64;
@@ -128,8 +129,8 @@ impl Thread<'_> {
         let bits = self.program.bits[d];
         match host::component(&op.name, bits, &sizes, &operands)? {
             Want::Bits(x) => Some(x & mask(bits)),
-            Want::Float(x, 0.0, 0.0) if !x.is_nan() => Some(host::round(x, bits)),
-            Want::Float(..) | Want::Any => None,
+            Want::Float(x, 0.0, 0.0) if !x.is_nan() => Some(round(x, bits)),
+            Want::Float(..) | Want::Any(_) => None,
         }
     }
 }
@@ -379,7 +380,7 @@ mod tests {
     fn programs_print_in_both_forms_and_end() {
         let mut ended = String::new();
         for case in 0..40 {
-            let p = super::super::generate::program(&mut crate::random::Random::of(1, case));
+            let p = super::super::generate::program(&mut nvir::random::Random::of(1, case));
             for form in [Form::Old, Form::New] {
                 let text = p.text(form);
                 let compiler = nvir::Compiler::new(nvir::Chip::Gk110);

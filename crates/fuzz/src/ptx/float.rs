@@ -1,10 +1,10 @@
 //! Floating point and conversions, from the PTX ISA. The bits of NaNs are nobody's business: what becomes an integer
 //! is made canonical before.
 
-use super::generate::{Generator, key, low, show};
-use super::int::clamp;
+use super::generate::{Generator, show};
 use super::program::*;
-use super::soft::{F16, F32, F64, Fmt, Mode};
+use nvir_reference::softmath::float::{F16, F32, F64, Fmt, Mode};
+use nvir_reference::softmath::{clamp, low, number};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -226,10 +226,10 @@ impl Generator {
         };
         let name = format!("cvt{}.{d_ty}.{a_ty}", if sat { ".sat" } else { "" });
         self.pure(&name, &[d], &[a], move |v| {
-            let a = key(v[0], from, from_sign);
+            let a = number(v[0], from, from_sign);
             let r = if sat { clamp(a, to, to_sign) } else { a as u64 };
             // A wider register gets the value, extended by its sign.
-            vec![key(r, to, to_sign) as u64]
+            vec![number(r, to, to_sign) as u64]
         });
     }
 
@@ -244,7 +244,7 @@ impl Generator {
         let d = self.reg(file);
         let (letter, mode) = self.rng.pick(&MODES);
         self.pure(&format!("cvt.r{letter}.{ty}.{a_ty}"), &[d], &[a], move |v| {
-            let a = key(v[0], from, sign);
+            let a = number(v[0], from, sign);
             vec![fmt.of_int(a < 0, a.unsigned_abs() as u64, mode)]
         });
     }
@@ -265,13 +265,13 @@ impl Generator {
                 let high = 1 << (to.max(32) - 1);
                 let v = match (wide, to < 32) {
                     (false, _) => 0,
-                    (true, true) => key(clamp(key(high, 32, sign), to, sign), to, sign) as u64,
+                    (true, true) => number(clamp(number(high, 32, sign), to, sign), to, sign) as u64,
                     (true, false) => high,
                 };
                 return vec![v];
             };
             let n = if neg { -(n as i128) } else { n as i128 };
-            vec![key(clamp(n, to, sign), to, sign) as u64]
+            vec![number(clamp(n, to, sign), to, sign) as u64]
         });
     }
 

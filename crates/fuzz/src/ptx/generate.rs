@@ -23,11 +23,12 @@
 //! - `vote` and `shfl` sink into branches that use the result, where fewer threads are: a volatile store holds them.
 
 use super::program::*;
-use super::rng::Rng;
+use nvir::random::Random;
+use nvir_reference::softmath::number;
 use std::rc::Rc;
 
 pub struct Generator {
-    pub rng: Rng,
+    pub rng: Random,
     pub out: Vec<Stmt>,
     depth: usize,
     pub loops: usize,
@@ -47,7 +48,7 @@ const TESTED: usize = 3;
 /// The kernel of a seed.
 pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
     let mut g = Generator {
-        rng: Rng::new(seed),
+        rng: Random::new(seed),
         out: Vec::new(),
         depth: 0,
         loops: 0,
@@ -65,7 +66,7 @@ pub fn kernel(name: &str, seed: u64, threads: u32, size: usize) -> Kernel {
 
 /// What the kernel reads: words of all kinds.
 pub fn inputs(k: &Kernel) -> Vec<u32> {
-    let mut rng = Rng::new(k.seed ^ 0x5eed);
+    let mut rng = Random::new(k.seed ^ 0x5eed);
     let mut words = Vec::new();
     for _ in 0..k.threads * INPUTS / 2 {
         if rng.one_in(2) {
@@ -80,7 +81,7 @@ pub fn inputs(k: &Kernel) -> Vec<u32> {
 
 impl Generator {
     pub fn reg(&mut self, file: File) -> Reg {
-        Reg(file, self.rng.below(count(file).into()) as u8)
+        Reg(file, self.rng.below(count(file)))
     }
 
     /// A register whose value ptxas cannot know.
@@ -409,7 +410,7 @@ impl Generator {
 
     fn exchange(&mut self) {
         let (d, a) = (self.dst(32), self.int(32));
-        let with = self.rng.below(self.threads.into()) as u32;
+        let with = self.rng.below(self.threads);
         let text = vec![
             "mad.lo.u32 %t2, %me, 4, EXCHANGE".to_owned(),
             format!("st.shared.u32 [%t2], {}", show(a)),
@@ -436,15 +437,6 @@ pub fn show(s: Src) -> String {
     }
 }
 
-/// Sign extension from so many bits.
-pub fn signed(v: u64, bits: u32) -> i64 {
-    (v << (64 - bits)) as i64 >> (64 - bits)
-}
-
-pub fn low(v: u64, bits: u32) -> u64 {
-    v & (u64::MAX >> (64 - bits))
-}
-
 /// From the old value and the operands to the new value.
 type Update = fn(&[u64], u32, bool) -> u64;
 
@@ -455,13 +447,8 @@ const ATOMICS: &[(&str, Update)] = &[
     ("xor", |v, _, _| v[0] ^ v[1]),
     ("exch", |v, _, _| v[1]),
     ("cas", |v, _, _| if v[0] == v[1] { v[2] } else { v[0] }),
-    ("min", |v, bits, s| if (key(v[0], bits, s)) < key(v[1], bits, s) { v[0] } else { v[1] }),
-    ("max", |v, bits, s| if (key(v[0], bits, s)) < key(v[1], bits, s) { v[1] } else { v[0] }),
+    ("min", |v, bits, s| if (number(v[0], bits, s)) < number(v[1], bits, s) { v[0] } else { v[1] }),
+    ("max", |v, bits, s| if (number(v[0], bits, s)) < number(v[1], bits, s) { v[1] } else { v[0] }),
     ("inc", |v, _, _| if v[0] >= v[1] { 0 } else { v[0] + 1 }),
     ("dec", |v, _, _| if v[0] == 0 || v[0] > v[1] { v[1] } else { v[0] - 1 }),
 ];
-
-/// A value of any type in the order of its type.
-pub fn key(v: u64, bits: u32, sign: bool) -> i128 {
-    if sign { signed(v, bits).into() } else { low(v, bits).into() }
-}

@@ -1,15 +1,9 @@
 //! Integer instructions, from the PTX ISA.
 
-use super::generate::{Generator, key, low, show, signed};
+use super::generate::{Generator, show};
 use super::program::*;
+use nvir_reference::softmath::{clamp, low, number, permuted, signed};
 use std::rc::Rc;
-
-/// What of `key` fits into a type of so many bits.
-pub fn clamp(v: i128, bits: u32, sign: bool) -> u64 {
-    let (least, most) =
-        if sign { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
-    low(v.clamp(least, most) as u64, bits)
-}
 
 /// The comparison that a name means.
 pub fn compare(name: &str, a: i128, b: i128) -> bool {
@@ -65,7 +59,7 @@ impl Generator {
         let (ty, sign) = self.type_of(bits);
         let op = self.rng.pick(&["add", "sub", "min", "max", "sad"]);
         let (d, a, b) = (self.dst(bits), self.int(bits), self.int_or_imm(bits));
-        let k = move |v: u64| key(v, bits, sign);
+        let k = move |v: u64| number(v, bits, sign);
         if op == "sad" {
             let c = self.int(bits);
             let f = move |v: &[u64]| vec![(k(v[0]) - k(v[1])).unsigned_abs() as u64 + v[2]];
@@ -160,7 +154,7 @@ impl Generator {
         // 24-bit multiplication has only words.
         if bits == 32 && !wide && self.rng.one_in(6) {
             let f = move |v: &[u64]| {
-                let (a, b) = (key(v[0] & 0xff_ffff, 24, sign), key(v[1] & 0xff_ffff, 24, sign));
+                let (a, b) = (number(v[0] & 0xff_ffff, 24, sign), number(v[1] & 0xff_ffff, 24, sign));
                 let product = if part == "lo" { a * b } else { (a * b) >> 16 };
                 vec![(product as u64).wrapping_add(v.get(2).copied().unwrap_or(0))]
             };
@@ -216,7 +210,7 @@ impl Generator {
                     (a.wrapping_sub(b).wrapping_sub(c) as u64, a < b + c)
                 } else {
                     let (x, y) = if multiply {
-                        let product = key(v[0], bits, sign) * key(v[1], bits, sign);
+                        let product = number(v[0], bits, sign) * number(v[1], bits, sign);
                         let product = if part == "hi" { product >> bits } else { product };
                         (u128::from(low(product as u64, bits)), u128::from(low(v[2], bits)))
                     } else {
@@ -299,11 +293,7 @@ impl Generator {
                         ".ecr" => i.min(n),
                         _ => (n & 1) * 2 + (i & 1),
                     };
-                    let byte = |s: u64| {
-                        let b = bytes >> (8 * (s & 7)) & 255;
-                        if s & 8 == 0 { b } else { (b >> 7) * 255 }
-                    };
-                    vec![(0..4).fold(0, |d, i| d | byte(pick(i)) << (8 * i))]
+                    vec![(0..4).fold(0, |d, i| d | permuted(bytes, pick(i)) << (8 * i))]
                 });
             }
         }
@@ -389,7 +379,7 @@ impl Generator {
         }
         let cmp = self.comparison((!bitwise).then_some(sign));
         let (a, b) = (self.int(bits), self.int_or_imm(bits));
-        let holds = move |v: &[u64]| compare(cmp, key(v[0], bits, sign), key(v[1], bits, sign));
+        let holds = move |v: &[u64]| compare(cmp, number(v[0], bits, sign), number(v[1], bits, sign));
         self.predicate(cmp, &ty, a, b, holds);
     }
 
@@ -478,7 +468,7 @@ impl Generator {
         let to = if float { "f32" } else { self.rng.pick(&["u32", "s32"]) };
         let one: u64 = if float { 0x3f80_0000 } else { 0xffff_ffff };
         self.pure(&format!("set.{cmp}.{to}.{ty}"), &[d], &[a, b], move |v| {
-            vec![if compare(cmp, key(v[0], bits, sign), key(v[1], bits, sign)) { one } else { 0 }]
+            vec![if compare(cmp, number(v[0], bits, sign), number(v[1], bits, sign)) { one } else { 0 }]
         });
         self.always();
     }

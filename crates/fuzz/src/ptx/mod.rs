@@ -8,13 +8,12 @@ mod generate;
 mod int;
 mod program;
 pub mod record;
-mod rng;
-mod soft;
 mod video;
 
 use crate::runner::Tally;
 use nvir::emu::{self, Memory, Options};
 use nvir::image::cubin::{Cubin, link};
+use nvir::random::Random;
 use program::{Kernel, Stmt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -158,7 +157,7 @@ fn remove(all: &mut Vec<Stmt>, n: &mut usize) -> bool {
 
 /// The kernels of a case, and the level at which they are compiled.
 fn module(case: u64) -> (Vec<Kernel>, u64) {
-    let mut rng = rng::Rng::new(0x9e37_79b9_7f4a_7c15 ^ case);
+    let mut rng = Random::new(0x9e37_79b9_7f4a_7c15 ^ case);
     let level = rng.pick(&[0, 1, 2, 3, 3, 3]);
     let kernels = (0..MODULE)
         .map(|i| {

@@ -5,8 +5,9 @@
 //! of everything that the kernel leaves. Inputs come from the seed. All numbers are little-endian.
 
 use super::program::{self, Kernel};
-use super::{assemble, difference, emulate, eval, generate, ptxas, rng};
+use super::{assemble, difference, emulate, eval, generate, ptxas};
 use nvir::image::cubin::Cubin;
+use nvir::random::Random;
 use object::{Object, ObjectSection, ObjectSymbol};
 
 const MODULES: u64 = 20;
@@ -42,7 +43,7 @@ fn named(n: u64, seed: u64) -> Kernel {
 fn record(ptxas: &std::path::Path) {
     let mut data = Vec::new();
     for m in 0..MODULES {
-        let mut rng = rng::Rng::new(0x7ec0_4d00 + m);
+        let mut rng = Random::new(0x7ec0_4d00 + m);
         let kernels: Vec<Kernel> = (0..KERNELS)
             .map(|n| generate::kernel(&format!("k{n}"), rng.word(), THREADS, 8 + rng.below(24) as usize))
             .collect();

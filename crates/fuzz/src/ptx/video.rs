@@ -1,9 +1,10 @@
 //! Video instructions, from the pseudo-code of the PTX ISA: scalar ones with selectors, a second operation or a merge,
 //! and those on two halves or four bytes.
 
-use super::generate::{Generator, key, low, show};
-use super::int::{clamp, compare};
+use super::generate::{Generator, show};
+use super::int::compare;
 use super::program::*;
+use nvir_reference::softmath::{clamp, low, number};
 use std::rc::Rc;
 
 const SELECTORS: [(&str, u32, u32); 7] = [
@@ -17,7 +18,7 @@ const SELECTORS: [(&str, u32, u32); 7] = [
 ];
 
 fn part(v: u64, selector: (&str, u32, u32), sign: bool) -> i128 {
-    key(low(v, 32) >> selector.1, selector.2, sign)
+    number(low(v, 32) >> selector.1, selector.2, sign)
 }
 
 fn name_of(sign: bool) -> &'static str {
@@ -90,8 +91,8 @@ impl Generator {
             vec![match second {
                 "" => r,
                 "add" => r.wrapping_add(v[2]),
-                "min" => key(r, 32, ds).min(key(v[2], 32, ds)) as u64,
-                "max" => key(r, 32, ds).max(key(v[2], 32, ds)) as u64,
+                "min" => number(r, 32, ds).min(number(v[2], 32, ds)) as u64,
+                "max" => number(r, 32, ds).max(number(v[2], 32, ds)) as u64,
                 _ => {
                     let mask = low(!0, merge.2) << merge.1;
                     v[2] & !mask | r << merge.1 & mask
@@ -123,7 +124,7 @@ impl Generator {
             show(c),
         );
         let f = move |v: &[u64]| {
-            let sum = part(v[0], pa, sa) * part(v[1], pb, sb) + key(v[2], 32, ds);
+            let sum = part(v[0], pa, sa) * part(v[1], pb, sb) + number(v[2], 32, ds);
             let r = sum >> shift;
             vec![if sat { clamp(r, 32, ds) } else { r as u64 }]
         };
@@ -176,8 +177,8 @@ impl Generator {
             let ds = ds && op != "vset";
             let mut r = v[2];
             for i in (0..lanes).filter(|i| mask >> i & 1 != 0) {
-                let x = key(both >> (la[i as usize] * bits), bits, sa);
-                let y = key(both >> (lb[i as usize] * bits), bits, sb);
+                let x = number(both >> (la[i as usize] * bits), bits, sa);
+                let y = number(both >> (lb[i as usize] * bits), bits, sb);
                 let t = match op {
                     "vadd" => x + y,
                     "vsub" => x - y,

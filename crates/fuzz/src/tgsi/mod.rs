@@ -12,12 +12,12 @@ mod resources;
 mod stages;
 mod tables;
 
-use crate::random::Random;
 use crate::runner::{self, Tally};
 use crate::setting::Setting;
 use arbitrary::Unstructured;
 use case::Left;
 use generate::Program;
+use nvir::random::Random;
 use nvir_fixture::Fixture;
 
 /// Whether two floats are as close as functions of the machine come.
@@ -106,7 +106,7 @@ fn made<T>(
     make: impl Fn(&mut Unstructured<'_>) -> arbitrary::Result<T>,
 ) -> (Option<T>, Random) {
     let mut r = Random::of(kind, case);
-    let bytes = r.bytes();
+    let bytes = r.decisions();
     (make(&mut Unstructured::new(&bytes)).ok(), r)
 }
 

@@ -554,14 +554,9 @@ mod tests {
         ];
         let mut found = [0; 12];
         let (mut left, mut killed) = (0, 0);
-        let mut state = 1u64;
-        for _ in 0..60 {
-            let bytes: Vec<u8> = (0..4096)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    (state >> 56) as u8
-                })
-                .collect();
+        let mut random = nvir::random::Random::new(1);
+        for _ in 0..150 {
+            let bytes = random.bytes(4096);
             let Program { text, json } = program(&mut Unstructured::new(&bytes)).expect("there are bytes");
             found.iter_mut().zip(wanted).for_each(|(n, w)| *n += u32::from(text.contains(w)));
             let fixture = expected(&json, &text).unwrap_or_else(|e| panic!("{text}\n{e}"));
@@ -575,7 +570,7 @@ mod tests {
                 }
             }
         }
-        println!("{found:?} of 60 programs have {wanted:?}; {killed} pixels discarded, {left} left");
+        println!("{found:?} of 150 programs have {wanted:?}; {killed} pixels discarded, {left} left");
         assert!(found.iter().all(|&n| n >= 3), "{found:?} of {wanted:?}");
         assert!(killed > 100 && left > 500, "{killed} pixels discarded, {left} left");
     }

@@ -1,8 +1,8 @@
 //! Executes a client's calls, and checks what they answer.
 
 use super::seeds::{Action, Range};
-use crate::random::Random;
 use nvir::Chip;
+use nvir::random::Random;
 use nvir_vgpu::{BufferUse, Config, Error, ErrorKind, File, GemNew, Gpu, Owned, Push, domain};
 use std::collections::BTreeMap;
 

@@ -10,9 +10,9 @@ mod values;
 
 use crate::mutants::mutate;
 use crate::own_fault;
-use crate::random::Random;
 use crate::runner::Tally;
 use mutant::Made;
+use nvir::random::Random;
 use nvir_vgpu::replay::{Options, replay};
 use seeds::Seed;
 use std::sync::OnceLock;

@@ -2,8 +2,8 @@
 
 use super::seeds::{Action, Range, Seed};
 use super::{setups, values};
-use crate::random::Random;
 use nvir::Chip;
+use nvir::random::Random;
 use nvir_hw::Class;
 use nvir_hw::push::{Header, kind};
 use nvir_vgpu::GemNew;

@@ -1,8 +1,8 @@
 //! Engines set up at random: registers with values of their kind, and the method that starts the work.
 
 use super::values;
-use crate::random::Random;
 use nvir::Chip;
+use nvir::random::Random;
 use nvir_hw::Class;
 use nvir_hw::method::{
     bindings, channel, condition, copy, fermi_compute, kepler_compute, m2mf, macros, query, shader, three_d,
@@ -296,7 +296,7 @@ fn value(r: &mut Random, kind: Kind, buffers: &[(u64, u64)]) -> [u32; 2] {
         Range => size(r) << 16 | size(r),
         Bits => r.word() as u32,
         Of(list) => *r.of_list(list),
-        Step => r.below(6).wrapping_sub(2) as u32,
+        Step => r.below(6u32).wrapping_sub(2),
     };
     [one, 0]
 }

@@ -1,6 +1,6 @@
 //! Words at which something may go wrong.
 
-use crate::random::Random;
+use nvir::random::Random;
 
 /// A word: edges of numbers, and addresses in or near buffers.
 pub fn word(r: &mut Random, buffers: &[(u64, u64)]) -> u32 {

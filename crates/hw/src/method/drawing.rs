@@ -75,7 +75,7 @@ methods! {
     0x0dc0 POLYGON_OFFSET_POINT_ENABLE        Raster;             // SET_POLY_OFFSET_POINT
     0x0dc4 POLYGON_OFFSET_LINE_ENABLE         Raster;             // SET_POLY_OFFSET_LINE
     0x0dc8 POLYGON_OFFSET_FILL_ENABLE         Raster;             // SET_POLY_OFFSET_FILL
-    0x0dcc PATCH_VERTICES                     Assembly;           // SET_PATCH
+    0x0dcc PATCH_VERTICES                     Assembly = 3;           // SET_PATCH
     0x0de8 PRIM_RESTART_WITH_DRAW_ARRAYS      Assembly;           // SET_DA_PRIMITIVE_RESTART_VERTEX_ARRAY
     0x0df8 WINDOW_OFFSET_X                    Viewport;           // SET_WINDOW_OFFSET_X
     0x0dfc WINDOW_OFFSET_Y                    Viewport;           // SET_WINDOW_OFFSET_Y
@@ -192,7 +192,7 @@ methods! {
     0x15bc POLYGON_OFFSET_UNITS               Raster;             // SET_DEPTH_BIAS
     0x15cc LAYER                              Viewport;           // SET_RT_LAYER
     0x15d0 MULTISAMPLE_MODE                   Samples;            // SET_ANTI_ALIAS
-    0x15e4 EDGEFLAG                           Draw;               // SET_EDGE_FLAG
+    0x15e4 EDGEFLAG                           Draw = 1;               // SET_EDGE_FLAG
     0x15e8 VB_ELEMENT_U32                     Draw acts;          // DRAW_INLINE_INDEX
     0x15ec VB_ELEMENT_U16_SETUP               Draw;
     0x15f0 VB_ELEMENT_U16                     Draw acts;          // DRAW_INLINE_INDEX2X16

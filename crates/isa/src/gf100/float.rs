@@ -1,6 +1,6 @@
 //! Float and double arithmetic, comparisons and special functions: classes 0 and 1.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Row, Slot, Style, b};
@@ -70,7 +70,8 @@ fn special(out: &mut Vec<Row>) {
     push_b(out, rro, Short::F32, neg_abs_b, &[]);
 }
 
-/// Adds, for each lane of a quad, its own operand B and a lane's operand A with the signs that the last operand says.
+/// Adds, for each lane of a quad, its own operand B and a lane's operand A with the signs that the
+/// last operand says.
 fn fswz() -> Row {
     op5(Op::Fswz, 0, 0x48)
         .m(b(6, 3), names!(Q0000, Q1111, Q2222, Q3333, Q1032, Q2301))

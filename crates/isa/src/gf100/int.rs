@@ -1,6 +1,6 @@
 //! Integer arithmetic, comparisons, shifts, logic and bit fields: class 3.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, Names, Row, Slot, b, b2};
@@ -23,8 +23,8 @@ pub(super) fn rows(out: &mut Vec<Row>, chip: Chip) {
     bits(out);
 }
 
-/// Bits 9:8 of an addition: 0 a + b, 1 a - b, 2 b - a, 3 a + b + 1. As on GK110, b - a is written with `-a` where b is
-/// a register, and as ISUB with b first where it is not.
+/// Bits 9:8 of an addition: 0 a + b, 1 a - b, 2 b - a, 3 a + b + 1. As on GK110, b - a is written
+/// with `-a` where b is a register, and as ISUB with b first where it is not.
 fn add(out: &mut Vec<Row>) {
     let mods = |r: Row| r.flag(5, SAT).flag(6, X).s(DST_CC);
     let iadd = |op: Op, how: u64| mods(op5(op, 3, 0x48).fix(b(8, 2), how));
@@ -58,8 +58,9 @@ fn multiply(out: &mut Vec<Row>) {
     push_bc(out, sad, Short::Int, plain, plain);
 }
 
-/// Multiply-add of parts of registers, made for surface addresses. The sum's operand is signed if either factor is;
-/// its field says only the width, so there is a set of rows for each pair of signs.
+/// Multiply-add of parts of registers, made for surface addresses. The sum's operand is signed if
+/// either factor is; its field says only the width, so there is a set of rows for each pair of
+/// signs.
 fn imadsp(out: &mut Vec<Row>) {
     let new = || op5(Op::Imadsp, 3, 0x00).since(Chip::Gk104);
     push_bc(out, new().fix(b(55, 2), 3).always(names!(Sd)).s(DST_CC).s(A), Short::Int, plain, plain);

@@ -1,6 +1,6 @@
 //! Words with a 32-bit immediate at 57:26: class 2. `.CC` is bit 58.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Row, Slot, b};

@@ -1,6 +1,6 @@
 //! Moves, selections, permutations, special registers, votes and barriers: class 4.
 
-use super::forms::*;
+use super::field::*;
 use crate::Op;
 use crate::names;
 use crate::row::{Bits, Kind, Row, Slot, b, b2};
@@ -43,8 +43,9 @@ fn vote(out: &mut Vec<Row>) {
     out.push(vote.except(b(14, 6), 63).s(DST).s(pred_dst(54)).s(pred(20, 23)));
 }
 
-/// The barrier number and the number of threads are registers or immediates. An operation that writes nothing and
-/// takes no predicate is a plain SYNC or ARV; the general form names both results and the source.
+/// The barrier number and the number of threads are registers or immediates. An operation that
+/// writes nothing and takes no predicate is a plain SYNC or ARV; the general form names both
+/// results and the source.
 fn barrier(out: &mut Vec<Row>) {
     const MODE: Bits = b(5, 3);
     // Destination RZ, predicate result PT, predicate source PT.

@@ -1,18 +1,19 @@
-//! GF100's short forms: instructions of 4 bytes, for the commonest operations. Bit 3 of the word is set; an instruction of
-//! either length may stand at any multiple of 4.
+//! GF100's short forms: instructions of 4 bytes, for the commonest operations. Bit 3 of the word is
+//! set; an instruction of either length may stand at any multiple of 4.
 //!
 //! ```text
 //!  31       26 25       20 19    14 13 12  10 9      4   3   2   0
 //! |     B     |     A     |   dst  | ! | guard |  misc | 1 | class |
 //! ```
 //!
-//! A short form means what the long one with the same text means, and MInst is the same but for [`MInst::SHORT`]: what it
-//! has no room for is implied (PT, RZ, rounding to nearest). Constants come from the banks 0, 1 and 16 only. Source:
-//! envytools (`envydis/gf100.c`); bits that have no meaning there must be zero. Mesa's division library for GF100 has some.
+//! A short form means what the long one with the same text means, and MInst is the same but for
+//! [`MInst::SHORT`]: what it has no room for is implied (PT, RZ, rounding to nearest). Constants
+//! come from the banks 0, 1 and 16 only. Source: envytools (`envydis/gf100.c`); bits that have no
+//! meaning there must be zero. Mesa's division library for GF100 has some.
 //!
 //! [`MInst::SHORT`]: crate::MInst::SHORT
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Bit, Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
@@ -109,12 +110,13 @@ fn moves(out: &mut Vec<Row>) {
 
 fn predicates(out: &mut Vec<Row>) {
     const AND: Names = names!(And);
-    let csetp = by_top(Op::Csetp, 5, 0x02).m(b(20, 5), super::pred::CC_COND).always(AND);
+    let csetp = by_top(Op::Csetp, 5, 0x02).m(b(20, 5), super::predicate::CC_COND).always(AND);
     let cc = Slot::new(Kind::Word { at: Bits::NONE, words: &[Some(Kw::Cc)] });
     out.push(csetp.s(P).s(PT).s(cc).s(PT));
     let psetp = by_top(Op::Psetp, 5, 0x03).m(b(25, 2), BOOL).always(AND);
     out.push(psetp.s(P).s(PT).s(pred(20, 23)).s(pred(14, 24)).s(PT));
-    // There is room for three bits of an integer's condition, and for bit 7 as the lowest of a float's.
+    // There is room for three bits of an integer's condition, and for bit 7 as the lowest of a
+    // float's.
     const ORDERED: Names = names!(F, Lt, Eq, Le, Gt, Ne, Ge, T);
     let isetp = |n, bits| form(Op::Isetp, n, bits).m(b(14, 3), ORDERED).always(AND).s(P).s(PT).s(A);
     push_source(out, isetp(8, 0x48), SOURCE, &[PT]);
@@ -186,7 +188,8 @@ fn integer(out: &mut Vec<Row>) {
 }
 
 fn video(out: &mut Vec<Row>) {
-    // Bit 13 is the sign of the result, 12 that of A or of both sources, 11 that of B or whether A is negated.
+    // Bit 13 is the sign of the result, 12 that of A or of both sources, 11 that of B or whether A
+    // is negated.
     let vectors = [
         (Op::Vabsdiff2, Op::Vadd2, 0x100, names!([U16 U16], [U16 S16], [S16 U16], _), names!([U16 U16], _)),
         (Op::Vabsdiff4, Op::Vadd4, 0x500, names!([U8 U8], [U8 S8], [S8 U8], _), names!([U8 U8], _)),
@@ -200,8 +203,9 @@ fn video(out: &mut Vec<Row>) {
     multiply_add(out);
 }
 
-/// VMAD. Which parts of the sources are multiplied is one code for both, with the larger part's code left out; what they are
-/// added to is not known, so there is no third source and the emulator refuses it.
+/// VMAD. Which parts of the sources are multiplied is one code for both, with the larger part's
+/// code left out; what they are added to is not known, so there is no third source and the emulator
+/// refuses it.
 fn multiply_add(out: &mut Vec<Row>) {
     use super::video::{Part, scalar_types};
     let part = |slot: Slot, part, at: u8| match part {
@@ -209,7 +213,8 @@ fn multiply_add(out: &mut Vec<Row>) {
         Part::Half => slot.sel(b(at, 1), HALF),
         _ => slot,
     };
-    // The code from bit 11 down, its length, the parts of A and B, and the lowest bits of their numbers.
+    // The code from bit 11 down, its length, the parts of A and B, and the lowest bits of their
+    // numbers.
     let codes = [
         (0b0, 1, (Part::Byte, 9), (Part::Byte, 7)),
         (0b100, 3, (Part::Whole, 0), (Part::Byte, 7)),
@@ -252,9 +257,9 @@ fn attributes(out: &mut Vec<Row>) {
         Slot::new(Kind::Attr { base: Bits::NONE, offset, shift: 2, signed: false })
     };
     out.push(form(Op::Ipa, 7, 0x09).flag(7, names!(_, Sc)).s(DST).s(at(26)).s(A));
-    let size = |r: Row| r.m(b(6, 2), super::attr::SIZE);
-    super::attr::push_register(out, size(form(Op::Ald, 6, 0x29)).s(DST).s(at(20)), B);
-    super::attr::push_register(out, size(form(Op::Ast, 6, 0x39)).s(at(20)).s(B), DST);
+    let size = |r: Row| r.m(b(6, 2), super::attribute::SIZE);
+    super::attribute::push_register(out, size(form(Op::Ald, 6, 0x29)).s(DST).s(at(20)), B);
+    super::attribute::push_register(out, size(form(Op::Ast, 6, 0x39)).s(at(20)).s(B), DST);
 }
 
 fn flow(out: &mut Vec<Row>) {

@@ -1,7 +1,8 @@
-//! Video instructions: class 4, opcodes from 0x80. Scalar ones work on a byte, half or whole of each source; the ones
-//! for two halves or four bytes pick each lane from the eight bytes of A and B.
+//! Video instructions: class 4, opcodes from 0x80. Scalar ones work on a byte, half or whole of
+//! each source; the ones for two halves or four bytes pick each lane from the eight bytes of A and
+//! B.
 
-use super::forms::*;
+use super::field::*;
 use crate::names;
 use crate::row::{Bits, Names, Row, Slot, Style, b, b2};
 use crate::{Op, Sel};
@@ -71,7 +72,8 @@ fn scalar_b_slot(part: Part) -> Slot {
     }
 }
 
-/// The names of the two sources' types, by the sign of B (bit 5) and of A (bit 6). Two signed words are not named.
+/// The names of the two sources' types, by the sign of B (bit 5) and of A (bit 6). Two signed words
+/// are not named.
 pub(super) fn scalar_types(a: Part, b_: Part) -> Names {
     match (a, b_) {
         (Part::Byte, Part::Byte) => names!([U8 U8], [U8 S8], [S8 U8], [S8 S8]),
@@ -86,8 +88,8 @@ pub(super) fn scalar_types(a: Part, b_: Part) -> Names {
     }
 }
 
-/// One row for every pair of parts: `head` starts it, `mods` adds the suffixes after the types, `ends` the operands
-/// around A and B.
+/// One row for every pair of parts: `head` starts it, `mods` adds the suffixes after the types,
+/// `ends` the operands around A and B.
 fn push_scalar(
     out: &mut Vec<Row>,
     head: &Row,
@@ -175,7 +177,8 @@ enum Lanes {
 }
 
 impl Lanes {
-    /// The names of the sources' types, by the sign of B (bit 5) and of A (bit 6); two signed ones are not named.
+    /// The names of the sources' types, by the sign of B (bit 5) and of A (bit 6); two signed ones
+    /// are not named.
     const fn types(self) -> Names {
         match self {
             Lanes::Two => names!([U16 U16], [U16 S16], [S16 U16], _),
@@ -201,8 +204,9 @@ impl Lanes {
         }
     }
 
-    /// A row for each kind of operand B: a register, an immediate. Beside an immediate of four lanes the choice of lanes
-    /// is written, too, and each is a row, since the operand has no place for it.
+    /// A row for each kind of operand B: a register, an immediate. Beside an immediate of four
+    /// lanes the choice of lanes is written, too, and each is a row, since the operand has no place
+    /// for it.
     fn sources(self, r: Row) -> Vec<(Row, Slot, Slot)> {
         let kind = |register| r.clone().fix(b(47, 1), register);
         match self {

@@ -5,7 +5,7 @@ use crate::Op;
 use crate::names;
 use crate::row::{Bits, Kind, Names, Row, Slot, Style, b};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     branches(t);
     stack(t);
     ends(t);
@@ -101,7 +101,8 @@ fn barriers(t: &mut Vec<Row>) {
         for count_imm in [1, 0] {
             let number = if count_imm == 1 { imm(count).multiple_of(LANES) } else { B };
             let at = |m: u64| with_id(m).fix(b(46, 1), count_imm);
-            // Only a reduction has a predicate source; the others reject anything but PT, or ignore it.
+            // Only a reduction has a predicate source; the others reject anything but PT, or ignore
+            // it.
             let sync = || at(0).fix(b(42, 4), 7).always(names![Barsync]);
             let reduce = || at(2).always(names![Red]).m(b(38, 2), names![Popc, And, Or]);
             if count_imm == 1 {

@@ -1,5 +1,5 @@
-//! Conversions. nvdisasm writes their constant operands with a space, and shows the part of the source that is
-//! converted by its type: bytes of an 8- or 32-bit source, halves of a 16-bit one.
+//! Conversions. nvdisasm writes their constant operands with a space, and shows the part of the
+//! source that is converted by its type: bytes of an 8- or 32-bit source, halves of a 16-bit one.
 
 use super::field::*;
 use crate::names;
@@ -16,7 +16,7 @@ const LOW_HALF: &[Option<Sel>] = &[Some(Sel::Whole), Some(Sel::H0)];
 const HIGH_HALF: &[Option<Sel>] = &[Some(Sel::H1)];
 const TO_INTEGER: Names = names![_, !, !, Pass, Round, Floor, Ceil, Trunc];
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     for f in Form::TWO {
         float_to_float(t, f);
         float_to_int(t, f);
@@ -36,8 +36,8 @@ fn parts(f: Form, imm: Slot, at: Bits, names: &'static [Option<Sel>]) -> Slot {
 const SOURCES: [(u64, Names, Slot); 3] =
     [(1, names![F16], H16), (2, names![F32], F20), (3, names![F64], D20)];
 
-/// The source of a conversion from a float type. As the type only matters to the spelling of an immediate, the
-/// other forms have one row for all.
+/// The source of a conversion from a float type. As the type only matters to the spelling of an
+/// immediate, the other forms have one row for all.
 fn float_sources(f: Form, mut done: impl FnMut(&dyn Fn(Row) -> Row, Slot)) {
     let kind = b(12, 2);
     let part = |imm| parts(f, imm, b(44, 1), HALF);

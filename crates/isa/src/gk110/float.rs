@@ -5,7 +5,7 @@ use crate::Op;
 use crate::names;
 use crate::row::{Row, Style, b};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     add(t);
     multiply(t);
     fused(t);
@@ -55,7 +55,8 @@ fn multiply(t: &mut Vec<Row>) {
 
 fn fused(t: &mut Vec<Row>) {
     for f in Form::THREE {
-        // The sign of the product is shown on the factor that the form has in place of the second source.
+        // The sign of the product is shown on the factor that the form has in place of the second
+        // source.
         t.push(
             f.row(Op::Ffma, 0x3c0, 0x0c0)
                 .m(b(56, 2), FTZ_FMZ)

@@ -5,7 +5,7 @@ use crate::names;
 use crate::row::{ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Mod, Op};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     add(t);
     multiply(t);
     compare(t);
@@ -15,7 +15,8 @@ pub fn rows(t: &mut Vec<Row>) {
     long_immediates(t);
 }
 
-/// Two bits that negate one source each and mean "plus one" together: the combinations are four texts.
+/// Two bits that negate one source each and mean "plus one" together: the combinations are four
+/// texts.
 fn add(t: &mut Vec<Row>) {
     for f in Form::TWO {
         let base = |op| f.row(op, 0x3fc, 0x208);
@@ -74,8 +75,8 @@ fn multiply(t: &mut Vec<Row>) {
     }
 }
 
-/// Multiply-add for surface addresses: the types of the operands are fields, or the descriptor gives them (`SD`).
-/// The third operand is signed as soon as one of the others is.
+/// Multiply-add for surface addresses: the types of the operands are fields, or the descriptor
+/// gives them (`SD`). The third operand is signed as soon as one of the others is.
 fn imadsp(t: &mut Vec<Row>, f: Form) {
     const A_UNSIGNED: Names = names![U32, U24, U16h0, U16h1];
     const A_SIGNED: Names = names![S32, S24, S16h0, S16h1];

@@ -1,13 +1,12 @@
-//! Moves, selections, predicates, lanes, special registers.
+//! Moves, selections, lanes, special registers.
 
 use super::field::*;
 use crate::names;
 use crate::row::{Kind, Names, Row, Slot, b, b2};
 use crate::{Kw, Op};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     moves(t);
-    predicates(t);
     lanes(t);
     special(t);
 }
@@ -18,7 +17,6 @@ const fn word(words: &'static [Option<Kw>]) -> Slot {
 }
 
 const PR: Slot = word(&[Some(Kw::Pr)]);
-const CC: Slot = word(&[Some(Kw::Cc)]);
 
 fn moves(t: &mut Vec<Row>) {
     for f in Form::TWO {
@@ -33,49 +31,6 @@ fn moves(t: &mut Vec<Row>) {
         t.push(f.row(Op::R2p, 0x3fc, 0x268).flag(42, half).s(PR).s(A).s(mask));
     }
 }
-
-fn predicates(t: &mut Vec<Row>) {
-    let first = pred_not(14, 17);
-    let second = pred_not(32, 35);
-    t.push(
-        row(Op::Pset, 0xffc, 0x844, 2)
-            .flag(47, BF)
-            .m(b(27, 2), COMBINE)
-            .m(b(48, 2), COMBINE)
-            .s(D.cc(50))
-            .s(first)
-            .s(second)
-            .s(PC),
-    );
-    t.push(
-        row(Op::Psetp, 0xffc, 0x848, 2)
-            .m(b(27, 2), COMBINE)
-            .m(b(48, 2), COMBINE)
-            .s(PD)
-            .s(PD2)
-            .s(first)
-            .s(second)
-            .s(PC),
-    );
-    t.push(
-        row(Op::Cset, 0xffc, 0x84c, 2)
-            .flag(47, BF)
-            .m(b(10, 5), CC_TEST)
-            .m(b(48, 2), COMBINE)
-            .s(D.cc(50))
-            .s(CC)
-            .s(PC),
-    );
-    t.push(
-        row(Op::Csetp, 0xffc, 0x850, 2).m(b(10, 5), CC_TEST).m(b(48, 2), COMBINE).s(PD).s(PD2).s(CC).s(PC),
-    );
-}
-
-/// Tests of the condition code as suffixes.
-const CC_TEST: Names = names![
-    F, Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu, T, Off, Lo, Sff, Ls, Hi, Sft, Hs, Oft,
-    CsmTa, CsmTr, CsmMx, FcsmTa, FcsmTr, FcsmMx, Rle, Rgt
-];
 
 fn lanes(t: &mut Vec<Row>) {
     let vote = || row(Op::Vote, 0xffc, 0x86c, 2).m(b(51, 2), names![All, Any, Eq]);

@@ -1,11 +1,12 @@
-//! Textures: every operation once with the texture in the instruction, and bindless (`.B`) where it exists.
+//! Textures: every operation once with the texture in the instruction, and bindless (`.B`) where it
+//! exists.
 
 use super::field::*;
 use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b};
 use crate::{Kw, Op};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     sample(t);
     gather(t);
     fetch(t);
@@ -27,7 +28,8 @@ fn closing(r: Row) -> Row {
     r.flag(31, NODEP).m(b(32, 2), PHASE)
 }
 
-/// The operands of an operation with coordinates and a further vector, which is not written when it is RZ.
+/// The operands of an operation with coordinates and a further vector, which is not written when it
+/// is RZ.
 fn two_vectors(t: &mut Vec<Row>, r: Row, texture: Slot) {
     let (second, r) = (b(23, 8), r.s(D).s(A));
     t.push(r.clone().fix(second, 255).s(texture).s(KIND).s(MASK));
@@ -37,9 +39,9 @@ fn two_vectors(t: &mut Vec<Row>, r: Row, texture: Slot) {
 /// Bindless operations have no texture number, but still a zero in the text.
 const NO_TEXTURE: Slot = imm(Bits::NONE);
 
-/// Loads through the read-only cache are textures 0 to 6 sampled or fetched with these `fields`, one-dimensional
-/// or two-dimensional (`.E`), without a second vector. nvdisasm shows them as LDG. Adds those rows and takes their
-/// words away from `texture`.
+/// Loads through the read-only cache are textures 0 to 6 sampled or fetched with these `fields`,
+/// one-dimensional or two-dimensional (`.E`), without a second vector. nvdisasm shows them as LDG.
+/// Adds those rows and takes their words away from `texture`.
 fn leave_loads(
     t: &mut Vec<Row>,
     texture: Row,

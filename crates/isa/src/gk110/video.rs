@@ -1,11 +1,12 @@
-//! Video instructions: arithmetic on bytes and half-words of registers, alone or two and four at once.
+//! Video instructions: arithmetic on bytes and half-words of registers, alone or two and four at
+//! once.
 
 use super::field::*;
 use crate::names;
 use crate::row::{Bits, ImmEnc, Kind, Names, Row, Slot, b, b2};
 use crate::{Op, Sel};
 
-pub fn rows(t: &mut Vec<Row>) {
+pub(super) fn rows(t: &mut Vec<Row>) {
     scalar(t);
     pairs(t);
     quads(t);
@@ -308,7 +309,8 @@ const B_QUAD: &[Option<Sel>] = &[
 ];
 const QUAD_LANES: Names = names![!, Z, W, Zw, X, Xz, Xw, Xzw, Y, Yz, Yw, Yzw, Xy, Xyz, Xyw, _];
 
-/// The two shapes of the sources of operations on bytes: the last selector value means an immediate.
+/// The two shapes of the sources of operations on bytes: the last selector value means an
+/// immediate.
 fn quad_sources(make: impl Fn() -> Row) -> [(Row, Slot, Slot); 2] {
     let selector = b(31, 4);
     let a = A.sel(b(35, 4), A_QUAD);

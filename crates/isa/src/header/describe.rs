@@ -5,8 +5,8 @@ use nvir_base::stage::{ATTRIBUTE_BYTES, Semantic, Stage, attribute, vertex_input
 use std::fmt::Write;
 
 impl Header {
-    /// The inputs of a vertex, in the order of their addresses: name (VERT: `IN[n]`), and what its components are declared as
-    /// (FRAG; others: [`Interpolation::Flat`] where it is read).
+    /// The inputs of a vertex, in the order of their addresses: name (VERT: `IN[n]`), and what its
+    /// components are declared as (FRAG; others: [`Interpolation::Flat`] where it is read).
     pub fn inputs(&self) -> Vec<(String, [Interpolation; 4])> {
         let kind = |address: u32| match self.stage {
             Stage::Fragment => self.interpolation(address),
@@ -102,7 +102,8 @@ struct Attribute {
     kinds: [Interpolation; 4],
 }
 
-/// The attributes of a vertex that are declared, where `kind` says so of each four bytes; in the order of their addresses.
+/// The attributes of a vertex that are declared, where `kind` says so of each four bytes; in the
+/// order of their addresses.
 fn attributes(kind: impl Fn(u32) -> Interpolation) -> Vec<Attribute> {
     let of_vertex = |s: &Semantic| !s.is_per_patch() && *s != Semantic::ClipVertex;
     let mut named: Vec<(u32, Semantic)> =

@@ -1,8 +1,9 @@
-//! The shader program header: the 20 words in front of the code of a graphics shader, which tell the fixed units around it
-//! what it reads and writes.
+//! The shader program header: the 20 words in front of the code of a graphics shader, which tell
+//! the fixed units around it what it reads and writes.
 //!
-//! Source: Mesa 22.3.6, gallium/drivers/nouveau/nvc0/nvc0_program.c, and NVIDIA's shader program header specification, which
-//! names the fields. Addresses are bytes of the attribute space ([`nvir_base::stage`]).
+//! Source: Mesa 22.3.6, gallium/drivers/nouveau/nvc0/nvc0_program.c, and NVIDIA's shader program
+//! header specification, which names the fields. Addresses are bytes of the attribute space
+//! ([`nvir_base::stage`]).
 //!
 //! | words | vertex, tessellation, geometry | fragment |
 //! | --- | --- | --- |
@@ -10,9 +11,9 @@
 //! | 5 to 12 | input map: a bit for each four bytes from 0x000 on | 5 to 17: input map, below |
 //! | 13 to 19 | output map: a bit for each four bytes from 0x040 on | 18: four bits a colour target; 19: sample mask, depth |
 //!
-//! A fragment shader's input map has a bit for each four bytes of 0x000 to 0x07c (word 5) and of 0x2c0 to 0x2fc (word 14,
-//! from bit 16 on), and an [`Interpolation`] of two bits for each four bytes of 0x080 to 0x29c (words 6 to 14) and of 0x300 to
-//! 0x39c (words 15 to 17).
+//! A fragment shader's input map has a bit for each four bytes of 0x000 to 0x07c (word 5) and of
+//! 0x2c0 to 0x2fc (word 14, from bit 16 on), and an [`Interpolation`] of two bits for each four
+//! bytes of 0x080 to 0x29c (words 6 to 14) and of 0x300 to 0x39c (words 15 to 17).
 //!
 //! ```
 //! use nvir_isa::header::{Header, Interpolation};
@@ -129,8 +130,9 @@ pub struct Header {
     pub topology: Option<Topology>,
     /// GEOM: vertices that an invocation may emit, below 2^12.
     pub max_vertices: u16,
-    /// Outputs that it reads back, of its own thread or another: word addresses (byte address / 4) of the lowest and the
-    /// highest. First above last ([`Header::NO_READ_BACK`]), or both 0, is none.
+    /// Outputs that it reads back, of its own thread or another: word addresses (byte address / 4)
+    /// of the lowest and the highest. First above last ([`Header::NO_READ_BACK`]), or both 0, is
+    /// none.
     pub read_back: [u8; 2],
     /// Words 5 to 19.
     maps: [u32; WORDS - 5],
@@ -170,11 +172,13 @@ fn bit(word: usize, bit: u32) -> u32 {
 }
 
 impl Header {
-    /// [`Header::read_back`] of a stage that reads none of its outputs, but for GEOM, which has zeros.
-    pub const NO_READ_BACK: [u8; 2] = [0xff, 0];
+    /// [`Header::read_back`] of a stage that reads none of its outputs, but for GEOM, which has
+    /// zeros.
+    pub(crate) const NO_READ_BACK: [u8; 2] = [0xff, 0];
 
-    /// A header that declares nothing but what every shader of the stage has: FRAG reads 0x7c (the hardware traps otherwise),
-    /// TESS_EVAL the tessellation coordinates, which lie among its outputs.
+    /// A header that declares nothing but what every shader of the stage has: FRAG reads 0x7c (the
+    /// hardware traps otherwise), TESS_EVAL the tessellation coordinates, which lie among its
+    /// outputs.
     ///
     /// A compute shader has no header; what comes of `Stage::Compute` is a vertex shader's.
     pub fn new(stage: Stage) -> Header {
@@ -236,8 +240,8 @@ impl Header {
         }
     }
 
-    /// Whether the four bytes at an address of a vertex's (not a patch's) attributes are declared as read. FRAG: FACE (0x3fc)
-    /// needs no declaration and has none.
+    /// Whether the four bytes at an address of a vertex's (not a patch's) attributes are declared
+    /// as read. FRAG: FACE (0x3fc) needs no declaration and has none.
     pub fn reads(&self, address: u32) -> bool {
         match self.input(address) {
             Input::None => false,
@@ -246,8 +250,8 @@ impl Header {
         }
     }
 
-    /// Declares the four bytes at an address as read; FRAG: perspective, where there is a choice and none was made.
-    /// Addresses that have no bit are left alone.
+    /// Declares the four bytes at an address as read; FRAG: perspective, where there is a choice
+    /// and none was made. Addresses that have no bit are left alone.
     pub fn set_read(&mut self, address: u32) {
         match self.input(address) {
             Input::None => {}
@@ -256,9 +260,9 @@ impl Header {
         }
     }
 
-    /// How a fragment shader's input is declared: position and front-facing linear and flat, numbers of primitive, layer and
-    /// viewport and the point size flat, clip distances, fog and point coordinates perspective, if they are read.
-    /// Other stages: unused.
+    /// How a fragment shader's input is declared: position and front-facing linear and flat,
+    /// numbers of primitive, layer and viewport and the point size flat, clip distances, fog and
+    /// point coordinates perspective, if they are read. Other stages: unused.
     pub fn interpolation(&self, address: u32) -> Interpolation {
         let stated = match (self.stage, address) {
             (Stage::Fragment, 0x060..0x070) => Interpolation::Flat,
@@ -290,7 +294,8 @@ impl Header {
         }
     }
 
-    /// As [`Header::set_interpolation`] where several inputs share an address: linear before flat before perspective.
+    /// As [`Header::set_interpolation`] where several inputs share an address: linear before flat
+    /// before perspective.
     pub fn merge_interpolation(&mut self, address: u32, kind: Interpolation) {
         let rank = |kind| match kind {
             Interpolation::Unused => 0,
@@ -334,7 +339,8 @@ impl Header {
         self.read_back = if none { [word, word] } else { [first.min(word), last.max(word)] };
     }
 
-    /// Components of a colour target that a fragment shader writes, x in bit 0; there are 8 targets.
+    /// Components of a colour target that a fragment shader writes, x in bit 0; there are 8
+    /// targets.
     pub fn color_mask(&self, target: u32) -> u8 {
         if self.stage == Stage::Fragment && target < 8 {
             (self.maps[13] >> (4 * target)) as u8 & 15
@@ -499,10 +505,12 @@ pub(crate) mod tests {
         list.try_into().unwrap()
     }
 
-    /// What a tessellation control shader with four vertices, two of its outputs read back, and 12 words a patch declares.
+    /// What a tessellation control shader with four vertices, two of its outputs read back, and 12
+    /// words a patch declares.
     pub const CONTROL: &str =
         "00020861 0c000000 04000000 00000000 2301c000 f0000000 0000000f 0 0 0 0 0 0 000ff000 0 0 0 0 0 0";
-    /// Position, COLOR[0] perspective, TEXCOORD[1].xy linear, GENERIC[0].x flat; kills; two targets and depth.
+    /// Position, COLOR[0] perspective, TEXCOORD[1].xy linear, GENERIC[0].x flat; kills; two targets
+    /// and depth.
     pub const FRAGMENT: &str =
         "0002d462 00000010 0 0 0 f0000000 00000001 0 0 0 0 0 0 0 000000aa 00000f00 0 0 000000ff 00000002";
     /// Triangle strips of at most 12 vertices, two invocations.

@@ -1,11 +1,12 @@
-//! Numbers as nvdisasm writes float immediates: C's `%.20g`, from 10^9 on `%.20e`, with names for what is not finite.
+//! Numbers as nvdisasm writes float immediates: C's `%.20g`, from 10^9 on `%.20e`, with names for
+//! what is not finite.
 
 use std::fmt::Write;
 
 const DIGITS: usize = 20;
 
-/// The NaNs that the names alone stand for, without sign: of an f32 (all bits of a 20-bit immediate, as compilers
-/// write it), and as the high word of an f64.
+/// The NaNs that the names alone stand for, without sign: of an f32 (all bits of a 20-bit
+/// immediate, as compilers write it), and as the high word of an f64.
 pub(super) const QNAN32: u32 = 0x7ff0_0000;
 pub(super) const QNAN64: u32 = 0x7ff8_0000;
 pub(super) const SNAN64: u32 = 0x7ff4_0000;
@@ -22,7 +23,7 @@ fn write_nan(out: &mut String, name: &str, bits: u32, usual: u32) {
 }
 
 /// Writes an f32 immediate; nvdisasm widens it first, which makes every NaN quiet.
-pub fn write_f32(out: &mut String, bits: u32) {
+pub(crate) fn write_f32(out: &mut String, bits: u32) {
     let value = f32::from_bits(bits);
     if value.is_nan() {
         write_nan(out, "QNAN", bits, QNAN32);
@@ -32,7 +33,7 @@ pub fn write_f32(out: &mut String, bits: u32) {
 }
 
 /// Writes an f64 immediate.
-pub fn write_f64(out: &mut String, bits: u64) {
+pub(crate) fn write_f64(out: &mut String, bits: u64) {
     const QUIET: u64 = 1 << 51;
     let value = f64::from_bits(bits);
     if value.is_nan() {
@@ -57,8 +58,8 @@ fn write(out: &mut String, value: f64) {
     }
 }
 
-/// `%.20g` of what is below 10^9: twenty significant digits without trailing zeros, an exponent where it is below
-/// -4.
+/// `%.20g` of what is below 10^9: twenty significant digits without trailing zeros, an exponent
+/// where it is below -4.
 fn write_general(out: &mut String, value: f64) {
     let text = format!("{:.*e}", DIGITS - 1, value);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

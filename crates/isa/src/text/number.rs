@@ -83,7 +83,8 @@ pub(super) fn range(slot: &Slot) -> Option<String> {
     })
 }
 
-/// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an exponent.
+/// The length of a decimal number without sign: digits, a fraction if a digit follows the point, an
+/// exponent.
 pub(super) fn decimal_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -140,8 +141,8 @@ fn f32_bits(text: &str) -> Option<u32> {
 
 const SIGN: u32 = 1 << 31;
 
-/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7fc00000)`. Inside is what they are, or nothing if they
-/// cannot be read or are no such number.
+/// A float that is given by its bits: `0x7f800001`, `+QNAN(0x7fc00000)`. Inside is what they are,
+/// or nothing if they cannot be read or are no such number.
 fn float_pattern(text: &str) -> Option<Option<u32>> {
     let hex = |t: &str| u32::from_str_radix(t.strip_prefix("0x")?, 16).ok();
     if text.starts_with("0x") {

@@ -1,7 +1,7 @@
 //! SASS text to instructions.
 //!
-//! Operands are read first as what they look like; the row that takes them then says what a bare number is (an
-//! integer, a float, a branch target).
+//! Operands are read first as what they look like; the row that takes them then says what a bare
+//! number is (an integer, a float, a branch target).
 
 use super::error::*;
 use super::number::{decimal_len, int, number_as, range, word};
@@ -16,8 +16,8 @@ use nvir_base::Chip;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// Reads one instruction that stands at byte address `pc`. A closing semicolon is allowed; `label` gives the
-/// address of a name that stands where a branch target may.
+/// Reads one instruction that stands at byte address `pc`. A closing semicolon is allowed; `label`
+/// gives the address of a name that stands where a branch target may.
 pub fn parse(
     chip: Chip,
     text: &str,
@@ -27,7 +27,8 @@ pub fn parse(
     Parser { chip, text, at: 0, label }.instruction(pc, Accept::Encodable)
 }
 
-/// The same for an instruction that somebody wrote: one with operands that no card executes is refused.
+/// The same for an instruction that somebody wrote: one with operands that no card executes is
+/// refused.
 pub fn parse_executable(
     chip: Chip,
     text: &str,
@@ -452,14 +453,15 @@ impl<'t> Parser<'t> {
         Ok((base.unwrap_or(Reg::Z), offset))
     }
 
-    /// Finds the first row that the operands fit, and gives the numbers the meaning that it has for them.
+    /// Finds the first row that the operands fit, and gives the numbers the meaning that it has for
+    /// them.
     fn resolve(
         &self,
         m: MInst,
         operands: &Operands<'_>,
         pc: u32,
     ) -> Result<(MInst, &'static Row), (Misfit, Option<&'static Row>)> {
-        let rows = Table::of(self.chip).of_op(m.op);
+        let rows = Table::for_chip(self.chip).of_op(m.op);
         if rows.is_empty() {
             return Err((Misfit::Op, None));
         }

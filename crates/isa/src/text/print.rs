@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 /// The text of an instruction, without the closing semicolon.
 ///
-/// Spelling depends on the row (a signed immediate or not), so an instruction that no row encodes is written as
-/// if every immediate were unsigned.
+/// Spelling depends on the row (a signed immediate or not), so an instruction that no row encodes
+/// is written as if every immediate were unsigned.
 pub fn print(chip: Chip, m: &MInst) -> String {
     let mut out = String::new();
     print_row(&mut out, chip, m, crate::codec::row_of(chip, m).ok());

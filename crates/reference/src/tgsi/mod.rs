@@ -13,7 +13,7 @@
 //! What the documentation leaves open is done as the machine does it: results that are no number have the pattern
 //! 0x7fffffff, conversions out of range saturate, division by zero gives all ones. Registers begin as zero.
 
-mod alu;
+pub mod alu;
 mod image;
 mod memory;
 mod pixel;

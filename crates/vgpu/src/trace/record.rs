@@ -2,7 +2,7 @@
 
 use super::has_contents;
 use crate::Memory;
-use crate::gpu::{BufferUse, GemNew, Push};
+use crate::file::gpu::{BufferUse, GemNew, Push};
 use crate::log::Log;
 use nvir_base::Chip;
 use std::collections::BTreeMap;

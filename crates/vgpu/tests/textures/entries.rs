@@ -126,6 +126,9 @@ fn textures_field_by_field() {
         let texture = of(Tic { mode, last: 0, view: [0, 0], ..base });
         assert_eq!((texture.samples, texture.grid), (samples, grid), "mode {mode}");
         assert_eq!(texture.dim == Dim::D2Ms, samples > 1);
+        // The source of a resolve counts samples as texels.
+        let texture = of(Tic { mode, last: 0, view: [0, 0], normalized: false, ..base });
+        assert_eq!((texture.samples, texture.grid), (1, (0, 0)), "mode {mode}");
     }
     let texels = |tic| of(tic).texels.clone();
     assert_eq!((texels(base).bytes(), texels(base).integer()), (4, true));

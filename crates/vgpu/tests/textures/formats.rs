@@ -98,7 +98,7 @@ const FORMATS: &[Format] = &[
 
 #[test]
 fn components_of_every_size_and_type() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     rig::each(|rig| {
         for (sizes, bits, kinds) in FORMATS {
             let bytes = bits.iter().sum::<u32>() / 8;
@@ -130,12 +130,12 @@ fn components_of_every_size_and_type() {
 
 #[test]
 fn every_source_of_every_component() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     rig::each(|rig| {
         for (types, texels) in [(UNORM, random.bytes(64)), (UINT, random.bytes(64))] {
             for turn in 0..32 {
                 let any = [0, 2, 3, 4, 5, 6, 7];
-                let sources = std::array::from_fn(|_| any[random.below(7) as usize]);
+                let sources = std::array::from_fn(|_| any[random.below(7)]);
                 let got = fetch(rig, Tic { sizes: 8, types: [types; 4], sources, ..WORDS }, &texels, 16);
                 for (texel, got) in texels.chunks_exact(4).zip(got) {
                     for (source, got) in sources.iter().zip(got) {
@@ -183,7 +183,7 @@ fn colours_are_srgb_and_alpha_is_not() {
 
 #[test]
 fn three_mantissas_share_an_exponent() {
-    let texels = Random(3).bytes(4 * 256);
+    let texels = Random::new(3).bytes(4 * 256);
     rig::each(|rig| {
         let tic = Tic { sizes: 0x20, types: [FLOAT; 4], sources: [2, 3, 4, 7], ..WORDS };
         for (texel, got) in texels.chunks_exact(4).zip(fetch(rig, tic, &texels, 256)) {
@@ -199,7 +199,7 @@ fn three_mantissas_share_an_exponent() {
 
 #[test]
 fn two_texels_share_red_and_blue() {
-    let texels = Random(4).bytes(64);
+    let texels = Random::new(4).bytes(64);
     rig::each(|rig| {
         for (sizes, places) in [(0x22, [[0, 1, 2], [0, 3, 2]]), (0x23, [[1, 0, 3], [1, 2, 3]])] {
             let tic = Tic { sizes, types: [UNORM; 4], sources: [2, 3, 4, 7], ..WORDS };

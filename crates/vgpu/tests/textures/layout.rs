@@ -62,7 +62,7 @@ fn compare(
 
 #[test]
 fn levels_have_blocks_of_their_own() {
-    let mut random = Random(10);
+    let mut random = Random::new(10);
     rig::each(|rig| {
         for (bytes, format) in SIZES {
             let image = Image { bytes, size: [150, 70, 1], levels: 8, three_d: false, samples: [0; 2] };
@@ -80,7 +80,7 @@ fn levels_have_blocks_of_their_own() {
 
 #[test]
 fn layers_hold_all_their_levels() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     rig::each(|rig| {
         let image = Image { bytes: 4, size: [33, 20, 5], levels: 6, three_d: false, samples: [0; 2] };
         fill(rig, &mut random, 5 * image.layer_bytes());
@@ -103,7 +103,7 @@ fn layers_hold_all_their_levels() {
 
 #[test]
 fn slices_share_blocks() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     rig::each(|rig| {
         for size in [[20, 18, 40], [70, 5, 33], [9, 40, 3], [16, 16, 16]] {
             for (bytes, format) in [SIZES[0], SIZES[2], SIZES[4]] {
@@ -130,7 +130,7 @@ fn outside_there_is_nothing() {
 
 #[test]
 fn offsets_move_a_fetch() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     rig::each(|rig| {
         let image = Image { bytes: 4, size: [16, 16, 1], levels: 1, three_d: false, samples: [0; 2] };
         fill(rig, &mut random, image.layer_bytes());
@@ -144,7 +144,7 @@ fn offsets_move_a_fetch() {
 
 #[test]
 fn rows_and_buffers_follow_each_other() {
-    let mut random = Random(14);
+    let mut random = Random::new(14);
     rig::each(|rig| {
         fill(rig, &mut random, 1 << 20);
         for (bytes, format) in SIZES.into_iter().chain([(12, 0x02)]) {
@@ -183,7 +183,7 @@ fn rows_and_buffers_follow_each_other() {
 #[test]
 fn samples_are_a_grid() {
     const GRID: [[u32; 2]; 8] = [[0, 0], [1, 0], [0, 1], [1, 1], [2, 0], [3, 0], [2, 1], [3, 1]];
-    let mut random = Random(15);
+    let mut random = Random::new(15);
     rig::each(|rig| {
         for (mode, count, samples) in [(1, 2, [1, 0]), (2, 4, [1, 1]), (3, 8, [2, 1])] {
             for (kind, shape, layers) in [(1, "2D", 1), (5, "ARRAY_2D", 3)] {

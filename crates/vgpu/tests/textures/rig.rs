@@ -2,9 +2,10 @@
 
 use crate::common::kernel::{self, Grid, Places};
 use nvir::Chip;
+pub use nvir::random::Random;
 use nvir_hw::qmd::Qmd;
-use nvir_vgpu::compute::{Bank, State};
-use nvir_vgpu::launch::{Context, Failure, Launcher, Options};
+use nvir_vgpu::compute::{self, Context, State};
+use nvir_vgpu::shader::{Bank, Failure, Launcher, Options};
 use nvir_vgpu::{Memory, Words};
 
 const CODE: u64 = 0x1_0000_0000;
@@ -26,26 +27,6 @@ const TSC: u32 = 3;
 /// Slots of GF100.
 const TEXTURE: usize = 2;
 const SAMPLER: usize = 6;
-
-/// Numbers that are the same in each run.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn word(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
-    }
-
-    pub fn below(&mut self, n: u32) -> u32 {
-        ((u64::from(self.word()) * u64::from(n)) >> 32) as u32
-    }
-
-    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
-        (0..n).map(|_| self.word() as u8).collect()
-    }
-}
 
 /// An entry of the TIC table.
 #[derive(Clone, Copy, Debug)]
@@ -234,10 +215,10 @@ impl Rig {
         for (method, value) in places.registers() {
             state.regs.set(method, value);
         }
-        state.textures[TEXTURE] = Some(TIC);
-        state.samplers[SAMPLER] = Some(TSC);
+        state.bindings.textures[TEXTURE] = Some(TIC);
+        state.bindings.samplers[SAMPLER] = Some(TSC);
         memory.set_word(CONSTANTS + 0x28, TIC | TSC << 20).expect("mapped");
-        state.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
+        state.bindings.banks[15] = Some(Bank { address: CONSTANTS, size: 2048 });
         Rig { chip, state, memory, launcher: Launcher::new(Options::default()) }
     }
 
@@ -263,7 +244,7 @@ impl Rig {
         let words = [block, grid].concat();
         self.memory.write_words(CONSTANTS + 0x100, &words).expect("mapped");
         let Rig { chip, state, memory, launcher } = self;
-        launcher.launch(Context { chip: *chip, state, memory, time: 0, log: None }).map(drop)
+        compute::launch(launcher, Context { chip: *chip, state, memory, log: None }).map(drop)
     }
 
     /// Runs compiled code.

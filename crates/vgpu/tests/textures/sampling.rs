@@ -61,7 +61,7 @@ fn border() -> [u32; 4] {
 
 #[test]
 fn wraps_of_the_nearest_texel() {
-    let mut random = Random(30);
+    let mut random = Random::new(30);
     rig::each(|rig| {
         let floats = Floats::new(rig, &mut random, [4, 4, 4], true);
         for (mode, table) in WRAPS.iter().enumerate() {
@@ -116,7 +116,7 @@ fn taps(mode: usize, u: f64, n: i64) -> ([Option<i64>; 2], f64) {
 
 #[test]
 fn linear_filters_in_every_wrap_mode() {
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     rig::each(|rig| {
         for (size, kind, shape, dims) in
             [([8, 1, 1], 0, "1D", 1), ([8, 4, 1], 1, "2D", 2), ([4, 2, 8], 2, "3D", 3)]
@@ -124,7 +124,7 @@ fn linear_filters_in_every_wrap_mode() {
             let floats = Floats::new(rig, &mut random, size, kind == 2);
             for turn in 0..24 {
                 let modes: [usize; 3] =
-                    std::array::from_fn(|i| if i == 0 { turn % 8 } else { random.below(8) as usize });
+                    std::array::from_fn(|i| if i == 0 { turn % 8 } else { random.below(8) });
                 rig.bind(
                     &floats.tic(kind),
                     &Tsc { wrap: modes.map(|m| m as u32), border: border(), ..LINEAR },
@@ -181,7 +181,7 @@ fn integers_are_not_filtered_and_have_integer_borders() {
 
 #[test]
 fn coordinates_may_be_in_texels() {
-    let mut random = Random(32);
+    let mut random = Random::new(32);
     rig::each(|rig| {
         let floats = Floats::new(rig, &mut random, [8, 8, 1], false);
         let header = Tic { normalized: false, ..floats.tic(1) };
@@ -198,7 +198,7 @@ fn coordinates_may_be_in_texels() {
 
 #[test]
 fn layers_are_clamped_and_never_filtered() {
-    let mut random = Random(33);
+    let mut random = Random::new(33);
     rig::each(|rig| {
         let floats = Floats::new(rig, &mut random, [4, 4, 3], false);
         rig.bind(&floats.tic(5), &LINEAR);
@@ -337,10 +337,10 @@ fn comparisons_give_one_or_zero_before_the_filter() {
 
 #[test]
 fn gathers_take_one_component_of_four_texels() {
-    let mut random = Random(34);
+    let mut random = Random::new(34);
     rig::each(|rig| {
         let image = Image { bytes: 4, size: [8, 8, 1], levels: 1, three_d: false, samples: [0; 2] };
-        let texels: Vec<u32> = (0..64).map(|_| random.word()).collect();
+        let texels: Vec<u32> = (0..64).map(|_| random.word() as u32).collect();
         for (i, texel) in texels.iter().enumerate() {
             let at = image.offset(0, [i as u32 % 8, i as u32 / 8, 0]);
             rig.memory.set_word(TEXELS + at, *texel).expect("mapped");

@@ -138,7 +138,7 @@ fn texel(random: &mut Random, (_, _, _, bits, kind): &Format) -> Vec<u8> {
     let mut texel = vec![0u8; (bits.iter().sum::<u32>() / 8) as usize];
     let mut low = 0;
     for n in *bits {
-        let mut raw = random.word() >> (32 - n);
+        let mut raw = random.word() as u32 >> (32 - n);
         let mantissa = match n {
             32 => 23,
             16 => 10,
@@ -237,7 +237,7 @@ fn copies(rig: &mut Rig, random: &mut Random, format: &Format, shape: &Shape) {
                 low += n;
             }
             // What the format has no place for.
-            words[format.3.len()..].iter_mut().for_each(|w| *w = random.word());
+            words[format.3.len()..].iter_mut().for_each(|w| *w = random.word() as u32);
             rig.memory.write_words(SECOND + plain.offset(at, 0), &words).expect("mapped");
         }
         let body = format!(
@@ -263,7 +263,7 @@ fn rounded(random: &mut Random, word: u32, raw: u32, bits: u32, kind: u32) -> u3
         _ => return word,
     };
     let v = f64::from(f32::from_bits(word));
-    let part = f64::from(random.word()) / f64::from(u32::MAX) * 0.8 - 0.4;
+    let part = f64::from(random.word() as u32) / f64::from(u32::MAX) * 0.8 - 0.4;
     let v = match raw {
         raw if raw == most => v + part.abs() * 100.0,
         raw if raw == least => v - part.abs() * 100.0,
@@ -284,7 +284,7 @@ fn bytes((_, _, _, bits, _): &Format) -> u32 {
 
 #[test]
 fn every_format_is_loaded_and_stored() {
-    let mut random = Random(50);
+    let mut random = Random::new(50);
     rig::each(|rig| {
         for format in FORMATS {
             copies(rig, &mut random, format, &Shape::new("2D", false, [37, 21, 1], bytes(format)));
@@ -294,7 +294,7 @@ fn every_format_is_loaded_and_stored() {
 
 #[test]
 fn layouts_of_texels_of_every_size() {
-    let mut random = Random(51);
+    let mut random = Random::new(51);
     rig::each(|rig| {
         for name in ["r8ui", "rg8_snorm", "rgba8", "rg32i", "rgba32f"] {
             let format = FORMATS.iter().find(|f| f.1 == name).expect("it is there");
@@ -310,7 +310,7 @@ fn layouts_of_texels_of_every_size() {
 
 #[test]
 fn samples_are_texels_of_a_grid() {
-    let mut random = Random(52);
+    let mut random = Random::new(52);
     rig::each(|rig| {
         set_up(rig);
         for name in ["r16ui", "rgba8", "rgba16f"] {

@@ -129,7 +129,7 @@ const COPY: &str = "vec4 32 ssa_30 = intrinsic image_load (ssa_1, ssa_10, ssa_0,
 
 #[test]
 fn kernels_store_load_and_add_where_the_layout_says() {
-    let mut random = Random(40);
+    let mut random = Random::new(40);
     rig::each(|rig| {
         for (dim, array, three_d, size, levels) in [
             ("2D", false, false, [37, 21, 1], 3),
@@ -156,7 +156,7 @@ fn kernels_store_load_and_add_where_the_layout_says() {
                 run(rig, &with(STORE), image.extent(level), !array && !three_d);
                 assert_words(rig, &image, level, TEXELS, 0xeeee_eeee, number, &format!("store {what}"));
                 // The second image gets random words; what was there goes to the first.
-                let before: Vec<u32> = (0..bytes / 4).map(|_| random.word() >> 1).collect();
+                let before: Vec<u32> = (0..bytes / 4).map(|_| random.word() as u32 >> 1).collect();
                 rig.memory.write_words(SECOND, &before).expect("mapped");
                 let old = |at| before[(image.offset(level, at) / 4) as usize];
                 run(rig, &with(COPY), image.extent(level), !array && !three_d);

@@ -4,6 +4,7 @@ use super::super::alu::Op as N;
 use super::Lower;
 use super::alu::{Lane, Lowered};
 use super::value::{Comp, Pred, Word, mask};
+use crate::front::common::convert;
 use crate::ir::{Aux, Cond, Inst, Op, Rnd, Type};
 use arrayvec::ArrayVec;
 
@@ -146,9 +147,8 @@ impl Lower<'_, '_> {
         if let Word::Imm(x) = w {
             return Word::Imm(if x == 0 { u32::MAX } else { x.trailing_zeros() });
         }
-        let reversed = self.e.op1(Op::Brev, Type::U32, w);
-        let s = self.e.src(reversed);
-        self.e.inst(Inst::new(Op::Flo, Type::U32).src(s).with_aux(Aux::Shift))
+        let w = self.e.src(w);
+        convert::lowest_one(&mut self.e.b, w).into()
     }
 
     /// Position in the low word where it has any bit, else that in the high word plus 32 (or -1).

@@ -17,11 +17,11 @@ const UNROLLED: u32 = 256;
 const ELEMENTS: u32 = 1024;
 
 /// One side of a copy.
-struct Side {
-    mem: MemRef,
-    layout: Rc<Layout>,
+pub(super) struct Side {
+    pub(super) mem: MemRef,
+    pub(super) layout: Rc<Layout>,
     /// Number and distance of the elements that each wildcard names.
-    wild: Vec<(u32, u32)>,
+    pub(super) wild: Vec<(u32, u32)>,
 }
 
 impl Lower<'_, '_> {
@@ -55,7 +55,7 @@ impl Lower<'_, '_> {
         self.copy(to.mem, from.mem, size);
     }
 
-    fn copied(&mut self, src: &Src, access: Access) -> Option<Side> {
+    pub(super) fn copied(&mut self, src: &Src, access: Access) -> Option<Side> {
         match self.pointer(src) {
             Some(Pointer::Memory { mut mem, layout, wild, .. }) => {
                 mem.order = order(access);
@@ -116,12 +116,7 @@ impl Lower<'_, '_> {
         let plus = self.e.op2(Op::Add, Type::U32, index.word(), 1);
         self.write_vars(&[done], Comp::Word(plus));
         self.go(next);
-        self.ssa.seal(self.e.b.func, next);
-        self.begin(next);
-        self.go(header);
-        self.ssa.seal(self.e.b.func, header);
-        self.ssa.seal(self.e.b.func, exit);
-        self.begin(exit);
+        self.close_loop(header, next, exit);
     }
 }
 

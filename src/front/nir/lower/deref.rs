@@ -9,7 +9,6 @@ use super::super::ast::{ArrayIndex, Deref, DerefKind, Dest, Place, Src};
 use super::super::indices::Indices;
 use super::super::names::{Mode, Modes};
 use super::super::types::{Type as NirType, TypeId};
-use super::memory::order;
 use super::types::{Kind, Layout};
 use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
@@ -291,24 +290,12 @@ impl<'a> Lower<'a, '_> {
     /// The memory that an access goes to.
     pub(super) fn deref_memory(&mut self, srcs: &[Src], ix: &Indices) -> Option<MemRef> {
         let src = srcs.first()?;
-        match self.pointer(src) {
-            Some(Pointer::Memory { wild, .. }) if !wild.is_empty() => {
-                self.error(src.span, "a wildcard names several elements; only a copy takes it");
-                None
-            }
-            Some(Pointer::Memory { mut mem, .. }) => {
-                mem.order = order(ix.access);
-                Some(mem)
-            }
-            Some(Pointer::Unknown(why)) => {
-                self.error(src.span, &*why);
-                None
-            }
-            _ => {
-                self.error(src.span, "this is not a pointer to memory");
-                None
-            }
+        let side = self.copied(src, ix.access)?;
+        if side.wild.is_empty() {
+            return Some(side.mem);
         }
+        self.error(src.span, "a wildcard names several elements; only a copy takes it");
+        None
     }
 
     /// Whether a pointer leads to one of the memories that the index names.

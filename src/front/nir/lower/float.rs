@@ -5,7 +5,8 @@ use super::super::names::Stage;
 use super::Lower;
 use super::alu::{Lane, Lowered, int_type};
 use super::value::{Comp, Pred, Word};
-use crate::ir::{Aux, Cond, Inst, Op, Rnd, Type};
+use crate::front::common::convert;
+use crate::ir::{Cond, Inst, Op, Rnd, Type};
 
 /// 64 bits stay so, the others are computed in 32.
 fn float_type(bits: u8) -> Type {
@@ -34,12 +35,7 @@ impl Lower<'_, '_> {
             return Comp::constant(32, bits.to_f32().to_bits().into());
         }
         let a = self.e.src(w);
-        let mut i = Inst::new(Op::Cvt, Type::F32).src(a);
-        i.sty = Type::F16;
-        if half != 0 {
-            i.aux = Aux::Byte(half);
-        }
-        self.e.comp(i)
+        self.e.comp(convert::half_to_float(a, half))
     }
 
     /// A computed float in the result's width.
@@ -64,9 +60,7 @@ impl Lower<'_, '_> {
 
     fn round(&mut self, ty: Type, rnd: Rnd, a: Comp) -> Comp {
         let a = self.e.operand(a);
-        let mut i = Inst::new(Op::Cvt, ty).src(a).with_aux(Aux::Integral);
-        i.rnd = rnd;
-        self.e.comp(i)
+        self.e.comp(convert::integral(ty, rnd, a))
     }
 
     /// Clamped to [0, 1], NaN to 0.
@@ -78,9 +72,7 @@ impl Lower<'_, '_> {
             self.fop(Op::Min, ty, false, &[x, constant(ty, 1.0)])
         } else {
             let x = self.e.operand(x);
-            let mut i = Inst::new(Op::Cvt, ty).src(x);
-            i.sat = true;
-            self.e.comp(i)
+            self.e.comp(convert::saturate(x))
         };
         self.float_result(x, bits)
     }
@@ -437,21 +429,14 @@ impl Lower<'_, '_> {
 
     /// A normalised integer of one float: `scale` is its largest value.
     pub(super) fn quantised(&mut self, a: Comp, signed: bool, scale: f32) -> Word {
-        let x = if signed {
-            let x = self.fop(Op::Max, Type::F32, false, &[a, constant(Type::F32, -1.0)]);
-            self.fop(Op::Min, Type::F32, false, &[x, constant(Type::F32, 1.0)])
-        } else {
-            self.saturate(a, 32)
-        };
-        let x = self.fop(Op::Mul, Type::F32, true, &[x, constant(Type::F32, scale.into())]);
-        self.e.cvt(int_type(32, signed), Type::F32, Rnd::Near, x).word()
+        let x = self.e.operand(a);
+        convert::quantise(&mut self.e.b, x, signed, scale).into()
     }
 
     /// The float of a normalised integer in 32 bits.
     pub(super) fn dequantised(&mut self, w: Word, signed: bool, scale: f32) -> Comp {
-        let x = self.e.cvt(Type::F32, int_type(32, signed), Rnd::Near, Comp::Word(w));
-        let x = self.fop(Op::Mul, Type::F32, false, &[x, constant(Type::F32, (1.0 / scale).into())]);
-        if signed { self.fop(Op::Max, Type::F32, false, &[x, constant(Type::F32, -1.0)]) } else { x }
+        let w = self.e.src(w);
+        Comp::Word(convert::dequantise(&mut self.e.b, w, signed, scale).into())
     }
 
     pub(super) fn half_of(&mut self, a: Comp, rnd: Rnd) -> Word {

@@ -36,6 +36,14 @@ impl<'a> Lower<'a, '_> {
         self.reachable = false;
     }
 
+    /// Goes on in a block, from where the code ends that was lowered last.
+    fn fall_to(&mut self, to: BlockId) {
+        if self.reachable {
+            self.end_of_block();
+            self.go(to);
+        }
+    }
+
     /// Ends the block with a branch.
     pub(super) fn fork(&mut self, p: Pred, then: BlockId, els: BlockId) {
         let from = self.e.b.block;
@@ -70,10 +78,7 @@ impl<'a> Lower<'a, '_> {
 
     pub(super) fn begin_else(&mut self, frames: &[Frame]) {
         let Some(&Frame::If { els, join, .. }) = frames.last() else { return };
-        if self.reachable {
-            self.end_of_block();
-            self.go(join);
-        }
+        self.fall_to(join);
         self.begin(els);
     }
 
@@ -130,10 +135,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn begin_continue(&mut self, frames: &mut [Frame]) {
         let Some(Frame::Loop { .. }) = frames.last() else { return };
         let Some(cont) = self.continue_block(frames) else { return };
-        if self.reachable {
-            self.end_of_block();
-            self.go(cont);
-        }
+        self.fall_to(cont);
         self.ssa.seal(self.e.b.func, cont);
         self.begin(cont);
         self.reachable = self.ssa.is_reached(cont);
@@ -145,10 +147,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn end(&mut self, frames: &mut Vec<Frame>) {
         match frames.pop() {
             Some(Frame::If { header, join, .. }) => {
-                if self.reachable {
-                    self.end_of_block();
-                    self.go(join);
-                }
+                self.fall_to(join);
                 self.ssa.seal(self.e.b.func, join);
                 self.e.b.func.blocks[header].merge = Merge::If { join };
                 self.begin_end(join);
@@ -164,27 +163,18 @@ impl<'a> Lower<'a, '_> {
         let back = match cont {
             // The continue construct's own code ends here.
             Some(cont) if continuing => {
-                if self.reachable {
-                    self.end_of_block();
-                    self.go(header);
-                }
+                self.fall_to(header);
                 cont
             }
             Some(cont) => {
-                if self.reachable {
-                    self.end_of_block();
-                    self.go(cont);
-                }
+                self.fall_to(cont);
                 self.ssa.seal(self.e.b.func, cont);
                 self.begin(cont);
                 self.go(header);
                 cont
             }
             None => {
-                if self.reachable {
-                    self.end_of_block();
-                    self.go(header);
-                }
+                self.fall_to(header);
                 header
             }
         };
@@ -192,6 +182,31 @@ impl<'a> Lower<'a, '_> {
         self.ssa.seal(self.e.b.func, exit);
         self.e.b.func.blocks[header].merge = Merge::Loop { exit, cont: back };
         self.begin_end(exit);
+    }
+
+    /// An `if` that is no construct of the text.
+    pub(super) fn when(&mut self, p: Pred, arm: impl FnOnce(&mut Self)) {
+        let header = self.e.b.block;
+        let func = &mut *self.e.b.func;
+        let [then, join] = [(); 2].map(|()| func.detached_block());
+        func.blocks[header].merge = Merge::If { join };
+        self.fork(p, then, join);
+        self.ssa.seal(self.e.b.func, then);
+        self.begin(then);
+        arm(self);
+        self.go(join);
+        self.ssa.seal(self.e.b.func, join);
+        self.begin(join);
+    }
+
+    /// Ends a loop that is no construct of the text, in the block that goes round; what follows is behind it.
+    pub(super) fn close_loop(&mut self, header: BlockId, next: BlockId, exit: BlockId) {
+        self.ssa.seal(self.e.b.func, next);
+        self.begin(next);
+        self.go(header);
+        self.ssa.seal(self.e.b.func, header);
+        self.ssa.seal(self.e.b.func, exit);
+        self.begin(exit);
     }
 
     pub(super) fn jump(&mut self, frames: &mut [Frame], jump: Jump) {

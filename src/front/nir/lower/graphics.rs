@@ -12,11 +12,11 @@ use super::super::names::Interpolation;
 use super::alu::{Lane, Lowered};
 use super::value::{Comp, Pred, Word};
 use super::{Lower, Shape};
-use crate::front::graphics::{self, Place};
-use crate::front::ssa::Var;
+use crate::front::common::convert::saturate;
+use crate::front::common::graphics::{self, Place};
+use crate::front::common::ssa::Var;
 use crate::ir::{
-    Aux, Class, EmitOp, Guard, Inst, Interp, InterpAt, InterpMode, Op, Rnd, Space, Src as Operand, Sv, Term,
-    Type, ValueId,
+    Class, EmitOp, Guard, Interp, InterpAt, InterpMode, Op, Rnd, Space, Sv, Term, Type, ValueId,
 };
 use crate::stage::{Semantic, Stage};
 use arrayvec::ArrayVec;
@@ -107,8 +107,7 @@ impl<'a> Lower<'a, '_> {
             Stage::Geometry => {
                 let Some(vertex) = self.kept.vertex else { return Term::Exit };
                 let vertex = self.read_kept(vertex);
-                self.set_results(vec![0]);
-                Term::Ret(vec![vertex])
+                graphics::return_in(self.e.b.func, &[(0, vertex)])
             }
             Stage::Fragment => self.leave_fragment(),
             Stage::Vertex | Stage::TessEval => {
@@ -117,12 +116,6 @@ impl<'a> Lower<'a, '_> {
             }
             Stage::TessControl | Stage::Compute => Term::Exit,
         }
-    }
-
-    fn set_results(&mut self, regs: Vec<u8>) {
-        let f = &mut *self.e.b.func;
-        f.results = vec![Class::Gpr; regs.len()];
-        f.result_regs = regs;
     }
 
     fn leave_fragment(&mut self) -> Term {
@@ -137,18 +130,15 @@ impl<'a> Lower<'a, '_> {
         results.sort_unstable_by_key(|r| r.0);
         results.dedup_by_key(|r| r.0);
         let mut values = Vec::with_capacity(results.len());
-        for &(_, semantic, c) in &results {
+        for (reg, semantic, c) in results {
             let var = self.output_var(semantic, c);
             let mut v = self.read_kept(var);
             if semantic == Semantic::Depth {
-                let mut clamp = Inst::new(Op::Cvt, Type::F32).src(v);
-                clamp.sat = true;
-                v = self.e.b.value(clamp);
+                v = self.e.b.value(saturate(v));
             }
-            values.push(v);
+            values.push((reg, v));
         }
-        self.set_results(results.iter().map(|r| r.0).collect());
-        Term::Ret(values)
+        graphics::return_in(self.e.b.func, &values)
     }
 
     fn output_var(&mut self, semantic: Semantic, component: u8) -> Var {
@@ -219,11 +209,6 @@ impl<'a> Lower<'a, '_> {
         Some(Place { space, address, offset: access.offset, vertex: vertex.filter(|_| !patch) })
     }
 
-    /// What a component reads as that there is not.
-    fn missing(component: u32) -> Operand {
-        if component == 3 { Operand::f32(1.0) } else { Operand::imm(0) }
-    }
-
     /// The words of a result of this shape, each made by a function of its number.
     fn words_of(
         &mut self,
@@ -254,7 +239,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    fn finish(&mut self, dest: &Dest, comps: Option<ArrayVec<Comp, 16>>) {
+    pub(super) fn finish(&mut self, dest: &Dest, comps: Option<ArrayVec<Comp, 16>>) {
         match comps {
             Some(comps) => self.define(dest, &comps),
             None => self.define_undef(dest),
@@ -311,7 +296,7 @@ impl<'a> Lower<'a, '_> {
             }
             match this.attribute_at(&access, &slot, vertex) {
                 Some(place) => Some(this.e.b.ld_word(place.component(slot.component))),
-                None => Some(this.e.b.mov(Self::missing(slot.component))),
+                None => Some(this.e.b.mov(graphics::missing(slot.component))),
             }
         })
     }
@@ -338,7 +323,7 @@ impl<'a> Lower<'a, '_> {
         self.words_of(dest, |this, word| {
             let slot = this.slot(&access, word)?;
             let Some(place) = this.attribute_at(&access, &slot, None) else {
-                return Some(this.e.b.mov(Self::missing(slot.component)));
+                return Some(this.e.b.mov(graphics::missing(slot.component)));
             };
             let (how, offset) = match coordinates {
                 Some(c) => (Interp { mode: interface::mode(c.how, slot.semantic), at: c.at }, c.offset),
@@ -358,7 +343,7 @@ impl<'a> Lower<'a, '_> {
         }
         let mask = ((1u32 << shape.comps) - 1) << ix.component;
         let values = graphics::framebuffer_fetch(&mut self.e.b, mask as u8);
-        Some(values.into_iter().map(|v| Comp::Word(v.into())).collect())
+        Some(values.iter().map(|&v| Comp::Word(v.into())).collect())
     }
 
     // ---- interpolation
@@ -549,17 +534,15 @@ impl<'a> Lower<'a, '_> {
             self.complete_vertex(Some(vertex));
         }
         let what = if emits { EmitOp::Emit } else { EmitOp::Cut };
-        let out = Inst::new(Op::Emit, Type::U32).src(vertex).src(ix.stream).with_aux(Aux::Emit(what));
-        let next = self.e.b.value(out);
+        let next = graphics::emit_vertex(&mut self.e.b, what, vertex, ix.stream.into());
         self.write_kept(var, next);
     }
 
     // ---- system values that are inputs
 
     pub(super) fn input_words(&mut self, semantic: Semantic) -> ArrayVec<Word, 4> {
-        let address = semantic.address().unwrap_or_default();
         let space = if semantic.is_per_patch() { Space::PatchInput } else { Space::Input };
-        let place = Place { space, address, offset: None, vertex: None };
+        let place = Place::of(space, semantic);
         (0..u32::from(semantic.components()))
             .map(|c| {
                 let mem = place.component(c);

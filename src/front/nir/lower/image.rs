@@ -10,30 +10,16 @@ use super::Lower;
 use super::deref::Pointer;
 use super::memory::order;
 use super::value::{Comp, Word};
-use crate::format::{Format, Kind};
-use crate::ir::{Dim, Ext, Inst, Op, Surf, Type, ValueId};
+use crate::format::Format;
+use crate::front::common::image;
+use crate::ir::{Dim, Op, Surf, Type, ValueId};
 use arrayvec::ArrayVec;
 
 impl Lower<'_, '_> {
+    /// What an instruction gives; `None`, with an error, if there is no such.
     pub(super) fn image(
         &mut self,
-        image: ImageRef,
-        op: ImageOp,
-        dest: Option<&Dest>,
-        srcs: &[Src],
-        ix: &Indices,
-    ) {
-        let result = self.image_inst(image, op, dest, srcs, ix);
-        match (dest, result) {
-            (Some(dest), Some(comps)) => self.define(dest, &comps),
-            (Some(dest), None) => self.define_undef(dest),
-            _ => {}
-        }
-    }
-
-    fn image_inst(
-        &mut self,
-        image: ImageRef,
+        which: ImageRef,
         op: ImageOp,
         dest: Option<&Dest>,
         srcs: &[Src],
@@ -44,38 +30,15 @@ impl Lower<'_, '_> {
             return None;
         };
         let array = ix.image_array;
-        let mut s = Surf {
-            dim,
-            array,
-            image: 0,
-            index: None,
-            handle: None,
-            format: ix.format,
-            mask: 0,
-            ty: Type::U32,
-            atom: None,
-            coords: Vec::new(),
-            sample: None,
-            data: Vec::new(),
-            order: order(ix.access),
-            machine: None,
-        };
-        self.image_number(image, &srcs[0], &mut s)?;
+        let mut s = Surf { ty: Type::U32, ..image::access((dim, array), ix.format, order(ix.access)) };
+        self.image_number(which, &srcs[0], &mut s)?;
         let shape = dest.map(|d| self.dest_shape(d));
         let comps = shape.map_or(0, |s| s.comps);
         let all = ((1u16 << comps.min(4)) - 1) as u8;
         // Where the access names no type, the format does.
-        let by_format = match s.format.map(Format::kind) {
-            Some(Kind::Sint) => Type::S32,
-            Some(Kind::Uint) => Type::U32,
-            _ => Type::F32,
-        };
-        let channel = |ty: Option<ValueType>| match ty.map(|t| t.base) {
-            Some(Base::Float) => Type::F32,
-            Some(Base::Int) => Type::S32,
-            Some(Base::Uint) => Type::U32,
-            Some(Base::Bool) | None => by_format,
-        };
+        let by_format = image::channel_type(s.format);
+        let named = |ty: ValueType| (ty.base != Base::Bool).then(|| channel(ty.base));
+        let channel = |ty: Option<ValueType>| ty.and_then(named).unwrap_or(by_format);
         match op {
             ImageOp::Size | ImageOp::Samples => {
                 let lod = srcs.get(1).map(|l| self.src_comp(l, 0).word());
@@ -85,7 +48,7 @@ impl Lower<'_, '_> {
                 }
                 // The fourth component of a size query is the number of samples.
                 s.mask = if op == ImageOp::Samples { 8 } else { all };
-                return Some(self.surface(Op::Suq, Type::U32, s, usize::from(comps)));
+                return Some(self.surface(Op::Suq, s, usize::from(comps)));
             }
             _ => {}
         }
@@ -103,8 +66,7 @@ impl Lower<'_, '_> {
                 }
                 s.ty = channel(ix.dest_type);
                 s.mask = all;
-                let ty = s.ty;
-                Some(self.surface(Op::Suld, ty, s, usize::from(comps)))
+                Some(self.surface(Op::Suld, s, usize::from(comps)))
             }
             ImageOp::Store => {
                 s.ty = channel(ix.src_type);
@@ -112,8 +74,7 @@ impl Lower<'_, '_> {
                 let channels = s.format.map_or(4, Format::channels).min(data.len()).min(4);
                 s.mask = ((1u16 << channels) - 1) as u8;
                 s.data = data.iter().take(channels).map(|c| self.e.val(c.word())).collect();
-                let ty = s.ty;
-                Some(self.surface(Op::Sust, ty, s, 0))
+                Some(self.surface(Op::Sust, s, 0))
             }
             ImageOp::Atomic(_) | ImageOp::AtomicSwap => {
                 let named = match op {
@@ -136,14 +97,14 @@ impl Lower<'_, '_> {
                 s.ty = ty;
                 s.mask = 1;
                 s.data = data;
-                Some(self.surface(Op::Sured, ty, s, ty.words()))
+                Some(self.surface(Op::Sured, s, ty.words()))
             }
             _ => None,
         }
     }
 
-    fn image_number(&mut self, image: ImageRef, src: &Src, s: &mut Surf) -> Option<()> {
-        let number = match image {
+    fn image_number(&mut self, which: ImageRef, src: &Src, s: &mut Surf) -> Option<()> {
+        let number = match which {
             ImageRef::Index => self.src_comp(src, 0).word(),
             ImageRef::Bindless => {
                 self.needs_kepler("images that a handle names")?;
@@ -170,20 +131,21 @@ impl Lower<'_, '_> {
         Some(())
     }
 
-    fn surface(&mut self, op: Op, ty: Type, s: Surf, results: usize) -> ArrayVec<Comp, 16> {
-        let wide = op == Op::Sured && ty.words() == 2;
-        let mut inst = Inst::new(op, ty);
-        let mut values: ArrayVec<ValueId, 4> = ArrayVec::new();
-        for _ in 0..results.min(4) {
-            let d = self.e.b.gpr();
-            inst.dsts.push(d);
-            values.push(d);
-        }
-        inst.ext = Some(Box::new(Ext::Surf(s)));
-        self.e.b.push(inst);
-        if let (true, [lo, hi]) = (wide, &values[..]) {
-            return [Comp::Wide((*lo).into(), (*hi).into())].into_iter().collect();
+    fn surface(&mut self, op: Op, s: Surf, results: usize) -> ArrayVec<Comp, 16> {
+        let wide = op == Op::Sured && s.ty.words() == 2;
+        let values = image::emit(&mut self.e.b, op, s, results.min(4));
+        if let (true, &[lo, hi]) = (wide, &values[..]) {
+            return [Comp::Wide(lo.into(), hi.into())].into_iter().collect();
         }
         values.iter().map(|&v| Comp::Word(v.into())).collect()
+    }
+}
+
+/// The type of channels of 32 bits.
+pub(super) fn channel(base: Base) -> Type {
+    match base {
+        Base::Int => Type::S32,
+        Base::Uint | Base::Bool => Type::U32,
+        Base::Float => Type::F32,
     }
 }

@@ -8,7 +8,8 @@ use super::super::names::{self, Rounding, Scope as NirScope, TexOpcode};
 use super::value::{Comp, Word};
 use super::{Lower, Reg, Shape, class, words};
 use crate::diag::Diagnostic;
-use crate::ir::{Aux, BarOp, Inst, MemRef, Op, Rnd, Scope, Space, Sv, Type};
+use crate::front::common::lanes;
+use crate::ir::{Aux, Inst, MemRef, Op, Rnd, Scope, Space, Sv, Type};
 use crate::stage::Stage;
 
 /// What registers that are declared by an intrinsic are called among the others.
@@ -24,7 +25,7 @@ impl<'a> Lower<'a, '_> {
             (Some(dest), _) => *dest,
             (None, Kind::Store(mem)) => return self.store_intrinsic(mem, srcs, ix),
             (None, Kind::Barrier(barrier)) => return self.barrier(barrier, ix),
-            (None, Kind::Image(image, op)) => return self.image(image, op, None, srcs, ix),
+            (None, Kind::Image(image, op)) => return drop(self.image(image, op, None, srcs, ix)),
             (None, Kind::CopyDeref) => return self.copy_deref(srcs, ix),
             (None, Kind::MemcpyDeref) => return self.memcpy_deref(srcs, ix),
             (None, Kind::StoreReg) => return self.store_reg(&srcs[0], &srcs[1], None, ix),
@@ -51,7 +52,10 @@ impl<'a> Lower<'a, '_> {
                     self.define_undef(&dest);
                 }
             },
-            Kind::Image(image, op) => self.image(image, op, Some(&dest), srcs, ix),
+            Kind::Image(image, op) => {
+                let made = self.image(image, op, Some(&dest), srcs, ix);
+                self.finish(&dest, made);
+            }
             Kind::LoadIo(io) => self.load_io(io, &info.name, &dest, srcs, ix),
             Kind::Barycentric(what) => self.barycentric(what, &info.name, &dest, srcs, ix),
             Kind::System(value) => self.system(value, &info.name, &dest),
@@ -171,10 +175,10 @@ impl<'a> Lower<'a, '_> {
             }
         }
         if let Some(scope) = memory.filter(|&scope| !(execution && scope == Scope::Cta)) {
-            self.e.b.push(Inst::new(Op::Membar, Type::U32).with_aux(Aux::Scope(scope)));
+            lanes::fence(&mut self.e.b, scope);
         }
         if execution {
-            self.e.b.push(Inst::new(Op::Bar, Type::U32).with_aux(Aux::Bar(BarOp::Sync)).src(0));
+            lanes::barrier(&mut self.e.b);
         }
     }
 

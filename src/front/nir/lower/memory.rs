@@ -11,7 +11,7 @@ use super::super::names::{Access, Set};
 use super::value::{Comp, Word};
 use super::{Lower, Shape};
 use crate::chip::CONST_BANK_BYTES;
-use crate::ir::{Align, AtomOp, Cond, Inst, MemRef, Merge, Op, Order, Space, Src as Operand, Type};
+use crate::ir::{Align, AtomOp, Cond, Inst, MemRef, Op, Order, Space, Src as Operand, Type};
 use arrayvec::ArrayVec;
 
 /// How an access is ordered that has these qualifiers.
@@ -198,22 +198,11 @@ impl<'a> Lower<'a, '_> {
         for list in vars.chunks(per) {
             self.write_vars(list, Comp::constant(shape.bits, 0));
         }
-        let header = self.e.b.block;
-        let func = &mut *self.e.b.func;
-        let [then, join] = [(); 2].map(|()| func.detached_block());
-        func.blocks[header].merge = Merge::If { join };
-        self.fork(inside, then, join);
-        self.ssa.seal(self.e.b.func, then);
-        self.begin(then);
-        if let Some(r) = self.place(Mem::GlobalConstantBounded, srcs, ix, shape.bits) {
-            let comps = self.load(r, shape);
-            for (list, c) in vars.chunks(per).zip(comps) {
-                self.write_vars(list, c);
-            }
-        }
-        self.go(join);
-        self.ssa.seal(self.e.b.func, join);
-        self.begin(join);
+        self.when(inside, |this| {
+            let Some(r) = this.place(Mem::GlobalConstantBounded, srcs, ix, shape.bits) else { return };
+            let comps = this.load(r, shape);
+            vars.chunks(per).zip(comps).for_each(|(list, c)| this.write_vars(list, c));
+        });
         let comps: ArrayVec<Comp, 16> =
             vars.chunks(per).map(|list| self.read_vars(list, shape.bits)).collect();
         self.define(dest, &comps);

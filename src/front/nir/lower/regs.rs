@@ -3,7 +3,7 @@
 use super::super::ast::{self, Dest, Node};
 use super::value::{Comp, Pred};
 use super::{Lower, Reg, Shape, class, words};
-use crate::front::ssa::{MANY_LOOPS, Var};
+use crate::front::common::ssa::{MANY_LOOPS, Var};
 use crate::ir;
 use arrayvec::ArrayVec;
 

@@ -10,7 +10,8 @@ use super::super::intrinsics::Subgroup;
 use super::alu::Lane;
 use super::value::{Comp, Pred, Word};
 use super::{Lower, class, words};
-use crate::ir::{Aux, Class, Cond, Inst, Merge, Op, ShflOp, Sv, Type, VoteOp};
+use crate::front::common::lanes;
+use crate::ir::{Class, Cond, Inst, Merge, Op, ShflOp, Sv, Type, VoteOp};
 use arrayvec::ArrayVec;
 
 impl Lower<'_, '_> {
@@ -86,9 +87,7 @@ impl Lower<'_, '_> {
             }
             Subgroup::ReadFirstInvocation | Subgroup::ReadInvocation | Subgroup::Shuffle => {
                 let from = if op == Subgroup::ReadFirstInvocation { self.first_lane() } else { second };
-                for &c in &values {
-                    result.push(self.shuffle(c, ShflOp::Idx, from));
-                }
+                result.extend(values.iter().map(|&c| self.shuffle(c, ShflOp::Idx, from)));
             }
             Subgroup::ShuffleXor | Subgroup::ShuffleUp | Subgroup::ShuffleDown => {
                 let how = match op {
@@ -96,9 +95,7 @@ impl Lower<'_, '_> {
                     Subgroup::ShuffleUp => ShflOp::Up,
                     _ => ShflOp::Down,
                 };
-                for &c in &values {
-                    result.push(self.shuffle(c, how, second));
-                }
+                result.extend(values.iter().map(|&c| self.shuffle(c, how, second)));
             }
             Subgroup::QuadSwapHorizontal | Subgroup::QuadSwapVertical | Subgroup::QuadSwapDiagonal => {
                 let with = match op {
@@ -106,17 +103,13 @@ impl Lower<'_, '_> {
                     Subgroup::QuadSwapVertical => 2,
                     _ => 3,
                 };
-                for &c in &values {
-                    result.push(self.shuffle(c, ShflOp::Bfly, Word::Imm(with)));
-                }
+                result.extend(values.iter().map(|&c| self.shuffle(c, ShflOp::Bfly, Word::Imm(with))));
             }
             Subgroup::QuadBroadcast => {
                 let me = lane(self);
                 let quad = self.e.op2(Op::And, Type::U32, me, 28);
                 let from = self.e.op2(Op::Or, Type::U32, quad, second);
-                for &c in &values {
-                    result.push(self.shuffle(c, ShflOp::Idx, from));
-                }
+                result.extend(values.iter().map(|&c| self.shuffle(c, ShflOp::Idx, from)));
             }
             Subgroup::QuadVoteAny | Subgroup::QuadVoteAll => {
                 // Lanes that are not active do not vote.
@@ -141,9 +134,7 @@ impl Lower<'_, '_> {
                 let there = self.e.op2(Op::And, Type::U32, there, cluster - 1);
                 let base = self.e.op2(Op::And, Type::U32, me, 32 - cluster);
                 let from = self.e.op2(Op::Or, Type::U32, base, there);
-                for &c in &values {
-                    result.push(self.shuffle(c, ShflOp::Idx, from));
-                }
+                result.extend(values.iter().map(|&c| self.shuffle(c, ShflOp::Idx, from)));
             }
             // The front-end that wrote it promises that all lanes have one value.
             Subgroup::AsUniform => result.extend(values.iter().copied()),
@@ -161,18 +152,18 @@ impl Lower<'_, '_> {
 
     fn ballot(&mut self, p: Pred) -> Word {
         let p = self.e.pred_src(p);
-        self.e.inst(Inst::new(Op::Vote, Type::U32).src(p).with_aux(Aux::Vote(VoteOp::Any)))
+        lanes::ballot(&mut self.e.b, p).into()
     }
 
     fn vote(&mut self, how: VoteOp, p: Pred) -> Pred {
         let p = self.e.pred_src(p);
-        Pred::Val(self.e.b.value(Inst::new(Op::Vote, Type::Pred).src(p).with_aux(Aux::Vote(how))), false)
+        Pred::Val(lanes::vote(&mut self.e.b, how, p), false)
     }
 
     /// The lowest active lane.
     fn first_lane(&mut self) -> Word {
-        let active = self.ballot(Pred::Const(true));
-        self.lsb(active)
+        let all = self.e.pred_src(Pred::Const(true));
+        lanes::first(&mut self.e.b, all).into()
     }
 
     /// Whether all active lanes have the same value.
@@ -207,11 +198,8 @@ impl Lower<'_, '_> {
         if let Word::Imm(_) = w {
             return w;
         }
-        let a = self.e.src(w);
-        let b = self.e.src(by);
-        // The clamp word: lanes 0 to 31 make up one segment; `up` is bounded from below.
-        let clamp = if how == ShflOp::Up { 0 } else { 31 };
-        self.e.inst(Inst::new(Op::Shfl, Type::U32).src(a).src(b).src(clamp).with_aux(Aux::Shfl(how)))
+        let (a, by) = (self.e.src(w), self.e.src(by));
+        lanes::shuffle(&mut self.e.b, a, how, by).into()
     }
 
     /// Over the active lanes of the lane's cluster, or over those before it.
@@ -273,12 +261,7 @@ impl Lower<'_, '_> {
         self.write_vars(&[rest], Comp::Word(left));
         let done = self.e.cmp(Cond::Eq, Type::U32, left, 0);
         self.fork(done, exit, next);
-        self.ssa.seal(self.e.b.func, next);
-        self.begin(next);
-        self.go(header);
-        self.ssa.seal(self.e.b.func, header);
-        self.ssa.seal(self.e.b.func, exit);
-        self.begin(exit);
+        self.close_loop(header, next, exit);
         Some(self.read_vars(&acc, bits))
     }
 }

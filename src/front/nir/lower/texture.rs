@@ -10,8 +10,10 @@ use super::super::names::{TexOpcode, TexRole as Role};
 use super::super::types::coordinates;
 use super::Lower;
 use super::deref::Pointer;
+use super::image::channel;
 use super::value::{Comp, Word};
-use crate::ir::{Dim, Ext, Inst, Op, Rnd, Tex, TexOp, TexRole, Type, ValueId};
+use crate::front::common::texture;
+use crate::ir::{Dim, Op, Rnd, Tex, TexOp, TexRole, Type, ValueId};
 use arrayvec::ArrayVec;
 
 /// Dimension, and whether there are layers.
@@ -56,29 +58,18 @@ impl Lower<'_, '_> {
         let coord = srcs.get(Role::Coord).map(|s| self.src_comps(s)).unwrap_or_default();
         let (texture, sampler, kind) = self.places(tex, srcs)?;
         let kind = kind.or_else(|| self.module.shader.sampler(texture.number.into()));
-        let (dim, array) = texture_kind(tex.dim, kind, coord.len());
+        let kind = texture_kind(tex.dim, kind, coord.len());
         let min_lod = srcs.get(Role::MinLod).map(|s| self.src_comp(s, 0));
         let op = self.operation(tex.op, min_lod.is_some())?;
         let all = (1u16 << comps.min(4)) - 1;
+        let ty = channel(tex.ty.base);
         let mut t = Tex {
-            op,
-            dim,
-            array,
             shadow: srcs.get(Role::Comparator).is_some(),
             texture: texture.number,
             sampler: sampler.number,
             mask: if tex.op == TexOpcode::QueryLevels { 8 } else { all as u8 },
             component: tex.component,
-            level_zero: false,
-            offset: None,
-            ty: match tex.ty.base {
-                Base::Int => Type::S32,
-                Base::Uint | Base::Bool => Type::U32,
-                Base::Float => Type::F32,
-            },
-            operands: Vec::new(),
-            indirect: false,
-            machine_offsets: false,
+            ..texture::access(op, kind, ty)
         };
         self.coordinates(&mut t, srcs, coord);
         self.levels(&mut t, srcs, min_lod);
@@ -86,16 +77,7 @@ impl Lower<'_, '_> {
             self.texel_offsets(&mut t, tex.offsets, srcs.get(Role::Offset))?;
         }
         self.numbers(&mut t, srcs, texture.index, sampler.index)?;
-        let mut inst = Inst::new(Op::Tex, t.ty);
-        let mut out = ArrayVec::new();
-        for _ in 0..t.mask.count_ones() {
-            let d = self.e.b.gpr();
-            inst.dsts.push(d);
-            out.push(Comp::Word(d.into()));
-        }
-        inst.ext = Some(Box::new(Ext::Tex(t)));
-        self.e.b.push(inst);
-        Some(out)
+        Some(texture::emit(&mut self.e.b, t).iter().map(|&v| Comp::Word(v.into())).collect())
     }
 
     // ---- which texture, and what kind it is
@@ -156,28 +138,26 @@ impl Lower<'_, '_> {
         };
         if !coord.is_empty() {
             let mut values: Vec<ValueId> = Vec::new();
-            let projector = srcs.get(Role::Projector).map(|s| self.src_comp(s, 0).word());
             for (i, c) in coord.iter().enumerate() {
-                let mut w = c.word();
-                // Not the layer.
-                if let Some(q) = projector
-                    && !(t.array && i + 1 == coord.len())
-                {
-                    w = self.quotient(32, false, w.into(), q.into()).word();
-                }
+                let layer = t.array && i + 1 == coord.len();
+                let w = if layer { c.word() } else { self.projected(srcs, c.word()) };
                 values.push(self.e.val(w));
             }
             t.operands.push((TexRole::Coord, values));
         }
         if let Some(s) = srcs.get(Role::Comparator) {
-            let mut w = self.src_comp(s, 0).word();
-            if let Some(q) = srcs.get(Role::Projector) {
-                let q = self.src_comp(q, 0).word();
-                w = self.quotient(32, false, w.into(), q.into()).word();
-            }
+            let w = self.src_comp(s, 0).word();
+            let w = self.projected(srcs, w);
             let v = self.e.val(w);
             t.operands.push((TexRole::Compare, vec![v]));
         }
+    }
+
+    /// A word divided by the projector, if there is one.
+    fn projected(&mut self, srcs: Sources<'_>, w: Word) -> Word {
+        let Some(q) = srcs.get(Role::Projector) else { return w };
+        let q = self.src_comp(q, 0).word();
+        self.quotient(32, false, w.into(), q.into()).word()
     }
 
     /// What chooses the level, and the sample.
@@ -283,19 +263,8 @@ impl Lower<'_, '_> {
         }
         let Some(s) = offset else { return Some(()) };
         let comps = self.src_comps(s);
-        let constant: Option<ArrayVec<i8, 3>> = comps
-            .iter()
-            .take(3)
-            .map(|c| c.as_const().map(|n| n as u32 as i32).filter(|n| (-8..8).contains(n)).map(|n| n as i8))
-            .collect();
-        match constant {
-            Some(list) => {
-                let mut offsets = [0; 3];
-                offsets[..list.len()].copy_from_slice(&list);
-                if offsets != [0; 3] {
-                    t.offset = Some(offsets);
-                }
-            }
+        match texture::near_offset(comps.iter().map(|c| c.as_const().map(|n| n as u32))) {
+            Some(offset) => t.offset = Some(offset).filter(|o| *o != [0; 3]),
             None if t.op == TexOp::Gather => {
                 let values = comps.iter().map(|c| self.e.val(c.word())).collect();
                 t.operands.push((TexRole::Offset, values));

@@ -7,6 +7,7 @@
 //! Components below 32 bits live in one register whose upper bits are unspecified; [`Emit::extend`] makes them
 //! zeros or copies of the sign where an operation needs that, and remembers for which values that is so already.
 
+use crate::front::common::convert::convert;
 use crate::ir::build::Builder;
 use crate::ir::{Class, Cond, Inst, Op, Rnd, Src, Type, ValueId};
 use rustc_hash::FxHashMap;
@@ -357,10 +358,7 @@ impl<'f> Emit<'f> {
     /// A conversion with rounding; operand and result as wide as their types say.
     pub fn cvt(&mut self, ty: Type, sty: Type, rnd: Rnd, a: Comp) -> Comp {
         let a = self.operand(a);
-        let mut i = Inst::new(Op::Cvt, ty).src(a);
-        i.sty = sty;
-        i.rnd = rnd;
-        self.comp(i)
+        self.comp(convert(ty, sty, rnd, a))
     }
 
     /// Notes that the bits of a value from `bits` on are zero, or copies of the sign.

@@ -13,7 +13,8 @@ use super::deref::{Pointer, opaque};
 use super::types::Layout;
 use super::value::{Comp, Word};
 use super::{Lower, Shape, init};
-use crate::ir::{Align, Aux, BarOp, Cond, Inst, MemRef, Merge, Op, Space, Type};
+use crate::front::common::lanes;
+use crate::ir::{Align, Cond, MemRef, Space, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -239,23 +240,15 @@ impl<'a> Lower<'a, '_> {
     fn initialise_shared(&mut self, vars: &[&Variable<'a>]) {
         let index = self.local_index();
         let first = self.e.cmp(Cond::Eq, Type::U32, index, 0);
-        let header = self.e.b.block;
-        let func = &mut *self.e.b.func;
-        let [then, join] = [(); 2].map(|()| func.detached_block());
-        func.blocks[header].merge = Merge::If { join };
-        self.fork(first, then, join);
-        self.ssa.seal(self.e.b.func, then);
-        self.begin(then);
-        for var in vars {
-            if let Some((layout, bytes)) = self.initial_bytes(var) {
-                let at = self.shared_variable(var, &layout);
-                self.store_bytes(MemRef::new(Space::Shared).with_offset(at as i32), &bytes);
+        self.when(first, |this| {
+            for var in vars {
+                if let Some((layout, bytes)) = this.initial_bytes(var) {
+                    let at = this.shared_variable(var, &layout);
+                    this.store_bytes(MemRef::new(Space::Shared).with_offset(at as i32), &bytes);
+                }
             }
-        }
-        self.go(join);
-        self.ssa.seal(self.e.b.func, join);
-        self.begin(join);
-        self.e.b.push(Inst::new(Op::Bar, Type::U32).with_aux(Aux::Bar(BarOp::Sync)).src(0));
+        });
+        lanes::barrier(&mut self.e.b);
     }
 
     /// Stores constant bytes where 16 of them are aligned.

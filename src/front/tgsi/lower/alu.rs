@@ -1,6 +1,7 @@
 //! Arithmetic: 32-bit floats and integers, comparisons, conversions, and 64-bit types by [`wide`](super::wide).
 
 use super::{Body, Parsed};
+use crate::front::common::convert::{convert, integral, lowest_one};
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, Aux, Cond, Inst as IrInst, Op, Rnd, Type, ValueId};
 
@@ -208,9 +209,7 @@ impl Body<'_> {
             return Ok([self.b().set(ty, cond, sty, s[0], s[1]); 2]);
         }
         if let Some((ty, sty, rnd)) = conversion(inst.op) {
-            let mut i = IrInst::new(Op::Cvt, ty).src(s[0]);
-            i.sty = sty;
-            i.rnd = rnd;
+            let i = convert(ty, sty, rnd, s[0]);
             return Ok(if ty.words() == 2 { self.pair(i) } else { [self.b().value(i); 2] });
         }
         use Opcode::*;
@@ -285,14 +284,9 @@ impl Body<'_> {
                 let field = self.field(s[2], s[3]);
                 self.b().op3(Op::Ins, Type::U32, s[1], field, s[0])
             }
-            LSB => {
-                let reversed = self.b().op1(Op::Brev, Type::U32, s[0]);
-                self.b().value(IrInst::new(Op::Flo, Type::U32).src(reversed).with_aux(Aux::Shift))
-            }
+            LSB => lowest_one(&mut self.b(), s[0]),
             _ => {
-                return Err(
-                    self.unsupported(format!("{} is not supported in compute programs", inst.op.name()), "")
-                );
+                return Err(self.no_lowering(inst, " in compute programs"));
             }
         };
         Ok([one; 2])
@@ -300,9 +294,7 @@ impl Body<'_> {
 
     /// The integral float near a float.
     pub fn integral(&mut self, s: ir::Src, rnd: Rnd) -> ValueId {
-        let mut i = IrInst::new(Op::Cvt, Type::F32).src(s).with_aux(Aux::Integral);
-        i.rnd = rnd;
-        self.b().value(i)
+        self.b().value(integral(Type::F32, rnd, s))
     }
 
     /// `x` to the power `y`, for x >= 0. The logarithm of 0 (and of subnormals) is infinite, and times 0 it must be 0.
@@ -331,13 +323,8 @@ impl Body<'_> {
     fn dfracexp(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let s = self.operand64(&inst.srcs[0], 0, Ty::F64)?;
         let (fraction, exponent) = self.frexp64(s);
-        for c in inst.dsts[0].comps() {
-            self.write(&inst.dsts[0].reg, c, fraction[c & 1])?;
-        }
-        for c in inst.dsts[1].comps() {
-            self.write(&inst.dsts[1].reg, c, exponent)?;
-        }
-        Ok(())
+        self.write_each(&inst.dsts[0], |c| Some(fraction[c & 1]))?;
+        self.write_each(&inst.dsts[1], |_| Some(exponent))
     }
 }
 

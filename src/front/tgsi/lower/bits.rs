@@ -1,8 +1,14 @@
 //! Bit fields, packing, and the other vector opcodes that have a formula for each component.
 
 use super::{Body, Parsed};
+use crate::front::common::convert::{self, convert};
 use crate::front::tgsi::ast::*;
-use crate::ir::{self, Aux, Cond, Inst as IrInst, Op, Rnd, Type, ValueId};
+use crate::ir::{self, Cond, Op, Rnd, Type, ValueId};
+
+/// The largest value of a normalised field.
+fn most(width: u32, signed: bool) -> f32 {
+    (u32::MAX >> (32 - width + u32::from(signed))) as f32
+}
 
 impl Body<'_> {
     /// Position and length of a bit field, as `ext` and `ins` take them.
@@ -15,16 +21,11 @@ impl Body<'_> {
 
     /// A float clamped to [0, 1], NaN to 0.
     pub fn saturate(&mut self, s: impl Into<ir::Src>) -> ValueId {
-        let mut i = IrInst::new(Op::Cvt, Type::F32).src(s);
-        i.sat = true;
-        self.b().value(i)
+        self.b().value(convert::saturate(s))
     }
 
     fn cvt(&mut self, ty: Type, sty: Type, s: impl Into<ir::Src>, rnd: Rnd) -> ValueId {
-        let mut i = IrInst::new(Op::Cvt, ty).src(s);
-        i.sty = sty;
-        i.rnd = rnd;
-        self.b().value(i)
+        self.b().value(convert(ty, sty, rnd, s))
     }
 
     /// `field` into the low end of `width` bits at `position` of `into`.
@@ -38,16 +39,7 @@ impl Body<'_> {
         let mut all = None;
         for c in 0..n {
             let x = self.operand(src, c as usize, Ty::F32)?;
-            let field = if signed {
-                let x = self.b().op2(Op::Max, Type::F32, x, ir::Src::f32(-1.0));
-                let x = self.b().op2(Op::Min, Type::F32, x, ir::Src::f32(1.0));
-                let x = self.b().mul(Type::F32, x, ir::Src::f32(((1u32 << (width - 1)) - 1) as f32));
-                self.cvt(Type::S32, Type::F32, x, Rnd::Near)
-            } else {
-                let x = self.saturate(x);
-                let x = self.b().mul(Type::F32, x, ir::Src::f32(((1u64 << width) - 1) as f32));
-                self.cvt(Type::U32, Type::F32, x, Rnd::Near)
-            };
+            let field = convert::quantise(&mut self.b(), x, signed, most(width, signed));
             all = Some(match all {
                 None => self.b().op2(Op::Ext, Type::U32, field, width << 8),
                 Some(low) => self.insert(field, c * width, width, low),
@@ -62,15 +54,8 @@ impl Body<'_> {
     /// Field `c` of a word of fields of `width` bits, as a normalised float.
     fn unpack(&mut self, word: ir::Src, c: u32, width: u32, signed: bool) -> ValueId {
         let position = (c * width) | (width << 8);
-        let (ty, one) = if signed {
-            (Type::S32, ((1u32 << (width - 1)) - 1) as f32)
-        } else {
-            (Type::U32, ((1u64 << width) - 1) as f32)
-        };
-        let field = self.b().op2(Op::Ext, ty, word, position);
-        let x = self.cvt(Type::F32, ty, field, Rnd::Near);
-        let x = self.b().mul(Type::F32, x, ir::Src::f32(1.0 / one));
-        if signed { self.b().op2(Op::Max, Type::F32, x, ir::Src::f32(-1.0)) } else { x }
+        let field = self.b().op2(Op::Ext, if signed { Type::S32 } else { Type::U32 }, word, position);
+        convert::dequantise(&mut self.b(), field.into(), signed, most(width, signed))
     }
 
     /// The value of component `c` of a vector opcode's result.
@@ -92,9 +77,7 @@ impl Body<'_> {
             (UP2H, _) => {
                 let x = self.operand(src, 0, Ty::U32)?;
                 let x = self.value(x);
-                let mut i = IrInst::new(Op::Cvt, Type::F32).src(x).with_aux(Aux::Byte(c as u8 & 1));
-                i.sty = Type::F16;
-                self.b().value(i)
+                self.b().value(convert::half_to_float(x, c as u8 & 1))
             }
             (UP2US | UP4B | UP4UB, _) => {
                 let x = self.operand(src, 0, Ty::U32)?;
@@ -177,9 +160,7 @@ impl Body<'_> {
                 self.b().add(Type::F32, dot, w)
             }
             _ => {
-                return Err(
-                    self.unsupported(format!("{} is not supported in compute programs", inst.op.name()), "")
-                );
+                return Err(self.no_lowering(inst, " in compute programs"));
             }
         })
     }

@@ -6,7 +6,7 @@
 //! because a construct may only be left for the one around it.
 
 use super::{Body, Parsed};
-use crate::front::ssa::Var;
+use crate::front::common::ssa::Var;
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, BlockId, Call, Class, Cond, Ext, Inst as IrInst, Merge, Op, Term, Type, ValueId};
 

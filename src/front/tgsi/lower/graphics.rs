@@ -4,13 +4,9 @@
 //! variables, which its end leaves in registers. The vertex that a geometry shader makes is a variable, too.
 
 use super::{Body, Failed, Parsed};
-use crate::diag::Diagnostic;
-use crate::front::graphics::{self, Place};
+use crate::front::common::graphics::{self, Place, missing};
 use crate::front::tgsi::ast::*;
-use crate::ir::{
-    self, Attribute, Aux, Class, EmitOp, Inst as IrInst, Interp, InterpAt, InterpMode, Op, Space, Sv, Type,
-    ValueId,
-};
+use crate::ir::{self, Attribute, EmitOp, Interp, InterpAt, InterpMode, Op, Space, Sv, Type, ValueId};
 use crate::stage::{self, Stage};
 
 /// The vertex being made, as a register's component.
@@ -43,14 +39,16 @@ impl Body<'_> {
         if !exists {
             let what =
                 format!("{} does not exist in a {} program", semantic.name(), self.cx.ast.stage.name());
-            return Err(Box::new(Diagnostic::error(what).at(reg.span, "")));
+            return Err(self.error_at(reg.span, what, ""));
         }
         let sv = match (semantic, comp) {
             (TessOuter | TessInner, c) => {
                 let level =
                     super::super::interface::semantic_of(semantic, 0).filter(|s| c < s.components().into());
-                let Some(address) = level.and_then(|s| s.address()) else { return Ok(Self::missing(c)) };
-                let place = Place { space: Space::PatchInput, address, offset: None, vertex: None };
+                let Some(level) = level.filter(|s| s.address().is_some()) else {
+                    return Ok(missing(c as u32));
+                };
+                let place = Place::of(Space::PatchInput, level);
                 return Ok(self.b().ld_word(place.component(c as u32)).into());
             }
             (TessCoord, 0) => Sv::TessCoordX,
@@ -81,7 +79,7 @@ impl Body<'_> {
 
     fn undeclared(&self, reg: &Reg) -> Failed {
         let what = format!("{}[{}] is not declared", reg.file.name(), reg.index.offset);
-        Box::new(Diagnostic::error(what).at(reg.span, "expected a declared register"))
+        self.error_at(reg.span, what, "expected a declared register")
     }
 
     /// What is added to an attribute's address by a dynamic index.
@@ -107,15 +105,17 @@ impl Body<'_> {
         found.ok_or_else(|| self.undeclared(reg))
     }
 
-    /// What an attribute's missing components read as.
-    fn missing(comp: usize) -> ir::Src {
-        if comp == 3 { ir::Src::f32(1.0) } else { 0u32.into() }
+    /// Where a register's attribute lies, that begins so many registers before it.
+    fn place_of(&mut self, reg: &Reg, a: &Attribute, distance: i32, io: [Space; 2]) -> Parsed<Place> {
+        let space = io[usize::from(a.semantic.is_per_patch())];
+        let address = a.address().ok_or_else(|| self.undeclared(reg))?.wrapping_add((16 * distance) as u32);
+        Ok(Place { space, address, offset: None, vertex: None })
     }
 
     pub fn read_input(&mut self, reg: &Reg, comp: usize) -> Parsed<ir::Src> {
         let (a, distance) = self.attribute(reg)?;
         if comp >= usize::from(a.semantic.components()) {
-            return Ok(Self::missing(comp));
+            return Ok(missing(comp as u32));
         }
         let at = if a.centroid { InterpAt::Centroid } else { InterpAt::Center };
         if self.stage() == Stage::Fragment {
@@ -133,9 +133,8 @@ impl Body<'_> {
             }
             None => None,
         };
-        let space = if a.semantic.is_per_patch() { Space::PatchInput } else { Space::Input };
-        let address = a.address().ok_or_else(|| self.undeclared(reg))?.wrapping_add((16 * distance) as u32);
-        let place = Place { space, address, offset, vertex };
+        let place = self.place_of(reg, &a, distance, [Space::Input, Space::PatchInput])?;
+        let place = Place { offset, vertex, ..place };
         Ok(self.b().ld_word(place.component(comp as u32)).into())
     }
 
@@ -148,14 +147,14 @@ impl Body<'_> {
     ) -> Parsed<ir::Src> {
         let (a, distance) = self.attribute(reg)?;
         if comp >= usize::from(a.semantic.components()) {
-            return Ok(Self::missing(comp));
+            return Ok(missing(comp as u32));
         }
         if a.semantic == stage::Semantic::Face {
             return Ok(graphics::face_as_float(&mut self.b()).into());
         }
         let base = self.scaled(reg)?;
-        let address = a.address().ok_or_else(|| self.undeclared(reg))?.wrapping_add((16 * distance) as u32);
-        let place = Place { space: Space::Input, address, offset: base, vertex: None };
+        let place = self.place_of(reg, &a, distance, [Space::Input; 2])?;
+        let place = Place { offset: base, ..place };
         // What is flat is the same everywhere.
         let at = if a.mode == InterpMode::Flat { InterpAt::Center } else { at };
         let how = Interp { mode: a.mode, at };
@@ -172,7 +171,7 @@ impl Body<'_> {
             return Err(self.unsupported("an output cannot be read in this stage", "expected TEMP"));
         }
         if comp >= usize::from(a.semantic.components()) {
-            return Ok(Self::missing(comp));
+            return Ok(missing(comp as u32));
         }
         let offset = self.scaled(reg)?;
         let patch = a.semantic.is_per_patch();
@@ -184,9 +183,8 @@ impl Body<'_> {
             None if !patch => Some(self.b().sv(Sv::Laneid)),
             _ => None,
         };
-        let space = if patch { Space::PatchOutput } else { Space::Output };
-        let address = a.address().ok_or_else(|| self.undeclared(reg))?.wrapping_add((16 * distance) as u32);
-        let place = Place { space, address, offset, vertex };
+        let place = self.place_of(reg, &a, distance, [Space::Output, Space::PatchOutput])?;
+        let place = Place { offset, vertex, ..place };
         Ok(self.b().ld_word(place.component(comp as u32)).into())
     }
 
@@ -206,15 +204,17 @@ impl Body<'_> {
             self.write_var(File::Out, reg.index.offset as u32, comp, v);
         }
         let dropped = comp >= usize::from(a.semantic.components()) || self.is_late(a.semantic);
-        let Some(address) = a.address().filter(|_| !dropped) else { return Ok(()) };
+        if dropped || a.address().is_none() {
+            return Ok(());
+        }
         // It never leaves the shader but as clip distances.
         if a.semantic == stage::Semantic::ClipVertex && self.stage() != Stage::TessControl {
             return Ok(());
         }
         let offset = self.scaled(reg)?;
         let vertex = (self.stage() == Stage::Geometry).then(|| self.vertex());
-        let space = if a.semantic.is_per_patch() { Space::PatchOutput } else { Space::Output };
-        let place = Place { space, address: address.wrapping_add((16 * distance) as u32), offset, vertex };
+        let place = self.place_of(reg, &a, distance, [Space::Output, Space::PatchOutput])?;
+        let place = Place { offset, vertex, ..place };
         self.b().st(Type::U32, place.component(comp as u32), v);
         Ok(())
     }
@@ -253,8 +253,7 @@ impl Body<'_> {
             && cx.registers.output(n).is_some_and(|a| a.mask != 0)
         {
             let v = self.read_var(File::Out, n, 0);
-            let address = stage::Semantic::ViewportIndex.address().unwrap_or_default();
-            let place = Place { space: Space::Output, address, offset: None, vertex };
+            let place = Place { vertex, ..Place::of(Space::Output, stage::Semantic::ViewportIndex) };
             self.b().st(Type::U32, place.component(0), v);
         }
         if let Some(n) = cx.clip_source.and_then(of) {
@@ -269,8 +268,7 @@ impl Body<'_> {
         match self.stage() {
             Stage::Geometry => {
                 let vertex = self.vertex();
-                self.set_results(vec![0]);
-                ir::Term::Ret(vec![vertex])
+                graphics::return_in(&mut self.f, &[(0, vertex)])
             }
             Stage::Fragment => self.leave_fragment(),
             Stage::Vertex | Stage::TessEval => {
@@ -279,11 +277,6 @@ impl Body<'_> {
             }
             Stage::TessControl | Stage::Compute => ir::Term::Exit,
         }
-    }
-
-    fn set_results(&mut self, regs: Vec<u8>) {
-        self.f.results = vec![Class::Gpr; regs.len()];
-        self.f.result_regs = regs;
     }
 
     fn leave_fragment(&mut self) -> ir::Term {
@@ -306,8 +299,7 @@ impl Body<'_> {
             }
         }
         results.sort_unstable_by_key(|r| r.0);
-        self.set_results(results.iter().map(|r| r.0).collect());
-        ir::Term::Ret(results.into_iter().map(|r| r.1).collect())
+        graphics::return_in(&mut self.f, &results)
     }
 
     pub fn graphics(&mut self, inst: &Inst<'_>) -> Parsed<()> {
@@ -343,7 +335,7 @@ impl Body<'_> {
             FBFETCH => self.framebuffer_fetch(inst),
             EMIT | ENDPRIM => self.emit_vertex(inst),
             INTERP_CENTROID | INTERP_SAMPLE | INTERP_OFFSET => self.interpolate(inst),
-            _ => Err(self.unsupported(format!("{} is not supported", inst.op.name()), "")),
+            _ => Err(self.no_lowering(inst, "")),
         }
     }
 
@@ -394,8 +386,7 @@ impl Body<'_> {
             self.complete_vertex(Some(vertex));
         }
         let what = if emits { EmitOp::Emit } else { EmitOp::Cut };
-        let out = IrInst::new(Op::Emit, Type::U32).src(vertex).src(stream).with_aux(Aux::Emit(what));
-        let next = self.b().value(out);
+        let next = graphics::emit_vertex(&mut self.b(), what, vertex, stream);
         self.write_var(VERTEX.0, VERTEX.1, VERTEX.2.into(), next);
         Ok(())
     }
@@ -403,9 +394,7 @@ impl Body<'_> {
     fn interpolate(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let src = inst.srcs[0];
         if src.reg.file != File::In {
-            return Err(Box::new(
-                Diagnostic::error("only an input is interpolated").at(src.reg.span, "expected IN"),
-            ));
+            return Err(self.error_at(src.reg.span, "only an input is interpolated", "expected IN"));
         }
         let (at, offset) = match inst.op {
             Opcode::INTERP_CENTROID => (InterpAt::Centroid, None),
@@ -430,7 +419,6 @@ impl Body<'_> {
     /// The colour that the framebuffer holds at the fragment: a fetch from a texture that the driver binds.
     fn framebuffer_fetch(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         let values = graphics::framebuffer_fetch(&mut self.b(), inst.dsts[0].mask);
-        let dst = inst.dsts[0];
-        dst.comps().zip(values).try_for_each(|(c, v)| self.write(&dst.reg, c, v))
+        self.write_chosen(&inst.dsts[0], inst.dsts[0].mask, [0, 1, 2, 3], &values)
     }
 }

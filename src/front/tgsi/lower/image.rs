@@ -2,9 +2,10 @@
 
 use super::memory::Resource;
 use super::{Body, Parsed};
-use crate::format::{Format, Kind};
+use crate::format::Format;
+use crate::front::common::image;
 use crate::front::tgsi::ast::*;
-use crate::ir::{self, AtomOp, Dim, Ext, Inst as IrInst, Op, Order, Surf, Type, ValueId};
+use crate::ir::{self, AtomOp, Dim, Op, Order, Surf, Type, ValueId};
 
 /// The shape of a target.
 pub fn dim(target: Target) -> Dim {
@@ -37,10 +38,10 @@ impl Body<'_> {
         &mut self,
         inst: &Inst<'_>,
         reg: &Reg,
-        image: Resource,
+        resource: Resource,
         address: Option<&Src>,
     ) -> Parsed<Surf> {
-        let Resource::Image { number, index, handle, raw } = image else {
+        let Resource::Image { number, index, handle, raw } = resource else {
             return Err(self.error("the operand is not an image", ""));
         };
         let memory = inst.memory.cloned().unwrap_or_default();
@@ -64,49 +65,23 @@ impl Body<'_> {
                 sample = Some(self.value(s));
             }
         }
-        let ty = match format.map(Format::kind) {
-            _ if raw => Type::B128,
-            Some(Kind::Uint) => Type::U32,
-            Some(Kind::Sint) => Type::S32,
-            _ => Type::F32,
-        };
+        let kind = (dim(target), target.is_array());
         let order = match (memory.volatile, memory.coherent) {
             (true, _) => Order::Volatile,
             (_, true) => Order::Coherent,
             _ => Order::Weak,
         };
-        Ok(Surf {
-            dim: dim(target),
-            array: target.is_array(),
-            image: number,
-            index,
-            handle,
-            format,
-            mask: 0,
-            ty,
-            atom: None,
-            coords,
-            sample,
-            data: Vec::new(),
-            order,
-            machine: None,
-        })
+        let mut surf =
+            Surf { image: number, index, handle, coords, sample, ..image::access(kind, format, order) };
+        if raw {
+            surf.ty = Type::B128;
+        }
+        Ok(surf)
     }
 
-    fn surface_inst(&mut self, op: Op, surf: Surf, results: usize) -> Vec<ValueId> {
-        // The type of the instruction is that of one component.
-        let ty = if surf.ty == Type::B128 { Type::U32 } else { surf.ty };
-        let mut i = IrInst::new(op, ty);
-        let dsts: Vec<ValueId> = (0..results).map(|_| self.b().gpr()).collect();
-        i.dsts.extend(dsts.iter().copied());
-        i.ext = Some(Box::new(Ext::Surf(surf)));
-        self.b().push(i);
-        dsts
-    }
-
-    pub fn image_load(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
+    pub fn image_load(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
         let (dst, res) = (inst.dsts[0], inst.srcs[0]);
-        let mut surf = self.surface(inst, &res.reg, image, Some(&inst.srcs[1]))?;
+        let mut surf = self.surface(inst, &res.reg, resource, Some(&inst.srcs[1]))?;
         if surf.format.is_none() && surf.ty != Type::B128 {
             self.needs_kepler("loads from images whose format is not declared")?;
         }
@@ -116,38 +91,33 @@ impl Body<'_> {
         if surf.handle.is_some() {
             surf.mask = dst.mask;
         }
-        let comps: Vec<u8> = (0..4).filter(|c| surf.mask >> c & 1 != 0).collect();
-        let values = self.surface_inst(Op::Suld, surf, comps.len());
-        for c in dst.comps() {
-            if let Some(n) = comps.iter().position(|&x| x == swizzle[c]) {
-                self.write(&dst.reg, c, values[n])?;
-            }
-        }
-        Ok(())
+        let mask = surf.mask;
+        let values = image::emit(&mut self.b(), Op::Suld, surf, mask.count_ones() as usize);
+        self.write_chosen(&dst, mask, swizzle, &values)
     }
 
-    pub fn image_store(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
+    pub fn image_store(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
         let dst = inst.dsts[0];
-        let mut surf = self.surface(inst, &dst.reg, image, Some(&inst.srcs[0]))?;
+        let mut surf = self.surface(inst, &dst.reg, resource, Some(&inst.srcs[0]))?;
         // A formatted store writes whole texels; a raw one as many words as its mask has.
         surf.mask = if surf.ty == Type::B128 { dst.mask } else { 0xf };
         for c in (0..4).filter(|c| surf.mask >> c & 1 != 0) {
             let s = self.operand(&inst.srcs[1], c, Ty::Any)?;
             surf.data.push(self.value(s));
         }
-        self.surface_inst(Op::Sust, surf, 0);
+        image::emit(&mut self.b(), Op::Sust, surf, 0);
         Ok(())
     }
 
     pub fn image_atomic(
         &mut self,
         inst: &Inst<'_>,
-        image: Resource,
+        resource: Resource,
         op: AtomOp,
         data: &[ir::Src],
     ) -> Parsed<ValueId> {
         let reg = inst.srcs[0].reg;
-        let mut surf = self.surface(inst, &reg, image, Some(&inst.srcs[1]))?;
+        let mut surf = self.surface(inst, &reg, resource, Some(&inst.srcs[1]))?;
         surf.atom = Some(op);
         surf.mask = 1;
         surf.ty = match inst.op {
@@ -156,19 +126,15 @@ impl Body<'_> {
             _ => Type::U32,
         };
         surf.data = data.iter().filter_map(|s| s.as_val()).collect();
-        Ok(self.surface_inst(Op::Sured, surf, 1)[0])
+        Ok(image::emit(&mut self.b(), Op::Sured, surf, 1)[0])
     }
 
-    pub fn image_size(&mut self, inst: &Inst<'_>, image: Resource) -> Parsed<()> {
+    pub fn image_size(&mut self, inst: &Inst<'_>, resource: Resource) -> Parsed<()> {
         let (dst, reg) = (inst.dsts[0], inst.srcs[0].reg);
-        let mut surf = self.surface(inst, &reg, image, None)?;
+        let mut surf = self.surface(inst, &reg, resource, None)?;
         surf.mask = dst.mask;
         surf.ty = Type::U32;
-        let n = dst.mask.count_ones() as usize;
-        let values = self.surface_inst(Op::Suq, surf, n);
-        for (c, v) in dst.comps().zip(values) {
-            self.write(&dst.reg, c, v)?;
-        }
-        Ok(())
+        let values = image::emit(&mut self.b(), Op::Suq, surf, dst.mask.count_ones() as usize);
+        self.write_chosen(&dst, dst.mask, [0, 1, 2, 3], &values)
     }
 }

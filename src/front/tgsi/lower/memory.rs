@@ -4,11 +4,11 @@
 //! words here; where alignment allows it the optimiser makes them wide again.
 
 use super::{Body, Failed, Parsed};
-use crate::diag::Diagnostic;
+use crate::front::common::lanes;
 use crate::front::tgsi::ast::*;
 use crate::ir::{
-    self, Align, AtomOp, Aux, BarOp, Cond, Inst as IrInst, MemRef, Op, Order, Scope, ShflOp, Space, Sv, Type,
-    ValueId, VoteOp,
+    self, Align, AtomOp, Cond, Inst as IrInst, MemRef, Op, Order, Scope, ShflOp, Space, Sv, Type, ValueId,
+    VoteOp,
 };
 
 /// What a resource operand names.
@@ -26,7 +26,7 @@ impl Body<'_> {
             Opcode::LOAD => self.load(inst),
             Opcode::RESQ => self.size_query(inst),
             op if op.is_atomic() => self.atomic(inst),
-            _ => Err(self.unsupported(format!("{} is not supported", inst.op.name()), "")),
+            _ => Err(self.no_lowering(inst, "")),
         }
     }
 
@@ -82,9 +82,10 @@ impl Body<'_> {
     }
 
     fn no_resource(&self, reg: &Reg) -> Failed {
-        Box::new(
-            Diagnostic::error(format!("{} is not a memory", reg.file.name()))
-                .at(reg.span, "expected BUFFER, IMAGE, MEMORY, HWATOMIC or RES"),
+        self.error_at(
+            reg.span,
+            format!("{} is not a memory", reg.file.name()),
+            "expected BUFFER, IMAGE, MEMORY, HWATOMIC or RES",
         )
     }
 
@@ -116,9 +117,10 @@ impl Body<'_> {
         let (target, raw) = match decl.map(|d| &d.kind) {
             Some(&DeclKind::Res { target, raw, .. }) => (target, raw),
             _ => {
-                return Err(Box::new(
-                    Diagnostic::error(format!("RES[{}] is not declared", reg.index.offset))
-                        .at(reg.span, "expected a declared resource"),
+                return Err(self.error_at(
+                    reg.span,
+                    format!("RES[{}] is not declared", reg.index.offset),
+                    "expected a declared resource",
                 ));
             }
         };
@@ -186,12 +188,7 @@ impl Body<'_> {
                 words[w] = Some(self.b().ld_word(word(m, w)));
             }
         }
-        for c in dst.comps() {
-            if let Some(v) = words[res.swizzle[c] as usize] {
-                self.write(&dst.reg, c, v)?;
-            }
-        }
-        Ok(())
+        self.write_each(&dst, |c| words[res.swizzle[c] as usize])
     }
 
     fn store(&mut self, inst: &Inst<'_>) -> Parsed<()> {
@@ -235,10 +232,7 @@ impl Body<'_> {
             }
             image => self.image_atomic(inst, image, op, &data)?,
         };
-        for c in inst.dsts[0].comps() {
-            self.write(&inst.dsts[0].reg, c, old)?;
-        }
-        Ok(())
+        self.write_each(&inst.dsts[0], |_| Some(old))
     }
 
     /// No other thread sees private memory, so that a load and a store are an atomic operation there.
@@ -279,10 +273,7 @@ impl Body<'_> {
         match self.resource_operand(inst, &res.reg, res.swizzle)? {
             Resource::Bytes(m) if m.space == Space::Buffer => {
                 let size = self.b().value(IrInst::new(Op::BufSize, Type::U32).with_mem(m));
-                for c in dst.comps() {
-                    self.write(&dst.reg, c, size)?;
-                }
-                Ok(())
+                self.write_each(&dst, |_| Some(size))
             }
             Resource::Bytes(_) => Err(self.error("this memory has no size", "expected BUFFER, IMAGE or RES")),
             image => self.image_size(inst, image),
@@ -295,7 +286,7 @@ impl Body<'_> {
         const SHARED_ONLY: u32 = 0x8;
         let scope = match inst.op {
             Opcode::BARRIER => {
-                self.b().push(IrInst::new(Op::Bar, Type::U32).with_aux(Aux::Bar(BarOp::Sync)));
+                lanes::barrier(&mut self.b());
                 return Ok(());
             }
             Opcode::MEMBAR => match self.operand(&inst.srcs[0], 0, Ty::U32)?.as_imm() {
@@ -310,7 +301,7 @@ impl Body<'_> {
                 }
             }
         };
-        self.b().push(IrInst::new(Op::Membar, Type::U32).with_aux(Aux::Scope(scope)));
+        lanes::fence(&mut self.b(), scope);
         Ok(())
     }
 
@@ -319,17 +310,13 @@ impl Body<'_> {
         match inst.op {
             Opcode::CLOCK => {
                 let words = [self.b().sv(Sv::ClockLo), self.b().sv(Sv::ClockHi)];
-                for c in dst.comps() {
-                    self.write(&dst.reg, c, words[c & 1])?;
-                }
+                self.write_each(&dst, |c| Some(words[c & 1]))
             }
             Opcode::BALLOT => {
                 let p = self.truth(inst)?;
-                let lanes = self.ballot(p);
+                let lanes = lanes::ballot(&mut self.b(), p.into());
                 let none = self.b().mov(0u32);
-                for c in dst.comps() {
-                    self.write(&dst.reg, c, if c & 1 == 0 { lanes } else { none })?;
-                }
+                self.write_each(&dst, |c| Some(if c & 1 == 0 { lanes } else { none }))
             }
             Opcode::VOTE_ANY | Opcode::VOTE_ALL | Opcode::VOTE_EQ => {
                 let p = self.truth(inst)?;
@@ -338,11 +325,9 @@ impl Body<'_> {
                     Opcode::VOTE_ALL => VoteOp::All,
                     _ => VoteOp::Uni,
                 };
-                let yes = self.b().value(IrInst::new(Op::Vote, Type::Pred).src(p).with_aux(Aux::Vote(mode)));
+                let yes = lanes::vote(&mut self.b(), mode, p.into());
                 let v = self.b().sel(yes, u32::MAX, 0u32);
-                for c in dst.comps() {
-                    self.write(&dst.reg, c, v)?;
-                }
+                self.write_each(&dst, |_| Some(v))
             }
             _ => {
                 let lane = match inst.op {
@@ -351,39 +336,25 @@ impl Body<'_> {
                         self.value(s)
                     }
                     _ => {
-                        // The lowest active lane.
                         let all = self.b().op1(Op::Mov, Type::Pred, 1u32);
-                        let lanes = self.ballot(all);
-                        let reversed = self.b().op1(Op::Brev, Type::U32, lanes);
-                        self.b().value(IrInst::new(Op::Flo, Type::U32).src(reversed).with_aux(Aux::Shift))
+                        lanes::first(&mut self.b(), all.into())
                     }
                 };
                 let mut results = [None; 4];
                 for c in dst.comps() {
                     let s = self.operand(&inst.srcs[0], c, Ty::Any)?;
                     let v = self.value(s);
-                    let read = IrInst::new(Op::Shfl, Type::U32).src(v).src(lane).src(0x1fu32);
-                    results[c] = Some(self.b().value(read.with_aux(Aux::Shfl(ShflOp::Idx))));
+                    results[c] = Some(lanes::shuffle(&mut self.b(), v.into(), ShflOp::Idx, lane.into()));
                 }
-                for c in dst.comps() {
-                    if let Some(v) = results[c] {
-                        self.write(&dst.reg, c, v)?;
-                    }
-                }
+                self.write_each(&dst, |c| results[c])
             }
         }
-        Ok(())
     }
 
     /// The first operand as a truth value: any bit is set.
     fn truth(&mut self, inst: &Inst<'_>) -> Parsed<ValueId> {
         let s = self.operand(&inst.srcs[0], 0, Ty::U32)?;
         Ok(self.b().setp(Cond::Ne, Type::U32, s, 0u32))
-    }
-
-    /// The lanes where a predicate holds.
-    fn ballot(&mut self, p: ValueId) -> ValueId {
-        self.b().value(IrInst::new(Op::Vote, Type::U32).src(p).with_aux(Aux::Vote(VoteOp::Any)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! TGSI to IR: one function for the kernel and one for each subroutine it calls.
 //!
-//! Vectors become scalars: each component of a register is a variable of [`ssa`](crate::front::ssa), 64-bit values are
+//! Vectors become scalars: each component of a register is a variable of [`ssa`](crate::front::common::ssa), 64-bit values are
 //! tuples of two. What the machine lacks is left to the lowering passes: division is one `div`, a texture operation
 //! one `tex`, a buffer access one `ld` of space `b`. What a subroutine takes and gives is found out by [`calls`].
 //!
@@ -27,8 +27,9 @@ use super::ast::*;
 use super::interface::Registers;
 use crate::chip::{Chip, LimitError};
 use crate::diag::{Diagnostic, Diagnostics, Span};
-use crate::front::ssa::{self, Ssa, Var};
-use crate::front::{Request, graphics as graphics_front};
+use crate::front::Request;
+use crate::front::common::graphics as graphics_front;
+use crate::front::common::ssa::{self, Ssa, Var};
 use crate::ir::build::Builder;
 use crate::ir::{self, BlockId, FuncId, Function, Loc, Term};
 pub use calls::read_components;
@@ -248,6 +249,16 @@ impl<'a> Body<'a> {
     /// An error about the instruction at hand.
     fn error(&self, message: impl Into<String>, label: &str) -> Failed {
         Box::new(Diagnostic::error(message).at(self.span, label))
+    }
+
+    /// The same about another place.
+    fn error_at(&self, span: Span, message: impl Into<String>, label: impl Into<String>) -> Failed {
+        Box::new(Diagnostic::error(message).at(span, label))
+    }
+
+    /// An opcode that has no lowering.
+    fn no_lowering(&self, inst: &Inst<'_>, here: &str) -> Failed {
+        self.unsupported(format!("{} is not supported{here}", inst.op.name()), "")
     }
 
     /// The same about what the text rightly asks for and is not there.

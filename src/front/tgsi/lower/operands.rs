@@ -1,9 +1,8 @@
 //! Reading and writing operands, a component at a time.
 
 use super::{Body, Failed, Parsed};
-use crate::diag::Diagnostic;
 use crate::driver::Abi;
-use crate::front::ssa::Var;
+use crate::front::common::ssa::Var;
 use crate::front::tgsi::ast::*;
 use crate::ir::{self, Align, Class, Cond, MemRef, Op, Space, Sv, Type, ValueId};
 
@@ -160,12 +159,10 @@ impl Body<'_> {
             File::Null => Ok(0u32.into()),
             File::In if self.is_graphics() => self.read_input(reg, comp),
             File::Out if self.is_graphics() => self.read_output(reg, comp),
-            _ => Err(Box::new(
-                Diagnostic::error(format!(
-                    "{} cannot be read like this in a compute program",
-                    reg.file.name()
-                ))
-                .at(reg.span, "expected TEMP, ADDR, IMM, CONST or SV"),
+            _ => Err(self.error_at(
+                reg.span,
+                format!("{} cannot be read like this in a compute program", reg.file.name()),
+                "expected TEMP, ADDR, IMM, CONST or SV",
             )),
         }
     }
@@ -176,9 +173,10 @@ impl Body<'_> {
         let Some(v) = dynamic else {
             return match usize::try_from(index).ok().and_then(|i| imms.get(i)) {
                 Some(imm) => Ok(imm.words[comp].into()),
-                None => Err(Box::new(
-                    Diagnostic::error(format!("IMM[{index}] is not declared"))
-                        .at(reg.span, format!("the program has {} immediates", imms.len())),
+                None => Err(self.error_at(
+                    reg.span,
+                    format!("IMM[{index}] is not declared"),
+                    format!("the program has {} immediates", imms.len()),
                 )),
             };
         };
@@ -202,9 +200,10 @@ impl Body<'_> {
         let m = match which {
             None if n == 0 => MemRef::new(Space::Const).with_buffer(self.cx.req.abi.input_bank.into()),
             None if n < 0 || n as u32 > Abi::MAX_UBOS => {
-                return Err(Box::new(
-                    Diagnostic::error(format!("constant buffer {n} is out of range"))
-                        .at(reg.span, format!("expected 0 to {}", Abi::MAX_UBOS)),
+                return Err(self.error_at(
+                    reg.span,
+                    format!("constant buffer {n} is out of range"),
+                    format!("expected 0 to {}", Abi::MAX_UBOS),
                 ));
             }
             None => MemRef::new(Space::Uniform).with_buffer(n as u16 - 1),
@@ -243,9 +242,10 @@ impl Body<'_> {
             return Ok(choice.into());
         }
         let Some(&Some(semantic)) = usize::try_from(index).ok().and_then(|n| self.cx.svs.get(n)) else {
-            return Err(Box::new(
-                Diagnostic::error(format!("SV[{index}] is not declared"))
-                    .at(reg.span, "expected a system value that is declared with its meaning"),
+            return Err(self.error_at(
+                reg.span,
+                format!("SV[{index}] is not declared"),
+                "expected a system value that is declared with its meaning",
             ));
         };
         self.semantic(semantic, comp, reg)
@@ -280,9 +280,10 @@ impl Body<'_> {
             (HelperInvocation, _) if !self.is_graphics() => return Ok(0u32.into()),
             _ if self.is_graphics() => return self.stage_value(semantic, comp, reg),
             _ => {
-                return Err(Box::new(
-                    Diagnostic::error(format!("{} does not exist in a compute program", semantic.name()))
-                        .at(reg.span, ""),
+                return Err(self.error_at(
+                    reg.span,
+                    format!("{} does not exist in a compute program", semantic.name()),
+                    "",
                 ));
             }
         };
@@ -369,10 +370,24 @@ impl Body<'_> {
         }
     }
 
+    /// Writes to each component of a destination what was made for it, if anything was.
+    pub fn write_each(&mut self, dst: &Dst, made: impl Fn(usize) -> Option<ValueId>) -> Parsed<()> {
+        dst.comps().try_for_each(|c| made(c).map_or(Ok(()), |v| self.write(&dst.reg, c, v)))
+    }
+
+    /// Writes to each component of a destination the one of a result that the swizzle names; `values` are those of the mask.
+    pub fn write_chosen(&mut self, dst: &Dst, mask: u8, swizzle: [u8; 4], values: &[ValueId]) -> Parsed<()> {
+        self.write_each(dst, |c| {
+            let below = mask & ((1 << swizzle[c]) - 1);
+            values.get(below.count_ones() as usize).copied().filter(|_| mask >> swizzle[c] & 1 != 0)
+        })
+    }
+
     fn not_writable(&self, reg: &Reg) -> Failed {
-        Box::new(
-            Diagnostic::error(format!("{} cannot be written in a compute program", reg.file.name()))
-                .at(reg.span, "expected TEMP or ADDR"),
+        self.error_at(
+            reg.span,
+            format!("{} cannot be written in a compute program", reg.file.name()),
+            "expected TEMP or ADDR",
         )
     }
 }

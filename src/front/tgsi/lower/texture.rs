@@ -5,14 +5,14 @@
 
 use super::image::dim;
 use super::{Body, Parsed};
-use crate::diag::Diagnostic;
+use crate::front::common::texture;
 use crate::front::tgsi::ast::*;
-use crate::ir::{Dim, Ext, Inst as IrInst, Op, Tex, TexOp, TexRole, Type, ValueId};
+use crate::ir::{Dim, Op, Tex, TexOp, TexRole, Type, ValueId};
 
 impl Body<'_> {
     pub fn texture(&mut self, inst: &Inst<'_>) -> Parsed<()> {
         if matches!(inst.op, Opcode::SAMPLE_POS | Opcode::SAMP2HND) {
-            return Err(self.unsupported(format!("{} is not supported", inst.op.name()), ""));
+            return Err(self.no_lowering(inst, ""));
         }
         let sample = inst.op.info().shape == Shape::Sample;
         let written = inst.texture.map_or(Target::Unknown, |t| t.target);
@@ -30,22 +30,9 @@ impl Body<'_> {
                 self.error("the texture's target is not known", "expected a declared SVIEW, or a target")
             );
         };
-        let mut tex = Tex {
-            op: TexOp::Sample,
-            dim: dim(target),
-            array: target.is_array(),
-            shadow: target.is_shadow(),
-            texture: 0,
-            sampler: 0,
-            mask: 0,
-            component: 0,
-            level_zero: false,
-            offset: None,
-            ty: Type::F32,
-            operands: Vec::new(),
-            indirect: false,
-            machine_offsets: false,
-        };
+        let kind = (dim(target), target.is_array());
+        let mut tex = texture::access(TexOp::Sample, kind, Type::F32);
+        tex.shadow = target.is_shadow();
         self.bind(&mut tex, view, false)?;
         match resources.get(1) {
             Some(s) => self.bind(&mut tex, s, true)?,
@@ -66,15 +53,9 @@ impl Body<'_> {
     /// The number of samples, then zeros.
     fn sample_info(&mut self, inst: &Inst<'_>, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
         tex.mask = 1;
-        let samples = self.b().gpr();
-        let mut i = IrInst::new(Op::Tex, tex.ty).dst(samples);
-        i.ext = Some(Box::new(Ext::Tex(tex)));
-        self.b().push(i);
+        let samples = texture::emit(&mut self.b(), tex)[0];
         let none = self.b().mov(0u32);
-        for c in inst.dsts[0].comps() {
-            self.write(&inst.dsts[0].reg, c, if swizzle[c] == 0 { samples } else { none })?;
-        }
-        Ok(())
+        self.write_each(&inst.dsts[0], |c| Some(if swizzle[c] == 0 { samples } else { none }))
     }
 
     /// The target that a view is declared with.
@@ -134,9 +115,10 @@ impl Body<'_> {
                 tex.operands.push((TexRole::Handle, words));
                 Ok(())
             }
-            _ => Err(Box::new(
-                Diagnostic::error(format!("{} is not a texture", s.reg.file.name()))
-                    .at(s.reg.span, "expected SAMP or SVIEW, or a register with a handle"),
+            _ => Err(self.error_at(
+                s.reg.span,
+                format!("{} is not a texture", s.reg.file.name()),
+                "expected SAMP or SVIEW, or a register with a handle",
             )),
         }
     }
@@ -161,153 +143,107 @@ impl Body<'_> {
         }
     }
 
+    /// The operands by their roles.
     fn fill(&mut self, inst: &Inst<'_>, target: Target, tex: &mut Tex) -> Parsed<()> {
         use Opcode::*;
-        let first = &inst.srcs[0];
+        let s = &inst.srcs;
+        let first = &s[0];
         let mut reference = tex.shadow.then(|| (*first, Self::reference(target)));
-        let mut add = |role, values| tex.operands.push((role, values));
-        match inst.op {
-            TXF | TXF_LZ | SAMPLE_I | SAMPLE_I_MS => {
-                add(TexRole::Coord, self.coordinates(first, target, Ty::I32)?);
-                reference = None;
-                tex.op = TexOp::Fetch;
-                if inst.op == SAMPLE_I_MS {
-                    let s = self.component_of(&inst.srcs[2], 0, Ty::I32)?;
-                    tex.operands.push((TexRole::Sample, vec![s]));
-                } else if target.is_msaa() {
-                    let s = self.component_of(first, 3, Ty::I32)?;
-                    tex.operands.push((TexRole::Sample, vec![s]));
-                } else if inst.op == TXF_LZ || matches!(target, Target::Buffer | Target::Rect) {
-                    tex.level_zero = true;
-                } else {
-                    let s = self.operand(first, 3, Ty::I32)?;
-                    if s.as_imm() == Some(0) {
-                        tex.level_zero = true;
-                    } else {
-                        tex.operands.push((TexRole::Lod, vec![self.value(s)]));
-                    }
-                }
-            }
+        // What is looked up, and the operand besides coordinates and reference that decides where.
+        let (op, extra) = match inst.op {
+            TXF | TXF_LZ | SAMPLE_I | SAMPLE_I_MS => return self.fetch(inst, target, tex),
             TXQ | SVIEWINFO => {
                 tex.op = TexOp::Size;
                 tex.operands.push((TexRole::Lod, vec![self.component_of(first, 0, Ty::I32)?]));
-                reference = None;
+                return Ok(());
             }
             TXQS | SAMPLE_INFO => {
                 tex.op = TexOp::Samples;
-                reference = None;
+                return Ok(());
             }
+            TXP => return self.projected(first, target, tex),
             LODQ | LOD => {
-                tex.op = TexOp::LodQuery;
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
                 reference = None;
+                (TexOp::LodQuery, None)
             }
-            TG4 | GATHER4 => {
-                tex.op = TexOp::Gather;
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
-                if inst.op == TG4 {
-                    let s = self.operand(&inst.srcs[1], 0, Ty::Any)?;
-                    if target == Target::ShadowCubeArray {
-                        reference = Some((inst.srcs[1], 0));
-                    } else if let Some(c) = s.as_imm() {
-                        tex.component = (c & 3) as u8;
-                    } else if !tex.shadow {
-                        return Err(
-                            self.error("the component of a gather is not constant", "expected an immediate")
-                        );
-                    }
+            TG4 | GATHER4 => (TexOp::Gather, None),
+            TXD | SAMPLE_D => (TexOp::Grad, None),
+            TXB => (TexOp::Bias, Some((TexRole::Bias, first, 3))),
+            TXB2 => (TexOp::Bias, Some((TexRole::Bias, &s[1], 0))),
+            SAMPLE_B => (TexOp::Bias, Some((TexRole::Bias, &s[3], 0))),
+            TXL => (TexOp::Lod, Some((TexRole::Lod, first, 3))),
+            TXL2 => (TexOp::Lod, Some((TexRole::Lod, &s[1], 0))),
+            SAMPLE_L => (TexOp::Lod, Some((TexRole::Lod, &s[3], 0))),
+            TEX_LZ | SAMPLE_C_LZ => (TexOp::Lod, None),
+            _ => (TexOp::Sample, None),
+        };
+        tex.op = op;
+        tex.level_zero = matches!(inst.op, TEX_LZ | SAMPLE_C_LZ);
+        tex.operands.push((TexRole::Coord, self.coordinates(first, target, Ty::F32)?));
+        if let Some((role, src, c)) = extra {
+            tex.operands.push((role, vec![self.component_of(src, c, Ty::F32)?]));
+        }
+        match inst.op {
+            TXD => self.gradients(&s[1], &s[2], target, tex)?,
+            SAMPLE_D => self.gradients(&s[3], &s[4], target, tex)?,
+            TEX2 => reference = Some((s[1], 0)),
+            TXB2 | TXL2 if target == Target::ShadowCubeArray => reference = Some((s[1], 1)),
+            TG4 if target == Target::ShadowCubeArray => reference = Some((s[1], 0)),
+            TG4 => match self.operand(&s[1], 0, Ty::Any)?.as_imm() {
+                Some(c) => tex.component = (c & 3) as u8,
+                None if tex.shadow => {}
+                None => {
+                    return Err(
+                        self.error("the component of a gather is not constant", "expected an immediate")
+                    );
                 }
+            },
+            SAMPLE_C | SAMPLE_C_LZ => {
+                tex.shadow = true;
+                reference = Some((s[3], 0));
             }
-            TXD => {
-                tex.op = TexOp::Grad;
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
-                self.gradients(&inst.srcs[1], &inst.srcs[2], target, tex)?;
-            }
-            SAMPLE_D => {
-                tex.op = TexOp::Grad;
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
-                self.gradients(&inst.srcs[3], &inst.srcs[4], target, tex)?;
-            }
-            TXP => {
-                let w = self.operand(first, 3, Ty::F32)?;
-                let over = self.b().op1(Op::Rcp, Type::F32, w);
-                let mut coords = Vec::new();
-                for c in 0..target.dims() {
-                    let s = self.operand(first, c, Ty::F32)?;
-                    coords.push(self.b().mul(Type::F32, s, over));
-                }
-                tex.operands.push((TexRole::Coord, coords));
-                if tex.shadow {
-                    let s = self.operand(first, 2, Ty::F32)?;
-                    let r = self.b().mul(Type::F32, s, over);
-                    tex.operands.push((TexRole::Compare, vec![r]));
-                    reference = None;
-                }
-            }
-            SAMPLE_B | SAMPLE_L | SAMPLE_C | SAMPLE_C_LZ => {
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
-                let extra = self.component_of(&inst.srcs[3], 0, Ty::F32)?;
-                match inst.op {
-                    SAMPLE_B => {
-                        tex.op = TexOp::Bias;
-                        tex.operands.push((TexRole::Bias, vec![extra]));
-                    }
-                    SAMPLE_L => {
-                        tex.op = TexOp::Lod;
-                        tex.operands.push((TexRole::Lod, vec![extra]));
-                    }
-                    _ => {
-                        tex.shadow = true;
-                        reference = Some((inst.srcs[3], 0));
-                        if inst.op == SAMPLE_C_LZ {
-                            tex.op = TexOp::Lod;
-                            tex.level_zero = true;
-                        }
-                    }
-                }
-            }
-            TEX2 | TXB2 | TXL2 => {
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
-                let x = self.component_of(&inst.srcs[1], 0, Ty::F32)?;
-                match inst.op {
-                    TEX2 => reference = Some((inst.srcs[1], 0)),
-                    _ if target == Target::ShadowCubeArray => reference = Some((inst.srcs[1], 1)),
-                    _ => {}
-                }
-                match inst.op {
-                    TXB2 => {
-                        tex.op = TexOp::Bias;
-                        tex.operands.push((TexRole::Bias, vec![x]));
-                    }
-                    TXL2 => {
-                        tex.op = TexOp::Lod;
-                        tex.operands.push((TexRole::Lod, vec![x]));
-                    }
-                    _ => {}
-                }
-            }
-            _ => {
-                add(TexRole::Coord, self.coordinates(first, target, Ty::F32)?);
-                match inst.op {
-                    TXB => {
-                        tex.op = TexOp::Bias;
-                        tex.operands.push((TexRole::Bias, vec![self.component_of(first, 3, Ty::F32)?]));
-                    }
-                    TXL => {
-                        tex.op = TexOp::Lod;
-                        tex.operands.push((TexRole::Lod, vec![self.component_of(first, 3, Ty::F32)?]));
-                    }
-                    TEX_LZ => {
-                        tex.op = TexOp::Lod;
-                        tex.level_zero = true;
-                    }
-                    _ => {}
-                }
-            }
+            _ => {}
         }
         if let Some((src, c)) = reference {
             let r = self.component_of(&src, c, Ty::F32)?;
             tex.operands.push((TexRole::Compare, vec![r]));
+        }
+        Ok(())
+    }
+
+    /// Texels by their numbers, of a level or a sample.
+    fn fetch(&mut self, inst: &Inst<'_>, target: Target, tex: &mut Tex) -> Parsed<()> {
+        let first = &inst.srcs[0];
+        tex.op = TexOp::Fetch;
+        tex.operands.push((TexRole::Coord, self.coordinates(first, target, Ty::I32)?));
+        if inst.op == Opcode::SAMPLE_I_MS || target.is_msaa() {
+            let (src, c) = if inst.op == Opcode::SAMPLE_I_MS { (&inst.srcs[2], 0) } else { (first, 3) };
+            tex.operands.push((TexRole::Sample, vec![self.component_of(src, c, Ty::I32)?]));
+            return Ok(());
+        }
+        tex.level_zero = inst.op == Opcode::TXF_LZ || matches!(target, Target::Buffer | Target::Rect);
+        if !tex.level_zero {
+            let level = self.operand(first, 3, Ty::I32)?;
+            tex.level_zero = level.as_imm() == Some(0);
+            if !tex.level_zero {
+                tex.operands.push((TexRole::Lod, vec![self.value(level)]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Coordinates and reference divided by the fourth component.
+    fn projected(&mut self, first: &Src, target: Target, tex: &mut Tex) -> Parsed<()> {
+        let w = self.operand(first, 3, Ty::F32)?;
+        let over = self.b().op1(Op::Rcp, Type::F32, w);
+        let mut divided = |c: usize| -> Parsed<ValueId> {
+            let s = self.operand(first, c, Ty::F32)?;
+            Ok(self.b().mul(Type::F32, s, over))
+        };
+        let coords: Parsed<Vec<ValueId>> = (0..target.dims()).map(&mut divided).collect();
+        tex.operands.push((TexRole::Coord, coords?));
+        if tex.shadow {
+            tex.operands.push((TexRole::Compare, vec![divided(2)?]));
         }
         Ok(())
     }
@@ -323,8 +259,8 @@ impl Body<'_> {
 
     /// Texel offsets: in the instruction where they are constant and small, otherwise an operand.
     fn offsets(&mut self, inst: &Inst<'_>, tex: &mut Tex) -> Parsed<()> {
-        let Some(texture) = inst.texture else { return Ok(()) };
-        if texture.offsets.is_empty() || matches!(tex.op, TexOp::Size | TexOp::Samples | TexOp::LodQuery) {
+        let Some(written) = inst.texture else { return Ok(()) };
+        if written.offsets.is_empty() || matches!(tex.op, TexOp::Size | TexOp::Samples | TexOp::LodQuery) {
             return Ok(());
         }
         let n = match tex.dim {
@@ -333,21 +269,13 @@ impl Body<'_> {
             _ => 2,
         };
         let mut all = Vec::new();
-        for src in &texture.offsets {
+        for src in &written.offsets {
             for c in 0..n {
                 all.push(self.operand(src, c, Ty::I32)?);
             }
         }
-        let constant: Option<Vec<i8>> = all
-            .iter()
-            .map(|s| s.as_imm().map(|x| x as i32).filter(|x| (-8..8).contains(x)).map(|x| x as i8))
-            .collect();
-        match constant {
-            Some(list) if texture.offsets.len() == 1 => {
-                let mut offset = [0; 3];
-                offset[..n].copy_from_slice(&list);
-                tex.offset = Some(offset).filter(|o| *o != [0; 3]);
-            }
+        match texture::near_offset(all.iter().map(|s| s.as_imm())) {
+            Some(offset) if written.offsets.len() == 1 => tex.offset = Some(offset).filter(|o| *o != [0; 3]),
             _ => {
                 let values = all.into_iter().map(|s| self.value(s)).collect();
                 tex.operands.push((TexRole::Offset, values));
@@ -359,19 +287,9 @@ impl Body<'_> {
     /// Emits the operation and writes its results; `swizzle` is the view's.
     fn emit(&mut self, inst: &Inst<'_>, mut tex: Tex, swizzle: [u8; 4]) -> Parsed<()> {
         let dst = inst.dsts[0];
-        tex.mask = dst.comps().fold(0, |m, c| m | 1 << swizzle[c]);
-        let comps: Vec<u8> = (0..4).filter(|c| tex.mask >> c & 1 != 0).collect();
-        let ty = tex.ty;
-        let values: Vec<ValueId> = comps.iter().map(|_| self.b().gpr()).collect();
-        let mut i = IrInst::new(Op::Tex, ty);
-        i.dsts.extend(values.iter().copied());
-        i.ext = Some(Box::new(Ext::Tex(tex)));
-        self.b().push(i);
-        for c in dst.comps() {
-            if let Some(n) = comps.iter().position(|&x| x == swizzle[c]) {
-                self.write(&dst.reg, c, values[n])?;
-            }
-        }
-        Ok(())
+        let mask = dst.comps().fold(0, |m, c| m | 1 << swizzle[c]);
+        tex.mask = mask;
+        let values = texture::emit(&mut self.b(), tex);
+        self.write_chosen(&dst, mask, swizzle, &values)
     }
 }

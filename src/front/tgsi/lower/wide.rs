@@ -1,8 +1,9 @@
 //! 64-bit integers and doubles: what is more than one IR operation.
 
 use super::Body;
+use crate::front::common::convert::integral;
 use crate::front::tgsi::ast::Opcode;
-use crate::ir::{Aux, Cond, Inst, Op, Rnd, Src, Type, ValueId};
+use crate::ir::{Cond, Inst, Op, Rnd, Src, Type, ValueId};
 
 /// Low word, high word.
 type Pair = [ValueId; 2];
@@ -14,9 +15,7 @@ impl Body<'_> {
 
     /// An integral double near a double.
     pub fn round64(&mut self, s: Src, rnd: Rnd) -> Pair {
-        let mut i = Inst::new(Op::Cvt, Type::F64).src(s).with_aux(Aux::Integral);
-        i.rnd = rnd;
-        self.pair(i)
+        self.pair(integral(Type::F64, rnd, s))
     }
 
     /// The sign of a double as -1.0, 0.0 or 1.0.

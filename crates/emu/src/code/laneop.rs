@@ -1,0 +1,593 @@
+//! What operations on one lane compute: a name for each, and one table that all who execute, compile or follow them read.
+//!
+//! [`LaneOp::eval`] is the meaning, by [`nvir_base::num`]. [`RowOp`] does the same for a whole warp, in a form of which the
+//! compiler makes vector code where there is any; [`LaneOp::definedness`] says how undefined bits pass through. A new operation is a
+//! variant, a line of the table and, where one undefined bit does not spoil the whole result, a line of `definedness`; the tests
+//! below hold the three against each other once it is in their list.
+
+use super::compare::CmpOp;
+use super::operand::{FloatOp, Fp, VideoOp};
+use super::video;
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use nvir_base::num::float::{self, canon32, ftz32, sat32};
+use nvir_base::num::int::{self, Permute};
+use nvir_base::num::{Round, mufu};
+
+/// An operation on up to three 32-bit values of one lane; those that it does not name do not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaneOp {
+    /// `a`.
+    Mov,
+    /// `a + b`, rounded to nearest.
+    FAdd {
+        ftz: bool,
+    },
+    /// `a b`, rounded to nearest.
+    FMul {
+        ftz: bool,
+    },
+    /// `a b + c`, rounded once, to nearest.
+    FFma {
+        ftz: bool,
+    },
+    FMin {
+        ftz: bool,
+    },
+    FMax {
+        ftz: bool,
+    },
+    /// The first three with other rounding and modifiers.
+    Float(FloatOp, Fp),
+    /// `a` if `c` compares with zero as `test` says, else `b`.
+    FSel {
+        test: u8,
+        ftz: bool,
+    },
+    /// A special function of `a`.
+    Mufu {
+        func: mufu::Func,
+        sat: bool,
+    },
+    /// The high word of a double's approximate reciprocal, from its high word.
+    Rcp64h,
+    /// The same of the reciprocal root.
+    Rsq64h,
+    Add,
+    /// `a + b + 1`.
+    AddOne,
+    /// `a - b`.
+    Sub,
+    /// `b - a`.
+    SubFrom,
+    /// `!a + !b + 1`.
+    AddNot,
+    /// `(a << c) + b`.
+    ShlAdd,
+    /// `a b + c`.
+    MulAdd,
+    /// `c - a b`.
+    MulSub,
+    /// The high half of `a b`, plus `c`; which of the two are signed.
+    MulHiAdd {
+        signed: [bool; 2],
+    },
+    /// IMADSP: `a b + c` of parts.
+    MadSp([Part; 3]),
+    /// IMADSP.SD: `b` itself says which parts.
+    MadSpDescribed,
+    Min {
+        signed: bool,
+    },
+    Max {
+        signed: bool,
+    },
+    /// `a` if `c` compares with zero as `test` says, else `b`.
+    Sel {
+        test: u8,
+        signed: bool,
+    },
+    /// `|a - b| + c`.
+    Sad {
+        signed: bool,
+    },
+    /// The field of `a`, or of `a` reversed, that `b` describes.
+    Bfe {
+        signed: bool,
+        reverse: bool,
+    },
+    /// `c` with the low bits of `a` in the field that `b` describes.
+    Bfi,
+    Shl {
+        wrap: bool,
+    },
+    Shr {
+        signed: bool,
+        wrap: bool,
+        reverse: bool,
+    },
+    /// `c:a` shifted by `b`.
+    Shf(Funnel),
+    And,
+    Or,
+    Xor,
+    /// The highest bit of `a`, or for `shift` how far it is from the top.
+    Flo {
+        signed: bool,
+        shift: bool,
+    },
+    /// The bits of `a & b` counted.
+    Popc,
+    /// Bytes of `c:a` as `b` selects.
+    Prmt(Permute),
+    /// A video instruction.
+    Video(VideoOp),
+    /// SUEAU: the address in units of 256 bytes.
+    SurfaceAddress,
+}
+
+/// How undefined bits of operands pass into a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Definedness {
+    /// One undefined bit makes the whole result undefined.
+    Spoils,
+    /// Bits of the operands in this set (bit i: operand i) are moved, as the other operands say, which must be defined.
+    Moves(u8),
+    /// As bits of an AND: a zero decides.
+    And,
+    /// A one decides.
+    Or,
+    /// Bit by bit.
+    Xor,
+}
+
+/// The part of an operand that IMADSP reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    Whole,
+    Low16,
+    SignedLow16,
+    High16,
+    SignedHigh16,
+    Low24,
+    SignedLow24,
+}
+
+impl Part {
+    fn take(self, v: u32) -> u32 {
+        match self {
+            Part::Whole => v,
+            Part::Low16 => v & 0xffff,
+            Part::SignedLow16 => int::sext(v, 16),
+            Part::High16 => v >> 16,
+            Part::SignedHigh16 => (v as i32 >> 16) as u32,
+            Part::Low24 => v & 0x00ff_ffff,
+            Part::SignedLow24 => int::sext(v, 24),
+        }
+    }
+}
+
+/// A shift of two words. To the left it gives the high word, to the right the low one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Funnel {
+    pub left: bool,
+    /// It shifts by up to 63.
+    pub wide: bool,
+    pub signed: bool,
+    /// The distance wraps around, rather than being limited.
+    pub wrap: bool,
+    /// To the right: the high word.
+    pub high: bool,
+}
+
+impl Funnel {
+    fn shift(self, lo: u32, by: u32, hi: u32) -> u32 {
+        let limit = if self.wide { 64 } else { 32 };
+        let by = if self.wrap { by & (limit - 1) } else { by.min(limit) };
+        let v = u64::from(hi) << 32 | u64::from(lo);
+        if self.left {
+            return (u128::from(v) << by >> 32) as u32;
+        }
+        let r = if self.signed { (i128::from(v as i64) >> by) as u64 } else { (u128::from(v) >> by) as u64 };
+        if self.high { (r >> 32) as u32 } else { r as u32 }
+    }
+}
+
+/// A lane operation on whole rows.
+pub type RowFn = fn(&LaneVec, &LaneVec, &LaneVec, &mut LaneVec);
+
+/// Makes `eval` of all lines, and `vector` of those for which the compiler has vector code, or that cost so little that it pays to
+/// compute them for lanes that are off.
+macro_rules! table {
+    (
+        vector { $($v:pat => |$va:pat_param, $vb:pat_param, $vc:pat_param| $ve:expr;)* }
+        scalar { $($s:pat => |$sa:pat_param, $sb:pat_param, $sc:pat_param| $se:expr;)* }
+    ) => {
+        impl LaneOp {
+            /// The result in one lane.
+            pub fn eval(self, a: u32, b: u32, c: u32) -> u32 {
+                use LaneOp::*;
+                match self {
+                    $($v => { let ($va, $vb, $vc) = (a, b, c); $ve })*
+                    $($s => { let ($sa, $sb, $sc) = (a, b, c); $se })*
+                }
+            }
+
+            /// The same for all lanes, unless that must be done lane by lane.
+            fn vector(self) -> Option<RowFn> {
+                use LaneOp::*;
+                match self {
+                    FFma { ftz: false } => Some(fma_row::<false>),
+                    FFma { ftz: true } => Some(fma_row::<true>),
+                    $($v => Some(|a, b, c, out| {
+                        for i in 0..LANES {
+                            let ($va, $vb, $vc) = (a.0[i], b.0[i], c.0[i]);
+                            out.0[i] = $ve;
+                        }
+                    }),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+fn add32(a: u32, b: u32) -> u32 {
+    canon32(f32::from_bits(a) + f32::from_bits(b))
+}
+
+fn mul32(a: u32, b: u32) -> u32 {
+    canon32(f32::from_bits(a) * f32::from_bits(b))
+}
+
+fn mul_hi(a: u32, b: u32, a_signed: bool, b_signed: bool) -> u32 {
+    (int::mul_wide(a, b, a_signed, b_signed) >> 32) as u32
+}
+
+table! {
+    vector {
+        Mov => |a, _, _| a;
+        FAdd { ftz: false } => |a, b, _| add32(a, b);
+        FAdd { ftz: true } => |a, b, _| ftz32(add32(ftz32(a), ftz32(b)));
+        FMul { ftz: false } => |a, b, _| mul32(a, b);
+        FMul { ftz: true } => |a, b, _| ftz32(mul32(ftz32(a), ftz32(b)));
+        FMin { ftz: false } => |a, b, _| float::min32(a, b);
+        FMin { ftz: true } => |a, b, _| float::min32(ftz32(a), ftz32(b));
+        FMax { ftz: false } => |a, b, _| float::max32(a, b);
+        FMax { ftz: true } => |a, b, _| float::max32(ftz32(a), ftz32(b));
+        Add => |a, b, _| a.wrapping_add(b);
+        AddOne => |a, b, _| a.wrapping_add(b).wrapping_add(1);
+        Sub => |a, b, _| a.wrapping_sub(b);
+        SubFrom => |a, b, _| b.wrapping_sub(a);
+        AddNot => |a, b, _| (!a).wrapping_add(!b).wrapping_add(1);
+        ShlAdd => |a, b, c| (a << (c & 31)).wrapping_add(b);
+        MulAdd => |a, b, c| a.wrapping_mul(b).wrapping_add(c);
+        MulSub => |a, b, c| c.wrapping_sub(a.wrapping_mul(b));
+        MulHiAdd { signed: [false, false] } => |a, b, c| mul_hi(a, b, false, false).wrapping_add(c);
+        MulHiAdd { signed: [true, true] } => |a, b, c| mul_hi(a, b, true, true).wrapping_add(c);
+        MulHiAdd { signed: [true, false] } => |a, b, c| mul_hi(a, b, true, false).wrapping_add(c);
+        MulHiAdd { signed: [false, true] } => |a, b, c| mul_hi(a, b, false, true).wrapping_add(c);
+        Min { signed: true } => |a, b, _| (a as i32).min(b as i32) as u32;
+        Min { signed: false } => |a, b, _| a.min(b);
+        Max { signed: true } => |a, b, _| (a as i32).max(b as i32) as u32;
+        Max { signed: false } => |a, b, _| a.max(b);
+        Sad { signed: true } => |a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c);
+        Sad { signed: false } => |a, b, c| a.abs_diff(b).wrapping_add(c);
+        Bfe { signed: true, reverse: false } => |a, b, _| int::bfe(a, b, true);
+        Bfe { signed: false, reverse: false } => |a, b, _| int::bfe(a, b, false);
+        Bfe { signed: true, reverse: true } => |a, b, _| int::bfe(a.reverse_bits(), b, true);
+        Bfe { signed: false, reverse: true } => |a, b, _| int::bfe(a.reverse_bits(), b, false);
+        Bfi => |a, b, c| int::bfi(a, b, c);
+        Shl { wrap: false } => |a, b, _| int::shl(a, b);
+        Shl { wrap: true } => |a, b, _| a << (b & 31);
+        Shr { signed: false, wrap: false, reverse: false } => |a, b, _| int::shr_u(a, b);
+        Shr { signed: false, wrap: true, reverse: false } => |a, b, _| a >> (b & 31);
+        Shr { signed: true, wrap: false, reverse: false } => |a, b, _| int::shr_s(a, b);
+        Shr { signed: true, wrap: true, reverse: false } => |a, b, _| (a as i32 >> (b & 31)) as u32;
+        Shr { signed: false, wrap: false, reverse: true } => |a, b, _| int::shr_u(a.reverse_bits(), b);
+        Shr { signed: false, wrap: true, reverse: true } => |a, b, _| a.reverse_bits() >> (b & 31);
+        Shr { signed: true, wrap: false, reverse: true } => |a, b, _| int::shr_s(a.reverse_bits(), b);
+        Shr { signed: true, wrap: true, reverse: true } => |a, b, _| (a.reverse_bits() as i32 >> (b & 31)) as u32;
+        And => |a, b, _| a & b;
+        Or => |a, b, _| a | b;
+        Xor => |a, b, _| a ^ b;
+        Flo { signed: true, shift: true } => |a, _, _| int::flo(a, true, true);
+        Flo { signed: true, shift: false } => |a, _, _| int::flo(a, true, false);
+        Flo { signed: false, shift: true } => |a, _, _| int::flo(a, false, true);
+        Flo { signed: false, shift: false } => |a, _, _| int::flo(a, false, false);
+        Popc => |a, b, _| (a & b).count_ones();
+        Prmt(Permute::Index) => |a, b, c| int::prmt(a, b, c, Permute::Index);
+    }
+    scalar {
+        FFma { ftz } => |a, b, c| fma_lane(a, b, c, ftz);
+        Float(op, fp) => |a, b, c| float_lane(op, fp, a, b, c);
+        FSel { test, ftz } => |a, b, c| if float::test32(test, if ftz { ftz32(c) } else { c }, 0) { a } else { b };
+        Mufu { func, sat } => |a, _, _| {
+            let v = mufu::mufu(func, a);
+            if sat { sat32(v) } else { v }
+        };
+        Rcp64h => |a, _, _| mufu::rcp64h(a);
+        Rsq64h => |a, _, _| mufu::rsq64h(a);
+        MadSp([x, y, z]) => |a, b, c| x.take(a).wrapping_mul(y.take(b)).wrapping_add(z.take(c));
+        MadSpDescribed => |a, b, c| described(a, b, c);
+        Sel { test, signed } => |a, b, c| if (CmpOp::Int { test, signed }).eval(c, 0) { a } else { b };
+        Shf(funnel) => |a, b, c| funnel.shift(a, b, c);
+        Prmt(mode) => |a, b, c| int::prmt(a, b, c, mode);
+        Video(op) => |a, b, c| video::eval(&op, a, b, c);
+        SurfaceAddress => |a, b, c| upper_address(a, b, c);
+    }
+}
+
+impl LaneOp {
+    /// The undefined bits of the result in one lane, by the operands' values and their undefined bits.
+    pub fn undefined(self, values: [u32; 3], undefined: [u32; 3]) -> u32 {
+        let [a, b, _] = values;
+        let [ua, ub, _] = undefined;
+        let any = undefined.iter().enumerate().any(|(i, u)| i < self.operands() && *u != 0);
+        match self.definedness() {
+            Definedness::Spoils if any => u32::MAX,
+            Definedness::Spoils => 0,
+            Definedness::Moves(data) => {
+                let moved = |i: usize| data >> i & 1 != 0;
+                // An undefined distance or selector makes everything undefined.
+                if (0..self.operands()).any(|i| !moved(i) && undefined[i] != 0) {
+                    return u32::MAX;
+                }
+                let [a, b, c] = std::array::from_fn(|i| if moved(i) { undefined[i] } else { values[i] });
+                self.eval(a, b, c)
+            }
+            Definedness::And => (ua | ub) & (ua | a) & (ub | b),
+            Definedness::Or => (ua | ub) & (ua | !a) & (ub | !b),
+            Definedness::Xor => ua | ub,
+        }
+    }
+
+    /// How many operands it has: the first ones.
+    pub fn operands(self) -> usize {
+        use LaneOp::*;
+        match self {
+            Mov | Mufu { .. } | Rcp64h | Rsq64h | Flo { .. } => 1,
+            FAdd { .. } | FMul { .. } | FMin { .. } | FMax { .. } | Float(FloatOp::Add | FloatOp::Mul, _) => {
+                2
+            }
+            Add | AddOne | Sub | SubFrom | AddNot | Min { .. } | Max { .. } => 2,
+            Bfe { .. } | Shl { .. } | Shr { .. } | And | Or | Xor | Popc => 2,
+            _ => 3,
+        }
+    }
+
+    /// How undefined bits pass through it.
+    pub fn definedness(self) -> Definedness {
+        match self {
+            LaneOp::Mov | LaneOp::Bfe { .. } | LaneOp::Shl { .. } | LaneOp::Shr { .. } => {
+                Definedness::Moves(1)
+            }
+            LaneOp::FSel { .. } | LaneOp::Sel { .. } => Definedness::Moves(3),
+            LaneOp::Bfi | LaneOp::Prmt(_) | LaneOp::Shf(_) => Definedness::Moves(5),
+            LaneOp::And => Definedness::And,
+            LaneOp::Or => Definedness::Or,
+            LaneOp::Xor => Definedness::Xor,
+            _ => Definedness::Spoils,
+        }
+    }
+}
+
+/// A lane operation with what does it for whole rows.
+#[derive(Clone, Copy, Debug)]
+pub struct RowOp {
+    pub op: LaneOp,
+    row: Option<RowFn>,
+}
+
+impl RowOp {
+    pub fn new(op: LaneOp) -> RowOp {
+        RowOp { op, row: op.vector() }
+    }
+
+    /// The results in the lanes of a mask; in others anything.
+    #[inline]
+    pub fn apply(&self, mask: Mask, a: &LaneVec, b: &LaneVec, c: &LaneVec, out: &mut LaneVec) {
+        match self.row {
+            Some(row) => row(a, b, c, out),
+            None => lanes(mask).for_each(|l| out.0[l] = self.op.eval(a.0[l], b.0[l], c.0[l])),
+        }
+    }
+}
+
+fn fma_lane(a: u32, b: u32, c: u32, ftz: bool) -> u32 {
+    let flush = |x: u32| if ftz { ftz32(x) } else { x };
+    flush(float::fma32(flush(a), flush(b), flush(c), Round::Rn))
+}
+
+/// The fused multiply-add of a warp: 64-bit sums, and the exact way where they could round twice.
+fn fma_row<const FTZ: bool>(a: &LaneVec, b: &LaneVec, c: &LaneVec, out: &mut LaneVec) {
+    let flush = |x: u32| if FTZ { ftz32(x) } else { x };
+    let mut hazard = 0u32;
+    for i in 0..LANES {
+        let [x, y, z] = [a.0[i], b.0[i], c.0[i]].map(|v| f64::from(f32::from_bits(flush(v))));
+        let s = x * y + z;
+        hazard |= u32::from(float::double_rounding(s));
+        out.0[i] = flush(canon32(s as f32));
+    }
+    if hazard != 0 {
+        for i in 0..LANES {
+            out.0[i] = fma_lane(a.0[i], b.0[i], c.0[i], FTZ);
+        }
+    }
+}
+
+/// FADD, FMUL and FFMA with every modifier.
+fn float_lane(op: FloatOp, fp: Fp, a: u32, b: u32, c: u32) -> u32 {
+    let flush = |v| if fp.ftz || fp.fmz { ftz32(v) } else { v };
+    let (a, b, c) = (flush(a), flush(b), flush(c));
+    let zero = |v: u32| v << 1 == 0;
+    let v = match op {
+        FloatOp::Add => float::add32(a, b, fp.round),
+        FloatOp::Mul if fp.fmz && (zero(a) || zero(b)) => 0,
+        FloatOp::Mul => float::mul32(a, b, fp.scale, fp.round),
+        FloatOp::Fma if fp.fmz && (zero(a) || zero(b)) => float::add32(0, c, fp.round),
+        FloatOp::Fma => float::fma32(a, b, c, fp.round),
+    };
+    let v = flush(v);
+    if fp.sat { sat32(v) } else { v }
+}
+
+/// IMADSP.SD: bits 31:26 of the second operand say which parts are read, of itself too. Source: NAK's tests on cards
+/// (Mesa `hw_tests.rs`).
+fn described(a: u32, b: u32, c: u32) -> u32 {
+    let first = [Part::Whole, Part::Low24, Part::Low16, Part::High16][(b >> 30) as usize];
+    let second = [Part::Low16, Part::Low24][(b >> 28 & 1) as usize];
+    let third = [Part::Whole, Part::Low24, Part::Low16, Part::Whole][(b >> 26 & 3) as usize];
+    first.take(a).wrapping_mul(second.take(b)).wrapping_add(third.take(c))
+}
+
+/// SUEAU. Source: NAK's authors found it on cards (Mesa `src/nouveau/compiler/nak`: ir.rs, hw_tests.rs).
+fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
+    let shift = bits >> 12 & 15;
+    let offset = if bits >> 11 & 1 == 0 {
+        (offset << (shift + 1) | (bits >> 16 & 0x7ff) << 1 | bits >> 8 & 1) & 0x07ff_ffff
+    } else if shift < 8 {
+        offset >> (8 - shift) & 0x00ff_ffff
+    } else {
+        offset << (shift - 8) & 0x00ff_ffff
+    };
+    base.wrapping_add(offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::operand::VideoSrc;
+    use super::*;
+    use crate::state::lanes::hard_values as row;
+    use nvir_base::num::video::{Primary, Secondary};
+
+    /// Every operation with every modifier that has a line of its own.
+    fn all() -> Vec<LaneOp> {
+        use LaneOp::*;
+        let both = [false, true];
+        let mut all = vec![
+            Mov,
+            Rcp64h,
+            Rsq64h,
+            Add,
+            AddOne,
+            Sub,
+            SubFrom,
+            AddNot,
+            ShlAdd,
+            MulAdd,
+            MulSub,
+            MadSpDescribed,
+            Bfi,
+            And,
+            Or,
+            Xor,
+            Popc,
+            SurfaceAddress,
+        ];
+        for x in both {
+            all.extend([FAdd { ftz: x }, FMul { ftz: x }, FFma { ftz: x }, FMin { ftz: x }, FMax { ftz: x }]);
+            all.extend([Min { signed: x }, Max { signed: x }, Sad { signed: x }, Shl { wrap: x }]);
+            for test in 0..16 {
+                all.extend([FSel { test, ftz: x }, Sel { test: test & 7, signed: x }]);
+            }
+            for y in both {
+                all.extend([
+                    MulHiAdd { signed: [x, y] },
+                    Bfe { signed: x, reverse: y },
+                    Flo { signed: x, shift: y },
+                ]);
+                all.extend(both.map(|z| Shr { signed: x, wrap: y, reverse: z }));
+                for left in both {
+                    all.extend(both.map(|high| Shf(Funnel { left, wide: !left, signed: x, wrap: y, high })));
+                }
+            }
+            let funcs = [mufu::Func::Rcp, mufu::Func::Ex2, mufu::Func::Sin];
+            all.extend(funcs.map(|func| Mufu { func, sat: x }));
+            for op in [FloatOp::Add, FloatOp::Mul, FloatOp::Fma] {
+                all.extend([Round::Rz, Round::Rp].map(|round| {
+                    Float(op, Fp { round, ftz: x, fmz: !x && op == FloatOp::Mul, sat: x, scale: 0 })
+                }));
+            }
+        }
+        use Permute::*;
+        all.extend([Index, F4e, B4e, Rc8, Ecl, Ecr, Rc16].map(Prmt));
+        let parts = [
+            Part::Whole,
+            Part::Low16,
+            Part::SignedLow16,
+            Part::High16,
+            Part::SignedHigh16,
+            Part::Low24,
+            Part::SignedLow24,
+        ];
+        all.extend(parts.map(|p| MadSp([p, Part::Low16, Part::Whole])));
+        let src = VideoSrc { pick: [0, 1, 2, 3], bits: 8, signed: true, neg: false };
+        let four = VideoOp {
+            op: Primary::Add,
+            lanes: 4,
+            a: src,
+            b: VideoSrc { pick: [4, 5, 6, 7], ..src },
+            signed: true,
+            sat: true,
+            wrap: false,
+            second: Secondary::None,
+            write: 5,
+            mad: None,
+        };
+        all.push(Video(four));
+        all
+    }
+
+    #[test]
+    fn rows_are_what_single_lanes_give() {
+        let mut seed = 12345;
+        for op in all() {
+            for _ in 0..60 {
+                let [a, b, c] = [0; 3].map(|_| row(&mut seed));
+                let mut out = LaneVec::ZERO;
+                let mask = seed | 1 << 7;
+                RowOp::new(op).apply(mask, &a, &b, &c, &mut out);
+                for l in lanes(mask) {
+                    let (a, b, c) = (a.0[l], b.0[l], c.0[l]);
+                    assert_eq!(out.0[l], op.eval(a, b, c), "{op:?} {a:#x} {b:#x} {c:#x}");
+                }
+            }
+        }
+    }
+
+    /// Bits that are said to be defined are the same whatever undefined bits of operands are.
+    #[test]
+    fn undefined_bits_reach_no_more_than_they_are_said_to() {
+        let mut seed = 99;
+        for op in all() {
+            for _ in 0..40 {
+                let values = [0; 3].map(|_| row(&mut seed));
+                let other = [0; 3].map(|_| row(&mut seed));
+                let mut undefined = [0; 3].map(|_| row(&mut seed));
+                // Operands without undefined bits, too.
+                undefined[(seed >> 5) as usize % 3] = LaneVec::ZERO;
+                for l in 0..LANES {
+                    let v: [u32; 3] = std::array::from_fn(|i| values[i].0[l]);
+                    let u: [u32; 3] = std::array::from_fn(|i| undefined[i].0[l]);
+                    let changed: [u32; 3] = std::array::from_fn(|i| v[i] & !u[i] | other[i].0[l] & u[i]);
+                    let said = op.undefined(v, u);
+                    let (x, y) = (op.eval(v[0], v[1], v[2]), op.eval(changed[0], changed[1], changed[2]));
+                    assert_eq!((x ^ y) & !said, 0, "{op:?} of {v:x?} with {u:x?} undefined: {said:#x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn funnel_shifts_join_two_words() {
+        let f = Funnel::default();
+        let shf = |f: Funnel, lo, by, hi| LaneOp::Shf(f).eval(lo, by, hi);
+        assert_eq!(shf(Funnel { left: true, ..f }, 0x8000_0000, 1, 1), 3);
+        assert_eq!(shf(Funnel { left: true, wrap: true, ..f }, 0x8000_0000, 33, 1), 3);
+        assert_eq!(shf(Funnel { left: true, ..f }, 7, 40, 1), 7);
+        let wide = Funnel { wide: true, signed: true, ..f };
+        assert_eq!(shf(wide, 0, 36, 0x8000_0000), 0xf800_0000);
+        assert_eq!(shf(Funnel { high: true, ..wide }, 0, 36, 0x8000_0000), 0xffff_ffff);
+        assert_eq!(shf(f, 0x10, 4, 0xf), 0xf000_0001);
+    }
+}

@@ -1,0 +1,16 @@
+//! Code: decoded once to micro-ops in basic blocks, and kept by its contents.
+
+pub(crate) mod blocks;
+pub(crate) mod cache;
+pub(crate) mod compare;
+pub(crate) mod decode;
+pub(crate) mod laneop;
+pub(crate) mod micro;
+pub(crate) mod operand;
+pub(crate) mod program;
+mod reach;
+pub(crate) mod stageop;
+pub(crate) mod surfop;
+pub(crate) mod texop;
+mod video;
+pub(crate) mod wideop;

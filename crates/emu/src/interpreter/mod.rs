@@ -1,0 +1,257 @@
+//! The interpreter: micro-ops one after the other. It executes everything, with every checker.
+
+pub(crate) mod pure;
+
+use crate::check::{definedness, trace};
+use crate::code::micro::{Flow, Inst, Micro, NULL, Space};
+use crate::cx::Cx;
+use crate::fault::FaultKind;
+use crate::stage;
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use crate::state::warp::{State as WarpState, Wait, Warp};
+use crate::trap::Trap;
+use crate::units::special::special_register;
+use crate::units::{flow, memory, surface, texture};
+
+/// Why an executor has stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Yield {
+    /// The block has executed as many instructions as it may, and a basic block begins.
+    Slice,
+    /// The warp waits at a barrier.
+    Wait,
+    /// All its lanes have ended.
+    Done,
+    /// The instruction that the warp is at is one for the interpreter: a fault, or what the executor does not know.
+    Step,
+}
+
+/// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
+/// at [`Warp::at`].
+pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
+    let code = &cx.env.bound.launch.program.code;
+    let insts = &cx.env.bound.insts[..];
+    let step = code.step();
+    loop {
+        w.at = w.pc;
+        let Some(mut at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
+        if insts[at].leader && cx.block.steps >= until {
+            return Ok(Yield::Slice);
+        }
+        // To the end of the basic block.
+        loop {
+            let inst = &insts[at];
+            w.at = w.pc;
+            w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
+            if !matches!(inst.micro, Micro::Sched) {
+                execute(cx, w, inst, at)?;
+            }
+            // What is behind the end of a block is a leader.
+            at += usize::from(inst.bytes) >> step;
+            if insts.get(at).is_none_or(|next| next.leader) {
+                break;
+            }
+        }
+        if let Some(end) = after_block(cx, w)? {
+            return Ok(end);
+        }
+    }
+}
+
+/// Executes the instruction that a warp is at.
+pub(crate) fn step(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
+    let bound = cx.env.bound;
+    w.at = w.pc;
+    let code = &bound.launch.program.code;
+    let Some(at) = code.index(w.pc) else { return Err(bad_pc(w, code.alignment())) };
+    let inst = &bound.insts[at];
+    w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
+    if !matches!(inst.micro, Micro::Sched) {
+        execute(cx, w, inst, at)?;
+    }
+    after_block(cx, w)
+}
+
+/// Whether a warp goes on: its lanes may all wait or have ended.
+fn after_block(cx: &mut Cx<'_>, w: &mut Warp) -> Result<Option<Yield>, Trap> {
+    if w.active == 0 {
+        w.unwind()?;
+    }
+    if w.state == WarpState::Done {
+        cx.settle_reads(w)?;
+        cx.block.warp_states[w.index as usize] = WarpState::Done;
+        cx.warp_exits();
+        return Ok(Some(Yield::Done));
+    }
+    let waits = cx.block.warp_states[w.index as usize] != WarpState::Ready;
+    Ok(waits.then_some(Yield::Wait))
+}
+
+/// Executes the micro-op at [`Warp::at`]. If it faults, the warp is as it was before.
+#[inline(always)]
+fn execute(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
+    let done = attempt(cx, w, inst, at);
+    if done.is_err() {
+        w.pc = w.at;
+    }
+    done
+}
+
+#[inline(always)]
+fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
+    let env = cx.env;
+    let mut mask = w.active & w.pred(inst.guard);
+    if inst.quad != 15 {
+        mask &= Mask::from(inst.quad) * 0x1111_1111;
+    }
+    cx.block.steps += 1;
+    // Counting bits takes some instructions on any x86-64.
+    cx.block.thread_steps += if mask == Mask::MAX { LANES as u64 } else { mask.count_ones().into() };
+    if env.checks.init {
+        while let Err(trap) = definedness::before(cx, w, inst, mask) {
+            if !cx.goes_on(w, &trap) {
+                return Err(trap);
+            }
+            if let Some(u) = w.undef.as_deref_mut() {
+                u.mark_defined(trap.0.lane);
+            }
+        }
+    }
+    let depth = w.stack.len();
+    if mask != 0 || matches!(inst.micro, Micro::Illegal(_)) {
+        if inst.sync {
+            w.entry(Wait::Ssy, mask & w.active)?;
+        }
+        if !pure::execute(w, &env.bound.pool, &mut cx.block.scratch, inst, mask) {
+            unit(cx, w, inst, mask)?;
+        }
+        if inst.sync {
+            w.wait(Wait::Ssy, mask & w.active)?;
+        }
+    }
+    if cx.trace.is_some() || env.profile {
+        observe(cx, w, inst, at, mask, depth);
+    }
+    Ok(())
+}
+
+#[cold]
+fn observe(cx: &mut Cx<'_>, w: &Warp, inst: &Inst, at: usize, mask: Mask, depth: usize) {
+    if let Some(profile) = &mut cx.block.profile {
+        let p = &mut profile[at];
+        p.issues += 1;
+        p.threads += u64::from(mask.count_ones());
+        let branch = matches!(inst.micro, Micro::Flow(Flow::Bra { .. } | Flow::Brx { .. }));
+        p.stack = p.stack.max(w.stack.len() as u64);
+        p.divergences += u64::from(branch && w.stack.len() > depth);
+        p.transactions += std::mem::take(&mut cx.block.transactions);
+        p.bank_conflicts += std::mem::take(&mut cx.block.conflicts);
+    }
+    if cx.trace.is_some() {
+        let line = trace::line(cx, w, inst, mask);
+        if let Some(sink) = &mut cx.trace {
+            sink(&line);
+        }
+    }
+}
+
+fn bad_pc(w: &Warp, alignment: u32) -> Trap {
+    let (lane, pc) = (w.first_lane(), w.pc);
+    if !pc.is_multiple_of(alignment) {
+        let detail = format!("code address {pc:#x} is not a multiple of {alignment}");
+        Trap::new(FaultKind::Misaligned, lane, detail)
+    } else {
+        Trap::new(FaultKind::OutOfBounds, lane, format!("code address {pc:#x} is outside the code"))
+    }
+}
+
+/// Everything that is not confined to registers, without the lanes whose faults the run goes on after.
+fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    let mut left = mask;
+    while let Err(trap) = dispatch(cx, w, inst, left) {
+        let lane = trap.0.lane as u32;
+        // A race is found between the lanes' accesses: those before it have changed memory.
+        let between = matches!(trap.0.kind, FaultKind::Race | FaultKind::Uninitialized);
+        let others = match inst.micro {
+            Micro::Atom { .. } if between => (Mask::MAX << lane) << 1,
+            Micro::Load { .. } | Micro::Store { .. } | Micro::LoadConst { .. } | Micro::Atom { .. } => {
+                !(1 << lane)
+            }
+            _ => return Err(trap),
+        };
+        if left & (1 << lane) == 0 || !cx.goes_on(w, &trap) {
+            return Err(trap);
+        }
+        left &= others;
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    let lane = lanes(mask).next().unwrap_or(0);
+    match &inst.micro {
+        Micro::Load { space, width, dst, addr } => {
+            if cx.env.stage.is_some() {
+                return stage::load(cx, w, mask, (*space, *width), *dst, addr);
+            }
+            memory::load(cx, w, mask, (*space, *width), *dst, addr)
+        }
+        Micro::Store { space, width, src, addr } => {
+            let mask = match space {
+                Space::Generic => stage::stores(cx, w, mask)?,
+                _ => stage::declares_memory(cx.env, lane).map(|()| mask)?,
+            };
+            memory::store(cx, w, mask, (*space, *width), *src, addr)
+        }
+        Micro::LoadConst { bank, width, dst, base, offset, indexed } => {
+            let what = (*base, *offset, *indexed);
+            if cx.env.stage.is_some() {
+                let helpers = cx.block.helpers;
+                let load = |w: &mut Warp, mask| memory::load_const(cx, w, mask, (*bank, *width), *dst, what);
+                return stage::for_others(helpers, w, mask, load);
+            }
+            memory::load_const(cx, w, mask, (*bank, *width), *dst, what)
+        }
+        Micro::LoadLock { width, dst, pdst, addr } => {
+            memory::load_lock(cx, w, mask, *width, (*dst, *pdst), addr)
+        }
+        Micro::StoreUnlock { width, src, pdst, addr, cond } => {
+            memory::store_unlock(cx, w, mask, (*width, *cond), (*src, *pdst), addr)
+        }
+        Micro::Atom { op, ty, dst, addr, src } => {
+            let mask = stage::stores(cx, w, mask)?;
+            memory::atomic(cx, w, mask, (*op, *ty), (*dst, *src), addr)
+        }
+        Micro::S2r { dst, reg } => {
+            let mut row = LaneVec::ZERO;
+            for (l, v) in row.0.iter_mut().enumerate() {
+                *v = special_register(cx, w, *reg, l);
+            }
+            if *dst != NULL {
+                w.regs[*dst as usize].blend(mask, &row);
+            }
+            Ok(())
+        }
+        Micro::Bar { mode, id, count, pred, dst, pdst } => {
+            cx.barrier(w, mask, *mode, (*id, *count), *pred, (*dst, *pdst))
+        }
+        Micro::Flow(f) => flow::execute(cx, w, *f, mask),
+        Micro::Trap => Err(Trap::new(FaultKind::Trap, lane, "BPT.TRAP")),
+        Micro::Illegal(why) => Err(Trap::new(FaultKind::IllegalInstruction, lane, *why)),
+        Micro::OutOfBounds(why) => Err(Trap::new(FaultKind::OutOfBounds, lane, &**why)),
+        Micro::Fence(scope) => {
+            cx.fence(w, *scope);
+            Ok(())
+        }
+        Micro::Tex(op) => texture::execute(cx, w, op, mask),
+        Micro::Surface(op) => {
+            let mask = if op.access.writes() { stage::stores(cx, w, mask)? } else { mask };
+            surface::execute(cx, w, op, mask)
+        }
+        Micro::Stage(op) => stage::execute(cx, w, op, mask),
+        _ => Ok(()),
+    }
+}

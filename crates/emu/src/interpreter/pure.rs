@@ -1,0 +1,464 @@
+//! What instructions do to a warp's registers: everything but memory, control flow and barriers.
+
+use crate::code::micro::{
+    Bop, CarryIn, Cmp, Inst, Micro, MinMaxPart, NULL, PSrc, SetDst, ShflMode, Src2, VoteMode,
+};
+use crate::code::surfop::{clamp, subfm};
+use crate::code::wideop::WideOp;
+use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, Src, lanes};
+use crate::state::warp::{Cc, FLAGS, PREDS, Warp};
+use nvir_base::num::float::{self, ftz32};
+use nvir_base::num::int;
+
+#[inline]
+fn write(w: &mut Warp, dst: u8, mask: Mask, row: &LaneVec) {
+    if dst != NULL {
+        w.regs[dst as usize].blend(mask, row);
+    }
+}
+
+/// Executes a register-only instruction for the lanes of `mask`; whether it was one.
+#[inline]
+pub(crate) fn execute(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) -> bool {
+    match &inst.micro {
+        Micro::Lane { op, dst, src } => {
+            let a = src[0].get(&w.regs, pool, &mut s.a);
+            let b = src[1].get(&w.regs, pool, &mut s.b);
+            let c = src[2].get(&w.regs, pool, &mut s.c);
+            op.apply(mask, a, b, c, &mut s.out);
+            write(w, *dst, mask, &s.out);
+            if inst.cc {
+                flags(w, inst, mask, &s.out);
+            }
+        }
+        Micro::Set { dst, cmp, with, bop } => {
+            set(w, pool, s, mask, *dst, cmp, *with, *bop);
+            if inst.cc {
+                flags(w, inst, mask, &s.out);
+            }
+        }
+        _ => return execute_rare(w, pool, s, inst, mask),
+    }
+    true
+}
+
+/// CC from a result without carry and overflow.
+fn flags(w: &mut Warp, inst: &Inst, mask: Mask, out: &LaneVec) {
+    let mut zero = out.mask(|v| v == 0);
+    if inst.chain {
+        zero &= w.cc.zero;
+    }
+    let sign = out.mask(|v| v >> 31 != 0);
+    w.cc.blend(mask, Cc { zero, sign, carry: 0, overflow: 0 });
+}
+
+fn wide(w: &Warp, pool: &[LaneVec], s: Src2, lane: usize) -> u64 {
+    u64::from(s.lo.lane(&w.regs, pool, lane)) | u64::from(s.hi.lane(&w.regs, pool, lane)) << 32
+}
+
+fn execute_rare(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) -> bool {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
+        Micro::Sched | Micro::Nop => return true,
+        Micro::Sum { .. } | Micro::Mad { .. } => {
+            sums(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::MinMax { .. } | Micro::MinMax64 { .. } | Micro::MinMaxX { .. } => {
+            min_max(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::P2r { .. } | Micro::R2p { .. } => {
+            state(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::SuClamp { .. } | Micro::SuBfm { .. } => {
+            coordinates(w, pool, s, inst, mask);
+            return true;
+        }
+        Micro::Wide { op, dst, wide: is_wide, src } => {
+            for l in lanes(mask) {
+                let v = op.eval(wide(w, pool, src[0], l), wide(w, pool, src[1], l), wide(w, pool, src[2], l));
+                (s.out.0[l], s.out2.0[l]) = (v as u32, (v >> 32) as u32);
+            }
+            write_wide(w, s, *dst, *is_wide, mask);
+        }
+        Micro::Sel { dst, src, pick } => {
+            let pick = w.pred(*pick);
+            s.out = *src[1].get(&w.regs, pool, &mut s.b);
+            let a = src[0].get(&w.regs, pool, &mut s.a);
+            s.out.blend(pick, a);
+            write(w, *dst, mask, &s.out);
+        }
+        Micro::Fswz { dst, src, swizzle, ops, ftz } => {
+            let from = |l: usize| match swizzle {
+                k @ 0..4 => (l & !3) | usize::from(*k),
+                4 => l ^ 1,
+                _ => l ^ 2,
+            };
+            for l in 0..LANES {
+                let (a, b) = (get(w, src[0], from(l)), get(w, src[1], l));
+                let (a, b) = if *ftz { (ftz32(a), ftz32(b)) } else { (a, b) };
+                let neg = 0x8000_0000;
+                s.out.0[l] = match ops >> (6 - 2 * (l & 3)) & 3 {
+                    0 => float::add32(a, b, Default::default()),
+                    1 => float::add32(a ^ neg, b, Default::default()),
+                    2 => float::add32(a, b ^ neg, Default::default()),
+                    _ => b,
+                };
+            }
+            write(w, *dst, mask, &s.out);
+        }
+        Micro::B2r { dst, pred } => {
+            let v = w.reduction;
+            write(w, *dst, mask, &LaneVec::splat(v));
+            w.set_pred(*pred, mask, if v != 0 { Mask::MAX } else { 0 });
+        }
+        Micro::Lepc { dst } => {
+            let pc = w.pc;
+            write(w, *dst, mask, &LaneVec::splat(pc));
+        }
+        Micro::Vote { mode, dst, pdst, src } => {
+            let ballot = w.pred(*src) & mask;
+            let hit = match mode {
+                VoteMode::All => ballot == mask,
+                VoteMode::Any => ballot != 0,
+                VoteMode::Eq => ballot == mask || ballot == 0,
+            };
+            write(w, *dst, mask, &LaneVec::splat(ballot));
+            w.set_pred(*pdst, mask, if hit { Mask::MAX } else { 0 });
+        }
+        Micro::Shfl { dst, pdst, src, .. } => {
+            let from = shuffle_sources(w, pool, inst);
+            let mut inside = 0;
+            for l in lanes(mask) {
+                s.out.0[l] = get(w, src[0], from[l].0);
+                inside |= u32::from(from[l].1) << l;
+            }
+            write(w, *dst, mask, &s.out);
+            w.set_pred(*pdst, mask, inside);
+        }
+        _ => return false,
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+    true
+}
+
+/// Sums and products with carries, which set their own flags.
+fn sums(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
+        Micro::Sum { dst, src, inv, carry, sat, shift } => {
+            let carries = match carry {
+                CarryIn::Zero => 0,
+                CarryIn::One => Mask::MAX,
+                CarryIn::Flag => w.cc.carry,
+            };
+            let a = src[0].get(&w.regs, pool, &mut s.a);
+            let b = src[1].get(&w.regs, pool, &mut s.b);
+            sum_rows([a, b], *inv, *shift, carries, &mut s.out, &mut s.out2);
+            if *sat {
+                for l in lanes(mask & s.out2.mask(|v| v & OVERFLOW != 0)) {
+                    // The sum has the wrong sign.
+                    s.out.0[l] = i32::MIN as u32 ^ 0u32.wrapping_sub(s.out.0[l] >> 31);
+                }
+            }
+            let mut cc = Cc::default();
+            if inst.cc {
+                let Scratch { out, out2, .. } = &*s;
+                (cc.zero, cc.sign) = (out.mask(|v| v == 0), out.mask(|v| v >> 31 != 0));
+                (cc.carry, cc.overflow) = (out2.mask(|v| v & CARRY != 0), out2.mask(|v| v & OVERFLOW != 0));
+            }
+            finish_sum(w, s, inst, *dst, mask, cc, *carry);
+        }
+        Micro::Mad { dst, src, signed, hi, neg, carry, sat } => {
+            let carry = if neg[1] && *carry == CarryIn::Zero { CarryIn::One } else { *carry };
+            let mut cc = Cc::default();
+            for l in lanes(mask) {
+                let p = int::mul_wide(get(w, src[0], l), get(w, src[1], l), signed[0], signed[1]);
+                // A negated low half is a complement and a carry; a high half takes the carry of its low one.
+                let (part, carry) = match (neg[0], *hi) {
+                    (false, false) => (p as u32, carry),
+                    (false, true) => ((p >> 32) as u32, carry),
+                    (true, true) => ((p.wrapping_neg() >> 32) as u32, carry),
+                    (true, false) if carry == CarryIn::Zero => (!(p as u32), CarryIn::One),
+                    (true, false) => (!(p as u32), carry),
+                };
+                let c = get(w, src[2], l);
+                let c = if neg[1] { !c } else { c };
+                let (sum, cout, o) = int::add_carry(part, c, carry_in(w, carry, l));
+                let sum = if *sat && o { (i32::MAX as u32) ^ (0u32.wrapping_sub(part >> 31)) } else { sum };
+                s.out.0[l] = sum;
+                sum_flags(&mut cc, l, sum, cout, o);
+            }
+            finish_sum(w, s, inst, *dst, mask, cc, carry);
+        }
+        _ => {}
+    }
+}
+
+/// Minima and maxima.
+fn min_max(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
+        Micro::MinMax { dst, src, min, max, pick } => {
+            let pick = w.pred(*pick);
+            let a = src[0].get(&w.regs, pool, &mut s.a);
+            let b = src[1].get(&w.regs, pool, &mut s.b);
+            let zero = &pool[0];
+            if pick & mask == mask {
+                min.apply(mask, a, b, zero, &mut s.out);
+            } else {
+                max.apply(mask, a, b, zero, &mut s.out);
+                if pick & mask != 0 {
+                    min.apply(mask, a, b, zero, &mut s.c);
+                    s.out.blend(pick, &s.c);
+                }
+            }
+            write(w, *dst, mask, &s.out);
+        }
+        Micro::MinMax64 { dst, src, pick } => {
+            let pick = w.pred(*pick);
+            for l in lanes(mask) {
+                let (a, b) = (wide(w, pool, src[0], l), wide(w, pool, src[1], l));
+                let op = if pick >> l & 1 != 0 { WideOp::Min } else { WideOp::Max };
+                let v = op.eval(a, b, 0);
+                (s.out.0[l], s.out2.0[l]) = (v as u32, (v >> 32) as u32);
+            }
+            write_wide(w, s, *dst, true, mask);
+        }
+        Micro::MinMaxX { dst, src, signed, pick, part } => {
+            let (pick, mut cc) = (w.pred(*pick), w.cc);
+            for l in lanes(mask) {
+                let (a, b) = (get(w, src[0], l), get(w, src[1], l));
+                // Zero: equal so far. Sign: the first operand is less.
+                let decided = *part != MinMaxPart::High && w.cc.zero >> l & 1 == 0;
+                let less = if decided {
+                    w.cc.sign >> l & 1 != 0
+                } else if *signed && *part == MinMaxPart::High {
+                    (a as i32) < b as i32
+                } else {
+                    a < b
+                };
+                s.out.0[l] = if less == (pick >> l & 1 != 0) { a } else { b };
+                let one = Cc {
+                    zero: u32::from(!decided && a == b) << l,
+                    sign: u32::from(less) << l,
+                    carry: 0,
+                    overflow: 0,
+                };
+                cc.blend(1 << l, one);
+            }
+            write(w, *dst, mask, &s.out);
+            if inst.cc {
+                w.cc = cc;
+            }
+            return;
+        }
+        _ => {}
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+}
+
+/// Predicates and condition code as a word.
+fn state(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
+        Micro::P2r { dst, src, mask: select, high } => {
+            for l in lanes(mask) {
+                let shift = if *high { 16 } else { 0 };
+                let select = (get(w, *select, l) & (PREDS | FLAGS)) << shift;
+                s.out.0[l] = (w.state_word(l) << shift & select) | (get(w, *src, l) & !select);
+            }
+            write(w, *dst, mask, &s.out);
+        }
+        Micro::R2p { src, mask: select, high } => {
+            for l in lanes(mask) {
+                let v = get(w, *src, l) >> if *high { 16 } else { 0 };
+                w.set_state_word(l, v, get(w, *select, l));
+            }
+            // Its flags are not those of a result.
+            return;
+        }
+        _ => {}
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+}
+
+/// Surface coordinates.
+fn coordinates(w: &mut Warp, pool: &[LaneVec], s: &mut Scratch, inst: &Inst, mask: Mask) {
+    let get = |w: &Warp, src: Src, lane| src.lane(&w.regs, pool, lane);
+    match &inst.micro {
+        Micro::SuClamp { dst, pdst, src, how } => {
+            let mut outside = 0;
+            for l in lanes(mask) {
+                let bias = get(w, src[2], l) as i32;
+                let (v, out) = clamp(get(w, src[0], l), get(w, src[1], l), bias, *how);
+                s.out.0[l] = v;
+                outside |= u32::from(out) << l;
+            }
+            write(w, *dst, mask, &s.out);
+            w.set_pred(*pdst, mask, outside);
+        }
+        Micro::SuBfm { dst, pdst, src, three_d } => {
+            let mut outside = 0;
+            for l in lanes(mask) {
+                let [x, y, z] = src.map(|s| get(w, s, l));
+                let (v, out) = subfm(x, y, z, *three_d);
+                s.out.0[l] = v;
+                outside |= u32::from(out) << l;
+            }
+            write(w, *dst, mask, &s.out);
+            w.set_pred(*pdst, mask, outside);
+        }
+        _ => {}
+    }
+    if inst.cc {
+        flags(w, inst, mask, &s.out);
+    }
+}
+
+/// For each lane of a SHFL: the lane it reads, and whether that is in range. Source: PTX ISA, `shfl`.
+fn shuffle_sources(w: &Warp, pool: &[LaneVec], inst: &Inst) -> [(usize, bool); LANES] {
+    let Micro::Shfl { mode, src, .. } = &inst.micro else { return std::array::from_fn(|l| (l, true)) };
+    std::array::from_fn(|l| {
+        let lane = l as u32;
+        let (by, c) = (src[1].lane(&w.regs, pool, l) & 31, src[2].lane(&w.regs, pool, l));
+        let (clamp, segment) = (c & 31, c >> 8 & 31);
+        let (low, high) = (lane & segment, lane & segment | clamp & !segment);
+        let (j, ok) = match mode {
+            ShflMode::Idx => {
+                let j = low | by & !segment;
+                (j, j <= high)
+            }
+            ShflMode::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= high as i32),
+            ShflMode::Down => (lane + by, lane + by <= high),
+            ShflMode::Bfly => (lane ^ by, lane ^ by <= high),
+        };
+        (if ok { (j & 31) as usize } else { l }, ok)
+    })
+}
+
+/// What a SHFL brings to each lane, of any property of its operand.
+pub(crate) fn shuffled(w: &Warp, pool: &[LaneVec], inst: &Inst, of: impl Fn(Src, usize) -> u32) -> LaneVec {
+    let Micro::Shfl { src, .. } = &inst.micro else { return LaneVec::ZERO };
+    LaneVec(shuffle_sources(w, pool, inst).map(|(from, _)| of(src[0], from)))
+}
+
+fn write_wide(w: &mut Warp, s: &Scratch, dst: u8, wide: bool, mask: Mask) {
+    write(w, dst, mask, &s.out);
+    if wide && dst != NULL {
+        write(w, dst + 1, mask, &s.out2);
+    }
+}
+
+fn carry_in(w: &Warp, carry: CarryIn, lane: usize) -> bool {
+    match carry {
+        CarryIn::Zero => false,
+        CarryIn::One => true,
+        CarryIn::Flag => w.cc.carry >> lane & 1 != 0,
+    }
+}
+
+/// What a sum of two rows had, lane by lane.
+const CARRY: u32 = 1;
+const OVERFLOW: u32 = 2;
+
+/// `a` shifted to the left and `b`, each its complement where `inv` says so, and a carry in the lanes of a mask.
+fn sum_rows(
+    [a, b]: [&LaneVec; 2],
+    inv: [bool; 2],
+    shift: u8,
+    carries: Mask,
+    sum: &mut LaneVec,
+    had: &mut LaneVec,
+) {
+    let [flip_a, flip_b] = inv.map(|inv| if inv { u32::MAX } else { 0 });
+    for i in 0..LANES {
+        let (a, b) = (a.0[i] << shift ^ flip_a, b.0[i] ^ flip_b);
+        let s = a.wrapping_add(b).wrapping_add(carries >> i & 1);
+        let carry = (a & b | (a | b) & !s) >> 31;
+        let overflow = ((a ^ s) & (b ^ s)) >> 31;
+        (sum.0[i], had.0[i]) = (s, (carry * CARRY) | (overflow * OVERFLOW));
+    }
+}
+
+fn sum_flags(cc: &mut Cc, lane: usize, sum: u32, carry: bool, overflow: bool) {
+    cc.zero |= u32::from(sum == 0) << lane;
+    cc.sign |= (sum >> 31) << lane;
+    cc.carry |= u32::from(carry) << lane;
+    cc.overflow |= u32::from(overflow) << lane;
+}
+
+fn finish_sum(w: &mut Warp, s: &Scratch, inst: &Inst, dst: u8, mask: Mask, mut cc: Cc, carry: CarryIn) {
+    write(w, dst, mask, &s.out);
+    if inst.cc {
+        // A continued sum is zero if all its words are.
+        if carry == CarryIn::Flag {
+            cc.zero &= w.cc.zero;
+        }
+        w.cc.blend(mask, cc);
+    }
+}
+
+/// The lanes for which a comparison holds.
+pub(crate) fn hit(w: &Warp, pool: &[LaneVec], s: &mut Scratch, mask: Mask, cmp: &Cmp) -> Mask {
+    match *cmp {
+        Cmp::Rows { op, a, b } => op.vector()(a.get(&w.regs, pool, &mut s.a), b.get(&w.regs, pool, &mut s.b)),
+        Cmp::IntX { test, signed, a, b } => {
+            let mut m = 0;
+            for l in lanes(mask) {
+                let (a, b) = (a.lane(&w.regs, pool, l), b.lane(&w.regs, pool, l));
+                let value = |v: u32| if signed { i64::from(v as i32) } else { i64::from(v) };
+                let diff = value(a) - value(b) - i64::from(w.cc.carry >> l & 1 == 0);
+                let bit = match diff {
+                    0 if w.cc.zero >> l & 1 != 0 => 2,
+                    i64::MIN..0 => 1,
+                    _ => 4,
+                };
+                m |= u32::from(test & bit != 0) << l;
+            }
+            m
+        }
+        Cmp::F64 { test, a, b } => lanes(mask).fold(0, |m, l| {
+            m | u32::from(float::test64(test, wide(w, pool, a, l), wide(w, pool, b, l))) << l
+        }),
+        Cmp::Preds { a, b, bop } => bop.of(w.pred(a), w.pred(b)),
+        Cmp::Cc(test) => w.cc.test(test).unwrap_or(0),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the operands of one micro-op")]
+fn set(
+    w: &mut Warp,
+    pool: &[LaneVec],
+    s: &mut Scratch,
+    mask: Mask,
+    dst: SetDst,
+    cmp: &Cmp,
+    with: PSrc,
+    bop: Bop,
+) {
+    let hit = hit(w, pool, s, mask, cmp);
+    let with = w.pred(with);
+    match dst {
+        SetDst::Preds(p, q) => {
+            w.set_pred(q, mask, bop.of(!hit, with));
+            w.set_pred(p, mask, bop.of(hit, with));
+        }
+        SetDst::Reg { dst, bf } => {
+            let all = bop.of(hit, with);
+            let yes = if bf { 0x3f80_0000 } else { u32::MAX };
+            for l in 0..LANES {
+                s.out.0[l] = if all >> l & 1 != 0 { yes } else { 0 };
+            }
+            write(w, dst, mask, &s.out);
+        }
+    }
+}

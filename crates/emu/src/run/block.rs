@@ -1,0 +1,277 @@
+//! A block: its warps in turn.
+//!
+//! Each runs until it waits, exits, or has used its slice; so the order is the same in every run. Slices
+//! have different lengths, by a fixed sequence: warps that watch each other's memory would else see it at the same
+//! point of a loop for ever.
+
+use crate::PcProfile;
+use crate::check::race::Watched;
+use crate::check::shadow::Shadow;
+use crate::cx::{Cx, Env, Trace};
+use crate::engine::{self, Exec};
+use crate::fault::{Fault, FaultKind, Note, Place};
+use crate::stage::Io;
+use crate::state::block::{Barrier, BlockState};
+use crate::state::lanes::{LANES, Mask, Scratch};
+use crate::state::warp::{State as WarpState, Warp};
+use crate::trap::{NoteKey, Other, Trap};
+use crate::units::texture::descriptors::Seen;
+use rustc_hash::FxHashMap;
+
+/// Instructions a warp executes at least before the next one's turn.
+const SLICE: u64 = 128;
+
+/// What a slice can have on top, less one.
+const SLICE_VARIES: u64 = 1023;
+
+/// Where the sequence of slices begins.
+const FIRST_SLICE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// How a slice of a block ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    Done,
+    Running,
+}
+
+/// A block in execution.
+pub(crate) struct Block {
+    /// In the grid.
+    pub number: u64,
+    warps: Vec<Warp>,
+    pub st: BlockState,
+    next: usize,
+    /// The state of the sequence of slices.
+    slices: u64,
+}
+
+impl Block {
+    pub fn new(env: &Env<'_>, number: u64) -> Block {
+        let l = env.bound.launch;
+        let threads = env.shape.block.iter().product::<u32>();
+        let count = (threads as usize).div_ceil(LANES);
+        let warps = (0..count).map(|i| {
+            let left = threads as usize - i * LANES;
+            let live = if left >= LANES { Mask::MAX } else { (1 << left) - 1 };
+            let live = env.stage.map_or(live, |s| s.live(number));
+            Warp::new(i as u32, live, l.entry, l.gprs.max(1) as usize, env.checks.init)
+        });
+        Block {
+            number,
+            warps: warps.collect(),
+            st: BlockState {
+                ctaid: coordinates(env, number),
+                number: number as u32,
+                shared: vec![0; (env.shape.shared_bytes as usize).div_ceil(4)],
+                locks: FxHashMap::default(),
+                last_buffer: 0,
+                steps: 0,
+                thread_steps: 0,
+                shadow: shadow(env, number, count),
+                profile: env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]),
+                notes: FxHashMap::default(),
+                faults: [0; FaultKind::ALL.len()],
+                transactions: 0,
+                conflicts: 0,
+                warp_states: vec![WarpState::Ready; count],
+                reductions: vec![0; count],
+                barriers: vec![Barrier::default(); 16],
+                textures: Seen::default(),
+                scratch: Scratch::default(),
+                helpers: env.stage.map_or(0, |s| s.helpers(number)),
+                stage: env.stage.map(|s| Io::new(s, number)),
+            },
+            next: 0,
+            slices: FIRST_SLICE,
+        }
+    }
+
+    /// Makes a block of another launch of a graphics stage one of this, whose [`Block::restart`] then gives its warps; none if they
+    /// have other registers.
+    pub fn reuse(mut self: Box<Block>, env: &Env<'_>) -> Option<Box<Block>> {
+        let gprs = env.bound.launch.gprs.max(1) as usize;
+        let fits = |w: &Warp| w.regs.len() == gprs && w.undef.is_some() == env.checks.init;
+        if !matches!(&self.warps[..], [w] if fits(w)) {
+            return None;
+        }
+        let st = &mut self.st;
+        st.last_buffer = 0;
+        st.profile = env.profile.then(|| vec![PcProfile::default(); env.bound.insts.len()]);
+        st.notes.clear();
+        st.textures.clear();
+        Some(self)
+    }
+
+    /// Makes of a block with one warp another one of a graphics stage, which has what [`Block::new`] would give it. Notes
+    /// and the profile go on.
+    pub fn restart(&mut self, env: &Env<'_>, number: u64) {
+        let Some(context) = env.stage else { return };
+        for w in &mut self.warps {
+            w.restart(context.live(number), env.bound.launch.entry);
+        }
+        (self.number, self.next, self.slices) = (number, 0, FIRST_SLICE);
+        let st = &mut self.st;
+        st.ctaid = coordinates(env, number);
+        st.number = number as u32;
+        st.locks.clear();
+        (st.steps, st.thread_steps) = (0, 0);
+        st.shadow = shadow(env, number, 1);
+        st.faults = [0; FaultKind::ALL.len()];
+        st.warp_states.fill(WarpState::Ready);
+        st.reductions.fill(0);
+        for barrier in st.barriers.iter_mut().filter(|b| b.arrived != 0) {
+            *barrier = Barrier::default();
+        }
+        st.helpers = context.helpers(number);
+        if let Some(io) = &mut st.stage {
+            io.begin(context, number);
+        }
+    }
+
+    /// Runs until the block is done or has executed about `quantum` instructions, at most up to `limit` since its start.
+    pub fn run(
+        &mut self,
+        env: &Env<'_>,
+        exec: Option<&dyn Exec>,
+        quantum: u64,
+        limit: u64,
+        trace: &mut Trace<'_>,
+    ) -> Result<Progress, Stop> {
+        let end = self.st.steps.saturating_add(quantum);
+        let count = self.warps.len();
+        let mut idle = 0;
+        while self.st.steps < end {
+            if idle == count {
+                if self.st.warp_states.iter().all(|s| *s == WarpState::Done) {
+                    return Ok(Progress::Done);
+                }
+                return Err(self.deadlock(env));
+            }
+            let i = self.next;
+            self.next = (i + 1) % count;
+            if self.st.warp_states[i] != WarpState::Ready {
+                idle += 1;
+                continue;
+            }
+            idle = 0;
+            let warp = &mut self.warps[i];
+            warp.reduced(self.st.reductions[i]);
+            // Marsaglia's xorshift.
+            self.slices ^= self.slices << 13;
+            self.slices ^= self.slices >> 7;
+            self.slices ^= self.slices << 17;
+            let until = (self.st.steps + SLICE + (self.slices & SLICE_VARIES)).min(limit);
+            let mut cx = Cx { env, block: &mut self.st, trace: reborrow(trace) };
+            let ended = engine::run(exec, &mut cx, warp, until);
+            let pc = warp.at;
+            if let Err(trap) = ended {
+                if trap.0.conflict {
+                    return Err(Stop::Conflict);
+                }
+                return Err(Stop::Fault(self.fault(env, i as u32, pc, &trap)));
+            }
+            let same_values = self.st.shadow.as_mut().and_then(|s| s.races.as_mut());
+            for (key, trap) in same_values.into_iter().flat_map(|r| r.take_same_values()) {
+                self.st.notes.entry(key).or_insert((i as u32, trap, 0)).2 += 1;
+            }
+            if self.st.steps >= limit && self.st.warp_states[i] == WarpState::Ready {
+                let trap = Trap::new(
+                    FaultKind::StepLimit,
+                    self.warps[i].first_lane(),
+                    "the launch's limit is reached",
+                );
+                return Err(Stop::Fault(self.fault(env, i as u32, self.warps[i].pc, &trap)));
+            }
+        }
+        Ok(Progress::Running)
+    }
+
+    /// Exchanges the record of who accessed global memory, which goes from block to block.
+    pub fn exchange_global(&mut self, global: &mut Option<Box<Watched>>) {
+        if let Some(races) = self.st.shadow.as_mut().and_then(|s| s.races.as_mut()) {
+            races.exchange_global(global);
+        }
+    }
+
+    fn place(&self, env: &Env<'_>, Other { block, warp, lane, pc }: Other) -> Place {
+        let linear = warp * LANES as u32 + lane as u32;
+        let [bx, by, _] = env.shape.block;
+        Place {
+            block: block.map_or(self.st.ctaid, |number| coordinates(env, number.into())),
+            thread: [linear % bx, linear / bx % by, linear / bx / by],
+            pc,
+            instruction: env.bound.launch.program.text(pc),
+            line: env.bound.launch.program.line(pc).map(str::to_string),
+        }
+    }
+
+    fn fault(&self, env: &Env<'_>, warp: u32, pc: u32, trap: &Trap) -> Box<Fault> {
+        let t = &trap.0;
+        Box::new(Fault {
+            kind: t.kind,
+            kernel: env.bound.launch.kernel.clone(),
+            place: self.place(env, Other { block: None, warp, lane: t.lane, pc: t.pc.unwrap_or(pc) }),
+            detail: match env.stage {
+                Some(s) => format!("{} ({})", t.detail, s.describe(self.number, t.lane)),
+                None => t.detail.clone(),
+            },
+            other: t.other.map(|o| self.place(env, o)),
+        })
+    }
+
+    /// What the block reported without stopping.
+    pub fn notes(&self, env: &Env<'_>) -> impl Iterator<Item = (NoteKey, Note)> {
+        self.st.notes.iter().map(|(&key, (warp, trap, times))| {
+            (key, Note { what: *self.fault(env, *warp, key.0, trap), times: *times })
+        })
+    }
+
+    fn deadlock(&self, env: &Env<'_>) -> Stop {
+        let waits = |i: usize| match self.st.warp_states[i] {
+            WarpState::Barrier(id) => Some((i, id)),
+            _ => None,
+        };
+        let mut waiting = (0..self.warps.len()).filter_map(waits);
+        let Some((i, id)) = waiting.next() else { return Stop::Conflict };
+        let b = &self.st.barriers[id as usize & 15];
+        let detail = match b.expected {
+            Some(n) => {
+                format!("barrier {id} waits for {n} threads, {} arrived, and no warp can run", b.arrived)
+            }
+            None => format!("barrier {id} waits for all threads, {} arrived, and no warp can run", b.arrived),
+        };
+        let mut trap = Trap::new(FaultKind::Deadlock, self.warps[i].first_lane(), detail);
+        if let Some((j, _)) = waiting.find(|&(_, other)| other != id) {
+            let w = &self.warps[j];
+            trap = trap.with_other(Other { block: None, warp: w.index, lane: w.first_lane(), pc: w.at });
+        }
+        Stop::Fault(self.fault(env, i as u32, self.warps[i].at, &trap))
+    }
+}
+
+/// What checkers need of a block.
+fn shadow(env: &Env<'_>, number: u64, warps: usize) -> Option<Box<Shadow>> {
+    Shadow::new(env.checks, env.shape.grid, env.shape.shared_bytes, number, warps)
+}
+
+/// Where a block lies in the grid.
+fn coordinates(env: &Env<'_>, number: u64) -> [u32; 3] {
+    let [gx, gy] = [env.shape.grid[0], env.shape.grid[1]].map(u64::from);
+    [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32)
+}
+
+/// Why a block stopped before its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Fault(Box<Fault>),
+    /// Another block touches the same memory.
+    Conflict,
+}
+
+/// The same sink for a shorter time.
+fn reborrow<'a>(trace: &'a mut Trace<'_>) -> Trace<'a> {
+    match trace {
+        Some(sink) => Some(&mut **sink),
+        None => None,
+    }
+}

@@ -1,0 +1,249 @@
+//! A stage of a draw, bound, and its launches.
+
+use super::attributes::Slots;
+use super::fragments::Inputs;
+use super::results::{Layout, Results};
+use super::{Input, State};
+use crate::check::race::Watched;
+use crate::cx::{Env, Trace};
+use crate::engine::{self, Exec};
+use crate::fault::{Fault, FaultKind, Note, Place};
+use crate::memory::Memory;
+use crate::run::block::{Block, Progress, Stop};
+use crate::run::bound;
+use crate::run::grid::{Counters, caught, cores, on_threads, stats};
+use crate::stage::context::{Context, Parts};
+use crate::state::block::Shape;
+use crate::state::lanes::LANES;
+use crate::{Launch, Options, Stats};
+use nvir_base::Chip;
+use nvir_base::caught::catching;
+use nvir_isa::header::Header;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Warps that a thread takes at least.
+const CHUNK: u64 = 16;
+
+/// What follows from the header of a program: made once, for any number of draws.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// The header.
+    pub header: Header,
+    /// The words that it declares as read of a vertex, and those of the buffers that the program leaves.
+    pub inputs: Arc<Slots>,
+    outputs: Arc<Slots>,
+    patch_outputs: Arc<Slots>,
+    fragment_inputs: Inputs,
+    layout: Layout,
+}
+
+impl Interface {
+    /// Of a header, on a chip.
+    pub fn new(header: Header, chip: Chip) -> Interface {
+        Interface {
+            inputs: Arc::new(Slots::inputs(&header)),
+            outputs: Arc::new(Slots::outputs(&header)),
+            patch_outputs: Arc::new(Slots::patch_outputs(&header)),
+            fragment_inputs: Inputs::new(&header),
+            layout: Layout::new(&header, chip),
+            header,
+        }
+    }
+}
+
+/// A stage of a draw: code with all that it reads but its input. Constants are those at the time when it was made; textures and
+/// samplers are decoded when they are first needed, once for all launches.
+pub struct Bound<'a> {
+    base: bound::Bound<'a>,
+    interface: Arc<Interface>,
+    state: State<'a>,
+    /// Whether warps may change memory, so that their order shows.
+    in_order: bool,
+}
+
+impl<'a> Bound<'a> {
+    /// Of `launch`, grid, block and shared memory are not looked at.
+    pub fn new(launch: &'a Launch<'a>, header: &Header, memory: &'a Memory, state: State<'a>) -> Bound<'a> {
+        let interface = Interface::new(header.clone(), launch.program.chip());
+        Bound::with(launch, Arc::new(interface), memory, state)
+    }
+
+    /// The same with an interface that is there already.
+    pub fn with(
+        launch: &'a Launch<'a>,
+        interface: Arc<Interface>,
+        memory: &'a Memory,
+        state: State<'a>,
+    ) -> Bound<'a> {
+        let base = bound::Bound::new(launch, memory);
+        Bound { in_order: base.insts.iter().any(|i| i.writes_memory()), base, interface, state }
+    }
+
+    /// Executes a launch. What it leaves does not depend on the number of threads: with programs that store to memory warps run one
+    /// after the other.
+    ///
+    /// # Errors
+    /// As [`crate::run`], of the first warp in order; besides: inputs that the header does not declare, vertices that a primitive
+    /// does not have, emission beyond the maximum, a handle that is not the last one. `results` is incomplete then.
+    pub fn run(
+        &self,
+        input: &Input<'_>,
+        results: &mut Results,
+        options: &mut Options<'_>,
+    ) -> Result<Stats, Box<Fault>> {
+        caught(&self.base.launch.kernel, || {
+            let context = self.context(input).map_err(|detail| self.refuse(detail))?;
+            self.execute(&context, results, options)
+        })
+    }
+
+    /// The fault of a launch that cannot be.
+    pub(crate) fn refuse(&self, detail: String) -> Box<Fault> {
+        let kernel = self.base.launch.kernel.clone();
+        Box::new(Fault {
+            kind: FaultKind::IllegalInstruction,
+            kernel,
+            place: Place::default(),
+            detail,
+            other: None,
+        })
+    }
+
+    pub(crate) fn context<'b>(&'b self, input: &'b Input<'b>) -> Result<Context<'b>, String> {
+        let parts = Parts {
+            chip: self.base.launch.program.chip(),
+            header: &self.interface.header,
+            state: self.state,
+            outputs: &self.interface.outputs,
+            patch_outputs: &self.interface.patch_outputs,
+            inputs: &self.interface.fragment_inputs,
+            layout: self.interface.layout,
+        };
+        Context::new(parts, input)
+    }
+
+    fn execute(
+        &self,
+        context: &Context<'_>,
+        results: &mut Results,
+        options: &mut Options<'_>,
+    ) -> Result<Stats, Box<Fault>> {
+        let warps = u64::from(context.warps());
+        let shape = Shape { grid: [context.warps(), 1, 1], block: [LANES as u32, 1, 1], shared_bytes: 0 };
+        let env = Env::new(&self.base, shape, options, None, Some(context));
+        let cores = cores(options);
+        let alone = self.in_order
+            || cores < 2
+            || warps < 2 * CHUNK
+            || options.trace.is_some()
+            || options.checks.global_race
+            || options.faults > 1;
+        let exec = engine::executor(&env, options);
+        let run = (&env, exec.as_deref());
+        let shared = if alone { None } else { parallel(run, context, warps, results, options, cores) };
+        let counters = match shared {
+            Some(counters) => counters,
+            None => {
+                results.begin(context);
+                let limit = options.step_limit;
+                let progress = options.progress;
+                let tell = move |done| {
+                    if let Some(tell) = progress {
+                        tell(done, warps);
+                    }
+                };
+                range(run, context, 0..warps, results, limit, &mut options.trace, &tell)?
+            }
+        };
+        Ok(stats(self.base.launch, counters))
+    }
+}
+
+/// Warps in order. Their results are added to those that are there.
+fn range(
+    (env, exec): (&Env<'_>, Option<&dyn Exec>),
+    context: &Context<'_>,
+    warps: Range<u64>,
+    results: &mut Results,
+    limit: u64,
+    trace: &mut Trace<'_>,
+    tell: &dyn Fn(u64),
+) -> Result<Counters, Box<Fault>> {
+    let mut counters = Counters::default();
+    let mut global = env.checks.global_race.then(|| Box::new(Watched::new()));
+    let block = results.block.take().and_then(|b| b.reuse(env));
+    let mut block = block.unwrap_or_else(|| Box::new(Block::new(env, warps.start)));
+    for warp in warps {
+        block.restart(env, warp);
+        block.exchange_global(&mut global);
+        let ran = loop {
+            match block.run(env, exec, u64::MAX, limit.saturating_sub(counters.steps), trace) {
+                Ok(Progress::Running) => {}
+                Ok(Progress::Done) => break Ok(()),
+                Err(stop) => break Err(stop),
+            }
+        };
+        block.exchange_global(&mut global);
+        counters.count(env, &mut block);
+        if let Some(io) = &mut block.st.stage {
+            results.take(context, io);
+        }
+        match ran {
+            Ok(()) => tell(warp + 1),
+            Err(Stop::Fault(what)) if env.faults > 1 => {
+                counters.end(warp, *what);
+                break;
+            }
+            Err(Stop::Fault(fault)) => return Err(fault),
+            Err(Stop::Conflict) => break,
+        }
+    }
+    counters.profile(&mut block);
+    results.block = Some(block);
+    Ok(counters)
+}
+
+/// Warps on several threads; `None` if one faults, or all take more steps than they may: in order it shows which.
+fn parallel(
+    (env, exec): (&Env<'_>, Option<&dyn Exec>),
+    context: &Context<'_>,
+    warps: u64,
+    results: &mut Results,
+    options: &Options<'_>,
+    cores: usize,
+) -> Option<Counters> {
+    let each = warps.div_ceil(4 * cores as u64).max(CHUNK);
+    let parts = warps.div_ceil(each) as usize;
+    let mut all = std::mem::take(&mut results.parts);
+    all.resize_with(all.len().max(parts), Results::default);
+    let limit = options.step_limit;
+    let one = |(n, part): (usize, &mut Results)| {
+        let first = n as u64 * each;
+        part.begin(context);
+        // What panics here does so again in order, where it is reported.
+        let run =
+            || range((env, exec), context, first..warps.min(first + each), part, limit, &mut None, &|_| {});
+        catching(std::panic::AssertUnwindSafe(run)).ok()?.ok()
+    };
+    let all_counters: Option<Vec<Option<Counters>>> =
+        on_threads(options, cores, || all[..parts].par_iter_mut().enumerate().map(one).collect());
+    let all_counters: Option<Vec<Counters>> = all_counters?.into_iter().collect();
+    let counters = all_counters.map(|t| t.into_iter().fold(Counters::default(), Counters::merge));
+    let counters = counters.filter(|t| t.steps <= limit);
+    if counters.is_some() {
+        results.begin(context);
+        all[..parts].iter().for_each(|part| results.append(part));
+    }
+    results.parts = all;
+    counters
+}
+
+impl Counters {
+    /// A fault that the run went on after, or that ended it.
+    fn end(&mut self, warp: u64, what: Fault) {
+        let key = (what.place.pc, what.other.as_ref().map(|o| o.pc), Some(what.kind));
+        self.note(key, warp, Note { what, times: 1 });
+    }
+}

@@ -1,0 +1,104 @@
+//! What the warps of a block share.
+
+use super::lanes::{LANES, Mask, Scratch, lanes};
+use super::warp::{State as WarpState, Warp};
+use crate::PcProfile;
+use crate::check::race::Clock;
+use crate::check::shadow::Shadow;
+use crate::code::operand::{BarMode, Space, Width};
+use crate::fault::FaultKind;
+use crate::stage::Io;
+use crate::trap::{NoteKey, Other, Trap};
+use crate::units::texture::descriptors::Seen;
+use rustc_hash::FxHashMap;
+
+/// How many blocks there are, and how large they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Shared memory of a block.
+    pub shared_bytes: u32,
+}
+
+/// A barrier.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Barrier {
+    /// Threads, whole warps counted.
+    pub arrived: u32,
+    /// Threads it waits for; none: all of the block.
+    pub expected: Option<u32>,
+    pub waiting: Vec<u32>,
+    pub popc: u32,
+    pub any: bool,
+    pub some_false: bool,
+    pub mode: Option<BarMode>,
+    pub first: Option<Other>,
+    pub clock: Clock,
+}
+
+/// What the warps of a block share.
+#[derive(Clone)]
+pub(crate) struct BlockState {
+    pub ctaid: [u32; 3],
+    /// The block's number in the grid.
+    pub number: u32,
+    pub shared: Vec<u32>,
+    /// Shared-memory locks: address to thread.
+    pub locks: FxHashMap<u32, u32>,
+    /// The buffer of the last access.
+    pub last_buffer: usize,
+    /// Instructions issued by all warps: also the clock.
+    pub steps: u64,
+    pub thread_steps: u64,
+    pub shadow: Option<Box<Shadow>>,
+    pub profile: Option<Vec<PcProfile>>,
+    /// What is reported without stopping: the warp that did it first, and how often.
+    pub notes: FxHashMap<NoteKey, (u32, Trap, u64)>,
+    /// Faults of each kind that the block went on after.
+    pub faults: [u32; FaultKind::ALL.len()],
+    /// What the current instruction's requests cost, with a profile.
+    pub transactions: u64,
+    pub conflicts: u64,
+    pub warp_states: Vec<WarpState>,
+    pub reductions: Vec<u32>,
+    pub barriers: Vec<Barrier>,
+    pub textures: Seen,
+    pub scratch: Scratch,
+    /// Lanes that run for the sake of others only: what they store has no effect.
+    pub helpers: Mask,
+    /// Inputs and outputs of the threads of a graphics stage.
+    pub stage: Option<Box<Io>>,
+}
+
+impl BlockState {
+    /// Reports something about one instruction without stopping the run.
+    #[cold]
+    pub fn note(&mut self, w: &Warp, trap: impl FnOnce() -> Trap) {
+        self.notes.entry((w.at, None, None)).or_insert_with(|| (w.index, trap(), 0)).2 += 1;
+    }
+
+    /// Counts a memory request for the profile.
+    pub fn request(&mut self, space: Space, a: &[u64; LANES], mask: Mask, width: Width) {
+        if self.profile.is_none() {
+            return;
+        }
+        if space == Space::Shared {
+            // 32 banks of 4 bytes; lanes that read the same word are served together.
+            let mut words: Vec<u64> = lanes(mask).map(|l| a[l] / 4).collect();
+            words.sort_unstable();
+            words.dedup();
+            let mut banks = [0u64; 32];
+            words.iter().for_each(|w| banks[(w % 32) as usize] += 1);
+            let passes = banks.iter().copied().max().unwrap_or(0);
+            self.conflicts += passes.saturating_sub(1);
+        } else {
+            let size = u64::from(width.bytes());
+            let mut segments: Vec<u64> =
+                lanes(mask).flat_map(|l| [a[l] / 128, a[l].saturating_add(size - 1) / 128]).collect();
+            segments.sort_unstable();
+            segments.dedup();
+            self.transactions += segments.len() as u64;
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Special registers.
+
+use crate::cx::Cx;
+use crate::state::lanes::LANES;
+use crate::state::warp::Warp;
+use nvir_hw::{special, window};
+
+/// What S2R gives a lane. Numbers: envytools and nvdisasm.
+pub(crate) fn special_register(cx: &Cx<'_>, w: &Warp, reg: u8, lane: usize) -> u32 {
+    let l = cx.env.bound.launch;
+    let linear = w.index * LANES as u32 + lane as u32;
+    let [bx, by, bz] = cx.env.shape.block;
+    let tid = [linear % bx, linear / bx % by, linear / bx / by];
+    let one = 1u32 << lane;
+    let clock = l.clock.wrapping_add(cx.block.steps);
+    if let Some(value) =
+        cx.env.stage.and_then(|s| s.special_register(cx.block.number.into(), cx.block.helpers, reg, lane))
+    {
+        return value;
+    }
+    match reg {
+        special::LANEID => lane as u32,
+        special::CLOCK | special::CLOCKLO | special::GLOBALTIMERLO => clock as u32,
+        special::CLOCKHI | special::GLOBALTIMERHI => (clock >> 32) as u32,
+        // One multiprocessor with 64 warps.
+        special::VIRTCFG => 1 << 20 | 64 << 8,
+        special::VIRTID => (w.index & 63) << 8,
+        special::TID => tid[0] & 0xffff | (tid[1] & 0x3ff) << 16 | tid[2] << 26,
+        special::TID_X..=special::TID_Z => tid[(reg - special::TID_X) as usize],
+        special::CTAID_X..=special::CTAID_Z => cx.block.ctaid[(reg - special::CTAID_X) as usize],
+        special::NTID => bx & 0xffff | (by & 0x3ff) << 16 | bz << 26,
+        special::NTID_X..=special::NTID_Z => cx.env.shape.block[(reg - special::NTID_X) as usize],
+        special::GRIDID => l.grid_id,
+        special::NCTAID_X..=special::NCTAID_Z => cx.env.shape.grid[(reg - special::NCTAID_X) as usize],
+        special::SWINLO => l.shared_window,
+        special::SMEMSZ => cx.env.shape.shared_bytes,
+        special::LWINLO => l.local_window,
+        special::SWINSZ | special::SMEMBANKS | special::LWINSZ => window::BYTES,
+        special::EQMASK => one,
+        special::LTMASK => one - 1,
+        special::LEMASK => one | (one - 1),
+        special::GTMASK => !(one | (one - 1)),
+        special::GEMASK => !(one - 1),
+        _ => 0,
+    }
+}

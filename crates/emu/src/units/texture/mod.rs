@@ -1,0 +1,191 @@
+//! Texture instructions: operands by role, sampling, gathers, fetches and queries.
+//!
+//! Sources are runs of registers in the machine's order (see `lower::textures`); [`TexOp::args`] lists them flat. The
+//! level of detail of a lookup without an explicit one comes from how coordinates change over a quad of pixels; in stages
+//! without pixels it is that of level zero.
+
+pub(crate) mod descriptors;
+mod lookup;
+mod source;
+
+pub use source::{Source, Texels, Texture, TextureSource};
+
+use crate::code::micro::NULL;
+use crate::code::texop::{Lod, TexKind, TexOp};
+use crate::cx::{Cx, Env};
+use crate::fault::FaultKind;
+use crate::image::Sampler;
+use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use crate::state::warp::Warp;
+use crate::trap::Trap;
+use lookup::Lookup;
+use nvir_base::Chip;
+use std::sync::Arc;
+
+/// The operands of one lane.
+#[derive(Default)]
+struct Args {
+    layer: u32,
+    coord: [u32; 3],
+    sample: u32,
+    lod: u32,
+    offset: [u32; 2],
+    reference: u32,
+    derivatives: [u32; 4],
+    texture: u32,
+    sampler: u32,
+}
+
+impl TexOp {
+    fn args_of(&self, env: &Env<'_>, w: &Warp, lane: usize) -> Args {
+        let fermi = env.bound.launch.program.chip() == Chip::Gf100;
+        let mut list = self.args.iter().map(|&r| if r == NULL { 0 } else { w.regs[r as usize].0[lane] });
+        let mut next = || list.next().unwrap_or(0);
+        let mut a = Args { texture: self.texture, sampler: self.sampler, ..Args::default() };
+        let grad = self.kind == TexKind::Grad;
+        let query = matches!(self.kind, TexKind::QuerySize | TexKind::QueryType);
+        if fermi {
+            if self.array && !query || self.indirect {
+                let word = next();
+                a.layer = word & 0xffff;
+                if self.indirect {
+                    (a.texture, a.sampler) = (word >> 23, word >> 16 & 0x7f);
+                }
+            }
+        } else {
+            let handle = if self.indirect {
+                next()
+            } else {
+                let bank = env.bound.banks.get(env.bound.launch.texture_bank as usize);
+                bank.map_or(0, |b| b.word(self.texture as usize * 4))
+            };
+            (a.texture, a.sampler) = (handle & 0xfffff, handle >> 20);
+            if self.array && !query || grad && self.offset {
+                let word = next();
+                a.layer = word & 0xffff;
+                if grad && self.offset {
+                    a.offset[0] = word >> 16;
+                }
+            }
+        }
+        if query {
+            a.lod = next();
+            return a;
+        }
+        a.coord.iter_mut().take(self.dims.into()).for_each(|c| *c = next());
+        if grad {
+            if fermi && self.offset {
+                a.offset[0] = next();
+            }
+            a.derivatives.iter_mut().take(usize::from(self.dims) * 2).for_each(|d| *d = next());
+            return a;
+        }
+        if matches!(self.kind, TexKind::Fetch { ms: true, .. }) {
+            a.sample = next();
+        }
+        if matches!(self.kind, TexKind::Sample(Lod::Bias | Lod::Level) | TexKind::Fetch { level: true, .. }) {
+            a.lod = next();
+        }
+        if self.offset {
+            a.offset[0] = next();
+            if matches!(self.kind, TexKind::Gather { four: true, .. }) {
+                a.offset[1] = next();
+            }
+        }
+        if self.shadow {
+            a.reference = next();
+        }
+        a
+    }
+
+    /// Signed texel offsets: nibbles, in gathers bytes.
+    fn offsets(&self, a: &Args, pair: usize) -> [i32; 3] {
+        if !self.offset {
+            return [0; 3];
+        }
+        if matches!(self.kind, TexKind::Gather { .. }) {
+            let half = a.offset[pair / 2] >> (16 * (pair % 2));
+            return [half as u8 as i8 as i32, (half >> 8) as u8 as i8 as i32, 0];
+        }
+        std::array::from_fn(|i| (a.offset[0] << (28 - 4 * i)) as i32 >> 28)
+    }
+}
+
+pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> Result<(), Trap> {
+    let mut rows = [LaneVec::ZERO; 4];
+    let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
+    let env = cx.env;
+    let footprints = footprints(env, w, op, mask, w.quad_helpers | cx.block.helpers);
+    for l in lanes(mask) {
+        let args = op.args_of(env, w, l);
+        let (texture, sampler) = match &last {
+            Some((t, s, texture, sampler)) if (*t, *s) == (args.texture, args.sampler) => (texture, sampler),
+            _ => {
+                let sampled =
+                    !matches!(op.kind, TexKind::Fetch { .. } | TexKind::QuerySize | TexKind::QueryType);
+                let refused = |why| Trap::new(FaultKind::OutOfBounds, l, why);
+                let texture = match cx.block.textures.texture(env.bound, args.texture) {
+                    Ok(texture) => texture,
+                    // What it finds is used by nobody.
+                    Err(_) if (w.quad_helpers | cx.block.helpers) >> l & 1 != 0 => continue,
+                    Err(why) => return Err(refused(why)),
+                };
+                let sampler = if sampled {
+                    cx.block.textures.sampler(env.bound, args.sampler).map_err(refused)?
+                } else {
+                    Sampler::default()
+                };
+                let (_, _, texture, sampler) = last.insert((args.texture, args.sampler, texture, sampler));
+                (&*texture, &*sampler)
+            }
+        };
+        let footprint = footprints.as_ref().map(|f| f[l]);
+        let v = Lookup { warp: w, lane: l, texture, sampler, op, footprint }.run(cx, &args)?;
+        rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
+    }
+    if op.dst != NULL {
+        let written = (0..4).filter(|c| op.mask >> c & 1 != 0);
+        for (i, c) in written.enumerate() {
+            w.regs[op.dst as usize + i].blend(mask, &rows[c]);
+        }
+    }
+    Ok(())
+}
+
+/// How far coordinates move from a pixel to its neighbours in x and y.
+type Footprint = [[f32; 3]; 2];
+
+/// The footprint of each lane, where lookups need one: from its row and its column of the quad, or the other ones where a thread
+/// of those does not take part; zero where both lack one. On cubes all of a quad is seen on the face of its first thread that is
+/// no helper: those lie beyond edges, where other faces foreshorten them.
+fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) -> Option<[Footprint; LANES]> {
+    let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
+    let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
+    if !quads || !wanted {
+        return None;
+    }
+    // The pairs of rows and of columns.
+    const PAIRS: [[(usize, usize); 2]; 2] = [[(0, 1), (2, 3)], [(0, 2), (1, 3)]];
+    let mut all = [[[0.0; 3]; 2]; LANES];
+    for (quad, footprints) in all.chunks_exact_mut(4).enumerate() {
+        let first = 4 * quad;
+        let runs = |l: usize| mask >> (first + l) & 1 != 0;
+        let Some(any) = (0..4).find(|&l| runs(l)) else { continue };
+        let mut coord: [[f32; 3]; 4] =
+            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
+        if op.cube {
+            let drawn = (0..4).find(|&l| runs(l) && helpers >> (first + l) & 1 == 0);
+            let seen = coord[drawn.unwrap_or(any)];
+            coord = coord.map(|c| lookup::on_face(seen, c));
+        }
+        let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
+            (runs(a) && runs(b)).then(|| std::array::from_fn(|i| coord[b][i] - coord[a][i]))
+        };
+        let moved = PAIRS.map(|pairs| pairs.map(difference));
+        for (l, footprint) in footprints.iter_mut().enumerate() {
+            let of = |axis: usize, own: usize| moved[axis][own].or(moved[axis][1 - own]).unwrap_or([0.0; 3]);
+            *footprint = [of(0, l >> 1), of(1, l & 1)];
+        }
+    }
+    Some(all)
+}

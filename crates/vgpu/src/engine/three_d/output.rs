@@ -1,0 +1,266 @@
+//! What a fragment program leaves, tested and written: the raster operations of a draw in order.
+
+use super::raster::{self, Shape};
+use super::regs::View;
+use super::rop::alpha::{self, AlphaTest};
+use super::rop::color::Colors;
+use super::rop::depth_stencil::{DepthSource, Depths, SamplePlaces};
+use super::target::{Layer, Targets};
+use crate::device::EngineResult;
+use nvir_emu::stage::batch::{FragmentResults, Fragments, Quad};
+
+/// The layer and viewport of a primitive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub layer: u32,
+    pub viewport: u32,
+}
+
+/// State of fragments between the rasteriser and memory.
+pub(super) struct FragmentState {
+    /// Depth and stencil are tested before the program runs.
+    early: bool,
+    /// The program runs once for each sample.
+    per_sample: bool,
+    /// The program's sample mask counts, alpha becomes coverage and 1.
+    multisampled: bool,
+    alpha_to_coverage: bool,
+    alpha_to_one: bool,
+    alpha_test: Option<AlphaTest>,
+    samples: u32,
+    places: SamplePlaces,
+}
+
+impl FragmentState {
+    pub fn new(view: View<'_>) -> EngineResult<FragmentState> {
+        let samples = view.sample_state();
+        let control = view.multisample_control();
+        let multisampled = samples.at == raster::SampleAt::Samples;
+        Ok(FragmentState {
+            early: view.tests_early(),
+            per_sample: view.runs_per_sample() && samples.count > 1,
+            multisampled,
+            alpha_to_coverage: multisampled && control.alpha_to_coverage(),
+            alpha_to_one: multisampled && control.alpha_to_one(),
+            alpha_test: view.alpha_test()?,
+            samples: samples.count,
+            places: SamplePlaces::new(&samples),
+        })
+    }
+}
+
+/// The fragments of a batch on their way.
+#[derive(Default)]
+pub(super) struct Output {
+    /// The quad of the rasteriser that each quad of the program is.
+    origins: Vec<u32>,
+    /// The samples of it that are written.
+    covers: Vec<[u8; 4]>,
+}
+
+/// Quads of a warp, and pixels.
+const QUADS: usize = 8;
+const PIXELS: usize = 4 * QUADS;
+
+/// A colour of each pixel of a warp, component by component.
+pub(super) type Rows<'r> = [&'r [u32; PIXELS]; 4];
+
+/// What components have that a program does not give.
+const ABSENT: Rows<'static> = [&[0; PIXELS], &[0; PIXELS], &[0; PIXELS], &[ONE.to_bits(); PIXELS]];
+
+/// A batch with what its shapes share.
+pub(super) struct Work<'a, 'm> {
+    pub view: View<'a>,
+    pub state: &'a FragmentState,
+    pub targets: &'a Targets<'m>,
+    pub batch: &'a raster::Batch,
+    /// The place of each shape.
+    pub places: &'a [Place],
+}
+
+const ONE: f32 = 1.0;
+
+impl<'m> Work<'_, 'm> {
+    fn shape(&self, quad: &raster::Quad) -> (&Shape, Place) {
+        (&self.batch.shapes[quad.shape as usize], self.places[quad.shape as usize])
+    }
+
+    /// Tests what is covered of a quad against the depth buffer.
+    fn test(
+        &self,
+        layer: &Layer<'m>,
+        quad: &raster::Quad,
+        cover: [u8; 4],
+        written: Option<[f32; 4]>,
+    ) -> [u8; 4] {
+        let (shape, place) = self.shape(quad);
+        let depths = || Depths {
+            source: written.map_or(DepthSource::Plane(shape), DepthSource::Written),
+            range: self.view.depth_range(place.viewport),
+            places: &self.state.places,
+            at: [quad.x.into(), quad.y.into()],
+        };
+        self.targets.test(layer, cover, shape.front, depths)
+    }
+}
+
+impl Output {
+    /// Gives the program its quads. How many pixels it runs for.
+    pub fn prepare(&mut self, work: &Work<'_, '_>, fragments: &mut Fragments) -> EngineResult<u64> {
+        self.origins.clear();
+        let mut pixels = 0;
+        let mut layer = None;
+        for (n, quad) in work.batch.quads.iter().enumerate() {
+            let mut cover = quad.cover;
+            if work.state.early {
+                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
+                cover = work.test(layer, quad, cover, None);
+            }
+            let at = [quad.x.into(), quad.y.into()];
+            let mut add = |quad: Quad| {
+                if quad.live != 0 {
+                    pixels += u64::from(quad.live.count_ones());
+                    fragments.quad(quad);
+                    self.origins.push(n as u32);
+                }
+            };
+            if !work.state.per_sample {
+                add(Quad::new(quad.shape, at, cover));
+                continue;
+            }
+            for sample in 0..work.state.samples as u8 {
+                let one = Quad::new(quad.shape, at, cover.map(|c| c & 1 << sample));
+                add(Quad { sample: Some(sample), ..one });
+            }
+        }
+        Ok(pixels)
+    }
+
+    /// Writes what the program left. How many samples passed.
+    pub fn write(
+        &mut self,
+        work: &Work<'_, '_>,
+        fragments: &Fragments,
+        results: &FragmentResults,
+    ) -> EngineResult<u64> {
+        let passed = self.test(work, fragments, results)?;
+        if passed == 0 {
+            return Ok(0);
+        }
+        let is_declared = |output: u32| (0..4).any(|c| results.color(0, output as usize, c).is_some());
+        for (n, target) in work.targets.colors.iter().enumerate() {
+            // What a program does not declare is written nowhere.
+            if !target.rop.writes_nothing() && is_declared(target.output) {
+                self.color(work, results, n)?;
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Finds the samples that are written, and tests them against the depth buffer. How many there are.
+    fn test(
+        &mut self,
+        work: &Work<'_, '_>,
+        fragments: &Fragments,
+        results: &FragmentResults,
+    ) -> EngineResult<u64> {
+        let state = work.state;
+        let late = !state.early && work.targets.has_tests();
+        let mut passed = 0;
+        let mut layer = None;
+        let mut covers = std::mem::take(&mut self.covers);
+        covers.clear();
+        for (k, (&origin, ran)) in self.origins.iter().zip(&fragments.quads).enumerate() {
+            let live = results.live(k);
+            let mut cover: [u8; 4] =
+                std::array::from_fn(|p| if live >> p & 1 != 0 { ran.cover[p] } else { 0 });
+            if let Some(mask) = results.sample_mask(k).filter(|_| state.multisampled) {
+                cover.iter_mut().zip(mask).for_each(|(c, m)| *c &= *m as u8);
+            }
+            self.alpha(state, results, k, &mut cover);
+            if late && cover != [0; 4] {
+                let quad = &work.batch.quads[origin as usize];
+                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
+                let written = results.depth(k).map(|z| z.map(f32::from_bits));
+                cover = work.test(layer, quad, cover, written);
+            }
+            passed += u64::from(u32::from_le_bytes(cover).count_ones());
+            covers.push(cover);
+        }
+        self.covers = covers;
+        Ok(passed)
+    }
+
+    /// Writes the quads' colours to a target.
+    fn color(&self, work: &Work<'_, '_>, results: &FragmentResults, n: usize) -> EngineResult {
+        let target = &work.targets.colors[n];
+        let (rop, output) = (&target.rop, target.output as usize);
+        let changes_alpha = work.state.alpha_to_one || !work.batch.coverage.is_empty();
+        let mut layer = None;
+        for (warp, (covers, origins)) in self.covers.chunks(QUADS).zip(self.origins.chunks(QUADS)).enumerate()
+        {
+            if covers.iter().all(|c| *c == [0; 4]) {
+                continue;
+            }
+            let rows = |output: usize| -> Rows<'_> {
+                std::array::from_fn(|c| results.color_row(warp, output, c).unwrap_or(ABSENT[c]))
+            };
+            let mut colors = rows(output);
+            let alpha;
+            if changes_alpha {
+                alpha = self.changed_alpha(work, colors[3], origins);
+                colors[3] = &alpha;
+            }
+            let second = if rop.is_dual() { rows(1) } else { ABSENT };
+            let texels = rop.texels(&colors);
+            for (i, (&cover, &origin)) in covers.iter().zip(origins).enumerate() {
+                if cover == [0; 4] {
+                    continue;
+                }
+                let quad = &work.batch.quads[origin as usize];
+                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
+                let (surface, at) = (&layer.colors[n], [quad.x.into(), quad.y.into()]);
+                match &texels {
+                    Some(texels) => surface.store_words(at, cover, &texels[4 * i..]),
+                    None => {
+                        rop.quad(surface, at[0], at[1], cover, &of_quad(&colors, i), &of_quad(&second, i))
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Alpha as it is written: 1, or times the part of a pixel that is covered.
+    fn changed_alpha(&self, work: &Work<'_, '_>, alpha: &[u32; PIXELS], origins: &[u32]) -> [u32; PIXELS] {
+        let mut alpha = if work.state.alpha_to_one { *ABSENT[3] } else { *alpha };
+        for (alpha, &origin) in alpha.chunks_exact_mut(4).zip(origins) {
+            let Some(parts) = work.batch.coverage.get(origin as usize) else { continue };
+            for (alpha, part) in alpha.iter_mut().zip(parts) {
+                *alpha = (f32::from_bits(*alpha) * part).to_bits();
+            }
+        }
+        alpha
+    }
+
+    /// What the alpha of the first output does to coverage.
+    fn alpha(&self, state: &FragmentState, results: &FragmentResults, k: usize, cover: &mut [u8; 4]) {
+        if !state.alpha_to_coverage && state.alpha_test.is_none() {
+            return;
+        }
+        let alphas = results.color(k, 0, 3).map_or([ONE; 4], |row| row.map(f32::from_bits));
+        for (cover, alpha) in cover.iter_mut().zip(alphas) {
+            if state.alpha_to_coverage {
+                *cover &= alpha::to_coverage(alpha, state.samples);
+            }
+            if state.alpha_test.is_some_and(|test| !test.passes(alpha)) {
+                *cover = 0;
+            }
+        }
+    }
+}
+
+/// The colours of a quad of a warp.
+fn of_quad(rows: &Rows<'_>, quad: usize) -> Colors {
+    std::array::from_fn(|pixel| rows.map(|row| row[4 * quad + pixel]))
+}

@@ -1,0 +1,8 @@
+//! From a range of commands to methods of engines: packets, channels, macros.
+
+mod call;
+pub(crate) mod channel;
+mod log;
+mod mme;
+mod push;
+mod semaphore;

@@ -1,0 +1,170 @@
+//! Formats of texels, as entries of the TIC table name them: component sizes, and a type for each component.
+//! The first component is in the lowest bits.
+
+use crate::image::compressed::Compressed;
+use nvir_base::format::{Kind, Layout};
+use nvir_base::srgb;
+use nvir_emu::{Channels, Source, Texels, decode_texel};
+use nvir_hw::format::texture::{Sizes, Type};
+use std::sync::Arc;
+
+const ONE: u32 = 0x3f80_0000;
+
+/// A component: its lowest bit, how many bits it has, and how they are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Field {
+    low: u32,
+    bits: u8,
+    kind: Kind,
+}
+
+/// Texels whose components are fields of some bits.
+#[derive(Clone, Debug)]
+struct Fields {
+    bytes: u32,
+    fields: [Option<Field>; 4],
+    /// Components that are stored as sRGB.
+    srgb: [bool; 4],
+    integer: bool,
+    depth: usize,
+}
+
+impl Texels for Fields {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn integer(&self) -> bool {
+        self.integer
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Fractions are compared as they are stored, as a depth buffer does.
+    fn reference(&self, reference: f32) -> f32 {
+        match self.fields[self.depth] {
+            Some(Field { bits, kind: Kind::Unorm, .. }) if bits < 32 => {
+                let max = ((1u64 << bits) - 1) as f32;
+                let stored = (f64::from(reference.clamp(0.0, 1.0)) * f64::from(max)).round_ties_even();
+                stored as f32 / max
+            }
+            _ => reference,
+        }
+    }
+
+    fn decode(&self, block: [u32; 4], _: [u32; 2]) -> Channels {
+        let all = block.iter().rev().fold(0u128, |v, w| v << 32 | u128::from(*w));
+        let mut out = [0; 4];
+        for ((out, field), srgb) in out.iter_mut().zip(&self.fields).zip(self.srgb) {
+            let Some(Field { low, bits, kind }) = *field else { continue };
+            let format = Layout { kind, bits: [bits, 0, 0, 0], bgra: false };
+            *out = decode_texel(format, [(all >> low) as u32, 0, 0, 0])[0];
+            if srgb {
+                *out = match (kind, bits) {
+                    (Kind::Unorm, 8) => srgb::to_linear((all >> low) as u8),
+                    _ => srgb::fraction_to_linear(f32::from_bits(*out)),
+                }
+                .to_bits();
+            }
+        }
+        out
+    }
+}
+
+/// Three mantissas of nine bits with one exponent.
+#[derive(Debug)]
+struct SharedExponent;
+
+impl Texels for SharedExponent {
+    fn bytes(&self) -> u32 {
+        4
+    }
+
+    fn integer(&self) -> bool {
+        false
+    }
+
+    fn decode(&self, block: [u32; 4], _: [u32; 2]) -> Channels {
+        // The mantissas have no leading one; the bias is 15.
+        let scale = 2f32.powi((block[0] >> 27) as i32 - 15 - 9);
+        let part = |low: u32| ((block[0] >> low & 0x1ff) as f32 * scale).to_bits();
+        [part(0), part(9), part(18), ONE]
+    }
+}
+
+/// Two texels that share two of three components.
+#[derive(Debug)]
+struct Shared {
+    /// The byte of the components of the first texel, and of the second one.
+    bytes: [[u32; 3]; 2],
+}
+
+impl Texels for Shared {
+    fn block(&self) -> [u32; 2] {
+        [2, 1]
+    }
+
+    fn bytes(&self) -> u32 {
+        4
+    }
+
+    fn integer(&self) -> bool {
+        false
+    }
+
+    fn decode(&self, block: [u32; 4], at: [u32; 2]) -> Channels {
+        let [r, g, b] = self.bytes[at[0] as usize & 1].map(|n| (block[0] >> (8 * n) & 0xff) as f32 / 255.0);
+        [r.to_bits(), g.to_bits(), b.to_bits(), ONE]
+    }
+}
+
+/// The texels of an entry: component sizes, types of the components, where results come from, and whether colours are sRGB.
+pub(super) fn texels(
+    sizes: u32,
+    types: [u32; 4],
+    sources: &[Source; 4],
+    srgb: bool,
+) -> Result<Arc<dyn Texels>, String> {
+    let (bits, depth) = match Sizes::from_code(sizes) {
+        Some(Sizes::Fields(bits, depth)) => (bits, depth),
+        Some(Sizes::Compressed(scheme)) => {
+            let signed = Type::from_code(types[0]) == Some(Type(Kind::Snorm));
+            return Ok(Arc::new(Compressed { scheme, signed, srgb }));
+        }
+        Some(Sizes::SharedExponent) => return Ok(Arc::new(SharedExponent)),
+        Some(Sizes::Shared(bytes)) => return Ok(Arc::new(Shared { bytes })),
+        None => return Err(format!("component sizes {sizes:#x} do not exist")),
+    };
+    let used = |n: usize, among: &[Source]| among.contains(&Source::Channel(n as u8));
+    let mut fields = [None; 4];
+    let mut low = 0;
+    for (i, &bits) in bits.iter().enumerate() {
+        fields[i] = match Type::from_code(types[i]) {
+            Some(Type(kind)) => Some(Field { low, bits, kind }),
+            None if used(i, sources) => return Err(format!("component {i} has type {}", types[i])),
+            None => None,
+        };
+        low += u32::from(bits);
+    }
+    for (i, field) in fields.iter_mut().enumerate().filter(|(i, _)| used(*i, sources)) {
+        if let Some(f) = field.filter(|f| f.kind == Kind::Float && !matches!(f.bits, 10 | 11 | 16 | 32)) {
+            return Err(format!("component {i} is a float of {} bits", f.bits));
+        }
+    }
+    // What nobody looks at may be anything.
+    for (i, field) in fields.iter_mut().enumerate() {
+        *field = field.filter(|_| used(i, sources) || i == depth);
+        *field = field.filter(|f| f.kind != Kind::Float || matches!(f.bits, 10 | 11 | 16 | 32));
+        *field = field.filter(|f| f.kind != Kind::Snorm || f.bits > 1);
+    }
+    let integer = |n: usize| matches!(fields[n], Some(Field { kind: Kind::Uint | Kind::Sint, .. }));
+    let integer = (0..4).any(|n| used(n, sources) && integer(n));
+    // Alpha is never sRGB, and with two components the second is alpha unless a colour comes from it.
+    let colour = |n: usize| srgb && n < 3 && (n != 1 || bits.len() != 2 || used(1, &sources[..3]));
+    let unorm = |n: usize| matches!(fields[n], Some(Field { kind: Kind::Unorm, .. }));
+    let srgb = std::array::from_fn(|n| colour(n) && unorm(n));
+    let bytes = low.div_ceil(8);
+    Ok(Arc::new(Fields { bytes, fields, srgb, integer, depth }))
+}

@@ -1,6 +1,0 @@
-//! Textures and samplers: entries of the tables in memory as the emulator needs them.
-
-mod compressed;
-mod format;
-pub mod tic;
-pub mod tsc;

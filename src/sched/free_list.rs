@@ -1,0 +1,340 @@
+//! The free list: which registers are free while a block is scheduled, and which live range
+//! occupies each of the others.
+
+use super::live_ranges::{LiveRanges, NONE, RangeId};
+use super::liveness::Set;
+use crate::isa::effects::{Resource, is_texture};
+use crate::isa::{Op, latency};
+use nvir_asm::model::{Cycle, latency_of};
+
+/// What may become of an instruction that wants registers.
+pub(super) enum Room {
+    Found,
+    /// There will be, in that cycle.
+    Later(Cycle),
+    /// Not before another live range ends.
+    No,
+}
+
+/// What becomes of a range.
+#[derive(Clone, Copy)]
+struct Occupant {
+    /// Its register, once it has one, as [`Resource::index`].
+    register: u16,
+    /// It is read after the block.
+    leaves: bool,
+    /// Names that are still to come.
+    names: u32,
+    /// The cycle from which its register may be written once it has ended.
+    busy: Cycle,
+}
+
+/// The registers of a warp during a block.
+pub(crate) struct FreeList {
+    /// By range.
+    occupants: Vec<Occupant>,
+    /// By register: the first cycle in which it may be written by a new live range, and whether
+    /// somebody is there.
+    free_at: [Cycle; Resource::COUNT],
+    taken: Set,
+    /// By register: the live range that had it last.
+    holder: [RangeId; Resource::COUNT],
+    /// Registers that live ranges may move to.
+    allowed: Set,
+    /// By register: the first instruction of the old order that writes it for good, if none has
+    /// issued yet.
+    claimed: [u32; Resource::COUNT],
+    /// Where the search for a register goes on: the one that has been free for long is not waited
+    /// for.
+    next: u16,
+    /// Registers that the code as it was had, and how many there may be.
+    old: u16,
+    limit: u16,
+    /// One more than the last that a live range has had.
+    used: u16,
+}
+
+impl Default for FreeList {
+    fn default() -> FreeList {
+        FreeList {
+            occupants: Vec::new(),
+            free_at: [0; Resource::COUNT],
+            taken: Set::default(),
+            holder: [NONE; Resource::COUNT],
+            allowed: Set::default(),
+            claimed: [u32::MAX; Resource::COUNT],
+            next: FIRST,
+            old: 0,
+            limit: 0,
+            used: 0,
+        }
+    }
+}
+
+const NOWHERE: u16 = u16::MAX;
+const FIRST: u16 = Resource::Gpr(0).index() as u16;
+
+impl FreeList {
+    /// A block starts: what comes into it, or goes through it, has its register. LiveRanges may
+    /// move to those of `allowed` below `limit`; the code has `old` registers so far.
+    pub(super) fn start(&mut self, ranges: &LiveRanges, after: &Set, allowed: &Set, old: u32, limit: u32) {
+        self.next = FIRST;
+        self.used = 0;
+        self.old = FIRST + old.min(limit).min(254) as u16;
+        self.limit = FIRST + limit.min(254) as u16;
+        // Nobody looks at others.
+        let end = usize::from(self.limit.max(ranges.end()));
+        self.free_at[..end].fill(0);
+        self.claimed[..end].fill(u32::MAX);
+        self.occupants.clear();
+        self.allowed = *allowed;
+        // What is read afterwards and not named here goes through.
+        self.taken = *after;
+        for w in &ranges.list {
+            let register = if w.pinned { w.register } else { NOWHERE };
+            self.occupants.push(Occupant { register, leaves: w.leaves, names: w.names, busy: 0 });
+            if w.pinned && !w.enters {
+                self.taken.remove(w.register);
+                let claimed = &mut self.claimed[usize::from(w.register)];
+                *claimed = w.first.min(*claimed);
+            }
+        }
+        for w in ranges.list.iter().filter(|w| w.enters) {
+            self.taken.insert(w.register);
+            self.holder[usize::from(w.register)] = w.is;
+            self.claimed[usize::from(w.register)] = u32::MAX;
+        }
+    }
+
+    /// General registers up to the last one that a live range has had.
+    pub(super) fn used(&self) -> u32 {
+        u32::from(self.used.saturating_sub(FIRST))
+    }
+
+    /// The register of every live range, as [`Resource::index`].
+    pub(super) fn registers(&self) -> Vec<u16> {
+        self.occupants.iter().map(|s| s.register).collect()
+    }
+
+    /// The register of a live range that has been defined.
+    pub(super) fn register(&self, range: RangeId) -> u16 {
+        self.occupants[range as usize].register
+    }
+
+    /// Finds room for what an instruction writes: for live ranges that are not there yet. `now` is
+    /// when it issues, `strictly` whether registers that become free in this cycle are out of the
+    /// question: it goes before an instruction that has issued in it, which may read them.
+    pub(crate) fn find_room(
+        &mut self,
+        ranges: &LiveRanges,
+        reads: &[RangeId],
+        writes: &[RangeId],
+        op: Op,
+        now: Cycle,
+        strictly: bool,
+    ) -> Room {
+        // What it reads last is free for what it writes, unless it is read late.
+        let early = !strictly && !latency::holds_sources(op) && !is_texture(op);
+        if early {
+            self.count_down(reads);
+        }
+        let room = self.find(ranges, writes, now + Cycle::from(!strictly));
+        if early {
+            self.count_up(reads, !matches!(room, Room::Found));
+        }
+        room
+    }
+
+    fn count_down(&mut self, reads: &[RangeId]) {
+        for &range in reads {
+            let occupant = &mut self.occupants[range as usize];
+            occupant.names -= 1;
+            if occupant.names == 0 && !occupant.leaves {
+                self.taken.remove(occupant.register);
+            }
+        }
+    }
+
+    /// The opposite; `back` if nobody has taken the registers meanwhile.
+    fn count_up(&mut self, reads: &[RangeId], back: bool) {
+        for &range in reads {
+            let occupant = &mut self.occupants[range as usize];
+            occupant.names += 1;
+            if back && !occupant.leaves {
+                self.taken.insert(occupant.register);
+                self.holder[usize::from(occupant.register)] = range;
+            }
+        }
+    }
+
+    fn find(&mut self, ranges: &LiveRanges, writes: &[RangeId], before: Cycle) -> Room {
+        // A mask of those that have got a register here.
+        let mut found = 0u64;
+        for (n, &range) in writes.iter().enumerate() {
+            let w = &ranges.list[range as usize];
+            let occupant = self.occupants[range as usize];
+            let mut room = Room::Found;
+            if w.pinned {
+                let new = !w.enters && occupant.names == w.names;
+                if new && self.taken.has(occupant.register) {
+                    room = Room::No;
+                } else if new && self.free_at[usize::from(occupant.register)] >= before {
+                    room = Room::Later(self.free_at[usize::from(occupant.register)]);
+                }
+            } else if occupant.register == NOWHERE {
+                room = self.find_group(ranges, range, before);
+                found |= u64::from(matches!(room, Room::Found)) << n;
+            }
+            if !matches!(room, Room::Found) {
+                let found = writes.iter().enumerate().filter(|(n, _)| found >> n & 1 != 0);
+                for &m in found.flat_map(|(_, &range)| ranges.group(range)) {
+                    let occupant = &mut self.occupants[m as usize];
+                    self.taken.remove(occupant.register);
+                    occupant.register = NOWHERE;
+                }
+                return room;
+            }
+        }
+        Room::Found
+    }
+
+    /// Takes registers for a group: of those that the code had the next ones that are free, or else
+    /// new ones.
+    fn find_group(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
+        let group = ranges.group(range);
+        if let &[single] = group {
+            return self.find_single(ranges, single, before);
+        }
+        let register = |m: RangeId| ranges.list[m as usize].register;
+        let (lowest, highest) =
+            group.iter().fold((u16::MAX, 0), |(l, h), &m| (l.min(register(m)), h.max(register(m))));
+        let gpr = Resource::register(lowest).is_some();
+        let (start, old, end) = if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) };
+        let (align, span) = (ranges.align(range), highest - lowest + 1);
+        let residue = (lowest - start) % align;
+        let next = if gpr { start + (self.next - start) / align * align + residue } else { start };
+        let mut best: Option<(Cycle, u16)> = None;
+        for (from, to) in [(next, old), (start + residue, next), (old.next_multiple_of(align) + residue, end)]
+        {
+            let mut base = from;
+            while base + span <= to {
+                let free = |at: Cycle, &m: &RangeId| {
+                    self.free_for(ranges, m, base + register(m) - lowest).map(|r| at.max(r))
+                };
+                if let Some(at) = group.iter().try_fold(0, free) {
+                    if at < before {
+                        self.take(group, base, lowest, ranges);
+                        return Room::Found;
+                    }
+                    if best.is_none_or(|b| at < b.0) {
+                        best = Some((at, base));
+                    }
+                }
+                base += align;
+            }
+        }
+        best.map_or(Room::No, |(at, _)| Room::Later(at))
+    }
+
+    /// The same for a live range of its own.
+    fn find_single(&mut self, ranges: &LiveRanges, range: RangeId, before: Cycle) -> Room {
+        let w = &ranges.list[range as usize];
+        let gpr = Resource::register(w.register).is_some();
+        let (start, old, end) = if gpr { (FIRST, self.old, self.limit) } else { (0, 7, 7) };
+        let next = if gpr { self.next.min(old) } else { start };
+        let mut best: Option<Cycle> = None;
+        for registers in [next..old, start..next, old..end] {
+            let (mut from, to) = (registers.start, registers.end);
+            while let Some(r) = self.allowed.first_without(&self.taken, from..to) {
+                from = r + 1;
+                if w.last >= self.claimed[usize::from(r)] {
+                    continue;
+                }
+                let at = self.free_at[usize::from(r)];
+                if at < before {
+                    self.take(&[range], r, w.register, ranges);
+                    return Room::Found;
+                }
+                best = Some(best.map_or(at, |b| b.min(at)));
+            }
+        }
+        best.map_or(Room::No, Room::Later)
+    }
+
+    fn take(&mut self, group: &[RangeId], base: u16, lowest: u16, ranges: &LiveRanges) {
+        for &m in group {
+            // Those that have become one with another are taken twice.
+            let r = base + ranges.list[m as usize].register - lowest;
+            self.occupants[m as usize].register = r;
+            self.taken.insert(r);
+            self.holder[usize::from(r)] = ranges.list[m as usize].is;
+        }
+        self.next = (base + 1).max(FIRST);
+    }
+
+    /// The cycle from which a register is free for a live range, until that ends. One that somebody
+    /// is to have later, whatever happens, is free for those that ended before that in the old
+    /// order: then nothing that they wait for waits for it.
+    fn free_for(&self, ranges: &LiveRanges, range: RangeId, r: u16) -> Option<Cycle> {
+        let free = self.allowed.has(r)
+            && !self.taken.has(r)
+            && ranges.list[range as usize].last < self.claimed[usize::from(r)];
+        free.then(|| self.free_at[usize::from(r)])
+    }
+
+    /// An instruction issues: live ranges end, and those that it defines are there. Tells whether
+    /// there may be room where there was none: a register is free, or nobody but the last one that
+    /// reads it keeps it.
+    pub(super) fn issue(
+        &mut self,
+        ranges: &LiveRanges,
+        reads: &[RangeId],
+        writes: &[RangeId],
+        op: Op,
+        now: Cycle,
+    ) -> bool {
+        let hold = if latency::holds_sources(op) { latency::HOLD } else { 0 };
+        for &range in reads {
+            let busy = &mut self.occupants[range as usize].busy;
+            *busy = (*busy).max(now + Cycle::from(hold));
+        }
+        // First those that end: a new one may take their register.
+        let mut room = false;
+        for &range in reads {
+            self.named(range);
+            room |= self.occupants[range as usize].names < 2;
+        }
+        for &range in writes {
+            let occupant = &mut self.occupants[range as usize];
+            let r = occupant.register;
+            self.taken.insert(r);
+            self.holder[usize::from(r)] = range;
+            if ranges.list[range as usize].pinned {
+                room |= self.claimed[usize::from(r)] != u32::MAX;
+                self.claimed[usize::from(r)] = u32::MAX;
+            }
+            if Resource::register(r).is_some() {
+                self.used = self.used.max(r + 1);
+            }
+            let there = latency_of(op, r).min(latency::typical(op).max(latency::CARRY));
+            occupant.busy = occupant.busy.max(now + Cycle::from(there));
+            self.named(range);
+            room |= self.occupants[range as usize].names == 0;
+        }
+        room
+    }
+
+    /// One more instruction that names a live range has issued; the last one ends it.
+    fn named(&mut self, range: RangeId) {
+        let occupant = &mut self.occupants[range as usize];
+        occupant.names -= 1;
+        if occupant.names == 0 && !occupant.leaves {
+            let r = usize::from(occupant.register);
+            if self.holder[r] != range {
+                return;
+            }
+            self.taken.remove(occupant.register);
+            self.free_at[r] = occupant.busy;
+        }
+    }
+}
