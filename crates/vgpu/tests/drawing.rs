@@ -282,14 +282,14 @@ fn depth_and_stencil_are_tested_and_samples_are_counted() {
         s.set(SAMPLECNT_ENABLE, &[1]).draw(STRIP, 0, 4);
         let get = [(report.offset >> 32) as u32, report.offset as u32, 9, 0x0100_f002];
         s.set(query::QUERY_ADDRESS_HIGH, &get).run();
-        assert_eq!(s.picture(), vec!["rrrr...."; 8].join(" "), "{chip}");
+        assert_eq!(s.picture(), ["rrrr...."; 8].join(" "), "{chip}");
         // Depth 0.5 and stencil 6 where it passed.
         assert_eq!(s.client.words(zeta.offset + 12, 2), [0x0680_0000, 0x00ff_ffff], "{chip}");
         assert_eq!(s.client.words(report.offset, 2), [9, 32], "{chip}");
         // Again: stencil 6 is not 5.
         s.clear();
         s.draw(STRIP, 0, 4).run();
-        assert_eq!(s.picture(), vec!["........"; 8].join(" "), "{chip}");
+        assert_eq!(s.picture(), ["........"; 8].join(" "), "{chip}");
     }
 }
 
@@ -335,7 +335,7 @@ fn feedback_writes_what_fits_and_counts_what_does_not() {
             (0..5).map(|n| s.client.words(report.offset + 16 * n, 2)).map(|w| w[0]).collect();
         let bytes = s.client.words(report.offset + 48, 2);
         assert_eq!((reports, bytes), (vec![3, 4, 1, 0x77, 4], vec![0x77, 24]), "{chip}");
-        assert_eq!(s.picture(), vec!["........"; 8].join(" "), "{chip}");
+        assert_eq!(s.picture(), ["........"; 8].join(" "), "{chip}");
     }
 }
 
@@ -355,25 +355,67 @@ fn long_strips_go_over_batches() {
         s.set(VERTEX_BUFFER_FIRST, &[0, 399]);
     }
     s.set(VERTEX_END_GL, &[0]).run();
-    assert_eq!(s.picture(), vec!["rrrrrrrr"; 8].join(" "));
+    assert_eq!(s.picture(), ["rrrrrrrr"; 8].join(" "));
 }
 
 #[test]
 fn what_cannot_be_drawn_is_a_fault_that_says_why() {
     type Change = fn(&mut Scene);
     let cases: [(Change, &str); 9] = [
-        (|s| drop(s.set(VERTEX_BUFFER_COUNT, &[3])), "a draw outside of BEGIN and END"),
-        (|s| drop(s.set(VERTEX_BEGIN_GL, &[0x1f])), "there is no primitive 0x1f"),
-        (|s| drop(s.set(VERTEX_BEGIN_GL, &[4]).set(VERTEX_BEGIN_GL, &[4])), "begins before the last one has ended"),
-        (|s| drop(s.set(RT_FORMAT.at(0), &[0x11]).draw(4, 0, 3)), "colour target 0: there is no format 0x11"),
-        (|s| drop(s.set(SP_SELECT.at(1), &[0x10]).draw(4, 0, 3)), "a draw without a vertex program"),
-        (|s| drop(s.set(SP_START_ID.at(5), &[0x3000]).draw(4, 0, 3)), "the frag program at"),
         (
-            |s| drop(s.set(VERTEX_ATTRIB_FORMAT.at(0), &[0x3fe0_0000]).draw(4, 0, 3)),
+            |s| {
+                s.set(VERTEX_BUFFER_COUNT, &[3]);
+            },
+            "a draw outside of BEGIN and END",
+        ),
+        (
+            |s| {
+                s.set(VERTEX_BEGIN_GL, &[0x1f]);
+            },
+            "there is no primitive 0x1f",
+        ),
+        (
+            |s| {
+                s.set(VERTEX_BEGIN_GL, &[4]).set(VERTEX_BEGIN_GL, &[4]);
+            },
+            "begins before the last one has ended",
+        ),
+        (
+            |s| {
+                s.set(RT_FORMAT.at(0), &[0x11]).draw(4, 0, 3);
+            },
+            "colour target 0: there is no format 0x11",
+        ),
+        (
+            |s| {
+                s.set(SP_SELECT.at(1), &[0x10]).draw(4, 0, 3);
+            },
+            "a draw without a vertex program",
+        ),
+        (
+            |s| {
+                s.set(SP_START_ID.at(5), &[0x3000]).draw(4, 0, 3);
+            },
+            "the frag program at",
+        ),
+        (
+            |s| {
+                s.set(VERTEX_ATTRIB_FORMAT.at(0), &[0x3fe0_0000]).draw(4, 0, 3);
+            },
             "attribute 0: no such size",
         ),
-        (|s| drop(s.set(VERTEX_BEGIN_GL, &[4]).set(VERTEX_BUFFER_COUNT, &[u32::MAX])), "more work"),
-        (|s| drop(s.set(RT_ADDRESS_HIGH.at(0), &[0x77]).draw(4, 0, 3)), "is not inside one buffer"),
+        (
+            |s| {
+                s.set(VERTEX_BEGIN_GL, &[4]).set(VERTEX_BUFFER_COUNT, &[u32::MAX]);
+            },
+            "more work",
+        ),
+        (
+            |s| {
+                s.set(RT_ADDRESS_HIGH.at(0), &[0x77]).draw(4, 0, 3);
+            },
+            "is not inside one buffer",
+        ),
     ];
     for chip in Chip::ALL {
         for (change, want) in &cases {

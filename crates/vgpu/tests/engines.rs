@@ -475,7 +475,10 @@ fn macros_write_methods() {
         let mut push = Commands::default();
         push.inc(THREE_D, macros::MACRO.at(3), &[20]);
         let e = c.run(&push).unwrap_err();
-        assert!(e.message.contains("MACRO_3 (3818): macro 3: word 0x2 reads a parameter that was not given"), "{e}");
+        assert!(
+            e.message.contains("MACRO_3 (3818): macro 3: word 0x2 reads a parameter that was not given"),
+            "{e}"
+        );
     }
 }
 
@@ -508,7 +511,9 @@ fn a_fault_says_where_it_was_and_ends_the_channel_but_not_its_fences() {
     let e = c.run(&push).unwrap_err();
     assert_eq!(e.kind, nvir_vgpu::ErrorKind::NoDevice);
     assert!(
-        e.message.contains("subchannel 0 class a197 CLIPID_FILL (19d4): drawing by this method is not implemented"),
+        e.message.contains(
+            "subchannel 0 class a197 CLIPID_FILL (19d4): drawing by this method is not implemented"
+        ),
         "{e}"
     );
     assert_eq!(c.words(b.offset, 1), [5]);

@@ -29,7 +29,7 @@ impl Operation {
             operation::ROP => {
                 if to.bytes() != 4 || r.get(PATTERN_SELECT) != 0 {
                     return Err(
-                        "a raster operation with texels that are no words, or a coloured pattern".into()
+                        "a raster operation on texels that are not words, or with a coloured pattern".into(),
                     );
                 }
                 let bitmap = [0, 1].map(|i| r.get(PATTERN_BITMAP.at(i)));
@@ -51,7 +51,7 @@ impl Operation {
             }
             other => {
                 return Err(format!(
-                    "2D operation {other}: copies (3, 5) and raster operations (4) are there"
+                    "2D operation {other}: only copies (3, 5) and raster operations (4) are implemented"
                 ));
             }
         })
