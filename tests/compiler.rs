@@ -124,7 +124,9 @@ fn options_that_do_not_exist_are_refused_by_name() {
     };
     let passes = Some(vec!["fuze".to_string()]);
     let debug = DebugOptions { passes, ..DebugOptions::default() };
-    assert!(bad(Options { debug, ..Options::default() }).contains("no pass `fuze`; did you mean `fuse`?"));
+    assert!(
+        bad(Options { debug, ..Options::default() }).contains("unknown pass `fuze`; did you mean `fuse`?")
+    );
     assert!(bad(Options { pointer_align: 3, ..Options::default() }).contains("power of two, not 3"));
 }
 

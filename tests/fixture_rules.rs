@@ -237,7 +237,7 @@ fn a_fixture_that_was_not_read_from_text_is_looked_at_too() {
     let mut fixture = Fixture::parse(Path::new("k.toml"), KERNEL).expect("a fixture");
     fixture.pointer_bytes = Some(3);
     let e = Loaded::new(Path::new("k.toml"), fixture, b"COMP\n  0: END\n".to_vec()).err().expect("refused");
-    assert!(e.to_string().contains("a buffer argument of 3 bytes"), "{e}");
+    assert!(e.to_string().contains("a buffer argument has 4 or 8 bytes, not 3"), "{e}");
 }
 
 fn loaded(name: &str, text: &str, source: &str) -> Loaded {

@@ -140,9 +140,9 @@ fn fixtures_beyond_the_chips_limits_are_refused() {
         for (test, says) in [
             ("grid = [1, 65536, 1]\nblock = [1, 1, 1]", "a grid of 65536 in y"),
             ("grid = [1, 1, 65536]\nblock = [1, 1, 1]", "a grid of 65536 in z"),
-            ("grid = [0, 1, 1]\nblock = [1, 1, 1]", "a grid of 0 in x"),
+            ("grid = [0, 1, 1]\nblock = [1, 1, 1]", "the grid is 0 in x"),
             ("grid = [2147483648, 1, 1]\nblock = [1, 1, 1]", "a grid of 2147483648 in x"),
-            ("grid = [1, 1, 1]\nblock = [0, 1, 1]", "a block of 0 in x"),
+            ("grid = [1, 1, 1]\nblock = [0, 1, 1]", "the block is 0 in x"),
             ("grid = [1, 1, 1]\nblock = [1, 1, 65]", "a block of 65 in z"),
             ("grid = [1, 1, 1]\nblock = [1025, 1, 1]", "a block of 1025 in x"),
             ("grid = [1, 1, 1]\nblock = [32, 32, 2]", "has 2048 threads"),

@@ -173,7 +173,7 @@ fn doubles_take_two_words_and_go_on_in_the_next_vector() {
 }
 
 const VARYINGS: &str = "decl_var shader_in INTERP_MODE_NONE vec4 a (VARYING_SLOT_VAR0.xyzw, 0, 0)\n\
-     decl_var shader_in INTERP_MODE_::for_chip(chipRSPECTIVE vec4 b (VARYING_SLOT_VAR1.xyzw, 1, 0)\n\
+     decl_var shader_in INTERP_MODE_NOPERSPECTIVE vec4 b (VARYING_SLOT_VAR1.xyzw, 1, 0)\n\
      decl_var shader_in INTERP_MODE_NONE vec4 c (VARYING_SLOT_COL0.xyzw, 2, 0)\n\
      decl_var centroid shader_in INTERP_MODE_SMOOTH vec4 d (VARYING_SLOT_COL1.xyzw, 3, 0)\n\
      decl_var shader_in INTERP_MODE_FLAT int e (VARYING_SLOT_PRIMITIVE_ID.x, 4, 0)\n\

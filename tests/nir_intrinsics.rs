@@ -123,6 +123,7 @@ fn index(row: &Row<'_>, name: &str) -> String {
         "atomic_op" => "iadd",
         "execution_scope" | "memory_scope" => "WORKGROUP",
         "memory_semantics" => return "mem_semantics=ACQ|REL".into(),
+        "io_semantics" => return "io location=0 slots=1".into(),
         "memory_modes" => return "mem_modes=shared".into(),
         "access" | "src_access" | "dst_access" => "none",
         "rounding_mode" => "undef",

@@ -198,7 +198,7 @@ fn inputs_and_outputs_are_declared_with_places() {
     let text = "shader: MESA_SHADER_GEOMETRY\ninvocations: 2\nvertices in: 4\nvertices out: 9\ninput primitive: UNKNOWN\n\
          output primitive: LINE_STRIP\nactive_stream_mask: 0x3\n\
          decl_var shader_in INTERP_MODE_NONE vec2[4] a (VARYING_SLOT_VAR3.zw, 1, 0)\n\
-         decl_var centroid shader_out INTERP_MODE_::for_chip(chipRSPECTIVE highp vec4 b (VARYING_SLOT_POS.xyzw, 0, 0)\n\
+         decl_var centroid shader_out INTERP_MODE_NOPERSPECTIVE highp vec4 b (VARYING_SLOT_POS.xyzw, 0, 0)\n\
          decl_var patch shader_out INTERP_MODE_FLAT float c (65.w, 2, 0)\n\
          decl_function main (0 params)\nimpl main {\n\tblock block_0:\n}\n";
     let shader = parse(text).expect("valid");
@@ -264,12 +264,13 @@ fn indices_have_types() {
 #[test]
 fn words_without_a_meaning_are_errors_with_their_place() {
     let index = |list: &str| {
-        let diags =
-            parse(&body(&format!("32 %5 = @load_ssbo (%1, %2) (base=0, {list})"))).expect_err(list).list;
+        let diags = parse(&body(&format!("32 %5 = @load_ssbo (%1, %2) (range_base=0, {list})")))
+            .expect_err(list)
+            .list;
         let at = diags[0].primary.as_ref().expect("a place").0;
         (diags[0].message.clone(), (at.start, at.end), diags[0].helps.clone())
     };
-    let start = body("").len() as u32 - 3 + "32 %5 = @load_ssbo (%1, %2) (base=0, ".len() as u32;
+    let start = body("").len() as u32 - 3 + "32 %5 = @load_ssbo (%1, %2) (range_base=0, ".len() as u32;
     for (list, message, from, near) in [
         ("access=coherant", "unknown access qualifier `coherant`", 7, "coherent"),
         ("access=none|volatil", "unknown access qualifier `volatil`", 12, "volatile"),

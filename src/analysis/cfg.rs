@@ -321,15 +321,15 @@ impl Cfg {
         for i in (0..self.rpo.len()).rev() {
             let h = self.rpo[i];
             let latches = self.preds(h).iter().copied().filter(|&p| self.dominates(h, p));
-            let mut work: Vec<BlockId> = latches.collect();
-            if work.is_empty() {
+            let mut worklist: Vec<BlockId> = latches.collect();
+            if worklist.is_empty() {
                 continue;
             }
             self.nodes[h].header = h.into();
-            while let Some(b) = work.pop() {
+            while let Some(b) = worklist.pop() {
                 let Some(mut inner) = self.loop_header(b) else {
                     self.nodes[b].header = h.into();
-                    work.extend_from_slice(self.preds(b));
+                    worklist.extend_from_slice(self.preds(b));
                     continue;
                 };
                 while let Some(outer) = self.parent_loop(inner) {
@@ -337,7 +337,7 @@ impl Cfg {
                 }
                 if inner != h {
                     self.nodes[inner].parent = h.into();
-                    work.extend_from_slice(self.preds(inner));
+                    worklist.extend_from_slice(self.preds(inner));
                 }
             }
         }
@@ -437,10 +437,10 @@ mod tests {
     /// Dominators by definition: `a` dominates `b` if `b` cannot be reached without it.
     fn dominates_by_definition(f: &Function, a: BlockId, b: BlockId) -> bool {
         let mut seen: SecondaryMap<BlockId, bool> = SecondaryMap::new();
-        let mut work = vec![f.entry()];
-        while let Some(x) = work.pop() {
+        let mut worklist = vec![f.entry()];
+        while let Some(x) = worklist.pop() {
             if x != a && !std::mem::replace(&mut seen[x], true) {
-                work.extend(f.blocks[x].term.successors());
+                worklist.extend(f.blocks[x].term.successors());
             }
         }
         !seen[b]

@@ -223,8 +223,8 @@ fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
     }
     // Dominators come first, so but for loops, which do not matter then, all ways into a block are
     // seen before it.
-    let mut work: Vec<BlockId> = f.layout.first().copied().into_iter().collect();
-    while let Some(b) = work.pop() {
+    let mut worklist: Vec<BlockId> = f.layout.first().copied().into_iter().collect();
+    while let Some(b) = worklist.pop() {
         let block = &f.blocks[b];
         let mut ends = false;
         for &i in &block.body {
@@ -244,7 +244,7 @@ fn of_body(f: &Function, known: &SecondaryMap<FuncId, Facts>) -> Facts {
                 for to in term.successors() {
                     straight &= position[to] > position[b];
                     if !std::mem::replace(&mut reached[to], true) {
-                        work.push(to);
+                        worklist.push(to);
                     }
                 }
             }

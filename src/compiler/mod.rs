@@ -280,7 +280,7 @@ impl Compiler {
                 program
             }
         };
-        verify::whole_warps(&program).map_err(|v| v.to_diagnostic())?;
+        verify::whole_warps(&program).map_err(|v| v.into_diagnostic())?;
         Ok(program)
     }
 

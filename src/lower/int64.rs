@@ -76,7 +76,6 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             [0, 1].map(|n| b.op1(Op::Not, Type::U32, x[n]).into())
         }
         Op::Shl | Op::Shr => {
-            let arithmetic = i.op == Op::Shr && i.ty == Type::S64;
             let amount = if i.aux == Aux::Wrap {
                 match i.srcs[1].as_imm() {
                     Some(n) => Src::imm(n & 63),
@@ -85,11 +84,15 @@ fn lower(b: &mut Builder<'_>, i: &Inst, funnel: bool) -> bool {
             } else {
                 i.srcs[1]
             };
-            let left = i.op == Op::Shl;
+            let kind = match i.op {
+                Op::Shl => Shift::Left,
+                _ if i.ty == Type::S64 => Shift::RightArithmetic,
+                _ => Shift::RightLogical,
+            };
             if funnel && amount.as_imm().is_none() {
-                funnel_shift(b, src(0), amount, left, arithmetic)
+                funnel_shift(b, src(0), amount, kind)
             } else {
-                shift(b, src(0), amount, left, arithmetic)
+                shift(b, src(0), amount, kind)
             }
         }
         Op::Sel => choose(b, i.srcs[2], src(0), src(1)),
@@ -316,8 +319,24 @@ fn choose(b: &mut Builder<'_>, p: Src, x: Pair, y: Pair) -> Pair {
     [0, 1].map(|n| b.sel(p, x[n], y[n]).into())
 }
 
+/// Which way a shift goes, and what it fills with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shift {
+    Left,
+    RightLogical,
+    RightArithmetic,
+}
+
+impl Shift {
+    /// Whether it goes left, and whether it fills with the sign.
+    fn parts(self) -> (bool, bool) {
+        (self == Shift::Left, self == Shift::RightArithmetic)
+    }
+}
+
 /// Shifts by any amount; 64 and more give 0 or the sign.
-fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool) -> Pair {
+fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, kind: Shift) -> Pair {
+    let (left, arithmetic) = kind.parts();
     // `near` is the word that bits move out of first, `far` the one they move into: a left shift's
     // low and high.
     let (near, far) = if left { (x[1], x[0]) } else { (x[0], x[1]) };
@@ -358,7 +377,8 @@ fn shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool
 }
 
 /// [`shift`] where one instruction gives the word that bits of both words move into.
-fn funnel_shift(b: &mut Builder<'_>, x: Pair, amount: Src, left: bool, arithmetic: bool) -> Pair {
+fn funnel_shift(b: &mut Builder<'_>, x: Pair, amount: Src, kind: Shift) -> Pair {
+    let (left, arithmetic) = kind.parts();
     let (op, fill_ty) =
         if left { (Op::ShfL, Type::U32) } else { (Op::ShfR, if arithmetic { Type::S32 } else { Type::U32 }) };
     let mut both = Inst::new(op, Type::U32).src(x[0]).src(amount).src(x[1]);

@@ -165,7 +165,7 @@ fn mark_all(f: &Function, live: &mut Live) {
     let mut index: SecondaryMap<ValueId, u32> = SecondaryMap::new();
     index.resize(f.values.len());
     let mut incoming: SecondaryMap<BlockId, Vec<BlockId>> = f.block_table();
-    let mut work: Vec<ValueId> = Vec::new();
+    let mut worklist: Vec<ValueId> = Vec::new();
     for &b in &f.layout {
         let block = &f.blocks[b];
         for (n, &p) in block.params.iter().enumerate() {
@@ -175,15 +175,15 @@ fn mark_all(f: &Function, live: &mut Live) {
             incoming[e.to].push(b);
         }
         for &i in block.body.iter().filter(|&&i| !f.insts[i].removable()) {
-            f.insts[i].for_uses(|v| work.push(v));
+            f.insts[i].for_uses(|v| worklist.push(v));
         }
         match &block.term {
-            Term::Ret(values) => work.extend(values),
-            Term::Branch { cond, .. } => work.push(*cond),
+            Term::Ret(values) => worklist.extend(values),
+            Term::Branch { cond, .. } => worklist.push(*cond),
             Term::Jump(_) | Term::Exit | Term::Unreachable => {}
         }
     }
-    while let Some(v) = work.pop() {
+    while let Some(v) = worklist.pop() {
         if std::mem::replace(&mut live[v], true) {
             continue;
         }
@@ -192,15 +192,15 @@ fn mark_all(f: &Function, live: &mut Live) {
                 let inst = &f.insts[i];
                 if low_word(inst) && v == inst.dsts[0] {
                     let wide = inst.srcs.iter().take(wide_sources(inst));
-                    wide.for_each(|s| work.extend(s.low_word().values()));
+                    wide.for_each(|s| worklist.extend(s.low_word().values()));
                 } else {
-                    inst.for_uses(|v| work.push(v));
+                    inst.for_uses(|v| worklist.push(v));
                 }
             }
             Def::Block(b) => {
                 for &p in &incoming[b] {
                     let edges = f.blocks[p].term.edges().filter(|e| e.to == b);
-                    work.extend(edges.map(|e| e.args[index[v] as usize]));
+                    worklist.extend(edges.map(|e| e.args[index[v] as usize]));
                 }
             }
             Def::Func | Def::None => {}

@@ -41,13 +41,13 @@ pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
         }
     }
     let mut removed = 0;
-    let mut work: VecDeque<FuncId> = p.funcs.keys().collect();
+    let mut worklist: VecDeque<FuncId> = p.funcs.keys().collect();
     let mut waiting: SecondaryMap<FuncId, bool> = SecondaryMap::with_default(true);
     // Functions in which something has been taken out: looked at when all that is known has been
     // taken out of them.
     let mut dirty: Vec<FuncId> = Vec::new();
-    while !work.is_empty() {
-        while let Some(id) = work.pop_front() {
+    while !worklist.is_empty() {
+        while let Some(id) = worklist.pop_front() {
             waiting[id] = false;
             let f = &p.funcs[id];
             // Of others, not all callers are known.
@@ -104,7 +104,7 @@ pub(super) fn run(p: &mut Program, ctx: &mut Ctx<'_>) -> bool {
             let before = std::mem::replace(&mut uses[d], count_uses(&p.funcs[d]));
             let mut wake = |id: FuncId| {
                 if !std::mem::replace(&mut waiting[id], true) {
-                    work.push_back(id);
+                    worklist.push_back(id);
                 }
             };
             wake(d);

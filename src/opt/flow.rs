@@ -137,10 +137,10 @@ fn thread(f: &mut Function) -> usize {
 
 fn remove_unreachable(f: &mut Function) -> usize {
     let mut reached = EntitySet::with_capacity(f.blocks.len());
-    let mut work = vec![f.entry()];
+    let mut worklist = vec![f.entry()];
     reached.insert(f.entry());
-    while let Some(b) = work.pop() {
-        work.extend(f.blocks[b].term.successors().filter(|&s| reached.insert(s)));
+    while let Some(b) = worklist.pop() {
+        worklist.extend(f.blocks[b].term.successors().filter(|&s| reached.insert(s)));
     }
     if f.layout.iter().all(|&b| reached.contains(b)) {
         return dissolve_regions(f);

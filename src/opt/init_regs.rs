@@ -63,7 +63,7 @@ fn padding(i: &Inst) -> &[ValueId] {
 /// Values that an instruction or a branch reads, directly or through block parameters.
 fn read_values(f: &Function) -> EntitySet<ValueId> {
     let mut read = EntitySet::with_capacity(f.values.len());
-    let mut work = Vec::new();
+    let mut worklist = Vec::new();
     let mut args: SecondaryMap<ValueId, Vec<ValueId>> = SecondaryMap::new();
     for &b in &f.layout {
         let block = &f.blocks[b];
@@ -71,14 +71,14 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
             let inst = &f.insts[i];
             inst.for_uses(|v| {
                 if !padding(inst).contains(&v) {
-                    work.push(v);
+                    worklist.push(v);
                 }
             });
         }
         match &block.term {
-            Term::Branch { cond, .. } => work.push(*cond),
+            Term::Branch { cond, .. } => worklist.push(*cond),
             // What a stage leaves unwritten, nobody counts on.
-            Term::Ret(values) if f.result_regs.is_empty() => work.extend(values),
+            Term::Ret(values) if f.result_regs.is_empty() => worklist.extend(values),
             _ => {}
         }
         for e in block.term.edges() {
@@ -87,9 +87,9 @@ fn read_values(f: &Function) -> EntitySet<ValueId> {
             }
         }
     }
-    while let Some(v) = work.pop() {
+    while let Some(v) = worklist.pop() {
         if read.insert(v) {
-            work.extend(&args[v]);
+            worklist.extend(&args[v]);
         }
     }
     read

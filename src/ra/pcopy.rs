@@ -60,14 +60,15 @@ impl Sequencer<'_> {
         // Where the value that was in a place is now, and what a destination wants.
         let mut at: FxHashMap<Location, Location> = FxHashMap::default();
         let mut wants: FxHashMap<Location, Location> = FxHashMap::default();
-        let mut todo: Vec<Location> = Vec::new();
+        let mut worklist: Vec<Location> = Vec::new();
         for &(d, s) in copies.iter().filter(|(d, s)| d != s) {
             at.insert(s, s);
             wants.insert(d, s);
-            todo.push(d);
+            worklist.push(d);
         }
-        let mut ready: Vec<Location> = todo.iter().rev().copied().filter(|d| !at.contains_key(d)).collect();
-        todo.reverse();
+        let mut ready: Vec<Location> =
+            worklist.iter().rev().copied().filter(|d| !at.contains_key(d)).collect();
+        worklist.reverse();
         loop {
             while let Some(d) = ready.pop() {
                 let Some(s) = wants.remove(&d) else { continue };
@@ -79,7 +80,7 @@ impl Sequencer<'_> {
                     ready.push(s);
                 }
             }
-            let Some(d) = todo.pop() else { break };
+            let Some(d) = worklist.pop() else { break };
             let Some(&s) = wants.get(&d) else { continue };
             if at[&s] == d {
                 wants.remove(&d);

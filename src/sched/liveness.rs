@@ -89,8 +89,8 @@ pub(super) fn after(code: &Code, results: u32) -> Vec<Set> {
     // What is read behind any meeting point.
     let mut met = Set::default();
     let mut queued = vec![true; n];
-    let mut work: Vec<usize> = (0..n).collect();
-    while let Some(k) = work.pop() {
+    let mut worklist: Vec<usize> = (0..n).collect();
+    while let Some(k) = worklist.pop() {
         queued[k] = false;
         let first = into.partition_point(|w| w.0 < k);
         let before = into[first..].iter().take_while(|w| w.0 == k);
@@ -105,7 +105,7 @@ pub(super) fn after(code: &Code, results: u32) -> Vec<Set> {
         }
         let mut reach = |who: usize, set: &Set| {
             if live_out[who].join(set) && !std::mem::replace(&mut queued[who], true) {
-                work.push(who);
+                worklist.push(who);
             }
         };
         before.for_each(|w| reach(w.1, &live_in[k]));

@@ -131,18 +131,18 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
     let meeting = code.meeting_points();
     let target = |l: &Line| code.target(l);
     let mut entry: Vec<Option<Outstanding>> = vec![None; code.blocks.len()];
-    let mut work: Vec<usize> = Vec::new();
+    let mut worklist: Vec<usize> = Vec::new();
     // Functions begin with nothing outstanding.
     let called = code.blocks.iter().flat_map(|b| &b.body).filter(|l| l.inst.op == Op::Cal).filter_map(target);
     for start in called.chain([0]) {
         if start < entry.len() {
             entry[start] = Some(Outstanding::NONE);
-            work.push(start);
+            worklist.push(start);
         }
     }
     // What lanes leave with, from anywhere.
     let mut left: Option<Outstanding> = None;
-    while let Some(n) = work.pop() {
+    while let Some(n) = worklist.pop() {
         let Some(mut state) = entry[n].clone() else { continue };
         let block = &code.blocks[n];
         state.run(&block.body, &code.touched, |_, _| {});
@@ -150,7 +150,7 @@ fn solve(code: &Code) -> Vec<Option<Outstanding>> {
         let mut leaves = false;
         let mut flow = |to: usize, state: &Outstanding| {
             if entry.get_mut(to).is_some_and(|slot| joined(slot, state)) {
-                work.push(to);
+                worklist.push(to);
             }
         };
         if block.falls {

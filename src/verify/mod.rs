@@ -45,7 +45,7 @@ pub struct Violation {
 
 impl Violation {
     /// What to tell whoever wrote text that is not IR.
-    pub(crate) fn to_diagnostic(self) -> Diagnostic {
+    pub(crate) fn into_diagnostic(self) -> Diagnostic {
         let d = Diagnostic::error(self.message);
         if let Some(span) = self.loc.0 { d.at(span, "here") } else { d }
     }
@@ -528,7 +528,7 @@ b5:
             )
         };
         assert_eq!(check(&text(0x4a0), Phase::Ssa), Ok(()));
-        refuses(&text(0x4a3), Phase::Ssa, "no multiple of 4");
+        refuses(&text(0x4a3), Phase::Ssa, "not a multiple of 4");
     }
 
     #[test]

@@ -186,12 +186,10 @@ fn dumps(a: &Args, loaded: &Loaded) -> Result<Vec<Dump>, ExitCode> {
     let dumps: Vec<Dump> = a.dump.iter().map(|text| Dump::new(text)).collect();
     let mut ran = loaded.fixture.tests.iter().filter(|t| a.test.as_ref().is_none_or(|name| &t.name == name));
     if let Some((t, d)) = ran.find_map(|t| Some((t, dumps.iter().find(|d| !d.fits(t))?))) {
-        let all =
-            t.buffers.keys().chain(t.images.keys()).map(|b| format!("`{b}`")).collect::<Vec<_>>().join(", ");
-        return Err(common::usage(format!(
-            "unknown buffer `{}` in test `{}`; available: {all}",
-            d.name, t.name
-        )));
+        let names = t.buffers.keys().chain(t.images.keys()).map(|b| format!("`{b}`"));
+        let all = names.collect::<Vec<_>>().join(", ");
+        let there = if all.is_empty() { ", which has none".into() } else { format!("; available: {all}") };
+        return Err(common::usage(format!("unknown buffer `{}` in test `{}`{there}", d.name, t.name)));
     }
     Ok(dumps)
 }

@@ -131,7 +131,7 @@ fn mistakes_of_a_fixture_are_no_fault() {
     };
     let window = "[[0, 0, 0, 1], [8, 0, 0, 1], [0, 8, 0, 1]]";
     for (n, (text, says)) in [
-        (test("\"samples\": 3,", window), "3 samples"),
+        (test("\"samples\": 3,", window), "3 is not a number of samples"),
         (test("", "[[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 1]]"), "no area"),
         (test("\"sample\": [99],", window), "sample 99"),
     ]

@@ -222,12 +222,12 @@ fn a_file_that_is_not_there_is_the_inputs_fault_in_every_command() {
 fn names_that_do_not_exist_are_wrong_usage() {
     let dir = folder("names");
     let (good, tgsi) = (fixture(&dir, "good.toml", BOUND, RIGHT), put(&dir, "store.tgsi", STORE));
-    assert_error(&["compile", &tgsi, "--passes", "gvm"], 2, "no pass `gvm`; did you mean `gvn`?");
+    assert_error(&["compile", &tgsi, "--passes", "gvm"], 2, "unknown pass `gvm`; did you mean `gvn`?");
     assert_error(&["compile", &tgsi, "--passes", "nope"], 2, "unknown pass `nope`; available: ");
     assert_error(&["compile", &tgsi, "--print-after", "dcee"], 2, "did you mean `dce`?");
-    assert_error(&["compile", &tgsi, "--print-before", "fold,nope"], 2, "no pass `nope`");
+    assert_error(&["compile", &tgsi, "--print-before", "fold,nope"], 2, "unknown pass `nope`");
     assert_error(&["run", &good, "--passes", "dce,flod"], 2, "did you mean `fold`?");
-    assert_error(&["test", &good, "--passes", "nope"], 2, "no pass `nope`");
+    assert_error(&["test", &good, "--passes", "nope"], 2, "unknown pass `nope`");
     assert_error(&["opt", &tgsi, "--passes", "gvm"], 2, "did you mean `gvn`?");
     assert_error(&["compile", &tgsi, "--pointer-align", "3"], 2, "power of two");
     assert_error(&["run", &good, "--test", "u"], 2, "unknown test `u`; available: `t`");

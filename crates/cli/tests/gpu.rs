@@ -85,9 +85,9 @@ fn files_of_other_kinds_survive_and_nothing_runs() {
         assert!(r.err.starts_with("error: photo: the file exists and is not "), "{}", r.err);
         assert_eq!(fs::read(dir.join("photo")).expect("there"), b"\x89PNG and more");
         let r = gpu(&dir, &[option, "no/folder"], &["touch", "ran"]);
-        assert!(r.code == Some(1) && r.err.contains("no/folder: No such file"), "{}", r.err);
+        assert!(r.code == Some(1) && r.err.contains("no/folder: the folder does not exist"), "{}", r.err);
         let r = gpu(&dir, &[option, "."], &["touch", "ran"]);
-        assert!(r.code == Some(1) && r.err.contains("is a directory"), "{}", r.err);
+        assert!(r.code == Some(1) && r.err.contains("is a folder, not a file"), "{}", r.err);
     }
     assert!(!dir.join("ran").exists());
     assert_eq!(gpu(&dir, &["--trace", "-"], &["true"]).code, Some(2));
@@ -319,9 +319,11 @@ fn recordings_that_were_cut_are_truncated_and_logs_of_replays_keep_the_rules() {
     );
     assert_eq!((r.code, r.out), (Some(1), says));
     fs::write(dir.join("photo"), "photo").expect("written");
-    for (log, why) in
-        [("photo", "is not a log"), ("/dev/full", "No space left on device"), ("no/such", "No such file")]
-    {
+    for (log, why) in [
+        ("photo", "is not a log"),
+        ("/dev/full", "no space left on device"),
+        ("no/such", "the folder does not exist"),
+    ] {
         let r = replay(&["a.trace", "--log", log]);
         assert!(r.code == Some(1) && r.out.contains(why), "{log}: {}{}", r.out, r.err);
     }

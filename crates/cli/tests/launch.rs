@@ -144,7 +144,7 @@ fn what_is_wrong_with_a_launch_is_named() {
         ("paint.tgsi --image 0=2d:rgba9:4x4", 2, "rgba9"),
         ("paint.tgsi --image 0=2d:rgba8:4xx", 2, "`4xx` is not a size"),
         ("scale.toml --grid 1", 2, "a fixture says these itself"),
-        ("scale.tgsi --grid 1 --dump out", 2, "no buffer `out`"),
+        ("scale.tgsi --grid 1 --dump out", 2, "unknown buffer `out` in test `scale`, which has none"),
         ("scale.tgsi --ssbo 0=u32[2]:list=1,2,3", 1, "3 elements for 2"),
         ("scale.tgsi --ssbo 0=u32:file=none", 1, "none: file not found"),
         ("scale.tgsi --ssbo 0=u32[4] --ssbo 0=u32[4]", 1, "`ssbo0` is given twice"),

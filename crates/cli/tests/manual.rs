@@ -25,6 +25,7 @@ const NEEDS: &[(&str, &str)] = &[
     ("json.md", "fields only; below is a test of them"),
     ("library.md", "Rust; examples/driver and the library's own documents are compiled"),
     ("longer-than-mesa.md", "figures"),
+    ("registers.md", "figures of the corpus"),
     ("mesa.md", "Mesa's source package"),
     ("nir.md", "no commands"),
     ("nir-options.md", "no commands"),

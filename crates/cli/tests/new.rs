@@ -212,7 +212,10 @@ fn arguments_of_bytes_lie_beside_each_other() {
     let (code, _, err) = nvir(&dir, &["new", "k.nir"]);
     assert_eq!(code, 0, "{err}");
     let made = get(&dir, "k.toml");
-    assert!(made.contains("{ u8 = 1 }, { u8 = 1 }, { u16 = 1 }, { u16 = 1 }, "), "{made}");
+    assert!(
+        made.contains("    { u8 = 1 },\n    { u8 = 1 },\n    { u16 = 1 },\n    { u32 = 1 },\n"),
+        "{made}"
+    );
     let (code, out, err) = nvir(&dir, &["run", "k.toml"]);
     assert_eq!(code, 0, "{out}{err}");
 }

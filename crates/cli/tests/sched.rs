@@ -162,7 +162,7 @@ fn what_cannot_be_checked_is_refused_with_the_reason() {
             "-: kernel: 0x18000000001c003c at 0x0000 is not a scheduling word of gk110",
         ),
         (&["sched", "-"], "MOVE R0;\n", "unknown mnemonic `MOVE`"),
-        (&["sched", &path.to_string_lossy()], "", "no machine code in it"),
+        (&["sched", &path.to_string_lossy()], "", "the file is empty"),
         (&["sched", "there-is-no-such-file"], "", "there-is-no-such-file: file not found"),
     ] {
         let (code, _, err) = nvir(args, input);

@@ -45,7 +45,8 @@ fn private(text: &str) -> Vec<String> {
             let after = &text[at + phrase.len()..];
             let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
             let fine = FINE.iter().any(|(p, words)| p == phrase && words.contains(&next));
-            if !fine && !word(text[..at].chars().next_back()) && !word(after.chars().next()) {
+            let within = word(phrase.chars().next()) && word(text[..at].chars().next_back());
+            if !fine && !within && !word(after.chars().next()) {
                 found.push(format!("`{phrase}` ({instead}): {}", around(at)));
             }
         }
@@ -94,8 +95,8 @@ fn literals(source: &str) -> Vec<String> {
                 found.push(text.replace("\\\n", " ").replace("\\n", " "));
                 rest.get(1..).unwrap_or("")
             }
-        } else if here.starts_with("'\"'") {
-            &here[3..]
+        } else if let Some(behind) = here.strip_prefix("'\"'") {
+            behind
         } else if here.starts_with("'\\") {
             // An escaped character, of which the next may be a quote.
             here.get(3..).unwrap_or("")

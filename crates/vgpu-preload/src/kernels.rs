@@ -4,6 +4,7 @@ use crate::options::say;
 use nvir_asm::{cubin, listing};
 use nvir_base::Chip;
 use nvir_base::input::why;
+use nvir_base::stage::Stage;
 use nvir_emu::Note;
 use nvir_vgpu::shader::{Kernel, KernelProfile, OnKernel};
 use std::collections::{BTreeMap, HashSet};
@@ -62,6 +63,14 @@ pub fn on_note() -> Box<dyn FnMut(&Note) + Send> {
     })
 }
 
+/// What a program is called.
+fn what(stage: Stage) -> String {
+    match stage {
+        Stage::Compute => "kernel".into(),
+        stage => format!("{stage} program"),
+    }
+}
+
 /// What kernels of a card did, those first that took the most cycles.
 pub fn profile(card: u32, kernels: &[KernelProfile]) -> String {
     let mut rows: Vec<(u64, BTreeMap<u32, u64>, &KernelProfile)> = kernels
@@ -83,8 +92,12 @@ pub fn profile(card: u32, kernels: &[KernelProfile]) -> String {
     for (cycles, by_pc, k) in rows.iter().take(SHOWN) {
         let _ = writeln!(
             t,
-            "kernel at {:#x}: {} launches, {} thread instructions, {} warp instructions, {cycles} estimated cycles",
-            k.address, k.launches, k.thread_instructions, k.warp_instructions
+            "{} at {:#x}: {} launches, {} thread instructions, {} warp instructions, {cycles} estimated cycles",
+            what(k.stage),
+            k.address,
+            k.launches,
+            k.thread_instructions,
+            k.warp_instructions
         );
         let mut hot: Vec<(u32, u64)> = by_pc.iter().map(|(&pc, &n)| (pc, n)).collect();
         hot.sort_by_key(|&(pc, n)| (std::cmp::Reverse(n), pc));

@@ -427,6 +427,19 @@ fn blits_join_and_multiply() {
         operation(&mut push, 5);
         c.run(&push).unwrap();
         assert_eq!(c.words(to.offset, 2), [0x0900_0078, 0x4d00_00f0], "{chip}");
+        // R8 alone is grey, unless green and blue are multiplied away.
+        let r8 = c.filled(4096, &[0xc8]);
+        let mut push = Commands::default();
+        surface(&mut push, two_d::SRC_FORMAT, 0xf3, 8, [2, 1], r8.offset);
+        blit(&mut push, 0, [1, 1], [1.0, 1.0], [0.0, 0.0]);
+        push.inc(TWO_D, two_d::BETA4, &[0xffff_0000]).inc(
+            TWO_D,
+            two_d::DST_ADDRESS_LOW,
+            &[to.offset as u32 + 4],
+        );
+        operation(&mut push, 5);
+        c.run(&push).unwrap();
+        assert_eq!(c.words(to.offset, 2), [0xffc8_c8c8, 0xff00_00c8], "{chip}");
         // Patterns of two colours are not there.
         let mut push = Commands::default();
         push.inc(TWO_D, two_d::PATTERN_BITMAP.at(0), &[1, 0]);
@@ -462,7 +475,10 @@ fn macros_write_methods() {
         let mut push = Commands::default();
         push.inc(THREE_D, macros::MACRO.at(3), &[20]);
         let e = c.run(&push).unwrap_err();
-        assert!(e.message.contains("MACRO_3 (3818): macro 3: word 0x2 wants a parameter"), "{e}");
+        assert!(
+            e.message.contains("MACRO_3 (3818): macro 3: word 0x2 reads a parameter that was not given"),
+            "{e}"
+        );
     }
 }
 
@@ -491,11 +507,13 @@ fn a_fault_says_where_it_was_and_ends_the_channel_but_not_its_fences() {
     let b = c.buffer(4096);
     let fence = [(b.offset >> 32) as u32, b.offset as u32, 5, 0x1000_f010];
     let mut push = Commands::default();
-    push.inc(THREE_D, three_d::VERTEX_BEGIN_GL, &[4]).inc(THREE_D, query::QUERY_ADDRESS_HIGH, &fence);
+    push.inc(THREE_D, three_d::CLIPID_FILL, &[4]).inc(THREE_D, query::QUERY_ADDRESS_HIGH, &fence);
     let e = c.run(&push).unwrap_err();
     assert_eq!(e.kind, nvir_vgpu::ErrorKind::NoDevice);
     assert!(
-        e.message.contains("subchannel 0 class a197 VERTEX_BEGIN_GL (1618): drawing is not implemented"),
+        e.message.contains(
+            "subchannel 0 class a197 CLIPID_FILL (19d4): drawing by this method is not implemented"
+        ),
         "{e}"
     );
     assert_eq!(c.words(b.offset, 1), [5]);
@@ -636,7 +654,7 @@ fn effects_that_are_not_there_are_faults() {
     )];
     for chip in Chip::ALL {
         rows.extend([
-            (chip, THREE_D, vec![(three_d::VERTEX_BEGIN_GL, &[0u32][..])], "VERTEX_BEGIN_GL (1618): drawing"),
+            (chip, THREE_D, vec![(three_d::VERTEX_DATA, &[0u32][..])], "VERTEX_DATA (1640): drawing"),
             (chip, THREE_D, vec![(three_d::CLIPID_FILL, &[1])], "CLIPID_FILL (19d4): drawing"),
             (
                 chip,

@@ -630,29 +630,29 @@ impl<B: Body> Flow<'_, B> {
 
     fn reachable(&self) -> EntitySet<BlockId> {
         let mut seen = EntitySet::with_capacity(self.f.blocks.len());
-        let mut work = vec![self.f.entry()];
-        while let Some(b) = work.pop() {
+        let mut worklist = vec![self.f.entry()];
+        while let Some(b) = worklist.pop() {
             if !seen.insert(b) {
                 continue;
             }
             let (first, rest) = self.exits(b);
             for exit in first.map(|(_, w)| w).into_iter().chain([rest]) {
                 if let BlockExit::Goto(to) | BlockExit::Again(to) = exit {
-                    work.push(to);
+                    worklist.push(to);
                 }
             }
             match self.construct(self.heads[b]) {
                 Some(&Construct { kind: Merge::If { join }, stacked: true, .. }) => {
                     if let BlockExit::Goto(to) | BlockExit::Again(to) = self.exit(b, join) {
-                        work.push(to);
+                        worklist.push(to);
                     }
                 }
                 Some(&Construct { kind: Merge::Loop { exit, cont }, stacked, stacked_cont, .. }) => {
                     if stacked {
-                        work.push(exit);
+                        worklist.push(exit);
                     }
                     if stacked_cont && !self.only_repeats(cont, b) {
-                        work.push(cont);
+                        worklist.push(cont);
                     }
                 }
                 _ => {}

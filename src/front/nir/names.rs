@@ -324,7 +324,7 @@ named! {
         "NONE" | "none" | "0" => None,
         "SMOOTH" | "smooth" | "1" => Smooth,
         "FLAT" | "flat" | "2" => Flat,
-        "::for_chip(chipRSPECTIVE" | "noperspective" | "3" => NoPerspective,
+        "NOPERSPECTIVE" | "noperspective" | "3" => NoPerspective,
         "EXPLICIT" | "explicit" | "4" => Explicit,
         "COLOR" | "color" | "5" => Color,
     }

@@ -555,7 +555,7 @@ mod tests {
         let mut found = [0; 12];
         let (mut left, mut killed) = (0, 0);
         let mut random = nvir::random::Random::new(1);
-        for _ in 0..60 {
+        for _ in 0..150 {
             let bytes = random.bytes(4096);
             let Program { text, json } = program(&mut Unstructured::new(&bytes)).expect("there are bytes");
             found.iter_mut().zip(wanted).for_each(|(n, w)| *n += u32::from(text.contains(w)));
@@ -570,7 +570,7 @@ mod tests {
                 }
             }
         }
-        println!("{found:?} of 60 programs have {wanted:?}; {killed} pixels discarded, {left} left");
+        println!("{found:?} of 150 programs have {wanted:?}; {killed} pixels discarded, {left} left");
         assert!(found.iter().all(|&n| n >= 3), "{found:?} of {wanted:?}");
         assert!(killed > 100 && left > 500, "{killed} pixels discarded, {left} left");
     }

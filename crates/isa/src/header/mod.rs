@@ -500,21 +500,21 @@ fn known_bits(stage: Stage) -> [u32; WORDS] {
 pub(crate) mod tests {
     use super::*;
 
-    pub fn words(text: &str) -> [u32; WORDS] {
+    pub(crate) fn words(text: &str) -> [u32; WORDS] {
         let list: Vec<u32> = text.split_whitespace().map(|w| u32::from_str_radix(w, 16).unwrap()).collect();
         list.try_into().unwrap()
     }
 
     /// What a tessellation control shader with four vertices, two of its outputs read back, and 12
     /// words a patch declares.
-    pub const CONTROL: &str =
+    pub(crate) const CONTROL: &str =
         "00020861 0c000000 04000000 00000000 2301c000 f0000000 0000000f 0 0 0 0 0 0 000ff000 0 0 0 0 0 0";
     /// Position, COLOR[0] perspective, TEXCOORD[1].xy linear, GENERIC[0].x flat; kills; two targets
     /// and depth.
-    pub const FRAGMENT: &str =
+    pub(crate) const FRAGMENT: &str =
         "0002d462 00000010 0 0 0 f0000000 00000001 0 0 0 0 0 0 0 000000aa 00000f00 0 0 000000ff 00000002";
     /// Triangle strips of at most 12 vertices, two invocations.
-    pub const GEOMETRY: &str =
+    pub(crate) const GEOMETRY: &str =
         "10021061 0 02000000 07000000 0000000c f1000000 0000000f 0 0 0 0 0 0 000ff000 0 0 0 0 0 0";
 
     #[test]

@@ -75,8 +75,7 @@ fn float(r: &mut Random, bits: u32) -> u64 {
         2 => r.word() & mask(bits),
         _ => {
             let sign = if r.below(2) == 0 { -1.0 } else { 1.0 };
-            let x =
-                (1.0 + r.below(1 << 30) as f64 / (1u64 << 30) as f64) * 2f64.powi(r.below(24) as i32 - 12);
+            let x = (1.0 + r.below(1 << 30) as f64 / (1u64 << 30) as f64) * 2f64.powi(r.below(24) - 12);
             round(sign * x, bits)
         }
     }

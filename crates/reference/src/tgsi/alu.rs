@@ -1,4 +1,4 @@
-//! Arithmetic of TGSI, by the operations of [`softmath`](crate::softmath).
+//! Arithmetic of TGSI, by the operations of [`crate::softmath`].
 
 use super::thread::{Thread, illegal};
 use super::{Block, Trap};

@@ -49,10 +49,10 @@ fn a_process_that_opens_no_card_leaves_nothing() {
 #[test]
 fn what_does_not_fit_is_reported_and_is_the_status() {
     for (variable, value, why) in [
-        ("NVIR_VGPU_TRACE", "/dev/full", "No space left on device"),
-        ("NVIR_VGPU_LOG", "/dev/full", "No space left on device"),
-        ("NVIR_VGPU_TRACE", "/no/such/a.trace", "No such file"),
-        ("NVIR_VGPU_DUMP_SHADERS", "/dev/null/x", "Not a directory"),
+        ("NVIR_VGPU_TRACE", "/dev/full", "no space left on device"),
+        ("NVIR_VGPU_LOG", "/dev/full", "no space left on device"),
+        ("NVIR_VGPU_TRACE", "/no/such/a.trace", "file not found"),
+        ("NVIR_VGPU_DUMP_SHADERS", "/dev/null/x", "not a directory"),
     ] {
         let out = run("writes", &[(variable, value)]);
         let (line, errors) = said(&out);

@@ -288,7 +288,7 @@ mod tests {
             imm(1, 4, 0, 2, 0),
         ];
         assert_eq!(run(&code, &[5, 7]).unwrap(), [(0x100, 7), (0x104, 0x25), (0x108, 7)]);
-        assert!(run(&code, &[5]).unwrap_err().contains("wants a parameter"));
+        assert!(run(&code, &[5]).unwrap_err().contains("reads a parameter that was not given"));
     }
 
     #[test]

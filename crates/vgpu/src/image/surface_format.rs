@@ -79,6 +79,11 @@ impl SurfaceFormat {
         matches!(self.kind(), Kind::Uint | Kind::Sint)
     }
 
+    /// Whether red is all there is.
+    pub fn has_red_alone(&self) -> bool {
+        self.color.alpha == Alpha::Plain && self.color.format.channels() == 1
+    }
+
     pub fn is_signed(&self) -> bool {
         self.kind() == Kind::Sint
     }
@@ -158,6 +163,24 @@ impl SurfaceFormat {
             }
         };
         [word, 0, 0, 0]
+    }
+
+    /// As [`SurfaceFormat::pack`], many at once, where they are words that few instructions make.
+    pub fn pack_words<const N: usize>(&self, c: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+        let (low, high) = match self.codec {
+            Codec::Rgba8 => (0, 2),
+            Codec::Bgra8 => (2, 0),
+            _ => return None,
+        };
+        if self.color.alpha != Alpha::Plain {
+            return None;
+        }
+        let mut out = [0; N];
+        for (i, out) in out.iter_mut().enumerate() {
+            let [l, g, h, a] = unorm8([low, 1, high, 3].map(|n| f32::from_bits(c[n][i])));
+            *out = l | g << 8 | h << 16 | a << 24;
+        }
+        Some(out)
     }
 
     /// The bits of the texel that these channels (r, g, b, a) occupy; those of ignored channels follow alpha.

@@ -14,6 +14,7 @@ pub(crate) use tables::Tables;
 
 use crate::Memory;
 use nvir_base::Chip;
+use nvir_base::stage::Stage;
 use nvir_emu::{self as emu, Checks, CodeCache, Fault, FaultKind, Launch, Note, Program, Stats};
 use report::Kernels;
 use std::fmt;
@@ -148,6 +149,11 @@ impl Launcher {
     /// Notes a launch of a kernel, which whoever asked for it is told of.
     pub(crate) fn launched(&mut self, kernel: &Kernel<'_>, program: &Arc<Program>) {
         self.kernels.launched(kernel, program, &mut self.options.on_kernel);
+    }
+
+    /// Counts a launch of a stage's program.
+    pub(crate) fn drawn(&mut self, program: &Arc<Program>, stage: Stage, address: u64) {
+        self.kernels.count(program, stage, address);
     }
 
     /// Gives a launch what all of this card's have.

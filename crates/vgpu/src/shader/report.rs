@@ -1,5 +1,6 @@
 //! What launches tell: why one failed, which kernels there were, and what they did.
 
+use nvir_base::stage::Stage;
 use nvir_emu::{Fault, Note, Profile, Program, Stats};
 use std::collections::HashMap;
 use std::fmt;
@@ -87,6 +88,8 @@ pub type OnKernel = Box<dyn FnMut(&Kernel<'_>) + Send>;
 /// What a kernel did.
 #[derive(Clone, Debug)]
 pub struct KernelProfile {
+    /// Compute, or the stage of draws that it is.
+    pub stage: Stage,
     /// Of its first instruction.
     pub address: u64,
     /// Its code, decoded.
@@ -113,24 +116,33 @@ pub(super) struct Kernels {
 }
 
 impl Kernels {
+    /// A launch of a kernel begins.
     pub fn launched(
         &mut self,
         kernel: &Kernel<'_>,
         program: &Arc<Program>,
         on_kernel: &mut Option<OnKernel>,
     ) {
+        let address = kernel.code.wrapping_add(kernel.entry.into());
+        if self.count(program, Stage::Compute, address)
+            && let Some(on_kernel) = on_kernel
+        {
+            on_kernel(kernel);
+        }
+    }
+
+    /// Counts a launch of a program; whether it is the first.
+    pub fn count(&mut self, program: &Arc<Program>, stage: Stage, address: u64) -> bool {
         let key = Arc::as_ptr(program) as usize;
         if let Some(&at) = self.index.get(&key) {
             self.all[at].launches += 1;
-            return;
-        }
-        if let Some(on_kernel) = on_kernel {
-            on_kernel(kernel);
+            return false;
         }
         if self.all.len() < MAX_KERNELS {
             self.index.insert(key, self.all.len());
             self.all.push(KernelProfile {
-                address: kernel.code.wrapping_add(kernel.entry.into()),
+                stage,
+                address,
                 program: program.clone(),
                 launches: 1,
                 warp_instructions: 0,
@@ -138,6 +150,7 @@ impl Kernels {
                 profile: None,
             });
         }
+        true
     }
 
     pub fn ran(&mut self, program: &Program, stats: Stats) {

@@ -16,24 +16,24 @@ const MOST: usize = 32;
 
 /// The names that [`Parser::index`] reads.
 #[rustfmt::skip]
-const READ: [&str; 37] = [
+const READ: [&str; 38] = [
     "base", "align_mul", "range", "align_offset", "component", "wrmask", "write_mask", "access", "src_access", "dst_access",
     "atomic_op", "reduction_op", "cluster_size", "io location", "interp_mode", "stream_id", "image_dim", "image_array", "format",
     "src_type", "dest_type", "rounding_mode", "saturate", "exec_scope", "execution_scope", "mem_scope", "memory_scope",
-    "mem_semantics", "mem_modes", "memory_modes", "param_idx", "num_array_elems", "num_components", "bit_size", "legacy_fabs",
+    "mem_semantics", "memory_semantics", "mem_modes", "memory_modes", "param_idx", "num_array_elems", "num_components", "bit_size", "legacy_fabs",
     "legacy_fneg", "legacy_fsat",
 ];
 
-/// Others of Mesa's (`nir_intrinsics.py`, up to 24) that are written like one of these, and say nothing here.
+/// Others that are written like one of these, and say nothing here: of Mesa's `nir_intrinsics.py` up to 24, or likely in a later one.
 const OTHERS: [&str; 8] = [
-    "range_base",
     "desc_type",
-    "desc_set",
-    "src_base_type",
-    "dest_base_type",
-    "image_dims",
-    "call_idx",
-    "base_offset",
+    "io_semantics",
+    "memory_order",
+    "sync_scope",
+    "base_type",
+    "image_format",
+    "location",
+    "mask",
 ];
 
 impl<'s> Parser<'s> {
@@ -55,11 +55,11 @@ impl<'s> Parser<'s> {
             self.cur.pos += usize::from(named);
             let value = self.index_value();
             if named && read {
+                self.index(&mut list, name, value)?;
                 if seen.contains(&name) || seen.try_push(name).is_err() {
                     let d = Diagnostic::error(format!("index `{name}` is given twice"));
                     return Err(Box::new(d.at(self.span_of(name), "")));
                 }
-                self.index(&mut list, name, value)?;
             }
             if !self.cur.eat(b',') {
                 break;
@@ -128,7 +128,7 @@ impl<'s> Parser<'s> {
             "saturate" => list.saturate = self.index_flag(value)?,
             "exec_scope" | "execution_scope" => list.execution_scope = self.named(value)?,
             "mem_scope" | "memory_scope" => list.memory_scope = self.named(value)?,
-            "mem_semantics" => list.semantics = self.set(value)?,
+            "mem_semantics" | "memory_semantics" => list.semantics = self.set(value)?,
             "mem_modes" | "memory_modes" => {
                 list.modes = if matches!(value, "" | "0") { Default::default() } else { self.set(value)? };
             }

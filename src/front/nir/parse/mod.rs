@@ -20,6 +20,7 @@ use super::cursor::{Cursor, Result};
 use super::names::Mode;
 use super::types::Types;
 use crate::diag::{Diagnostic, Diagnostics, Span, closest};
+use rustc_hash::FxHashMap;
 
 /// Parses a text. On success there is at least one function.
 pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
@@ -31,6 +32,8 @@ pub fn parse(text: &str) -> std::result::Result<Shader<'_>, Diagnostics> {
         diags: Diagnostics::default(),
         types: Types::default(),
         literals: Vec::new(),
+        waiting: FxHashMap::default(),
+        bodiless: 0,
     };
     let shader = parser.shader();
     if shader.functions.iter().all(|f| !f.defined) && parser.diags.is_empty() {
@@ -45,6 +48,10 @@ pub(super) struct Parser<'s> {
     diags: Diagnostics,
     types: Types<'s>,
     literals: Vec<Literal>,
+    /// By the names of functions, those that were declared and have no body yet.
+    waiting: FxHashMap<&'s str, Vec<usize>>,
+    /// How many these are.
+    bodiless: usize,
 }
 
 /// What a `}` would close.
@@ -100,7 +107,11 @@ impl<'s> Parser<'s> {
             let word = self.cur.word();
             let result = match word {
                 "decl_var" => self.variable(start, Mode::ShaderTemp).map(|var| shader.vars.push(var)),
-                "decl_function" => self.function_decl(start).map(|f| shader.functions.push(f)),
+                "decl_function" => self.function_decl(start).map(|f| {
+                    self.waiting.entry(f.name).or_default().push(shader.functions.len());
+                    self.bodiless += 1;
+                    shader.functions.push(f);
+                }),
                 "impl" => self.function_impl(&mut shader, start),
                 "struct" if !self.cur.rest_of_line().contains(':') => {
                     self.structure().map(|s| shader.structs.push(s))
@@ -126,16 +137,13 @@ impl<'s> Parser<'s> {
         self.cur.expect(b'{')?;
         // Two functions of one name cannot be told apart by their calls; each implements the first declaration
         // that has no body yet.
-        let declared = shader.functions.iter().rposition(|f| f.name == name && !f.defined);
+        let declared = self.waiting.get_mut(name).and_then(Vec::pop);
+        self.bodiless -= usize::from(declared.is_some());
         let mut function = match declared {
             Some(at) => std::mem::take(&mut shader.functions[at]),
             None => {
-                // A text may leave out all declarations, but where one waits for its body, this is a slip of the pen.
-                let waiting: Vec<&str> =
-                    shader.functions.iter().filter(|f| !f.defined).map(|f| f.name).collect();
-                if !waiting.is_empty() && !shader.functions.iter().any(|f| f.name == name) {
-                    let d = Diagnostic::error(format!("function `{name}` is not declared")).at(span, "");
-                    self.diags.push(d.did_you_mean(closest(name, &waiting)));
+                if self.bodiless > 0 && !self.waiting.contains_key(name) && !self.diags.is_full() {
+                    self.undeclared(name, span);
                 }
                 Function::new(name, span)
             }
@@ -148,6 +156,15 @@ impl<'s> Parser<'s> {
             None => shader.functions.push(function),
         }
         Ok(())
+    }
+
+    /// A body without a declaration, which is wrong if a declaration has no body.
+    fn undeclared(&mut self, name: &'s str, span: Span) {
+        let mut waiting: Vec<&str> =
+            self.waiting.iter().filter(|(_, places)| !places.is_empty()).map(|(name, _)| *name).collect();
+        waiting.sort_unstable();
+        let d = Diagnostic::error(format!("function `{name}` is not declared")).at(span, "");
+        self.diags.push(d.did_you_mean(closest(name, &waiting)));
     }
 
     fn body(&mut self, f: &mut Function<'s>) {

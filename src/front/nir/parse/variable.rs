@@ -22,6 +22,10 @@ const PRECISIONS: [&str; 3] = ["highp", "mediump", "lowp"];
 /// What the words for modes of interpolation begin with.
 const INTERP_MODE: &str = "INTERP_MODE_";
 
+/// Where a declaration puts a variable: its location, the first component there, and the numbers of
+/// place and binding.
+type Slot = (Option<u32>, u8, Option<(u32, u32)>);
+
 impl<'s> Parser<'s> {
     /// After `decl_var`: `[qualifiers] MODE INTERP_MODE_… [qualifiers] TYPE NAME [(location, …)] [= …]`. Variables
     /// whose mode is not written have `temporary`.
@@ -109,7 +113,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `VARYING_SLOT_VAR0.zw, 1, 0)`: the location, its first component, and the numbers of place and binding.
-    fn place(&mut self, list: &'s str) -> Result<(Option<u32>, u8, Option<(u32, u32)>)> {
+    fn place(&mut self, list: &'s str) -> Result<Slot> {
         let inside = list.split(')').next().unwrap_or("");
         let mut parts = inside.split(',').map(str::trim);
         let (first, numbers) = (parts.next().unwrap_or(""), [parts.next(), parts.next()]);

@@ -38,7 +38,7 @@ mod run;
 pub use attributes::{AttributeBuffer, Defaults, Slots};
 pub use fragments::{Fragments, Linkage, Plane, Quad, Sides, Triangle, weights};
 pub use results::{FragmentResults, Results, Stream};
-pub use run::Bound;
+pub use run::{Bound, Interface};
 
 pub(super) use fragments::{Inputs, NONE};
 pub(super) use results::Layout;

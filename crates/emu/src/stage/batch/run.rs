@@ -16,6 +16,7 @@ use crate::stage::context::{Context, Parts};
 use crate::state::block::Shape;
 use crate::state::lanes::LANES;
 use crate::{Launch, Options, Stats};
+use nvir_base::Chip;
 use nvir_base::caught::catching;
 use nvir_isa::header::Header;
 use rayon::prelude::*;
@@ -25,39 +26,59 @@ use std::sync::Arc;
 /// Warps that a thread takes at least.
 const CHUNK: u64 = 16;
 
+/// What follows from the header of a program: made once, for any number of draws.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// The header.
+    pub header: Header,
+    /// The words that it declares as read of a vertex, and those of the buffers that the program leaves.
+    pub inputs: Arc<Slots>,
+    outputs: Arc<Slots>,
+    patch_outputs: Arc<Slots>,
+    fragment_inputs: Inputs,
+    layout: Layout,
+}
+
+impl Interface {
+    /// Of a header, on a chip.
+    pub fn new(header: Header, chip: Chip) -> Interface {
+        Interface {
+            inputs: Arc::new(Slots::inputs(&header)),
+            outputs: Arc::new(Slots::outputs(&header)),
+            patch_outputs: Arc::new(Slots::patch_outputs(&header)),
+            fragment_inputs: Inputs::new(&header),
+            layout: Layout::new(&header, chip),
+            header,
+        }
+    }
+}
+
 /// A stage of a draw: code with all that it reads but its input. Constants are those at the time when it was made; textures and
 /// samplers are decoded when they are first needed, once for all launches.
 pub struct Bound<'a> {
     base: bound::Bound<'a>,
-    header: &'a Header,
+    interface: Arc<Interface>,
     state: State<'a>,
-    outputs: Arc<Slots>,
-    patch_outputs: Arc<Slots>,
-    inputs: Inputs,
-    layout: Layout,
     /// Whether warps may change memory, so that their order shows.
     in_order: bool,
 }
 
 impl<'a> Bound<'a> {
     /// Of `launch`, grid, block and shared memory are not looked at.
-    pub fn new(
+    pub fn new(launch: &'a Launch<'a>, header: &Header, memory: &'a Memory, state: State<'a>) -> Bound<'a> {
+        let interface = Interface::new(header.clone(), launch.program.chip());
+        Bound::with(launch, Arc::new(interface), memory, state)
+    }
+
+    /// The same with an interface that is there already.
+    pub fn with(
         launch: &'a Launch<'a>,
-        header: &'a Header,
+        interface: Arc<Interface>,
         memory: &'a Memory,
         state: State<'a>,
     ) -> Bound<'a> {
         let base = bound::Bound::new(launch, memory);
-        Bound {
-            in_order: base.insts.iter().any(|i| i.writes_memory()),
-            base,
-            header,
-            state,
-            outputs: Arc::new(Slots::outputs(header)),
-            patch_outputs: Arc::new(Slots::patch_outputs(header)),
-            inputs: Inputs::new(header),
-            layout: Layout::new(header, launch.program.chip()),
-        }
+        Bound { in_order: base.insts.iter().any(|i| i.writes_memory()), base, interface, state }
     }
 
     /// Executes a launch. What it leaves does not depend on the number of threads: with programs that store to memory warps run one
@@ -93,12 +114,12 @@ impl<'a> Bound<'a> {
     pub(crate) fn context<'b>(&'b self, input: &'b Input<'b>) -> Result<Context<'b>, String> {
         let parts = Parts {
             chip: self.base.launch.program.chip(),
-            header: self.header,
+            header: &self.interface.header,
             state: self.state,
-            outputs: &self.outputs,
-            patch_outputs: &self.patch_outputs,
-            inputs: &self.inputs,
-            layout: self.layout,
+            outputs: &self.interface.outputs,
+            patch_outputs: &self.interface.patch_outputs,
+            inputs: &self.interface.fragment_inputs,
+            layout: self.interface.layout,
         };
         Context::new(parts, input)
     }

@@ -280,7 +280,8 @@ impl Lookup<'_> {
 
     /// 1 or 0: what a comparison with a depth gives.
     fn compare(&self, a: &Args, depth: u32) -> u32 {
-        let (r, d) = (f32::from_bits(a.reference), f32::from_bits(depth));
+        let r = self.texture.texels.reference(f32::from_bits(a.reference));
+        let d = f32::from_bits(depth);
         let hit = match self.sampler.compare.unwrap_or(Compare::Lequal) {
             Compare::Never => false,
             Compare::Less => r < d,

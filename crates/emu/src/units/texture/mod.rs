@@ -115,7 +115,7 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
     let mut rows = [LaneVec::ZERO; 4];
     let mut last: Option<(u32, u32, Arc<Texture>, Sampler)> = None;
     let env = cx.env;
-    let footprints = footprints(env, w, op, mask);
+    let footprints = footprints(env, w, op, mask, w.quad_helpers | cx.block.helpers);
     for l in lanes(mask) {
         let args = op.args_of(env, w, l);
         let (texture, sampler) = match &last {
@@ -139,7 +139,7 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
                 (&*texture, &*sampler)
             }
         };
-        let footprint = footprints.as_ref().map(|f| f[l / 4]);
+        let footprint = footprints.as_ref().map(|f| f[l]);
         let v = Lookup { warp: w, lane: l, texture, sampler, op, footprint }.run(cx, &args)?;
         rows.iter_mut().zip(v).for_each(|(row, v)| row.0[l] = v);
     }
@@ -155,26 +155,36 @@ pub(crate) fn execute(cx: &mut Cx<'_>, w: &mut Warp, op: &TexOp, mask: Mask) -> 
 /// How far coordinates move from a pixel to its neighbours in x and y.
 type Footprint = [[f32; 3]; 2];
 
-/// The footprint of each quad of a warp, where lookups need one: from the first row and column, or the other one where a
-/// thread of it does not take part; zero where both lack one.
-fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask) -> Option<[Footprint; LANES / 4]> {
+/// The footprint of each lane, where lookups need one: from its row and its column of the quad, or the other ones where a thread
+/// of those does not take part; zero where both lack one. On cubes all of a quad is seen on the face of its first thread that is
+/// no helper: those lie beyond edges, where other faces foreshorten them.
+fn footprints(env: &Env<'_>, w: &Warp, op: &TexOp, mask: Mask, helpers: Mask) -> Option<[Footprint; LANES]> {
     let quads = env.stage.is_some_and(|s| s.has_quads()) || !w.quads.is_empty();
     let wanted = matches!(op.kind, TexKind::Sample(Lod::Implicit | Lod::Bias) | TexKind::QueryLod);
     if !quads || !wanted {
         return None;
     }
-    let mut all = [[[0.0; 3]; 2]; LANES / 4];
-    for (quad, footprint) in all.iter_mut().enumerate() {
+    // The pairs of rows and of columns.
+    const PAIRS: [[(usize, usize); 2]; 2] = [[(0, 1), (2, 3)], [(0, 2), (1, 3)]];
+    let mut all = [[[0.0; 3]; 2]; LANES];
+    for (quad, footprints) in all.chunks_exact_mut(4).enumerate() {
         let first = 4 * quad;
         let runs = |l: usize| mask >> (first + l) & 1 != 0;
-        for (moved, pairs) in footprint.iter_mut().zip([[(0, 1), (2, 3)], [(0, 2), (1, 3)]]) {
-            let Some((a, b)) = pairs.into_iter().find(|&(a, b)| runs(a) && runs(b)) else { continue };
-            let coord = |l: usize| op.args_of(env, w, first + l).coord.map(f32::from_bits);
-            let (mut a, mut b) = (coord(a), coord(b));
-            if op.cube {
-                (a, b) = (lookup::on_face(a, a), lookup::on_face(a, b));
-            }
-            *moved = std::array::from_fn(|i| b[i] - a[i]);
+        let Some(any) = (0..4).find(|&l| runs(l)) else { continue };
+        let mut coord: [[f32; 3]; 4] =
+            std::array::from_fn(|l| op.args_of(env, w, first + l).coord.map(f32::from_bits));
+        if op.cube {
+            let drawn = (0..4).find(|&l| runs(l) && helpers >> (first + l) & 1 == 0);
+            let seen = coord[drawn.unwrap_or(any)];
+            coord = coord.map(|c| lookup::on_face(seen, c));
+        }
+        let difference = |(a, b): (usize, usize)| -> Option<[f32; 3]> {
+            (runs(a) && runs(b)).then(|| std::array::from_fn(|i| coord[b][i] - coord[a][i]))
+        };
+        let moved = PAIRS.map(|pairs| pairs.map(difference));
+        for (l, footprint) in footprints.iter_mut().enumerate() {
+            let of = |axis: usize, own: usize| moved[axis][own].or(moved[axis][1 - own]).unwrap_or([0.0; 3]);
+            *footprint = [of(0, l >> 1), of(1, l & 1)];
         }
     }
     Some(all)

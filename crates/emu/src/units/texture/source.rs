@@ -26,6 +26,11 @@ pub trait Texels: Send + Sync + Debug {
         0
     }
 
+    /// A reference as it is held against depths: as they are stored.
+    fn reference(&self, reference: f32) -> f32 {
+        reference
+    }
+
     /// The channels of the texel at `at` of a block: bits of f32, or integers.
     fn decode(&self, block: [u32; 4], at: [u32; 2]) -> Channels;
 }

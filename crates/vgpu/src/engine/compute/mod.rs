@@ -232,7 +232,7 @@ fn run(
     }
     let blocks = grid.iter().fold(1, |n: u64, &g| n.saturating_mul(g.into()));
     launcher.prepare(&mut launch);
-    let counts = launcher.run(&program, (address, blocks), |how| emu::run(&launch, memory, how))?;
+    let counts = launcher.run(program, (address, blocks), |how| emu::run(&launch, memory, how))?;
     Ok(Report {
         warp_instructions: counts.warps,
         thread_instructions: counts.threads,

@@ -8,6 +8,7 @@ use crate::shader::{Tables, bind_banks};
 use nvir_base::Chip;
 use nvir_base::stage::Stage;
 use nvir_emu::Launch;
+use nvir_emu::stage::batch::Interface;
 use nvir_hw::method::shader::{CODE_ADDRESS_HIGH, LOCAL_BASE};
 use nvir_hw::method::three_d::*;
 use nvir_hw::window;
@@ -26,12 +27,17 @@ pub(super) enum Slot {
 }
 
 impl Slot {
+    /// All of them, in the order of a draw.
+    pub const ALL: [Slot; 5] =
+        [Slot::Vertex, Slot::TessControl, Slot::TessEval, Slot::Geometry, Slot::Fragment];
+
     /// Which of the stages' bindings are its own.
     pub fn binding(self) -> usize {
         self as usize - 1
     }
 
-    fn stage(self) -> Stage {
+    /// The stage.
+    pub fn stage(self) -> Stage {
         match self {
             Slot::Vertex => Stage::Vertex,
             Slot::TessControl => Stage::TessControl,
@@ -46,7 +52,9 @@ impl Slot {
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub slot: Slot,
-    pub header: Header,
+    pub interface: Arc<Interface>,
+    /// The header's words.
+    words: [u32; header::WORDS],
     pub code: Arc<nvir_emu::Program>,
     /// Of the first instruction: from the code's start, and in memory.
     pub entry: u32,
@@ -60,8 +68,13 @@ pub(super) fn is_enabled(r: &Registers, slot: Slot) -> bool {
 }
 
 impl Program {
-    /// The program of a stage, if it has one.
-    pub fn of(device: &mut Device, r: &Registers, slot: Slot) -> EngineResult<Option<Program>> {
+    /// The program of a stage, if it has one: `known`, if that is it.
+    pub fn of(
+        device: &mut Device,
+        r: &Registers,
+        slot: Slot,
+        known: Option<Program>,
+    ) -> EngineResult<Option<Program>> {
         if !is_enabled(r, slot) {
             return Ok(None);
         }
@@ -70,16 +83,27 @@ impl Program {
         let bad = |why: String| format!("the {} program at {at:#x}: {why}", slot.stage());
         let mut words = [0; header::WORDS];
         device.memory.read_words(at, &mut words).map_err(|e| bad(e.to_string()))?;
-        let header = Header::decode(&words).map_err(|e| bad(e.to_string()))?;
-        if header.stage() != slot.stage() {
-            return Err(bad(format!("its header is that of a {} program", header.stage())));
-        }
         let entry = start.wrapping_add(header::BYTES);
         let Device { chip, memory, launcher, .. } = device;
         let code = launcher.program(*chip, memory, base, entry).map_err(bad)?;
         let gprs = r.get(SP_GPR_ALLOC.at(slot as u32)).clamp(1, chip.gprs());
         let address = base.wrapping_add(entry.into());
-        Ok(Some(Program { slot, header, code, entry, address, gprs }))
+        let interface = match known.filter(|p| p.words == words) {
+            Some(known) => known.interface,
+            None => {
+                let header = Header::decode(&words).map_err(|e| bad(e.to_string()))?;
+                if header.stage() != slot.stage() {
+                    return Err(bad(format!("its header is that of a {} program", header.stage())));
+                }
+                Arc::new(Interface::new(header, *chip))
+            }
+        };
+        Ok(Some(Program { slot, interface, words, code, entry, address, gprs }))
+    }
+
+    /// What it declares.
+    pub fn header(&self) -> &Header {
+        &self.interface.header
     }
 
     /// A launch of it with what is bound to its stage.
@@ -93,7 +117,7 @@ impl Program {
         launch.kernel = format!("of the {} stage at {:#x}", self.slot.stage(), self.address);
         launch.entry = self.entry;
         launch.gprs = self.gprs;
-        launch.local_bytes = self.header.local_bytes;
+        launch.local_bytes = self.header().local_bytes;
         launch.local_window = state.regs.get(LOCAL_BASE) & window::MASK;
         launch.tables = Some(tables);
         bind_banks(&mut launch, &state.bindings[self.slot.binding()].banks)?;

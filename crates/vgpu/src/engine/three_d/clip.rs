@@ -19,6 +19,7 @@ pub(crate) struct Corner {
 #[cfg(test)]
 impl Corner {
     /// A vertex with nothing but a position.
+    #[cfg(test)]
     pub fn at(position: [f32; 4]) -> Corner {
         Corner { position, distances: [0.0; 8], point_size: 1.0 }
     }

@@ -6,6 +6,7 @@
 use super::assemble::{Adjacent, Assembler, MAX_PENDING, Primitives, Topology};
 use super::bindings::{self, Program, Slot};
 use super::fetch::{Bytes, Plan, Vertex};
+use super::query::Counters;
 use super::regs::View;
 use super::{State, ThreeD, pipeline};
 use crate::Memory;
@@ -13,6 +14,7 @@ use crate::device::{Device, EngineResult, work};
 use crate::engine::condition;
 use nvir_emu::stage::batch::{AttributeBuffer, Defaults, Slots};
 use nvir_hw::method::condition::COND_ADDRESS_HIGH;
+use nvir_hw::method::shader::CODE_ADDRESS_HIGH;
 use nvir_hw::method::three_d::*;
 use nvir_hw::word::{VertexBegin, VertexIdMode};
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(super) struct Sequence {
     pub vertex: Program,
     slots: Arc<Slots>,
     assembler: Assembler,
+    /// The counters when it began.
+    before: Counters,
 }
 
 /// What is kept from sequence to sequence: its memory.
@@ -110,7 +114,9 @@ impl<'m> Indices<'m> {
     fn get(&self, i: u64) -> u32 {
         let at = i * self.size;
         match &self.bytes {
-            Some(bytes) if at + self.size <= self.len => bytes.load(at, self.size) as u32,
+            Some(bytes) if at + self.size <= self.len => {
+                bytes.load(at, self.size) as u32 & u32::MAX >> (32 - 8 * self.size)
+            }
             _ => 0,
         }
     }
@@ -140,11 +146,12 @@ impl ThreeD {
         }
         self.draws += 1;
         let State { regs, .. } = &self.state;
-        let vertex = Program::of(device, regs, Slot::Vertex)?.ok_or("a draw without a vertex program")?;
+        let vertex = Program::of(device, regs, Slot::Vertex, self.pipeline.vertex_program())?
+            .ok_or("a draw without a vertex program")?;
         let geometry = bindings::is_enabled(regs, Slot::Geometry);
         let adjacent = if geometry { Adjacent::Keep } else { Adjacent::Drop };
         let provoking = View(regs).provoking();
-        let slots = Arc::new(Slots::inputs(&vertex.header));
+        let slots = vertex.interface.inputs.clone();
         let scratch = &mut self.scratch;
         scratch.inputs.reset(&slots);
         scratch.primitives.clear();
@@ -155,6 +162,7 @@ impl ThreeD {
             instance: self.instance,
             vertex,
             slots,
+            before: self.counters,
             assembler: Assembler::new(topology, provoking, adjacent, regs.get(PATCH_VERTICES) as usize),
         });
         Ok(())
@@ -168,7 +176,31 @@ impl ThreeD {
         }
         let Some(mut sequence) = self.sequence.take() else { return Ok(()) };
         sequence.assembler.end(&mut self.scratch.primitives);
-        self.shade(device, &sequence)
+        self.shade(device, &sequence)?;
+        self.log(device, &sequence);
+        Ok(())
+    }
+
+    /// A line of a draw that has ended.
+    fn log(&self, device: &mut Device, sequence: &Sequence) {
+        let Some(log) = &mut device.log else { return };
+        let (now, before) = (&self.counters, &sequence.before);
+        let regs = &self.state.regs;
+        let stages = Slot::ALL.into_iter().filter(|&s| bindings::is_enabled(regs, s));
+        let programs = stages.map(|s| {
+            let at = regs.address(CODE_ADDRESS_HIGH).wrapping_add(regs.get(SP_START_ID.at(s as u32)).into());
+            format!(", {} at {at:#x}", s.stage())
+        });
+        log.line(format_args!(
+            "draw {} of {:?}, instance {}: {} vertices, {} primitives, {} fragments{}",
+            self.draws,
+            sequence.topology,
+            sequence.instance,
+            now.vertices - before.vertices,
+            now.primitives - before.primitives,
+            now.fragment_invocations - before.fragment_invocations,
+            programs.collect::<String>()
+        ));
     }
 
     /// The sequence that a draw method belongs to; none: nothing is drawn.

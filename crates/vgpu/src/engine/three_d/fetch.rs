@@ -258,7 +258,7 @@ impl<'m> Plan<'m> {
 
 impl Array<'_> {
     fn fetch(&self, vertices: &[Vertex], slots: &[Option<usize>; 4], to: &mut AttributeBuffer, first: usize) {
-        let aligned = (self.bytes.skip | self.offset | self.stride) % 4 == 0;
+        let aligned = (self.bytes.skip | self.offset | self.stride).is_multiple_of(4);
         if !aligned || !self.format.is_plain() {
             for (row, v) in (first..).zip(vertices) {
                 let value = self.element(v.element);

@@ -3,6 +3,7 @@
 use super::assemble::{Primitives, Shape};
 use super::bindings::Slot;
 use super::clip::Corner;
+use super::links::{Links, Points};
 use super::output::{FragmentState, Output, Place, Work};
 use super::pipeline::{Draw, Stages};
 use super::raster::{self, Kind, Outcome, Rasterizer, Varying};
@@ -10,10 +11,7 @@ use super::regs::View;
 use super::target::Targets;
 use crate::shader::Failure;
 use nvir_base::stage::attribute;
-use nvir_emu::stage::batch::{self, AttributeBuffer, Input, Linkage, Plane, Results, Sides, Slots};
-use nvir_hw::method::three_d::*;
-use nvir_hw::word::PointReplace;
-use std::sync::Arc;
+use nvir_emu::stage::batch::{self, AttributeBuffer, Input, Plane, Results, Slots};
 
 /// Quads that are shaded at once, about.
 const BATCH: usize = 1 << 13;
@@ -38,6 +36,7 @@ pub(super) struct Back {
     made: AttributeBuffer,
     output: Output,
     places: Vec<Place>,
+    links: Option<Links>,
 }
 
 /// Where the rasteriser finds what it needs of a vertex.
@@ -81,12 +80,7 @@ impl CornerSlots {
 struct Setup<'a> {
     view: View<'a>,
     slots: CornerSlots,
-    link: Linkage,
-    /// Of the vertices that the rasteriser makes.
-    made: Arc<Slots>,
-    made_link: Linkage,
-    /// Addresses that have the coordinates in a point.
-    point_coords: Vec<u32>,
+    links: Links,
     targets: Targets<'a>,
     state: FragmentState,
     /// The layer of primitives that name none.
@@ -105,34 +99,42 @@ impl Back {
         let Some(program) = stages.program(Slot::Fragment) else {
             return Err(Failure::from(String::from("a draw without a fragment program")));
         };
-        let header = program.header.clone();
+        let interface = program.interface.clone();
+        let header = &interface.header;
         clamp_colors(view, source.vertices);
-        let targets = Targets::new(view, stages.memory, &header)?;
+        let targets = Targets::new(view, stages.memory, header)?;
         if targets.extent.is_empty() {
             return Ok(());
         }
         let slots = source.vertices.slots().clone();
-        let sides = if view.is_two_sided() { Sides::Two } else { Sides::One };
-        let point_coords = match source.shape {
-            Shape::Point => point_coordinates(view),
-            _ if view.draws_points() => point_coordinates(view),
-            _ => Vec::new(),
+        let points = match source.shape {
+            Shape::Point => Points::Some,
+            _ if view.draws_points() => Points::Some,
+            _ => Points::None,
         };
-        let addresses = point_coords.iter().flat_map(|&a| [a, a + 4, a + 8, a + 12]);
-        let made = Arc::new(Slots::new(slots.addresses().chain(addresses)));
         let setup = Setup {
             view,
             slots: CornerSlots::new(view, &slots),
-            link: Linkage::new(&header, &slots, stages.defaults, sides),
-            made_link: Linkage::new(&header, &made, stages.defaults, sides),
-            made,
-            point_coords,
+            links: Links::of(self.links.take(), view, (&interface, &slots), points, stages.defaults),
             layer: if view.layer().from_primitive() { 0 } else { view.layer().number() },
             state: FragmentState::new(view)?,
             targets,
         };
         let corners = view.provoking().corner(source.primitives.size);
         let point_size = view.point_size().1;
+        let result = self.primitives(stages, &setup, source, (corners, point_size));
+        self.links = Some(setup.links);
+        result
+    }
+
+    /// Rasterises primitives, whose provoking vertex and size of points are given.
+    fn primitives(
+        &mut self,
+        stages: &mut Stages<'_>,
+        setup: &Setup<'_>,
+        source: &Source<'_>,
+        (corners, point_size): (usize, f32),
+    ) -> Result<(), Failure> {
         let mut rasterizers: [Option<Rasterizer>; VIEWPORTS] = [const { None }; VIEWPORTS];
         self.batch.clear();
         for n in 0..source.primitives.len() {
@@ -141,7 +143,8 @@ impl Back {
             let rasterizer = match &mut rasterizers[viewport as usize] {
                 Some(rasterizer) => rasterizer,
                 none => {
-                    let state = view.raster(viewport, setup.targets.extent, setup.targets.zeta_format())?;
+                    let state =
+                        setup.view.raster(viewport, setup.targets.extent, setup.targets.zeta_format())?;
                     none.insert(Rasterizer::new(&state))
                 }
             };
@@ -159,14 +162,14 @@ impl Back {
             stages.counters.clipper_in += 1;
             stages.counters.clipper_out += u64::from(outcome == Outcome::Drawn);
             while rasterizer.is_unfinished() {
-                self.shade(stages, &setup, source)?;
+                self.shade(stages, setup, source)?;
                 rasterizer.resume(&mut self.batch);
             }
             if self.batch.quads.len() >= BATCH || self.batch.shapes.len() >= BATCH {
-                self.shade(stages, &setup, source)?;
+                self.shade(stages, setup, source)?;
             }
         }
-        self.shade(stages, &setup, source)
+        self.shade(stages, setup, source)
     }
 
     /// Runs the fragment program for the quads so far, and writes what it leaves.
@@ -176,17 +179,17 @@ impl Back {
         setup: &Setup<'_>,
         source: &Source<'_>,
     ) -> Result<(), Failure> {
-        let Back { batch, fragments, results, made, output, places } = self;
+        let Back { batch, fragments, results, made, output, places, .. } = self;
         if batch.quads.is_empty() {
             batch.clear();
             return Ok(());
         }
         fragments.clear();
-        made.reset(&setup.made);
+        made.reset(&setup.links.made_slots);
         places.clear();
         for shape in &batch.shapes {
             let place = setup.place(shape, source);
-            setup.triangle(shape, place, source, made, fragments, stages);
+            setup.triangle(shape, source, made, fragments, stages);
             places.push(place);
         }
         let (view, state, targets) = (setup.view, &setup.state, &setup.targets);
@@ -214,18 +217,21 @@ impl Setup<'_> {
 
     fn place(&self, shape: &raster::Shape, source: &Source<'_>) -> Place {
         let row = self.flat(shape, source);
-        let layer = self.slots.layer.map_or(self.layer, |slot| source.vertices.get(row as usize, slot));
+        let layer = self.written(self.slots.layer, source, row).unwrap_or(self.layer);
         Place {
             layer: if layer < self.targets.layers { layer } else { 0 },
             viewport: self.viewport(source.vertices, row),
         }
     }
 
+    fn written(&self, slot: Option<usize>, source: &Source<'_>, row: u32) -> Option<u32> {
+        slot.map(|slot| source.vertices.get(row as usize, slot))
+    }
+
     /// Adds what a shape's fragments are interpolated over.
     fn triangle(
         &self,
         shape: &raster::Shape,
-        Place { layer, viewport }: Place,
         source: &Source<'_>,
         made: &mut AttributeBuffer,
         fragments: &mut batch::Fragments,
@@ -242,17 +248,18 @@ impl Setup<'_> {
             inverse_w: shape.window.map(|w| w[3]),
             front: shape.front,
             id: source.primitives.ids[shape.primitive as usize],
-            layer,
-            viewport,
+            // Programs read what was written, even where there is no such layer or viewport.
+            layer: self.written(self.slots.layer, source, flat).unwrap_or(self.layer),
+            viewport: self.written(self.slots.viewport, source, flat).unwrap_or(0),
         };
-        let is_point = shape.kind == Kind::Point && !self.point_coords.is_empty();
+        let is_point = shape.kind == Kind::Point && !self.links.point_coordinates.is_empty();
         let whole = shape.corners.map(|c| match c {
             Varying::Vertex(n) => Some(rows[n as usize]),
             Varying::Mixed(_) => None,
         });
         if let ([Some(a), Some(b), Some(c)], false) = (whole, is_point) {
             triangle.corners = [a, b, c];
-            fragments.triangle(&self.link, source.vertices, &triangle);
+            fragments.triangle(&self.links.vertices, source.vertices, &triangle);
             return;
         }
         let mut copy = |row: u32| {
@@ -273,16 +280,16 @@ impl Setup<'_> {
         if is_point {
             let coordinates = [[0.0f32, 0.0], [1.0, 0.0], [0.0, 1.0]];
             for (row, [s, t]) in triangle.corners.into_iter().zip(coordinates) {
-                for &address in &self.point_coords {
+                for &address in &self.links.point_coordinates {
                     for (c, value) in [s, t, 0.0, 1.0].into_iter().enumerate() {
-                        if let Some(slot) = self.made.slot(address + 4 * c as u32) {
+                        if let Some(slot) = self.links.made_slots.slot(address + 4 * c as u32) {
                             made.set(row as usize, slot, value.to_bits());
                         }
                     }
                 }
             }
         }
-        fragments.triangle(&self.made_link, made, &triangle);
+        fragments.triangle(&self.links.made, made, &triangle);
     }
 
     /// Gives a row what lies between the vertices of a primitive, in clip space.
@@ -295,7 +302,9 @@ impl Setup<'_> {
         to: usize,
     ) {
         for address in vertices.slots().addresses() {
-            let (Some(from), Some(slot)) = (vertices.slots().slot(address), self.made.slot(address)) else {
+            let (Some(from), Some(slot)) =
+                (vertices.slots().slot(address), self.links.made_slots.slot(address))
+            else {
                 continue;
             };
             let value = |n: usize| {
@@ -306,13 +315,6 @@ impl Setup<'_> {
             made.set(to, slot, ((v0 + (v1 - v0) * b1 + (v2 - v0) * b2) as f32).to_bits());
         }
     }
-}
-
-/// The attributes that are the coordinates in a point: four words from each address on.
-fn point_coordinates(view: View<'_>) -> Vec<u32> {
-    let replaced = PointReplace::from_bits(view.0.get(POINT_COORD_REPLACE)).coordinates();
-    let textures = (0..8).filter(|i| replaced >> i & 1 != 0).map(|i| attribute::TEX_COORD + 16 * i);
-    std::iter::once(attribute::POINT_COORD).chain(textures).collect()
 }
 
 /// VERT_COLOR_CLAMP_EN.

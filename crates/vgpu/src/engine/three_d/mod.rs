@@ -15,6 +15,7 @@ mod draw;
 mod feedback;
 mod fetch;
 mod fragments;
+mod links;
 mod output;
 mod pipeline;
 mod query;

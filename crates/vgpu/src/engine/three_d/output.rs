@@ -54,7 +54,19 @@ impl FragmentState {
 pub(super) struct Output {
     /// The quad of the rasteriser that each quad of the program is.
     origins: Vec<u32>,
+    /// The samples of it that are written.
+    covers: Vec<[u8; 4]>,
 }
+
+/// Quads of a warp, and pixels.
+const QUADS: usize = 8;
+const PIXELS: usize = 4 * QUADS;
+
+/// A colour of each pixel of a warp, component by component.
+pub(super) type Rows<'r> = [&'r [u32; PIXELS]; 4];
+
+/// What components have that a program does not give.
+const ABSENT: Rows<'static> = [&[0; PIXELS], &[0; PIXELS], &[0; PIXELS], &[ONE.to_bits(); PIXELS]];
 
 /// A batch with what its shapes share.
 pub(super) struct Work<'a, 'm> {
@@ -126,16 +138,39 @@ impl Output {
 
     /// Writes what the program left. How many samples passed.
     pub fn write(
-        &self,
+        &mut self,
+        work: &Work<'_, '_>,
+        fragments: &Fragments,
+        results: &FragmentResults,
+    ) -> EngineResult<u64> {
+        let passed = self.test(work, fragments, results)?;
+        if passed == 0 {
+            return Ok(0);
+        }
+        let is_declared = |output: u32| (0..4).any(|c| results.color(0, output as usize, c).is_some());
+        for (n, target) in work.targets.colors.iter().enumerate() {
+            // What a program does not declare is written nowhere.
+            if !target.rop.writes_nothing() && is_declared(target.output) {
+                self.color(work, results, n)?;
+            }
+        }
+        Ok(passed)
+    }
+
+    /// Finds the samples that are written, and tests them against the depth buffer. How many there are.
+    fn test(
+        &mut self,
         work: &Work<'_, '_>,
         fragments: &Fragments,
         results: &FragmentResults,
     ) -> EngineResult<u64> {
         let state = work.state;
+        let late = !state.early && work.targets.has_tests();
         let mut passed = 0;
         let mut layer = None;
+        let mut covers = std::mem::take(&mut self.covers);
+        covers.clear();
         for (k, (&origin, ran)) in self.origins.iter().zip(&fragments.quads).enumerate() {
-            let quad = &work.batch.quads[origin as usize];
             let live = results.live(k);
             let mut cover: [u8; 4] =
                 std::array::from_fn(|p| if live >> p & 1 != 0 { ran.cover[p] } else { 0 });
@@ -143,20 +178,69 @@ impl Output {
                 cover.iter_mut().zip(mask).for_each(|(c, m)| *c &= *m as u8);
             }
             self.alpha(state, results, k, &mut cover);
-            let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
-            if !state.early && cover != [0; 4] {
+            if late && cover != [0; 4] {
+                let quad = &work.batch.quads[origin as usize];
+                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
                 let written = results.depth(k).map(|z| z.map(f32::from_bits));
                 cover = work.test(layer, quad, cover, written);
             }
-            if cover == [0; 4] {
+            passed += u64::from(u32::from_le_bytes(cover).count_ones());
+            covers.push(cover);
+        }
+        self.covers = covers;
+        Ok(passed)
+    }
+
+    /// Writes the quads' colours to a target.
+    fn color(&self, work: &Work<'_, '_>, results: &FragmentResults, n: usize) -> EngineResult {
+        let target = &work.targets.colors[n];
+        let (rop, output) = (&target.rop, target.output as usize);
+        let changes_alpha = work.state.alpha_to_one || !work.batch.coverage.is_empty();
+        let mut layer = None;
+        for (warp, (covers, origins)) in self.covers.chunks(QUADS).zip(self.origins.chunks(QUADS)).enumerate()
+        {
+            if covers.iter().all(|c| *c == [0; 4]) {
                 continue;
             }
-            passed += u64::from(u32::from_le_bytes(cover).count_ones());
-            let smooth = work.batch.coverage.get(origin as usize);
-            let colors = |output: u32| self.colors(state, results, (k, output), smooth);
-            work.targets.write(layer, [quad.x.into(), quad.y.into()], cover, colors);
+            let rows = |output: usize| -> Rows<'_> {
+                std::array::from_fn(|c| results.color_row(warp, output, c).unwrap_or(ABSENT[c]))
+            };
+            let mut colors = rows(output);
+            let alpha;
+            if changes_alpha {
+                alpha = self.changed_alpha(work, colors[3], origins);
+                colors[3] = &alpha;
+            }
+            let second = if rop.is_dual() { rows(1) } else { ABSENT };
+            let texels = rop.texels(&colors);
+            for (i, (&cover, &origin)) in covers.iter().zip(origins).enumerate() {
+                if cover == [0; 4] {
+                    continue;
+                }
+                let quad = &work.batch.quads[origin as usize];
+                let layer = work.targets.switch(&mut layer, work.shape(quad).1.layer)?;
+                let (surface, at) = (&layer.colors[n], [quad.x.into(), quad.y.into()]);
+                match &texels {
+                    Some(texels) => surface.store_words(at, cover, &texels[4 * i..]),
+                    None => {
+                        rop.quad(surface, at[0], at[1], cover, &of_quad(&colors, i), &of_quad(&second, i))
+                    }
+                }
+            }
         }
-        Ok(passed)
+        Ok(())
+    }
+
+    /// Alpha as it is written: 1, or times the part of a pixel that is covered.
+    fn changed_alpha(&self, work: &Work<'_, '_>, alpha: &[u32; PIXELS], origins: &[u32]) -> [u32; PIXELS] {
+        let mut alpha = if work.state.alpha_to_one { *ABSENT[3] } else { *alpha };
+        for (alpha, &origin) in alpha.chunks_exact_mut(4).zip(origins) {
+            let Some(parts) = work.batch.coverage.get(origin as usize) else { continue };
+            for (alpha, part) in alpha.iter_mut().zip(parts) {
+                *alpha = (f32::from_bits(*alpha) * part).to_bits();
+            }
+        }
+        alpha
     }
 
     /// What the alpha of the first output does to coverage.
@@ -174,32 +258,9 @@ impl Output {
             }
         }
     }
+}
 
-    /// An output of a quad's pixels, if the program has it.
-    fn colors(
-        &self,
-        state: &FragmentState,
-        results: &FragmentResults,
-        (k, output): (usize, u32),
-        smooth: Option<&[f32; 4]>,
-    ) -> Option<Colors> {
-        let rows = [0, 1, 2, 3].map(|c| results.color(k, output as usize, c));
-        if rows.iter().all(Option::is_none) {
-            return None;
-        }
-        let mut colors: Colors = [[0, 0, 0, ONE.to_bits()]; 4];
-        for (c, row) in rows.into_iter().enumerate() {
-            let Some(row) = row else { continue };
-            colors.iter_mut().zip(row).for_each(|(color, word)| color[c] = *word);
-        }
-        if state.alpha_to_one {
-            colors.iter_mut().for_each(|color| color[3] = ONE.to_bits());
-        }
-        if let Some(parts) = smooth {
-            for (color, part) in colors.iter_mut().zip(parts) {
-                color[3] = (f32::from_bits(color[3]) * part).to_bits();
-            }
-        }
-        Some(colors)
-    }
+/// The colours of a quad of a warp.
+fn of_quad(rows: &Rows<'_>, quad: usize) -> Colors {
+    std::array::from_fn(|pixel| rows.map(|row| row[4 * quad + pixel]))
 }

@@ -56,6 +56,8 @@ pub(super) struct Pipeline {
     emitted: Primitives,
     back: Back,
     defaults: Option<(u32, Defaults)>,
+    /// The programs of the draw before.
+    programs: [Option<Program>; 5],
 }
 
 /// The stages of a draw, bound.
@@ -79,12 +81,18 @@ impl Stages<'_> {
     pub fn run(&mut self, slot: Slot, input: &Input<'_>, results: &mut Results) -> Result<(), Failure> {
         let n = slot.binding();
         let (Some(program), Some(bound)) = (&self.programs[n], &self.bound[n]) else { return Ok(()) };
+        self.launcher.drawn(&program.code, slot.stage(), program.address);
         self.launcher.run(&program.code, (program.address, 1), |how| bound.run(input, results, how))?;
         Ok(())
     }
 }
 
 impl Pipeline {
+    /// The vertex program of the draw before.
+    pub fn vertex_program(&mut self) -> Option<Program> {
+        self.programs[Slot::Vertex.binding()].take()
+    }
+
     /// Draws a batch.
     pub fn run(
         &mut self,
@@ -96,14 +104,13 @@ impl Pipeline {
     ) -> EngineResult {
         let State { regs, bindings, .. } = draw.state;
         let patches = draw.sequence.topology == Topology::Patches;
-        let wanted = [Slot::Vertex, Slot::TessControl, Slot::TessEval, Slot::Geometry, Slot::Fragment];
         let mut programs = [const { None }; 5];
-        for (program, slot) in programs.iter_mut().zip(wanted) {
+        for (program, slot) in programs.iter_mut().zip(Slot::ALL) {
             *program = match slot {
                 Slot::Vertex => Some(draw.sequence.vertex.clone()),
                 Slot::TessControl | Slot::TessEval if !patches => None,
                 Slot::Fragment if regs.get(RASTERIZE_ENABLE) & 1 == 0 => None,
-                _ => Program::of(device, regs, slot)?,
+                _ => Program::of(device, regs, slot, self.programs[slot.binding()].take())?,
             };
         }
         if patches && programs[Slot::TessEval.binding()].is_none() {
@@ -137,7 +144,7 @@ impl Pipeline {
         };
         let bound: [Option<Bound<'_>>; 5] = std::array::from_fn(|n| {
             let (launch, program) = (launches[n].as_ref()?, programs[n].as_ref()?);
-            Some(Bound::new(launch, &program.header, memory, state))
+            Some(Bound::with(launch, program.interface.clone(), memory, state))
         });
         let mut stages = Stages {
             programs: &programs,
@@ -164,6 +171,7 @@ impl Pipeline {
             }
         });
         self.vertex = vertices;
+        self.programs.clone_from(&programs);
         self.defaults = Some((word, defaults));
         result.map_err(|mut failure: Failure| {
             *found = std::mem::take(&mut failure.found);
@@ -192,7 +200,7 @@ impl Pipeline {
             patches: None,
         };
         let mut control = std::mem::take(&mut self.control);
-        let threads = stages.program(Slot::TessControl).map(|p| u32::from(p.header.threads));
+        let threads = stages.program(Slot::TessControl).map(|p| u32::from(p.header().threads));
         // Without a control stage patches go on as they are, with the levels of the registers.
         let input = match threads {
             None => input,
@@ -265,7 +273,7 @@ impl Pipeline {
         let Some(geometry) = stages.program(Slot::Geometry) else {
             return self.stream(stages, draw, 0, (vertices, primitives, shape));
         };
-        let header = geometry.header.clone();
+        let header = geometry.header().clone();
         let threads = usize::from(header.threads).max(1);
         let each = (BATCH / (threads * usize::from(header.max_vertices).max(1))).max(1);
         let (topology, shape) = match header.topology {

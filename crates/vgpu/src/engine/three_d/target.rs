@@ -2,7 +2,7 @@
 
 use super::raster::Rect;
 use super::regs::{self, View};
-use super::rop::color::{ColorTarget, Colors};
+use super::rop::color::ColorTarget;
 use super::rop::depth_stencil::{DepthStencil, Depths};
 use super::rop::surface::Surface;
 use crate::Memory;
@@ -12,11 +12,11 @@ use nvir_hw::format::zeta::Zeta;
 use nvir_isa::header::Header;
 
 /// A colour target with what is written to it.
-struct ColorOutput {
+pub(super) struct ColorOutput {
     /// The output of the program that goes to it.
-    output: u32,
+    pub output: u32,
+    pub rop: ColorTarget,
     target: regs::Target,
-    rop: ColorTarget,
     bytes: u64,
 }
 
@@ -30,7 +30,7 @@ struct ZetaOutput {
 /// All targets of a draw.
 pub(super) struct Targets<'m> {
     memory: &'m Memory,
-    colors: Vec<ColorOutput>,
+    pub colors: Vec<ColorOutput>,
     zeta: Option<ZetaOutput>,
     grid: (u32, u32),
     /// Pixels that all of them have.
@@ -42,7 +42,7 @@ pub(super) struct Targets<'m> {
 /// One layer of all targets.
 pub(super) struct Layer<'m> {
     number: u32,
-    colors: Vec<Surface<'m>>,
+    pub colors: Vec<Surface<'m>>,
     zeta: Option<Surface<'m>>,
 }
 
@@ -59,7 +59,7 @@ impl<'m> Targets<'m> {
             let bytes = u64::from(color.format.bytes());
             targets.narrow(&target, bytes);
             let output = if header.several_targets && view.has_several_outputs() { n } else { 0 };
-            targets.colors.push(ColorOutput { output, target, rop, bytes });
+            targets.colors.push(ColorOutput { output, rop, target, bytes });
         }
         let target = view.zeta();
         if view.uses_zeta() && target.format != 0 {
@@ -127,21 +127,8 @@ impl<'m> Targets<'m> {
         }
     }
 
-    /// Writes the outputs of a quad to their targets; what a program does not declare is written nowhere.
-    pub fn write(
-        &self,
-        layer: &Layer<'m>,
-        [x, y]: [u32; 2],
-        cover: [u8; 4],
-        colors: impl Fn(u32) -> Option<Colors>,
-    ) {
-        for (to, surface) in self.colors.iter().zip(&layer.colors) {
-            if to.rop.writes_nothing() {
-                continue;
-            }
-            let Some(first) = colors(to.output) else { continue };
-            let second = if to.rop.is_dual() { colors(1) } else { None };
-            to.rop.quad(surface, x, y, cover, &first, second.as_ref().unwrap_or(&[[0; 4]; 4]));
-        }
+    /// Whether there is anything to test or to write of depth and stencil.
+    pub fn has_tests(&self) -> bool {
+        self.zeta.as_ref().is_some_and(|z| !z.rop.does_nothing())
     }
 }

@@ -265,7 +265,12 @@ struct SourceRow {
 }
 
 impl SourceRow {
+    /// A single fraction is red, green and blue: drivers multiply what they do not want by zero.
     fn texel(&self, x: i64) -> Channels {
-        self.format.decode(&self.bytes[(x - self.first) as usize * self.format.bytes()..])
+        let mut c = self.format.decode(&self.bytes[(x - self.first) as usize * self.format.bytes()..]);
+        if self.format.has_red_alone() && !self.format.is_integer() {
+            c = [c[0], c[0], c[0], c[3]];
+        }
+        c
     }
 }

@@ -29,7 +29,8 @@ impl Operation {
             operation::ROP => {
                 if to.bytes() != 4 || r.get(PATTERN_SELECT) != 0 {
                     return Err(
-                        "a raster operation with texels that are no words, or a coloured pattern".into()
+                        "a raster operation with texels other than 32-bit words, or a coloured pattern"
+                            .into(),
                     );
                 }
                 let bitmap = [0, 1].map(|i| r.get(PATTERN_BITMAP.at(i)));

@@ -42,6 +42,18 @@ impl Texels for Fields {
         self.depth
     }
 
+    /// Fractions are compared as they are stored, as a depth buffer does.
+    fn reference(&self, reference: f32) -> f32 {
+        match self.fields[self.depth] {
+            Some(Field { bits, kind: Kind::Unorm, .. }) if bits < 32 => {
+                let max = ((1u64 << bits) - 1) as f32;
+                let stored = (f64::from(reference.clamp(0.0, 1.0)) * f64::from(max)).round_ties_even();
+                stored as f32 / max
+            }
+            _ => reference,
+        }
+    }
+
     fn decode(&self, block: [u32; 4], _: [u32; 2]) -> Channels {
         let all = block.iter().rev().fold(0u128, |v, w| v << 32 | u128::from(*w));
         let mut out = [0; 4];

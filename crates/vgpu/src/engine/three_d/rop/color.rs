@@ -114,6 +114,12 @@ impl ColorTarget {
         }
     }
 
+    /// The texels of many pixels, where they are words of fractions that replace what is there.
+    pub fn texels<const N: usize>(&self, colors: &[&[u32; N]; 4]) -> Option<[u32; N]> {
+        let replaces = (self.way, self.mask) == (Way::Store, None);
+        if replaces { self.format.pack_words(colors) } else { None }
+    }
+
     #[inline]
     fn clamped(&self, color: [u32; 4]) -> [u32; 4] {
         match self.clamp {

@@ -99,6 +99,12 @@ impl<'a> Surface<'a> {
         }
     }
 
+    /// Writes the covered samples of a quad, whose texels are words: one for each pixel.
+    #[inline]
+    pub fn store_words(&self, [x, y]: [u32; 2], cover: [u8; 4], texels: &[u32]) {
+        self.covered(x, y, cover, |pixel, _, at| self.set_word(at, texels[pixel]));
+    }
+
     #[inline]
     fn word(&self, at: usize) -> u32 {
         self.words.get(at / 4).map_or(0, |w| w.load(Relaxed))
