@@ -48,6 +48,8 @@ pub struct Tic {
     pub last: u32,
     pub view: [u32; 2],
     pub mode: u32,
+    /// The code of the most places of a filter.
+    pub anisotropy: u32,
 }
 
 pub const SNORM: u32 = 1;
@@ -71,6 +73,7 @@ pub const WORDS: Tic = Tic {
     last: 0,
     view: [0, 0],
     mode: 0,
+    anisotropy: 0,
 };
 
 impl Tic {
@@ -91,7 +94,7 @@ impl Tic {
             self.pitch.unwrap_or(0) | 0x30_0000,
             self.size[0] | 1 << 31,
             self.size[1] | self.size[2] << 16 | self.last << 28,
-            0x0300_0000,
+            0x0300_0000 | self.anisotropy << 27,
             self.view[0] | self.view[1] << 4 | self.mode << 12,
         ]
     }

@@ -10,6 +10,9 @@ use nvir_hw::tic::{TextureType, Tic};
 /// Texels of a side, at most.
 const MAX_EXTENT: u32 = 1 << 16;
 
+/// [`Tic::MAX_ANISOTROPY`].
+const ANISOTROPY: [u32; 8] = [1, 2, 4, 6, 8, 10, 12, 16];
+
 /// The texture that an entry describes.
 ///
 /// # Errors
@@ -59,6 +62,7 @@ pub fn texture(entry: &Tic) -> Result<Texture, String> {
         sources,
         layers,
         scaled,
+        anisotropy: ANISOTROPY[entry.get(Tic::MAX_ANISOTROPY) as usize % 8],
     };
     if entry.get(Tic::MEMORY_LAYOUT) != 0 || dim == Dim::Buffer {
         let [_, by] = texture.texels.block();
