@@ -16,8 +16,8 @@ GOOD = ("pass", "skip")
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def add_options(parser):
-    """The options of both scripts."""
+def add_options(parser, known):
+    """The options of both scripts, and the name of the file of explained failures."""
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="seconds for a test (default 60)")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only tests whose name contains this")
@@ -27,7 +27,8 @@ def add_options(parser):
     parser.add_argument("--output", metavar="FILE", help="write the result list here")
     parser.add_argument("--compare", metavar="FILE", help="an earlier result list: what changed")
     parser.add_argument("--reference", metavar="FILE", help="a result list of llvmpipe: what passes there and not here")
-    parser.add_argument("--baseline", metavar="FILE", help="failures that are explained")
+    parser.add_argument("--baseline", metavar="FILE", default=ROOT / "scripts/known" / known,
+                        help=f"failures that are explained (default scripts/known/{known})")
     parser.add_argument("--bisect", metavar="NAME", help="the shortest list of tests before NAME with which it fails in one process")
     parser.add_argument("--logs", metavar="DIR", help="write the output of each test that does not pass here")
     parser.add_argument("--nvir", metavar="PROGRAM", help="default: the newest build below target/")

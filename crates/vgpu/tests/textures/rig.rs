@@ -112,6 +112,8 @@ pub struct Tsc {
     pub mip: u32,
     pub seamless: bool,
     pub unnormalized: bool,
+    /// The code of the most places of a filter.
+    pub anisotropy: u32,
     /// In units of 1/256.
     pub bias: i32,
     pub lod: [u32; 2],
@@ -127,6 +129,7 @@ pub const NEAREST: Tsc = Tsc {
     mip: 1,
     seamless: false,
     unnormalized: false,
+    anisotropy: 0,
     bias: 0,
     lod: [0, 0xfff],
     border: [0; 4],
@@ -139,7 +142,8 @@ impl Tsc {
     pub fn words(&self) -> [u32; 8] {
         let [u, v, p] = self.wrap;
         let mut words = [0; 8];
-        words[0] = u | v << 3 | p << 6 | self.compare.map_or(0, |c| 1 << 9 | c << 10);
+        words[0] = u | v << 3 | p << 6 | self.anisotropy << 20;
+        words[0] |= self.compare.map_or(0, |c| 1 << 9 | c << 10);
         words[1] = self.mag | self.min << 4 | self.mip << 6 | (self.bias as u32 & 0x1fff) << 12;
         words[1] |= u32::from(self.seamless) << 9 | u32::from(self.unnormalized) << 25;
         words[2] = self.lod[0] | self.lod[1] << 12;

@@ -63,10 +63,26 @@ impl Lookup<'_> {
         }
     }
 
-    /// The level of detail of a footprint: the longer of its two sides in texels decides.
+    /// The level of detail of a footprint: the longer of its two sides in texels decides, as far as a filter goes at each of
+    /// its places.
     fn level_of(&self, moved: Footprint) -> f32 {
         let [x, y] = moved.map(|side| self.squared_length(side));
-        0.5 * x.max(y).log2()
+        let whole = 0.5 * x.max(y).log2();
+        match self.places(moved) {
+            1 => whole,
+            places => whole - (places as f32).log2(),
+        }
+    }
+
+    /// How many places of a footprint a linear filter looks at: as often as its shorter side fits into the longer one.
+    fn places(&self, moved: Footprint) -> u32 {
+        let most = self.texture.max_anisotropy.max(self.sampler.max_anisotropy);
+        if most <= 1 || self.sampler.min != Filter::Linear || self.integer() {
+            return 1;
+        }
+        let [x, y] = moved.map(|side| self.squared_length(side));
+        let ratio = (x.max(y) / x.min(y)).sqrt();
+        if ratio > 1.0 { ratio.ceil().min(most as f32) as u32 } else { 1 }
     }
 
     /// The square of a side's length, in texels of the first level.
@@ -161,8 +177,7 @@ impl Lookup<'_> {
         self.texture.texels.integer()
     }
 
-    /// One level, filtered at as many places along the footprint's longer side as the shorter one fits into it, if the texture
-    /// asks for that.
+    /// One level, filtered at the places along the footprint's longer side.
     fn spread(
         &self,
         cx: &mut Cx<'_>,
@@ -172,15 +187,13 @@ impl Lookup<'_> {
         level: usize,
         filter: Filter,
     ) -> Result<Channels, Trap> {
-        let most = self.texture.anisotropy;
-        let Some([x, y]) = self.footprint.filter(|_| most > 1 && filter == Filter::Linear && !self.integer())
-        else {
+        let moved = self.footprint.filter(|_| filter == Filter::Linear);
+        let places = moved.map_or(1, |moved| self.places(moved));
+        let Some([x, y]) = moved.filter(|_| places > 1) else {
             return self.plane(cx, a, coord, layer, level, filter);
         };
-        let [square_x, square_y] = [x, y].map(|side| self.squared_length(side));
-        let long = if square_x >= square_y { x } else { y };
-        let ratio = (square_x.max(square_y) / square_x.min(square_y)).sqrt();
-        let places = if ratio > 1.0 { ratio.ceil().min(most as f32) } else { 1.0 };
+        let long = if self.squared_length(x) >= self.squared_length(y) { x } else { y };
+        let places = places as f32;
         let mut sum = [0f32; 4];
         for n in 0..places as u32 {
             let along = (n as f32 + 0.5) / places - 0.5;

@@ -86,8 +86,8 @@ pub struct Texture {
     pub layers: u32,
     /// Coordinates are in texels whatever the sampler says.
     pub scaled: bool,
-    /// Places that a linear filter looks at, at most, where a footprint is longer than wide.
-    pub anisotropy: u32,
+    /// As the sampler's; the greater one counts.
+    pub max_anisotropy: u32,
 }
 
 impl From<&Image> for Texture {
@@ -110,7 +110,7 @@ impl From<&Image> for Texture {
             sources: Source::IDENTITY,
             layers: if ms { 1 } else { third },
             scaled: false,
-            anisotropy: 1,
+            max_anisotropy: 1,
         }
     }
 }
@@ -130,7 +130,7 @@ impl Texture {
             sources: [Source::Zero; 4],
             layers: 0,
             scaled: false,
-            anisotropy: 1,
+            max_anisotropy: 1,
         }
     }
 
