@@ -56,7 +56,6 @@
 // The library returns what it has to say.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-#[allow(unreachable_pub)]
 pub mod compiler;
 pub mod driver;
 pub mod image;
@@ -65,8 +64,6 @@ pub mod remark;
 // What the compiler is made of: for nvir's own tests and program. It changes without notice.
 mod analysis;
 mod emit;
-#[doc(hidden)]
-#[allow(unreachable_pub)]
 pub mod front;
 // Fields and variants are named as the listing has them, which `nvir ir` explains.
 #[allow(missing_docs)]
@@ -82,7 +79,6 @@ pub mod verify;
 mod whole_warp;
 
 pub use nvir_base::{Chip, chip, diag, format, stage, tiling};
-#[doc(hidden)]
 pub use nvir_base::{caught, input, num, random};
 
 pub use nvir_asm as asm;

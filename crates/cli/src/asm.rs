@@ -87,7 +87,7 @@ fn emit(args: &Args) -> Emit {
 }
 
 fn code(args: &Args, text: &str) -> Result<Vec<u8>, Diagnostics> {
-    let assembly = listing::assemble(text, args.target, &common::stem(&args.input))?;
+    let assembly = listing::assemble(text, args.target, &nvir::input::stem(&args.input))?;
     let words = assembly.kernels.iter().flat_map(|k| &k.code);
     Ok(match emit(args) {
         Emit::Cubin => cubin::write(assembly.chip, &assembly.kernels),

@@ -60,9 +60,7 @@ pub fn broken_fixture(e: &FixtureError) -> ExitCode {
 
 /// A file's bytes, or standard input's for `-`.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, ExitCode> {
-    let read =
-        if output::is_standard(path) { input::read_from(std::io::stdin().lock()) } else { input::read(path) };
-    read.map_err(|e| fault_in(path, input::why(&e)))
+    input::read_any(path).map_err(|e| fault_in(path, input::why(&e)))
 }
 
 /// The same as text.
@@ -149,7 +147,7 @@ pub fn find(paths: &[PathBuf], what: &str, wanted: &dyn Fn(&Path) -> bool) -> Re
     let mut found = Vec::new();
     let mut seen = input::Seen::default();
     for p in paths {
-        if output::is_standard(p) {
+        if input::is_standard(p) {
             if !found.contains(p) {
                 found.push(p.clone());
             }
@@ -244,12 +242,6 @@ pub fn number(text: &str) -> Result<u32, String> {
         None => text.parse(),
     }
     .map_err(|e| e.to_string())
-}
-
-/// A name for what has none of its own: the file's, without folder and ending.
-pub fn stem(path: &Path) -> String {
-    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("kernel");
-    if stem == "-" { "kernel".to_string() } else { stem.to_string() }
 }
 
 /// The same with another ending, as a file.

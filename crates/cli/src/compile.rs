@@ -164,7 +164,7 @@ pub fn run(mut a: Args) -> ExitCode {
     if a.separate {
         a.emit = Form::Cubin;
     }
-    a.output = a.output.filter(|o| !output::is_standard(o));
+    a.output = a.output.filter(|o| !nvir::input::is_standard(o));
     crate::watch::rounds(a.watch, || a.inputs.clone(), || once(&a))
 }
 
@@ -175,7 +175,7 @@ fn once(a: &Args) -> ExitCode {
         }
         if common::language_of(input, a.format).is_none() {
             return match std::fs::metadata(input) {
-                Err(e) if !output::is_standard(input) => common::fault_in(input, nvir::input::why(&e)),
+                Err(e) if !nvir::input::is_standard(input) => common::fault_in(input, nvir::input::why(&e)),
                 _ => common::usage_of(input, "unknown file type; use --format tgsi, nir or ir"),
             };
         }

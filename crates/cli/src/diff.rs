@@ -146,7 +146,7 @@ fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
     }
     let data = common::read_bytes(path)?;
     let asked = code::Asked { path, chip, form: None, texts: Texts::Any };
-    let read = asked.read(&data).map_err(|e| e.tell(path))?;
+    let read = asked.read(&data).map_err(|e| code::tell(e, path))?;
     let kernel = code::pick(read.kernels, entry).map_err(|e| common::fault_in(path, e))?;
     Ok(sass(read.chip, &kernel))
 }

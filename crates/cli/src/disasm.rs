@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, default_value = "0", value_parser = common::number, requires = "words")]
     base: u32,
     /// What the input is, where its contents do not show it
-    #[arg(long, value_name = "FORM", conflicts_with = "words")]
+    #[arg(long, value_name = "FORM", value_parser = code::form(), conflicts_with = "words")]
     format: Option<Form>,
     /// Only this kernel of a cubin
     #[arg(short, long, conflicts_with = "words", value_name = "NAME")]
@@ -70,7 +70,7 @@ fn words(args: &Args) -> Result<String, ExitCode> {
     let text = common::read_text(&args.input)?;
     let mut out = String::new();
     for (n, line) in text.lines().enumerate() {
-        let not_a_word = || code::not_a_word(&text, n + 1).tell(&args.input);
+        let not_a_word = || code::tell(code::not_a_word(&text, n + 1), &args.input);
         let word = raw::word(line.trim()).ok_or_else(not_a_word)?;
         let start = out.len();
         if print_word(&mut out, args, word, digits(line).len()).is_none() {
@@ -130,7 +130,7 @@ fn line_json(line: &str) -> Option<serde_json::Value> {
 fn listing(args: &Args) -> Result<String, ExitCode> {
     let data = common::read_bytes(&args.input)?;
     let asked = code::Asked { path: &args.input, chip: args.target, form: args.format, texts: Texts::Words };
-    let mut read = asked.read(&data).map_err(|e| e.tell(&args.input))?;
+    let mut read = asked.read(&data).map_err(|e| code::tell(e, &args.input))?;
     if let Some(name) = &args.kernel {
         let kernel = code::pick(read.kernels, Some(name)).map_err(|e| common::fault_in(&args.input, e))?;
         read.kernels = vec![kernel];

@@ -426,7 +426,7 @@ impl Options {
                 path.display()
             )));
         }
-        let test = self.test(crate::common::stem(path), program.block()).map_err(fault)?;
+        let test = self.test(nvir::input::stem(path), program.block()).map_err(fault)?;
         let fixture = Fixture {
             source: program.file_name(),
             kernel: self.entry.clone().map(Name::Text),

@@ -6,18 +6,13 @@
 //! results that would replace each other or an input.
 
 use crate::{common, out};
-use nvir::input;
+use nvir::input::{self, is_standard};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// `-`: standard output, or standard input.
-pub fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
-}
 
 /// Where a path leads.
 enum Target {

@@ -7,7 +7,7 @@
 //! These are cycles of issue of all warps, one after the other. A multiprocessor has several schedulers, and memory takes
 //! its time, which the words do not know.
 
-use crate::sched;
+use nvir::asm::check::Schedule;
 use nvir::emu::{PcProfile, Program};
 use nvir::isa;
 use nvir_fixture::run::Profiled;
@@ -19,8 +19,8 @@ use std::fmt::Write;
 fn counts(program: &Program) -> Result<BTreeMap<u32, u32>, String> {
     let mut all = BTreeMap::new();
     for (start, words) in program.code() {
-        let (issues, _) = sched::issues(program.chip(), words).map_err(|e| e.to_string())?;
-        all.extend(issues.into_iter().map(|i| (start + i.pc, i.count)));
+        let schedule = Schedule::read(program.chip(), words).map_err(|e| e.to_string())?;
+        all.extend(schedule.code.iter().enumerate().map(|(n, i)| (start + i.pc, schedule.cycles_of(n))));
     }
     Ok(all)
 }

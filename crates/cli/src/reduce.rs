@@ -8,7 +8,7 @@ use crate::trial::{self, Ended, Trial};
 use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::emu::Checks;
-use nvir::{InitRegs, OptLevel};
+use nvir::{InitRegs, OptLevel, input};
 use nvir_fixture::format::{Name, Test, Tolerance};
 use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
 use nvir_fixture::values::Elem;
@@ -69,7 +69,7 @@ struct Oracle<'a> {
 }
 
 pub fn run(mut a: Args) -> ExitCode {
-    a.output = a.output.filter(|o| !output::is_standard(o));
+    a.output = a.output.filter(|o| !input::is_standard(o));
     let mut bad = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),

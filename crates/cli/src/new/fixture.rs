@@ -47,7 +47,7 @@ impl Draft {
             Ok(n) => Name::Number(n),
             Err(_) => Name::Text(e),
         });
-        let mut test = Test { name: crate::common::stem(&program.path), ..Test::default() };
+        let mut test = Test { name: nvir::input::stem(&program.path), ..Test::default() };
         match &program.code {
             Code::Text(ir) => draft.of_text(ir, Language::of(&program.path), &mut test),
             Code::Cubin { kernel, .. } => draft.of_cubin(kernel, &mut test),

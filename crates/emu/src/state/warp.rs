@@ -15,9 +15,18 @@
 
 use super::defined::Undef;
 use super::lanes::{LaneVec, Mask, lanes};
-use crate::Side;
 use crate::code::operand::PSrc;
 use crate::fault::FaultKind;
+
+/// A side of a conditional branch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Side {
+    /// The lanes that take the branch.
+    #[default]
+    Taken,
+    /// The lanes that do not.
+    FallThrough,
+}
 
 /// Entries a stack may have; hardware spills it to memory of this order.
 const MAX_STACK: usize = 1 << 16;
