@@ -10,7 +10,6 @@
 //!   instructions wait for
 //! - [`check`]: finished code against the rules of issue control
 
-#![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cfg;

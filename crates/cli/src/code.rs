@@ -3,7 +3,7 @@
 use crate::common;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use nvir::Language;
-pub use nvir::asm::file::{Asked, Code, Form, Texts, Wrong, not_a_word, pick};
+pub(crate) use nvir::asm::file::{Asked, Code, Form, Texts, Wrong, not_a_word, pick};
 use nvir::diag::closest;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ fn form_named(name: &str) -> Option<Form> {
 }
 
 /// A form of machine code on the command line.
-pub fn form() -> impl TypedValueParser<Value = Form> {
+pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
     let value = |form: Form| {
         PossibleValue::new(form.name()).help(match form {
             Form::Cubin => "NVIDIA's container",
@@ -28,14 +28,14 @@ pub fn form() -> impl TypedValueParser<Value = Form> {
 
 /// What an input is, as `--format` says it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     Text(Language),
     Code(Form),
 }
 
 impl Kind {
     /// A language or a form of machine code by its name.
-    pub fn parse(name: &str) -> Result<Kind, String> {
+    pub(crate) fn parse(name: &str) -> Result<Kind, String> {
         const ALL: [&str; 7] = ["tgsi", "nir", "ir", "cubin", "hex", "raw", "sass"];
         let code = || form_named(name).map(Kind::Code);
         common::language(name).ok().map(Kind::Text).or_else(code).ok_or_else(|| {
@@ -44,14 +44,14 @@ impl Kind {
         })
     }
 
-    pub fn language(self) -> Option<Language> {
+    pub(crate) fn language(self) -> Option<Language> {
         match self {
             Kind::Text(language) => Some(language),
             Kind::Code(_) => None,
         }
     }
 
-    pub fn form(self) -> Option<Form> {
+    pub(crate) fn form(self) -> Option<Form> {
         match self {
             Kind::Code(form) => Some(form),
             Kind::Text(_) => None,
@@ -60,7 +60,7 @@ impl Kind {
 }
 
 /// Says on standard error why a file is not read.
-pub fn tell(wrong: Wrong, path: &Path) -> ExitCode {
+pub(crate) fn tell(wrong: Wrong, path: &Path) -> ExitCode {
     match wrong {
         Wrong::Whole(why) => common::fault_in(path, why),
         Wrong::Found(d, text) => {

@@ -1,6 +1,6 @@
 //! `nvir compile`: text to machine code.
 
-pub mod forms;
+pub(crate) mod forms;
 
 use crate::out::{self, Color};
 use crate::{common, diff, output};
@@ -30,7 +30,7 @@ use std::process::ExitCode;
   nvir compile k.nir --emit cfg | dot -Tsvg      its control flow graph
   nvir compile shaders/*.tgsi --emit cubin -o out
   nvir compile k.nir --passes dce,fold --emit ir --time-passes")]
-pub struct Args {
+pub(crate) struct Args {
     /// .tgsi, .nir or .ir text; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -160,7 +160,7 @@ impl Form {
     }
 }
 
-pub fn run(mut a: Args) -> ExitCode {
+pub(crate) fn run(mut a: Args) -> ExitCode {
     if a.separate {
         a.emit = Form::Cubin;
     }

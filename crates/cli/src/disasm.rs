@@ -23,7 +23,7 @@ shown in words, as comments. The output has labels and directives and can be giv
 With --words a line of gf100 may hold two short forms of 4 bytes, which become `A {short}; B {short}`, or with up to
 eight digits one. A word that ends in the middle of an instruction is shown as unknown: give it with its neighbours,
 without --words.")]
-pub struct Args {
+pub(crate) struct Args {
     /// Machine code; `-` is standard input
     input: PathBuf,
     /// The chip that the words are for; a cubin says its own
@@ -55,7 +55,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-pub fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args) -> ExitCode {
     if let Err(code) = output::not_an_input(args.output.as_deref(), std::slice::from_ref(&args.input)) {
         return code;
     }

@@ -33,7 +33,7 @@ Examples:
   nvir explore k.nir --against gk104               two chips
   nvir explore k.nir --against k.cubin             NVIDIA's code beside ours
   nvir explore k.tgsi --serve                      compiles again whenever the file is saved")]
-pub struct Args {
+pub(crate) struct Args {
     /// .tgsi, .nir or .ir text, a fixture, or machine code: .cubin, .sass, words
     #[arg(value_name = "INPUT")]
     input: PathBuf,
@@ -93,7 +93,7 @@ impl Args {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let page = a.page();
     if a.serve {
         return serve(&page, a.port);

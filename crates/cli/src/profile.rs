@@ -118,7 +118,7 @@ fn table(out: &mut String, first: &str, last: &str, rows: &[(String, [String; 6]
 }
 
 /// Tables by instruction, by source line and by operation.
-pub fn text(all: &[Profiled]) -> String {
+pub(crate) fn text(all: &[Profiled]) -> String {
     let mut out = String::new();
     for p in all {
         let k = Kernel::of(p);
@@ -168,12 +168,12 @@ fn share(row: &Row, all: u64) -> String {
 }
 
 /// Cycles of issue of all kernels; none without a profile, or where a chip's hardware decides.
-pub fn issue_cycles(all: &[Profiled]) -> Option<u64> {
+pub(crate) fn issue_cycles(all: &[Profiled]) -> Option<u64> {
     if all.is_empty() { None } else { all.iter().map(|p| Kernel::of(p).cycles()).sum() }
 }
 
 /// The same tables for `--json`.
-pub fn json(all: &[Profiled]) -> Vec<Value> {
+pub(crate) fn json(all: &[Profiled]) -> Vec<Value> {
     let row = |r: &Row| {
         let c = &r.counted;
         json!({

@@ -27,7 +27,7 @@ Examples:
   nvir sched kernel.cubin -v                     cycle, count, pair and what is waited for beside each instruction
   nvir compile k.nir --emit words | nvir sched -
   nvir sched k.nir -t gk104 -O 2 --json")]
-pub struct Args {
+pub(crate) struct Args {
     /// Files, or folders of .cubin, .sass, .tgsi, .nir and .ir; `-` is standard input: words or a listing
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
@@ -86,7 +86,7 @@ impl Checked {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let wanted = |f: &Path| input::ends_in(f, &["cubin", "sass", "tgsi", "nir", "ir"]);
     let files = match common::find(&a.paths, ".cubin, .sass, .tgsi, .nir or .ir file", &wanted) {
         Ok(f) => f,

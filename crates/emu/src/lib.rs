@@ -14,6 +14,8 @@
 //! assert_eq!(stats.thread_instructions, 1);
 //! ```
 
+#![allow(unreachable_pub)]
+
 mod bank;
 mod check;
 mod code;

@@ -17,7 +17,6 @@
 //!
 //! The crate writes no file and prints nothing; that is for who calls it.
 
-#![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod code;

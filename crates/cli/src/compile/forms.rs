@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// SASS text; with `lines`, each run of instructions under the source line that it comes from; with `words`, addresses and words.
-pub fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> String {
+pub(crate) fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> String {
     let kernel = shader.kernel();
     let print =
         |words| listing::print(shader.chip, std::slice::from_ref(&kernel), listing::Options { words });
@@ -46,18 +46,18 @@ pub fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> S
 }
 
 /// Says on standard error what a compiler did not do with a source: a line each.
-pub fn remarks(all: &[Remark], source: &Source<'_>) {
+pub(crate) fn remarks(all: &[Remark], source: &Source<'_>) {
     let input = Input { name: source.name, text: source.text };
     all.iter().for_each(|r| report::remark(input, r.loc, format!("{} [{}]", r.message, r.pass)));
 }
 
-pub fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
+pub(crate) fn remark_json(r: &Remark, source: &Source<'_>) -> Value {
     let place = r.loc.0.map(|span| line_column(source.text, span.start));
     json!({"pass": r.pass, "message": r.message, "line": place.map(|p| p.0), "column": place.map(|p| p.1)})
 }
 
 /// The control flow graph of machine code for Graphviz.
-pub fn cfg(shader: &Shader) -> String {
+pub(crate) fn cfg(shader: &Shader) -> String {
     let Graph { blocks, edges, .. } = Graph::of(shader.chip, &shader.kernel());
     let mut out = format!(
         "digraph \"{}\" {{\n    node [shape=box, fontname=monospace];\n",
