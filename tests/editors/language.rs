@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// What a piece of text is: TextMate's scope, and Vim's group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kind {
+pub(crate) struct Kind {
     /// In Vim, the end of the group's name, too.
     pub name: &'static str,
     pub scope: &'static str,
@@ -17,23 +17,23 @@ const fn kind(name: &'static str, scope: &'static str, group: &'static str) -> K
     Kind { name, scope, group }
 }
 
-pub const COMMENT: Kind = kind("Comment", "comment.line", "Comment");
-pub const KEYWORD: Kind = kind("Keyword", "keyword.control", "Statement");
-pub const DIRECTIVE: Kind = kind("Directive", "keyword.other.directive", "PreProc");
-pub const OPCODE: Kind = kind("Opcode", "support.function.opcode", "Function");
-pub const INTRINSIC: Kind = kind("Intrinsic", "support.function.intrinsic", "Function");
-pub const SUFFIX: Kind = kind("Suffix", "storage.modifier", "Special");
-pub const TYPE: Kind = kind("Type", "storage.type", "Type");
-pub const REGISTER: Kind = kind("Register", "variable.language.register", "Identifier");
-pub const NAME: Kind = kind("Name", "variable.other", "Normal");
-pub const LABEL: Kind = kind("Label", "entity.name.label", "Label");
-pub const FUNCTION: Kind = kind("Function", "entity.name.function", "Function");
-pub const CONSTANT: Kind = kind("Constant", "constant.language", "Constant");
-pub const NUMBER: Kind = kind("Number", "constant.numeric", "Number");
-pub const PUNCTUATION: Kind = kind("Punctuation", "punctuation", "Delimiter");
+pub(crate) const COMMENT: Kind = kind("Comment", "comment.line", "Comment");
+pub(crate) const KEYWORD: Kind = kind("Keyword", "keyword.control", "Statement");
+pub(crate) const DIRECTIVE: Kind = kind("Directive", "keyword.other.directive", "PreProc");
+pub(crate) const OPCODE: Kind = kind("Opcode", "support.function.opcode", "Function");
+pub(crate) const INTRINSIC: Kind = kind("Intrinsic", "support.function.intrinsic", "Function");
+pub(crate) const SUFFIX: Kind = kind("Suffix", "storage.modifier", "Special");
+pub(crate) const TYPE: Kind = kind("Type", "storage.type", "Type");
+pub(crate) const REGISTER: Kind = kind("Register", "variable.language.register", "Identifier");
+pub(crate) const NAME: Kind = kind("Name", "variable.other", "Normal");
+pub(crate) const LABEL: Kind = kind("Label", "entity.name.label", "Label");
+pub(crate) const FUNCTION: Kind = kind("Function", "entity.name.function", "Function");
+pub(crate) const CONSTANT: Kind = kind("Constant", "constant.language", "Constant");
+pub(crate) const NUMBER: Kind = kind("Number", "constant.numeric", "Number");
+pub(crate) const PUNCTUATION: Kind = kind("Punctuation", "punctuation", "Delimiter");
 
 /// How pieces of a kind are found.
-pub enum Found {
+pub(crate) enum Found {
     /// Whole words; then what may follow each, as a pattern and spelled out.
     Words(Vec<String>, &'static str, &'static [&'static str]),
     /// A pattern as a regular expression, and in Vim's syntax.
@@ -42,9 +42,9 @@ pub enum Found {
     Span(&'static str, &'static str),
 }
 
-pub struct Rule(pub Kind, pub Found);
+pub(crate) struct Rule(pub Kind, pub Found);
 
-pub struct Language {
+pub(crate) struct Language {
     /// Its name in file names and in Vim.
     pub id: &'static str,
     pub title: &'static str,
@@ -57,11 +57,11 @@ pub struct Language {
     pub rules: Vec<Rule>,
 }
 
-pub fn words<S: ToString>(kind: Kind, list: impl IntoIterator<Item = S>) -> Rule {
+pub(crate) fn words<S: ToString>(kind: Kind, list: impl IntoIterator<Item = S>) -> Rule {
     words_with(kind, list, "", &[""])
 }
 
-pub fn words_with<S: ToString>(
+pub(crate) fn words_with<S: ToString>(
     kind: Kind,
     list: impl IntoIterator<Item = S>,
     tail: &'static str,
@@ -74,7 +74,7 @@ pub fn words_with<S: ToString>(
     Rule(kind, Found::Words(list, tail, tails))
 }
 
-pub fn pattern(kind: Kind, regex: impl ToString, vim: impl ToString) -> Rule {
+pub(crate) fn pattern(kind: Kind, regex: impl ToString, vim: impl ToString) -> Rule {
     Rule(kind, Found::Pattern(regex.to_string(), vim.to_string()))
 }
 
@@ -96,7 +96,7 @@ impl Language {
     }
 
     /// The grammar for VS Code and others.
-    pub fn textmate(&self) -> String {
+    pub(crate) fn textmate(&self) -> String {
         let patterns: Vec<Value> = self
             .rules
             .iter()
@@ -119,7 +119,7 @@ impl Language {
     }
 
     /// The syntax for Vim. Its keywords come before its matches, and of matches the last counts.
-    pub fn vim(&self) -> String {
+    pub(crate) fn vim(&self) -> String {
         let id = self.id;
         let mut out = format!(
             "\" {}. Written by `BLESS=1 cargo test --test editors` from nvir's tables.\n\
@@ -172,7 +172,7 @@ impl Language {
     }
 
     /// What editors share about it.
-    pub fn configuration(&self) -> String {
+    pub(crate) fn configuration(&self) -> String {
         let mut comments = json!({ "lineComment": self.comment });
         if self.rules.iter().any(|r| matches!(r.1, Found::Span(..))) {
             comments["blockComment"] = json!(["/*", "*/"]);
@@ -184,7 +184,7 @@ impl Language {
 }
 
 /// A grammar as an editor uses it: the earliest match in a line, of several the first, and spans over lines.
-pub struct Tokeniser {
+pub(crate) struct Tokeniser {
     rules: Vec<(String, Regex, Option<Regex>)>,
     /// The span that is open.
     open: Option<usize>,
@@ -192,7 +192,7 @@ pub struct Tokeniser {
 
 impl Tokeniser {
     /// From the text of a grammar.
-    pub fn new(grammar: &str) -> Tokeniser {
+    pub(crate) fn new(grammar: &str) -> Tokeniser {
         let grammar: Value = serde_json::from_str(grammar).expect("a grammar is JSON");
         let regex = |rule: &Value, key: &str| {
             let text = rule.get(key)?.as_str().expect("a pattern is a string");
@@ -210,7 +210,7 @@ impl Tokeniser {
     }
 
     /// Scopes and texts of a line; what has no scope has an empty one.
-    pub fn line<'t>(&mut self, line: &'t str) -> Vec<(String, &'t str)> {
+    pub(crate) fn line<'t>(&mut self, line: &'t str) -> Vec<(String, &'t str)> {
         let mut out = Vec::new();
         let mut at = 0;
         // Matches that were found, and lie ahead.

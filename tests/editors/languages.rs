@@ -21,7 +21,7 @@ const DECIMAL: fn() -> Rule = || {
     )
 };
 
-pub fn all() -> [Language; 4] {
+pub(crate) fn all() -> [Language; 4] {
     [tgsi_text(), nir_text(), ir_text(), sass_text()]
 }
 

@@ -18,23 +18,23 @@ pub(crate) use store;
 
 /// A function: `kernel` or `sub`, its name, parameters and results, and its blocks. `@g` in a call is the function `g`.
 #[derive(Clone, Copy)]
-pub struct Piece {
+pub(crate) struct Piece {
     pub kind: &'static str,
     pub name: &'static str,
     pub takes: &'static str,
     pub body: &'static str,
 }
 
-pub const fn kernel(body: &'static str) -> Piece {
+pub(crate) const fn kernel(body: &'static str) -> Piece {
     Piece { kind: "kernel", name: "k", takes: "()", body }
 }
 
-pub const fn sub(name: &'static str, takes: &'static str, body: &'static str) -> Piece {
+pub(crate) const fn sub(name: &'static str, takes: &'static str, body: &'static str) -> Piece {
     Piece { kind: "sub", name, takes, body }
 }
 
 /// The text of a file with some of all pieces; the others are declared in it, if there are any.
-pub fn text(head: &str, all: &[Piece], here: &[usize]) -> String {
+pub(crate) fn text(head: &str, all: &[Piece], here: &[usize]) -> String {
     let mut text = format!("program{head}\n");
     for (n, p) in all.iter().enumerate() {
         text += &match here.contains(&n) {
@@ -51,25 +51,25 @@ pub fn text(head: &str, all: &[Piece], here: &[usize]) -> String {
     text
 }
 
-pub fn compiler(chip: Chip, level: OptLevel) -> Compiler {
+pub(crate) fn compiler(chip: Chip, level: OptLevel) -> Compiler {
     let mut options = Options::at(level);
     options.debug.verify_each = true;
     Compiler::new(chip).with_options(options)
 }
 
-pub fn source(text: &str) -> Source<'_> {
+pub(crate) fn source(text: &str) -> Source<'_> {
     Source { language: Language::Ir, text, entry: None, name: "shader.ir" }
 }
 
 /// All pieces as one program.
-pub fn closed(compiler: &Compiler, head: &str, all: &[Piece]) -> Shader {
+pub(crate) fn closed(compiler: &Compiler, head: &str, all: &[Piece]) -> Shader {
     let here: Vec<usize> = (0..all.len()).collect();
     let text = text(head, all, &here);
     compiler.compile(&source(&text)).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 /// A file of its own, through the container.
-pub fn unit(compiler: &Compiler, text: &str) -> Unit {
+pub(crate) fn unit(compiler: &Compiler, text: &str) -> Unit {
     let unit =
         compiler.unit(&source(text), &mut Default::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let read = Unit::read(&unit.write()).expect("what was written is read");
@@ -77,25 +77,25 @@ pub fn unit(compiler: &Compiler, text: &str) -> Unit {
     unit
 }
 
-pub fn link(units: Vec<Unit>) -> Result<Linked, LinkError> {
+pub(crate) fn link(units: Vec<Unit>) -> Result<Linked, LinkError> {
     let named: Vec<(String, Unit)> = units.into_iter().zip('a'..).map(|(u, c)| (c.to_string(), u)).collect();
     separate::link(&named)
 }
 
 /// Each piece in a file of its own, linked.
-pub fn linked(compiler: &Compiler, head: &str, all: &[Piece]) -> Linked {
+pub(crate) fn linked(compiler: &Compiler, head: &str, all: &[Piece]) -> Linked {
     let units = (0..all.len()).map(|n| unit(compiler, &text(head, all, &[n]))).collect();
     link(units).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The only kernel of a file as a shader.
-pub fn shader(linked: &Linked) -> Shader {
+pub(crate) fn shader(linked: &Linked) -> Shader {
     let [k] = &linked.kernels[..] else { panic!("one kernel") };
     Shader::assembled(linked.chip, k.kernel.clone())
 }
 
 /// What so many threads leave in a buffer of as many words, whose address is the first parameter.
-pub fn run(shader: &Shader, threads: u32) -> Result<Vec<u32>, Box<emu::Fault>> {
+pub(crate) fn run(shader: &Shader, threads: u32) -> Result<Vec<u32>, Box<emu::Fault>> {
     let mut memory = emu::Memory::new();
     let out = memory.alloc(4 * u64::from(threads), 16).expect("small");
     let code = emu::Program::new(shader.chip, &shader.code);

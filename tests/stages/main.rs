@@ -22,12 +22,17 @@ pub fn assemble(chip: Chip, lines: &[&str]) -> Vec<u64> {
 
 /// What a run is besides its code and work.
 pub struct Around<'a> {
+    /// What it runs on.
     pub chip: Chip,
+    /// What is checked.
     pub checks: Checks,
+    /// State of the rasteriser.
     pub raster: Raster,
+    /// What it reads and writes.
     pub memory: &'a mut Memory,
     /// Words at the beginning of c[0x0].
     pub constants: &'a [u32],
+    /// By number.
     pub textures: Vec<emu::Image>,
 }
 
@@ -43,6 +48,7 @@ pub fn execute(chip: Chip, lines: &[&str], header: &Header, work: &Work) -> Resu
     )
 }
 
+/// The same with all that may be around.
 pub fn execute_in(
     lines: &[&str],
     header: &Header,
@@ -81,6 +87,7 @@ pub fn attributes(values: &[(u32, &[f32])]) -> Attributes {
     all
 }
 
+/// What stands in attributes.
 pub fn floats<const N: usize>(from: &Attributes, address: u32) -> [Option<f32>; N] {
     std::array::from_fn(|c| from.get(address + 4 * c as u32).map(f32::from_bits))
 }

@@ -24,7 +24,7 @@ fn threads() -> u32 {
 const BEFORE: [u32; 4] = [0x1111_1111, 0x2222_2222, 0x3333_3333, 0x4444_4444];
 
 /// Opcodes that this file tests.
-pub fn opcodes() -> impl Iterator<Item = Opcode> {
+pub(crate) fn opcodes() -> impl Iterator<Item = Opcode> {
     let shapes =
         |op: &Opcode| matches!(op.info().shape, Shape::Comp | Shape::Scalar | Shape::Dot(_) | Shape::Vec);
     Opcode::ALL.iter().copied().filter(shapes)

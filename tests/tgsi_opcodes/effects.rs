@@ -11,7 +11,7 @@ use nvir_fixture::run::Settings;
 const THREADS: u32 = 64;
 
 /// A program, and what it leaves.
-pub struct Program {
+pub(crate) struct Program {
     /// The opcodes that it is about.
     pub ops: &'static [Opcode],
     pub decls: &'static str,
@@ -29,7 +29,7 @@ pub struct Program {
     pub want: fn(u32) -> [u32; 4],
 }
 
-pub const NONE: Program =
+pub(crate) const NONE: Program =
     Program { ops: &[], decls: "", imms: "", begin: "", code: "", subs: "", setup: |s| s, want: |_| [0; 4] };
 
 /// The text; `@name` in the code stands for the number of the instruction that `name:` stands before.
@@ -78,7 +78,7 @@ IMM[3] UINT32 {{100, 1000, 0xffffffff, 0x80000000}}
     t
 }
 
-pub fn check(programs: &[Program]) {
+pub(crate) fn check(programs: &[Program]) {
     let mut failures = String::new();
     for p in programs {
         let text = text(p);
@@ -502,7 +502,7 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
 }
 
 /// Opcodes that this file tests.
-pub fn opcodes() -> impl Iterator<Item = Opcode> {
+pub(crate) fn opcodes() -> impl Iterator<Item = Opcode> {
     let all = [MEMORY, SYNC, LANES, FLOW, super::pictures::IMAGES, super::pictures::TEXTURES];
     all.into_iter().flatten().flat_map(|p| p.ops).copied().chain(REFUSED.iter().map(|r| r.0))
 }

@@ -47,7 +47,7 @@ fn bits(v: [f32; 4]) -> [u32; 4] {
     v.map(f32::to_bits)
 }
 
-pub const IMAGES: &[Program] = &[
+pub(crate) const IMAGES: &[Program] = &[
     Program {
         // Sizes are in pixels, not in samples.
         ops: &[],
@@ -149,7 +149,7 @@ fn cube_axis(face: u32, axis: u32) -> f32 {
     }
 }
 
-pub const TEXTURES: &[Program] = &[
+pub(crate) const TEXTURES: &[Program] = &[
     Program {
         ops: &[TEX, TEX_LZ, TXF, TXF_LZ],
         decls: "DCL SAMP[0]\nDCL SVIEW[0], 2D, FLOAT",

@@ -16,8 +16,11 @@ use std::path::Path;
 
 /// A launch of one block: buffers `x` (a word for each thread that runs) and `out` (eight words).
 pub struct Case {
+    /// For messages.
     pub name: &'static str,
+    /// The program.
     pub text: String,
+    /// Threads in x, y and z.
     pub block: [u32; 3],
 }
 
@@ -60,6 +63,7 @@ impl Case {
         self.run_expecting(chip, opt_level, max_gprs, None)
     }
 
+    /// Runs it and compares.
     pub fn run_expecting(
         &self,
         chip: Chip,
@@ -95,6 +99,7 @@ impl Case {
         Ok(())
     }
 
+    /// Compares one kernel.
     pub fn compare_one(
         &self,
         chip: Chip,

@@ -21,7 +21,7 @@ use std::process::ExitCode;
   nvir bisect k.toml                       the first test that fails, on the first chip where it does
   nvir bisect k.toml --test small -t gk104
   nvir compile k.tgsi --bisect-limit 42 --print-after all     and look at what came before")]
-pub struct Args {
+pub(crate) struct Args {
     /// A fixture with a test that fails
     fixture: PathBuf,
     #[command(flatten)]
@@ -50,7 +50,7 @@ enum Found {
     NoPass(&'static str),
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let mut settings = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   nvir check tgsi                               every fixture below a folder
   nvir check --schema > nvir-fixture.json       for an editor's completion and checks as you type")]
-pub struct Args {
+pub(crate) struct Args {
     /// Fixtures, or folders of them
     #[arg(required_unless_present = "schema")]
     paths: Vec<PathBuf>,
@@ -61,7 +61,7 @@ impl Checked {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     if a.schema {
         return common::write_output(None, schema::text().as_bytes());
     }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What `--device` names.
 #[derive(Clone, Debug)]
-pub enum Where {
+pub(crate) enum Where {
     /// The virtual GPU in this process.
     Virtual,
     /// A card.
@@ -40,7 +40,7 @@ impl FromStr for Where {
 }
 
 /// Where tests run.
-pub enum Place {
+pub(crate) enum Place {
     Emulator,
     Virtual,
     Card(Arc<RenderNode>),
@@ -48,7 +48,7 @@ pub enum Place {
 
 impl Place {
     /// Opens what the option names; without it tests run in the emulator.
-    pub fn open(device: Option<&Where>) -> Result<Place, String> {
+    pub(crate) fn open(device: Option<&Where>) -> Result<Place, String> {
         Ok(match device {
             None => Place::Emulator,
             Some(Where::Virtual) => Place::Virtual,
@@ -59,7 +59,7 @@ impl Place {
     }
 
     /// Why nothing for a chip can run here.
-    pub fn refuses(&self, chip: Chip) -> Option<String> {
+    pub(crate) fn refuses(&self, chip: Chip) -> Option<String> {
         match self {
             Place::Card(card) if card.chip() != chip => Some(format!("the card has {}", card.chip())),
             _ => None,
@@ -67,7 +67,7 @@ impl Place {
     }
 
     /// A new machine for a test.
-    pub fn machine(&self, chip: Chip, settings: &Settings) -> Result<Box<dyn Machine>, String> {
+    pub(crate) fn machine(&self, chip: Chip, settings: &Settings) -> Result<Box<dyn Machine>, String> {
         let device: Arc<dyn Device> = match self {
             Place::Emulator => return Ok(Box::new(Emulator::default())),
             Place::Virtual => {
@@ -257,7 +257,7 @@ impl Machine for OnDevice {
 /// Prints a line `PATH CHIP` for each: the virtual GPU, and the render nodes of this machine. A node whose card is not a Fermi or
 /// Kepler of ours, or that another driver serves, is listed with what it is.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
@@ -266,7 +266,7 @@ pub struct Args {
 /// Version of what `--json` writes; `docs/json.md` has the fields.
 const SCHEMA: u64 = 1;
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let found = nvir_driver::devices();
     if a.json {
         let mut all = vec![serde_json::json!({ "device": "virtual", "chips": Chip::ALL.map(Chip::name) })];

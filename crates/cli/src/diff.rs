@@ -24,7 +24,7 @@ use std::process::{Command, ExitCode};
   nvir diff k.tgsi --build ../old/nvir        another build of nvir, and this one
   nvir diff k.cubin k.tgsi -t gk110           NVIDIA's code and ours
   nvir diff k.tgsi -O 0 -O 3 --emit ir        the optimised IR instead of machine code")]
-pub struct Args {
+pub(crate) struct Args {
     /// Input A
     a: PathBuf,
     /// Input B; default: A
@@ -81,7 +81,7 @@ struct Block {
     lines: Vec<String>,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     for (what, n) in [("-t", a.target.len()), ("-O", a.opt.len()), ("-e", a.entry.len())] {
         if n > 2 {
             return common::usage(format!("{what} is given {n} times, but there are two sides"));
@@ -146,7 +146,7 @@ fn text(side: &Side<'_>, form: Form) -> Result<String, ExitCode> {
     }
     let data = common::read_bytes(path)?;
     let asked = code::Asked { path, chip, form: None, texts: Texts::Any };
-    let read = asked.read(&data).map_err(|e| e.tell(path))?;
+    let read = asked.read(&data).map_err(|e| code::tell(e, path))?;
     let kernel = code::pick(read.kernels, entry).map_err(|e| common::fault_in(path, e))?;
     Ok(sass(read.chip, &kernel))
 }
@@ -324,7 +324,7 @@ fn marked(tag: ChangeTag, line: &str, color: bool) -> String {
 }
 
 /// A pass run of a compile, as its report has it where everything is printed before and after each pass.
-pub struct PassRun {
+pub(crate) struct PassRun {
     pub pass: String,
     pub stage: String,
     pub before: String,
@@ -332,7 +332,7 @@ pub struct PassRun {
 }
 
 /// The runs in a report.
-pub fn pass_runs(report: &str) -> Vec<PassRun> {
+pub(crate) fn pass_runs(report: &str) -> Vec<PassRun> {
     let mut runs: Vec<PassRun> = Vec::new();
     // Which listing of the last run lines belong to.
     let mut after = None;
@@ -358,7 +358,7 @@ pub fn pass_runs(report: &str) -> Vec<PassRun> {
 }
 
 /// The lines that differ, with three around them.
-pub fn unified(before: &str, after: &str, color: bool) -> String {
+pub(crate) fn unified(before: &str, after: &str, color: bool) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = String::new();
     for (n, group) in diff.grouped_ops(3).iter().enumerate() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// What `--dump` asks for.
 #[derive(Clone)]
-pub struct Dump {
+pub(crate) struct Dump {
     /// The name of a buffer or image.
     pub name: String,
     shown: Option<Shown>,
@@ -51,7 +51,7 @@ impl Shown {
 
 impl Dump {
     /// `out`, `out:f32` or `out:x16`.
-    pub fn new(text: &str) -> Dump {
+    pub(crate) fn new(text: &str) -> Dump {
         let shown = |name: &str| {
             let bits = || {
                 Some(Shown::Bits(
@@ -68,12 +68,12 @@ impl Dump {
     }
 
     /// A whole buffer or image in its own type.
-    pub fn of(name: &str) -> Dump {
+    pub(crate) fn of(name: &str) -> Dump {
         Dump { name: name.to_string(), shown: None }
     }
 
     /// Whether a test has what is to be shown.
-    pub fn fits(&self, test: &Test) -> bool {
+    pub(crate) fn fits(&self, test: &Test) -> bool {
         test.buffers.contains_key(&self.name) || test.images.contains_key(&self.name)
     }
 
@@ -86,7 +86,7 @@ impl Dump {
     }
 
     /// As text on standard output.
-    pub fn print(&self, test: &Test, env: &Env) {
+    pub(crate) fn print(&self, test: &Test, env: &Env) {
         let name = &self.name;
         let shown = self.shown(test, env);
         say!("{} after {}:", visible(name), visible(&test.name));
@@ -107,7 +107,7 @@ impl Dump {
     }
 
     /// As JSON.
-    pub fn json(&self, test: &Test, env: &Env) -> Value {
+    pub(crate) fn json(&self, test: &Test, env: &Env) -> Value {
         let shown = self.shown(test, env);
         let mut values: Vec<Value> = Vec::new();
         let read = pieces(&self.name, env, |_, bytes| {
@@ -135,7 +135,7 @@ fn pieces(name: &str, env: &Env, mut to: impl FnMut(usize, &[u8])) -> Result<(),
 }
 
 /// The names of the buffers and images that are not as they were before the launch.
-pub fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> {
+pub(crate) fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for (name, b) in &after.buffers {
         let (old, new) = (before.read(&before.buffer(name)?)?, after.read(b)?);

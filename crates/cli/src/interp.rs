@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[command(after_help = "Examples:
   nvir interp tgsi/crc32.toml           one fixture
   nvir interp tgsi --test random        tests of that name in every fixture below a folder")]
-pub struct Args {
+pub(crate) struct Args {
     /// Fixtures, and folders of them
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let fixtures = match common::fixtures(&a.paths) {
         Ok(f) => f,
         Err(code) => return code,

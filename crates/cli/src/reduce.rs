@@ -8,7 +8,7 @@ use crate::trial::{self, Ended, Trial};
 use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::emu::Checks;
-use nvir::{InitRegs, OptLevel};
+use nvir::{InitRegs, OptLevel, input};
 use nvir_fixture::format::{Name, Test, Tolerance};
 use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
 use nvir_fixture::values::Elem;
@@ -27,7 +27,7 @@ use text::Text;
 #[command(after_help = "Examples:
   nvir reduce k.toml                     prints the smaller program
   nvir reduce k.toml -o small.tgsi       writes it, and a fixture of it to small.json")]
-pub struct Args {
+pub(crate) struct Args {
     /// A fixture with a test that fails
     fixture: PathBuf,
     #[command(flatten)]
@@ -68,8 +68,8 @@ struct Oracle<'a> {
     tries: u32,
 }
 
-pub fn run(mut a: Args) -> ExitCode {
-    a.output = a.output.filter(|o| !output::is_standard(o));
+pub(crate) fn run(mut a: Args) -> ExitCode {
+    a.output = a.output.filter(|o| !input::is_standard(o));
     let mut bad = match a.how.settings(a.opt) {
         Ok(s) => s,
         Err(e) => return common::usage(e),

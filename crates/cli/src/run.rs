@@ -33,7 +33,7 @@ use std::process::ExitCode;
   nvir run k.toml --check all                             all four checkers
   nvir run k.toml --check all --max-faults 100            and go on after a fault
   nvir run k.toml --device virtual                        through the driver, on the virtual GPU")]
-pub struct Args {
+pub(crate) struct Args {
     /// A fixture (.toml or .json), or a program with the options below
     #[arg(value_name = "FIXTURE|PROGRAM")]
     input: PathBuf,
@@ -71,7 +71,7 @@ pub struct Args {
 
 /// How kernels are compiled and run; shared with `test`.
 #[derive(clap::Args)]
-pub struct How {
+pub(crate) struct How {
     /// Lower the register limit, spilling as needed
     #[arg(long, value_name = "N", help_heading = "Limits and launch")]
     pub max_gprs: Option<u32>,
@@ -111,7 +111,7 @@ pub struct How {
 
 impl How {
     /// The settings at an optimisation level.
-    pub fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
+    pub(crate) fn settings(&self, opt_level: OptLevel) -> Result<Settings, String> {
         let checks = self.check.parse()?;
         let options = Options {
             opt_level,
@@ -148,7 +148,7 @@ fn seeded() -> Result<Option<InjectedFault>, String> {
     }
 }
 
-pub fn run(a: Args) -> ExitCode {
+pub(crate) fn run(a: Args) -> ExitCode {
     let files = || watch::inputs(&a.input).into_iter().chain(a.launch.files()).collect();
     watch::rounds(a.watch, files, || once(&a))
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// Which test of a fixture, and where.
 #[derive(clap::Args)]
-pub struct Which {
+pub(crate) struct Which {
     /// Only this test
     #[arg(long, value_name = "NAME")]
     test: Option<String>,
@@ -23,7 +23,7 @@ pub struct Which {
 }
 
 /// How one run ended.
-pub struct Ended {
+pub(crate) struct Ended {
     /// None: all is as expected.
     pub failure: Option<Failure>,
     pub why: String,
@@ -33,7 +33,7 @@ pub struct Ended {
 }
 
 /// A test that fails.
-pub struct Trial {
+pub(crate) struct Trial {
     pub loaded: Loaded,
     /// Place of the test in the fixture.
     at: usize,
@@ -47,7 +47,7 @@ pub struct Trial {
 
 impl Trial {
     /// The first test that fails with these settings.
-    pub fn failing(path: &Path, which: &Which, settings: &Settings) -> Result<Trial, ExitCode> {
+    pub(crate) fn failing(path: &Path, which: &Which, settings: &Settings) -> Result<Trial, ExitCode> {
         let broken = |e: nvir_fixture::FixtureError| common::broken_fixture(&e);
         let loaded = common::read_fixture(path).map_err(broken)?;
         let chips = loaded.chips().map_err(broken)?;
@@ -87,33 +87,33 @@ impl Trial {
         Err(common::fault_in(path, format!("{what}: there is nothing to look for")))
     }
 
-    pub fn test(&self) -> &Test {
+    pub(crate) fn test(&self) -> &Test {
         &self.loaded.fixture.tests[self.at]
     }
 
     /// How many runs there were so far.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count.get()
     }
 
     /// Settings with the step limit of this test.
-    pub fn settings(&self, settings: &Settings) -> Settings {
+    pub(crate) fn settings(&self, settings: &Settings) -> Settings {
         Settings { step_limit: settings.step_limit.min(self.step_limit), ..settings.clone() }
     }
 
     /// Runs the test of another version of the fixture.
-    pub fn run(&self, loaded: &Loaded, settings: &Settings) -> Ended {
+    pub(crate) fn run(&self, loaded: &Loaded, settings: &Settings) -> Ended {
         self.count.set(self.count.get() + 1);
         run(loaded, self.at, self.chip, &self.settings(settings))
     }
 
     /// Whether it fails as it did at first.
-    pub fn fails_alike(&self, settings: &Settings) -> bool {
+    pub(crate) fn fails_alike(&self, settings: &Settings) -> bool {
         self.alike(&self.run(&self.loaded, settings))
     }
 
     /// Whether a run ended as the first one did: in the same way, and of a refusal with the same words but numbers.
-    pub fn alike(&self, ended: &Ended) -> bool {
+    pub(crate) fn alike(&self, ended: &Ended) -> bool {
         let words = |why: &str| -> String {
             let message = why.lines().find(|l| l.contains("error")).unwrap_or(why);
             message.chars().filter(|c| !c.is_ascii_digit()).take(200).collect()

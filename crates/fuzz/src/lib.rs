@@ -9,21 +9,22 @@
 //! `tests/targets.rs` takes the first cases of each target; the program `nvir-fuzz` takes as many as one wants.
 //! A new target is a file here and a line in [`TARGETS`].
 
-pub mod endless;
-pub mod ir;
-pub mod mutants;
+mod endless;
+mod ir;
+mod mutants;
 pub mod nir;
 pub mod ptx;
 pub mod runner;
 mod setting;
-pub mod tgsi;
-pub mod vgpu;
-pub mod whole_warp;
+mod tgsi;
+mod vgpu;
+mod whole_warp;
 
 use runner::Tally;
 
 /// One kind of case.
 pub struct Target {
+    /// As `nvir-fuzz` has it.
     pub name: &'static str,
     /// What is made and what it is compared with, in a line.
     pub about: &'static str,

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// A chip and a way to compile for it.
 #[derive(Clone)]
-pub struct Setting {
+pub(crate) struct Setting {
     pub chip: Chip,
     pub settings: Settings,
 }
@@ -23,7 +23,7 @@ impl Setting {
 
     /// What a case is compiled with: each chip without optimisation or with little of it and at -O2 or -O3, sometimes with
     /// few registers, values that cross blocks in memory, or the verifier after each pass.
-    pub fn of_case(r: &mut Random) -> Vec<Setting> {
+    pub(crate) fn of_case(r: &mut Random) -> Vec<Setting> {
         let mut all = Vec::new();
         for chip in Chip::ALL {
             for levels in
@@ -42,7 +42,7 @@ impl Setting {
     }
 
     /// The same for a kernel that a launch provides for: some check their own accesses.
-    pub fn of_kernel(r: &mut Random) -> Vec<Setting> {
+    pub(crate) fn of_kernel(r: &mut Random) -> Vec<Setting> {
         let mut all = Setting::of_case(r);
         for setting in &mut all {
             if r.one_in(4) {

@@ -282,11 +282,11 @@ fn loaded(case: &Case) -> Result<Loaded, String> {
     Loaded::new(path, fixture, case.text.clone().into_bytes()).map_err(|e| e.to_string())
 }
 
-pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
     (made(case).0.text.into_bytes(), "tgsi")
 }
 
-pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (case, mut r) = made(case);
     let loaded = loaded(&case)?;
     let (text, block) = (&case.text, case.block);

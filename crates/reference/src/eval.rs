@@ -23,12 +23,16 @@ const ZERO: u32 = 2;
 /// Why there is no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EvalError {
+    /// The operation has no meaning for a single thread.
     #[error("cannot evaluate `{0}`")]
     Unsupported(Op),
+    /// An access is not aligned to its width.
     #[error("an address that is not aligned")]
     Misaligned,
+    /// [`Machine::steps`] are used up.
     #[error("too many steps")]
     Steps,
+    /// Control reached `unreachable`.
     #[error("control reached a place marked as unreachable")]
     Unreachable,
 }
@@ -36,6 +40,7 @@ pub enum EvalError {
 /// Memory of the program: words by space and byte address, 0 where nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Machine {
+    /// By space and byte address.
     pub words: FxHashMap<(Space, u64), u32>,
     /// Instructions that may still be evaluated.
     pub steps: u64,
@@ -82,6 +87,7 @@ pub fn special(sv: Sv) -> u32 {
 }
 
 impl Machine {
+    /// Empty memory, and instructions that may be evaluated.
     pub fn new(steps: u64) -> Machine {
         Machine { words: FxHashMap::default(), steps }
     }

@@ -160,26 +160,26 @@ fn interpreted(loaded: &Loaded, want: &Result<Vec<u32>, Hangs>) -> Result<(), St
     }
 }
 
-pub fn tgsi(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn tgsi(case: u64, tally: &mut Tally) -> Result<(), String> {
     Case::new(Language::Tgsi, case).run(tally)
 }
 
-pub fn tgsi_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn tgsi_input(case: u64) -> (Vec<u8>, &'static str) {
     (Case::new(Language::Tgsi, case).text().into_bytes(), "tgsi")
 }
 
-pub fn nir(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn nir(case: u64, tally: &mut Tally) -> Result<(), String> {
     Case::new(Language::Nir, case).run(tally)
 }
 
-pub fn nir_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn nir_input(case: u64) -> (Vec<u8>, &'static str) {
     (Case::new(Language::Nir, case).text().into_bytes(), "nir")
 }
 
-pub fn ir(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn ir(case: u64, tally: &mut Tally) -> Result<(), String> {
     Case::new(Language::Ir, case).run(tally)
 }
 
-pub fn ir_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn ir_input(case: u64) -> (Vec<u8>, &'static str) {
     (Case::new(Language::Ir, case).text().into_bytes(), "ir")
 }

@@ -3,7 +3,7 @@
 use super::tree::{COUNTERS, Cond, Stmt, Tree};
 use std::fmt::Write;
 
-pub fn tgsi(tree: &Tree) -> String {
+pub(super) fn tgsi(tree: &Tree) -> String {
     let mut p = Tgsi::default();
     for line in [
         "SHL TEMP[2].x, SV[0].xxxx, IMM[0].zzzz",
@@ -139,7 +139,7 @@ impl Tgsi {
 }
 
 /// Without switches, subroutines and code behind jumps, which NIR has not.
-pub fn nir(tree: &Tree) -> String {
+pub(super) fn nir(tree: &Tree) -> String {
     let mut p = Nir { text: String::new(), next: 0, constants: Vec::new() };
     p.text.push_str(
         "shader: MESA_SHADER_COMPUTE\nname: case\nworkgroup-size: 64, 1, 1\nshared-size: 0\n\ndecl_function main (0 params)\n\nimpl main {\n",
@@ -287,7 +287,7 @@ impl Nir {
 }
 
 /// Without switches. What lives across blocks is in the thread's private memory: result, counters, what was loaded.
-pub fn ir(tree: &Tree) -> String {
+pub(super) fn ir(tree: &Tree) -> String {
     let mut text = String::from("program block 64 1 1 private 32\n\n");
     let mut p = Ir { text: String::new(), values: 0, blocks: 1, loops: Vec::new(), exit: "exit" };
     p.text.push_str("kernel k() {\nb0:\n");

@@ -4,7 +4,7 @@ use arbitrary::Unstructured;
 
 /// What a branch asks. Lanes see it differently, or not; the last three nobody knows before it runs.
 #[derive(Clone, Copy, Debug)]
-pub enum Cond {
+pub(super) enum Cond {
     /// A bit of the lane's result so far.
     Result(u32),
     /// A bit of the thread's number.
@@ -22,14 +22,14 @@ pub enum Cond {
 }
 
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(super) struct Case {
     /// None: the default.
     pub value: Option<u32>,
     pub body: Vec<Stmt>,
 }
 
 #[derive(Clone, Debug)]
-pub enum Stmt {
+pub(super) enum Stmt {
     Add(u32),
     Mix,
     /// Adds which lanes are here.
@@ -52,17 +52,17 @@ pub enum Stmt {
     Barrier,
 }
 
-pub const COUNTERS: usize = 3;
+pub(super) const COUNTERS: usize = 3;
 
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
+pub(super) struct Tree {
     pub main: Vec<Stmt>,
     pub subs: Vec<Vec<Stmt>>,
 }
 
 /// What may be in a tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed {
+pub(super) struct Allowed {
     pub switch: bool,
     pub subs: bool,
     /// Ballots; within loops and subroutines, too.
@@ -88,7 +88,7 @@ struct Gen<'a, 'b> {
 type Made<T> = arbitrary::Result<T>;
 
 /// A random tree.
-pub fn tree(u: &mut Unstructured<'_>, allowed: Allowed) -> Made<Tree> {
+pub(super) fn tree(u: &mut Unstructured<'_>, allowed: Allowed) -> Made<Tree> {
     let mut subs = Vec::new();
     let count = if allowed.subs { u.int_in_range(0..=2)? } else { 0 };
     for n in 0..=count {
@@ -290,7 +290,7 @@ impl Gen<'_, '_> {
 
 /// The program does not end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hangs;
+pub(super) struct Hangs;
 
 struct Warp<'a> {
     tree: &'a Tree,
@@ -310,7 +310,7 @@ struct Around {
 }
 
 /// What two warps have in the end: the result of each thread; `None` of one that has ended before.
-pub fn evaluate(tree: &Tree) -> Result<Vec<Option<u32>>, Hangs> {
+pub(super) fn evaluate(tree: &Tree) -> Result<Vec<Option<u32>>, Hangs> {
     let mut all = Vec::new();
     for first in [0, 32] {
         let mut w = Warp { tree, first, result: [0; 32], counters: [[0; COUNTERS]; 32], budget: 1 << 15 };
@@ -444,7 +444,7 @@ impl Warp<'_> {
 }
 
 /// How deep constructs nest, in entries that they may have on the stack.
-pub fn nesting(tree: &Tree) -> usize {
+pub(super) fn nesting(tree: &Tree) -> usize {
     fn of(tree: &Tree, body: &[Stmt]) -> usize {
         let deep = |s: &Stmt| match s {
             Stmt::If(_, a, b) => 2 + of(tree, a).max(of(tree, b)),

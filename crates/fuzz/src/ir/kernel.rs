@@ -34,7 +34,7 @@ fn program(case: u64) -> Program {
     p
 }
 
-pub fn input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn input(case: u64) -> (Vec<u8>, &'static str) {
     listing(&program(case))
 }
 
@@ -123,7 +123,7 @@ fn left(image: &Shader, want: &Words) -> Option<String> {
     None
 }
 
-pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let p = program(case);
     let mut r = Random::of(0x6b65_726e, case);
     let want = evaluated(&p, STEPS)?;

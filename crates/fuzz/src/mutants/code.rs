@@ -103,11 +103,11 @@ const SASS: Grammar = Grammar {
 static SASS_SEEDS: Seeds<Seed<String>> =
     Seeds::new("sass", seeds::sass, |a, b, r| mutate::text(&a.data, &b.data, &SASS, r).into_bytes());
 
-pub fn sass_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn sass_input(case: u64) -> (Vec<u8>, &'static str) {
     SASS_SEEDS.input(case)
 }
 
-pub fn sass(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn sass(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (mutant, mut r) = SASS_SEEDS.mutant(case);
     let text = mutant.text();
     let chip = *r.of_list(&Chip::ALL);
@@ -140,11 +140,11 @@ pub fn sass(case: u64, tally: &mut Tally) -> Result<(), String> {
 static CUBIN_SEEDS: Seeds<Seed<Vec<u8>>> =
     Seeds::new("cubin", seeds::cubins, |a, b, r| mutate::bytes(&a.data, &b.data, r));
 
-pub fn cubin_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn cubin_input(case: u64) -> (Vec<u8>, &'static str) {
     CUBIN_SEEDS.input(case)
 }
 
-pub fn cubin(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn cubin(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (mutant, mut r) = CUBIN_SEEDS.mutant(case);
     let file = match Cubin::read(&mutant.data) {
         Ok(f) => f,

@@ -117,11 +117,11 @@ const FIXTURE: Grammar = Grammar {
 static SEEDS: Seeds<FixtureSeed> =
     Seeds::new("toml", seeds::fixtures, |a, b, r| mutate::text(&a.text, &b.text, &FIXTURE, r).into_bytes());
 
-pub fn fixture_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn fixture_input(case: u64) -> (Vec<u8>, &'static str) {
     SEEDS.input(case)
 }
 
-pub fn fixture(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn fixture(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (mutant, mut r) = SEEDS.mutant(case);
     let seed = &SEEDS.all()[mutant.seed];
     let fixture = match Fixture::parse(&seed.path, mutant.text()) {

@@ -1,10 +1,10 @@
 //! Mutants of everything that is read: TGSI, NIR, IR, SASS text, fixtures, cubins. Whatever is done to an input, there
 //! is a result or a diagnostic, soon and in bounded memory: never a panic, nor an error that the library reports of itself.
 
-pub mod code;
-pub mod fixtures;
+pub(crate) mod code;
+pub(crate) mod fixtures;
 pub(crate) mod mutate;
-pub mod programs;
+pub(crate) mod programs;
 mod seeds;
 
 use nvir::random::Random;

@@ -56,7 +56,7 @@ const EDGES: &[&str] = &[
 ];
 
 /// What the mutator knows of a language.
-pub struct Grammar {
+pub(crate) struct Grammar {
     /// Tokens and pieces of lines that are put in place of others.
     pub words: &'static [&'static str],
     /// What opens and what closes a construct, as whole lines.
@@ -92,7 +92,7 @@ fn kind(token: &str) -> (u32, bool) {
 }
 
 /// A text with one to some changes.
-pub fn text(seed: &str, other: &str, grammar: &Grammar, r: &mut Random) -> String {
+pub(crate) fn text(seed: &str, other: &str, grammar: &Grammar, r: &mut Random) -> String {
     let mut lines: Vec<String> = seed.split_inclusive('\n').map(str::to_string).collect();
     let others: Vec<&str> = other.split_inclusive('\n').collect();
     let count = match r.below(8) {
@@ -238,7 +238,7 @@ fn edit_token(line: &mut String, others: &[&str], grammar: &Grammar, r: &mut Ran
 }
 
 /// Bytes with one to some changes.
-pub fn bytes(seed: &[u8], other: &[u8], r: &mut Random) -> Vec<u8> {
+pub(crate) fn bytes(seed: &[u8], other: &[u8], r: &mut Random) -> Vec<u8> {
     let mut out = seed.to_vec();
     for _ in 0..1 + r.below(6) {
         if out.is_empty() || other.is_empty() {

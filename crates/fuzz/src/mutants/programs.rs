@@ -21,7 +21,7 @@ use std::path::Path;
 const STEPS: u64 = 1 << 14;
 
 /// Loops that never end, alone, inside each other, behind a break, in an arm; what the fixtures lack.
-pub const TGSI: &[&str] = &[
+pub(crate) const TGSI: &[&str] = &[
     "COMP\nPROPERTY CS_FIXED_BLOCK_WIDTH 8\nDCL SV[0], THREAD_ID\nDCL BUFFER[0]\nDCL TEMP[0..3], LOCAL\nIMM[0] UINT32 {1, 4, 0, 7}\n\
      0: BGNLOOP\n1: USEQ TEMP[0].x, SV[0].xxxx, IMM[0].xxxx\n2: UIF TEMP[0].xxxx\n3: BRK\n4: ENDIF\n5: BGNLOOP\n6: ENDLOOP\n7: ENDLOOP\n\
      8: STORE BUFFER[0].x, IMM[0].zzzz, TEMP[0].xxxx\n9: END\n",
@@ -206,7 +206,7 @@ const TGSI_GRAMMAR: Grammar = Grammar {
 };
 
 /// Texts in the newer printer's form and with the rarer things.
-pub const NIR: &[&str] = &[
+pub(crate) const NIR: &[&str] = &[
     "shader: MESA_SHADER_KERNEL\ndecl_var shared INTERP_MODE_NONE none int[8] s\ndecl_function f (64 p, 32)\n\n\
      impl f {\n    block b0:  // preds:\n    64   %0 = @load_param (param_idx=0)\n    32   %1 = @load_param (param_idx=1)\n\
      \x20   64   %2 = deref_cast (int *)%0 (global int)  (ptr_stride=4, align_mul=4, align_offset=0)\n\
@@ -471,7 +471,7 @@ const IR_GRAMMAR: Grammar = Grammar {
     depth: 0,
 };
 
-pub fn rendered(d: &Diagnostics, text: &str) -> String {
+pub(crate) fn rendered(d: &Diagnostics, text: &str) -> String {
     diag::render(d, "k", text, false)
 }
 
@@ -493,7 +493,7 @@ const WHOLE: &[&str] = &[
 ];
 
 /// An input that is refused: by its own fault, and the report says where.
-pub fn refused(d: &Diagnostics, text: &str, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn refused(d: &Diagnostics, text: &str, tally: &mut Tally) -> Result<(), String> {
     let report = rendered(d, text);
     own_fault(&report)?;
     tally.count("refused");
@@ -538,7 +538,7 @@ fn compiled(
 }
 
 /// Runs the kernel, in the emulator and (TGSI) under the interpreter. Faults and wrong values are what mutants do.
-pub fn run(loaded: &Loaded, chip: Chip, r: &mut Random, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn run(loaded: &Loaded, chip: Chip, r: &mut Random, tally: &mut Tally) -> Result<(), String> {
     let mut checks = emu::Checks::default();
     if r.one_in(3) {
         checks = emu::Checks::ALL;
@@ -585,7 +585,7 @@ fn fitting(fixture: &Fixture, declared: Option<[u32; 3]>) -> Fixture {
     fixture
 }
 
-pub fn launch(
+pub(crate) fn launch(
     fixture: &Fixture,
     source: &str,
     data: &[u8],
@@ -613,23 +613,23 @@ static NIR_SEEDS: Seeds<Seed<String>> = Seeds::new(
 static IR_SEEDS: Seeds<Seed<String>> =
     Seeds::new("ir", seeds::ir, |a, b, r| mutate::text(&a.data, &b.data, &IR_GRAMMAR, r).into_bytes());
 
-pub fn tgsi_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn tgsi_input(case: u64) -> (Vec<u8>, &'static str) {
     TGSI_SEEDS.input(case)
 }
 
-pub fn nir_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn nir_input(case: u64) -> (Vec<u8>, &'static str) {
     NIR_SEEDS.input(case)
 }
 
-pub fn ir_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn ir_input(case: u64) -> (Vec<u8>, &'static str) {
     IR_SEEDS.input(case)
 }
 
-pub fn tgsi(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn tgsi(case: u64, tally: &mut Tally) -> Result<(), String> {
     front(Language::Tgsi, &TGSI_SEEDS, case, tally)
 }
 
-pub fn nir(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn nir(case: u64, tally: &mut Tally) -> Result<(), String> {
     front(Language::Nir, &NIR_SEEDS, case, tally)
 }
 
@@ -665,7 +665,7 @@ fn front(
     Ok(())
 }
 
-pub fn ir(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn ir(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (mutant, mut r) = IR_SEEDS.mutant(case);
     let text = mutant.text();
     let program = match parse::program(text) {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const LARGEST: usize = 40_000;
 
 /// An input, and how its kernel is launched.
-pub struct Seed<T> {
+pub(super) struct Seed<T> {
     pub data: T,
     pub fixture: Fixture,
 }
@@ -46,7 +46,7 @@ size = [8, 8, 1]
 "#;
 
 /// A fixture around a source of that ending.
-pub fn launch(ending: &str) -> Fixture {
+pub(super) fn launch(ending: &str) -> Fixture {
     let mut f = Fixture::parse(Path::new("k.toml"), LAUNCH).expect("a fixture");
     f.source = PathBuf::from(format!("k.{ending}"));
     f
@@ -57,7 +57,7 @@ fn root(folder: &str) -> PathBuf {
 }
 
 /// Files with one of the endings in the project's folders and in the folder of further seeds.
-pub fn files(folders: &[&str], endings: &[&str]) -> Vec<PathBuf> {
+pub(super) fn files(folders: &[&str], endings: &[&str]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let wanted = |p: &Path| p.extension().is_some_and(|e| endings.iter().any(|w| e == *w));
     for f in folders {
@@ -70,12 +70,12 @@ pub fn files(folders: &[&str], endings: &[&str]) -> Vec<PathBuf> {
     all
 }
 
-pub fn read(path: &Path) -> String {
+pub(super) fn read(path: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(path).expect("readable")).into_owned()
 }
 
 /// Programs with the fixture beside them, if there is one.
-pub fn programs(ending: &str) -> Vec<Seed<String>> {
+pub(super) fn programs(ending: &str) -> Vec<Seed<String>> {
     let seed = |path: &PathBuf| {
         let beside = ["toml", "json"].iter().map(|e| path.with_extension(e)).find(|p| p.exists());
         let fixture = beside.and_then(|p| Fixture::read(&p).ok()).filter(|f| path.ends_with(&f.source));
@@ -95,12 +95,12 @@ pub fn programs(ending: &str) -> Vec<Seed<String>> {
 }
 
 /// What the fixture says of the stage where the text does not; most NIR of tessellation needs it.
-pub fn stage(fixture: &Fixture) -> StageOptions {
+pub(super) fn stage(fixture: &Fixture) -> StageOptions {
     fixture.stage_options(StageOptions::default()).unwrap_or_default()
 }
 
 /// IR: the cases of the passes' tests, and what the front-end makes of TGSI.
-pub fn ir() -> Vec<Seed<String>> {
+pub(super) fn ir() -> Vec<Seed<String>> {
     let mut all = Vec::new();
     let mut push = |text: &str, fixture: Option<Fixture>| {
         let fixture = fixture.unwrap_or_else(|| launch("ir"));
@@ -174,7 +174,7 @@ fn kernels() -> Vec<(Chip, Kernel, Option<Fixture>)> {
     all
 }
 
-pub fn sass() -> Vec<Seed<String>> {
+pub(super) fn sass() -> Vec<Seed<String>> {
     let listed = kernels().into_iter().map(|(chip, kernel, fixture)| {
         let text = listing::print(chip, &[kernel], listing::Options::default());
         let fixture = fixture.unwrap_or_else(|| launch("sass"));
@@ -184,7 +184,7 @@ pub fn sass() -> Vec<Seed<String>> {
     listed.chain(own.iter().map(|p| Seed { data: read(p), fixture: launch("sass") })).collect()
 }
 
-pub fn cubins() -> Vec<Seed<Vec<u8>>> {
+pub(super) fn cubins() -> Vec<Seed<Vec<u8>>> {
     let written = kernels().into_iter().enumerate().map(|(n, (chip, mut kernel, fixture))| {
         kernel.param_bytes = kernel.param_bytes.max(40);
         if n % 3 == 0 {
@@ -201,13 +201,13 @@ pub fn cubins() -> Vec<Seed<Vec<u8>>> {
 }
 
 /// A fixture's text, its path and its source's bytes.
-pub struct FixtureSeed {
+pub(super) struct FixtureSeed {
     pub path: PathBuf,
     pub text: String,
     pub source: Vec<u8>,
 }
 
-pub fn fixtures() -> Vec<FixtureSeed> {
+pub(super) fn fixtures() -> Vec<FixtureSeed> {
     let all = files(&["tgsi", "nir-fixtures"], &["toml", "json"]);
     all.into_iter()
         .filter_map(|path| {

@@ -26,6 +26,7 @@ fn made(case: u64) -> (Program, Form, Random) {
     (program, form, r)
 }
 
+/// The input of a case.
 pub fn input(case: u64) -> (Vec<u8>, &'static str) {
     let (program, form, _) = made(case);
     (program.text(form).into_bytes(), "nir")
@@ -71,6 +72,7 @@ fn difference(fixture: &Fixture, text: &str, want: &[Option<u64>], setting: &Set
     })
 }
 
+/// Makes a case and tries it.
 pub fn case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (program, form, mut r) = made(case);
     let inputs: Vec<u64> = (0..program::THREADS * program::INPUTS)

@@ -117,16 +117,16 @@ fn input(program: Option<String>) -> (Vec<u8>, &'static str) {
     (program.unwrap_or_default().into_bytes(), "tgsi")
 }
 
-pub fn compute_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn compute_input(case: u64) -> (Vec<u8>, &'static str) {
     input(made(COMPUTE, case, generate::program).0.map(|p| p.text))
 }
 
-pub fn stages_input(case: u64) -> (Vec<u8>, &'static str) {
+pub(crate) fn stages_input(case: u64) -> (Vec<u8>, &'static str) {
     input(made(STAGES, case, stages::program).0.map(|p| p.text))
 }
 
 /// A compute program: on every chip, at two levels, it leaves what the interpreter leaves.
-pub fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (Some(Program { text, setup }), mut r) = made(COMPUTE, case, generate::program) else {
         return Ok(());
     };
@@ -148,7 +148,7 @@ pub fn compute_case(case: u64, tally: &mut Tally) -> Result<(), String> {
 }
 
 /// A vertex or fragment program likewise.
-pub fn stages_case(case: u64, tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn stages_case(case: u64, tally: &mut Tally) -> Result<(), String> {
     let (Some(stages::Program { text, json }), mut r) = made(STAGES, case, stages::program) else {
         return Ok(());
     };

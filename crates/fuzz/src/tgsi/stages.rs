@@ -32,7 +32,7 @@ const DIVISOR: &str = "GENERIC[3]";
 /// Threads of a vertex program.
 const VERTICES: u32 = 40;
 
-pub struct Program {
+pub(super) struct Program {
     pub text: String,
     pub json: String,
 }
@@ -51,7 +51,7 @@ struct Generator<'u, 'a> {
 }
 
 /// Makes a program and its test.
-pub fn program(u: &mut Unstructured<'_>) -> Result<Program> {
+pub(super) fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     let pixels = u.ratio(2, 3)?;
     let exact = !pixels || u.ratio(3, 4)?;
     let depth = pixels && u.ratio(1, 2)?;
@@ -498,7 +498,7 @@ fn loaded(fixture: &Fixture, text: &str) -> Loaded {
 }
 
 /// The fixture of a program with what the interpreter gives; why it stops, if it does.
-pub fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> {
+pub(super) fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> {
     let mut fixture = Fixture::parse(Path::new("case.json"), json).expect("a fixture");
     let mut output = None;
     let outcomes =
@@ -523,7 +523,7 @@ pub fn expected(json: &str, text: &str) -> std::result::Result<Fixture, String> 
 }
 
 /// What the compiled program does otherwise.
-pub fn difference(fixture: &Fixture, text: &str, setting: &Setting) -> Option<String> {
+pub(super) fn difference(fixture: &Fixture, text: &str, setting: &Setting) -> Option<String> {
     let reports = loaded(fixture, text).run(setting.chip, None, &setting.settings, &mut None, |_, _| ());
     reports.into_iter().find_map(|r| match r.outcome {
         Outcome::Failed(why) if why != "expect: nothing is compared" => Some(format!("{}: {why}", r.name)),

@@ -1,15 +1,15 @@
-//! The page of `nvir explore` in headless Chromium, by its DevTools protocol: what is clicked and typed shows what it should, and
+//! The page in headless Chromium, by its DevTools protocol: what is clicked and typed shows what it should, and
 //! nothing is said on the console. Without Chromium (`chromium`, `google-chrome`, or what `CHROMIUM` names) it is skipped, aloud.
 //! `NVIR_SCREENSHOTS=FOLDER` keeps pictures.
 
+use nvir::Chip;
+use nvir_explore::{Page, Server, Subject};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-const NVIR: &str = env!("CARGO_BIN_EXE_nvir");
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
@@ -307,26 +307,23 @@ fn upgraded(port: u16, path: &str) -> TcpStream {
     s
 }
 
+/// A page about a file of the repository.
+fn about(file: impl AsRef<Path>) -> Page {
+    Page { subject: Subject::new(root().join(file)), against: None, version: "1".into() }
+}
+
 /// Makes a page and opens it.
-fn page(name: &str, args: &[&str]) -> Option<Tab> {
+fn page(name: &str, of: &Page) -> Option<Tab> {
     let program = chromium()?;
     let dir = folder(name);
     let file = dir.join("page.html");
-    let made = Command::new(NVIR)
-        .current_dir(root())
-        .arg("explore")
-        .args(args)
-        .arg("-o")
-        .arg(&file)
-        .output()
-        .expect("nvir runs");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    std::fs::write(&file, of.html().expect("a page")).expect("written");
     Some(Tab::open(&program, &dir, &format!("file://{}", file.display())))
 }
 
 #[test]
 fn lines_light_up_what_they_became() {
-    let Some(mut t) = page("lines", &["nir-fixtures/black_scholes.json"]) else { return };
+    let Some(mut t) = page("lines", &about("nir-fixtures/black_scholes.json")) else { return };
     t.picture("first");
     assert_eq!(t.number("document.querySelectorAll('.column').length"), 3);
     // A line of the source with machine code, clicked.
@@ -359,7 +356,7 @@ fn lines_light_up_what_they_became() {
 
 #[test]
 fn the_graph_and_live_ranges_are_drawn() {
-    let Some(mut t) = page("graph", &["nir-fixtures/bfs_step.json"]) else { return };
+    let Some(mut t) = page("graph", &about("nir-fixtures/bfs_step.json")) else { return };
     t.click("#toggle-graph");
     let blocks = t.number("sides[0].code.starts.length");
     assert_eq!(t.number("document.querySelectorAll('#graph g.node').length"), blocks);
@@ -395,7 +392,9 @@ fn the_graph_and_live_ranges_are_drawn() {
 
 #[test]
 fn keys_move_search_and_go_through_the_passes() {
-    let Some(mut t) = page("keys", &["nir-fixtures/black_scholes.json", "-t", "gk104"]) else { return };
+    let mut of = about("nir-fixtures/black_scholes.json");
+    of.subject.chip = Some(Chip::Gk104);
+    let Some(mut t) = page("keys", &of) else { return };
     t.keys("jjj");
     assert_eq!(t.number("nvirPage.sourceList.cursor"), 2);
     t.key("k");
@@ -439,7 +438,10 @@ fn keys_move_search_and_go_through_the_passes() {
 
 #[test]
 fn two_compiles_stand_beside_each_other() {
-    let Some(mut t) = page("two", &["nir-fixtures/black_scholes.nir", "--against", "-O1"]) else { return };
+    let against = Some("-O1".parse().expect("a level"));
+    let Some(mut t) = page("two", &Page { against, ..about("nir-fixtures/black_scholes.nir") }) else {
+        return;
+    };
     assert_eq!(t.number("document.querySelectorAll('.column.sass').length"), 2);
     assert!(t.number("document.querySelectorAll('.sass .changed, .sass .added, .sass .removed').length") > 0);
     // They scroll together.
@@ -471,7 +473,7 @@ fn ten_thousand_instructions_do_not_stutter() {
     }
     let file = folder("long-source").join("long.tgsi");
     std::fs::write(&file, long_kernel(10_000)).expect("written");
-    let Some(mut t) = page("long", &[&file.to_string_lossy()]) else { return };
+    let Some(mut t) = page("long", &about(&file)) else { return };
     assert!(t.number("sides[0].code.pc.length") >= 10_000);
     assert!(t.number("document.querySelectorAll('.row').length") < 600, "only what is in sight");
     // A hundred times another part of all columns, with the details of a line.
@@ -498,29 +500,23 @@ fn a_served_page_is_made_again() {
     let dir = folder("served");
     let file = dir.join("k.tgsi");
     std::fs::write(&file, long_kernel(10)).expect("written");
-    let mut server = Command::new(NVIR)
-        .args(["explore", "--serve"])
-        .arg(&file)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("nvir runs");
-    let mut line = String::new();
-    let mut out = std::io::BufReader::new(server.stdout.take().expect("piped"));
-    std::io::BufRead::read_line(&mut out, &mut line).expect("an address");
-    let mut t = Tab::open(&program, &dir, line.trim());
+    let of = about(&file);
+    let server = Server::start(&of, 0).expect("a port");
+    let write = |text: &str| {
+        std::fs::write(&file, text).expect("written");
+        server.update(&of);
+    };
+    let mut t = Tab::open(&program, &dir, &server.url());
     let before = t.number("nvirPage.sourceList.rows.length");
-    std::fs::write(&file, long_kernel(40)).expect("written");
+    write(&long_kernel(40));
     t.wait_for(&format!("typeof nvirPage === 'object' && nvirPage.sourceList.rows.length === {before} + 30"));
     // What is wrong with it stands on the page.
-    std::fs::write(&file, "COMP\n  0: MOVE TEMP[0], TEMP[0]\n").expect("written");
+    write("COMP\n  0: MOVE TEMP[0], TEMP[0]\n");
     t.wait_for("document.querySelector('.error') !== null");
     let said = t.eval("document.querySelector('.error').textContent");
     assert!(said.as_str().is_some_and(|s| s.contains("k.tgsi:2:6")), "{said}");
     t.picture("error");
-    std::fs::write(&file, long_kernel(12)).expect("written");
+    write(&long_kernel(12));
     t.wait_for("document.querySelector('.error') === null && typeof nvirPage === 'object'");
     t.without_errors();
-    let _ = server.kill();
-    let _ = server.wait();
 }

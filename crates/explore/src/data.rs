@@ -2,9 +2,9 @@
 //!
 //! A step's IR is told as what to do with the one before: `keep, drop, add, line...`, again and again.
 
-use super::Found;
-use super::code::Code;
-use super::side::{Side, Text};
+use crate::Found;
+use crate::code::Code;
+use crate::side::{Side, Text};
 use nvir::diag::{Loc, Span};
 use nvir::image::Made;
 use nvir::ir::Phase;
@@ -82,8 +82,8 @@ impl Shared {
     }
 }
 
-/// The page's data; `live` is its version where it is served.
-pub fn json(sides: &[Side], live: Option<u64>) -> Value {
+/// The page's data; `made_by` is the program's version, `live` is its version where it is served.
+pub(crate) fn json(sides: &[Side], made_by: &str, live: Option<u64>) -> Value {
     let mut shared = Shared { texts: Table::new(), places: Table::new(), sources: Vec::new() };
     shared.text("");
     shared.places.number((u32::MAX, None));
@@ -109,7 +109,7 @@ pub fn json(sides: &[Side], live: Option<u64>) -> Value {
     );
     json!({
         "schema": SCHEMA,
-        "version": env!("NVIR_VERSION"),
+        "version": made_by,
         "title": sides.first().map_or(String::new(), |s| s.input.display().to_string()),
         "sources": sources.collect::<Vec<_>>(),
         "texts": shared.texts.all,
@@ -241,7 +241,7 @@ fn sass(shared: &mut Shared, source: u32, s: &Side, code: &Code) -> Value {
         texts.push(shared.text(&row.text));
     }
     let issues = code.issues.as_ref().map(|all| {
-        let of = |row: &super::code::Row| all.get(&row.pc);
+        let of = |row: &crate::code::Row| all.get(&row.pc);
         let why: Vec<u32> = rows.iter().map(|r| shared.text(of(r).map_or("", |i| i.why.as_str()))).collect();
         json!({
             "count": rows.iter().map(|r| of(r).map(|i| i.count)).collect::<Vec<_>>(),
@@ -250,7 +250,7 @@ fn sass(shared: &mut Shared, source: u32, s: &Side, code: &Code) -> Value {
         })
     });
     let counts = s.counts.as_ref().map(|c| {
-        let of = |row: &super::code::Row| c.profile.by_pc.get(&row.pc);
+        let of = |row: &crate::code::Row| c.profile.by_pc.get(&row.pc);
         json!({
             "issues": rows.iter().map(|r| of(r).map_or(0, |p| p.issues)).collect::<Vec<_>>(),
             "threads": rows.iter().map(|r| of(r).map_or(0, |p| p.threads)).collect::<Vec<_>>(),
@@ -308,7 +308,7 @@ fn changes(a: &[u32], b: &[u32]) -> Vec<u32> {
 
 /// Rows of two kernels beside each other, as pairs of their numbers; -1 where there is nothing. Operations decide, not operands.
 fn aligned(a: &Code, b: &Code) -> Vec<i64> {
-    fn shape(row: &super::code::Row) -> &str {
+    fn shape(row: &crate::code::Row) -> &str {
         let text = row.text.as_str();
         let text = if text.starts_with('@') { text.split_once(' ').map_or(text, |t| t.1) } else { text };
         text.trim_start().split(' ').next().unwrap_or(text)
@@ -327,10 +327,10 @@ fn aligned(a: &Code, b: &Code) -> Vec<i64> {
 }
 
 /// The data of a page that has nothing to show but why.
-pub fn nothing(input: &std::path::Path, why: &str, version: u64) -> Value {
+pub(crate) fn nothing(input: &std::path::Path, why: &str, made_by: &str, version: u64) -> Value {
     json!({
         "schema": SCHEMA,
-        "version": env!("NVIR_VERSION"),
+        "version": made_by,
         "title": input.display().to_string(),
         "sources": [],
         "texts": [""],

@@ -8,7 +8,7 @@ const SCRIPTS: [&str; 4] =
     [include_str!("model.js"), include_str!("list.js"), include_str!("graph.js"), include_str!("page.js")];
 
 /// The whole page. With a nonce, its script is marked with it, for a server whose policy lets no other script run.
-pub fn html(data: &Value, nonce: Option<&str>) -> String {
+pub(crate) fn html(data: &Value, nonce: Option<&str>) -> String {
     let title = data["title"].as_str().unwrap_or_default();
     let scripts = SCRIPTS.concat();
     let parts = [

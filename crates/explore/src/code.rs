@@ -3,9 +3,8 @@
 //! Liveness is that of any compiler: backwards over the graph until nothing changes. A call reads what the subroutine reads, and
 //! keeps alive what is read later and the subroutine does not write; inside of it, what callers keep is not counted.
 
-use crate::compile::forms::{self, Graph};
-use crate::sched::{self, Issue};
-use nvir::asm::check::Totals;
+use nvir::asm::cfg::{self, Graph};
+use nvir::asm::check::{Schedule, Totals, Unreadable};
 use nvir::image::cubin::Kernel;
 use nvir::image::stage::SlotLocation;
 use nvir::isa::effects::{self, Resource};
@@ -49,38 +48,61 @@ impl Set {
 }
 
 /// An instruction.
-pub struct Row {
-    pub pc: u32,
-    pub word: u64,
-    pub text: String,
-    pub block: usize,
+pub(crate) struct Row {
+    pub(crate) pc: u32,
+    pub(crate) word: u64,
+    pub(crate) text: String,
+    pub(crate) block: usize,
     /// General registers that hold something which is read later, before it or behind it, whichever is more.
-    pub alive: u32,
+    pub(crate) alive: u32,
 }
 
 /// A stretch of code through which a register holds a value: rows `from` to `to`, both included.
-pub struct Range {
+pub(crate) struct Range {
     /// As in [`Resource::index`].
-    pub register: usize,
-    pub from: usize,
-    pub to: usize,
+    pub(crate) register: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// The issue of an instruction.
+pub(crate) struct Issue {
+    /// Cycles to the next instruction; 0 where both issue together.
+    pub(crate) count: u32,
+    /// The cycle at which one warp issues it, with what memory takes as a rule, each instruction taken once.
+    pub(crate) cycle: u64,
+    /// What it waits for, in words.
+    pub(crate) why: String,
+}
+
+/// How the instructions of some code issue, by address; what code without issue control says of it is an error.
+fn issues(chip: Chip, code: &[u64]) -> Result<(BTreeMap<u32, Issue>, Totals), Unreadable> {
+    let s = Schedule::read(chip, code)?;
+    let waits = s.waits();
+    let mut waits = waits.iter().peekable();
+    let mut all = BTreeMap::new();
+    for ((n, i), cycle) in s.code.iter().enumerate().zip(s.issue_cycles()) {
+        let why = waits.next_if(|w| w.at == n).map_or(String::new(), |w| w.describe(&s));
+        all.insert(i.pc, Issue { count: s.cycles_of(n), cycle, why });
+    }
+    Ok((all, s.totals()))
 }
 
 /// Machine code as the page shows it.
-pub struct Code {
-    pub rows: Vec<Row>,
-    pub graph: Graph,
-    pub ranges: Vec<Range>,
+pub(crate) struct Code {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) graph: Graph,
+    pub(crate) ranges: Vec<Range>,
     /// How it issues, by address; none where the hardware decides, or words are no code.
-    pub issues: Option<BTreeMap<u32, Issue>>,
-    pub totals: Option<Totals>,
+    pub(crate) issues: Option<BTreeMap<u32, Issue>>,
+    pub(crate) totals: Option<Totals>,
     /// Why there is no issue control.
-    pub no_issue: Option<String>,
+    pub(crate) no_issue: Option<String>,
 }
 
 impl Code {
     /// Looks at a kernel; a shader of ours knows which registers are its results.
-    pub fn of(chip: Chip, kernel: &Kernel, shader: Option<&Shader>) -> Code {
+    pub(crate) fn of(chip: Chip, kernel: &Kernel, shader: Option<&Shader>) -> Code {
         let graph = Graph::of(chip, kernel);
         let words: BTreeMap<u32, u64> =
             fetch::sweep(chip, &kernel.code).map(|(pc, f)| (pc, f.word)).collect();
@@ -96,8 +118,8 @@ impl Code {
         }
         let alive = Alive::of(&graph, &insts, results(shader));
         let ranges = alive.ranges(&mut rows);
-        let (issues, totals, no_issue) = match sched::issues(chip, &kernel.code) {
-            Ok((list, totals)) => (Some(list.into_iter().map(|i| (i.pc, i)).collect()), Some(totals), None),
+        let (issues, totals, no_issue) = match issues(chip, &kernel.code) {
+            Ok((issues, totals)) => (Some(issues), Some(totals), None),
             Err(e) => (None, None, Some(e.to_string())),
         };
         Code { rows, graph, ranges, issues, totals, no_issue }
@@ -158,8 +180,8 @@ impl Alive {
         // Which block each call leads to, by row.
         let mut calls: BTreeMap<usize, usize> = BTreeMap::new();
         for (k, (_, text)) in graph.blocks.iter().flat_map(|b| &b.code).enumerate() {
-            if forms::operation(text) == "CAL"
-                && let Some(&to) = forms::target(text).and_then(|l| graph.labels.get(l))
+            if cfg::operation(text) == "CAL"
+                && let Some(&to) = cfg::target(text).and_then(|l| graph.labels.get(l))
             {
                 calls.insert(k, to);
             }

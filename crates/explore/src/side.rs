@@ -1,98 +1,79 @@
 //! One side of the page: a compile with its steps, or a kernel of machine code.
 
-use super::{Failed, Found};
-use crate::code::{self, Kind, Texts, Wrong};
-use crate::output;
-use nvir::compiler::{CompileError, Options, StageOptions};
+use crate::{Failed, Found, Subject};
+use nvir::asm::file::{self, Texts, Wrong};
+use nvir::compiler::{CompileError, Options};
 use nvir::emu::Profile;
 use nvir::image::cubin::Kernel;
 use nvir::opt::snapshot::Step;
 use nvir::remark::Remark;
-use nvir::{Chip, Compiler, InitRegs, Language, Observer, OptLevel, Shader, Source, input};
+use nvir::{Chip, Compiler, Language, Observer, OptLevel, Shader, Source, input};
 use nvir_fixture::run::{Loaded, Outcome, Settings};
 use nvir_fixture::{Fixture, kernel};
 use std::path::{Path, PathBuf};
 
-/// What is asked for.
-pub struct Asked {
-    pub path: PathBuf,
-    pub chip: Option<Chip>,
-    pub level: OptLevel,
-    pub entry: Option<String>,
-    pub test: Option<String>,
-    pub format: Option<Kind>,
-    pub max_gprs: Option<u32>,
-    pub init_regs: InitRegs,
-    pub stage: StageOptions,
-}
-
 /// A text that was compiled.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Text {
-    pub name: String,
-    pub language: &'static str,
-    pub text: String,
+pub(crate) struct Text {
+    pub(crate) name: String,
+    pub(crate) language: &'static str,
+    pub(crate) text: String,
 }
 
 /// How often instructions were executed.
-pub struct Counts {
+pub(crate) struct Counts {
     /// The test, and how it ended.
-    pub test: String,
-    pub outcome: String,
-    pub profile: Profile,
+    pub(crate) test: String,
+    pub(crate) outcome: String,
+    pub(crate) profile: Profile,
 }
 
 /// One side.
-pub struct Side {
+pub(crate) struct Side {
     /// What it is, in a few words.
-    pub title: String,
+    pub(crate) title: String,
     /// The file that it is made of.
-    pub input: PathBuf,
-    pub entry: String,
-    pub chip: Chip,
+    pub(crate) input: PathBuf,
+    pub(crate) entry: String,
+    pub(crate) chip: Chip,
     /// None of machine code.
-    pub level: Option<OptLevel>,
-    pub text: Option<Text>,
-    pub steps: Vec<Step>,
-    pub remarks: Vec<Remark>,
+    pub(crate) level: Option<OptLevel>,
+    pub(crate) text: Option<Text>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) remarks: Vec<Remark>,
     /// What the compile gave.
-    pub shader: Option<Shader>,
+    pub(crate) shader: Option<Shader>,
     /// The machine code.
-    pub kernel: Kernel,
-    pub counts: Option<Counts>,
+    pub(crate) kernel: Kernel,
+    pub(crate) counts: Option<Counts>,
     /// Why there is no code.
-    pub error: Option<Found>,
+    pub(crate) error: Option<Found>,
 }
 
 /// Whether a file holds machine code by its name.
-pub fn is_code(path: &Path) -> bool {
+pub(crate) fn is_code(path: &Path) -> bool {
     input::ends_in(path, &["cubin", "sass", "hex", "bin", "words"])
 }
 
 impl Side {
     /// Compiles, or reads.
-    pub fn of(asked: &Asked) -> Result<Side, Failed> {
-        if Fixture::may_be(&asked.path) && asked.format.is_none() {
+    pub(crate) fn new(asked: &Subject) -> Result<Side, Failed> {
+        if Fixture::may_be(&asked.path) && asked.language.is_none() && asked.form.is_none() {
             return Side::of_fixture(asked);
         }
         let path = &asked.path;
-        let data = if output::is_standard(path) {
-            input::read_from(std::io::stdin().lock())
-        } else {
-            input::read(path)
-        };
-        let data = data.map_err(|e| Failed::of(path, input::why(&e)))?;
-        let by_name = || Language::of(path).filter(|_| asked.format.is_none());
-        match asked.format.and_then(Kind::language).or_else(by_name) {
+        let data = input::read_any(path).map_err(|e| Failed::file(path, input::why(&e)))?;
+        let by_name = || Language::of(path).filter(|_| asked.form.is_none());
+        match asked.language.or_else(by_name) {
             Some(language) => {
-                let text = input::text(&data).map_err(|e| Failed::of(path, e))?;
-                Side::of_text(asked, language, text)
+                let text = input::text(&data).map_err(|e| Failed::file(path, e))?;
+                Side::compile(asked, language, text)
             }
-            None => Side::of_code(asked, &data),
+            None => Side::read(asked, &data),
         }
     }
 
-    fn new(asked: &Asked, chip: Chip) -> Side {
+    fn empty(asked: &Subject, chip: Chip) -> Side {
         Side {
             title: format!("{chip} -O{}", asked.level),
             input: asked.path.clone(),
@@ -127,7 +108,7 @@ impl Side {
         self
     }
 
-    fn of_text(asked: &Asked, language: Language, text: &str) -> Result<Side, Failed> {
+    fn compile(asked: &Subject, language: Language, text: &str) -> Result<Side, Failed> {
         let chip = asked.chip.unwrap_or(Chip::Gk110);
         let compiler = Compiler::new(chip).with_options(options(asked));
         compiler.check().map_err(|e| Failed::Usage(e.to_string()))?;
@@ -136,27 +117,26 @@ impl Side {
         let mut observer = Observer::with_steps();
         let result = compiler.observed(&source, &mut observer);
         let text = Text { name, language: language_name(language), text: text.to_string() };
-        Ok(Side::new(asked, chip).compiled(result, observer, text))
+        Ok(Side::empty(asked, chip).compiled(result, observer, text))
     }
 
     /// A kernel of a cubin, a listing or words.
-    fn of_code(asked: &Asked, data: &[u8]) -> Result<Side, Failed> {
+    fn read(asked: &Subject, data: &[u8]) -> Result<Side, Failed> {
         let path = &asked.path;
-        let fault = |e: &dyn std::fmt::Display| Failed::of(path, e);
+        let fault = |e: &dyn std::fmt::Display| Failed::file(path, e);
         let chip = asked.chip.unwrap_or(Chip::Gk110);
-        let form = asked.format.and_then(Kind::form);
-        let asked_code = code::Asked { path, chip, form, texts: Texts::Any };
-        let code::Code { chip, kernels, .. } = asked_code.read(data).map_err(|e| match e {
+        let file = file::Asked { path, chip, form: asked.form, texts: Texts::Any };
+        let file::Code { chip, kernels, .. } = file.read(data).map_err(|e| match e {
             Wrong::Whole(why) => fault(&why),
             Wrong::Found(what, text) => {
                 Failed::Found(Found { name: path.to_string_lossy().into_owned(), what, text })
             }
         })?;
-        let kernel = code::pick(kernels, asked.entry.as_deref()).map_err(|e| fault(&e))?;
+        let kernel = file::pick(kernels, asked.entry.as_deref()).map_err(|e| fault(&e))?;
         if kernel.code.is_empty() {
             return Err(fault(&"no machine code in it"));
         }
-        Ok(Side::new(asked, chip).of_kernel(kernel))
+        Ok(Side::empty(asked, chip).of_kernel(kernel))
     }
 
     fn of_kernel(self, kernel: Kernel) -> Side {
@@ -170,7 +150,7 @@ impl Side {
         }
     }
 
-    fn of_fixture(asked: &Asked) -> Result<Side, Failed> {
+    fn of_fixture(asked: &Subject) -> Result<Side, Failed> {
         let failed = |e: nvir_fixture::FixtureError| {
             Failed::Found(Found { name: e.path.to_string_lossy().into_owned(), what: e.what, text: e.text })
         };
@@ -189,17 +169,17 @@ impl Side {
                 let all = tests.iter().map(|t| format!("`{}`", t.name)).collect::<Vec<_>>().join(", ");
                 Failed::Usage(format!("unknown test `{name}`; available: {all}"))
             })?,
-            None => tests.first().ok_or_else(|| Failed::of(&asked.path, "no tests in it"))?,
+            None => tests.first().ok_or_else(|| Failed::file(&asked.path, "no tests in it"))?,
         };
         // What is counted is the last launch.
         let (last, private_bytes) = loaded.kernels_of(test).pop().unwrap_or_default();
         let entry = asked.entry.clone().or_else(|| last.clone());
         let settings = Settings { options: options(asked), profile: true, ..Settings::default() };
-        let mut side = Side::new(asked, chip);
+        let mut side = Side::empty(asked, chip);
         let mut observer = Observer::with_steps();
         match loaded.compile(entry.as_deref(), private_bytes, chip, &settings, &mut observer) {
             Some(result) => {
-                let result = result.map_err(|e| Failed::of(&asked.path, e))?;
+                let result = result.map_err(|e| Failed::file(&asked.path, e))?;
                 let (language, text) = loaded.source_text().unwrap_or((Language::Tgsi, ""));
                 let name = loaded.source_path().to_string_lossy().into_owned();
                 let text = Text { name, language: language_name(language), text: text.to_string() };
@@ -207,10 +187,10 @@ impl Side {
             }
             None => {
                 let kernel = loaded.kernel(entry.as_deref(), private_bytes, chip, &settings);
-                let kernel = match kernel.map_err(|e| Failed::of(&asked.path, e))? {
+                let kernel = match kernel.map_err(|e| Failed::file(&asked.path, e))? {
                     kernel::Kernel::Ours { shader, .. } => shader.kernel(),
                     kernel::Kernel::Cuda { file, name } => {
-                        file.kernel(&name).map_err(|e| Failed::of(&asked.path, e))?.clone()
+                        file.kernel(&name).map_err(|e| Failed::file(&asked.path, e))?.clone()
                     }
                 };
                 side = side.of_kernel(kernel);
@@ -234,7 +214,7 @@ impl Side {
     }
 }
 
-fn options(asked: &Asked) -> Options {
+fn options(asked: &Subject) -> Options {
     Options {
         max_gprs: asked.max_gprs,
         init_regs: asked.init_regs,

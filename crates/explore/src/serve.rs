@@ -1,4 +1,4 @@
-//! The page by HTTP, for this machine alone, made again when a file changes.
+//! The page by HTTP, for this machine alone.
 //!
 //! Addresses begin with a token that only who started the server knows: `/TOKEN/` is the page, `/TOKEN/version` a number that grows
 //! with each new page, which the page asks for. Everything else is refused, and so is a request that names another host: a page
@@ -7,15 +7,10 @@
 //! A thread a request, and no more than [`MOST`] of them; a request that takes longer than [`PATIENCE`] or is longer than
 //! [`LONGEST`] bytes is dropped.
 
-use super::{Args, data, page, sides, watched};
-use crate::out::{say, tell};
-use crate::watch::Watch;
-use crate::{common, out};
-use nvir::input;
+use crate::{Page, data, page};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,10 +32,10 @@ struct Current {
 
 impl Current {
     /// The page, or what is wrong with its input as a page.
-    fn of(a: &Args, version: u64) -> Current {
-        let value = match sides(a) {
-            Ok(sides) => data::json(&sides, Some(version)),
-            Err(e) => data::nothing(&a.input, &e.text(), version),
+    fn new(page: &Page, version: u64) -> Current {
+        let value = match page.sides() {
+            Ok(sides) => data::json(&sides, &page.version, Some(version)),
+            Err(e) => data::nothing(&page.subject.path, &e.text(), &page.version, version),
         };
         let nonce = token();
         Current { version, html: page::html(&value, Some(&nonce)), nonce }
@@ -56,7 +51,10 @@ impl Current {
     }
 }
 
-struct Server {
+/// A page that is served.
+pub struct Server(Arc<Shared>);
+
+struct Shared {
     port: u16,
     token: String,
     current: Mutex<Current>,
@@ -78,39 +76,39 @@ fn token() -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-pub fn run(a: &Args) -> ExitCode {
-    if let Err(e) = std::fs::metadata(&a.input) {
-        return common::fault_in(&a.input, input::why(&e));
+impl Server {
+    /// Begins to serve a page to this machine's browsers on a port; 0 is one that is free. It ends
+    /// with the process.
+    ///
+    /// # Errors
+    /// The port cannot be had.
+    pub fn start(page: &Page, port: u16) -> io::Result<Server> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let port = listener.local_addr()?.port();
+        let current = Mutex::new(Current::new(page, 1));
+        let shared = Arc::new(Shared { port, token: token(), current, busy: AtomicUsize::new(0) });
+        let answering = shared.clone();
+        std::thread::spawn(move || answering.listen(&listener));
+        Ok(Server(shared))
     }
-    let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, a.port)) {
-        Ok(l) => l,
-        Err(e) => return common::system(None, format!("port {}: {}", a.port, input::why(&e))),
-    };
-    let port = match listener.local_addr() {
-        Ok(at) => at.port(),
-        Err(e) => return common::fault(e),
-    };
-    let mut files = Watch::new(watched(a));
-    let current = Mutex::new(Current::of(a, 1));
-    let server = Arc::new(Server { port, token: token(), current, busy: AtomicUsize::new(0) });
-    say!("http://127.0.0.1:{port}/{}/", server.token);
-    out::stderr("Ctrl-C ends it\n");
-    let answering = server.clone();
-    std::thread::spawn(move || answering.listen(&listener));
-    loop {
-        files.wait();
-        files = Watch::new(watched(a));
-        let version = server.current().version + 1;
-        let page = Current::of(a, version);
-        *server.current() = page;
-        tell!("made again");
+
+    /// Where the page is.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.0.port, self.0.token)
+    }
+
+    /// Makes the page again; browsers that show it load the new one.
+    pub fn update(&self, page: &Page) {
+        let version = self.0.current().version + 1;
+        let next = Current::new(page, version);
+        *self.0.current() = next;
     }
 }
 
-/// One of the [`MOST`] places.
-struct Place(Arc<Server>);
+/// One of the [`MOST`] requests at once.
+struct Slot(Arc<Shared>);
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::SeqCst);
     }
@@ -134,12 +132,12 @@ fn plain(status: &'static str) -> Answer {
     text(status, format!("{status}\n"))
 }
 
-impl Server {
+impl Shared {
     fn current(&self) -> std::sync::MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn listen(self: &Arc<Server>, listener: &TcpListener) {
+    fn listen(self: &Arc<Shared>, listener: &TcpListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
                 // Too many open files, say: it passes.
@@ -154,9 +152,9 @@ impl Server {
             }
             let server = self.clone();
             // Dropped at the end of the thread, however that comes, and also where none could be made.
-            let place = Place(server);
+            let slot = Slot(server);
             let _ = std::thread::Builder::new().spawn(move || {
-                let _ = place.0.answer(&stream);
+                let _ = slot.0.answer(&stream);
             });
         }
     }
@@ -265,7 +263,7 @@ mod tests {
 
     fn status(head: &str) -> String {
         let current = Mutex::new(Current { version: 7, html: "the page".into(), nonce: "2c".into() });
-        let s = Server { port: 80, token: "0a1b".into(), current, busy: AtomicUsize::new(0) };
+        let s = Shared { port: 80, token: "0a1b".into(), current, busy: AtomicUsize::new(0) };
         s.reply(head).status[..3].to_string()
     }
 
