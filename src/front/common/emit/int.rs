@@ -1,22 +1,22 @@
 //! Integer arithmetic: sums, products, quotients, orders, shifts. Of less than 32 bits it is done in 32.
 
-use super::super::alu::Op as N;
-use super::Lower;
+use super::Emit;
 use super::alu::{Lane, Lowered, int_type};
+use super::op::Op as N;
 use super::value::{Comp, Word, mask};
 use crate::ir::{Cond, Inst, Op, Type};
 
-impl Lower<'_, '_> {
+impl Emit<'_> {
     fn int1(&mut self, op: Op, signed: bool, bits: u8, a: Comp) -> Comp {
-        let a = self.e.operand(a);
-        self.e.comp(Inst::new(op, int_type(bits, signed)).src(a))
+        let a = self.operand(a);
+        self.comp(Inst::new(op, int_type(bits, signed)).src(a))
     }
 
     fn zero(&self, bits: u8) -> Comp {
         Comp::constant(bits, 0)
     }
 
-    pub(super) fn int(&mut self, l: &Lane<'_>) -> Lowered {
+    pub fn int(&mut self, l: &Lane<'_>) -> Lowered {
         let (a, b, bits) = (l.src(0), l.src(1), l.bits);
         if bits == 1 {
             return match l.op {
@@ -95,15 +95,15 @@ impl Lower<'_, '_> {
                 let differ = self.compare_ints(Cond::Lt, true, x, zero, wide);
                 let some = self.compare_ints(Cond::Ne, false, r, zero, wide);
                 let more = self.int2(Op::Add, false, wide, r, b);
-                let p = self.e.and(differ, some);
-                self.e.select_comp(p, more, r)
+                let p = self.and(differ, some);
+                self.select_comp(p, more, r)
             }
             N::ImulHigh => self.mul_high(true, bits, a, b),
             N::UmulHigh => self.mul_high(false, bits, a, b),
             N::ImulWide | N::UmulWide => {
                 let signed = l.op == N::ImulWide;
-                let lo = self.e.op2(Op::Mul, Type::U32, a.word(), b.word());
-                let hi = self.e.op2(Op::MulHi, int_type(32, signed), a.word(), b.word());
+                let lo = self.op2(Op::Mul, Type::U32, a.word(), b.word());
+                let hi = self.op2(Op::MulHi, int_type(32, signed), a.word(), b.word());
                 Comp::Wide(lo, hi)
             }
             N::UmulLow | N::Umul16x16 => self.mul_parts(16, 16, false, a, b),
@@ -152,7 +152,7 @@ impl Lower<'_, '_> {
                 };
                 let zero = self.zero(bits);
                 let p = self.compare_ints(cond, true, a, zero, bits);
-                self.e.select_comp(p, b, l.src(2))
+                self.select_comp(p, b, l.src(2))
             }
             _ => return None,
         })
@@ -184,7 +184,7 @@ impl Lower<'_, '_> {
             N::UaddSat => {
                 let sum = self.int2(Op::Add, false, bits, a, b);
                 let p = self.compare_ints(Cond::Lt, false, sum, a, bits);
-                self.e.select_comp(p, Comp::constant(bits, u64::MAX), sum)
+                self.select_comp(p, Comp::constant(bits, u64::MAX), sum)
             }
             N::UsubSat => {
                 let (a, b) = self.ints(a, b, bits, false);
@@ -219,7 +219,7 @@ impl Lower<'_, '_> {
                         sign,
                         Comp::constant(bits, u64::MAX >> (65 - u32::from(bits))),
                     );
-                    self.e.select_comp(over, limit, sum)
+                    self.select_comp(over, limit, sum)
                 }
             }
             _ => return None,
@@ -242,14 +242,14 @@ impl Lower<'_, '_> {
                 let width = u32::from(bits);
                 let rest = match b.word() {
                     Word::Imm(n) => Word::Imm(width.wrapping_sub(n & (width - 1)) & (width - 1)),
-                    n => self.e.op1(Op::Neg, Type::S32, n),
+                    n => self.op1(Op::Neg, Type::S32, n),
                 };
                 let y = self.shift(back, bits, false, a, Comp::Word(rest));
                 self.bitwise(Op::Or, bits, x, y)
             }
             N::FunnelShr => {
                 let pair = Comp::Wide(b.word(), a.word());
-                let by = self.e.op2(Op::And, Type::U32, l.src(2).word(), 31);
+                let by = self.op2(Op::And, Type::U32, l.src(2).word(), 31);
                 Comp::Word(self.shift(Op::Shr, 64, false, pair, Comp::Word(by)).word())
             }
             _ => return None,
@@ -271,8 +271,8 @@ impl Lower<'_, '_> {
 
     /// The product of the low bits of both operands.
     fn mul_parts(&mut self, a_bits: u8, b_bits: u8, signed: bool, a: Comp, b: Comp) -> Comp {
-        let a = self.e.extend(a.word(), a_bits, signed);
-        let b = self.e.extend(b.word(), b_bits, signed);
-        Comp::Word(self.e.op2(Op::Mul, Type::U32, a, b))
+        let a = self.extend(a.word(), a_bits, signed);
+        let b = self.extend(b.word(), b_bits, signed);
+        Comp::Word(self.op2(Op::Mul, Type::U32, a, b))
     }
 }

@@ -25,7 +25,7 @@
 //! the extension of `8 * i + 5` is that of `8 * i`, plus 5, since no carry leaves the low three bits. A signed sum is also
 //! believed where the text says `nsw`.
 
-use super::Lower;
+use super::Emit;
 use super::value::{Comp, Word};
 use crate::ir::{BlockId, Class, Function, Inst, Op, Space, Src, Type, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,7 +46,7 @@ enum Shape {
 
 /// What is known of values, by their low words.
 #[derive(Default)]
-pub(super) struct Wide {
+pub struct Wide {
     shapes: FxHashMap<ValueId, (ValueId, Shape)>,
     /// Sums that exist already, and where: instructions with carries are not found equal later.
     sums: FxHashMap<(Comp, Comp), (Comp, BlockId)>,
@@ -73,10 +73,10 @@ impl Wide {
     }
 }
 
-impl Lower<'_, '_> {
+impl Emit<'_> {
     /// A value without the constant that is added to it, and that constant.
-    pub(super) fn split_offset(&self, c: Comp) -> (Comp, u64) {
-        match self.wide.get(c) {
+    pub fn split_offset(&self, c: Comp) -> (Comp, u64) {
+        match self.sums.get(c) {
             Some(Shape::Offset(base, offset)) => (base, offset),
             _ => (c, 0),
         }
@@ -92,7 +92,7 @@ impl Lower<'_, '_> {
 
     /// An extended sum as the sum of the extended rest and a constant.
     fn split_extended(&mut self, c: Comp) -> Option<(Comp, u64)> {
-        let (v, signed) = match (c, self.wide.get(c)) {
+        let (v, signed) = match (c, self.sums.get(c)) {
             (_, Some(Shape::Product { factor: Word::Val(v), signed: true, by: 1 })) => (v, true),
             (Comp::Wide(Word::Val(v), Word::Imm(0)), _) => (v, false),
             _ => return None,
@@ -101,7 +101,7 @@ impl Lower<'_, '_> {
         if !signed {
             return Some((Comp::Wide(rest.into(), Word::Imm(0)), n));
         }
-        let base = match self.wide.extended.get(&rest) {
+        let base = match self.sums.extended.get(&rest) {
             Some(&(wide, block)) if self.scope.holds(block) => wide,
             _ => self.resize(Comp::Word(rest.into()), 32, 64, true),
         };
@@ -110,7 +110,7 @@ impl Lower<'_, '_> {
 
     /// A sum of a word and a constant that extends like its parts: the word, and the constant of 64 bits.
     fn split32(&mut self, v: ValueId, signed: bool) -> Option<(ValueId, u64)> {
-        let def = self.e.b.func.def_inst(v)?;
+        let def = self.b.func.def_inst(v)?;
         let plain = def.ty.words() == 1 && def.srcs.len() == 2 && def.dsts.len() == 1 && !def.sat;
         if !matches!(def.op, Op::Add | Op::Or) || !plain {
             return None;
@@ -122,22 +122,22 @@ impl Lower<'_, '_> {
                 _ => return None,
             };
         let op = def.op;
-        if signed && op == Op::Add && self.wide.unwrapped.contains(&v) {
+        if signed && op == Op::Add && self.sums.unwrapped.contains(&v) {
             return Some((x, i64::from(n as i32) as u64));
         }
         // No carry leaves the bits that are zero in the word.
-        let zeros = trailing_zeros(self.e.b.func, x, 4);
+        let zeros = trailing_zeros(self.b.func, x, 4);
         let low = n & ((1u64 << zeros) - 1) as u32;
         match n - low {
             _ if low == 0 => None,
             0 => Some((x, low.into())),
             _ if op == Op::Or => None,
             high => {
-                let round = match self.wide.rounded.get(&(x, high)) {
+                let round = match self.sums.rounded.get(&(x, high)) {
                     Some(&(w, block)) if self.scope.holds(block) => w,
                     _ => {
-                        let w = self.e.b.op2(Op::Add, Type::U32, x, high);
-                        self.wide.rounded.insert((x, high), (w, self.e.b.block));
+                        let w = self.b.op2(Op::Add, Type::U32, x, high);
+                        self.sums.rounded.insert((x, high), (w, self.b.block));
                         w
                     }
                 };
@@ -147,15 +147,15 @@ impl Lower<'_, '_> {
     }
 
     /// Notes that a 32-bit sum does not wrap as a signed number.
-    pub(super) fn note_unwrapped(&mut self, sum: ValueId) {
-        self.wide.unwrapped.insert(sum);
+    pub fn note_unwrapped(&mut self, sum: ValueId) {
+        self.sums.unwrapped.insert(sum);
     }
 
     /// Whether a value is a sum that a kernel's argument is part of.
     fn is_pointer(&self, c: Comp, depth: u32) -> bool {
         let part = |c| depth > 0 && self.is_pointer(c, depth - 1);
         self.is_argument(c)
-            || match self.wide.get(c) {
+            || match self.sums.get(c) {
                 Some(Shape::Offset(base, _)) => part(base),
                 Some(Shape::Sum(x, y)) => part(x) || part(y),
                 _ => false,
@@ -164,7 +164,7 @@ impl Lower<'_, '_> {
 
     /// The product that a value is.
     fn as_product(&self, c: Comp) -> Option<(Word, bool, u32)> {
-        match (c, self.wide.get(c)) {
+        match (c, self.sums.get(c)) {
             (_, Some(Shape::Product { factor, signed, by })) => Some((factor, signed, by)),
             (Comp::Wide(factor @ Word::Val(_), Word::Imm(0)), _) => Some((factor, false, 1)),
             _ => None,
@@ -172,14 +172,14 @@ impl Lower<'_, '_> {
     }
 
     /// Notes that a value is a 32-bit number with its sign extended.
-    pub(super) fn note_sign_extended(&mut self, c: Comp, factor: Word) {
-        self.wide.note(c, Shape::Product { factor, signed: true, by: 1 });
+    pub fn note_sign_extended(&mut self, c: Comp, factor: Word) {
+        self.sums.note(c, Shape::Product { factor, signed: true, by: 1 });
         if let Word::Val(v) = factor {
-            self.wide.extended.insert(v, (c, self.e.b.block));
+            self.sums.extended.insert(v, (c, self.b.block));
         }
     }
 
-    pub(super) fn add64(&mut self, a: Comp, b: Comp) -> Comp {
+    pub fn add64(&mut self, a: Comp, b: Comp) -> Comp {
         let parts = |this: &mut Self, c: Comp, other: Comp| match c.as_const() {
             Some(n) => (None, n),
             None => {
@@ -204,7 +204,7 @@ impl Lower<'_, '_> {
             return base;
         }
         let sum = self.int2(Op::Add, false, 64, base, Comp::constant(64, offset));
-        self.wide.note(sum, Shape::Offset(base, offset));
+        self.sums.note(sum, Shape::Offset(base, offset));
         sum
     }
 
@@ -213,9 +213,9 @@ impl Lower<'_, '_> {
     fn sum64(&mut self, x: Comp, y: Comp) -> Comp {
         for (pointer, index) in [(x, y), (y, x)] {
             if self.is_argument(pointer)
-                && let Some(Shape::Sum(common, rest)) = self.wide.get(index)
+                && let Some(Shape::Sum(common, rest)) = self.sums.get(index)
                 && !self.is_argument(rest)
-                && matches!(self.wide.get(common), Some(Shape::Sum(..)))
+                && matches!(self.sums.get(common), Some(Shape::Sum(..)))
             {
                 let sum = self.pair_sum64(pointer, common);
                 return self.pair_sum64(sum, rest);
@@ -225,13 +225,13 @@ impl Lower<'_, '_> {
     }
 
     fn pair_sum64(&mut self, x: Comp, y: Comp) -> Comp {
-        match self.wide.sums.get(&(x, y)) {
+        match self.sums.sums.get(&(x, y)) {
             Some(&(sum, block)) if self.scope.holds(block) => sum,
             _ => {
                 let sum = self.new_sum64(x, y);
-                self.wide.sums.insert((x, y), (sum, self.e.b.block));
-                if self.wide.get(sum).is_none() {
-                    self.wide.note(sum, Shape::Sum(x, y));
+                self.sums.sums.insert((x, y), (sum, self.b.block));
+                if self.sums.get(sum).is_none() {
+                    self.sums.note(sum, Shape::Sum(x, y));
                 }
                 sum
             }
@@ -254,20 +254,20 @@ impl Lower<'_, '_> {
         let twice = if by == 1 { 2 } else { by };
         if by == 1 || by.is_power_of_two() && self.is_argument(other) {
             let bits = by.trailing_zeros();
-            let low = self.e.op2(Op::Shl, Type::U32, factor, bits);
-            let [low, lo, factor, hi] = [low, lo, factor, hi].map(|w| self.e.src(w));
-            let (sum, carry) = (self.e.b.gpr(), self.e.b.func.new_value(Class::Carry));
-            self.e.b.push(Inst::new(Op::Add, Type::U32).src(low).src(lo).dst(sum).dst(carry));
+            let low = self.op2(Op::Shl, Type::U32, factor, bits);
+            let [low, lo, factor, hi] = [low, lo, factor, hi].map(|w| self.src(w));
+            let (sum, carry) = (self.b.gpr(), self.b.func.new_value(Class::Carry));
+            self.b.push(Inst::new(Op::Add, Type::U32).src(low).src(lo).dst(sum).dst(carry));
             let high = Inst::new(Op::MadHi, ty).src(factor).src(twice).src(hi).src(carry);
-            let high = self.e.b.value(high);
+            let high = self.b.value(high);
             return Comp::Wide(sum.into(), high.into());
         }
-        let (factor, lo, hi) = (self.e.src(factor), self.e.src(lo), self.e.src(hi));
-        let carry = self.e.b.func.new_value(Class::Carry);
-        let low = self.e.b.gpr();
+        let (factor, lo, hi) = (self.src(factor), self.src(lo), self.src(hi));
+        let carry = self.b.func.new_value(Class::Carry);
+        let low = self.b.gpr();
         let mad = Inst::new(Op::Mad, Type::U32).src(factor).src(by).src(lo).dst(low).dst(carry);
-        self.e.b.push(mad);
-        let high = self.e.b.value(Inst::new(Op::MadHi, ty).src(factor).src(by).src(hi).src(carry));
+        self.b.push(mad);
+        let high = self.b.value(Inst::new(Op::MadHi, ty).src(factor).src(by).src(hi).src(carry));
         Comp::Wide(low.into(), high.into())
     }
 
@@ -278,19 +278,19 @@ impl Lower<'_, '_> {
     /// Whether a word was loaded from a place in a constant buffer that is known.
     fn is_constant(&self, w: Word) -> bool {
         let Word::Val(v) = w else { return false };
-        self.e.b.func.def_inst(v).is_some_and(|i| {
+        self.b.func.def_inst(v).is_some_and(|i| {
             i.op == Op::Ld && i.mem.is_some_and(|m| m.space == Space::Const && m.base().is_empty())
         })
     }
 
     /// A product with a constant.
-    pub(super) fn mul64(&mut self, a: Comp, by: u64) -> Comp {
+    pub fn mul64(&mut self, a: Comp, by: u64) -> Comp {
         let (base, offset) = if by <= LARGEST_ELEMENT { self.split_index(a) } else { self.split_offset(a) };
-        let product = match self.wide.products.get(&(base, by)) {
+        let product = match self.sums.products.get(&(base, by)) {
             Some(&(product, block)) if self.scope.holds(block) => product,
             _ => {
                 let product = self.product64(base, by);
-                self.wide.products.insert((base, by), (product, self.e.b.block));
+                self.sums.products.insert((base, by), (product, self.b.block));
                 product
             }
         };
@@ -309,7 +309,7 @@ impl Lower<'_, '_> {
         if let Some((factor, signed, old)) = self.as_product(a)
             && let Some(by) = by.checked_mul(old.into()).filter(|&n| n < 1 << 31)
         {
-            self.wide.note(result, Shape::Product { factor, signed, by: by as u32 });
+            self.sums.note(result, Shape::Product { factor, signed, by: by as u32 });
         }
         result
     }
@@ -318,8 +318,8 @@ impl Lower<'_, '_> {
         if by == 0 {
             return a;
         }
-        let a = self.e.operand(a);
-        self.e.comp(Inst::new(Op::Shl, Type::U64).src(a).src(by))
+        let a = self.operand(a);
+        self.comp(Inst::new(Op::Shl, Type::U64).src(a).src(by))
     }
 }
 

@@ -1,15 +1,15 @@
 //! Bits: counting, fields, packing; and opcodes over whole vectors.
 
-use super::super::alu::Op as N;
-use super::Lower;
+use super::super::convert;
+use super::Emit;
 use super::alu::{Lane, Lowered};
+use super::op::Op as N;
 use super::value::{Comp, Pred, Word, mask};
-use crate::front::common::convert;
 use crate::ir::{Aux, Cond, Inst, Op, Rnd, Type};
 use arrayvec::ArrayVec;
 
-impl Lower<'_, '_> {
-    pub(super) fn bits(&mut self, l: &Lane<'_>) -> Lowered {
+impl Emit<'_> {
+    pub fn bits(&mut self, l: &Lane<'_>) -> Lowered {
         let (a, b, bits) = (l.src(0), l.src(1), l.sbits);
         if bits == 1 {
             return None;
@@ -17,24 +17,24 @@ impl Lower<'_, '_> {
         let word = match l.op {
             N::BitCount => match a {
                 Comp::Wide(lo, hi) => {
-                    let lo = self.e.op1(Op::Popc, Type::U32, lo);
-                    let hi = self.e.op1(Op::Popc, Type::U32, hi);
-                    self.e.op2(Op::Add, Type::U32, lo, hi)
+                    let lo = self.op1(Op::Popc, Type::U32, lo);
+                    let hi = self.op1(Op::Popc, Type::U32, hi);
+                    self.op2(Op::Add, Type::U32, lo, hi)
                 }
                 a => {
-                    let w = self.e.extend(a.word(), bits, false);
-                    self.e.op1(Op::Popc, Type::U32, w)
+                    let w = self.extend(a.word(), bits, false);
+                    self.op1(Op::Popc, Type::U32, w)
                 }
             },
             N::BitReverse => match a {
                 Comp::Wide(lo, hi) => {
-                    let lo = self.e.op1(Op::Brev, Type::U32, lo);
-                    let hi = self.e.op1(Op::Brev, Type::U32, hi);
+                    let lo = self.op1(Op::Brev, Type::U32, lo);
+                    let hi = self.op1(Op::Brev, Type::U32, hi);
                     return Some(Comp::Wide(hi, lo));
                 }
                 a => {
-                    let w = self.e.op1(Op::Brev, Type::U32, a.word());
-                    self.e.op2(Op::Shr, Type::U32, w, 32 - u32::from(bits))
+                    let w = self.op1(Op::Brev, Type::U32, a.word());
+                    self.op2(Op::Shr, Type::U32, w, 32 - u32::from(bits))
                 }
             },
             N::FindLsb => match a {
@@ -44,56 +44,56 @@ impl Lower<'_, '_> {
                     self.of_words(lo, low, high)
                 }
                 a => {
-                    let w = self.e.extend(a.word(), bits, false);
+                    let w = self.extend(a.word(), bits, false);
                     self.lsb(w)
                 }
             },
             N::UfindMsb => match a {
                 Comp::Wide(lo, hi) => {
-                    let low = self.e.op1(Op::Flo, Type::U32, lo);
-                    let high = self.e.op1(Op::Flo, Type::U32, hi);
-                    let high = self.e.op2(Op::Add, Type::U32, high, 32);
-                    let p = self.e.cmp(Cond::Ne, Type::U32, hi, 0);
-                    self.e.select(p, high, low)
+                    let low = self.op1(Op::Flo, Type::U32, lo);
+                    let high = self.op1(Op::Flo, Type::U32, hi);
+                    let high = self.op2(Op::Add, Type::U32, high, 32);
+                    let p = self.cmp(Cond::Ne, Type::U32, hi, 0);
+                    self.select(p, high, low)
                 }
                 a => {
-                    let w = self.e.extend(a.word(), bits, false);
-                    self.e.op1(Op::Flo, Type::U32, w)
+                    let w = self.extend(a.word(), bits, false);
+                    self.op1(Op::Flo, Type::U32, w)
                 }
             },
             N::IfindMsb => {
-                let w = self.e.extend(a.word(), bits, true);
-                self.e.op1(Op::Flo, Type::S32, w)
+                let w = self.extend(a.word(), bits, true);
+                self.op1(Op::Flo, Type::S32, w)
             }
             N::UfindMsbRev | N::IfindMsbRev => {
                 let ty = if l.op == N::IfindMsbRev { Type::S32 } else { Type::U32 };
-                let s = self.e.src(a.word());
-                self.e.inst(Inst::new(Op::Flo, ty).src(s).with_aux(Aux::Shift))
+                let s = self.src(a.word());
+                self.inst(Inst::new(Op::Flo, ty).src(s).with_aux(Aux::Shift))
             }
             N::Uclz => {
-                let msb = self.e.op1(Op::Flo, Type::U32, a.word());
-                self.e.op2(Op::Sub, Type::U32, 31, msb)
+                let msb = self.op1(Op::Flo, Type::U32, a.word());
+                self.op2(Op::Sub, Type::U32, 31, msb)
             }
             N::BitfieldInsert => {
                 let field = self.field(l.src(2).word(), l.src(3).word());
-                self.e.op3(Op::Ins, Type::U32, b.word(), field, a.word())
+                self.op3(Op::Ins, Type::U32, b.word(), field, a.word())
             }
             N::UbitfieldExtract | N::IbitfieldExtract => {
                 let field = self.field(b.word(), l.src(2).word());
                 let ty = if l.op == N::IbitfieldExtract { Type::S32 } else { Type::U32 };
-                self.e.op2(Op::Ext, ty, a.word(), field)
+                self.op2(Op::Ext, ty, a.word(), field)
             }
             N::Ubfe | N::Ibfe => {
-                let offset = self.e.op2(Op::And, Type::U32, b.word(), 31);
-                let count = self.e.op2(Op::And, Type::U32, l.src(2).word(), 31);
+                let offset = self.op2(Op::And, Type::U32, b.word(), 31);
+                let count = self.op2(Op::And, Type::U32, l.src(2).word(), 31);
                 let field = self.field(offset, count);
                 let ty = if l.op == N::Ibfe { Type::S32 } else { Type::U32 };
-                self.e.op2(Op::Ext, ty, a.word(), field)
+                self.op2(Op::Ext, ty, a.word(), field)
             }
             N::Bfm => {
-                let count = self.e.op2(Op::And, Type::U32, a.word(), 31);
+                let count = self.op2(Op::And, Type::U32, a.word(), 31);
                 let one = self.shift(Op::Shl, 32, false, Comp::constant(32, 1), Comp::Word(count));
-                let ones = self.e.op2(Op::Add, Type::U32, one.word(), u32::MAX);
+                let ones = self.op2(Op::Add, Type::U32, one.word(), u32::MAX);
                 return Some(self.shift(Op::Shl, 32, false, Comp::Word(ones), b));
             }
             N::Bfi => {
@@ -114,7 +114,7 @@ impl Lower<'_, '_> {
             N::InsertU8 | N::InsertU16 => {
                 let size = if l.op == N::InsertU8 { 8 } else { 16 };
                 let part = self.bitwise(Op::And, bits, a, Comp::constant(bits, mask(size).into()));
-                let by = self.e.op2(Op::Mul, Type::U32, b.word(), u32::from(size));
+                let by = self.op2(Op::Mul, Type::U32, b.word(), u32::from(size));
                 return Some(self.shift(Op::Shl, bits, false, part, Comp::Word(by)));
             }
             N::PackSplit => return self.pack(l.srcs, bits),
@@ -134,7 +134,7 @@ impl Lower<'_, '_> {
             }
             N::SadU8x4 => self.byte_differences(a.word(), b.word(), l.src(2).word(), false),
             N::Msad4x8 => self.byte_differences(a.word(), b.word(), l.src(2).word(), true),
-            N::Permute => self.e.op3(Op::Prmt, Type::U32, b.word(), a.word(), l.src(2).word()),
+            N::Permute => self.op3(Op::Prmt, Type::U32, b.word(), a.word(), l.src(2).word()),
             N::SdotIadd | N::UdotUadd | N::SudotIadd => self.int_dot(l, false)?,
             N::SdotIaddSat | N::UdotUaddSat | N::SudotIaddSat => self.int_dot(l, true)?,
             _ => return None,
@@ -143,21 +143,21 @@ impl Lower<'_, '_> {
     }
 
     /// Position of the lowest one, -1 if there is none.
-    pub(super) fn lsb(&mut self, w: Word) -> Word {
+    pub fn lsb(&mut self, w: Word) -> Word {
         if let Word::Imm(x) = w {
             return Word::Imm(if x == 0 { u32::MAX } else { x.trailing_zeros() });
         }
-        let w = self.e.src(w);
-        convert::lowest_one(&mut self.e.b, w).into()
+        let w = self.src(w);
+        convert::lowest_one(&mut self.b, w).into()
     }
 
     /// Position in the low word where it has any bit, else that in the high word plus 32 (or -1).
     fn of_words(&mut self, lo: Word, low: Word, high: Word) -> Word {
-        let found = self.e.cmp(Cond::Ne, Type::U32, high, u32::MAX);
-        let plus = self.e.op2(Op::Add, Type::U32, high, 32);
-        let high = self.e.select(found, plus, high);
-        let p = self.e.cmp(Cond::Ne, Type::U32, lo, 0);
-        self.e.select(p, low, high)
+        let found = self.cmp(Cond::Ne, Type::U32, high, u32::MAX);
+        let plus = self.op2(Op::Add, Type::U32, high, 32);
+        let high = self.select(found, plus, high);
+        let p = self.cmp(Cond::Ne, Type::U32, lo, 0);
+        self.select(p, low, high)
     }
 
     /// The operand of field operations: position and length.
@@ -165,8 +165,8 @@ impl Lower<'_, '_> {
         match (position, length) {
             (Word::Imm(p), Word::Imm(n)) => Word::Imm(p & 0xff | (n & 0xff) << 8),
             _ => {
-                let n = self.e.op2(Op::Shl, Type::U32, length, 8);
-                self.e.op2(Op::Or, Type::U32, n, position)
+                let n = self.op2(Op::Shl, Type::U32, length, 8);
+                self.op2(Op::Or, Type::U32, n, position)
             }
         }
     }
@@ -180,35 +180,35 @@ impl Lower<'_, '_> {
                 a => a.word(),
             };
             let part = self.unpack_part(w, i % per_word, size);
-            return self.e.extend(part, size, signed);
+            return self.extend(part, size, signed);
         }
-        let by = self.e.op2(Op::Mul, Type::U32, index.word(), u32::from(size));
+        let by = self.op2(Op::Mul, Type::U32, index.word(), u32::from(size));
         let moved = self.shift(Op::Shr, bits, false, a, Comp::Word(by));
-        self.e.extend(moved.word(), size, signed)
+        self.extend(moved.word(), size, signed)
     }
 
     /// Part `i` of `size` bits of a word; what is above it is unspecified.
-    pub(super) fn unpack_part(&mut self, w: Word, i: u32, size: u8) -> Word {
+    pub fn unpack_part(&mut self, w: Word, i: u32, size: u8) -> Word {
         let at = i * u32::from(size);
         match w {
             Word::Imm(x) => Word::Imm(x >> at & mask(size)),
             w if at == 0 => w,
             w => {
-                let w = self.e.src(w);
+                let w = self.src(w);
                 // The topmost part needs no mask.
                 let v = if at + u32::from(size) == 32 {
-                    self.e.b.op2(Op::Shr, Type::U32, w, at)
+                    self.b.op2(Op::Shr, Type::U32, w, at)
                 } else {
-                    self.e.b.op2(Op::Ext, Type::U32, w, at | u32::from(size) << 8)
+                    self.b.op2(Op::Ext, Type::U32, w, at | u32::from(size) << 8)
                 };
-                self.e.note_extended(v, size, false);
+                self.note_extended(v, size, false);
                 v.into()
             }
         }
     }
 
     /// Parts of 8 or 16 bits, the lowest first, in one word.
-    pub(super) fn pack_word(&mut self, parts: &[Word], size: u8) -> Word {
+    pub fn pack_word(&mut self, parts: &[Word], size: u8) -> Word {
         if parts.iter().all(|p| matches!(p, Word::Imm(_))) {
             return Word::Imm(parts.iter().rev().fold(0, |word, p| match p {
                 Word::Imm(x) => word << size | (x & mask(size)),
@@ -216,15 +216,15 @@ impl Lower<'_, '_> {
             }));
         }
         match (parts, size) {
-            (&[a, b], 16) => self.e.op3(Op::Prmt, Type::U32, a, 0x5410, b),
+            (&[a, b], 16) => self.op3(Op::Prmt, Type::U32, a, 0x5410, b),
             (&[a, b], _) => {
-                let w = self.e.op3(Op::Prmt, Type::U32, a, 0x0040, b);
-                self.e.op2(Op::And, Type::U32, w, 0xffff)
+                let w = self.op3(Op::Prmt, Type::U32, a, 0x0040, b);
+                self.op2(Op::And, Type::U32, w, 0xffff)
             }
             (&[a, b, c, d], _) => {
-                let low = self.e.op3(Op::Prmt, Type::U32, a, 0x0040, b);
-                let high = self.e.op3(Op::Prmt, Type::U32, c, 0x0040, d);
-                self.e.op3(Op::Prmt, Type::U32, low, 0x5410, high)
+                let low = self.op3(Op::Prmt, Type::U32, a, 0x0040, b);
+                let high = self.op3(Op::Prmt, Type::U32, c, 0x0040, d);
+                self.op3(Op::Prmt, Type::U32, low, 0x5410, high)
             }
             _ => parts[0],
         }
@@ -248,12 +248,12 @@ impl Lower<'_, '_> {
     fn byte_differences(&mut self, a: Word, b: Word, mut sum: Word, masked: bool) -> Word {
         for i in 0..4 {
             let (x, y) = (self.unpack_part(a, i, 8), self.unpack_part(b, i, 8));
-            let (x, mut y) = (self.e.extend(x, 8, false), self.e.extend(y, 8, false));
+            let (x, mut y) = (self.extend(x, 8, false), self.extend(y, 8, false));
             if masked {
-                let counts = self.e.cmp(Cond::Ne, Type::U32, x, 0);
-                y = self.e.select(counts, y, Word::Imm(0));
+                let counts = self.cmp(Cond::Ne, Type::U32, x, 0);
+                y = self.select(counts, y, Word::Imm(0));
             }
-            sum = self.e.op3(Op::Sad, Type::U32, x, y, sum);
+            sum = self.op3(Op::Sad, Type::U32, x, y, sum);
         }
         sum
     }
@@ -272,11 +272,11 @@ impl Lower<'_, '_> {
         for i in 0..32 / u32::from(size) {
             let x = self.unpack_part(l.src(0).word(), i, size);
             let y = self.unpack_part(l.src(1).word(), i, size);
-            let (x, y) = (self.e.extend(x, size, a_signed), self.e.extend(y, size, b_signed));
+            let (x, y) = (self.extend(x, size, a_signed), self.extend(y, size, b_signed));
             sum = if i == 0 {
-                self.e.op2(Op::Mul, Type::U32, x, y)
+                self.op2(Op::Mul, Type::U32, x, y)
             } else {
-                self.e.op3(Op::Mad, Type::U32, x, y, sum)
+                self.op3(Op::Mad, Type::U32, x, y, sum)
             };
         }
         let op = match (saturate, a_signed) {
@@ -294,8 +294,8 @@ impl Lower<'_, '_> {
         for i in 0..2 {
             let x = self.unpack_part(l.src(0).word(), i, 16);
             let y = self.unpack_part(l.src(1).word(), i, 16);
-            let (x, y) = (self.e.extend(x, 16, signed), self.e.extend(y, 16, signed));
-            let product = Comp::Word(self.e.op2(Op::Mul, Type::U32, x, y));
+            let (x, y) = (self.extend(x, 16, signed), self.extend(y, 16, signed));
+            let product = Comp::Word(self.op2(Op::Mul, Type::U32, x, y));
             let product = self.resize(product, 32, 64, signed);
             sum = self.int2(Op::Add, false, 64, sum, product);
         }
@@ -307,7 +307,7 @@ impl Lower<'_, '_> {
     }
 
     /// An opcode over whole vectors.
-    pub(super) fn horizontal(
+    pub fn horizontal(
         &mut self,
         op: N,
         bits: u8,
@@ -336,7 +336,7 @@ impl Lower<'_, '_> {
                     } else {
                         self.compare_ints(Cond::Eq, false, x, y, sbits)
                     };
-                    all = self.e.and(all, equal);
+                    all = self.and(all, equal);
                 }
                 let p =
                     if matches!(op, N::AllFequal | N::AllIequal | N::FallEqual) { all } else { all.not() };
@@ -382,7 +382,7 @@ impl Lower<'_, '_> {
                 (0..u32::from(comps))
                     .map(|i| {
                         let part = self.unpack_part(first.word(), i, size);
-                        let part = self.e.extend(part, size, signed);
+                        let part = self.extend(part, size, signed);
                         self.dequantised(part, signed, scale)
                     })
                     .collect()
@@ -400,8 +400,8 @@ impl Lower<'_, '_> {
                     .map(|c| {
                         let ty = if signed { Type::S32 } else { Type::U32 };
                         let top = mask(16) >> u32::from(signed);
-                        let w = self.e.op2(Op::Min, ty, c.word(), top);
-                        if signed { self.e.op2(Op::Max, ty, w, !top) } else { w }
+                        let w = self.op2(Op::Min, ty, c.word(), top);
+                        if signed { self.op2(Op::Max, ty, w, !top) } else { w }
                     })
                     .collect();
                 one(Comp::Word(self.pack_word(&parts, 16)))

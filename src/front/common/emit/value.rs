@@ -1,4 +1,4 @@
-//! What a component of a NIR value is while its function is lowered, and how it becomes operands.
+//! What a component of a value is while its function is lowered, and how it becomes operands.
 //!
 //! NIR's booleans are masks of 32 bits as often as single bits; the machine compares into predicates. So a mask
 //! stays a predicate ([`Word::Mask`]) until somebody reads its bits: `iand` and `b32csel` of masks are predicate
@@ -7,10 +7,33 @@
 //! Components below 32 bits live in one register whose upper bits are unspecified; [`Emit::extend`] makes them
 //! zeros or copies of the sign where an operation needs that, and remembers for which values that is so already.
 
-use crate::front::common::convert::convert;
-use crate::ir::build::Builder;
+use super::super::convert::convert;
+use super::Emit;
 use crate::ir::{Class, Cond, Inst, Op, Rnd, Src, Type, ValueId};
-use rustc_hash::FxHashMap;
+
+/// Bits of a component and number of components.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Shape {
+    pub bits: u8,
+    pub comps: u8,
+}
+
+impl Shape {
+    /// One component.
+    pub const fn scalar(bits: u8) -> Shape {
+        Shape { bits, comps: 1 }
+    }
+
+    /// What kind of register holds a component's words.
+    pub fn class(self) -> Class {
+        if self.bits == 1 { Class::Pred } else { Class::Gpr }
+    }
+
+    /// Values that all components take.
+    pub fn words(self) -> usize {
+        usize::from(self.comps) * if self.bits == 64 { 2 } else { 1 }
+    }
+}
 
 /// A condition: known, or a predicate and whether it is negated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -109,18 +132,7 @@ pub fn mask(bits: u8) -> u32 {
     if bits >= 32 { u32::MAX } else { (1 << bits) - 1 }
 }
 
-/// The builder, and what is known of the upper bits of narrow values.
-pub struct Emit<'f> {
-    pub b: Builder<'f>,
-    /// For a value: bits below which it is the whole truth, and whether it is sign-extended from there.
-    narrow: FxHashMap<ValueId, (u8, bool)>,
-}
-
-impl<'f> Emit<'f> {
-    pub fn new(b: Builder<'f>) -> Emit<'f> {
-        Emit { b, narrow: FxHashMap::default() }
-    }
-
+impl Emit<'_> {
     // ---- operands
 
     /// A word as an operand of 32 bits.
@@ -210,7 +222,7 @@ impl<'f> Emit<'f> {
             (Pred::Const(false), _) | (_, Pred::Const(false)) => Pred::Const(false),
             (Pred::Const(true), p) | (p, Pred::Const(true)) => p,
             _ if a == b => a,
-            _ => self.logic(Op::And, a, b),
+            _ => self.combine(Op::And, a, b),
         }
     }
 
@@ -234,7 +246,7 @@ impl<'f> Emit<'f> {
         }
     }
 
-    fn logic(&mut self, op: Op, a: Pred, b: Pred) -> Pred {
+    fn combine(&mut self, op: Op, a: Pred, b: Pred) -> Pred {
         let (a, b) = (self.pred_src(a), self.pred_src(b));
         Pred::Val(self.b.op2(op, Type::Pred, a, b), false)
     }
