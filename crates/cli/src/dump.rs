@@ -1,6 +1,6 @@
 //! `nvir run --dump`: what a test left in a buffer or image, as text or JSON.
 
-use crate::out::{self, say};
+use crate::out::{self, outln};
 use crate::report;
 use nvir::diag::visible;
 use nvir_fixture::env::Env;
@@ -89,7 +89,7 @@ impl Dump {
     pub(crate) fn print(&self, test: &Test, env: &Env) {
         let name = &self.name;
         let shown = self.shown(test, env);
-        say!("{} after {}:", visible(name), visible(&test.name));
+        outln!("{} after {}:", visible(name), visible(&test.name));
         let print = |start: usize, bytes: &[u8]| {
             let mut text = String::new();
             for (i, row) in bytes.chunks(32).enumerate() {

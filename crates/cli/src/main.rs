@@ -40,7 +40,7 @@ mod run;
 mod sched;
 mod stats;
 mod test;
-mod trial;
+mod rerun;
 mod watch;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};

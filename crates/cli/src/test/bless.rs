@@ -4,7 +4,7 @@
 //! `hex`), and nothing else of the file. A test that stops with a fault, or whose chips disagree, is left as it is.
 
 use super::{Case, Ran};
-use crate::out::tell;
+use crate::out::errln;
 use crate::{common, output};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
@@ -99,7 +99,7 @@ pub(super) fn tell(ran: &[Ran]) -> ExitCode {
     let mut refused = false;
     for r in ran {
         match &r.blessed {
-            Some(Ok(n)) if *n > 0 => tell!("blessed {n} tests of {}", r.file.display()),
+            Some(Ok(n)) if *n > 0 => errln!("blessed {n} tests of {}", r.file.display()),
             Some(Err(why)) => {
                 refused = true;
                 common::fault_in(&r.file, why);

@@ -7,7 +7,7 @@
 
 use super::case::bytes;
 use super::tables::WORD;
-use crate::setting::Setting;
+use crate::config::Config;
 use arbitrary::{Result, Unstructured};
 use nvir::emu::stage::{Attributes, Fragment, Output};
 use nvir::stage::Semantic;
@@ -520,8 +520,8 @@ pub(super) fn expected(json: &str, text: &str) -> std::result::Result<Fixture, S
 }
 
 /// What the compiled program does otherwise.
-pub(super) fn difference(fixture: &Fixture, text: &str, setting: &Setting) -> Option<String> {
-    let reports = loaded(fixture, text).run(setting.chip, None, &setting.settings, &mut None, |_, _| ());
+pub(super) fn difference(fixture: &Fixture, text: &str, config: &Config) -> Option<String> {
+    let reports = loaded(fixture, text).run(config.chip, None, &config.settings, &mut None, |_, _| ());
     reports.into_iter().find_map(|r| match r.outcome {
         Outcome::Failed(why) if why != "expect: nothing is compared" => Some(format!("{}: {why}", r.name)),
         _ => None,

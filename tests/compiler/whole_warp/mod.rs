@@ -4,7 +4,7 @@
 mod launch;
 mod rules;
 mod tail;
-#[path = "../../crates/fuzz/src/whole_warp/text.rs"]
+#[path = "../../../crates/fuzz/src/whole_warp/text.rs"]
 mod text;
 
 use nvir::Chip;
