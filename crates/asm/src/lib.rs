@@ -4,7 +4,7 @@
 //! - [`listing`]: SASS listings, both ways, and listings of NVIDIA's tools
 //! - [`cubin`]: NVIDIA's container, both ways
 //! - [`raw`]: words, as bytes or in hexadecimal
-//! - [`file`]: which of these a file is, and what is in it
+//! - [`file`](mod@file): which of these a file is, and what is in it
 //! - [`cfg`](mod@cfg): control flow graphs of any of them
 //! - [`issue`]: Kepler's issue control (stall counts and dual issue), by the [`model`] of what
 //!   instructions wait for
