@@ -156,8 +156,7 @@ impl Forward {
         }
         // A store over exactly the same place makes an unread one before it pointless.
         if simple && is_own(m.space) {
-            let covered =
-                |h: &&Held| same_base(&h.mem, &m) && h.mem.offset == m.offset && h.bytes <= bytes;
+            let covered = |h: &&Held| same_base(&h.mem, &m) && h.mem.offset == m.offset && h.bytes <= bytes;
             self.dead.extend(self.held.iter().filter(covered).filter_map(|h| h.unread_store));
         }
         self.held.retain(|h| !may_clobber(&m, bytes, &h.mem, h.bytes));

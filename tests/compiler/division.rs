@@ -76,12 +76,7 @@ fn count(p: &Program, op: Op) -> usize {
 }
 
 /// The steps of half a division; `n` are the names of what is left, `d` those of the divisor's words or its value.
-fn steps(
-    constant: Option<u64>,
-    names: &str,
-    dividend: &[&str],
-    quotient: bool,
-) -> (String, String, String) {
+fn steps(constant: Option<u64>, names: &str, dividend: &[&str], quotient: bool) -> (String, String, String) {
     let mut t = String::new();
     let wide = dividend.len() == 2;
     let (mut lo, mut hi) = (dividend[0].to_string(), dividend.get(1).unwrap_or(&"").to_string());

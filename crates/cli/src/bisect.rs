@@ -3,8 +3,8 @@
 use crate::common;
 use crate::diff::{self, PassRun};
 use crate::out::{Color, errln};
-use crate::run::How;
 use crate::rerun::{self, Rerun};
+use crate::run::How;
 use nvir::{Observer, OptLevel};
 use nvir_fixture::run::{Failure, Settings};
 use serde_json::json;

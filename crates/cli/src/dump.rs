@@ -123,11 +123,11 @@ fn pieces(name: &str, env: &Env, mut to: impl FnMut(usize, &[u8])) -> Result<(),
     const PIECE: u64 = 1 << 16;
     if let Ok(b) = env.buffer(name) {
         for start in (0..b.size).step_by(PIECE as usize) {
-            to(start as usize, &env.machine.read(b.address + start, PIECE.min(b.size - start))?);
+            to(start as usize, &env.backend.read(b.address + start, PIECE.min(b.size - start))?);
         }
         return Ok(());
     }
-    let texels = env.machine.download(env.image(name)?)?;
+    let texels = env.backend.download(env.image(name)?)?;
     for (n, piece) in texels.chunks(PIECE as usize).enumerate() {
         to(n * PIECE as usize, piece);
     }
@@ -144,7 +144,7 @@ pub(crate) fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> 
         }
     }
     for (name, i) in &after.images {
-        let (old, new) = (before.machine.download(before.image(name)?)?, after.machine.download(i)?);
+        let (old, new) = (before.backend.download(before.image(name)?)?, after.backend.download(i)?);
         if old != new {
             names.push(name.clone());
         }

@@ -1,7 +1,7 @@
 //! `nvir explore`: the page of `nvir_explore` as a file, or served and made again when a file changes.
 
 use crate::code::Kind;
-use crate::out::{self, outln, errln};
+use crate::out::{self, errln, outln};
 use crate::watch::{self, Watch};
 use crate::{common, output};
 use nvir::compiler::StageOptions;

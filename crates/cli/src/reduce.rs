@@ -3,8 +3,8 @@
 mod text;
 
 use crate::out::errln;
-use crate::run::How;
 use crate::rerun::{self, Ended, Rerun};
+use crate::run::How;
 use crate::{common, output};
 use nvir::compiler::Options;
 use nvir::emu::Checks;

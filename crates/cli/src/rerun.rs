@@ -2,9 +2,9 @@
 
 use crate::common;
 use nvir::Chip;
+use nvir_fixture::backend::{Backend, Emulator};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
-use nvir_fixture::backend::{Emulator, Backend};
 use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
 use std::cell::Cell;
 use std::collections::BTreeMap;

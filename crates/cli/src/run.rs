@@ -3,7 +3,7 @@
 use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::dump::{self, Dump};
-use crate::out::{self, outln, errln};
+use crate::out::{self, errln, outln};
 use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};

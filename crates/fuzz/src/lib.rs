@@ -9,13 +9,13 @@
 //! `tests/targets.rs` takes the first cases of each target; the program `nvir-fuzz` takes as many as one wants.
 //! A new target is a file here and a line in [`TARGETS`].
 
-mod nontermination;
+mod config;
 mod ir;
 mod mutation;
 pub mod nir;
+mod nontermination;
 pub mod ptx;
 pub mod runner;
-mod config;
 mod tgsi;
 mod vgpu;
 mod whole_warp;

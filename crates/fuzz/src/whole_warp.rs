@@ -2,8 +2,8 @@
 
 mod text;
 
-use crate::runner::Tally;
 use crate::config::Config;
+use crate::runner::Tally;
 use arbitrary::Unstructured;
 use nvir::random::Random;
 use nvir_fixture::run::Loaded;

@@ -248,11 +248,7 @@ fn compare_with_carry(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u32>
     };
     // The low words differ by a borrow, by nothing, or by something positive.
     let difference = word(0) - word(1) - (flags & CARRY == 0) as i64;
-    let order = difference.cmp(&0).then(if flags & ZERO == 0 {
-        Ordering::Greater
-    } else {
-        Ordering::Equal
-    });
+    let order = difference.cmp(&0).then(if flags & ZERO == 0 { Ordering::Greater } else { Ordering::Equal });
     let holds = match inst.cond.ordered() {
         Cond::Lt => order.is_lt(),
         Cond::Le => order.is_le(),

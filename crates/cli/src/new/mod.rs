@@ -12,7 +12,7 @@ mod needs;
 mod text;
 
 use crate::common;
-use crate::out::{self, Color, outln, errln};
+use crate::out::{self, Color, errln, outln};
 use crate::program::Program;
 use fixture::Draft;
 use nvir::emu::FaultKind;

@@ -35,7 +35,7 @@ impl Values {
             }
         }
         for name in test.images.iter().filter(|(_, i)| i.expect.is_some()).map(|(name, _)| name) {
-            if let Ok(bytes) = env.image(name).and_then(|i| env.machine.download(i)) {
+            if let Ok(bytes) = env.image(name).and_then(|i| env.backend.download(i)) {
                 all.insert(("images", name.clone()), bytes);
             }
         }

@@ -2,8 +2,8 @@
 //! program is compiled whole, or each function alone and then linked.
 
 use super::{Words, evaluated, front_program, listing};
-use crate::runner::Tally;
 use crate::config::Config;
+use crate::runner::Tally;
 use nvir::emu::{self, Memory, Words as Cells};
 use nvir::image::separate::{self, Unit};
 use nvir::ir::{Aux, Function, Inst, Linkage, Op, Program, Space, Type};

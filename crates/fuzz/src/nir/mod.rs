@@ -9,8 +9,8 @@ pub mod host;
 pub mod opcodes;
 mod program;
 
-use crate::runner::Tally;
 use crate::config::Config;
+use crate::runner::Tally;
 use nvir::random::Random;
 use nvir_fixture::run::Loaded;
 use nvir_fixture::{Fixture, Outcome};

@@ -10,8 +10,8 @@
 mod text;
 mod tree;
 
-use crate::runner::Tally;
 use crate::config::Config;
+use crate::runner::Tally;
 use arbitrary::Unstructured;
 use nvir::emu::FaultKind;
 use nvir::random::Random;

@@ -12,8 +12,8 @@ mod resources;
 mod stages;
 mod tables;
 
-use crate::runner::{self, Tally};
 use crate::config::Config;
+use crate::runner::{self, Tally};
 use arbitrary::Unstructured;
 use case::Left;
 use generate::Program;

@@ -74,7 +74,14 @@ impl Resources {
                     false => Reads::Nearest,
                 };
                 let sampler = sampler(u, shape, reads)?;
-                textures.push(Texture { shape, shadow: compared, texel, levels, sampler, linear: reads == Reads::Linear });
+                textures.push(Texture {
+                    shape,
+                    shadow: compared,
+                    texel,
+                    levels,
+                    sampler,
+                    linear: reads == Reads::Linear,
+                });
             }
         }
         Ok(Resources { images, textures, seed: u.arbitrary()? })

@@ -27,8 +27,7 @@ const COUNTERS: u32 = 10;
 const CONDITION: u32 = 13; // the last of them, as in `COMMON`
 
 /// What both stages declare after their own.
-const COMMON: &str =
-    "DCL SAMP[0..1]\nDCL SVIEW[0], 2D, FLOAT\nDCL SVIEW[1], CUBE, FLOAT\nDCL CONST[0][0..7]\nDCL TEMP[0..13]\n";
+const COMMON: &str = "DCL SAMP[0..1]\nDCL SVIEW[0], 2D, FLOAT\nDCL SVIEW[1], CUBE, FLOAT\nDCL CONST[0][0..7]\nDCL TEMP[0..13]\n";
 
 /// What a vertex program begins with.
 const VERTEX: &str = "VERT\nDCL IN[0]\nDCL IN[1]\nDCL IN[2]\nDCL SV[0], VERTEXID\nDCL SV[1], INSTANCEID\nDCL OUT[0], POSITION\n\
@@ -94,7 +93,8 @@ pub(super) fn program(u: &mut Unstructured<'_>) -> Result<Program> {
     }
     g.line("END");
     let json = g.json()?;
-    let mut text = format!("{}{}{COMMON}", if pixels { FRAGMENT } else { VERTEX }, if depth { DEPTH } else { "" });
+    let mut text =
+        format!("{}{}{COMMON}", if pixels { FRAGMENT } else { VERTEX }, if depth { DEPTH } else { "" });
     for (n, v) in g.imms.iter().enumerate() {
         let _ = writeln!(text, "IMM[{n}] UINT32 {{{}, {}, {}, {}}}", v[0], v[1], v[2], v[3]);
     }

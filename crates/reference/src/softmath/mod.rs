@@ -268,7 +268,10 @@ mod tests {
             assert_eq!(op(Op::ifind_msb), int::flo(x, true, int::Found::Bit));
             assert_eq!(op(Op::prmt_nv), int::prmt(y, x, c as u32, int::Permute::Index));
             for (high, sign) in [(Op::umul_high, false), (Op::imul_high, true)] {
-                assert_eq!(op(high), (int::mul_wide(int::factor(x, sign), int::factor(y, sign)) >> 32) as u32);
+                assert_eq!(
+                    op(high),
+                    (int::mul_wide(int::factor(x, sign), int::factor(y, sign)) >> 32) as u32
+                );
             }
         }
     }

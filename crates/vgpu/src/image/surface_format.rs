@@ -313,7 +313,8 @@ mod tests {
     #[test]
     fn depth_and_stencil() {
         let of = |code, (depth, stencil): (bool, bool)| {
-            let (v, m) = zeta_texel(Zeta::from_code(code).unwrap(), depth.then_some(0.5), stencil.then_some(0x81));
+            let (v, m) =
+                zeta_texel(Zeta::from_code(code).unwrap(), depth.then_some(0.5), stencil.then_some(0x81));
             let word = |b: Vec<u8>| b.iter().rev().fold(0u64, |v, b| v << 8 | u64::from(*b));
             (word(v), word(m))
         };
