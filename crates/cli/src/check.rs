@@ -1,7 +1,7 @@
 //! `nvir check`: fixtures validated without running them, and the schema of their format.
 
 use crate::common::{self, Warnings};
-use crate::out::say;
+use crate::out::outln;
 use crate::report;
 use nvir::diag::{Diagnostic, line_column, visible};
 use nvir_fixture::run::Settings;
@@ -72,14 +72,14 @@ pub(crate) fn run(a: Args) -> ExitCode {
     let results = common::in_parallel(0, &files, |file| checked(file));
     let invalid = results.iter().filter(|c| !c.problems.is_empty()).count();
     if a.json {
-        say!("{}", json(&files, &results, skipped));
+        outln!("{}", json(&files, &results, skipped));
     } else {
         let mut warnings = Warnings::default();
         for (file, checked) in files.iter().zip(&results) {
             if checked.problems.is_empty() {
                 warnings.tell(file, checked.warnings.iter().cloned());
                 if !a.quiet {
-                    say!("ok {}", visible(&file.to_string_lossy()));
+                    outln!("ok {}", visible(&file.to_string_lossy()));
                 }
             } else {
                 checked.report(file);
@@ -89,7 +89,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
             let valid = files.len() - invalid;
             let skipped =
                 if skipped > 0 { format!(", {}", common::not_fixtures(skipped)) } else { String::new() };
-            say!("{valid} valid, {invalid} invalid{skipped}");
+            outln!("{valid} valid, {invalid} invalid{skipped}");
         }
     }
     if invalid == 0 { ExitCode::SUCCESS } else { common::input_error() }

@@ -263,8 +263,10 @@ fn compile(a: &Args, input: &Path, compiler: &Compiler, output: Option<&Path>) -
                 common::report(&Diagnostic::unsupported(why).into(), &name, &text);
                 return common::input_error();
             }
+            let print = listing::Options { words: a.words };
             shader.map(|shader| match form {
-                Form::Sass => forms::sass(&shader, &source, a.lines, a.words).into_bytes(),
+                Form::Sass if a.lines => forms::sass_with_lines(&shader, &source, print).into_bytes(),
+                Form::Sass => forms::sass(&shader, print).into_bytes(),
                 Form::Json => json(&shader, &source, observer.remarks.as_deref()).into_bytes(),
                 form => emit(form, &shader),
             })

@@ -1,6 +1,6 @@
 //! `nvir run --dump`: what a test left in a buffer or image, as text or JSON.
 
-use crate::out::{self, say};
+use crate::out::{self, outln};
 use crate::report;
 use nvir::diag::visible;
 use nvir_fixture::env::Env;
@@ -89,7 +89,7 @@ impl Dump {
     pub(crate) fn print(&self, test: &Test, env: &Env) {
         let name = &self.name;
         let shown = self.shown(test, env);
-        say!("{} after {}:", visible(name), visible(&test.name));
+        outln!("{} after {}:", visible(name), visible(&test.name));
         let print = |start: usize, bytes: &[u8]| {
             let mut text = String::new();
             for (i, row) in bytes.chunks(32).enumerate() {
@@ -123,11 +123,11 @@ fn pieces(name: &str, env: &Env, mut to: impl FnMut(usize, &[u8])) -> Result<(),
     const PIECE: u64 = 1 << 16;
     if let Ok(b) = env.buffer(name) {
         for start in (0..b.size).step_by(PIECE as usize) {
-            to(start as usize, &env.machine.read(b.address + start, PIECE.min(b.size - start))?);
+            to(start as usize, &env.backend.read(b.address + start, PIECE.min(b.size - start))?);
         }
         return Ok(());
     }
-    let texels = env.machine.download(env.image(name)?)?;
+    let texels = env.backend.download(env.image(name)?)?;
     for (n, piece) in texels.chunks(PIECE as usize).enumerate() {
         to(n * PIECE as usize, piece);
     }
@@ -144,7 +144,7 @@ pub(crate) fn changed(before: &Env, after: &Env) -> Result<Vec<String>, String> 
         }
     }
     for (name, i) in &after.images {
-        let (old, new) = (before.machine.download(before.image(name)?)?, after.machine.download(i)?);
+        let (old, new) = (before.backend.download(before.image(name)?)?, after.backend.download(i)?);
         if old != new {
             names.push(name.clone());
         }

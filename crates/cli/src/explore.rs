@@ -1,7 +1,7 @@
 //! `nvir explore`: the page of `nvir_explore` as a file, or served and made again when a file changes.
 
 use crate::code::Kind;
-use crate::out::{self, say, tell};
+use crate::out::{self, errln, outln};
 use crate::watch::{self, Watch};
 use crate::{common, output};
 use nvir::compiler::StageOptions;
@@ -109,7 +109,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
     };
     let code = common::write_output(to.as_deref(), html.as_bytes());
     if let Some(path) = to.filter(|_| code == ExitCode::SUCCESS) {
-        say!("wrote {}", visible(&path.to_string_lossy()));
+        outln!("wrote {}", visible(&path.to_string_lossy()));
     }
     code
 }
@@ -124,13 +124,13 @@ fn serve(page: &Page, port: u16) -> ExitCode {
         Ok(server) => server,
         Err(e) => return common::system(None, format!("port {port}: {}", input::why(&e))),
     };
-    say!("{}", server.url());
+    outln!("{}", server.url());
     out::stderr("Ctrl-C ends it\n");
     loop {
         watched.wait();
         watched = Watch::new(files(page));
         server.update(page);
-        tell!("made again");
+        errln!("made again");
     }
 }
 

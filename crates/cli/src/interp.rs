@@ -1,7 +1,7 @@
 //! `nvir interp`: TGSI fixtures under the reference interpreter.
 
 use crate::common::{self, Warnings};
-use crate::out::{self, say};
+use crate::out::{self, outln};
 use crate::test::report::{self, Line};
 use nvir::diag::visible;
 use nvir_fixture::run::Outcome;
@@ -43,7 +43,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
                 counts.failed += 1;
                 match a.json {
                     true => tests.push(report::broken(&path, &e.to_string(), &[])),
-                    false => say!("FAILED {}", visible(&e.to_string())),
+                    false => outln!("FAILED {}", visible(&e.to_string())),
                 }
                 continue;
             }
@@ -69,9 +69,9 @@ pub(crate) fn run(a: Args) -> ExitCode {
                 continue;
             }
             match outcome {
-                Outcome::Passed => say!("ok {}", visible(&name)),
+                Outcome::Passed => outln!("ok {}", visible(&name)),
                 Outcome::Skipped(_) => {}
-                Outcome::Failed(why) => say!("FAILED {}: {}", visible(&name), why.trim_end()),
+                Outcome::Failed(why) => outln!("FAILED {}: {}", visible(&name), why.trim_end()),
             }
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn run(a: Args) -> ExitCode {
     }
     match a.json {
         true => out::stdout(report::document(tests, n).as_bytes()),
-        false => say!("{} passed, {} failed, {} skipped", n.passed, n.failed, n.skipped),
+        false => outln!("{} passed, {} failed, {} skipped", n.passed, n.failed, n.skipped),
     }
     if n.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
 }

@@ -481,6 +481,6 @@ impl Options {
 
 /// The memory of a test as it is before it runs.
 pub(crate) fn before(test: &format::Test) -> Result<nvir_fixture::env::Env, String> {
-    let machine = Box::new(nvir_fixture::machine::Emulator::default());
-    nvir_fixture::env::Env::new(test, 16, std::path::Path::new(""), machine)
+    let backend = Box::new(nvir_fixture::backend::Emulator::default());
+    nvir_fixture::env::Env::new(test, 16, std::path::Path::new(""), backend)
 }

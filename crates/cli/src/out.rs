@@ -85,13 +85,13 @@ pub(crate) fn line(text: std::fmt::Arguments<'_>) -> String {
 }
 
 /// A line of a result.
-macro_rules! say {
+macro_rules! outln {
     ($($t:tt)*) => { $crate::out::stdout($crate::out::line(format_args!($($t)*)).as_bytes()) };
 }
 
 /// A line on standard error.
-macro_rules! tell {
+macro_rules! errln {
     ($($t:tt)*) => { $crate::out::stderr(&$crate::out::line(format_args!($($t)*))) };
 }
 
-pub(super) use {say, tell};
+pub(super) use {errln, outln};

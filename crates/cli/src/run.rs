@@ -3,7 +3,7 @@
 use crate::common::{self, Warnings};
 use crate::device::{Place, Where};
 use crate::dump::{self, Dump};
-use crate::out::{self, say, tell};
+use crate::out::{self, errln, outln};
 use crate::report as diagnostics;
 use crate::test::report::{self, Line};
 use crate::{launch, profile, program, watch};
@@ -245,11 +245,11 @@ impl Run<'_> {
         let a = self.args;
         if let Some(why) = self.place.refuses(chip) {
             if !a.json {
-                say!("skipped {chip}: {why}");
+                outln!("skipped {chip}: {why}");
             }
             return;
         }
-        let mut print = |line: &str| tell!("{line}");
+        let mut print = |line: &str| errln!("{line}");
         let mut trace: Option<&mut dyn FnMut(&str)> = if a.trace { Some(&mut print) } else { None };
         let mut dumped: Vec<(String, Vec<Value>)> = Vec::new();
         let dump = |test: &Test, env: &Env| {
@@ -260,8 +260,8 @@ impl Run<'_> {
                 false => all.iter().for_each(|d| d.print(test, env)),
             }
         };
-        let machine = || self.place.machine(chip, &self.settings);
-        let reports = self.loaded.run_on(&machine, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
+        let backend = || self.place.backend(chip, &self.settings);
+        let reports = self.loaded.run_on(&backend, chip, a.test.as_deref(), &self.settings, &mut trace, dump);
         for r in reports {
             self.warnings.tell(&a.input, r.warnings.iter().map(|w| format!("test `{}`: {w}", r.name)));
             for note in &r.stats.notes {
@@ -288,9 +288,9 @@ impl Run<'_> {
             Place::Card(card) => format!("on {}", card.name()),
         };
         match &r.outcome {
-            Outcome::Passed => say!("ok {chip} {}: {work}", visible(&r.name)),
-            Outcome::Skipped(why) => say!("skipped {chip} {}: {why}", visible(&r.name)),
-            Outcome::Failed(why) => say!("FAILED {chip} {}: {why}", visible(&r.name)),
+            Outcome::Passed => outln!("ok {chip} {}: {work}", visible(&r.name)),
+            Outcome::Skipped(why) => outln!("skipped {chip} {}: {why}", visible(&r.name)),
+            Outcome::Failed(why) => outln!("FAILED {chip} {}: {why}", visible(&r.name)),
         }
         out::stdout(profile::text(&r.profiles).as_bytes());
     }
@@ -319,7 +319,7 @@ impl Run<'_> {
         match self.args.json {
             true => out::stdout(report::document(self.tests, &self.counts).as_bytes()),
             false if self.args.launch.any() => {}
-            false => say!("{} passed, {} failed", self.counts.passed, self.counts.failed),
+            false => outln!("{} passed, {} failed", self.counts.passed, self.counts.failed),
         }
         if self.counts.failed == 0 { ExitCode::SUCCESS } else { common::input_error() }
     }

@@ -310,7 +310,7 @@ impl Plan<'_> {
         wanted: &mut dyn FnMut(&Test) -> bool,
         done: &mut dyn FnMut(TestReport),
     ) {
-        let machine = || self.place.machine(chip, how);
+        let machine = || self.place.backend(chip, how);
         let mut seeded = |mut report: TestReport| {
             let name = self.name(&loaded.path, &report.name, chip, how.options.opt_level);
             self.seeded.apply(&name, &mut report.outcome);

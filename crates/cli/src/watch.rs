@@ -4,7 +4,7 @@
 //! has changed, and one that is away for a moment is not forgotten.
 
 use crate::common;
-use crate::out::tell;
+use crate::out::errln;
 use nvir::input;
 use nvir_fixture::Fixture;
 use nvir_fixture::format::Data;
@@ -155,7 +155,7 @@ pub(crate) fn rounds(
         watched = next;
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|f| f.display().to_string()).collect();
-            tell!("--- changed: {}", names.join(", "));
+            errln!("--- changed: {}", names.join(", "));
             round();
         }
     }

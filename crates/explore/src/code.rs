@@ -155,6 +155,30 @@ struct Block {
 /// The part of what no entry reaches.
 const NOWHERE: usize = usize::MAX;
 
+/// What each subroutine may write, with those that it calls: in as many rounds as calls nest.
+fn written(
+    blocks: &[Block],
+    entries: &[usize],
+    calls: &BTreeMap<usize, usize>,
+    effects: &[[Set; 2]],
+) -> BTreeMap<usize, Set> {
+    let mut written: BTreeMap<usize, Set> = entries.iter().map(|&e| (e, Set::default())).collect();
+    loop {
+        let old = written.clone();
+        for b in blocks {
+            for k in b.rows.clone() {
+                let called = calls.get(&k).and_then(|to| old.get(to)).copied().unwrap_or_default();
+                if let Some(all) = written.get_mut(&b.part) {
+                    *all = all.with(effects[k][1]).with(called);
+                }
+            }
+        }
+        if written == old {
+            return written;
+        }
+    }
+}
+
 impl Alive {
     fn of(graph: &Graph, insts: &[Option<MInst>], results: Set) -> Alive {
         let mut blocks: Vec<Block> = Vec::new();
@@ -187,22 +211,7 @@ impl Alive {
             }
         }
         let effects: Vec<[Set; 2]> = insts.iter().map(effects).collect();
-        // What each subroutine may write, with those that it calls: in as many rounds as calls nest.
-        let mut written: BTreeMap<usize, Set> = graph.entries.iter().map(|&e| (e, Set::default())).collect();
-        loop {
-            let old = written.clone();
-            for b in &blocks {
-                for k in b.rows.clone() {
-                    let called = calls.get(&k).and_then(|to| old.get(to)).copied().unwrap_or_default();
-                    if let Some(all) = written.get_mut(&b.part) {
-                        *all = all.with(effects[k][1]).with(called);
-                    }
-                }
-            }
-            if written == old {
-                break;
-            }
-        }
+        let written = written(&blocks, &graph.entries, &calls, &effects);
         let none = vec![Set::default(); insts.len()];
         let mut alive = Alive { before: none.clone(), behind: none };
         // What is read behind the calls of each subroutine.

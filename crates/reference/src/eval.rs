@@ -221,39 +221,7 @@ impl Machine {
                 out.push(if single(&inst.srcs[0], read) & 1 != 0 { one } else { 0 });
             }
             Op::Set if carry_in(inst).is_some() => {
-                let flags = single(&inst.srcs[3], read);
-                let word = |n: usize| {
-                    let x = single(&inst.srcs[n], read);
-                    if inst.sty == Type::S32 { x as i32 as i64 } else { x as i64 }
-                };
-                // The low words differ by a borrow, by nothing, or by something positive.
-                let difference = word(0) - word(1) - (flags & CARRY == 0) as i64;
-                let order = difference.cmp(&0).then(if flags & ZERO == 0 {
-                    Ordering::Greater
-                } else {
-                    Ordering::Equal
-                });
-                let holds = match inst.cond.ordered() {
-                    Cond::Lt => order.is_lt(),
-                    Cond::Le => order.is_le(),
-                    Cond::Gt => order.is_gt(),
-                    Cond::Ge => order.is_ge(),
-                    Cond::Eq => order.is_eq(),
-                    Cond::Ne => order.is_ne(),
-                    _ => return Err(unsupported),
-                };
-                let p = single(&inst.srcs[2], read) & 1 != 0;
-                let holds = match inst.logic {
-                    Logic::And => holds & p,
-                    Logic::Or => holds | p,
-                    Logic::Xor => holds ^ p,
-                };
-                let yes = match inst.ty {
-                    Type::Pred => 1,
-                    Type::F32 => 1f32.to_bits(),
-                    _ => u32::MAX,
-                };
-                out.push(if holds { yes } else { 0 });
+                out.push(compare_with_carry(inst, read).ok_or(unsupported)?);
             }
             _ => {
                 let mut plain = inst.clone();
@@ -269,6 +237,39 @@ impl Machine {
         }
         Ok(Some(out))
     }
+}
+
+/// The high part of a 64-bit comparison, whose low part has left a borrow.
+fn compare_with_carry(inst: &Inst, read: &dyn Fn(ValueId) -> u32) -> Option<u32> {
+    let flags = single(&inst.srcs[3], read);
+    let word = |n: usize| {
+        let x = single(&inst.srcs[n], read);
+        if inst.sty == Type::S32 { x as i32 as i64 } else { x as i64 }
+    };
+    // The low words differ by a borrow, by nothing, or by something positive.
+    let difference = word(0) - word(1) - (flags & CARRY == 0) as i64;
+    let order = difference.cmp(&0).then(if flags & ZERO == 0 { Ordering::Greater } else { Ordering::Equal });
+    let holds = match inst.cond.ordered() {
+        Cond::Lt => order.is_lt(),
+        Cond::Le => order.is_le(),
+        Cond::Gt => order.is_gt(),
+        Cond::Ge => order.is_ge(),
+        Cond::Eq => order.is_eq(),
+        Cond::Ne => order.is_ne(),
+        _ => return None,
+    };
+    let p = single(&inst.srcs[2], read) & 1 != 0;
+    let holds = match inst.logic {
+        Logic::And => holds & p,
+        Logic::Or => holds | p,
+        Logic::Xor => holds ^ p,
+    };
+    let yes = match inst.ty {
+        Type::Pred => 1,
+        Type::F32 => 1f32.to_bits(),
+        _ => u32::MAX,
+    };
+    Some(if holds { yes } else { 0 })
 }
 
 /// The carry that an instruction reads: what stands behind its operation's sources.

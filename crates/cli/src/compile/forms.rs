@@ -10,16 +10,15 @@ use nvir::remark::Remark;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// SASS text; with `lines`, each run of instructions under the source line that it comes from; with `words`, addresses and words.
-pub(crate) fn sass(shader: &Shader, source: &Source<'_>, lines: bool, words: bool) -> String {
-    let kernel = shader.kernel();
-    let print =
-        |words| listing::print(shader.chip, std::slice::from_ref(&kernel), listing::Options { words });
-    if !lines {
-        return print(words);
-    }
-    let addressed = print(true);
-    let plain = if words { addressed.clone() } else { print(false) };
+/// SASS text.
+pub(crate) fn sass(shader: &Shader, options: listing::Options) -> String {
+    listing::print(shader.chip, std::slice::from_ref(&shader.kernel()), options)
+}
+
+/// SASS text, each run of instructions under the source line that it comes from.
+pub(crate) fn sass_with_lines(shader: &Shader, source: &Source<'_>, options: listing::Options) -> String {
+    let addressed = sass(shader, listing::Options { words: true });
+    let plain = sass(shader, options);
     let texts: Vec<&str> = source.text.lines().collect();
     let mut out = String::new();
     let mut last = None;

@@ -1,7 +1,7 @@
 //! Waiting for a program whose faults or files change the exit status. What its processes have to say they leave in a
 //! folder: only so does it arrive whatever they end by, and whatever the program makes of the status of its children.
 
-use crate::out::tell;
+use crate::out::errln;
 use nvir_vgpu::output::{self, FAULTS_HEADER, Kind};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -70,7 +70,7 @@ impl Run {
         if let Some(path) = faults_json
             && let Err(e) = write_faults(path, &faults)
         {
-            tell!("error: {}: {e}", path.display());
+            errln!("error: {}: {e}", path.display());
             lost = true;
         }
         Ok(ExitCode::from(match (error_exitcode, code(status)) {

@@ -12,7 +12,7 @@ mod needs;
 mod text;
 
 use crate::common;
-use crate::out::{self, Color, say, tell};
+use crate::out::{self, Color, errln, outln};
 use crate::program::Program;
 use fixture::Draft;
 use nvir::emu::FaultKind;
@@ -81,10 +81,10 @@ pub(crate) fn run(a: Args) -> ExitCode {
     } else if let Err(e) = write(&to, &text, a.force) {
         return common::fault(format!("{}: {e}", to.display()));
     } else {
-        say!("wrote {}", to.display());
+        outln!("wrote {}", to.display());
     }
     for w in warnings {
-        tell!("warning: {}: {w}", to.display());
+        errln!("warning: {}: {w}", to.display());
     }
     ExitCode::SUCCESS
 }

@@ -4,7 +4,7 @@
 //! `hex`), and nothing else of the file. A test that stops with a fault, or whose chips disagree, is left as it is.
 
 use super::{Case, Ran};
-use crate::out::tell;
+use crate::out::errln;
 use crate::{common, output};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::{Data, Item, Test};
@@ -35,7 +35,7 @@ impl Values {
             }
         }
         for name in test.images.iter().filter(|(_, i)| i.expect.is_some()).map(|(name, _)| name) {
-            if let Ok(bytes) = env.image(name).and_then(|i| env.machine.download(i)) {
+            if let Ok(bytes) = env.image(name).and_then(|i| env.backend.download(i)) {
                 all.insert(("images", name.clone()), bytes);
             }
         }
@@ -99,7 +99,7 @@ pub(super) fn tell(ran: &[Ran]) -> ExitCode {
     let mut refused = false;
     for r in ran {
         match &r.blessed {
-            Some(Ok(n)) if *n > 0 => tell!("blessed {n} tests of {}", r.file.display()),
+            Some(Ok(n)) if *n > 0 => errln!("blessed {n} tests of {}", r.file.display()),
             Some(Err(why)) => {
                 refused = true;
                 common::fault_in(&r.file, why);

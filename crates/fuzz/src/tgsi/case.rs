@@ -168,7 +168,7 @@ fn collect(left: &mut Left) -> impl FnMut(&Test, &Env) {
             left.insert(name.clone(), env.read(b).expect("it is mapped"));
         }
         for (name, i) in &env.images {
-            left.insert(name.clone(), env.machine.download(i).expect("it is mapped"));
+            left.insert(name.clone(), env.backend.download(i).expect("it is mapped"));
         }
     }
 }

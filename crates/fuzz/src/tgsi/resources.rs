@@ -68,9 +68,20 @@ impl Resources {
             let plain = matches!(shape.target, "RECT" | "BUFFER" | "2D_MSAA");
             let levels = if plain { 1 } else { u.int_in_range(1..=3)? };
             for _ in 0..if shadow { 1 } else { 2 } {
-                let linear = !shadow && u.ratio(1, 4)?;
-                let sampler = sampler(u, shape, linear, shadow)?;
-                textures.push(Texture { shape, shadow: compared, texel, levels, sampler, linear });
+                let reads = match shadow {
+                    true => Reads::Compared,
+                    false if u.ratio(1, 4)? => Reads::Linear,
+                    false => Reads::Nearest,
+                };
+                let sampler = sampler(u, shape, reads)?;
+                textures.push(Texture {
+                    shape,
+                    shadow: compared,
+                    texel,
+                    levels,
+                    sampler,
+                    linear: reads == Reads::Linear,
+                });
             }
         }
         Ok(Resources { images, textures, seed: u.arbitrary()? })
@@ -170,9 +181,19 @@ fn input(seed: u32) -> Vec<u32> {
     (0..THREADS * WORDS).map(|_| next()).collect()
 }
 
-fn sampler(u: &mut Unstructured<'_>, shape: &Shape, linear: bool, shadow: bool) -> Result<String> {
+/// What a sampler makes of texels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Nearest,
+    Linear,
+    /// The nearest, against a reference value.
+    Compared,
+}
+
+fn sampler(u: &mut Unstructured<'_>, shape: &Shape, reads: Reads) -> Result<String> {
     const WRAPS: [&str; 5] =
         ["repeat", "mirrored_repeat", "clamp_to_edge", "clamp_to_border", "mirror_clamp_to_edge"];
+    let linear = reads == Reads::Linear;
     let filter = if linear { "linear" } else { "nearest" };
     let mip =
         u.choose(if linear { &["none", "nearest", "linear"] } else { &["none", "nearest", "nearest"] })?;
@@ -184,7 +205,7 @@ fn sampler(u: &mut Unstructured<'_>, shape: &Shape, linear: bool, shadow: bool) 
         ",\"min\":\"{filter}\",\"mag\":\"{filter}\",\"mip\":\"{mip}\",\"wrap\":[{}],\"border\":[0.5,0,2,1]",
         wraps.join(",")
     );
-    if shadow {
+    if reads == Reads::Compared {
         let compare =
             u.choose(&["never", "less", "equal", "lequal", "greater", "notequal", "gequal", "always"])?;
         let _ = write!(s, ",\"compare\":\"{compare}\"");

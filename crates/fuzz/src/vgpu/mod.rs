@@ -8,7 +8,7 @@ mod seeds;
 mod setups;
 mod values;
 
-use crate::mutants::mutate;
+use crate::mutation::mutate;
 use crate::own_fault;
 use crate::runner::Tally;
 use mutant::Made;

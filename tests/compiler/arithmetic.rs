@@ -1,6 +1,6 @@
 //! Lowered arithmetic, compiled for every chip and executed, against the host's: exact on special and random operands.
 //!
-//! `NVIR_OPERANDS=1000000 cargo test --release --test arithmetic` is the long form.
+//! `NVIR_OPERANDS=1000000 cargo test --release --test compiler arithmetic` is the long form.
 
 use nvir::Chip;
 use nvir::Compiler;

@@ -1,6 +1,6 @@
 //! The languages that nvir reads and writes, their words from the tables by which it does.
 
-use crate::language::*;
+use super::language::*;
 use nvir::Chip;
 use nvir::format::Format;
 use nvir::front::nir::{alu, intrinsics, names as nir};

@@ -10,20 +10,20 @@ use std::fmt;
 
 /// A chip and a way to compile for it.
 #[derive(Clone)]
-pub(crate) struct Setting {
+pub(crate) struct Config {
     pub chip: Chip,
     pub settings: Settings,
 }
 
-impl Setting {
-    fn new(chip: Chip, options: Options) -> Setting {
+impl Config {
+    fn new(chip: Chip, options: Options) -> Config {
         let settings = Settings { options, step_limit: 1 << 22, checks: Checks::ALL, ..Settings::default() };
-        Setting { chip, settings }
+        Config { chip, settings }
     }
 
     /// What a case is compiled with: each chip without optimisation or with little of it and at -O2 or -O3, sometimes with
     /// few registers, values that cross blocks in memory, or the verifier after each pass.
-    pub(crate) fn of_case(r: &mut Random) -> Vec<Setting> {
+    pub(crate) fn of_case(r: &mut Random) -> Vec<Config> {
         let mut all = Vec::new();
         for chip in Chip::ALL {
             for levels in
@@ -35,27 +35,27 @@ impl Setting {
                     through_memory: r.one_in(8),
                     ..DebugOptions::default()
                 };
-                all.push(Setting::new(chip, Options { max_gprs, debug, ..Options::at(*r.of_list(&levels)) }));
+                all.push(Config::new(chip, Options { max_gprs, debug, ..Options::at(*r.of_list(&levels)) }));
             }
         }
         all
     }
 
     /// The same for a kernel that a launch provides for: some check their own accesses.
-    pub(crate) fn of_kernel(r: &mut Random) -> Vec<Setting> {
-        let mut all = Setting::of_case(r);
-        for setting in &mut all {
+    pub(crate) fn of_kernel(r: &mut Random) -> Vec<Config> {
+        let mut all = Config::of_case(r);
+        for config in &mut all {
             if r.one_in(4) {
                 let [shared, global, private] = [r.one_in(2), r.one_in(2), r.one_in(2)];
                 let zones = shared && r.one_in(2);
-                setting.settings.options.sanitize = Sanitize { shared, global, private, zones };
+                config.settings.options.sanitize = Sanitize { shared, global, private, zones };
             }
         }
         all
     }
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let o = &self.settings.options;
         write!(f, "{} -O{}", self.chip, o.opt_level)?;

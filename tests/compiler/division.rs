@@ -76,15 +76,11 @@ fn count(p: &Program, op: Op) -> usize {
 }
 
 /// The steps of half a division; `n` are the names of what is left, `d` those of the divisor's words or its value.
-fn steps(
-    wide: bool,
-    constant: Option<u64>,
-    names: &str,
-    dividend: [&str; 2],
-    quotient: bool,
-) -> (String, String, String) {
+fn steps(constant: Option<u64>, names: &str, dividend: &[&str], quotient: bool) -> (String, String, String) {
     let mut t = String::new();
-    let (mut lo, mut hi, mut q) = (dividend[0].to_string(), dividend[1].to_string(), "0x0".to_string());
+    let wide = dividend.len() == 2;
+    let (mut lo, mut hi) = (dividend[0].to_string(), dividend.get(1).unwrap_or(&"").to_string());
+    let mut q = "0x0".to_string();
     let top = if wide { "%r5" } else { "%r4" };
     if constant.is_none() {
         let _ = writeln!(t, "flo u32 %{names}flo {top}");
@@ -195,13 +191,13 @@ fn long_division(constant: Option<u64>, quotient: bool) -> String {
             Some(d) => t += &format!("set.ge pred u32 %testc %r3 {d:#x}\n"),
         }
         t += "mov u32 %zero 0x0\nif %testc b1 b2(%r3 %zero) join b2\nb1:\n";
-        let (text, left, q) = steps(false, constant, "hi", ["%r3", ""], true);
+        let (text, left, q) = steps(constant, "hi", &["%r3"], true);
         t += &text;
         t += &format!("jump b2({} {q})\nb2(%joinl %joinq):\n", left.trim());
         n_hi = "%joinl".into();
         upper = "%joinq".into();
     }
-    let (text, left, q) = steps(true, constant, "lo", ["%r2", &n_hi], quotient);
+    let (text, left, q) = steps(constant, "lo", &["%r2", &n_hi], quotient);
     t += &text;
     if quotient {
         t += &format!(

@@ -1,7 +1,7 @@
 //! Opcodes that only compute: each with registers, modifiers, swizzles, masks, saturation, overlapping destination,
 //! dynamic indices, constants and immediates.
 
-use crate::case::{self, Setup};
+use super::case::{self, Setup};
 use nvir::front::tgsi::ast::{Info, Opcode, Shape, Ty};
 use nvir::random::Random;
 use nvir::{Chip, OptLevel, Options};
@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// Threads of a block.
 const BLOCK: u32 = 64;
 
-/// Threads of a launch, each with a vector for every operand. `NVIR_OPERANDS=4096 cargo test --release --test tgsi_opcodes`
+/// Threads of a launch, each with a vector for every operand. `NVIR_OPERANDS=4096 cargo test --release --test front tgsi_opcodes`
 /// is the long form.
 fn threads() -> u32 {
     let wanted = std::env::var("NVIR_OPERANDS").ok().and_then(|n| n.parse::<u32>().ok());

@@ -1,9 +1,7 @@
 //! Atomics on shared memory: what lanes of one warp and of several warps make of a word that all of them want, however the
 //! lanes came there, and how many instructions a try takes.
 
-mod common;
-
-use common::numbered;
+use crate::common::numbered;
 use nvir::compiler::{Compiler, OptLevel, Options};
 use nvir::ir::parse;
 use nvir::{Chip, emu, isa};

@@ -8,9 +8,9 @@ const PC: u32 = 0x10008;
 
 fn vectors(chip: Chip) -> impl Iterator<Item = (u64, &'static str)> {
     let text = match chip {
-        Chip::Gf100 => include_str!("data/isa/gf100.tsv"),
-        Chip::Gk104 => include_str!("data/isa/gk104.tsv"),
-        Chip::Gk110 => include_str!("data/isa/gk110.tsv"),
+        Chip::Gf100 => include_str!("../data/isa/gf100.tsv"),
+        Chip::Gk104 => include_str!("../data/isa/gk104.tsv"),
+        Chip::Gk110 => include_str!("../data/isa/gk110.tsv"),
     };
     text.lines().map(|l| {
         let (word, text) = l.split_once('\t').expect("a tab");

@@ -10,8 +10,8 @@
 mod text;
 mod tree;
 
+use crate::config::Config;
 use crate::runner::Tally;
-use crate::setting::Setting;
 use arbitrary::Unstructured;
 use nvir::emu::FaultKind;
 use nvir::random::Random;
@@ -87,12 +87,12 @@ impl Case {
         let (text, want) = (self.text(), self.want());
         let stack = tree::nesting(&self.tree) as u64;
         let loaded = loaded(self.language, &text)?;
-        for mut setting in Setting::of_kernel(&mut self.r) {
-            setting.settings.profile = true;
+        for mut config in Config::of_kernel(&mut self.r) {
+            config.settings.profile = true;
             if want.is_err() {
-                setting.settings.step_limit = 1 << 16;
+                config.settings.step_limit = 1 << 16;
             }
-            compiled(&loaded, &setting, &want, stack).map_err(|why| format!("{setting}: {why}\n{text}"))?;
+            compiled(&loaded, &config, &want, stack).map_err(|why| format!("{config}: {why}\n{text}"))?;
         }
         // Which lanes the interpreter has together in a loop is not what constructs say.
         if self.language == Language::Tgsi && !self.allowed.nested_ballots {
@@ -121,12 +121,12 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 /// What is wrong with the compiled program: its values, that it ends or does not, or more than `stack` entries on the stack.
 fn compiled(
     loaded: &Loaded,
-    setting: &Setting,
+    config: &Config,
     want: &Result<Vec<u32>, Hangs>,
     stack: u64,
 ) -> Result<(), String> {
     let mut left = Vec::new();
-    let reports = loaded.run(setting.chip, None, &setting.settings, &mut None, |_, env| {
+    let reports = loaded.run(config.chip, None, &config.settings, &mut None, |_, env| {
         left = words(&env.read(&env.buffers["x"]).expect("it is mapped"));
     });
     let report = reports.first().ok_or("nothing ran")?;

@@ -1,6 +1,6 @@
 //! Mesa's own machine code for integer division, which runs on cards: in the emulator it divides as the host does.
 //!
-//! Its words are read from Mesa's source, nothing of which is here: `MESA_SOURCE=FOLDER cargo test --test mesa_library`.
+//! Its words are read from Mesa's source, nothing of which is here: `MESA_SOURCE=FOLDER cargo test --test compiler mesa_library`.
 
 use nvir::emu::{Launch, Memory, Options, Program, run};
 use nvir::{Chip, isa};

@@ -2,9 +2,9 @@
 
 use crate::common;
 use nvir::Chip;
+use nvir_fixture::backend::{Backend, Emulator};
 use nvir_fixture::env::Env;
 use nvir_fixture::format::Test;
-use nvir_fixture::machine::{Emulator, Machine};
 use nvir_fixture::run::{Failure, Loaded, Outcome, Settings};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub(crate) struct Ended {
 }
 
 /// A test that fails.
-pub(crate) struct Trial {
+pub(crate) struct Rerun {
     pub loaded: Loaded,
     /// Place of the test in the fixture.
     at: usize,
@@ -45,9 +45,9 @@ pub(crate) struct Trial {
     count: Cell<u32>,
 }
 
-impl Trial {
+impl Rerun {
     /// The first test that fails with these settings.
-    pub(crate) fn failing(path: &Path, which: &Which, settings: &Settings) -> Result<Trial, ExitCode> {
+    pub(crate) fn failing(path: &Path, which: &Which, settings: &Settings) -> Result<Rerun, ExitCode> {
         let broken = |e: nvir_fixture::FixtureError| common::broken_fixture(&e);
         let loaded = common::read_fixture(path).map_err(broken)?;
         let chips = loaded.chips().map_err(broken)?;
@@ -78,7 +78,7 @@ impl Trial {
                 }
                 if let Some(failure) = ended.failure {
                     let (why, step_limit, count) = (ended.why, limited.step_limit, Cell::new(2));
-                    return Ok(Trial { loaded, at, chip, failure, why, step_limit, count });
+                    return Ok(Rerun { loaded, at, chip, failure, why, step_limit, count });
                 }
             }
         }
@@ -133,7 +133,7 @@ fn run(loaded: &Loaded, at: usize, chip: Chip, settings: &Settings) -> Ended {
             }
         }
     };
-    let machine = || Ok(Box::new(Emulator::default()) as Box<dyn Machine>);
+    let backend = || Ok(Box::new(Emulator::default()) as Box<dyn Backend>);
     let mut next = 0..;
     let mut wanted = |_: &Test| next.next() == Some(at);
     let mut done = |r: nvir_fixture::TestReport| {
@@ -143,7 +143,7 @@ fn run(loaded: &Loaded, at: usize, chip: Chip, settings: &Settings) -> Ended {
             ended.why = why;
         }
     };
-    loaded.run_each(&machine, chip, settings, &mut None, after, &mut wanted, &mut done);
+    loaded.run_each(&backend, chip, settings, &mut None, after, &mut wanted, &mut done);
     ended.values = values;
     ended
 }

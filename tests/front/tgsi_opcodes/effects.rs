@@ -1,8 +1,8 @@
 //! Opcodes that do more than compute: memory, images, textures, barriers, warps, control flow. Each has a small program
 //! whose results are known; it is compiled for every chip, unoptimised and optimised, and interpreted.
 
-use crate::case::{self, Setup, bytes};
-use crate::refusal;
+use super::case::{self, Setup, bytes};
+use super::refusal;
 use nvir::front::tgsi::ast::Opcode::{self, *};
 use nvir::{Chip, OptLevel, Options};
 use nvir_fixture::run::Settings;

@@ -1,9 +1,7 @@
 //! Saturating sums and differences that are written out with comparisons, as Mesa writes them: `saturate` finds them, and what
 //! comes out is right on every chip, for all bytes and for the edges of wider numbers.
 
-mod common;
-
-use common::numbered;
+use crate::common::numbered;
 use nvir::compiler::{Compiler, OptLevel, Options};
 use nvir::ir::{Op, parse};
 use nvir::opt::{self, Session, Stage};

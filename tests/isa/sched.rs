@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Kernels of our own as ptxas made them.
-const VECTORS: &str = include_str!("data/sched/sm35.txt");
+const VECTORS: &str = include_str!("../data/sched/sm35.txt");
 
 struct Kernel {
     name: String,

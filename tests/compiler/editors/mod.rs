@@ -1,5 +1,5 @@
 //! `contrib/editors` shows the languages of nvir as nvir reads them: the syntaxes are written from its tables. After a change
-//! of these, `BLESS=1 cargo test --test editors` writes them again.
+//! of these, `BLESS=1 cargo test --test compiler editors` writes them again.
 //!
 //! A tokeniser that works as editors' do reads the grammars here; `NVIR_CORPUS` names a folder with more texts to read.
 
@@ -49,7 +49,7 @@ fn the_files_are_what_the_tables_say() {
             }
             assert!(
                 read(&path) == text,
-                "{path} is not what the tables say: `BLESS=1 cargo test --test editors`"
+                "{path} is not what the tables say: `BLESS=1 cargo test --test compiler editors`"
             );
         }
     }

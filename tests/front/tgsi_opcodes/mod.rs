@@ -4,7 +4,7 @@
 mod arithmetic;
 // Shared with the random programs, which use more of it.
 #[allow(dead_code)]
-#[path = "../../crates/fuzz/src/tgsi/case.rs"]
+#[path = "../../../crates/fuzz/src/tgsi/case.rs"]
 mod case;
 mod effects;
 mod pictures;

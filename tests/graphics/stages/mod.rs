@@ -13,7 +13,7 @@ use nvir::isa::header::Header;
 use nvir::{Chip, diag};
 
 /// Assembles one chip's instructions, also those that can only fault.
-pub fn assemble(chip: Chip, lines: &[&str]) -> Vec<u64> {
+pub(crate) fn assemble(chip: Chip, lines: &[&str]) -> Vec<u64> {
     let text = format!(".chip {chip}\n.unchecked\n{}\n", lines.join("\n"));
     let done = listing::assemble(&text, chip, "main");
     let done = done.unwrap_or_else(|d| panic!("{}", diag::render(&d, "test", &text, false)));
@@ -21,7 +21,7 @@ pub fn assemble(chip: Chip, lines: &[&str]) -> Vec<u64> {
 }
 
 /// What a run is besides its code and work.
-pub struct Around<'a> {
+pub(crate) struct Around<'a> {
     /// What it runs on.
     pub chip: Chip,
     /// What is checked.
@@ -37,7 +37,12 @@ pub struct Around<'a> {
 }
 
 /// Runs code with everything checked.
-pub fn execute(chip: Chip, lines: &[&str], header: &Header, work: &Work) -> Result<Output, Box<Fault>> {
+pub(crate) fn execute(
+    chip: Chip,
+    lines: &[&str],
+    header: &Header,
+    work: &Work,
+) -> Result<Output, Box<Fault>> {
     let memory = &mut Memory::new();
     let raster = Raster::default();
     execute_in(
@@ -49,7 +54,7 @@ pub fn execute(chip: Chip, lines: &[&str], header: &Header, work: &Work) -> Resu
 }
 
 /// The same with all that may be around.
-pub fn execute_in(
+pub(crate) fn execute_in(
     lines: &[&str],
     header: &Header,
     work: &Work,
@@ -72,14 +77,14 @@ pub fn execute_in(
 }
 
 /// Runs code that must fault: its kind, and a part of what is said.
-pub fn faults(chip: Chip, lines: &[&str], header: &Header, work: &Work, kind: FaultKind, said: &str) {
+pub(crate) fn faults(chip: Chip, lines: &[&str], header: &Header, work: &Work, kind: FaultKind, said: &str) {
     let fault = execute(chip, lines, header, work).expect_err(said);
     assert_eq!(fault.kind, kind, "{chip}: {fault}");
     assert!(fault.to_string().contains(said), "{chip}: `{said}` is not in: {fault}");
 }
 
 /// Attributes from pairs of an address and floats.
-pub fn attributes(values: &[(u32, &[f32])]) -> Attributes {
+pub(crate) fn attributes(values: &[(u32, &[f32])]) -> Attributes {
     let mut all = Attributes::new();
     for (address, floats) in values {
         all.put_all(*address, &floats.iter().map(|f| f.to_bits()).collect::<Vec<_>>());
@@ -88,18 +93,18 @@ pub fn attributes(values: &[(u32, &[f32])]) -> Attributes {
 }
 
 /// What stands in attributes.
-pub fn floats<const N: usize>(from: &Attributes, address: u32) -> [Option<f32>; N] {
+pub(crate) fn floats<const N: usize>(from: &Attributes, address: u32) -> [Option<f32>; N] {
     std::array::from_fn(|c| from.get(address + 4 * c as u32).map(f32::from_bits))
 }
 
 /// Declares addresses as read, and others as written.
-pub fn declared(mut header: Header, reads: &[u32], writes: &[u32]) -> Header {
+pub(crate) fn declared(mut header: Header, reads: &[u32], writes: &[u32]) -> Header {
     reads.iter().for_each(|a| header.set_read(*a));
     writes.iter().for_each(|a| header.set_written(*a));
     header
 }
 
 /// Vertices with these values of GENERIC[0].x and on, from 0x80 on.
-pub fn vertices(values: &[[f32; 4]]) -> Work {
+pub(crate) fn vertices(values: &[[f32; 4]]) -> Work {
     Work::Vertices(values.iter().map(|v| attributes(&[(0x80, v)])).collect())
 }

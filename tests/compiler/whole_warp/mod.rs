@@ -4,7 +4,7 @@
 mod launch;
 mod rules;
 mod tail;
-#[path = "../../crates/fuzz/src/whole_warp/text.rs"]
+#[path = "../../../crates/fuzz/src/whole_warp/text.rs"]
 mod text;
 
 use nvir::Chip;
@@ -15,7 +15,7 @@ use nvir_fixture::{Fixture, Outcome};
 use std::path::Path;
 
 /// A launch of one block: buffers `x` (a word for each thread that runs) and `out` (eight words).
-pub struct Case {
+pub(crate) struct Case {
     /// For messages.
     pub name: &'static str,
     /// The program.
@@ -26,7 +26,7 @@ pub struct Case {
 
 impl Case {
     /// Threads that run.
-    pub fn threads(&self) -> u32 {
+    pub(crate) fn threads(&self) -> u32 {
         self.block.iter().product::<u32>().next_multiple_of(32)
     }
 
@@ -47,7 +47,7 @@ impl Case {
     }
 
     /// What the interpreter leaves in `out`.
-    pub fn interpreted(&self) -> Result<Vec<u32>, String> {
+    pub(crate) fn interpreted(&self) -> Result<Vec<u32>, String> {
         let mut left = Vec::new();
         let reports = self.loaded(None).interpret(None, 1 << 24, |_, env| {
             left = words(&env.read(&env.buffers["out"]).expect("it is mapped"));
@@ -59,12 +59,17 @@ impl Case {
     }
 
     /// What the compiled program leaves in `out`, under all checks.
-    pub fn run(&self, chip: Chip, opt_level: OptLevel, max_gprs: Option<u32>) -> Result<Vec<u32>, String> {
+    pub(crate) fn run(
+        &self,
+        chip: Chip,
+        opt_level: OptLevel,
+        max_gprs: Option<u32>,
+    ) -> Result<Vec<u32>, String> {
         self.run_expecting(chip, opt_level, max_gprs, None)
     }
 
     /// Runs it and compares.
-    pub fn run_expecting(
+    pub(crate) fn run_expecting(
         &self,
         chip: Chip,
         opt_level: OptLevel,
@@ -88,7 +93,7 @@ impl Case {
     }
 
     /// Whether it computes `want` on every chip and level, with 16 to 32 registers and with as many as it likes.
-    pub fn compare(&self, want: &[u32]) -> Result<(), String> {
+    pub(crate) fn compare(&self, want: &[u32]) -> Result<(), String> {
         for chip in Chip::ALL {
             for opt_level in OptLevel::ALL {
                 for max_gprs in [None, Some(16), Some(20), Some(24), Some(32)] {
@@ -100,7 +105,7 @@ impl Case {
     }
 
     /// Compares one kernel.
-    pub fn compare_one(
+    pub(crate) fn compare_one(
         &self,
         chip: Chip,
         opt_level: OptLevel,
@@ -120,7 +125,7 @@ impl Case {
 }
 
 /// What a thread finds in `x`.
-pub fn input(thread: u32) -> u32 {
+pub(crate) fn input(thread: u32) -> u32 {
     thread.wrapping_mul(0x9e37_79b9).rotate_left(thread % 13) ^ 0x5bd1
 }
 

@@ -17,7 +17,7 @@ struct Row<'s> {
 }
 
 fn rows() -> Vec<Row<'static>> {
-    let text = include_str!("data/nir/intrinsics.tsv");
+    let text = include_str!("../data/nir/intrinsics.tsv");
     text.lines()
         .filter(|l| !l.starts_with('#'))
         .map(|line| {

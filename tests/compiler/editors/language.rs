@@ -109,7 +109,7 @@ impl Language {
             })
             .collect();
         let grammar = json!({
-            "comment": "Written by `BLESS=1 cargo test --test editors` from nvir's tables",
+            "comment": "Written by `BLESS=1 cargo test --test compiler editors` from nvir's tables",
             "name": self.title,
             "scopeName": format!("source.{}", self.id),
             "fileTypes": self.endings,
@@ -122,7 +122,7 @@ impl Language {
     pub(crate) fn vim(&self) -> String {
         let id = self.id;
         let mut out = format!(
-            "\" {}. Written by `BLESS=1 cargo test --test editors` from nvir's tables.\n\
+            "\" {}. Written by `BLESS=1 cargo test --test compiler editors` from nvir's tables.\n\
              if exists('b:current_syntax')\n  finish\nendif\nsyn case {}\nsyn iskeyword @,48-57,_\n",
             self.title,
             if self.any_case { "ignore" } else { "match" }
