@@ -40,7 +40,7 @@ pub(crate) struct Mode {
 
 impl Mode {
     /// The mode of a word: bits 1:0 domain, 5:4 spacing, 9:8 output. `None` for values that do not exist.
-    pub fn from_bits(word: u32) -> Option<Mode> {
+    pub(super) fn from_bits(word: u32) -> Option<Mode> {
         Some(Mode {
             domain: match word & 3 {
                 0 => Domain::Isolines,
@@ -64,7 +64,7 @@ impl Mode {
     }
 
     /// Vertices of a primitive: 1, 2 or 3.
-    pub fn vertices(self) -> usize {
+    pub(super) fn vertices(self) -> usize {
         match (self.output, self.domain) {
             (Output::Points, _) => 1,
             (_, Domain::Isolines) => 2,
