@@ -6,6 +6,7 @@ use crate::run::conflict::Tracker;
 use crate::stage::Context;
 use crate::state::block::{BlockState, Shape};
 use crate::trap::Trap;
+use crate::units::reach::Looks;
 use crate::{Checks, Options, Side};
 
 /// What all blocks of a launch share.
@@ -19,6 +20,7 @@ pub(crate) struct Env<'a> {
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
+    pub looks: Looks,
     pub first: Side,
     /// What is around the threads of a graphics stage; kernels have none.
     pub stage: Option<&'a Context<'a>>,
@@ -42,6 +44,7 @@ impl<'a> Env<'a> {
             observed: tracker.is_some() || checks.global_race || checks.init && partial(),
             tracker,
             profile: options.profile,
+            looks: Looks::new(),
             first: options.first,
             stage,
         }

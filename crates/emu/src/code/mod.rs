@@ -9,6 +9,7 @@ pub(crate) mod micro;
 pub(crate) mod operand;
 pub(crate) mod program;
 mod reach;
+pub(crate) mod rows;
 pub(crate) mod stageop;
 pub(crate) mod surfop;
 pub(crate) mod texop;

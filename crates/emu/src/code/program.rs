@@ -4,6 +4,7 @@ use super::blocks;
 use super::decode::{Pool, decode};
 use super::micro::{Inst, Micro};
 use super::reach;
+use super::rows::Rows;
 use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::{self as isa, MInst};
@@ -64,7 +65,9 @@ impl Code {
                 let fetched = fetch::fetch_from(chip, |at| segment.word(at), pc);
                 if reach::is_sched(chip, fetched, pc) {
                     decoded.push(None);
-                    insts.push(Inst::new(Micro::Sched));
+                    let mut inst = Inst::new(Micro::Sched);
+                    inst.rows = Rows::Nothing;
+                    insts.push(inst);
                     continue;
                 }
                 let m = fetched.and_then(|f| fetch::decode(chip, f, pc));

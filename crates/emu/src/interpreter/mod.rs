@@ -3,7 +3,8 @@
 pub(crate) mod pure;
 
 use crate::check::{definedness, trace};
-use crate::code::micro::{Flow, Inst, Micro, NULL, Space};
+use crate::code::micro::{CarryIn, Flow, Inst, Micro, NULL, Space};
+use crate::code::rows::Rows;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
@@ -29,6 +30,7 @@ pub enum Yield {
 /// Runs a warp until it waits or is done, or until the block has executed `until` instructions and a basic block begins. A fault is
 /// at [`Warp::at`].
 pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Trap> {
+    let watched = cx.env.checks.init || cx.env.profile || cx.trace.is_some();
     let code = &cx.env.bound.launch.program.code;
     let insts = &cx.env.bound.insts[..];
     let step = code.step();
@@ -40,6 +42,13 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
         }
         // To the end of the basic block.
         loop {
+            if !watched {
+                let more;
+                (at, more) = execute_rows(cx, w, insts, at);
+                if !more {
+                    break;
+                }
+            }
             let inst = &insts[at];
             w.at = w.pc;
             w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
@@ -56,6 +65,73 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
             return Ok(end);
         }
     }
+}
+
+/// Executes instructions that kernels execute, from the one at `at` to the end of the basic block, or to one that they do not execute:
+/// its place, and whether that is it.
+#[inline(always)]
+fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, insts: &[Inst], mut at: usize) -> (usize, bool) {
+    let bound = cx.env.bound;
+    let (pool, step) = (&bound.pool[..], bound.launch.program.code.step());
+    let scratch = &mut cx.block.scratch;
+    let (mut bytes, mut steps, mut threads) = (0, 0, 0);
+    let more = loop {
+        let inst = &insts[at];
+        let mut mask = w.active & w.pred(inst.guard);
+        if inst.quad != 15 {
+            mask &= Mask::from(inst.quad) * 0x1111_1111;
+        }
+        let full = mask == Mask::MAX;
+        match &inst.rows {
+            Rows::Other => break true,
+            Rows::Nothing => {}
+            _ if mask == 0 => {}
+            Rows::Lane { forms, dst, src } if full => {
+                (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
+            }
+            Rows::Lane { forms, dst, src } => {
+                (forms.partial)(&mut w.regs, pool, src, scratch.take(mask), (*dst).into());
+            }
+            Rows::Compare { compare, src, dst, with, bop } => {
+                let a = src[0].get(&w.regs, pool, &mut scratch.a);
+                let b = src[1].get(&w.regs, pool, &mut scratch.b);
+                let hit = compare(&mut (), a, b, &(), 0);
+                let with = w.pred(*with);
+                w.set_pred(dst[1], mask, bop.of(!hit, with));
+                w.set_pred(dst[0], mask, bop.of(hit, with));
+            }
+            Rows::Sum(op) => {
+                let carries = match op.carry {
+                    CarryIn::Zero => 0,
+                    CarryIn::One => Mask::MAX,
+                    CarryIn::Flag => w.cc.carry,
+                };
+                let of = op.of.with_carries(carries);
+                let mut cc = match full {
+                    true => (op.full)(&mut w.regs, pool, &of, &LaneVec::ZERO, op.dst.into()),
+                    false => (op.partial)(&mut w.regs, pool, &of, scratch.take(mask), op.dst.into()),
+                };
+                if op.flags {
+                    pure::continue_sum(w, op.carry, &mut cc);
+                    w.cc.blend(mask, cc);
+                }
+            }
+        }
+        if !matches!(inst.rows, Rows::Nothing) {
+            steps += 1;
+            threads += if full { LANES as u64 } else { mask.count_ones().into() };
+        }
+        bytes += u32::from(inst.bytes);
+        // What is behind the end of a block is a leader.
+        at += usize::from(inst.bytes) >> step;
+        if insts.get(at).is_none_or(|next| next.leader) {
+            break false;
+        }
+    };
+    w.pc = w.pc.wrapping_add(bytes);
+    cx.block.steps += steps;
+    cx.block.thread_steps += threads;
+    (at, more)
 }
 
 /// Executes the instruction that a warp is at.

@@ -65,6 +65,7 @@ impl Block {
                 shared: vec![0; (env.shape.shared_bytes as usize).div_ceil(4)],
                 locks: FxHashMap::default(),
                 last_buffer: 0,
+                buffer_hints: Default::default(),
                 steps: 0,
                 thread_steps: 0,
                 shadow: shadow(env, number, count),

@@ -1,6 +1,6 @@
 //! Loads, stores and atomics of a warp.
 //!
-//! A request whose addresses all lie in one buffer takes a path without checks of single threads; the others
+//! A request whose addresses all lie in one buffer takes a path without checks of single threads ([`super::reach`]); the others
 //! are looked at lane by lane, so that a fault names the first thread at fault.
 
 use crate::check::shadow::{Kind, Request, Where};
@@ -10,6 +10,7 @@ use crate::fault::FaultKind;
 use crate::state::lanes::{LANES, LaneVec, Mask, Src, lanes};
 use crate::state::warp::Warp;
 use crate::trap::Trap;
+use crate::units::reach::{Pattern, Reach, Target, reach};
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
@@ -164,61 +165,6 @@ fn narrow_mask(width: Width, a: u64) -> (u32, u32) {
     }
 }
 
-/// The lowest and the highest address, if all are aligned.
-fn span(a: &[u64; LANES], mask: Mask, width: Width) -> Option<(u64, u64)> {
-    let first = a[mask.trailing_zeros() as usize & 31];
-    let (mut lo, mut hi, mut low_bits) = (first, first, 0);
-    for (i, &a) in a.iter().enumerate() {
-        let v = if mask & (1 << i) != 0 { a } else { first };
-        lo = lo.min(v);
-        hi = hi.max(v);
-        low_bits |= v;
-    }
-    (low_bits & (u64::from(width.align()) - 1) == 0).then_some((lo, hi))
-}
-
-/// Whether all lanes' accesses are aligned and inside one buffer: its index.
-fn one_buffer(cx: &mut Cx<'_>, a: &[u64; LANES], mask: Mask, width: Width) -> Option<usize> {
-    let (lo, hi) = span(a, mask, width)?;
-    let size = u64::from(width.bytes());
-    let inside = |b: usize| {
-        cx.env.bound.memory.buffers.get(b).is_some_and(|b| b.contains(lo, size) && b.contains(hi, size))
-    };
-    if !inside(cx.block.last_buffer) {
-        cx.block.last_buffer = cx.env.bound.memory.find(lo, size)?;
-        if !inside(cx.block.last_buffer) {
-            return None;
-        }
-    }
-    Some(cx.block.last_buffer)
-}
-
-/// Where all lanes' accesses can go without a look at each of them.
-enum Fast {
-    Global(usize),
-    Shared,
-    Local,
-}
-
-fn fast(
-    cx: &mut Cx<'_>,
-    w: &Warp,
-    a: &[u64; LANES],
-    mask: Mask,
-    (space, width): (Space, Width),
-) -> Option<Fast> {
-    let inside =
-        |limit: u32| span(a, mask, width).filter(|&(_, hi)| hi + u64::from(width.bytes()) <= limit.into());
-    match space {
-        Space::Generic if !cx.env.observed => one_buffer(cx, a, mask, width).map(Fast::Global),
-        Space::Shared if cx.block.shadow.is_none() && cx.env.bound.launch.shared_variables.is_empty() => {
-            inside(cx.env.shape.shared_bytes).map(|_| Fast::Shared)
-        }
-        Space::Local if w.undef.is_none() => inside(cx.env.bound.launch.local_bytes).map(|_| Fast::Local),
-        _ => None,
-    }
-}
-
 pub(crate) fn load(
     cx: &mut Cx<'_>,
     w: &mut Warp,
@@ -227,36 +173,17 @@ pub(crate) fn load(
     dst: u8,
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, space, addr);
-    cx.block.request(space, &a, mask, width);
-    let n = width.regs() as usize;
-    let mut rows = [LaneVec::ZERO; 4];
-    if let Some(fast) = fast(cx, w, &a, mask, (space, width)) {
-        for (k, row) in rows.iter_mut().enumerate().take(n) {
-            let mut gather = |read: &dyn Fn(usize) -> u32| lanes(mask).for_each(|i| row.0[i] = read(i));
-            match fast {
-                Fast::Global(b) if mask == Mask::MAX => {
-                    let buffer = &cx.env.bound.memory.buffers[b];
-                    let words: &[AtomicU32] = &buffer.words;
-                    let at = a.map(|a| buffer.word(a) + k);
-                    row.0 = at.map(|at| words[at].load(Relaxed));
-                }
-                Fast::Global(b) => {
-                    let buffer = &cx.env.bound.memory.buffers[b];
-                    let words: &[AtomicU32] = &buffer.words;
-                    gather(&|i| words[buffer.word(a[i]) + k].load(Relaxed));
-                }
-                Fast::Shared if mask == Mask::MAX => row.0 = a.map(|a| cx.block.shared[(a / 4) as usize + k]),
-                Fast::Shared => gather(&|i| cx.block.shared[(a[i] / 4) as usize + k]),
-                Fast::Local => gather(&|i| w.local.get((a[i] / 4) as usize + k).map_or(0, |row| row.0[i])),
-            }
-        }
-        if width.bytes() < 4 {
-            rows[0].0.iter_mut().zip(&a).for_each(|(v, a)| *v = narrow(width, *v, *a));
-        }
-        put(w, dst, n, mask, &rows);
+    if cx.block.profile.is_some() {
+        let a = addresses(cx, w, space, addr);
+        cx.block.request(space, &a, mask, width);
+    }
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr) {
+        load_reached(cx, w, mask, width, dst, &reach);
         return Ok(());
     }
+    let a = addresses(cx, w, space, addr);
+    let n = width.regs() as usize;
+    let mut rows = [LaneVec::ZERO; 4];
     for l in lanes(mask) {
         let place = match place(cx, space, a[l], width, l) {
             Ok(Some(place)) => place,
@@ -290,6 +217,47 @@ pub(crate) fn load(
     Ok(())
 }
 
+/// A load whose lanes need no checks.
+fn load_reached(cx: &Cx<'_>, w: &mut Warp, mask: Mask, width: Width, dst: u8, reach: &Reach) {
+    if dst == NULL {
+        return;
+    }
+    let words = reach.first..reach.first + reach.count;
+    for k in 0..width.regs() as usize {
+        let mut row = match reach.target {
+            Target::Global(b) => {
+                let words = &cx.env.bound.memory.buffers[b].words[words.clone()];
+                fetched(reach, width, k, words, |word| word.load(Relaxed))
+            }
+            Target::Shared => fetched(reach, width, k, &cx.block.shared[words.clone()], |word| *word),
+            Target::Local if reach.pattern == Pattern::Same => {
+                w.local.get(reach.first + k).copied().unwrap_or(LaneVec::ZERO)
+            }
+            Target::Local => {
+                let word = |l: usize| w.local.get(reach.first + reach.word.0[l] as usize + k);
+                LaneVec(std::array::from_fn(|l| word(l).map_or(0, |row| row.0[l])))
+            }
+        };
+        if width.bytes() < 4 {
+            row.0.iter_mut().zip(&reach.byte.0).for_each(|(v, byte)| *v = narrow(width, *v, (*byte).into()));
+        }
+        w.regs[dst as usize + k].blend(mask, &row);
+    }
+}
+
+/// The word of an access that is `k` behind its first, of each lane.
+#[inline(always)]
+fn fetched<T>(reach: &Reach, width: Width, k: usize, words: &[T], read: impl Fn(&T) -> u32) -> LaneVec {
+    match reach.pattern {
+        Pattern::Same => LaneVec::splat(read(&words[k])),
+        Pattern::Contiguous if width == Width::B32 => match words.first_chunk::<LANES>() {
+            Some(words) => LaneVec(std::array::from_fn(|l| read(&words[l]))),
+            None => LaneVec::ZERO,
+        },
+        _ => LaneVec(reach.word.0.map(|word| read(&words[word as usize + k]))),
+    }
+}
+
 fn put(w: &mut Warp, dst: u8, n: usize, mask: Mask, rows: &[LaneVec; 4]) {
     if dst != NULL {
         for (k, row) in rows.iter().enumerate().take(n) {
@@ -318,32 +286,16 @@ pub(crate) fn store(
     src: u8,
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, space, addr);
-    cx.block.request(space, &a, mask, width);
-    let n = width.regs() as usize;
-    if let Some(fast) = fast(cx, w, &a, mask, (space, width)).filter(|_| width.bytes() >= 4) {
-        if matches!(fast, Fast::Local) {
-            let top = span(&a, mask, width).map_or(0, |(_, hi)| hi as usize / 4 + n);
-            if w.local.len() < top {
-                w.local.resize(top, LaneVec::ZERO);
-            }
-        }
-        for k in 0..n {
-            let row = if src == NULL { LaneVec::ZERO } else { w.regs[src as usize + k] };
-            for i in lanes(mask) {
-                let at = (a[i] / 4) as usize + k;
-                match fast {
-                    Fast::Global(b) => {
-                        let buffer = &cx.env.bound.memory.buffers[b];
-                        buffer.words[buffer.word(a[i]) + k].store(row.0[i], Relaxed);
-                    }
-                    Fast::Shared => cx.block.shared[at] = row.0[i],
-                    Fast::Local => w.local[at].0[i] = row.0[i],
-                }
-            }
-        }
+    if cx.block.profile.is_some() {
+        let a = addresses(cx, w, space, addr);
+        cx.block.request(space, &a, mask, width);
+    }
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr) {
+        store_reached(cx, w, mask, width, src, &reach);
         return Ok(());
     }
+    let a = addresses(cx, w, space, addr);
+    let n = width.regs() as usize;
     let places = places(cx, space, &a, mask, width)?;
     for l in lanes(mask) {
         let Some(place) = places[l] else { continue };
@@ -358,6 +310,61 @@ pub(crate) fn store(
         store_undefined(cx, w, l, place, width, a[l], src);
     }
     Ok(())
+}
+
+/// A store whose lanes need no checks. They store in ascending order: of several to one word the last wins.
+fn store_reached(cx: &mut Cx<'_>, w: &mut Warp, mask: Mask, width: Width, src: u8, reach: &Reach) {
+    let words = reach.first..reach.first + reach.count;
+    if reach.target == Target::Local && w.local.len() < words.end {
+        w.local.resize(words.end, LaneVec::ZERO);
+    }
+    for k in 0..width.regs() as usize {
+        let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
+        match reach.target {
+            Target::Global(b) => {
+                let words = &cx.env.bound.memory.buffers[b].words[words.clone()];
+                if reach.pattern == Pattern::Contiguous && width == Width::B32 {
+                    words.iter().zip(&row.0).for_each(|(word, v)| word.store(*v, Relaxed));
+                    continue;
+                }
+                for l in lanes(mask) {
+                    let word = &words[reach.word.0[l] as usize + k];
+                    let v = merged(width, reach.byte.0[l], row.0[l], || word.load(Relaxed));
+                    word.store(v, Relaxed);
+                }
+            }
+            Target::Shared => {
+                let words = &mut cx.block.shared[words.clone()];
+                if reach.pattern == Pattern::Contiguous && width == Width::B32 {
+                    words.copy_from_slice(&row.0);
+                    continue;
+                }
+                for l in lanes(mask) {
+                    let word = &mut words[reach.word.0[l] as usize + k];
+                    *word = merged(width, reach.byte.0[l], row.0[l], || *word);
+                }
+            }
+            Target::Local if reach.pattern == Pattern::Same && width.bytes() >= 4 => {
+                w.local[reach.first + k].blend(mask, row);
+            }
+            Target::Local => {
+                for l in lanes(mask) {
+                    let word = &mut w.local[reach.first + reach.word.0[l] as usize + k].0[l];
+                    *word = merged(width, reach.byte.0[l], row.0[l], || *word);
+                }
+            }
+        }
+    }
+}
+
+/// What a store leaves in a word.
+#[inline]
+fn merged(width: Width, byte: u32, v: u32, old: impl Fn() -> u32) -> u32 {
+    if width.bytes() >= 4 {
+        return v;
+    }
+    let (bits, shift) = narrow_mask(width, byte.into());
+    (old() & !bits) | (v << shift & bits)
 }
 
 /// Registers take over which bits of a block's memory are undefined.
@@ -536,8 +543,11 @@ pub(crate) fn load_const(
 ) -> Result<(), Trap> {
     let n = width.regs() as usize;
     let mut rows = [LaneVec::ZERO; 4];
-    for l in lanes(mask) {
-        let r = base.lane(&w.regs, &cx.env.bound.pool, l);
+    let base_of = |l: usize| base.lane(&w.regs, &cx.env.bound.pool, l);
+    let first = mask.trailing_zeros() as usize % LANES;
+    let same = lanes(mask).all(|l| base_of(l) == base_of(first));
+    for l in lanes(if same { mask & mask.wrapping_neg() } else { mask }) {
+        let r = base_of(l);
         // `.IS`: the high half of the register counts banks.
         let (bank, at) = if indexed {
             (u32::from(bank) + (r >> 16), (r & 0xffff).wrapping_add(offset as u32) & 0xffff)
@@ -564,6 +574,9 @@ pub(crate) fn load_const(
             rows[0].0[l] = narrow(width, rows[0].0[l], at.into());
         }
     }
+    if same {
+        rows = rows.map(|row| LaneVec::splat(row.0[first]));
+    }
     put(w, dst, n, mask, &rows);
     Ok(())
 }
@@ -576,9 +589,24 @@ pub(crate) fn atomic(
     (dst, src): (u8, [u8; 2]),
     addr: &Addr,
 ) -> Result<(), Trap> {
-    let a = addresses(cx, w, Space::Generic, addr);
     let wide = matches!(ty, AtomTy::U64 | AtomTy::S64);
     let width = if wide { Width::B64 } else { Width::B32 };
+    if !wide
+        && cx.block.shadow.is_none()
+        && cx.block.profile.is_none()
+        && let Some(reach) = reach(cx, w, mask, (Space::Generic, width), addr)
+        && let Target::Global(b) = reach.target
+    {
+        let words = &cx.env.bound.memory.buffers[b].words[reach.first..reach.first + reach.count];
+        let mut row = LaneVec::ZERO;
+        let [x, y] = src.map(|s| if s == NULL { LaneVec::ZERO } else { w.regs[s as usize] });
+        atomic_row(words, &reach.word, mask, (op, ty), [&x, &y], &mut row);
+        if dst != NULL {
+            w.regs[dst as usize].blend(mask, &row);
+        }
+        return Ok(());
+    }
+    let a = addresses(cx, w, Space::Generic, addr);
     cx.block.request(Space::Generic, &a, mask, width);
     let mut rows = [LaneVec::ZERO; 4];
     let places = places(cx, Space::Generic, &a, mask, width)?;
@@ -612,6 +640,28 @@ pub(crate) fn atomic(
     }
     put(w, dst, if wide { 2 } else { 1 }, mask, &rows);
     Ok(())
+}
+
+/// Atomics of one word each, lane by lane; `row` gets what memory held.
+fn atomic_row(
+    words: &[AtomicU32],
+    word: &LaneVec,
+    mask: Mask,
+    (op, ty): (AtomOp, AtomTy),
+    [x, y]: [&LaneVec; 2],
+    row: &mut LaneVec,
+) {
+    for l in lanes(mask) {
+        let word = &words[word.0[l] as usize];
+        let v = x.0[l];
+        row.0[l] = match (op, ty) {
+            (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
+            _ => {
+                let new = |old: u32| Some(combine(op, ty, old.into(), v.into(), y.0[l].into()) as u32);
+                word.fetch_update(Relaxed, Relaxed, new).unwrap_or_else(|old| old)
+            }
+        };
+    }
 }
 
 /// The new value of an atomic's memory.
