@@ -6,8 +6,8 @@ use crate::run::conflict::Tracker;
 use crate::stage::Context;
 use crate::state::block::{BlockState, Shape};
 use crate::trap::Trap;
-use crate::units::reach::Looks;
 use crate::{Checks, Options, Side};
+use nvir_simd::Processor;
 
 /// What all blocks of a launch share.
 pub(crate) struct Env<'a> {
@@ -20,7 +20,8 @@ pub(crate) struct Env<'a> {
     pub observed: bool,
     pub tracker: Option<&'a Tracker>,
     pub profile: bool,
-    pub looks: Looks,
+    /// What kernels are compiled for.
+    pub processor: Processor,
     pub first: Side,
     /// What is around the threads of a graphics stage; kernels have none.
     pub stage: Option<&'a Context<'a>>,
@@ -44,7 +45,7 @@ impl<'a> Env<'a> {
             observed: tracker.is_some() || checks.global_race || checks.init && partial(),
             tracker,
             profile: options.profile,
-            looks: Looks::new(),
+            processor: Processor::detect(),
             first: options.first,
             stage,
         }

@@ -236,9 +236,9 @@ macro_rules! table {
             const OPERANDS: usize = [$(stringify!($p)),*].len();
 
             #[inline(always)]
-            fn rows<F: Features>([a, b, c]: [&LaneVec; 3], out: &mut LaneVec) {
+            fn rows<F: Features>(operands: [&LaneVec; 3], out: &mut LaneVec) {
                 for i in 0..LANES {
-                    table!(@bind (a.0[i]) (b.0[i]) (c.0[i]); $($p)*);
+                    table!(@bind (operands[0].0[i]) (operands[1].0[i]) (operands[2].0[i]); $($p)*);
                     out.0[i] = $e;
                 }
             }

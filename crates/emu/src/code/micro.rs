@@ -6,7 +6,6 @@ pub use super::operand::*;
 
 use super::compare::CmpOp;
 use super::laneop::{LaneOp, RowOp};
-use super::rows::Rows;
 use super::stageop::StageOp;
 use super::surfop::{Clamp, SurfaceOp};
 use super::texop::TexOp;
@@ -368,8 +367,6 @@ pub struct Inst {
     pub uniforms: ArrayVec<u16, 8>,
     /// A basic block begins here.
     pub leader: bool,
-    /// What executes it, if that is kernels.
-    pub(crate) rows: Rows,
 }
 
 impl Inst {
@@ -389,7 +386,6 @@ impl Inst {
             reads_cc: false,
             uniforms: ArrayVec::new(),
             leader: false,
-            rows: Rows::Other,
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod operand;
 pub(crate) mod program;
 mod reach;
 pub(crate) mod rows;
+pub(crate) mod steps;
 pub(crate) mod stageop;
 pub(crate) mod surfop;
 pub(crate) mod texop;

@@ -4,7 +4,7 @@ use super::blocks;
 use super::decode::{Pool, decode};
 use super::micro::{Inst, Micro};
 use super::reach;
-use super::rows::Rows;
+use super::steps::{self, Step};
 use nvir_base::Chip;
 use nvir_isa::fetch::{self, Fetched};
 use nvir_isa::{self as isa, MInst};
@@ -37,6 +37,8 @@ pub struct Code {
     step: u32,
     decoded: Vec<Option<MInst>>,
     pub(crate) insts: Vec<Inst>,
+    /// One for each of them.
+    pub(crate) steps: Vec<Step>,
     /// How many of them are in the primary segment, and its address.
     primary: (usize, u32),
     pub(crate) pool: Pool,
@@ -65,9 +67,7 @@ impl Code {
                 let fetched = fetch::fetch_from(chip, |at| segment.word(at), pc);
                 if reach::is_sched(chip, fetched, pc) {
                     decoded.push(None);
-                    let mut inst = Inst::new(Micro::Sched);
-                    inst.rows = Rows::Nothing;
-                    insts.push(inst);
+                    insts.push(Inst::new(Micro::Sched));
                     continue;
                 }
                 let m = fetched.and_then(|f| fetch::decode(chip, f, pc));
@@ -82,8 +82,10 @@ impl Code {
             all.push(segment);
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
-        let mut code = Code { chip, segments: all, step, decoded, insts, primary, pool };
+        let steps = Vec::new();
+        let mut code = Code { chip, segments: all, step, decoded, insts, steps, primary, pool };
         blocks::mark_leaders(&mut code);
+        code.steps = steps::steps(&code);
         code
     }
 

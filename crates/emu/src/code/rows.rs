@@ -7,6 +7,7 @@
 use super::compare::CompareFn;
 use super::micro::{Bop, CarryIn, Cmp, Inst, Micro, NULL, PSrc, SetDst};
 use super::laneop::RowOp;
+use super::steps::Branch;
 use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
 use crate::state::warp::Cc;
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
@@ -191,6 +192,7 @@ pub(crate) struct SumOp {
 pub(crate) enum Rows {
     /// A scheduling word: it is no instruction.
     Nothing,
+    Branch(Branch),
     Lane {
         forms: Forms,
         dst: u8,
@@ -220,6 +222,7 @@ impl Rows {
         let plain = |src: &[Src]| src.iter().all(|s| s.modifier == Modifier::None);
         let found = match &inst.micro {
             _ if inst.sync => None,
+            Micro::Sched => Some(Rows::Nothing),
             Micro::Lane { op, dst, src } => lane(op, *dst, *src),
             Micro::MinMax { dst, src: [a, b], min, max, pick } if pick.num == PSrc::TRUE.num => {
                 lane(if pick.not { max } else { min }, *dst, [*a, *b, Src::ZERO])

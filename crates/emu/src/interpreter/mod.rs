@@ -4,11 +4,12 @@ pub(crate) mod pure;
 
 use crate::check::{definedness, trace};
 use crate::code::micro::{CarryIn, Flow, Inst, Micro, NULL, Space};
-use crate::code::rows::Rows;
+use crate::code::rows::{Rows, SumOp};
+use crate::code::steps::Then;
 use crate::cx::Cx;
 use crate::fault::FaultKind;
 use crate::stage;
-use crate::state::lanes::{LANES, LaneVec, Mask, lanes};
+use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
 use crate::state::warp::{State as WarpState, Wait, Warp};
 use crate::trap::Trap;
 use crate::units::special::special_register;
@@ -41,12 +42,11 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
             return Ok(Yield::Slice);
         }
         // To the end of the basic block.
-        loop {
+        let whole = loop {
             if !watched {
-                let more;
-                (at, more) = execute_rows(cx, w, insts, at);
-                if !more {
-                    break;
+                match execute_rows(cx, w, at, until) {
+                    Some(other) => at = other,
+                    None => break false,
                 }
             }
             let inst = &insts[at];
@@ -58,33 +58,48 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
             // What is behind the end of a block is a leader.
             at += usize::from(inst.bytes) >> step;
             if insts.get(at).is_none_or(|next| next.leader) {
-                break;
+                break true;
             }
-        }
-        if let Some(end) = after_block(cx, w)? {
+        };
+        if whole && let Some(end) = after_block(cx, w)? {
             return Ok(end);
         }
     }
 }
 
-/// Executes instructions that kernels execute, from the one at `at` to the end of the basic block, or to one that they do not execute:
-/// its place, and whether that is it.
-#[inline(always)]
-fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, insts: &[Inst], mut at: usize) -> (usize, bool) {
+/// Executes what kernels execute and branches that part no lanes, from the instruction at `at` on, until the block has executed `until`
+/// instructions and a basic block begins, or the code ends, or there is something else to execute: its place.
+fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, at: usize, until: u64) -> Option<usize> {
     let bound = cx.env.bound;
-    let (pool, step) = (&bound.pool[..], bound.launch.program.code.step());
+    let (pool, steps) = (&bound.pool[..], &bound.steps[..]);
     let scratch = &mut cx.block.scratch;
-    let (mut bytes, mut steps, mut threads) = (0, 0, 0);
-    let more = loop {
-        let inst = &insts[at];
-        let mut mask = w.active & w.pred(inst.guard);
-        if inst.quad != 15 {
-            mask &= Mask::from(inst.quad) * 0x1111_1111;
+    let left = until.saturating_sub(cx.block.steps);
+    let active = w.active;
+    let running = u64::from(active.count_ones());
+    let (mut executed, mut threads) = (0, 0);
+    // Where `pc` is, from which the walk goes on without jumps.
+    let (mut from, mut pc) = (at, w.pc);
+    let mut at = at;
+    let other = loop {
+        let step = &steps[at];
+        let mut mask = active;
+        if !step.whole {
+            mask &= w.pred(step.guard);
+            if step.quad != 15 {
+                mask &= Mask::from(step.quad) * 0x1111_1111;
+            }
         }
         let full = mask == Mask::MAX;
-        match &inst.rows {
+        let mut then = (step.next as usize, step.then);
+        match &step.rows {
             Rows::Other => break true,
             Rows::Nothing => {}
+            Rows::Branch(_) if mask == 0 => {}
+            Rows::Branch(to) if mask == active => {
+                (from, pc) = (to.at as usize, to.pc);
+                then = (from, Then::Leader);
+            }
+            Rows::Branch(_) => break true,
             _ if mask == 0 => {}
             Rows::Lane { forms, dst, src } if full => {
                 (forms.full)(&mut w.regs, pool, src, &LaneVec::ZERO, (*dst).into());
@@ -100,38 +115,41 @@ fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, insts: &[Inst], mut at: usize) ->
                 w.set_pred(dst[1], mask, bop.of(!hit, with));
                 w.set_pred(dst[0], mask, bop.of(hit, with));
             }
-            Rows::Sum(op) => {
-                let carries = match op.carry {
-                    CarryIn::Zero => 0,
-                    CarryIn::One => Mask::MAX,
-                    CarryIn::Flag => w.cc.carry,
-                };
-                let of = op.of.with_carries(carries);
-                let mut cc = match full {
-                    true => (op.full)(&mut w.regs, pool, &of, &LaneVec::ZERO, op.dst.into()),
-                    false => (op.partial)(&mut w.regs, pool, &of, scratch.take(mask), op.dst.into()),
-                };
-                if op.flags {
-                    pure::continue_sum(w, op.carry, &mut cc);
-                    w.cc.blend(mask, cc);
-                }
-            }
+            Rows::Sum(op) => sum(w, pool, scratch, op, mask),
         }
-        if !matches!(inst.rows, Rows::Nothing) {
-            steps += 1;
-            threads += if full { LANES as u64 } else { mask.count_ones().into() };
+        if !matches!(step.rows, Rows::Nothing) {
+            executed += 1;
+            threads += if mask == active { running } else { mask.count_ones().into() };
         }
-        bytes += u32::from(inst.bytes);
-        // What is behind the end of a block is a leader.
-        at += usize::from(inst.bytes) >> step;
-        if insts.get(at).is_none_or(|next| next.leader) {
-            break false;
+        at = then.0;
+        match then.1 {
+            Then::Same => {}
+            Then::Leader if executed < left => {}
+            Then::Leader | Then::Nothing => break false,
         }
     };
-    w.pc = w.pc.wrapping_add(bytes);
-    cx.block.steps += steps;
+    w.pc = pc.wrapping_add(((at - from) as u32) << bound.launch.program.code.step());
+    cx.block.steps += executed;
     cx.block.thread_steps += threads;
-    (at, more)
+    other.then_some(at)
+}
+
+#[inline]
+fn sum(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, op: &SumOp, mask: Mask) {
+    let carries = match op.carry {
+        CarryIn::Zero => 0,
+        CarryIn::One => Mask::MAX,
+        CarryIn::Flag => w.cc.carry,
+    };
+    let of = op.of.with_carries(carries);
+    let mut cc = match mask {
+        Mask::MAX => (op.full)(&mut w.regs, pool, &of, &LaneVec::ZERO, op.dst.into()),
+        _ => (op.partial)(&mut w.regs, pool, &of, scratch.take(mask), op.dst.into()),
+    };
+    if op.flags {
+        pure::continue_sum(w, op.carry, &mut cc);
+        w.cc.blend(mask, cc);
+    }
 }
 
 /// Executes the instruction that a warp is at.

@@ -14,7 +14,7 @@ use crate::units::reach::{Pattern, Reach, Target, reach};
 use nvir_base::num::float::{add32, ftz32, max32, min32};
 use nvir_base::num::int::sext;
 use nvir_hw::window;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a generic window begins.
 const WINDOW: u64 = !(window::BYTES as u64 - 1);
@@ -177,8 +177,11 @@ pub(crate) fn load(
         let a = addresses(cx, w, space, addr);
         cx.block.request(space, &a, mask, width);
     }
-    if let Some(reach) = reach(cx, w, mask, (space, width), addr) {
-        load_reached(cx, w, mask, width, dst, &reach);
+    let mut bytes = LaneVec::ZERO;
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
+        if dst != NULL {
+            load_reached(cx, w, mask, width, dst, &reach, &bytes);
+        }
         return Ok(());
     }
     let a = addresses(cx, w, space, addr);
@@ -218,43 +221,64 @@ pub(crate) fn load(
 }
 
 /// A load whose lanes need no checks.
-fn load_reached(cx: &Cx<'_>, w: &mut Warp, mask: Mask, width: Width, dst: u8, reach: &Reach) {
-    if dst == NULL {
-        return;
-    }
-    let words = reach.first..reach.first + reach.count;
+fn load_reached(
+    cx: &Cx<'_>,
+    w: &mut Warp,
+    mask: Mask,
+    width: Width,
+    dst: u8,
+    reach: &Reach,
+    bytes: &LaneVec,
+) {
+    let all = reach.first..reach.first + reach.count;
     for k in 0..width.regs() as usize {
-        let mut row = match reach.target {
+        let row = &mut w.regs[dst as usize + k];
+        match reach.target {
             Target::Global(b) => {
-                let words = &cx.env.bound.memory.buffers[b].words[words.clone()];
-                fetched(reach, width, k, words, |word| word.load(Relaxed))
+                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
+                fetch(row, mask, (width, k), reach, bytes, words, |word| word.load(Relaxed));
             }
-            Target::Shared => fetched(reach, width, k, &cx.block.shared[words.clone()], |word| *word),
-            Target::Local if reach.pattern == Pattern::Same => {
-                w.local.get(reach.first + k).copied().unwrap_or(LaneVec::ZERO)
+            Target::Shared => fetch(row, mask, (width, k), reach, bytes, &cx.block.shared[all.clone()], |word| *word),
+            Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
+                row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
             }
             Target::Local => {
-                let word = |l: usize| w.local.get(reach.first + reach.word.0[l] as usize + k);
-                LaneVec(std::array::from_fn(|l| word(l).map_or(0, |row| row.0[l])))
+                for l in lanes(mask) {
+                    let word = w.local.get(reach.first + reach.word(l, width, bytes) + k);
+                    row.0[l] = word.map_or(0, |word| word.0[l]);
+                }
             }
-        };
-        if width.bytes() < 4 {
-            row.0.iter_mut().zip(&reach.byte.0).for_each(|(v, byte)| *v = narrow(width, *v, (*byte).into()));
         }
-        w.regs[dst as usize + k].blend(mask, &row);
+        if width.bytes() < 4 {
+            lanes(mask).for_each(|l| row.0[l] = narrow(width, row.0[l], reach.byte(l, bytes)));
+        }
     }
 }
 
 /// The word of an access that is `k` behind its first, of each lane.
 #[inline(always)]
-fn fetched<T>(reach: &Reach, width: Width, k: usize, words: &[T], read: impl Fn(&T) -> u32) -> LaneVec {
-    match reach.pattern {
-        Pattern::Same => LaneVec::splat(read(&words[k])),
-        Pattern::Contiguous if width == Width::B32 => match words.first_chunk::<LANES>() {
-            Some(words) => LaneVec(std::array::from_fn(|l| read(&words[l]))),
-            None => LaneVec::ZERO,
-        },
-        _ => LaneVec(reach.word.0.map(|word| read(&words[word as usize + k]))),
+fn fetch<T>(
+    row: &mut LaneVec,
+    mask: Mask,
+    (width, k): (Width, usize),
+    reach: &Reach,
+    bytes: &LaneVec,
+    words: &[T],
+    read: impl Fn(&T) -> u32,
+) {
+    match (reach.pattern, words.first_chunk::<LANES>()) {
+        (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(read(&words[k]))),
+        (Pattern::Contiguous(_), Some(words)) if mask == Mask::MAX && width == Width::B32 => {
+            for l in 0..LANES {
+                row.0[l] = read(&words[l]);
+            }
+        }
+        _ if mask == Mask::MAX => {
+            for l in 0..LANES {
+                row.0[l] = read(&words[reach.word(l, width, bytes) + k]);
+            }
+        }
+        _ => lanes(mask).for_each(|l| row.0[l] = read(&words[reach.word(l, width, bytes) + k])),
     }
 }
 
@@ -290,8 +314,9 @@ pub(crate) fn store(
         let a = addresses(cx, w, space, addr);
         cx.block.request(space, &a, mask, width);
     }
-    if let Some(reach) = reach(cx, w, mask, (space, width), addr) {
-        store_reached(cx, w, mask, width, src, &reach);
+    let mut bytes = LaneVec::ZERO;
+    if let Some(reach) = reach(cx, w, mask, (space, width), addr, &mut bytes) {
+        store_reached(cx, w, mask, width, src, &reach, &bytes);
         return Ok(());
     }
     let a = addresses(cx, w, space, addr);
@@ -313,58 +338,68 @@ pub(crate) fn store(
 }
 
 /// A store whose lanes need no checks. They store in ascending order: of several to one word the last wins.
-fn store_reached(cx: &mut Cx<'_>, w: &mut Warp, mask: Mask, width: Width, src: u8, reach: &Reach) {
-    let words = reach.first..reach.first + reach.count;
-    if reach.target == Target::Local && w.local.len() < words.end {
-        w.local.resize(words.end, LaneVec::ZERO);
+fn store_reached(
+    cx: &mut Cx<'_>,
+    w: &mut Warp,
+    mask: Mask,
+    width: Width,
+    src: u8,
+    reach: &Reach,
+    bytes: &LaneVec,
+) {
+    let all = reach.first..reach.first + reach.count;
+    if reach.target == Target::Local && w.local.len() < all.end {
+        w.local.resize(all.end, LaneVec::ZERO);
     }
+    let copied = matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32;
     for k in 0..width.regs() as usize {
         let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
+        let word = |l: usize| reach.word(l, width, bytes) + k;
+        let left = |l: usize, old: u32| merged(width, reach.byte(l, bytes), row.0[l], old);
         match reach.target {
             Target::Global(b) => {
-                let words = &cx.env.bound.memory.buffers[b].words[words.clone()];
-                if reach.pattern == Pattern::Contiguous && width == Width::B32 {
+                let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
+                if copied {
                     words.iter().zip(&row.0).for_each(|(word, v)| word.store(*v, Relaxed));
                     continue;
                 }
                 for l in lanes(mask) {
-                    let word = &words[reach.word.0[l] as usize + k];
-                    let v = merged(width, reach.byte.0[l], row.0[l], || word.load(Relaxed));
-                    word.store(v, Relaxed);
+                    let word = &words[word(l)];
+                    word.store(left(l, word.load(Relaxed)), Relaxed);
                 }
             }
             Target::Shared => {
-                let words = &mut cx.block.shared[words.clone()];
-                if reach.pattern == Pattern::Contiguous && width == Width::B32 {
+                let words = &mut cx.block.shared[all.clone()];
+                if copied {
                     words.copy_from_slice(&row.0);
                     continue;
                 }
                 for l in lanes(mask) {
-                    let word = &mut words[reach.word.0[l] as usize + k];
-                    *word = merged(width, reach.byte.0[l], row.0[l], || *word);
+                    let word = &mut words[word(l)];
+                    *word = left(l, *word);
                 }
             }
-            Target::Local if reach.pattern == Pattern::Same && width.bytes() >= 4 => {
+            Target::Local if matches!(reach.pattern, Pattern::Same(_)) && width.bytes() >= 4 => {
                 w.local[reach.first + k].blend(mask, row);
             }
             Target::Local => {
                 for l in lanes(mask) {
-                    let word = &mut w.local[reach.first + reach.word.0[l] as usize + k].0[l];
-                    *word = merged(width, reach.byte.0[l], row.0[l], || *word);
+                    let word = &mut w.local[reach.first + word(l)].0[l];
+                    *word = left(l, *word);
                 }
             }
         }
     }
 }
 
-/// What a store leaves in a word.
+/// What a store at an address leaves in a word.
 #[inline]
-fn merged(width: Width, byte: u32, v: u32, old: impl Fn() -> u32) -> u32 {
+fn merged(width: Width, address: u64, v: u32, old: u32) -> u32 {
     if width.bytes() >= 4 {
         return v;
     }
-    let (bits, shift) = narrow_mask(width, byte.into());
-    (old() & !bits) | (v << shift & bits)
+    let (bits, shift) = narrow_mask(width, address);
+    (old & !bits) | (v << shift & bits)
 }
 
 /// Registers take over which bits of a block's memory are undefined.
@@ -591,16 +626,24 @@ pub(crate) fn atomic(
 ) -> Result<(), Trap> {
     let wide = matches!(ty, AtomTy::U64 | AtomTy::S64);
     let width = if wide { Width::B64 } else { Width::B32 };
+    let mut bytes = LaneVec::ZERO;
     if !wide
         && cx.block.shadow.is_none()
         && cx.block.profile.is_none()
-        && let Some(reach) = reach(cx, w, mask, (Space::Generic, width), addr)
+        && let Some(reach) = reach(cx, w, mask, (Space::Generic, width), addr, &mut bytes)
         && let Target::Global(b) = reach.target
     {
         let words = &cx.env.bound.memory.buffers[b].words[reach.first..reach.first + reach.count];
         let mut row = LaneVec::ZERO;
-        let [x, y] = src.map(|s| if s == NULL { LaneVec::ZERO } else { w.regs[s as usize] });
-        atomic_row(words, &reach.word, mask, (op, ty), [&x, &y], &mut row);
+        let [x, y] = src.map(|s| if s == NULL { &LaneVec::ZERO } else { &w.regs[s as usize] });
+        for l in lanes(mask) {
+            let word = &words[reach.word(l, width, &bytes)];
+            let (v, new) = (x.0[l], |old: u32| combine(op, ty, old.into(), x.0[l].into(), y.0[l].into()) as u32);
+            row.0[l] = match (op, ty) {
+                (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
+                _ => word.fetch_update(Relaxed, Relaxed, |old| Some(new(old))).unwrap_or_else(|old| old),
+            };
+        }
         if dst != NULL {
             w.regs[dst as usize].blend(mask, &row);
         }
@@ -640,28 +683,6 @@ pub(crate) fn atomic(
     }
     put(w, dst, if wide { 2 } else { 1 }, mask, &rows);
     Ok(())
-}
-
-/// Atomics of one word each, lane by lane; `row` gets what memory held.
-fn atomic_row(
-    words: &[AtomicU32],
-    word: &LaneVec,
-    mask: Mask,
-    (op, ty): (AtomOp, AtomTy),
-    [x, y]: [&LaneVec; 2],
-    row: &mut LaneVec,
-) {
-    for l in lanes(mask) {
-        let word = &words[word.0[l] as usize];
-        let v = x.0[l];
-        row.0[l] = match (op, ty) {
-            (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
-            _ => {
-                let new = |old: u32| Some(combine(op, ty, old.into(), v.into(), y.0[l].into()) as u32);
-                word.fetch_update(Relaxed, Relaxed, new).unwrap_or_else(|old| old)
-            }
-        };
-    }
 }
 
 /// The new value of an atomic's memory.

@@ -6,7 +6,7 @@ use crate::code::micro::{Addr, Space, Width};
 use crate::cx::Cx;
 use crate::state::lanes::{LANES, LaneVec, Mask};
 use crate::state::warp::Warp;
-use nvir_simd::{Compiled, Features, Kernel, Processor};
+use nvir_simd::{Features, Kernel};
 
 /// What a request reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,90 +18,137 @@ pub(super) enum Target {
 }
 
 /// Where the lanes of a request go.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     pub target: Target,
     /// The lowest word, and how many there are up to the end of the highest access.
     pub first: usize,
     pub count: usize,
-    /// Each lane's word, from the first one on; lanes that are off have that of one that is not.
-    pub word: LaneVec,
-    /// The low two bits of each lane's address.
-    pub byte: LaneVec,
     pub pattern: Pattern,
 }
 
-/// How the words of the lanes lie.
+impl Reach {
+    /// The first word of a lane's access, from the lowest one on.
+    #[inline]
+    pub fn word(&self, lane: usize, width: Width, bytes: &LaneVec) -> usize {
+        match self.pattern {
+            Pattern::Contiguous(first) => (lane - first) * width.regs() as usize,
+            Pattern::Same(_) => 0,
+            Pattern::Scattered => bytes.0[lane] as usize >> 2,
+        }
+    }
+
+    /// Which byte of that it begins with.
+    #[inline]
+    pub fn byte(&self, lane: usize, bytes: &LaneVec) -> u64 {
+        match self.pattern {
+            Pattern::Contiguous(_) => 0,
+            Pattern::Same(byte) => byte.into(),
+            Pattern::Scattered => u64::from(bytes.0[lane] & 3),
+        }
+    }
+}
+
+/// How the words of the lanes lie, from the first one on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pattern {
-    /// All lanes are on, and each accesses what follows the access of the lane before it.
-    Contiguous,
-    /// All lanes access the same.
-    Same,
+    /// Each lane accesses what follows the access of the lane before it, whole words; this lane is the first.
+    Contiguous(usize),
+    /// All lanes access the same, which begins with this byte of the word.
+    Same(u32),
+    /// The bytes from the first word on are in the row that the request was asked with.
     Scattered,
 }
 
 /// The low 32 bits of addresses: base plus `add`, of which the bits of `keep` count.
-struct Query {
-    mask: Mask,
+struct Query<'a> {
+    low: &'a LaneVec,
+    high: Option<&'a LaneVec>,
     add: u32,
     keep: u32,
-    bytes: u32,
+    /// Bytes of an access, as a power of two.
+    log_bytes: u32,
+    /// All ones in lanes that are on; looked at if some are off.
+    on: &'a LaneVec,
+    /// Of the first of them: its number, its address, the high word of that.
+    first: u32,
+    start: u32,
+    start_high: u32,
 }
 
-/// What is known of addresses whose high bits are the same.
-struct Span {
-    /// Of each lane; those that are off have the address of the first that is not.
-    low: LaneVec,
-    min: u32,
-    max: u32,
+/// What is known of the addresses of all lanes that are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Look {
+    /// Each access follows that of the lane before; all are at one place; all high words are the same.
+    follow: bool,
+    same: bool,
+    near: bool,
+}
+
+struct LookAt<const PARTIAL: bool>;
+
+impl<const PARTIAL: bool> Kernel<Look, Query<'_>, (), (), ()> for LookAt<PARTIAL> {
+    #[inline(always)]
+    fn run<F: Features>(look: &mut Look, q: &Query<'_>, _: &(), _: &(), _: u32) {
+        let (mut parts, mut differs, mut far) = (0, 0, 0);
+        // Where lane 0 would be.
+        let origin = q.start.wrapping_sub(q.first << q.log_bytes);
+        for i in 0..LANES {
+            let on = if PARTIAL { q.on.0[i] } else { u32::MAX };
+            let v = q.low.0[i].wrapping_add(q.add) & q.keep;
+            parts |= (v ^ origin.wrapping_add((i as u32) << q.log_bytes)) & on;
+            differs |= (v ^ q.start) & on;
+        }
+        if let Some(high) = q.high {
+            for i in 0..LANES {
+                let on = if PARTIAL { q.on.0[i] } else { u32::MAX };
+                far |= (high.0[i] ^ q.start_high) & on;
+            }
+        }
+        *look = Look { follow: parts == 0, same: differs == 0, near: far == 0 };
+    }
+}
+
+/// The range of addresses that do not follow each other.
+struct Spread<'a> {
+    /// Of each lane, from the lowest on; those that are off have that of the first that is on.
+    from_lowest: &'a mut LaneVec,
+    lowest: u32,
+    highest: u32,
     /// The bits that any of them has.
     bits: u32,
-    contiguous: bool,
-    /// All lanes have the same high word.
-    one_high_word: bool,
 }
 
-struct Look;
+struct SpreadOut<const PARTIAL: bool>;
 
-impl Kernel<Span, LaneVec, LaneVec, Query, ()> for Look {
+impl<const PARTIAL: bool> Kernel<Spread<'_>, Query<'_>, (), (), ()> for SpreadOut<PARTIAL> {
     #[inline(always)]
-    fn run<F: Features>(span: &mut Span, low: &LaneVec, high: &LaneVec, q: &Query, _: u32) {
-        let first = q.mask.trailing_zeros() as usize % LANES;
-        let start = low.0[first].wrapping_add(q.add) & q.keep;
-        let (mut min, mut max, mut bits, mut differs, mut high_differs) = (start, start, start, 0, 0);
+    fn run<F: Features>(spread: &mut Spread<'_>, q: &Query<'_>, _: &(), _: &(), _: u32) {
+        let mut all = LaneVec::ZERO;
+        let (mut lowest, mut highest, mut bits) = (u32::MAX, 0, 0);
         for i in 0..LANES {
-            let on = q.mask & 1 << i != 0;
-            let v = if on { low.0[i].wrapping_add(q.add) & q.keep } else { start };
-            span.low.0[i] = v;
-            min = min.min(v);
-            max = max.max(v);
+            let v = q.low.0[i].wrapping_add(q.add) & q.keep;
+            let v = if PARTIAL { v & q.on.0[i] | q.start & !q.on.0[i] } else { v };
+            all.0[i] = v;
+            lowest = lowest.min(v);
+            highest = highest.max(v);
             bits |= v;
-            differs |= v ^ start.wrapping_add(q.bytes * i as u32);
-            high_differs |= if on { high.0[i] ^ high.0[first] } else { 0 };
         }
-        (span.min, span.max, span.bits) = (min, max, bits);
-        // Addresses that wrap around do not follow each other.
-        span.contiguous = differs == 0 && q.mask == Mask::MAX && min == start;
-        span.one_high_word = high_differs == 0;
+        for i in 0..LANES {
+            spread.from_lowest.0[i] = all.0[i] - lowest;
+        }
+        (spread.lowest, spread.highest, spread.bits) = (lowest, highest, bits);
     }
 }
 
-/// The kernel, as compiled for this processor.
-pub(crate) struct Looks(Compiled<Span, LaneVec, LaneVec, Query, ()>);
-
-impl Looks {
-    pub(crate) fn new() -> Looks {
-        Looks(Processor::detect().compiled::<Look, _, _, _, _, _>())
-    }
-}
-
-/// Where a request goes, if it needs no checks of single lanes.
+/// Where a request goes, if it needs no checks of single lanes. What [`Pattern::Scattered`] says of single lanes is left in `bytes`.
 pub(super) fn reach(
     cx: &mut Cx<'_>,
     w: &Warp,
     mask: Mask,
     (space, width): (Space, Width),
     addr: &Addr,
+    bytes: &mut LaneVec,
 ) -> Option<Reach> {
     let env = cx.env;
     let launch = env.bound.launch;
@@ -114,34 +161,61 @@ pub(super) fn reach(
         return None;
     }
     let pool = &env.bound.pool[..];
-    let scratch = &mut cx.block.scratch;
-    let low = addr.base.get(&w.regs, pool, &mut scratch.a);
-    let mut span =
-        Span { low: LaneVec::ZERO, min: 0, max: 0, bits: 0, contiguous: false, one_high_word: false };
-    let (bytes, align) = (width.bytes(), width.align());
-    let mut query = Query { mask, add: addr.offset as u32, keep: u32::MAX, bytes };
-    // What is added to the low words as 64 bits.
-    let mut start = 0;
-    match addr.base_hi {
-        Some(high) => {
-            let high = high.get(&w.regs, pool, &mut scratch.b);
-            query.add = 0;
-            (env.looks.0)(&mut span, low, high, &query, 0);
-            let high = high.0[mask.trailing_zeros() as usize % LANES];
-            start = (u64::from(high) << 32).wrapping_add(addr.offset as u64);
-        }
-        None => {
-            if space != Space::Generic {
-                query.keep = 0x00ff_ffff;
-            }
-            (env.looks.0)(&mut span, low, &pool[0], &query, 0);
-        }
-    }
-    if !span.one_high_word && addr.base_hi.is_some() || (start as u32 | span.bits) & (align - 1) != 0 {
+    let (mut changed, mut changed_high) = (LaneVec::ZERO, LaneVec::ZERO);
+    let low = addr.base.get(&w.regs, pool, &mut changed);
+    let high = addr.base_hi.map(|high| high.get(&w.regs, pool, &mut changed_high));
+    let first = mask.trailing_zeros() as usize % LANES;
+    // With a high word, the offset is added to all 64 bits.
+    let (add, offset) = match high {
+        Some(_) => (0, addr.offset as u64),
+        None => (addr.offset as u32, 0),
+    };
+    let keep = if space == Space::Generic { u32::MAX } else { 0x00ff_ffff };
+    let start_high = high.map_or(0, |high| high.0[first]);
+    let (size, full) = (width.bytes(), mask == Mask::MAX);
+    let query = Query {
+        low,
+        high,
+        add,
+        keep,
+        log_bytes: size.trailing_zeros(),
+        on: if full { &LaneVec::ZERO } else { cx.block.scratch.take(mask) },
+        first: first as u32,
+        start: low.0[first].wrapping_add(add) & keep,
+        start_high,
+    };
+    let mut look = Look::default();
+    let looks = if full {
+        env.processor.compiled::<LookAt<false>, _, _, _, _, _>()
+    } else {
+        env.processor.compiled::<LookAt<true>, _, _, _, _, _>()
+    };
+    looks(&mut look, &query, &(), &(), 0);
+    if !look.near {
         return None;
     }
-    let (lowest, size) = (start.wrapping_add(span.min.into()), u64::from(bytes));
-    let highest = lowest.wrapping_add((span.max - span.min).into());
+    let last = LANES - 1 - mask.leading_zeros() as usize;
+    let following = ((last - first) as u32) << query.log_bytes;
+    let (lowest, highest, bits, pattern) = if look.same {
+        (query.start, query.start, query.start, Pattern::Same(0))
+    } else if look.follow && size >= 4 && query.start.checked_add(following).is_some() {
+        (query.start, query.start + following, query.start, Pattern::Contiguous(first))
+    } else {
+        let mut spread = Spread { from_lowest: bytes, lowest: 0, highest: 0, bits: 0 };
+        let spreads = if full {
+            env.processor.compiled::<SpreadOut<false>, _, _, _, _, _>()
+        } else {
+            env.processor.compiled::<SpreadOut<true>, _, _, _, _, _>()
+        };
+        spreads(&mut spread, &query, &(), &(), 0);
+        (spread.lowest, spread.highest, spread.bits, Pattern::Scattered)
+    };
+    // What is aligned stays so if the offset is, and only then.
+    if (bits | offset as u32) & (width.align() - 1) != 0 {
+        return None;
+    }
+    let whole = |low: u32| (u64::from(start_high) << 32 | u64::from(low)).wrapping_add(offset);
+    let (lowest, highest, size) = (whole(lowest), whole(highest), u64::from(size));
     let inside = |limit: u32| highest + size <= limit.into();
     let (target, from_origin) = match space {
         Space::Generic => {
@@ -162,24 +236,15 @@ pub(super) fn reach(
         Space::Local if inside(launch.local_bytes) => (Target::Local, lowest),
         _ => return None,
     };
-    let pattern = match span.max - span.min {
-        0 => Pattern::Same,
-        _ if span.contiguous => Pattern::Contiguous,
-        _ => Pattern::Scattered,
-    };
-    let (mut word, mut byte) = (LaneVec::ZERO, LaneVec::ZERO);
     let within = from_origin as u32 & 3;
-    for i in 0..LANES {
-        let at = span.low.0[i] - span.min + within;
-        (word.0[i], byte.0[i]) = (at >> 2, at & 3);
-    }
-    let last = ((span.max - span.min + within) >> 2) as usize;
-    Some(Reach {
-        target,
-        first: (from_origin >> 2) as usize,
-        count: last + width.regs() as usize,
-        word,
-        byte,
-        pattern,
-    })
+    let pattern = match pattern {
+        Pattern::Same(_) => Pattern::Same(within),
+        Pattern::Scattered => {
+            bytes.0.iter_mut().for_each(|at| *at += within);
+            pattern
+        }
+        Pattern::Contiguous(_) => pattern,
+    };
+    let last = ((highest - lowest) as usize + within as usize) >> 2;
+    Some(Reach { target, first: (from_origin >> 2) as usize, count: last + width.regs() as usize, pattern })
 }

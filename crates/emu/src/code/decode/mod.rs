@@ -13,12 +13,10 @@ mod texture;
 mod video;
 
 use super::micro::{Bop, Flow, Inst, Micro, NULL, PSrc, Scope, Src2};
-use super::rows::Rows;
 use crate::state::lanes::{Modifier, POOL, Src};
 use nvir_base::Chip;
 use nvir_isa::row::Style;
 use nvir_isa::{MInst, Mod, Op, Operand, Pred, Reg, Sel, codec};
-use nvir_simd::Processor;
 use rustc_hash::FxHashMap;
 
 pub(crate) type Res<T> = Result<T, &'static str>;
@@ -74,7 +72,6 @@ pub(crate) fn decode(chip: Chip, m: &MInst, pc: u32, pool: &mut Pool) -> Inst {
             inst.pred_reads &= 0x7f;
             inst.pred_writes &= 0x7f;
             inst.sync = m.sync;
-            inst.rows = Rows::new(&inst, Processor::detect());
             inst
         }
         Err(why) => {
