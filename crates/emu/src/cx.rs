@@ -6,6 +6,7 @@ use crate::run::conflict::Tracker;
 use crate::stage::Context;
 use crate::state::block::{BlockState, Shape};
 use crate::trap::Trap;
+use crate::units::special::ThreadNumbers;
 use crate::{Checks, Options, Side};
 use nvir_simd::Processor;
 
@@ -22,6 +23,8 @@ pub(crate) struct Env<'a> {
     pub profile: bool,
     /// What kernels are compiled for.
     pub processor: Processor,
+    /// Of the threads of a kernel's blocks.
+    pub threads: ThreadNumbers,
     pub first: Side,
     /// What is around the threads of a graphics stage; kernels have none.
     pub stage: Option<&'a Context<'a>>,
@@ -46,6 +49,7 @@ impl<'a> Env<'a> {
             tracker,
             profile: options.profile,
             processor: Processor::detect(),
+            threads: ThreadNumbers::new(if stage.is_some() { [0; 3] } else { shape.block }),
             first: options.first,
             stage,
         }

@@ -21,6 +21,8 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 /// What a kernel may rely on where it is compiled.
 pub trait Features {
     /// `f32::mul_add` and `f64::mul_add` are single instructions: elsewhere they are calls.
@@ -113,6 +115,48 @@ impl Processor {
     }
 }
 
+/// Rows of words. What kernels read next is written in as large pieces as they read it: the processor could not forward it else.
+impl Processor {
+    /// Copies a row.
+    #[inline]
+    pub fn copy(self, from: &[u32; 32], to: &mut [u32; 32]) {
+        self.compiled::<Copy, _, _, _, _, _>()(to, from, &(), &(), 0);
+    }
+
+    /// Loads words that other threads may access, each with relaxed order.
+    #[inline]
+    pub fn load(self, from: &[AtomicU32; 32], to: &mut [u32; 32]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "see below")]
+            // SAFETY: both are 128 bytes, and AVX was found.
+            Set::Avx2 => unsafe { x86::move_by_32(from.as_ptr().cast(), to.as_mut_ptr()) },
+            Set::Baseline => from.iter().zip(to).for_each(|(from, to)| *to = from.load(Relaxed)),
+        }
+    }
+
+    /// Stores words that other threads may access, each with relaxed order.
+    #[inline]
+    pub fn store(self, from: &[u32; 32], to: &[AtomicU32; 32]) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            #[expect(unsafe_code, reason = "see below")]
+            // SAFETY: both are 128 bytes, AVX was found, and atomic words may be written through a shared reference.
+            Set::Avx2 => unsafe { x86::move_by_32(from.as_ptr(), to.as_ptr().cast_mut().cast()) },
+            Set::Baseline => from.iter().zip(to).for_each(|(from, to)| to.store(*from, Relaxed)),
+        }
+    }
+}
+
+struct Copy;
+
+impl Kernel<[u32; 32], [u32; 32], (), (), ()> for Copy {
+    #[inline(always)]
+    fn run<F: Features>(to: &mut [u32; 32], from: &[u32; 32], _: &(), _: &(), _: u32) {
+        *to = *from;
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use super::{Avx2, Compiled, Kernel};
@@ -139,6 +183,43 @@ mod avx2 {
         K: Kernel<A, B, C, D, R>,
     {
         run::<K, A, B, C, D, R>
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::asm;
+
+    /// Moves 32 words, one or both of which may be words that other threads access: as instructions that the compiler does not look
+    /// into, which move each aligned word whole, as relaxed loads and stores do. (Processors with AVX move aligned 16 bytes whole;
+    /// of larger pieces and of unaligned ones, at least each aligned word.)
+    ///
+    /// # Safety
+    /// 128 bytes at `from` can be read, and at `to` written; the processor has AVX.
+    #[expect(unsafe_code, reason = "see the caller")]
+    #[target_feature(enable = "avx")]
+    #[inline]
+    pub(super) unsafe fn move_by_32(from: *const u32, to: *mut u32) {
+        // SAFETY: as the caller promises. Neither stack nor flags are touched.
+        unsafe {
+            asm!(
+                "vmovdqu {a}, [{from}]",
+                "vmovdqu {b}, [{from} + 32]",
+                "vmovdqu {c}, [{from} + 64]",
+                "vmovdqu {d}, [{from} + 96]",
+                "vmovdqu [{to}], {a}",
+                "vmovdqu [{to} + 32], {b}",
+                "vmovdqu [{to} + 64], {c}",
+                "vmovdqu [{to} + 96], {d}",
+                from = in(reg) from,
+                to = in(reg) to,
+                a = out(ymm_reg) _,
+                b = out(ymm_reg) _,
+                c = out(ymm_reg) _,
+                d = out(ymm_reg) _,
+                options(nostack, preserves_flags),
+            );
+        }
     }
 }
 
@@ -193,6 +274,22 @@ mod tests {
         }
         let one = |at: usize| std::array::from_fn(|i| if i == at { 0x8000_0000 } else { 0x7fff_8000 });
         (0..32).for_each(|at| assert_eq!(sign_bits(&one(at)), 1 << at));
+    }
+
+    #[test]
+    fn rows_are_moved_whole() {
+        let row: [u32; 32] = std::array::from_fn(|i| 0x0101_0101 * i as u32 + 7);
+        for processor in Processor::all() {
+            // Words that lie at no multiple of 32.
+            let words: [AtomicU32; 35] = std::array::from_fn(|_| AtomicU32::new(1));
+            let middle: &[AtomicU32; 32] = words[1..].first_chunk().expect("32 words");
+            processor.store(&row, middle);
+            let (mut loaded, mut copied) = ([0; 32], [0; 32]);
+            processor.load(middle, &mut loaded);
+            processor.copy(&loaded, &mut copied);
+            assert_eq!((loaded, copied), (row, row));
+            assert_eq!([0, 33, 34].map(|i| words[i].load(Relaxed)), [1; 3]);
+        }
     }
 
     struct Fma;

@@ -195,10 +195,12 @@ impl Funnel {
 }
 
 /// Makes `eval` of all lines, and kernels ([`super::rows`]) of those for which the compiler has vector code, or that cost so little that
-/// it pays to compute them for lanes that are off. Those that often have operands with modifiers have kernels with them, too.
+/// it pays to compute them for lanes that are off. Those that often have operands with modifiers have kernels with them, too. What
+/// saturates has its meaning among the scalar ones.
 macro_rules! table {
     (
         modified { $($m:pat => |$($mp:ident),*| $me:expr;)* }
+        saturated { $($t:pat => |$($tp:ident),*| $te:expr;)* }
         vector { $($v:pat => |$($vp:ident),*| $ve:expr;)* }
         scalar { $($s:pat => |$sa:pat_param, $sb:pat_param, $sc:pat_param| $se:expr;)* }
     ) => {
@@ -214,13 +216,29 @@ macro_rules! table {
                 }
             }
 
+            /// The same in the lanes of a mask, one by one.
+            fn eval_lanes(self, mask: Mask, [a, b, c]: &[LaneVec; 3], out: &mut LaneVec) {
+                use LaneOp::*;
+                match self {
+                    $($s => for l in lanes(mask) {
+                        let ($sa, $sb, $sc) = (a.0[l], b.0[l], c.0[l]);
+                        out.0[l] = $se;
+                    })*
+                    // Kernels do the others.
+                    _ => lanes(mask).for_each(|l| out.0[l] = self.eval(a.0[l], b.0[l], c.0[l])),
+                }
+            }
+
             /// The same for all lanes, as compiled for a processor, unless that must be done lane by lane.
             pub(super) fn kernels(self, processor: Processor) -> Option<Kernels> {
                 use LaneOp::*;
                 Some(match self {
-                    FFma { ftz: false } => Kernels::with_modifiers::<Fma<false>>(processor),
-                    FFma { ftz: true } => Kernels::with_modifiers::<Fma<true>>(processor),
+                    FFma { ftz: false } => Kernels::with_modifiers::<Fma<false, false>>(processor),
+                    FFma { ftz: true } => Kernels::with_modifiers::<Fma<true, false>>(processor),
+                    Float(FloatOp::Fma, Fp::SAT) => Kernels::with_modifiers::<Fma<false, true>>(processor),
+                    Float(FloatOp::Fma, Fp::FTZ_SAT) => Kernels::with_modifiers::<Fma<true, true>>(processor),
                     $($m => { table!(@kernel $me; $($mp)*); Kernels::with_modifiers::<K>(processor) })*
+                    $($t => { table!(@kernel $te; $($tp)*); Kernels::with_modifiers::<K>(processor) })*
                     $($v => { table!(@kernel $ve; $($vp)*); Kernels::without_modifiers::<K>(processor) })*
                     _ => return None,
                 })
@@ -272,6 +290,12 @@ table! {
         Or => |a, b| a | b;
         Xor => |a, b| a ^ b;
     }
+    saturated {
+        Float(FloatOp::Add, Fp::SAT) => |a, b| sat32(add32(a, b));
+        Float(FloatOp::Add, Fp::FTZ_SAT) => |a, b| sat32(ftz32(add32(ftz32(a), ftz32(b))));
+        Float(FloatOp::Mul, Fp::SAT) => |a, b| sat32(mul32(a, b));
+        Float(FloatOp::Mul, Fp::FTZ_SAT) => |a, b| sat32(ftz32(mul32(ftz32(a), ftz32(b))));
+    }
     vector {
         Mov => |a| a;
         Add => |a, b| a.wrapping_add(b);
@@ -312,6 +336,8 @@ table! {
         Flo { signed: false, shift: true } => |a| int::flo(a, false, true);
         Flo { signed: false, shift: false } => |a| int::flo(a, false, false);
         Popc => |a, b| (a & b).count_ones();
+        Mufu { func: mufu::Func::Rcp, sat: false } => |a| mufu::mufu(mufu::Func::Rcp, a);
+        Mufu { func: mufu::Func::Rsq, sat: false } => |a| mufu::mufu(mufu::Func::Rsq, a);
         Prmt(Permute::Index) => |a, b, c| int::prmt(a, b, c, Permute::Index);
     }
     scalar {
@@ -402,11 +428,10 @@ impl RowOp {
     /// The results in the lanes of a mask; in others anything.
     #[inline]
     pub fn apply(&self, mask: Mask, operands: &[LaneVec; 3], out: &mut LaneVec) {
-        let [a, b, c] = operands;
         match self.row {
             // The operands stand in for a launch's uniform rows, the result for its registers.
-            Some(row) => row(std::slice::from_mut(out), operands, &Src::POOLED, a, 0),
-            None => lanes(mask).for_each(|l| out.0[l] = self.op.eval(a.0[l], b.0[l], c.0[l])),
+            Some(row) => row(std::slice::from_mut(out), operands, &Src::POOLED, &operands[0], 0),
+            None => self.op.eval_lanes(mask, operands, out),
         }
     }
 }
@@ -417,18 +442,19 @@ fn fma_lane(a: u32, b: u32, c: u32, ftz: bool) -> u32 {
 }
 
 /// The fused multiply-add of a warp.
-struct Fma<const FTZ: bool>;
+struct Fma<const FTZ: bool, const SAT: bool>;
 
-impl<const FTZ: bool> RowKernel for Fma<FTZ> {
+impl<const FTZ: bool, const SAT: bool> RowKernel for Fma<FTZ, SAT> {
     const OPERANDS: usize = 3;
 
     #[inline(always)]
     fn rows<F: Features>([a, b, c]: [&LaneVec; 3], out: &mut LaneVec) {
         let flush = |x: u32| if FTZ { ftz32(x) } else { x };
         let float = |x: u32| f32::from_bits(flush(x));
+        let finish = |x: u32| if SAT { sat32(flush(x)) } else { flush(x) };
         if F::FMA {
             for i in 0..LANES {
-                out.0[i] = flush(canon32(float(a.0[i]).mul_add(float(b.0[i]), float(c.0[i]))));
+                out.0[i] = finish(canon32(float(a.0[i]).mul_add(float(b.0[i]), float(c.0[i]))));
             }
             return;
         }
@@ -438,11 +464,11 @@ impl<const FTZ: bool> RowKernel for Fma<FTZ> {
             let [x, y, z] = [a.0[i], b.0[i], c.0[i]].map(|v| f64::from(float(v)));
             let s = x * y + z;
             hazard |= u32::from(float::double_rounding(s));
-            out.0[i] = flush(canon32(s as f32));
+            out.0[i] = finish(canon32(s as f32));
         }
         if hazard != 0 {
             for i in 0..LANES {
-                out.0[i] = fma_lane(a.0[i], b.0[i], c.0[i], FTZ);
+                out.0[i] = finish(fma_lane(a.0[i], b.0[i], c.0[i], FTZ));
             }
         }
     }
@@ -535,12 +561,13 @@ mod tests {
                     all.extend(both.map(|high| Shf(Funnel { left, wide: !left, signed: x, wrap: y, high })));
                 }
             }
-            let funcs = [mufu::Func::Rcp, mufu::Func::Ex2, mufu::Func::Sin];
+            let funcs = [mufu::Func::Rcp, mufu::Func::Rsq, mufu::Func::Ex2, mufu::Func::Sin];
             all.extend(funcs.map(|func| Mufu { func, sat: x }));
             for op in [FloatOp::Add, FloatOp::Mul, FloatOp::Fma] {
                 all.extend([Round::Rz, Round::Rp].map(|round| {
                     Float(op, Fp { round, ftz: x, fmz: !x && op == FloatOp::Mul, sat: x, scale: 0 })
                 }));
+                all.push(Float(op, if x { Fp::FTZ_SAT } else { Fp::SAT }));
             }
         }
         use Permute::*;

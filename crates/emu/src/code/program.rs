@@ -39,6 +39,8 @@ pub struct Code {
     pub(crate) insts: Vec<Inst>,
     /// One for each of them.
     pub(crate) steps: Vec<Step>,
+    /// One above the highest register that any of them names.
+    pub(crate) gprs: usize,
     /// How many of them are in the primary segment, and its address.
     primary: (usize, u32),
     pub(crate) pool: Pool,
@@ -82,8 +84,8 @@ impl Code {
             all.push(segment);
         }
         let primary = (all.get(1).map_or(insts.len(), |s| s.first), all.first().map_or(0, |s| s.start));
-        let steps = Vec::new();
-        let mut code = Code { chip, segments: all, step, decoded, insts, steps, primary, pool };
+        let (steps, gprs) = (Vec::new(), insts.iter().map(Inst::gprs).max().unwrap_or(0) as usize);
+        let mut code = Code { chip, segments: all, step, decoded, insts, steps, gprs, primary, pool };
         blocks::mark_leaders(&mut code);
         code.steps = steps::steps(&code);
         code

@@ -68,6 +68,21 @@ impl Kernels {
     }
 }
 
+/// The operand with this number, if there are as many. By value: the destination may be an operand as well.
+#[inline(always)]
+fn operand<K: RowKernel, const MODIFIED: bool>(
+    regs: &[LaneVec],
+    pool: &[LaneVec],
+    src: &[Src; 3],
+    n: usize,
+) -> LaneVec {
+    match MODIFIED {
+        _ if n >= K::OPERANDS => LaneVec::ZERO,
+        false => stored(regs, pool, src[n]),
+        true => changed(regs, pool, src[n]),
+    }
+}
+
 /// An operand's row as it is stored.
 #[inline(always)]
 fn stored(regs: &[LaneVec], pool: &[LaneVec], src: Src) -> LaneVec {
@@ -99,13 +114,9 @@ impl<K: RowKernel, const MODIFIED: bool, const PARTIAL: bool>
 {
     #[inline(always)]
     fn run<F: Features>(regs: &mut [LaneVec], pool: &[LaneVec], src: &[Src; 3], take: &LaneVec, dst: u32) {
-        // By value: the destination may be an operand as well.
-        let operand = |n: usize| match MODIFIED {
-            _ if n >= K::OPERANDS => LaneVec::ZERO,
-            false => stored(regs, pool, src[n]),
-            true => changed(regs, pool, src[n]),
-        };
-        let (a, b, c) = (operand(0), operand(1), operand(2));
+        let a = operand::<K, MODIFIED>(regs, pool, src, 0);
+        let b = operand::<K, MODIFIED>(regs, pool, src, 1);
+        let c = operand::<K, MODIFIED>(regs, pool, src, 2);
         let mut out = LaneVec::ZERO;
         K::rows::<F>([&a, &b, &c], &mut out);
         let dst = &mut regs[dst as usize];
@@ -207,8 +218,9 @@ pub(crate) enum Rows {
         bop: Bop,
     },
     Sum(SumOp),
-    /// Not by kernels.
-    Other,
+    /// Not by kernels: registers only, whatever is executed in the interpreter's own way; or more than registers.
+    Registers,
+    Unit,
 }
 
 impl Rows {
@@ -252,7 +264,8 @@ impl Rows {
             }
             _ => None,
         };
-        found.unwrap_or(Rows::Other)
+        let other = if inst.is_of_registers() { Rows::Registers } else { Rows::Unit };
+        found.unwrap_or(other)
     }
 }
 

@@ -3,7 +3,7 @@
 pub(crate) mod pure;
 
 use crate::check::{definedness, trace};
-use crate::code::micro::{CarryIn, Flow, Inst, Micro, NULL, Space};
+use crate::code::micro::{CarryIn, Flow, Inst, Micro, NULL, PSrc, Space};
 use crate::code::rows::{Rows, SumOp};
 use crate::code::steps::Then;
 use crate::cx::Cx;
@@ -12,7 +12,7 @@ use crate::stage;
 use crate::state::lanes::{LANES, LaneVec, Mask, Scratch, lanes};
 use crate::state::warp::{State as WarpState, Wait, Warp};
 use crate::trap::Trap;
-use crate::units::special::special_register;
+use crate::units::special::special_row;
 use crate::units::{flow, memory, surface, texture};
 
 /// Why an executor has stopped.
@@ -43,18 +43,18 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
         }
         // To the end of the basic block.
         let whole = loop {
-            if !watched {
-                match execute_rows(cx, w, at, until) {
-                    Some(other) => at = other,
-                    None => break false,
+            if watched {
+                let inst = begin(w, insts, at);
+                if !matches!(inst.micro, Micro::Sched) {
+                    execute(cx, w, inst, at)?;
                 }
+            } else {
+                let Some(other) = execute_rows(cx, w, at, until) else { break false };
+                at = other;
+                let inst = begin(w, insts, at);
+                execute_unwatched(cx, w, inst, at)?;
             }
             let inst = &insts[at];
-            w.at = w.pc;
-            w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
-            if !matches!(inst.micro, Micro::Sched) {
-                execute(cx, w, inst, at)?;
-            }
             // What is behind the end of a block is a leader.
             at += usize::from(inst.bytes) >> step;
             if insts.get(at).is_none_or(|next| next.leader) {
@@ -65,6 +65,22 @@ pub(crate) fn run(cx: &mut Cx<'_>, w: &mut Warp, until: u64) -> Result<Yield, Tr
             return Ok(end);
         }
     }
+}
+
+/// The instruction at which a warp is; the warp is then behind it.
+#[inline(always)]
+fn begin<'a>(w: &mut Warp, insts: &'a [Inst], at: usize) -> &'a Inst {
+    let inst = &insts[at];
+    w.at = w.pc;
+    w.pc = w.pc.wrapping_add(u32::from(inst.bytes));
+    inst
+}
+
+/// The lanes that execute an instruction.
+#[inline(always)]
+fn lanes_of(w: &Warp, guard: PSrc, quad: u8) -> Mask {
+    let mask = w.active & w.pred(guard);
+    if quad == 15 { mask } else { mask & Mask::from(quad) * 0x1111_1111 }
 }
 
 /// Executes what kernels execute and branches that part no lanes, from the instruction at `at` on, until the block has executed `until`
@@ -82,17 +98,11 @@ fn execute_rows(cx: &mut Cx<'_>, w: &mut Warp, at: usize, until: u64) -> Option<
     let mut at = at;
     let other = loop {
         let step = &steps[at];
-        let mut mask = active;
-        if !step.whole {
-            mask &= w.pred(step.guard);
-            if step.quad != 15 {
-                mask &= Mask::from(step.quad) * 0x1111_1111;
-            }
-        }
+        let mask = if step.whole { active } else { lanes_of(w, step.guard, step.quad) };
         let full = mask == Mask::MAX;
         let mut then = (step.next as usize, step.then);
         match &step.rows {
-            Rows::Other => break true,
+            Rows::Registers | Rows::Unit => break true,
             Rows::Nothing => {}
             Rows::Branch(_) if mask == 0 => {}
             Rows::Branch(to) if mask == active => {
@@ -191,13 +201,34 @@ fn execute(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), 
     done
 }
 
+/// The same where nothing watches, for what has no kernel.
+#[inline(always)]
+fn execute_unwatched(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
+    let env = cx.env;
+    if inst.sync || matches!(inst.micro, Micro::Illegal(_)) {
+        return execute(cx, w, inst, at);
+    }
+    let mask = lanes_of(w, inst.guard, inst.quad);
+    cx.block.steps += 1;
+    cx.block.thread_steps += u64::from(mask.count_ones());
+    if mask == 0 {
+        return Ok(());
+    }
+    if matches!(env.bound.steps[at].rows, Rows::Registers) {
+        pure::execute(w, &env.bound.pool, &mut cx.block.scratch, inst, mask);
+        return Ok(());
+    }
+    let done = unit(cx, w, inst, mask);
+    if done.is_err() {
+        w.pc = w.at;
+    }
+    done
+}
+
 #[inline(always)]
 fn attempt(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> Result<(), Trap> {
     let env = cx.env;
-    let mut mask = w.active & w.pred(inst.guard);
-    if inst.quad != 15 {
-        mask &= Mask::from(inst.quad) * 0x1111_1111;
-    }
+    let mask = lanes_of(w, inst.guard, inst.quad);
     cx.block.steps += 1;
     // Counting bits takes some instructions on any x86-64.
     cx.block.thread_steps += if mask == Mask::MAX { LANES as u64 } else { mask.count_ones().into() };
@@ -261,8 +292,17 @@ fn bad_pc(w: &Warp, alignment: u32) -> Trap {
 
 /// Everything that is not confined to registers, without the lanes whose faults the run goes on after.
 fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
+    match dispatch(cx, w, inst, mask) {
+        Ok(()) => Ok(()),
+        Err(trap) => without_faults(cx, w, inst, mask, trap),
+    }
+}
+
+/// Goes on after a fault, where the run does: without the lane at fault.
+#[cold]
+fn without_faults(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask, mut trap: Trap) -> Result<(), Trap> {
     let mut left = mask;
-    while let Err(trap) = dispatch(cx, w, inst, left) {
+    loop {
         let lane = trap.0.lane as u32;
         // A race is found between the lanes' accesses: those before it have changed memory.
         let between = matches!(trap.0.kind, FaultKind::Race | FaultKind::Uninitialized);
@@ -278,10 +318,13 @@ fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Tr
         }
         left &= others;
         if left == 0 {
-            break;
+            return Ok(());
+        }
+        match dispatch(cx, w, inst, left) {
+            Ok(()) => return Ok(()),
+            Err(next) => trap = next,
         }
     }
-    Ok(())
 }
 
 fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Trap> {
@@ -320,11 +363,8 @@ fn dispatch(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<()
             memory::atomic(cx, w, mask, (*op, *ty), (*dst, *src), addr)
         }
         Micro::S2r { dst, reg } => {
-            let mut row = LaneVec::ZERO;
-            for (l, v) in row.0.iter_mut().enumerate() {
-                *v = special_register(cx, w, *reg, l);
-            }
             if *dst != NULL {
+                let row = special_row(cx, w, *reg);
                 w.regs[*dst as usize].blend(mask, &row);
             }
             Ok(())

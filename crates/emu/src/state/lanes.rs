@@ -163,6 +163,13 @@ impl Src {
         scratch
     }
 
+    /// The operand's values, if they are those that are stored.
+    #[inline]
+    pub fn unmodified<'a>(self, regs: &'a [LaneVec], pool: &'a [LaneVec]) -> Option<&'a LaneVec> {
+        let row = if self.row < POOL { &regs[self.row as usize] } else { &pool[(self.row - POOL) as usize] };
+        (self.modifier == Modifier::None).then_some(row)
+    }
+
     /// The operand's values.
     #[inline]
     pub fn value(self, regs: &[LaneVec], pool: &[LaneVec]) -> LaneVec {

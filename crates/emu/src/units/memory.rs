@@ -231,14 +231,26 @@ fn load_reached(
     bytes: &LaneVec,
 ) {
     let all = reach.first..reach.first + reach.count;
+    let copied = is_copied(reach, mask, width);
     for k in 0..width.regs() as usize {
         let row = &mut w.regs[dst as usize + k];
         match reach.target {
             Target::Global(b) => {
                 let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.load(words, &mut row.0);
+                    continue;
+                }
                 fetch(row, mask, (width, k), reach, bytes, words, |word| word.load(Relaxed));
             }
-            Target::Shared => fetch(row, mask, (width, k), reach, bytes, &cx.block.shared[all.clone()], |word| *word),
+            Target::Shared => {
+                let words = &cx.block.shared[all.clone()];
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.copy(words, &mut row.0);
+                    continue;
+                }
+                fetch(row, mask, (width, k), reach, bytes, words, |word| *word);
+            }
             Target::Local if matches!(reach.pattern, Pattern::Same(_)) => {
                 row.blend(mask, w.local.get(reach.first + k).unwrap_or(&LaneVec::ZERO));
             }
@@ -255,6 +267,12 @@ fn load_reached(
     }
 }
 
+/// Whether the words of a request are those of a row.
+#[inline]
+fn is_copied(reach: &Reach, mask: Mask, width: Width) -> bool {
+    matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32
+}
+
 /// The word of an access that is `k` behind its first, of each lane.
 #[inline(always)]
 fn fetch<T>(
@@ -266,13 +284,8 @@ fn fetch<T>(
     words: &[T],
     read: impl Fn(&T) -> u32,
 ) {
-    match (reach.pattern, words.first_chunk::<LANES>()) {
-        (Pattern::Same(_), _) => row.blend(mask, &LaneVec::splat(read(&words[k]))),
-        (Pattern::Contiguous(_), Some(words)) if mask == Mask::MAX && width == Width::B32 => {
-            for l in 0..LANES {
-                row.0[l] = read(&words[l]);
-            }
-        }
+    match reach.pattern {
+        Pattern::Same(_) => row.blend(mask, &LaneVec::splat(read(&words[k]))),
         _ if mask == Mask::MAX => {
             for l in 0..LANES {
                 row.0[l] = read(&words[reach.word(l, width, bytes) + k]);
@@ -351,7 +364,7 @@ fn store_reached(
     if reach.target == Target::Local && w.local.len() < all.end {
         w.local.resize(all.end, LaneVec::ZERO);
     }
-    let copied = matches!(reach.pattern, Pattern::Contiguous(_)) && mask == Mask::MAX && width == Width::B32;
+    let copied = is_copied(reach, mask, width);
     for k in 0..width.regs() as usize {
         let row = if src == NULL { &LaneVec::ZERO } else { &w.regs[src as usize + k] };
         let word = |l: usize| reach.word(l, width, bytes) + k;
@@ -359,8 +372,8 @@ fn store_reached(
         match reach.target {
             Target::Global(b) => {
                 let words = &cx.env.bound.memory.buffers[b].words[all.clone()];
-                if copied {
-                    words.iter().zip(&row.0).for_each(|(word, v)| word.store(*v, Relaxed));
+                if copied && let Some(words) = words.first_chunk() {
+                    cx.env.processor.store(&row.0, words);
                     continue;
                 }
                 for l in lanes(mask) {
@@ -370,8 +383,8 @@ fn store_reached(
             }
             Target::Shared => {
                 let words = &mut cx.block.shared[all.clone()];
-                if copied {
-                    words.copy_from_slice(&row.0);
+                if copied && let Some(words) = words.first_chunk_mut() {
+                    cx.env.processor.copy(&row.0, words);
                     continue;
                 }
                 for l in lanes(mask) {

@@ -161,9 +161,11 @@ pub(super) fn reach(
         return None;
     }
     let pool = &env.bound.pool[..];
-    let (mut changed, mut changed_high) = (LaneVec::ZERO, LaneVec::ZERO);
-    let low = addr.base.get(&w.regs, pool, &mut changed);
-    let high = addr.base_hi.map(|high| high.get(&w.regs, pool, &mut changed_high));
+    let low = addr.base.unmodified(&w.regs, pool)?;
+    let high = match addr.base_hi {
+        Some(high) => Some(high.unmodified(&w.regs, pool)?),
+        None => None,
+    };
     let first = mask.trailing_zeros() as usize % LANES;
     // With a high word, the offset is added to all 64 bits.
     let (add, offset) = match high {
