@@ -8,7 +8,7 @@ use super::compare::CompareFn;
 use super::micro::{Bop, CarryIn, Cmp, Inst, Micro, NULL, PSrc, SetDst};
 use super::laneop::RowOp;
 use super::steps::Branch;
-use crate::state::lanes::{LANES, LaneVec, Mask, Modifier, POOL, Src};
+use crate::state::lanes::{LANES, LaneVec, Modifier, POOL, Src};
 use crate::state::warp::Cc;
 use nvir_simd::{Compiled, Features, Kernel, Processor, sign_bits};
 use std::marker::PhantomData;
@@ -127,25 +127,17 @@ impl<K: RowKernel, const MODIFIED: bool, const PARTIAL: bool>
     }
 }
 
-/// What is added: `a` shifted to the left and `b`, each its complement where `flip` is all ones, and a carry in the lanes of a mask.
+/// What is added, beside a carry: `a` shifted to the left and `b`, each its complement where `flip` is all ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SumOf {
     src: [Src; 2],
     flip: [u32; 2],
     shift: u32,
-    carries: Mask,
+    dst: u32,
 }
 
-impl SumOf {
-    /// The same with these carries.
-    #[inline]
-    pub fn with_carries(self, carries: Mask) -> SumOf {
-        SumOf { carries, ..self }
-    }
-}
-
-/// A kernel of a sum: registers, uniform rows, what is added, the lanes that it writes, destination. Gives the sum's flags, if it is one
-/// with flags.
+/// A kernel of a sum: registers, uniform rows, what is added, the lanes that it writes, those that have a carry. Gives the sum's flags,
+/// if it is one with flags.
 pub(crate) type SumFn = Compiled<[LaneVec], [LaneVec], SumOf, LaneVec, Cc>;
 
 struct Sum<const FLAGS: bool, const PARTIAL: bool>;
@@ -154,12 +146,12 @@ impl<const FLAGS: bool, const PARTIAL: bool> Kernel<[LaneVec], [LaneVec], SumOf,
     for Sum<FLAGS, PARTIAL>
 {
     #[inline(always)]
-    fn run<F: Features>(regs: &mut [LaneVec], pool: &[LaneVec], of: &SumOf, take: &LaneVec, dst: u32) -> Cc {
+    fn run<F: Features>(regs: &mut [LaneVec], pool: &[LaneVec], of: &SumOf, take: &LaneVec, carries: u32) -> Cc {
         let [a, b] = of.src.map(|s| stored(regs, pool, s));
         let (mut sum, mut carry, mut overflow) = (LaneVec::ZERO, LaneVec::ZERO, LaneVec::ZERO);
         for i in 0..LANES {
             let (a, b) = (a.0[i] << (of.shift & 31) ^ of.flip[0], b.0[i] ^ of.flip[1]);
-            let s = a.wrapping_add(b).wrapping_add(u32::from(of.carries & 1 << i != 0));
+            let s = a.wrapping_add(b).wrapping_add(carries >> i & 1);
             sum.0[i] = s;
             carry.0[i] = a & b | (a | b) & !s;
             overflow.0[i] = (a ^ s) & (b ^ s);
@@ -174,8 +166,8 @@ impl<const FLAGS: bool, const PARTIAL: bool> Kernel<[LaneVec], [LaneVec], SumOf,
                 overflow: sign_bits(&overflow.0),
             };
         }
-        if dst != u32::from(NULL) {
-            let dst = &mut regs[dst as usize];
+        if of.dst != u32::from(NULL) {
+            let dst = &mut regs[of.dst as usize];
             if PARTIAL {
                 merge(&*dst, take, &mut sum);
             }
@@ -190,8 +182,6 @@ impl<const FLAGS: bool, const PARTIAL: bool> Kernel<[LaneVec], [LaneVec], SumOf,
 pub(crate) struct SumOp {
     pub full: SumFn,
     pub partial: SumFn,
-    pub dst: u8,
-    /// But for the carries.
     pub of: SumOf,
     pub carry: CarryIn,
     /// CC is set.
@@ -248,7 +238,7 @@ impl Rows {
                     src: *src,
                     flip: inv.map(|inv| if inv { u32::MAX } else { 0 }),
                     shift: (*shift).into(),
-                    carries: 0,
+                    dst: (*dst).into(),
                 };
                 let [full, partial] = match inst.cc {
                     true => [
@@ -260,7 +250,7 @@ impl Rows {
                         processor.compiled::<Sum<false, true>, _, _, _, _, _>(),
                     ],
                 };
-                Some(Rows::Sum(SumOp { full, partial, dst: *dst, of, carry: *carry, flags: inst.cc }))
+                Some(Rows::Sum(SumOp { full, partial, of, carry: *carry, flags: inst.cc }))
             }
             _ => None,
         };
@@ -272,7 +262,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::lanes::hard_values as row;
+    use crate::state::lanes::{Mask, hard_values as row};
     use nvir_base::num::int::add_carry;
 
     #[test]
@@ -292,7 +282,7 @@ mod tests {
             let mask = if round % 7 < 3 { Mask::MAX } else { seed >> 3 };
             let mut regs = before;
             let kernel = if mask == Mask::MAX { op.full } else { op.partial };
-            let cc = kernel(&mut regs, &pool, &SumOf { carries, ..op.of }, &LaneVec::expand(mask), dst.into());
+            let cc = kernel(&mut regs, &pool, &op.of, &LaneVec::expand(mask), carries);
             for l in 0..LANES {
                 let [a, b] = src.map(|s| s.lane(&before, &pool, l));
                 let flip = |v: u32, inv: bool| if inv { !v } else { v };

@@ -151,10 +151,9 @@ fn sum(w: &mut Warp, pool: &[LaneVec], scratch: &mut Scratch, op: &SumOp, mask: 
         CarryIn::One => Mask::MAX,
         CarryIn::Flag => w.cc.carry,
     };
-    let of = op.of.with_carries(carries);
     let mut cc = match mask {
-        Mask::MAX => (op.full)(&mut w.regs, pool, &of, &LaneVec::ZERO, op.dst.into()),
-        _ => (op.partial)(&mut w.regs, pool, &of, scratch.take(mask), op.dst.into()),
+        Mask::MAX => (op.full)(&mut w.regs, pool, &op.of, &LaneVec::ZERO, carries),
+        _ => (op.partial)(&mut w.regs, pool, &op.of, scratch.take(mask), carries),
     };
     if op.flags {
         pure::continue_sum(w, op.carry, &mut cc);
@@ -210,7 +209,7 @@ fn execute_unwatched(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, at: usize) -> R
     }
     let mask = lanes_of(w, inst.guard, inst.quad);
     cx.block.steps += 1;
-    cx.block.thread_steps += u64::from(mask.count_ones());
+    cx.block.thread_steps += if mask == Mask::MAX { LANES as u64 } else { mask.count_ones().into() };
     if mask == 0 {
         return Ok(());
     }

@@ -60,20 +60,31 @@ pub(super) enum Pattern {
     Scattered,
 }
 
-/// The low 32 bits of addresses: base plus `add`, of which the bits of `keep` count.
-struct Query<'a> {
-    low: &'a LaneVec,
-    high: Option<&'a LaneVec>,
-    add: u32,
-    keep: u32,
-    /// Bytes of an access, as a power of two.
-    log_bytes: u32,
-    /// All ones in lanes that are on; looked at if some are off.
-    on: &'a LaneVec,
-    /// Of the first of them: its number, its address, the high word of that.
-    first: u32,
-    start: u32,
-    start_high: u32,
+/// How the low 32 bits of addresses come about: base plus `add`, of which the bits of `keep` count. A single number, since what has
+/// just been stored in pieces takes long to be loaded as a whole.
+#[derive(Clone, Copy)]
+struct How(u64);
+
+/// Addresses in the windowed spaces wrap at 24 bits, others at 32.
+const WINDOWED: u64 = 1 << 40;
+
+impl How {
+    /// `log_bytes`: the bytes of an access, as a power of two.
+    fn new(add: u32, log_bytes: u32, space: Space) -> How {
+        let windowed = if space == Space::Generic { 0 } else { WINDOWED };
+        How(u64::from(add) | u64::from(log_bytes) << 32 | windowed)
+    }
+
+    #[inline(always)]
+    fn log_bytes(self) -> u32 {
+        (self.0 >> 32) as u32 & 7
+    }
+
+    #[inline(always)]
+    fn address(self, base: u32) -> u32 {
+        let keep = if self.0 & WINDOWED != 0 { 0x00ff_ffff } else { u32::MAX };
+        base.wrapping_add(self.0 as u32) & keep
+    }
 }
 
 /// What is known of the addresses of all lanes that are on.
@@ -87,23 +98,22 @@ struct Look {
 
 struct LookAt<const PARTIAL: bool>;
 
-impl<const PARTIAL: bool> Kernel<Look, Query<'_>, (), (), ()> for LookAt<PARTIAL> {
+/// Low and high words of bases, and the lanes that are on.
+impl<const PARTIAL: bool> Kernel<Look, LaneVec, LaneVec, How, ()> for LookAt<PARTIAL> {
     #[inline(always)]
-    fn run<F: Features>(look: &mut Look, q: &Query<'_>, _: &(), _: &(), _: u32) {
-        let (mut parts, mut differs, mut far) = (0, 0, 0);
+    fn run<F: Features>(look: &mut Look, low: &LaneVec, high: &LaneVec, how: &How, mask: u32) {
+        let how = *how;
+        let first = mask.trailing_zeros() as usize % LANES;
+        let (start, start_high) = (how.address(low.0[first]), high.0[first]);
         // Where lane 0 would be.
-        let origin = q.start.wrapping_sub(q.first << q.log_bytes);
+        let origin = start.wrapping_sub((first as u32) << how.log_bytes());
+        let (mut parts, mut differs, mut far) = (0, 0, 0);
         for i in 0..LANES {
-            let on = if PARTIAL { q.on.0[i] } else { u32::MAX };
-            let v = q.low.0[i].wrapping_add(q.add) & q.keep;
-            parts |= (v ^ origin.wrapping_add((i as u32) << q.log_bytes)) & on;
-            differs |= (v ^ q.start) & on;
-        }
-        if let Some(high) = q.high {
-            for i in 0..LANES {
-                let on = if PARTIAL { q.on.0[i] } else { u32::MAX };
-                far |= (high.0[i] ^ q.start_high) & on;
-            }
+            let on = if PARTIAL { 0u32.wrapping_sub(mask >> i & 1) } else { u32::MAX };
+            let v = how.address(low.0[i]);
+            parts |= (v ^ origin.wrapping_add((i as u32) << how.log_bytes())) & on;
+            differs |= (v ^ start) & on;
+            far |= (high.0[i] ^ start_high) & on;
         }
         *look = Look { follow: parts == 0, same: differs == 0, near: far == 0 };
     }
@@ -121,14 +131,16 @@ struct Spread<'a> {
 
 struct SpreadOut<const PARTIAL: bool>;
 
-impl<const PARTIAL: bool> Kernel<Spread<'_>, Query<'_>, (), (), ()> for SpreadOut<PARTIAL> {
+impl<const PARTIAL: bool> Kernel<Spread<'_>, LaneVec, (), How, ()> for SpreadOut<PARTIAL> {
     #[inline(always)]
-    fn run<F: Features>(spread: &mut Spread<'_>, q: &Query<'_>, _: &(), _: &(), _: u32) {
+    fn run<F: Features>(spread: &mut Spread<'_>, low: &LaneVec, _: &(), how: &How, mask: u32) {
+        let how = *how;
+        let start = how.address(low.0[mask.trailing_zeros() as usize % LANES]);
         let mut all = LaneVec::ZERO;
         let (mut lowest, mut highest, mut bits) = (u32::MAX, 0, 0);
         for i in 0..LANES {
-            let v = q.low.0[i].wrapping_add(q.add) & q.keep;
-            let v = if PARTIAL { v & q.on.0[i] | q.start & !q.on.0[i] } else { v };
+            let on = if PARTIAL { 0u32.wrapping_sub(mask >> i & 1) } else { u32::MAX };
+            let v = how.address(low.0[i]) & on | start & !on;
             all.0[i] = v;
             lowest = lowest.min(v);
             highest = highest.max(v);
@@ -172,36 +184,27 @@ pub(super) fn reach(
         Some(_) => (0, addr.offset as u64),
         None => (addr.offset as u32, 0),
     };
-    let keep = if space == Space::Generic { u32::MAX } else { 0x00ff_ffff };
-    let start_high = high.map_or(0, |high| high.0[first]);
     let (size, full) = (width.bytes(), mask == Mask::MAX);
-    let query = Query {
-        low,
-        high,
-        add,
-        keep,
-        log_bytes: size.trailing_zeros(),
-        on: if full { &LaneVec::ZERO } else { cx.block.scratch.take(mask) },
-        first: first as u32,
-        start: low.0[first].wrapping_add(add) & keep,
-        start_high,
-    };
+    let how = How::new(add, size.trailing_zeros(), space);
+    let start = how.address(low.0[first]);
+    let start_high = high.map_or(0, |high| high.0[first]);
     let mut look = Look::default();
     let looks = if full {
         env.processor.compiled::<LookAt<false>, _, _, _, _, _>()
     } else {
         env.processor.compiled::<LookAt<true>, _, _, _, _, _>()
     };
-    looks(&mut look, &query, &(), &(), 0);
+    // Entry 0 of the pool is zero.
+    looks(&mut look, low, high.unwrap_or(&pool[0]), &how, mask);
     if !look.near {
         return None;
     }
     let last = LANES - 1 - mask.leading_zeros() as usize;
-    let following = ((last - first) as u32) << query.log_bytes;
+    let following = ((last - first) as u32) << how.log_bytes();
     let (lowest, highest, bits, pattern) = if look.same {
-        (query.start, query.start, query.start, Pattern::Same(0))
-    } else if look.follow && size >= 4 && query.start.checked_add(following).is_some() {
-        (query.start, query.start + following, query.start, Pattern::Contiguous(first))
+        (start, start, start, Pattern::Same(0))
+    } else if look.follow && size >= 4 && start.checked_add(following).is_some() {
+        (start, start + following, start, Pattern::Contiguous(first))
     } else {
         let mut spread = Spread { from_lowest: bytes, lowest: 0, highest: 0, bits: 0 };
         let spreads = if full {
@@ -209,7 +212,7 @@ pub(super) fn reach(
         } else {
             env.processor.compiled::<SpreadOut<true>, _, _, _, _, _>()
         };
-        spreads(&mut spread, &query, &(), &(), 0);
+        spreads(&mut spread, low, &(), &how, mask);
         (spread.lowest, spread.highest, spread.bits, Pattern::Scattered)
     };
     // What is aligned stays so if the offset is, and only then.
