@@ -3,9 +3,9 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use nvir_base::Chip;
 use nvir_emu::image::{Arrangement, Dim, Filter, Image, ImageDesc, Sampler};
 use nvir_emu::{Launch, Memory, Options, Program, run};
-use nvir_base::Chip;
 use nvir_isa as isa;
 use std::collections::HashMap;
 
@@ -224,7 +224,9 @@ fn shared_contiguous(b: Bencher<'_, '_>) {
 fn tiles(b: Bencher<'_, '_>) {
     // C = A B of 64 x 64 numbers, by tiles of 8 x 8.
     let multiply: String = (0..8)
-        .map(|k| format!("LDS R12, [R10+{:#x}]\nLDS R13, [R11+{:#x}]\nFFMA R9, R12, R13, R9\n", 4 * k, 32 * k))
+        .map(|k| {
+            format!("LDS R12, [R10+{:#x}]\nLDS R13, [R11+{:#x}]\nFFMA R9, R12, R13, R9\n", 4 * k, 32 * k)
+        })
         .collect();
     let code = format!(
         "

@@ -268,7 +268,8 @@ mod tests {
         for _ in 0..100 {
             let words = std::array::from_fn(|_| {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                [seed, 0, 0x7fff_ffff, 0x8000_0000, 0x8000, 0xffff, seed >> 1, u32::MAX][seed as usize >> 13 & 7]
+                [seed, 0, 0x7fff_ffff, 0x8000_0000, 0x8000, 0xffff, seed >> 1, u32::MAX]
+                    [seed as usize >> 13 & 7]
             });
             assert_eq!(sign_bits(&words), sign_bits_anywhere(&words), "{words:x?}");
         }

@@ -244,7 +244,8 @@ mod tests {
         for n in 0..200_000u64 {
             let random = next();
             // Every exponent, few bits, ties; and the ends of integers.
-            let near = (random as i32 % 9) as i64 + [0, 1 << 24, 1 << 31, 1 << 32, i64::MAX >> 1][n as usize % 5];
+            let near =
+                (random as i32 % 9) as i64 + [0, 1 << 24, 1 << 31, 1 << 32, i64::MAX >> 1][n as usize % 5];
             let bits = match n % 4 {
                 0 => random as u32,
                 1 => random as u32 & 0xff80_0000 | (random >> 33) as u32 & 0xf,
@@ -264,10 +265,15 @@ mod tests {
                     let [x, y] = [f2f, f2f_soft].map(|f| f(Float::F32, a, Float::F32, round, ftz));
                     assert_eq!(x, y, "{a:#x} as itself");
                 }
-                for from in [8, 16, 32, 64].into_iter().flat_map(|b| [Int::new(b, false), Int::new(b, true)]) {
+                for from in [8, 16, 32, 64].into_iter().flat_map(|b| [Int::new(b, false), Int::new(b, true)])
+                {
                     for to in [Float::F16, Float::F32, Float::F64] {
                         for a in [near as u64, random << 20, a] {
-                            assert_eq!(i2f(from, a, to, round), i2f_soft(from, a, to, round), "{a:#x} {from:?}");
+                            assert_eq!(
+                                i2f(from, a, to, round),
+                                i2f_soft(from, a, to, round),
+                                "{a:#x} {from:?}"
+                            );
                         }
                     }
                 }

@@ -62,7 +62,9 @@ impl CmpOp {
         }
         match self {
             CmpOp::Int { test, signed } => kernels!(Ints, test & 7, signed, 0 1 2 3 4 5 6 7),
-            CmpOp::Float { test, ftz } => kernels!(Floats, test & 15, ftz, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+            CmpOp::Float { test, ftz } => {
+                kernels!(Floats, test & 15, ftz, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+            }
             CmpOp::Division => processor.compiled::<Divisions<false>, _, _, _, _, _>(),
             CmpOp::Division64 => processor.compiled::<Divisions<true>, _, _, _, _, _>(),
         }
@@ -146,7 +148,9 @@ mod tests {
                 comparisons.push(CmpOp::Int { test: test & 7, signed: x });
             }
         }
-        for (op, processor) in comparisons.into_iter().flat_map(|op| Processor::all().into_iter().map(move |p| (op, p))) {
+        for (op, processor) in
+            comparisons.into_iter().flat_map(|op| Processor::all().into_iter().map(move |p| (op, p)))
+        {
             for round in 0..60 {
                 let [a, mut b] = [0; 2].map(|_| row(&mut seed));
                 if round % 3 == 0 {

@@ -516,8 +516,8 @@ fn upper_address(offset: u32, bits: u32, base: u32) -> u32 {
 mod tests {
     use super::super::operand::VideoSrc;
     use super::*;
-    use crate::state::lanes::{Modifier, POOL};
     use crate::state::lanes::hard_values as row;
+    use crate::state::lanes::{Modifier, POOL};
     use nvir_base::num::video::{Primary, Secondary};
 
     /// Every operation with every modifier that has a line of its own.
@@ -623,7 +623,9 @@ mod tests {
         const MODIFIERS: [Modifier; 5] =
             [Modifier::None, Modifier::NegF32, Modifier::AbsF32, Modifier::NegAbsF32, Modifier::Inv];
         let mut seed = 4321;
-        for (op, processor) in all().into_iter().flat_map(|op| Processor::all().into_iter().map(move |p| (op, p))) {
+        for (op, processor) in
+            all().into_iter().flat_map(|op| Processor::all().into_iter().map(move |p| (op, p)))
+        {
             let Some(kernels) = op.kernels(processor) else { continue };
             for round in 0..60 {
                 let before: [LaneVec; 5] = std::array::from_fn(|_| row(&mut seed));

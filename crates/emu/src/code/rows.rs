@@ -5,8 +5,8 @@
 //! warps and one that leaves lanes that are off as they are. What they compute is defined by [`super::laneop`] and [`super::compare`].
 
 use super::compare::CompareFn;
-use super::micro::{Bop, CarryIn, Cmp, Inst, Micro, NULL, PSrc, SetDst};
 use super::laneop::RowOp;
+use super::micro::{Bop, CarryIn, Cmp, Inst, Micro, NULL, PSrc, SetDst};
 use super::steps::Branch;
 use crate::state::lanes::{LANES, LaneVec, Modifier, POOL, Src};
 use crate::state::warp::Cc;
@@ -56,7 +56,10 @@ impl Kernels {
     }
 
     pub(super) fn with_modifiers<K: RowKernel>(processor: Processor) -> Kernels {
-        Kernels { modified: Some(Forms::new::<K, true>(processor)), ..Kernels::without_modifiers::<K>(processor) }
+        Kernels {
+            modified: Some(Forms::new::<K, true>(processor)),
+            ..Kernels::without_modifiers::<K>(processor)
+        }
     }
 
     /// Those for such operands, if there are any.
@@ -146,7 +149,13 @@ impl<const FLAGS: bool, const PARTIAL: bool> Kernel<[LaneVec], [LaneVec], SumOf,
     for Sum<FLAGS, PARTIAL>
 {
     #[inline(always)]
-    fn run<F: Features>(regs: &mut [LaneVec], pool: &[LaneVec], of: &SumOf, take: &LaneVec, carries: u32) -> Cc {
+    fn run<F: Features>(
+        regs: &mut [LaneVec],
+        pool: &[LaneVec],
+        of: &SumOf,
+        take: &LaneVec,
+        carries: u32,
+    ) -> Cc {
         let [a, b] = of.src.map(|s| stored(regs, pool, s));
         let (mut sum, mut carry, mut overflow) = (LaneVec::ZERO, LaneVec::ZERO, LaneVec::ZERO);
         for i in 0..LANES {
@@ -275,7 +284,8 @@ mod tests {
             let carry = [CarryIn::Zero, CarryIn::One, CarryIn::Flag][round % 3];
             let src = [Src::row([0, POOL][round % 2]), Src::row([1, 0][round / 2 % 2])];
             let dst = [0, 1, 2, NULL][round / 4 % 4];
-            let mut inst = Inst::new(Micro::Sum { dst, src, inv, carry, sat: false, shift: (round % 5) as u8 });
+            let mut inst =
+                Inst::new(Micro::Sum { dst, src, inv, carry, sat: false, shift: (round % 5) as u8 });
             inst.cc = true;
             let Rows::Sum(op) = Rows::new(&inst, processor) else { panic!("a sum") };
             let carries = seed;

@@ -299,7 +299,13 @@ fn unit(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask) -> Result<(), Tr
 
 /// Goes on after a fault, where the run does: without the lane at fault.
 #[cold]
-fn without_faults(cx: &mut Cx<'_>, w: &mut Warp, inst: &Inst, mask: Mask, mut trap: Trap) -> Result<(), Trap> {
+fn without_faults(
+    cx: &mut Cx<'_>,
+    w: &mut Warp,
+    inst: &Inst,
+    mask: Mask,
+    mut trap: Trap,
+) -> Result<(), Trap> {
     let mut left = mask;
     loop {
         let lane = trap.0.lane as u32;

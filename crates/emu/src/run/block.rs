@@ -50,9 +50,8 @@ impl Block {
         let l = env.bound.launch;
         let threads = env.shape.block.iter().product::<u32>();
         let count = (threads as usize).div_ceil(LANES);
-        let warps = (0..count as u32).map(|i| {
-            Warp::new(i, live(env, number, i), l.entry, l.gprs.max(1) as usize, env.checks.init)
-        });
+        let warps = (0..count as u32)
+            .map(|i| Warp::new(i, live(env, number, i), l.entry, l.gprs.max(1) as usize, env.checks.init));
         Block {
             number,
             warps: warps.collect(),

@@ -278,7 +278,8 @@ fn parallel(env: &Env<'_>, blocks: u64, options: &Options<'_>, cores: usize) -> 
         };
         // `None` ends the walk over the blocks that have not begun, too.
         let all = (0..blocks).into_par_iter().try_fold(Default::default, one);
-        all.map(|part| part.map(|(counters, _)| counters)).try_reduce(Counters::default, |a, b| Some(a.merge(b)))
+        all.map(|part| part.map(|(counters, _)| counters))
+            .try_reduce(Counters::default, |a, b| Some(a.merge(b)))
     };
     // Without threads, in order.
     on_threads(options, cores, work)?

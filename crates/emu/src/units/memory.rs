@@ -651,7 +651,8 @@ pub(crate) fn atomic(
         let [x, y] = src.map(|s| if s == NULL { &LaneVec::ZERO } else { &w.regs[s as usize] });
         for l in lanes(mask) {
             let word = &words[reach.word(l, width, &bytes)];
-            let (v, new) = (x.0[l], |old: u32| combine(op, ty, old.into(), x.0[l].into(), y.0[l].into()) as u32);
+            let (v, new) =
+                (x.0[l], |old: u32| combine(op, ty, old.into(), x.0[l].into(), y.0[l].into()) as u32);
             row.0[l] = match (op, ty) {
                 (AtomOp::Add, AtomTy::U32 | AtomTy::S32) => word.fetch_add(v, Relaxed),
                 _ => word.fetch_update(Relaxed, Relaxed, |old| Some(new(old))).unwrap_or_else(|old| old),

@@ -226,8 +226,9 @@ pub(super) fn reach(
         Space::Generic => {
             let buffers = &env.bound.memory.buffers[..];
             let hint = cx.block.buffer_hints.at(w.at);
-            let holds =
-                |b: usize| buffers.get(b).is_some_and(|b| b.contains(lowest, size) && b.contains(highest, size));
+            let holds = |b: usize| {
+                buffers.get(b).is_some_and(|b| b.contains(lowest, size) && b.contains(highest, size))
+            };
             if !holds(*hint) {
                 let found = env.bound.memory.find(lowest, size)?;
                 if !holds(found) {

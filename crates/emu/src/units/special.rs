@@ -37,7 +37,9 @@ pub(crate) fn special_row(cx: &Cx<'_>, w: &Warp, reg: u8) -> LaneVec {
         return each();
     }
     match reg {
-        special::TID_X..=special::TID_Z => cx.env.threads.0[w.index as usize][(reg - special::TID_X) as usize],
+        special::TID_X..=special::TID_Z => {
+            cx.env.threads.0[w.index as usize][(reg - special::TID_X) as usize]
+        }
         special::LANEID | special::TID | special::EQMASK..=special::GEMASK => each(),
         _ => LaneVec::splat(special_register(cx, w, reg, 0)),
     }
